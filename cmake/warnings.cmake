@@ -1,0 +1,17 @@
+# One place for warnings and sanitizers: every target links qdq_flags.
+add_library(qdq_flags INTERFACE)
+target_compile_options(qdq_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
+  -Wwrite-strings -Wformat=2 -Wswitch-enum
+  # a leftover use of float arithmetic in double is harmless here, a lost bit in an index is not
+  -Wno-sign-conversion -Wno-float-conversion)
+target_compile_definitions(qdq_flags INTERFACE _GNU_SOURCE)
+if(QDQ_WERROR)
+  target_compile_options(qdq_flags INTERFACE -Werror)
+endif()
+if(QDQ_SANITIZE)
+  target_compile_options(qdq_flags INTERFACE -fsanitize=address,undefined -fno-omit-frame-pointer
+    -fno-sanitize-recover=all)
+  target_compile_definitions(qdq_flags INTERFACE QDQ_ARENA_MALLOC)
+  target_link_options(qdq_flags INTERFACE -fsanitize=address,undefined)
+endif()

@@ -1,0 +1,56 @@
+/* qdq/compare.h - how far two models' outputs are apart, on data. */
+#ifndef QDQ_COMPARE_H
+#define QDQ_COMPARE_H
+
+#include "data.h"
+#include "engine.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct qdq_compare_tensor {
+    const char *name;
+    double sqnr_db;    /* 10 log10(sum a^2 / sum (a-b)^2) over all samples; INFINITY when equal; NAN when a
+                             is zero everywhere: such a tensor proves nothing */
+    double cosine;     /* of all elements as one vector; NAN when a or b is zero everywhere */
+    double max_abs;    /* largest |a - b| */
+    uint64_t elements; /* compared, over all samples */
+} qdq_compare_tensor;
+
+typedef struct qdq_compare_result {
+    qdq_compare_tensor *outputs; /* graph outputs that both have, in order of the first */
+    size_t n_outputs;
+    qdq_compare_tensor *tensors; /* per_tensor: values that both have by name, in order of the first */
+    size_t n_tensors;
+    double top1_agreement;         /* share of rows of the first output with the same argmax; NAN if it has
+                                           no last axis of two or more */
+    double accuracy_a, accuracy_b; /* against labels; NAN without */
+    size_t samples;
+} qdq_compare_result;
+
+typedef struct qdq_compare_opts {
+    size_t size;
+    bool per_tensor;
+    int threads;
+    const qdq_input_shape *shapes;
+    size_t n_shapes;
+    size_t first, count; /* range of samples; count 0: to the end */
+    const qdq_job *job;
+} qdq_compare_opts;
+
+#define QDQ_COMPARE_OPTS_INIT                                                                                \
+    {                                                                                                        \
+        sizeof(qdq_compare_opts), false, 0, NULL, 0, 0, 0, NULL                                              \
+    }
+
+/* Runs both models on the data. *out is one block, freed with qdq_free(). Outputs of different shape, or no
+ * output in common, are QDQ_E_FORMAT. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_compare(qdq_engine *e, const qdq_model *a, const qdq_model *b,
+                                            qdq_data *d, const qdq_compare_opts *opts,
+                                            qdq_compare_result **out, qdq_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QDQ_COMPARE_H */

@@ -1,0 +1,58 @@
+/* qdq/data.h - calibration and test data: .npz, .npy, folders of them, folders of images, random. */
+#ifndef QDQ_DATA_H
+#define QDQ_DATA_H
+
+#include "model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct qdq_data qdq_data;
+
+typedef struct qdq_data_opts {
+    size_t size;
+    int image_height, image_width; /* 0: as the model's input says */
+    float mean[4], std[4];         /* pixel units, 0 to 255; n_mean, n_std of them are used */
+    int n_mean, n_std;             /* 0: mean 0, std 1; 1: for all channels */
+    const char *layout;            /* "nchw", "nhwc"; NULL: as the input's shape suggests */
+    const char *channel_order;     /* "rgb" (default), "bgr", "gray" */
+    const qdq_input_shape *shapes; /* fixes symbolic dims */
+    size_t n_shapes;
+    const char *labels; /* key of the labels inside the .npz; NULL: none */
+    size_t max_samples; /* 0: all; random: 8 */
+    const qdq_job *job; /* log: what was skipped, and why */
+} qdq_data_opts;
+
+#define QDQ_DATA_OPTS_INIT                                                                                   \
+    {                                                                                                        \
+        sizeof(qdq_data_opts), 0, 0, {0, 0, 0, 0}, {0, 0, 0, 0}, 0, 0, NULL, NULL, NULL, 0, NULL, 0, NULL    \
+    }
+
+/* Opens a source for the inputs of `m`. Spec: a file "x.npz" (arrays named as the inputs; a single array
+ * fits a single input whatever its name), "x.npy", a folder of those (one file a sample or batch), a folder
+ * of images, "random:SEED". The first axis of an array counts samples; arrays are cut into pieces of the
+ * model's batch (symbolic: 1), a remainder is dropped with a warning. Types must match the inputs
+ * (float64 is converted to float, with a note); NaN and infinity are QDQ_E_FORMAT. Files are read sample by
+ * sample, not held. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_data_open(const char *spec, const qdq_model *m, const qdq_data_opts *opts,
+                                              qdq_data **out, qdq_error *err);
+QDQ_API void qdq_data_close(qdq_data *d); /* NULL is allowed */
+
+/* Samples: runs of the model that the data is enough for. At least 1. */
+QDQ_API size_t qdq_data_count(const qdq_data *d);
+
+/* All inputs of sample i, in the order of the model's inputs. The arrays are lent until the next call. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_data_get(qdq_data *d, size_t i, const qdq_named_array **in, size_t *n,
+                                             qdq_error *err);
+
+/* Labels of sample i: as many as its batch. NULL and 0 where there are none. */
+QDQ_API const int64_t *qdq_data_labels(const qdq_data *d, size_t i, size_t *n);
+
+/* True for random:SEED: scales from it are no calibration. */
+QDQ_API bool qdq_data_is_random(const qdq_data *d);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QDQ_DATA_H */

@@ -1,0 +1,158 @@
+/* qdq/engine.h - run, time and profile models on an inference engine.
+ *
+ * A spec names an engine: "ort", "ort:/path/to/libonnxruntime.so.1", "sim:cost.json". The library reads no
+ * environment variables: pass what you find there in qdq_engine_opts. One engine may be used by many threads;
+ * one session by one thread at a time. */
+#ifndef QDQ_ENGINE_H
+#define QDQ_ENGINE_H
+
+#include "model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct qdq_engine qdq_engine;
+typedef struct qdq_session qdq_session;
+
+typedef struct qdq_engine_opts {
+    size_t size;
+    const char *ort_library;        /* file; NULL: search_dirs, then the loader's path */
+    const char *const *search_dirs; /* folders to look for engine libraries in, ends with NULL; or NULL */
+    const char *temp_dir;           /* parent of private folders; NULL: /tmp */
+    const qdq_job *job;             /* log: the engine's own warnings arrive here */
+} qdq_engine_opts;
+
+#define QDQ_ENGINE_OPTS_INIT                                                                                 \
+    {                                                                                                        \
+        sizeof(qdq_engine_opts), NULL, NULL, NULL, NULL                                                      \
+    }
+
+/* What an engine can do. */
+enum {
+    QDQ_CAN_RUN = 1,         /* real outputs */
+    QDQ_CAN_TIME = 2,        /* latency */
+    QDQ_CAN_PROFILE = 4,     /* time per executed layer */
+    QDQ_CAN_EXPOSE = 8,      /* intermediate tensors as outputs */
+    QDQ_CAN_MAP_WEIGHTS = 16 /* takes weights from the model's files without a copy */
+};
+
+typedef struct qdq_engine_info {
+    const char *name;      /* "ort" */
+    const char *version;   /* "1.31.1"; "" if unknown */
+    const char *library;   /* file it was loaded from; "" if none */
+    const char *device;    /* "cpu" */
+    unsigned capabilities; /* QDQ_CAN_... */
+    int max_opset;         /* highest opset of the default domain it loads; 0: unknown */
+    int max_ir;            /* likewise */
+} qdq_engine_info;
+
+/* QDQ_E_USAGE for an unknown name, QDQ_E_ENGINE when the engine is not to be had: the text says how to get
+ * it. The engine keeps what it needs of opts, but job must outlive it. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_engine_open(const char *spec, const qdq_engine_opts *opts,
+                                                qdq_engine **out, qdq_error *err);
+QDQ_API void qdq_engine_close(qdq_engine *e); /* after its sessions; NULL is allowed */
+QDQ_API const qdq_engine_info *qdq_engine_get_info(const qdq_engine *e);
+
+/* The list of engines that this build knows: name and one line of help; NULL past the end. */
+QDQ_API const char *qdq_engine_name(size_t i, const char **help);
+
+typedef enum qdq_opt_level {
+    QDQ_LEVEL_ALL = 0, /* what users deploy */
+    QDQ_LEVEL_EXTENDED,
+    QDQ_LEVEL_BASIC,
+    QDQ_LEVEL_NONE
+} qdq_opt_level;
+
+typedef struct qdq_session_opts {
+    size_t size;
+    qdq_opt_level level;
+    int threads;               /* 0: 1 */
+    bool profile;              /* needed for qdq_session_profile; slows runs down */
+    const char *const *expose; /* values to make outputs besides the model's own, ends with NULL; or NULL */
+    bool only_exposed;         /* leave the model's own outputs out */
+    const qdq_input_shape *shapes; /* fixes symbolic dims of inputs; the others count as 1 when timing */
+    size_t n_shapes;
+    bool fake_quant; /* Q/DQ in float, no 8-bit kernels: the accuracy reference */
+} qdq_session_opts;
+
+#define QDQ_SESSION_OPTS_INIT                                                                                \
+    {                                                                                                        \
+        sizeof(qdq_session_opts), QDQ_LEVEL_ALL, 0, false, NULL, false, NULL, 0, false                       \
+    }
+
+/* Makes a model ready to run. The model is only read during this call, but its weights must stay mapped:
+ * keep it until the session is closed. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_session_open(qdq_engine *e, const qdq_model *m,
+                                                 const qdq_session_opts *opts, qdq_session **out,
+                                                 qdq_error *err);
+QDQ_API void qdq_session_close(qdq_session *s); /* NULL is allowed */
+
+/* Inputs and outputs as the engine reports them after its own shape inference. The strings live as long as
+ * the session. False past the end. */
+QDQ_API bool qdq_session_input(const qdq_session *s, size_t i, qdq_io *out);
+QDQ_API bool qdq_session_output(const qdq_session *s, size_t i, qdq_io *out);
+
+/* Receives one output. The data is lent for the call. Anything but QDQ_OK stops the run and is its result. */
+typedef qdq_status (*qdq_output_fn)(void *ctx, const char *name, const qdq_array *a, qdq_error *err);
+
+/* Runs once. Every input must be given, by name, with the model's element type and a fitting shape. Outputs
+ * arrive in the order of qdq_session_output(). */
+QDQ_API QDQ_MUST_USE qdq_status qdq_session_run(qdq_session *s, const qdq_named_array *in, size_t n_in,
+                                                qdq_output_fn fn, void *ctx, qdq_error *err);
+
+/* --- timing --------------------------------------------------------------------------------------------------- */
+
+typedef struct qdq_bench_opts {
+    size_t size;
+    unsigned rounds;               /* 0: as many as 2 s allow, at least 20, at most 1000 */
+    unsigned warmup;               /* runs of each model first; 0: 3 */
+    double min_leg_ms;             /* a leg of a round repeats runs until this long; 0: 5 */
+    const qdq_named_array *inputs; /* for every model; NULL: random:SEED */
+    size_t n_inputs;
+    uint64_t seed;
+    const qdq_job *job;
+} qdq_bench_opts;
+
+#define QDQ_BENCH_OPTS_INIT                                                                                  \
+    {                                                                                                        \
+        sizeof(qdq_bench_opts), 0, 0, 0, NULL, 0, 0, NULL                                                    \
+    }
+
+typedef struct qdq_bench_model {
+    double median_ms, p10_ms, p90_ms; /* of one run */
+    unsigned runs;                    /* timed runs, warm-up left out */
+    double speedup;                   /* time of the first / time of this one: median of paired rounds */
+    double ci_low, ci_high;           /* 95 % interval of speedup: order statistics of the paired ratios */
+} qdq_bench_model;
+
+/* Times sessions in interleaved rounds (first, second, ..., first, second, ... with the order rotated from
+ * round to round), so that drift of the machine hits all alike. `out` has n places. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_bench(qdq_session *const *sessions, size_t n, const qdq_bench_opts *opts,
+                                          qdq_bench_model *out, qdq_error *err);
+
+/* --- profile -------------------------------------------------------------------------------------------------- */
+
+typedef struct qdq_layer {
+    const char *name; /* as the engine calls it */
+    const char *op;   /* kernel: "QLinearConv", "FusedConv", ... */
+    double mean_us;   /* per run */
+    unsigned runs;
+} qdq_layer;
+
+/* Runs `runs` times and reports every executed layer in order of execution. *out is freed with qdq_free()
+ * (one block). QDQ_E_UNSUPPORTED where the engine cannot; the session must have been opened with `profile`,
+ * and is of no further use afterwards. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_session_profile(qdq_session *s, const qdq_named_array *in, size_t n_in,
+                                                    unsigned runs, qdq_layer **out, size_t *n,
+                                                    qdq_error *err);
+
+/* Fills arrays for all inputs of a session from a seed: floats normal(0,1), integers 0 or 1, dims that are
+ * not fixed 1. *out is freed with qdq_free() (one block). */
+QDQ_API QDQ_MUST_USE qdq_status qdq_random_inputs(const qdq_session *s, uint64_t seed, qdq_named_array **out,
+                                                  size_t *n, qdq_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QDQ_ENGINE_H */

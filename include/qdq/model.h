@@ -1,0 +1,132 @@
+/* qdq/model.h - load, inspect, edit as a whole, and save ONNX models.
+ *
+ * A qdq_model owns all that can be reached from it. Any number of threads may read one model; a call that
+ * takes it without const needs it exclusively. Weights stay in the mapped files: keep those unchanged while
+ * the model lives (replacing a file by rename is fine). */
+#ifndef QDQ_MODEL_H
+#define QDQ_MODEL_H
+
+#include "tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct qdq_model qdq_model;
+
+typedef struct qdq_load_opts {
+    size_t size;              /* sizeof this struct */
+    uint64_t max_bytes;       /* refuse larger model files; 0 means no limit */
+    const char *external_dir; /* folder of external data; NULL: the model's own folder */
+} qdq_load_opts;
+
+#define QDQ_LOAD_OPTS_INIT                                                                                   \
+    {                                                                                                        \
+        sizeof(qdq_load_opts), 0, NULL                                                                       \
+    }
+
+/* Reads the model at `path`: maps it and indexes it, without touching tensor bytes. On success *out is a new
+ * model, freed by the caller with qdq_model_free(). */
+QDQ_API QDQ_MUST_USE qdq_status qdq_model_load(const char *path, const qdq_load_opts *opts, qdq_model **out,
+                                               qdq_error *err);
+
+/* The same from memory, which is copied once. `name` stands for the file in messages, for example "<stdin>".
+ * External data is refused unless opts->external_dir is set. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_model_load_bytes(const void *data, size_t bytes, const char *name,
+                                                     const qdq_load_opts *opts, qdq_model **out,
+                                                     qdq_error *err);
+
+/* A deep copy of graph and names that shares all weights. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_model_clone(const qdq_model *m, qdq_model **out, qdq_error *err);
+
+QDQ_API void qdq_model_free(qdq_model *m); /* NULL is allowed */
+
+typedef enum qdq_external {
+    QDQ_EXTERNAL_AUTO = 0, /* as the input had it; forced above 2 GB */
+    QDQ_EXTERNAL_ALWAYS,   /* every initializer of 1 KiB and more goes to <output>.data */
+    QDQ_EXTERNAL_NEVER     /* one file, or an error above 2 GB */
+} qdq_external;
+
+typedef struct qdq_save_opts {
+    size_t size; /* sizeof this struct */
+    qdq_external external;
+    bool allow_overwrite; /* false: an existing file is an error */
+} qdq_save_opts;
+
+#define QDQ_SAVE_OPTS_INIT                                                                                   \
+    {                                                                                                        \
+        sizeof(qdq_save_opts), QDQ_EXTERNAL_AUTO, false                                                      \
+    }
+
+/* Saves under a temporary name in the same folder, syncs it, then renames it to `path`: an interrupted save
+ * leaves the old file, never half a file. The same model gives the same bytes. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_model_save(const qdq_model *m, const char *path,
+                                               const qdq_save_opts *opts, qdq_error *err);
+
+/* The model as one piece of memory, without external data; freed with qdq_free(). */
+QDQ_API QDQ_MUST_USE qdq_status qdq_model_to_bytes(const qdq_model *m, void **data, size_t *bytes,
+                                                   qdq_error *err);
+
+/* Text form (docs/text.md), as ONNX's own textual syntax with our extensions. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_model_to_text(const qdq_model *m, char **text, qdq_error *err);
+QDQ_API QDQ_MUST_USE qdq_status qdq_model_from_text(const char *text, const char *name, qdq_model **out,
+                                                    qdq_error *err);
+
+typedef enum qdq_view { QDQ_VIEW_TEXT, QDQ_VIEW_JSON, QDQ_VIEW_DOT } qdq_view;
+
+/* What the model holds: counts, inputs, outputs, Q/DQ. Keys of the JSON view: docs/cli.md, `inspect`. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_model_inspect(const qdq_model *m, qdq_view view, char **text,
+                                                  qdq_error *err);
+
+/* One finding of the verifier. */
+typedef struct qdq_finding {
+    bool is_error;    /* else a warning */
+    const char *text; /* place, found, expected */
+} qdq_finding;
+
+/* Verifies the model. The findings are the caller's: qdq_free() on *out frees all. An invalid model is not a
+ * failure of this call; look at the findings. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_model_check(const qdq_model *m, qdq_finding **out, size_t *n,
+                                                qdq_error *err);
+
+/* Infers types and shapes of all values and stores them in the model. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_model_infer_shapes(qdq_model *m, qdq_error *err);
+
+/* Fixes the shapes of graph inputs, infers the rest again, and adapts a constant leading batch in Reshape.
+ * Inconsistent shapes are an error, and the model is then unchanged in what it computes. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_model_set_shapes(qdq_model *m, const qdq_input_shape *shapes, size_t n,
+                                                     qdq_error *err);
+
+/* Raises the default domain's opset to `opset` (7 to 21), rewriting the operators whose meaning changed. An
+ * operator whose change is not implemented is an error that names it; the model is then unchanged. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_model_set_opset(qdq_model *m, int opset, qdq_error *err);
+
+/* Opset of the default domain; 0 when it is not imported. */
+QDQ_API int qdq_model_opset(const qdq_model *m);
+
+/* A new model: the part of `m` that computes `outputs` from `inputs` (names of values). Weights are shared.
+ * An input that does not cut all paths is an error that names what is missing. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_model_extract(const qdq_model *m, const char *const *inputs, size_t n_in,
+                                                  const char *const *outputs, size_t n_out, qdq_model **out,
+                                                  qdq_error *err);
+
+/* Graph inputs (initializers that are listed as inputs left out) and outputs. The strings and dims live as
+ * long as the model and until it is edited. A dim is -1 where it is not fixed; `params` then has its name or
+ * NULL. rank -1: unknown. */
+typedef struct qdq_io {
+    const char *name;
+    qdq_elem elem;
+    int rank;
+    int64_t dim[QDQ_MAX_RANK];
+    const char *param[QDQ_MAX_RANK];
+} qdq_io;
+
+QDQ_API size_t qdq_model_input_count(const qdq_model *m);
+QDQ_API size_t qdq_model_output_count(const qdq_model *m);
+QDQ_API bool qdq_model_input(const qdq_model *m, size_t i, qdq_io *out);
+QDQ_API bool qdq_model_output(const qdq_model *m, size_t i, qdq_io *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QDQ_MODEL_H */

@@ -1,0 +1,33 @@
+/* qdq/qdq.h - all of the public interface, and a one-page tour.
+ *
+ *     qdq_model  *model = NULL, *quantized = NULL;
+ *     qdq_engine *engine = NULL;
+ *     qdq_target *target = NULL;
+ *     qdq_data   *data = NULL;
+ *     qdq_plan   *plan = NULL;
+ *     qdq_error   err = QDQ_ERROR_INIT;
+ *
+ *     if (qdq_model_load("model.onnx", NULL, &model, &err) != QDQ_OK ||           model.h
+ *         qdq_engine_open("ort", NULL, &engine, &err) != QDQ_OK ||                engine.h
+ *         qdq_target_load("ort-cpu", &target, &err) != QDQ_OK ||                  quant.h
+ *         qdq_data_open("calib.npz", model, NULL, &data, &err) != QDQ_OK ||       data.h
+ *         qdq_plan_make(model, target, engine, data, NULL, &plan, &err) != QDQ_OK ||
+ *         qdq_plan_apply(plan, model, false, &quantized, &err) != QDQ_OK ||
+ *         qdq_model_save(quantized, "model.qdq.onnx", NULL, &err) != QDQ_OK)
+ *         fprintf(stderr, "%s\n", err.text);
+ *
+ * Objects are freed with their own function, each of which allows NULL; text and arrays that a call hands
+ * over are freed with qdq_free(). Nothing is global: different objects may be used by different threads. */
+#ifndef QDQ_QDQ_H
+#define QDQ_QDQ_H
+
+#include "compare.h"
+#include "data.h"
+#include "engine.h"
+#include "model.h"
+#include "pass.h"
+#include "quant.h"
+#include "status.h"
+#include "tensor.h"
+
+#endif /* QDQ_QDQ_H */

@@ -1,0 +1,100 @@
+/* qdq/quant.h - calibrate, plan, apply a plan, import existing quantization.
+ *
+ * The plan is the heart: data that says which edges carry Q/DQ with which scale (docs/plan.md). Placement,
+ * calibration, import and insertion all work on it. */
+#ifndef QDQ_QUANT_H
+#define QDQ_QUANT_H
+
+#include "data.h"
+#include "engine.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct qdq_target qdq_target;
+typedef struct qdq_plan qdq_plan;
+
+/* --- targets: what an engine can run in 8 bits, as data ------------------------------------------------------ */
+
+/* Built-in targets: name and one line of help; NULL past the end. */
+QDQ_API const char *qdq_target_name(size_t i, const char **help);
+
+/* A built-in target by name, or a description in a file (a name with '/' or ending in ".json"). Mistakes in
+ * it are QDQ_E_FORMAT with file, key, and what was expected. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_target_load(const char *name_or_path, qdq_target **out, qdq_error *err);
+QDQ_API void qdq_target_free(qdq_target *t); /* NULL is allowed */
+
+/* The description, as it is read: lent, as long as the target. */
+QDQ_API const char *qdq_target_text(const qdq_target *t);
+
+/* --- quantize: the whole way ---------------------------------------------------------------------------------- */
+
+typedef struct qdq_quantize_opts {
+    size_t size;
+    const char *const
+        *exclude; /* regular expressions (POSIX extended) on node labels; ends with NULL; or NULL */
+    const char *const
+        *op_types; /* only these operators are quantized; ends with NULL; or NULL: the target's */
+    const qdq_input_shape *shapes;
+    size_t n_shapes;
+    size_t samples;  /* use at most so many; 0: all */
+    uint64_t memory; /* bound on the bytes of activations observed at once; 0: 256 MiB */
+    int threads;     /* of the engine; 0: all cores */
+    const qdq_job *job;
+} qdq_quantize_opts;
+
+#define QDQ_QUANTIZE_OPTS_INIT                                                                               \
+    {                                                                                                        \
+        sizeof(qdq_quantize_opts), NULL, NULL, NULL, 0, 0, 0, 0, NULL                                        \
+    }
+
+/* Cleans a copy of `m`, places Q/DQ by the target's rules, calibrates on `data`, and gives the plan. `data`
+ * NULL: seeded random input, and the plan says "placement only". The model is not changed. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_plan_make(const qdq_model *m, const qdq_target *t, qdq_engine *e,
+                                              qdq_data *data, const qdq_quantize_opts *opts, qdq_plan **out,
+                                              qdq_error *err);
+
+/* --- the plan ------------------------------------------------------------------------------------------------- */
+
+QDQ_API QDQ_MUST_USE qdq_status qdq_plan_load(const char *path, qdq_plan **out, qdq_error *err);
+QDQ_API QDQ_MUST_USE qdq_status qdq_plan_parse(const char *text, size_t size, const char *name,
+                                               qdq_plan **out, qdq_error *err);
+QDQ_API QDQ_MUST_USE qdq_status qdq_plan_save(const qdq_plan *p, const char *path, bool allow_overwrite,
+                                              qdq_error *err);
+QDQ_API QDQ_MUST_USE qdq_status qdq_plan_to_text(const qdq_plan *p, char **text, qdq_error *err);
+QDQ_API void qdq_plan_free(qdq_plan *p); /* NULL is allowed */
+
+/* Applies a plan: a new model, cleaned by the pipeline that the plan records, with Q/DQ. A pure function of
+ * model and plan. A plan for another model is QDQ_E_FORMAT unless `force`; edges that are not there are
+ * QDQ_E_FORMAT and listed. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_plan_apply(const qdq_plan *p, const qdq_model *m, bool force,
+                                               qdq_model **out, qdq_error *err);
+
+/* The quantization that is already in a model, as a plan; import(apply(p)) = p in tensors, weights, biases.
+ * *stripped (may be NULL) is the model without it. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_plan_import(const qdq_model *m, qdq_plan **out, qdq_model **stripped,
+                                                qdq_error *err);
+
+/* What a plan does, for summaries. Lent, as long as the plan. */
+typedef struct qdq_plan_count {
+    const char *what; /* operator, or reason */
+    size_t n;         /* nodes */
+} qdq_plan_count;
+
+typedef struct qdq_plan_summary {
+    size_t n_tensors, n_weights, n_biases, n_left_float;
+    const qdq_plan_count *quantized; /* nodes by operator */
+    size_t n_quantized;
+    const qdq_plan_count *left_float; /* nodes by "Op: reason" */
+    size_t n_left;
+    bool placement_only;
+    const char *target;
+} qdq_plan_summary;
+
+QDQ_API const qdq_plan_summary *qdq_plan_get_summary(const qdq_plan *p);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QDQ_QUANT_H */

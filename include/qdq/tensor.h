@@ -1,0 +1,86 @@
+/* qdq/tensor.h - element types and arrays: what goes into a model and comes out of it. */
+#ifndef QDQ_TENSOR_H
+#define QDQ_TENSOR_H
+
+#include "status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The numbers are those of TensorProto.DataType in ONNX 1.20. */
+typedef enum qdq_elem {
+    QDQ_UNDEFINED = 0,
+    QDQ_FLOAT = 1,
+    QDQ_UINT8 = 2,
+    QDQ_INT8 = 3,
+    QDQ_UINT16 = 4,
+    QDQ_INT16 = 5,
+    QDQ_INT32 = 6,
+    QDQ_INT64 = 7,
+    QDQ_STRING = 8,
+    QDQ_BOOL = 9,
+    QDQ_FLOAT16 = 10,
+    QDQ_DOUBLE = 11,
+    QDQ_UINT32 = 12,
+    QDQ_UINT64 = 13,
+    QDQ_COMPLEX64 = 14,
+    QDQ_COMPLEX128 = 15,
+    QDQ_BFLOAT16 = 16,
+    QDQ_FLOAT8E4M3FN = 17,
+    QDQ_FLOAT8E4M3FNUZ = 18,
+    QDQ_FLOAT8E5M2 = 19,
+    QDQ_FLOAT8E5M2FNUZ = 20,
+    QDQ_UINT4 = 21,
+    QDQ_INT4 = 22,
+    QDQ_FLOAT4E2M1 = 23,
+    QDQ_FLOAT8E8M0 = 24,
+    QDQ_UINT2 = 25,
+    QDQ_INT2 = 26,
+    QDQ_ELEM_COUNT
+} qdq_elem;
+
+/* The name in ONNX's text form, "float" or "uint8"; "undefined" for 0, NULL for a number that is no type. */
+QDQ_API const char *qdq_elem_name(qdq_elem e);
+
+/* The inverse; QDQ_UNDEFINED when there is no such name. */
+QDQ_API qdq_elem qdq_elem_from_name(const char *name);
+
+/* Bits of one element: 32 for float, 4 for int4; 0 for strings and for what is no type. */
+QDQ_API unsigned qdq_elem_bits(qdq_elem e);
+
+/* Bytes that `count` elements take, packed as ONNX packs 2 and 4 bit types. False on overflow, on a
+ * negative count, or for strings. */
+QDQ_API bool qdq_elem_bytes(qdq_elem e, int64_t count, size_t *bytes);
+
+#define QDQ_MAX_RANK 12
+
+/* A dense row-major array. Who owns `data` is said where an array is handed over. */
+typedef struct qdq_array {
+    qdq_elem elem;
+    int rank;
+    int64_t dim[QDQ_MAX_RANK];
+    void *data;
+    size_t bytes;
+} qdq_array;
+
+/* Number of elements; 1 for rank 0. */
+QDQ_API int64_t qdq_array_count(const qdq_array *a);
+
+/* An array with the name of the graph input or output that it belongs to. */
+typedef struct qdq_named_array {
+    const char *name;
+    qdq_array array;
+} qdq_named_array;
+
+/* A shape that the user fixes for a graph input: --shape in=1x3x224x224. */
+typedef struct qdq_input_shape {
+    const char *name;
+    int rank;
+    int64_t dim[QDQ_MAX_RANK];
+} qdq_input_shape;
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QDQ_TENSOR_H */

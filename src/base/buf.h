@@ -1,0 +1,37 @@
+/* buf.h - growing bytes or text with a maximum size and sticky failure: append without checking, ask once at
+ * the end with `failed`. Text is always NUL-terminated. */
+#ifndef QDQ_BUF_H
+#define QDQ_BUF_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "qdq/status.h"
+
+typedef struct qdq_buf {
+    char *data; /* NULL while empty */
+    size_t size, cap, max;
+    bool failed; /* out of memory, or beyond max */
+} qdq_buf;
+
+#define QDQ_BUF_INIT(max_size)                                                                               \
+    {                                                                                                        \
+        NULL, 0, 0, (max_size), false                                                                        \
+    }
+#define QDQ_BUF_NO_LIMIT (SIZE_MAX / 4)
+
+void qdq_buf_append(qdq_buf *b, const void *data, size_t size);
+void qdq_buf_puts(qdq_buf *b, const char *s);
+void qdq_buf_putc(qdq_buf *b, char c);
+void qdq_buf_printf(qdq_buf *b, const char *fmt, ...) QDQ_PRINTF(2, 3);
+void qdq_buf_vprintf(qdq_buf *b, const char *fmt, va_list ap);
+
+/* Room for `size` more bytes, which the caller fills; NULL when failed. */
+void *qdq_buf_extend(qdq_buf *b, size_t size);
+
+/* Hands the bytes over (qdq_free) and leaves the buffer empty; NULL if it failed. An empty buffer gives "". */
+char *qdq_buf_take(qdq_buf *b);
+void qdq_buf_free(qdq_buf *b);
+
+#endif /* QDQ_BUF_H */

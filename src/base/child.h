@@ -1,0 +1,32 @@
+/* child.h - run a program with a deadline: its own process group, no shell, bounded output. */
+#ifndef QDQ_CHILD_H
+#define QDQ_CHILD_H
+
+#include <stddef.h>
+
+#include "qdq/status.h"
+
+typedef struct qdq_child_opts {
+    const char *const *argv; /* argv[0] is looked up in PATH if it has no slash; ends with NULL */
+    const char *cwd;         /* NULL: the caller's */
+    const char *const *env;  /* NULL: the caller's; ends with NULL */
+    double deadline_s;       /* 0: none. Then SIGTERM to the group, 2 s later SIGKILL */
+    size_t max_output;       /* of stdout and of stderr each; what is beyond is read and dropped */
+    const qdq_cancel *cancel;
+} qdq_child_opts;
+
+typedef struct qdq_child_result {
+    int exit_code; /* -1 if it died of a signal */
+    int signal;    /* 0 if it exited */
+    bool timed_out;
+    bool truncated;  /* output beyond max_output was dropped */
+    char *out, *err; /* NUL-terminated, qdq_free() each */
+    size_t out_size, err_size;
+} qdq_child_result;
+
+/* Runs it to its end. A child that fails is not a failure of this call; a program that cannot be started is
+ * QDQ_E_IO, a set cancel flag kills the group and is QDQ_E_INTERRUPTED. */
+qdq_status qdq_child_run(const qdq_child_opts *opts, qdq_child_result *result, qdq_error *err);
+void qdq_child_result_free(qdq_child_result *result);
+
+#endif /* QDQ_CHILD_H */

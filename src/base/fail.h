@@ -1,0 +1,35 @@
+/* fail.h - how every fallible function of the library reports: status, place, reason. */
+#ifndef QDQ_FAIL_H
+#define QDQ_FAIL_H
+
+#include <stdarg.h>
+
+#include "qdq/status.h"
+
+/* Fills *err (may be NULL) and returns `code`: return qdq_fail(err, QDQ_E_FORMAT, "..."); */
+qdq_status qdq_fail(qdq_error *err, qdq_status code, const char *fmt, ...) QDQ_PRINTF(3, 4);
+qdq_status qdq_nomem(qdq_error *err);
+
+/* Puts a place in front of the text that is already there: "resnet.onnx: tensor 'w': ...". */
+qdq_status qdq_within(qdq_error *err, qdq_status code, const char *fmt, ...) QDQ_PRINTF(3, 4);
+
+/* As qdq_fail, with the system's reason for `errnum` at the end. */
+qdq_status qdq_fail_errno(qdq_error *err, qdq_status code, int errnum, const char *fmt, ...) QDQ_PRINTF(4, 5);
+
+#define QDQ_TRY(expr)                                                                                        \
+    do {                                                                                                     \
+        qdq_status qdq_try_ = (expr);                                                                        \
+        if (qdq_try_ != QDQ_OK)                                                                              \
+            return qdq_try_;                                                                                 \
+    } while (0)
+
+#define QDQ_COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Formats and sends one line to job->log, if there is one. */
+void qdq_job_log(const qdq_job *job, qdq_log_level level, const char *fmt, ...) QDQ_PRINTF(3, 4);
+void qdq_job_progress(const qdq_job *job, const char *stage, uint64_t done, uint64_t total);
+
+/* QDQ_E_INTERRUPTED with a message once the job's cancel flag is set, else QDQ_OK. */
+qdq_status qdq_job_poll(const qdq_job *job, qdq_error *err);
+
+#endif /* QDQ_FAIL_H */

@@ -1,0 +1,71 @@
+/* file.h - mapped files, files that appear whole or not at all, private folders. */
+#ifndef QDQ_FILE_H
+#define QDQ_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "qdq/status.h"
+
+/* --- a file mapped for reading, or bytes on the heap, counted ------------------------------------------- */
+
+typedef struct qdq_mapping qdq_mapping;
+
+/* Maps a regular file, whole. An empty file is a mapping of size 0. */
+qdq_status qdq_mapping_open(const char *path, qdq_mapping **out, qdq_error *err);
+
+/* Maps `relative` below the folder `dir`, refusing absolute paths, "..", and symbolic links in any part. */
+qdq_status qdq_mapping_open_below(const char *dir, const char *relative, qdq_mapping **out, qdq_error *err);
+
+/* `size` zeroed bytes on the heap; writable until it is shared. */
+qdq_mapping *qdq_mapping_new_heap(size_t size);
+
+qdq_mapping *qdq_mapping_ref(qdq_mapping *m);
+void qdq_mapping_unref(qdq_mapping *m); /* NULL is allowed */
+const unsigned char *qdq_mapping_data(const qdq_mapping *m);
+unsigned char *qdq_mapping_heap_data(qdq_mapping *m); /* NULL for a mapped file */
+size_t qdq_mapping_size(const qdq_mapping *m);
+const char *qdq_mapping_path(const qdq_mapping *m); /* absolute and without links; NULL for heap */
+int qdq_mapping_fd(const qdq_mapping *m);           /* -1 for heap; kept open for copy_file_range */
+
+/* --- write, sync, rename --------------------------------------------------------------------------------- */
+
+typedef struct qdq_outfile qdq_outfile;
+
+/* Opens a temporary file beside `path`. Fails if `path` exists and !allow_overwrite, or if the folder is
+ * missing. Nothing is at `path` until qdq_outfile_commit(). */
+qdq_status qdq_outfile_open(const char *path, bool allow_overwrite, qdq_outfile **out, qdq_error *err);
+qdq_status qdq_outfile_write(qdq_outfile *f, const void *data, size_t size, qdq_error *err);
+qdq_status qdq_outfile_writev(qdq_outfile *f, const struct iovec *iov, int n, qdq_error *err);
+/* Bytes [offset, offset + size) of a mapping: copy_file_range where the system can, else plain writes. */
+qdq_status qdq_outfile_write_mapping(qdq_outfile *f, const qdq_mapping *m, size_t offset, size_t size,
+                                     qdq_error *err);
+uint64_t qdq_outfile_size(const qdq_outfile *f); /* bytes written so far */
+
+/* fsync without rename: several files that belong together are synced first, then committed one by one. */
+qdq_status qdq_outfile_sync(qdq_outfile *f, qdq_error *err);
+/* Syncs, renames, syncs the folder. Frees f in every case. */
+qdq_status qdq_outfile_commit(qdq_outfile *f, qdq_error *err);
+void qdq_outfile_abort(qdq_outfile *f); /* removes the temporary file; NULL is allowed */
+
+/* Both in one: small results such as plans and reports. */
+qdq_status qdq_write_file(const char *path, bool allow_overwrite, const void *data, size_t size,
+                          qdq_error *err);
+
+/* Whole of a file or stream (path "-" is stdin), at most max bytes. *data is freed with qdq_free() and has a
+ * NUL behind its end. */
+qdq_status qdq_read_file(const char *path, size_t max, char **data, size_t *size, qdq_error *err);
+
+/* --- private folders --------------------------------------------------------------------------------------- */
+
+typedef struct qdq_tempdir qdq_tempdir;
+
+/* A new folder, mode 0700, below `parent` (NULL: the system's folder for temporary files, which the caller
+ * may name because the library reads no environment: /tmp). */
+qdq_status qdq_tempdir_new(const char *parent, qdq_tempdir **out, qdq_error *err);
+const char *qdq_tempdir_path(const qdq_tempdir *d);
+void qdq_tempdir_free(qdq_tempdir *d); /* with all that is in it; NULL is allowed */
+
+#endif /* QDQ_FILE_H */

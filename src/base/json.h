@@ -1,0 +1,17 @@
+/* json.h - jansson with our errors and our layout. */
+#ifndef QDQ_JSON_H
+#define QDQ_JSON_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "qdq/status.h"
+
+/* Parses text; `name` and line and column of a mistake go into the message. Duplicate keys are refused. */
+qdq_status qdq_json_parse(const char *text, size_t size, const char *name, json_t **out, qdq_error *err);
+qdq_status qdq_json_load(const char *path, json_t **out, qdq_error *err); /* at most 256 MiB */
+
+/* Two-space indent, key order as inserted, newline at the end; freed with qdq_free(). */
+qdq_status qdq_json_dump(const json_t *j, char **text, qdq_error *err);
+
+#endif /* QDQ_JSON_H */

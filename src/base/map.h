@@ -1,0 +1,52 @@
+/* map.h - hash maps that remember the order of insertion. Keys are text (copied by reference: they must
+ * outlive the map) or 64-bit integers. Values are pointers or integers in a union. Hashes: xxHash, fixed seed:
+ * nothing observable depends on them, iteration goes by insertion. */
+#ifndef QDQ_MAP_H
+#define QDQ_MAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "qdq/status.h"
+
+typedef union qdq_map_value {
+    void *ptr;
+    uint64_t num;
+} qdq_map_value;
+
+typedef struct qdq_map_entry {
+    const char *key; /* text maps; NULL in integer maps and in removed entries */
+    size_t key_size;
+    uint64_t hash; /* the key itself in integer maps */
+    bool live;
+    qdq_map_value value;
+} qdq_map_entry;
+
+typedef struct qdq_map {
+    qdq_map_entry *entry; /* in order of insertion, removed ones not live */
+    size_t n_entry, cap_entry, n_live;
+    uint32_t *slot; /* index + 1 into entry, 0: empty */
+    size_t n_slot;
+} qdq_map;
+
+#define QDQ_MAP_INIT                                                                                         \
+    {                                                                                                        \
+        NULL, 0, 0, 0, NULL, 0                                                                               \
+    }
+
+/* The value's place, or NULL. Valid until the next put. */
+qdq_map_value *qdq_map_get(const qdq_map *m, const char *key);
+qdq_map_value *qdq_map_get_n(const qdq_map *m, const char *key, size_t size);
+qdq_map_value *qdq_map_get_int(const qdq_map *m, uint64_t key);
+
+/* The place of key's value, zeroed if it is new (then *is_new, which may be NULL); NULL: out of memory. */
+qdq_map_value *qdq_map_put(qdq_map *m, const char *key, bool *is_new);
+qdq_map_value *qdq_map_put_n(qdq_map *m, const char *key, size_t size, bool *is_new);
+qdq_map_value *qdq_map_put_int(qdq_map *m, uint64_t key, bool *is_new);
+
+bool qdq_map_remove(qdq_map *m, const char *key);
+void qdq_map_free(qdq_map *m);
+
+/* for (size_t i = 0; i < m->n_entry; i++) if (m->entry[i].live) ... */
+
+#endif /* QDQ_MAP_H */

@@ -1,0 +1,91 @@
+/* edit.h - the only functions that change a graph. They keep use lists, names and counters right; the caller
+ * keeps the meaning right. Functions that return a pointer return NULL only when out of memory. */
+#ifndef QDQ_EDIT_H
+#define QDQ_EDIT_H
+
+#include "ir/ir.h"
+
+qdq_model *qdq_model_new(void); /* empty main graph, IR 9, no opset */
+qdq_status qdq_model_set_opset_version(qdq_model *m, const char *domain, int64_t version, qdq_error *err);
+qdq_status qdq_model_set_prop(qdq_model *m, const char *key, const char *value, qdq_error *err);
+/* The model takes one reference of `map`; it is dropped when the model is freed. False: out of memory. */
+bool qdq_model_hold(qdq_model *m, qdq_mapping *map);
+
+qdq_graph *qdq_graph_new(qdq_model *m, qdq_node *owner, const char *name);
+
+/* A name that no value of the graph, the graphs around it and inside it has: `base`, else base_1, base_2 ...
+ * Node names do not count. */
+const char *qdq_graph_unique_name(qdq_graph *g, const char *base);
+
+/* A value. `name` must be free in g (an existing one gives QDQ_E_FORMAT through add; here it is a defect). */
+qdq_value *qdq_graph_add_value(qdq_graph *g, const char *name, const qdq_type *type);
+qdq_value *qdq_graph_add_input(qdq_graph *g, const char *name, const qdq_type *type);
+bool qdq_graph_add_output(qdq_graph *g, qdq_value *v);
+/* A value with data. The tensor is made over to the graph; its name becomes the value's. */
+qdq_value *qdq_graph_add_init(qdq_graph *g, const char *name, qdq_tensor *t);
+
+/* Takes v out of the inputs; its uses and its initializer stay. */
+void qdq_graph_remove_input(qdq_graph *g, qdq_value *v);
+void qdq_graph_set_output(qdq_graph *g, size_t i, qdq_value *v);
+void qdq_graph_remove_output(qdq_graph *g, size_t i);
+
+/* A node before `before` (NULL: at the end) with n_in empty input slots and n_out new values named
+ * `out_names` (NULL entries: left out). domain "" is the default one. */
+qdq_node *qdq_graph_add_node(qdq_graph *g, qdq_node *before, const char *domain, const char *type,
+                             const char *name, uint32_t n_in, uint32_t n_out, const char *const *out_names);
+
+void qdq_node_set_in(qdq_node *n, uint32_t i,
+                     qdq_value *v); /* i < n_in; v may be NULL or of a graph around */
+bool qdq_node_append_in(qdq_node *n, qdq_value *v);
+void qdq_node_trim_in(qdq_node *n);                  /* drops left-out inputs at the end */
+bool qdq_node_append_out(qdq_node *n, qdq_value *v); /* v has no producer */
+bool qdq_node_set_type(qdq_node *n, const char *domain, const char *type);
+void qdq_node_move_before(qdq_node *n, qdq_node *before); /* same graph; NULL: to the end */
+
+/* Attributes: replaces one of the same name. */
+bool qdq_node_set_attr(qdq_node *n, qdq_attr *a);
+bool qdq_node_set_int(qdq_node *n, const char *name, int64_t i);
+bool qdq_node_set_float(qdq_node *n, const char *name, float f);
+bool qdq_node_set_string(qdq_node *n, const char *name, const char *s);
+bool qdq_node_set_ints(qdq_node *n, const char *name, const int64_t *ints, size_t count); /* copies */
+void qdq_node_remove_attr(qdq_node *n, const char *name);
+
+/* Every use of `from` reads `to` instead, in subgraphs too. If `from` is a graph output, its name belongs to
+ * the caller: `to` takes over name and output when it may (it is of the same graph, has a producer, and is
+ * itself neither input, initializer nor output); otherwise nothing is changed and the answer is false. */
+bool qdq_value_replace(qdq_value *from, qdq_value *to);
+
+/* Renames; the old name is free afterwards. `name` must be free. False: out of memory. */
+bool qdq_value_rename(qdq_value *v, const char *name);
+
+void qdq_value_set_type(qdq_value *v, const qdq_type *type);
+
+/* Makes v an initializer, or changes its data, or (NULL) takes the data away. v has no producer. */
+bool qdq_value_set_init(qdq_value *v, qdq_tensor *t);
+
+/* Cuts a value off its producer: the node's output is then left out. Used when a value becomes a constant. */
+void qdq_value_detach(qdq_value *v);
+
+/* Removes a node whose outputs have no uses and are no graph outputs; the outputs die with it, and so do its
+ * subgraphs. Inputs that lose their last use stay: dead code is a pass's business. */
+void qdq_node_remove(qdq_node *n);
+
+/* Removes a value without producer and uses that is no output (an unused initializer). */
+void qdq_value_remove(qdq_value *v);
+
+/* Types and tensors in the model's arena. */
+const qdq_type *qdq_type_tensor(qdq_model *m, qdq_elem elem, int rank,
+                                const qdq_dim *dim); /* dim is copied */
+const qdq_type *qdq_type_fixed(qdq_model *m, qdq_elem elem, int rank, const int64_t *dim);
+
+/* A tensor with `bytes` of data. new_tensor: *data is zeroed heap memory of the right size, to be filled before
+ * the tensor is used. view: shares the bytes of `t` under another type or shape of the same size. */
+qdq_tensor *qdq_tensor_new(qdq_model *m, qdq_elem elem, int rank, const int64_t *dim, void **data);
+qdq_tensor *qdq_tensor_view(qdq_model *m, const qdq_tensor *t, qdq_elem elem, int rank, const int64_t *dim);
+/* The same tensor for another model: shares the data. */
+qdq_tensor *qdq_tensor_share(qdq_model *m, const qdq_tensor *t);
+/* rank-0 or rank-1 helpers; copy their data */
+qdq_tensor *qdq_tensor_of_floats(qdq_model *m, int rank, const int64_t *dim, const float *data);
+qdq_tensor *qdq_tensor_of_ints(qdq_model *m, int rank, const int64_t *dim, const int64_t *data);
+
+#endif /* QDQ_EDIT_H */

@@ -1,0 +1,316 @@
+/* ir.h - the graph: what a model is in memory. Structure only; edit.h is the one place that changes it.
+ *
+ * Lifetimes. Everything below lives in the model's arena until the model is freed, removed things included
+ * (they answer true to `dead`), so pointers stay valid across edits. Weights are outside the arena: counted
+ * mappings that clones share and nobody writes to.
+ *
+ * Identity. A pointer is the identity of a node or value; `id` is dense within the graph, never reused, and
+ * meant for side tables: a pass keeps its own data in arrays indexed by id, never in the node.
+ *
+ * What the library does not model (documentation strings, device configurations, fields of newer ONNX
+ * versions, ...) is kept verbatim as wire bytes in `rest` and written again. */
+#ifndef QDQ_IR_H
+#define QDQ_IR_H
+
+#include "base/arena.h"
+#include "base/file.h"
+#include "base/map.h"
+#include "base/span.h"
+#include "base/vec.h"
+#include "qdq/model.h"
+
+typedef struct qdq_graph qdq_graph;
+typedef struct qdq_node qdq_node;
+typedef struct qdq_value qdq_value;
+typedef struct qdq_use qdq_use;
+typedef struct qdq_attr qdq_attr;
+typedef struct qdq_tensor qdq_tensor;
+typedef struct qdq_type qdq_type;
+typedef struct qdq_function qdq_function;
+
+typedef enum qdq_op {
+    QDQ_OP_UNKNOWN = 0, /* of another domain, or not in ops.def */
+#define OP(ENUM, name, flags, infer) QDQ_OP_##ENUM,
+#include "ir/ops.def"
+#undef OP
+    QDQ_OP_COUNT
+} qdq_op;
+
+enum { QDQ_OP_PURE = 1, QDQ_OP_NONDET = 2, QDQ_OP_CONTROL = 4 };
+
+typedef struct qdq_op_info {
+    const char *name;
+    unsigned flags;
+} qdq_op_info;
+
+const qdq_op_info *qdq_op_get_info(qdq_op op);            /* never NULL; name "?" for unknown */
+qdq_op qdq_op_find(const char *domain, const char *name); /* "" and "ai.onnx" are the default domain */
+
+/* --- types and shapes: immutable, may be shared ------------------------------------------------------------ */
+
+typedef struct qdq_dim {
+    int64_t value;     /* >= 0: known; -1: not */
+    const char *param; /* the symbol of a dim that is not known, or NULL; interned */
+} qdq_dim;
+
+typedef enum qdq_type_kind {
+    QDQ_TYPE_TENSOR,
+    QDQ_TYPE_SPARSE,
+    QDQ_TYPE_SEQUENCE,
+    QDQ_TYPE_MAP,
+    QDQ_TYPE_OPTIONAL,
+    QDQ_TYPE_OTHER /* kept as wire bytes in `rest` */
+} qdq_type_kind;
+
+struct qdq_type {
+    qdq_type_kind kind;
+    qdq_elem elem;         /* tensor, sparse; key type of a map */
+    int rank;              /* tensor, sparse; -1: unknown */
+    const qdq_dim *dim;    /* rank of them */
+    const qdq_type *inner; /* sequence, optional, map (value type) */
+    qdq_span rest;         /* denotations and unknown fields of TypeProto; QDQ_TYPE_OTHER: all of it */
+};
+
+/* --- tensors: constants -------------------------------------------------------------------------------------- */
+
+typedef enum qdq_storage {
+    QDQ_STORE_BYTES,  /* `bytes`: raw little-endian data inside `owner` */
+    QDQ_STORE_WIRE,   /* typed fields inside the wire form `wire`; decoded on demand */
+    QDQ_STORE_STRINGS /* `strings` */
+} qdq_storage;
+
+struct qdq_tensor {
+    const char *name; /* "" inside attributes that name none */
+    qdq_elem elem;
+    int rank;
+    const int64_t *dim;
+    int64_t count; /* elements; overflow was refused when it was read */
+    qdq_storage storage;
+    qdq_span bytes;          /* QDQ_STORE_BYTES */
+    qdq_mapping *owner;      /* what holds `bytes` or `wire`; counted (the tensor holds one reference) */
+    qdq_span wire;           /* the whole TensorProto as read, if it was and is unchanged; else empty */
+    bool external;           /* was stored as external data when read */
+    const qdq_span *strings; /* QDQ_STORE_STRINGS: count of them */
+    qdq_span rest;           /* documentation, metadata, unknown fields */
+};
+
+typedef struct qdq_sparse {
+    const qdq_tensor *values, *indices;
+    int rank;
+    const int64_t *dim;
+    qdq_span wire; /* SparseTensorProto as read */
+} qdq_sparse;
+
+/* Raw little-endian elements of `t` in *data: points into its mapping, or, for typed fields, is decoded into
+ * `scratch`. Packed 2 and 4 bit types stay packed. Strings are QDQ_E_UNSUPPORTED. The bytes may be unaligned:
+ * read them with memcpy, or ask for an aligned copy. */
+qdq_status qdq_tensor_data(const qdq_tensor *t, qdq_arena *scratch, qdq_span *data, qdq_error *err);
+
+/* All elements converted to double, float or int64 in `scratch` (at most `max` of them, else
+ * QDQ_E_UNSUPPORTED). All element types but strings and complex. int64: floating point types are refused. */
+qdq_status qdq_tensor_floats(const qdq_tensor *t, qdq_arena *scratch, float **out, qdq_error *err);
+qdq_status qdq_tensor_ints(const qdq_tensor *t, qdq_arena *scratch, int64_t max, int64_t **out,
+                           qdq_error *err);
+
+/* --- attributes ------------------------------------------------------------------------------------------------ */
+
+/* The numbers are those of AttributeProto.AttributeType. */
+typedef enum qdq_attr_type {
+    QDQ_ATTR_UNDEFINED = 0,
+    QDQ_ATTR_FLOAT = 1,
+    QDQ_ATTR_INT = 2,
+    QDQ_ATTR_STRING = 3,
+    QDQ_ATTR_TENSOR = 4,
+    QDQ_ATTR_GRAPH = 5,
+    QDQ_ATTR_FLOATS = 6,
+    QDQ_ATTR_INTS = 7,
+    QDQ_ATTR_STRINGS = 8,
+    QDQ_ATTR_TENSORS = 9,
+    QDQ_ATTR_GRAPHS = 10,
+    QDQ_ATTR_SPARSE = 11,
+    QDQ_ATTR_SPARSES = 12,
+    QDQ_ATTR_TYPE = 13,
+    QDQ_ATTR_TYPES = 14
+} qdq_attr_type;
+
+struct qdq_attr {
+    const char *name;
+    qdq_attr_type type;
+    const char *ref; /* ref_attr_name inside functions, or NULL */
+    size_t count;    /* of the list kinds; 1 for the others */
+    union {
+        float f;
+        int64_t i;
+        qdq_span s;
+        const qdq_tensor *t;
+        qdq_graph *g;
+        const qdq_sparse *sparse;
+        const qdq_type *type;
+        const float *floats;
+        const int64_t *ints;
+        const qdq_span *strings;
+        const qdq_tensor *const *tensors;
+        qdq_graph *const *graphs;
+        const qdq_sparse *const *sparses;
+        const qdq_type *const *types;
+    } v;
+    qdq_span rest;
+};
+
+/* --- values, nodes, graphs ------------------------------------------------------------------------------------- */
+
+/* Input slot `index` of `node` reads `value` (NULL: the optional input is left out). The uses of one value
+ * form a list in the order in which they were made. */
+struct qdq_use {
+    qdq_value *value;
+    qdq_node *node;
+    uint32_t index;
+    qdq_use *prev, *next;
+};
+
+struct qdq_value {
+    const char *name; /* unique in its graph and the graphs around it; never "" */
+    uint32_t id;
+    uint32_t out_index; /* of producer */
+    qdq_graph *graph;
+    qdq_node *producer;    /* NULL: graph input, initializer, or undefined */
+    qdq_use *first, *last; /* uses, those in subgraphs (captures) included */
+    uint32_t n_use;
+    uint32_t n_output; /* times it is listed as an output of its graph */
+    bool is_input;
+    bool dead;
+    const qdq_type *type; /* NULL: unknown */
+    qdq_tensor *init;     /* initializer, or NULL */
+    qdq_sparse *sparse;
+    qdq_span rest; /* of its ValueInfoProto */
+};
+
+struct qdq_node {
+    qdq_node *prev, *next;
+    qdq_graph *graph;
+    uint32_t id;
+    bool dead;
+    qdq_op op;
+    const char *type;   /* operator name, interned; "op_type" in ONNX */
+    const char *domain; /* "" for the default domain, interned */
+    const char *overload;
+    const char *name; /* "" if it has none */
+    qdq_use *in;
+    uint32_t n_in;
+    uint32_t n_out;
+    qdq_value **out; /* NULL: the optional output is left out */
+    qdq_attr **attr;
+    uint32_t n_attr;
+    qdq_span rest;
+};
+
+struct qdq_graph {
+    qdq_model *model;
+    qdq_node *owner;        /* the node whose attribute this is; NULL: main graph or function body */
+    qdq_function *function; /* the function whose body this is, or NULL */
+    const char *name;
+    qdq_node end;                /* sentinel of the node list */
+    QDQ_VEC(qdq_value *) values; /* by id, dead ones included */
+    QDQ_VEC(qdq_value *) inputs;
+    QDQ_VEC(qdq_value *) outputs;
+    QDQ_VEC(qdq_value *) inits; /* values with init or sparse, in file order; dead ones are skipped */
+    uint32_t n_node;            /* live nodes */
+    uint32_t next_node_id;
+    qdq_map by_name; /* value name -> qdq_value *, live ones */
+    uint64_t edits;  /* every edit counts itself; subgraph edits count in all graphs around */
+    qdq_span rest;   /* documentation, quantization annotations, metadata, unknown fields */
+};
+
+typedef struct qdq_opset {
+    const char *domain; /* interned; "" for the default domain */
+    int64_t version;
+    qdq_span rest;
+} qdq_opset;
+
+struct qdq_function {
+    const char *name, *domain, *overload;
+    qdq_graph *body;                 /* inputs and outputs are the function's */
+    QDQ_VEC(const char *) attrs;     /* attribute names without default */
+    QDQ_VEC(qdq_attr *) attr_protos; /* with default */
+    QDQ_VEC(qdq_opset) opsets;
+    qdq_span rest;
+};
+
+typedef struct qdq_prop {
+    const char *key, *value;
+} qdq_prop;
+
+struct qdq_model {
+    qdq_arena arena;
+    qdq_map names; /* interned text */
+    int64_t ir_version;
+    const char *producer_name, *producer_version;
+    QDQ_VEC(qdq_opset) opsets;
+    QDQ_VEC(qdq_prop) props; /* metadata_props */
+    qdq_graph *graph;
+    QDQ_VEC(qdq_function *) functions;
+    QDQ_VEC(qdq_mapping *) mappings; /* one reference each: model file, external files, heap weights */
+    QDQ_VEC(qdq_graph *) graphs;     /* all graphs, main first, subgraphs and function bodies included */
+    const char *path;                /* as given to load; "" when made in memory */
+    bool had_external;               /* some tensor was external when read */
+    qdq_span rest;
+};
+
+/* Walks the live nodes of a graph in order. The body may remove any node, the current one included, and may
+ * insert anywhere; nodes inserted behind the current one after its removal are not visited. */
+#define QDQ_FOR_NODES(n, g)                                                                                  \
+    for (qdq_node *n = qdq_live_from((g), (g)->end.next); n != NULL; n = qdq_live_from((g), n->next))
+
+static inline qdq_node *qdq_live_from(const qdq_graph *g, qdq_node *n)
+{
+    while (n->dead)
+        n = n->next;
+    return n == &g->end ? NULL : n;
+}
+
+/* Walks the uses of a value; the body may redirect or remove the current use. */
+#define QDQ_FOR_USES(u, val)                                                                                 \
+    for (qdq_use *u = (val)->first, *u##_next = u ? u->next : NULL; u != NULL;                               \
+         u = u##_next, u##_next = u ? u->next : NULL)
+
+/* --- questions -------------------------------------------------------------------------------------------------- */
+
+/* Interned copy of text, "" included: equal text, equal pointer. NULL: out of memory. */
+const char *qdq_intern(qdq_model *m, const char *s);
+const char *qdq_intern_n(qdq_model *m, const char *s, size_t n);
+
+qdq_value *qdq_graph_find(const qdq_graph *g, const char *name);    /* in this graph only */
+qdq_value *qdq_graph_resolve(const qdq_graph *g, const char *name); /* also in the graphs around it */
+int64_t qdq_model_opset_of(const qdq_model *m, const char *domain); /* 0: not imported */
+
+static inline qdq_value *qdq_node_in(const qdq_node *n, uint32_t i)
+{
+    return i < n->n_in ? n->in[i].value : NULL;
+}
+static inline qdq_value *qdq_node_out(const qdq_node *n, uint32_t i)
+{
+    return i < n->n_out ? n->out[i] : NULL;
+}
+
+/* The tensor of a value that is known now: an initializer that no caller can override (not an input, or IR
+ * version below 4), or the output of a Constant node with a `value`. Else NULL. */
+const qdq_tensor *qdq_value_const(const qdq_value *v);
+
+/* Its only reader, if it has exactly one use in its own graph and is no graph output; else NULL. */
+qdq_node *qdq_value_only_user(const qdq_value *v);
+
+/* Known static shape: rank and all dims >= 0. */
+bool qdq_value_static_shape(const qdq_value *v, int *rank, int64_t *dim, int max_rank);
+
+const qdq_attr *qdq_node_attr(const qdq_node *n, const char *name); /* NULL: not there */
+int64_t qdq_node_int(const qdq_node *n, const char *name, int64_t fallback);
+float qdq_node_float(const qdq_node *n, const char *name, float fallback);
+bool qdq_node_string_is(const qdq_node *n, const char *name, const char *text, const char *fallback);
+/* *ints NULL and false when it is not there. */
+bool qdq_node_ints(const qdq_node *n, const char *name, const int64_t **ints, size_t *count);
+
+/* How users name a node: its name if that is there and unique in its graph, else "Op@first_output". Text in
+ * `scratch`; never NULL but out of memory gives "?". */
+const char *qdq_node_label(const qdq_node *n, qdq_arena *scratch);
+
+#endif /* QDQ_IR_H */

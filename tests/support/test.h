@@ -1,0 +1,56 @@
+/* test.h - what every test program includes: cmocka, and checks that print the error's text. */
+#ifndef QDQ_TEST_H
+#define QDQ_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/fail.h"
+#include "qdq/qdq.h"
+
+/* assert_ok(qdq_model_load(path, NULL, &m, &err)): `err` must be in scope. */
+#define assert_ok(expr)                                                                                      \
+    do {                                                                                                     \
+        qdq_status st_ = (expr);                                                                             \
+        if (st_ != QDQ_OK)                                                                                   \
+            fail_msg("%s: %s: %s", #expr, qdq_status_name(st_), err.text);                                   \
+    } while (0)
+
+/* Fails with `code`, and the message holds `part`. */
+#define assert_fails(code, part, expr)                                                                       \
+    do {                                                                                                     \
+        qdq_status st_ = (expr);                                                                             \
+        if (st_ != (code))                                                                                   \
+            fail_msg("%s: want %s, got %s (%s)", #expr, qdq_status_name(code), qdq_status_name(st_),         \
+                     err.text);                                                                              \
+        if (strstr(err.text, (part)) == NULL)                                                                \
+            fail_msg("%s: '%s' is not in '%s'", #expr, (part), err.text);                                    \
+    } while (0)
+
+/* A model from the text form; fails the test if it does not parse. */
+qdq_model *test_model(const char *text);
+
+/* The text form of the model is exactly this (leading model header left out). */
+void test_assert_text(const qdq_model *m, const char *expected);
+
+/* A private folder that test_end() of the same program removes; static storage. */
+const char *test_dir(void);
+/* printf-style path below test_dir(); static storage, eight at a time. */
+const char *test_path(const char *fmt, ...) QDQ_PRINTF(1, 2);
+
+/* A file of the corpus (shared/models), or NULL: the caller then calls test_missing(). */
+const char *test_corpus(const char *relative);
+
+/* An engine for tests that need ONNX Runtime, or NULL. In CI (QDQ_TEST_REQUIRE=1) a missing one fails the
+ * test; elsewhere it is skipped loudly. */
+qdq_engine *test_ort(void);
+void test_missing(const char *what);
+
+#endif /* QDQ_TEST_H */
