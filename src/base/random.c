@@ -1,0 +1,172 @@
+/* random.c - seeded random numbers. Knows element types, no models; has no state of its own. */
+#include "base/random.h"
+
+#include <math.h>
+#include <string.h>
+
+static uint64_t mix(uint64_t z)
+{
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+qdq_random qdq_random_new(uint64_t seed, const char *name)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+
+    for (; name != NULL && *name != '\0'; name++)
+        hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+    return (qdq_random){.counter = mix(seed ^ mix(hash))};
+}
+
+uint64_t qdq_random_nth_seed(uint64_t seed, uint64_t i)
+{
+    return i == 0 ? seed : mix(seed + i * UINT64_C(0xd1342543de82ef95));
+}
+
+uint64_t qdq_random_u64(qdq_random *r)
+{
+    return mix(r->counter += UINT64_C(0x9e3779b97f4a7c15));
+}
+
+double qdq_random_uniform(qdq_random *r)
+{
+    return (double)(qdq_random_u64(r) >> 11) * 0x1p-53;
+}
+
+/* Marsaglia's polar method: needs log and sqrt only, which libraries round alike once the result is a float. */
+float qdq_random_normal(qdq_random *r)
+{
+    double u, v, s;
+
+    if (r->has_spare) {
+        r->has_spare = false;
+        return (float)r->spare;
+    }
+    do {
+        u = 2 * qdq_random_uniform(r) - 1;
+        v = 2 * qdq_random_uniform(r) - 1;
+        s = u * u + v * v;
+    } while (s >= 1 || s == 0);
+    s = sqrt(-2 * log(s) / s);
+    r->spare = v * s;
+    r->has_spare = true;
+    return (float)(u * s);
+}
+
+/* Float to half, to nearest even. Normals never reach infinity or NaN. */
+static uint16_t half_of(float f)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &f, sizeof bits);
+    uint32_t sign = (bits >> 16) & 0x8000u;
+    uint32_t exponent = (bits >> 23) & 0xff;
+    uint32_t fraction = bits & 0x7fffff;
+    if (exponent < 113) { /* below 2^-14: subnormal, or zero */
+        uint32_t shift = 126 - exponent;
+        if (shift > 24)
+            return (uint16_t)sign;
+        fraction |= 0x800000;
+        uint32_t kept = fraction >> shift, lost = fraction & ((1u << shift) - 1), middle = 1u << (shift - 1);
+        return (uint16_t)(sign | (kept + (lost > middle || (lost == middle && (kept & 1)))));
+    }
+    uint32_t kept = ((exponent - 112) << 10) | (fraction >> 13), lost = fraction & 0x1fff;
+    return (uint16_t)(sign | (kept + (lost > 0x1000 || (lost == 0x1000 && (kept & 1)))));
+}
+
+static uint16_t bfloat_of(float f)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &f, sizeof bits);
+    return (uint16_t)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+static void fill_floats(qdq_random *r, qdq_array *a)
+{
+    unsigned char *p = a->data, *end = p + a->bytes;
+
+    if (a->elem == QDQ_FLOAT) {
+        for (float f; end - p >= (ptrdiff_t)sizeof f; p += sizeof f) {
+            f = qdq_random_normal(r);
+            memcpy(p, &f, sizeof f);
+        }
+    } else if (a->elem == QDQ_DOUBLE) {
+        for (double d; end - p >= (ptrdiff_t)sizeof d; p += sizeof d) {
+            d = qdq_random_normal(r);
+            memcpy(p, &d, sizeof d);
+        }
+    } else {
+        for (uint16_t h; end - p >= (ptrdiff_t)sizeof h; p += sizeof h) {
+            float f = qdq_random_normal(r);
+            h = a->elem == QDQ_FLOAT16 ? half_of(f) : bfloat_of(f);
+            memcpy(p, &h, sizeof h);
+        }
+    }
+}
+
+/* Little-endian integers of `size` bytes: the low byte carries the bit. */
+static void fill_integers(qdq_random *r, qdq_array *a, size_t size)
+{
+    unsigned char *p = a->data;
+
+    memset(p, 0, a->bytes);
+    for (size_t i = 0; i + size <= a->bytes; i += size)
+        p[i] = (unsigned char)(qdq_random_u64(r) >> 63);
+}
+
+bool qdq_random_fill(qdq_array *a, uint64_t seed, const char *name)
+{
+    qdq_random r = qdq_random_new(seed, name);
+
+    switch (a->elem) {
+    case QDQ_FLOAT:
+    case QDQ_DOUBLE:
+    case QDQ_FLOAT16:
+    case QDQ_BFLOAT16:
+        fill_floats(&r, a);
+        return true;
+    case QDQ_UINT8:
+    case QDQ_INT8:
+    case QDQ_BOOL:
+        fill_integers(&r, a, 1);
+        return true;
+    case QDQ_UINT16:
+    case QDQ_INT16:
+        fill_integers(&r, a, 2);
+        return true;
+    case QDQ_INT32:
+    case QDQ_UINT32:
+        fill_integers(&r, a, 4);
+        return true;
+    case QDQ_INT64:
+    case QDQ_UINT64:
+        fill_integers(&r, a, 8);
+        return true;
+    case QDQ_UINT4:
+    case QDQ_INT4: /* two elements a byte */
+        for (size_t i = 0; i < a->bytes; i++)
+            ((unsigned char *)a->data)[i] = (unsigned char)(qdq_random_u64(&r) >> 59) & 0x11;
+        return true;
+    case QDQ_UINT2:
+    case QDQ_INT2: /* four */
+        for (size_t i = 0; i < a->bytes; i++)
+            ((unsigned char *)a->data)[i] = (unsigned char)(qdq_random_u64(&r) >> 56) & 0x55;
+        return true;
+    case QDQ_UNDEFINED:
+    case QDQ_STRING:
+    case QDQ_COMPLEX64:
+    case QDQ_COMPLEX128:
+    case QDQ_FLOAT8E4M3FN:
+    case QDQ_FLOAT8E4M3FNUZ:
+    case QDQ_FLOAT8E5M2:
+    case QDQ_FLOAT8E5M2FNUZ:
+    case QDQ_FLOAT4E2M1:
+    case QDQ_FLOAT8E8M0:
+    case QDQ_ELEM_COUNT:
+        break;
+    }
+    return false;
+}
