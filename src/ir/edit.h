@@ -8,7 +8,8 @@
 qdq_model *qdq_model_new(void); /* empty main graph, IR 9, no opset */
 qdq_status qdq_model_set_opset_version(qdq_model *m, const char *domain, int64_t version, qdq_error *err);
 qdq_status qdq_model_set_prop(qdq_model *m, const char *key, const char *value, qdq_error *err);
-/* The model takes one reference of `map`; it is dropped when the model is freed. False: out of memory. */
+/* The model takes over the caller's reference of `map`, also when it fails or holds `map` already, and drops it
+ * when it is freed. Needed once per mapping that tensors of the model lie in. False: out of memory. */
 bool qdq_model_hold(qdq_model *m, qdq_mapping *map);
 
 qdq_graph *qdq_graph_new(qdq_model *m, qdq_node *owner, const char *name);
@@ -20,12 +21,15 @@ const char *qdq_graph_unique_name(qdq_graph *g, const char *base);
 /* A value. `name` must be free in g (an existing one gives QDQ_E_FORMAT through add; here it is a defect). */
 qdq_value *qdq_graph_add_value(qdq_graph *g, const char *name, const qdq_type *type);
 qdq_value *qdq_graph_add_input(qdq_graph *g, const char *name, const qdq_type *type);
+bool qdq_graph_make_input(qdq_graph *g, qdq_value *v); /* lists a value that is there as input */
 bool qdq_graph_add_output(qdq_graph *g, qdq_value *v);
 /* A value with data. The tensor is made over to the graph; its name becomes the value's. */
 qdq_value *qdq_graph_add_init(qdq_graph *g, const char *name, qdq_tensor *t);
 
 /* Takes v out of the inputs; its uses and its initializer stay. */
 void qdq_graph_remove_input(qdq_graph *g, qdq_value *v);
+/* Takes all initializers out of the inputs (below IR 4 they had to be listed there), in one pass. */
+void qdq_graph_unlist_inits(qdq_graph *g);
 void qdq_graph_set_output(qdq_graph *g, size_t i, qdq_value *v);
 void qdq_graph_remove_output(qdq_graph *g, size_t i);
 
@@ -35,15 +39,19 @@ qdq_node *qdq_graph_add_node(qdq_graph *g, qdq_node *before, const char *domain,
                              const char *name, uint32_t n_in, uint32_t n_out, const char *const *out_names);
 
 void qdq_node_set_in(qdq_node *n, uint32_t i,
-                     qdq_value *v); /* i < n_in; v may be NULL or of a graph around */
-bool qdq_node_append_in(qdq_node *n, qdq_value *v);
+                     qdq_value *v);                  /* i < n_in; v may be NULL or of a graph around */
+bool qdq_node_append_in(qdq_node *n, qdq_value *v);  /* may move n's uses: not inside QDQ_FOR_USES */
 void qdq_node_trim_in(qdq_node *n);                  /* drops left-out inputs at the end */
-bool qdq_node_append_out(qdq_node *n, qdq_value *v); /* v has no producer */
+bool qdq_node_append_out(qdq_node *n, qdq_value *v); /* v has no producer; NULL: left out */
+bool qdq_node_set_name(qdq_node *n, const char *name);
 bool qdq_node_set_type(qdq_node *n, const char *domain, const char *type);
 void qdq_node_move_before(qdq_node *n, qdq_node *before); /* same graph; NULL: to the end */
 
 /* Attributes: replaces one of the same name. */
 bool qdq_node_set_attr(qdq_node *n, qdq_attr *a);
+/* As set_attr, but looks for no older one: for readers, so that a million attributes are no trap. The verifier
+ * finds duplicates. */
+bool qdq_node_append_attr(qdq_node *n, qdq_attr *a);
 bool qdq_node_set_int(qdq_node *n, const char *name, int64_t i);
 bool qdq_node_set_float(qdq_node *n, const char *name, float f);
 bool qdq_node_set_string(qdq_node *n, const char *name, const char *s);
@@ -52,7 +60,8 @@ void qdq_node_remove_attr(qdq_node *n, const char *name);
 
 /* Every use of `from` reads `to` instead, in subgraphs too. If `from` is a graph output, its name belongs to
  * the caller: `to` takes over name and output when it may (it is of the same graph, has a producer, and is
- * itself neither input, initializer nor output); otherwise nothing is changed and the answer is false. */
+ * itself neither input, initializer nor output) and `from` gets the name that `to` had; otherwise nothing is
+ * changed and the answer is false. */
 bool qdq_value_replace(qdq_value *from, qdq_value *to);
 
 /* Renames; the old name is free afterwards. `name` must be free. False: out of memory. */

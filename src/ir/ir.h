@@ -43,6 +43,8 @@ typedef struct qdq_op_info {
     unsigned flags;
 } qdq_op_info;
 
+enum { QDQ_MAX_NESTING = 64 }; /* graphs inside graphs, types inside types: what readers accept */
+
 const qdq_op_info *qdq_op_get_info(qdq_op op);            /* never NULL; name "?" for unknown */
 qdq_op qdq_op_find(const char *domain, const char *name); /* "" and "ai.onnx" are the default domain */
 
@@ -86,10 +88,11 @@ struct qdq_tensor {
     const int64_t *dim;
     int64_t count; /* elements; overflow was refused when it was read */
     qdq_storage storage;
-    qdq_span bytes;          /* QDQ_STORE_BYTES */
-    qdq_mapping *owner;      /* what holds `bytes` or `wire`; counted (the tensor holds one reference) */
-    qdq_span wire;           /* the whole TensorProto as read, if it was and is unchanged; else empty */
-    bool external;           /* was stored as external data when read */
+    qdq_span bytes; /* QDQ_STORE_BYTES */
+    qdq_mapping
+        *owner;    /* what `bytes` or `wire` lie in; the model holds it (qdq_model_hold), not the tensor */
+    qdq_span wire; /* the whole TensorProto as read, unchanged but for its name; else empty */
+    bool external; /* was stored as external data when read */
     const qdq_span *strings; /* QDQ_STORE_STRINGS: count of them */
     qdq_span rest;           /* documentation, metadata, unknown fields */
 };
@@ -111,6 +114,13 @@ qdq_status qdq_tensor_data(const qdq_tensor *t, qdq_arena *scratch, qdq_span *da
 qdq_status qdq_tensor_floats(const qdq_tensor *t, qdq_arena *scratch, float **out, qdq_error *err);
 qdq_status qdq_tensor_ints(const qdq_tensor *t, qdq_arena *scratch, int64_t max, int64_t **out,
                            qdq_error *err);
+
+/* One element of packed data as float or int64; `i` counts elements, 2 and 4 bit types included. Strings and
+ * complex give NaN. qdq_elem_int: integers and bool only, else 0. */
+float qdq_elem_float(qdq_elem e, const void *data, int64_t i);
+int64_t qdq_elem_int(qdq_elem e, const void *data, int64_t i);
+bool qdq_elem_is_int(qdq_elem e);   /* integers of any width, bool included */
+bool qdq_elem_is_float(qdq_elem e); /* real floating point types of any width */
 
 /* --- attributes ------------------------------------------------------------------------------------------------ */
 
@@ -206,6 +216,8 @@ struct qdq_node {
 
 struct qdq_graph {
     qdq_model *model;
+    uint32_t index;         /* in model->graphs */
+    bool dead;              /* its owner was removed; its nodes and values are dead, too */
     qdq_node *owner;        /* the node whose attribute this is; NULL: main graph or function body */
     qdq_function *function; /* the function whose body this is, or NULL */
     const char *name;
@@ -213,7 +225,7 @@ struct qdq_graph {
     QDQ_VEC(qdq_value *) values; /* by id, dead ones included */
     QDQ_VEC(qdq_value *) inputs;
     QDQ_VEC(qdq_value *) outputs;
-    QDQ_VEC(qdq_value *) inits; /* values with init or sparse, in file order; dead ones are skipped */
+    QDQ_VEC(qdq_value *) inits; /* values with init or sparse, in file order; skip the dead ones */
     uint32_t n_node;            /* live nodes */
     uint32_t next_node_id;
     qdq_map by_name; /* value name -> qdq_value *, live ones */
@@ -243,6 +255,7 @@ typedef struct qdq_prop {
 struct qdq_model {
     qdq_arena arena;
     qdq_map names; /* interned text */
+    qdq_map held;  /* mapping -> 1, what `mappings` holds */
     int64_t ir_version;
     const char *producer_name, *producer_version;
     QDQ_VEC(qdq_opset) opsets;
@@ -250,7 +263,7 @@ struct qdq_model {
     qdq_graph *graph;
     QDQ_VEC(qdq_function *) functions;
     QDQ_VEC(qdq_mapping *) mappings; /* one reference each: model file, external files, heap weights */
-    QDQ_VEC(qdq_graph *) graphs;     /* all graphs, main first, subgraphs and function bodies included */
+    QDQ_VEC(qdq_graph *) graphs;     /* all graphs, main first, dead ones included: QDQ_FOR_GRAPHS */
     const char *path;                /* as given to load; "" when made in memory */
     bool had_external;               /* some tensor was external when read */
     qdq_span rest;
@@ -260,6 +273,23 @@ struct qdq_model {
  * insert anywhere; nodes inserted behind the current one after its removal are not visited. */
 #define QDQ_FOR_NODES(n, g)                                                                                  \
     for (qdq_node *n = qdq_live_from((g), (g)->end.next); n != NULL; n = qdq_live_from((g), n->next))
+
+/* Walks the live graphs of a model: the main one, bodies of subgraphs and of functions. */
+#define QDQ_FOR_GRAPHS(g, m)                                                                                 \
+    for (qdq_graph *g = qdq_live_graph((m), 0); g != NULL; g = qdq_live_graph((m), (g)->index + 1))
+
+/* Walks the live initializers of a graph in file order; the body may remove the current one with
+ * qdq_value_remove. */
+#define QDQ_FOR_INITS(v, g)                                                                                  \
+    for (size_t v##_i = 0; v##_i < (g)->inits.n; v##_i++)                                                    \
+        for (qdq_value *v = (g)->inits.at[v##_i]; v != NULL && !v->dead; v = NULL)
+
+static inline qdq_graph *qdq_live_graph(const qdq_model *m, size_t i)
+{
+    while (i < m->graphs.n && m->graphs.at[i]->dead)
+        i++;
+    return i < m->graphs.n ? m->graphs.at[i] : NULL;
+}
 
 static inline qdq_node *qdq_live_from(const qdq_graph *g, qdq_node *n)
 {
@@ -275,7 +305,8 @@ static inline qdq_node *qdq_live_from(const qdq_graph *g, qdq_node *n)
 
 /* --- questions -------------------------------------------------------------------------------------------------- */
 
-/* Interned copy of text, "" included: equal text, equal pointer. NULL: out of memory. */
+/* Interned copy of text, "" included: equal text, equal pointer. NULL: out of memory. All names, types, domains
+ * and symbols in the structs above are interned. */
 const char *qdq_intern(qdq_model *m, const char *s);
 const char *qdq_intern_n(qdq_model *m, const char *s, size_t n);
 
@@ -309,8 +340,8 @@ bool qdq_node_string_is(const qdq_node *n, const char *name, const char *text, c
 /* *ints NULL and false when it is not there. */
 bool qdq_node_ints(const qdq_node *n, const char *name, const int64_t **ints, size_t *count);
 
-/* How users name a node: its name if that is there and unique in its graph, else "Op@first_output". Text in
- * `scratch`; never NULL but out of memory gives "?". */
+/* How users name a node: its name if that is there and no other node of the model has it, else
+ * "Op@first_output". Text of the model or in `scratch`; never NULL, out of memory gives "?". */
 const char *qdq_node_label(const qdq_node *n, qdq_arena *scratch);
 
 #endif /* QDQ_IR_H */

@@ -1,0 +1,201 @@
+/* elem.c - single elements of packed data as float or int64, all ONNX formats. Knows bits, no tensors. */
+#include "ir/ir.h"
+
+#include <math.h>
+#include <string.h>
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "tensor bytes are little-endian and are read in place: a big-endian host is not supported"
+#endif
+
+/* A small float of `exp` exponent and `man` mantissa bits; `code` has no sign bit. Infinity and NaN are the
+ * caller's business, they differ between the formats. */
+static float small_float(unsigned code, unsigned man, int bias)
+{
+    unsigned exponent = code >> man, mantissa = code & ((1U << man) - 1);
+
+    if (exponent == 0)
+        return ldexpf((float)mantissa, 1 - bias - (int)man);
+    return ldexpf((float)(mantissa | 1U << man), (int)exponent - bias - (int)man);
+}
+
+static float from_half(uint16_t h)
+{
+    unsigned code = h & 0x7fffU;
+    float f;
+
+    if (code >= 0x7c00U)
+        f = code == 0x7c00U ? INFINITY : NAN;
+    else
+        f = small_float(code, 10, 15);
+    return h & 0x8000U ? -f : f;
+}
+
+static float from_bits(uint32_t bits)
+{
+    float f;
+
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+/* The two families differ in what the codes at the end mean: FN has one NaN per sign, FNUZ one NaN at -0. */
+static float from_float8(qdq_elem e, uint8_t b)
+{
+    unsigned code = b & 0x7fU;
+    bool uz = e == QDQ_FLOAT8E4M3FNUZ || e == QDQ_FLOAT8E5M2FNUZ;
+    bool e4 = e == QDQ_FLOAT8E4M3FN || e == QDQ_FLOAT8E4M3FNUZ;
+    float f;
+
+    if (uz && b == 0x80U)
+        return NAN;
+    if (e == QDQ_FLOAT8E4M3FN && code == 0x7fU)
+        return NAN;
+    if (e == QDQ_FLOAT8E5M2 && code >= 0x7cU)
+        f = code == 0x7cU ? INFINITY : NAN;
+    else if (e4)
+        f = small_float(code, 3, uz ? 8 : 7);
+    else
+        f = small_float(code, 2, uz ? 16 : 15);
+    return b & 0x80U ? -f : f;
+}
+
+static unsigned packed(const unsigned char *data, int64_t i, unsigned bits)
+{
+    unsigned per_byte = 8 / bits;
+    unsigned shift = (unsigned)(i % per_byte) * bits;
+
+    return ((unsigned)data[i / per_byte] >> shift) & ((1U << bits) - 1);
+}
+
+static int sign_extend(unsigned code, unsigned bits)
+{
+    return code >> (bits - 1) ? (int)code - (int)(1U << bits) : (int)code;
+}
+
+#define LOAD(type, data, i)                                                                                  \
+    type x;                                                                                                  \
+    memcpy(&x, (const unsigned char *)(data) + (size_t)(i) * sizeof x, sizeof x)
+
+float qdq_elem_float(qdq_elem e, const void *data, int64_t i)
+{
+    static const float e2m1[] = {0.0F, 0.5F, 1.0F, 1.5F, 2.0F, 3.0F, 4.0F, 6.0F};
+    const unsigned char *bytes = data;
+
+    switch (e) {
+    case QDQ_FLOAT: {
+        LOAD(float, data, i);
+        return x;
+    }
+    case QDQ_DOUBLE: {
+        LOAD(double, data, i);
+        return (float)x;
+    }
+    case QDQ_FLOAT16: {
+        LOAD(uint16_t, data, i);
+        return from_half(x);
+    }
+    case QDQ_BFLOAT16: {
+        LOAD(uint16_t, data, i);
+        return from_bits((uint32_t)x << 16);
+    }
+    case QDQ_FLOAT8E4M3FN:
+    case QDQ_FLOAT8E4M3FNUZ:
+    case QDQ_FLOAT8E5M2:
+    case QDQ_FLOAT8E5M2FNUZ:
+        return from_float8(e, bytes[i]);
+    case QDQ_FLOAT8E8M0:
+        return bytes[i] == 0xff ? NAN : ldexpf(1.0F, (int)bytes[i] - 127);
+    case QDQ_FLOAT4E2M1: {
+        unsigned code = packed(bytes, i, 4);
+
+        return code & 8U ? -e2m1[code & 7U] : e2m1[code & 7U];
+    }
+    case QDQ_UINT64: {
+        LOAD(uint64_t, data, i);
+        return (float)x;
+    }
+    case QDQ_UINT8:
+    case QDQ_INT8:
+    case QDQ_UINT16:
+    case QDQ_INT16:
+    case QDQ_INT32:
+    case QDQ_INT64:
+    case QDQ_BOOL:
+    case QDQ_UINT32:
+    case QDQ_UINT4:
+    case QDQ_INT4:
+    case QDQ_UINT2:
+    case QDQ_INT2:
+        return (float)qdq_elem_int(e, data, i);
+    case QDQ_UNDEFINED:
+    case QDQ_STRING:
+    case QDQ_COMPLEX64:
+    case QDQ_COMPLEX128:
+    case QDQ_ELEM_COUNT:
+        return NAN;
+    }
+    return NAN;
+}
+
+int64_t qdq_elem_int(qdq_elem e, const void *data, int64_t i)
+{
+    const unsigned char *bytes = data;
+
+    switch (e) {
+    case QDQ_UINT8:
+        return bytes[i];
+    case QDQ_INT8: {
+        LOAD(int8_t, data, i);
+        return x;
+    }
+    case QDQ_BOOL:
+        return bytes[i] != 0;
+    case QDQ_UINT16: {
+        LOAD(uint16_t, data, i);
+        return x;
+    }
+    case QDQ_INT16: {
+        LOAD(int16_t, data, i);
+        return x;
+    }
+    case QDQ_UINT32: {
+        LOAD(uint32_t, data, i);
+        return x;
+    }
+    case QDQ_INT32: {
+        LOAD(int32_t, data, i);
+        return x;
+    }
+    case QDQ_UINT64:
+    case QDQ_INT64: {
+        LOAD(int64_t, data, i);
+        return x;
+    }
+    case QDQ_UINT4:
+        return packed(bytes, i, 4);
+    case QDQ_INT4:
+        return sign_extend(packed(bytes, i, 4), 4);
+    case QDQ_UINT2:
+        return packed(bytes, i, 2);
+    case QDQ_INT2:
+        return sign_extend(packed(bytes, i, 2), 2);
+    case QDQ_UNDEFINED:
+    case QDQ_FLOAT:
+    case QDQ_STRING:
+    case QDQ_FLOAT16:
+    case QDQ_DOUBLE:
+    case QDQ_COMPLEX64:
+    case QDQ_COMPLEX128:
+    case QDQ_BFLOAT16:
+    case QDQ_FLOAT8E4M3FN:
+    case QDQ_FLOAT8E4M3FNUZ:
+    case QDQ_FLOAT8E5M2:
+    case QDQ_FLOAT8E5M2FNUZ:
+    case QDQ_FLOAT4E2M1:
+    case QDQ_FLOAT8E8M0:
+    case QDQ_ELEM_COUNT:
+        return 0;
+    }
+    return 0;
+}
