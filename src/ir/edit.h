@@ -71,6 +71,7 @@ void qdq_value_set_type(qdq_value *v, const qdq_type *type);
 
 /* Makes v an initializer, or changes its data, or (NULL) takes the data away. v has no producer. */
 bool qdq_value_set_init(qdq_value *v, qdq_tensor *t);
+bool qdq_value_set_sparse(qdq_value *v, qdq_sparse *s);
 
 /* Cuts a value off its producer: the node's output is then left out. Used when a value becomes a constant. */
 void qdq_value_detach(qdq_value *v);

@@ -1,0 +1,442 @@
+/* clone.c - a deep copy of a model that shares its weights.
+ *
+ * Dead things are left behind and ids are dealt out again without gaps; the order of nodes, values, inputs and
+ * uses is that of the original, so that whatever walks the copy sees what it would see in the original. */
+#include "base/fail.h"
+#include "ir/edit.h"
+#include "ir/name.h"
+#include "ir/use.h"
+
+#include <string.h>
+
+typedef struct cloner {
+    const qdq_model *from;
+    qdq_model *to;
+    qdq_arena scratch;
+    qdq_graph **graph;  /* by index in from: the copy, NULL for dead ones */
+    qdq_value ***value; /* by graph index and value id */
+    qdq_node ***node;   /* by graph index and node id */
+} cloner;
+
+static void *alloc(cloner *c, size_t n, size_t size)
+{
+    return qdq_arena_array(&c->to->arena, n == 0 ? 1 : n, size);
+}
+
+static bool copy_span(cloner *c, qdq_span from, qdq_span *to)
+{
+    unsigned char *bytes;
+
+    *to = (qdq_span){NULL, 0};
+    if (from.size == 0)
+        return true;
+    bytes = qdq_arena_alloc(&c->to->arena, from.size);
+    if (bytes == NULL)
+        return false;
+    memcpy(bytes, from.data, from.size);
+    *to = (qdq_span){bytes, from.size};
+    return true;
+}
+
+static bool copy_text(cloner *c, const char *from, const char **to)
+{
+    if (from == NULL) {
+        *to = NULL;
+        return true;
+    }
+    *to = qdq_intern(c->to, from);
+    return *to != NULL;
+}
+
+/* Interned text: the size is known without counting. */
+static bool copy_name(cloner *c, const char *from, const char **to)
+{
+    *to = qdq_intern_n(c->to, from, qdq_name_of(from)->size);
+    return *to != NULL;
+}
+
+static bool copy_dims(cloner *c, int rank, const int64_t *from, const int64_t **to)
+{
+    int64_t *dim;
+
+    *to = NULL;
+    if (rank <= 0)
+        return true;
+    dim = alloc(c, (size_t)rank, sizeof *dim);
+    if (dim == NULL)
+        return false;
+    memcpy(dim, from, (size_t)rank * sizeof *dim);
+    *to = dim;
+    return true;
+}
+
+/* The chain of inner types is copied as a loop: no recursion to bound. */
+static bool copy_type(cloner *c, const qdq_type *from, const qdq_type **to)
+{
+    *to = NULL;
+    for (; from != NULL; from = from->inner) {
+        qdq_type *t = alloc(c, 1, sizeof *t);
+        qdq_dim *dim = NULL;
+
+        if (t == NULL)
+            return false;
+        *t = *from;
+        t->inner = NULL;
+        if (from->rank > 0) {
+            dim = alloc(c, (size_t)from->rank, sizeof *dim);
+            if (dim == NULL)
+                return false;
+            for (int i = 0; i < from->rank; i++) {
+                dim[i].value = from->dim[i].value;
+                if (!copy_text(c, from->dim[i].param, &dim[i].param))
+                    return false;
+            }
+        }
+        t->dim = dim;
+        if (!copy_span(c, from->rest, &t->rest))
+            return false;
+        *to = t;
+        to = &t->inner;
+    }
+    return true;
+}
+
+static bool copy_tensor(cloner *c, const qdq_tensor *from, const qdq_tensor **to)
+{
+    *to = from == NULL ? NULL : qdq_tensor_share(c->to, from);
+    return from == NULL || *to != NULL;
+}
+
+static bool copy_sparse(cloner *c, const qdq_sparse *from, const qdq_sparse **to)
+{
+    qdq_sparse *s;
+
+    *to = NULL;
+    if (from == NULL)
+        return true;
+    s = alloc(c, 1, sizeof *s);
+    if (s == NULL)
+        return false;
+    s->rank = from->rank;
+    *to = s;
+    return copy_tensor(c, from->values, &s->values) && copy_tensor(c, from->indices, &s->indices) &&
+           copy_dims(c, from->rank, from->dim, &s->dim) && copy_span(c, from->wire, &s->wire);
+}
+
+/* --- attributes --------------------------------------------------------------------------------------------- */
+
+static bool copy_list(cloner *c, const void *from, size_t n, size_t size, void *to)
+{
+    void *list = alloc(c, n, size);
+
+    if (list == NULL)
+        return false;
+    if (n > 0)
+        memcpy(list, from, n * size);
+    memcpy(to, &list, sizeof list);
+    return true;
+}
+
+#define COPY_EACH(type, field, copy)                                                                         \
+    do {                                                                                                     \
+        type *list = alloc(c, from->count, sizeof *list);                                                    \
+        if (list == NULL)                                                                                    \
+            return false;                                                                                    \
+        for (size_t i = 0; i < from->count; i++)                                                             \
+            if (!copy(c, from->v.field[i], &list[i]))                                                        \
+                return false;                                                                                \
+        to->v.field = list;                                                                                  \
+        return true;                                                                                         \
+    } while (0)
+
+static bool copy_graph_ref(cloner *c, const qdq_graph *from, qdq_graph **to)
+{
+    *to = c->graph[from->index];
+    return true;
+}
+
+static bool copy_attr_value(cloner *c, const qdq_attr *from, qdq_attr *to)
+{
+    switch (from->type) {
+    case QDQ_ATTR_UNDEFINED:
+    case QDQ_ATTR_FLOAT:
+    case QDQ_ATTR_INT:
+        return true;
+    case QDQ_ATTR_STRING:
+        return copy_span(c, from->v.s, &to->v.s);
+    case QDQ_ATTR_TENSOR:
+        return copy_tensor(c, from->v.t, &to->v.t);
+    case QDQ_ATTR_GRAPH:
+        return from->v.g == NULL || copy_graph_ref(c, from->v.g, &to->v.g);
+    case QDQ_ATTR_SPARSE:
+        return copy_sparse(c, from->v.sparse, &to->v.sparse);
+    case QDQ_ATTR_TYPE:
+        return copy_type(c, from->v.type, &to->v.type);
+    case QDQ_ATTR_FLOATS:
+        return copy_list(c, from->v.floats, from->count, sizeof(float), &to->v.floats);
+    case QDQ_ATTR_INTS:
+        return copy_list(c, from->v.ints, from->count, sizeof(int64_t), &to->v.ints);
+    case QDQ_ATTR_STRINGS:
+        COPY_EACH(qdq_span, strings, copy_span);
+    case QDQ_ATTR_TENSORS:
+        COPY_EACH(const qdq_tensor *, tensors, copy_tensor);
+    case QDQ_ATTR_GRAPHS:
+        COPY_EACH(qdq_graph *, graphs, copy_graph_ref);
+    case QDQ_ATTR_SPARSES:
+        COPY_EACH(const qdq_sparse *, sparses, copy_sparse);
+    case QDQ_ATTR_TYPES:
+        COPY_EACH(const qdq_type *, types, copy_type);
+    }
+    return false;
+}
+
+static qdq_attr *copy_attr(cloner *c, const qdq_attr *from)
+{
+    qdq_attr *to = alloc(c, 1, sizeof *to);
+
+    if (to == NULL)
+        return NULL;
+    *to = *from;
+    if (from->ref == NULL && !copy_attr_value(c, from, to))
+        return NULL;
+    return copy_text(c, from->name, &to->name) && copy_text(c, from->ref, &to->ref) &&
+                   copy_span(c, from->rest, &to->rest)
+               ? to
+               : NULL;
+}
+
+/* --- graphs --------------------------------------------------------------------------------------------------- */
+
+static bool copy_value(cloner *c, const qdq_value *from)
+{
+    qdq_graph *g = c->graph[from->graph->index];
+    const qdq_tensor *init = NULL;
+    const qdq_type *type;
+    qdq_value *v;
+
+    if (!copy_type(c, from->type, &type))
+        return false;
+    v = qdq_graph_add_value(g, from->name, type);
+    if (v == NULL || !copy_span(c, from->rest, &v->rest))
+        return false;
+    v->is_input = from->is_input;
+    v->n_output = from->n_output;
+    if (!copy_tensor(c, from->init, &init))
+        return false;
+    v->init = (qdq_tensor *)(uintptr_t)init;
+    if (v->init != NULL)
+        v->init->name = v->name;
+    if (from->sparse != NULL) {
+        const qdq_sparse *sparse;
+
+        if (!copy_sparse(c, from->sparse, &sparse))
+            return false;
+        v->sparse = (qdq_sparse *)(uintptr_t)sparse;
+    }
+    c->value[from->graph->index][from->id] = v;
+    return true;
+}
+
+static bool copy_values(cloner *c, const qdq_graph *from)
+{
+    qdq_graph *g = c->graph[from->index];
+    qdq_arena *arena = &c->to->arena;
+
+    c->value[from->index] = qdq_arena_array(&c->scratch, from->values.n + 1, sizeof(qdq_value *));
+    if (c->value[from->index] == NULL)
+        return false;
+    for (size_t i = 0; i < from->values.n; i++)
+        if (!from->values.at[i]->dead && !copy_value(c, from->values.at[i]))
+            return false;
+    for (size_t i = 0; i < from->inputs.n; i++)
+        if (!QDQ_PUSH(arena, &g->inputs, c->value[from->index][from->inputs.at[i]->id]))
+            return false;
+    for (size_t i = 0; i < from->outputs.n; i++)
+        if (!QDQ_PUSH(arena, &g->outputs, c->value[from->index][from->outputs.at[i]->id]))
+            return false;
+    for (size_t i = 0; i < from->inits.n; i++)
+        if (!from->inits.at[i]->dead &&
+            !QDQ_PUSH(arena, &g->inits, c->value[from->index][from->inits.at[i]->id]))
+            return false;
+    return true;
+}
+
+static bool copy_node(cloner *c, const qdq_node *from)
+{
+    uint32_t index = from->graph->index;
+    qdq_node *n = qdq_graph_add_node(c->graph[index], NULL, from->domain, from->type, from->name, from->n_in,
+                                     from->n_out, NULL);
+
+    if (n == NULL || !copy_text(c, from->overload, &n->overload) || !copy_span(c, from->rest, &n->rest))
+        return false;
+    c->node[index][from->id] = n;
+    for (uint32_t i = 0; i < from->n_out; i++) {
+        qdq_value *v = from->out[i] == NULL ? NULL : c->value[index][from->out[i]->id];
+
+        n->out[i] = v;
+        if (v != NULL) {
+            v->producer = n;
+            v->out_index = i;
+        }
+    }
+    for (uint32_t i = 0; i < from->n_attr; i++) {
+        qdq_attr *a = copy_attr(c, from->attr[i]);
+
+        if (a == NULL || !qdq_node_append_attr(n, a))
+            return false;
+    }
+    return true;
+}
+
+static bool copy_nodes(cloner *c, const qdq_graph *from)
+{
+    c->node[from->index] = qdq_arena_array(&c->scratch, (size_t)from->next_node_id + 1, sizeof(qdq_node *));
+    if (c->node[from->index] == NULL)
+        return false;
+    QDQ_FOR_NODES (n, from) {
+        if (!copy_node(c, n))
+            return false;
+    }
+    return true;
+}
+
+/* Use lists are walked, not node inputs: so they keep the order in which the uses were made. */
+static void copy_uses(cloner *c, const qdq_graph *from)
+{
+    for (size_t i = 0; i < from->values.n; i++) {
+        const qdq_value *v = from->values.at[i];
+
+        if (v->dead)
+            continue;
+        for (const qdq_use *u = v->first; u != NULL; u = u->next) {
+            qdq_node *n = c->node[u->node->graph->index][u->node->id];
+
+            qdq_use_link(&n->in[u->index], c->value[from->index][v->id]);
+        }
+    }
+}
+
+/* --- the model ------------------------------------------------------------------------------------------------ */
+
+static bool copy_opset(cloner *c, const qdq_opset *from, qdq_opset *to)
+{
+    to->version = from->version;
+    return copy_name(c, from->domain, &to->domain) && copy_span(c, from->rest, &to->rest);
+}
+
+static bool copy_header(cloner *c)
+{
+    const qdq_model *from = c->from;
+    qdq_model *to = c->to;
+
+    to->ir_version = from->ir_version;
+    to->had_external = from->had_external;
+    if (!copy_text(c, from->producer_name, &to->producer_name) ||
+        !copy_text(c, from->producer_version, &to->producer_version) ||
+        !copy_text(c, from->path, &to->path) || !copy_span(c, from->rest, &to->rest))
+        return false;
+    for (size_t i = 0; i < from->opsets.n; i++) {
+        qdq_opset set;
+
+        if (!copy_opset(c, &from->opsets.at[i], &set) || !QDQ_PUSH(&to->arena, &to->opsets, set))
+            return false;
+    }
+    for (size_t i = 0; i < from->props.n; i++) {
+        qdq_prop prop;
+
+        if (!copy_text(c, from->props.at[i].key, &prop.key) ||
+            !copy_text(c, from->props.at[i].value, &prop.value) || !QDQ_PUSH(&to->arena, &to->props, prop))
+            return false;
+    }
+    return true;
+}
+
+static bool copy_function(cloner *c, const qdq_function *from)
+{
+    qdq_function *f = alloc(c, 1, sizeof *f);
+    qdq_arena *arena = &c->to->arena;
+
+    if (f == NULL || !copy_text(c, from->name, &f->name) || !copy_text(c, from->domain, &f->domain) ||
+        !copy_text(c, from->overload, &f->overload) || !copy_span(c, from->rest, &f->rest))
+        return false;
+    f->body = c->graph[from->body->index];
+    f->body->function = f;
+    for (size_t i = 0; i < from->attrs.n; i++) {
+        const char *name;
+
+        if (!copy_text(c, from->attrs.at[i], &name) || !QDQ_PUSH(arena, &f->attrs, name))
+            return false;
+    }
+    for (size_t i = 0; i < from->attr_protos.n; i++) {
+        qdq_attr *a = copy_attr(c, from->attr_protos.at[i]);
+
+        if (a == NULL || !QDQ_PUSH(arena, &f->attr_protos, a))
+            return false;
+    }
+    for (size_t i = 0; i < from->opsets.n; i++) {
+        qdq_opset set;
+
+        if (!copy_opset(c, &from->opsets.at[i], &set) || !QDQ_PUSH(arena, &f->opsets, set))
+            return false;
+    }
+    return QDQ_PUSH(arena, &c->to->functions, f);
+}
+
+/* The main graph exists already; owners follow when the nodes do. */
+static bool copy_shells(cloner *c)
+{
+    size_t n = c->from->graphs.n;
+
+    c->graph = qdq_arena_array(&c->scratch, n, sizeof(qdq_graph *));
+    c->value = qdq_arena_array(&c->scratch, n, sizeof(qdq_value **));
+    c->node = qdq_arena_array(&c->scratch, n, sizeof(qdq_node **));
+    if (c->graph == NULL || c->value == NULL || c->node == NULL)
+        return false;
+    QDQ_FOR_GRAPHS (g, c->from) {
+        qdq_graph *copy = g == c->from->graph ? c->to->graph : qdq_graph_new(c->to, NULL, g->name);
+
+        if (copy == NULL || !copy_name(c, g->name, &copy->name) || !copy_span(c, g->rest, &copy->rest))
+            return false;
+        c->graph[g->index] = copy;
+    }
+    return true;
+}
+
+static bool copy_all(cloner *c)
+{
+    if (!copy_header(c) || !copy_shells(c))
+        return false;
+    QDQ_FOR_GRAPHS (g, c->from) {
+        if (!copy_values(c, g) || !copy_nodes(c, g))
+            return false;
+    }
+    QDQ_FOR_GRAPHS (g, c->from) {
+        if (g->owner != NULL)
+            c->graph[g->index]->owner = c->node[g->owner->graph->index][g->owner->id];
+        copy_uses(c, g);
+    }
+    for (size_t i = 0; i < c->from->functions.n; i++)
+        if (!copy_function(c, c->from->functions.at[i]))
+            return false;
+    QDQ_FOR_GRAPHS (g, c->to)
+        g->edits = 0;
+    return true;
+}
+
+qdq_status qdq_model_clone(const qdq_model *m, qdq_model **out, qdq_error *err)
+{
+    cloner c = {m, qdq_model_new(), QDQ_ARENA_INIT, NULL, NULL, NULL};
+    bool done;
+
+    *out = NULL;
+    if (c.to == NULL)
+        return qdq_nomem(err);
+    done = copy_all(&c);
+    qdq_arena_free(&c.scratch);
+    if (!done) {
+        qdq_model_free(c.to);
+        return qdq_nomem(err);
+    }
+    *out = c.to;
+    return QDQ_OK;
+}

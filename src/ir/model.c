@@ -1,0 +1,124 @@
+/* model.c - models as containers: birth, interned text, what they hold, death. Copies are in clone.c. */
+#include "base/fail.h"
+#include "ir/edit.h"
+#include "ir/name.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+qdq_model *qdq_model_new(void)
+{
+    qdq_model *m = calloc(1, sizeof *m);
+
+    if (m == NULL)
+        return NULL;
+    m->ir_version = 9;
+    m->producer_name = m->producer_version = m->path = "";
+    m->graph = qdq_graph_new(m, NULL, "graph");
+    if (m->graph == NULL) {
+        qdq_model_free(m);
+        return NULL;
+    }
+    return m;
+}
+
+void qdq_model_free(qdq_model *m)
+{
+    if (m == NULL)
+        return;
+    for (size_t i = 0; i < m->graphs.n; i++)
+        qdq_map_free(&m->graphs.at[i]->by_name);
+    for (size_t i = 0; i < m->mappings.n; i++)
+        qdq_mapping_unref(m->mappings.at[i]);
+    qdq_map_free(&m->names);
+    qdq_map_free(&m->held);
+    qdq_arena_free(&m->arena);
+    free(m);
+}
+
+const char *qdq_intern_n(qdq_model *m, const char *s, size_t n)
+{
+    qdq_map_value *known = qdq_map_get_n(&m->names, s, n);
+    qdq_name *name;
+
+    if (known != NULL)
+        return ((qdq_name *)known->ptr)->text;
+    if (n >= UINT32_MAX)
+        return NULL;
+    name = qdq_arena_alloc(&m->arena, sizeof *name + n + 1);
+    if (name == NULL)
+        return NULL;
+    memcpy(name->text, s, n);
+    name->size = (uint32_t)n;
+    known = qdq_map_put_n(&m->names, name->text, n, NULL);
+    if (known == NULL)
+        return NULL;
+    known->ptr = name;
+    return name->text;
+}
+
+const char *qdq_intern(qdq_model *m, const char *s)
+{
+    return qdq_intern_n(m, s, strlen(s));
+}
+
+bool qdq_model_hold(qdq_model *m, qdq_mapping *map)
+{
+    bool is_new;
+
+    if (qdq_map_put_int(&m->held, (uint64_t)(uintptr_t)map, &is_new) == NULL) {
+        qdq_mapping_unref(map);
+        return false;
+    }
+    if (!is_new) {
+        qdq_mapping_unref(map);
+        return true;
+    }
+    if (!QDQ_PUSH(&m->arena, &m->mappings, map)) {
+        qdq_mapping_unref(map);
+        return false;
+    }
+    return true;
+}
+
+qdq_status qdq_model_set_opset_version(qdq_model *m, const char *domain, int64_t version, qdq_error *err)
+{
+    qdq_opset set = {qdq_intern(m, domain), version, {NULL, 0}};
+
+    if (set.domain == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < m->opsets.n; i++)
+        if (m->opsets.at[i].domain == set.domain) {
+            m->opsets.at[i].version = version;
+            return QDQ_OK;
+        }
+    return QDQ_PUSH(&m->arena, &m->opsets, set) ? QDQ_OK : qdq_nomem(err);
+}
+
+qdq_status qdq_model_set_prop(qdq_model *m, const char *key, const char *value, qdq_error *err)
+{
+    qdq_prop prop = {qdq_intern(m, key), qdq_arena_strdup(&m->arena, value)};
+
+    if (prop.key == NULL || prop.value == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < m->props.n; i++)
+        if (m->props.at[i].key == prop.key) {
+            m->props.at[i] = prop;
+            return QDQ_OK;
+        }
+    return QDQ_PUSH(&m->arena, &m->props, prop) ? QDQ_OK : qdq_nomem(err);
+}
+
+qdq_graph *qdq_graph_new(qdq_model *m, qdq_node *owner, const char *name)
+{
+    qdq_graph *g = qdq_arena_alloc(&m->arena, sizeof *g);
+
+    if (g == NULL || (g->name = qdq_intern(m, name)) == NULL)
+        return NULL;
+    g->model = m;
+    g->owner = owner;
+    g->index = (uint32_t)m->graphs.n;
+    g->end.prev = g->end.next = &g->end;
+    g->end.graph = g;
+    return QDQ_PUSH(&m->arena, &m->graphs, g) ? g : NULL;
+}

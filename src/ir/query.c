@@ -1,0 +1,138 @@
+/* query.c - questions about a graph. Changes nothing. */
+#include "ir/ir.h"
+#include "ir/name.h"
+
+#include <string.h>
+
+qdq_value *qdq_graph_find(const qdq_graph *g, const char *name)
+{
+    const qdq_map_value *place = qdq_map_get(&g->by_name, name);
+
+    return place == NULL ? NULL : place->ptr;
+}
+
+qdq_value *qdq_graph_resolve(const qdq_graph *g, const char *name)
+{
+    for (;;) {
+        qdq_value *v = qdq_graph_find(g, name);
+
+        if (v != NULL || g->owner == NULL)
+            return v;
+        g = g->owner->graph;
+    }
+}
+
+static bool is_default_domain(const char *domain)
+{
+    return domain[0] == '\0' || strcmp(domain, "ai.onnx") == 0;
+}
+
+int64_t qdq_model_opset_of(const qdq_model *m, const char *domain)
+{
+    bool is_default = is_default_domain(domain);
+
+    for (size_t i = 0; i < m->opsets.n; i++) {
+        const char *other = m->opsets.at[i].domain;
+
+        if (is_default ? is_default_domain(other) : strcmp(domain, other) == 0)
+            return m->opsets.at[i].version;
+    }
+    return 0;
+}
+
+const qdq_tensor *qdq_value_const(const qdq_value *v)
+{
+    const qdq_attr *a;
+
+    if (v->init != NULL)
+        return v->is_input && v->graph->model->ir_version >= 4 ? NULL : v->init;
+    if (v->producer == NULL || v->producer->op != QDQ_OP_CONSTANT)
+        return NULL;
+    a = qdq_node_attr(v->producer, "value");
+    return a != NULL && a->type == QDQ_ATTR_TENSOR && a->ref == NULL ? a->v.t : NULL;
+}
+
+qdq_node *qdq_value_only_user(const qdq_value *v)
+{
+    if (v->n_use != 1 || v->n_output != 0 || v->first->node->graph != v->graph)
+        return NULL;
+    return v->first->node;
+}
+
+bool qdq_value_static_shape(const qdq_value *v, int *rank, int64_t *dim, int max_rank)
+{
+    const qdq_type *t = v->type;
+
+    if (t == NULL || t->kind != QDQ_TYPE_TENSOR || t->rank < 0 || t->rank > max_rank)
+        return false;
+    for (int i = 0; i < t->rank; i++) {
+        if (t->dim[i].value < 0)
+            return false;
+        dim[i] = t->dim[i].value;
+    }
+    *rank = t->rank;
+    return true;
+}
+
+const qdq_attr *qdq_node_attr(const qdq_node *n, const char *name)
+{
+    for (uint32_t i = 0; i < n->n_attr; i++)
+        if (strcmp(n->attr[i]->name, name) == 0)
+            return n->attr[i];
+    return NULL;
+}
+
+/* An attribute of the type asked for that has a value: not one that refers to a function's attribute. */
+static const qdq_attr *typed_attr(const qdq_node *n, const char *name, qdq_attr_type type)
+{
+    const qdq_attr *a = qdq_node_attr(n, name);
+
+    return a != NULL && a->type == type && a->ref == NULL ? a : NULL;
+}
+
+int64_t qdq_node_int(const qdq_node *n, const char *name, int64_t fallback)
+{
+    const qdq_attr *a = typed_attr(n, name, QDQ_ATTR_INT);
+
+    return a == NULL ? fallback : a->v.i;
+}
+
+float qdq_node_float(const qdq_node *n, const char *name, float fallback)
+{
+    const qdq_attr *a = typed_attr(n, name, QDQ_ATTR_FLOAT);
+
+    return a == NULL ? fallback : a->v.f;
+}
+
+bool qdq_node_string_is(const qdq_node *n, const char *name, const char *text, const char *fallback)
+{
+    const qdq_attr *a = typed_attr(n, name, QDQ_ATTR_STRING);
+
+    if (a == NULL)
+        return fallback != NULL && strcmp(fallback, text) == 0;
+    return a->v.s.size == strlen(text) && memcmp(a->v.s.data, text, a->v.s.size) == 0;
+}
+
+bool qdq_node_ints(const qdq_node *n, const char *name, const int64_t **ints, size_t *count)
+{
+    const qdq_attr *a = typed_attr(n, name, QDQ_ATTR_INTS);
+
+    *ints = a == NULL ? NULL : a->v.ints;
+    *count = a == NULL ? 0 : a->count;
+    return a != NULL;
+}
+
+const char *qdq_node_label(const qdq_node *n, qdq_arena *scratch)
+{
+    const char *text;
+
+    if (n->name[0] != '\0' && qdq_name_of(n->name)->n_node <= 1)
+        return n->name;
+    for (uint32_t i = 0; i < n->n_out; i++)
+        if (n->out[i] != NULL) {
+            text = qdq_arena_printf(scratch, "%s@%s", n->type, n->out[i]->name);
+            return text == NULL ? "?" : text;
+        }
+    text = qdq_arena_printf(scratch, "%s@#%u", n->type, (unsigned)n->id);
+    return text == NULL ? "?" : text;
+}

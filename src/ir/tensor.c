@@ -1,0 +1,309 @@
+/* tensor.c - constants: making them, and reading their elements whatever way they are stored. */
+#include "base/fail.h"
+#include "ir/edit.h"
+#include "ir/tensor_wire.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* --- types ---------------------------------------------------------------------------------------------------- */
+
+const qdq_type *qdq_type_tensor(qdq_model *m, qdq_elem elem, int rank, const qdq_dim *dim)
+{
+    qdq_type *t = qdq_arena_alloc(&m->arena, sizeof *t);
+    qdq_dim *copy = NULL;
+
+    if (t == NULL)
+        return NULL;
+    if (rank > 0) {
+        copy = qdq_arena_array(&m->arena, (size_t)rank, sizeof *copy);
+        if (copy == NULL)
+            return NULL;
+        memcpy(copy, dim, (size_t)rank * sizeof *copy);
+    }
+    t->kind = QDQ_TYPE_TENSOR;
+    t->elem = elem;
+    t->rank = rank;
+    t->dim = copy;
+    return t;
+}
+
+const qdq_type *qdq_type_fixed(qdq_model *m, qdq_elem elem, int rank, const int64_t *dim)
+{
+    qdq_type *t = qdq_arena_alloc(&m->arena, sizeof *t);
+    qdq_dim *copy = NULL;
+
+    if (t == NULL)
+        return NULL;
+    if (rank > 0) {
+        copy = qdq_arena_array(&m->arena, (size_t)rank, sizeof *copy);
+        if (copy == NULL)
+            return NULL;
+        for (int i = 0; i < rank; i++)
+            copy[i] = (qdq_dim){dim[i], NULL};
+    }
+    t->kind = QDQ_TYPE_TENSOR;
+    t->elem = elem;
+    t->rank = rank;
+    t->dim = copy;
+    return t;
+}
+
+/* --- making ----------------------------------------------------------------------------------------------------- */
+
+static bool count_of(int rank, const int64_t *dim, int64_t *count)
+{
+    *count = 1;
+    for (int i = 0; i < rank; i++) {
+        if (dim[i] < 0 || (dim[i] != 0 && *count > INT64_MAX / dim[i]))
+            return false;
+        *count *= dim[i];
+    }
+    return true;
+}
+
+static qdq_tensor *new_shell(qdq_model *m, qdq_elem elem, int rank, const int64_t *dim)
+{
+    qdq_tensor *t = qdq_arena_alloc(&m->arena, sizeof *t);
+    int64_t *copy = NULL;
+
+    if (t == NULL)
+        return NULL;
+    if (rank > 0) {
+        copy = qdq_arena_array(&m->arena, (size_t)rank, sizeof *copy);
+        if (copy == NULL)
+            return NULL;
+        memcpy(copy, dim, (size_t)rank * sizeof *copy);
+    }
+    t->name = "";
+    t->elem = elem;
+    t->rank = rank;
+    t->dim = copy;
+    return count_of(rank, dim, &t->count) ? t : NULL;
+}
+
+static bool new_bytes(qdq_model *m, qdq_tensor *t, size_t size, void **data)
+{
+    qdq_mapping *map = qdq_mapping_new_heap(size);
+
+    if (map == NULL || !qdq_model_hold(m, map))
+        return false;
+    t->storage = QDQ_STORE_BYTES;
+    t->owner = map;
+    t->bytes = (qdq_span){qdq_mapping_data(map), size};
+    *data = qdq_mapping_heap_data(map);
+    return true;
+}
+
+qdq_tensor *qdq_tensor_new(qdq_model *m, qdq_elem elem, int rank, const int64_t *dim, void **data)
+{
+    qdq_tensor *t = new_shell(m, elem, rank, dim);
+    size_t size;
+
+    *data = NULL;
+    if (t == NULL || !qdq_elem_bytes(elem, t->count, &size) || !new_bytes(m, t, size, data))
+        return NULL;
+    return t;
+}
+
+qdq_tensor *qdq_tensor_of_floats(qdq_model *m, int rank, const int64_t *dim, const float *data)
+{
+    void *to;
+    qdq_tensor *t = qdq_tensor_new(m, QDQ_FLOAT, rank, dim, &to);
+
+    if (t != NULL && t->bytes.size > 0)
+        memcpy(to, data, t->bytes.size);
+    return t;
+}
+
+qdq_tensor *qdq_tensor_of_ints(qdq_model *m, int rank, const int64_t *dim, const int64_t *data)
+{
+    void *to;
+    qdq_tensor *t = qdq_tensor_new(m, QDQ_INT64, rank, dim, &to);
+
+    if (t != NULL && t->bytes.size > 0)
+        memcpy(to, data, t->bytes.size);
+    return t;
+}
+
+/* Bytes inside the owner are shared, others live in some model's arena and are copied. */
+static bool share_span(qdq_model *m, const qdq_mapping *owner, qdq_span *span)
+{
+    const unsigned char *start = owner == NULL ? NULL : qdq_mapping_data(owner);
+    unsigned char *copy;
+
+    if (span->size == 0 ||
+        (start != NULL && span->data >= start && span->data + span->size <= start + qdq_mapping_size(owner)))
+        return true;
+    copy = qdq_arena_alloc(&m->arena, span->size);
+    if (copy == NULL)
+        return false;
+    memcpy(copy, span->data, span->size);
+    span->data = copy;
+    return true;
+}
+
+static bool share_strings(qdq_model *m, qdq_tensor *t)
+{
+    qdq_span *copy;
+
+    if (t->storage != QDQ_STORE_STRINGS || t->count == 0)
+        return true;
+    copy = qdq_arena_array(&m->arena, (size_t)t->count, sizeof *copy);
+    if (copy == NULL)
+        return false;
+    for (int64_t i = 0; i < t->count; i++) {
+        copy[i] = t->strings[i];
+        if (!share_span(m, t->owner, &copy[i]))
+            return false;
+    }
+    t->strings = copy;
+    return true;
+}
+
+qdq_tensor *qdq_tensor_share(qdq_model *m, const qdq_tensor *t)
+{
+    qdq_tensor *copy = new_shell(m, t->elem, t->rank, t->dim);
+    const int64_t *dim;
+
+    if (copy == NULL)
+        return NULL;
+    dim = copy->dim;
+    *copy = *t;
+    copy->dim = dim;
+    copy->name = qdq_intern(m, t->name);
+    if (copy->name == NULL || (t->owner != NULL && !qdq_model_hold(m, qdq_mapping_ref(t->owner))))
+        return NULL;
+    if (!share_span(m, t->owner, &copy->bytes) || !share_span(m, t->owner, &copy->wire) ||
+        !share_span(m, t->owner, &copy->rest) || !share_strings(m, copy))
+        return NULL;
+    return copy;
+}
+
+qdq_tensor *qdq_tensor_view(qdq_model *m, const qdq_tensor *t, qdq_elem elem, int rank, const int64_t *dim)
+{
+    qdq_tensor *view = new_shell(m, elem, rank, dim);
+    size_t size, own;
+    void *data;
+
+    if (view == NULL)
+        return NULL;
+    if (t->storage == QDQ_STORE_STRINGS) {
+        assert(elem == QDQ_STRING && view->count == t->count);
+        view->storage = QDQ_STORE_STRINGS;
+        view->strings = t->strings;
+        view->owner = t->owner;
+        return view->count == t->count ? view : NULL;
+    }
+    if (!qdq_elem_bytes(elem, view->count, &size) || !qdq_elem_bytes(t->elem, t->count, &own))
+        return NULL;
+    assert(size == own);
+    if (size != own)
+        return NULL;
+    if (t->storage == QDQ_STORE_BYTES) {
+        view->storage = QDQ_STORE_BYTES;
+        view->bytes = t->bytes;
+        view->owner = t->owner;
+        return view;
+    }
+    if (!new_bytes(m, view, size, &data) || qdq_tensor_decode_wire(t, data, size, NULL) != QDQ_OK)
+        return NULL;
+    return view;
+}
+
+/* --- reading ---------------------------------------------------------------------------------------------------- */
+
+static const char *elem_text(qdq_elem e)
+{
+    const char *name = qdq_elem_name(e);
+
+    return name == NULL ? "unknown type" : name;
+}
+
+qdq_status qdq_tensor_data(const qdq_tensor *t, qdq_arena *scratch, qdq_span *data, qdq_error *err)
+{
+    unsigned char *decoded;
+    size_t size;
+
+    *data = (qdq_span){NULL, 0};
+    if (t->storage == QDQ_STORE_STRINGS || t->elem == QDQ_STRING)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': strings have no numeric data", t->name);
+    if (!qdq_elem_bytes(t->elem, t->count, &size))
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': %" PRId64 " elements of %s cannot be addressed",
+                        t->name, t->count, elem_text(t->elem));
+    if (t->storage == QDQ_STORE_BYTES) {
+        if (t->bytes.size != size)
+            return qdq_fail(err, QDQ_E_FORMAT, "tensor '%s': found %zu bytes of data, expected %zu", t->name,
+                            t->bytes.size, size);
+        *data = t->bytes;
+        return QDQ_OK;
+    }
+    /* A stored value takes at least one byte of the file: what cannot be there is refused before any
+     * memory is asked for. */
+    if (size / 16 > t->wire.size)
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "tensor '%s': found %zu bytes of typed fields, expected %" PRId64 " elements of %s",
+                        t->name, t->wire.size, t->count, elem_text(t->elem));
+    decoded = qdq_arena_alloc(scratch, size == 0 ? 1 : size);
+    if (decoded == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_tensor_decode_wire(t, decoded, size, err));
+    *data = (qdq_span){decoded, size};
+    return QDQ_OK;
+}
+
+/* Plain loops for what weights are made of; the rest goes element by element. */
+static void to_floats(qdq_elem e, const unsigned char *data, int64_t n, float *out)
+{
+    if (e == QDQ_FLOAT)
+        memcpy(out, data, (size_t)n * sizeof *out);
+    else if (e == QDQ_INT8)
+        for (int64_t i = 0; i < n; i++)
+            out[i] = (float)(signed char)data[i];
+    else if (e == QDQ_UINT8)
+        for (int64_t i = 0; i < n; i++)
+            out[i] = (float)data[i];
+    else
+        for (int64_t i = 0; i < n; i++)
+            out[i] = qdq_elem_float(e, data, i);
+}
+
+qdq_status qdq_tensor_floats(const qdq_tensor *t, qdq_arena *scratch, float **out, qdq_error *err)
+{
+    qdq_span data;
+
+    *out = NULL;
+    if (!qdq_elem_is_int(t->elem) && !qdq_elem_is_float(t->elem))
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': %s cannot be converted to float", t->name,
+                        elem_text(t->elem));
+    QDQ_TRY(qdq_tensor_data(t, scratch, &data, err));
+    *out = qdq_arena_array(scratch, t->count == 0 ? 1 : (size_t)t->count, sizeof **out);
+    if (*out == NULL)
+        return qdq_nomem(err);
+    if (t->count > 0)
+        to_floats(t->elem, data.data, t->count, *out);
+    return QDQ_OK;
+}
+
+qdq_status qdq_tensor_ints(const qdq_tensor *t, qdq_arena *scratch, int64_t max, int64_t **out,
+                           qdq_error *err)
+{
+    qdq_span data;
+
+    *out = NULL;
+    if (!qdq_elem_is_int(t->elem))
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': found %s, expected integers", t->name,
+                        elem_text(t->elem));
+    if (t->count > max)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "tensor '%s': found %" PRId64 " elements, expected at most %" PRId64, t->name,
+                        t->count, max);
+    QDQ_TRY(qdq_tensor_data(t, scratch, &data, err));
+    *out = qdq_arena_array(scratch, t->count == 0 ? 1 : (size_t)t->count, sizeof **out);
+    if (*out == NULL)
+        return qdq_nomem(err);
+    for (int64_t i = 0; i < t->count; i++)
+        (*out)[i] = qdq_elem_int(t->elem, data.data, i);
+    return QDQ_OK;
+}

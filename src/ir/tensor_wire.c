@@ -1,0 +1,206 @@
+/* tensor_wire.c - the typed fields of a TensorProto: packed or not, in any number of pieces. Knows of protocol
+ * buffers only what this needs; the reader of models is onnx/. */
+#include "ir/tensor_wire.h"
+
+#include "base/fail.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Field numbers of TensorProto. */
+enum { FLOAT_DATA = 4, INT32_DATA = 5, INT64_DATA = 7, DOUBLE_DATA = 10, UINT64_DATA = 11 };
+enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
+
+typedef struct reader {
+    const unsigned char *at, *end;
+} reader;
+
+typedef struct sink {
+    const qdq_tensor *t;
+    unsigned field;      /* where values of this element type are stored */
+    unsigned char *data; /* grows towards end */
+    const unsigned char *end;
+    uint64_t extra; /* values for which there was no room */
+    bool bad_value; /* one was out of the element type's range */
+    int64_t bad;
+} sink;
+
+static bool read_varint(reader *r, uint64_t *out)
+{
+    uint64_t value = 0;
+
+    for (unsigned shift = 0; shift < 70 && r->at < r->end; shift += 7) {
+        unsigned char byte = *r->at++;
+
+        if (shift < 64)
+            value |= (uint64_t)(byte & 0x7fU) << shift;
+        if (byte < 0x80) {
+            *out = value;
+            return true;
+        }
+    }
+    return false;
+}
+
+static unsigned field_of(qdq_elem e)
+{
+    switch (e) {
+    case QDQ_FLOAT:
+    case QDQ_COMPLEX64:
+        return FLOAT_DATA;
+    case QDQ_DOUBLE:
+    case QDQ_COMPLEX128:
+        return DOUBLE_DATA;
+    case QDQ_INT64:
+        return INT64_DATA;
+    case QDQ_UINT32:
+    case QDQ_UINT64:
+        return UINT64_DATA;
+    case QDQ_UINT8:
+    case QDQ_INT8:
+    case QDQ_UINT16:
+    case QDQ_INT16:
+    case QDQ_INT32:
+    case QDQ_BOOL:
+    case QDQ_FLOAT16:
+    case QDQ_BFLOAT16:
+    case QDQ_FLOAT8E4M3FN:
+    case QDQ_FLOAT8E4M3FNUZ:
+    case QDQ_FLOAT8E5M2:
+    case QDQ_FLOAT8E5M2FNUZ:
+    case QDQ_UINT4:
+    case QDQ_INT4:
+    case QDQ_FLOAT4E2M1:
+    case QDQ_FLOAT8E8M0:
+    case QDQ_UINT2:
+    case QDQ_INT2:
+        return INT32_DATA;
+    case QDQ_UNDEFINED:
+    case QDQ_STRING:
+    case QDQ_ELEM_COUNT:
+        return 0;
+    }
+    return 0;
+}
+
+/* Bytes that one stored value becomes: 4 and 2 bit types are stored a byte of them at a time. */
+static size_t value_size(qdq_elem e)
+{
+    unsigned bits = qdq_elem_bits(e);
+
+    if (e == QDQ_COMPLEX64 || e == QDQ_COMPLEX128)
+        bits /= 2;
+    return bits < 8 ? 1 : bits / 8;
+}
+
+static void put(sink *s, const void *value, size_t size)
+{
+    if ((size_t)(s->end - s->data) < size) {
+        s->extra++;
+        return;
+    }
+    memcpy(s->data, value, size);
+    s->data += size;
+}
+
+/* Narrow types come as int32: signed or unsigned, both spellings of the same bits are in use. */
+static void put_int(sink *s, uint64_t raw)
+{
+    size_t size = value_size(s->t->elem);
+
+    if (size < 4) {
+        int64_t value = (int32_t)(uint32_t)raw, limit = (int64_t)1 << (8 * size);
+
+        if ((value >= limit || value < -limit / 2) && !s->bad_value) {
+            s->bad_value = true;
+            s->bad = value;
+        }
+    }
+    put(s, &raw, size); /* the low bytes: little-endian, as elem.c insists */
+}
+
+static bool read_packed(sink *s, reader r)
+{
+    uint64_t value;
+
+    if (s->field == FLOAT_DATA || s->field == DOUBLE_DATA) {
+        size_t size = s->field == FLOAT_DATA ? 4 : 8, got = (size_t)(r.end - r.at);
+        size_t room = (size_t)(s->end - s->data);
+
+        if (got % size != 0)
+            return false;
+        if (got > room) {
+            s->extra += (got - room) / size;
+            got = room;
+        }
+        if (got > 0)
+            memcpy(s->data, r.at, got);
+        s->data += got;
+        return true;
+    }
+    while (r.at < r.end) {
+        if (!read_varint(&r, &value))
+            return false;
+        put_int(s, value);
+    }
+    return true;
+}
+
+/* One field of the message; false if it is cut off or of a wire type that it cannot have. */
+static bool read_field(sink *s, reader *r)
+{
+    uint64_t key, value;
+    reader inner;
+    size_t left;
+
+    if (!read_varint(r, &key))
+        return false;
+    switch (key & 7U) {
+    case WIRE_VARINT:
+        if (!read_varint(r, &value))
+            return false;
+        if (key >> 3 == s->field)
+            put_int(s, value);
+        return true;
+    case WIRE_FIXED32:
+    case WIRE_FIXED64:
+        left = (key & 7U) == WIRE_FIXED32 ? 4 : 8;
+        if ((size_t)(r->end - r->at) < left)
+            return false;
+        if (key >> 3 == s->field)
+            put(s, r->at, left);
+        r->at += left;
+        return true;
+    case WIRE_BYTES:
+        if (!read_varint(r, &value) || value > (uint64_t)(r->end - r->at))
+            return false;
+        inner.at = r->at;
+        inner.end = r->at + value;
+        r->at = inner.end;
+        return key >> 3 != s->field || read_packed(s, inner);
+    default:
+        return false;
+    }
+}
+
+qdq_status qdq_tensor_decode_wire(const qdq_tensor *t, unsigned char *data, size_t size, qdq_error *err)
+{
+    sink s = {t, field_of(t->elem), data, data + size, 0, false, 0};
+    reader r = {t->wire.data, t->wire.data + t->wire.size};
+    size_t each = value_size(t->elem);
+
+    if (s.field == 0)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': elements of type %s cannot be read as numbers",
+                        t->name, qdq_elem_name(t->elem) ? qdq_elem_name(t->elem) : "?");
+    while (r.at < r.end)
+        if (!read_field(&s, &r))
+            return qdq_fail(err, QDQ_E_FORMAT, "tensor '%s': its typed data is cut off or malformed",
+                            t->name);
+    if (s.extra > 0 || s.data != s.end)
+        return qdq_fail(err, QDQ_E_FORMAT, "tensor '%s': found %" PRIu64 " stored values, expected %zu",
+                        t->name, (uint64_t)((size_t)(s.data - data) / each) + s.extra, size / each);
+    if (s.bad_value)
+        return qdq_fail(err, QDQ_E_FORMAT, "tensor '%s': the value %" PRId64 " does not fit %s", t->name,
+                        s.bad, qdq_elem_name(t->elem));
+    return QDQ_OK;
+}
