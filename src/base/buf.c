@@ -1,0 +1,111 @@
+/* buf.c - growing bytes or text. One byte behind the end is always there and zero. */
+#include "base/buf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for `more` bytes and the NUL. */
+static bool grow(qdq_buf *b, size_t more)
+{
+    if (b->failed)
+        return false;
+    if (b->size > b->max || more > b->max - b->size || b->size + more == SIZE_MAX) {
+        b->failed = true;
+        return false;
+    }
+    size_t need = b->size + more + 1;
+    if (need <= b->cap)
+        return true;
+    size_t cap = b->cap < 64 ? 64 : b->cap <= SIZE_MAX / 2 ? b->cap * 2 : SIZE_MAX;
+    if (cap < need)
+        cap = need;
+    char *data = realloc(b->data, cap);
+    if (data == NULL) {
+        b->failed = true;
+        return false;
+    }
+    b->data = data;
+    b->cap = cap;
+    return true;
+}
+
+void *qdq_buf_extend(qdq_buf *b, size_t size)
+{
+    if (!grow(b, size))
+        return NULL;
+    char *place = b->data + b->size;
+    b->size += size;
+    b->data[b->size] = '\0';
+    return place;
+}
+
+void qdq_buf_append(qdq_buf *b, const void *data, size_t size)
+{
+    void *place = qdq_buf_extend(b, size);
+
+    if (place != NULL && size != 0)
+        memcpy(place, data, size);
+}
+
+void qdq_buf_puts(qdq_buf *b, const char *s)
+{
+    qdq_buf_append(b, s, strlen(s));
+}
+
+void qdq_buf_putc(qdq_buf *b, char c)
+{
+    qdq_buf_append(b, &c, 1);
+}
+
+void qdq_buf_vprintf(qdq_buf *b, const char *fmt, va_list ap)
+{
+    va_list again;
+    size_t room = b->cap - b->size; /* 0 while empty, else the NUL is counted in */
+
+    if (b->failed)
+        return;
+    va_copy(again, ap);
+    int n = vsnprintf(room == 0 ? NULL : b->data + b->size, room, fmt, ap);
+    if (n < 0) {
+        b->failed = true;
+    } else if (!grow(b, (size_t)n)) {
+        if (room != 0)
+            b->data[b->size] = '\0'; /* takes back what the first try wrote */
+    } else {
+        if ((size_t)n >= room)
+            vsnprintf(b->data + b->size, (size_t)n + 1, fmt, again);
+        b->size += (size_t)n;
+    }
+    va_end(again);
+}
+
+void qdq_buf_printf(qdq_buf *b, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    qdq_buf_vprintf(b, fmt, ap);
+    va_end(ap);
+}
+
+char *qdq_buf_take(qdq_buf *b)
+{
+    char *data = NULL;
+
+    if (grow(b, 0)) { /* an empty buffer has no bytes yet */
+        data = b->data;
+        data[b->size] = '\0';
+        b->data = NULL;
+    }
+    free(b->data);
+    b->data = NULL;
+    b->size = b->cap = 0;
+    return data;
+}
+
+void qdq_buf_free(qdq_buf *b)
+{
+    free(b->data);
+    *b = (qdq_buf)QDQ_BUF_INIT(b->max);
+}
