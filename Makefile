@@ -1,0 +1,80 @@
+# What people type; CMake does the work. `make help` lists the targets.
+#
+# Everything is built below build/: build/ itself is the build that is used and tested, build/asan and the
+# like are the same sources under other compilers or checks. build/ort holds ONNX Runtime (scripts/setup.sh).
+
+BUILD        := build
+PREFIX       ?= /usr/local
+DESTDIR      ?=
+JOBS         ?= $(shell nproc)
+FUZZ_SECONDS ?= 60
+CONFIGURE    := cmake -G Ninja -S . -Wno-dev
+
+.PHONY: all demo check check-all asan fuzz bench install format tidy clean distclean help
+
+all: ## build the tool, the library, examples and, where cmocka is, the tests
+	@$(CONFIGURE) -B $(BUILD) --log-level=WARNING
+	@cmake --build $(BUILD) -j $(JOBS)
+
+demo: ## install what is missing, build, quantize a face detector, show what it brings
+	@scripts/setup.sh
+	@$(MAKE) --no-print-directory all
+	@scripts/demo.sh $(BUILD)
+
+check: ## install what the tests need, build and run them
+	@scripts/setup.sh --tests
+	@$(CONFIGURE) -B $(BUILD) --log-level=WARNING -DQDQ_TESTS=ON
+	@cmake --build $(BUILD) -j $(JOBS)
+	@scripts/test.sh $(BUILD) -LE long
+
+# Other builds find what set-up unpacked where the main build has it.
+define other_build
+	@mkdir -p $(BUILD)/$(1)
+	@ln -sfn ../ort $(BUILD)/$(1)/ort
+	@$(CONFIGURE) -B $(BUILD)/$(1) --log-level=WARNING -DQDQ_TESTS=ON $(2)
+	@cmake --build $(BUILD)/$(1) -j $(JOBS)
+endef
+
+asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@scripts/setup.sh --tests
+	$(call other_build,asan,-DQDQ_SANITIZE=ON)
+	@scripts/test.sh $(BUILD)/asan -LE 'long|perf'
+
+fuzz: ## libFuzzer, FUZZ_SECONDS (60) for each target
+	@scripts/setup.sh --all
+	$(call other_build,fuzz,-DCMAKE_C_COMPILER=clang -DQDQ_SANITIZE=ON -DQDQ_FUZZ=ON)
+	@scripts/fuzz.sh $(BUILD)/fuzz $(FUZZ_SECONDS)
+
+check-all: ## gcc and clang with warnings as errors, sanitizers, long fault and fuzz runs
+	@scripts/setup.sh --all
+	$(call other_build,gcc,-DCMAKE_C_COMPILER=gcc -DQDQ_WERROR=ON)
+	@scripts/test.sh $(BUILD)/gcc
+	$(call other_build,clang,-DCMAKE_C_COMPILER=clang -DQDQ_WERROR=ON)
+	@scripts/test.sh $(BUILD)/clang -LE long
+	@$(MAKE) --no-print-directory asan
+	@$(MAKE) --no-print-directory fuzz
+
+bench: ## measure what docs/benchmarks.md says; peers go to a virtual environment below build/
+	@scripts/setup.sh
+	@$(MAKE) --no-print-directory all
+	@scripts/bench.sh $(BUILD)
+
+install: all ## install below PREFIX (/usr/local), DESTDIR in front of it
+	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
+
+format: ## lay out the sources as .clang-format says
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+tidy: ## clang-tidy over the library and the tool
+	@scripts/setup.sh --all
+	$(call other_build,clang,-DCMAKE_C_COMPILER=clang -DCMAKE_EXPORT_COMPILE_COMMANDS=ON)
+	@git ls-files 'src/*.c' | xargs -P $(JOBS) -n 4 clang-tidy --quiet -p $(BUILD)/clang
+
+clean: ## remove what was built; keep the ONNX Runtime that set-up fetched
+	@[ ! -d $(BUILD) ] || find $(BUILD) -mindepth 1 -maxdepth 1 ! -name ort -exec rm -rf {} +
+
+distclean: ## remove everything that is not source
+	@rm -rf $(BUILD)
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'

@@ -1,0 +1,142 @@
+#!/bin/sh
+# setup.sh [--tests] [--all] - install what building and running qdq needs. Safe to run again: what is there
+# is left alone, and when nothing is missing it does nothing and needs neither root nor network.
+#
+#   (nothing)  compiler, build tools, libraries; ONNX Runtime unpacked to build/ort/
+#   --tests    also what `make check` and `make asan` need
+#   --all      also what `make check-all`, `make fuzz` and `make format` need
+#
+# For Debian 12, as root. Elsewhere: install the packages it names by hand, then run it again for ONNX Runtime.
+set -eu
+
+cd "$(dirname "$0")/.."
+
+ORT_VERSION=1.31.1
+ORT_DIR=build/ort
+
+say() { printf 'setup: %s\n' "$*"; }
+die() { printf 'setup: error: %s\n' "$*" >&2; exit 1; }
+
+want_tests=no
+want_all=no
+for arg in "$@"; do
+    case $arg in
+    --tests) want_tests=yes ;;
+    --all) want_tests=yes want_all=yes ;;
+    -h | --help) sed -n '2,/^set -eu/{/^#/s/^# \{0,1\}//p;}' "$0"; exit 0 ;;
+    *) printf 'setup: unknown option %s (see --help)\n' "$arg" >&2; exit 2 ;;
+    esac
+done
+
+# --- what is there? A program, a pkg-config module, a header; not a package name, so that a compiler or a
+# library that came another way counts too. ------------------------------------------------------------------
+
+has_program() { command -v "$1" >/dev/null 2>&1; }
+has_module() { has_program pkg-config && pkg-config --exists "$1" 2>/dev/null; }
+has_header() { has_program gcc && printf '#include <%s>\n' "$1" | gcc -E -x c - >/dev/null 2>&1; }
+has_cxx_header() { has_program g++ && printf '#include <%s>\n' "$1" | g++ -E -x c++ - >/dev/null 2>&1; }
+has_clang_library() { # the folder of clang's run-time libraries holds NAME
+    has_program clang && dir=$(clang -print-resource-dir 2>/dev/null) &&
+        find "$dir/lib" -name "$1" 2>/dev/null | grep -q .
+}
+
+has_openmp() { printf '#include <omp.h>\n' | "$1" -fopenmp -E -x c - >/dev/null 2>&1; }
+
+missing=
+need() { # need PACKAGE PROBE ARGUMENT
+    "$2" "$3" || missing="$missing $1"
+}
+
+need gcc has_program gcc
+need libc6-dev has_header stdio.h
+need make has_program make
+need cmake has_program cmake
+need ninja-build has_program ninja
+need pkg-config has_program pkg-config
+need libjansson-dev has_module jansson
+need libxxhash-dev has_module libxxhash
+need libzip-dev has_module libzip
+need zlib1g-dev has_module zlib
+need libstb-dev has_module stb
+if [ $want_tests = yes ]; then
+    need g++ has_cxx_header cstdio # public headers must also be C++
+    need libcmocka-dev has_module cmocka
+    need clang-format has_program clang-format
+    need binutils has_program nm
+fi
+if [ $want_all = yes ]; then
+    need clang has_program clang
+    need libclang-rt-14-dev has_clang_library 'libclang_rt.fuzzer*.a'
+    need libomp-dev has_openmp clang
+    need clang-tidy has_program clang-tidy
+    need valgrind has_program valgrind
+fi
+
+# ONNX Runtime is a shared library inside a Python wheel; pip only fetches it, nothing else uses Python.
+machine=$(uname -m)
+case $machine in
+x86_64) ort_sha256=5752bd508126ae7c49894d3b9d2e83f0c3d487319246d04c444b393308d7ad7f ;;
+aarch64) ort_sha256=da05378364c44d4407e463982d2bf8d5e4cfea873283757e48beeb41df97b7f3 ;;
+*) ort_sha256= ;;
+esac
+ort_file=$ORT_DIR/libonnxruntime.so.$ORT_VERSION
+need_ort=yes
+if [ -s "$ort_file" ] && [ -e "$ORT_DIR/libonnxruntime.so.1" ]; then
+    need_ort=no
+elif [ -z "$ort_sha256" ]; then
+    say "no ONNX Runtime wheel is pinned for $machine: give one with --ort-library or QDQ_ORT_LIBRARY"
+    need_ort=no
+fi
+if [ $need_ort = yes ] && ! python3 -m pip --version >/dev/null 2>&1; then
+    missing="$missing python3-pip"
+fi
+
+# --- packages ------------------------------------------------------------------------------------------------
+
+if [ -n "$missing" ]; then
+    has_program apt-get || die "missing:$missing (Debian's names), and there is no apt-get here: install them" \
+        "by hand, then run this again"
+    [ "$(id -u)" = 0 ] || die "missing:$missing; run this as root, or: apt-get install$missing"
+    say "installing$missing"
+    export DEBIAN_FRONTEND=noninteractive
+    log=$(mktemp)
+    trap 'rm -f "$log"' EXIT
+    # The lists on the machine may be old or absent: fetch them only when installing without fails.
+    # shellcheck disable=SC2086
+    if ! apt-get install -y --no-install-recommends $missing >"$log" 2>&1; then
+        apt-get update >"$log" 2>&1 || { tail -n 5 "$log" >&2
+            die "apt-get update failed: is a Debian mirror reachable from here?"; }
+        apt-get install -y --no-install-recommends $missing >"$log" 2>&1 || { tail -n 15 "$log" >&2
+            die "apt-get could not install:$missing"; }
+    fi
+    rm -f "$log"
+    trap - EXIT
+fi
+
+# --- ONNX Runtime --------------------------------------------------------------------------------------------
+
+if [ $need_ort = yes ]; then
+    say "fetching ONNX Runtime $ORT_VERSION for $machine"
+    mkdir -p build
+    work=$(mktemp -d build/ort-setup.XXXXXX)
+    trap 'rm -rf "$work"' EXIT
+    # The library inside is the same for every Python version: the version here only picks a file that exists.
+    python3 -m pip download --quiet --no-deps --disable-pip-version-check --only-binary=:all: \
+        --python-version 3.11 --implementation cp --platform "manylinux_2_28_$machine" \
+        --dest "$work" "onnxruntime==$ORT_VERSION" >"$work/log" 2>&1 || { tail -n 5 "$work/log" >&2
+        die "pip could not fetch onnxruntime $ORT_VERSION: is the Python package index reachable from here?" \
+            "Without it, give a library of your own with --ort-library FILE or QDQ_ORT_LIBRARY"; }
+    wheel=$(find "$work" -name 'onnxruntime-*.whl')
+    found=$(sha256sum "$wheel" | cut -d ' ' -f 1)
+    [ "$found" = "$ort_sha256" ] || die "$(basename "$wheel"): SHA-256 is $found, expected $ort_sha256"
+    python3 -m zipfile -e "$wheel" "$work/wheel" || die "$(basename "$wheel"): not a readable archive"
+    library=$work/wheel/onnxruntime/capi/libonnxruntime.so.$ORT_VERSION
+    [ -f "$library" ] || die "$(basename "$wheel") has no onnxruntime/capi/libonnxruntime.so.$ORT_VERSION"
+    mkdir -p $ORT_DIR
+    mv -f "$library" "$ort_file"
+    for file in LICENSE ThirdPartyNotices.txt; do
+        [ ! -f "$work/wheel/onnxruntime/$file" ] || mv -f "$work/wheel/onnxruntime/$file" $ORT_DIR/
+    done
+    ln -sf "libonnxruntime.so.$ORT_VERSION" $ORT_DIR/libonnxruntime.so.1
+    say "ONNX Runtime $ORT_VERSION is in $ORT_DIR"
+fi

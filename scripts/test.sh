@@ -1,0 +1,57 @@
+#!/bin/sh
+# test.sh BUILD [CTEST_OPTION...] - run the tests of a build folder and end with one plain line, for people and
+# for .ci/run: "N passed, N failed", and ", N skipped" where something needed was missing.
+#
+# Counted are test cases, not programs: each cmocka program reports its own, a script counts as one. A program
+# that dies, hangs, leaks or fails after its last case adds one failure. No test at all is a failure too.
+set -u
+
+build=$1
+shift
+[ -d "$build" ] || { printf 'test: no build folder %s\n' "$build" >&2; echo "0 passed, 0 failed"; exit 1; }
+log=$build/Testing/Temporary/LastTest.log
+results=$build/Testing/results.xml
+rm -f "$log" "$results"
+ctest --test-dir "$build" --output-on-failure --no-tests=error -j "$(nproc)" \
+    --output-junit "Testing/results.xml" "$@"
+status=$?
+
+# The results say of each test how it ended: status="run" (passed), "fail", "notrun" (skipped if a <skipped>
+# follows that says so, else its program is missing), "disabled". ctest's log has the whole output.
+touch "$log" "$results"
+awk -v results="$results" '
+    FILENAME == results {
+        if (match($0, /<testcase name="[^"]*"/)) {
+            name = substr($0, RSTART + 16, RLENGTH - 17)
+            match($0, /status="[^"]*"/)
+            end[name] = substr($0, RSTART + 8, RLENGTH - 9)
+            order[++n] = name
+        } else if (/<skipped message="SKIP_/)
+            end[name] = "skipped"
+        next
+    }
+    /^[0-9]+\/[0-9]+ Test: / { name = $3 }
+    # cmocka: "[  PASSED  ] 12 test(s)."
+    /^\[  PASSED  \] [0-9]+ test\(s\)/  { passed[name] += $4 }
+    /^\[  FAILED  \] [0-9]+ test\(s\)/  { failed[name] += $4 }
+    /^\[  SKIPPED \] [0-9]+ test\(s\)/  { skipped[name] += $4 }
+    END {
+        for (i = 1; i <= n; i++) {
+            name = order[i]
+            if (end[name] == "disabled")
+                continue
+            if (end[name] != "run" && end[name] != "skipped" && !failed[name])
+                failed[name] = 1
+            else if (end[name] == "skipped" && !skipped[name])
+                skipped[name] = 1
+            else if (passed[name] + failed[name] + skipped[name] == 0)
+                passed[name] = 1
+            p += passed[name]; f += failed[name]; s += skipped[name]
+        }
+        printf "%d passed, %d failed", p, f
+        if (s > 0) printf ", %d skipped", s
+        printf "\n"
+        exit f > 0 || p == 0
+    }' "$results" "$log"
+counted=$?
+[ $status -eq 0 ] && [ $counted -eq 0 ]
