@@ -38,7 +38,7 @@ int main(void)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = NULL;
-    qdq_status st = QDQ_E_IO; snprintf(err.text, 20, "model.onnx");
+    qdq_status st = qdq_model_load("/nonexistent/model.onnx", NULL, &m, &err);
 
     printf("%s %s\n", qdq_version(), qdq_status_name(st));
     return st == QDQ_E_IO && m == NULL && strstr(err.text, "model.onnx") != NULL ? 0 : 1;
