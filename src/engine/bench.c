@@ -1,0 +1,164 @@
+/* bench.c - interleaved timing: a round times every session once, in an order that rotates, and only times of
+ * one round are compared with each other. Machines drift by more than what is to be measured; what hits one
+ * round hits all of its legs. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/fail.h"
+#include "engine/engine_ops.h"
+#include "engine/sample_stats.h"
+#include "engine/session_inputs.h"
+
+enum { DEFAULT_WARMUP = 3, MIN_ROUNDS = 20, MAX_ROUNDS = 1000 };
+static const double default_leg_ms = 5, default_budget_ns = 2e9;
+
+typedef struct bench {
+    qdq_session *const *session;
+    size_t n;
+    const qdq_bench_opts *opts;
+    unsigned *runs_per_leg;   /* by session */
+    qdq_named_array **random; /* by session; NULL where the caller's inputs are used */
+    double *sample;           /* sample[i * MAX + round]: ns of one run of session i */
+    double *scratch;
+    unsigned max_rounds, rounds;
+} bench;
+
+/* --- set-up ------------------------------------------------------------------------------------------------- */
+
+static qdq_status bind_inputs(bench *b, size_t i, qdq_error *err)
+{
+    qdq_session *s = b->session[i];
+    const qdq_named_array *in = b->opts->inputs;
+    size_t n_in = b->opts->n_inputs;
+    const qdq_array **ordered;
+
+    if ((s->engine->info.capabilities & QDQ_CAN_TIME) == 0)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "engine '%s' measures no time", s->engine->info.name);
+    if (in == NULL) {
+        QDQ_TRY(qdq_random_inputs(s, b->opts->seed, &b->random[i], &n_in, err));
+        in = b->random[i];
+    }
+    QDQ_TRY(qdq_session_order_inputs(s, in, n_in, &ordered, err));
+    qdq_status st = s->engine->ops->bind(s, ordered, err);
+    free(ordered);
+    return st;
+}
+
+/* Runs until warm, and takes the fastest of these runs as a guess at how many make a leg. */
+static qdq_status warm_up(bench *b, size_t i, qdq_error *err)
+{
+    unsigned warmup = b->opts->warmup > 0 ? b->opts->warmup : DEFAULT_WARMUP;
+    double leg_ns = (b->opts->min_leg_ms > 0 ? b->opts->min_leg_ms : default_leg_ms) * 1e6;
+    uint64_t best = UINT64_MAX;
+
+    for (unsigned k = 0; k < warmup; k++) {
+        uint64_t ns;
+        QDQ_TRY(qdq_job_poll(b->opts->job, err));
+        QDQ_TRY(b->session[i]->engine->ops->time_runs(b->session[i], 1, &ns, err));
+        if (ns < best)
+            best = ns;
+    }
+    double runs = ceil(leg_ns / (double)(best > 0 ? best : 1));
+    b->runs_per_leg[i] = runs < 1 ? 1 : runs > 1e6 ? 1000000 : (unsigned)runs;
+    return QDQ_OK;
+}
+
+/* --- rounds ------------------------------------------------------------------------------------------------- */
+
+static qdq_status run_round(bench *b, double *total_ns, qdq_error *err)
+{
+    for (size_t k = 0; k < b->n; k++) {
+        size_t i = (k + b->rounds) % b->n;
+        uint64_t ns;
+        QDQ_TRY(qdq_job_poll(b->opts->job, err));
+        QDQ_TRY(b->session[i]->engine->ops->time_runs(b->session[i], b->runs_per_leg[i], &ns, err));
+        b->sample[i * b->max_rounds + b->rounds] = (double)(ns > 0 ? ns : 1) / b->runs_per_leg[i];
+        *total_ns += (double)ns;
+    }
+    b->rounds++;
+    return QDQ_OK;
+}
+
+static qdq_status run_rounds(bench *b, qdq_error *err)
+{
+    bool fixed = b->opts->rounds > 0;
+    double total_ns = 0; /* of the legs, not of the clock: an engine's time may be a virtual one */
+
+    while (b->rounds < b->max_rounds && (fixed || b->rounds < MIN_ROUNDS || total_ns < default_budget_ns)) {
+        QDQ_TRY(run_round(b, &total_ns, err));
+        qdq_job_progress(b->opts->job, "bench", b->rounds, fixed ? b->max_rounds : 0);
+    }
+    return QDQ_OK;
+}
+
+static void summarize(bench *b, size_t i, qdq_bench_model *out)
+{
+    const double *first = b->sample, *mine = b->sample + i * b->max_rounds;
+    size_t n = b->rounds;
+
+    for (size_t r = 0; r < n; r++)
+        b->scratch[r] = mine[r];
+    qdq_stats_sort(b->scratch, n);
+    out->median_ms = qdq_stats_quantile(b->scratch, n, 0.5) * 1e-6;
+    out->p10_ms = qdq_stats_quantile(b->scratch, n, 0.1) * 1e-6;
+    out->p90_ms = qdq_stats_quantile(b->scratch, n, 0.9) * 1e-6;
+    double runs = (double)b->rounds * b->runs_per_leg[i];
+    out->runs = runs < 4e9 ? (unsigned)runs : 4000000000u;
+
+    for (size_t r = 0; r < n; r++)
+        b->scratch[r] = first[r] / mine[r];
+    qdq_stats_sort(b->scratch, n);
+    out->speedup = qdq_stats_quantile(b->scratch, n, 0.5);
+    qdq_stats_median_interval(b->scratch, n, &out->ci_low, &out->ci_high);
+}
+
+/* --- all of it ---------------------------------------------------------------------------------------------- */
+
+static qdq_status allocate(bench *b, qdq_error *err)
+{
+    b->max_rounds = b->opts->rounds > 0 ? b->opts->rounds : MAX_ROUNDS;
+    b->runs_per_leg = calloc(b->n, sizeof *b->runs_per_leg);
+    b->random = calloc(b->n, sizeof *b->random);
+    b->scratch = calloc(b->max_rounds, sizeof *b->scratch);
+    if (b->n <= SIZE_MAX / sizeof(double) / b->max_rounds)
+        b->sample = calloc(b->n * b->max_rounds, sizeof *b->sample);
+    if (b->runs_per_leg == NULL || b->random == NULL || b->scratch == NULL || b->sample == NULL)
+        return qdq_nomem(err);
+    return QDQ_OK;
+}
+
+static qdq_status measure(bench *b, qdq_bench_model *out, qdq_error *err)
+{
+    QDQ_TRY(allocate(b, err));
+    for (size_t i = 0; i < b->n; i++) {
+        qdq_status st = bind_inputs(b, i, err);
+        if (st == QDQ_OK)
+            st = warm_up(b, i, err);
+        if (st != QDQ_OK)
+            return b->n > 1 && st != QDQ_E_INTERRUPTED ? qdq_within(err, st, "model %zu", i + 1) : st;
+    }
+    QDQ_TRY(run_rounds(b, err));
+    for (size_t i = 0; i < b->n; i++)
+        summarize(b, i, &out[i]);
+    return QDQ_OK;
+}
+
+qdq_status qdq_bench(qdq_session *const *sessions, size_t n, const qdq_bench_opts *opts, qdq_bench_model *out,
+                     qdq_error *err)
+{
+    static const qdq_bench_opts defaults = QDQ_BENCH_OPTS_INIT;
+    bench b = {.session = sessions, .n = n, .opts = opts != NULL ? opts : &defaults};
+
+    for (size_t i = 0; i < n; i++)
+        out[i] = (qdq_bench_model){0};
+    if (n == 0)
+        return qdq_fail(err, QDQ_E_USAGE, "bench of no models: expected at least one");
+    qdq_status st = measure(&b, out, err);
+    for (size_t i = 0; b.random != NULL && i < n; i++)
+        qdq_free(b.random[i]);
+    free(b.runs_per_leg);
+    free(b.random);
+    free(b.sample);
+    free(b.scratch);
+    return st;
+}

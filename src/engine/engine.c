@@ -1,0 +1,199 @@
+/* engine.c - the registry of engines and the public functions in front of them: specs are parsed here, inputs
+ * checked here, so that every engine gives the same messages. Knows no engine but by engines.def. */
+#include "engine/engine_ops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/fail.h"
+#include "engine/session_inputs.h"
+#include "engine/session_model.h"
+
+static const struct {
+    const char *name, *help;
+    const qdq_engine_ops *ops;
+} engines[] = {
+#define ENGINE(symbol, name, help) {name, help, &qdq_engine_##symbol},
+#include "engine/engines.def"
+#undef ENGINE
+};
+
+const char *qdq_engine_name(size_t i, const char **help)
+{
+    if (i >= QDQ_COUNT(engines))
+        return NULL;
+    if (help != NULL)
+        *help = engines[i].help;
+    return engines[i].name;
+}
+
+/* --- engines ------------------------------------------------------------------------------------------------ */
+
+static qdq_status find_engine(const char *spec, size_t *which, const char **arg, qdq_error *err)
+{
+    size_t n = strcspn(spec, ":");
+    qdq_buf known = QDQ_BUF_INIT(500);
+
+    *arg = spec[n] == ':' ? spec + n + 1 : NULL;
+    for (size_t i = 0; i < QDQ_COUNT(engines); i++) {
+        if (strlen(engines[i].name) == n && memcmp(engines[i].name, spec, n) == 0) {
+            *which = i;
+            return QDQ_OK;
+        }
+    }
+    for (size_t i = 0; i < QDQ_COUNT(engines); i++)
+        qdq_buf_printf(&known, "%s%s", i > 0 ? ", " : "", engines[i].name);
+    qdq_fail(err, QDQ_E_USAGE, "engine '%s' is not known: expected NAME or NAME:ARG with NAME one of %s",
+             spec, known.failed || known.data == NULL ? "those listed" : known.data);
+    qdq_buf_free(&known);
+    return QDQ_E_USAGE;
+}
+
+qdq_status qdq_engine_open(const char *spec, const qdq_engine_opts *opts, qdq_engine **out, qdq_error *err)
+{
+    static const qdq_engine_opts defaults = QDQ_ENGINE_OPTS_INIT;
+    const char *arg;
+    size_t i;
+
+    *out = NULL;
+    if (opts == NULL)
+        opts = &defaults;
+    QDQ_TRY(find_engine(spec, &i, &arg, err));
+    if (arg != NULL && arg[0] == '\0')
+        return qdq_fail(err, QDQ_E_USAGE, "engine '%s' has nothing behind the colon", spec);
+
+    qdq_engine *e = calloc(1, sizeof *e);
+    if (e == NULL)
+        return qdq_nomem(err);
+    e->ops = engines[i].ops;
+    e->job = opts->job;
+    e->info = (qdq_engine_info){.name = engines[i].name, .version = "", .library = "", .device = "cpu"};
+    qdq_status st = QDQ_OK;
+    if (opts->temp_dir != NULL && (e->temp_dir = qdq_arena_strdup(&e->arena, opts->temp_dir)) == NULL)
+        st = qdq_nomem(err);
+    if (st == QDQ_OK)
+        st = e->ops->open(e, arg, opts, err);
+    if (st != QDQ_OK) {
+        qdq_engine_close(e);
+        return qdq_within(err, st, "engine '%s'", engines[i].name);
+    }
+    *out = e;
+    return QDQ_OK;
+}
+
+void qdq_engine_close(qdq_engine *e)
+{
+    if (e == NULL)
+        return;
+    e->ops->close(e);
+    qdq_arena_free(&e->arena);
+    free(e);
+}
+
+const qdq_engine_info *qdq_engine_get_info(const qdq_engine *e)
+{
+    return &e->info;
+}
+
+/* --- sessions ----------------------------------------------------------------------------------------------- */
+
+static qdq_status open_session(qdq_session *s, const qdq_model *m, const qdq_session_opts *opts,
+                               qdq_error *err)
+{
+    const qdq_engine_info *info = &s->engine->info;
+    qdq_model *own = NULL;
+
+    if (opts->threads < 0)
+        return qdq_fail(err, QDQ_E_USAGE, "%d threads: expected at least 1", opts->threads);
+    if (opts->profile && (info->capabilities & QDQ_CAN_PROFILE) == 0)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "this engine has no profile per layer");
+    if (opts->expose != NULL && (info->capabilities & QDQ_CAN_EXPOSE) == 0)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "this engine cannot show intermediate tensors");
+
+    QDQ_TRY(qdq_session_model(m, opts, &own, err));
+    qdq_status st = s->engine->ops->session_open(s, own != NULL ? own : m, opts, err);
+    qdq_model_free(own);
+    return st;
+}
+
+qdq_status qdq_session_open(qdq_engine *e, const qdq_model *m, const qdq_session_opts *opts,
+                            qdq_session **out, qdq_error *err)
+{
+    static const qdq_session_opts defaults = QDQ_SESSION_OPTS_INIT;
+
+    *out = NULL;
+    if (opts == NULL)
+        opts = &defaults;
+    qdq_session *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return qdq_nomem(err);
+    s->engine = e;
+    s->can_profile = opts->profile;
+    qdq_status st = open_session(s, m, opts, err);
+    if (st != QDQ_OK) {
+        qdq_session_close(s);
+        return qdq_within(err, st, "engine '%s'", e->info.name);
+    }
+    *out = s;
+    return QDQ_OK;
+}
+
+void qdq_session_close(qdq_session *s)
+{
+    if (s == NULL)
+        return;
+    s->engine->ops->session_close(s);
+    qdq_arena_free(&s->arena);
+    free(s);
+}
+
+bool qdq_session_input(const qdq_session *s, size_t i, qdq_io *out)
+{
+    if (i >= s->n_in)
+        return false;
+    *out = s->in[i];
+    return true;
+}
+
+bool qdq_session_output(const qdq_session *s, size_t i, qdq_io *out)
+{
+    if (i >= s->n_out)
+        return false;
+    *out = s->out[i];
+    return true;
+}
+
+qdq_status qdq_session_run(qdq_session *s, const qdq_named_array *in, size_t n_in, qdq_output_fn fn,
+                           void *ctx, qdq_error *err)
+{
+    const qdq_array **ordered = NULL;
+
+    if ((s->engine->info.capabilities & QDQ_CAN_RUN) == 0)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "engine '%s' computes no outputs", s->engine->info.name);
+    QDQ_TRY(qdq_session_order_inputs(s, in, n_in, &ordered, err));
+    qdq_status st = s->engine->ops->run(s, ordered, fn, ctx, err);
+    free(ordered);
+    return st;
+}
+
+qdq_status qdq_session_profile(qdq_session *s, const qdq_named_array *in, size_t n_in, unsigned runs,
+                               qdq_layer **out, size_t *n, qdq_error *err)
+{
+    const qdq_array **ordered = NULL;
+
+    *out = NULL;
+    *n = 0;
+    if ((s->engine->info.capabilities & QDQ_CAN_PROFILE) == 0)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "engine '%s' has no profile per layer", s->engine->info.name);
+    if (!s->can_profile)
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "profile: expected a session that was opened with `profile` and not yet profiled");
+    if (runs == 0)
+        return qdq_fail(err, QDQ_E_USAGE, "profile of 0 runs: expected at least 1");
+    QDQ_TRY(qdq_session_order_inputs(s, in, n_in, &ordered, err));
+    s->can_profile = false;
+    qdq_status st = s->engine->ops->profile(s, ordered, runs, out, n, err);
+    free(ordered);
+    return st;
+}

@@ -1,0 +1,57 @@
+/* engine_ops.h - what an engine implements. engine.c checks what callers hand over and dispatches; an engine
+ * gets models whose input shapes are already fixed, and arrays in the order of its inputs with types and
+ * shapes that fit. It must not know who calls it, or that other engines exist. */
+#ifndef QDQ_ENGINE_OPS_H
+#define QDQ_ENGINE_OPS_H
+
+#include "base/arena.h"
+#include "qdq/engine.h"
+
+typedef struct qdq_engine_ops {
+    /* Sets e->self and e->info. `arg` is the text behind "NAME:", or NULL. */
+    qdq_status (*open)(qdq_engine *e, const char *arg, const qdq_engine_opts *opts, qdq_error *err);
+    void (*close)(qdq_engine *e); /* e->self may be NULL: open() failed */
+
+    /* Sets s->self, s->in and s->out. `m` is only read, but the engine may go on using its mappings. The
+     * members shapes, expose and only_exposed of opts are already built into m. */
+    qdq_status (*session_open)(qdq_session *s, const qdq_model *m, const qdq_session_opts *opts,
+                               qdq_error *err);
+    void (*session_close)(qdq_session *s); /* s->self may be NULL */
+
+    /* `in` has s->n_in places. */
+    qdq_status (*run)(qdq_session *s, const qdq_array *const *in, qdq_output_fn fn, void *ctx,
+                      qdq_error *err);
+
+    /* Binds inputs for timing; the arrays stay as they are until the next bind or close. */
+    qdq_status (*bind)(qdq_session *s, const qdq_array *const *in, qdq_error *err);
+
+    /* Runs n times on the bound inputs and tells how long that took. No copies, no callbacks inside. */
+    qdq_status (*time_runs)(qdq_session *s, unsigned n, uint64_t *ns, qdq_error *err);
+
+    qdq_status (*profile)(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_layer **out,
+                          size_t *n, qdq_error *err);
+} qdq_engine_ops;
+
+#define ENGINE(symbol, name, help) extern const qdq_engine_ops qdq_engine_##symbol;
+#include "engine/engines.def"
+#undef ENGINE
+
+struct qdq_engine {
+    const qdq_engine_ops *ops;
+    qdq_arena arena; /* as long as the engine; used while it is opened, never after */
+    qdq_engine_info info;
+    const qdq_job *job;
+    const char *temp_dir;
+    void *self;
+};
+
+struct qdq_session {
+    qdq_engine *engine;
+    qdq_arena arena; /* as long as the session */
+    qdq_io *in, *out;
+    size_t n_in, n_out;
+    bool can_profile; /* opened with `profile`, and not yet used up */
+    void *self;
+};
+
+#endif /* QDQ_ENGINE_OPS_H */

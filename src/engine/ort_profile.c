@@ -1,0 +1,248 @@
+/* ort_profile.c - time per executed kernel, from the file that ONNX Runtime writes: a JSON array with one event
+ * on each line. Node names are not escaped there, so a line that is no JSON gets its name repaired first. */
+#include "engine/ort_session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/fail.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/vec.h"
+
+typedef struct layer {
+    const char *name, *op;
+    double total_us, pending_us; /* pending: of a run that has not ended yet */
+} layer;
+
+typedef struct reader {
+    qdq_arena arena;
+    qdq_map by_key; /* node number, name and kernel -> index into layers */
+    QDQ_VEC(layer) layers;
+    unsigned runs; /* "model_run" events seen so far, which end a run */
+    size_t bad_lines;
+} reader;
+
+/* --- one event ---------------------------------------------------------------------------------------------- */
+
+/* The position behind `mark` in s, or NULL. */
+static const char *behind(const char *s, const char *mark)
+{
+    const char *p = strstr(s, mark);
+
+    return p != NULL ? p + strlen(mark) : NULL;
+}
+
+/* Writes the line with its name escaped as JSON wants it. The name ends at the last place that looks like its
+ * end: what follows never holds such text. */
+static bool repair(const char *line, qdq_buf *out)
+{
+    static const char end_mark[] = "\",\"args\"";
+    const char *name = behind(line, "\"name\" :\"");
+    const char *end = NULL;
+
+    if (name == NULL)
+        return false;
+    for (const char *p = name; (p = strstr(p, end_mark)) != NULL; p++)
+        end = p;
+    if (end == NULL)
+        return false;
+    qdq_buf_append(out, line, (size_t)(name - line));
+    for (const char *p = name; p < end; p++) {
+        unsigned char c = (unsigned char)*p;
+        if (c == '"' || c == '\\')
+            qdq_buf_printf(out, "\\%c", c);
+        else if (c < 0x20)
+            qdq_buf_printf(out, "\\u%04x", c);
+        else
+            qdq_buf_putc(out, (char)c);
+    }
+    qdq_buf_puts(out, end);
+    return !out->failed;
+}
+
+static json_t *parse_event(const char *line)
+{
+    json_error_t ignored;
+    json_t *event = json_loads(line, 0, &ignored);
+
+    if (event == NULL) {
+        qdq_buf fixed = QDQ_BUF_INIT(1 << 20);
+        if (repair(line, &fixed))
+            event = json_loads(fixed.data, 0, &ignored);
+        qdq_buf_free(&fixed);
+    }
+    return event;
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *s = json_string_value(json_object_get(object, key));
+
+    return s != NULL ? s : "";
+}
+
+/* --- events of one layer add up ----------------------------------------------------------------------------- */
+
+static layer *find_layer(reader *r, const char *name, size_t name_size, const char *op, const char *index)
+{
+    bool is_new;
+    char *key = qdq_arena_printf(&r->arena, "%s %s %.*s", index, op, (int)name_size, name);
+    qdq_map_value *at = key != NULL ? qdq_map_put(&r->by_key, key, &is_new) : NULL;
+
+    if (at == NULL)
+        return NULL;
+    if (is_new) {
+        layer l = {.name = qdq_arena_strndup(&r->arena, name, name_size),
+                   .op = qdq_arena_strdup(&r->arena, op)};
+        if (l.name == NULL || l.op == NULL || !QDQ_PUSH(&r->arena, &r->layers, l))
+            return NULL;
+        at->num = r->layers.n - 1;
+    }
+    return &r->layers.at[at->num];
+}
+
+/* Files may end in the middle of a run (ORT stops at a million events), so only whole runs count; the first
+ * one warms up and does not. */
+static void end_run(reader *r)
+{
+    for (size_t i = 0; i < r->layers.n; i++) {
+        if (r->runs > 0)
+            r->layers.at[i].total_us += r->layers.at[i].pending_us;
+        r->layers.at[i].pending_us = 0;
+    }
+    r->runs++;
+}
+
+static bool add_event(reader *r, const json_t *event)
+{
+    static const char suffix[] = "_kernel_time";
+    const char *cat = text_of(event, "cat"), *name = text_of(event, "name");
+    const json_t *args = json_object_get(event, "args");
+    size_t n = strlen(name);
+
+    if (strcmp(cat, "Session") == 0 && strcmp(name, "model_run") == 0)
+        end_run(r);
+    if (strcmp(cat, "Node") != 0 || n < sizeof suffix - 1 ||
+        strcmp(name + n - (sizeof suffix - 1), suffix) != 0)
+        return true; /* another kind of event */
+    layer *l =
+        find_layer(r, name, n - (sizeof suffix - 1), text_of(args, "op_name"), text_of(args, "node_index"));
+    if (l == NULL)
+        return false;
+    l->pending_us += json_number_value(json_object_get(event, "dur"));
+    return true;
+}
+
+/* --- the file ----------------------------------------------------------------------------------------------- */
+
+static bool read_line(reader *r, char *line)
+{
+    size_t n = strlen(line);
+
+    while (n > 0 && strchr(" \t\r\n,", line[n - 1]) != NULL)
+        line[--n] = '\0';
+    while (*line == ' ' || *line == '\t')
+        line++;
+    if (*line == '\0' || strcmp(line, "[") == 0 || strcmp(line, "]") == 0)
+        return true;
+    json_t *event = parse_event(line);
+    if (event == NULL) {
+        r->bad_lines++;
+        return true;
+    }
+    bool good = add_event(r, event);
+    json_decref(event);
+    return good;
+}
+
+/* Node names may hold line breaks: a line goes on until the next one that begins an event. */
+static qdq_status read_text(reader *r, char *text, qdq_error *err)
+{
+    for (char *line = text; line != NULL;) {
+        char *next = line;
+        do {
+            next = strchr(next, '\n');
+            if (next != NULL)
+                next++;
+        } while (next != NULL && *next != '{' && *next != ']' && *next != '[' && *next != '\0');
+        if (next != NULL)
+            next[-1] = '\0';
+        if (!read_line(r, line))
+            return qdq_nomem(err);
+        line = next;
+    }
+    return QDQ_OK;
+}
+
+/* All layers and their names in one block, so that qdq_free() frees everything. */
+static qdq_status pack(const reader *r, unsigned runs, qdq_layer **out, size_t *n, qdq_error *err)
+{
+    size_t size = (r->layers.n + 1) * sizeof(qdq_layer);
+
+    for (size_t i = 0; i < r->layers.n; i++)
+        size += strlen(r->layers.at[i].name) + strlen(r->layers.at[i].op) + 2;
+    qdq_layer *l = malloc(size);
+    if (l == NULL)
+        return qdq_nomem(err);
+    char *p = (char *)(l + r->layers.n + 1);
+    for (size_t i = 0; i < r->layers.n; i++) {
+        const layer *from = &r->layers.at[i];
+        l[i] = (qdq_layer){.mean_us = from->total_us / runs, .runs = runs};
+        l[i].name = strcpy(p, from->name);
+        p += strlen(p) + 1;
+        l[i].op = strcpy(p, from->op);
+        p += strlen(p) + 1;
+    }
+    *out = l;
+    *n = r->layers.n;
+    return QDQ_OK;
+}
+
+qdq_status qdq_ort_profile_parse(char *text, const qdq_job *job, qdq_layer **out, size_t *n, qdq_error *err)
+{
+    reader r = {0};
+    qdq_status st = read_text(&r, text, err);
+
+    if (st == QDQ_OK && (r.runs < 2 || r.layers.n == 0))
+        st = qdq_fail(err, QDQ_E_ENGINE, "profile: found %u runs and %zu layers: expected at least 2 runs",
+                      r.runs, r.layers.n);
+    if (st == QDQ_OK && r.bad_lines > 0)
+        qdq_job_log(job, QDQ_LOG_WARNING, "profile: %zu events could not be read", r.bad_lines);
+    if (st == QDQ_OK)
+        st = pack(&r, r.runs - 1, out, n, err);
+    qdq_map_free(&r.by_key);
+    qdq_arena_free(&r.arena);
+    return st;
+}
+
+/* --- runs --------------------------------------------------------------------------------------------------- */
+
+qdq_status qdq_ort_profile(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_layer **out,
+                           size_t *n, qdq_error *err)
+{
+    enum { MAX_FILE = 1 << 30 };
+    qdq_ort_session *os = s->self;
+    const qdq_ort_api *api = &os->ort->api;
+    char *path = NULL, *text;
+    size_t size;
+
+    for (unsigned i = 0; i <= runs; i++) /* one more: the first is dropped */
+        QDQ_TRY(qdq_ort_run(s, in, NULL, NULL, err));
+    QDQ_TRY(qdq_ort_check(api, QDQ_ORT(api, SessionEndProfiling)(os->session, os->ort->allocator, &path),
+                          "profile", err));
+    qdq_ort_log_flush(&os->log, s->engine->job);
+    qdq_status st = qdq_read_file(path, MAX_FILE, &text, &size, err);
+    qdq_status freed =
+        qdq_ort_check(api, QDQ_ORT(api, AllocatorFree)(os->ort->allocator, path), "memory", NULL);
+    if (st != QDQ_OK)
+        return st;
+    if (strlen(text) != size)
+        st = qdq_fail(err, QDQ_E_ENGINE, "profile: the file holds zero bytes");
+    else
+        st = qdq_ort_profile_parse(text, s->engine->job, out, n, err);
+    qdq_free(text);
+    return st == QDQ_OK ? freed : st;
+}

@@ -1,0 +1,51 @@
+/* ort_session.h - what the files of the ORT engine share. */
+#ifndef QDQ_ORT_SESSION_H
+#define QDQ_ORT_SESSION_H
+
+#include "base/file.h"
+#include "engine/engine_ops.h"
+#include "engine/ort_api.h"
+#include "engine/ort_log.h"
+
+typedef struct qdq_ort {
+    qdq_ort_api api;
+    ort_env *env;
+    ort_allocator *allocator; /* ORT's own, never released */
+    ort_memory_info *cpu;
+} qdq_ort;
+
+typedef struct qdq_ort_session {
+    const qdq_ort *ort;
+    ort_session *session;
+    qdq_ort_log log;
+    qdq_tempdir *profile_dir;
+    const char **in_names, **out_names;
+    ort_value **bound_in;  /* of the last bind() */
+    ort_value **bound_out; /* outputs that timed runs write to; NULL entries are allocated by each run */
+} qdq_ort_session;
+
+/* ort_run.c */
+qdq_status qdq_ort_run(qdq_session *s, const qdq_array *const *in, qdq_output_fn fn, void *ctx,
+                       qdq_error *err);
+qdq_status qdq_ort_bind(qdq_session *s, const qdq_array *const *in, qdq_error *err);
+qdq_status qdq_ort_time_runs(qdq_session *s, unsigned n, uint64_t *ns, qdq_error *err);
+void qdq_ort_unbind(qdq_session *s);
+
+/* ort_profile.c */
+qdq_status qdq_ort_profile(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_layer **out,
+                           size_t *n, qdq_error *err);
+/* Reads the text of a profile, which it changes; the first run in it does not count. */
+qdq_status qdq_ort_profile_parse(char *text, const qdq_job *job, qdq_layer **out, size_t *n, qdq_error *err);
+
+/* ort_weights.c: the model as ONNX Runtime shall get it. Weights of the model's files are references into
+ * `folder`, from where ORT maps them itself; "" when everything is inline. Free bytes with qdq_free(). */
+typedef struct qdq_ort_model {
+    void *bytes;
+    size_t size;
+    char folder[4096];
+} qdq_ort_model;
+
+qdq_status qdq_ort_model_bytes(const qdq_ort_api *api, const qdq_model *m, const qdq_job *job,
+                               qdq_ort_model *out, qdq_error *err);
+
+#endif /* QDQ_ORT_SESSION_H */

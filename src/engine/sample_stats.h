@@ -1,0 +1,17 @@
+/* sample_stats.h - statistics of timing samples: order statistics only, because times have no distribution
+ * that could be relied on. Knows nothing of engines. */
+#ifndef QDQ_SAMPLE_STATS_H
+#define QDQ_SAMPLE_STATS_H
+
+#include <stddef.h>
+
+void qdq_stats_sort(double *x, size_t n);
+
+/* The q-quantile (0 to 1) of sorted samples, linear between neighbours; 0 of none. */
+double qdq_stats_quantile(const double *sorted, size_t n, double q);
+
+/* An interval of order statistics that covers the median of whatever the samples come from with at least 95 %
+ * probability. Below 6 samples no interval of theirs does; then it is that of the extremes (for 5: 93.75 %). */
+void qdq_stats_median_interval(const double *sorted, size_t n, double *low, double *high);
+
+#endif /* QDQ_SAMPLE_STATS_H */

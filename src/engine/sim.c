@@ -1,0 +1,326 @@
+/* sim.c - the `sim` engine: a deterministic stand-in for tests. Its time is a cost model's, its noise a hash, its
+ * clock a virtual one; its outputs are seeded numbers of the inferred shapes. Nothing in it depends on the machine,
+ * and failures happen where the cost model asks for them. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/fail.h"
+#include "base/random.h"
+#include "engine/engine_ops.h"
+#include "engine/session_inputs.h"
+#include "engine/sim_cost.h"
+#include "ir/edit.h"
+#include "ir/shape.h"
+
+typedef struct sim_session {
+    qdq_sim *sim;
+    qdq_model *model; /* a clone, whose shapes follow the inputs of the last run */
+    qdq_arena scratch;
+    qdq_sim_estimate estimate;
+    uint64_t samples; /* timed blocks so far */
+} sim_session;
+
+/* --- engine ------------------------------------------------------------------------------------------------- */
+
+static void sim_close(qdq_engine *e)
+{
+    qdq_sim_free(e->self);
+}
+
+static qdq_status sim_open(qdq_engine *e, const char *arg, const qdq_engine_opts *opts, qdq_error *err)
+{
+    qdq_sim *sim;
+
+    (void)opts;
+    if (arg == NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "no cost model: expected sim:FILE");
+    QDQ_TRY(qdq_sim_load(arg, &sim, err));
+    e->self = sim;
+    e->info.version = "1";
+    e->info.device = sim->device;
+    e->info.library = qdq_arena_strdup(&e->arena, arg);
+    if (e->info.library == NULL)
+        return qdq_nomem(err);
+    e->info.capabilities =
+        QDQ_CAN_RUN | QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_CAN_EXPOSE | QDQ_CAN_MAP_WEIGHTS;
+    return QDQ_OK;
+}
+
+/* --- shapes and costs --------------------------------------------------------------------------------------- */
+
+static bool runs_node_in_int8(const sim_session *ss, const char *label, qdq_arena *scratch)
+{
+    for (size_t i = 0; i < ss->estimate.layers.n; i++) {
+        const qdq_sim_layer *l = &ss->estimate.layers.at[i];
+        if (l->is_int8 && strcmp(qdq_node_label(l->node, scratch), label) == 0)
+            return true;
+    }
+    return false;
+}
+
+static qdq_status maybe_fail(sim_session *ss, const char *at, qdq_error *err)
+{
+    for (size_t i = 0; i < ss->sim->n_failure; i++) {
+        qdq_sim_failure *f = &ss->sim->failure[i];
+        if (strcmp(f->at, at) != 0 || (f->node != NULL && !runs_node_in_int8(ss, f->node, &ss->scratch)))
+            continue;
+        uint64_t seen = atomic_fetch_add(&f->seen, 1) + 1;
+        if (f->nth == 0 || f->nth == seen)
+            return qdq_fail(err, QDQ_E_ENGINE, "%s", f->message);
+    }
+    return QDQ_OK;
+}
+
+/* Costs of the shapes as they are now. */
+static qdq_status estimate(sim_session *ss, qdq_error *err)
+{
+    qdq_arena_free(&ss->scratch);
+    return qdq_sim_estimate_graph(ss->sim, ss->model->graph, &ss->scratch, &ss->estimate, err);
+}
+
+/* Gives the inputs of the clone these shapes, and infers the rest again if that changes anything. */
+static qdq_status adopt_shapes(qdq_session *s, const qdq_array *const *in, qdq_error *err)
+{
+    sim_session *ss = s->self;
+    bool changed = false;
+
+    for (size_t i = 0; i < s->n_in; i++) {
+        qdq_value *v = qdq_graph_find(ss->model->graph, s->in[i].name);
+        int64_t dim[QDQ_MAX_RANK];
+        int rank;
+        if (qdq_value_static_shape(v, &rank, dim, QDQ_MAX_RANK) && rank == in[i]->rank &&
+            memcmp(dim, in[i]->dim, (size_t)rank * sizeof dim[0]) == 0)
+            continue;
+        const qdq_type *t = qdq_type_fixed(ss->model, in[i]->elem, in[i]->rank, in[i]->dim);
+        if (t == NULL)
+            return qdq_nomem(err);
+        qdq_value_set_type(v, t);
+        changed = true;
+    }
+    if (!changed)
+        return QDQ_OK;
+    qdq_shape_opts opts = {.forget_declared = true};
+    QDQ_TRY(qdq_model_infer(ss->model, &opts, err));
+    return estimate(ss, err);
+}
+
+/* --- sessions ----------------------------------------------------------------------------------------------- */
+
+static qdq_status describe(qdq_session *s, const qdq_value *v, qdq_io *io, qdq_error *err)
+{
+    const qdq_type *t = v->type;
+
+    *io = (qdq_io){.name = qdq_arena_strdup(&s->arena, v->name), .rank = -1};
+    if (io->name == NULL)
+        return qdq_nomem(err);
+    if (t == NULL || t->kind != QDQ_TYPE_TENSOR)
+        return QDQ_OK;
+    io->elem = t->elem;
+    if (t->rank > QDQ_MAX_RANK)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s' has rank %d: expected at most %d", v->name,
+                        t->rank, QDQ_MAX_RANK);
+    io->rank = t->rank;
+    for (int a = 0; a < t->rank; a++) {
+        io->dim[a] = t->dim[a].value;
+        if (t->dim[a].value >= 0 || t->dim[a].param == NULL)
+            continue;
+        io->param[a] = qdq_arena_strdup(&s->arena, t->dim[a].param);
+        if (io->param[a] == NULL)
+            return qdq_nomem(err);
+    }
+    return QDQ_OK;
+}
+
+static qdq_status describe_all(qdq_session *s, const qdq_graph *g, qdq_error *err)
+{
+    s->in = qdq_arena_array(&s->arena, g->inputs.n + 1, sizeof *s->in);
+    s->out = qdq_arena_array(&s->arena, g->outputs.n + 1, sizeof *s->out);
+    if (s->in == NULL || s->out == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < g->inputs.n; i++)
+        if (g->inputs.at[i]->init == NULL)
+            QDQ_TRY(describe(s, g->inputs.at[i], &s->in[s->n_in++], err));
+    for (size_t i = 0; i < g->outputs.n; i++)
+        QDQ_TRY(describe(s, g->outputs.at[i], &s->out[s->n_out++], err));
+    return QDQ_OK;
+}
+
+static qdq_status sim_session_open(qdq_session *s, const qdq_model *m, const qdq_session_opts *opts,
+                                   qdq_error *err)
+{
+    sim_session *ss = calloc(1, sizeof *ss);
+    qdq_shape_opts infer = {.forget_declared = opts->n_shapes > 0};
+
+    if (ss == NULL)
+        return qdq_nomem(err);
+    s->self = ss;
+    ss->sim = s->engine->self;
+    QDQ_TRY(qdq_model_clone(m, &ss->model, err));
+    QDQ_TRY(qdq_model_infer(ss->model, &infer, err));
+    QDQ_TRY(describe_all(s, ss->model->graph, err));
+    QDQ_TRY(estimate(ss, err));
+    return maybe_fail(ss, "open", err);
+}
+
+static void sim_session_close(qdq_session *s)
+{
+    sim_session *ss = s->self;
+
+    if (ss == NULL)
+        return;
+    qdq_model_free(ss->model);
+    qdq_arena_free(&ss->scratch);
+    free(ss);
+}
+
+/* --- runs --------------------------------------------------------------------------------------------------- */
+
+static uint64_t hash_inputs(const qdq_session *s, const qdq_array *const *in, uint64_t seed)
+{
+    for (size_t i = 0; i < s->n_in; i++) {
+        seed = XXH64(s->in[i].name, strlen(s->in[i].name), seed);
+        seed = XXH64(in[i]->dim, (size_t)in[i]->rank * sizeof in[i]->dim[0], seed);
+        if (in[i]->bytes > 0)
+            seed = XXH64(in[i]->data, in[i]->bytes, seed);
+    }
+    return seed;
+}
+
+/* Numbers that the operator could have given: what follows a Relu is not negative. Then the error that the 8-bit
+ * kernels of this assignment make. */
+static void shape_floats(const sim_session *ss, const qdq_value *v, uint64_t seed, qdq_array *a)
+{
+    const char *op = v->producer != NULL ? v->producer->type : "";
+    bool positive = strcmp(op, "Relu") == 0;
+    bool unit = strcmp(op, "Sigmoid") == 0 || strcmp(op, "Softmax") == 0;
+    double amplitude = ss->sim->error * sqrt((double)ss->estimate.n_int8);
+    qdq_random r = qdq_random_new(seed ^ ss->estimate.assignment, v->name);
+    float *x = a->data;
+
+    for (int64_t i = 0, n = qdq_array_count(a); i < n; i++) {
+        if (unit)
+            x[i] = 1 / (1 + expf(-x[i]));
+        if (positive)
+            x[i] = x[i] > 0 ? x[i] : 0;
+        if (amplitude > 0)
+            x[i] += (float)amplitude * qdq_random_normal(&r);
+    }
+}
+
+static qdq_status make_output(const sim_session *ss, const qdq_value *v, uint64_t seed, qdq_array *a,
+                              qdq_error *err)
+{
+    *a = (qdq_array){.elem =
+                         v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->elem : QDQ_UNDEFINED};
+    if (a->elem == QDQ_UNDEFINED || !qdq_value_static_shape(v, &a->rank, a->dim, QDQ_MAX_RANK))
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "output '%s': its type or shape could not be inferred",
+                        v->name);
+    if (!qdq_elem_bytes(a->elem, qdq_array_count(a), &a->bytes))
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "output '%s' is of strings or too large", v->name);
+    a->data = malloc(a->bytes + 1);
+    if (a->data == NULL)
+        return qdq_nomem(err);
+    if (!qdq_random_fill(a, seed, v->name)) {
+        free(a->data);
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "output '%s' is %s: there are no random numbers of that type",
+                        v->name, qdq_elem_name(a->elem));
+    }
+    if (a->elem == QDQ_FLOAT)
+        shape_floats(ss, v, seed, a);
+    return QDQ_OK;
+}
+
+static qdq_status lend_output(qdq_session *s, const qdq_value *v, const qdq_array *const *in, uint64_t seed,
+                              qdq_output_fn fn, void *ctx, qdq_error *err)
+{
+    sim_session *ss = s->self;
+    qdq_array a;
+
+    for (size_t i = 0; i < s->n_in; i++)
+        if (strcmp(s->in[i].name, v->name) == 0)
+            return fn(ctx, v->name, in[i], err);
+    QDQ_TRY(make_output(ss, v, seed, &a, err));
+    qdq_status st = fn(ctx, v->name, &a, err);
+    free(a.data);
+    return st;
+}
+
+static qdq_status sim_run(qdq_session *s, const qdq_array *const *in, qdq_output_fn fn, void *ctx,
+                          qdq_error *err)
+{
+    sim_session *ss = s->self;
+
+    QDQ_TRY(adopt_shapes(s, in, err));
+    QDQ_TRY(maybe_fail(ss, "run", err));
+    uint64_t seed = hash_inputs(s, in, ss->sim->seed);
+    for (size_t i = 0; fn != NULL && i < s->n_out; i++)
+        QDQ_TRY(lend_output(s, qdq_graph_find(ss->model->graph, s->out[i].name), in, seed, fn, ctx, err));
+    return QDQ_OK;
+}
+
+/* --- time --------------------------------------------------------------------------------------------------- */
+
+static qdq_status sim_bind(qdq_session *s, const qdq_array *const *in, qdq_error *err)
+{
+    return adopt_shapes(s, in, err);
+}
+
+/* Noise depends on the seed, the assignment and the number of the sample, and on nothing else: two models with the
+ * same Q/DQ are measured alike, and a run that is resumed sees what it would have seen. */
+static qdq_status sim_time_runs(qdq_session *s, unsigned n, uint64_t *ns, qdq_error *err)
+{
+    sim_session *ss = s->self;
+    const qdq_sim *sim = ss->sim;
+    uint64_t seed = qdq_random_nth_seed(sim->seed ^ ss->estimate.assignment, ss->samples++);
+    qdq_random r = qdq_random_new(seed, "noise");
+
+    *ns = 0;
+    QDQ_TRY(maybe_fail(ss, "time", err));
+    double us = ss->estimate.total_us * (1 + sim->noise * (2 * qdq_random_uniform(&r) - 1));
+    if (qdq_random_uniform(&r) < sim->outlier_rate)
+        us *= sim->outlier_factor;
+    double total = us * 1e3 * n;
+    *ns = total < 1 ? 1 : total < 1e18 ? (uint64_t)total : (uint64_t)1e18;
+    return QDQ_OK;
+}
+
+static qdq_status sim_profile(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_layer **out,
+                              size_t *n, qdq_error *err)
+{
+    sim_session *ss = s->self;
+    QDQ_TRY(adopt_shapes(s, in, err));
+    QDQ_TRY(maybe_fail(ss, "time", err));
+
+    const qdq_sim_estimate *e = &ss->estimate;
+    size_t size = (e->layers.n + 1) * sizeof(qdq_layer);
+    for (size_t i = 0; i < e->layers.n; i++)
+        size += strlen(qdq_node_label(e->layers.at[i].node, &ss->scratch)) +
+                strlen(e->layers.at[i].node->type) + sizeof "QLinear" + 1;
+    qdq_layer *l = malloc(size);
+    if (l == NULL)
+        return qdq_nomem(err);
+    char *p = (char *)(l + e->layers.n + 1);
+    for (size_t i = 0; i < e->layers.n; i++) {
+        const qdq_sim_layer *from = &e->layers.at[i];
+        l[i] = (qdq_layer){.mean_us = from->us, .runs = runs, .name = p};
+        p = stpcpy(p, qdq_node_label(from->node, &ss->scratch)) + 1;
+        l[i].op = p;
+        p = stpcpy(stpcpy(p, from->is_int8 ? "QLinear" : ""), from->node->type) + 1;
+    }
+    *out = l;
+    *n = e->layers.n;
+    return QDQ_OK;
+}
+
+const qdq_engine_ops qdq_engine_sim = {
+    .open = sim_open,
+    .close = sim_close,
+    .session_open = sim_session_open,
+    .session_close = sim_session_close,
+    .run = sim_run,
+    .bind = sim_bind,
+    .time_runs = sim_time_runs,
+    .profile = sim_profile,
+};

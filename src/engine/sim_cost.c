@@ -1,0 +1,199 @@
+/* sim_cost.c - applies a cost model to a graph: which nodes run in 8 bits, which Q/DQ they take in, what the
+ * rest costs. The rules are those of docs/sim.md; they are like ONNX Runtime's, but small enough to find a best
+ * placement by hand. */
+#include "engine/sim_cost.h"
+
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/fail.h"
+
+typedef struct estimator {
+    const qdq_sim *sim;
+    qdq_arena *arena;
+    bool *is_int8;  /* by node id: runs as an 8-bit kernel */
+    bool *is_taken; /* by node id: costs nothing, a kernel takes it in */
+} estimator;
+
+static bool is_q(const qdq_node *n)
+{
+    return n != NULL && strcmp(n->type, "QuantizeLinear") == 0;
+}
+
+static bool is_dq(const qdq_node *n)
+{
+    return n != NULL && strcmp(n->type, "DequantizeLinear") == 0;
+}
+
+static qdq_node *producer(const qdq_node *n, uint32_t i)
+{
+    qdq_value *v = qdq_node_in(n, i);
+
+    return v != NULL ? v->producer : NULL;
+}
+
+/* --- which nodes run in 8 bits ------------------------------------------------------------------------------ */
+
+static const qdq_sim_cost *find_cost(const estimator *e, const qdq_node *n)
+{
+    qdq_map_value *at = qdq_map_get(&e->sim->by_node, qdq_node_label(n, e->arena));
+
+    if (at == NULL)
+        at = qdq_map_get(&e->sim->by_op, n->type);
+    if (at != NULL)
+        return at->ptr;
+    return is_q(n) || is_dq(n) ? &e->sim->convert : &e->sim->other;
+}
+
+/* The last node of n's epilogue, n itself if it has none. */
+static qdq_node *epilogue_end(const qdq_sim_cost *cost, qdq_node *n)
+{
+    for (bool found = true; found && cost->epilogue != NULL;) {
+        qdq_node *next = n->n_out > 0 && n->out[0] != NULL ? qdq_value_only_user(n->out[0]) : NULL;
+        found = false;
+        for (size_t i = 0; next != NULL && cost->epilogue[i] != NULL; i++)
+            found = found || strcmp(cost->epilogue[i], next->type) == 0;
+        if (found)
+            n = next;
+    }
+    return n;
+}
+
+static bool runs_in_int8(const qdq_sim_cost *cost, qdq_node *n)
+{
+    if (cost->int8_us < 0)
+        return false;
+    for (uint32_t i = 0; i < (uint32_t)cost->inputs; i++)
+        if (!is_dq(producer(n, i)))
+            return false;
+    if (!cost->output_q)
+        return true;
+    const qdq_node *end = epilogue_end(cost, n);
+    return end->n_out > 0 && end->out[0] != NULL && is_q(qdq_value_only_user(end->out[0]));
+}
+
+/* --- which nodes cost nothing ------------------------------------------------------------------------------- */
+
+static void take_epilogue(const estimator *e, const qdq_sim_cost *cost, qdq_node *n)
+{
+    const qdq_node *end = epilogue_end(cost, n);
+
+    for (const qdq_node *p = n; p != end;) {
+        p = qdq_value_only_user(p->out[0]);
+        e->is_taken[p->id] = true;
+    }
+    qdq_node *q = end->n_out > 0 && end->out[0] != NULL ? qdq_value_only_user(end->out[0]) : NULL;
+    if (e->is_int8[n->id] && is_q(q))
+        e->is_taken[q->id] = true;
+}
+
+/* A DQ is taken in when everybody who reads it runs in 8 bits, a Q of a constant is computed beforehand. */
+static bool takes_conversion(const estimator *e, const qdq_node *n)
+{
+    if (is_q(n))
+        return qdq_node_in(n, 0) != NULL && qdq_value_const(qdq_node_in(n, 0)) != NULL;
+    if (!is_dq(n) || n->n_out == 0 || n->out[0] == NULL)
+        return false;
+    const qdq_value *v = n->out[0];
+    if (v->n_output > 0 || v->n_use == 0)
+        return false;
+    for (const qdq_use *u = v->first; u != NULL; u = u->next)
+        if (u->node->graph != n->graph || !e->is_int8[u->node->id])
+            return false;
+    return true;
+}
+
+/* --- the assignment ----------------------------------------------------------------------------------------- */
+
+/* The tensor that a DQ stands for: what its Q reads, or its constant. */
+static const char *source_of(const qdq_node *dq)
+{
+    const qdq_value *v = qdq_node_in(dq, 0);
+
+    if (v != NULL && is_q(v->producer))
+        v = qdq_node_in(v->producer, 0);
+    return v != NULL ? v->name : "";
+}
+
+static qdq_elem quantized_type(const qdq_node *dq)
+{
+    const qdq_value *v = qdq_node_in(dq, 0);
+
+    if (v == NULL)
+        return QDQ_UNDEFINED;
+    if (v->init != NULL)
+        return v->init->elem;
+    return v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->elem : QDQ_UNDEFINED;
+}
+
+/* Sums over edges, so the order of nodes does not matter. */
+static uint64_t hash_edges(const estimator *e, const qdq_node *dq)
+{
+    uint64_t sum = 0;
+
+    if (dq->n_out == 0 || dq->out[0] == NULL)
+        return 0;
+    const char *source = source_of(dq);
+    for (const qdq_use *u = dq->out[0]->first; u != NULL; u = u->next) {
+        const char *reader = qdq_node_label(u->node, e->arena);
+        uint64_t h = XXH64(source, strlen(source), (uint64_t)quantized_type(dq));
+        sum += XXH64(reader, strlen(reader), h + u->index);
+    }
+    return sum;
+}
+
+/* --- all of it ---------------------------------------------------------------------------------------------- */
+
+static double thousands_of(const qdq_node *n)
+{
+    int64_t dim[QDQ_MAX_RANK];
+    double count = 1;
+    int rank;
+
+    if (n->n_out == 0 || n->out[0] == NULL || !qdq_value_static_shape(n->out[0], &rank, dim, QDQ_MAX_RANK))
+        return 0;
+    for (int i = 0; i < rank; i++)
+        count *= (double)dim[i];
+    return count / 1000;
+}
+
+static qdq_status add_layer(const estimator *e, const qdq_node *n, qdq_sim_estimate *out, qdq_error *err)
+{
+    const qdq_sim_cost *cost = find_cost(e, n);
+    bool is_int8 = e->is_int8[n->id];
+    double k = thousands_of(n);
+    qdq_sim_layer layer = {.node = n, .is_int8 = is_int8};
+
+    layer.us = is_int8 ? cost->int8_us + k * cost->int8_us_per_k : cost->float_us + k * cost->float_us_per_k;
+    if (!QDQ_PUSH(e->arena, &out->layers, layer))
+        return qdq_nomem(err);
+    out->total_us += layer.us;
+    out->n_int8 += is_int8;
+    return QDQ_OK;
+}
+
+qdq_status qdq_sim_estimate_graph(const qdq_sim *sim, const qdq_graph *g, qdq_arena *arena,
+                                  qdq_sim_estimate *out, qdq_error *err)
+{
+    estimator e = {.sim = sim, .arena = arena};
+
+    *out = (qdq_sim_estimate){.total_us = sim->overhead_us};
+    e.is_int8 = qdq_arena_array(arena, (size_t)g->next_node_id + 1, sizeof *e.is_int8);
+    e.is_taken = qdq_arena_array(arena, (size_t)g->next_node_id + 1, sizeof *e.is_taken);
+    if (e.is_int8 == NULL || e.is_taken == NULL)
+        return qdq_nomem(err);
+    QDQ_FOR_NODES (n, g)
+        e.is_int8[n->id] = !is_q(n) && !is_dq(n) && runs_in_int8(find_cost(&e, n), n);
+    QDQ_FOR_NODES (n, g) {
+        if (!e.is_taken[n->id])
+            take_epilogue(&e, find_cost(&e, n), n);
+        if (takes_conversion(&e, n) || n->op == QDQ_OP_CONSTANT)
+            e.is_taken[n->id] = true;
+        if (is_dq(n))
+            out->assignment += hash_edges(&e, n);
+    }
+    QDQ_FOR_NODES (n, g)
+        if (!e.is_taken[n->id])
+            QDQ_TRY(add_layer(&e, n, out, err));
+    return QDQ_OK;
+}

@@ -1,0 +1,66 @@
+/* sim_cost.h - the cost model of the `sim` engine: what its JSON file says (docs/sim.md), and what that makes of
+ * a graph. */
+#ifndef QDQ_SIM_COST_H
+#define QDQ_SIM_COST_H
+
+#include <stdatomic.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "ir/ir.h"
+
+typedef struct qdq_sim_cost {
+    double float_us, float_us_per_k; /* per_k: for every 1000 elements of the first output */
+    double int8_us, int8_us_per_k;   /* int8_us < 0: no 8-bit kernel */
+    int64_t inputs;                  /* how many of its first inputs must come from DQ */
+    bool output_q;                   /* its output must be read by one Q alone */
+    const char **epilogue;           /* operators that a kernel takes in for nothing; ends with NULL */
+} qdq_sim_cost;
+
+typedef struct qdq_sim_failure {
+    const char *at;   /* "open", "run" or "time" */
+    uint64_t nth;     /* the n-th time that it could happen; 0: every time */
+    const char *node; /* only where this node runs in 8 bits; NULL: anywhere */
+    const char *message;
+    atomic_uint_fast64_t seen;
+} qdq_sim_failure;
+
+typedef struct qdq_sim {
+    qdq_arena arena;
+    const char *device;
+    uint64_t seed;
+    double noise, outlier_rate, outlier_factor;
+    double overhead_us;
+    double error;             /* relative to a float tensor's deviation, for each node in 8 bits */
+    qdq_sim_cost convert;     /* Q and DQ that no kernel takes in: float_us, float_us_per_k */
+    qdq_sim_cost other;       /* operators that are not named */
+    qdq_map by_op, by_node;   /* name -> qdq_sim_cost */
+    qdq_sim_failure *failure; /* n_failure of them */
+    size_t n_failure;
+} qdq_sim;
+
+/* Reads the cost model; *out goes to qdq_sim_free(). */
+qdq_status qdq_sim_load(const char *path, qdq_sim **out, qdq_error *err);
+void qdq_sim_free(qdq_sim *sim); /* NULL is allowed */
+
+/* One executed layer. */
+typedef struct qdq_sim_layer {
+    const qdq_node *node;
+    double us;
+    bool is_int8;
+} qdq_sim_layer;
+
+typedef struct qdq_sim_estimate {
+    QDQ_VEC(qdq_sim_layer) layers; /* in file order, what is taken in by others left out */
+    double total_us;               /* with overhead */
+    size_t n_int8;
+    uint64_t
+        assignment; /* hash of which edges carry Q/DQ, and of which type; not of names of Q/DQ themselves */
+} qdq_sim_estimate;
+
+/* What one run of the main graph costs; shapes must have been inferred. Everything is in `arena`. */
+qdq_status qdq_sim_estimate_graph(const qdq_sim *sim, const qdq_graph *g, qdq_arena *arena,
+                                  qdq_sim_estimate *out, qdq_error *err);
+
+#endif /* QDQ_SIM_COST_H */
