@@ -294,10 +294,14 @@ static qdq_status sim_profile(qdq_session *s, const qdq_array *const *in, unsign
     QDQ_TRY(maybe_fail(ss, "time", err));
 
     const qdq_sim_estimate *e = &ss->estimate;
+    const char **label = qdq_arena_array(&ss->scratch, e->layers.n + 1, sizeof *label);
     size_t size = (e->layers.n + 1) * sizeof(qdq_layer);
-    for (size_t i = 0; i < e->layers.n; i++)
-        size += strlen(qdq_node_label(e->layers.at[i].node, &ss->scratch)) +
-                strlen(e->layers.at[i].node->type) + sizeof "QLinear" + 1;
+    if (label == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < e->layers.n; i++) {
+        label[i] = qdq_node_label(e->layers.at[i].node, &ss->scratch);
+        size += strlen(label[i]) + strlen(e->layers.at[i].node->type) + sizeof "QLinear" + 1;
+    }
     qdq_layer *l = malloc(size);
     if (l == NULL)
         return qdq_nomem(err);
@@ -305,7 +309,7 @@ static qdq_status sim_profile(qdq_session *s, const qdq_array *const *in, unsign
     for (size_t i = 0; i < e->layers.n; i++) {
         const qdq_sim_layer *from = &e->layers.at[i];
         l[i] = (qdq_layer){.mean_us = from->us, .runs = runs, .name = p};
-        p = stpcpy(p, qdq_node_label(from->node, &ss->scratch)) + 1;
+        p = stpcpy(p, label[i]) + 1;
         l[i].op = p;
         p = stpcpy(stpcpy(p, from->is_int8 ? "QLinear" : ""), from->node->type) + 1;
     }

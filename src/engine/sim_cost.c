@@ -36,8 +36,10 @@ static qdq_node *producer(const qdq_node *n, uint32_t i)
 
 static const qdq_sim_cost *find_cost(const estimator *e, const qdq_node *n)
 {
-    qdq_map_value *at = qdq_map_get(&e->sim->by_node, qdq_node_label(n, e->arena));
+    qdq_map_value *at = NULL;
 
+    if (e->sim->by_node.n_live > 0) /* labels are not for free */
+        at = qdq_map_get(&e->sim->by_node, qdq_node_label(n, e->arena));
     if (at == NULL)
         at = qdq_map_get(&e->sim->by_op, n->type);
     if (at != NULL)

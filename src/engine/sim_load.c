@@ -71,7 +71,7 @@ static qdq_status read_cost(qdq_sim *sim, json_t *object, const char *where, qdq
 {
     const char *key;
     json_t *v;
-    uint64_t inputs;
+    uint64_t inputs = 0;
 
     *cost = (qdq_sim_cost){.int8_us = -1, .inputs = 1};
     QDQ_TRY(need_object(object, where, err));
