@@ -1,0 +1,37 @@
+/* checker.h - the parts of the verifier: check.c walks, the others look at single things. */
+#ifndef QDQ_CHECKER_H
+#define QDQ_CHECKER_H
+
+#include "ir/ir.h"
+
+typedef struct qdq_checker {
+    const qdq_model *m;
+    qdq_arena scratch;
+    bool first_only; /* stop at the first error, look for no warnings */
+    bool nomem;
+    size_t n_error;
+    QDQ_VEC(qdq_finding) found;
+    qdq_map domains;              /* imported domain -> version; "ai.onnx" counts as "" */
+    qdq_map functions;            /* "domain::name::overload" -> index + 1 in m->functions */
+    qdq_map unknown;              /* operators that were reported as not known */
+    const qdq_function *function; /* whose body is looked at, NULL: none */
+    const char *last_domain;      /* the domain of the node before: it need not be looked up again */
+    uint64_t n_listed, n_slots;   /* uses seen in lists and in nodes */
+    uint32_t *n_held;             /* by graph index: attributes that hold it */
+} qdq_checker;
+
+void qdq_check_report(qdq_checker *c, bool is_error, const char *fmt, ...) QDQ_PRINTF(3, 4);
+const char *qdq_check_place(qdq_checker *c, const qdq_node *n); /* "graph 'g': node 'n'" */
+
+/* check_attr.c */
+void qdq_check_type(qdq_checker *c, const char *name, const qdq_type *t);
+void qdq_check_tensor(qdq_checker *c, const char *name, const qdq_tensor *t);
+void qdq_check_declared(qdq_checker *c, const qdq_value *v);
+void qdq_check_attrs(qdq_checker *c, const qdq_node *n);
+
+/* check_function.c */
+void qdq_check_functions(qdq_checker *c); /* fills c->functions; names, calls in circles */
+bool qdq_check_is_call(qdq_checker *c, const qdq_node *n);
+const qdq_function *qdq_check_function_of(const qdq_graph *g);
+
+#endif /* QDQ_CHECKER_H */
