@@ -47,6 +47,7 @@ qdq_map_value *qdq_map_put_int(qdq_map *m, uint64_t key, bool *is_new);
 bool qdq_map_remove(qdq_map *m, const char *key);
 void qdq_map_free(qdq_map *m);
 
-/* for (size_t i = 0; i < m->n_entry; i++) if (m->entry[i].live) ... */
+/* for (size_t i = 0; i < m->n_entry; i++) if (m->entry[i].live) ...
+ * The body may remove. It may put only if nothing was ever removed: putting closes the gaps. */
 
 #endif /* QDQ_MAP_H */

@@ -1,0 +1,336 @@
+/* mapping.c - files mapped for reading, bytes on the heap, and whole files read into memory.
+ * Knows nothing of what the bytes mean. */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fail.h"
+
+struct qdq_mapping {
+    atomic_size_t refs;
+    unsigned char *data;
+    size_t size;
+    char *path; /* NULL: on the heap */
+    int fd;
+};
+
+/* O_NONBLOCK: opening a pipe that nobody writes to must fail, not wait. */
+enum { OPEN_FLAGS = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
+
+static int open_again(int dir, const char *path, int flags)
+{
+    int fd;
+
+    do
+        fd = openat(dir, path, flags);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+/* A regular file's size, with the place in the message. */
+static qdq_status regular_size(int fd, const char *path, size_t *size, qdq_error *err)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) != 0)
+        return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot ask for its size", path);
+    if (S_ISDIR(st.st_mode))
+        return qdq_fail(err, QDQ_E_IO, "%s: is a folder, expected a file", path);
+    if (!S_ISREG(st.st_mode))
+        return qdq_fail(err, QDQ_E_IO, "%s: is a device or a pipe, expected a regular file", path);
+    if ((uintmax_t)st.st_size > SIZE_MAX / 2)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "%s: too large to be mapped", path);
+    *size = (size_t)st.st_size;
+    return QDQ_OK;
+}
+
+/* Takes `fd` in every case. `path` is what messages say, `full` what qdq_mapping_path() says. */
+static qdq_status map_fd(int fd, const char *path, const char *full, qdq_mapping **out, qdq_error *err)
+{
+    size_t size = 0;
+    qdq_status st = regular_size(fd, path, &size, err);
+    void *data = NULL;
+
+    if (st == QDQ_OK && size != 0) { /* the system refuses to map nothing */
+        data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (data == MAP_FAILED)
+            st = errno == ENOMEM ? qdq_nomem(err)
+                                 : qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot map", path);
+    }
+    if (st != QDQ_OK) {
+        close(fd);
+        return st;
+    }
+    size_t full_size = strlen(full) + 1;
+    qdq_mapping *m = malloc(sizeof *m);
+    char *copy = malloc(full_size);
+    if (m == NULL || copy == NULL) {
+        free(m);
+        free(copy);
+        if (size != 0)
+            munmap(data, size);
+        close(fd);
+        return qdq_nomem(err);
+    }
+    memcpy(copy, full, full_size);
+    atomic_init(&m->refs, 1);
+    m->data = data;
+    m->size = size;
+    m->path = copy;
+    m->fd = fd;
+    *out = m;
+    return QDQ_OK;
+}
+
+qdq_status qdq_mapping_open(const char *path, qdq_mapping **out, qdq_error *err)
+{
+    char full[PATH_MAX];
+
+    *out = NULL;
+    int fd = open_again(AT_FDCWD, path, OPEN_FLAGS);
+    if (fd < 0)
+        return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot open", path);
+    if (realpath(path, full) == NULL) {
+        int reason = errno;
+        close(fd);
+        return qdq_fail_errno(err, QDQ_E_IO, reason, "%s: cannot resolve", path);
+    }
+    return map_fd(fd, path, full, out, err);
+}
+
+/* --- below a folder ------------------------------------------------------------------------------------------ */
+
+/* A walk along a path, one name at a time, that never leaves the folder it began in. The system would do it
+ * with openat2(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS), which too many kernels and sandboxes refuse. */
+typedef struct walk {
+    int dir; /* open folder */
+    const char *relative;
+    size_t start, end; /* the present name within `relative` */
+    char *full;        /* PATH_MAX bytes: the path walked so far, without links */
+    char name[NAME_MAX + 1];
+} walk;
+
+/* Steps to the next name; false at the end. Empty names and "." are passed over. */
+static bool next_name(walk *w)
+{
+    do {
+        w->start = w->end + strspn(w->relative + w->end, "/");
+        w->end = w->start + strcspn(w->relative + w->start, "/");
+    } while (w->end - w->start == 1 && w->relative[w->start] == '.');
+    return w->end > w->start;
+}
+
+static bool is_last_name(const walk *w)
+{
+    walk ahead = *w;
+    return !next_name(&ahead);
+}
+
+static qdq_status take_name(walk *w, qdq_error *err)
+{
+    size_t size = w->end - w->start, used = strlen(w->full);
+
+    if (size > NAME_MAX || used + 1 + size >= PATH_MAX)
+        return qdq_fail(err, QDQ_E_FORMAT, "%s: the path is too long", w->relative);
+    memcpy(w->name, w->relative + w->start, size);
+    w->name[size] = '\0';
+    if (strcmp(w->name, "..") == 0)
+        return qdq_fail(err, QDQ_E_FORMAT, "%s: has '..' in it, expected a path inside the folder",
+                        w->relative);
+    if (used == 0 || w->full[used - 1] != '/')
+        w->full[used++] = '/';
+    memcpy(w->full + used, w->name, size + 1);
+    return QDQ_OK;
+}
+
+static qdq_status step_failed(const walk *w, int reason, qdq_error *err)
+{
+    struct stat st;
+
+    if (fstatat(w->dir, w->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
+        return qdq_fail(err, QDQ_E_FORMAT, "%s: '%s' is a symbolic link, expected a real file or folder",
+                        w->relative, w->name);
+    return qdq_fail_errno(err, QDQ_E_IO, reason, "%s: cannot open", w->full);
+}
+
+/* Opens the file; w->dir is open before and after. */
+static qdq_status walk_to_file(walk *w, int *file, qdq_error *err)
+{
+    while (next_name(w)) {
+        bool last = is_last_name(w);
+
+        QDQ_TRY(take_name(w, err));
+        int flags = last ? OPEN_FLAGS : O_PATH | O_DIRECTORY | O_CLOEXEC;
+        int fd = open_again(w->dir, w->name, flags | O_NOFOLLOW);
+        if (fd < 0)
+            return step_failed(w, errno, err);
+        if (last) {
+            *file = fd;
+            return QDQ_OK;
+        }
+        close(w->dir);
+        w->dir = fd;
+    }
+    return qdq_fail(err, QDQ_E_FORMAT, "'%s': names no file", w->relative);
+}
+
+qdq_status qdq_mapping_open_below(const char *dir, const char *relative, qdq_mapping **out, qdq_error *err)
+{
+    char full[PATH_MAX];
+    int file = -1;
+
+    *out = NULL;
+    if (relative[0] == '/')
+        return qdq_fail(err, QDQ_E_FORMAT, "%s: is absolute, expected a path inside the folder", relative);
+    if (dir[0] == '\0') /* a model named without a folder lies in the current one */
+        dir = ".";
+    if (realpath(dir, full) == NULL)
+        return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot open the folder", dir);
+    walk w = {.dir = open_again(AT_FDCWD, full, O_PATH | O_DIRECTORY | O_CLOEXEC),
+              .relative = relative,
+              .full = full};
+    if (w.dir < 0)
+        return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot open the folder", dir);
+    qdq_status st = walk_to_file(&w, &file, err);
+    close(w.dir);
+    return st == QDQ_OK ? map_fd(file, relative, full, out, err) : st;
+}
+
+/* --- on the heap, and what both share -------------------------------------------------------------------------- */
+
+qdq_mapping *qdq_mapping_new_heap(size_t size)
+{
+    qdq_mapping *m = malloc(sizeof *m);
+    unsigned char *data = calloc(1, size == 0 ? 1 : size);
+
+    if (m == NULL || data == NULL) {
+        free(m);
+        free(data);
+        return NULL;
+    }
+    atomic_init(&m->refs, 1);
+    m->data = data;
+    m->size = size;
+    m->path = NULL;
+    m->fd = -1;
+    return m;
+}
+
+qdq_mapping *qdq_mapping_ref(qdq_mapping *m)
+{
+    atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
+    return m;
+}
+
+void qdq_mapping_unref(qdq_mapping *m)
+{
+    if (m == NULL || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    if (m->path == NULL) {
+        free(m->data);
+    } else {
+        if (m->size != 0)
+            munmap(m->data, m->size);
+        close(m->fd);
+    }
+    free(m->path);
+    free(m);
+}
+
+const unsigned char *qdq_mapping_data(const qdq_mapping *m)
+{
+    return m->data;
+}
+
+unsigned char *qdq_mapping_heap_data(qdq_mapping *m)
+{
+    return m->path == NULL ? m->data : NULL;
+}
+
+size_t qdq_mapping_size(const qdq_mapping *m)
+{
+    return m->size;
+}
+
+const char *qdq_mapping_path(const qdq_mapping *m)
+{
+    return m->path;
+}
+
+int qdq_mapping_fd(const qdq_mapping *m)
+{
+    return m->fd;
+}
+
+/* --- whole files -------------------------------------------------------------------------------------------------- */
+
+/* Reads one byte more than `max` allows, to know that there is more. */
+static qdq_status read_all(int fd, const char *name, size_t max, qdq_buf *b, qdq_error *err)
+{
+    enum { CHUNK = 64 * 1024 };
+    char chunk[4096];
+
+    for (;;) {
+        /* Small files and ends of files go through the stack, so that the buffer is not grown for nothing. */
+        bool direct = b->size >= sizeof chunk && max - b->size >= CHUNK;
+        char *place = chunk;
+        size_t room = sizeof chunk;
+        if (direct) {
+            place = qdq_buf_extend(b, CHUNK);
+            room = CHUNK;
+            if (place == NULL)
+                return qdq_nomem(err);
+            b->size -= CHUNK;
+        }
+        ssize_t n = read(fd, place, room);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot read", name);
+        if (n == 0)
+            return QDQ_OK;
+        if ((size_t)n > max - b->size)
+            return qdq_fail(err, QDQ_E_FORMAT, "%s: is larger than the limit of %zu bytes", name, max);
+        if (direct)
+            b->size += (size_t)n;
+        else
+            qdq_buf_append(b, chunk, (size_t)n);
+        if (b->failed)
+            return qdq_nomem(err);
+    }
+}
+
+qdq_status qdq_read_file(const char *path, size_t max, char **data, size_t *size, qdq_error *err)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    const char *name = is_stdin ? "<stdin>" : path;
+    int fd = is_stdin ? STDIN_FILENO : open_again(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+    *data = NULL;
+    *size = 0;
+    if (fd < 0)
+        return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot open", name);
+    qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+    qdq_status st = read_all(fd, name, max < QDQ_BUF_NO_LIMIT ? max : QDQ_BUF_NO_LIMIT, &b, err);
+    if (!is_stdin)
+        close(fd);
+    if (st != QDQ_OK) {
+        qdq_buf_free(&b);
+        return st;
+    }
+    size_t n = b.size;
+    *data = qdq_buf_take(&b);
+    if (*data == NULL)
+        return qdq_nomem(err);
+    *size = n;
+    return QDQ_OK;
+}

@@ -1,0 +1,307 @@
+/* outfile.c - files that appear whole or not at all: written under a temporary name in the same folder,
+ * synced, renamed. The folder is held open, so that a change of the current folder does not matter. */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+
+enum { TEMP_BASE_MAX = 200, TEMP_TRIES = 100 };
+
+/* One call moves less than this: larger requests are cut short by the system, or refused. */
+#define TRANSFER_MAX ((size_t)1 << 30)
+
+struct qdq_outfile {
+    int fd, dir;
+    bool allow_overwrite;
+    uint64_t size;
+    char *path;       /* as the caller named it, for messages */
+    const char *base; /* its last part */
+    char temp[TEMP_BASE_MAX + 48];
+};
+
+/* --- open ---------------------------------------------------------------------------------------------------------- */
+
+static qdq_status open_folder(qdq_outfile *f, qdq_error *err)
+{
+    char dir[PATH_MAX] = ".";
+    size_t size = (size_t)(f->base - f->path);
+
+    if (f->base[0] == '\0' || strcmp(f->base, ".") == 0 || strcmp(f->base, "..") == 0)
+        return qdq_fail(err, QDQ_E_IO, "%s: is a folder, expected the name of a file", f->path);
+    if (size >= sizeof dir)
+        return qdq_fail_errno(err, QDQ_E_IO, ENAMETOOLONG, "%s: cannot write", f->path);
+    if (size != 0) {
+        memcpy(dir, f->path, size);
+        dir[size] = '\0';
+    }
+    f->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (f->dir < 0 && errno == EACCES) /* one may write into a folder that one may not list */
+        f->dir = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (f->dir < 0)
+        return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot write into folder '%s'", f->path, dir);
+    return QDQ_OK;
+}
+
+/* What is at the path already: refused, or its permissions are kept in *mode. */
+static qdq_status check_existing(const qdq_outfile *f, mode_t *mode, qdq_error *err)
+{
+    struct stat st;
+
+    *mode = 0;
+    if (fstatat(f->dir, f->base, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? QDQ_OK : qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot write", f->path);
+    if (S_ISDIR(st.st_mode))
+        return qdq_fail(err, QDQ_E_IO, "%s: is a folder, expected the name of a file", f->path);
+    if (!f->allow_overwrite)
+        return qdq_fail(err, QDQ_E_IO, "%s: exists already", f->path);
+    /* Replacing /dev/null by a file would be a nasty surprise, also through a link. */
+    if (fstatat(f->dir, f->base, &st, 0) == 0) {
+        if (!S_ISREG(st.st_mode))
+            return qdq_fail(err, QDQ_E_IO, "%s: is not a regular file, and only such are replaced", f->path);
+        *mode = st.st_mode & 0777;
+    }
+    return QDQ_OK;
+}
+
+/* Not mkstemp(): it makes files that only their owner can read, and asking for the usual permissions means
+ * changing the mask of the whole process. The name need not be secret, because O_EXCL takes no other's file. */
+static qdq_status open_temp(qdq_outfile *f, qdq_error *err)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    for (unsigned i = 0; i < TEMP_TRIES; i++) {
+        unsigned long mark = (unsigned long)now.tv_nsec + i;
+        snprintf(f->temp, sizeof f->temp, ".%.*s.%lx-%lx.tmp", TEMP_BASE_MAX, f->base,
+                 (unsigned long)getpid(), mark);
+        f->fd = openat(f->dir, f->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (f->fd >= 0)
+            return QDQ_OK;
+        if (errno != EEXIST && errno != EINTR)
+            break;
+    }
+    return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot create a file beside it", f->path);
+}
+
+static void free_outfile(qdq_outfile *f)
+{
+    if (f->fd >= 0) {
+        close(f->fd);
+        unlinkat(f->dir, f->temp, 0);
+    }
+    if (f->dir >= 0)
+        close(f->dir);
+    free(f->path);
+    free(f);
+}
+
+qdq_status qdq_outfile_open(const char *path, bool allow_overwrite, qdq_outfile **out, qdq_error *err)
+{
+    size_t path_size = strlen(path) + 1;
+    mode_t mode = 0;
+
+    *out = NULL;
+    qdq_outfile *f = malloc(sizeof *f);
+    char *copy = malloc(path_size);
+    if (f == NULL || copy == NULL) {
+        free(f);
+        free(copy);
+        return qdq_nomem(err);
+    }
+    memcpy(copy, path, path_size);
+    const char *slash = strrchr(copy, '/');
+    *f = (qdq_outfile){.fd = -1,
+                       .dir = -1,
+                       .allow_overwrite = allow_overwrite,
+                       .path = copy,
+                       .base = slash == NULL ? copy : slash + 1};
+    qdq_status st = open_folder(f, err);
+    if (st == QDQ_OK)
+        st = check_existing(f, &mode, err);
+    if (st == QDQ_OK)
+        st = open_temp(f, err);
+    if (st == QDQ_OK && mode != 0 && fchmod(f->fd, mode) != 0)
+        st = qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot keep its permissions", path);
+    if (st != QDQ_OK) {
+        free_outfile(f);
+        return st;
+    }
+    *out = f;
+    return QDQ_OK;
+}
+
+/* --- write --------------------------------------------------------------------------------------------------------- */
+
+static qdq_status write_failed(const qdq_outfile *f, int reason, qdq_error *err)
+{
+    /* The kernel's answer when a mapped source ends earlier than when it was mapped. */
+    if (reason == EFAULT)
+        return qdq_fail(err, QDQ_E_IO, "%s: cannot write: a source file became shorter meanwhile", f->path);
+    return qdq_fail_errno(err, QDQ_E_IO, reason, "%s: cannot write after %llu bytes", f->path,
+                          (unsigned long long)f->size);
+}
+
+qdq_status qdq_outfile_write(qdq_outfile *f, const void *data, size_t size, qdq_error *err)
+{
+    const char *p = data;
+
+    while (size != 0) {
+        ssize_t n = write(f->fd, p, size < TRANSFER_MAX ? size : TRANSFER_MAX);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return write_failed(f, n < 0 ? errno : ENOSPC, err);
+        p += n;
+        size -= (size_t)n;
+        f->size += (uint64_t)n;
+    }
+    return QDQ_OK;
+}
+
+/* As many pieces as one call takes; 0 if the first alone is too large. */
+static int count_batch(const struct iovec *iov, int n, size_t *total)
+{
+    int batch = 0;
+
+    *total = 0;
+    while (batch < n && batch < IOV_MAX && iov[batch].iov_len <= TRANSFER_MAX - *total)
+        *total += iov[batch++].iov_len;
+    return batch;
+}
+
+qdq_status qdq_outfile_writev(qdq_outfile *f, const struct iovec *iov, int n, qdq_error *err)
+{
+    while (n > 0) {
+        size_t total = 0;
+        int batch = count_batch(iov, n, &total);
+        ssize_t done = batch == 0 ? 0 : writev(f->fd, iov, batch);
+
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return write_failed(f, errno, err);
+        f->size += (uint64_t)done;
+        size_t left = (size_t)done;
+        while (n > 0 && left >= iov->iov_len) {
+            left -= iov->iov_len;
+            iov++;
+            n--;
+        }
+        if ((size_t)done < total || batch == 0) { /* ends the piece that was cut, or learns why it was */
+            QDQ_TRY(qdq_outfile_write(f, (const char *)iov->iov_base + left, iov->iov_len - left, err));
+            iov++;
+            n--;
+        }
+    }
+    return QDQ_OK;
+}
+
+/* Moves what copy_file_range can move: *done bytes. Not being able to is no failure, a full disk is. */
+static qdq_status copy_in_kernel(qdq_outfile *f, int source, off_t offset, size_t size, size_t *done,
+                                 qdq_error *err)
+{
+    *done = 0;
+    while (*done < size) {
+        size_t left = size - *done;
+        ssize_t n =
+            copy_file_range(source, &offset, f->fd, NULL, left < TRANSFER_MAX ? left : TRANSFER_MAX, 0);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EIO))
+            return write_failed(f, errno, err);
+        if (n <= 0)
+            return QDQ_OK;
+        *done += (size_t)n;
+        f->size += (uint64_t)n;
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_outfile_write_mapping(qdq_outfile *f, const qdq_mapping *m, size_t offset, size_t size,
+                                     qdq_error *err)
+{
+    enum { WORTH_IT = 64 * 1024 };
+    size_t done = 0;
+
+    if (offset > qdq_mapping_size(m) || size > qdq_mapping_size(m) - offset)
+        return qdq_fail(err, QDQ_E_BUG, "%s: bytes beyond the end of their source asked for", f->path);
+    if (qdq_mapping_fd(m) >= 0 && size >= WORTH_IT)
+        QDQ_TRY(copy_in_kernel(f, qdq_mapping_fd(m), (off_t)offset, size, &done, err));
+    if (done == size)
+        return QDQ_OK;
+    return qdq_outfile_write(f, qdq_mapping_data(m) + offset + done, size - done, err);
+}
+
+uint64_t qdq_outfile_size(const qdq_outfile *f)
+{
+    return f->size;
+}
+
+/* --- commit -------------------------------------------------------------------------------------------------------- */
+
+qdq_status qdq_outfile_sync(qdq_outfile *f, qdq_error *err)
+{
+    if (fsync(f->fd) != 0 && errno != EINVAL) /* EINVAL: this kind of file system knows no sync */
+        return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot sync", f->path);
+    return QDQ_OK;
+}
+
+/* Without permission to overwrite, a file that appeared since the check must survive too. */
+static int rename_temp(const qdq_outfile *f)
+{
+    if (f->allow_overwrite)
+        return renameat(f->dir, f->temp, f->dir, f->base);
+    if (renameat2(f->dir, f->temp, f->dir, f->base, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return -1;
+    if (linkat(f->dir, f->temp, f->dir, f->base, 0) != 0)
+        return -1;
+    return unlinkat(f->dir, f->temp, 0);
+}
+
+qdq_status qdq_outfile_commit(qdq_outfile *f, qdq_error *err)
+{
+    qdq_status st = qdq_outfile_sync(f, err);
+
+    if (st == QDQ_OK && rename_temp(f) != 0)
+        st = errno == EEXIST ? qdq_fail(err, QDQ_E_IO, "%s: exists already", f->path)
+                             : qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot rename to it", f->path);
+    if (st == QDQ_OK) {
+        close(f->fd); /* synced: nothing is left to fail */
+        f->fd = -1;   /* and there is no temporary file to remove */
+        /* EBADF: a folder that may not be read; EINVAL: a file system that syncs no folders. */
+        if (fsync(f->dir) != 0 && errno != EBADF && errno != EINVAL)
+            st = qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot sync its folder", f->path);
+    }
+    free_outfile(f);
+    return st;
+}
+
+void qdq_outfile_abort(qdq_outfile *f)
+{
+    if (f != NULL)
+        free_outfile(f);
+}
+
+qdq_status qdq_write_file(const char *path, bool allow_overwrite, const void *data, size_t size,
+                          qdq_error *err)
+{
+    qdq_outfile *f = NULL;
+
+    QDQ_TRY(qdq_outfile_open(path, allow_overwrite, &f, err));
+    qdq_status st = qdq_outfile_write(f, data, size, err);
+    if (st == QDQ_OK)
+        return qdq_outfile_commit(f, err);
+    qdq_outfile_abort(f);
+    return st;
+}

@@ -1,0 +1,84 @@
+/* tempdir.c - private folders that vanish with all that is in them. */
+#include "base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+
+enum { DEPTH_MAX = 64 };
+
+struct qdq_tempdir {
+    char *path;
+};
+
+qdq_status qdq_tempdir_new(const char *parent, qdq_tempdir **out, qdq_error *err)
+{
+    static const char name[] = "/qdq-XXXXXX";
+
+    *out = NULL;
+    if (parent == NULL)
+        parent = "/tmp";
+    size_t size = strlen(parent);
+    qdq_tempdir *d = malloc(sizeof *d);
+    char *path = malloc(size + sizeof name);
+    if (d == NULL || path == NULL) {
+        free(d);
+        free(path);
+        return qdq_nomem(err);
+    }
+    memcpy(path, parent, size);
+    memcpy(path + size, name, sizeof name);
+    if (mkdtemp(path) == NULL) {
+        qdq_status st =
+            qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot make a folder for temporary files", parent);
+        free(path);
+        free(d);
+        return st;
+    }
+    d->path = path;
+    *out = d;
+    return QDQ_OK;
+}
+
+const char *qdq_tempdir_path(const qdq_tempdir *d)
+{
+    return d->path;
+}
+
+/* Best effort: there is nobody to tell. Links are removed, not followed. */
+static void remove_content(int parent, const char *name, unsigned depth)
+{
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+    if (dir == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    for (const struct dirent *e = readdir(dir); e != NULL; e = readdir(dir)) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        if (unlinkat(fd, e->d_name, 0) == 0 || depth == DEPTH_MAX)
+            continue;
+        remove_content(fd, e->d_name, depth + 1);
+        unlinkat(fd, e->d_name, AT_REMOVEDIR);
+    }
+    closedir(dir);
+}
+
+void qdq_tempdir_free(qdq_tempdir *d)
+{
+    if (d == NULL)
+        return;
+    remove_content(AT_FDCWD, d->path, 0);
+    rmdir(d->path);
+    free(d->path);
+    free(d);
+}
