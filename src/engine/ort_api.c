@@ -85,7 +85,8 @@ static qdq_status load_file(qdq_ort_api *api, const char *path, qdq_error *err)
     api->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (api->handle == NULL) {
         const char *why = dlerror();
-        return qdq_fail(err, QDQ_E_ENGINE, "cannot load %s: %s", path, why != NULL ? why : "no reason given");
+        /* The loader's text begins with the file's name. */
+        return qdq_fail(err, QDQ_E_ENGINE, "cannot load %s", why != NULL ? why : path);
     }
     qdq_status st = prove(api, path, err);
     if (st != QDQ_OK) {

@@ -1,0 +1,108 @@
+/* engine_bench_stats.c - order statistics on samples whose answer is known. */
+#include "engine/sample_stats.h"
+
+#include <math.h>
+
+#include "base/random.h"
+#include "support/test.h"
+
+#define assert_near(x, want, by) assert_true(fabs((double)(x) - (double)(want)) <= (by))
+
+static void quantiles_lie_between_neighbours(void **state)
+{
+    double x[] = {5, 1, 4, 2, 3};
+
+    (void)state;
+    qdq_stats_sort(x, 5);
+    for (int i = 0; i < 5; i++)
+        assert_near(x[i], i + 1, 0);
+    assert_near(qdq_stats_quantile(x, 5, 0.5), 3, 0);
+    assert_near(qdq_stats_quantile(x, 5, 0), 1, 0);
+    assert_near(qdq_stats_quantile(x, 5, 1), 5, 0);
+    assert_near(qdq_stats_quantile(x, 5, 0.1), 1.4, 1e-12);
+    assert_near(qdq_stats_quantile(x, 4, 0.5), 2.5, 1e-12);
+}
+
+static void few_samples_have_quantiles_and_an_interval(void **state)
+{
+    double one = 7, low = -1, high = -1;
+    const double five[] = {1, 2, 3, 4, 5};
+
+    (void)state;
+    assert_near(qdq_stats_quantile(&one, 0, 0.5), 0, 0);
+    assert_near(qdq_stats_quantile(&one, 1, 0.9), 7, 0);
+    qdq_stats_median_interval(&one, 0, &low, &high);
+    assert_true(low == 0 && high == 0);
+    qdq_stats_median_interval(&one, 1, &low, &high);
+    assert_true(low == 7 && high == 7);
+    qdq_stats_median_interval(five, 5, &low, &high); /* nothing narrower covers enough */
+    assert_true(low == 1 && high == 5);
+}
+
+/* Ranks of published tables of the sign test's interval. */
+static void intervals_have_the_ranks_of_the_tables(void **state)
+{
+    static const struct {
+        size_t n, rank;
+    } table[] = {{6, 1},  {8, 1},  {9, 2},  {11, 2},  {12, 3},  {15, 4},
+                 {17, 5}, {20, 6}, {25, 8}, {30, 10}, {50, 18}, {100, 40}};
+    double x[100], low, high;
+
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        x[i] = i + 1;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        qdq_stats_median_interval(x, table[i].n, &low, &high);
+        assert_near(low, table[i].rank, 0);
+        assert_near(high, table[i].n + 1 - table[i].rank, 0);
+    }
+}
+
+static void long_series_continue_without_a_step(void **state)
+{
+    enum { N = 1002 };
+    static double x[N];
+    double low[2], high[2];
+
+    (void)state;
+    for (int i = 0; i < N; i++)
+        x[i] = i + 1;
+    qdq_stats_median_interval(x, 1000, &low[0], &high[0]);
+    qdq_stats_median_interval(x, 1001, &low[1], &high[1]);
+    assert_near(low[0], low[1], 1.01);
+    assert_near(high[0], high[1], 1.01);
+}
+
+/* 400 series of 25 samples around a true median of 1: some 95 % of the intervals must hold it. */
+static void intervals_cover_the_median_as_often_as_they_say(void **state)
+{
+    enum { SERIES = 400, N = 25 };
+    qdq_random r = qdq_random_new(11, "coverage");
+    int covered = 0;
+
+    (void)state;
+    for (int s = 0; s < SERIES; s++) {
+        double x[N], low, high;
+        for (int i = 0; i < N; i++) { /* skewed, as times are */
+            double u = qdq_random_uniform(&r);
+            x[i] = u < 0.5 ? 0.5 + u : 1 + 8 * (u - 0.5) * (u - 0.5);
+        }
+        qdq_stats_sort(x, N);
+        qdq_stats_median_interval(x, N, &low, &high);
+        covered += low <= 1 && 1 <= high;
+    }
+    assert_in_range(covered, SERIES * 93 / 100, SERIES * 99 / 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(quantiles_lie_between_neighbours),
+        cmocka_unit_test(few_samples_have_quantiles_and_an_interval),
+        cmocka_unit_test(intervals_have_the_ranks_of_the_tables),
+        cmocka_unit_test(long_series_continue_without_a_step),
+        cmocka_unit_test(intervals_cover_the_median_as_often_as_they_say),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
