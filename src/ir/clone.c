@@ -220,6 +220,7 @@ static bool copy_value(cloner *c, const qdq_value *from)
     if (v == NULL || !copy_span(c, from->rest, &v->rest))
         return false;
     v->is_input = from->is_input;
+    v->has_info = from->has_info;
     v->n_output = from->n_output;
     if (!copy_tensor(c, from->init, &init))
         return false;

@@ -70,7 +70,10 @@ struct qdq_type {
     int rank;              /* tensor, sparse; -1: unknown */
     const qdq_dim *dim;    /* rank of them */
     const qdq_type *inner; /* sequence, optional, map (value type) */
-    qdq_span rest;         /* denotations and unknown fields of TypeProto; QDQ_TYPE_OTHER: all of it */
+    /* Denotation and unknown fields of TypeProto. If a deeper level has what the members cannot say (denotation
+     * of a dim, unknown fields, an unknown kind), all of the TypeProto, which is then written instead of the
+     * members: whoever derives a type from another one leaves `rest` empty. */
+    qdq_span rest;
 };
 
 /* --- tensors: constants -------------------------------------------------------------------------------------- */
@@ -189,6 +192,7 @@ struct qdq_value {
     uint32_t n_output; /* times it is listed as an output of its graph */
     bool is_input;
     bool dead;
+    bool has_info;        /* listed in value_info when read: written again even if it is an initializer */
     const qdq_type *type; /* NULL: unknown */
     qdq_tensor *init;     /* initializer, or NULL */
     qdq_sparse *sparse;

@@ -1,0 +1,37 @@
+/* onnx_io.h - writing models to memory for engines: weights by reference, more outputs. The public ways to
+ * load and save are in qdq/model.h. */
+#ifndef QDQ_ONNX_IO_H
+#define QDQ_ONNX_IO_H
+
+#include "base/buf.h"
+#include "ir/ir.h"
+
+/* Where an engine finds a tensor's raw bytes. */
+typedef struct qdq_onnx_ref {
+    const char *location; /* relative path, "weights.bin"; lives as long as the writing */
+    uint64_t offset, length;
+} qdq_onnx_ref;
+
+/* Asked once for every tensor but strings, in the order in which they are written: true fills *ref, and the
+ * tensor is written as external data; false: it is written inline. `is_init`: an initializer, else a tensor in
+ * an attribute or part of a sparse one, where few readers expect external data. */
+typedef bool qdq_onnx_external_fn(void *ctx, const qdq_tensor *t, bool is_init, qdq_onnx_ref *ref);
+
+typedef struct qdq_onnx_write_opts {
+    qdq_onnx_external_fn *external; /* NULL: everything is inline */
+    void *ctx;
+    const char *const *expose; /* values of the main graph that become outputs, too, untyped */
+    size_t n_expose;
+    bool only_exposed; /* the model's own outputs are left out */
+} qdq_onnx_write_opts;
+
+/* Appends the model to `out`; opts may be NULL. The nodes come in an order that can run. An exposed name that
+ * the main graph does not have is QDQ_E_USAGE; one that is an output already is not listed twice. */
+qdq_status qdq_onnx_write_to_buf(const qdq_model *m, const qdq_onnx_write_opts *opts, qdq_buf *out,
+                                 qdq_error *err);
+
+/* Fills *ref if the bytes of `t` lie as they are in a mapped file (a file of external data or the model file
+ * itself): the file's base name, and where they are in it. Its folder: qdq_mapping_path(t->owner). */
+bool qdq_onnx_mapped_ref(const qdq_tensor *t, qdq_onnx_ref *ref);
+
+#endif /* QDQ_ONNX_IO_H */

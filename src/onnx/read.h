@@ -1,0 +1,44 @@
+/* read.h - what the files of the reader share. Private to read*.c. */
+#ifndef QDQ_READ_H
+#define QDQ_READ_H
+
+#include "base/file.h"
+#include "base/map.h"
+#include "ir/ir.h"
+#include "onnx/schema.h"
+
+typedef struct qdq_reader {
+    qdq_model *m;
+    qdq_mapping *file; /* what the model's bytes lie in; the model holds it */
+    qdq_arena scratch;
+    qdq_wire_in in;
+    const char *external_dir; /* NULL: external data is refused */
+    qdq_map external;         /* location -> qdq_mapping, each mapped once; the model holds them */
+} qdq_reader;
+
+/* Text from the file, interned; `what` stands for it in messages. Text that is not there is "". */
+qdq_status qdq_read_name(qdq_reader *r, qdq_span text, const char *what, const char **out, qdq_error *err);
+
+/* The same for domains: "ai.onnx" is another spelling of "". */
+qdq_status qdq_read_domain(qdq_reader *r, qdq_span text, const char **out, qdq_error *err);
+
+/* A zeroed array of n elements in the model's arena; for n == 0, too. */
+void *qdq_read_array(qdq_reader *r, size_t n, size_t elem_size);
+
+qdq_status qdq_read_type(qdq_reader *r, qdq_span body, int depth, const qdq_type **out, qdq_error *err);
+qdq_status qdq_read_tensor(qdq_reader *r, qdq_span body, qdq_tensor **out, qdq_error *err);
+qdq_status qdq_read_sparse(qdq_reader *r, qdq_span body, qdq_sparse **out, qdq_error *err);
+
+/* `node` owns the attribute's graphs; NULL (defaults of function attributes): graphs are refused. `depth`
+ * counts the graphs around. */
+qdq_status qdq_read_attr(qdq_reader *r, qdq_node *node, qdq_span body, int depth, qdq_attr **out,
+                         qdq_error *err);
+
+qdq_status qdq_read_nodes(qdq_reader *r, qdq_graph *g, const qdq_wire_member_MSGS *nodes, int depth,
+                          qdq_error *err);
+
+/* A nested graph (node != NULL), or the main one into m->graph. */
+qdq_status qdq_read_graph(qdq_reader *r, qdq_node *node, qdq_span body, int depth, qdq_graph **out,
+                          qdq_error *err);
+
+#endif /* QDQ_READ_H */

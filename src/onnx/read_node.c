@@ -1,0 +1,390 @@
+/* read_node.c - NodeProto and AttributeProto -> nodes, in two passes: first all nodes with their outputs, so
+ * that every value of the graph has a place, then inputs and attributes, whose subgraphs may name any of
+ * them. Nodes may therefore stand in any order; whether they can be sorted is the verifier's question. */
+#include "onnx/read.h"
+#include "base/fail.h"
+#include "ir/edit.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* --- attributes ------------------------------------------------------------------------------------------------------ */
+
+/* Field of the value of each attribute type: what the other types' fields hold is kept in `rest`. */
+static unsigned value_field(qdq_attr_type type)
+{
+    switch (type) {
+    case QDQ_ATTR_UNDEFINED:
+        return 0;
+    case QDQ_ATTR_FLOAT:
+        return QDQ_PB_attr_f;
+    case QDQ_ATTR_INT:
+        return QDQ_PB_attr_i;
+    case QDQ_ATTR_STRING:
+        return QDQ_PB_attr_s;
+    case QDQ_ATTR_TENSOR:
+        return QDQ_PB_attr_t;
+    case QDQ_ATTR_GRAPH:
+        return QDQ_PB_attr_g;
+    case QDQ_ATTR_FLOATS:
+        return QDQ_PB_attr_floats;
+    case QDQ_ATTR_INTS:
+        return QDQ_PB_attr_ints;
+    case QDQ_ATTR_STRINGS:
+        return QDQ_PB_attr_strings;
+    case QDQ_ATTR_TENSORS:
+        return QDQ_PB_attr_tensors;
+    case QDQ_ATTR_GRAPHS:
+        return QDQ_PB_attr_graphs;
+    case QDQ_ATTR_SPARSE:
+        return QDQ_PB_attr_sparse_tensor;
+    case QDQ_ATTR_SPARSES:
+        return QDQ_PB_attr_sparse_tensors;
+    case QDQ_ATTR_TYPE:
+        return QDQ_PB_attr_tp;
+    case QDQ_ATTR_TYPES:
+        return QDQ_PB_attr_type_protos;
+    }
+    return 0;
+}
+
+/* The types whose value fields are filled: bit n for type n. */
+static unsigned filled_types(const qdq_pb_attr *pb)
+{
+    return (unsigned)pb->f.has << QDQ_ATTR_FLOAT | (unsigned)pb->i.has << QDQ_ATTR_INT |
+           (unsigned)(pb->s.data != NULL) << QDQ_ATTR_STRING | (unsigned)(pb->t.n > 0) << QDQ_ATTR_TENSOR |
+           (unsigned)(pb->g.n > 0) << QDQ_ATTR_GRAPH | (unsigned)(pb->floats.n > 0) << QDQ_ATTR_FLOATS |
+           (unsigned)(pb->ints.n > 0) << QDQ_ATTR_INTS | (unsigned)(pb->strings.n > 0) << QDQ_ATTR_STRINGS |
+           (unsigned)(pb->tensors.n > 0) << QDQ_ATTR_TENSORS |
+           (unsigned)(pb->graphs.n > 0) << QDQ_ATTR_GRAPHS |
+           (unsigned)(pb->sparse_tensor.n > 0) << QDQ_ATTR_SPARSE |
+           (unsigned)(pb->sparse_tensors.n > 0) << QDQ_ATTR_SPARSES |
+           (unsigned)(pb->tp.n > 0) << QDQ_ATTR_TYPE | (unsigned)(pb->type_protos.n > 0) << QDQ_ATTR_TYPES;
+}
+
+/* IR versions before 2 had no `type`: the one field that is filled tells it. */
+static qdq_attr_type type_of(const qdq_pb_attr *pb, unsigned filled)
+{
+    if (pb->type.v > 0 && pb->type.v <= QDQ_ATTR_TYPES)
+        return (qdq_attr_type)pb->type.v;
+    if (pb->type.v == 0 && filled != 0 && (filled & (filled - 1)) == 0)
+        for (int type = 1; type <= QDQ_ATTR_TYPES; type++)
+            if (filled == 1u << type)
+                return (qdq_attr_type)type;
+    return QDQ_ATTR_UNDEFINED;
+}
+
+static qdq_status copy_array(qdq_reader *r, const void *from, size_t n, size_t size, const void **out,
+                             size_t *count, qdq_error *err)
+{
+    void *copy = qdq_read_array(r, n, size);
+
+    if (copy == NULL)
+        return qdq_nomem(err);
+    if (n > 0)
+        memcpy(copy, from, n * size);
+    *out = copy;
+    *count = n;
+    return QDQ_OK;
+}
+
+static qdq_status read_tensors(qdq_reader *r, const qdq_wire_member_MSGS *from, qdq_attr *a, qdq_error *err)
+{
+    const qdq_tensor **list = qdq_read_array(r, from->n, sizeof *list);
+
+    if (list == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < from->n; i++) {
+        qdq_tensor *t;
+        QDQ_TRY(qdq_read_tensor(r, from->at[i], &t, err));
+        list[i] = t;
+    }
+    a->v.tensors = list;
+    a->count = from->n;
+    return QDQ_OK;
+}
+
+static qdq_status read_sparses(qdq_reader *r, const qdq_wire_member_MSGS *from, qdq_attr *a, qdq_error *err)
+{
+    const qdq_sparse **list = qdq_read_array(r, from->n, sizeof *list);
+
+    if (list == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < from->n; i++) {
+        qdq_sparse *s;
+        QDQ_TRY(qdq_read_sparse(r, from->at[i], &s, err));
+        list[i] = s;
+    }
+    a->v.sparses = list;
+    a->count = from->n;
+    return QDQ_OK;
+}
+
+static qdq_status read_types(qdq_reader *r, const qdq_wire_member_MSGS *from, qdq_attr *a, qdq_error *err)
+{
+    const qdq_type **list = qdq_read_array(r, from->n, sizeof *list);
+
+    if (list == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < from->n; i++)
+        QDQ_TRY(qdq_read_type(r, from->at[i], 0, &list[i], err));
+    a->v.types = list;
+    a->count = from->n;
+    return QDQ_OK;
+}
+
+static qdq_status read_graphs(qdq_reader *r, qdq_node *node, int depth, const qdq_wire_member_MSGS *from,
+                              qdq_attr *a, qdq_error *err)
+{
+    qdq_graph **list = qdq_read_array(r, from->n, sizeof *list);
+
+    if (list == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < from->n; i++)
+        QDQ_TRY(qdq_read_graph(r, node, from->at[i], depth + 1, &list[i], err));
+    a->v.graphs = list;
+    a->count = from->n;
+    return QDQ_OK;
+}
+
+/* A single message: exactly one, which `filled` has not told yet when the type was given. */
+static qdq_status want_message(const qdq_wire_member_MSG *m, qdq_error *err)
+{
+    return m->n == 1 ? QDQ_OK : qdq_fail(err, QDQ_E_FORMAT, "no value, expected one of the declared type");
+}
+
+static qdq_status read_value(qdq_reader *r, qdq_node *node, int depth, const qdq_pb_attr *pb, qdq_attr *a,
+                             qdq_error *err)
+{
+    qdq_tensor *t = NULL;
+    qdq_sparse *s = NULL;
+    const void *list = NULL;
+
+    a->count = 1;
+    switch (a->type) {
+    case QDQ_ATTR_UNDEFINED:
+        a->count = 0;
+        return QDQ_OK;
+    case QDQ_ATTR_FLOAT:
+        a->v.f = pb->f.v;
+        return QDQ_OK;
+    case QDQ_ATTR_INT:
+        a->v.i = pb->i.v;
+        return QDQ_OK;
+    case QDQ_ATTR_STRING:
+        a->v.s = pb->s;
+        return QDQ_OK;
+    case QDQ_ATTR_TENSOR:
+        QDQ_TRY(want_message(&pb->t, err));
+        QDQ_TRY(qdq_read_tensor(r, pb->t.at[0], &t, err));
+        a->v.t = t;
+        return QDQ_OK;
+    case QDQ_ATTR_GRAPH:
+        QDQ_TRY(want_message(&pb->g, err));
+        return qdq_read_graph(r, node, pb->g.at[0], depth + 1, &a->v.g, err);
+    case QDQ_ATTR_FLOATS:
+        QDQ_TRY(copy_array(r, pb->floats.at, pb->floats.n, sizeof(float), &list, &a->count, err));
+        a->v.floats = list;
+        return QDQ_OK;
+    case QDQ_ATTR_INTS:
+        QDQ_TRY(copy_array(r, pb->ints.at, pb->ints.n, sizeof(int64_t), &list, &a->count, err));
+        a->v.ints = list;
+        return QDQ_OK;
+    case QDQ_ATTR_STRINGS:
+        QDQ_TRY(copy_array(r, pb->strings.at, pb->strings.n, sizeof(qdq_span), &list, &a->count, err));
+        a->v.strings = list;
+        return QDQ_OK;
+    case QDQ_ATTR_TENSORS:
+        return read_tensors(r, &pb->tensors, a, err);
+    case QDQ_ATTR_GRAPHS:
+        return read_graphs(r, node, depth, &pb->graphs, a, err);
+    case QDQ_ATTR_SPARSE:
+        QDQ_TRY(want_message(&pb->sparse_tensor, err));
+        QDQ_TRY(qdq_read_sparse(r, pb->sparse_tensor.at[0], &s, err));
+        a->v.sparse = s;
+        return QDQ_OK;
+    case QDQ_ATTR_SPARSES:
+        return read_sparses(r, &pb->sparse_tensors, a, err);
+    case QDQ_ATTR_TYPE:
+        QDQ_TRY(want_message(&pb->tp, err));
+        return qdq_read_type(r, pb->tp.at[0], 0, &a->v.type, err);
+    case QDQ_ATTR_TYPES:
+        return read_types(r, &pb->type_protos, a, err);
+    }
+    return QDQ_OK;
+}
+
+/* What the struct does not hold goes to `rest`: unknown fields, and values of other types than the declared
+ * one; of a type that we do not know, or of a reference to a function's attribute, all values. */
+static qdq_status keep_rest(qdq_reader *r, const qdq_pb_attr *pb, unsigned filled, qdq_span body, qdq_attr *a,
+                            qdq_error *err)
+{
+    uint32_t numbers = ~qdq_pb_attr_desc.known;
+    bool has_value = a->type != QDQ_ATTR_UNDEFINED && a->ref == NULL;
+
+    for (int type = 1; type <= QDQ_ATTR_TYPES; type++)
+        if ((filled >> type & 1) != 0 && !(has_value && type == (int)a->type))
+            numbers |= 1u << value_field((qdq_attr_type)type);
+    if (a->type == QDQ_ATTR_UNDEFINED && pb->type.has)
+        numbers |= QDQ_PB_BIT(attr_type);
+    if (numbers == ~qdq_pb_attr_desc.known) {
+        a->rest = pb->head.rest;
+        return QDQ_OK;
+    }
+    return qdq_wire_gather(body, numbers, &r->m->arena, &a->rest, err);
+}
+
+static qdq_status fill_attr(qdq_reader *r, qdq_node *node, const qdq_pb_attr *pb, qdq_span body, int depth,
+                            qdq_attr *a, qdq_error *err)
+{
+    unsigned filled = filled_types(pb);
+
+    a->type = type_of(pb, filled);
+    if (pb->ref_attr_name.size > 0)
+        QDQ_TRY(qdq_read_name(r, pb->ref_attr_name, "ref_attr_name", &a->ref, err));
+    QDQ_TRY(keep_rest(r, pb, filled, body, a, err));
+    if (a->ref != NULL)
+        return QDQ_OK;
+    if (node == NULL && (a->type == QDQ_ATTR_GRAPH || a->type == QDQ_ATTR_GRAPHS))
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "a graph as default of a function's attribute");
+    return read_value(r, node, depth, pb, a, err);
+}
+
+qdq_status qdq_read_attr(qdq_reader *r, qdq_node *node, qdq_span body, int depth, qdq_attr **out,
+                         qdq_error *err)
+{
+    qdq_attr *a = qdq_arena_alloc(&r->m->arena, sizeof *a);
+    qdq_pb_attr pb;
+    qdq_status st;
+
+    *out = NULL;
+    if (a == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_attr_desc, body, &pb, err));
+    QDQ_TRY(qdq_read_name(r, pb.name, "attribute name", &a->name, err));
+    st = fill_attr(r, node, &pb, body, depth, a, err);
+    if (st != QDQ_OK)
+        return qdq_within(err, st, "attribute '%s'", a->name);
+    *out = a;
+    return QDQ_OK;
+}
+
+/* --- nodes ------------------------------------------------------------------------------------------------------------- */
+
+/* One after the other into the slots that the node already has, so that a name that comes twice meets itself
+ * in the graph. */
+static qdq_status add_outputs(qdq_reader *r, qdq_node *node, const qdq_wire_member_TEXTS *texts,
+                              qdq_error *err)
+{
+    for (size_t i = 0; i < texts->n; i++) {
+        const char *name;
+        qdq_value *v;
+
+        if (texts->at[i].size == 0)
+            continue;
+        QDQ_TRY(qdq_read_name(r, texts->at[i], "output name", &name, err));
+        if (qdq_graph_resolve(node->graph, name) != NULL)
+            return qdq_fail(err, QDQ_E_FORMAT, "output '%s' is already defined, expected a name of its own",
+                            name);
+        if ((v = qdq_graph_add_value(node->graph, name, NULL)) == NULL)
+            return qdq_nomem(err);
+        v->producer = node;
+        v->out_index = (uint32_t)i;
+        node->out[i] = v;
+    }
+    return QDQ_OK;
+}
+
+static qdq_status add_node(qdq_reader *r, qdq_graph *g, const qdq_pb_node *pb, qdq_node **out, qdq_error *err)
+{
+    const char *type, *name, *domain, *overload;
+
+    QDQ_TRY(qdq_read_name(r, pb->name, "node name", &name, err));
+    QDQ_TRY(qdq_read_name(r, pb->op_type, "operator type", &type, err));
+    QDQ_TRY(qdq_read_name(r, pb->overload, "overload", &overload, err));
+    QDQ_TRY(qdq_read_domain(r, pb->domain, &domain, err));
+    if (type[0] == '\0')
+        return qdq_fail(err, QDQ_E_FORMAT, "no operator type");
+    if (pb->input.n > INT32_MAX || pb->output.n > INT32_MAX)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "more than 2^31 inputs or outputs");
+    *out =
+        qdq_graph_add_node(g, NULL, domain, type, name, (uint32_t)pb->input.n, (uint32_t)pb->output.n, NULL);
+    if (*out == NULL)
+        return qdq_nomem(err);
+    (*out)->overload = overload;
+    (*out)->rest = pb->head.rest;
+    return add_outputs(r, *out, &pb->output, err);
+}
+
+static qdq_value *resolve(const qdq_graph *g, qdq_span name)
+{
+    for (;;) {
+        const qdq_map_value *place = qdq_map_get_n(&g->by_name, (const char *)name.data, name.size);
+        if (place != NULL)
+            return place->ptr;
+        if (g->owner == NULL)
+            return NULL;
+        g = g->owner->graph;
+    }
+}
+
+static qdq_status connect_node(qdq_reader *r, qdq_node *node, const qdq_pb_node *pb, int depth,
+                               qdq_error *err)
+{
+    for (size_t i = 0; i < pb->input.n; i++) {
+        qdq_span name = pb->input.at[i];
+        qdq_value *v;
+
+        if (name.size == 0)
+            continue;
+        if ((v = resolve(node->graph, name)) == NULL)
+            return qdq_fail(err, QDQ_E_FORMAT,
+                            "input %zu '%.*s' is not defined, expected the name of an input, an initializer "
+                            "or an output",
+                            i, (int)(name.size > 200 ? 200 : name.size), (const char *)name.data);
+        qdq_node_set_in(node, (uint32_t)i, v);
+    }
+    for (size_t i = 0; i < pb->attribute.n; i++) {
+        qdq_attr *a;
+        QDQ_TRY(qdq_read_attr(r, node, pb->attribute.at[i], depth, &a, err));
+        if (!qdq_node_append_attr(node, a))
+            return qdq_nomem(err);
+    }
+    return QDQ_OK;
+}
+
+/* "node 2 ('conv1')", or "node 2 (Conv)" without a name. */
+static qdq_status within_node(const qdq_pb_node *pb, size_t index, qdq_status st, qdq_error *err)
+{
+    qdq_span text = pb->name.size > 0 ? pb->name : pb->op_type;
+    const char *quote = pb->name.size > 0 ? "'" : "";
+
+    return qdq_within(err, st, "node %zu (%s%.*s%s)", index, quote, (int)(text.size > 200 ? 200 : text.size),
+                      text.data == NULL ? "" : (const char *)text.data, quote);
+}
+
+qdq_status qdq_read_nodes(qdq_reader *r, qdq_graph *g, const qdq_wire_member_MSGS *nodes, int depth,
+                          qdq_error *err)
+{
+    qdq_arena_mark mark = qdq_arena_get_mark(&r->scratch);
+    qdq_node *node = NULL;
+    qdq_status st = QDQ_OK;
+    qdq_pb_node pb;
+
+    for (size_t i = 0; i < nodes->n && st == QDQ_OK; i++) {
+        QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_node_desc, nodes->at[i], &pb, err));
+        st = add_node(r, g, &pb, &node, err);
+        if (st != QDQ_OK)
+            return within_node(&pb, i, st, err);
+        qdq_arena_reset(&r->scratch, mark);
+    }
+    node = g->end.next;
+    for (size_t i = 0; i < nodes->n && st == QDQ_OK; i++, node = node->next) {
+        QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_node_desc, nodes->at[i], &pb, err));
+        st = connect_node(r, node, &pb, depth, err);
+        if (st != QDQ_OK)
+            return within_node(&pb, i, st, err);
+        qdq_arena_reset(&r->scratch, mark);
+    }
+    return QDQ_OK;
+}

@@ -1,0 +1,476 @@
+/* write.c - model -> wire form: the mirror of read.c and read_node.c. The same model gives the same bytes:
+ * everything goes by the graph's own order, nothing by address or hash. Knows no files: that is save.c. */
+#include "onnx/write.h"
+#include "base/fail.h"
+#include "ir/graph_check.h"
+#include "onnx/schema.h"
+
+#include <stdlib.h>
+
+typedef struct writer {
+    const qdq_model *m;
+    const qdq_onnx_write_opts *opts;
+    qdq_arena scratch;
+    qdq_error *err;
+    qdq_status st; /* the first failure */
+    int depth;
+} writer;
+
+const qdq_onnx_write_opts *qdq_writer_opts(const qdq_wire_out *out)
+{
+    const writer *w = out->ctx;
+
+    return w->opts;
+}
+
+/* Fields that are not there and fields that are empty mean the same in ONNX; empty ones are left out. */
+static qdq_span text_or_none(const char *s)
+{
+    return s == NULL || s[0] == '\0' ? (qdq_span){NULL, 0} : qdq_pb_text(s);
+}
+
+static qdq_span bytes_or_empty(qdq_span s)
+{
+    return s.data != NULL ? s : qdq_pb_text("");
+}
+
+static void *scratch_array(writer *w, size_t n, size_t size)
+{
+    void *p = qdq_arena_array(&w->scratch, n == 0 ? 1 : n, size);
+
+    if (p == NULL && w->st == QDQ_OK)
+        w->st = qdq_nomem(w->err);
+    return p;
+}
+
+/* --- attributes ------------------------------------------------------------------------------------------------------ */
+
+static void emit_graph(qdq_wire_out *out, unsigned number, const void *obj);
+
+static void emit_attr_tensors(qdq_wire_out *out, unsigned number, const void *obj)
+{
+    const qdq_attr *a = obj;
+
+    for (size_t i = 0; i < a->count; i++)
+        qdq_put_tensor(out, number, a->v.tensors[i], a->v.tensors[i]->name, false);
+}
+
+static void emit_attr_tensor(qdq_wire_out *out, unsigned number, const void *obj)
+{
+    const qdq_tensor *t = obj;
+
+    qdq_put_tensor(out, number, t, t->name, false);
+}
+
+static void emit_attr_sparses(qdq_wire_out *out, unsigned number, const void *obj)
+{
+    const qdq_attr *a = obj;
+
+    for (size_t i = 0; i < a->count; i++)
+        qdq_put_sparse(out, number, a->v.sparses[i], NULL);
+}
+
+static void emit_attr_sparse(qdq_wire_out *out, unsigned number, const void *obj)
+{
+    qdq_put_sparse(out, number, obj, NULL);
+}
+
+static void emit_attr_graphs(qdq_wire_out *out, unsigned number, const void *obj)
+{
+    const qdq_attr *a = obj;
+
+    for (size_t i = 0; i < a->count; i++)
+        emit_graph(out, number, a->v.graphs[i]);
+}
+
+static void emit_attr_types(qdq_wire_out *out, unsigned number, const void *obj)
+{
+    const qdq_attr *a = obj;
+
+    for (size_t i = 0; i < a->count; i++)
+        qdq_emit_type(out, number, a->v.types[i]);
+}
+
+static void set_value(qdq_pb_attr *pb, const qdq_attr *a)
+{
+    switch (a->type) {
+    case QDQ_ATTR_UNDEFINED:
+        return;
+    case QDQ_ATTR_FLOAT:
+        pb->f = (qdq_wire_member_FLOAT){a->v.f, true};
+        return;
+    case QDQ_ATTR_INT:
+        pb->i = (qdq_wire_member_INT){a->v.i, true};
+        return;
+    case QDQ_ATTR_STRING:
+        pb->s = bytes_or_empty(a->v.s);
+        return;
+    case QDQ_ATTR_TENSOR:
+        pb->t = (qdq_wire_member_MSG){.emit = emit_attr_tensor, .obj = a->v.t};
+        return;
+    case QDQ_ATTR_GRAPH:
+        pb->g = (qdq_wire_member_MSG){.emit = emit_graph, .obj = a->v.g};
+        return;
+    case QDQ_ATTR_FLOATS:
+        pb->floats = (qdq_wire_member_FLOATS){(float *)(uintptr_t)a->v.floats, a->count, 0};
+        return;
+    case QDQ_ATTR_INTS:
+        pb->ints = (qdq_wire_member_INTS){(int64_t *)(uintptr_t)a->v.ints, a->count, 0};
+        return;
+    case QDQ_ATTR_STRINGS:
+        pb->strings = (qdq_wire_member_TEXTS){(qdq_span *)(uintptr_t)a->v.strings, a->count, 0};
+        return;
+    case QDQ_ATTR_TENSORS:
+        pb->tensors = (qdq_wire_member_MSGS){.emit = emit_attr_tensors, .obj = a};
+        return;
+    case QDQ_ATTR_GRAPHS:
+        pb->graphs = (qdq_wire_member_MSGS){.emit = emit_attr_graphs, .obj = a};
+        return;
+    case QDQ_ATTR_SPARSE:
+        pb->sparse_tensor = (qdq_wire_member_MSG){.emit = emit_attr_sparse, .obj = a->v.sparse};
+        return;
+    case QDQ_ATTR_SPARSES:
+        pb->sparse_tensors = (qdq_wire_member_MSGS){.emit = emit_attr_sparses, .obj = a};
+        return;
+    case QDQ_ATTR_TYPE:
+        pb->tp = (qdq_wire_member_MSG){.emit = qdq_emit_type, .obj = a->v.type};
+        return;
+    case QDQ_ATTR_TYPES:
+        pb->type_protos = (qdq_wire_member_MSGS){.emit = emit_attr_types, .obj = a};
+        return;
+    }
+}
+
+static void put_attr(qdq_wire_out *out, unsigned number, const qdq_attr *a)
+{
+    qdq_pb_attr pb = {.head = {.rest = a->rest},
+                      .name = qdq_pb_text(a->name),
+                      .type = {a->type, a->type != QDQ_ATTR_UNDEFINED},
+                      .ref_attr_name = text_or_none(a->ref)};
+    qdq_wire_mark mark = qdq_wire_begin(out, number);
+
+    if (a->ref == NULL)
+        set_value(&pb, a);
+    qdq_wire_encode(out, &qdq_pb_attr_desc, &pb);
+    qdq_wire_end(out, mark);
+}
+
+/* --- nodes ----------------------------------------------------------------------------------------------------------- */
+
+static void emit_attrs(qdq_wire_out *out, unsigned number, const void *obj)
+{
+    const qdq_node *n = obj;
+
+    for (uint32_t i = 0; i < n->n_attr; i++)
+        put_attr(out, number, n->attr[i]);
+}
+
+static void put_node(writer *w, qdq_wire_out *out, unsigned number, const qdq_node *n)
+{
+    qdq_arena_mark scratch = qdq_arena_get_mark(&w->scratch);
+    qdq_pb_node pb = {.head = {.rest = n->rest},
+                      .input = {scratch_array(w, n->n_in, sizeof(qdq_span)), n->n_in, 0},
+                      .output = {scratch_array(w, n->n_out, sizeof(qdq_span)), n->n_out, 0},
+                      .name = text_or_none(n->name),
+                      .op_type = text_or_none(n->type),
+                      .attribute = {.emit = emit_attrs, .obj = n},
+                      .domain = text_or_none(n->domain),
+                      .overload = text_or_none(n->overload)};
+    qdq_wire_mark mark;
+
+    if (w->st != QDQ_OK)
+        return;
+    for (uint32_t i = 0; i < n->n_in; i++)
+        pb.input.at[i] = qdq_pb_text(n->in[i].value == NULL ? "" : n->in[i].value->name);
+    for (uint32_t i = 0; i < n->n_out; i++)
+        pb.output.at[i] = qdq_pb_text(n->out[i] == NULL ? "" : n->out[i]->name);
+    mark = qdq_wire_begin(out, number);
+    qdq_wire_encode(out, &qdq_pb_node_desc, &pb);
+    qdq_wire_end(out, mark);
+    qdq_arena_reset(&w->scratch, scratch);
+}
+
+/* --- graphs ---------------------------------------------------------------------------------------------------------- */
+
+/* A graph on its way out: its nodes in an order that can run. */
+typedef struct sorted_graph {
+    const qdq_graph *g;
+    qdq_node **node;
+    size_t n;
+} sorted_graph;
+
+static bool sort(writer *w, const qdq_graph *g, sorted_graph *out)
+{
+    *out = (sorted_graph){g, NULL, 0};
+    if (w->st == QDQ_OK)
+        w->st = qdq_graph_sorted(g, &w->scratch, &out->node, &out->n, w->err);
+    return w->st == QDQ_OK;
+}
+
+static void emit_nodes(qdq_wire_out *out, unsigned number, const void *obj)
+{
+    const sorted_graph *s = obj;
+
+    for (size_t i = 0; i < s->n; i++)
+        put_node(out->ctx, out, number, s->node[i]);
+}
+
+static void emit_initializers(qdq_wire_out *out, unsigned number, const void *obj)
+{
+    QDQ_FOR_INITS(v, (const qdq_graph *)obj)
+    {
+        if (v->init != NULL)
+            qdq_put_tensor(out, number, v->init, v->name, true);
+    }
+}
+
+static void emit_sparse_initializers(qdq_wire_out *out, unsigned number, const void *obj)
+{
+    QDQ_FOR_INITS(v, (const qdq_graph *)obj)
+    {
+        if (v->sparse != NULL)
+            qdq_put_sparse(out, number, v->sparse, v->name);
+    }
+}
+
+static void put_info(qdq_wire_out *out, unsigned number, const char *name, const qdq_type *type,
+                     qdq_span rest)
+{
+    qdq_pb_value_info pb = {.head = {.rest = rest}, .name = qdq_pb_text(name)};
+    qdq_wire_mark mark = qdq_wire_begin(out, number);
+
+    if (type != NULL)
+        pb.type = (qdq_wire_member_MSG){.emit = qdq_emit_type, .obj = type};
+    qdq_wire_encode(out, &qdq_pb_value_info_desc, &pb);
+    qdq_wire_end(out, mark);
+}
+
+static void emit_inputs(qdq_wire_out *out, unsigned number, const void *obj)
+{
+    const qdq_graph *g = obj;
+
+    for (size_t i = 0; i < g->inputs.n; i++)
+        put_info(out, number, g->inputs.at[i]->name, g->inputs.at[i]->type, g->inputs.at[i]->rest);
+}
+
+static void emit_outputs(qdq_wire_out *out, unsigned number, const void *obj)
+{
+    const writer *w = out->ctx;
+    const qdq_graph *g = obj;
+    bool is_main = g == w->m->graph, own = !is_main || !w->opts->only_exposed;
+
+    for (size_t i = 0; own && i < g->outputs.n; i++)
+        put_info(out, number, g->outputs.at[i]->name, g->outputs.at[i]->type, g->outputs.at[i]->rest);
+    for (size_t i = 0; is_main && i < w->opts->n_expose; i++) {
+        const qdq_value *v = qdq_graph_find(g, w->opts->expose[i]);
+        if (v != NULL && !(own && v->n_output > 0))
+            put_info(out, number, v->name, NULL, (qdq_span){NULL, 0});
+    }
+}
+
+/* An initializer's type is its tensor's: what was read is written again as long as it agrees. */
+static bool agrees(const qdq_type *type, const qdq_tensor *t)
+{
+    if (type == NULL || t == NULL || type->kind != QDQ_TYPE_TENSOR || type->elem != t->elem ||
+        type->rank != t->rank)
+        return false;
+    for (int i = 0; i < t->rank; i++)
+        if (type->dim[i].value != t->dim[i])
+            return false;
+    return true;
+}
+
+static void emit_value_infos(qdq_wire_out *out, unsigned number, const void *obj)
+{
+    const sorted_graph *s = obj;
+
+    QDQ_FOR_INITS(v, s->g)
+    {
+        if (v->has_info && !v->is_input && v->n_output == 0 &&
+            (v->sparse != NULL || agrees(v->type, v->init)))
+            put_info(out, number, v->name, v->type, v->rest);
+    }
+    for (size_t i = 0; i < s->n; i++)
+        for (uint32_t k = 0; k < s->node[i]->n_out; k++) {
+            const qdq_value *v = s->node[i]->out[k];
+            if (v != NULL && v->n_output == 0 && (v->type != NULL || v->rest.size > 0 || v->has_info))
+                put_info(out, number, v->name, v->type, v->rest);
+        }
+}
+
+static void emit_graph(qdq_wire_out *out, unsigned number, const void *obj)
+{
+    writer *w = out->ctx;
+    const qdq_graph *g = obj;
+    qdq_arena_mark scratch = qdq_arena_get_mark(&w->scratch);
+    qdq_pb_graph pb = {.head = {.rest = g->rest},
+                       .name = text_or_none(g->name),
+                       .initializer = {.emit = emit_initializers, .obj = g},
+                       .input = {.emit = emit_inputs, .obj = g},
+                       .output = {.emit = emit_outputs, .obj = g},
+                       .sparse_initializer = {.emit = emit_sparse_initializers, .obj = g}};
+    sorted_graph sorted;
+    qdq_wire_mark mark;
+
+    if (w->depth >= QDQ_MAX_NESTING && w->st == QDQ_OK)
+        w->st = qdq_fail(w->err, QDQ_E_UNSUPPORTED, "graph '%s': graphs nest deeper than %d", g->name,
+                         QDQ_MAX_NESTING);
+    if (!sort(w, g, &sorted))
+        return;
+    pb.node = (qdq_wire_member_MSGS){.emit = emit_nodes, .obj = &sorted};
+    pb.value_info = (qdq_wire_member_MSGS){.emit = emit_value_infos, .obj = &sorted};
+    w->depth++;
+    mark = qdq_wire_begin(out, number);
+    qdq_wire_encode(out, &qdq_pb_graph_desc, &pb);
+    qdq_wire_end(out, mark);
+    w->depth--;
+    qdq_arena_reset(&w->scratch, scratch);
+}
+
+/* --- functions and the model ----------------------------------------------------------------------------------------- */
+
+typedef struct opset_list {
+    const qdq_opset *at;
+    size_t n;
+} opset_list;
+
+static void emit_opsets(qdq_wire_out *out, unsigned number, const void *obj)
+{
+    const opset_list *list = obj;
+
+    for (size_t i = 0; i < list->n; i++) {
+        qdq_pb_opset pb = {.head = {.rest = list->at[i].rest},
+                           .domain = text_or_none(list->at[i].domain),
+                           .version = {list->at[i].version, true}};
+        qdq_wire_mark mark = qdq_wire_begin(out, number);
+        qdq_wire_encode(out, &qdq_pb_opset_desc, &pb);
+        qdq_wire_end(out, mark);
+    }
+}
+
+static void emit_attr_protos(qdq_wire_out *out, unsigned number, const void *obj)
+{
+    const qdq_function *f = obj;
+
+    for (size_t i = 0; i < f->attr_protos.n; i++)
+        put_attr(out, number, f->attr_protos.at[i]);
+}
+
+static qdq_wire_member_TEXTS value_names(writer *w, qdq_value *const *at, size_t n)
+{
+    qdq_wire_member_TEXTS texts = {scratch_array(w, n, sizeof(qdq_span)), 0, 0};
+
+    for (; texts.at != NULL && texts.n < n; texts.n++)
+        texts.at[texts.n] = qdq_pb_text(at[texts.n]->name);
+    return texts;
+}
+
+static void put_function(writer *w, qdq_wire_out *out, unsigned number, const qdq_function *f)
+{
+    opset_list opsets = {f->opsets.at, f->opsets.n};
+    qdq_pb_function pb = {.head = {.rest = f->rest},
+                          .name = text_or_none(f->name),
+                          .input = value_names(w, f->body->inputs.at, f->body->inputs.n),
+                          .output = value_names(w, f->body->outputs.at, f->body->outputs.n),
+                          .attribute = {scratch_array(w, f->attrs.n, sizeof(qdq_span)), f->attrs.n, 0},
+                          .opset_import = {.emit = emit_opsets, .obj = &opsets},
+                          .domain = text_or_none(f->domain),
+                          .attribute_proto = {.emit = emit_attr_protos, .obj = f},
+                          .overload = text_or_none(f->overload)};
+    sorted_graph sorted;
+    qdq_wire_mark mark;
+
+    if (!sort(w, f->body, &sorted))
+        return;
+    for (size_t i = 0; i < f->attrs.n; i++)
+        pb.attribute.at[i] = qdq_pb_text(f->attrs.at[i]);
+    pb.node = (qdq_wire_member_MSGS){.emit = emit_nodes, .obj = &sorted};
+    pb.value_info = (qdq_wire_member_MSGS){.emit = emit_value_infos, .obj = &sorted};
+    mark = qdq_wire_begin(out, number);
+    qdq_wire_encode(out, &qdq_pb_function_desc, &pb);
+    qdq_wire_end(out, mark);
+}
+
+static void emit_functions(qdq_wire_out *out, unsigned number, const void *obj)
+{
+    const qdq_model *m = obj;
+    writer *w = out->ctx;
+
+    for (size_t i = 0; i < m->functions.n; i++) {
+        qdq_arena_mark scratch = qdq_arena_get_mark(&w->scratch);
+        put_function(w, out, number, m->functions.at[i]);
+        qdq_arena_reset(&w->scratch, scratch);
+    }
+}
+
+static void emit_props(qdq_wire_out *out, unsigned number, const void *obj)
+{
+    const qdq_model *m = obj;
+
+    for (size_t i = 0; i < m->props.n; i++) {
+        qdq_pb_prop pb = {.key = qdq_pb_text(m->props.at[i].key), .value = qdq_pb_text(m->props.at[i].value)};
+        qdq_wire_mark mark = qdq_wire_begin(out, number);
+        qdq_wire_encode(out, &qdq_pb_prop_desc, &pb);
+        qdq_wire_end(out, mark);
+    }
+}
+
+static qdq_status check_exposed(const qdq_model *m, const qdq_onnx_write_opts *opts, qdq_error *err)
+{
+    for (size_t i = 0; i < opts->n_expose; i++)
+        if (qdq_graph_find(m->graph, opts->expose[i]) == NULL)
+            return qdq_fail(err, QDQ_E_USAGE, "graph '%s': no value '%s' that could be an output",
+                            m->graph->name, opts->expose[i]);
+    return QDQ_OK;
+}
+
+qdq_status qdq_onnx_encode(const qdq_model *m, const qdq_onnx_write_opts *opts, qdq_wire_out *out,
+                           qdq_error *err)
+{
+    static const qdq_onnx_write_opts none = {NULL, NULL, NULL, 0, false};
+    writer w = {.m = m, .opts = opts != NULL ? opts : &none, .err = err};
+    opset_list opsets = {m->opsets.at, m->opsets.n};
+    qdq_pb_model pb = {.head = {.rest = m->rest},
+                       .ir_version = {m->ir_version, true},
+                       .producer_name = text_or_none(m->producer_name),
+                       .producer_version = text_or_none(m->producer_version),
+                       .graph = {.emit = emit_graph, .obj = m->graph},
+                       .opset_import = {.emit = emit_opsets, .obj = &opsets},
+                       .metadata_props = {.emit = emit_props, .obj = m},
+                       .functions = {.emit = emit_functions, .obj = m}};
+
+    *out = (qdq_wire_out){.ctx = &w, .bytes = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT)};
+    QDQ_TRY(check_exposed(m, w.opts, err));
+    qdq_wire_encode(out, &qdq_pb_model_desc, &pb);
+    qdq_arena_free(&w.scratch);
+    out->ctx = NULL;
+    if (w.st == QDQ_OK && (out->failed || out->bytes.failed))
+        return qdq_nomem(err);
+    return w.st;
+}
+
+qdq_status qdq_onnx_write_to_buf(const qdq_model *m, const qdq_onnx_write_opts *opts, qdq_buf *buf,
+                                 qdq_error *err)
+{
+    qdq_wire_out out;
+    qdq_status st = qdq_onnx_encode(m, opts, &out, err);
+
+    if (st == QDQ_OK)
+        st = qdq_wire_to_buf(&out, buf, err);
+    qdq_wire_out_free(&out);
+    return st;
+}
+
+bool qdq_onnx_mapped_ref(const qdq_tensor *t, qdq_onnx_ref *ref)
+{
+    const char *path = t->owner == NULL ? NULL : qdq_mapping_path(t->owner);
+    const char *slash;
+
+    if (t->storage != QDQ_STORE_BYTES || path == NULL || t->bytes.size == 0)
+        return false;
+    slash = strrchr(path, '/');
+    ref->location = slash == NULL ? path : slash + 1;
+    ref->offset = (uint64_t)(t->bytes.data - qdq_mapping_data(t->owner));
+    ref->length = t->bytes.size;
+    return true;
+}
