@@ -43,6 +43,7 @@ void qdq_node_set_in(qdq_node *n, uint32_t i,
 bool qdq_node_append_in(qdq_node *n, qdq_value *v);  /* may move n's uses: not inside QDQ_FOR_USES */
 void qdq_node_trim_in(qdq_node *n);                  /* drops left-out inputs at the end */
 bool qdq_node_append_out(qdq_node *n, qdq_value *v); /* v has no producer; NULL: left out */
+void qdq_node_trim_out(qdq_node *n);                 /* drops left-out outputs at the end, the first stays */
 bool qdq_node_set_name(qdq_node *n, const char *name);
 bool qdq_node_set_type(qdq_node *n, const char *domain, const char *type);
 void qdq_node_move_before(qdq_node *n, qdq_node *before); /* same graph; NULL: to the end */

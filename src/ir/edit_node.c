@@ -226,6 +226,16 @@ bool qdq_node_append_out(qdq_node *n, qdq_value *v)
     return true;
 }
 
+void qdq_node_trim_out(qdq_node *n)
+{
+    uint32_t before = n->n_out;
+
+    while (n->n_out > 1 && n->out[n->n_out - 1] == NULL)
+        n->n_out--;
+    if (n->n_out != before)
+        qdq_graph_touch(n->graph);
+}
+
 /* --- attributes --------------------------------------------------------------------------------------------- */
 
 static void kill_graph(qdq_graph *g, int depth);

@@ -1,0 +1,138 @@
+/* upgrade_const.c - what the adapters need to turn an attribute into an input: reading it, and a constant with
+ * its data beside the node. */
+#include "onnx/upgrade.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "ir/edit.h"
+
+const char *qdq_upgrade_name(qdq_upgrade *u, const qdq_node *n, const char *suffix)
+{
+    const char *base = "value", *text;
+
+    for (uint32_t i = n->n_out; i-- > 0;)
+        if (n->out[i] != NULL)
+            base = n->out[i]->name;
+    text = qdq_arena_printf(&u->scratch, "%s_%s", base, suffix);
+    return text == NULL ? NULL : qdq_graph_unique_name(n->graph, text);
+}
+
+static qdq_value *constant_node(qdq_node *before, const char *name, qdq_tensor *t)
+{
+    qdq_graph *g = before->graph;
+    qdq_attr *a = qdq_arena_alloc(&g->model->arena, sizeof *a);
+    qdq_node *n;
+
+    if (a == NULL)
+        return NULL;
+    a->name = "value";
+    a->type = QDQ_ATTR_TENSOR;
+    a->count = 1;
+    a->v.t = t;
+    n = qdq_graph_add_node(g, before, "", "Constant", "", 0, 1, &name);
+    return n != NULL && qdq_node_set_attr(n, a) ? n->out[0] : NULL;
+}
+
+qdq_status qdq_upgrade_put(qdq_upgrade *u, qdq_node *n, uint32_t i, const char *suffix, qdq_tensor *t,
+                           qdq_error *err)
+{
+    const char *name = qdq_upgrade_name(u, n, suffix);
+    qdq_value *v;
+
+    if (t == NULL || name == NULL)
+        return qdq_nomem(err);
+    if (qdq_node_in(n, i) != NULL)
+        return qdq_fail(err, QDQ_E_FORMAT, "has an input %u, expected attribute '%s' in its place",
+                        (unsigned)i, suffix);
+    while (n->n_in <= i)
+        if (!qdq_node_append_in(n, NULL))
+            return qdq_nomem(err);
+    v = u->in_function ? constant_node(n, name, t) : qdq_graph_add_init(n->graph, name, t);
+    if (v == NULL)
+        return qdq_nomem(err);
+    qdq_node_set_in(n, i, v);
+    return QDQ_OK;
+}
+
+qdq_status qdq_upgrade_put_ints(qdq_upgrade *u, qdq_node *n, uint32_t i, const char *suffix,
+                                const int64_t *ints, size_t count, qdq_error *err)
+{
+    int64_t dim = (int64_t)count;
+
+    return qdq_upgrade_put(u, n, i, suffix, qdq_tensor_of_ints(n->graph->model, 1, &dim, ints), err);
+}
+
+/* IEEE half precision, ties to even; beyond its range infinity, which is what a bound there means. */
+static uint16_t to_half(double value)
+{
+    uint16_t sign = signbit(value) ? 0x8000 : 0;
+    double size = fabs(value);
+    int exponent;
+
+    if (isnan(value))
+        return 0x7e00;
+    if (size >= 65520)
+        return sign | 0x7c00;
+    if (size < 0x1p-14) /* subnormal: multiples of 2^-24; the largest rounds up into the normal ones */
+        return sign | (uint16_t)nearbyint(size * 0x1p24);
+    frexp(size,
+          &exponent); /* size = 1.m * 2^(exponent - 1); m may round up into the exponent, as it should */
+    return sign |
+           (uint16_t)(((exponent - 1 + 15) << 10) + (int)(nearbyint(ldexp(size, 11 - exponent)) - 1024));
+}
+
+static qdq_elem input_elem(const qdq_node *n)
+{
+    const qdq_value *x = qdq_node_in(n, 0);
+
+    if (x == NULL)
+        return QDQ_UNDEFINED;
+    if (x->type != NULL && x->type->kind == QDQ_TYPE_TENSOR && x->type->elem != QDQ_UNDEFINED)
+        return x->type->elem;
+    return x->init != NULL ? x->init->elem : QDQ_UNDEFINED;
+}
+
+qdq_status qdq_upgrade_put_like_input(qdq_upgrade *u, qdq_node *n, uint32_t i, const char *suffix,
+                                      double value, qdq_error *err)
+{
+    qdq_elem elem = input_elem(n);
+    float as_float = (float)value;
+    uint16_t as_half = to_half(value);
+    const void *from;
+    void *to;
+    qdq_tensor *t;
+
+    if (elem == QDQ_UNDEFINED)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "the element type of its input is not known, and attribute '%s' must become an input "
+                        "of that type",
+                        suffix);
+    if (elem == QDQ_FLOAT)
+        from = &as_float;
+    else if (elem == QDQ_DOUBLE)
+        from = &value;
+    else if (elem == QDQ_FLOAT16)
+        from = &as_half;
+    else
+        return qdq_fail(err, QDQ_E_FORMAT, "input of type %s, expected float, double or float16",
+                        qdq_elem_name(elem));
+    t = qdq_tensor_new(n->graph->model, elem, 0, NULL, &to);
+    if (t != NULL)
+        memcpy(to, from, t->bytes.size);
+    return qdq_upgrade_put(u, n, i, suffix, t, err);
+}
+
+qdq_status qdq_upgrade_get_ints(const qdq_node *n, const char *name, bool required, const int64_t **ints,
+                                size_t *count, qdq_error *err)
+{
+    bool found = qdq_node_ints(n, name, ints, count);
+
+    if (!found && qdq_node_attr(n, name) != NULL)
+        return qdq_fail(err, QDQ_E_FORMAT, "attribute '%s' is not a list of integers", name);
+    if (!found && required)
+        return qdq_fail(err, QDQ_E_FORMAT, "attribute '%s' is missing", name);
+    return QDQ_OK;
+}
