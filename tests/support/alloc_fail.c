@@ -1,0 +1,70 @@
+/* alloc_fail.c - the allocator between our code and the real one (ld --wrap). */
+#include "support/alloc_fail.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+
+static atomic_ulong count;
+static atomic_ulong fail_at;
+
+void test_fail_alloc_at(unsigned long n)
+{
+    atomic_store(&fail_at, n);
+    atomic_store(&count, 0);
+}
+
+unsigned long test_alloc_count(void)
+{
+    return atomic_load(&count);
+}
+
+static bool fails_now(void)
+{
+    if (atomic_fetch_add(&count, 1) + 1 != atomic_load(&fail_at))
+        return false;
+    errno = ENOMEM;
+    return true;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return fails_now() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return fails_now() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t size)
+{
+    return fails_now() ? NULL : __real_realloc(p, size);
+}
+
+unsigned long test_every_alloc_fails(test_attempt attempt, void *ctx)
+{
+    for (unsigned long n = 1;; n++) {
+        qdq_error err = QDQ_ERROR_INIT;
+
+        test_fail_alloc_at(n);
+        qdq_status st = attempt(ctx, &err);
+        unsigned long made = test_alloc_count();
+        test_fail_alloc_at(0);
+        if (made < n) { /* it was through before the n-th */
+            if (st != QDQ_OK)
+                fail_msg("without a failing allocation: %s: %s", qdq_status_name(st), err.text);
+            return made;
+        }
+        if (st != QDQ_OK && st != QDQ_E_NOMEM)
+            fail_msg("allocation %lu failing: want nomem, got %s (%s)", n, qdq_status_name(st), err.text);
+        if (st == QDQ_E_NOMEM && err.text[0] == '\0')
+            fail_msg("allocation %lu failing: no message", n);
+    }
+}
