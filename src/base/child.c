@@ -1,0 +1,320 @@
+/* child.c - one program, run to its end under a deadline. Knows nothing of engines.
+ *
+ * posix_spawn() instead of fork(): it neither copies the page tables of a process that has gigabytes mapped nor
+ * runs any code of ours between the two halves, where a threaded program may do next to nothing. */
+#include "base/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fail.h"
+
+#define GRACE_S 2.0 /* between SIGTERM and SIGKILL */
+
+/* The cancel flag and the child's end have no descriptor to poll: they are looked at this often. */
+enum { SLICE_MIN_MS = 1, SLICE_MAX_MS = 50 };
+
+/* One of the child's output streams. */
+typedef struct stream {
+    int fd; /* our end; -1: at its end */
+    qdq_buf text;
+    bool truncated;
+} stream;
+
+typedef struct child {
+    const qdq_child_opts *opts;
+    pid_t pid; /* also the process group; 0: not running */
+    stream out, err;
+    double term_at, kill_at; /* 0: never */
+    bool timed_out;
+} child;
+
+static double now_s(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+/* --- start --------------------------------------------------------------------------------------------------------- */
+
+/* A process may have been started without standard streams. A pipe that took one of their numbers would be
+ * overwritten while the child's streams are put in place. */
+static int above_standard(int fd)
+{
+    if (fd < 0 || fd > STDERR_FILENO)
+        return fd;
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    close(fd);
+    return moved;
+}
+
+static int make_pipe(int *ours, int *theirs)
+{
+    int fd[2];
+
+    if (pipe2(fd, O_CLOEXEC) != 0)
+        return errno;
+    *ours = above_standard(fd[0]);
+    *theirs = above_standard(fd[1]);
+    if (*ours < 0 || *theirs < 0 || fcntl(*ours, F_SETFL, O_NONBLOCK) != 0)
+        return errno;
+    return 0;
+}
+
+static int describe_streams(posix_spawn_file_actions_t *actions, const char *cwd, int out, int err)
+{
+    int reason = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+
+    if (reason == 0)
+        reason = posix_spawn_file_actions_adddup2(actions, out, STDOUT_FILENO);
+    if (reason == 0)
+        reason = posix_spawn_file_actions_adddup2(actions, err, STDERR_FILENO);
+    if (reason == 0 && cwd != NULL)
+        reason = posix_spawn_file_actions_addchdir_np(actions, cwd);
+    return reason;
+}
+
+/* Its own process group, and signals as a fresh program expects them whatever our caller ignores or blocks. */
+static int describe_signals(posix_spawnattr_t *attr)
+{
+    static const int usual[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGCHLD, SIGALRM, SIGXFSZ};
+    sigset_t set;
+    int reason = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF |
+                                                    POSIX_SPAWN_SETSIGMASK);
+
+    sigemptyset(&set);
+    if (reason == 0)
+        reason = posix_spawnattr_setpgroup(attr, 0);
+    if (reason == 0)
+        reason = posix_spawnattr_setsigmask(attr, &set);
+    for (size_t i = 0; i < QDQ_COUNT(usual); i++)
+        sigaddset(&set, usual[i]);
+    return reason != 0 ? reason : posix_spawnattr_setsigdefault(attr, &set);
+}
+
+/* The casts take away const that POSIX leaves out for old compilers; nothing is written through them. */
+static int spawn(child *c, int out, int err)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attr;
+    const qdq_child_opts *o = c->opts;
+    char *const *env = o->env == NULL ? environ : (char *const *)o->env;
+    int reason = posix_spawn_file_actions_init(&actions);
+
+    if (reason != 0)
+        return reason;
+    reason = posix_spawnattr_init(&attr);
+    if (reason == 0) {
+        reason = describe_streams(&actions, o->cwd, out, err);
+        if (reason == 0)
+            reason = describe_signals(&attr);
+        if (reason == 0)
+            reason = posix_spawnp(&c->pid, o->argv[0], &actions, &attr, (char *const *)o->argv, env);
+        posix_spawnattr_destroy(&attr);
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    return reason;
+}
+
+static qdq_status start(child *c, qdq_error *err)
+{
+    const qdq_child_opts *o = c->opts;
+    int out = -1, error = -1;
+    struct stat st;
+
+    if (o->argv == NULL || o->argv[0] == NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "no program to run is named");
+    /* The system gives one reason for a missing folder and a missing program. */
+    if (o->cwd != NULL && (stat(o->cwd, &st) != 0 || !S_ISDIR(st.st_mode)))
+        return qdq_fail(err, QDQ_E_IO, "%s: cannot run in '%s': no such folder", o->argv[0], o->cwd);
+    int reason = make_pipe(&c->out.fd, &out);
+    if (reason == 0)
+        reason = make_pipe(&c->err.fd, &error);
+    if (reason == 0)
+        reason = spawn(c, out, error);
+    close_fd(&out);
+    close_fd(&error);
+    if (reason != 0) {
+        c->pid = 0;
+        return qdq_fail_errno(err, QDQ_E_IO, reason, "%s: cannot start it", o->argv[0]);
+    }
+    return QDQ_OK;
+}
+
+/* --- watch --------------------------------------------------------------------------------------------------------- */
+
+/* Reads one piece, so that a child that writes faster than we read does not keep us from the clock. True if
+ * there was something. */
+static bool drain(stream *s)
+{
+    char chunk[16 * 1024];
+    ssize_t n = s->fd < 0 ? 0 : read(s->fd, chunk, sizeof chunk);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    if (n <= 0) {
+        close_fd(&s->fd);
+        return false;
+    }
+    size_t room = s->text.max - s->text.size, size = (size_t)n;
+    if (size > room) {
+        s->truncated = true;
+        size = room;
+    }
+    qdq_buf_append(&s->text, chunk, size);
+    return true;
+}
+
+/* Not reaped yet: so its number is not given to another process while we may still signal the group. */
+static bool has_ended(pid_t pid, bool *lost)
+{
+    siginfo_t info;
+
+    info.si_pid = 0;
+    *lost = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno != EINTR;
+    return *lost || info.si_pid == pid;
+}
+
+static void mind_the_clock(child *c)
+{
+    double now = now_s();
+
+    if (c->term_at > 0 && now >= c->term_at) {
+        c->timed_out = true;
+        c->term_at = 0;
+        c->kill_at = now + GRACE_S;
+        kill(-c->pid, SIGTERM);
+    }
+    if (c->kill_at > 0 && now >= c->kill_at) {
+        c->kill_at = 0;
+        kill(-c->pid, SIGKILL);
+    }
+}
+
+/* Until the child has ended; *code says why we ended it, if we did. False if somebody else took its exit status. */
+static bool watch(child *c, qdq_status *code)
+{
+    int slice = SLICE_MIN_MS;
+    bool lost = false;
+
+    while (!has_ended(c->pid, &lost)) {
+        struct pollfd fds[2] = {{c->out.fd, POLLIN, 0}, {c->err.fd, POLLIN, 0}};
+
+        poll(fds, 2, slice); /* a negative descriptor is passed over */
+        bool heard = drain(&c->out);
+        heard = drain(&c->err) || heard;
+        slice = heard ? SLICE_MIN_MS : slice * 2 > SLICE_MAX_MS ? SLICE_MAX_MS : slice * 2;
+        if (*code == QDQ_OK && (c->out.text.failed || c->err.text.failed))
+            *code = QDQ_E_NOMEM;
+        else if (*code == QDQ_OK && qdq_cancel_is_set(c->opts->cancel))
+            *code = QDQ_E_INTERRUPTED;
+        if (*code != QDQ_OK)
+            kill(-c->pid, SIGKILL);
+        else
+            mind_the_clock(c);
+    }
+    return !lost;
+}
+
+/* --- end ------------------------------------------------------------------------------------------------------------ */
+
+/* What the pipe still holds. More than is kept need not be read: nobody waits for it to be taken. */
+static void drain_rest(stream *s)
+{
+    while (!s->truncated && !s->text.failed && drain(s))
+        ;
+}
+
+/* What it started and left behind goes with it; what they wrote before that is kept. */
+static qdq_status reap(child *c, bool known, qdq_child_result *result, qdq_error *err)
+{
+    int status = 0;
+    pid_t got = -1;
+
+    if (known) {
+        kill(-c->pid, SIGKILL);
+        do
+            got = waitpid(c->pid, &status, 0);
+        while (got < 0 && errno == EINTR);
+    }
+    drain_rest(&c->out);
+    drain_rest(&c->err);
+    if (got != c->pid)
+        return qdq_fail(err, QDQ_E_IO, "%s: its exit status is lost: this process ignores SIGCHLD",
+                        c->opts->argv[0]);
+    result->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    result->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    return QDQ_OK;
+}
+
+static qdq_status hand_over(child *c, qdq_child_result *result, qdq_error *err)
+{
+    result->timed_out = c->timed_out;
+    result->truncated = c->out.truncated || c->err.truncated;
+    result->out_size = c->out.text.size;
+    result->err_size = c->err.text.size;
+    result->out = qdq_buf_take(&c->out.text);
+    result->err = qdq_buf_take(&c->err.text);
+    return result->out == NULL || result->err == NULL ? qdq_nomem(err) : QDQ_OK;
+}
+
+static qdq_status run(child *c, qdq_child_result *result, qdq_error *err)
+{
+    qdq_status code = QDQ_OK;
+
+    if (qdq_cancel_is_set(c->opts->cancel))
+        return qdq_fail(err, QDQ_E_INTERRUPTED, "interrupted");
+    QDQ_TRY(start(c, err));
+    if (c->opts->deadline_s > 0)
+        c->term_at = now_s() + c->opts->deadline_s;
+    bool known = watch(c, &code);
+    qdq_status st = reap(c, known, result, err);
+    if (code == QDQ_E_INTERRUPTED)
+        return qdq_fail(err, code, "%s: interrupted", c->opts->argv[0]);
+    if (code == QDQ_E_NOMEM)
+        return qdq_nomem(err);
+    return st == QDQ_OK ? hand_over(c, result, err) : st;
+}
+
+qdq_status qdq_child_run(const qdq_child_opts *opts, qdq_child_result *result, qdq_error *err)
+{
+    size_t max = opts->max_output < QDQ_BUF_NO_LIMIT ? opts->max_output : QDQ_BUF_NO_LIMIT;
+    child c = {.opts = opts,
+               .out = {.fd = -1, .text = QDQ_BUF_INIT(max)},
+               .err = {.fd = -1, .text = QDQ_BUF_INIT(max)}};
+
+    *result = (qdq_child_result){0};
+    qdq_status st = run(&c, result, err);
+    close_fd(&c.out.fd);
+    close_fd(&c.err.fd);
+    qdq_buf_free(&c.out.text);
+    qdq_buf_free(&c.err.text);
+    if (st != QDQ_OK)
+        qdq_child_result_free(result);
+    return st;
+}
+
+void qdq_child_result_free(qdq_child_result *result)
+{
+    qdq_free(result->out);
+    qdq_free(result->err);
+    *result = (qdq_child_result){0};
+}
