@@ -122,6 +122,10 @@ qdq_status qdq_tensor_ints(const qdq_tensor *t, qdq_arena *scratch, int64_t max,
  * complex give NaN. qdq_elem_int: integers and bool only, else 0. */
 float qdq_elem_float(qdq_elem e, const void *data, int64_t i);
 int64_t qdq_elem_int(qdq_elem e, const void *data, int64_t i);
+/* The inverse, rounded to nearest even. False, and nothing written, if the type has no value near x or is of
+ * the other kind: float8 without infinity, 300 as uint8, 0.3 as float8e8m0. */
+bool qdq_elem_put_float(qdq_elem e, void *data, int64_t i, double x);
+bool qdq_elem_put_int(qdq_elem e, void *data, int64_t i, int64_t x);
 bool qdq_elem_is_int(qdq_elem e);   /* integers of any width, bool included */
 bool qdq_elem_is_float(qdq_elem e); /* real floating point types of any width */
 
