@@ -194,6 +194,10 @@ static void print_float(qdq_buf *out, qdq_elem e, double x, bool with_point)
         qdq_buf_puts(out, isnan(x) ? "nan" : x < 0 ? "-inf" : "inf");
         return;
     }
+    if (with_point && fabs(x) < 1e6 && x == rint(x)) {
+        qdq_buf_printf(out, "%s%d.0", signbit(x) ? "-" : "", (int)fabs(x));
+        return;
+    }
     (void)qdq_elem_put_float(e, want, 0, x);
     for (; digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, x);
