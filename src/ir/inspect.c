@@ -1,0 +1,377 @@
+/* inspect.c - what a model holds, as text, JSON, or a drawing for Graphviz. Reads no tensor data. */
+#include "base/buf.h"
+#include "base/fail.h"
+#include "base/json.h"
+#include "ir/inspect_dot.h"
+#include "ir/text_literal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- counting --------------------------------------------------------------------------------------------------- */
+
+typedef struct op_count {
+    const char *name; /* "Conv", "com.microsoft::Gelu" */
+    uint64_t n;
+} op_count;
+
+typedef struct census {
+    uint64_t n_graph, n_node, n_init, weight_bytes, n_quantize, n_dequantize;
+    qdq_map ops; /* name -> number */
+    op_count *sorted;
+} census;
+
+typedef struct inspector {
+    const qdq_model *m;
+    qdq_arena scratch;
+    census main, sub, functions;
+} inspector;
+
+static uint64_t tensor_bytes(const qdq_tensor *t)
+{
+    uint64_t sum = 0;
+    size_t size;
+
+    if (t->storage == QDQ_STORE_STRINGS) {
+        for (int64_t i = 0; i < t->count; i++)
+            sum += t->strings[i].size;
+        return sum;
+    }
+    return qdq_elem_bytes(t->elem, t->count, &size) ? size : 0;
+}
+
+static bool count_op(inspector *x, census *c, const qdq_node *n)
+{
+    bool is_default = n->domain[0] == '\0' || strcmp(n->domain, "ai.onnx") == 0;
+    const char *name = n->type;
+    qdq_map_value *place;
+
+    if (!is_default) {
+        name = qdq_arena_printf(&x->scratch, "%s::%s", n->domain, n->type);
+        if (name == NULL)
+            return false;
+    }
+    place = qdq_map_put(&c->ops, name, NULL);
+    if (place == NULL)
+        return false;
+    place->num++;
+    c->n_quantize += n->op == QDQ_OP_QUANTIZELINEAR;
+    c->n_dequantize += n->op == QDQ_OP_DEQUANTIZELINEAR;
+    return true;
+}
+
+static bool count_graph(inspector *x, census *c, const qdq_graph *g)
+{
+    c->n_graph++;
+    c->n_node += g->n_node;
+    QDQ_FOR_INITS(v, g)
+    {
+        c->n_init++;
+        if (v->init != NULL)
+            c->weight_bytes += tensor_bytes(v->init);
+        else
+            c->weight_bytes += tensor_bytes(v->sparse->values) + tensor_bytes(v->sparse->indices);
+    }
+    QDQ_FOR_NODES (n, g) {
+        if (!count_op(x, c, n))
+            return false;
+    }
+    return true;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const op_count *)a)->name, ((const op_count *)b)->name);
+}
+
+static bool sort_ops(inspector *x, census *c)
+{
+    size_t n = 0;
+
+    c->sorted = qdq_arena_array(&x->scratch, c->ops.n_live + 1, sizeof *c->sorted);
+    if (c->sorted == NULL)
+        return false;
+    for (size_t i = 0; i < c->ops.n_entry; i++)
+        if (c->ops.entry[i].live)
+            c->sorted[n++] = (op_count){c->ops.entry[i].key, c->ops.entry[i].value.num};
+    qsort(c->sorted, n, sizeof *c->sorted, by_name);
+    return true;
+}
+
+static const qdq_graph *root_of(const qdq_graph *g)
+{
+    while (g->owner != NULL)
+        g = g->owner->graph;
+    return g;
+}
+
+static bool take_census(inspector *x)
+{
+    QDQ_FOR_GRAPHS (g, x->m) {
+        census *c = root_of(g)->function != NULL ? &x->functions : g == x->m->graph ? &x->main : &x->sub;
+
+        if (!count_graph(x, c, g))
+            return false;
+    }
+    return sort_ops(x, &x->main) && sort_ops(x, &x->sub) && sort_ops(x, &x->functions);
+}
+
+/* --- JSON ------------------------------------------------------------------------------------------------------- */
+
+/* JSON is UTF-8; names in files need not be. */
+static json_t *text_of(inspector *x, const char *s)
+{
+    json_t *j = json_string(s);
+    char *copy;
+
+    if (j != NULL || (copy = qdq_arena_strdup(&x->scratch, s)) == NULL)
+        return j;
+    for (char *p = copy; *p != '\0'; p++)
+        if ((unsigned char)*p > 126)
+            *p = '?';
+    return json_string(copy);
+}
+
+static json_t *number_of(uint64_t n)
+{
+    return json_integer(n > INT64_MAX ? INT64_MAX : (json_int_t)n);
+}
+
+static json_t *shape_of(inspector *x, const qdq_type *t)
+{
+    json_t *shape;
+
+    if (t == NULL || (t->kind != QDQ_TYPE_TENSOR && t->kind != QDQ_TYPE_SPARSE) || t->rank < 0)
+        return json_null();
+    shape = json_array();
+    for (int i = 0; i < t->rank && shape != NULL; i++) {
+        const qdq_dim *d = &t->dim[i];
+        json_t *dim = d->value >= 0      ? json_integer(d->value)
+                      : d->param != NULL ? text_of(x, d->param)
+                                         : json_null();
+
+        if (json_array_append_new(shape, dim) != 0) {
+            json_decref(shape);
+            shape = NULL;
+        }
+    }
+    return shape;
+}
+
+/* "float" for a tensor, "seq(float[2])" for what has no plain shape. */
+static json_t *type_of(inspector *x, const qdq_type *t)
+{
+    qdq_buf text = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+    json_t *j = NULL;
+
+    if (t != NULL && (t->kind == QDQ_TYPE_TENSOR || t->kind == QDQ_TYPE_SPARSE))
+        return json_string(qdq_elem_name(t->elem) == NULL ? "undefined" : qdq_elem_name(t->elem));
+    if (t == NULL || !qdq_print_type(&text, t))
+        return json_string("undefined");
+    if (!text.failed)
+        j = text_of(x, text.data);
+    qdq_buf_free(&text);
+    return j;
+}
+
+static json_t *values_of(inspector *x, qdq_value *const *v, size_t n, bool are_inputs)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < n && list != NULL; i++) {
+        json_t *one;
+
+        if (are_inputs && (v[i]->init != NULL || v[i]->sparse != NULL))
+            continue;
+        one = json_pack("{s:o, s:o, s:o}", "name", text_of(x, v[i]->name), "type", type_of(x, v[i]->type),
+                        "shape", shape_of(x, v[i]->type));
+        if (json_array_append_new(list, one) != 0) {
+            json_decref(list);
+            list = NULL;
+        }
+    }
+    return list;
+}
+
+static json_t *ops_of(inspector *x, const census *c)
+{
+    json_t *ops = json_object();
+
+    for (size_t i = 0; i < c->ops.n_live && ops != NULL; i++) {
+        json_t *key = text_of(x, c->sorted[i].name);
+
+        if (key == NULL || json_object_set_new(ops, json_string_value(key), number_of(c->sorted[i].n)) != 0) {
+            json_decref(ops);
+            ops = NULL;
+        }
+        json_decref(key);
+    }
+    return ops;
+}
+
+static json_t *opsets_of(inspector *x)
+{
+    json_t *sets = json_object();
+
+    for (size_t i = 0; i < x->m->opsets.n && sets != NULL; i++) {
+        json_t *key = text_of(x, x->m->opsets.at[i].domain);
+
+        if (key == NULL || json_object_set_new(sets, json_string_value(key),
+                                               json_integer(x->m->opsets.at[i].version)) != 0) {
+            json_decref(sets);
+            sets = NULL;
+        }
+        json_decref(key);
+    }
+    return sets;
+}
+
+static json_t *apart(inspector *x, const census *c)
+{
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "graphs", number_of(c->n_graph), "nodes",
+                     number_of(c->n_node), "ops", ops_of(x, c), "initializers", number_of(c->n_init),
+                     "weight_bytes", number_of(c->weight_bytes));
+}
+
+static json_t *to_json(inspector *x)
+{
+    const qdq_graph *g = x->m->graph;
+    const census *c = &x->main;
+
+    return json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:o, s:o, s:o, s:o}",
+                     "ir_version", (json_int_t)x->m->ir_version, "opsets", opsets_of(x), "nodes",
+                     number_of(c->n_node), "ops", ops_of(x, c), "initializers", number_of(c->n_init),
+                     "weight_bytes", number_of(c->weight_bytes), "inputs",
+                     values_of(x, g->inputs.at, g->inputs.n, true), "outputs",
+                     values_of(x, g->outputs.at, g->outputs.n, false), "qdq", "quantize",
+                     number_of(c->n_quantize), "dequantize", number_of(c->n_dequantize), "subgraphs",
+                     apart(x, &x->sub), "functions", apart(x, &x->functions), "graph_name",
+                     text_of(x, g->name), "producer", text_of(x, x->m->producer_name));
+}
+
+static qdq_status print_json(inspector *x, char **text, qdq_error *err)
+{
+    json_t *j = to_json(x);
+    qdq_status st = j == NULL ? qdq_nomem(err) : qdq_json_dump(j, text, err);
+
+    json_decref(j);
+    return st;
+}
+
+/* --- text ------------------------------------------------------------------------------------------------------- */
+
+static void print_size(qdq_buf *out, uint64_t bytes)
+{
+    if (bytes < 10000)
+        qdq_buf_printf(out, "%" PRIu64 " bytes", bytes);
+    else if (bytes < 10000000)
+        qdq_buf_printf(out, "%" PRIu64 ".%" PRIu64 " kB", bytes / 1000, bytes / 100 % 10);
+    else
+        qdq_buf_printf(out, "%" PRIu64 ".%" PRIu64 " MB", bytes / 1000000, bytes / 100000 % 10);
+}
+
+static void print_values(qdq_buf *out, const char *head, qdq_value *const *v, size_t n, bool are_inputs)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (are_inputs && (v[i]->init != NULL || v[i]->sparse != NULL))
+            continue;
+        qdq_buf_printf(out, "%-14s%s: ", head, v[i]->name);
+        if (v[i]->type == NULL || !qdq_print_type(out, v[i]->type))
+            qdq_buf_puts(out, "unknown type");
+        qdq_buf_putc(out, '\n');
+        head = "";
+    }
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const op_count *x = a, *y = b;
+
+    return x->n != y->n ? (x->n < y->n) - (x->n > y->n) : strcmp(x->name, y->name);
+}
+
+static void print_ops(qdq_buf *out, const char *head, census *c)
+{
+    if (c->ops.n_live == 0)
+        return;
+    qsort(c->sorted, c->ops.n_live, sizeof *c->sorted, by_number);
+    qdq_buf_printf(out, "%s\n", head);
+    for (size_t i = 0; i < c->ops.n_live; i++)
+        qdq_buf_printf(out, "%9" PRIu64 "  %s\n", c->sorted[i].n, c->sorted[i].name);
+}
+
+static void print_text(inspector *x, qdq_buf *out)
+{
+    const qdq_model *m = x->m;
+
+    qdq_buf_printf(out, "%-14s%s\n%-14s%" PRId64 "\n%-14s", "graph", m->graph->name, "IR version",
+                   m->ir_version, "opsets");
+    for (size_t i = 0; i < m->opsets.n; i++)
+        qdq_buf_printf(out, "%s%s%s%" PRId64, i > 0 ? ", " : "", m->opsets.at[i].domain,
+                       m->opsets.at[i].domain[0] == '\0' ? "" : " ", m->opsets.at[i].version);
+    if (m->producer_name != NULL && m->producer_name[0] != '\0')
+        qdq_buf_printf(out, "\n%-14s%s %s", "producer", m->producer_name,
+                       m->producer_version == NULL ? "" : m->producer_version);
+    qdq_buf_putc(out, '\n');
+    print_values(out, "inputs", m->graph->inputs.at, m->graph->inputs.n, true);
+    print_values(out, "outputs", m->graph->outputs.at, m->graph->outputs.n, false);
+    qdq_buf_printf(out, "%-14s%" PRIu64 ", ", "initializers", x->main.n_init);
+    print_size(out, x->main.weight_bytes);
+    qdq_buf_printf(out, "\n%-14s%" PRIu64 " QuantizeLinear, %" PRIu64 " DequantizeLinear\n", "Q/DQ",
+                   x->main.n_quantize, x->main.n_dequantize);
+    qdq_buf_printf(out, "%-14s%" PRIu64 "\n", "nodes", x->main.n_node);
+    if (x->sub.n_graph > 0)
+        qdq_buf_printf(out, "%-14s%" PRIu64 " with %" PRIu64 " nodes\n", "subgraphs", x->sub.n_graph,
+                       x->sub.n_node);
+    if (m->functions.n > 0)
+        qdq_buf_printf(out, "%-14s%zu with %" PRIu64 " nodes\n", "functions", m->functions.n,
+                       x->functions.n_node);
+    print_ops(out, "operators", &x->main);
+    print_ops(out, "operators in subgraphs", &x->sub);
+    print_ops(out, "operators in functions", &x->functions);
+}
+
+/* --- all three -------------------------------------------------------------------------------------------------- */
+
+static qdq_status take_text(qdq_buf *out, char **text, qdq_error *err)
+{
+    *text = qdq_buf_take(out);
+    qdq_buf_free(out);
+    return *text == NULL ? qdq_nomem(err) : QDQ_OK;
+}
+
+static qdq_status print_view(inspector *x, qdq_view view, char **text, qdq_error *err)
+{
+    qdq_buf out = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+
+    if (!take_census(x))
+        return qdq_nomem(err);
+    switch (view) {
+    case QDQ_VIEW_JSON:
+        return print_json(x, text, err);
+    case QDQ_VIEW_TEXT:
+        print_text(x, &out);
+        return take_text(&out, text, err);
+    case QDQ_VIEW_DOT:
+        qdq_print_dot(x->m, &out);
+        return take_text(&out, text, err);
+    }
+    return qdq_fail(err, QDQ_E_USAGE, "inspect: there is no view number %d", (int)view);
+}
+
+qdq_status qdq_model_inspect(const qdq_model *m, qdq_view view, char **text, qdq_error *err)
+{
+    inspector x;
+    qdq_status st;
+
+    memset(&x, 0, sizeof x);
+    x.m = m;
+    *text = NULL;
+    st = print_view(&x, view, text, err);
+    qdq_map_free(&x.main.ops);
+    qdq_map_free(&x.sub.ops);
+    qdq_map_free(&x.functions.ops);
+    qdq_arena_free(&x.scratch);
+    return st;
+}

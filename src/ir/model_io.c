@@ -1,0 +1,65 @@
+/* model_io.c - what a model offers its callers: opset, inputs, outputs. */
+#include "ir/ir.h"
+
+int qdq_model_opset(const qdq_model *m)
+{
+    int64_t version = qdq_model_opset_of(m, "");
+
+    return version < 0 || version > INT32_MAX ? 0 : (int)version;
+}
+
+/* Below IR 4 every initializer had to be listed as an input, too; above it may be overridden. Neither has to
+ * be given. */
+static bool is_real_input(const qdq_value *v)
+{
+    return v->init == NULL && v->sparse == NULL;
+}
+
+static void describe(const qdq_value *v, qdq_io *out)
+{
+    const qdq_type *t = v->type;
+
+    *out = (qdq_io){.name = v->name, .elem = QDQ_UNDEFINED, .rank = -1};
+    if (t == NULL || t->kind != QDQ_TYPE_TENSOR)
+        return;
+    out->elem = t->elem;
+    if (t->rank > QDQ_MAX_RANK)
+        return;
+    out->rank = t->rank;
+    for (int i = 0; i < t->rank; i++) {
+        out->dim[i] = t->dim[i].value;
+        out->param[i] = t->dim[i].value >= 0 ? NULL : t->dim[i].param;
+    }
+}
+
+size_t qdq_model_input_count(const qdq_model *m)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->graph->inputs.n; i++)
+        n += is_real_input(m->graph->inputs.at[i]);
+    return n;
+}
+
+size_t qdq_model_output_count(const qdq_model *m)
+{
+    return m->graph->outputs.n;
+}
+
+bool qdq_model_input(const qdq_model *m, size_t i, qdq_io *out)
+{
+    for (size_t k = 0; k < m->graph->inputs.n; k++)
+        if (is_real_input(m->graph->inputs.at[k]) && i-- == 0) {
+            describe(m->graph->inputs.at[k], out);
+            return true;
+        }
+    return false;
+}
+
+bool qdq_model_output(const qdq_model *m, size_t i, qdq_io *out)
+{
+    if (i >= m->graph->outputs.n)
+        return false;
+    describe(m->graph->outputs.at[i], out);
+    return true;
+}
