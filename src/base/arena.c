@@ -113,6 +113,13 @@ qdq_arena_mark qdq_arena_get_mark(const qdq_arena *a)
     return (qdq_arena_mark){a->last, a->last == NULL ? 0 : a->last->used};
 }
 
+qdq_arena_mark qdq_arena_get_loop_mark(qdq_arena *a)
+{
+    if (!has_room(a->last, BLOCK_MIN / 2))
+        add_block(a, 0); /* out of memory: the first allocation of the loop will tell */
+    return qdq_arena_get_mark(a);
+}
+
 void qdq_arena_reset(qdq_arena *a, qdq_arena_mark mark)
 {
     while (a->last != mark.last) {

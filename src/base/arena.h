@@ -36,6 +36,8 @@ char *qdq_arena_printf(qdq_arena *a, const char *fmt, ...) QDQ_PRINTF(2, 3);
 
 /* Everything allocated since the mark is freed. */
 qdq_arena_mark qdq_arena_get_mark(const qdq_arena *a);
+/* For a loop that resets after every round: there is room behind the mark, so rounds share one block. */
+qdq_arena_mark qdq_arena_get_loop_mark(qdq_arena *a);
 void qdq_arena_reset(qdq_arena *a, qdq_arena_mark mark);
 void qdq_arena_free(qdq_arena *a); /* leaves it empty and usable */
 

@@ -46,22 +46,35 @@ static bool is_wanted(const qdq_map_entry *e, const wanted *w)
     return memcmp(e->key, w->text, w->size) == 0;
 }
 
+static uint64_t make_slot(uint64_t hash, size_t index)
+{
+    return (hash & 0xffffffff00000000u) | (uint64_t)(index + 1);
+}
+
+static size_t slot_index(uint64_t slot)
+{
+    return (size_t)(slot & 0xffffffffu) - 1;
+}
+
 /* The slot of the entry, or the empty slot where it belongs. There is always an empty one. */
-static uint32_t *find_slot(const qdq_map *m, const wanted *w)
+static uint64_t *find_slot(const qdq_map *m, const wanted *w)
 {
     size_t mask = m->n_slot - 1;
+    uint64_t tag = w->hash >> 32;
 
-    for (size_t i = w->hash & mask;; i = (i + 1) & mask)
-        if (m->slot[i] == 0 || is_wanted(&m->entry[m->slot[i] - 1], w))
+    for (size_t i = w->hash & mask;; i = (i + 1) & mask) {
+        uint64_t slot = m->slot[i];
+        if (slot == 0 || (slot >> 32 == tag && is_wanted(&m->entry[slot_index(slot)], w)))
             return &m->slot[i];
+    }
 }
 
 static qdq_map_value *get(const qdq_map *m, wanted w)
 {
     if (m->n_live == 0)
         return NULL;
-    uint32_t index = *find_slot(m, &w);
-    return index == 0 ? NULL : &m->entry[index - 1].value;
+    uint64_t slot = *find_slot(m, &w);
+    return slot == 0 ? NULL : &m->entry[slot_index(slot)].value;
 }
 
 static void fill_slots(qdq_map *m)
@@ -70,10 +83,11 @@ static void fill_slots(qdq_map *m)
 
     memset(m->slot, 0, m->n_slot * sizeof *m->slot);
     for (size_t e = 0; e < m->n_entry; e++) {
-        size_t i = entry_hash(&m->entry[e]) & mask;
+        uint64_t hash = entry_hash(&m->entry[e]);
+        size_t i = hash & mask;
         while (m->slot[i] != 0)
             i = (i + 1) & mask;
-        m->slot[i] = (uint32_t)(e + 1);
+        m->slot[i] = make_slot(hash, e);
     }
 }
 
@@ -82,7 +96,7 @@ static bool make_room(qdq_map *m)
 {
     size_t cap = m->cap_entry;
     size_t n_slot = m->n_slot;
-    uint32_t *slot = m->slot;
+    uint64_t *slot = m->slot;
 
     if (cap == 0 || m->n_live >= cap - cap / 4) {
         if (cap > UINT32_MAX / 4)
@@ -112,21 +126,24 @@ static bool make_room(qdq_map *m)
 
 static qdq_map_value *put(qdq_map *m, wanted w, bool *is_new)
 {
-    qdq_map_value *known = get(m, w);
+    uint64_t *slot = m->n_slot == 0 ? NULL : find_slot(m, &w);
+    bool known = slot != NULL && *slot != 0;
 
     if (is_new != NULL)
-        *is_new = known == NULL;
-    if (known != NULL)
-        return known;
-    if (m->n_entry == m->cap_entry && !make_room(m)) {
-        if (is_new != NULL)
-            *is_new = false;
-        return NULL;
+        *is_new = !known;
+    if (known)
+        return &m->entry[slot_index(*slot)].value;
+    if (m->n_entry == m->cap_entry) {
+        if (!make_room(m)) {
+            if (is_new != NULL)
+                *is_new = false;
+            return NULL;
+        }
+        slot = find_slot(m, &w);
     }
     qdq_map_entry *e = &m->entry[m->n_entry];
     *e = (qdq_map_entry){.key = w.text, .key_size = w.size, .hash = w.stored, .live = true};
-    uint32_t *slot = find_slot(m, &w);
-    *slot = (uint32_t)++m->n_entry;
+    *slot = make_slot(w.hash, m->n_entry++);
     m->n_live++;
     return &e->value;
 }
@@ -161,17 +178,32 @@ qdq_map_value *qdq_map_put_int(qdq_map *m, uint64_t key, bool *is_new)
     return put(m, want_int(key), is_new);
 }
 
-bool qdq_map_remove(qdq_map *m, const char *key)
+static qdq_map_entry *entry_of(qdq_map_value *value)
 {
-    qdq_map_value *value = qdq_map_get(m, key);
+    return (qdq_map_entry *)(void *)((char *)value - offsetof(qdq_map_entry, value));
+}
+
+void qdq_map_set_key(qdq_map_value *place, const char *key)
+{
+    entry_of(place)->key = key;
+}
+
+bool qdq_map_remove_n(qdq_map *m, const char *key, size_t size)
+{
+    qdq_map_value *value = qdq_map_get_n(m, key, size);
 
     if (value == NULL)
         return false;
-    qdq_map_entry *e = (qdq_map_entry *)(void *)((char *)value - offsetof(qdq_map_entry, value));
+    qdq_map_entry *e = entry_of(value);
     e->live = false;
     e->key = NULL;
     m->n_live--;
     return true;
+}
+
+bool qdq_map_remove(qdq_map *m, const char *key)
+{
+    return qdq_map_remove_n(m, key, strlen(key));
 }
 
 void qdq_map_free(qdq_map *m)

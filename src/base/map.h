@@ -25,7 +25,8 @@ typedef struct qdq_map_entry {
 typedef struct qdq_map {
     qdq_map_entry *entry; /* in order of insertion, removed ones not live */
     size_t n_entry, cap_entry, n_live;
-    uint32_t *slot; /* index + 1 into entry, 0: empty */
+    uint64_t
+        *slot; /* 0: empty; else index + 1 into entry, and above it half of the hash: most misses end here */
     size_t n_slot;
 } qdq_map;
 
@@ -44,7 +45,11 @@ qdq_map_value *qdq_map_put(qdq_map *m, const char *key, bool *is_new);
 qdq_map_value *qdq_map_put_n(qdq_map *m, const char *key, size_t size, bool *is_new);
 qdq_map_value *qdq_map_put_int(qdq_map *m, uint64_t key, bool *is_new);
 
+/* Lets the entry that put gave `place` for refer to the same text elsewhere, where it lives on. */
+void qdq_map_set_key(qdq_map_value *place, const char *key);
+
 bool qdq_map_remove(qdq_map *m, const char *key);
+bool qdq_map_remove_n(qdq_map *m, const char *key, size_t size);
 void qdq_map_free(qdq_map *m);
 
 /* for (size_t i = 0; i < m->n_entry; i++) if (m->entry[i].live) ...

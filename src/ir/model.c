@@ -38,22 +38,23 @@ void qdq_model_free(qdq_model *m)
 
 const char *qdq_intern_n(qdq_model *m, const char *s, size_t n)
 {
-    qdq_map_value *known = qdq_map_get_n(&m->names, s, n);
+    bool is_new;
+    qdq_map_value *place = n >= UINT32_MAX ? NULL : qdq_map_put_n(&m->names, s, n, &is_new);
     qdq_name *name;
 
-    if (known != NULL)
-        return ((qdq_name *)known->ptr)->text;
-    if (n >= UINT32_MAX)
+    if (place == NULL)
         return NULL;
+    if (!is_new)
+        return ((qdq_name *)place->ptr)->text;
     name = qdq_arena_alloc(&m->arena, sizeof *name + n + 1);
-    if (name == NULL)
+    if (name == NULL) {
+        qdq_map_remove_n(&m->names, s, n); /* it refers to the caller's text */
         return NULL;
+    }
     memcpy(name->text, s, n);
     name->size = (uint32_t)n;
-    known = qdq_map_put_n(&m->names, name->text, n, NULL);
-    if (known == NULL)
-        return NULL;
-    known->ptr = name;
+    place->ptr = name;
+    qdq_map_set_key(place, name->text);
     return name->text;
 }
 

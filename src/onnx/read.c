@@ -5,6 +5,7 @@
 #include "onnx/read.h"
 #include "base/fail.h"
 #include "ir/edit.h"
+#include "ir/name.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -138,21 +139,42 @@ static bool is_type_of(const qdq_type *type, const qdq_tensor *t)
     return true;
 }
 
-/* A type for a value inside the graph. False: it says nothing that a value has a place for (the value is not
- * there, or has its type from elsewhere), but is to be kept. */
-static qdq_status read_value_info(qdq_reader *r, qdq_graph *g, qdq_span body, bool *taken, qdq_error *err)
+/* Value infos mostly come in the order of the values: the next few are looked at before the map is asked,
+ * whose places are all over the memory in large graphs. */
+static qdq_value *find_value(const qdq_graph *g, qdq_span name, size_t *next)
+{
+    const qdq_map_value *place;
+
+    for (size_t i = *next; i < g->values.n && i < *next + 4; i++) {
+        qdq_value *v = g->values.at[i];
+        if (qdq_name_of(v->name)->size == name.size && memcmp(v->name, name.data, name.size) == 0) {
+            *next = i + 1;
+            return v;
+        }
+    }
+    place = qdq_map_get_n(&g->by_name, (const char *)name.data, name.size);
+    if (place == NULL)
+        return NULL;
+    *next = (size_t)((qdq_value *)place->ptr)->id + 1;
+    return place->ptr;
+}
+
+/* A type for a value inside the graph. *taken false: it says nothing that a value has a place for (the value is
+ * not there, or has its type from elsewhere), but is to be kept. */
+static qdq_status read_value_info(qdq_reader *r, qdq_graph *g, qdq_span body, size_t *next, bool *taken,
+                                  qdq_error *err)
 {
     qdq_pb_value_info pb;
     const qdq_type *type;
-    const char *name;
-    qdq_value *v;
+    qdq_value *v = NULL;
 
-    QDQ_TRY(decode_value_info(r, body, &pb, &name, err));
-    v = qdq_graph_find(g, name);
+    QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_value_info_desc, body, &pb, err));
+    if (pb.name.size > 0)
+        v = find_value(g, pb.name, next);
     *taken = v != NULL && !v->is_input && v->n_output == 0 && !v->has_info;
     if (!*taken)
         return QDQ_OK;
-    QDQ_TRY(read_info_type(r, &pb, name, &type, err));
+    QDQ_TRY(read_info_type(r, &pb, v->name, &type, err));
     if (v->init != NULL && !is_type_of(type, v->init)) {
         *taken = false;
         return QDQ_OK;
@@ -198,13 +220,14 @@ static qdq_status keep_join(keeper *k, qdq_reader *r, qdq_error *err)
 static qdq_status read_value_infos(qdq_reader *r, qdq_graph *g, const qdq_wire_member_MSGS *infos,
                                    unsigned number, qdq_span *rest, qdq_error *err)
 {
-    qdq_arena_mark mark = qdq_arena_get_mark(&r->scratch);
+    qdq_arena_mark mark = qdq_arena_get_loop_mark(&r->scratch);
     keeper kept = {{.bytes = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT)}, rest};
     qdq_status st = QDQ_OK;
+    size_t next = g->inputs.n;
 
     for (size_t i = 0; i < infos->n && st == QDQ_OK; i++) {
         bool taken = true;
-        st = read_value_info(r, g, infos->at[i], &taken, err);
+        st = read_value_info(r, g, infos->at[i], &next, &taken, err);
         if (!taken)
             keep_field(&kept, number, infos->at[i]);
         qdq_arena_reset(&r->scratch, mark);
@@ -220,7 +243,7 @@ typedef qdq_status read_fn(qdq_reader *r, qdq_graph *g, qdq_span body, qdq_error
 static qdq_status read_each(qdq_reader *r, qdq_graph *g, const qdq_wire_member_MSGS *list, read_fn *read,
                             qdq_error *err)
 {
-    qdq_arena_mark mark = qdq_arena_get_mark(&r->scratch);
+    qdq_arena_mark mark = qdq_arena_get_loop_mark(&r->scratch);
 
     for (size_t i = 0; i < list->n; i++) {
         QDQ_TRY(read(r, g, list->at[i], err));
@@ -373,7 +396,7 @@ static qdq_status read_function(qdq_reader *r, qdq_span body, qdq_function **out
 
 static qdq_status read_functions(qdq_reader *r, const qdq_wire_member_MSGS *list, qdq_error *err)
 {
-    qdq_arena_mark mark = qdq_arena_get_mark(&r->scratch);
+    qdq_arena_mark mark = qdq_arena_get_loop_mark(&r->scratch);
     qdq_map names = QDQ_MAP_INIT;
     qdq_status st = QDQ_OK;
 

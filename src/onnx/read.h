@@ -7,6 +7,14 @@
 #include "ir/ir.h"
 #include "onnx/schema.h"
 
+/* Types that were read: large graphs have few different ones, and types may be shared. */
+typedef struct qdq_seen_type {
+    qdq_span body;
+    const qdq_type *type;
+} qdq_seen_type;
+
+enum { QDQ_SEEN_TYPES = 64 }; /* places, by hash */
+
 typedef struct qdq_reader {
     qdq_model *m;
     qdq_mapping *file; /* what the model's bytes lie in; the model holds it */
@@ -14,6 +22,7 @@ typedef struct qdq_reader {
     qdq_wire_in in;
     const char *external_dir; /* NULL: external data is refused */
     qdq_map external;         /* location -> qdq_mapping, each mapped once; the model holds them */
+    qdq_seen_type seen[QDQ_SEEN_TYPES];
 } qdq_reader;
 
 /* Text from the file, interned; `what` stands for it in messages. Text that is not there is "". */

@@ -1,9 +1,10 @@
-/* read_node.c - NodeProto and AttributeProto -> nodes, in two passes: first all nodes with their outputs, so
- * that every value of the graph has a place, then inputs and attributes, whose subgraphs may name any of
- * them. Nodes may therefore stand in any order; whether they can be sorted is the verifier's question. */
+/* read_node.c - NodeProto and AttributeProto -> nodes. Nodes may stand in any order: one that names what is not
+ * there yet, or has a subgraph (which may name anything of the graphs around), gets its inputs and attributes
+ * in a second pass. Whether the nodes can be sorted is the verifier's question. */
 #include "onnx/read.h"
 #include "base/fail.h"
 #include "ir/edit.h"
+#include "ir/name.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -283,7 +284,7 @@ static qdq_status add_outputs(qdq_reader *r, qdq_node *node, const qdq_wire_memb
         if (texts->at[i].size == 0)
             continue;
         QDQ_TRY(qdq_read_name(r, texts->at[i], "output name", &name, err));
-        if (qdq_graph_resolve(node->graph, name) != NULL)
+        if (qdq_name_of(name)->n_value > 0 && qdq_graph_resolve(node->graph, name) != NULL)
             return qdq_fail(err, QDQ_E_FORMAT, "output '%s' is already defined, expected a name of its own",
                             name);
         if ((v = qdq_graph_add_value(node->graph, name, NULL)) == NULL)
@@ -353,6 +354,20 @@ static qdq_status connect_node(qdq_reader *r, qdq_node *node, const qdq_pb_node 
     return QDQ_OK;
 }
 
+static bool must_wait(const qdq_graph *g, const qdq_pb_node *pb)
+{
+    for (size_t i = 0; i < pb->input.n; i++)
+        if (pb->input.at[i].size > 0 && resolve(g, pb->input.at[i]) == NULL)
+            return true;
+    for (size_t i = 0; i < pb->attribute.n; i++) {
+        qdq_wire_item item;
+        for (size_t pos = 0; qdq_wire_next(pb->attribute.at[i], &pos, &item);)
+            if (item.number == QDQ_PB_attr_g || item.number == QDQ_PB_attr_graphs)
+                return true;
+    }
+    return false;
+}
+
 /* "node 2 ('conv1')", or "node 2 (Conv)" without a name. */
 static qdq_status within_node(const qdq_pb_node *pb, size_t index, qdq_status st, qdq_error *err)
 {
@@ -363,27 +378,46 @@ static qdq_status within_node(const qdq_pb_node *pb, size_t index, qdq_status st
                       text.data == NULL ? "" : (const char *)text.data, quote);
 }
 
+typedef struct waiting_node {
+    qdq_node *node;
+    size_t index; /* in the file */
+} waiting_node;
+
+typedef QDQ_VEC(waiting_node) waiting_list;
+
+static qdq_status read_node(qdq_reader *r, qdq_graph *g, qdq_span body, size_t index, int depth,
+                            waiting_list *waiting, qdq_error *err)
+{
+    waiting_node w = {NULL, index};
+    qdq_pb_node pb;
+    qdq_status st;
+
+    QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_node_desc, body, &pb, err));
+    st = add_node(r, g, &pb, &w.node, err);
+    if (st == QDQ_OK && must_wait(g, &pb))
+        return QDQ_PUSH(&r->m->arena, waiting, w) ? QDQ_OK : qdq_nomem(err);
+    if (st == QDQ_OK)
+        st = connect_node(r, w.node, &pb, depth, err);
+    return st == QDQ_OK ? QDQ_OK : within_node(&pb, index, st, err);
+}
+
 qdq_status qdq_read_nodes(qdq_reader *r, qdq_graph *g, const qdq_wire_member_MSGS *nodes, int depth,
                           qdq_error *err)
 {
-    qdq_arena_mark mark = qdq_arena_get_mark(&r->scratch);
-    qdq_node *node = NULL;
-    qdq_status st = QDQ_OK;
-    qdq_pb_node pb;
+    qdq_arena_mark mark = qdq_arena_get_loop_mark(&r->scratch);
+    waiting_list waiting = {0};
 
-    for (size_t i = 0; i < nodes->n && st == QDQ_OK; i++) {
-        QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_node_desc, nodes->at[i], &pb, err));
-        st = add_node(r, g, &pb, &node, err);
-        if (st != QDQ_OK)
-            return within_node(&pb, i, st, err);
+    for (size_t i = 0; i < nodes->n; i++) {
+        QDQ_TRY(read_node(r, g, nodes->at[i], i, depth, &waiting, err));
         qdq_arena_reset(&r->scratch, mark);
     }
-    node = g->end.next;
-    for (size_t i = 0; i < nodes->n && st == QDQ_OK; i++, node = node->next) {
-        QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_node_desc, nodes->at[i], &pb, err));
-        st = connect_node(r, node, &pb, depth, err);
+    for (size_t i = 0; i < waiting.n; i++) {
+        const waiting_node *w = &waiting.at[i];
+        qdq_pb_node pb;
+        QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_node_desc, nodes->at[w->index], &pb, err));
+        qdq_status st = connect_node(r, w->node, &pb, depth, err);
         if (st != QDQ_OK)
-            return within_node(&pb, i, st, err);
+            return within_node(&pb, w->index, st, err);
         qdq_arena_reset(&r->scratch, mark);
     }
     return QDQ_OK;

@@ -115,20 +115,46 @@ static qdq_status read_members(qdq_reader *r, const qdq_pb_type *pb, int depth, 
                       type, whole, err);
 }
 
-qdq_status qdq_read_type(qdq_reader *r, qdq_span body, int depth, const qdq_type **out, qdq_error *err)
+static qdq_status read_new(qdq_reader *r, qdq_span body, int depth, const qdq_type **out, qdq_error *err)
 {
     qdq_pb_type pb;
     qdq_type *type;
     bool whole;
 
-    *out = NULL;
-    if (depth >= QDQ_MAX_NESTING)
-        return qdq_fail(err, QDQ_E_FORMAT, "types nest deeper than %d", QDQ_MAX_NESTING);
     QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_type_desc, body, &pb, err));
     if ((type = qdq_arena_alloc(&r->m->arena, sizeof *type)) == NULL)
         return qdq_nomem(err);
     QDQ_TRY(read_members(r, &pb, depth, type, &whole, err));
     type->rest = whole ? body : pb.head.rest;
     *out = type;
+    return QDQ_OK;
+}
+
+static qdq_seen_type *seen_place(qdq_reader *r, qdq_span body)
+{
+    uint32_t hash = 2166136261u;
+
+    for (size_t i = 0; i < body.size && i < 64; i++)
+        hash = (hash ^ body.data[i]) * 16777619u;
+    return &r->seen[hash >> 16 & (QDQ_SEEN_TYPES - 1)];
+}
+
+/* Inner types are always read, or the depth of a type could grow with every one that is known already. */
+qdq_status qdq_read_type(qdq_reader *r, qdq_span body, int depth, const qdq_type **out, qdq_error *err)
+{
+    qdq_seen_type *seen = seen_place(r, body);
+
+    *out = NULL;
+    if (depth >= QDQ_MAX_NESTING)
+        return qdq_fail(err, QDQ_E_FORMAT, "types nest deeper than %d", QDQ_MAX_NESTING);
+    if (depth > 0)
+        return read_new(r, body, depth, out, err);
+    if (seen->type != NULL && seen->body.size == body.size &&
+        (body.size == 0 || memcmp(seen->body.data, body.data, body.size) == 0)) {
+        *out = seen->type;
+        return QDQ_OK;
+    }
+    QDQ_TRY(read_new(r, body, depth, out, err));
+    *seen = (qdq_seen_type){body, *out};
     return QDQ_OK;
 }

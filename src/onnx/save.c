@@ -139,7 +139,7 @@ static qdq_status write_tensor(qdq_outfile *f, const side_item *item, qdq_arena 
 static qdq_status write_side(qdq_outfile *f, const side_plan *p, qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
-    qdq_arena_mark mark = qdq_arena_get_mark(&scratch);
+    qdq_arena_mark mark = qdq_arena_get_loop_mark(&scratch);
     qdq_status st = QDQ_OK;
 
     for (size_t i = 0; i < p->items.n && st == QDQ_OK; i++) {

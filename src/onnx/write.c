@@ -167,7 +167,6 @@ static void emit_attrs(qdq_wire_out *out, unsigned number, const void *obj)
 
 static void put_node(writer *w, qdq_wire_out *out, unsigned number, const qdq_node *n)
 {
-    qdq_arena_mark scratch = qdq_arena_get_mark(&w->scratch);
     qdq_pb_node pb = {.head = {.rest = n->rest},
                       .input = {scratch_array(w, n->n_in, sizeof(qdq_span)), n->n_in, 0},
                       .output = {scratch_array(w, n->n_out, sizeof(qdq_span)), n->n_out, 0},
@@ -187,7 +186,6 @@ static void put_node(writer *w, qdq_wire_out *out, unsigned number, const qdq_no
     mark = qdq_wire_begin(out, number);
     qdq_wire_encode(out, &qdq_pb_node_desc, &pb);
     qdq_wire_end(out, mark);
-    qdq_arena_reset(&w->scratch, scratch);
 }
 
 /* --- graphs ---------------------------------------------------------------------------------------------------------- */
@@ -210,9 +208,13 @@ static bool sort(writer *w, const qdq_graph *g, sorted_graph *out)
 static void emit_nodes(qdq_wire_out *out, unsigned number, const void *obj)
 {
     const sorted_graph *s = obj;
+    writer *w = out->ctx;
+    qdq_arena_mark scratch = qdq_arena_get_loop_mark(&w->scratch);
 
-    for (size_t i = 0; i < s->n; i++)
-        put_node(out->ctx, out, number, s->node[i]);
+    for (size_t i = 0; i < s->n; i++) {
+        put_node(w, out, number, s->node[i]);
+        qdq_arena_reset(&w->scratch, scratch);
+    }
 }
 
 static void emit_initializers(qdq_wire_out *out, unsigned number, const void *obj)
