@@ -1,0 +1,46 @@
+/* data_source.h - what the kinds of data sources share: data.c opens one of them and owns the buffers, the
+ * source fills them. */
+#ifndef QDQ_DATA_SOURCE_H
+#define QDQ_DATA_SOURCE_H
+
+#include "base/arena.h"
+#include "qdq/data.h"
+
+struct qdq_data {
+    qdq_arena arena;         /* everything below that lives as long as the source */
+    const char *spec;        /* as the caller gave it */
+    qdq_io *inputs;          /* of the model, with the caller's shapes put in */
+    qdq_named_array *arrays; /* what qdq_data_get() lends, one per input */
+    size_t *room;            /* bytes allocated for each of them */
+    size_t n_inputs;
+    size_t count;           /* samples */
+    size_t max_samples;     /* 0: all */
+    const char *labels_key; /* NULL: none wanted */
+    int64_t *labels;        /* of all samples, in order; NULL: none */
+    size_t labels_per_sample;
+    bool is_random;
+    const qdq_job *job;
+    void *source;
+    qdq_status (*get)(qdq_data *d, size_t i, qdq_error *err); /* fills all arrays */
+    void (*close)(qdq_data *d);                               /* NULL: nothing to do */
+};
+
+/* The kinds. Each sets count, source, get and close; on failure close is called all the same if it was set. */
+qdq_status qdq_data_open_arrays(qdq_data *d, const char *const *paths, size_t n_paths, bool folder,
+                                qdq_error *err);
+qdq_status qdq_data_open_images(qdq_data *d, const char *const *paths, size_t n_paths,
+                                const qdq_data_opts *opts, qdq_error *err);
+qdq_status qdq_data_open_random(qdq_data *d, const char *seed, qdq_error *err);
+
+/* Shapes array k, with room for its elements. */
+qdq_status qdq_data_shape(qdq_data *d, size_t k, qdq_elem elem, int rank, const int64_t *dim, qdq_error *err);
+/* At least `bytes` of room in array k. */
+qdq_status qdq_data_reserve(qdq_data *d, size_t k, size_t bytes, qdq_error *err);
+
+/* "float [N, 1, 16, 16]": for messages; lives in the arena, and is "?" without memory. */
+const char *qdq_io_text(const qdq_io *io, qdq_arena *a);
+
+/* The samples of a batch: its first dim if that is fixed, else 1. */
+int64_t qdq_io_batch(const qdq_io *io);
+
+#endif /* QDQ_DATA_SOURCE_H */
