@@ -378,7 +378,7 @@ static qdq_status read_array(qdq_data *d, size_t k, size_t index, qdq_error *err
 static qdq_status get(qdq_data *d, size_t i, qdq_error *err)
 {
     array_source *s = d->source;
-    size_t f = file_of(s, i), samples;
+    size_t f = file_of(s, i), samples = 0;
 
     if (s->npz == NULL || s->current != f)
         QDQ_TRY(open_file(d, f, &samples, err));

@@ -233,7 +233,7 @@ static qdq_status check_size(qdq_npz *z, const member *m, zip_uint64_t *size, qd
 static qdq_status read_header(qdq_npz *z, member *m, qdq_error *err)
 {
     unsigned char start[QDQ_NPY_START];
-    zip_uint64_t size;
+    zip_uint64_t size = 0;
     size_t offset;
     qdq_status st;
 
