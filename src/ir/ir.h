@@ -30,7 +30,7 @@ typedef struct qdq_function qdq_function;
 
 typedef enum qdq_op {
     QDQ_OP_UNKNOWN = 0, /* of another domain, or not in ops.def */
-#define OP(ENUM, name, flags, infer) QDQ_OP_##ENUM,
+#define OP(ENUM, name, flags, infer, values) QDQ_OP_##ENUM,
 #include "ir/ops.def"
 #undef OP
     QDQ_OP_COUNT

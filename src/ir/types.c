@@ -140,7 +140,7 @@ static const qdq_op_info op_table[] = {
 #define PURE                            QDQ_OP_PURE
 #define NONDET                          QDQ_OP_NONDET
 #define CONTROL                         QDQ_OP_CONTROL
-#define OP(ENUM, name, op_flags, infer) {name, op_flags},
+#define OP(ENUM, name, op_flags, infer, values) {name, op_flags},
 #include "ir/ops.def"
 #undef OP
 #undef PURE
