@@ -149,7 +149,8 @@ static void a_higher_ir_version_stays(void **state)
 static void initializers_leave_the_inputs_when_ir_three_is_left(void **state)
 {
     (void)state;
-    qdq_model *m = raised(HEADER(3, 8) "g (float[2] x, float[2] w = {1, 2}) => (float[2] y) { y = Add(x, w) }", 9);
+    qdq_model *m =
+        raised(HEADER(3, 8) "g (float[2] x, float[2] w = {1, 2}) => (float[2] y) { y = Add(x, w) }", 9);
 
     assert_int_equal(m->graph->inputs.n, 1);
     test_assert_text(m, "g (float[2] x) => (float[2] y) <\n"
@@ -163,7 +164,8 @@ static void initializers_leave_the_inputs_when_ir_three_is_left(void **state)
 static void initializers_stay_inputs_below_ir_four(void **state)
 {
     (void)state;
-    qdq_model *m = raised(HEADER(3, 7) "g (float[2] x, float[2] w = {1, 2}) => (float[2] y) { y = Add(x, w) }", 8);
+    qdq_model *m =
+        raised(HEADER(3, 7) "g (float[2] x, float[2] w = {1, 2}) => (float[2] y) { y = Add(x, w) }", 8);
 
     assert_int_equal(m->ir_version, 3);
     assert_int_equal(m->graph->inputs.n, 2);
@@ -173,7 +175,8 @@ static void initializers_stay_inputs_below_ir_four(void **state)
 static void replaceable_initializers_of_ir_four_stay_inputs(void **state)
 {
     (void)state;
-    qdq_model *m = raised(HEADER(4, 9) "g (float[2] x, float[2] w = {1, 2}) => (float[2] y) { y = Add(x, w) }", 21);
+    qdq_model *m =
+        raised(HEADER(4, 9) "g (float[2] x, float[2] w = {1, 2}) => (float[2] y) { y = Add(x, w) }", 21);
 
     assert_int_equal(m->graph->inputs.n, 2);
     qdq_model_free(m);
@@ -182,12 +185,15 @@ static void replaceable_initializers_of_ir_four_stay_inputs(void **state)
 static void subgraphs_are_converted_with_their_own_constants(void **state)
 {
     (void)state;
-    qdq_model *m = raised(HEADER(6, 11) "g (bool c, float[1,2] x) => (float[2] y) {\n"
-                                        "  y = If (c) <\n"
-                                        "    then_branch = a () => (float[2] p) { p = Squeeze <axes = [0]> (x) },\n"
-                                        "    else_branch = b () => (float[2] q) { q = ReduceSum <axes = [0], keepdims = 0> (x) }>\n"
-                                        "}",
-                          13);
+    qdq_model *m = raised(
+        HEADER(
+            6,
+            11) "g (bool c, float[1,2] x) => (float[2] y) {\n"
+                "  y = If (c) <\n"
+                "    then_branch = a () => (float[2] p) { p = Squeeze <axes = [0]> (x) },\n"
+                "    else_branch = b () => (float[2] q) { q = ReduceSum <axes = [0], keepdims = 0> (x) }>\n"
+                "}",
+        13);
     const qdq_node *node = m->graph->end.next;
 
     assert_int_equal(m->graph->inits.n, 0);
@@ -255,20 +261,22 @@ static void a_function_that_is_further_on_stays(void **state)
 static void an_attribute_of_the_functions_caller_is_refused_with_the_function(void **state)
 {
     (void)state;
-    assert_refused(QDQ_E_UNSUPPORTED,
-                   "function 'acme.Flat': node 'Squeeze@y': Squeeze from opset 12 to 13: attribute 'axes' is given by "
-                   "the function's caller",
-                   "<ir_version: 8, opset_import: [\"\" : 11, \"acme\" : 1]>\n"
-                   "g (float[1,2] x) => (float[2] y) { y = acme.Flat <dims = [0]> (x) }\n"
-                   "<domain: \"acme\", opset_import: [\"\" : 11]>\n"
-                   "Flat <dims> (x) => (y) { y = Squeeze <axes: ints = @dims> (x) }",
-                   13);
+    assert_refused(
+        QDQ_E_UNSUPPORTED,
+        "function 'acme.Flat': node 'Squeeze@y': Squeeze from opset 12 to 13: attribute 'axes' is given by "
+        "the function's caller",
+        "<ir_version: 8, opset_import: [\"\" : 11, \"acme\" : 1]>\n"
+        "g (float[1,2] x) => (float[2] y) { y = acme.Flat <dims = [0]> (x) }\n"
+        "<domain: \"acme\", opset_import: [\"\" : 11]>\n"
+        "Flat <dims> (x) => (y) { y = Squeeze <axes: ints = @dims> (x) }",
+        13);
 }
 
 static void types_found_on_the_way_do_not_stay(void **state)
 {
     (void)state;
-    qdq_model *m = raised(HEADER(7, 12) "g (float[2,3] x) => (float[2,3] y) { t = Relu(x) y = Softmax(t) }", 13);
+    qdq_model *m =
+        raised(HEADER(7, 12) "g (float[2,3] x) => (float[2,3] y) { t = Relu(x) y = Softmax(t) }", 13);
 
     assert_null(qdq_graph_find(m->graph, "t")->type);
     qdq_model_free(m);
@@ -278,7 +286,8 @@ static void a_removed_node_is_not_converted(void **state)
 {
     (void)state;
     qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model(HEADER(7, 12) "g (float[2,3] x) => (float[2,3] y) { t = Frobnicate(x) y = Relu(x) }");
+    qdq_model *m =
+        test_model(HEADER(7, 12) "g (float[2,3] x) => (float[2,3] y) { t = Frobnicate(x) y = Relu(x) }");
 
     qdq_node_remove(m->graph->end.next);
     assert_ok(qdq_model_set_opset(m, 13, &err));
@@ -296,7 +305,8 @@ static void every_operator_with_a_shape_function_has_a_line(void **state)
         assert_non_null(m);
         assert_ok(qdq_model_set_opset_version(m, "", 20, &err));
         if (qdq_op_find("", qdq_op_get_info((qdq_op)op)->name) == (qdq_op)op) {
-            assert_non_null(qdq_graph_add_node(m->graph, NULL, "", qdq_op_get_info((qdq_op)op)->name, "", 0, 1, &y));
+            assert_non_null(
+                qdq_graph_add_node(m->graph, NULL, "", qdq_op_get_info((qdq_op)op)->name, "", 0, 1, &y));
             assert_ok(qdq_model_set_opset(m, 21, &err));
         }
         qdq_model_free(m);
