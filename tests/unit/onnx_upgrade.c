@@ -294,20 +294,21 @@ static void a_removed_node_is_not_converted(void **state)
     qdq_model_free(m);
 }
 
+/* A refusal for another reason is fine: then somebody looked. */
 static void every_operator_with_a_shape_function_has_a_line(void **state)
 {
     (void)state;
     for (int op = 1; op < QDQ_OP_COUNT; op++) {
         qdq_error err = QDQ_ERROR_INIT;
+        const char *name = qdq_op_get_info((qdq_op)op)->name, *y = "y";
         qdq_model *m = qdq_model_new();
-        const char *y = "y";
 
         assert_non_null(m);
         assert_ok(qdq_model_set_opset_version(m, "", 20, &err));
-        if (qdq_op_find("", qdq_op_get_info((qdq_op)op)->name) == (qdq_op)op) {
-            assert_non_null(
-                qdq_graph_add_node(m->graph, NULL, "", qdq_op_get_info((qdq_op)op)->name, "", 0, 1, &y));
-            assert_ok(qdq_model_set_opset(m, 21, &err));
+        if (qdq_op_find("", name) == (qdq_op)op) {
+            assert_non_null(qdq_graph_add_node(m->graph, NULL, "", name, "", 0, 1, &y));
+            if (qdq_model_set_opset(m, 21, &err) != QDQ_OK && strstr(err.text, "is not an operator") != NULL)
+                fail_msg("%s", err.text);
         }
         qdq_model_free(m);
     }
