@@ -1,0 +1,95 @@
+/* ort_help.h - what the tests against ONNX Runtime share: one run on random inputs, with all that comes out. */
+#ifndef QDQ_TEST_ORT_HELP_H
+#define QDQ_TEST_ORT_HELP_H
+
+#include "support/test.h"
+
+#define HEAD "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+
+/* All outputs of one run: names, and bytes one after another. */
+typedef struct kept {
+    char names[4000];
+    unsigned char bytes[1 << 18];
+    size_t size;
+    qdq_array last; /* without data */
+} kept;
+
+static inline qdq_status keep(void *ctx, const char *name, const qdq_array *a, qdq_error *e)
+{
+    kept *k = ctx;
+
+    if (strlen(k->names) + strlen(name) + 2 > sizeof k->names || k->size + a->bytes > sizeof k->bytes)
+        return qdq_fail(e, QDQ_E_BUG, "the test keeps too little");
+    strcat(strcat(k->names, name), ";");
+    if (a->bytes > 0)
+        memcpy(k->bytes + k->size, a->data, a->bytes);
+    k->size += a->bytes;
+    k->last = *a;
+    k->last.data = NULL;
+    return QDQ_OK;
+}
+
+static inline float kept_float(const kept *k, size_t i)
+{
+    float x;
+
+    assert_true((i + 1) * sizeof x <= k->size);
+    memcpy(&x, k->bytes + i * sizeof x, sizeof x);
+    return x;
+}
+
+static inline qdq_engine *need_ort(void)
+{
+    qdq_engine *e = test_ort();
+
+    if (e == NULL)
+        test_missing("ONNX Runtime");
+    return e;
+}
+
+static inline unsigned ort_minor(const qdq_engine *e)
+{
+    unsigned minor = 0;
+
+    assert_int_equal(sscanf(qdq_engine_get_info(e)->version, "1.%u", &minor), 1);
+    return minor;
+}
+
+/* The spec of another engine of the same library. */
+static inline const char *ort_spec(const qdq_engine *e)
+{
+    static char spec[4200];
+
+    snprintf(spec, sizeof spec, "ort:%s", qdq_engine_get_info(e)->library);
+    return spec;
+}
+
+static inline qdq_model *need_model(const char *relative)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    const char *path = test_corpus(relative);
+    qdq_model *m = NULL;
+
+    if (path == NULL)
+        test_missing(relative);
+    assert_ok(qdq_model_load(path, NULL, &m, &err));
+    return m;
+}
+
+/* Opens, runs once on random inputs, closes. */
+static inline void run_model(qdq_engine *e, const qdq_model *m, const qdq_session_opts *opts, kept *k)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_named_array *in;
+    qdq_session *s;
+    size_t n;
+
+    memset(k, 0, sizeof *k);
+    assert_ok(qdq_session_open(e, m, opts, &s, &err));
+    assert_ok(qdq_random_inputs(s, 1, &in, &n, &err));
+    assert_ok(qdq_session_run(s, in, n, keep, k, &err));
+    qdq_free(in);
+    qdq_session_close(s);
+}
+
+#endif /* QDQ_TEST_ORT_HELP_H */

@@ -1,0 +1,143 @@
+/* engine_profile.c - profiles of ONNX Runtime as text: what counts, and what is repaired. */
+#include <math.h>
+
+#include "engine/ort_session.h"
+#include "support/test.h"
+
+#define assert_near(x, want, by) assert_true(fabs((double)(x) - (double)(want)) <= (by))
+
+static qdq_error err;
+static unsigned n_logged;
+
+static void count_log(void *ctx, qdq_log_level level, const char *text)
+{
+    (void)ctx;
+    (void)level;
+    (void)text;
+    n_logged++;
+}
+
+#define NODE(name, us, op, index)                                                                            \
+    "{\"cat\" : \"Node\",\"pid\" :1,\"tid\" :1,\"dur\" :" us ",\"ts\" :1,\"ph\" : \"X\",\"name\" :\"" name   \
+    "_kernel_time\",\"args\" : {\"op_name\" : \"" op "\",\"node_index\" : \"" index                          \
+    "\",\"input_type_shape\" : [{\"uint8\":[1,8]}]}},\n"
+#define RUN                                                                                                  \
+    "{\"cat\" : \"Session\",\"pid\" :1,\"tid\" :1,\"dur\" :9,\"ts\" :1,\"ph\" : \"X\",\"name\" "             \
+    ":\"model_run\",\"args\" : {}},\n"
+
+static qdq_status parse(const char *body, qdq_layer **l, size_t *n)
+{
+    qdq_job job = QDQ_JOB_INIT;
+    char text[8000];
+
+    job.log = count_log;
+    n_logged = 0;
+    *l = NULL;
+    *n = 0;
+    snprintf(text, sizeof text, "[\n%s]\n", body);
+    return qdq_ort_profile_parse(text, &job, l, n, &err);
+}
+
+static void the_first_run_and_an_unfinished_one_do_not_count(void **state)
+{
+    qdq_layer *l;
+    size_t n;
+
+    (void)state;
+    assert_ok(parse(NODE("a", "1000", "Conv", "0") NODE("b", "1", "Relu", "1") RUN       /* warm-up */
+                        NODE("a", "10", "Conv", "0") NODE("b", "2", "Relu", "1") RUN     /* 1 */
+                            NODE("a", "20", "Conv", "0") NODE("b", "4", "Relu", "1") RUN /* 2 */
+                                NODE("a", "9999", "Conv", "0"),                          /* cut off */
+                    &l, &n));
+    assert_int_equal(n, 2);
+    assert_string_equal(l[0].name, "a");
+    assert_string_equal(l[0].op, "Conv");
+    assert_near(l[0].mean_us, 15, 1e-9);
+    assert_int_equal(l[0].runs, 2);
+    assert_near(l[1].mean_us, 3, 1e-9);
+    assert_int_equal(n_logged, 0);
+    qdq_free(l);
+}
+
+static void nodes_of_one_name_are_kept_apart_by_kernel_and_number(void **state)
+{
+    qdq_layer *l;
+    size_t n;
+
+    (void)state;
+    assert_ok(parse(RUN NODE("", "1", "Conv", "0") NODE("", "2", "Conv", "1") NODE("", "3", "Relu", "1") RUN,
+                    &l, &n));
+    assert_int_equal(n, 3);
+    qdq_free(l);
+}
+
+static void other_events_are_passed_over(void **state)
+{
+    qdq_layer *l;
+    size_t n;
+
+    (void)state;
+    assert_ok(parse("{\"cat\" : \"Node\",\"dur\" :5,\"name\" :\"a_fence_before\",\"args\" : {}},\n" RUN NODE(
+                        "a", "7", "Conv", "0") "{\"cat\" : \"Node\",\"dur\" :5,\"name\" :\"a_fence_after\","
+                                               "\"args\" : {}},\n" RUN,
+                    &l, &n));
+    assert_int_equal(n, 1);
+    assert_near(l[0].mean_us, 7, 1e-9);
+    qdq_free(l);
+}
+
+/* onnxruntime.md 5: names are not escaped. */
+static void names_that_break_json_are_repaired(void **state)
+{
+    qdq_layer *l;
+    size_t n;
+
+    (void)state;
+    assert_ok(parse(RUN NODE("say \"hi\" \\ there", "4", "Conv", "0") NODE("two\nlines\t", "5", "Relu", "1")
+                        RUN,
+                    &l, &n));
+    assert_int_equal(n, 2);
+    assert_string_equal(l[0].name, "say \"hi\" \\ there");
+    assert_string_equal(l[1].name, "two\nlines\t");
+    assert_near(l[1].mean_us, 5, 1e-9);
+    assert_int_equal(n_logged, 0);
+    qdq_free(l);
+}
+
+static void events_that_cannot_be_read_are_told(void **state)
+{
+    qdq_layer *l;
+    size_t n;
+
+    (void)state;
+    assert_ok(parse(RUN "{\"cat\" : nonsense},\n" NODE("a", "4", "Conv", "0") RUN, &l, &n));
+    assert_int_equal(n, 1);
+    assert_int_equal(n_logged, 1);
+    qdq_free(l);
+}
+
+static void a_profile_without_runs_is_an_error(void **state)
+{
+    qdq_layer *l;
+    size_t n;
+
+    (void)state;
+    assert_fails(QDQ_E_ENGINE, "found 0 runs and 0 layers", parse("", &l, &n));
+    assert_fails(QDQ_E_ENGINE, "found 1 runs and 1 layers", parse(NODE("a", "4", "Conv", "0") RUN, &l, &n));
+    assert_fails(QDQ_E_ENGINE, "found 0 runs", parse("}{\\\"", &l, &n));
+    assert_null(l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_run_and_an_unfinished_one_do_not_count),
+        cmocka_unit_test(nodes_of_one_name_are_kept_apart_by_kernel_and_number),
+        cmocka_unit_test(other_events_are_passed_over),
+        cmocka_unit_test(names_that_break_json_are_repaired),
+        cmocka_unit_test(events_that_cannot_be_read_are_told),
+        cmocka_unit_test(a_profile_without_runs_is_an_error),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,150 @@
+/* engine_registry.c - specs, the list of engines, and libraries that are refused. */
+#include "base/file.h"
+#include "support/test.h"
+
+static qdq_error err;
+
+/* The engine must not open; its message holds `part`. */
+static void refuses(const char *spec, const qdq_engine_opts *opts, qdq_status code, const char *part)
+{
+    qdq_engine *e = (qdq_engine *)&err;
+
+    assert_fails(code, part, qdq_engine_open(spec, opts, &e, &err));
+    assert_null(e);
+}
+
+static void all_engines_are_listed_with_help(void **state)
+{
+    const char *help = NULL;
+    bool ort = false, sim = false;
+
+    (void)state;
+    for (size_t i = 0; qdq_engine_name(i, &help) != NULL; i++) {
+        ort = ort || strcmp(qdq_engine_name(i, NULL), "ort") == 0;
+        sim = sim || strcmp(qdq_engine_name(i, NULL), "sim") == 0;
+        assert_true(help != NULL && help[0] != '\0' && help[strlen(help) - 1] != '.');
+    }
+    assert_true(ort && sim);
+    assert_null(qdq_engine_name(1000, &help));
+}
+
+static void an_unknown_engine_lists_the_known_ones(void **state)
+{
+    (void)state;
+    refuses("warp", NULL, QDQ_E_USAGE, "engine 'warp' is not known");
+    refuses("or", NULL, QDQ_E_USAGE, "one of ort, sim");
+    refuses("ortx:file", NULL, QDQ_E_USAGE, "is not known");
+    refuses("", NULL, QDQ_E_USAGE, "is not known");
+    refuses("ort:", NULL, QDQ_E_USAGE, "nothing behind the colon");
+}
+
+static void sim_needs_a_file(void **state)
+{
+    (void)state;
+    refuses("sim", NULL, QDQ_E_USAGE, "expected sim:FILE");
+    refuses("sim:/nonexistent/cost.json", NULL, QDQ_E_IO, "/nonexistent/cost.json");
+}
+
+static void a_named_library_that_is_missing_is_named(void **state)
+{
+    qdq_engine_opts opts = QDQ_ENGINE_OPTS_INIT;
+
+    (void)state;
+    refuses("ort:/nonexistent/libort.so", NULL, QDQ_E_ENGINE, "cannot load /nonexistent/libort.so");
+    opts.ort_library = "/nonexistent/other.so";
+    refuses("ort", &opts, QDQ_E_ENGINE, "cannot load /nonexistent/other.so");
+    /* What is in the spec goes before the option. */
+    refuses("ort:/nonexistent/libort.so", &opts, QDQ_E_ENGINE, "libort.so");
+}
+
+static void something_else_than_onnx_runtime_is_refused(void **state)
+{
+    (void)state;
+    refuses("ort:libjansson.so.4", NULL, QDQ_E_ENGINE, "has no OrtGetApiBase");
+    assert_ok(qdq_write_file(test_path("text.so"), true, "hello", 5, &err));
+    char spec[500];
+    snprintf(spec, sizeof spec, "ort:%s", test_path("text.so"));
+    refuses(spec, NULL, QDQ_E_ENGINE, "text.so");
+}
+
+/* onnxruntime.md 2, steps 1 to 3. */
+static void libraries_of_the_wrong_version_are_refused(void **state)
+{
+    static const struct {
+        const char *file, *part;
+    } fakes[] = {
+        {"fake_ort_old.so", "is ONNX Runtime 1.12.0: expected 1.16 or newer"},
+        {"fake_ort_major.so", "is ONNX Runtime 2.0.0: expected version 1"},
+        {"fake_ort_text.so", "reports version 'nightly': expected 1.N.P"},
+        {"fake_ort_null.so", "does not give its own interface"},
+        {"fake_ort_table.so", "another function table"},
+    };
+    char spec[1000];
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(fakes); i++) {
+        snprintf(spec, sizeof spec, "ort:%s/tests/%s", QDQ_BUILD_DIR, fakes[i].file);
+        refuses(spec, NULL, QDQ_E_ENGINE, fakes[i].part);
+        assert_non_null(strstr(err.text, fakes[i].file)); /* the file is named too */
+    }
+}
+
+static void copy_library(const char *fake, const char *to)
+{
+    char from[1000], *data;
+    size_t size;
+
+    snprintf(from, sizeof from, "%s/tests/%s", QDQ_BUILD_DIR, fake);
+    assert_ok(qdq_read_file(from, 1 << 24, &data, &size, &err));
+    assert_ok(qdq_write_file(to, true, data, size, &err));
+    qdq_free(data);
+}
+
+/* Only ONNX Runtime itself can prove that one is taken; here it shows which one was tried first. The loader's
+ * own path must not hold one for this test to say something. */
+static void folders_are_searched_for_the_newest_library(void **state)
+{
+    const char *dirs[] = {"/nonexistent", test_dir(), NULL};
+    qdq_engine_opts opts = QDQ_ENGINE_OPTS_INIT;
+    qdq_engine *e = NULL;
+
+    (void)state;
+    opts.search_dirs = dirs;
+    copy_library("fake_ort_old.so", test_path("libonnxruntime.so.1.9.0"));
+    copy_library("fake_ort_null.so", test_path("libonnxruntime.so.1.20.0"));
+    copy_library("fake_ort_table.so", test_path("libonnxruntime.so"));
+    copy_library("fake_ort_major.so", test_path("libonnxruntime_providers_shared.so"));
+    copy_library("fake_ort_major.so", test_path("libonnxruntime.so.bak"));
+    if (qdq_engine_open("ort", &opts, &e, &err) == QDQ_OK) {
+        qdq_engine_close(e);
+        skip();
+    }
+    assert_int_equal(err.code, QDQ_E_ENGINE);
+    assert_non_null(strstr(err.text, "libonnxruntime.so.1.20.0"));
+    assert_non_null(strstr(err.text, "scripts/setup.sh"));
+    assert_non_null(strstr(err.text, "--ort-library"));
+    assert_non_null(strstr(err.text, "QDQ_ORT_LIBRARY"));
+}
+
+static void closing_nothing_is_allowed(void **state)
+{
+    (void)state;
+    qdq_engine_close(NULL);
+    qdq_session_close(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_engines_are_listed_with_help),
+        cmocka_unit_test(an_unknown_engine_lists_the_known_ones),
+        cmocka_unit_test(sim_needs_a_file),
+        cmocka_unit_test(a_named_library_that_is_missing_is_named),
+        cmocka_unit_test(something_else_than_onnx_runtime_is_refused),
+        cmocka_unit_test(libraries_of_the_wrong_version_are_refused),
+        cmocka_unit_test(folders_are_searched_for_the_newest_library),
+        cmocka_unit_test(closing_nothing_is_allowed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
