@@ -1,0 +1,34 @@
+/* compare_stat.h - running sums over pairs of arrays: how far two outputs are apart. Knows no models. */
+#ifndef QDQ_COMPARE_STAT_H
+#define QDQ_COMPARE_STAT_H
+
+#include "qdq/compare.h"
+
+typedef struct qdq_compare_stat {
+    double aa, bb, ab, dd; /* sums of a a, b b, a b, (a - b) (a - b) */
+    double max_abs;
+    uint64_t elements;
+} qdq_compare_stat;
+
+/* Both arrays have the same number of elements, of any types with numbers. Pairs that are equal but not finite
+ * (masks of minus infinity) count as equal and add nothing to the sums; a pair of which one is not finite makes
+ * the difference infinite. */
+void qdq_compare_stat_add(qdq_compare_stat *s, const qdq_array *a, const qdq_array *b);
+
+/* Fills all of *t but the name. */
+void qdq_compare_stat_result(const qdq_compare_stat *s, qdq_compare_tensor *t);
+
+/* Rows along the last axis: which element is the largest? */
+typedef struct qdq_top1 {
+    uint64_t rows, same;                 /* of both */
+    uint64_t labelled, right_a, right_b; /* rows that had a label */
+} qdq_top1;
+
+/* Rows of an array: 0 where the last axis is no choice (shorter than two) or the type has no order. */
+int64_t qdq_top1_rows(const qdq_array *a);
+
+/* Arrays of one shape; `labels` is NULL or has a label per row. Of equal elements the first wins; a row with NaN
+ * agrees with nothing. */
+void qdq_top1_add(qdq_top1 *t, const qdq_array *a, const qdq_array *b, const int64_t *labels);
+
+#endif /* QDQ_COMPARE_STAT_H */
