@@ -1,12 +1,14 @@
-# Turns text files into C string literals: { "name", "text" }, for each. C11 promises 4095 characters per
-# literal and compilers take far more, so lines become adjacent literals and stay readable in the debugger.
+# Turns target descriptions into C string literals: {"name", "help", "text"}, for each. Lines become adjacent
+# literals: compilers take far longer ones than the 4095 characters that C11 promises, and they stay readable.
 set(result "")
 foreach(file IN LISTS IN)
   get_filename_component(name ${file} NAME_WE)
   file(READ ${file} text)
+  string(REGEX MATCH "\"help\": *\"([^\"]*)\"" unused "${text}")
+  set(help "${CMAKE_MATCH_1}")
   string(REPLACE "\\" "\\\\" text "${text}")
   string(REPLACE "\"" "\\\"" text "${text}")
   string(REPLACE "\n" "\\n\"\n    \"" text "${text}")
-  string(APPEND result "{\"${name}\",\n    \"${text}\"},\n")
+  string(APPEND result "{\"${name}\", \"${help}\",\n    \"${text}\"},\n")
 endforeach()
 file(WRITE ${OUT} "${result}")

@@ -1,0 +1,199 @@
+/* place.c - placement in four steps, each one loop over the graph:
+ *
+ *   exclude   mark what the user does not want quantized
+ *   forward   producers first: can this node run in 8 bits, given what reaches it?
+ *   backward  readers first: take back what pays only with an 8-bit reader and has none
+ *   emit      write edges, weights, biases and reasons into the plan
+ *
+ * Decisions are about chains: a Conv takes its Relu along, an Add is 8-bit only between 8-bit neighbours, a
+ * Reshape only hands on what it gets. */
+#include "quant/place.h"
+
+#include <regex.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "ir/graph_check.h"
+#include "quant/place_state.h"
+
+bool qdq_placing_is_eight(const qdq_placing *p, const qdq_value *v)
+{
+    if (v->graph != p->model->graph)
+        return false;
+    return p->value[v->id].carries || (v->producer != NULL && v->producer->op == QDQ_OP_DEQUANTIZELINEAR);
+}
+
+/* --- what the user excludes ---------------------------------------------------------------------------------- */
+
+static qdq_status exclude_matching(qdq_placing *p, const char *pattern, qdq_error *err)
+{
+    regex_t re;
+    int code = regcomp(&re, pattern, REG_EXTENDED | REG_NOSUB);
+
+    if (code != 0) {
+        char reason[128];
+
+        regerror(code, &re, reason, sizeof reason);
+        return qdq_fail(err, QDQ_E_USAGE, "regular expression '%s': %s", pattern, reason);
+    }
+    for (size_t i = 0; i < p->n_order; i++) {
+        const qdq_node *n = p->order[i];
+
+        if (regexec(&re, qdq_node_label(n, &p->scratch), 0, NULL, 0) == 0)
+            qdq_state_of(p, n)->reason = "excluded by the user";
+    }
+    regfree(&re);
+    return QDQ_OK;
+}
+
+static void exclude_other_types(qdq_placing *p, const char *const *types)
+{
+    for (size_t i = 0; i < p->n_order; i++) {
+        bool listed = false;
+
+        for (size_t k = 0; types[k] != NULL && !listed; k++)
+            listed = strcmp(types[k], p->order[i]->type) == 0;
+        if (!listed)
+            qdq_state_of(p, p->order[i])->reason = "operator not asked for";
+    }
+}
+
+static qdq_status exclude(qdq_placing *p, qdq_error *err)
+{
+    if (p->opts == NULL)
+        return QDQ_OK;
+    if (p->opts->op_types != NULL)
+        exclude_other_types(p, p->opts->op_types);
+    for (size_t i = 0; p->opts->exclude != NULL && p->opts->exclude[i] != NULL; i++)
+        QDQ_TRY(exclude_matching(p, p->opts->exclude[i], err));
+    return QDQ_OK;
+}
+
+/* --- forward --------------------------------------------------------------------------------------------------- */
+
+static void absorb(qdq_placing *p, const qdq_node *fused, const qdq_node *into)
+{
+    qdq_state_of(p, fused)->absorber = into;
+}
+
+static void carry(qdq_placing *p, const qdq_value *v, const qdq_value *like, const char *rule)
+{
+    p->value[v->id] = (qdq_value_state){true, like, rule};
+}
+
+/* Node n runs in 8 bits: which values carry Q/DQ because of it? */
+static void accept(qdq_placing *p, const qdq_node *n)
+{
+    qdq_node_state *s = qdq_state_of(p, n);
+
+    s->eight = true;
+    if (s->rule->kind == QDQ_KIND_PASS) {
+        const qdq_value *in = qdq_node_in(n, s->rule->data);
+        const qdq_value *like = p->value[in->id].carries ? p->value[in->id].like : in;
+
+        for (uint32_t i = 0; i < n->n_out; i++)
+            if (n->out[i] != NULL)
+                carry(p, n->out[i], like, s->rule->rule);
+        s->result = n->out[0];
+        return;
+    }
+    if (s->rule->quantize_output) {
+        s->result = qdq_place_epilogue(p, s->rule, n, absorb);
+        carry(p, s->result, s->result, s->rule->rule);
+    }
+    uint32_t input;
+    const qdq_node *add = qdq_place_bias_add(p, n, &input);
+    if (add != NULL)
+        absorb(p, add, n);
+}
+
+static void forward(qdq_placing *p)
+{
+    for (size_t i = 0; i < p->n_order; i++) {
+        const qdq_node *n = p->order[i];
+        qdq_node_state *s = qdq_state_of(p, n);
+
+        if (s->absorber != NULL)
+            continue;
+        const char *reason = qdq_place_judge(p, n); /* also when excluded: neighbours ask for rule and stay */
+        if (s->reason == NULL)
+            s->reason = reason;
+        if (s->reason == NULL)
+            accept(p, n);
+    }
+}
+
+/* --- backward -------------------------------------------------------------------------------------------------- */
+
+/* Does an 8-bit kernel read v? */
+static bool has_reader(const qdq_placing *p, const qdq_value *v)
+{
+    QDQ_FOR_USES (u, v) {
+        if (u->node->graph != p->model->graph)
+            continue;
+        const qdq_node_state *s = qdq_state_of(p, u->node);
+        if (s->eight && (s->rule->kind != QDQ_KIND_PASS || u->index == s->rule->data))
+            return true;
+    }
+    return false;
+}
+
+static void take_back(qdq_placing *p, const qdq_node *n)
+{
+    qdq_node_state *s = qdq_state_of(p, n);
+
+    s->eight = false;
+    s->reason = "no 8-bit kernel reads its result";
+    for (uint32_t i = 0; i < n->n_out; i++)
+        if (n->out[i] != NULL)
+            p->value[n->out[i]->id].carries = false;
+    if (s->result != NULL)
+        p->value[s->result->id].carries = false;
+    for (const qdq_value *v = s->result; v != NULL && v->producer != n; v = qdq_node_in(v->producer, 0)) {
+        qdq_state_of(p, v->producer)->absorber = NULL;
+        qdq_state_of(p, v->producer)->reason = s->reason;
+    }
+}
+
+static void backward(qdq_placing *p)
+{
+    for (size_t i = p->n_order; i-- > 0;) {
+        const qdq_node *n = p->order[i];
+        qdq_node_state *s = qdq_state_of(p, n);
+        bool read = false;
+
+        if (!s->eight || !s->needs_reader)
+            continue;
+        for (uint32_t k = 0; k < n->n_out && s->rule->kind == QDQ_KIND_PASS; k++)
+            read |= n->out[k] != NULL && has_reader(p, n->out[k]);
+        if (!read && !has_reader(p, s->result))
+            take_back(p, n);
+    }
+}
+
+/* --- public ---------------------------------------------------------------------------------------------------- */
+
+static qdq_status place(qdq_placing *p, qdq_plan *plan, qdq_error *err)
+{
+    const qdq_graph *g = p->model->graph;
+
+    QDQ_TRY(qdq_graph_sorted(g, &p->scratch, &p->order, &p->n_order, err));
+    p->node = qdq_arena_array(&p->scratch, (size_t)g->next_node_id + 1, sizeof *p->node);
+    p->value = qdq_arena_array(&p->scratch, g->values.n + 1, sizeof *p->value);
+    if (p->node == NULL || p->value == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(exclude(p, err));
+    forward(p);
+    backward(p);
+    return qdq_place_emit(p, plan, err);
+}
+
+qdq_status qdq_place(const qdq_model *m, const qdq_target *t, const qdq_place_opts *opts, qdq_plan *plan,
+                     qdq_error *err)
+{
+    qdq_placing p = {.model = m, .target = t, .opts = opts, .scratch = QDQ_ARENA_INIT};
+    qdq_status st = place(&p, plan, err);
+
+    qdq_arena_free(&p.scratch);
+    return st;
+}

@@ -1,0 +1,21 @@
+/* place.h - placement by rules: which edges of a cleaned float model carry Q/DQ on a target, and why not the
+ * others. Works on a model with inferred shapes; scales come later, from calibration. */
+#ifndef QDQ_PLACE_H
+#define QDQ_PLACE_H
+
+#include "ir/ir.h"
+#include "quant/plan.h"
+#include "target/target.h"
+
+/* Which nodes the user allows; each list ends with NULL, or is NULL. */
+typedef struct qdq_place_opts {
+    const char *const *exclude;  /* POSIX extended regular expressions on node labels */
+    const char *const *op_types; /* only these operators */
+} qdq_place_opts;
+
+/* Fills tensors (scale 0), weights, biases, quantized and left_float of `plan`. A regular expression that
+ * does not compile is QDQ_E_USAGE. */
+qdq_status qdq_place(const qdq_model *m, const qdq_target *t, const qdq_place_opts *opts, qdq_plan *plan,
+                     qdq_error *err);
+
+#endif /* QDQ_PLACE_H */

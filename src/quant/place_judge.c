@@ -1,0 +1,278 @@
+/* place_judge.c - can this node run in 8 bits on the target, given what reaches it? Every "no" is a reason
+ * that users read (plan.left_float). */
+#include <math.h>
+#include <string.h>
+
+#include "quant/place_state.h"
+
+static bool in_list(const char *const *list, const char *word)
+{
+    for (size_t i = 0; list != NULL && list[i] != NULL; i++)
+        if (strcmp(list[i], word) == 0)
+            return true;
+    return false;
+}
+
+static bool is_float(const qdq_value *v)
+{
+    return v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR && v->type->elem == QDQ_FLOAT;
+}
+
+static const qdq_tensor *constant_in(const qdq_node *n, uint32_t i)
+{
+    const qdq_value *v = qdq_node_in(n, i);
+
+    return v != NULL ? qdq_value_const(v) : NULL;
+}
+
+const qdq_value *qdq_place_epilogue(const qdq_placing *p, const qdq_target_op *rule, const qdq_node *n,
+                                    void (*visit)(qdq_placing *, const qdq_node *, const qdq_node *))
+{
+    const qdq_value *v = n->out[0];
+
+    for (;;) {
+        const qdq_node *next = qdq_value_only_user(v);
+
+        if (next == NULL || next->graph != p->model->graph || qdq_node_in(next, 0) != v || next->n_out != 1 ||
+            next->domain[0] != '\0' || !in_list(rule->epilogue, next->type) ||
+            qdq_state_of(p, next)->reason != NULL)
+            return v;
+        for (uint32_t i = 1; i < next->n_in; i++)
+            if (next->in[i].value != NULL && constant_in(next, i) == NULL)
+                return v; /* a Clip whose bounds are computed */
+        if (visit != NULL)
+            visit((qdq_placing *)p, next, n);
+        v = next->out[0];
+    }
+}
+
+const qdq_node *qdq_place_bias_add(const qdq_placing *p, const qdq_node *matmul, uint32_t *input)
+{
+    const qdq_target_op *rule = qdq_state_of(p, matmul)->rule;
+
+    if (rule == NULL || rule->bias != QDQ_BIAS_ADD_IF_STATIC)
+        return NULL;
+    const qdq_node *add = qdq_value_only_user(matmul->out[0]);
+    if (add == NULL || add->op != QDQ_OP_ADD || add->graph != matmul->graph)
+        return NULL;
+    *input = qdq_node_in(add, 0) == matmul->out[0] ? 1 : 0;
+    const qdq_tensor *bias = constant_in(add, *input);
+    return bias != NULL && bias->elem == QDQ_FLOAT && bias->rank == 1 ? add : NULL;
+}
+
+int qdq_place_weight_axis(const qdq_placing *p, const qdq_node *n, const qdq_tensor *w)
+{
+    const qdq_target_op *rule = qdq_state_of(p, n)->rule;
+
+    if (!p->target->weight_per_channel)
+        return -1;
+    switch (rule->axis) {
+    case QDQ_AXIS_TENSOR:
+        return -1;
+    case QDQ_AXIS_0:
+        return w->rank > 0 ? 0 : -1;
+    case QDQ_AXIS_1:
+        return w->rank > 1 ? 1 : -1;
+    case QDQ_AXIS_LAST:
+        return w->rank == 2 ? 1 : -1;
+    case QDQ_AXIS_GEMM:
+        return w->rank != 2 ? -1 : qdq_node_int(n, "transB", 0) != 0 ? 0 : 1;
+    }
+    return -1;
+}
+
+/* --- rules that leave a node float although it has a kernel ----------------------------------------------------- */
+
+/* The node that v comes from, seen through the operators that fuse into it. */
+static const qdq_node *source_of(const qdq_value *v, const qdq_target_op *rule)
+{
+    const qdq_node *n = v->producer;
+
+    while (n != NULL && in_list(rule->epilogue, n->type) && qdq_node_in(n, 0) != NULL)
+        n = qdq_node_in(n, 0)->producer;
+    return n;
+}
+
+static bool comes_from(const qdq_placing *p, const qdq_node *n, const qdq_target_op *rule, qdq_data_is want)
+{
+    const qdq_value *data = qdq_node_in(n, rule->data);
+    const qdq_node *source;
+
+    switch (want) {
+    case QDQ_DATA_ANY:
+        return true;
+    case QDQ_DATA_GRAPH_INPUT:
+        return data->is_input;
+    case QDQ_DATA_LEFT_FLOAT:
+        source = source_of(data, rule);
+        return source != NULL && source->graph == n->graph && qdq_state_of(p, source)->stay != NULL;
+    }
+    return false;
+}
+
+static bool is_followed_by(const qdq_placing *p, const qdq_node *n, const qdq_target_op *rule,
+                           const char *const *ops)
+{
+    const qdq_value *v = qdq_place_epilogue(p, rule, n, NULL);
+
+    QDQ_FOR_USES (u, v)
+        if (in_list(ops, u->node->type))
+            return true;
+    return false;
+}
+
+static bool stays_float(const qdq_placing *p, const qdq_node *n, const qdq_target_op *rule,
+                        const qdq_tensor *w, const qdq_stay_float *s)
+{
+    int64_t group = qdq_node_int(n, "group", 1);
+    int64_t in_channels = w->rank > 1 ? w->dim[1] * group : 0;
+    int64_t out_channels = w->rank > 0 ? w->dim[0] : 0;
+
+    if (strcmp(s->op, n->type) != 0)
+        return false;
+    if (n->op != QDQ_OP_CONV && w->rank == 2) { /* a matrix [K, N], or [N, K] with transB */
+        bool transposed = qdq_node_int(n, "transB", 0) != 0;
+
+        in_channels = w->dim[transposed ? 1 : 0];
+        out_channels = w->dim[transposed ? 0 : 1];
+    }
+    return (s->in_channels_max == 0 || in_channels <= s->in_channels_max) &&
+           (s->out_channels_max == 0 || out_channels <= s->out_channels_max) &&
+           (!s->depthwise || (group > 1 && group == in_channels)) && comes_from(p, n, rule, s->data_is) &&
+           (s->not_before == NULL || !is_followed_by(p, n, rule, s->not_before));
+}
+
+/* --- the three kinds --------------------------------------------------------------------------------------------- */
+
+static const char *judge_bias(const qdq_placing *p, const qdq_node *n, const qdq_target_op *rule,
+                              const qdq_tensor *w)
+{
+    if (rule->bias != QDQ_BIAS_INPUT || !p->target->int32_bias || qdq_node_in(n, rule->bias_input) == NULL)
+        return NULL;
+    const qdq_tensor *b = constant_in(n, rule->bias_input);
+    if (b == NULL)
+        return "its bias is not constant";
+    if (b->elem != QDQ_FLOAT)
+        return "its bias is not float32";
+    int axis = qdq_place_weight_axis(p, n, w);
+    if (b->rank != 1 || (axis >= 0 && b->dim[0] != w->dim[axis]))
+        return "its bias is not one number per output channel";
+    return NULL;
+}
+
+static const char *judge_linear(qdq_placing *p, const qdq_node *n)
+{
+    qdq_node_state *s = qdq_state_of(p, n);
+    const qdq_target_op *rule = s->rule;
+    const qdq_value *data = qdq_node_in(n, rule->data), *weight = qdq_node_in(n, rule->weight);
+
+    if (data == NULL || weight == NULL)
+        return "an input is missing";
+    const qdq_tensor *w = qdq_value_const(weight);
+    if (qdq_value_const(data) != NULL)
+        return w != NULL ? "both inputs are constant" : "its data is constant, its weight is not";
+    if (w == NULL) { /* MatMul of two activations has a kernel of its own */
+        if (n->op != QDQ_OP_MATMUL)
+            return "its weight is not constant";
+        return is_float(data) && is_float(weight) ? NULL : "not float32";
+    }
+    if (!is_float(data) || w->elem != QDQ_FLOAT)
+        return "not float32";
+    if (w->count == 0)
+        return "its weight is empty";
+    qdq_span data_bytes;
+    if (qdq_tensor_data(w, &p->scratch, &data_bytes, NULL) != QDQ_OK)
+        return "its weight cannot be read";
+    const char *reason = judge_bias(p, n, rule, w);
+    if (reason != NULL)
+        return reason;
+    for (size_t i = 0; i < p->target->stay.n; i++) {
+        if (stays_float(p, n, rule, w, &p->target->stay.at[i])) {
+            s->stay = &p->target->stay.at[i];
+            return s->stay->reason;
+        }
+    }
+    return NULL;
+}
+
+static const char *judge_joint(qdq_placing *p, const qdq_node *n)
+{
+    qdq_node_state *s = qdq_state_of(p, n);
+    bool any = false;
+
+    s->needs_reader = s->rule->only_between;
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        const qdq_value *v = n->in[i].value;
+
+        if (v == NULL)
+            continue;
+        if (!is_float(v) && qdq_value_const(v) == NULL)
+            return "not float32";
+        if (qdq_placing_is_eight(p, v)) {
+            any = true;
+        } else if (qdq_value_const(v) != NULL && qdq_value_const(v)->elem == QDQ_FLOAT) {
+            s->needs_reader = true; /* alone, a constant operand is as fast in float */
+        } else {
+            return "an input is not in 8 bits";
+        }
+    }
+    return any ? NULL : "an input is not in 8 bits";
+}
+
+static const char *judge_pass(qdq_placing *p, const qdq_node *n)
+{
+    qdq_node_state *s = qdq_state_of(p, n);
+    const qdq_value *v = qdq_node_in(n, s->rule->data);
+
+    s->needs_reader = true;
+    if (v == NULL || qdq_value_const(v) != NULL || !is_float(v))
+        return "its data is no float32 activation";
+    return p->value[v->id].carries ? NULL : "its input is not in 8 bits";
+}
+
+static bool attributes_fit(const qdq_target_op *rule, const qdq_node *n)
+{
+    for (size_t i = 0; i < rule->n_require; i++) {
+        const qdq_attr *a = qdq_node_attr(n, rule->require[i].attribute);
+        double have = a == NULL                   ? rule->require[i].value
+                      : a->type == QDQ_ATTR_FLOAT ? (double)a->v.f
+                      : a->type == QDQ_ATTR_INT   ? (double)a->v.i
+                                                  : NAN;
+        if (have != rule->require[i].value)
+            return false;
+    }
+    return true;
+}
+
+const char *qdq_place_judge(qdq_placing *p, const qdq_node *n)
+{
+    qdq_node_state *s = qdq_state_of(p, n);
+    const char *reason = NULL;
+
+    if (n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR)
+        return "already quantized";
+    if (n->op == QDQ_OP_UNKNOWN)
+        return "unknown operator";
+    s->rule = qdq_target_find(p->target, n->type);
+    if (s->rule == NULL)
+        return qdq_target_reason(p->target, n->type);
+    if (!attributes_fit(s->rule, n))
+        return "its attributes have no 8-bit kernel";
+    if (!is_float(qdq_node_out(n, 0)))
+        return "not float32";
+    switch (s->rule->kind) {
+    case QDQ_KIND_LINEAR:
+        reason = judge_linear(p, n);
+        break;
+    case QDQ_KIND_JOINT:
+        reason = judge_joint(p, n);
+        break;
+    case QDQ_KIND_PASS:
+        reason = judge_pass(p, n);
+        break;
+    }
+    if (reason == NULL && s->rule->quantize_output && !p->target->dequantized_outputs &&
+        qdq_place_epilogue(p, s->rule, n, NULL)->n_output > 0)
+        return "its result is a graph output, which stays float";
+    return reason;
+}

@@ -1,0 +1,230 @@
+/* qparam.c - see the header. Loops are written so that the compiler vectorizes them: no calls, no branches. */
+#include "target/qparam.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+bool qdq_elem_code_limits(qdq_elem type, int32_t *lowest, int32_t *highest)
+{
+    unsigned bits = qdq_elem_bits(type);
+    bool is_unsigned = type == QDQ_UINT4 || type == QDQ_UINT8 || type == QDQ_UINT16;
+
+    if (!is_unsigned && type != QDQ_INT4 && type != QDQ_INT8 && type != QDQ_INT16)
+        return false;
+    *lowest = is_unsigned ? 0 : -(1 << (bits - 1));
+    *highest = is_unsigned ? (1 << bits) - 1 : (1 << (bits - 1)) - 1;
+    return true;
+}
+
+bool qdq_qscheme_codes(const qdq_qscheme *s, int32_t *lowest, int32_t *highest)
+{
+    if (!qdq_elem_code_limits(s->type, lowest, highest))
+        return false;
+    if (s->reduced) { /* int8 becomes -64..64, uint8 0..127: one bit less on each side of zero */
+        *highest = *lowest < 0 ? (*highest + 1) / 2 : *highest / 2;
+        *lowest = *lowest / 2;
+    } else if (s->symmetric && *lowest < 0) {
+        *lowest += 1; /* -127..127: the same scale on both sides */
+    }
+    return true;
+}
+
+/* The scale as its storage type holds it, never below twice the smallest value that type has. */
+static float store_scale(double scale, qdq_elem storage)
+{
+    if (storage == QDQ_FLOAT16) {
+        const double step = 0x1p-24; /* smallest positive float16 */
+
+        if (scale < 2 * step)
+            return (float)(2 * step);
+        int exponent;
+        frexp(scale, &exponent);
+        double ulp = ldexp(1.0, exponent - 11 < -24 ? -24 : exponent - 11);
+        return (float)fmin(nearbyint(scale / ulp) * ulp, 65504.0);
+    }
+    if (scale < 2 * (double)FLT_TRUE_MIN)
+        return 2 * FLT_TRUE_MIN;
+    return (float)fmin(scale, FLT_MAX);
+}
+
+bool qdq_qparam_from_range(const qdq_qscheme *s, double low, double high, qdq_qparam *out)
+{
+    int32_t lowest, highest;
+
+    if (!isfinite(low) || !isfinite(high) || !qdq_qscheme_codes(s, &lowest, &highest))
+        return false;
+    low = fmin(low, 0);
+    high = fmax(high, 0);
+    if (s->symmetric) {
+        high = fmax(-low, high);
+        low = -high;
+    }
+    out->type = s->type;
+    if (s->symmetric)
+        out->zero_point = (int32_t)nearbyint(((double)lowest + highest) / 2);
+    if (high == low) {
+        out->scale = 1;
+        if (!s->symmetric)
+            out->zero_point = lowest > 0 ? lowest : 0;
+        return true;
+    }
+    double scale = (high - low) / ((double)highest - lowest);
+    out->scale = store_scale(scale, s->storage);
+    if (!s->symmetric) {
+        double zero_point = nearbyint(lowest - low / scale);
+        out->zero_point = (int32_t)fmax(lowest, fmin(highest, zero_point));
+    }
+    return true;
+}
+
+/* Round half to even for |x| < 2^22: adding 1.5 * 2^23 leaves no bits behind the point. */
+static inline float round_even(float x)
+{
+    const float magic = 12582912.0f;
+
+    return (x + magic) - magic;
+}
+
+static inline float clamp(float x, float low, float high)
+{
+    x = x > low ? x : low; /* NaN fails the comparison */
+    return x < high ? x : high;
+}
+
+int32_t qdq_quantize_value(const qdq_qparam *p, float x)
+{
+    int32_t lowest, highest;
+
+    if (isnan(x) || !qdq_elem_code_limits(p->type, &lowest, &highest))
+        return p->zero_point;
+    float code = round_even(clamp(x / p->scale, -0x1p20f, 0x1p20f)) + (float)p->zero_point;
+    return (int32_t)clamp(code, (float)lowest, (float)highest);
+}
+
+#define QUANTIZE_LOOP(type)                                                                                  \
+    do {                                                                                                     \
+        type *out = codes;                                                                                   \
+        for (size_t i = 0; i < n; i++) {                                                                     \
+            float v = x[i] == x[i] ? x[i] : 0;                                                               \
+            v = round_even(clamp(v / p->scale, -0x1p20f, 0x1p20f)) + zero;                                   \
+            out[i] = (type)(int32_t)clamp(v, (float)lowest, (float)highest);                                 \
+        }                                                                                                    \
+    } while (0)
+
+#define DEQUANTIZE_LOOP(type)                                                                                \
+    do {                                                                                                     \
+        const type *in = codes;                                                                              \
+        for (size_t i = 0; i < n; i++)                                                                       \
+            x[i] = (float)((int32_t)in[i] - p->zero_point) * p->scale;                                       \
+    } while (0)
+
+void qdq_quantize_floats(const qdq_qparam *p, const float *x, size_t n, void *codes)
+{
+    int32_t lowest, highest;
+    const float zero = (float)p->zero_point;
+
+    if (!qdq_elem_code_limits(p->type, &lowest, &highest))
+        return;
+    if (p->type == QDQ_INT8)
+        QUANTIZE_LOOP(int8_t);
+    else if (p->type == QDQ_UINT8)
+        QUANTIZE_LOOP(uint8_t);
+    else if (p->type == QDQ_INT16)
+        QUANTIZE_LOOP(int16_t);
+    else if (p->type == QDQ_UINT16)
+        QUANTIZE_LOOP(uint16_t);
+}
+
+void qdq_dequantize_floats(const qdq_qparam *p, const void *codes, size_t n, float *x)
+{
+    if (p->type == QDQ_INT8)
+        DEQUANTIZE_LOOP(int8_t);
+    else if (p->type == QDQ_UINT8)
+        DEQUANTIZE_LOOP(uint8_t);
+    else if (p->type == QDQ_INT16)
+        DEQUANTIZE_LOOP(int16_t);
+    else if (p->type == QDQ_UINT16)
+        DEQUANTIZE_LOOP(uint16_t);
+    else if (p->type == QDQ_INT32)
+        DEQUANTIZE_LOOP(int32_t);
+}
+
+int32_t qdq_quantize_bias(float bias, float bias_scale)
+{
+    double code = nearbyint((double)bias / bias_scale);
+
+    return (int32_t)fmax(INT32_MIN, fmin(INT32_MAX, code));
+}
+
+double qdq_bias_scale_min(float bias)
+{
+    return 1.0001 * 2 * fabs((double)bias) / (4294967296.0 - 2);
+}
+
+float qdq_absmax(const float *x, size_t n)
+{
+    uint32_t largest = 0;
+
+    /* as integers, |x| sorts as its bits do, and infinity and NaN are on top */
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, x + i, sizeof bits);
+        bits &= 0x7fffffff;
+        largest = bits > largest ? bits : largest;
+    }
+    if (largest >= 0x7f800000)
+        return -1;
+    float result;
+    memcpy(&result, &largest, sizeof result);
+    return result;
+}
+
+/* Maps float bits to integers that sort as the floats do; its own inverse. Integer minima vectorize without
+ * the promises about NaN and -0 that float minima would need. */
+static inline int32_t sortable(int32_t bits)
+{
+    return bits ^ ((bits >> 31) & 0x7fffffff);
+}
+
+static inline float from_sortable(int32_t key)
+{
+    int32_t bits = sortable(key);
+    float x;
+
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static void minmax_finite(const float *x, size_t n, float *low, float *high, uint64_t *n_nonfinite)
+{
+    *low = FLT_MAX;
+    *high = -FLT_MAX;
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(x[i])) {
+            ++*n_nonfinite;
+            continue;
+        }
+        *low = fminf(*low, x[i]);
+        *high = fmaxf(*high, x[i]);
+    }
+}
+
+bool qdq_minmax(const float *x, size_t n, float *low, float *high, uint64_t *n_nonfinite)
+{
+    int32_t smallest = INT32_MAX, largest = INT32_MIN;
+
+    for (size_t i = 0; i < n; i++) {
+        int32_t bits;
+        memcpy(&bits, x + i, sizeof bits);
+        int32_t key = sortable(bits);
+        smallest = key < smallest ? key : smallest;
+        largest = key > largest ? key : largest;
+    }
+    *n_nonfinite = 0;
+    *low = from_sortable(smallest);
+    *high = from_sortable(largest);
+    if (n > 0 && !(isfinite(*low) && isfinite(*high))) /* they sort to the ends: rare, and again with care */
+        minmax_finite(x, n, low, high, n_nonfinite);
+    return n > *n_nonfinite;
+}

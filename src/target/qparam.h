@@ -1,0 +1,51 @@
+/* qparam.h - scale and zero point arithmetic. The one place for it: folding and placement share it.
+ *
+ * The scheme is the affine one of ONNX QuantizeLinear: q = saturate(round_half_even(x / scale) + zero_point),
+ * x' = (q - zero_point) * scale (ONNX operator specification, QuantizeLinear-10 and later). Ranges are
+ * computed in double whatever the model's type is, and rounded once, to the type that stores the scale. */
+#ifndef QDQ_QPARAM_H
+#define QDQ_QPARAM_H
+
+#include "qdq/tensor.h"
+
+typedef struct qdq_qparam {
+    qdq_elem type;
+    float scale;
+    int32_t zero_point;
+} qdq_qparam;
+
+/* How a range becomes codes. */
+typedef struct qdq_qscheme {
+    qdq_elem type;    /* (u)int4, (u)int8, (u)int16 */
+    bool symmetric;   /* zero point at the middle of the codes; signed types then leave out the lowest code */
+    bool reduced;     /* one bit less, for 8-bit kernels that saturate (x86 without VNNI) */
+    qdq_elem storage; /* type that stores the scale: QDQ_FLOAT (also when 0) or QDQ_FLOAT16 */
+} qdq_qscheme;
+
+/* The codes that a scheme uses to compute a scale, and the limits that quantized values saturate at. False
+ * for a type that is none of the above. */
+bool qdq_qscheme_codes(const qdq_qscheme *s, int32_t *lowest, int32_t *highest);
+bool qdq_elem_code_limits(qdq_elem type, int32_t *lowest, int32_t *highest);
+
+/* Scale and zero point for values in [low, high]; 0 is always inside the range. An empty range gives scale 1
+ * and the zero point of 0. False when a bound is not finite or the type has no codes. */
+bool qdq_qparam_from_range(const qdq_qscheme *s, double low, double high, qdq_qparam *out);
+
+/* One value, and `n` of them into packed codes of p->type ((u)int8, (u)int16). NaN becomes the zero point. */
+int32_t qdq_quantize_value(const qdq_qparam *p, float x);
+void qdq_quantize_floats(const qdq_qparam *p, const float *x, size_t n, void *codes);
+void qdq_dequantize_floats(const qdq_qparam *p, const void *codes, size_t n, float *x);
+
+/* The bias of a linear operator: int32 codes with the scale s_x * s_w that 8-bit kernels accumulate in. */
+int32_t qdq_quantize_bias(float bias, float bias_scale);
+
+/* The smallest bias scale at which |bias| still fits into int32, with headroom of one part in 10,000
+ * (the bound that ONNX Runtime's tool uses since its PR 22020). */
+double qdq_bias_scale_min(float bias);
+
+/* Largest |x|, -1 if any is not finite. */
+float qdq_absmax(const float *x, size_t n);
+/* Largest and smallest of the finite values; the others are counted. False if none is finite. */
+bool qdq_minmax(const float *x, size_t n, float *low, float *high, uint64_t *n_nonfinite);
+
+#endif /* QDQ_QPARAM_H */

@@ -1,0 +1,84 @@
+/* target.h - what an engine can run in 8 bits, read from a description (docs/targets.md explains each key).
+ * Knows operators by name only; the graph is placement's business. */
+#ifndef QDQ_TARGET_H
+#define QDQ_TARGET_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "qdq/quant.h"
+#include "target/qparam.h"
+
+typedef enum qdq_op_kind {
+    QDQ_KIND_LINEAR, /* activation and constant weight: the reason to quantize at all */
+    QDQ_KIND_JOINT,  /* 8-bit kernel when every data input is 8-bit already */
+    QDQ_KIND_PASS    /* moves 8-bit data; output has the input's scale */
+} qdq_op_kind;
+
+typedef enum qdq_axis_rule {
+    QDQ_AXIS_TENSOR, /* one scale for the whole weight */
+    QDQ_AXIS_0,
+    QDQ_AXIS_1,
+    QDQ_AXIS_LAST, /* MatMul: the columns of a matrix; another rank has one scale */
+    QDQ_AXIS_GEMM  /* 0 with transB, else 1 */
+} qdq_axis_rule;
+
+typedef enum qdq_bias_rule {
+    QDQ_BIAS_NONE,
+    QDQ_BIAS_INPUT,        /* an input of the operator itself */
+    QDQ_BIAS_ADD_IF_STATIC /* the constant of a following Add, when the shape is fixed */
+} qdq_bias_rule;
+
+typedef struct qdq_attr_is { /* an attribute that is there must have this value */
+    const char *attribute;
+    double value;
+} qdq_attr_is;
+
+typedef struct qdq_target_op {
+    const char *op;
+    qdq_op_kind kind;
+    const char *rule;
+    uint32_t data; /* the data input of linear and pass operators */
+    uint32_t weight;
+    qdq_axis_rule axis;
+    qdq_bias_rule bias;
+    uint32_t bias_input;
+    bool quantize_output;        /* the kernel needs a Q behind it */
+    bool only_between;           /* pays only with an 8-bit reader */
+    const char *const *epilogue; /* operators that the engine fuses behind it; ends with NULL */
+    const qdq_attr_is *require;
+    size_t n_require;
+} qdq_target_op;
+
+typedef enum qdq_data_is { QDQ_DATA_ANY, QDQ_DATA_GRAPH_INPUT, QDQ_DATA_LEFT_FLOAT } qdq_data_is;
+
+/* A linear node that all given conditions hold for stays float. */
+typedef struct qdq_stay_float {
+    const char *op, *rule, *reason;
+    qdq_data_is data_is; /* where its data comes from: LEFT_FLOAT is a node that such a rule left float */
+    int64_t in_channels_max, out_channels_max; /* 0: any */
+    bool depthwise;
+    const char *const *not_before; /* operators that must not follow (its epilogue left out); NULL: any */
+} qdq_stay_float;
+
+typedef struct qdq_no_kernel {
+    const char *op, *reason;
+} qdq_no_kernel;
+
+struct qdq_target {
+    qdq_arena arena;
+    const char *text;
+    const char *name, *help, *engine;
+    int min_opset, max_opset;
+    qdq_qscheme activation, weight;
+    bool weight_per_channel;
+    bool int32_bias;
+    bool dequantized_outputs; /* a quantized graph output is the DQ's; else its producer stays float */
+    QDQ_VEC(qdq_target_op) ops;
+    QDQ_VEC(qdq_stay_float) stay;
+    QDQ_VEC(qdq_no_kernel) none;
+};
+
+const qdq_target_op *qdq_target_find(const qdq_target *t, const char *op); /* NULL: not listed */
+const char *qdq_target_reason(const qdq_target *t, const char *op); /* why `op` has no rule; never NULL */
+
+#endif /* QDQ_TARGET_H */
