@@ -1,0 +1,26 @@
+/* calib.h - runs samples through an engine and turns what the planned tensors hold into scales. */
+#ifndef QDQ_CALIB_H
+#define QDQ_CALIB_H
+
+#include "ir/ir.h"
+#include "quant/observer.h"
+#include "quant/plan.h"
+#include "target/target.h"
+
+typedef struct qdq_calib_opts {
+    qdq_method method;
+    const qdq_input_shape *shapes;
+    size_t n_shapes;
+    size_t samples;  /* 0: all */
+    uint64_t memory; /* bytes of activations observed in one run; 0: 256 MiB */
+    int threads;
+    const qdq_job *job;
+} qdq_calib_opts;
+
+/* Fills the scale and zero point of every tensor of `plan` for the float model `m` with inferred shapes. Only
+ * tensors that need a scale are observed, in as few runs as `memory` allows; nothing is kept of a sample but
+ * its statistics. A tensor that never held a finite value is QDQ_E_FORMAT. */
+qdq_status qdq_calibrate(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
+                         const qdq_calib_opts *opts, qdq_plan *plan, qdq_error *err);
+
+#endif /* QDQ_CALIB_H */
