@@ -1,0 +1,130 @@
+/* clean.c - passes that take out what computes nothing: constants as nodes, identities, what nothing reads. */
+#include <string.h>
+
+#include "base/fail.h"
+#include "opt/passes.h"
+
+/* --- lift-constants: c = Constant <value>  =>  initializer c -------------------------------------------------------
+ *
+ * Function bodies cannot hold initializers, and a graph output keeps its node: some engines want a producer. */
+
+/* The constant as a tensor; NULL with *status OK for forms that stay (strings, sparse tensors). */
+static qdq_tensor *constant_of(const qdq_node *n, qdq_status *status, qdq_error *err)
+{
+    qdq_model *m = n->graph->model;
+    const qdq_attr *a = n->n_attr == 1 ? n->attr[0] : NULL;
+    qdq_tensor *t = NULL;
+    int64_t one = 1, count = a != NULL ? (int64_t)a->count : 0;
+
+    *status = QDQ_OK;
+    if (a == NULL || a->ref != NULL)
+        return NULL;
+    if (a->type == QDQ_ATTR_TENSOR && strcmp(a->name, "value") == 0)
+        t = qdq_tensor_share(m, a->v.t);
+    else if (a->type == QDQ_ATTR_FLOAT && strcmp(a->name, "value_float") == 0)
+        t = qdq_tensor_of_floats(m, 0, &one, &a->v.f);
+    else if (a->type == QDQ_ATTR_INT && strcmp(a->name, "value_int") == 0)
+        t = qdq_tensor_of_ints(m, 0, &one, &a->v.i);
+    else if (a->type == QDQ_ATTR_FLOATS && strcmp(a->name, "value_floats") == 0)
+        t = qdq_tensor_of_floats(m, 1, &count, a->v.floats);
+    else if (a->type == QDQ_ATTR_INTS && strcmp(a->name, "value_ints") == 0)
+        t = qdq_tensor_of_ints(m, 1, &count, a->v.ints);
+    else
+        return NULL;
+    if (t == NULL)
+        *status = qdq_nomem(err);
+    return t;
+}
+
+qdq_status qdq_pass_lift_constants(qdq_graph *g, qdq_error *err)
+{
+    for (const qdq_graph *around = g; around != NULL;
+         around = around->owner != NULL ? around->owner->graph : NULL)
+        if (around->function != NULL)
+            return QDQ_OK;
+    QDQ_FOR_NODES (n, g) {
+        qdq_value *v = qdq_node_out(n, 0);
+        qdq_status st;
+
+        if (n->op != QDQ_OP_CONSTANT || v == NULL || v->n_output > 0)
+            continue;
+        qdq_tensor *t = constant_of(n, &st, err);
+        if (st != QDQ_OK)
+            return st;
+        if (t == NULL)
+            continue;
+        qdq_value_detach(v);
+        qdq_node_remove(n);
+        if (!qdq_value_set_init(v, t))
+            return qdq_nomem(err);
+    }
+    return QDQ_OK;
+}
+
+/* --- drop-identity: y = Identity(x)  =>  whoever read y reads x ------------------------------------------------------
+ *
+ * If y is a graph output its name belongs to the caller and must survive: then x takes it, where x may
+ * (qdq_value_replace decides). Dropout is an identity unless it trains; a mask that somebody reads keeps it. */
+
+static bool is_identity(const qdq_node *n)
+{
+    if (n->op == QDQ_OP_IDENTITY)
+        return true;
+    if (n->op != QDQ_OP_DROPOUT || (qdq_node_out(n, 1) != NULL && qdq_node_out(n, 1)->n_use > 0) ||
+        (qdq_node_out(n, 1) != NULL && qdq_node_out(n, 1)->n_output > 0))
+        return false;
+    const qdq_value *training = qdq_node_in(n, 2);
+    if (training == NULL)
+        return true;
+    const qdq_tensor *t = qdq_value_const(training);
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    qdq_span bytes;
+    bool inference = t != NULL && t->count == 1 && qdq_tensor_data(t, &scratch, &bytes, NULL) == QDQ_OK &&
+                     bytes.size == 1 && bytes.data[0] == 0;
+    qdq_arena_free(&scratch);
+    return inference;
+}
+
+qdq_status qdq_pass_drop_identity(qdq_graph *g, qdq_error *err)
+{
+    (void)err;
+    QDQ_FOR_NODES (n, g) {
+        qdq_value *x = qdq_node_in(n, 0), *y = qdq_node_out(n, 0);
+
+        if (x == NULL || y == NULL || !is_identity(n))
+            continue;
+        if (qdq_value_replace(y, x))
+            qdq_node_remove(n);
+    }
+    return QDQ_OK;
+}
+
+/* --- drop-unused ------------------------------------------------------------------------------------------------------
+ *
+ * Readers before producers, so that one walk finds whole dead chains. Only operators known to be free of
+ * effects go; graph inputs stay, they belong to the caller. */
+
+static bool is_unread(const qdq_node *n)
+{
+    for (uint32_t i = 0; i < n->n_out; i++)
+        if (n->out[i] != NULL && (n->out[i]->n_use > 0 || n->out[i]->n_output > 0))
+            return false;
+    return true;
+}
+
+qdq_status qdq_pass_drop_unused(qdq_graph *g, qdq_error *err)
+{
+    (void)err;
+    for (qdq_node *n = g->end.prev, *prev; n != &g->end; n = prev) {
+        prev = n->prev;
+        if ((qdq_op_get_info(n->op)->flags & QDQ_OP_PURE) != 0 && is_unread(n))
+            qdq_node_remove(n);
+    }
+    for (size_t i = 0; i < g->inits.n; i++) {
+        qdq_value *v = g->inits.at[i];
+
+        if (!v->dead && v->n_use == 0 && v->n_output == 0 && !v->is_input && v->producer == NULL)
+            qdq_value_remove(v);
+    }
+    return QDQ_OK;
+}

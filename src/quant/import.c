@@ -1,0 +1,487 @@
+/* import.c - the quantization that is in a model, as a plan: the inverse of insert.c.
+ *
+ *   x -> Q -> DQ -> readers            a tensor, if the scale is one constant
+ *   int8 constant -> DQ -> readers     a weight, if all zero points are 0
+ *   int32 constant -> DQ -> reader     a bias, if its scale is that of activation times weight
+ *
+ * Anything else (scales that are computed, codes as graph inputs, 4-bit or blocked forms) stays in the model as
+ * it is. What was imported is taken out on the way, so that the result is the model without it. */
+#include <math.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "ir/edit.h"
+#include "ir/graph_check.h"
+#include "quant/fingerprint.h"
+#include "quant/plan.h"
+#include "quant/weights.h"
+
+/* Edges are kept as pointers until the graph has its final names. */
+typedef struct found_edge {
+    const qdq_node *node;
+    uint32_t input;
+} found_edge;
+
+typedef QDQ_VEC(found_edge) found_edges;
+
+typedef struct found_tensor {
+    const qdq_value *x;
+    bool all;
+    found_edges edges;
+    qdq_qparam qparam;
+} found_tensor;
+
+typedef struct found_weight {
+    const qdq_value *w; /* the float initializer that stands for it now */
+    int axis;
+    const float *scales;
+    size_t n_scales;
+    bool absmax; /* the scales follow from the weights */
+    found_edges edges;
+} found_weight;
+
+typedef struct found_bias {
+    const qdq_value *b;
+    found_edge edge;
+    const qdq_value *activation, *weight; /* behind their DQ */
+} found_bias;
+
+typedef struct importer {
+    qdq_model *m;
+    qdq_graph *g;
+    qdq_arena scratch;
+    QDQ_VEC(found_tensor) tensors;
+    QDQ_VEC(found_weight) weights;
+    QDQ_VEC(found_bias) biases;
+    qdq_map activation_of; /* address of a DQ's output -> index into tensors */
+    qdq_map weight_of;     /* likewise into weights */
+    qdq_error *err;
+} importer;
+
+/* --- reading scales ------------------------------------------------------------------------------------------------ */
+
+/* Scales of a Q or DQ as positive floats; NULL if they are no such constant. */
+static const float *scales_of(importer *im, const qdq_node *n, size_t *count)
+{
+    const qdq_value *v = qdq_node_in(n, 1);
+    const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
+    const float *scales;
+
+    if (t == NULL || t->rank > 1 || t->count < 1 ||
+        qdq_weight_floats(t, &im->scratch, &scales, NULL) != QDQ_OK)
+        return NULL;
+    for (int64_t i = 0; i < t->count; i++)
+        if (!(scales[i] > 0) || !isfinite(scales[i]))
+            return NULL;
+    *count = (size_t)t->count;
+    return scales;
+}
+
+/* The one zero point of a Q or DQ: false if there are several different ones, or it is computed. */
+static bool zero_point_of(importer *im, const qdq_node *n, qdq_elem *type, int32_t *out)
+{
+    const qdq_value *v = qdq_node_in(n, 2);
+    const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
+    int64_t *values;
+
+    *out = 0;
+    if (v == NULL)
+        return true;
+    if (t == NULL || t->count < 1 || qdq_tensor_ints(t, &im->scratch, 1 << 20, &values, NULL) != QDQ_OK)
+        return false;
+    for (int64_t i = 1; i < t->count; i++)
+        if (values[i] != values[0])
+            return false;
+    *type = t->elem;
+    *out = (int32_t)values[0];
+    return true;
+}
+
+static bool has_block(const qdq_node *n)
+{
+    return qdq_node_int(n, "block_size", 0) != 0;
+}
+
+/* The axis of per-channel scales; -1 for one scale. ONNX: default 1, negative counts from behind. */
+static int axis_of(const qdq_node *n, const qdq_tensor *codes, size_t n_scales)
+{
+    const qdq_value *scale = qdq_node_in(n, 1);
+    int64_t axis = qdq_node_int(n, "axis", 1);
+
+    if (n_scales == 1 && qdq_value_const(scale)->rank == 0)
+        return -1;
+    axis += axis < 0 ? codes->rank : 0;
+    return axis >= 0 && axis < codes->rank && codes->dim[axis] == (int64_t)n_scales ? (int)axis : -2;
+}
+
+/* --- activations --------------------------------------------------------------------------------------------------- */
+
+static bool same_inputs(const qdq_node *q, const qdq_node *dq)
+{
+    for (uint32_t i = 1; i < 3; i++) {
+        const qdq_value *a = qdq_node_in(q, i), *b = qdq_node_in(dq, i);
+        const qdq_tensor *ta = a != NULL ? qdq_value_const(a) : NULL,
+                         *tb = b != NULL ? qdq_value_const(b) : NULL;
+
+        if (a == b)
+            continue;
+        if (ta == NULL || tb == NULL || ta->count != 1 || tb->count != 1 ||
+            ta->bytes.size != tb->bytes.size || ta->storage != QDQ_STORE_BYTES ||
+            tb->storage != QDQ_STORE_BYTES || memcmp(ta->bytes.data, tb->bytes.data, ta->bytes.size) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Q with one constant scale, read only by DQ nodes with the same. */
+static bool is_tensor(importer *im, const qdq_node *q, qdq_qparam *p)
+{
+    const qdq_value *codes = qdq_node_out(q, 0);
+    size_t count = 0;
+    const float *scale = q->op == QDQ_OP_QUANTIZELINEAR ? scales_of(im, q, &count) : NULL;
+
+    p->type = QDQ_UINT8; /* ONNX: the type of Q without a zero point */
+    if (scale == NULL || count != 1 || codes == NULL || codes->n_output > 0 || codes->n_use == 0 ||
+        qdq_node_in(q, 0) == NULL || has_block(q) || !zero_point_of(im, q, &p->type, &p->zero_point))
+        return false;
+    p->scale = scale[0];
+    QDQ_FOR_USES (u, codes)
+        if (u->node->op != QDQ_OP_DEQUANTIZELINEAR || u->index != 0 || u->node->graph != im->g ||
+            !same_inputs(q, u->node))
+            return false;
+    int32_t low, high;
+    return qdq_elem_code_limits(p->type, &low, &high) && qdq_elem_bits(p->type) >= 8;
+}
+
+static bool remember(qdq_map *map, const qdq_value *v, size_t index)
+{
+    qdq_map_value *place = qdq_map_put_int(map, (uint64_t)(uintptr_t)v, NULL);
+
+    if (place != NULL)
+        place->num = index + 1;
+    return place != NULL;
+}
+
+static size_t recall(const qdq_map *map, const qdq_value *v)
+{
+    qdq_map_value *place = v != NULL ? qdq_map_get_int(map, (uint64_t)(uintptr_t)v) : NULL;
+
+    return place != NULL ? (size_t)place->num : 0;
+}
+
+static bool add_uses(importer *im, const qdq_value *v, found_edges *edges)
+{
+    QDQ_FOR_USES (u, v) {
+        found_edge e = {u->node, u->index};
+        if (!QDQ_PUSH(&im->scratch, edges, e))
+            return false;
+    }
+    return true;
+}
+
+static qdq_status find_tensors(importer *im)
+{
+    QDQ_FOR_NODES (q, im->g) {
+        found_tensor t = {0};
+
+        if (!is_tensor(im, q, &t.qparam))
+            continue;
+        t.x = qdq_node_in(q, 0);
+        t.all = t.x->n_use == 1 && t.x->n_output == 0;
+        QDQ_FOR_USES (u, q->out[0])
+            if (!add_uses(im, u->node->out[0], &t.edges) ||
+                !remember(&im->activation_of, u->node->out[0], im->tensors.n))
+                return qdq_nomem(im->err);
+        if (!QDQ_PUSH(&im->scratch, &im->tensors, t))
+            return qdq_nomem(im->err);
+    }
+    return QDQ_OK;
+}
+
+/* --- constants ------------------------------------------------------------------------------------------------------ */
+
+/* "conv1.weight_quantized" and "conv1.weight_quantized_1" come from "conv1.weight". */
+static const char *original_name(importer *im, const char *name)
+{
+    static const char suffix[] = "_quantized";
+    const char *at = NULL;
+
+    for (const char *s = name; (s = strstr(s, suffix)) != NULL; s++)
+        at = s;
+    if (at == NULL || at == name)
+        return name;
+    const char *rest = at + sizeof suffix - 1;
+    if (rest[0] != '\0' &&
+        (rest[0] != '_' || rest[1] == '\0' || rest[1 + strspn(rest + 1, "0123456789")] != '\0'))
+        return name;
+    return qdq_arena_strndup(&im->scratch, name, (size_t)(at - name));
+}
+
+/* The float initializer that stands for the dequantized constant. A constant that several DQ restore, as
+ * shared biases are, becomes one again. */
+static qdq_value *restore(importer *im, const qdq_node *dq, qdq_tensor *t)
+{
+    const char *name = original_name(im, qdq_node_in(dq, 0)->name);
+    qdq_value *known = name != NULL ? qdq_graph_find(im->g, name) : NULL;
+
+    if (name == NULL)
+        return NULL;
+    if (known != NULL && known->init != NULL && known->init->elem == QDQ_FLOAT &&
+        known->init->rank == t->rank &&
+        memcmp(known->init->dim, t->dim, sizeof *t->dim * (size_t)t->rank) == 0)
+        return known;
+    const char *unique = qdq_graph_unique_name(im->g, name);
+    return unique != NULL ? qdq_graph_add_init(im->g, unique, t) : NULL;
+}
+
+/* Did these scales come from the weights? Then a plan need not list them. */
+static bool is_absmax(importer *im, const float *w, const qdq_channels *c, const float *scales)
+{
+    const qdq_qscheme scheme = {QDQ_INT8, true, false, QDQ_FLOAT};
+    float *expected = qdq_arena_array(&im->scratch, c->channels + 1, sizeof *expected);
+
+    if (expected == NULL || qdq_weight_scales(w, c, &scheme, expected, NULL) != QDQ_OK)
+        return false;
+    for (size_t i = 0; i < c->channels; i++)
+        if (fabsf(expected[i] - scales[i]) > 3e-7f * scales[i])
+            return false;
+    return true;
+}
+
+static qdq_status import_weight(importer *im, qdq_node *dq, const qdq_tensor *codes)
+{
+    found_weight w = {0};
+    qdq_elem type = QDQ_INT8;
+    int32_t zero_point;
+    qdq_span bytes;
+    qdq_channels channels;
+    void *data;
+
+    w.scales = scales_of(im, dq, &w.n_scales);
+    if (w.scales == NULL || has_block(dq) || !zero_point_of(im, dq, &type, &zero_point) || zero_point != 0)
+        return QDQ_OK;
+    w.axis = axis_of(dq, codes, w.n_scales);
+    if (w.axis < -1)
+        return QDQ_OK;
+    QDQ_TRY(qdq_channels_of(codes, w.axis, &channels, im->err));
+    QDQ_TRY(qdq_tensor_data(codes, &im->scratch, &bytes, im->err));
+    qdq_tensor *t = qdq_tensor_new(im->m, QDQ_FLOAT, codes->rank, codes->dim, &data);
+    if (t == NULL)
+        return qdq_nomem(im->err);
+    qdq_weight_decode((const int8_t *)bytes.data, &channels, w.scales, data);
+    w.absmax = is_absmax(im, data, &channels, w.scales);
+    w.w = restore(im, dq, t);
+    if (w.w == NULL || !add_uses(im, dq->out[0], &w.edges) ||
+        !remember(&im->weight_of, dq->out[0], im->weights.n) || !QDQ_PUSH(&im->scratch, &im->weights, w))
+        return qdq_nomem(im->err);
+    return QDQ_OK;
+}
+
+/* The linear node whose bias `reader` adds: itself, or the MatMul before an Add. */
+static const qdq_node *linear_of(const qdq_node *reader, uint32_t input)
+{
+    if (reader->op != QDQ_OP_ADD)
+        return reader;
+    const qdq_value *other = qdq_node_in(reader, 1 - input);
+    return other != NULL && other->producer != NULL && other->producer->op == QDQ_OP_MATMUL ? other->producer
+                                                                                            : NULL;
+}
+
+static qdq_status import_bias(importer *im, qdq_node *dq, const qdq_tensor *codes)
+{
+    const qdq_use *use = dq->out[0]->first;
+    size_t n_scales;
+    const float *scales = scales_of(im, dq, &n_scales);
+    qdq_span bytes;
+    void *data;
+
+    if (scales == NULL || dq->out[0]->n_use != 1 || use->node->graph != im->g || has_block(dq))
+        return QDQ_OK;
+    const qdq_node *linear = linear_of(use->node, use->index);
+    size_t x = linear != NULL ? recall(&im->activation_of, qdq_node_in(linear, 0)) : 0;
+    size_t w = linear != NULL ? recall(&im->weight_of, qdq_node_in(linear, 1)) : 0;
+    if (x == 0 || w == 0 || im->weights.at[w - 1].n_scales != n_scales ||
+        (n_scales > 1 && (int64_t)n_scales != codes->count))
+        return QDQ_OK;
+    for (size_t i = 0; i < n_scales; i++) {
+        float expected = im->tensors.at[x - 1].qparam.scale * im->weights.at[w - 1].scales[i];
+        if (fabsf(expected - scales[i]) > 1e-5f * expected)
+            return QDQ_OK;
+    }
+    QDQ_TRY(qdq_tensor_data(codes, &im->scratch, &bytes, im->err));
+    qdq_tensor *t = qdq_tensor_new(im->m, QDQ_FLOAT, codes->rank, codes->dim, &data);
+    if (t == NULL)
+        return qdq_nomem(im->err);
+    for (int64_t i = 0; i < codes->count; i++) {
+        int32_t code;
+        memcpy(&code, bytes.data + i * (int64_t)sizeof code, sizeof code);
+        float value = (float)((double)code * (double)scales[n_scales > 1 ? i : 0]);
+        memcpy((char *)data + i * (int64_t)sizeof value, &value, sizeof value);
+    }
+    found_bias b = {
+        restore(im, dq, t), {use->node, use->index}, im->tensors.at[x - 1].x, im->weights.at[w - 1].w};
+    if (b.b == NULL || !QDQ_PUSH(&im->scratch, &im->biases, b))
+        return qdq_nomem(im->err);
+    qdq_value_replace(dq->out[0], (qdq_value *)b.b);
+    return QDQ_OK;
+}
+
+static qdq_status find_constants(importer *im, qdq_elem elem,
+                                 qdq_status (*import)(importer *, qdq_node *, const qdq_tensor *))
+{
+    QDQ_FOR_NODES (dq, im->g) {
+        const qdq_value *v = qdq_node_in(dq, 0);
+        const qdq_tensor *codes = v != NULL ? qdq_value_const(v) : NULL;
+
+        if (dq->op == QDQ_OP_DEQUANTIZELINEAR && codes != NULL && codes->elem == elem &&
+            dq->out[0]->n_output == 0 && dq->out[0]->n_use > 0)
+            QDQ_TRY(import(im, dq, codes));
+    }
+    return QDQ_OK;
+}
+
+/* --- taking it out -------------------------------------------------------------------------------------------------- */
+
+/* The value that each imported DQ stands for is read directly again. */
+static void redirect(importer *im)
+{
+    QDQ_FOR_NODES (dq, im->g) {
+        qdq_value *v = dq->op == QDQ_OP_DEQUANTIZELINEAR ? dq->out[0] : NULL;
+        size_t x = recall(&im->activation_of, v), w = recall(&im->weight_of, v);
+
+        if (x != 0)
+            qdq_value_replace(v, (qdq_value *)im->tensors.at[x - 1].x);
+        else if (w != 0)
+            qdq_value_replace(v, (qdq_value *)im->weights.at[w - 1].w);
+    }
+}
+
+/* Q, DQ and constants that nothing reads any more; a DQ that is still a graph output stays. */
+static void drop(importer *im)
+{
+    for (qdq_node *n = im->g->end.prev, *prev; n != &im->g->end; n = prev) {
+        prev = n->prev;
+        if ((n->op == QDQ_OP_DEQUANTIZELINEAR || n->op == QDQ_OP_QUANTIZELINEAR) && n->out[0]->n_use == 0 &&
+            n->out[0]->n_output == 0) {
+            for (uint32_t i = n->n_in; i-- > 0;) {
+                qdq_value *v = n->in[i].value;
+
+                qdq_node_set_in(n, i, NULL);
+                if (v != NULL && v->n_use == 0 && v->n_output == 0 && v->producer == NULL && !v->is_input)
+                    qdq_value_remove(v);
+            }
+            qdq_node_remove(n);
+        }
+    }
+}
+
+/* --- into the plan -------------------------------------------------------------------------------------------------- */
+
+static bool write_edges(qdq_plan *p, const found_edges *from, qdq_edges *to)
+{
+    for (size_t i = 0; i < from->n; i++)
+        if (!qdq_plan_add_edge(p, to, qdq_node_label(from->at[i].node, &p->arena), from->at[i].input))
+            return false;
+    return true;
+}
+
+static bool write_tensor(qdq_plan *p, const found_tensor *t)
+{
+    qdq_plan_tensor out = {.tensor = qdq_arena_strdup(&p->arena, t->x->name),
+                           .all = t->all,
+                           .qparam = t->qparam,
+                           .rule = "imported",
+                           .origin = "import"};
+
+    if (!t->all && t->edges.n == 0)
+        return true; /* its DQ is read by nobody */
+    return (t->all || write_edges(p, &t->edges, &out.consumers)) && out.tensor != NULL &&
+           QDQ_PUSH(&p->arena, &p->tensors, out);
+}
+
+static bool write_weight(qdq_plan *p, const found_weight *w)
+{
+    qdq_plan_weight out = {.tensor = qdq_arena_strdup(&p->arena, w->w->name),
+                           .axis = w->axis,
+                           .type = QDQ_INT8,
+                           .rule = "imported",
+                           .origin = "import"};
+
+    if (!w->absmax) {
+        float *scales = qdq_arena_array(&p->arena, w->n_scales, sizeof *scales);
+        if (scales == NULL)
+            return false;
+        memcpy(scales, w->scales, w->n_scales * sizeof *scales);
+        out.scales = scales;
+        out.n_scales = w->n_scales;
+    }
+    return write_edges(p, &w->edges, &out.consumers) && out.tensor != NULL &&
+           QDQ_PUSH(&p->arena, &p->weights, out);
+}
+
+static bool write_bias(qdq_plan *p, const found_bias *b)
+{
+    qdq_plan_bias out = {.tensor = qdq_arena_strdup(&p->arena, b->b->name),
+                         .consumer = {qdq_node_label(b->edge.node, &p->arena), b->edge.input},
+                         .activation = qdq_arena_strdup(&p->arena, b->activation->name),
+                         .weight = qdq_arena_strdup(&p->arena, b->weight->name),
+                         .rule = "imported",
+                         .origin = "import"};
+
+    return out.tensor != NULL && out.activation != NULL && out.weight != NULL &&
+           QDQ_PUSH(&p->arena, &p->biases, out);
+}
+
+static qdq_status write_plan(const importer *im, qdq_plan *p)
+{
+    bool ok = true;
+
+    for (size_t i = 0; i < im->tensors.n; i++)
+        ok = ok && write_tensor(p, &im->tensors.at[i]);
+    for (size_t i = 0; i < im->weights.n; i++)
+        ok = ok && write_weight(p, &im->weights.at[i]);
+    for (size_t i = 0; i < im->biases.n; i++)
+        ok = ok && write_bias(p, &im->biases.at[i]);
+    p->target = p->clean = "";
+    p->created_by = "qdq " QDQ_VERSION ", imported";
+    QDQ_TRY(qdq_model_fingerprint(im->m, &p->arena, &p->model, im->err));
+    return ok && qdq_plan_finish(p) ? QDQ_OK : qdq_nomem(im->err);
+}
+
+static qdq_status import(importer *im, qdq_plan *p)
+{
+    QDQ_TRY(find_tensors(im));
+    QDQ_TRY(find_constants(im, QDQ_INT8, import_weight));
+    QDQ_TRY(find_constants(im, QDQ_INT32, import_bias));
+    redirect(im);
+    drop(im);
+    QDQ_TRY(qdq_graph_sort(im->g, im->err));
+    return write_plan(im, p);
+}
+
+qdq_status qdq_plan_import(const qdq_model *m, qdq_plan **out, qdq_model **stripped, qdq_error *err)
+{
+    importer im = {.err = err};
+    qdq_plan *p = qdq_plan_new();
+
+    *out = NULL;
+    if (stripped != NULL)
+        *stripped = NULL;
+    qdq_status st = p == NULL ? qdq_nomem(err) : qdq_model_clone(m, &im.m, err);
+    if (st == QDQ_OK) {
+        im.g = im.m->graph;
+        st = import(&im, p);
+    }
+    qdq_map_free(&im.activation_of);
+    qdq_map_free(&im.weight_of);
+    qdq_arena_free(&im.scratch);
+    if (st != QDQ_OK || stripped == NULL)
+        qdq_model_free(im.m);
+    else
+        *stripped = im.m;
+    if (st != QDQ_OK)
+        qdq_plan_free(p);
+    else
+        *out = p;
+    return st;
+}

@@ -1,0 +1,156 @@
+/* quantize.c - the whole way on one screen: a float model becomes a plan, a plan and the model become a model
+ * with Q/DQ. Both begin with the same preparation, which the plan records. */
+#include "qdq/quant.h"
+
+#include <string.h>
+
+#include "base/fail.h"
+#include "ir/edit.h"
+#include "ir/graph_check.h"
+#include "ir/shape.h"
+#include "qdq/pass.h"
+#include "quant/calib.h"
+#include "quant/fingerprint.h"
+#include "quant/insert.h"
+#include "quant/place.h"
+
+/* The copy of `m` that plans speak of: cleaned, of an opset that has what is needed, with shapes. */
+static qdq_status prepare(const qdq_model *m, const char *clean, int opset, const qdq_job *job,
+                          qdq_model **out, qdq_error *err)
+{
+    qdq_shape_opts so = {.job = job};
+    qdq_model *copy = NULL;
+
+    QDQ_TRY(qdq_model_clone(m, &copy, err));
+    qdq_status st = qdq_model_run_passes(copy, clean, err);
+    if (st == QDQ_OK && opset > qdq_model_opset(copy))
+        st = qdq_model_set_opset(copy, opset, err);
+    if (st == QDQ_OK)
+        st = qdq_model_infer(copy, &so, err);
+    if (st != QDQ_OK) {
+        qdq_model_free(copy);
+        return st;
+    }
+    *out = copy;
+    return QDQ_OK;
+}
+
+static bool has_subgraphs(const qdq_model *m)
+{
+    for (size_t i = 1; i < m->graphs.n; i++)
+        if (m->graphs.at[i]->owner != NULL && !m->graphs.at[i]->owner->dead)
+            return true;
+    return false;
+}
+
+/* --- make ------------------------------------------------------------------------------------------------------------ */
+
+static qdq_status describe(qdq_plan *p, const qdq_model *m, const qdq_target *t, qdq_data *data,
+                           qdq_error *err)
+{
+    p->clean = qdq_pass_default_pipeline();
+    p->opset = qdq_model_opset(m) < t->min_opset ? t->min_opset : 0;
+    p->placement_only = data == NULL || qdq_data_is_random(data);
+    p->created_by = "qdq " QDQ_VERSION;
+    p->target = qdq_arena_strdup(&p->arena, t->name);
+    QDQ_TRY(qdq_model_fingerprint(m, &p->arena, &p->model, err));
+    return p->target != NULL ? QDQ_OK : qdq_nomem(err);
+}
+
+static qdq_status calibrate(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
+                            const qdq_quantize_opts *opts, qdq_plan *p, qdq_error *err)
+{
+    qdq_calib_opts co = {.method = QDQ_METHOD_MINMAX, .job = opts->job};
+    qdq_data_opts dopts = QDQ_DATA_OPTS_INIT;
+    qdq_data *random = NULL;
+
+    co.shapes = dopts.shapes = opts->shapes;
+    co.n_shapes = dopts.n_shapes = opts->n_shapes;
+    co.samples = opts->samples;
+    co.memory = opts->memory;
+    co.threads = opts->threads;
+    if (data == NULL)
+        QDQ_TRY(qdq_data_open("random:1", m, &dopts, &random, err));
+    qdq_status st = qdq_calibrate(m, t, e, data != NULL ? data : random, &co, p, err);
+    qdq_data_close(random);
+    return st;
+}
+
+static qdq_status make(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
+                       const qdq_quantize_opts *opts, qdq_plan *p, qdq_error *err)
+{
+    qdq_place_opts po = {opts->exclude, opts->op_types};
+    qdq_model *clean = NULL;
+
+    QDQ_TRY(describe(p, m, t, data, err));
+    QDQ_TRY(prepare(m, p->clean, p->opset, opts->job, &clean, err));
+    if (has_subgraphs(clean))
+        qdq_job_log(opts->job, QDQ_LOG_INFO, "nodes inside subgraphs stay float");
+    qdq_status st = qdq_place(clean, t, &po, p, err);
+    if (st == QDQ_OK)
+        st = calibrate(clean, t, e, data, opts, p, err);
+    qdq_model_free(clean);
+    if (st == QDQ_OK && !qdq_plan_finish(p))
+        st = qdq_nomem(err);
+    return st;
+}
+
+qdq_status qdq_plan_make(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
+                         const qdq_quantize_opts *opts, qdq_plan **out, qdq_error *err)
+{
+    static const qdq_quantize_opts defaults = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_plan *p = qdq_plan_new();
+
+    *out = NULL;
+    if (p == NULL)
+        return qdq_nomem(err);
+    qdq_status st = make(m, t, e, data, opts != NULL ? opts : &defaults, p, err);
+    if (st != QDQ_OK) {
+        qdq_plan_free(p);
+        return st;
+    }
+    *out = p;
+    return QDQ_OK;
+}
+
+/* --- apply ----------------------------------------------------------------------------------------------------------- */
+
+static qdq_status check_fingerprint(const qdq_plan *p, const qdq_model *m, qdq_error *err)
+{
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    const char *have;
+    qdq_status st = qdq_model_fingerprint(m, &scratch, &have, err);
+
+    if (st == QDQ_OK && strcmp(have, p->model) != 0)
+        st = qdq_fail(err, QDQ_E_FORMAT, "the plan is for another model: fingerprint %s, expected %s", have,
+                      p->model);
+    qdq_arena_free(&scratch);
+    return st;
+}
+
+static qdq_status finish_model(qdq_model *m, const qdq_plan *p, qdq_error *err)
+{
+    QDQ_TRY(qdq_insert(m, p, err));
+    if (p->placement_only)
+        QDQ_TRY(qdq_model_set_prop(m, "qdq.scales", "placement only: calibrated on random input", err));
+    if (qdq_model_verify(m, err) != QDQ_OK)
+        return qdq_within(err, QDQ_E_BUG, "after inserting Q/DQ");
+    return QDQ_OK;
+}
+
+qdq_status qdq_plan_apply(const qdq_plan *p, const qdq_model *m, bool force, qdq_model **out, qdq_error *err)
+{
+    qdq_model *copy = NULL;
+
+    *out = NULL;
+    if (!force)
+        QDQ_TRY(check_fingerprint(p, m, err));
+    QDQ_TRY(prepare(m, p->clean, p->opset, NULL, &copy, err));
+    qdq_status st = finish_model(copy, p, err);
+    if (st != QDQ_OK) {
+        qdq_model_free(copy);
+        return st;
+    }
+    *out = copy;
+    return QDQ_OK;
+}
