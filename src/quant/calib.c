@@ -175,7 +175,7 @@ static qdq_status make_chunks(calibration *c, const char ***out, size_t *n_chunk
 static qdq_status observe(calibration *c, qdq_error *err)
 {
     const char **chunk = NULL;
-    size_t n_chunks;
+    size_t n_chunks = 0;
 
     QDQ_TRY(add_observers(c, err));
     QDQ_TRY(observe_constants(c, err));
