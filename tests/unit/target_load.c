@@ -1,0 +1,135 @@
+/* target_load.c - target descriptions: the built-in ones load, and every mistake is named with its place. */
+#include "base/file.h"
+#include "support/test.h"
+#include "target/target.h"
+
+static void builtin_targets_load_and_print_what_they_are(void **state)
+{
+    qdq_error   err = QDQ_ERROR_INIT;
+    const char *name, *help;
+    size_t      i = 0;
+
+    (void)state;
+    for (; (name = qdq_target_name(i, &help)) != NULL; i++) {
+        qdq_target *t = NULL;
+
+        assert_ok(qdq_target_load(name, &t, &err));
+        assert_string_equal(t->name, name);
+        assert_string_equal(t->help, help);
+        assert_non_null(strstr(qdq_target_text(t), "\"qdq_target\": 1"));
+        qdq_target_free(t);
+    }
+    assert_true(i >= 1);
+}
+
+static void ort_cpu_knows_conv(void **state)
+{
+    qdq_error   err = QDQ_ERROR_INIT;
+    qdq_target *t = NULL;
+
+    (void)state;
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    const qdq_target_op *conv = qdq_target_find(t, "Conv");
+    assert_non_null(conv);
+    assert_true(conv->quantize_output && conv->kind == QDQ_KIND_LINEAR && conv->bias_input == 2);
+    assert_string_equal(conv->epilogue[0], "Relu");
+    assert_null(qdq_target_find(t, "Softmax"));
+    assert_string_equal(qdq_target_reason(t, "Tanh"), "no 8-bit kernel on this target");
+    qdq_target_free(t);
+}
+
+static void a_file_is_read_like_a_builtin(void **state)
+{
+    qdq_error   err = QDQ_ERROR_INIT;
+    qdq_target *builtin = NULL, *copy = NULL;
+    const char *path = test_path("mine.json");
+
+    (void)state;
+    assert_ok(qdq_target_load("ort-cpu", &builtin, &err));
+    const char *text = qdq_target_text(builtin);
+    assert_ok(qdq_write_file(path, true, text, strlen(text), &err));
+    assert_ok(qdq_target_load(path, &copy, &err));
+    assert_int_equal(copy->ops.n, builtin->ops.n);
+    qdq_target_free(builtin);
+    qdq_target_free(copy);
+}
+
+#define HEAD "{\"qdq_target\": 1, \"name\": \"t\","
+#define TYPES                                                                                                \
+    "\"activation\": {\"type\": \"uint8\"}, \"weight\": {\"type\": \"int8\", \"symmetric\": true}"
+
+static void mistakes_are_named_with_their_place(void **state)
+{
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"[1]", "expected an object with the key 'qdq_target'"},
+        {"{}", "key 'qdq_target': expected 1"},
+        {"{\"qdq_target\": 1,", "line 1"},
+        {"{\"qdq_target\": 2}", "key 'qdq_target': expected 1"},
+        {HEAD TYPES ", \"colour\": 1}", "top level: unknown key 'colour'"},
+        {HEAD "\"activation\": 3}", "key 'activation': expected an object"},
+        {HEAD "\"activation\": {\"type\": \"float\"}}", "activation, key 'type': expected 'int8'"},
+        {HEAD "\"activation\": {\"type\": \"uint4\"}}", "activation, key 'type': expected 'int8'"},
+        {HEAD "\"activation\": {\"type\": \"uint8\"}, \"weight\": {\"type\": \"int8\"}}",
+         "weight, key 'symmetric': expected true"},
+        {HEAD TYPES ", \"bias\": {\"type\": \"int8\"}}", "bias, key 'type': expected 'int32'"},
+        {HEAD TYPES ", \"graph_output\": \"maybe\"}", "key 'graph_output': expected one of 'float' 'dequantized'"},
+        {HEAD TYPES ", \"min_opset\": 5}", "key 'min_opset': expected 10 or more"},
+        {HEAD TYPES ", \"min_opset\": -1}", "key 'min_opset': expected a small number"},
+        {HEAD TYPES ", \"operators\": {}}", "key 'operators': expected a list of objects"},
+        {HEAD TYPES ", \"operators\": [1]}", "operators[0]: expected an object"},
+        {HEAD TYPES ", \"operators\": [{\"op\": \"Conv\"}]}", "operators[0], key 'rule': expected a string"},
+        {HEAD TYPES ", \"operators\": [{\"op\": \"Conv\", \"rule\": \"c\"}]}", "operators[0], key 'kind'"},
+        {HEAD TYPES ", \"operators\": [{\"op\": \"Conv\", \"rule\": \"c\", \"kind\": \"round\"}]}",
+         "operators[0], key 'kind': expected one of 'linear' 'joint' 'pass'"},
+        {HEAD TYPES ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"pass\", \"data\": 1}]}",
+         "operators[0], key 'data': expected a list"},
+        {HEAD TYPES ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", \"bias\": \"x\"}]}",
+         "operators[0], key 'bias'"},
+        {HEAD TYPES ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", \"epilogue\": [1]}]}",
+         "operators[0], key 'epilogue': expected a list of strings"},
+        {HEAD TYPES ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", \"require\": []}]}",
+         "operators[0], key 'require': expected an object"},
+        {HEAD TYPES ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"pass\"}, "
+                    "{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"pass\"}]}",
+         "operators[1]: operator 'A' is listed twice"},
+        {HEAD TYPES ", \"stay_float\": [{\"op\": \"A\", \"rule\": \"c\", \"reason\": \"r\", \"in_chanels_max\": 1}]}",
+         "stay_float[0]: unknown key 'in_chanels_max'"},
+        {HEAD TYPES ", \"no_kernel\": [{\"op\": \"A\"}]}", "no_kernel[0], key 'reason': expected a string"},
+    };
+    qdq_error   err = QDQ_ERROR_INIT;
+    const char *path = test_path("bad.json");
+    qdq_target *t = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
+        assert_ok(qdq_write_file(path, true, cases[i].text, strlen(cases[i].text), &err));
+        assert_fails(QDQ_E_FORMAT, cases[i].message, qdq_target_load(path, &t, &err));
+        assert_null(t);
+        assert_non_null(strstr(err.text, "bad.json"));
+    }
+}
+
+static void unknown_names_and_missing_files_are_told_apart(void **state)
+{
+    qdq_error   err = QDQ_ERROR_INIT;
+    qdq_target *t = NULL;
+
+    (void)state;
+    assert_fails(QDQ_E_USAGE, "target 'gpu': expected a built-in target", qdq_target_load("gpu", &t, &err));
+    assert_fails(QDQ_E_IO, "missing.json", qdq_target_load(test_path("missing.json"), &t, &err));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(builtin_targets_load_and_print_what_they_are),
+        cmocka_unit_test(ort_cpu_knows_conv),
+        cmocka_unit_test(a_file_is_read_like_a_builtin),
+        cmocka_unit_test(mistakes_are_named_with_their_place),
+        cmocka_unit_test(unknown_names_and_missing_files_are_told_apart),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
