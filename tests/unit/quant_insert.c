@@ -1,0 +1,374 @@
+/* quant_insert.c - plans into graphs, and back: import(apply(p)) = p. */
+#include <math.h>
+
+#include "ir/graph_check.h"
+#include "quant/insert.h"
+#include "quant/place.h"
+#include "support/build.h"
+#include "support/test.h"
+
+/* The rule-based plan of a model, with scales that a calibration could have given. */
+static qdq_plan *planned(const qdq_model *m)
+{
+    qdq_error   err = QDQ_ERROR_INIT;
+    qdq_target *t = NULL;
+    qdq_plan   *p = qdq_plan_new();
+
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    assert_ok(qdq_place(m, t, NULL, p, &err));
+    qdq_target_free(t);
+    for (size_t i = 0; i < p->tensors.n; i++) {
+        p->tensors.at[i].qparam.scale = 0.01f * (float)(i + 1);
+        p->tensors.at[i].qparam.zero_point = (int)i % 2 * 100;
+    }
+    p->model = p->clean = p->created_by = "";
+    p->target = "ort-cpu";
+    assert_true(qdq_plan_finish(p));
+    return p;
+}
+
+static qdq_model *inserted(const qdq_model *m, const qdq_plan *p)
+{
+    qdq_error  err = QDQ_ERROR_INIT;
+    qdq_model *copy = NULL;
+
+    assert_ok(qdq_model_clone(m, &copy, &err));
+    assert_ok(qdq_insert(copy, p, &err));
+    assert_ok(qdq_model_verify(copy, &err));
+    return copy;
+}
+
+static test_builder two_convs(void)
+{
+    test_builder b = test_build(17);
+
+    TEST_INPUT(&b, "x", 1, 8, 4, 4);
+    test_conv(&b, "c0", "x", 8, 8, 3, 1);
+    TEST_NODE(&b, "Relu", "r0", "c0");
+    test_conv(&b, "c1", "r0", 8, 8, 1, 1);
+    test_output(&b, "c1");
+    return b;
+}
+
+/* Lists of tensors, weights, biases without rule and origin, which an ONNX file does not hold. */
+static char *essence(qdq_plan *p)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    char     *text = NULL;
+
+    for (size_t i = 0; i < p->tensors.n; i++)
+        p->tensors.at[i].rule = p->tensors.at[i].origin = "";
+    for (size_t i = 0; i < p->weights.n; i++)
+        p->weights.at[i].rule = p->weights.at[i].origin = "";
+    for (size_t i = 0; i < p->biases.n; i++)
+        p->biases.at[i].rule = p->biases.at[i].origin = "";
+    p->quantized.n = p->left_float.n = 0;
+    p->model = p->target = p->created_by = p->clean = "";
+    assert_ok(qdq_plan_to_text(p, &text, &err));
+    return text;
+}
+
+/* Applies the plan of a built model and reads it back. Consumes the model. */
+static void assert_import_inverts(qdq_model *m)
+{
+    qdq_error  err = QDQ_ERROR_INIT;
+    qdq_plan  *p = planned(m), *again = NULL;
+    qdq_model *q = inserted(m, p), *stripped = NULL;
+
+    assert_ok(qdq_plan_import(q, &again, &stripped, &err));
+    char *want = essence(p), *have = essence(again);
+    assert_string_equal(have, want);
+    assert_ok(qdq_model_verify(stripped, &err));
+    QDQ_FOR_NODES(n, stripped->graph)
+    assert_true(n->op != QDQ_OP_QUANTIZELINEAR && n->op != QDQ_OP_DEQUANTIZELINEAR);
+    qdq_free(want);
+    qdq_free(have);
+    qdq_plan_free(p);
+    qdq_plan_free(again);
+    qdq_model_free(q);
+    qdq_model_free(stripped);
+    qdq_model_free(m);
+}
+
+static void a_chain_of_convs_reads_codes_everywhere(void **state)
+{
+    test_builder b = two_convs();
+    qdq_model   *m = test_built(&b);
+    qdq_plan    *p = planned(m);
+    qdq_model   *q = inserted(m, p);
+
+    (void)state;
+    const qdq_value *w = qdq_graph_find(q->graph, "c0.w_quantized");
+    assert_non_null(w);
+    assert_int_equal(w->init->elem, QDQ_INT8);
+    assert_null(qdq_graph_find(q->graph, "c0.w"));
+    const qdq_node *dq = w->first->node;
+    assert_int_equal(dq->op, QDQ_OP_DEQUANTIZELINEAR);
+    assert_int_equal(qdq_node_int(dq, "axis", -9), 0);
+    assert_int_equal(dq->in[1].value->init->rank, 1);
+    assert_int_equal(dq->in[2].value->init->elem, QDQ_INT8); /* zero points are explicit: onnxruntime.md 0.6 */
+
+    const qdq_node *quantize = qdq_graph_find(q->graph, "r0")->first->node;
+    assert_string_equal(quantize->name, "r0_QuantizeLinear");
+    assert_int_equal(quantize->in[1].value->init->rank, 0); /* per-tensor scales have rank 0, too */
+    assert_int_equal(quantize->in[2].value->init->rank, 0);
+    assert_int_equal(quantize->in[2].value->init->elem, QDQ_UINT8);
+    assert_null(qdq_node_attr(quantize, "axis"));
+
+    const qdq_value *bias = qdq_graph_find(q->graph, "c0.b_quantized");
+    assert_int_equal(bias->init->elem, QDQ_INT32);
+    assert_int_equal(bias->first->node->n_in, 2); /* int32 codes need no zero point */
+    qdq_plan_free(p);
+    qdq_model_free(q);
+    qdq_model_free(m);
+}
+
+static void a_graph_output_keeps_its_name(void **state)
+{
+    test_builder b = two_convs();
+    qdq_model   *m = test_built(&b);
+    qdq_plan    *p = planned(m);
+    qdq_model   *q = inserted(m, p);
+
+    (void)state;
+    assert_int_equal(q->graph->outputs.n, 1);
+    const qdq_value *out = q->graph->outputs.at[0];
+    assert_string_equal(out->name, "c1");
+    assert_int_equal(out->producer->op, QDQ_OP_DEQUANTIZELINEAR);
+    assert_string_equal(qdq_graph_find(q->graph, "c1_QuantizeLinear_Input")->producer->name, "c1");
+    qdq_plan_free(p);
+    qdq_model_free(q);
+    qdq_model_free(m);
+}
+
+static void bias_scale_is_activation_times_weight(void **state)
+{
+    test_builder b = two_convs();
+    qdq_model   *m = test_built(&b);
+    qdq_plan    *p = planned(m);
+    qdq_model   *q = inserted(m, p);
+    float        sx, sw, sb;
+
+    (void)state;
+    const qdq_node *conv = qdq_graph_find(q->graph, "r0")->producer;
+    conv = qdq_node_in(conv, 0)->producer;
+    memcpy(&sx, conv->in[0].value->producer->in[1].value->init->bytes.data, sizeof sx);
+    for (size_t i = 0; i < 8; i++) {
+        memcpy(&sw, conv->in[1].value->producer->in[1].value->init->bytes.data + i * sizeof sw, sizeof sw);
+        memcpy(&sb, conv->in[2].value->producer->in[1].value->init->bytes.data + i * sizeof sb, sizeof sb);
+        assert_true(sb == sx * sw); /* the kernel ignores sb: any other value is silently wrong (0.7) */
+    }
+    qdq_plan_free(p);
+    qdq_model_free(q);
+    qdq_model_free(m);
+}
+
+static void a_nearly_dead_channel_makes_room_for_its_bias(void **state)
+{
+    test_builder b = two_convs();
+    qdq_model   *m = test_built(&b);
+    float       *w = (float *)(uintptr_t)qdq_graph_find(m->graph, "c0.w")->init->bytes.data;
+    float       *bias = (float *)(uintptr_t)qdq_graph_find(m->graph, "c0.b")->init->bytes.data;
+    int32_t      code;
+
+    (void)state;
+    for (int i = 0; i < 8 * 9; i++)
+        w[i] = 1e-12f; /* channel 0 */
+    bias[0] = 5;
+    qdq_plan  *p = planned(m);
+    qdq_model *q = inserted(m, p);
+    memcpy(&code, qdq_graph_find(q->graph, "c0.b_quantized")->init->bytes.data, sizeof code);
+    assert_true(code > 2000000000 && code < INT32_MAX); /* near the end of int32, and not clipped */
+    qdq_plan_free(p);
+    qdq_model_free(q);
+    qdq_model_free(m);
+}
+
+static void names_that_are_not_there_are_listed_and_nothing_is_done(void **state)
+{
+    static const char text[] =
+        "{\"qdq_plan\": 1, \"tensors\": ["
+        "{\"tensor\": \"nowhere\", \"type\": \"uint8\", \"scale\": 1, \"zero_point\": 0},"
+        "{\"tensor\": \"x\", \"consumers\": [[\"nobody\", 0], [\"c1\", 0]], \"type\": \"uint8\", \"scale\": 1}],"
+        "\"weights\": [{\"tensor\": \"x\", \"consumers\": [[\"c0\", 1]], \"type\": \"int8\"}],"
+        "\"biases\": [{\"tensor\": \"c0.b\", \"consumer\": [\"c0\", 2], \"activation\": \"r0\", \"weight\": \"c1.w\"}]}";
+    test_builder b = two_convs();
+    qdq_model   *m = test_built(&b);
+    qdq_error    err = QDQ_ERROR_INIT;
+    qdq_plan    *p = NULL;
+
+    (void)state;
+    assert_ok(qdq_plan_parse(text, strlen(text), "plan", &p, &err));
+    assert_fails(QDQ_E_FORMAT, "tensor 'nowhere'", qdq_insert(m, p, &err));
+    assert_non_null(strstr(err.text, "node 'nobody'"));
+    assert_non_null(strstr(err.text, "edge 'x' -> 'c1' input 0"));
+    assert_non_null(strstr(err.text, "constant 'x'"));
+    assert_non_null(strstr(err.text, "scale of 'r0'"));
+    assert_non_null(strstr(err.text, "scales of 'c1.w'"));
+    assert_null(qdq_graph_find(m->graph, "x_QuantizeLinear_Output"));
+    qdq_plan_free(p);
+    qdq_model_free(m);
+}
+
+static void given_scales_are_used_and_counted(void **state)
+{
+    static const char good[] = "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"c0.w\", \"consumers\": [[\"c0\", 1]],"
+                               "\"type\": \"int8\", \"axis\": null, \"method\": \"given\", \"scales\": [0.25]}]}";
+    static const char bad[] = "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"c0.w\", \"consumers\": [[\"c0\", 1]],"
+                              "\"type\": \"int8\", \"axis\": 0, \"method\": \"given\", \"scales\": [0.25]}]}";
+    test_builder b = two_convs();
+    qdq_model   *m = test_built(&b);
+    qdq_error    err = QDQ_ERROR_INIT;
+    qdq_plan    *p = NULL;
+    float        scale;
+
+    (void)state;
+    assert_ok(qdq_plan_parse(good, strlen(good), "plan", &p, &err));
+    qdq_model *q = inserted(m, p);
+    memcpy(&scale, qdq_graph_find(q->graph, "c0.w_scale")->init->bytes.data, sizeof scale);
+    assert_true(scale == 0.25f);
+    qdq_model_free(q);
+    qdq_plan_free(p);
+    assert_ok(qdq_plan_parse(bad, strlen(bad), "plan", &p, &err));
+    assert_fails(QDQ_E_FORMAT, "weight 'c0.w': 1 scales, but 8 channels", qdq_insert(m, p, &err));
+    qdq_plan_free(p);
+    qdq_model_free(m);
+}
+
+static void a_weight_with_nan_is_refused_with_its_channel(void **state)
+{
+    test_builder b = two_convs();
+    qdq_model   *m = test_built(&b);
+    qdq_error    err = QDQ_ERROR_INIT;
+
+    (void)state;
+    ((float *)(uintptr_t)qdq_graph_find(m->graph, "c0.w")->init->bytes.data)[72 * 3] = NAN;
+    qdq_plan *p = planned(m);
+    assert_fails(QDQ_E_FORMAT, "weight 'c0.w': channel 3 holds NaN or infinity", qdq_insert(m, p, &err));
+    qdq_plan_free(p);
+    qdq_model_free(m);
+}
+
+static void the_same_plan_gives_the_same_bytes(void **state)
+{
+    test_builder b = two_convs();
+    qdq_model   *m = test_built(&b);
+    qdq_plan    *p = planned(m);
+    qdq_model   *first = inserted(m, p), *second = inserted(m, p);
+    qdq_error    err = QDQ_ERROR_INIT;
+    void        *one = NULL, *two = NULL;
+    size_t       n_one, n_two;
+
+    (void)state;
+    assert_ok(qdq_model_to_bytes(first, &one, &n_one, &err));
+    assert_ok(qdq_model_to_bytes(second, &two, &n_two, &err));
+    assert_int_equal(n_one, n_two);
+    assert_memory_equal(one, two, n_one);
+    qdq_free(one);
+    qdq_free(two);
+    qdq_plan_free(p);
+    qdq_model_free(first);
+    qdq_model_free(second);
+    qdq_model_free(m);
+}
+
+static void import_inverts_a_chain(void **state)
+{
+    test_builder b = two_convs();
+
+    (void)state;
+    assert_import_inverts(test_built(&b));
+}
+
+static void import_inverts_residuals_with_partial_edges(void **state)
+{
+    test_builder b = test_build(17);
+
+    (void)state;
+    TEST_INPUT(&b, "x", 1, 8, 4, 4);
+    TEST_NODE(&b, "Tanh", "t", "x"); /* float: only some of its readers get Q/DQ */
+    test_conv(&b, "c0", "t", 8, 8, 3, 1);
+    test_conv(&b, "c1", "t", 8, 8, 3, 1);
+    TEST_NODE(&b, "Add", "a", "c0", "c1");
+    TEST_NODE(&b, "Relu", "r", "a");
+    TEST_NODE(&b, "Mul", "m", "r", "t");
+    test_output(&b, "m");
+    test_output(&b, "r");
+    assert_import_inverts(test_built(&b));
+}
+
+static void import_inverts_shared_weights_and_biases(void **state)
+{
+    test_builder b = test_build(17);
+
+    (void)state;
+    TEST_INPUT(&b, "x", 1, 8, 4, 4);
+    test_conv(&b, "c0", "x", 8, 8, 3, 1);
+    qdq_node *c1 = test_conv(&b, "c1", "c0", 8, 8, 3, 1);
+    qdq_node_set_in(c1, 1, qdq_graph_find(b.g, "c0.w"));
+    qdq_node_set_in(c1, 2, qdq_graph_find(b.g, "c0.b"));
+    qdq_value_remove(qdq_graph_find(b.g, "c1.w"));
+    qdq_value_remove(qdq_graph_find(b.g, "c1.b"));
+    test_output(&b, "c1");
+    assert_import_inverts(test_built(&b));
+}
+
+static void import_inverts_matmul_with_bias_and_gemm(void **state)
+{
+    test_builder b = test_build(17);
+
+    (void)state;
+    TEST_INPUT(&b, "x", 2, 4, 32);
+    TEST_RANDOM(&b, "w", 32, 16);
+    TEST_RANDOM(&b, "bias", 16);
+    TEST_NODE(&b, "MatMul", "m", "x", "w");
+    TEST_NODE(&b, "Add", "a", "bias", "m");
+    TEST_RANDOM(&b, "w3", 2, 16, 8);
+    TEST_NODE(&b, "MatMul", "m3", "a", "w3");
+    test_output(&b, "m3");
+    assert_import_inverts(test_built(&b));
+}
+
+static void import_leaves_computed_scales_alone(void **state)
+{
+    test_builder b = test_build(17);
+    qdq_error    err = QDQ_ERROR_INIT;
+    qdq_plan    *p = NULL;
+    qdq_model   *stripped = NULL;
+
+    (void)state;
+    TEST_INPUT(&b, "x", 4, 4);
+    TEST_INPUT(&b, "scale", 1);
+    TEST_NODE(&b, "Squeeze", "s", "scale");
+    TEST_NODE(&b, "QuantizeLinear", "q", "x", "s");
+    TEST_NODE(&b, "DequantizeLinear", "dq", "q", "s");
+    test_output(&b, "dq");
+    qdq_model *m = test_built(&b);
+    assert_ok(qdq_plan_import(m, &p, &stripped, &err));
+    assert_int_equal(p->tensors.n, 0);
+    assert_non_null(qdq_graph_find(stripped->graph, "q"));
+    qdq_plan_free(p);
+    qdq_model_free(stripped);
+    qdq_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_chain_of_convs_reads_codes_everywhere),
+        cmocka_unit_test(a_graph_output_keeps_its_name),
+        cmocka_unit_test(bias_scale_is_activation_times_weight),
+        cmocka_unit_test(a_nearly_dead_channel_makes_room_for_its_bias),
+        cmocka_unit_test(names_that_are_not_there_are_listed_and_nothing_is_done),
+        cmocka_unit_test(given_scales_are_used_and_counted),
+        cmocka_unit_test(a_weight_with_nan_is_refused_with_its_channel),
+        cmocka_unit_test(the_same_plan_gives_the_same_bytes),
+        cmocka_unit_test(import_inverts_a_chain),
+        cmocka_unit_test(import_inverts_residuals_with_partial_edges),
+        cmocka_unit_test(import_inverts_shared_weights_and_biases),
+        cmocka_unit_test(import_inverts_matmul_with_bias_and_gemm),
+        cmocka_unit_test(import_leaves_computed_scales_alone),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

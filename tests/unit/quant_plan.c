@@ -1,0 +1,152 @@
+/* quant_plan.c - plans as text: what is written reads back the same, and mistakes are named. */
+#include "base/file.h"
+#include "quant/plan.h"
+#include "support/test.h"
+
+static const char plan_text[] =
+    "{\n"
+    "  \"qdq_plan\": 1,\n"
+    "  \"model\": \"00ff\",\n"
+    "  \"target\": \"ort-cpu\",\n"
+    "  \"created_by\": \"qdq\",\n"
+    "  \"clean\": \"drop-unused\",\n"
+    "  \"opset\": 13,\n"
+    "  \"placement_only\": true,\n"
+    "  \"tensors\": [\n"
+    "    {\"tensor\": \"a\", \"type\": \"uint8\", \"scale\": 0.100000001, \"zero_point\": 7, \"rule\": \"conv\", "
+    "\"origin\": \"rule\"},\n"
+    "    {\"tensor\": \"b\", \"consumers\": [[\"n\\\"1\", 0], [\"n2\", 1]], \"type\": \"int8\", \"scale\": 1.0, "
+    "\"zero_point\": 0, \"rule\": \"r\", \"origin\": \"user\"}\n"
+    "  ],\n"
+    "  \"weights\": [\n"
+    "    {\"tensor\": \"w\", \"consumers\": [[\"n1\", 1]], \"axis\": 0, \"type\": \"int8\", \"method\": \"absmax\", "
+    "\"block\": null, \"rule\": \"conv\", \"origin\": \"rule\"},\n"
+    "    {\"tensor\": \"w2\", \"consumers\": [[\"n2\", 1]], \"axis\": null, \"type\": \"int8\", \"method\": "
+    "\"given\", \"block\": null, \"scales\": [0.5], \"rule\": \"conv\", \"origin\": \"import\"}\n"
+    "  ],\n"
+    "  \"biases\": [\n"
+    "    {\"tensor\": \"bias\", \"consumer\": [\"n1\", 2], \"type\": \"int32\", \"activation\": \"a\", \"weight\": "
+    "\"w\", \"rule\": \"conv\", \"origin\": \"rule\"}\n"
+    "  ],\n"
+    "  \"quantized\": [\n"
+    "    {\"node\": \"n1\", \"op\": \"Conv\"},\n"
+    "    {\"node\": \"n2\", \"op\": \"Conv\"}\n"
+    "  ],\n"
+    "  \"left_float\": [\n"
+    "    {\"node\": \"s\", \"op\": \"Softmax\", \"reason\": \"slow\"}\n"
+    "  ]\n"
+    "}\n";
+
+static void text_round_trips_to_the_letter(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_plan *p = NULL;
+    char     *text = NULL;
+
+    (void)state;
+    assert_ok(qdq_plan_parse(plan_text, strlen(plan_text), "plan", &p, &err));
+    assert_true(p->tensors.at[0].qparam.scale == 0.1f);
+    assert_ok(qdq_plan_to_text(p, &text, &err));
+    assert_string_equal(text, plan_text);
+    qdq_free(text);
+    qdq_plan_free(p);
+}
+
+static void files_round_trip_and_are_not_overwritten(void **state)
+{
+    qdq_error   err = QDQ_ERROR_INIT;
+    qdq_plan   *p = NULL, *again = NULL;
+    const char *path = test_path("plan.json");
+
+    (void)state;
+    assert_ok(qdq_plan_parse(plan_text, strlen(plan_text), "plan", &p, &err));
+    assert_ok(qdq_plan_save(p, path, false, &err));
+    assert_fails(QDQ_E_IO, "plan.json", qdq_plan_save(p, path, false, &err));
+    assert_ok(qdq_plan_save(p, path, true, &err));
+    assert_ok(qdq_plan_load(path, &again, &err));
+    assert_int_equal(again->weights.n, 2);
+    qdq_plan_free(p);
+    qdq_plan_free(again);
+}
+
+static void the_summary_counts_operators_and_reasons(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_plan *p = NULL;
+
+    (void)state;
+    assert_ok(qdq_plan_parse(plan_text, strlen(plan_text), "plan", &p, &err));
+    const qdq_plan_summary *s = qdq_plan_get_summary(p);
+    assert_int_equal(s->n_quantized, 1);
+    assert_string_equal(s->quantized[0].what, "Conv");
+    assert_int_equal(s->quantized[0].n, 2);
+    assert_string_equal(s->left_float[0].what, "Softmax: slow");
+    assert_true(s->placement_only && s->n_tensors == 2 && s->n_biases == 1);
+    qdq_plan_free(p);
+}
+
+static void mistakes_are_named_with_entry_and_key(void **state)
+{
+    static const struct {
+        qdq_status  code;
+        const char *text, *message;
+    } cases[] = {
+        {QDQ_E_FORMAT, "", "plan: "},
+        {QDQ_E_FORMAT, "{\"qdq_plan\": 1", "line 1"},
+        {QDQ_E_FORMAT, "[]", "expected an object with the key 'qdq_plan'"},
+        {QDQ_E_FORMAT, "{\"tensors\": []}", "expected an object with the key 'qdq_plan'"},
+        {QDQ_E_UNSUPPORTED, "{\"qdq_plan\": 2}", "plan version 2: this qdq reads version 1"},
+        {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"model\": 3}", "key 'model': expected a string"},
+        {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"tensors\": 3}", "key 'tensors': expected a list"},
+        {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"tensors\": [3]}", "tensors[0]: expected an object"},
+        {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"tensors\": [{}]}", "tensors[0], key 'tensor': expected a string"},
+        {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"a\", \"type\": \"float\"}]}",
+         "tensors[0], key 'type': expected int8"},
+        {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"a\", \"type\": \"int8\", \"scale\": 0}]}",
+         "tensors[0], key 'scale': expected a finite number above 0"},
+        {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"a\", \"type\": \"int8\", \"scale\": 1e99}]}",
+         "tensors[0], key 'scale'"},
+        {QDQ_E_FORMAT,
+         "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"a\", \"type\": \"int8\", \"scale\": 1, \"zero_point\": 200}]}",
+         "tensors[0], key 'zero_point': expected a whole number in range"},
+        {QDQ_E_FORMAT,
+         "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"a\", \"consumers\": [[\"n\"]], \"type\": \"int8\", \"scale\": 1}]}",
+         "tensors[0], key 'consumers': expected [node, input number]"},
+        {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"a\", \"type\": \"int8\"}]}",
+         "weights[0], key 'consumers'"},
+        {QDQ_E_FORMAT,
+         "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"a\", \"consumers\": [[\"n\", 1]], \"type\": \"uint8\"}]}",
+         "weights[0], key 'type': expected int8"},
+        {QDQ_E_FORMAT,
+         "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"a\", \"consumers\": [[\"n\", 1]], \"type\": \"int8\", "
+         "\"block\": 32}]}",
+         "weights[0], key 'block': expected null"},
+        {QDQ_E_FORMAT,
+         "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"a\", \"consumers\": [[\"n\", 1]], \"type\": \"int8\", "
+         "\"method\": \"given\", \"scales\": [-1]}]}",
+         "weights[0], key 'scales': expected a list of numbers above 0"},
+        {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"biases\": [{\"tensor\": \"a\", \"consumer\": 3}]}",
+         "biases[0], key 'consumer'"},
+    };
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_plan *p = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
+        assert_fails(cases[i].code, cases[i].message,
+                     qdq_plan_parse(cases[i].text, strlen(cases[i].text), "plan", &p, &err));
+        assert_null(p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_round_trips_to_the_letter),
+        cmocka_unit_test(files_round_trip_and_are_not_overwritten),
+        cmocka_unit_test(the_summary_counts_operators_and_reasons),
+        cmocka_unit_test(mistakes_are_named_with_entry_and_key),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
