@@ -1,0 +1,322 @@
+/* opt_clean.c - the cleaning passes, as text in and text out. Each rule: fires, does not fire (each reason),
+ * graph output, shared value, subgraph, Q/DQ, twice is once. */
+#include "support/test.h"
+
+/* Runs one pipeline and compares; running it again changes nothing. */
+static void assert_pass(const char *pipeline, const char *before, const char *after)
+{
+    qdq_error  err = QDQ_ERROR_INIT;
+    qdq_model *m = test_model(before);
+
+    assert_ok(qdq_model_run_passes(m, pipeline, &err));
+    test_assert_text(m, after);
+    assert_ok(qdq_model_run_passes(m, pipeline, &err));
+    test_assert_text(m, after);
+    qdq_model_free(m);
+}
+
+/* The pass leaves this graph as it is. */
+static void assert_kept(const char *pipeline, const char *text)
+{
+    qdq_error  err = QDQ_ERROR_INIT;
+    qdq_model *m = test_model(text), *same = test_model(text);
+    char      *want = NULL, *have = NULL;
+
+    assert_ok(qdq_model_run_passes(m, pipeline, &err));
+    assert_ok(qdq_model_to_text(same, &want, &err));
+    assert_ok(qdq_model_to_text(m, &have, &err));
+    assert_string_equal(have, want);
+    qdq_free(want);
+    qdq_free(have);
+    qdq_model_free(m);
+    qdq_model_free(same);
+}
+
+/* The canonical text of a graph, so that expectations do not depend on the printer's spelling. */
+static void assert_becomes(const char *pipeline, const char *before, const char *after)
+{
+    qdq_error  err = QDQ_ERROR_INIT;
+    qdq_model *want = test_model(after);
+    char      *text = NULL;
+
+    assert_ok(qdq_model_to_text(want, &text, &err));
+    const char *body = text;
+    if (*body == '<') { /* test_assert_text leaves the model header out */
+        body = strchr(body, '>') + 1;
+        body += strspn(body, "\n");
+    }
+    assert_pass(pipeline, before, body);
+    qdq_free(text);
+    qdq_model_free(want);
+}
+
+/* --- lift-constants -------------------------------------------------------------------------------------------- */
+
+static void constant_nodes_become_initializers(void **state)
+{
+    (void)state;
+    assert_becomes("lift-constants",
+                   "g (float[2] x) => (float[2] y) {\n"
+                   "  c = Constant <value = float[2] {1, 2}> ()\n"
+                   "  y = Add(x, c)\n"
+                   "}\n",
+                   "g (float[2] x) => (float[2] y) <float[2] c = {1, 2}> {\n"
+                   "  y = Add(x, c)\n"
+                   "}\n");
+}
+
+static void constants_written_as_numbers_become_tensors(void **state)
+{
+    (void)state;
+    assert_becomes("lift-constants",
+                   "g (float[2] x) => (float[2] y, int64[2] z) {\n"
+                   "  c = Constant <value_float = 2.5> ()\n"
+                   "  y = Mul(x, c)\n"
+                   "  i = Constant <value_ints = [1, 2]> ()\n"
+                   "  z = Neg(i)\n"
+                   "}\n",
+                   "g (float[2] x) => (float[2] y, int64[2] z) <float c = {2.5}, int64[2] i = {1, 2}> {\n"
+                   "  y = Mul(x, c)\n"
+                   "  z = Neg(i)\n"
+                   "}\n");
+}
+
+static void a_constant_that_is_a_graph_output_stays_a_node(void **state)
+{
+    (void)state;
+    assert_kept("lift-constants", "g () => (float[1] c) {\n"
+                                  "  c = Constant <value = float[1] {1}> ()\n"
+                                  "}\n");
+}
+
+static void a_constant_string_stays_a_node(void **state)
+{
+    (void)state;
+    assert_kept("lift-constants", "g () => (string s) {\n"
+                                  "  c = Constant <value_string = \"a\"> ()\n"
+                                  "  s = Identity(c)\n"
+                                  "}\n");
+}
+
+static void constants_inside_a_subgraph_become_its_initializers(void **state)
+{
+    qdq_error  err = QDQ_ERROR_INIT;
+    qdq_model *m = test_model("g (bool b, float[1] x) => (float[1] y) {\n"
+                              "  y = If (b) <\n"
+                              "    then_branch = t () => (float[1] a) {\n"
+                              "      c = Constant <value = float[1] {1}> ()\n"
+                              "      a = Add(x, c)\n"
+                              "    },\n"
+                              "    else_branch = e () => (float[1] d) {\n"
+                              "      d = Neg(x)\n"
+                              "    }\n"
+                              "  >\n"
+                              "}\n");
+    char *text = NULL;
+
+    (void)state;
+    assert_ok(qdq_model_run_passes(m, "lift-constants", &err));
+    assert_ok(qdq_model_to_text(m, &text, &err));
+    assert_null(strstr(text, "Constant"));
+    qdq_free(text);
+    qdq_model_free(m);
+}
+
+/* --- drop-identity --------------------------------------------------------------------------------------------- */
+
+static void identity_in_the_middle_goes(void **state)
+{
+    (void)state;
+    assert_becomes("drop-identity",
+                   "g (float[2] x) => (float[2] y) {\n"
+                   "  t = Identity(x)\n"
+                   "  y = Relu(t)\n"
+                   "}\n",
+                   "g (float[2] x) => (float[2] y) {\n"
+                   "  y = Relu(x)\n"
+                   "}\n");
+}
+
+static void identity_before_output_keeps_the_output_name(void **state)
+{
+    (void)state;
+    assert_becomes("drop-identity",
+                   "g (float[2] x) => (float[2] y) {\n"
+                   "  t = Relu(x)\n"
+                   "  y = Identity(t)\n"
+                   "}\n",
+                   "g (float[2] x) => (float[2] y) {\n"
+                   "  y = Relu(x)\n"
+                   "}\n");
+}
+
+static void identity_from_input_to_output_stays(void **state)
+{
+    (void)state;
+    assert_kept("drop-identity", "g (float[2] x) => (float[2] y) {\n"
+                                 "  y = Identity(x)\n"
+                                 "}\n");
+}
+
+static void identity_between_two_outputs_stays(void **state)
+{
+    (void)state;
+    assert_kept("drop-identity", "g (float[2] x) => (float[2] t, float[2] y) {\n"
+                                 "  t = Relu(x)\n"
+                                 "  y = Identity(t)\n"
+                                 "}\n");
+}
+
+static void a_weight_shared_through_identities_is_shared(void **state)
+{
+    (void)state;
+    assert_becomes("drop-identity",
+                   "g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> {\n"
+                   "  w1 = Identity(w)\n"
+                   "  a = Add(x, w)\n"
+                   "  y = Mul(a, w1)\n"
+                   "}\n",
+                   "g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> {\n"
+                   "  a = Add(x, w)\n"
+                   "  y = Mul(a, w)\n"
+                   "}\n");
+}
+
+static void identity_between_q_and_dq_goes(void **state)
+{
+    (void)state;
+    assert_becomes("drop-identity",
+                   "g (float[2] x) => (float[2] y) <float s = {0.5}, uint8 z = {0}> {\n"
+                   "  q = QuantizeLinear(x, s, z)\n"
+                   "  t = Identity(q)\n"
+                   "  y = DequantizeLinear(t, s, z)\n"
+                   "}\n",
+                   "g (float[2] x) => (float[2] y) <float s = {0.5}, uint8 z = {0}> {\n"
+                   "  q = QuantizeLinear(x, s, z)\n"
+                   "  y = DequantizeLinear(q, s, z)\n"
+                   "}\n");
+}
+
+static void dropout_that_does_not_train_goes(void **state)
+{
+    (void)state;
+    assert_becomes("drop-identity",
+                   "g (float[2] x) => (float[2] y) <float r = {0.5}> {\n"
+                   "  t = Dropout(x, r)\n"
+                   "  y = Relu(t)\n"
+                   "}\n",
+                   "g (float[2] x) => (float[2] y) <float r = {0.5}> {\n"
+                   "  y = Relu(x)\n"
+                   "}\n");
+}
+
+static void dropout_that_may_train_stays(void **state)
+{
+    (void)state;
+    assert_kept("drop-identity", "g (float[2] x, bool training) => (float[2] y) <float r = {0.5}> {\n"
+                                 "  t = Dropout(x, r, training)\n"
+                                 "  y = Relu(t)\n"
+                                 "}\n");
+    assert_kept("drop-identity", "g (float[2] x) => (float[2] y) <float r = {0.5}, bool training = {1}> {\n"
+                                 "  t = Dropout(x, r, training)\n"
+                                 "  y = Relu(t)\n"
+                                 "}\n");
+}
+
+static void dropout_whose_mask_is_read_stays(void **state)
+{
+    (void)state;
+    assert_kept("drop-identity", "g (float[2] x) => (float[2] y, bool[2] m) {\n"
+                                 "  t, m = Dropout(x)\n"
+                                 "  y = Relu(t)\n"
+                                 "}\n");
+}
+
+/* --- drop-unused ------------------------------------------------------------------------------------------------ */
+
+static void dead_chains_and_their_constants_go(void **state)
+{
+    (void)state;
+    assert_becomes("drop-unused",
+                   "g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> {\n"
+                   "  a = Add(x, w)\n"
+                   "  b = Relu(a)\n"
+                   "  y = Relu(x)\n"
+                   "}\n",
+                   "g (float[2] x) => (float[2] y) {\n"
+                   "  y = Relu(x)\n"
+                   "}\n");
+}
+
+static void random_and_unknown_nodes_stay(void **state)
+{
+    (void)state;
+    assert_kept("drop-unused", "g (float[2] x) => (float[2] y) {\n"
+                               "  a = RandomNormalLike(x)\n"
+                               "  y = Relu(x)\n"
+                               "}\n");
+}
+
+static void dequantized_weights_that_are_read_stay(void **state)
+{
+    (void)state;
+    assert_kept("drop-unused", "g (float[2] x) => (float[2] y) <int8[2] w = {1, 2}, float s = {0.5}, int8 z = {0}> {\n"
+                               "  d = DequantizeLinear(w, s, z)\n"
+                               "  y = Add(x, d)\n"
+                               "}\n");
+}
+
+/* --- the manager ------------------------------------------------------------------------------------------------ */
+
+static void unknown_passes_are_named(void **state)
+{
+    qdq_error  err = QDQ_ERROR_INIT;
+    qdq_model *m = test_model("g (float[2] x) => (float[2] y) {\n  y = Relu(x)\n}\n");
+
+    (void)state;
+    assert_fails(QDQ_E_USAGE, "'make-faster' is no pass",
+                 qdq_model_run_passes(m, "drop-unused,make-faster", &err));
+    assert_fails(QDQ_E_USAGE, "'' is no pass", qdq_model_run_passes(m, ",", &err));
+    assert_ok(qdq_model_run_passes(m, "", &err));
+    qdq_model_free(m);
+}
+
+static void every_pass_of_the_default_pipeline_is_listed_with_help(void **state)
+{
+    const char *name, *help;
+    size_t      found = 0;
+
+    (void)state;
+    for (size_t i = 0; (name = qdq_pass_name(i, &help)) != NULL; i++) {
+        assert_true(help[0] != '\0');
+        found += strstr(qdq_pass_default_pipeline(), name) != NULL;
+    }
+    assert_int_equal(found, 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(constant_nodes_become_initializers),
+        cmocka_unit_test(constants_written_as_numbers_become_tensors),
+        cmocka_unit_test(a_constant_that_is_a_graph_output_stays_a_node),
+        cmocka_unit_test(a_constant_string_stays_a_node),
+        cmocka_unit_test(constants_inside_a_subgraph_become_its_initializers),
+        cmocka_unit_test(identity_in_the_middle_goes),
+        cmocka_unit_test(identity_before_output_keeps_the_output_name),
+        cmocka_unit_test(identity_from_input_to_output_stays),
+        cmocka_unit_test(identity_between_two_outputs_stays),
+        cmocka_unit_test(a_weight_shared_through_identities_is_shared),
+        cmocka_unit_test(identity_between_q_and_dq_goes),
+        cmocka_unit_test(dropout_that_does_not_train_goes),
+        cmocka_unit_test(dropout_that_may_train_stays),
+        cmocka_unit_test(dropout_whose_mask_is_read_stays),
+        cmocka_unit_test(dead_chains_and_their_constants_go),
+        cmocka_unit_test(random_and_unknown_nodes_stay),
+        cmocka_unit_test(dequantized_weights_that_are_read_stay),
+        cmocka_unit_test(unknown_passes_are_named),
+        cmocka_unit_test(every_pass_of_the_default_pipeline_is_listed_with_help),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
