@@ -1,0 +1,199 @@
+"""The numbers of docs/benchmarks.md, measured side by side in one run: `make bench`.
+
+Runs in a virtual environment of its own under build/; nothing else of the project needs Python. Prints Markdown
+and writes build/bench/results.json."""
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+
+import numpy
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def run(command, check=True):
+    """Whole-process seconds and peak resident MiB of one command."""
+    start = time.perf_counter()
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    error = child.stderr.read()
+    _, status, usage = os.wait4(child.pid, 0)
+    seconds = time.perf_counter() - start
+    if check and status != 0:
+        sys.exit("%s: status %d\n%s" % (" ".join(command), status, error.decode()))
+    return seconds, usage.ru_maxrss / 1024
+
+
+def alternate(rounds, *commands):
+    """Medians of several commands run in turn, so that drift of the machine hits all alike."""
+    times = [[] for _ in commands]
+    peaks = [[] for _ in commands]
+    for _ in range(rounds):
+        for i, prepare_and_command in enumerate(commands):
+            for path in prepare_and_command.get("remove", []):
+                for name in (path, path + ".data"):
+                    if os.path.exists(name):
+                        os.remove(name)
+            seconds, peak = run(prepare_and_command["command"])
+            times[i].append(seconds)
+            peaks[i].append(peak)
+    return [(statistics.median(t), max(p)) for t, p in zip(times, peaks)]
+
+
+def qdq_json(qdq, *arguments):
+    done = subprocess.run([qdq, *arguments, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if done.returncode != 0:
+        sys.exit("qdq %s: %s" % (" ".join(arguments), done.stderr.decode()))
+    return json.loads(done.stdout)
+
+
+class Bench:
+    def __init__(self, build, models):
+        self.build, self.models = build, models
+        self.qdq = os.path.join(build, "qdq")
+        self.dir = os.path.join(build, "bench")
+        self.results = {}
+        os.makedirs(self.dir, exist_ok=True)
+
+    def path(self, *names):
+        return os.path.join(self.dir, *names)
+
+    def table(self, key, title, header, rows):
+        self.results[key] = [dict(zip(header, row)) for row in rows]
+        print("\n### %s\n" % title)
+        print("| " + " | ".join(header) + " |")
+        print("|" + "---|" * len(header))
+        for row in rows:
+            print("| " + " | ".join("%.3g" % x if isinstance(x, float) else str(x) for x in row) + " |")
+        sys.stdout.flush()
+
+    def skeletons(self, names):
+        """Full-size models: the graph as it is, weights made anew by fill.c."""
+        fill = self.path("fill")
+        if not os.path.exists(fill):
+            subprocess.check_call(["cc", "-O2", "-o", fill, os.path.join(self.models, "fill.c"), "-lm"])
+        for name in names:
+            source = os.path.join(self.models, "skeleton", name)
+            if not os.path.exists(self.path(name + ".bin")):
+                subprocess.check_call([fill, source + ".fill", self.path(name + ".bin")])
+            with open(source + ".onnx", "rb") as file, open(self.path(name + ".onnx"), "wb") as copy:
+                copy.write(file.read())
+
+    def samples(self):
+        path = self.path("samples.npz")
+        if not os.path.exists(path):
+            x = numpy.random.default_rng(1).standard_normal((8, 3, 224, 224), dtype=numpy.float32)
+            numpy.savez(path, x=x)
+        return path
+
+    def inspect(self):
+        generator = os.path.join(self.build, "tests", "gen_graph")
+        big = self.path("big4gb.onnx")
+        if not os.path.exists(big):
+            subprocess.check_call([generator, "1000", big, "--weights-gb", "4"])
+        rows = []
+        for name, path in (("resnet50, 102 MB external", self.path("resnet50.onnx")), ("4 GB external", big)):
+            ((seconds, peak),) = alternate(15, {"command": [self.qdq, "inspect", path]})
+            rows.append((name, seconds * 1000, peak))
+        self.table("inspect", "qdq inspect, whole process", ("model", "ms", "peak MiB"), rows)
+
+    def graph_sizes(self):
+        generator = os.path.join(self.build, "tests", "gen_graph")
+        rows = []
+        for nodes in (1000, 10000, 100000, 1000000):
+            path, out = self.path("g%d.onnx" % nodes), self.path("g%d_out.onnx" % nodes)
+            if not os.path.exists(path):
+                subprocess.check_call([generator, str(nodes), path])
+            rounds = 5 if nodes < 1000000 else 3
+            (check, _), (copy, peak) = alternate(
+                rounds, {"command": [self.qdq, "check", path]},
+                {"command": [self.qdq, "copy", path, "-o", out, "-f"]})
+            rows.append((nodes, check, copy, check + copy, (check + copy) / nodes * 1e6, peak))
+            os.remove(out)
+        self.table("graph_sizes", "load and verify (check), load and save (copy): generated graphs",
+                   ("nodes", "check s", "copy s", "sum s", "us per node", "peak MiB of copy"), rows)
+
+    def quantize_peer(self):
+        rows = []
+        for name in ("resnet50", "vit_b_32"):
+            model, ours, theirs = (self.path(name + end) for end in (".onnx", ".qdq.onnx", ".ort.onnx"))
+            (a, peak_a), (b, peak_b) = alternate(
+                3, {"command": [self.qdq, "quantize", model, "-o", ours, "-f", "--calib", self.samples()]},
+                {"command": [sys.executable, os.path.join(HERE, "peer_quantize.py"), model, theirs, self.samples()],
+                 "remove": [theirs]})
+            rows.append((name, a, b, a / b, peak_a, peak_b, peak_a / peak_b))
+        self.table("quantize", "quantize, 8 samples of 224x224, whole process, against ONNX Runtime's tool",
+                   ("model", "qdq s", "ORT s", "ratio", "qdq MiB", "ORT MiB", "ratio of peaks"), rows)
+
+    def latency(self):
+        rows = []
+        for name in ("resnet18", "resnet50", "mobilenet_v2", "squeezenet1_1"):
+            model, ours, theirs = (self.path(name + end) for end in (".onnx", ".qdq.onnx", ".ort.onnx"))
+            run([self.qdq, "quantize", model, "-o", ours, "-f", "--calib", self.samples()])
+            if not os.path.exists(theirs):
+                run([sys.executable, os.path.join(HERE, "peer_quantize.py"), model, theirs, self.samples()])
+            bench = qdq_json(self.qdq, "bench", theirs, ours, model, "--rounds", "60")
+            ratio, against_float = bench["ratios"][1], bench["ratios"][2]
+            sqnr = {}
+            for key, path in (("ours", ours), ("theirs", theirs)):
+                compared = qdq_json(self.qdq, "compare", model, path, "--data", "random:2")
+                sqnr[key] = compared["outputs"][0]["sqnr_db"]
+            rows.append((name, 1 / ratio["speedup"], "%.3f to %.3f" % (1 / ratio["ci_high"], 1 / ratio["ci_low"]),
+                         ratio["speedup"] / against_float["speedup"], 1 / against_float["speedup"],
+                         sqnr["ours"], sqnr["theirs"]))
+        self.table("latency", "latency on ORT, one thread: our file against that of ONNX Runtime's tool",
+                   ("model", "ours / theirs", "95 %", "ours over float", "theirs over float", "SQNR ours dB",
+                    "SQNR theirs dB"), rows)
+
+    def digits(self):
+        rows = []
+        folder = os.path.join(self.models, "digits")
+        for name in ("digits_cnn", "digits_cnn_bn", "digits_convnext", "digits_vit"):
+            model, ours = os.path.join(folder, name + ".onnx"), self.path(name + ".qdq.onnx")
+            run([self.qdq, "quantize", model, "-o", ours, "-f", "--calib", os.path.join(folder, "digits_calib.npz")])
+            result = qdq_json(self.qdq, "compare", model, ours, "--data", os.path.join(folder, "digits_test.npz"),
+                              "--labels", "label")
+            accuracy = result["accuracy"]
+            rows.append((name, "%.4f" % accuracy["a"], "%.4f" % accuracy["b"],
+                         "%+.2f" % (100 * (accuracy["b"] - accuracy["a"])), result["outputs"][0]["sqnr_db"]))
+        self.table("digits", "accuracy on the handwritten digits", ("model", "float", "8 bits", "points", "SQNR dB"),
+                   rows)
+
+    def ultraface(self):
+        photos = os.path.join(self.models, "real", "photos")
+        model, ours = os.path.join(self.models, "real", "ultraface_rfb320.onnx"), self.path("ultraface.qdq.onnx")
+        image = ["--mean", "127,127,127", "--std", "128,128,128"]
+        run([self.qdq, "quantize", model, "-o", ours, "-f", "--calib", photos, *image])
+        compared = qdq_json(self.qdq, "compare", model, ours, "--data", photos, *image)
+        bench = qdq_json(self.qdq, "bench", model, ours, "--rounds", "200")["ratios"][1]
+        rows = [(o["name"], o["sqnr_db"], o["cosine"]) for o in compared["outputs"]]
+        self.table("ultraface", "UltraFace on the photographs: speed-up %.3f (%.3f to %.3f)"
+                   % (bench["speedup"], bench["ci_low"], bench["ci_high"]), ("output", "SQNR dB", "cosine"), rows)
+        self.results["ultraface_speedup"] = bench
+
+    PARTS = ("inspect", "graph_sizes", "quantize_peer", "latency", "digits", "ultraface")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build")
+    parser.add_argument("models")
+    parser.add_argument("parts", nargs="*", default=Bench.PARTS)
+    options = parser.parse_args()
+    bench = Bench(os.path.abspath(options.build), os.path.abspath(options.models))
+    with open("/proc/cpuinfo") as file:
+        cpu = next((line.split(":")[1].strip() for line in file if line.startswith("model name")), "unknown")
+    print("%s, %d cores, %s" % (cpu, os.cpu_count(), platform.platform()))
+    bench.skeletons(("resnet18", "resnet50", "mobilenet_v2", "squeezenet1_1", "vit_b_32"))
+    for part in options.parts or Bench.PARTS:
+        getattr(bench, part)()
+    with open(bench.path("results.json"), "w") as file:
+        json.dump(bench.results, file, indent=2)
+
+
+if __name__ == "__main__":
+    main()
