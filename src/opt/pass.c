@@ -90,7 +90,6 @@ qdq_status qdq_model_run_passes(qdq_model *m, const char *pipeline, qdq_error *e
             QDQ_TRY(run_once(m, chosen[i], err));
     } while (count_edits(m) != before && ++round < MAX_ROUNDS);
 
-    if (round > 0 && qdq_model_verify(m, err) != QDQ_OK)
-        return qdq_within(err, QDQ_E_BUG, "after passes '%s'", pipeline);
-    return QDQ_OK;
+    qdq_status st = round > 0 ? qdq_model_verify(m, err) : QDQ_OK;
+    return st == QDQ_E_FORMAT ? qdq_within(err, QDQ_E_BUG, "after passes '%s'", pipeline) : st;
 }

@@ -421,14 +421,15 @@ static bool write_weight(qdq_plan *p, const found_weight *w)
 
 static bool write_bias(qdq_plan *p, const found_bias *b)
 {
-    qdq_plan_bias out = {.tensor = qdq_arena_strdup(&p->arena, b->b->name),
-                         .consumer = {qdq_node_label(b->edge.node, &p->arena), b->edge.input},
-                         .activation = qdq_arena_strdup(&p->arena, b->activation->name),
-                         .weight = qdq_arena_strdup(&p->arena, b->weight->name),
-                         .rule = "imported",
-                         .origin = "import"};
+    qdq_plan_bias out = {
+        .tensor = qdq_arena_strdup(&p->arena, b->b->name),
+        .consumer = {qdq_arena_strdup(&p->arena, qdq_node_label(b->edge.node, &p->arena)), b->edge.input},
+        .activation = qdq_arena_strdup(&p->arena, b->activation->name),
+        .weight = qdq_arena_strdup(&p->arena, b->weight->name),
+        .rule = "imported",
+        .origin = "import"};
 
-    return out.tensor != NULL && out.activation != NULL && out.weight != NULL &&
+    return out.tensor != NULL && out.consumer.node != NULL && out.activation != NULL && out.weight != NULL &&
            QDQ_PUSH(&p->arena, &p->biases, out);
 }
 

@@ -18,6 +18,12 @@ static const char *keep(emitter *e, const char *text)
     return qdq_arena_strdup(&e->plan->arena, text);
 }
 
+/* A label in the plan's own memory: the model that is looked at goes away before the plan does. */
+static const char *keep_label(emitter *e, const qdq_node *n)
+{
+    return keep(e, qdq_node_label(n, &e->p->scratch));
+}
+
 static qdq_plan_tensor *tensor_entry(emitter *e, const qdq_value *v, const char *rule)
 {
     uint32_t *index = &e->tensor_of[v->id];
@@ -57,7 +63,7 @@ static qdq_status emit_edge(emitter *e, const qdq_value *v, const qdq_node *n, u
     if (qdq_placing_is_eight(e->p, v))
         return QDQ_OK;
     qdq_plan_tensor *t = tensor_entry(e, v, rule);
-    if (t == NULL || !qdq_plan_add_edge(e->plan, &t->consumers, qdq_node_label(n, &e->plan->arena), input))
+    if (t == NULL || !qdq_plan_add_edge(e->plan, &t->consumers, qdq_node_label(n, &e->p->scratch), input))
         return qdq_nomem(e->err);
     t->all = t->consumers.n == v->n_use && v->n_output == 0; /* all of them: then the list says nothing */
     return QDQ_OK;
@@ -86,7 +92,7 @@ static qdq_status emit_weight(emitter *e, const qdq_value *w, const qdq_node *n,
             e->weight_of[w->id] = (uint32_t)e->plan->weights.n;
         entry = &e->plan->weights.at[e->plan->weights.n - 1];
     }
-    if (!qdq_plan_add_edge(e->plan, &entry->consumers, qdq_node_label(n, &e->plan->arena), op->weight))
+    if (!qdq_plan_add_edge(e->plan, &entry->consumers, qdq_node_label(n, &e->p->scratch), op->weight))
         return qdq_nomem(e->err);
     return QDQ_OK;
 }
@@ -100,14 +106,14 @@ static qdq_status emit_bias(emitter *e, const qdq_node *linear, const qdq_node *
         return QDQ_OK;
     qdq_plan_bias entry = {
         .tensor = keep(e, b->name),
-        .consumer = {qdq_node_label(reader, &e->plan->arena), input},
+        .consumer = {keep_label(e, reader), input},
         .activation = keep(e, qdq_node_in(linear, op->data)->name),
         .weight = keep(e, qdq_node_in(linear, op->weight)->name),
         .rule = keep(e, op->rule),
         .origin = "rule",
     };
-    if (entry.tensor == NULL || entry.activation == NULL || entry.weight == NULL || entry.rule == NULL ||
-        !QDQ_PUSH(&e->plan->arena, &e->plan->biases, entry))
+    if (entry.tensor == NULL || entry.consumer.node == NULL || entry.activation == NULL ||
+        entry.weight == NULL || entry.rule == NULL || !QDQ_PUSH(&e->plan->arena, &e->plan->biases, entry))
         return qdq_nomem(e->err);
     return QDQ_OK;
 }
@@ -144,9 +150,9 @@ static qdq_status emit_linear(emitter *e, const qdq_node *n)
 static qdq_status emit_node(emitter *e, const qdq_node *n)
 {
     const qdq_node_state *s = qdq_state_of(e->p, n);
-    qdq_plan_node entry = {qdq_node_label(n, &e->plan->arena), keep(e, n->type)};
+    qdq_plan_node entry = {keep_label(e, n), keep(e, n->type)};
 
-    if (entry.op == NULL || !QDQ_PUSH(&e->plan->arena, &e->plan->quantized, entry))
+    if (entry.node == NULL || entry.op == NULL || !QDQ_PUSH(&e->plan->arena, &e->plan->quantized, entry))
         return qdq_nomem(e->err);
     switch (s->rule->kind) {
     case QDQ_KIND_LINEAR:
@@ -170,11 +176,12 @@ static qdq_status emit_float(emitter *e, const qdq_node *n)
 
     if (out == NULL || (out->type != NULL && out->type->elem != QDQ_FLOAT && out->type->elem != QDQ_FLOAT16))
         return QDQ_OK;
-    entry.node = qdq_node_label(n, &e->plan->arena);
+    entry.node = keep_label(e, n);
     entry.op = n->domain[0] == '\0' ? keep(e, n->type)
                                     : qdq_arena_printf(&e->plan->arena, "%s::%s", n->domain, n->type);
     entry.reason = keep(e, qdq_state_of(e->p, n)->reason);
-    if (entry.op == NULL || entry.reason == NULL || !QDQ_PUSH(&e->plan->arena, &e->plan->left_float, entry))
+    if (entry.node == NULL || entry.op == NULL || entry.reason == NULL ||
+        !QDQ_PUSH(&e->plan->arena, &e->plan->left_float, entry))
         return qdq_nomem(e->err);
     return QDQ_OK;
 }

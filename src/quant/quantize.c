@@ -133,9 +133,8 @@ static qdq_status finish_model(qdq_model *m, const qdq_plan *p, qdq_error *err)
     QDQ_TRY(qdq_insert(m, p, err));
     if (p->placement_only)
         QDQ_TRY(qdq_model_set_prop(m, "qdq.scales", "placement only: calibrated on random input", err));
-    if (qdq_model_verify(m, err) != QDQ_OK)
-        return qdq_within(err, QDQ_E_BUG, "after inserting Q/DQ");
-    return QDQ_OK;
+    qdq_status st = qdq_model_verify(m, err);
+    return st == QDQ_E_FORMAT ? qdq_within(err, QDQ_E_BUG, "after inserting Q/DQ") : st;
 }
 
 qdq_status qdq_plan_apply(const qdq_plan *p, const qdq_model *m, bool force, qdq_model **out, qdq_error *err)

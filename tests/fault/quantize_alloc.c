@@ -13,8 +13,8 @@ typedef struct files {
 /* Linear, joint and pass-through operators: every kind of rule once. */
 static void write_model(const char *path)
 {
-    test_builder  b = test_build(17);
-    qdq_error     err = QDQ_ERROR_INIT;
+    test_builder b = test_build(17);
+    qdq_error err = QDQ_ERROR_INIT;
     const int64_t two[2] = {2, 2};
 
     TEST_INPUT(&b, "x", 1, 8, 4, 4);
@@ -29,8 +29,8 @@ static void write_model(const char *path)
     TEST_RANDOM(&b, "bias", 4);
     TEST_NODE(&b, "Gemm", "y", "f", "w", "bias");
     test_output(&b, "y");
-    qdq_model     *m = test_built(&b);
-    qdq_save_opts  so = QDQ_SAVE_OPTS_INIT;
+    qdq_model *m = test_built(&b);
+    qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
     so.allow_overwrite = true;
     assert_ok(qdq_model_save(m, path, &so, &err));
     qdq_model_free(m);
@@ -39,8 +39,8 @@ static void write_model(const char *path)
 static qdq_status load(void *ctx, qdq_error *err)
 {
     const files *f = ctx;
-    qdq_model   *m = NULL;
-    qdq_status   st = qdq_model_load(f->model, NULL, &m, err);
+    qdq_model *m = NULL;
+    qdq_status st = qdq_model_load(f->model, NULL, &m, err);
 
     if (st != QDQ_OK)
         assert_null(m);
@@ -50,10 +50,10 @@ static qdq_status load(void *ctx, qdq_error *err)
 
 static qdq_status save(void *ctx, qdq_error *err)
 {
-    const files  *f = ctx;
-    qdq_model    *m = NULL;
+    const files *f = ctx;
+    qdq_model *m = NULL;
     qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
-    qdq_status    st = qdq_model_load(f->model, NULL, &m, err);
+    qdq_status st = qdq_model_load(f->model, NULL, &m, err);
 
     so.external = QDQ_EXTERNAL_ALWAYS;
     so.allow_overwrite = true;
@@ -68,14 +68,14 @@ static qdq_status save(void *ctx, qdq_error *err)
 
 static qdq_status quantize(void *ctx, qdq_error *err)
 {
-    const files      *f = ctx;
-    qdq_model        *m = NULL, *q = NULL;
-    qdq_engine       *e = NULL;
-    qdq_target       *t = NULL;
-    qdq_plan         *p = NULL, *imported = NULL;
+    const files *f = ctx;
+    qdq_model *m = NULL, *q = NULL;
+    qdq_engine *e = NULL;
+    qdq_target *t = NULL;
+    qdq_plan *p = NULL, *imported = NULL;
     qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
-    char              spec[600], *text = NULL;
-    qdq_status        st = qdq_model_load(f->model, NULL, &m, err);
+    char spec[600], *text = NULL;
+    qdq_status st = qdq_model_load(f->model, NULL, &m, err);
 
     snprintf(spec, sizeof spec, "sim:%s", f->cost);
     if (st == QDQ_OK)

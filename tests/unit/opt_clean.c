@@ -5,7 +5,7 @@
 /* Runs one pipeline and compares; running it again changes nothing. */
 static void assert_pass(const char *pipeline, const char *before, const char *after)
 {
-    qdq_error  err = QDQ_ERROR_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model(before);
 
     assert_ok(qdq_model_run_passes(m, pipeline, &err));
@@ -18,9 +18,9 @@ static void assert_pass(const char *pipeline, const char *before, const char *af
 /* The pass leaves this graph as it is. */
 static void assert_kept(const char *pipeline, const char *text)
 {
-    qdq_error  err = QDQ_ERROR_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model(text), *same = test_model(text);
-    char      *want = NULL, *have = NULL;
+    char *want = NULL, *have = NULL;
 
     assert_ok(qdq_model_run_passes(m, pipeline, &err));
     assert_ok(qdq_model_to_text(same, &want, &err));
@@ -35,9 +35,9 @@ static void assert_kept(const char *pipeline, const char *text)
 /* The canonical text of a graph, so that expectations do not depend on the printer's spelling. */
 static void assert_becomes(const char *pipeline, const char *before, const char *after)
 {
-    qdq_error  err = QDQ_ERROR_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
     qdq_model *want = test_model(after);
-    char      *text = NULL;
+    char *text = NULL;
 
     assert_ok(qdq_model_to_text(want, &text, &err));
     const char *body = text;
@@ -100,7 +100,7 @@ static void a_constant_string_stays_a_node(void **state)
 
 static void constants_inside_a_subgraph_become_its_initializers(void **state)
 {
-    qdq_error  err = QDQ_ERROR_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model("g (bool b, float[1] x) => (float[1] y) {\n"
                               "  y = If (b) <\n"
                               "    then_branch = t () => (float[1] a) {\n"
@@ -260,17 +260,18 @@ static void random_and_unknown_nodes_stay(void **state)
 static void dequantized_weights_that_are_read_stay(void **state)
 {
     (void)state;
-    assert_kept("drop-unused", "g (float[2] x) => (float[2] y) <int8[2] w = {1, 2}, float s = {0.5}, int8 z = {0}> {\n"
-                               "  d = DequantizeLinear(w, s, z)\n"
-                               "  y = Add(x, d)\n"
-                               "}\n");
+    assert_kept("drop-unused",
+                "g (float[2] x) => (float[2] y) <int8[2] w = {1, 2}, float s = {0.5}, int8 z = {0}> {\n"
+                "  d = DequantizeLinear(w, s, z)\n"
+                "  y = Add(x, d)\n"
+                "}\n");
 }
 
 /* --- the manager ------------------------------------------------------------------------------------------------ */
 
 static void unknown_passes_are_named(void **state)
 {
-    qdq_error  err = QDQ_ERROR_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = test_model("g (float[2] x) => (float[2] y) {\n  y = Relu(x)\n}\n");
 
     (void)state;
@@ -284,7 +285,7 @@ static void unknown_passes_are_named(void **state)
 static void every_pass_of_the_default_pipeline_is_listed_with_help(void **state)
 {
     const char *name, *help;
-    size_t      found = 0;
+    size_t found = 0;
 
     (void)state;
     for (size_t i = 0; (name = qdq_pass_name(i, &help)) != NULL; i++) {

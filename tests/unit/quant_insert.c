@@ -10,9 +10,9 @@
 /* The rule-based plan of a model, with scales that a calibration could have given. */
 static qdq_plan *planned(const qdq_model *m)
 {
-    qdq_error   err = QDQ_ERROR_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
     qdq_target *t = NULL;
-    qdq_plan   *p = qdq_plan_new();
+    qdq_plan *p = qdq_plan_new();
 
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_ok(qdq_place(m, t, NULL, p, &err));
@@ -29,7 +29,7 @@ static qdq_plan *planned(const qdq_model *m)
 
 static qdq_model *inserted(const qdq_model *m, const qdq_plan *p)
 {
-    qdq_error  err = QDQ_ERROR_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
     qdq_model *copy = NULL;
 
     assert_ok(qdq_model_clone(m, &copy, &err));
@@ -54,7 +54,7 @@ static test_builder two_convs(void)
 static char *essence(qdq_plan *p)
 {
     qdq_error err = QDQ_ERROR_INIT;
-    char     *text = NULL;
+    char *text = NULL;
 
     for (size_t i = 0; i < p->tensors.n; i++)
         p->tensors.at[i].rule = p->tensors.at[i].origin = "";
@@ -71,16 +71,16 @@ static char *essence(qdq_plan *p)
 /* Applies the plan of a built model and reads it back. Consumes the model. */
 static void assert_import_inverts(qdq_model *m)
 {
-    qdq_error  err = QDQ_ERROR_INIT;
-    qdq_plan  *p = planned(m), *again = NULL;
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_plan *p = planned(m), *again = NULL;
     qdq_model *q = inserted(m, p), *stripped = NULL;
 
     assert_ok(qdq_plan_import(q, &again, &stripped, &err));
     char *want = essence(p), *have = essence(again);
     assert_string_equal(have, want);
     assert_ok(qdq_model_verify(stripped, &err));
-    QDQ_FOR_NODES(n, stripped->graph)
-    assert_true(n->op != QDQ_OP_QUANTIZELINEAR && n->op != QDQ_OP_DEQUANTIZELINEAR);
+    QDQ_FOR_NODES (n, stripped->graph)
+        assert_true(n->op != QDQ_OP_QUANTIZELINEAR && n->op != QDQ_OP_DEQUANTIZELINEAR);
     qdq_free(want);
     qdq_free(have);
     qdq_plan_free(p);
@@ -93,9 +93,9 @@ static void assert_import_inverts(qdq_model *m)
 static void a_chain_of_convs_reads_codes_everywhere(void **state)
 {
     test_builder b = two_convs();
-    qdq_model   *m = test_built(&b);
-    qdq_plan    *p = planned(m);
-    qdq_model   *q = inserted(m, p);
+    qdq_model *m = test_built(&b);
+    qdq_plan *p = planned(m);
+    qdq_model *q = inserted(m, p);
 
     (void)state;
     const qdq_value *w = qdq_graph_find(q->graph, "c0.w_quantized");
@@ -106,7 +106,8 @@ static void a_chain_of_convs_reads_codes_everywhere(void **state)
     assert_int_equal(dq->op, QDQ_OP_DEQUANTIZELINEAR);
     assert_int_equal(qdq_node_int(dq, "axis", -9), 0);
     assert_int_equal(dq->in[1].value->init->rank, 1);
-    assert_int_equal(dq->in[2].value->init->elem, QDQ_INT8); /* zero points are explicit: onnxruntime.md 0.6 */
+    assert_int_equal(dq->in[2].value->init->elem,
+                     QDQ_INT8); /* zero points are explicit: onnxruntime.md 0.6 */
 
     const qdq_node *quantize = qdq_graph_find(q->graph, "r0")->first->node;
     assert_string_equal(quantize->name, "r0_QuantizeLinear");
@@ -126,9 +127,9 @@ static void a_chain_of_convs_reads_codes_everywhere(void **state)
 static void a_graph_output_keeps_its_name(void **state)
 {
     test_builder b = two_convs();
-    qdq_model   *m = test_built(&b);
-    qdq_plan    *p = planned(m);
-    qdq_model   *q = inserted(m, p);
+    qdq_model *m = test_built(&b);
+    qdq_plan *p = planned(m);
+    qdq_model *q = inserted(m, p);
 
     (void)state;
     assert_int_equal(q->graph->outputs.n, 1);
@@ -144,10 +145,10 @@ static void a_graph_output_keeps_its_name(void **state)
 static void bias_scale_is_activation_times_weight(void **state)
 {
     test_builder b = two_convs();
-    qdq_model   *m = test_built(&b);
-    qdq_plan    *p = planned(m);
-    qdq_model   *q = inserted(m, p);
-    float        sx, sw, sb;
+    qdq_model *m = test_built(&b);
+    qdq_plan *p = planned(m);
+    qdq_model *q = inserted(m, p);
+    float sx, sw, sb;
 
     (void)state;
     const qdq_node *conv = qdq_graph_find(q->graph, "r0")->producer;
@@ -166,16 +167,16 @@ static void bias_scale_is_activation_times_weight(void **state)
 static void a_nearly_dead_channel_makes_room_for_its_bias(void **state)
 {
     test_builder b = two_convs();
-    qdq_model   *m = test_built(&b);
-    float       *w = (float *)(uintptr_t)qdq_graph_find(m->graph, "c0.w")->init->bytes.data;
-    float       *bias = (float *)(uintptr_t)qdq_graph_find(m->graph, "c0.b")->init->bytes.data;
-    int32_t      code;
+    qdq_model *m = test_built(&b);
+    float *w = (float *)(uintptr_t)qdq_graph_find(m->graph, "c0.w")->init->bytes.data;
+    float *bias = (float *)(uintptr_t)qdq_graph_find(m->graph, "c0.b")->init->bytes.data;
+    int32_t code;
 
     (void)state;
     for (int i = 0; i < 8 * 9; i++)
         w[i] = 1e-12f; /* channel 0 */
     bias[0] = 5;
-    qdq_plan  *p = planned(m);
+    qdq_plan *p = planned(m);
     qdq_model *q = inserted(m, p);
     memcpy(&code, qdq_graph_find(q->graph, "c0.b_quantized")->init->bytes.data, sizeof code);
     assert_true(code > 2000000000 && code < INT32_MAX); /* near the end of int32, and not clipped */
@@ -189,13 +190,15 @@ static void names_that_are_not_there_are_listed_and_nothing_is_done(void **state
     static const char text[] =
         "{\"qdq_plan\": 1, \"tensors\": ["
         "{\"tensor\": \"nowhere\", \"type\": \"uint8\", \"scale\": 1, \"zero_point\": 0},"
-        "{\"tensor\": \"x\", \"consumers\": [[\"nobody\", 0], [\"c1\", 0]], \"type\": \"uint8\", \"scale\": 1}],"
+        "{\"tensor\": \"x\", \"consumers\": [[\"nobody\", 0], [\"c1\", 0]], \"type\": \"uint8\", \"scale\": "
+        "1}],"
         "\"weights\": [{\"tensor\": \"x\", \"consumers\": [[\"c0\", 1]], \"type\": \"int8\"}],"
-        "\"biases\": [{\"tensor\": \"c0.b\", \"consumer\": [\"c0\", 2], \"activation\": \"r0\", \"weight\": \"c1.w\"}]}";
+        "\"biases\": [{\"tensor\": \"c0.b\", \"consumer\": [\"c0\", 2], \"activation\": \"r0\", \"weight\": "
+        "\"c1.w\"}]}";
     test_builder b = two_convs();
-    qdq_model   *m = test_built(&b);
-    qdq_error    err = QDQ_ERROR_INIT;
-    qdq_plan    *p = NULL;
+    qdq_model *m = test_built(&b);
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_plan *p = NULL;
 
     (void)state;
     assert_ok(qdq_plan_parse(text, strlen(text), "plan", &p, &err));
@@ -212,15 +215,17 @@ static void names_that_are_not_there_are_listed_and_nothing_is_done(void **state
 
 static void given_scales_are_used_and_counted(void **state)
 {
-    static const char good[] = "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"c0.w\", \"consumers\": [[\"c0\", 1]],"
-                               "\"type\": \"int8\", \"axis\": null, \"method\": \"given\", \"scales\": [0.25]}]}";
-    static const char bad[] = "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"c0.w\", \"consumers\": [[\"c0\", 1]],"
-                              "\"type\": \"int8\", \"axis\": 0, \"method\": \"given\", \"scales\": [0.25]}]}";
+    static const char good[] =
+        "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"c0.w\", \"consumers\": [[\"c0\", 1]],"
+        "\"type\": \"int8\", \"axis\": null, \"method\": \"given\", \"scales\": [0.25]}]}";
+    static const char bad[] =
+        "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"c0.w\", \"consumers\": [[\"c0\", 1]],"
+        "\"type\": \"int8\", \"axis\": 0, \"method\": \"given\", \"scales\": [0.25]}]}";
     test_builder b = two_convs();
-    qdq_model   *m = test_built(&b);
-    qdq_error    err = QDQ_ERROR_INIT;
-    qdq_plan    *p = NULL;
-    float        scale;
+    qdq_model *m = test_built(&b);
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_plan *p = NULL;
+    float scale;
 
     (void)state;
     assert_ok(qdq_plan_parse(good, strlen(good), "plan", &p, &err));
@@ -238,8 +243,8 @@ static void given_scales_are_used_and_counted(void **state)
 static void a_weight_with_nan_is_refused_with_its_channel(void **state)
 {
     test_builder b = two_convs();
-    qdq_model   *m = test_built(&b);
-    qdq_error    err = QDQ_ERROR_INIT;
+    qdq_model *m = test_built(&b);
+    qdq_error err = QDQ_ERROR_INIT;
 
     (void)state;
     ((float *)(uintptr_t)qdq_graph_find(m->graph, "c0.w")->init->bytes.data)[72 * 3] = NAN;
@@ -252,12 +257,12 @@ static void a_weight_with_nan_is_refused_with_its_channel(void **state)
 static void the_same_plan_gives_the_same_bytes(void **state)
 {
     test_builder b = two_convs();
-    qdq_model   *m = test_built(&b);
-    qdq_plan    *p = planned(m);
-    qdq_model   *first = inserted(m, p), *second = inserted(m, p);
-    qdq_error    err = QDQ_ERROR_INIT;
-    void        *one = NULL, *two = NULL;
-    size_t       n_one, n_two;
+    qdq_model *m = test_built(&b);
+    qdq_plan *p = planned(m);
+    qdq_model *first = inserted(m, p), *second = inserted(m, p);
+    qdq_error err = QDQ_ERROR_INIT;
+    void *one = NULL, *two = NULL;
+    size_t n_one, n_two;
 
     (void)state;
     assert_ok(qdq_model_to_bytes(first, &one, &n_one, &err));
@@ -332,9 +337,9 @@ static void import_inverts_matmul_with_bias_and_gemm(void **state)
 static void import_leaves_computed_scales_alone(void **state)
 {
     test_builder b = test_build(17);
-    qdq_error    err = QDQ_ERROR_INIT;
-    qdq_plan    *p = NULL;
-    qdq_model   *stripped = NULL;
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_plan *p = NULL;
+    qdq_model *stripped = NULL;
 
     (void)state;
     TEST_INPUT(&b, "x", 4, 4);

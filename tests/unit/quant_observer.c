@@ -15,7 +15,7 @@ static void assert_range(const qdq_observer *o, double low, double high)
 
 static void n15_minmax_over_batches(void **state)
 {
-    const float   first[] = {-1, 2}, second[] = {-3, 1};
+    const float first[] = {-1, 2}, second[] = {-3, 1};
     qdq_observer *o = qdq_observer_new(QDQ_METHOD_MINMAX);
 
     (void)state;
@@ -27,7 +27,7 @@ static void n15_minmax_over_batches(void **state)
 
 static void n15_moving_average(void **state)
 {
-    const float   first[] = {-1, 2}, second[] = {-3, 1};
+    const float first[] = {-1, 2}, second[] = {-3, 1};
     qdq_observer *o = qdq_observer_new(QDQ_METHOD_MOVING_AVERAGE);
 
     (void)state;
@@ -39,7 +39,7 @@ static void n15_moving_average(void **state)
 
 static void order_and_split_of_the_data_do_not_matter_for_minmax(void **state)
 {
-    const float   x[] = {0.5f, -2, 7, 1, -9, 3};
+    const float x[] = {0.5f, -2, 7, 1, -9, 3};
     qdq_observer *whole = qdq_observer_new(QDQ_METHOD_MINMAX), *parts = qdq_observer_new(QDQ_METHOD_MINMAX);
 
     (void)state;
@@ -55,7 +55,7 @@ static void order_and_split_of_the_data_do_not_matter_for_minmax(void **state)
 static void nan_and_infinity_are_counted_and_left_out(void **state)
 {
     const float bad[] = {NAN, INFINITY}, mixed[] = {1, -INFINITY};
-    double      low, high;
+    double low, high;
 
     (void)state;
     for (int method = QDQ_METHOD_MINMAX; method <= QDQ_METHOD_MOVING_AVERAGE; method++) {

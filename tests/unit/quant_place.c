@@ -17,8 +17,7 @@ static char *describe(const qdq_model *m, const qdq_plan *p)
 {
     qdq_buf out = QDQ_BUF_INIT(1 << 20);
 
-    QDQ_FOR_NODES(n, m->graph)
-    {
+    QDQ_FOR_NODES (n, m->graph) {
         qdq_buf_printf(&out, "%s:", n->name);
         for (uint32_t i = 0; i < n->n_in; i++) {
             const char *name = n->in[i].value != NULL ? n->in[i].value->name : "-";
@@ -34,7 +33,8 @@ static char *describe(const qdq_model *m, const qdq_plan *p)
                     how = "QW";
             for (size_t k = 0; k < p->biases.n; k++)
                 if (strcmp(p->biases.at[k].tensor, name) == 0 &&
-                    strcmp(p->biases.at[k].consumer.node, n->name) == 0 && p->biases.at[k].consumer.input == i)
+                    strcmp(p->biases.at[k].consumer.node, n->name) == 0 &&
+                    p->biases.at[k].consumer.input == i)
                     how = "QB";
             qdq_buf_printf(&out, how != NULL ? " %s(%s)" : " %s%s", how != NULL ? how : "", name);
         }
@@ -45,15 +45,15 @@ static char *describe(const qdq_model *m, const qdq_plan *p)
 
 typedef struct placed {
     qdq_model *m;
-    qdq_plan  *plan;
-    char      *text;
+    qdq_plan *plan;
+    char *text;
 } placed;
 
 static placed place_with(test_builder *b, const qdq_place_opts *opts)
 {
-    qdq_error   err = QDQ_ERROR_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
     qdq_target *t = NULL;
-    placed      p = {test_built(b), qdq_plan_new(), NULL};
+    placed p = {test_built(b), qdq_plan_new(), NULL};
 
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_ok(qdq_place(p.m, t, opts, p.plan, &err));
@@ -127,7 +127,7 @@ static void p1_residual_add_reads_both_operands_in_8_bits(void **state)
 static void p2_operand_order_does_not_matter(void **state)
 {
     test_builder b = residual("r0", "c2");
-    placed       p = place(&b);
+    placed p = place(&b);
 
     (void)state;
     assert_non_null(strstr(p.text, "a: QDQ(r0) QDQ(c2)\n"));
@@ -156,9 +156,10 @@ static void p3_projection_shortcut(void **state)
 static void add_pool(test_builder *b, const char *x)
 {
     const int64_t two[2] = {2, 2};
-    qdq_node     *pool = TEST_NODE(b, "MaxPool", "mp", x);
+    qdq_node *pool = TEST_NODE(b, "MaxPool", "mp", x);
 
-    assert_true(qdq_node_set_ints(pool, "kernel_shape", two, 2) && qdq_node_set_ints(pool, "strides", two, 2));
+    assert_true(qdq_node_set_ints(pool, "kernel_shape", two, 2) &&
+                qdq_node_set_ints(pool, "strides", two, 2));
 }
 
 static void p4_batchnormalization_that_was_not_folded_stays_float(void **state)
@@ -332,7 +333,7 @@ static void p14_batchnormalization_before_the_first_conv(void **state)
 static void p15_clip_is_part_of_the_conv(void **state)
 {
     test_builder b = test_build(17);
-    qdq_error    err = QDQ_ERROR_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
 
     (void)state;
     (void)err;
@@ -374,9 +375,9 @@ static void p23_graph_output_in_the_chain_is_the_dequantized_value(void **state)
 static void p26_op_types_chosen_by_the_user(void **state)
 {
     static const char *const types[] = {"Conv", "Add", NULL};
-    test_builder             b = residual("c2", "r0");
-    qdq_place_opts           opts = {NULL, types};
-    placed                   p = place_with(&b, &opts);
+    test_builder b = residual("c2", "r0");
+    qdq_place_opts opts = {NULL, types};
+    placed p = place_with(&b, &opts);
 
     (void)state;
     /* Relu was not asked for, so it is no epilogue: every Conv ends in its own Q */
@@ -406,9 +407,9 @@ static void p28_a_shared_weight_is_stored_once(void **state)
 static void excluded_nodes_and_their_edges_stay_float(void **state)
 {
     static const char *const patterns[] = {"^c1$", "^c2$", NULL};
-    test_builder             b = residual("c2", "r0");
-    qdq_place_opts           opts = {patterns, NULL};
-    placed                   p = place_with(&b, &opts);
+    test_builder b = residual("c2", "r0");
+    qdq_place_opts opts = {patterns, NULL};
+    placed p = place_with(&b, &opts);
 
     (void)state;
     assert_non_null(strstr(p.text, "c1: QDQ(r0) c1.w c1.b\n"));
@@ -422,12 +423,12 @@ static void excluded_nodes_and_their_edges_stay_float(void **state)
 static void a_regular_expression_that_is_none_is_refused(void **state)
 {
     static const char *const patterns[] = {"(", NULL};
-    test_builder             b = residual("c2", "r0");
-    qdq_place_opts           opts = {patterns, NULL};
-    qdq_error                err = QDQ_ERROR_INIT;
-    qdq_target              *t = NULL;
-    qdq_plan                *plan = qdq_plan_new();
-    qdq_model               *m = test_built(&b);
+    test_builder b = residual("c2", "r0");
+    qdq_place_opts opts = {patterns, NULL};
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_target *t = NULL;
+    qdq_plan *plan = qdq_plan_new();
+    qdq_model *m = test_built(&b);
 
     (void)state;
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
@@ -480,7 +481,7 @@ static void depthwise_with_few_channels_behind_it_too(void **state)
 static void first_conv_before_a_maxpool_is_quantized(void **state)
 {
     test_builder b = first_layers(32, true);
-    placed       p = place(&b);
+    placed p = place(&b);
 
     (void)state;
     assert_non_null(strstr(p.text, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"));
@@ -490,7 +491,7 @@ static void first_conv_before_a_maxpool_is_quantized(void **state)
 static void first_conv_with_many_channels_is_quantized(void **state)
 {
     test_builder b = first_layers(64, false);
-    placed       p = place(&b);
+    placed p = place(&b);
 
     (void)state;
     assert_non_null(strstr(p.text, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"));
@@ -560,7 +561,7 @@ static void gemm_with_alpha_stays_float(void **state)
 
 static void pass_through_at_the_end_stays_float(void **state)
 {
-    test_builder  b = test_build(17);
+    test_builder b = test_build(17);
     const int64_t perm[4] = {0, 2, 3, 1};
 
     (void)state;
@@ -579,7 +580,7 @@ static void pass_through_at_the_end_stays_float(void **state)
 static void unknown_operators_are_passed_over_and_reported(void **state)
 {
     test_builder b = test_build(17);
-    const char  *out = "u";
+    const char *out = "u";
 
     (void)state;
     TEST_INPUT(&b, "x", 1, 32, 8, 8);

@@ -13,19 +13,23 @@ static const char plan_text[] =
     "  \"opset\": 13,\n"
     "  \"placement_only\": true,\n"
     "  \"tensors\": [\n"
-    "    {\"tensor\": \"a\", \"type\": \"uint8\", \"scale\": 0.100000001, \"zero_point\": 7, \"rule\": \"conv\", "
+    "    {\"tensor\": \"a\", \"type\": \"uint8\", \"scale\": 0.100000001, \"zero_point\": 7, \"rule\": "
+    "\"conv\", "
     "\"origin\": \"rule\"},\n"
-    "    {\"tensor\": \"b\", \"consumers\": [[\"n\\\"1\", 0], [\"n2\", 1]], \"type\": \"int8\", \"scale\": 1.0, "
+    "    {\"tensor\": \"b\", \"consumers\": [[\"n\\\"1\", 0], [\"n2\", 1]], \"type\": \"int8\", \"scale\": "
+    "1.0, "
     "\"zero_point\": 0, \"rule\": \"r\", \"origin\": \"user\"}\n"
     "  ],\n"
     "  \"weights\": [\n"
-    "    {\"tensor\": \"w\", \"consumers\": [[\"n1\", 1]], \"axis\": 0, \"type\": \"int8\", \"method\": \"absmax\", "
+    "    {\"tensor\": \"w\", \"consumers\": [[\"n1\", 1]], \"axis\": 0, \"type\": \"int8\", \"method\": "
+    "\"absmax\", "
     "\"block\": null, \"rule\": \"conv\", \"origin\": \"rule\"},\n"
     "    {\"tensor\": \"w2\", \"consumers\": [[\"n2\", 1]], \"axis\": null, \"type\": \"int8\", \"method\": "
     "\"given\", \"block\": null, \"scales\": [0.5], \"rule\": \"conv\", \"origin\": \"import\"}\n"
     "  ],\n"
     "  \"biases\": [\n"
-    "    {\"tensor\": \"bias\", \"consumer\": [\"n1\", 2], \"type\": \"int32\", \"activation\": \"a\", \"weight\": "
+    "    {\"tensor\": \"bias\", \"consumer\": [\"n1\", 2], \"type\": \"int32\", \"activation\": \"a\", "
+    "\"weight\": "
     "\"w\", \"rule\": \"conv\", \"origin\": \"rule\"}\n"
     "  ],\n"
     "  \"quantized\": [\n"
@@ -41,7 +45,7 @@ static void text_round_trips_to_the_letter(void **state)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_plan *p = NULL;
-    char     *text = NULL;
+    char *text = NULL;
 
     (void)state;
     assert_ok(qdq_plan_parse(plan_text, strlen(plan_text), "plan", &p, &err));
@@ -54,8 +58,8 @@ static void text_round_trips_to_the_letter(void **state)
 
 static void files_round_trip_and_are_not_overwritten(void **state)
 {
-    qdq_error   err = QDQ_ERROR_INIT;
-    qdq_plan   *p = NULL, *again = NULL;
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_plan *p = NULL, *again = NULL;
     const char *path = test_path("plan.json");
 
     (void)state;
@@ -88,7 +92,7 @@ static void the_summary_counts_operators_and_reasons(void **state)
 static void mistakes_are_named_with_entry_and_key(void **state)
 {
     static const struct {
-        qdq_status  code;
+        qdq_status code;
         const char *text, *message;
     } cases[] = {
         {QDQ_E_FORMAT, "", "plan: "},
@@ -102,27 +106,34 @@ static void mistakes_are_named_with_entry_and_key(void **state)
         {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"tensors\": [{}]}", "tensors[0], key 'tensor': expected a string"},
         {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"a\", \"type\": \"float\"}]}",
          "tensors[0], key 'type': expected int8"},
-        {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"a\", \"type\": \"int8\", \"scale\": 0}]}",
+        {QDQ_E_FORMAT,
+         "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"a\", \"type\": \"int8\", \"scale\": 0}]}",
          "tensors[0], key 'scale': expected a finite number above 0"},
-        {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"a\", \"type\": \"int8\", \"scale\": 1e99}]}",
+        {QDQ_E_FORMAT,
+         "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"a\", \"type\": \"int8\", \"scale\": 1e99}]}",
          "tensors[0], key 'scale'"},
         {QDQ_E_FORMAT,
-         "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"a\", \"type\": \"int8\", \"scale\": 1, \"zero_point\": 200}]}",
+         "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"a\", \"type\": \"int8\", \"scale\": 1, "
+         "\"zero_point\": 200}]}",
          "tensors[0], key 'zero_point': expected a whole number in range"},
         {QDQ_E_FORMAT,
-         "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"a\", \"consumers\": [[\"n\"]], \"type\": \"int8\", \"scale\": 1}]}",
+         "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"a\", \"consumers\": [[\"n\"]], \"type\": \"int8\", "
+         "\"scale\": 1}]}",
          "tensors[0], key 'consumers': expected [node, input number]"},
         {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"a\", \"type\": \"int8\"}]}",
          "weights[0], key 'consumers'"},
         {QDQ_E_FORMAT,
-         "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"a\", \"consumers\": [[\"n\", 1]], \"type\": \"uint8\"}]}",
+         "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"a\", \"consumers\": [[\"n\", 1]], \"type\": "
+         "\"uint8\"}]}",
          "weights[0], key 'type': expected int8"},
         {QDQ_E_FORMAT,
-         "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"a\", \"consumers\": [[\"n\", 1]], \"type\": \"int8\", "
+         "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"a\", \"consumers\": [[\"n\", 1]], \"type\": "
+         "\"int8\", "
          "\"block\": 32}]}",
          "weights[0], key 'block': expected null"},
         {QDQ_E_FORMAT,
-         "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"a\", \"consumers\": [[\"n\", 1]], \"type\": \"int8\", "
+         "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"a\", \"consumers\": [[\"n\", 1]], \"type\": "
+         "\"int8\", "
          "\"method\": \"given\", \"scales\": [-1]}]}",
          "weights[0], key 'scales': expected a list of numbers above 0"},
         {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"biases\": [{\"tensor\": \"a\", \"consumer\": 3}]}",

@@ -5,9 +5,9 @@
 
 static void builtin_targets_load_and_print_what_they_are(void **state)
 {
-    qdq_error   err = QDQ_ERROR_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
     const char *name, *help;
-    size_t      i = 0;
+    size_t i = 0;
 
     (void)state;
     for (; (name = qdq_target_name(i, &help)) != NULL; i++) {
@@ -24,7 +24,7 @@ static void builtin_targets_load_and_print_what_they_are(void **state)
 
 static void ort_cpu_knows_conv(void **state)
 {
-    qdq_error   err = QDQ_ERROR_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
     qdq_target *t = NULL;
 
     (void)state;
@@ -40,7 +40,7 @@ static void ort_cpu_knows_conv(void **state)
 
 static void a_file_is_read_like_a_builtin(void **state)
 {
-    qdq_error   err = QDQ_ERROR_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
     qdq_target *builtin = NULL, *copy = NULL;
     const char *path = test_path("mine.json");
 
@@ -54,9 +54,8 @@ static void a_file_is_read_like_a_builtin(void **state)
     qdq_target_free(copy);
 }
 
-#define HEAD "{\"qdq_target\": 1, \"name\": \"t\","
-#define TYPES                                                                                                \
-    "\"activation\": {\"type\": \"uint8\"}, \"weight\": {\"type\": \"int8\", \"symmetric\": true}"
+#define HEAD  "{\"qdq_target\": 1, \"name\": \"t\","
+#define TYPES "\"activation\": {\"type\": \"uint8\"}, \"weight\": {\"type\": \"int8\", \"symmetric\": true}"
 
 static void mistakes_are_named_with_their_place(void **state)
 {
@@ -74,7 +73,8 @@ static void mistakes_are_named_with_their_place(void **state)
         {HEAD "\"activation\": {\"type\": \"uint8\"}, \"weight\": {\"type\": \"int8\"}}",
          "weight, key 'symmetric': expected true"},
         {HEAD TYPES ", \"bias\": {\"type\": \"int8\"}}", "bias, key 'type': expected 'int32'"},
-        {HEAD TYPES ", \"graph_output\": \"maybe\"}", "key 'graph_output': expected one of 'float' 'dequantized'"},
+        {HEAD TYPES ", \"graph_output\": \"maybe\"}",
+         "key 'graph_output': expected one of 'float' 'dequantized'"},
         {HEAD TYPES ", \"min_opset\": 5}", "key 'min_opset': expected 10 or more"},
         {HEAD TYPES ", \"min_opset\": -1}", "key 'min_opset': expected a small number"},
         {HEAD TYPES ", \"operators\": {}}", "key 'operators': expected a list of objects"},
@@ -85,20 +85,24 @@ static void mistakes_are_named_with_their_place(void **state)
          "operators[0], key 'kind': expected one of 'linear' 'joint' 'pass'"},
         {HEAD TYPES ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"pass\", \"data\": 1}]}",
          "operators[0], key 'data': expected a list"},
-        {HEAD TYPES ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", \"bias\": \"x\"}]}",
+        {HEAD TYPES
+         ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", \"bias\": \"x\"}]}",
          "operators[0], key 'bias'"},
-        {HEAD TYPES ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", \"epilogue\": [1]}]}",
+        {HEAD TYPES
+         ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", \"epilogue\": [1]}]}",
          "operators[0], key 'epilogue': expected a list of strings"},
-        {HEAD TYPES ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", \"require\": []}]}",
+        {HEAD TYPES
+         ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", \"require\": []}]}",
          "operators[0], key 'require': expected an object"},
         {HEAD TYPES ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"pass\"}, "
                     "{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"pass\"}]}",
          "operators[1]: operator 'A' is listed twice"},
-        {HEAD TYPES ", \"stay_float\": [{\"op\": \"A\", \"rule\": \"c\", \"reason\": \"r\", \"in_chanels_max\": 1}]}",
+        {HEAD TYPES
+         ", \"stay_float\": [{\"op\": \"A\", \"rule\": \"c\", \"reason\": \"r\", \"in_chanels_max\": 1}]}",
          "stay_float[0]: unknown key 'in_chanels_max'"},
         {HEAD TYPES ", \"no_kernel\": [{\"op\": \"A\"}]}", "no_kernel[0], key 'reason': expected a string"},
     };
-    qdq_error   err = QDQ_ERROR_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
     const char *path = test_path("bad.json");
     qdq_target *t = NULL;
 
@@ -113,7 +117,7 @@ static void mistakes_are_named_with_their_place(void **state)
 
 static void unknown_names_and_missing_files_are_told_apart(void **state)
 {
-    qdq_error   err = QDQ_ERROR_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
     qdq_target *t = NULL;
 
     (void)state;

@@ -8,7 +8,7 @@
 static qdq_qparam of_range(qdq_elem type, bool symmetric, bool reduced, double low, double high)
 {
     qdq_qscheme s = {type, symmetric, reduced, QDQ_FLOAT};
-    qdq_qparam  p = {0};
+    qdq_qparam p = {0};
 
     assert_true(qdq_qparam_from_range(&s, low, high, &p));
     return p;
@@ -54,7 +54,7 @@ static void n4_sixteen_bits_and_reduced_ranges(void **state)
 static void n5_empty_and_tiny_ranges(void **state)
 {
     qdq_qscheme half = {QDQ_INT8, true, false, QDQ_FLOAT16};
-    qdq_qparam  p;
+    qdq_qparam p;
 
     (void)state;
     assert_qparam(of_range(QDQ_UINT8, false, false, 0, 0), 1, 0);
@@ -70,10 +70,10 @@ static void n5_empty_and_tiny_ranges(void **state)
 
 static void n6_rounds_half_to_even_and_saturates(void **state)
 {
-    const float   x[] = {0.5f, 1.5f, 2.5f, -0.5f, -1.5f, 127.6f, -128.7f};
-    const int8_t  want[] = {0, 2, 2, 0, -2, 127, -128};
-    int8_t        codes[7];
-    qdq_qparam    p = {QDQ_INT8, 1, 0};
+    const float x[] = {0.5f, 1.5f, 2.5f, -0.5f, -1.5f, 127.6f, -128.7f};
+    const int8_t want[] = {0, 2, 2, 0, -2, 127, -128};
+    int8_t codes[7];
+    qdq_qparam p = {QDQ_INT8, 1, 0};
 
     (void)state;
     qdq_quantize_floats(&p, x, 7, codes);
@@ -93,7 +93,7 @@ static void n18_pooled_ranges_give_one_scale(void **state)
 static void infinity_and_nan_have_no_scale(void **state)
 {
     qdq_qscheme s = {QDQ_UINT8, false, false, QDQ_FLOAT};
-    qdq_qparam  p;
+    qdq_qparam p;
 
     (void)state;
     assert_false(qdq_qparam_from_range(&s, -INFINITY, 1, &p));
@@ -104,10 +104,10 @@ static void infinity_and_nan_have_no_scale(void **state)
 
 static void huge_and_nan_values_saturate(void **state)
 {
-    const float   x[] = {1e30f, -1e30f, INFINITY, -INFINITY, NAN};
+    const float x[] = {1e30f, -1e30f, INFINITY, -INFINITY, NAN};
     const uint8_t want[] = {255, 0, 255, 0, 7};
-    uint8_t       codes[5];
-    qdq_qparam    p = {QDQ_UINT8, 0.1f, 7};
+    uint8_t codes[5];
+    qdq_qparam p = {QDQ_UINT8, 0.1f, 7};
 
     (void)state;
     qdq_quantize_floats(&p, x, 5, codes);
@@ -116,7 +116,7 @@ static void huge_and_nan_values_saturate(void **state)
 
 static void vector_and_scalar_quantization_agree(void **state)
 {
-    float    x[1000];
+    float x[1000];
     uint16_t codes[1000];
 
     (void)state;
@@ -134,9 +134,9 @@ static void vector_and_scalar_quantization_agree(void **state)
 static void decoding_inverts_encoding_within_half_a_step(void **state)
 {
     const float x[] = {-1.0f, -0.4f, 0, 0.1f, 2.9f};
-    float       y[5];
-    uint8_t     codes[5];
-    qdq_qparam  p = of_range(QDQ_UINT8, false, false, -1, 3);
+    float y[5];
+    uint8_t codes[5];
+    qdq_qparam p = of_range(QDQ_UINT8, false, false, -1, 3);
 
     (void)state;
     qdq_quantize_floats(&p, x, 5, codes);
@@ -158,8 +158,8 @@ static void bias_codes_saturate_and_the_least_scale_fits(void **state)
 
 static void minmax_leaves_out_what_is_not_finite(void **state)
 {
-    float    x[] = {3, NAN, -2, INFINITY, -INFINITY, -0.0f};
-    float    low, high;
+    float x[] = {3, NAN, -2, INFINITY, -INFINITY, -0.0f};
+    float low, high;
     uint64_t bad;
 
     (void)state;
