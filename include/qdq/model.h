@@ -98,7 +98,10 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_model_set_shapes(qdq_model *m, const qdq_inp
                                                      qdq_error *err);
 
 /* Raises the default domain's opset to `opset` (7 to 21), rewriting the operators whose meaning changed. An
- * operator whose change is not implemented is an error that names it; the model is then unchanged. */
+ * operator whose change is not implemented is an error that names it and the step; the model is then unchanged.
+ * (Out of memory alone may leave it half raised: it is then good for nothing but freeing.) Bodies of functions
+ * are raised along; other domains are left alone. The IR version rises to what the opset needs; initializers
+ * that below IR 4 had to be listed as inputs then leave them. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_set_opset(qdq_model *m, int opset, qdq_error *err);
 
 /* Opset of the default domain; 0 when it is not imported. */
