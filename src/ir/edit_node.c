@@ -159,15 +159,26 @@ void qdq_node_set_in(qdq_node *n, uint32_t i, qdq_value *v)
     qdq_graph_touch(n->graph);
 }
 
-/* The uses moved in memory: their neighbours must hear of it. Two uses of one node can be neighbours, hence
- * one after the other, each step leaving a sound list. */
-static void relink_moved(qdq_node *n)
+/* Where a use is after the move: those of the same node, which may be each other's neighbours, moved along. */
+static qdq_use *moved(const qdq_node *n, const qdq_use *old, qdq_use *u)
+{
+    uintptr_t at = (uintptr_t)u, start = (uintptr_t)old;
+
+    if (at < start || at >= start + n->n_in * sizeof *u)
+        return u;
+    return n->in + (at - start) / sizeof *u;
+}
+
+/* The uses of n moved in memory, from `old` to n->in: their lists must hear of it. */
+static void relink_moved(qdq_node *n, const qdq_use *old)
 {
     for (uint32_t i = 0; i < n->n_in; i++) {
         qdq_use *u = &n->in[i];
 
         if (u->value == NULL)
             continue;
+        u->prev = moved(n, old, u->prev);
+        u->next = moved(n, old, u->next);
         if (u->prev != NULL)
             u->prev->next = u;
         else
@@ -181,15 +192,14 @@ static void relink_moved(qdq_node *n)
 
 bool qdq_node_append_in(qdq_node *n, qdq_value *v)
 {
-    void *at = n->in;
-    bool moved;
+    qdq_use *old = n->in;
+    void *at = old;
 
     if (!grow(n, &at, n->n_in, sizeof *n->in))
         return false;
-    moved = at != n->in;
     n->in = at;
-    if (moved)
-        relink_moved(n);
+    if (at != old)
+        relink_moved(n, old);
     n->in[n->n_in] = (qdq_use){NULL, n, n->n_in, NULL, NULL};
     if (v != NULL)
         qdq_use_link(&n->in[n->n_in], v);

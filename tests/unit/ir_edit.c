@@ -1,0 +1,704 @@
+/* ir_edit.c - edits keep use lists, names and counters right. qdq_model_verify() is the judge throughout. */
+#include "support/test.h"
+
+#include "base/random.h"
+#include "ir/edit.h"
+#include "ir/graph_check.h"
+
+static void assert_sound(const qdq_model *m)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+
+    assert_ok(qdq_model_verify(m, &err));
+}
+
+static qdq_value *value(const qdq_model *m, const char *name)
+{
+    qdq_value *v = qdq_graph_find(m->graph, name);
+
+    assert_non_null(v);
+    return v;
+}
+
+static qdq_node *maker(const qdq_model *m, const char *name)
+{
+    return value(m, name)->producer;
+}
+
+/* --- names ------------------------------------------------------------------------------------------------------ */
+
+static void equal_text_is_interned_once(void **state)
+{
+    (void)state;
+    qdq_model *m = qdq_model_new();
+
+    assert_ptr_equal(qdq_intern(m, "abc"), qdq_intern_n(m, "abcd", 3));
+    assert_ptr_equal(qdq_intern(m, ""), qdq_intern_n(m, "x", 0));
+    assert_string_equal(qdq_intern(m, "x"), "x");
+    qdq_model_free(m);
+    qdq_model_free(NULL);
+}
+
+static void unique_names_avoid_graphs_around_and_inside(void **state)
+{
+    (void)state;
+    qdq_model *m =
+        test_model("g (bool c, float x) => (float y) {\n"
+                   "  y = If <then_branch = t () => (float a) { a = Neg(x) },"
+                   " else_branch = e () => (float b, float a_1) { b = Neg(x) a_1 = Neg(b) }> (c) }");
+    qdq_graph *then = maker(m, "y")->attr[0]->v.g, *other = maker(m, "y")->attr[1]->v.g;
+
+    assert_string_equal(qdq_graph_unique_name(m->graph, "free"), "free");
+    assert_string_equal(qdq_graph_unique_name(m->graph, "a"), "a_2"); /* a and a_1 are inside */
+    assert_string_equal(qdq_graph_unique_name(then, "x"), "x_1");     /* x is around */
+    assert_string_equal(qdq_graph_unique_name(then, "b"), "b");       /* b is beside, which is no clash */
+    assert_string_equal(qdq_graph_unique_name(other, "b"), "b_1");
+    assert_string_equal(qdq_graph_unique_name(m->graph, ""), "_1");
+    qdq_model_free(m);
+}
+
+static void a_hundred_thousand_names_of_one_base_are_cheap(void **state)
+{
+    (void)state;
+    qdq_model *m = qdq_model_new();
+
+    for (int i = 0; i < 100000; i++)
+        assert_non_null(qdq_graph_add_value(m->graph, qdq_graph_unique_name(m->graph, "t"), NULL));
+    assert_non_null(qdq_graph_find(m->graph, "t_99999"));
+    qdq_model_free(m);
+}
+
+static void renaming_frees_the_old_name_and_takes_the_data_along(void **state)
+{
+    (void)state;
+    qdq_model *m = test_model("g (float x) => (float y) <float w = {1}> { y = Add(x, w) }");
+    qdq_value *w = value(m, "w");
+
+    assert_true(qdq_value_rename(w, "w"));
+    assert_true(qdq_value_rename(w, "v"));
+    assert_null(qdq_graph_find(m->graph, "w"));
+    assert_ptr_equal(value(m, "v"), w);
+    assert_string_equal(w->init->name, "v");
+    assert_sound(m);
+    qdq_model_free(m);
+}
+
+/* --- uses ------------------------------------------------------------------------------------------------------- */
+
+static void uses_are_listed_in_the_order_in_which_they_were_made(void **state)
+{
+    (void)state;
+    qdq_model *m = test_model("g (float x) => (float y) { a = Neg(x) b = Neg(x) y = Add(x, x) }");
+    qdq_value *x = value(m, "x");
+    qdq_node *a = maker(m, "a");
+
+    assert_int_equal(x->n_use, 4);
+    assert_ptr_equal(x->first->node, a);
+    qdq_node_set_in(a, 0, NULL);
+    assert_ptr_equal(x->first->node, maker(m, "b"));
+    qdq_node_set_in(a, 0, x);
+    assert_ptr_equal(x->last->node, a);
+    assert_sound(m);
+    qdq_model_free(m);
+}
+
+static void appended_inputs_keep_the_lists_whole(void **state)
+{
+    (void)state;
+    qdq_model *m = test_model("g (float x, float z) => (float y) { y = Sum(x, x, z) }");
+    qdq_node *n = maker(m, "y");
+
+    for (int i = 0; i < 70; i++) {
+        assert_true(qdq_node_append_in(n, i % 3 == 0 ? NULL : value(m, i % 2 ? "x" : "z")));
+        assert_sound(m);
+    }
+    assert_int_equal(n->n_in, 73);
+    assert_true(qdq_node_append_in(n, NULL));
+    qdq_node_trim_in(n);
+    assert_int_equal(n->n_in, 72); /* the two at the end were left out */
+    assert_sound(m);
+    qdq_model_free(m);
+}
+
+static void replacing_a_value_redirects_captures_too(void **state)
+{
+    (void)state;
+    qdq_model *m = test_model("g (bool c, float x) => (float y) {\n"
+                              "  t = Identity(x)\n"
+                              "  y = If <then_branch = a () => (float p) { p = Neg(t) },"
+                              " else_branch = b () => (float q) { q = Add(t, t) }> (c)\n"
+                              "}");
+    qdq_node *identity = maker(m, "t");
+    qdq_graph *body = maker(m, "y")->attr[1]->v.g;
+    uint64_t inner = body->edits, outer = m->graph->edits;
+
+    assert_int_equal(value(m, "t")->n_use, 3);
+    assert_null(qdq_value_only_user(value(m, "t")));
+    assert_true(qdq_value_replace(value(m, "t"), value(m, "x")));
+    assert_true(body->edits > inner && m->graph->edits > outer);
+    qdq_node_remove(identity);
+    assert_sound(m);
+    assert_int_equal(value(m, "x")->n_use, 3);
+    test_assert_text(m, "g (bool c, float x) => (float y) {\n"
+                        "  y = If <then_branch = a () => (float p) {\n"
+                        "    p = Neg(x)\n"
+                        "  }, else_branch = b () => (float q) {\n"
+                        "    q = Add(x, x)\n"
+                        "  }> (c)\n"
+                        "}\n");
+    qdq_model_free(m);
+}
+
+static void an_output_keeps_its_name_when_it_is_replaced(void **state)
+{
+    (void)state;
+    qdq_model *m =
+        test_model("g (float x) => (float[1] y, float z) { t = Relu(x) y = Identity(t) z = Neg(y) }");
+    qdq_node *identity = maker(m, "y");
+
+    assert_true(qdq_value_replace(value(m, "y"), value(m, "t")));
+    qdq_node_remove(identity);
+    assert_sound(m);
+    test_assert_text(m, "g (float x) => (float[1] y, float z) {\n  y = Relu(x)\n  z = Neg(y)\n}\n");
+    assert_null(qdq_graph_find(m->graph, "t"));
+    qdq_model_free(m);
+}
+
+static void an_output_is_not_replaced_by_what_has_a_name_of_its_own(void **state)
+{
+    (void)state;
+    static const char *const cases[] = {
+        "g (float x) => (float y) { y = Identity(x) }",                      /* an input */
+        "g () => (float y) <float x = {1}> { y = Identity(x) }",             /* an initializer */
+        "g (float z) => (float y, float x) { x = Relu(z) y = Identity(x) }", /* an output */
+    };
+
+    for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
+        qdq_model *m = test_model(cases[i]);
+        uint64_t edits = m->graph->edits;
+
+        assert_false(qdq_value_replace(value(m, "y"), value(m, "x")));
+        assert_int_equal(m->graph->edits, edits);
+        assert_sound(m);
+        qdq_model_free(m);
+    }
+}
+
+static void replacing_a_value_by_itself_changes_nothing(void **state)
+{
+    (void)state;
+    qdq_model *m = test_model("g (float x) => (float y) { y = Relu(x) }");
+
+    assert_true(qdq_value_replace(value(m, "y"), value(m, "y")));
+    assert_sound(m);
+    qdq_model_free(m);
+}
+
+static void walking_uses_allows_redirecting_the_current_one(void **state)
+{
+    (void)state;
+    qdq_model *m = test_model("g (float x, float z) => (float y) { y = Sum(x, x, x, z) }");
+    qdq_value *x = value(m, "x"), *z = value(m, "z");
+    int n = 0;
+
+    QDQ_FOR_USES (u, x) {
+        qdq_node_set_in(u->node, u->index, z);
+        n++;
+    }
+    assert_int_equal(n, 3);
+    assert_int_equal(x->n_use, 0);
+    assert_int_equal(z->n_use, 4);
+    assert_sound(m);
+    qdq_model_free(m);
+}
+
+/* --- nodes ------------------------------------------------------------------------------------------------------ */
+
+static void nodes_are_added_where_they_are_asked_for(void **state)
+{
+    (void)state;
+    static const char *const outs[] = {"a", NULL, "b"};
+    qdq_model *m = test_model("g (float x) => (float y) { y = Relu(x) }");
+    qdq_node *n = qdq_graph_add_node(m->graph, maker(m, "y"), "", "Split", "s", 1, 3, outs);
+
+    qdq_node_set_in(n, 0, value(m, "x"));
+    qdq_node_set_in(maker(m, "y"), 0, value(m, "b"));
+    assert_sound(m);
+    test_assert_text(m, "g (float x) => (float y) {\n  [s] a, \"\", b = Split(x)\n  y = Relu(b)\n}\n");
+    qdq_node_move_before(n, NULL);
+    assert_ptr_equal(m->graph->end.prev, n);
+    qdq_node_move_before(n, maker(m, "y"));
+    assert_ptr_equal(m->graph->end.next, n);
+    assert_true(qdq_node_set_type(n, "my", "Thing"));
+    assert_int_equal(n->op, QDQ_OP_UNKNOWN);
+    assert_true(qdq_node_set_type(n, "", "Split"));
+    assert_int_equal(n->op, QDQ_OP_SPLIT);
+    qdq_model_free(m);
+}
+
+static void removing_while_walking_visits_every_node(void **state)
+{
+    (void)state;
+    qdq_model *m =
+        test_model("g (float x) => (float y) { a = Neg(x) b = Neg(a) c = Neg(b) d = Neg(x) y = Relu(x) }");
+    int visited = 0;
+
+    qdq_node_set_in(maker(m, "b"), 0, NULL);
+    qdq_node_set_in(maker(m, "c"), 0, NULL);
+    QDQ_FOR_NODES (n, m->graph) {
+        visited++;
+        if (visited == 2) { /* the current one and the one behind it */
+            qdq_node *next = n->next;
+
+            qdq_node_remove(n);
+            qdq_node_remove(next);
+            assert_true(n->dead && next->dead);
+        }
+    }
+    assert_int_equal(visited, 4); /* a, b (with c removed), d, y */
+    assert_int_equal(m->graph->n_node, 3);
+    assert_null(qdq_graph_find(m->graph, "b"));
+    qdq_model_free(m);
+}
+
+static void a_removed_node_takes_its_subgraphs_and_their_captures_along(void **state)
+{
+    (void)state;
+    qdq_model *m = test_model("g (bool c, float x) => (float z) {\n"
+                              "  y = If <then_branch = a () => (float p) {\n"
+                              "    p = If <then_branch = d () => (float r) { r = Neg(x) }> (c) },"
+                              " else_branch = b () => (float q) { q = Add(x, x) }> (c)\n"
+                              "  z = Relu(x)\n"
+                              "}");
+    int live = 0;
+
+    assert_int_equal(value(m, "x")->n_use, 4);
+    qdq_node_remove(maker(m, "y"));
+    assert_int_equal(value(m, "x")->n_use, 1);
+    assert_int_equal(value(m, "c")->n_use, 0);
+    QDQ_FOR_GRAPHS (g, m)
+        live++;
+    assert_int_equal(live, 1);
+    assert_string_equal(qdq_graph_unique_name(m->graph, "r"), "r");
+    assert_sound(m);
+    qdq_model_free(m);
+}
+
+static void attributes_are_replaced_by_name(void **state)
+{
+    (void)state;
+    static const int64_t pads[] = {1, 2, 3, 4};
+    qdq_model *m = test_model("g (float x) => (float y) { y = Conv <a = 1, group = 2> (x) }");
+    qdq_node *n = maker(m, "y");
+    const int64_t *ints;
+    size_t count;
+
+    assert_true(qdq_node_set_int(n, "group", 7));
+    assert_true(qdq_node_set_float(n, "alpha", 0.5F));
+    assert_true(qdq_node_set_string(n, "mode", "same"));
+    assert_true(qdq_node_set_ints(n, "pads", pads, 4));
+    assert_true(qdq_node_set_ints(n, "none", NULL, 0));
+    qdq_node_remove_attr(n, "a");
+    qdq_node_remove_attr(n, "not there");
+    assert_int_equal(n->n_attr, 5);
+    assert_int_equal(qdq_node_int(n, "group", 1), 7);
+    assert_int_equal(qdq_node_int(n, "alpha", 9), 9); /* there, but of another type */
+    assert_true(qdq_node_float(n, "alpha", 1) == 0.5F);
+    assert_true(qdq_node_float(n, "beta", 1) == 1);
+    assert_true(qdq_node_string_is(n, "mode", "same", NULL));
+    assert_false(qdq_node_string_is(n, "mode", "sam", NULL));
+    assert_true(qdq_node_string_is(n, "auto_pad", "NOTSET", "NOTSET"));
+    assert_false(qdq_node_string_is(n, "auto_pad", "NOTSET", NULL));
+    assert_true(qdq_node_ints(n, "pads", &ints, &count));
+    assert_true(count == 4 && ints[3] == 4);
+    assert_false(qdq_node_ints(n, "strides", &ints, &count));
+    assert_true(count == 0 && ints == NULL);
+    assert_sound(m);
+    qdq_model_free(m);
+}
+
+static void replacing_a_body_kills_the_old_one(void **state)
+{
+    (void)state;
+    qdq_model *m = test_model("g (bool c, float x) => (float y) {\n"
+                              "  y = If <then_branch = a () => (float p) { p = Neg(x) }> (c) }");
+    qdq_node *n = maker(m, "y");
+    qdq_graph *old = n->attr[0]->v.g, *body = qdq_graph_new(m, n, "fresh");
+    static const char *const outs[] = {"r"};
+    qdq_attr *a = qdq_arena_alloc(&m->arena, sizeof *a);
+    qdq_node *inner = qdq_graph_add_node(body, NULL, "", "Relu", NULL, 1, 1, outs);
+
+    qdq_node_set_in(inner, 0, value(m, "x"));
+    assert_true(qdq_graph_add_output(body, inner->out[0]));
+    *a = (qdq_attr){.name = "then_branch", .type = QDQ_ATTR_GRAPH, .count = 1, .v.g = body};
+    assert_true(qdq_node_set_attr(n, a));
+    assert_true(old->dead && !body->dead);
+    assert_sound(m);
+    assert_true(qdq_node_set_attr(n, a)); /* the same again: the body lives on */
+    assert_false(body->dead);
+    assert_int_equal(value(m, "x")->n_use, 1);
+    qdq_node_remove_attr(n, "then_branch");
+    assert_true(body->dead);
+    qdq_model_free(m);
+}
+
+/* --- inputs, outputs, initializers ---------------------------------------------------------------------------- */
+
+static void initializers_come_and_go(void **state)
+{
+    (void)state;
+    static const int64_t dim[] = {2};
+    static const float x[] = {1, 2};
+    qdq_model *m = test_model("g (float[2] x) => (float[2] y) { y = Neg(x) }");
+    qdq_value *w = qdq_graph_add_init(m->graph, "w", qdq_tensor_of_floats(m, 1, dim, x));
+    int n = 0;
+
+    assert_string_equal(w->init->name, "w");
+    assert_ptr_equal(qdq_value_const(w), w->init);
+    assert_true(qdq_value_set_init(w, qdq_tensor_of_floats(m, 1, dim, x)));
+    assert_int_equal(m->graph->inits.n, 1);
+    assert_true(qdq_value_set_init(w, NULL));
+    assert_int_equal(m->graph->inits.n, 0);
+    assert_null(qdq_value_const(w));
+    assert_true(qdq_value_set_init(w, qdq_tensor_of_floats(m, 1, dim, x)));
+    assert_sound(m);
+    qdq_value_remove(w);
+    assert_true(w->dead);
+    QDQ_FOR_INITS(v, m->graph) n++;
+    assert_int_equal(n, 0);
+    assert_sound(m);
+    qdq_model_free(m);
+}
+
+static void a_constant_that_callers_may_override_is_none(void **state)
+{
+    (void)state;
+    qdq_model *m = test_model("g (float x, float w = {1}) => (float y) { c = Constant <value = float {2}> () "
+                              "d = Constant <value_float = 2.0> () y = Sum(x, w, c, d) }");
+
+    assert_null(qdq_value_const(value(m, "w")));
+    m->ir_version = 3;
+    assert_non_null(qdq_value_const(value(m, "w")));
+    assert_non_null(qdq_value_const(value(m, "c")));
+    assert_null(qdq_value_const(value(m, "d")));
+    assert_null(qdq_value_const(value(m, "x")));
+    qdq_graph_unlist_inits(m->graph);
+    assert_int_equal(m->graph->inputs.n, 1);
+    assert_false(value(m, "w")->is_input);
+    assert_sound(m);
+    qdq_model_free(m);
+}
+
+static void inputs_and_outputs_are_edited_by_place(void **state)
+{
+    (void)state;
+    qdq_model *m =
+        test_model("g (float a, float b, float c) => (float x, float y) { x = Add(a, b) y = Neg(c) }");
+
+    qdq_graph_remove_output(m->graph, 0);
+    qdq_graph_set_output(m->graph, 0, value(m, "x"));
+    assert_int_equal(value(m, "y")->n_output, 0);
+    qdq_node_remove(maker(m, "y"));
+    qdq_graph_remove_input(m->graph, value(m, "c"));
+    qdq_value_remove(value(m, "c"));
+    qdq_value_set_type(value(m, "a"), qdq_type_fixed(m, QDQ_INT8, 0, NULL));
+    assert_non_null(qdq_graph_add_input(m->graph, "d", NULL));
+    assert_sound(m);
+    test_assert_text(m, "g (int8 a, float b, d) => (float x) {\n  x = Add(a, b)\n}\n");
+    qdq_model_free(m);
+}
+
+static void a_detached_value_can_become_a_constant(void **state)
+{
+    (void)state;
+    static const float one[] = {1};
+    qdq_model *m = test_model("g (float x) => (float y) { a, b = Op(x) y = Add(a, b) }");
+    qdq_value *a = value(m, "a");
+
+    qdq_value_detach(a);
+    assert_true(qdq_value_set_init(a, qdq_tensor_of_floats(m, 0, NULL, one)));
+    assert_sound(m);
+    test_assert_text(
+        m, "g (float x) => (float y) <\n  float a = {1}\n> {\n  \"\", b = Op(x)\n  y = Add(a, b)\n}\n");
+    qdq_model_free(m);
+}
+
+/* --- questions -------------------------------------------------------------------------------------------------- */
+
+static void shapes_are_static_when_all_is_known(void **state)
+{
+    (void)state;
+    qdq_model *m = test_model("g (float[2,3] a, float[N] b, float[] c, float d, seq(float) e, f) => () {}");
+    int64_t dim[2];
+    int rank = -7;
+
+    assert_true(qdq_value_static_shape(value(m, "a"), &rank, dim, 2));
+    assert_true(rank == 2 && dim[0] == 2 && dim[1] == 3);
+    assert_false(qdq_value_static_shape(value(m, "a"), &rank, dim, 1));
+    assert_false(qdq_value_static_shape(value(m, "b"), &rank, dim, 2));
+    assert_false(qdq_value_static_shape(value(m, "c"), &rank, dim, 2));
+    assert_true(qdq_value_static_shape(value(m, "d"), &rank, dim, 2));
+    assert_int_equal(rank, 0);
+    assert_false(qdq_value_static_shape(value(m, "e"), &rank, dim, 2));
+    assert_false(qdq_value_static_shape(value(m, "f"), &rank, dim, 2));
+    qdq_model_free(m);
+}
+
+static void labels_are_names_where_those_are_unique(void **state)
+{
+    (void)state;
+    qdq_model *m = test_model("g (float x) => (float y) { [n] a = Neg(x) [dup] b = Neg(x) [dup] y = Neg(x) "
+                              "\"\", c = Op(x) = Sink(x) }");
+    qdq_arena scratch = QDQ_ARENA_INIT;
+
+    assert_string_equal(qdq_node_label(maker(m, "a"), &scratch), "n");
+    assert_string_equal(qdq_node_label(maker(m, "b"), &scratch), "Neg@b");
+    assert_string_equal(qdq_node_label(maker(m, "c"), &scratch), "Op@c");
+    assert_string_equal(qdq_node_label(m->graph->end.prev, &scratch), "Sink@#4");
+    qdq_node_remove(maker(m, "b"));
+    assert_string_equal(qdq_node_label(maker(m, "y"), &scratch), "dup");
+    assert_true(qdq_node_set_name(maker(m, "a"), "dup"));
+    assert_string_equal(qdq_node_label(maker(m, "y"), &scratch), "Neg@y");
+    qdq_arena_free(&scratch);
+    qdq_model_free(m);
+}
+
+static void opsets_and_properties_are_set_by_key(void **state)
+{
+    (void)state;
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = qdq_model_new();
+
+    assert_int_equal(qdq_model_opset(m), 0);
+    assert_ok(qdq_model_set_opset_version(m, "ai.onnx", 11, &err));
+    assert_int_equal(qdq_model_opset_of(m, ""), 11);
+    assert_ok(qdq_model_set_opset_version(m, "ai.onnx", 13, &err));
+    assert_int_equal(qdq_model_opset(m), 13);
+    assert_int_equal(m->opsets.n, 1);
+    assert_int_equal(qdq_model_opset_of(m, "x"), 0);
+    assert_ok(qdq_model_set_prop(m, "k", "v", &err));
+    assert_ok(qdq_model_set_prop(m, "k", "w", &err));
+    assert_int_equal(m->props.n, 1);
+    assert_string_equal(m->props.at[0].value, "w");
+    qdq_model_free(m);
+}
+
+/* --- random edits ----------------------------------------------------------------------------------------------- */
+
+typedef struct walk {
+    qdq_model *m;
+    qdq_random random;
+} walk;
+
+static size_t below(walk *w, size_t n)
+{
+    return (size_t)(qdq_random_u64(&w->random) % n);
+}
+
+/* Inputs and initializers can be read anywhere without making a cycle. */
+static qdq_value *any_source(walk *w)
+{
+    for (;;) {
+        qdq_value *v = w->m->graph->values.at[below(w, w->m->graph->values.n)];
+
+        if (!v->dead && v->producer == NULL)
+            return v;
+    }
+}
+
+static qdq_value *any_value(walk *w)
+{
+    for (;;) {
+        qdq_value *v = w->m->graph->values.at[below(w, w->m->graph->values.n)];
+
+        if (!v->dead)
+            return v;
+    }
+}
+
+static qdq_node *any_node(walk *w)
+{
+    for (int tries = 0; tries < 50; tries++) {
+        qdq_value *v = any_value(w);
+
+        if (v->producer != NULL)
+            return v->producer;
+    }
+    return NULL;
+}
+
+static void add_random_node(walk *w)
+{
+    qdq_graph *g = w->m->graph;
+    const char *outs[] = {qdq_graph_unique_name(g, "t"), below(w, 3) ? NULL : qdq_graph_unique_name(g, "s")};
+    qdq_value *in[3] = {any_value(w), below(w, 4) ? any_value(w) : NULL, any_source(w)};
+    qdq_node *n = qdq_graph_add_node(g, NULL, "", "Op", below(w, 2) ? "same" : "", 3, 2, outs);
+
+    for (uint32_t i = 0; i < 3; i++)
+        qdq_node_set_in(n, i, in[i]);
+}
+
+static void add_random_body(walk *w)
+{
+    qdq_graph *g = w->m->graph;
+    const char *outs[] = {qdq_graph_unique_name(g, "if")}, *inner[1];
+    qdq_value *captured = any_value(w);
+    qdq_node *n = qdq_graph_add_node(g, NULL, "", "If", "", 0, 1, outs), *body_node;
+    qdq_graph *body = qdq_graph_new(w->m, n, "body");
+    qdq_attr *a = qdq_arena_alloc(&w->m->arena, sizeof *a);
+
+    inner[0] = qdq_graph_unique_name(body, "t");
+    body_node = qdq_graph_add_node(body, NULL, "", "Neg", "", 1, 1, inner);
+    qdq_node_set_in(body_node, 0, captured);
+    assert_true(qdq_graph_add_output(body, body_node->out[0]));
+    *a = (qdq_attr){.name = "then_branch", .type = QDQ_ATTR_GRAPH, .count = 1, .v.g = body};
+    assert_true(qdq_node_set_attr(n, a));
+}
+
+static void remove_random_node(walk *w)
+{
+    qdq_node *n = any_node(w);
+
+    if (n == NULL)
+        return;
+    for (uint32_t i = 0; i < n->n_out; i++)
+        if (n->out[i] != NULL && !qdq_value_replace(n->out[i], any_source(w)))
+            return; /* an output */
+    qdq_node_remove(n);
+}
+
+static void random_edit(walk *w)
+{
+    static const int64_t ints[] = {1, 2, 3};
+    qdq_node *n = any_node(w);
+    qdq_value *v = any_value(w);
+
+    switch (below(w, 12)) {
+    case 0:
+    case 1:
+    case 2:
+        add_random_node(w);
+        break;
+    case 3:
+        add_random_body(w);
+        break;
+    case 4:
+    case 5:
+        remove_random_node(w);
+        break;
+    case 6:
+        if (n != NULL && n->n_in > 0)
+            qdq_node_set_in(n, (uint32_t)below(w, n->n_in), below(w, 3) ? any_source(w) : NULL);
+        break;
+    case 7:
+        if (n != NULL) {
+            assert_true(qdq_node_append_in(n, any_source(w)));
+            if (below(w, 2))
+                qdq_node_set_in(n, n->n_in - 1, NULL);
+            qdq_node_trim_in(n);
+        }
+        break;
+    case 8:
+        assert_true(qdq_value_rename(v, qdq_graph_unique_name(w->m->graph, "renamed")));
+        break;
+    case 9:
+        if (n != NULL)
+            assert_true(qdq_node_set_ints(n, below(w, 2) ? "p" : "q", ints, below(w, 4)));
+        break;
+    case 10:
+        if (v->producer == NULL && v->n_use == 0 && v->n_output == 0 && !v->is_input)
+            qdq_value_remove(v);
+        else
+            qdq_graph_add_init(w->m->graph, qdq_graph_unique_name(w->m->graph, "w"),
+                               qdq_tensor_of_ints(w->m, 0, NULL, ints));
+        break;
+    default:
+        if (n != NULL)
+            qdq_node_move_before(n, below(w, 2) ? NULL : any_node(w));
+        break;
+    }
+}
+
+static char *text_of(const qdq_model *m)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    char *text = NULL;
+
+    assert_ok(qdq_model_to_text(m, &text, &err));
+    return text;
+}
+
+/* Now and then the walk goes on with a clone, after the original: both must say the same, and sorting must end
+ * in an order that needs no more sorting. */
+static void swap_for_clone(walk *w)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *copy = NULL;
+    char *before, *after;
+    uint64_t edits;
+
+    assert_ok(qdq_graph_sort(w->m->graph, &err));
+    edits = w->m->graph->edits;
+    assert_ok(qdq_graph_sort(w->m->graph, &err));
+    assert_int_equal(edits, w->m->graph->edits);
+    before = text_of(w->m);
+    assert_ok(qdq_model_clone(w->m, &copy, &err));
+    qdq_model_free(w->m);
+    w->m = copy;
+    after = text_of(copy);
+    assert_string_equal(before, after);
+    qdq_free(before);
+    qdq_free(after);
+}
+
+static void random_edits_leave_a_sound_model(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        walk w = {test_model("g (float x, float z) => (float y) <float k = {1}> { y = Add(x, z) }"),
+                  qdq_random_new(seed, "edits")};
+
+        for (int i = 0; i < 400; i++) {
+            qdq_error err = QDQ_ERROR_INIT;
+
+            random_edit(&w);
+            if (qdq_model_verify(w.m, &err) != QDQ_OK)
+                fail_msg("seed %d, edit %d: %s", (int)seed, i, err.text);
+            if (i % 100 == 99)
+                swap_for_clone(&w);
+        }
+        qdq_model_free(w.m);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_text_is_interned_once),
+        cmocka_unit_test(unique_names_avoid_graphs_around_and_inside),
+        cmocka_unit_test(a_hundred_thousand_names_of_one_base_are_cheap),
+        cmocka_unit_test(renaming_frees_the_old_name_and_takes_the_data_along),
+        cmocka_unit_test(uses_are_listed_in_the_order_in_which_they_were_made),
+        cmocka_unit_test(appended_inputs_keep_the_lists_whole),
+        cmocka_unit_test(replacing_a_value_redirects_captures_too),
+        cmocka_unit_test(an_output_keeps_its_name_when_it_is_replaced),
+        cmocka_unit_test(an_output_is_not_replaced_by_what_has_a_name_of_its_own),
+        cmocka_unit_test(replacing_a_value_by_itself_changes_nothing),
+        cmocka_unit_test(walking_uses_allows_redirecting_the_current_one),
+        cmocka_unit_test(nodes_are_added_where_they_are_asked_for),
+        cmocka_unit_test(removing_while_walking_visits_every_node),
+        cmocka_unit_test(a_removed_node_takes_its_subgraphs_and_their_captures_along),
+        cmocka_unit_test(attributes_are_replaced_by_name),
+        cmocka_unit_test(replacing_a_body_kills_the_old_one),
+        cmocka_unit_test(initializers_come_and_go),
+        cmocka_unit_test(a_constant_that_callers_may_override_is_none),
+        cmocka_unit_test(inputs_and_outputs_are_edited_by_place),
+        cmocka_unit_test(a_detached_value_can_become_a_constant),
+        cmocka_unit_test(shapes_are_static_when_all_is_known),
+        cmocka_unit_test(labels_are_names_where_those_are_unique),
+        cmocka_unit_test(opsets_and_properties_are_set_by_key),
+        cmocka_unit_test(random_edits_leave_a_sound_model),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
