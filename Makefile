@@ -38,7 +38,7 @@ endef
 asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/setup.sh --tests
 	$(call other_build,asan,-DQDQ_SANITIZE=ON)
-	@scripts/test.sh $(BUILD)/asan -LE 'long|perf'
+	@scripts/test.sh $(BUILD)/asan -LE 'long|perf|tools'
 
 fuzz: ## libFuzzer, FUZZ_SECONDS (60) for each target
 	@scripts/setup.sh --all

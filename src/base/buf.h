@@ -25,7 +25,7 @@ void qdq_buf_append(qdq_buf *b, const void *data, size_t size);
 void qdq_buf_puts(qdq_buf *b, const char *s);
 void qdq_buf_putc(qdq_buf *b, char c);
 void qdq_buf_printf(qdq_buf *b, const char *fmt, ...) QDQ_PRINTF(2, 3);
-void qdq_buf_vprintf(qdq_buf *b, const char *fmt, va_list ap);
+void qdq_buf_vprintf(qdq_buf *b, const char *fmt, va_list ap) QDQ_PRINTF(2, 0);
 
 /* Room for `size` more bytes, which the caller fills; NULL when failed. */
 void *qdq_buf_extend(qdq_buf *b, size_t size);
