@@ -1,0 +1,62 @@
+#!/bin/bash
+# layers.sh SOURCE BUILD - the order of the folders of src/ is kept: a file includes headers of its own folder, of
+# folders further left, and of include/qdq. Also: every file name is used once, so that a name finds its file, and
+# a file's own header comes first, which proves that it stands alone.
+set -euo pipefail
+cd "$1"
+
+order=(base ir onnx target opt engine report quant tune cli)
+bad=0
+complain() { echo "layers: $*"; bad=1; }
+
+declare -A rank
+for i in "${!order[@]}"; do rank[${order[i]}]=$i; done
+
+# src/FOLDER/file.c:12:#include "FOLDER/header.h"
+while IFS=: read -r file line text; do
+    from=${file#src/}; from=${from%%/*}
+    header=${text#*\"}; header=${header%%\"*}
+    folder=${header%%/*}
+    if [[ -z ${rank[$from]+x} ]]; then
+        complain "$file: folder '$from' is not in the order (${order[*]})"
+    elif [[ $header == qdq/* ]]; then
+        [[ -f include/$header ]] || complain "$file:$line: \"$header\" is not in include/"
+    elif [[ $header == *.inc && $header != */* ]]; then
+        : # made by the build
+    elif [[ $header != */* ]]; then # beside the file
+        [[ -f ${file%/*}/$header ]] || complain "$file:$line: \"$header\" is not beside it, expected FOLDER/NAME"
+    elif [[ -z ${rank[$folder]+x} ]]; then
+        complain "$file:$line: \"$header\" is in no known folder"
+    elif ((rank[$folder] > rank[$from])); then
+        complain "$file:$line: $from/ must not include \"$header\": $folder/ stands to its right"
+    elif [[ $from == cli && $folder != cli && $folder != base && $folder != report ]]; then
+        complain "$file:$line: cli/ uses the public interface, base/ and report/, not \"$header\""
+    elif [[ ! -f src/$header ]]; then
+        complain "$file:$line: \"$header\" does not exist"
+    fi
+done < <(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' src || true)
+
+# The public headers stand alone: they are installed together, and nothing else is.
+while IFS=: read -r file line text; do
+    header=${text#*\"}; header=${header%%\"*}
+    [[ -f include/qdq/$header ]] || complain "$file:$line: a public header includes \"$header\""
+done < <(grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' include/qdq/*.h || true)
+
+while read -r name; do
+    complain "several files are called $name: $(find src include -name "$name" | sort | tr '\n' ' ')"
+done < <(find src include -type f -printf '%f\n' | grep -v '^CMakeLists.txt$' | sort | uniq -d)
+
+while read -r file; do
+    complain "$file: file names are snake_case"
+done < <(find src include -type f -printf '%P\n' | grep -v 'CMakeLists.txt$' |
+    grep -vE '^([a-z0-9_]+/)*([a-z0-9_]+\.(c|h|def|inc)|[a-z0-9_-]+\.json)$' || true)
+
+# FOLDER/file.c with FOLDER/file.h begins with it.
+while read -r file; do
+    own=${file#src/}; own=${own%.c}.h
+    [[ -f src/$own ]] || continue
+    first=$(grep -m1 -E '^[[:space:]]*#[[:space:]]*include' "$file" || true)
+    [[ $first == "#include \"$own\""* ]] || complain "$file: its first include is not \"$own\" but: $first"
+done < <(find src -name '*.c' | sort)
+
+exit $bad

@@ -1,0 +1,85 @@
+#!/bin/bash
+# style.sh SOURCE BUILD - what a compiler does not check: functions that must not be called, layout, head
+# comments, sizes of files and functions, unfinished business, traces of somebody's machine.
+set -euo pipefail
+cd "$1"
+bad=0
+complain() { echo "style: $*"; bad=1; }
+
+# FILE:LINE:TEXT with comments, strings and character constants blanked out.
+code() {
+    perl -0777 -ne 's{(/\*.*?\*/|//[^\n]*)|("(?:\\.|[^"\\\n])*"|'"'(?:\\\\.|[^'\\\\\\n])*'"')}
+            { my $t = $&; $t =~ s/[^\n]/ /g; $t }gsxe;
+        my $n = 0; for (split /\n/, $_, -1) { $n++; print "$ARGV:$n:$_\n"; }' "$@"
+}
+
+# ban REASON NAMES FILES... - a call of one of the names, not of a member or a longer name
+ban() {
+    local reason=$1 names=$2
+    shift 2
+    [ $# -gt 0 ] || return 0
+    while IFS=: read -r file line text; do
+        complain "$file:$line: $(grep -oE "\\<($names)\\>" <<<"$text" | head -1): $reason"
+    done < <(code "$@" | grep -E "^[^:]*:[0-9]+:(.*[^A-Za-z0-9_.>])?($names) *\\(" || true)
+}
+
+mapfile -t all < <(find src include tests examples -name '*.[ch]' | sort)
+mapfile -t own < <(find src include -name '*.[ch]' | sort)
+mapfile -t library < <(find src include -name '*.[ch]' ! -path 'src/cli/*' | sort)
+
+ban "has no bound, or no way to fail" \
+    'strcpy|stpcpy|strcat|sprintf|vsprintf|gets|alloca|strtok|atoi|atol|atoll|atof' "${all[@]}"
+ban "is not to be trusted with names of files" 'tmpnam|tempnam|mktemp|tmpfile' "${all[@]}"
+ban "goes through a shell: see base/child.h" 'system|popen' "${own[@]}"
+ban "is not safe with threads" \
+    'strerror|localtime|gmtime|ctime|asctime|rand|srand|random|srandom|drand48|getpwnam|getpwuid|readdir64' "${own[@]}"
+ban "changes the whole process" 'setlocale|chdir|fchdir|umask|signal|sigaction|setenv|putenv|unsetenv' \
+    "${library[@]}"
+ban "ends the process, which belongs to our caller" 'exit|_exit|_Exit|quick_exit|abort|atexit|raise' "${library[@]}"
+ban "reads the environment, which the tool does and hands over" 'getenv|secure_getenv' "${library[@]}"
+ban "prints: the library reports through qdq_error and qdq_job" \
+    'printf|vprintf|puts|putchar|perror|fputs_unlocked|dprintf|vdprintf' "${library[@]}"
+ban "copies a process that may have threads and gigabytes mapped: see base/child.h" 'fork|vfork|daemon' \
+    "${own[@]}"
+ban "allocates behind our back" 'strdup|strndup|asprintf|vasprintf' "${library[@]}"
+while IFS=: read -r file line _; do
+    complain "$file:$line: the library does not write to stdout or stderr"
+done < <(code "${library[@]}" | grep -E '^[^:]*:[0-9]+:.*\<(stdout|stderr)\>' || true)
+
+# A comment at the head says what a file is for.
+for file in "${own[@]}"; do
+    name=${file##*/}
+    [[ $file == include/qdq/* ]] && name=qdq/$name
+    [[ $(head -1 "$file") == "/* $name - "* ]] || complain "$file:1: does not begin with '/* $name - WHAT FOR'"
+    lines=$(wc -l <"$file")
+    ((lines <= 1000)) || complain "$file: has $lines lines, expected at most 1000"
+done
+
+# Functions begin and end with a brace in the first column.
+while read -r place lines; do
+    complain "$place: a function of $lines lines, expected at most 80"
+done < <(awk 'FNR == 1 { start = 0 } /^\{/ { start = FNR } /^\}/ && start {
+    if (FNR - start - 1 > 80) print FILENAME ":" start, FNR - start - 1; start = 0 }' "${own[@]}")
+
+while IFS=: read -r file line text; do
+    complain "$file:$line: unfinished business without the number of an issue: $text"
+done < <(grep -rnE '\<(TODO|FIXME|XXX|HACK)\>' src include tests examples docs scripts README.md CONTRIBUTING.md \
+    --exclude=style.sh 2>/dev/null | grep -vE '(TODO|FIXME) ?\(?#[0-9]+' || true)
+
+while IFS=: read -r file line text; do
+    complain "$file:$line: names a place on somebody's machine: $text"
+done < <(grep -rnIE '(^|[^A-Za-z0-9_.])/(home|root|work|Users)/[a-z]' src include tests examples docs scripts cmake \
+    Makefile CMakeLists.txt README.md CONTRIBUTING.md CHANGELOG.md --exclude=style.sh 2>/dev/null || true)
+
+# Another release of clang-format has other opinions.
+version=$(clang-format --version 2>/dev/null | grep -oE 'version [0-9]+' | tail -c +9 || true)
+if [[ $version == 14 ]]; then
+    clang-format --dry-run -Werror "${all[@]}" 2>"${TMPDIR:-/tmp}/style.$$" || {
+        sed 's/^/style: /' "${TMPDIR:-/tmp}/style.$$" | grep error: | head -20
+        complain "layout: run make format"
+    }
+    rm -f "${TMPDIR:-/tmp}/style.$$"
+else
+    echo "style: layout not checked: clang-format 14 is not here (found: ${version:-none})"
+fi
+exit $bad
