@@ -10,6 +10,7 @@
 #include "base/fail.h"
 #include "base/json.h"
 #include "base/map.h"
+#include "base/pack.h"
 #include "base/vec.h"
 
 typedef struct layer {
@@ -191,10 +192,8 @@ static qdq_status pack(const reader *r, unsigned runs, qdq_layer **out, size_t *
     for (size_t i = 0; i < r->layers.n; i++) {
         const layer *from = &r->layers.at[i];
         l[i] = (qdq_layer){.mean_us = from->total_us / runs, .runs = runs};
-        l[i].name = strcpy(p, from->name);
-        p += strlen(p) + 1;
-        l[i].op = strcpy(p, from->op);
-        p += strlen(p) + 1;
+        l[i].name = qdq_pack_text(&p, from->name);
+        l[i].op = qdq_pack_text(&p, from->op);
     }
     *out = l;
     *n = r->layers.n;

@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include "base/fail.h"
+#include "base/pack.h"
 #include "base/random.h"
 #include "engine/engine_ops.h"
 #include "engine/session_inputs.h"
@@ -308,10 +309,14 @@ static qdq_status sim_profile(qdq_session *s, const qdq_array *const *in, unsign
     char *p = (char *)(l + e->layers.n + 1);
     for (size_t i = 0; i < e->layers.n; i++) {
         const qdq_sim_layer *from = &e->layers.at[i];
-        l[i] = (qdq_layer){.mean_us = from->us, .runs = runs, .name = p};
-        p = stpcpy(p, label[i]) + 1;
+        l[i] = (qdq_layer){.mean_us = from->us, .runs = runs};
+        l[i].name = qdq_pack_text(&p, label[i]);
         l[i].op = p;
-        p = stpcpy(stpcpy(p, from->is_int8 ? "QLinear" : ""), from->node->type) + 1;
+        if (from->is_int8) {
+            qdq_pack_text(&p, "QLinear");
+            p--; /* the operator's name goes on where the NUL is */
+        }
+        qdq_pack_text(&p, from->node->type);
     }
     *out = l;
     *n = e->layers.n;

@@ -137,9 +137,9 @@ bool qdq_elem_is_float(qdq_elem e)
 
 static const qdq_op_info op_table[] = {
     {"?", 0},
-#define PURE                            QDQ_OP_PURE
-#define NONDET                          QDQ_OP_NONDET
-#define CONTROL                         QDQ_OP_CONTROL
+#define PURE                                    QDQ_OP_PURE
+#define NONDET                                  QDQ_OP_NONDET
+#define CONTROL                                 QDQ_OP_CONTROL
 #define OP(ENUM, name, op_flags, infer, values) {name, op_flags},
 #include "ir/ops.def"
 #undef OP

@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_plan *p = NULL, *again = NULL;
-    char     *text = NULL, *same = NULL;
+    char *text = NULL, *same = NULL;
 
     if (qdq_plan_parse((const char *)data, size, "fuzz", &p, &err) != QDQ_OK)
         return 0;

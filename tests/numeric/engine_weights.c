@@ -33,7 +33,7 @@ static written write_for(const qdq_model *m, unsigned minor)
     job.ctx = &w.infos;
     assert_ok(qdq_ort_model_bytes(&api, m, &job, &out, &err));
     w.size = out.size;
-    strcpy(w.folder, out.folder);
+    snprintf(w.folder, sizeof w.folder, "%s", out.folder);
     qdq_free(out.bytes);
     return w;
 }

@@ -20,7 +20,8 @@ static inline qdq_status keep(void *ctx, const char *name, const qdq_array *a, q
 
     if (strlen(k->names) + strlen(name) + 2 > sizeof k->names || k->size + a->bytes > sizeof k->bytes)
         return qdq_fail(e, QDQ_E_BUG, "the test keeps too little");
-    strcat(strcat(k->names, name), ";");
+    size_t used = strlen(k->names);
+    snprintf(k->names + used, sizeof k->names - used, "%s;", name);
     if (a->bytes > 0)
         memcpy(k->bytes + k->size, a->data, a->bytes);
     k->size += a->bytes;

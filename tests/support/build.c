@@ -8,7 +8,7 @@
 
 test_builder test_build(int opset)
 {
-    qdq_error    err = QDQ_ERROR_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
     test_builder b = {qdq_model_new(), NULL, 1};
 
     assert_non_null(b.m);
@@ -29,8 +29,7 @@ static int rank_of(const int64_t *dims)
 
 qdq_value *test_input(test_builder *b, const char *name, const int64_t *dims)
 {
-    qdq_value *v =
-        qdq_graph_add_input(b->g, name, qdq_type_fixed(b->m, QDQ_FLOAT, rank_of(dims), dims));
+    qdq_value *v = qdq_graph_add_input(b->g, name, qdq_type_fixed(b->m, QDQ_FLOAT, rank_of(dims), dims));
 
     assert_non_null(v);
     return v;
@@ -38,8 +37,8 @@ qdq_value *test_input(test_builder *b, const char *name, const int64_t *dims)
 
 qdq_value *test_random(test_builder *b, const char *name, const int64_t *dims)
 {
-    void       *data;
-    qdq_random  random = qdq_random_new(b->seed++, NULL);
+    void *data;
+    qdq_random random = qdq_random_new(b->seed++, NULL);
     qdq_tensor *t = qdq_tensor_new(b->m, QDQ_FLOAT, rank_of(dims), dims, &data);
 
     assert_non_null(t);
@@ -52,7 +51,7 @@ qdq_value *test_random(test_builder *b, const char *name, const int64_t *dims)
 
 qdq_value *test_ints(test_builder *b, const char *name, size_t n, const int64_t *ints)
 {
-    int64_t    dim = (int64_t)n;
+    int64_t dim = (int64_t)n;
     qdq_value *v = qdq_graph_add_init(b->g, name, qdq_tensor_of_ints(b->m, 1, &dim, ints));
 
     assert_non_null(v);
@@ -80,7 +79,7 @@ qdq_node *test_node(test_builder *b, const char *op, const char *name, const cha
 qdq_node *test_conv(test_builder *b, const char *name, const char *x, int64_t out, int64_t in, int64_t k,
                     int64_t group)
 {
-    char          w[64], bias[64];
+    char w[64], bias[64];
     const int64_t pads[4] = {k / 2, k / 2, k / 2, k / 2}, kernel[2] = {k, k};
 
     snprintf(w, sizeof w, "%s.w", name);
@@ -100,7 +99,7 @@ void test_output(test_builder *b, const char *name)
 
 qdq_model *test_built(test_builder *b)
 {
-    qdq_error      err = QDQ_ERROR_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
     qdq_shape_opts so = {.strict = true};
 
     assert_ok(qdq_model_infer(b->m, &so, &err));

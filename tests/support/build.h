@@ -8,7 +8,7 @@
 typedef struct test_builder {
     qdq_model *m;
     qdq_graph *g;
-    uint64_t   seed;
+    uint64_t seed;
 } test_builder;
 
 /* An empty model, IR 8, default domain of this opset. */

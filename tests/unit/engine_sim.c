@@ -284,7 +284,8 @@ static qdq_status look(void *ctx, const char *name, const qdq_array *a, qdq_erro
     seen *s = ctx;
 
     (void)e;
-    strcat(strcat(s->names, name), ";");
+    size_t used = strlen(s->names);
+    snprintf(s->names + used, sizeof s->names - used, "%s;", name);
     s->last = *a;
     s->count = qdq_array_count(a);
     s->sum = 0;

@@ -382,7 +382,7 @@ static void nesting_is_bounded(void **state)
     for (int i = 0; i < LEVELS; i++, p += sizeof open - 1)
         memcpy(p, open, sizeof open);
     assert_refused(text, "graphs are nested deeper than 64");
-    p = text + sprintf(text, "g (");
+    p = text + snprintf(text, 100, "g (");
     for (int i = 0; i < LEVELS; i++, p += sizeof type - 1)
         memcpy(p, type, sizeof type);
     assert_refused(text, "types are nested deeper than 64");
