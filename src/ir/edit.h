@@ -17,6 +17,8 @@ qdq_graph *qdq_graph_new(qdq_model *m, qdq_node *owner, const char *name);
 /* A name that no value of the graph, the graphs around it and inside it has: `base`, else base_1, base_2 ...
  * Node names do not count. */
 const char *qdq_graph_unique_name(qdq_graph *g, const char *base);
+/* The same for names of nodes: engines refuse two nodes of one name. */
+const char *qdq_graph_unique_node_name(qdq_graph *g, const char *base);
 
 /* A value. `name` must be free in g (an existing one gives QDQ_E_FORMAT through add; here it is a defect). */
 qdq_value *qdq_graph_add_value(qdq_graph *g, const char *name, const qdq_type *type);

@@ -37,7 +37,15 @@ static bool is_taken(const qdq_graph *g, const char *text)
     return false;
 }
 
-const char *qdq_graph_unique_name(qdq_graph *g, const char *base)
+static bool is_node_taken(const qdq_graph *g, const char *name)
+{
+    const char *interned = qdq_intern(g->model, name);
+
+    return interned == NULL || qdq_name_of(interned)->n_node > 0;
+}
+
+/* The last suffix is remembered, so that n names of one base cost n tries, not n * n. */
+static const char *first_free(qdq_graph *g, const char *base, bool (*taken)(const qdq_graph *, const char *))
 {
     qdq_model *m = g->model;
     const char *interned = qdq_intern(m, base);
@@ -46,18 +54,27 @@ const char *qdq_graph_unique_name(qdq_graph *g, const char *base)
 
     if (interned == NULL)
         return NULL;
-    if (base[0] != '\0' && !is_taken(g, interned))
+    if (base[0] != '\0' && !taken(g, interned))
         return interned;
     text = qdq_arena_alloc(&m->arena, size + 12);
     if (text == NULL)
         return NULL;
-    /* The last suffix is remembered, so that n names of one base cost n tries, not n * n. */
     for (qdq_name *name = qdq_name_of(interned); name->suffix < UINT32_MAX;) {
         snprintf(text, size + 12, "%s_%u", base, (unsigned)++name->suffix);
-        if (!is_taken(g, text))
+        if (!taken(g, text))
             return qdq_intern(m, text);
     }
     return NULL;
+}
+
+const char *qdq_graph_unique_name(qdq_graph *g, const char *base)
+{
+    return first_free(g, base, is_taken);
+}
+
+const char *qdq_graph_unique_node_name(qdq_graph *g, const char *base)
+{
+    return first_free(g, base, is_node_taken);
 }
 
 /* --- birth and death ------------------------------------------------------------------------------------------ */

@@ -348,6 +348,9 @@ bool qdq_node_string_is(const qdq_node *n, const char *name, const char *text, c
 /* *ints NULL and false when it is not there. */
 bool qdq_node_ints(const qdq_node *n, const char *name, const int64_t **ints, size_t *count);
 
+/* True if no other node of the model has its name; false for a node without one. */
+bool qdq_node_has_own_name(const qdq_node *n);
+
 /* How users name a node: its name if that is there and no other node of the model has it, else
  * "Op@first_output". Text of the model or in `scratch`; never NULL, out of memory gives "?". */
 const char *qdq_node_label(const qdq_node *n, qdq_arena *scratch);

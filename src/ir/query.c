@@ -122,11 +122,16 @@ bool qdq_node_ints(const qdq_node *n, const char *name, const int64_t **ints, si
     return a != NULL;
 }
 
+bool qdq_node_has_own_name(const qdq_node *n)
+{
+    return n->name[0] != '\0' && qdq_name_of(n->name)->n_node <= 1;
+}
+
 const char *qdq_node_label(const qdq_node *n, qdq_arena *scratch)
 {
     const char *text;
 
-    if (n->name[0] != '\0' && qdq_name_of(n->name)->n_node <= 1)
+    if (qdq_node_has_own_name(n))
         return n->name;
     for (uint32_t i = 0; i < n->n_out; i++)
         if (n->out[i] != NULL) {

@@ -128,3 +128,26 @@ qdq_status qdq_pass_drop_unused(qdq_graph *g, qdq_error *err)
     }
     return QDQ_OK;
 }
+
+/* --- drop-shared-names ------------------------------------------------------------------------------------------------
+ *
+ * ONNX wants node names unique, exporters do not always care, and ONNX Runtime refuses the file. A name that
+ * several nodes have names none of them: all lose it, and are called Op@tensor, as before (qdq_node_label). Two
+ * walks, because the last of them would have the name for itself. */
+
+qdq_status qdq_pass_drop_shared_names(qdq_graph *g, qdq_error *err)
+{
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    bool *shared = qdq_arena_array(&scratch, (size_t)g->next_node_id + 1, sizeof *shared);
+    qdq_status st = shared != NULL ? QDQ_OK : qdq_nomem(err);
+
+    if (shared != NULL) {
+        QDQ_FOR_NODES (n, g)
+            shared[n->id] = n->name[0] != '\0' && !qdq_node_has_own_name(n);
+        QDQ_FOR_NODES (n, g)
+            if (shared[n->id] && !qdq_node_set_name(n, ""))
+                st = qdq_nomem(err);
+    }
+    qdq_arena_free(&scratch);
+    return st;
+}

@@ -31,7 +31,7 @@ const char *qdq_pass_name(size_t i, const char **help)
 
 const char *qdq_pass_default_pipeline(void)
 {
-    return "lift-constants,drop-identity,fold-batchnorm,drop-unused";
+    return "lift-constants,drop-identity,fold-batchnorm,drop-unused,drop-shared-names";
 }
 
 static qdq_status parse_pipeline(const char *text, size_t *chosen, size_t *n, qdq_error *err)

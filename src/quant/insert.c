@@ -197,7 +197,8 @@ static qdq_value *add_qdq_node(inserter *in, qdq_node *before, const char *op, c
                                const char *out_name, qdq_value *const inputs[3], const qdq_type *type)
 {
     const char *names[1] = {out_name};
-    const char *name = qdq_arena_printf(&in->scratch, "%s_%s", base, op);
+    const char *wanted = qdq_arena_printf(&in->scratch, "%s_%s", base, op);
+    const char *name = wanted != NULL ? qdq_graph_unique_node_name(in->g, wanted) : NULL;
     uint32_t n_in = inputs[2] != NULL ? 3 : 2;
 
     if (name == NULL || out_name == NULL)

@@ -267,6 +267,22 @@ static void dequantized_weights_that_are_read_stay(void **state)
                 "}\n");
 }
 
+static void names_that_nodes_share_go(void **state)
+{
+    (void)state;
+    assert_becomes("drop-shared-names",
+                   "g (float[2] x) => (float[2] y) {\n"
+                   "  [same] a = Relu(x)\n"
+                   "  [own] b = Neg(a)\n"
+                   "  [same] y = Relu(b)\n"
+                   "}\n",
+                   "g (float[2] x) => (float[2] y) {\n"
+                   "  a = Relu(x)\n"
+                   "  [own] b = Neg(a)\n"
+                   "  y = Relu(b)\n"
+                   "}\n");
+}
+
 /* --- the manager ------------------------------------------------------------------------------------------------ */
 
 static void unknown_passes_are_named(void **state)
@@ -292,7 +308,7 @@ static void every_pass_of_the_default_pipeline_is_listed_with_help(void **state)
         assert_true(help[0] != '\0');
         found += strstr(qdq_pass_default_pipeline(), name) != NULL;
     }
-    assert_int_equal(found, 4);
+    assert_int_equal(found, 5);
 }
 
 int main(void)
@@ -315,6 +331,7 @@ int main(void)
         cmocka_unit_test(dead_chains_and_their_constants_go),
         cmocka_unit_test(random_and_unknown_nodes_stay),
         cmocka_unit_test(dequantized_weights_that_are_read_stay),
+        cmocka_unit_test(names_that_nodes_share_go),
         cmocka_unit_test(unknown_passes_are_named),
         cmocka_unit_test(every_pass_of_the_default_pipeline_is_listed_with_help),
     };
