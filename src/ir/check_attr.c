@@ -94,8 +94,8 @@ static void check_attr_value(qdq_checker *c, const qdq_node *n, const qdq_attr *
     const char *missing = NULL;
 
     switch (a->type) {
-    case QDQ_ATTR_UNDEFINED:
-        missing = "type";
+    case QDQ_ATTR_UNDEFINED: /* of a kind that newer ONNX versions have: kept in wire form */
+        missing = a->rest.size == 0 ? "type" : NULL;
         break;
     case QDQ_ATTR_FLOAT:
     case QDQ_ATTR_INT:
