@@ -57,11 +57,11 @@ void *qdq_arena_alloc(qdq_arena *a, size_t size)
 
     if (size > SIZE_MAX / 2)
         return NULL;
+    if (size == 0) /* every object has an address of its own */
+        size = 1;
 #ifndef QDQ_ARENA_MALLOC /* there the size stays exact, for the sanitizer to see one byte too many */
     size = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
 #endif
-    if (size == 0) /* every object has an address of its own */
-        size = 1;
     if (!has_room(b, size))
         b = add_block(a, size);
     if (b == NULL)

@@ -1,0 +1,50 @@
+/* disk.c - small disks in memory, in a mount namespace that ends with the program. */
+#include "support/disk.h"
+
+#include <dirent.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+const char *test_small_disk(size_t room)
+{
+    static char folder[4200];
+    char options[64];
+
+    snprintf(folder, sizeof folder, "%s/disk", test_dir());
+    snprintf(options, sizeof options, "size=%zu,mode=0700", room);
+    if (mkdir(folder, 0700) != 0)
+        return NULL;
+    /* Whoever is not root may still be it in a namespace of their own. */
+    if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
+        return NULL;
+    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("tmpfs", folder, "tmpfs", MS_NOSUID | MS_NODEV, options) != 0)
+        return NULL;
+    return folder;
+}
+
+void test_limit_files(size_t size)
+{
+    struct rlimit limit;
+
+    signal(SIGXFSZ, SIG_IGN); /* writing then fails with EFBIG instead */
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = size == SIZE_MAX ? limit.rlim_max : (rlim_t)size;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+unsigned test_count_files(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    unsigned n = 0;
+
+    if (dir == NULL)
+        fail_msg("%s: no such folder", folder);
+    for (const struct dirent *e = readdir(dir); e != NULL; e = readdir(dir))
+        n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+    closedir(dir);
+    return n;
+}

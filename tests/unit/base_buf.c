@@ -1,0 +1,162 @@
+/* base_buf.c - growing bytes and text. */
+#include "support/test.h"
+
+#include "base/buf.h"
+#include "base/pack.h"
+
+static void text_is_always_terminated(void **state)
+{
+    qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+
+    (void)state;
+    qdq_buf_puts(&b, "one");
+    assert_string_equal(b.data, "one");
+    qdq_buf_putc(&b, ' ');
+    qdq_buf_append(&b, "two three", 3);
+    assert_string_equal(b.data, "one two");
+    qdq_buf_printf(&b, " %d", 3);
+    assert_string_equal(b.data, "one two 3");
+    memcpy(qdq_buf_extend(&b, 5), " four", 5);
+    assert_string_equal(b.data, "one two 3 four");
+    assert_int_equal(b.size, 14);
+    assert_false(b.failed);
+    qdq_buf_free(&b);
+}
+
+static void printf_grows_as_needed(void **state)
+{
+    qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+
+    (void)state;
+    for (int width = 1; width < 3000; width += 7) { /* crosses every size of the buffer */
+        size_t before = b.size;
+        qdq_buf_printf(&b, "%*d", width, 5);
+        assert_int_equal(b.size, before + (size_t)width);
+        assert_int_equal(b.data[b.size - 1], '5');
+        assert_int_equal(b.data[b.size], '\0');
+    }
+    qdq_buf_free(&b);
+}
+
+static void the_limit_is_kept_to_the_byte(void **state)
+{
+    qdq_buf b = QDQ_BUF_INIT(10);
+
+    (void)state;
+    qdq_buf_puts(&b, "0123456789");
+    assert_false(b.failed);
+    qdq_buf_puts(&b, "");
+    assert_false(b.failed);
+    qdq_buf_putc(&b, 'x');
+    assert_true(b.failed);
+    assert_int_equal(b.size, 10);
+    assert_string_equal(b.data, "0123456789");
+    qdq_buf_free(&b);
+}
+
+static void printf_beyond_the_limit_writes_nothing(void **state)
+{
+    qdq_buf b = QDQ_BUF_INIT(10);
+
+    (void)state;
+    qdq_buf_puts(&b, "0123");
+    qdq_buf_printf(&b, "%d", 4567890);
+    assert_true(b.failed);
+    assert_string_equal(b.data, "0123");
+    qdq_buf_free(&b);
+}
+
+static void failure_sticks(void **state)
+{
+    qdq_buf b = QDQ_BUF_INIT(4);
+
+    (void)state;
+    qdq_buf_puts(&b, "12345");
+    assert_true(b.failed);
+    qdq_buf_puts(&b, "1"); /* would fit, but a gap in the text is no text */
+    qdq_buf_printf(&b, "1");
+    assert_null(qdq_buf_extend(&b, 0));
+    assert_int_equal(b.size, 0);
+    assert_null(qdq_buf_take(&b));
+    assert_true(b.failed);
+    qdq_buf_free(&b);
+    assert_false(b.failed); /* freed is as good as new, with the same limit */
+    qdq_buf_puts(&b, "1234");
+    assert_false(b.failed);
+    qdq_buf_free(&b);
+}
+
+static void sizes_that_overflow_fail(void **state)
+{
+    qdq_buf b = QDQ_BUF_INIT(SIZE_MAX);
+
+    (void)state;
+    qdq_buf_putc(&b, 'x');
+    assert_null(qdq_buf_extend(&b, SIZE_MAX - 1));
+    assert_true(b.failed);
+    qdq_buf_free(&b);
+    assert_null(qdq_buf_extend(&b, SIZE_MAX));
+    qdq_buf_free(&b);
+}
+
+static void take_hands_over_and_empties(void **state)
+{
+    qdq_buf b = QDQ_BUF_INIT(100);
+    char *text;
+
+    (void)state;
+    text = qdq_buf_take(&b);
+    assert_string_equal(text, "");
+    qdq_free(text);
+    qdq_buf_puts(&b, "abc");
+    text = qdq_buf_take(&b);
+    assert_string_equal(text, "abc");
+    assert_null(b.data);
+    assert_int_equal(b.size, 0);
+    qdq_buf_puts(&b, "next");
+    assert_string_equal(text, "abc");
+    assert_string_equal(b.data, "next");
+    qdq_free(text);
+    qdq_buf_free(&b);
+}
+
+static void bytes_may_be_zero(void **state)
+{
+    qdq_buf b = QDQ_BUF_INIT(100);
+
+    (void)state;
+    qdq_buf_append(&b, "a\0b", 3);
+    qdq_buf_append(&b, NULL, 0);
+    assert_int_equal(b.size, 3);
+    assert_memory_equal(b.data, "a\0b", 4);
+    qdq_buf_free(&b);
+}
+
+static void packed_texts_lie_one_behind_the_other(void **state)
+{
+    char block[8] = "???????", *p = block;
+
+    (void)state;
+    assert_string_equal(qdq_pack_text(&p, "ab"), "ab");
+    assert_string_equal(qdq_pack_text(&p, ""), "");
+    assert_string_equal(qdq_pack_text(&p, "cde"), "cde");
+    assert_ptr_equal(p, block + 8);
+    assert_memory_equal(block, "ab\0\0cde", 8);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_is_always_terminated),
+        cmocka_unit_test(printf_grows_as_needed),
+        cmocka_unit_test(the_limit_is_kept_to_the_byte),
+        cmocka_unit_test(printf_beyond_the_limit_writes_nothing),
+        cmocka_unit_test(failure_sticks),
+        cmocka_unit_test(sizes_that_overflow_fail),
+        cmocka_unit_test(take_hands_over_and_empties),
+        cmocka_unit_test(bytes_may_be_zero),
+        cmocka_unit_test(packed_texts_lie_one_behind_the_other),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
