@@ -16,11 +16,12 @@ for program in "$build"/tests/fuzz_*; do
     echo "fuzz: $name, $seconds s"
     if "$program" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=0 \
         -verbosity=0 -artifact_prefix="$build/found/$name-" \
-        "$build/corpus/$name" "tests/fuzz/corpus/$name"; then
+        "$build/corpus/$name" "tests/fuzz/corpus/$name" >"$build/$name.log" 2>&1; then
         passed=$((passed + 1))
     else
         failed=$((failed + 1))
-        echo "fuzz: $name failed, see $build/found/$name-*" >&2
+        tail -n 40 "$build/$name.log" >&2
+        echo "fuzz: $name failed, see $build/$name.log and $build/found/$name-*" >&2
     fi
 done
 echo "$passed passed, $failed failed"
