@@ -156,12 +156,21 @@ static void check_definition(qdq_checker *c, const qdq_value *v)
               (unsigned)v->first->index, v->name);
 }
 
-static void check_value(qdq_checker *c, const qdq_graph *g, const qdq_value *v, uint32_t id)
+/* Ids lead into tables: they are looked at before anything uses them. */
+static bool check_ids(qdq_checker *c, const qdq_graph *g)
 {
-    if (v->id != id || v->graph != g)
-        ERROR("graph '%s': value '%s' is not where its id says", g->name, v->name);
+    for (size_t i = 0; i < g->values.n; i++)
+        if (g->values.at[i]->id != i || g->values.at[i]->graph != g) {
+            ERROR("graph '%s': value '%s' is not where its id says", g->name, g->values.at[i]->name);
+            return false;
+        }
+    return true;
+}
+
+static void check_value(qdq_checker *c, const qdq_graph *g, const qdq_value *v)
+{
     if (v->name == NULL || v->name[0] == '\0') {
-        ERROR("graph '%s': value %u has no name", g->name, (unsigned)id);
+        ERROR("graph '%s': value %u has no name", g->name, (unsigned)v->id);
         return;
     }
     if (qdq_graph_find(g, v->name) != v)
@@ -183,23 +192,14 @@ static void check_value(qdq_checker *c, const qdq_graph *g, const qdq_value *v, 
     }
 }
 
-/* Inputs, outputs and initializers: every entry is a live value of the graph that knows of it. */
-static void check_lists(qdq_checker *c, const qdq_graph *g)
+static void check_outputs(qdq_checker *c, const qdq_graph *g, uint32_t *listed)
 {
-    uint32_t *listed = qdq_arena_array(&c->scratch, g->values.n + 1, sizeof *listed);
-
-    if (listed == NULL) {
-        c->nomem = true;
-        return;
-    }
     for (size_t i = 0; i < g->outputs.n; i++) {
         const qdq_value *v = g->outputs.at[i];
 
-        if (v->dead || v->graph != g) {
+        if (v->dead || v->graph != g)
             ERROR("graph '%s': output %zu, '%s', is no value of it", g->name, i, v->name);
-            return;
-        }
-        if (++listed[v->id] > 1)
+        else if (++listed[v->id] > 1)
             WARNING("graph '%s': '%s' is listed as an output more than once", g->name, v->name);
     }
     for (size_t i = 0; i < g->values.n; i++) {
@@ -210,32 +210,59 @@ static void check_lists(qdq_checker *c, const qdq_graph *g)
                   (unsigned)listed[i]);
         listed[i] = 0;
     }
+}
+
+enum { LISTED_INPUT = 1, LISTED_INIT = 2 };
+
+static void check_inputs(qdq_checker *c, const qdq_graph *g, uint32_t *listed)
+{
     for (size_t i = 0; i < g->inputs.n; i++) {
         const qdq_value *v = g->inputs.at[i];
 
         if (v->dead || v->graph != g || !v->is_input)
             ERROR("graph '%s': input %zu, '%s', is no input value of it", g->name, i, v->name);
-        else if (++listed[v->id] > 1)
+        else if (listed[v->id] & LISTED_INPUT)
             ERROR("graph '%s': '%s' is listed as an input twice", g->name, v->name);
+        else
+            listed[v->id] |= LISTED_INPUT;
     }
+}
+
+static void check_inits(qdq_checker *c, const qdq_graph *g, uint32_t *listed)
+{
     for (size_t i = 0; i < g->inits.n; i++) {
         const qdq_value *v = g->inits.at[i];
 
         if (v->dead)
             continue;
-        if (v->graph != g || (v->init == NULL && v->sparse == NULL) || (listed[v->id] & 2U) != 0)
+        if (v->graph != g || (v->init == NULL && v->sparse == NULL) || listed[v->id] & LISTED_INIT)
             ERROR("graph '%s': initializer %zu, '%s', has no data or is listed twice", g->name, i, v->name);
         else
-            listed[v->id] |= 2U;
+            listed[v->id] |= LISTED_INIT;
     }
+}
+
+/* Inputs, outputs and initializers: every entry is a live value of the graph that knows of it. */
+static void check_lists(qdq_checker *c, const qdq_graph *g)
+{
+    uint32_t *listed = qdq_arena_array(&c->scratch, g->values.n + 1, sizeof *listed);
+
+    if (listed == NULL) {
+        c->nomem = true;
+        return;
+    }
+    check_outputs(c, g, listed);
+    check_inputs(c, g, listed);
+    check_inits(c, g, listed);
     for (size_t i = 0; i < g->values.n; i++) {
         const qdq_value *v = g->values.at[i];
+        bool has_data = v->init != NULL || v->sparse != NULL;
 
         if (v->dead)
             continue;
-        if (v->is_input != ((listed[i] & 1U) != 0))
+        if (v->is_input != ((listed[i] & LISTED_INPUT) != 0))
             ERROR("value '%s': is an input, but not listed as one (or the other way)", v->name);
-        if ((v->init != NULL || v->sparse != NULL) != ((listed[i] & 2U) != 0))
+        if (has_data != ((listed[i] & LISTED_INIT) != 0))
             ERROR("value '%s': is an initializer, but not listed as one", v->name);
     }
 }
@@ -391,11 +418,11 @@ static void check_graph(qdq_checker *c, const qdq_graph *g)
         ERROR("graph '%s': graphs are nested deeper than %d", g->name, QDQ_MAX_NESTING);
         return;
     }
-    if (!check_node_list(c, g, place))
+    if (!check_node_list(c, g, place) || !check_ids(c, g))
         return;
     for (size_t i = 0; i < g->values.n && !is_done(c); i++)
         if (!g->values.at[i]->dead)
-            check_value(c, g, g->values.at[i], (uint32_t)i);
+            check_value(c, g, g->values.at[i]);
     check_lists(c, g);
     c->last_domain = NULL;
     c->function = qdq_check_function_of(g);

@@ -1,0 +1,391 @@
+/* ir_check.c - the verifier finds what is wrong, says where, and keeps silent about what is right. */
+#include "support/test.h"
+
+#include "ir/edit.h"
+#include "ir/graph_check.h"
+
+/* All findings as one text, "E: ..." or "W: ..." a line. */
+static char *findings(const qdq_model *m)
+{
+    static char text[20000];
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_finding *f = NULL;
+    size_t n = 0, used = 0;
+
+    assert_ok(qdq_model_check(m, &f, &n, &err));
+    text[0] = '\0';
+    for (size_t i = 0; i < n; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s: %s\n", f[i].is_error ? "E" : "W",
+                                 f[i].text);
+    qdq_free(f);
+    return text;
+}
+
+static void assert_finds(const qdq_model *m, const char *part)
+{
+    char *all = findings(m);
+
+    if (strstr(all, part) == NULL)
+        fail_msg("'%s' is not in '%s'", part, all);
+}
+
+static void assert_error(qdq_model *m, const char *part)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+
+    assert_fails(QDQ_E_FORMAT, part, qdq_model_verify(m, &err));
+    assert_finds(m, part);
+}
+
+static void assert_text_error(const char *text, const char *part)
+{
+    qdq_model *m = test_model(text);
+
+    assert_error(m, part);
+    qdq_model_free(m);
+}
+
+static void assert_text_warning(const char *text, const char *part)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = test_model(text);
+
+    assert_ok(qdq_model_verify(m, &err));
+    assert_finds(m, part);
+    qdq_model_free(m);
+}
+
+static qdq_value *value(const qdq_model *m, const char *name)
+{
+    qdq_value *v = qdq_graph_find(m->graph, name);
+
+    assert_non_null(v);
+    return v;
+}
+
+static void a_good_model_has_no_findings(void **state)
+{
+    (void)state;
+    qdq_model *m =
+        test_model("<ir_version: 10, opset_import: [\"\" : 21, \"my\" : 1]>\n"
+                   "g (bool c, float[1] x, float[1] k = {2}) => (float[1] y) <float[1] w = {1}> {\n"
+                   "  [n] t = Mul(x, w)\n"
+                   "  u = my.F(t)\n"
+                   "  y = If <then_branch = a () => (float p) { p = Neg(u) },"
+                   " else_branch = b () => (float q) { q = Add(u, k) }> (c)\n"
+                   "}\n"
+                   "<domain: \"my\", opset_import: [\"\" : 21]> F (a) => (z) { z = Relu(a) }");
+
+    assert_string_equal(findings(m), "");
+    qdq_model_free(m);
+}
+
+static void what_is_defined_nowhere_is_found(void **state)
+{
+    (void)state;
+    assert_text_error("g (float x) => (float y) { [n] y = Add(x, w) }",
+                      "node 'n': input 1, 'w', is defined nowhere");
+    assert_text_error("g (float x) => (float y) {}", "graph 'g': output 'y' is computed by no node");
+    assert_text_error(
+        "g (bool c) => (float y) { y = If <then_branch = b () => (float p) { p = Neg(t) }> (c) }",
+        "graph 'b': node 'Neg@p': input 0, 't', is defined nowhere");
+    assert_text_error("g () => () {} f (a) => (z) { z = Relu(b) }", "graph 'f': node 'Relu@z': input 0, 'b'");
+}
+
+static void names_in_subgraphs_must_differ_from_those_around(void **state)
+{
+    (void)state;
+    assert_text_error("g (bool c, float x) => (float y) {"
+                      " y = If <then_branch = b () => (float x) { x = Neg(c) }> (c) }",
+                      "graph 'b': the name 'x' is also that of a value around it");
+    assert_text_warning("g (bool c) => (float y) { y = If <then_branch = a () => (float p) { p = Neg(c) },"
+                        " else_branch = b () => (float p) { p = Abs(c) }> (c) }",
+                        ""); /* beside each other they may be the same */
+}
+
+static void cycles_are_errors_and_disorder_is_a_warning(void **state)
+{
+    (void)state;
+    assert_text_error(
+        "g (float x) => (float y) { s = Neg(x) a = Add(s, c) b = Neg(a) c = Neg(b) y = Neg(c) }",
+        "is on a cycle");
+    assert_text_error("g (float x) => (float x1) { x1 = Add(x, x1) }", "node 'Add@x1' is on a cycle");
+    assert_text_error(
+        "g (bool c) => (float y) { y = If <then_branch = b () => (float p) { p = Neg(y) }> (c) }",
+        "node 'If@y' is on a cycle");
+    assert_text_warning("g (float x) => (float y) { y = Neg(t) t = Abs(x) }",
+                        "W: node 'Neg@y': it reads 't' before that is computed");
+    assert_text_warning(
+        "g (bool c) => (float y) { y = If <then_branch = b () => (float p) { p = Neg(t) }> (c)"
+        " t = Not(c) }",
+        "it reads 't' before that is computed");
+}
+
+static void opsets_and_versions_are_looked_at(void **state)
+{
+    (void)state;
+    assert_text_error(
+        "<ir_version: 8, opset_import: [\"\" : 17]> g (float x) => (float y) { [n] y = a.b.Op(x) }",
+        "node 'n': no opset of domain 'a.b' is imported");
+    assert_text_error("<ir_version: 8> g (float x) => (float y) { y = Relu(x) }", "no opset of domain ''");
+    assert_text_error("<ir_version: 0> g () => () {}", "IR version 0, expected at least 1");
+    assert_text_error("<ir_version: 8, opset_import: [\"\" : 17, \"ai.onnx\" : 18]> g () => () {}",
+                      "domain 'ai.onnx' is imported in versions 17 and 18");
+    assert_text_error("<ir_version: 8, opset_import: [\"\" : 0]> g () => () {}",
+                      "in version 0, expected at least 1");
+    assert_text_error("<ir_version: 8, opset_import: [\"m\" : 1]> g () => () {}\n<domain: \"m\">\n"
+                      "F (a) => (z) { z = Relu(a) }",
+                      "graph 'F': node 'Relu@z': no opset of domain ''");
+    assert_text_warning("<ir_version: 8, opset_import: [\"\" : 17, \"ai.onnx\" : 17]> g () => () {}",
+                        "imported twice");
+    assert_text_warning("<ir_version: 99, opset_import: [\"\" : 17]> g () => () {}",
+                        "IR version 99 is newer");
+    assert_text_warning("<ir_version: 4, opset_import: [\"\" : 17]> g () => () {}",
+                        "opset 17 came with IR version 8, found 4");
+    assert_text_warning("<ir_version: 2> g (float x) => (float y) { y = Relu(x) }",
+                        ""); /* nothing to import yet */
+    assert_text_warning(
+        "<ir_version: 8, opset_import: [\"ai.onnx\" : 17]> g (float x) => (float y) { y = Relu(x) }", "");
+}
+
+static void unknown_operators_are_told_once_each(void **state)
+{
+    (void)state;
+    qdq_model *m = test_model("g (float x) => (float y) { a = my.Op(x) b = my.Op(a) y = Unheard(b) }");
+
+    assert_string_equal(findings(m),
+                        "W: node 'Op@a': operator 'my::Op' is not known and is kept as it is\n"
+                        "W: node 'Unheard@y': operator 'Unheard' is not known and is kept as it is\n");
+    qdq_model_free(m);
+}
+
+static void names_that_several_nodes_have_are_a_warning(void **state)
+{
+    (void)state;
+    assert_text_warning("g (float x) => (float y) { [n] a = Neg(x) [n] y = Neg(a) }",
+                        "W: model: 2 nodes have the name 'n', expected one; they are shown as Op@output");
+}
+
+static void attributes_are_looked_at(void **state)
+{
+    (void)state;
+    assert_text_error("g (float x) => (float y) { y = Relu <a = 1, b = 2, a = 3> (x) }",
+                      "found attribute 'a' twice");
+    assert_text_error("g (float x) => (float y) { y = Relu <a: int = @b> (x) }",
+                      "attribute 'a' refers to 'b' of a function, but stands in none");
+    assert_text_error("g (float x) => (float y) { y = Relu <\"\" = 1> (x) }", "attribute 0 has no name");
+
+    char text[2000] = "g (float x) => (float y) { y = Relu <";
+    for (int i = 0; i < 40; i++)
+        sprintf(text + strlen(text), "a%d = 1, ", i == 39 ? 7 : i);
+    strcat(text, "z = 1> (x) }");
+    assert_text_error(text, "found attribute 'a7' twice");
+}
+
+static void functions_are_looked_at(void **state)
+{
+    (void)state;
+    static const char head[] = "<ir_version: 10, opset_import: [\"\" : 21, \"m\" : 1]> g () => () {}\n";
+    char text[1000];
+
+    snprintf(text, sizeof text, "%s<domain: \"m\", opset_import: [\"m\" : 1]> F (a) => (z) { z = m.F(a) }",
+             head);
+    assert_text_error(text, "function 'F': its calls lead in a circle");
+    snprintf(text, sizeof text,
+             "%s<domain: \"m\", opset_import: [\"m\" : 1]> F (a) => (z) { z = m.G(a) }\n"
+             "<domain: \"m\", opset_import: [\"\" : 21, \"m\" : 1]> G (a) => (z) { z = If <then_branch = b "
+             "() => (p) "
+             "{ p = m.F(a) }> (a) }",
+             head);
+    assert_text_error(text, "its calls lead in a circle");
+    snprintf(text, sizeof text, "%s<domain: \"m\"> F (a) => (a) {}\n<domain: \"m\"> F (a) => (a) {}", head);
+    assert_text_error(text, "function 'F': found twice in domain 'm'");
+    snprintf(text, sizeof text,
+             "%s<domain: \"m\"> F (a) => (a) {}\n<domain: \"m\", overload: \"o\"> F (a) => (a) {}", head);
+    assert_text_warning(text, "");
+}
+
+static void tensors_are_looked_at(void **state)
+{
+    (void)state;
+    qdq_model *m =
+        test_model("g () => () <float[2] w = {1, 2}> { c = Constant <value = float[2] {1, 2}> () }");
+    qdq_tensor *t = value(m, "w")->init;
+
+    t->bytes.size = 7;
+    assert_error(m, "tensor 'w': found 7 bytes of data, expected 2 elements of float");
+    t->bytes.size = 8;
+    t->count = 3;
+    assert_error(m, "tensor 'w': found 3 elements, expected 2");
+    t->count = 2;
+    t->elem = QDQ_STRING;
+    assert_error(m, "found elements of string stored as numbers");
+    t->elem = (qdq_elem)99;
+    assert_finds(m, "W: tensor 'w': element type 99 is not known");
+    t->elem = QDQ_INT32;
+    assert_finds(m, "W: value 'w': declared as float, but its data is int32");
+    t->elem = QDQ_FLOAT;
+    value(m, "w")->type = qdq_type_fixed(m, QDQ_FLOAT, 0, NULL);
+    assert_finds(m, "W: value 'w': declared with 0 dimensions, but its data has 1");
+    value(m, "w")->type = qdq_type_fixed(m, QDQ_FLOAT, 1, (const int64_t[]){3});
+    assert_finds(m, "W: value 'w': dimension 0 is declared as 3, but is 2 in its data");
+    ((qdq_tensor *)(uintptr_t)value(m, "c")->producer->attr[0]->v.t)->bytes.size = 1;
+    assert_error(m, "tensor 'value': found 1 bytes of data");
+    qdq_model_free(m);
+}
+
+/* Damage that only a defect of ours can do: the verifier is how it would be noticed. */
+static void damaged_structures_are_found(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "g (float x) => (float y) <float w = {1}> { [n] t = Add(x, w) [r] y = Relu(t) }";
+    qdq_model *m = test_model(text);
+
+    value(m, "x")->n_use++;
+    assert_error(m, "value 'x': found 1 uses in its list, expected 2");
+    value(m, "x")->n_use--;
+
+    value(m, "t")->first->index = 5;
+    assert_error(m, "value 't': its use list is damaged at entry 0");
+    value(m, "t")->first->index = 0;
+
+    value(m, "t")->out_index = 1;
+    assert_error(m, "value 't': it does not stand where its producer 'n' keeps its outputs");
+    value(m, "t")->out_index = 0;
+
+    value(m, "t")->is_input = true;
+    assert_error(m, "value 't': found a producer, and it is a graph input, expected one definition");
+    value(m, "t")->is_input = false;
+
+    value(m, "y")->n_output = 2;
+    assert_error(m, "value 'y': counted as 2 outputs, listed as 1");
+    value(m, "y")->n_output = 1;
+
+    value(m, "x")->id = 7;
+    assert_error(m, "value 'x' is not where its id says");
+    value(m, "x")->id = 0;
+
+    m->graph->inits.n = 0;
+    assert_error(m, "value 'w': is an initializer, but not listed as one");
+    m->graph->inits.n = 1;
+
+    m->graph->n_node = 3;
+    assert_error(m, "graph 'g': found 2 nodes, expected 3");
+    m->graph->n_node = 2;
+
+    value(m, "t")->producer->id = 1;
+    assert_error(m, "graph 'g': its node list is damaged at place 1");
+    value(m, "t")->producer->id = 0;
+
+    value(m, "x")->dead = true;
+    assert_error(m, "input 0, 'x', is no input value of it");
+    assert_finds(m, "node 'n': input 0, 'x', was removed");
+    value(m, "x")->dead = false;
+
+    m->graph->inputs.n = 0;
+    assert_error(m, "value 'x': is an input, but not listed as one");
+    m->graph->inputs.n = 1;
+
+    qdq_map_remove(&m->graph->by_name, "t");
+    assert_error(m, "graph 'g': the name 't' belongs to two values");
+    qdq_model_free(m);
+}
+
+static void a_body_belongs_to_one_attribute(void **state)
+{
+    (void)state;
+    qdq_model *m =
+        test_model("g (bool c) => (float y) { y = If <then_branch = b () => (float p) { p = Neg(c) }> (c) "
+                   "z = If <i = 1> (c) }");
+    qdq_node *owner = value(m, "y")->producer, *other = value(m, "z")->producer;
+    qdq_attr *kept = other->attr[0];
+
+    other->attr[0] = owner->attr[0];
+    assert_error(m, "node 'If@z': attribute 'then_branch' holds a graph that is not its own");
+    other->attr[0] = kept;
+    owner->n_attr = 0;
+    assert_error(m, "graph 'b': found 0 attributes that hold it, expected 1");
+    owner->n_attr = 1;
+    owner->attr[0]->v.g->owner = NULL;
+    assert_finds(m, "input 0, 'c', is of a graph that is not around it");
+    qdq_model_free(m);
+}
+
+static void sorting_keeps_the_order_of_the_file_where_it_can(void **state)
+{
+    (void)state;
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = test_model("g (bool c, float x) => (float y) { b = Neg(a) d = Abs(x) a = Exp(x)"
+                              " y = If <then_branch = t () => (float p) { p = Add(b, l) }> (c) l = Log(x) }");
+    uint64_t edits = m->graph->edits;
+
+    assert_ok(qdq_graph_sort(m->graph, &err));
+    assert_true(m->graph->edits > edits);
+    edits = m->graph->edits;
+    test_assert_text(
+        m, "g (bool c, float x) => (float y) {\n  d = Abs(x)\n  a = Exp(x)\n  b = Neg(a)\n  l = Log(x)\n"
+           "  y = If <then_branch = t () => (float p) {\n    p = Add(b, l)\n  }> (c)\n}\n");
+    assert_string_equal(findings(m), "");
+    assert_ok(qdq_graph_sort(m->graph, &err));
+    assert_int_equal(m->graph->edits, edits);
+    qdq_model_free(m);
+}
+
+static void a_cycle_is_named_by_a_node_that_is_on_it(void **state)
+{
+    (void)state;
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = test_model("g (float x) => (float y) { y = Neg(z) z = Abs(b) a = Add(x, b) b = Neg(a) }");
+
+    assert_fails(QDQ_E_FORMAT, "graph 'g': node '", qdq_graph_sort(m->graph, &err));
+    assert_true(strstr(err.text, "'Add@a'") != NULL || strstr(err.text, "'Neg@b'") != NULL);
+    qdq_model_free(m);
+}
+
+static void a_long_chain_backwards_is_sorted_in_no_time(void **state)
+{
+    (void)state;
+    enum { N = 50000 };
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = test_model("g (float x) => (float y) { y = Neg(t0) }");
+
+    for (int i = 0; i < N; i++) {
+        char name[20], next[20];
+
+        sprintf(name, "t%d", i);
+        sprintf(next, "t%d", i + 1);
+        qdq_node *n = qdq_graph_add_node(m->graph, NULL, "", "Neg", NULL, 1, 0, NULL);
+        qdq_value *v = qdq_graph_find(m->graph, name), *in;
+        assert_true(qdq_node_append_out(n, v != NULL ? v : qdq_graph_add_value(m->graph, name, NULL)));
+        in = i + 1 < N ? qdq_graph_add_value(m->graph, next, NULL) : qdq_graph_find(m->graph, "x");
+        qdq_node_set_in(n, 0, in);
+    }
+    assert_ok(qdq_graph_sort(m->graph, &err));
+    assert_ptr_equal(m->graph->end.prev, value(m, "y")->producer);
+    assert_ok(qdq_model_verify(m, &err));
+    qdq_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_good_model_has_no_findings),
+        cmocka_unit_test(what_is_defined_nowhere_is_found),
+        cmocka_unit_test(names_in_subgraphs_must_differ_from_those_around),
+        cmocka_unit_test(cycles_are_errors_and_disorder_is_a_warning),
+        cmocka_unit_test(opsets_and_versions_are_looked_at),
+        cmocka_unit_test(unknown_operators_are_told_once_each),
+        cmocka_unit_test(names_that_several_nodes_have_are_a_warning),
+        cmocka_unit_test(attributes_are_looked_at),
+        cmocka_unit_test(functions_are_looked_at),
+        cmocka_unit_test(tensors_are_looked_at),
+        cmocka_unit_test(damaged_structures_are_found),
+        cmocka_unit_test(a_body_belongs_to_one_attribute),
+        cmocka_unit_test(sorting_keeps_the_order_of_the_file_where_it_can),
+        cmocka_unit_test(a_cycle_is_named_by_a_node_that_is_on_it),
+        cmocka_unit_test(a_long_chain_backwards_is_sorted_in_no_time),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
