@@ -192,26 +192,24 @@ static qdq_status cut(extractor *x, const char *const *inputs, size_t n_in, cons
     return remove_rest(x);
 }
 
-/* A graph input must have a type; a value inside a graph need not. */
-static qdq_status infer_if_needed(qdq_model *m, const char *const *inputs, size_t n, qdq_error *err)
+static bool lacks_type(const qdq_model *m, const char *const *names, size_t n)
 {
-    qdq_shape_opts opts = {false, false, NULL};
-
     for (size_t i = 0; i < n; i++) {
-        const qdq_value *v = qdq_graph_find(m->graph, inputs[i]);
+        const qdq_value *v = qdq_graph_find(m->graph, names[i]);
 
         if (v != NULL && v->type == NULL)
-            return qdq_model_infer(m, &opts, err);
+            return true;
     }
-    return QDQ_OK;
+    return false;
 }
 
 qdq_status qdq_model_extract(const qdq_model *m, const char *const *inputs, size_t n_in,
                              const char *const *outputs, size_t n_out, qdq_model **out, qdq_error *err)
 {
     extractor x;
+    qdq_shape_opts opts = {false, false, NULL};
     qdq_model *copy;
-    qdq_status st;
+    qdq_status st = QDQ_OK;
 
     *out = NULL;
     if (n_out == 0)
@@ -220,7 +218,9 @@ qdq_status qdq_model_extract(const qdq_model *m, const char *const *inputs, size
     memset(&x, 0, sizeof x);
     x.g = copy->graph;
     x.err = err;
-    st = infer_if_needed(copy, inputs, n_in, err);
+    /* Inputs of a graph must have a type and outputs should; values inside need not. */
+    if (lacks_type(copy, inputs, n_in) || lacks_type(copy, outputs, n_out))
+        st = qdq_model_infer(copy, &opts, err);
     if (st == QDQ_OK)
         st = cut(&x, inputs, n_in, outputs, n_out);
     qdq_arena_free(&x.scratch);

@@ -1,0 +1,146 @@
+/* ir_alloc.c - every allocation of the graph's operations fails once: no crash, no leak, a message. */
+#include "support/alloc_fail.h"
+
+#include "base/buf.h"
+#include "ir/edit.h"
+#include "ir/graph_check.h"
+#include "ir/text.h"
+
+static const char text[] = "<ir_version: 10, opset_import: [\"\" : 21, \"my\" : 1], metadata_props: [\"k\" : "
+                           "\"v\"], doc_string: \"d\">\n"
+                           "g (bool c, float[N,2] x, float[2] b = {1, 2}) => (float[?,2] y) <\n"
+                           "  float[2,2] w = {1, 2, 3, 4}, string[1] s = {\"a\"}, sparse_tensor(float[3]) z "
+                           "= {float[1] {1}, int64[1] {2}}\n"
+                           "> {\n"
+                           "  [n] t = my.F <i = 1, is = [1, 2], ss = [\"a\"], t = float {1}> (x, w)\n"
+                           "  y = If <then_branch = a () => (float p) { p = Add(t, b) }, else_branch = e () "
+                           "=> (float q) { q = Neg(r) }> (c)\n"
+                           "  r = Other(t)\n"
+                           "}\n"
+                           "<domain: \"my\", opset_import: [\"\" : 21]> F <alpha, beta = 1.0> (u, v) => (o) "
+                           "{ o = Mul <x: int = @alpha> (u, v) }";
+
+static qdq_status parse(void *ctx, qdq_error *err)
+{
+    qdq_model *m = NULL;
+    qdq_status st = qdq_model_from_text(text, "t", &m, err);
+
+    (void)ctx;
+    qdq_model_free(m);
+    return st;
+}
+
+static qdq_status print(void *ctx, qdq_error *err)
+{
+    char *out = NULL;
+    qdq_status st = qdq_model_to_text(ctx, &out, err);
+
+    qdq_free(out);
+    return st;
+}
+
+static qdq_status clone(void *ctx, qdq_error *err)
+{
+    qdq_model *copy = NULL;
+    qdq_status st = qdq_model_clone(ctx, &copy, err);
+
+    qdq_model_free(copy);
+    return st;
+}
+
+static qdq_status verify(void *ctx, qdq_error *err)
+{
+    return qdq_model_verify(ctx, err);
+}
+
+static qdq_status check(void *ctx, qdq_error *err)
+{
+    qdq_finding *f = NULL;
+    size_t n;
+    qdq_status st = qdq_model_check(ctx, &f, &n, err);
+
+    qdq_free(f);
+    return st;
+}
+
+static qdq_status sort(void *ctx, qdq_error *err)
+{
+    return qdq_graph_sort(((qdq_model *)ctx)->graph, err);
+}
+
+static qdq_status inspect(void *ctx, qdq_error *err)
+{
+    static const qdq_view views[] = {QDQ_VIEW_TEXT, QDQ_VIEW_DOT, QDQ_VIEW_JSON};
+    qdq_status st = QDQ_OK;
+
+    for (size_t i = 0; i < QDQ_COUNT(views) && st == QDQ_OK; i++) {
+        char *out = NULL;
+
+        st = qdq_model_inspect(ctx, views[i], &out, err);
+        qdq_free(out);
+    }
+    return st;
+}
+
+static qdq_status extract(void *ctx, qdq_error *err)
+{
+    static const char *const inputs[] = {"x"}, *const outputs[] = {"r"};
+    qdq_model *part = NULL;
+    qdq_status st = qdq_model_extract(ctx, inputs, 1, outputs, 1, &part, err);
+
+    qdq_model_free(part);
+    return st;
+}
+
+/* Edits on a model of their own, which may be thrown away half changed. */
+static qdq_status edit(void *ctx, qdq_error *err)
+{
+    static const int64_t dim[] = {2}, ints[] = {1, 2, 3};
+    static const float data[] = {1, 2};
+    static const char *const outs[] = {"fresh", NULL};
+    qdq_model *m = NULL;
+    qdq_graph *g;
+    qdq_tensor *t;
+    qdq_value *v = NULL;
+    qdq_node *n = NULL;
+    bool ok;
+
+    QDQ_TRY(qdq_model_clone(ctx, &m, err));
+    g = m->graph;
+    t = qdq_tensor_of_floats(m, 1, dim, data);
+    ok = t != NULL && (v = qdq_graph_add_init(g, "init", t)) != NULL &&
+         (n = qdq_graph_add_node(g, NULL, "d", "Op", "name", 1, 2, outs)) != NULL;
+    for (int i = 0; i < 9 && ok; i++)
+        ok =
+            qdq_node_append_in(n, v) && qdq_node_append_out(n, NULL) && qdq_graph_unique_name(g, "x") != NULL;
+    ok = ok && qdq_node_set_ints(n, "a", ints, 3) && qdq_node_set_string(n, "b", "text") &&
+         qdq_node_set_float(n, "c", 1) && qdq_node_set_type(n, "e", "P") && qdq_node_set_name(n, "m") &&
+         qdq_value_rename(v, "other") && qdq_graph_add_input(g, "in", NULL) != NULL &&
+         qdq_graph_add_output(g, n->out[0]) &&
+         qdq_tensor_view(m, t, QDQ_UINT8, 1, (const int64_t[]){8}) != NULL &&
+         qdq_model_set_prop(m, "p", "q", err) == QDQ_OK &&
+         qdq_model_set_opset_version(m, "e", 1, err) == QDQ_OK;
+    qdq_model_free(m);
+    return ok ? QDQ_OK : qdq_nomem(err);
+}
+
+static void operations_on_a_model_survive_every_failure(void **state)
+{
+    static const test_attempt attempts[] = {print, clone, verify, check, sort, inspect, extract, edit};
+    qdq_model *m = test_model(text);
+
+    (void)state;
+    assert_true(test_every_alloc_fails(parse, NULL) > 10);
+    for (size_t i = 0; i < QDQ_COUNT(attempts); i++)
+        assert_true(test_every_alloc_fails(attempts[i], m) >= 1);
+    qdq_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(operations_on_a_model_survive_every_failure),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,167 @@
+/* ir_clone.c - copies that share weights and nothing else. */
+#include "support/test.h"
+
+#include "ir/edit.h"
+#include "ir/graph_check.h"
+
+static const char text[] =
+    "<ir_version: 10, opset_import: [\"\" : 21, \"my\" : 1], producer_name: \"p\", metadata_props: [\"k\" : "
+    "\"v\"]>\n"
+    "g (bool c, float[N,2] x, float[2] b = {1, 2}) => (float[?,2] y, seq(float) s) <\n"
+    "  float[2,2] w = {1, 2, 3, 4},\n"
+    "  string[2] names = {\"a\", \"\"},\n"
+    "  sparse_tensor(float[3]) z = {float[1] {1}, int64[1] {2}}\n"
+    "> {\n"
+    "  [n] t, \"\" = my.F:o <i = 1, f = 0.5, s = \"x\", is = [1, 2], fs = [1.0], ss = [\"a\"], t = float "
+    "{1}, "
+    "ts = [float {1}], ty: type_proto = map(int64, float[N]), tys: type_protos = [float], "
+    "sp: sparse_tensor = sparse_tensor(float[3]) {float[1] {1}, int64[1] {2}}, "
+    "sps: sparse_tensors = [sparse_tensor(float[3]) {float[1] {1}, int64[1] {2}}], none: ints = []> (x, "
+    "\"\", w)\n"
+    "  y = If <then_branch = a () => (float p) <\n"
+    "    float[1] k = {7}\n"
+    "  > {\n"
+    "    p = Add(t, k)\n"
+    "  }, others = [d () => (float q) {\n"
+    "    q = Neg(t)\n"
+    "  }, e () => (float r) {\n"
+    "    r = Abs(x)\n"
+    "  }]> (c)\n"
+    "  s = SequenceConstruct(t, z, names)\n"
+    "}\n"
+    "\n"
+    "<domain: \"my\", opset_import: [\"\" : 21], overload: \"o\">\n"
+    "F <alpha, beta = 1.0> (u) => (v) {\n"
+    "  v = Foo <axis: int = @alpha> (u)\n"
+    "}\n";
+
+static char *text_of(const qdq_model *m)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    char *t = NULL;
+
+    assert_ok(qdq_model_to_text(m, &t, &err));
+    return t;
+}
+
+static qdq_model *clone(const qdq_model *m)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *copy = NULL;
+
+    assert_ok(qdq_model_clone(m, &copy, &err));
+    assert_ok(qdq_model_verify(copy, &err));
+    return copy;
+}
+
+static void a_clone_says_the_same_after_the_original_died(void **state)
+{
+    (void)state;
+    qdq_model *m = test_model(text), *copy = clone(m);
+    char *t;
+
+    qdq_model_free(m);
+    t = text_of(copy);
+    assert_string_equal(t, text);
+    qdq_free(t);
+    qdq_model_free(copy);
+}
+
+static void weights_are_shared_and_held_once(void **state)
+{
+    (void)state;
+    qdq_model *m = test_model(text), *copy = clone(m);
+    qdq_value *a = qdq_graph_find(m->graph, "w"), *b = qdq_graph_find(copy->graph, "w");
+
+    assert_ptr_equal(a->init->bytes.data, b->init->bytes.data);
+    assert_ptr_not_equal(a->init, b->init);
+    assert_int_equal(m->mappings.n, copy->mappings.n);
+    assert_ptr_not_equal(a->name, b->name);
+    qdq_model_free(copy);
+    qdq_model_free(m);
+}
+
+static void edits_of_one_are_not_seen_in_the_other(void **state)
+{
+    (void)state;
+    static const float one[] = {9, 9, 9, 9};
+    static const int64_t dim[] = {2, 2};
+    qdq_model *m = test_model(text), *copy = clone(m);
+    qdq_node *n = qdq_graph_find(copy->graph, "y")->producer;
+    char *t;
+
+    assert_int_equal(copy->graph->edits, 0);
+    assert_true(qdq_node_set_int(qdq_graph_find(copy->graph, "t")->producer, "i", 77));
+    assert_true(qdq_value_rename(qdq_graph_find(copy->graph, "x"), "xx"));
+    assert_true(
+        qdq_value_set_init(qdq_graph_find(copy->graph, "w"), qdq_tensor_of_floats(copy, 2, dim, one)));
+    qdq_graph_set_output(copy->graph, 0, qdq_graph_find(copy->graph, "t"));
+    qdq_node_remove(n);
+    t = text_of(m);
+    assert_string_equal(t, text);
+    qdq_free(t);
+    qdq_model_free(copy);
+    qdq_model_free(m);
+}
+
+static void dead_things_are_left_behind(void **state)
+{
+    (void)state;
+    qdq_model *m = test_model(text), *copy;
+
+    qdq_graph_set_output(m->graph, 0, qdq_graph_find(m->graph, "t"));
+    qdq_node_remove(qdq_graph_find(m->graph, "y")->producer);
+    copy = clone(m);
+    assert_int_equal(copy->graphs.n, 2); /* main and function; three bodies are gone */
+    for (size_t i = 0; i < copy->graph->values.n; i++)
+        assert_false(copy->graph->values.at[i]->dead);
+    assert_int_equal(copy->graph->values.n, m->graph->values.n - 1);
+    qdq_model_free(copy);
+    qdq_model_free(m);
+}
+
+static void uses_keep_their_order(void **state)
+{
+    (void)state;
+    qdq_model *m = test_model("g (float x) => (float y) { a = Neg(x) b = Abs(x) y = Add(a, b) }"), *copy;
+    qdq_value *x = qdq_graph_find(m->graph, "x");
+
+    qdq_node_set_in(qdq_graph_find(m->graph, "a")->producer, 0, NULL);
+    qdq_node_set_in(qdq_graph_find(m->graph, "a")->producer, 0, x);
+    copy = clone(m);
+    assert_string_equal(qdq_graph_find(copy->graph, "x")->first->node->type, "Abs");
+    assert_string_equal(qdq_graph_find(copy->graph, "x")->last->node->type, "Neg");
+    qdq_model_free(copy);
+    qdq_model_free(m);
+}
+
+static void wire_bytes_are_copied(void **state)
+{
+    (void)state;
+    qdq_model *m = test_model("<domain: \"d\"> g (float x) => (float x) {}"), *copy;
+    unsigned char bytes[] = {0x12, 0x01, 'z'};
+
+    m->graph->rest = (qdq_span){bytes, sizeof bytes};
+    qdq_graph_find(m->graph, "x")->rest = (qdq_span){bytes, 2};
+    copy = clone(m);
+    memset(bytes, 0, sizeof bytes);
+    assert_memory_equal(copy->graph->rest.data, "\x12\x01z", 3);
+    assert_memory_equal(qdq_graph_find(copy->graph, "x")->rest.data, "\x12\x01", 2);
+    assert_memory_equal(copy->rest.data, m->rest.data, m->rest.size);
+    qdq_model_free(copy);
+    qdq_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_clone_says_the_same_after_the_original_died),
+        cmocka_unit_test(weights_are_shared_and_held_once),
+        cmocka_unit_test(edits_of_one_are_not_seen_in_the_other),
+        cmocka_unit_test(dead_things_are_left_behind),
+        cmocka_unit_test(uses_keep_their_order),
+        cmocka_unit_test(wire_bytes_are_copied),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
