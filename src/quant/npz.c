@@ -15,8 +15,8 @@ enum { MAX_RATIO = 1032, RATIO_SLACK = 64 * 1024, MAX_ARRAYS = 100000 };
 
 typedef struct member {
     const char *name;
-    zip_uint64_t index; /* in the archive */
-    bool has_header;
+    zip_uint64_t index;      /* in the archive */
+    bool has_header, stored; /* stored: not packed */
     qdq_npy header;
     zip_file_t *stream;
     size_t at; /* of the stream, in bytes of the member; SIZE_MAX: spoilt, open again */
@@ -206,16 +206,17 @@ static qdq_status go_to(qdq_npz *z, member *m, size_t at, qdq_error *err)
         return QDQ_OK;
     if (m->stream == NULL || m->at > at)
         QDQ_TRY(open_stream(z, m, err));
-    if (m->at < at && zip_fseek(m->stream, (zip_int64_t)at, SEEK_SET) == 0) {
+    if (m->at < at && m->stored) { /* a packed stream is spoilt by the attempt */
+        if (zip_fseek(m->stream, (zip_int64_t)at, SEEK_SET) != 0)
+            return qdq_fail(err, QDQ_E_FORMAT, "%s", zip_file_strerror(m->stream));
         m->at = at;
-        return QDQ_OK;
     }
     while (m->at < at)
         QDQ_TRY(read_exactly(m, skipped, at - m->at < sizeof skipped ? at - m->at : sizeof skipped, err));
     return QDQ_OK;
 }
 
-static qdq_status check_size(qdq_npz *z, const member *m, zip_uint64_t *size, qdq_error *err)
+static qdq_status check_size(qdq_npz *z, member *m, zip_uint64_t *size, qdq_error *err)
 {
     zip_stat_t stat;
 
@@ -227,6 +228,8 @@ static qdq_status check_size(qdq_npz *z, const member *m, zip_uint64_t *size, qd
         return qdq_fail(err, QDQ_E_FORMAT, "claims to unpack %llu bytes to %llu, more than %d times as many",
                         (unsigned long long)stat.comp_size, (unsigned long long)stat.size, MAX_RATIO);
     *size = stat.size;
+    m->stored = (stat.valid & ZIP_STAT_COMP_METHOD) != 0 && stat.comp_method == ZIP_CM_STORE &&
+                (stat.valid & ZIP_STAT_ENCRYPTION_METHOD) != 0 && stat.encryption_method == ZIP_EM_NONE;
     return QDQ_OK;
 }
 

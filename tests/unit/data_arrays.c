@@ -1,0 +1,546 @@
+/* Arrays as data: which array becomes which sample of which input, and what is refused with which words. */
+#include <math.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "support/npy_file.h"
+
+static qdq_error err;
+
+static const char one_input[] = "g (float[N,2] x) => (float[N,2] y) { y = Relu(x) }";
+static const char batch_of_2[] = "g (float[2,2] x) => (float[2,2] y) { y = Relu(x) }";
+static const char two_inputs[] = "g (float[N,2] a, int64[N] b) => (float[N,2] y, int64[N] z)"
+                                 "{ y = Relu(a) z = Identity(b) }";
+
+static const float ramp[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+
+/* --- what a source says ----------------------------------------------------------------------------------------- */
+
+static char heard[4000];
+
+static void hear(void *ctx, qdq_log_level level, const char *text)
+{
+    size_t n = strlen(heard);
+
+    (void)ctx;
+    snprintf(heard + n, sizeof heard - n, "%d: %s\n", (int)level, text);
+}
+
+static const qdq_job listening = {.size = sizeof(qdq_job), .log = hear};
+
+static qdq_data_opts listen(void)
+{
+    qdq_data_opts opts = QDQ_DATA_OPTS_INIT;
+
+    heard[0] = '\0';
+    opts.job = &listening;
+    return opts;
+}
+
+static void assert_heard(const char *part)
+{
+    if (strstr(heard, part) == NULL)
+        fail_msg("'%s' is not in '%s'", part, heard);
+}
+
+/* --- opening ----------------------------------------------------------------------------------------------------- */
+
+static qdq_status try_open(const char *model, const char *spec, const qdq_data_opts *opts, qdq_data **d)
+{
+    qdq_model *m = test_model(model);
+    qdq_status st = qdq_data_open(spec, m, opts, d, &err);
+
+    qdq_model_free(m); /* data must not need it any more */
+    if (st != QDQ_OK)
+        assert_null(*d);
+    return st;
+}
+
+static qdq_data *opened(const char *model, const char *spec, const qdq_data_opts *opts)
+{
+    qdq_data *d = NULL;
+
+    assert_ok(try_open(model, spec, opts, &d));
+    return d;
+}
+
+static void refused(const char *model, const char *spec, const qdq_data_opts *opts, qdq_status code,
+                    const char *message)
+{
+    qdq_data *d = NULL;
+
+    assert_fails(code, message, try_open(model, spec, opts, &d));
+}
+
+static const qdq_array *sample(qdq_data *d, size_t i, size_t k)
+{
+    const qdq_named_array *in;
+    size_t n;
+
+    assert_ok(qdq_data_get(d, i, &in, &n, &err));
+    assert_true(k < n);
+    return &in[k].array;
+}
+
+static void assert_floats(const qdq_array *a, const float *want, size_t n)
+{
+    assert_int_equal(a->elem, QDQ_FLOAT);
+    assert_int_equal(a->bytes, n * sizeof(float));
+    assert_memory_equal(a->data, want, n * sizeof(float));
+}
+
+/* --- samples ------------------------------------------------------------------------------------------------------ */
+
+static void a_npy_file_is_cut_along_its_first_axis(void **state)
+{
+    (void)state;
+    const char *path = test_npy_file("ramp.npy", TEST_HEADER("<f4", "(5, 2)"), ramp, 40);
+    qdq_data *d = opened(one_input, path, NULL);
+
+    assert_int_equal(qdq_data_count(d), 5);
+    assert_false(qdq_data_is_random(d));
+    for (size_t i = 0; i < 5; i++) {
+        const qdq_array *a = sample(d, i, 0);
+
+        assert_int_equal(a->rank, 2);
+        assert_int_equal(a->dim[0], 1);
+        assert_int_equal(a->dim[1], 2);
+        assert_floats(a, ramp + 2 * i, 2);
+    }
+    assert_floats(sample(d, 1, 0), ramp + 2, 2); /* and back */
+    const qdq_named_array *in;
+    size_t n;
+    assert_fails(QDQ_E_USAGE, "sample 5, there are 5", qdq_data_get(d, 5, &in, &n, &err));
+    assert_null(in);
+    qdq_data_close(d);
+    qdq_data_close(NULL);
+}
+
+static void a_fixed_batch_takes_several_and_leaves_the_rest_with_a_warning(void **state)
+{
+    (void)state;
+    const char *path = test_npy_file("ramp.npy", TEST_HEADER("<f4", "(5, 2)"), ramp, 40);
+    qdq_data_opts opts = listen();
+    qdq_data *d = opened(batch_of_2, path, &opts);
+
+    assert_int_equal(qdq_data_count(d), 2);
+    assert_floats(sample(d, 1, 0), ramp + 4, 4);
+    assert_heard("1: ");
+    assert_heard("the last 1 do not fill a batch of 2");
+    qdq_data_close(d);
+}
+
+static void a_shape_given_by_the_caller_decides_the_batch(void **state)
+{
+    (void)state;
+    const char *path = test_npy_file("ramp.npy", TEST_HEADER("<f4", "(5, 2)"), ramp, 40);
+    qdq_input_shape shape = {.name = "x", .rank = 2, .dim = {5, 2}};
+    qdq_data_opts opts = listen();
+
+    opts.shapes = &shape;
+    opts.n_shapes = 1;
+    qdq_data *d = opened(one_input, path, &opts);
+    assert_int_equal(qdq_data_count(d), 1);
+    assert_floats(sample(d, 0, 0), ramp, 10);
+    qdq_data_close(d);
+
+    shape.dim[1] = 3;
+    refused(one_input, path, &opts, QDQ_E_USAGE, "has 3 as dimension 1, the input is float [5, 2]");
+    shape.rank = 1;
+    refused(one_input, path, &opts, QDQ_E_USAGE, "has 1 dimensions, the input is float [N, 2]");
+    shape.name = "other";
+    refused(one_input, path, &opts, QDQ_E_USAGE, "'other', which is no input");
+}
+
+static void arrays_of_an_npz_go_to_the_inputs_of_their_names(void **state)
+{
+    (void)state;
+    static const int64_t b[] = {7, 8, 9};
+    const test_array arrays[] = {{"spare", TEST_HEADER("<f4", "(1,)"), ramp, 4},
+                                 {"b", TEST_HEADER("<i8", "(3,)"), b, 24},
+                                 {"a", TEST_HEADER("<f4", "(3, 2)"), ramp, 24}};
+
+    for (int deflate = 0; deflate < 2; deflate++) {
+        qdq_data_opts opts = listen();
+        qdq_data *d = opened(two_inputs, test_npz_file("two.npz", deflate, arrays, 3), &opts);
+
+        assert_int_equal(qdq_data_count(d), 3);
+        for (size_t turn = 0; turn < 2; turn++) { /* the second time from the start again */
+            for (size_t i = 0; i < 3; i++) {
+                assert_floats(sample(d, i, 0), ramp + 2 * i, 2);
+                assert_int_equal(*(const int64_t *)sample(d, i, 1)->data, b[i]);
+            }
+        }
+        assert_floats(sample(d, 2, 0), ramp + 4, 2);
+        assert_floats(sample(d, 0, 0), ramp, 2);
+        assert_heard("array 'spare' is no input of the model");
+        qdq_data_close(d);
+    }
+}
+
+static void a_single_array_fits_a_single_input_whatever_its_name(void **state)
+{
+    (void)state;
+    static const int64_t label[] = {1, 2};
+    const test_array arrays[] = {{"images", TEST_HEADER("<f4", "(2, 2)"), ramp, 16},
+                                 {"label", TEST_HEADER("<i8", "(2,)"), label, 16}};
+    const char *path = test_npz_file("single.npz", true, arrays, 2);
+    qdq_data_opts opts = listen();
+
+    qdq_data *d = opened(one_input, test_npz_file("alone.npz", true, arrays, 1), NULL);
+    assert_floats(sample(d, 1, 0), ramp + 2, 2);
+    qdq_data_close(d);
+    refused(one_input, path, NULL, QDQ_E_FORMAT,
+            "no array for input 'x'; arrays in the file: 'images', 'label'");
+    opts.labels = "label"; /* labels are no data */
+    d = opened(one_input, path, &opts);
+    assert_floats(sample(d, 1, 0), ramp + 2, 2);
+    qdq_data_close(d);
+}
+
+static void a_folder_is_read_file_by_file_in_order_of_name(void **state)
+{
+    (void)state;
+    test_npy_file("many/b.npy", TEST_HEADER("<f4", "(3, 2)"), ramp + 4, 24);
+    test_npy_file("many/a.NPY", TEST_HEADER("<f4", "(2,)"), ramp, 8); /* one sample, without its batch */
+    test_npy_file("many/aa.npy", TEST_HEADER("<f4", "(1, 2)"), ramp + 2, 8);
+    assert_ok(qdq_write_file(test_path("many/README.txt"), true, "", 0, &err));
+    qdq_data_opts opts = listen();
+    qdq_data *d = opened(one_input, test_path("many"), &opts);
+
+    assert_int_equal(qdq_data_count(d), 5);
+    static const size_t order[] = {0, 4, 1, 3, 2};
+    for (size_t i = 0; i < 5; i++)
+        assert_floats(sample(d, order[i], 0), ramp + 2 * order[i], 2);
+    assert_heard("many/README.txt: skipped: no .npz");
+    qdq_data_close(d);
+}
+
+static void inputs_without_dimensions_take_one_element_or_one_array_for_all(void **state)
+{
+    (void)state;
+    static const char model[] =
+        "g (float x, float[N] w) => (float y, float[N] z) { y = Relu(x) z = Relu(w) }";
+    test_array arrays[] = {{"x", TEST_HEADER("<f4", "(3,)"), ramp, 12},
+                           {"w", TEST_HEADER("<f4", "(3,)"), ramp + 3, 12}};
+    qdq_data *d = opened(model, test_npz_file("scalar.npz", true, arrays, 2), NULL);
+
+    assert_int_equal(qdq_data_count(d), 3);
+    assert_int_equal(sample(d, 2, 0)->rank, 0);
+    assert_floats(sample(d, 2, 0), ramp + 2, 1);
+    assert_floats(sample(d, 2, 1), ramp + 5, 1);
+    qdq_data_close(d);
+    arrays[0] = (test_array){"x", TEST_HEADER("<f4", "()"), ramp + 9, 4};
+    d = opened(model, test_npz_file("scalar.npz", true, arrays, 2), NULL);
+    assert_int_equal(qdq_data_count(d), 3);
+    assert_floats(sample(d, 0, 0), ramp + 9, 1);
+    assert_floats(sample(d, 2, 0), ramp + 9, 1);
+    qdq_data_close(d);
+}
+
+static void double_becomes_float_with_a_note_and_big_endian_silently(void **state)
+{
+    (void)state;
+    static const double wide[] = {0.1, -2, 1e-3, 4};
+    static const unsigned char turned[] = {0x3f, 0x80, 0, 0, 0xc0, 0x20, 0, 0};
+    static const float want[] = {0.1f, -2, 1e-3f, 4}, other[] = {1, -2.5f};
+    qdq_data_opts opts = listen();
+    qdq_data *d = opened(one_input, test_npy_file("wide.npy", TEST_HEADER("<f8", "(2, 2)"), wide, 32), &opts);
+
+    assert_floats(sample(d, 0, 0), want, 2);
+    assert_floats(sample(d, 1, 0), want + 2, 2);
+    assert_heard("double is converted to float for input 'x'");
+    qdq_data_close(d);
+    d = opened(one_input, test_npy_file("turned.npy", TEST_HEADER(">f4", "(1, 2)"), turned, 8), NULL);
+    assert_floats(sample(d, 0, 0), other, 2);
+    qdq_data_close(d);
+}
+
+static void max_samples_bounds_the_count(void **state)
+{
+    (void)state;
+    qdq_data_opts opts = listen();
+
+    opts.max_samples = 3;
+    qdq_data *d = opened(one_input, test_npy_file("ramp.npy", TEST_HEADER("<f4", "(5, 2)"), ramp, 40), &opts);
+    assert_int_equal(qdq_data_count(d), 3);
+    qdq_data_close(d);
+}
+
+static void options_for_images_are_named_when_there_are_none(void **state)
+{
+    (void)state;
+    qdq_data_opts opts = listen();
+
+    opts.n_mean = 1;
+    qdq_data *d = opened(one_input, test_npy_file("ramp.npy", TEST_HEADER("<f4", "(5, 2)"), ramp, 40), &opts);
+    assert_heard("these data are no images");
+    qdq_data_close(d);
+}
+
+/* --- labels ------------------------------------------------------------------------------------------------------- */
+
+static void labels_come_with_their_samples(void **state)
+{
+    (void)state;
+    static const uint8_t label[] = {3, 1, 4, 1, 5};
+    const test_array arrays[] = {{"x", TEST_HEADER("<f4", "(5, 2)"), ramp, 40},
+                                 {"label", TEST_HEADER("|u1", "(5,)"), label, 5}};
+    const char *path = test_npz_file("labelled.npz", true, arrays, 2);
+    qdq_data_opts opts = listen();
+    const int64_t *l;
+    size_t n;
+
+    opts.labels = "label";
+    qdq_data *d = opened(one_input, path, &opts);
+    l = qdq_data_labels(d, 2, &n);
+    assert_int_equal(n, 1);
+    assert_int_equal(l[0], 4);
+    assert_null(qdq_data_labels(d, 5, &n));
+    assert_int_equal(n, 0);
+    qdq_data_close(d);
+    d = opened(batch_of_2, path, &opts);
+    l = qdq_data_labels(d, 1, &n);
+    assert_int_equal(n, 2);
+    assert_int_equal(l[0], 4);
+    assert_int_equal(l[1], 1);
+    qdq_data_close(d);
+    d = opened(one_input, path, NULL);
+    assert_null(qdq_data_labels(d, 0, &n));
+    qdq_data_close(d);
+}
+
+static void labels_of_several_files_follow_each_other(void **state)
+{
+    (void)state;
+    static const int32_t label[] = {-3, 7, 2000000000};
+    const test_array first[] = {{"x", TEST_HEADER("<f4", "(1, 2)"), ramp, 8},
+                                {"label", TEST_HEADER("<i4", "(1,)"), label, 4}};
+    const test_array second[] = {{"x", TEST_HEADER("<f4", "(2, 2)"), ramp, 16},
+                                 {"label", TEST_HEADER("<i4", "(2, 1)"), label + 1, 8}};
+    qdq_data_opts opts = listen();
+    size_t n;
+
+    test_npz_file("parts/1.npz", true, first, 2);
+    test_npz_file("parts/2.npz", true, second, 2);
+    opts.labels = "label";
+    qdq_data *d = opened(one_input, test_path("parts"), &opts);
+    assert_int_equal(qdq_data_count(d), 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(*qdq_data_labels(d, i, &n), label[i]);
+    qdq_data_close(d);
+}
+
+static void labels_that_do_not_fit_are_refused(void **state)
+{
+    (void)state;
+    static const int64_t label[] = {1, 2, 3};
+    test_array arrays[] = {{"x", TEST_HEADER("<f4", "(2, 2)"), ramp, 16},
+                           {"label", TEST_HEADER("<i8", "(3,)"), label, 24}};
+    qdq_data_opts opts = listen();
+
+    opts.labels = "label";
+    refused(one_input, test_npz_file("l.npz", true, arrays, 2), &opts, QDQ_E_FORMAT,
+            "labels 'label' are int64 [3], expected integers [2]");
+    arrays[1] = (test_array){"label", TEST_HEADER("<f4", "(2,)"), ramp, 8};
+    refused(one_input, test_npz_file("l.npz", true, arrays, 2), &opts, QDQ_E_FORMAT,
+            "labels 'label' are float [2], expected integers [2]");
+    opts.labels = "y";
+    refused(one_input, test_npz_file("l.npz", true, arrays, 2), &opts, QDQ_E_FORMAT,
+            "no labels 'y'; arrays in the file: 'x', 'label'");
+    refused(one_input, test_npy_file("l.npy", TEST_HEADER("<f4", "(2, 2)"), ramp, 16), &opts, QDQ_E_USAGE,
+            "can only come from .npz files");
+    refused(one_input, "random:1", &opts, QDQ_E_USAGE, "can only come from .npz files");
+}
+
+/* --- what is refused ------------------------------------------------------------------------------------------------ */
+
+static void arrays_that_do_not_fit_are_refused_with_both_shapes(void **state)
+{
+    (void)state;
+    static const double huge[] = {1e300, 0};
+    static const struct {
+        const char *model, *header;
+        size_t bytes;
+        const char *message;
+    } of[] = {
+        {one_input, TEST_HEADER("<i4", "(2, 2)"), 16,
+         "wrong element type: it is int32 [2, 2], input 'x' is float [N, 2]"},
+        {one_input, TEST_HEADER("<f2", "(2, 2)"), 8, "wrong element type: it is float16"},
+        {one_input, TEST_HEADER("<f4", "(4,)"), 16,
+         "wrong number of dimensions: it is float [4], input 'x' is float [N, 2]"},
+        {one_input, TEST_HEADER("<f4", "(2, 1, 2)"), 16, "wrong number of dimensions: it is float [2, 1, 2]"},
+        {one_input, TEST_HEADER("<f4", "()"), 4, "wrong number of dimensions: it is float []"},
+        {one_input, TEST_HEADER("<f4", "(2, 3)"), 24, "wrong shape: it is float [2, 3]"},
+        {one_input, TEST_HEADER("<f4", "(0, 2)"), 0, "empty array: it is float [0, 2]"},
+        {batch_of_2, TEST_HEADER("<f4", "(1, 2)"), 8,
+         "less than one batch: it is float [1, 2], input 'x' is float [2, 2]"},
+        {"g (float x) => (float y) { y = Relu(x) }", TEST_HEADER("<f4", "(2, 1)"), 8,
+         "wrong number of dimensions"},
+        {two_inputs, TEST_HEADER("<f4", "(2, 2)"), 16,
+         "one array, but the model has 2 inputs ('a', 'b'): expected a .npz"},
+    };
+
+    for (size_t i = 0; i < QDQ_COUNT(of); i++)
+        refused(of[i].model, test_npy_file("bad.npy", of[i].header, ramp, of[i].bytes), NULL, QDQ_E_FORMAT,
+                of[i].message);
+    assert_non_null(strstr(err.text, "bad.npy: ")); /* the place comes first */
+
+    qdq_data *d = opened(one_input, test_npy_file("huge.npy", TEST_HEADER("<f8", "(1, 2)"), huge, 16), NULL);
+    const qdq_named_array *in;
+    size_t n;
+    assert_fails(QDQ_E_FORMAT, "element 0 is NaN or infinite", qdq_data_get(d, 0, &in, &n, &err));
+    qdq_data_close(d);
+}
+
+static void inputs_must_agree_on_the_number_of_samples(void **state)
+{
+    (void)state;
+    static const int64_t b[] = {7, 8};
+    const test_array arrays[] = {{"a", TEST_HEADER("<f4", "(3, 2)"), ramp, 24},
+                                 {"b", TEST_HEADER("<i8", "(2,)"), b, 16}};
+
+    refused(two_inputs, test_npz_file("uneven.npz", true, arrays, 2), NULL, QDQ_E_FORMAT,
+            "uneven.npz: 2 samples for input 'b', but 3 for input 'a'");
+    refused(two_inputs, test_npz_file("lone.npz", true, arrays, 1), NULL, QDQ_E_FORMAT,
+            "lone.npz: no array for input 'b'; arrays in the file: 'a'");
+}
+
+static void nan_and_infinity_are_found_in_their_sample(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *header;
+        unsigned char data[16];
+    } of[] = {
+        {one_input, TEST_HEADER("<f4", "(2, 2)"), {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x7f}},
+        {one_input, TEST_HEADER("<f4", "(2, 2)"), {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0xff}},
+        {"g (float16[N,4] x) => (float16[N,4] y) { y = Relu(x) }",
+         TEST_HEADER("<f2", "(2, 4)"),
+         {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x7c}},
+        {"g (double[N,1] x) => (double[N,1] y) { y = Relu(x) }",
+         TEST_HEADER("<f8", "(2, 1)"),
+         {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xf0, 0x7f}},
+    };
+
+    for (size_t i = 0; i < QDQ_COUNT(of); i++) {
+        qdq_data *d = opened(of[i].model, test_npy_file("nan.npy", of[i].header, of[i].data, 16), NULL);
+        const qdq_named_array *in;
+        size_t n;
+
+        assert_ok(qdq_data_get(d, 0, &in, &n, &err));
+        assert_fails(QDQ_E_FORMAT, "nan.npy: input 'x', sample 1: element",
+                     qdq_data_get(d, 1, &in, &n, &err));
+        assert_null(in);
+        qdq_data_close(d);
+    }
+}
+
+static void specs_that_name_no_data_are_refused(void **state)
+{
+    (void)state;
+    mkdir(test_path("bare"), 0700);
+    mkdir(test_path("mixed"), 0700);
+    assert_ok(qdq_write_file(test_path("notes.txt"), true, "hello", 5, &err));
+    assert_ok(qdq_write_file(test_path("bare/notes.txt"), true, "hello", 5, &err));
+    assert_ok(qdq_write_file(test_path("mixed/a.png"), true, "hello", 5, &err));
+    assert_ok(qdq_write_file(test_path("mixed/b.npy"), true, "hello", 5, &err));
+    assert_ok(qdq_write_file(test_path("text.npz"), true, "hello", 5, &err));
+    assert_ok(qdq_write_file(test_path("text.npy"), true, "hello", 5, &err));
+    assert_ok(qdq_write_file(test_path("none.npz"), true, "", 0, &err));
+
+    refused(one_input, test_path("absent.npz"), NULL, QDQ_E_IO, "absent.npz");
+    refused(one_input, test_path("notes.txt"), NULL, QDQ_E_USAGE, "notes.txt: data are a .npz or .npy file");
+    refused(one_input, test_path("bare"), NULL, QDQ_E_FORMAT, "bare: no .npz, .npy, .jpg");
+    refused(one_input, test_path("mixed"), NULL, QDQ_E_FORMAT, "mixed: both arrays");
+    refused(one_input, test_path("text.npz"), NULL, QDQ_E_FORMAT, "text.npz: neither a .npz nor a .npy file");
+    refused(one_input, test_path("text.npy"), NULL, QDQ_E_FORMAT, "text.npy: neither");
+    refused(one_input, test_path("none.npz"), NULL, QDQ_E_FORMAT, "none.npz: empty file");
+    refused("g () => (float y) <float w = {1}> { y = Identity(w) }", test_path("text.npz"), NULL,
+            QDQ_E_FORMAT, "the model has no inputs");
+}
+
+static void a_file_longer_or_shorter_than_its_shape_is_refused(void **state)
+{
+    (void)state;
+    const test_array array = {"x", TEST_HEADER("<f4", "(2, 2)"), ramp, 20};
+
+    refused(one_input, test_npy_file("long.npy", TEST_HEADER("<f4", "(2, 2)"), ramp, 20), NULL, QDQ_E_FORMAT,
+            "long.npy: 20 bytes of data, the shape needs 16");
+    refused(one_input, test_npy_file("short.npy", TEST_HEADER("<f4", "(2, 2)"), ramp, 12), NULL, QDQ_E_FORMAT,
+            "short.npy: 12 bytes of data, the shape needs 16");
+    refused(one_input, test_npz_file("long.npz", true, &array, 1), NULL, QDQ_E_FORMAT,
+            "array 'x': 20 bytes of data, the shape needs 16");
+}
+
+/* --- random ---------------------------------------------------------------------------------------------------------- */
+
+static void random_data_are_the_same_each_time_and_differ_by_sample_and_seed(void **state)
+{
+    (void)state;
+    qdq_data_opts opts = listen();
+    qdq_data *d = opened(two_inputs, "random:7", &opts);
+    float first[2], second[2];
+
+    assert_int_equal(qdq_data_count(d), 8);
+    assert_true(qdq_data_is_random(d));
+    assert_heard("dimension 0 (N) of input 'a' is not fixed, taken as 1");
+    memcpy(first, sample(d, 0, 0)->data, sizeof first);
+    assert_true(*(const int64_t *)sample(d, 0, 1)->data >> 1 == 0);
+    memcpy(second, sample(d, 5, 0)->data, sizeof second);
+    assert_true(first[0] != second[0]);
+    assert_floats(sample(d, 0, 0), first, 2);
+    qdq_data_close(d);
+    opts.max_samples = 100;
+    d = opened(two_inputs, "random:7", &opts);
+    assert_int_equal(qdq_data_count(d), 100);
+    assert_floats(sample(d, 5, 0), second, 2);
+    qdq_data_close(d);
+    d = opened(two_inputs, "random:8", NULL);
+    assert_true(*(const float *)sample(d, 0, 0)->data != first[0]);
+    qdq_data_close(d);
+}
+
+static void random_needs_a_seed_and_types_with_numbers(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"random",
+                                      "random:",
+                                      "random:x",
+                                      "random:1x",
+                                      "random:-1",
+                                      "random: 1",
+                                      "random:18446744073709551616"};
+
+    for (size_t i = 0; i < QDQ_COUNT(bad); i++)
+        refused(one_input, bad[i], NULL, QDQ_E_USAGE, "expected random:SEED");
+    refused("g (string[N] x) => (string[N] y) { y = Identity(x) }", "random:1", NULL, QDQ_E_UNSUPPORTED,
+            "input 'x': no data can be made for string [N]");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_npy_file_is_cut_along_its_first_axis),
+        cmocka_unit_test(a_fixed_batch_takes_several_and_leaves_the_rest_with_a_warning),
+        cmocka_unit_test(a_shape_given_by_the_caller_decides_the_batch),
+        cmocka_unit_test(arrays_of_an_npz_go_to_the_inputs_of_their_names),
+        cmocka_unit_test(a_single_array_fits_a_single_input_whatever_its_name),
+        cmocka_unit_test(a_folder_is_read_file_by_file_in_order_of_name),
+        cmocka_unit_test(inputs_without_dimensions_take_one_element_or_one_array_for_all),
+        cmocka_unit_test(double_becomes_float_with_a_note_and_big_endian_silently),
+        cmocka_unit_test(max_samples_bounds_the_count),
+        cmocka_unit_test(options_for_images_are_named_when_there_are_none),
+        cmocka_unit_test(labels_come_with_their_samples),
+        cmocka_unit_test(labels_of_several_files_follow_each_other),
+        cmocka_unit_test(labels_that_do_not_fit_are_refused),
+        cmocka_unit_test(arrays_that_do_not_fit_are_refused_with_both_shapes),
+        cmocka_unit_test(inputs_must_agree_on_the_number_of_samples),
+        cmocka_unit_test(nan_and_infinity_are_found_in_their_sample),
+        cmocka_unit_test(specs_that_name_no_data_are_refused),
+        cmocka_unit_test(a_file_longer_or_shorter_than_its_shape_is_refused),
+        cmocka_unit_test(random_data_are_the_same_each_time_and_differ_by_sample_and_seed),
+        cmocka_unit_test(random_needs_a_seed_and_types_with_numbers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
