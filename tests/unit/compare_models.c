@@ -1,0 +1,283 @@
+/* Comparing models on the simulated engine (the way of the data through a comparison) and on ONNX Runtime (the
+ * numbers). */
+#include <math.h>
+
+#include "base/file.h"
+#include "support/npy_file.h"
+
+static qdq_error err;
+
+static const char relu[] = "g (float[N,2] x) => (float[N,2] y) { t = Relu(x) y = Neg(t) }";
+static const char relu_and_more[] = "g (float[N,2] x) => (float[N,2] z, float[N,2] y)"
+                                    "{ z = Abs(x) t = Relu(x) y = Neg(t) }";
+
+static qdq_engine *sim(const char *json)
+{
+    qdq_engine *e = NULL;
+    char spec[600];
+
+    assert_ok(qdq_write_file(test_path("sim.json"), true, json, strlen(json), &err));
+    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
+    assert_ok(qdq_engine_open(spec, NULL, &e, &err));
+    return e;
+}
+
+/* One comparison with all that it takes; NULL when it fails, with the reason in `err`. */
+static qdq_compare_result *compared(qdq_engine *e, const char *a, const char *b, const char *spec,
+                                    const char *labels, const qdq_compare_opts *opts)
+{
+    qdq_model *m = test_model(a), *n = test_model(b);
+    qdq_data_opts how = QDQ_DATA_OPTS_INIT;
+    qdq_compare_result *r = NULL;
+    qdq_data *d = NULL;
+
+    how.labels = labels;
+    assert_ok(qdq_data_open(spec, m, &how, &d, &err));
+    qdq_status st = qdq_compare(e, m, n, d, opts, &r, &err);
+    assert_true((st == QDQ_OK) == (r != NULL));
+    qdq_data_close(d);
+    qdq_model_free(m);
+    qdq_model_free(n);
+    return r;
+}
+
+static void refused(qdq_engine *e, const char *a, const char *b, const qdq_compare_opts *opts,
+                    qdq_status code, const char *message)
+{
+    assert_null(compared(e, a, b, "random:1", NULL, opts));
+    assert_fails(code, message, err.code);
+}
+
+/* --- the simulated engine ----------------------------------------------------------------------------------------- */
+
+static void a_model_equals_itself(void **state)
+{
+    (void)state;
+    qdq_engine *e = sim("{\"qdq_sim\": 1}");
+    qdq_compare_result *r = compared(e, relu, relu, "random:1", NULL, NULL);
+
+    assert_non_null(r);
+    assert_int_equal(r->samples, 8);
+    assert_int_equal(r->n_outputs, 1);
+    assert_string_equal(r->outputs[0].name, "y");
+    assert_true(isinf(r->outputs[0].sqnr_db));
+    assert_true(r->outputs[0].cosine == 1 && r->outputs[0].max_abs == 0);
+    assert_int_equal(r->outputs[0].elements, 16);
+    assert_true(r->top1_agreement == 1);
+    assert_true(isnan(r->accuracy_a) && isnan(r->accuracy_b));
+    assert_int_equal(r->n_tensors, 0);
+    qdq_free(r);
+    qdq_engine_close(e);
+}
+
+static void only_outputs_of_both_are_compared_in_order_of_the_first(void **state)
+{
+    (void)state;
+    qdq_engine *e = sim("{\"qdq_sim\": 1}");
+    qdq_compare_result *r = compared(e, relu_and_more, relu, "random:1", NULL, NULL);
+
+    assert_non_null(r);
+    assert_int_equal(r->n_outputs, 1);
+    assert_string_equal(r->outputs[0].name, "y");
+    assert_true(r->top1_agreement == 1);
+    qdq_free(r);
+    qdq_engine_close(e);
+}
+
+static void inner_tensors_come_only_when_asked_for(void **state)
+{
+    (void)state;
+    qdq_engine *e = sim("{\"qdq_sim\": 1}");
+    qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
+
+    opts.per_tensor = true;
+    qdq_compare_result *r = compared(e, relu, relu_and_more, "random:1", NULL, &opts);
+    assert_non_null(r);
+    assert_int_equal(r->n_tensors, 1);
+    assert_string_equal(r->tensors[0].name, "t");
+    assert_true(isinf(r->tensors[0].sqnr_db));
+    assert_int_equal(r->tensors[0].elements, 16);
+    qdq_free(r);
+    qdq_engine_close(e);
+}
+
+static void many_tensors_take_several_passes(void **state)
+{
+    (void)state;
+    enum { n = 1200 };
+    qdq_engine *e = sim("{\"qdq_sim\": 1}");
+    qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
+    static char text[n * 40];
+    size_t at = (size_t)snprintf(text, sizeof text, "g (float[N,2] x) => (float[N,2] y) { t0 = Neg(x)\n");
+
+    for (int i = 1; i < n; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "t%d = Neg(t%d)\n", i, i - 1);
+    snprintf(text + at, sizeof text - at, "y = Relu(t%d) }", n - 1);
+    opts.per_tensor = true;
+    opts.count = 2;
+    qdq_compare_result *r = compared(e, text, text, "random:1", NULL, &opts);
+    if (r == NULL)
+        fail_msg("%s", err.text);
+    assert_int_equal(r->n_tensors, n);
+    for (int i = 0; i < n; i++) {
+        char name[20];
+
+        snprintf(name, sizeof name, "t%d", i);
+        assert_string_equal(r->tensors[i].name, name);
+        assert_int_equal(r->tensors[i].elements, 4);
+    }
+    qdq_free(r);
+    qdq_engine_close(e);
+}
+
+static void a_range_of_samples_is_kept(void **state)
+{
+    (void)state;
+    qdq_engine *e = sim("{\"qdq_sim\": 1}");
+    qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
+
+    opts.first = 5;
+    qdq_compare_result *r = compared(e, relu, relu, "random:1", NULL, &opts);
+    assert_non_null(r);
+    assert_int_equal(r->samples, 3);
+    qdq_free(r);
+    opts.count = 1;
+    r = compared(e, relu, relu, "random:1", NULL, &opts);
+    assert_non_null(r);
+    assert_int_equal(r->samples, 1);
+    qdq_free(r);
+    opts.count = 4;
+    refused(e, relu, relu, &opts, QDQ_E_USAGE, "samples 5 to 9, the data have 8");
+    opts.first = 8;
+    opts.count = 0;
+    refused(e, relu, relu, &opts, QDQ_E_USAGE, "samples 8 to 8, the data have 8");
+    qdq_engine_close(e);
+}
+
+static void models_that_cannot_be_compared_are_refused(void **state)
+{
+    (void)state;
+    qdq_engine *e = sim("{\"qdq_sim\": 1}");
+
+    refused(e, relu, "g (float[N,2] x) => (float[N,2] z) { z = Relu(x) }", NULL, QDQ_E_FORMAT,
+            "no output in common");
+    refused(e, relu, "g (float[N,2] x) => (float[2,N] y) { y = Transpose(x) }", NULL, QDQ_E_FORMAT,
+            "output 'y' is [1, 2] in the first model, [2, 1] in the second");
+    assert_null(
+        compared(e, relu, "g (float[N,2] w) => (float[N,2] y) { y = Relu(w) }", "random:1", NULL, NULL));
+    assert_non_null(strstr(err.text, "second model"));
+    qdq_engine_close(e);
+}
+
+static void stop_soon(void *ctx, const char *stage, uint64_t done, uint64_t total)
+{
+    (void)stage;
+    assert_int_equal(total, 8);
+    if (done == 2)
+        qdq_cancel_set(ctx);
+}
+
+static void a_comparison_can_be_interrupted(void **state)
+{
+    (void)state;
+    qdq_engine *e = sim("{\"qdq_sim\": 1}");
+    qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
+    qdq_job job = QDQ_JOB_INIT;
+    qdq_cancel *cancel = qdq_cancel_new();
+
+    job.ctx = cancel;
+    job.progress = stop_soon;
+    job.cancel = cancel;
+    opts.job = &job;
+    refused(e, relu, relu, &opts, QDQ_E_INTERRUPTED, "interrupted");
+    qdq_cancel_free(cancel);
+    qdq_engine_close(e);
+}
+
+static void an_engine_that_fails_is_named_with_model_and_sample(void **state)
+{
+    (void)state;
+    qdq_engine *e =
+        sim("{\"qdq_sim\": 1, \"fail\": [{\"at\": \"run\", \"nth\": 4, \"message\": \"out of luck\"}]}");
+
+    refused(e, relu, relu, NULL, QDQ_E_ENGINE, "second model, sample 1: ");
+    assert_non_null(strstr(err.text, "out of luck"));
+    qdq_engine_close(e);
+}
+
+/* --- numbers, on ONNX Runtime --------------------------------------------------------------------------------------- */
+
+static const float data[] = {1, 2, 4, 3, 5, 6};
+static const int64_t label[] = {1, 1, 0};
+
+static const char *labelled(size_t n_label)
+{
+    char header[100];
+
+    snprintf(header, sizeof header, TEST_HEADER("<i8", "(%zu,)"), n_label);
+    const test_array arrays[] = {{"x", TEST_HEADER("<f4", "(3, 2)"), data, sizeof data},
+                                 {"label", header, label, n_label * 8}};
+    return test_npz_file("labelled.npz", false, arrays, 2);
+}
+
+static const char same[] = "g (float[N,2] x) => (float[N,2] y) { t = Identity(x) y = Relu(t) }";
+static const char off_by_one[] = "g (float[N,2] x) => (float[N,2] y)"
+                                 "<float[2] c = {1, -1}> { t = Add(x, c) y = Relu(t) }";
+
+static void sqnr_top1_and_accuracy_are_what_numpy_says(void **state)
+{
+    (void)state;
+    qdq_engine *e = test_ort();
+    qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
+
+    if (e == NULL) {
+        test_missing("ONNX Runtime");
+        return;
+    }
+    opts.per_tensor = true;
+    qdq_compare_result *r = compared(e, same, off_by_one, labelled(3), "label", &opts);
+    if (r == NULL)
+        fail_msg("%s", err.text);
+    /* 1 2, 4 3, 5 6 against 2 1, 5 2, 6 5 */
+    assert_true(fabs(r->outputs[0].sqnr_db - 10 * log10(91.0 / 6)) < 1e-9);
+    assert_true(fabs(r->outputs[0].cosine - 90 / sqrt(91.0 * 95)) < 1e-9);
+    assert_true(r->outputs[0].max_abs == 1);
+    assert_int_equal(r->outputs[0].elements, 6);
+    assert_int_equal(r->n_tensors, 1);
+    assert_true(r->tensors[0].sqnr_db == r->outputs[0].sqnr_db);
+    assert_true(fabs(r->top1_agreement - 1 / 3.0) < 1e-9); /* 1 0 1 against 0 0 0 */
+    assert_true(fabs(r->accuracy_a - 1 / 3.0) < 1e-9);
+    assert_true(fabs(r->accuracy_b - 1 / 3.0) < 1e-9);
+    qdq_free(r);
+}
+
+static void labels_must_be_as_many_as_rows(void **state)
+{
+    (void)state;
+    static const char tripled[] = "g (float[N,2] x) => (float[M,2] y) { y = Concat<axis = 0>(x, x, x) }";
+    qdq_engine *e = test_ort();
+
+    if (e == NULL) {
+        test_missing("ONNX Runtime");
+        return;
+    }
+    assert_null(compared(e, tripled, tripled, labelled(3), "label", NULL));
+    assert_fails(QDQ_E_FORMAT, "output 'y': 3 rows in a sample, but 1 labels", err.code);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_model_equals_itself),
+        cmocka_unit_test(only_outputs_of_both_are_compared_in_order_of_the_first),
+        cmocka_unit_test(inner_tensors_come_only_when_asked_for),
+        cmocka_unit_test(many_tensors_take_several_passes),
+        cmocka_unit_test(a_range_of_samples_is_kept),
+        cmocka_unit_test(models_that_cannot_be_compared_are_refused),
+        cmocka_unit_test(a_comparison_can_be_interrupted),
+        cmocka_unit_test(an_engine_that_fails_is_named_with_model_and_sample),
+        cmocka_unit_test(sqnr_top1_and_accuracy_are_what_numpy_says),
+        cmocka_unit_test(labels_must_be_as_many_as_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
