@@ -1,0 +1,34 @@
+/* cli.h - what a running command has: memory, terminal, cancel flag, operands. */
+#ifndef QDQ_CLI_H
+#define QDQ_CLI_H
+
+#include "base/arena.h"
+#include "cli/cli_args.h"
+#include "cli/cli_ui.h"
+#include "qdq/status.h"
+
+struct cli {
+    qdq_arena arena; /* lives as long as the process */
+    cli_ui ui;
+    qdq_cancel *cancel;
+    qdq_job job; /* log, progress and cancel, for the library */
+    const char *const *operand;
+    size_t n_operands;
+    bool json;
+    bool stdin_taken;
+    bool negative; /* set by a command whose answer is no: exit 1 */
+};
+
+/* What main prints its list from and hands to the documentation; ends with NULL. */
+extern const cli_command *const cli_commands[];
+
+extern const cli_command cmd_bench, cmd_bug, cmd_check, cmd_compare, cmd_copy, cmd_docs, cmd_engines,
+    cmd_extract, cmd_import, cmd_inspect, cmd_passes, cmd_quantize, cmd_strip, cmd_targets;
+
+/* 0 to 5, 6, 70, 130: docs/cli.md. */
+int cli_exit_code(qdq_status st);
+
+/* The meaning of the exit codes, one for each line of the table: 0 past the end with *what NULL. */
+int cli_exit_meaning(size_t i, const char **what);
+
+#endif /* QDQ_CLI_H */

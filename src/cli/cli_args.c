@@ -1,0 +1,304 @@
+/* cli_args.c - reads a command line by its option tables. Values are read in cli_values.c. */
+#include "cli/cli_args.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "cli/cli_values.h"
+
+static const char *const progress_choices[] = {"auto", "always", "never", NULL};
+
+const cli_opt cli_common_opts[] = {
+    {.name = "json",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(cli_common, json),
+     .help = "print the result as JSON"},
+    {.letter = 'v',
+     .name = "verbose",
+     .kind = CLI_COUNT,
+     .offset = CLI_AT(cli_common, verbose),
+     .help = "say more on stderr; twice: for debugging"},
+    {.letter = 'q',
+     .name = "quiet",
+     .kind = CLI_COUNT,
+     .offset = CLI_AT(cli_common, quiet),
+     .help = "no warnings, no progress; twice: no errors either"},
+    {.name = "progress",
+     .kind = CLI_CHOICE,
+     .offset = CLI_AT(cli_common, progress),
+     .what = "WHEN",
+     .help = "progress on stderr; auto: a line on a terminal, else one a minute",
+     .init = "auto",
+     .choices = progress_choices},
+    {.letter = 'h',
+     .name = "help",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(cli_common, help),
+     .help = "print this text"},
+    CLI_END,
+};
+
+/* --- nearest name ------------------------------------------------------------------------------------------- */
+
+#define LONGEST_WORD 40
+
+/* Edits (insert, drop, replace, swap of neighbours) that lead from a to b. */
+static size_t edit_distance(const char *a, size_t na, const char *b, size_t nb)
+{
+    size_t row[3][LONGEST_WORD + 1];
+
+    for (size_t j = 0; j <= nb; j++)
+        row[0][j] = j;
+    for (size_t i = 1; i <= na; i++) {
+        size_t *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
+        now[0] = i;
+        for (size_t j = 1; j <= nb; j++) {
+            size_t best = last[j - 1] + (a[i - 1] != b[j - 1]);
+            if (last[j] + 1 < best)
+                best = last[j] + 1;
+            if (now[j - 1] + 1 < best)
+                best = now[j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < best)
+                best = before[j - 2] + 1;
+            now[j] = best;
+        }
+    }
+    return row[na % 3][nb];
+}
+
+const char *cli_nearest(const char *word, const char *const *names, size_t n)
+{
+    size_t length = strlen(word);
+    size_t best = 3; /* three slips are another word */
+    const char *found = NULL;
+
+    if (length == 0 || length > LONGEST_WORD)
+        return NULL;
+    if (length < 4)
+        best = length < 2 ? 1 : 2;
+    for (size_t i = 0; i < n; i++) {
+        size_t size = strlen(names[i]);
+        if (size > LONGEST_WORD)
+            continue;
+        size_t d = edit_distance(word, length, names[i], size);
+        /* --calibration for --calib, --ext for --external-data */
+        size_t shared = length < size ? length : size;
+        if (shared >= 3 && strncmp(word, names[i], shared) == 0 && d > 1)
+            d = 1;
+        if (d < best) {
+            best = d;
+            found = names[i];
+        }
+    }
+    return found;
+}
+
+/* --- parsing ------------------------------------------------------------------------------------------------ */
+
+typedef struct parser {
+    const cli_command *cmd;
+    qdq_arena *arena;
+    char *args;
+    int argc;
+    char *const *argv;
+    int at;
+    cli_names operands;
+    qdq_error *err;
+} parser;
+
+/* Calls for every option: `o` and the address of its member. */
+#define FOR_OPTS(o, g, cmd)                                                                                  \
+    for (const cli_group *g = (cmd)->groups; g->title != NULL; g++)                                          \
+        for (const cli_opt *o = g->opts; o->name != NULL; o++)
+
+static const cli_opt *find_long(const cli_command *cmd, const char *name, size_t size, size_t *offset)
+{
+    FOR_OPTS(o, g, cmd)
+    {
+        if (strlen(o->name) == size && memcmp(o->name, name, size) == 0) {
+            *offset = g->offset + o->offset;
+            return o;
+        }
+    }
+    return NULL;
+}
+
+static const cli_opt *find_letter(const cli_command *cmd, char letter, size_t *offset)
+{
+    FOR_OPTS(o, g, cmd)
+    {
+        if (o->letter != 0 && o->letter == letter) {
+            *offset = g->offset + o->offset;
+            return o;
+        }
+    }
+    return NULL;
+}
+
+static bool takes_value(const cli_opt *o)
+{
+    return o->kind != CLI_FLAG && o->kind != CLI_COUNT;
+}
+
+static qdq_status unknown_option(const parser *p, const char *name, size_t size)
+{
+    cli_names names = {NULL, 0, 0};
+    char *word = qdq_arena_strndup(p->arena, name, size);
+
+    if (word == NULL)
+        return qdq_nomem(p->err);
+    FOR_OPTS(o, g, p->cmd)
+    {
+        if (!QDQ_PUSH(p->arena, &names, o->name))
+            return qdq_nomem(p->err);
+    }
+    const char *near = cli_nearest(word, names.at, names.n);
+    if (near != NULL)
+        return qdq_fail(p->err, QDQ_E_USAGE, "unknown option '--%s', did you mean '--%s'?", word, near);
+    return qdq_fail(p->err, QDQ_E_USAGE, "unknown option '--%s': 'qdq help %s' lists what there is", word,
+                    p->cmd->name);
+}
+
+static qdq_status set_value(parser *p, const cli_opt *o, size_t offset, const char *text)
+{
+    qdq_status st = cli_value_read(o, text, p->arena, p->args + offset, p->err);
+    return st == QDQ_OK ? st : qdq_within(p->err, st, "--%s", o->name);
+}
+
+/* The value in the next argument. Two dashes in front of it are far more often a forgotten value than a
+ * file of that name. */
+static qdq_status next_value(parser *p, const cli_opt *o, const char **text)
+{
+    const char *next = p->at < p->argc ? p->argv[p->at] : NULL;
+
+    if (next == NULL)
+        return qdq_fail(p->err, QDQ_E_USAGE, "--%s: found nothing behind it, expected %s", o->name, o->what);
+    if (strncmp(next, "--", 2) == 0)
+        return qdq_fail(p->err, QDQ_E_USAGE,
+                        "--%s: found '%s' behind it, expected %s (--%s=%s if that is meant)", o->name, next,
+                        o->what, o->name, next);
+    p->at++;
+    *text = next;
+    return QDQ_OK;
+}
+
+static qdq_status parse_long(parser *p, const char *arg)
+{
+    const char *name = arg + 2;
+    size_t size = strcspn(name, "=");
+    const char *value = name[size] == '=' ? name + size + 1 : NULL;
+    size_t offset = 0;
+    const cli_opt *o = find_long(p->cmd, name, size, &offset);
+    bool negated = false;
+
+    if (o == NULL && size > 3 && strncmp(name, "no-", 3) == 0) {
+        o = find_long(p->cmd, name + 3, size - 3, &offset);
+        negated = o != NULL;
+        if (negated && o->kind != CLI_FLAG)
+            return qdq_fail(p->err, QDQ_E_USAGE, "'%s': --%s is no flag, there is nothing to turn off", arg,
+                            o->name);
+    }
+    if (o == NULL)
+        return unknown_option(p, name, size);
+    if (!takes_value(o)) {
+        if (value != NULL)
+            return qdq_fail(p->err, QDQ_E_USAGE, "'%s': --%.*s takes no value", arg, (int)size, name);
+        cli_value_count(o, negated, p->args + offset);
+        return QDQ_OK;
+    }
+    if (value == NULL)
+        QDQ_TRY(next_value(p, o, &value));
+    return set_value(p, o, offset, value);
+}
+
+/* -v, -vv, -ofile, -o file. */
+static qdq_status parse_letters(parser *p, const char *arg)
+{
+    for (const char *c = arg + 1; *c != '\0'; c++) {
+        size_t offset = 0;
+        const cli_opt *o = find_letter(p->cmd, *c, &offset);
+        if (o == NULL)
+            return qdq_fail(p->err, QDQ_E_USAGE,
+                            "unknown option '-%c' in '%s': 'qdq help %s' lists what "
+                            "there is",
+                            *c, arg, p->cmd->name);
+        if (!takes_value(o)) {
+            cli_value_count(o, false, p->args + offset);
+            continue;
+        }
+        const char *value = c + 1;
+        if (*value == '\0')
+            QDQ_TRY(next_value(p, o, &value));
+        return set_value(p, o, offset, value);
+    }
+    return QDQ_OK;
+}
+
+static qdq_status parse_all(parser *p)
+{
+    bool only_operands = false;
+
+    while (p->at < p->argc) {
+        const char *arg = p->argv[p->at++];
+        if (!only_operands && strcmp(arg, "--") == 0) {
+            only_operands = true;
+        } else if (!only_operands && strncmp(arg, "--", 2) == 0) {
+            QDQ_TRY(parse_long(p, arg));
+        } else if (!only_operands && arg[0] == '-' && arg[1] != '\0') {
+            QDQ_TRY(parse_letters(p, arg));
+        } else if (!QDQ_PUSH(p->arena, &p->operands, arg)) {
+            return qdq_nomem(p->err);
+        }
+    }
+    return QDQ_OK;
+}
+
+static qdq_status set_defaults(parser *p)
+{
+    FOR_OPTS(o, g, p->cmd)
+    {
+        if (o->init != NULL)
+            QDQ_TRY(o->kind == CLI_FLAG ? (cli_value_count(o, false, p->args + g->offset + o->offset), QDQ_OK)
+                                        : set_value(p, o, g->offset + o->offset, o->init));
+    }
+    return QDQ_OK;
+}
+
+static qdq_status count_operands(const parser *p)
+{
+    const cli_command *cmd = p->cmd;
+
+    if (p->operands.n < cmd->min_operands)
+        return qdq_fail(p->err, QDQ_E_USAGE, "found %zu argument%s, expected %s", p->operands.n,
+                        p->operands.n == 1 ? "" : "s", cmd->operands);
+    if (p->operands.n > cmd->max_operands)
+        return qdq_fail(p->err, QDQ_E_USAGE, "unexpected argument '%s': expected %s",
+                        p->operands.at[cmd->max_operands], cmd->max_operands == 0 ? "none" : cmd->operands);
+    for (size_t i = 0; i < p->operands.n; i++)
+        if (p->operands.at[i][0] == '\0')
+            return qdq_fail(p->err, QDQ_E_USAGE, "argument %zu is empty, expected %s", i + 1, cmd->operands);
+    return QDQ_OK;
+}
+
+qdq_status cli_parse(const cli_command *cmd, int argc, char *const *argv, qdq_arena *arena, cli_parsed *out,
+                     qdq_error *err)
+{
+    parser p = {.cmd = cmd, .arena = arena, .argc = argc, .argv = argv, .err = err};
+
+    memset(out, 0, sizeof *out);
+    p.args = qdq_arena_alloc(arena, cmd->args_size);
+    if (p.args == NULL)
+        return qdq_nomem(err);
+    qdq_status st = set_defaults(&p);
+    if (st == QDQ_OK)
+        st = parse_all(&p);
+    if (st == QDQ_OK && !((const cli_common *)(const void *)p.args)->help)
+        st = count_operands(&p);
+    if (st != QDQ_OK)
+        return qdq_within(err, st, "%s", cmd->name);
+    out->args = p.args;
+    out->operand = p.operands.at;
+    out->n_operands = p.operands.n;
+    return QDQ_OK;
+}

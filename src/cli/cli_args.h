@@ -1,0 +1,120 @@
+/* cli_args.h - option tables, and what is made from them: parsing, --help; cli_docs.c adds the manual, the man
+ * page and shell completion. A new option is one line in one table. Knows nothing of models. */
+#ifndef QDQ_CLI_ARGS_H
+#define QDQ_CLI_ARGS_H
+
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/vec.h"
+#include "qdq/tensor.h"
+
+/* What an option takes, and the type of the member that receives it. */
+typedef enum cli_kind {
+    CLI_FLAG,   /* bool; --name, --no-name */
+    CLI_COUNT,  /* int: how often it was given */
+    CLI_TEXT,   /* const char * */
+    CLI_FILE,   /* const char *; shells complete file names */
+    CLI_CHOICE, /* int: index into choices */
+    CLI_WHOLE,  /* int64_t from min to max */
+    CLI_REAL,   /* double, finite */
+    CLI_SIZE,   /* uint64_t bytes: 4096, 256M, 1GiB */
+    CLI_LIST,   /* cli_names: one element each time it is given */
+    CLI_NAMES,  /* cli_names: A,B,C; given again it adds */
+    CLI_SHAPES, /* cli_shapes: NAME=1x3x224x224; given again it adds */
+    CLI_REALS,  /* cli_reals: 1,2.5,3 */
+    CLI_EXTENT  /* cli_extent: HxW, or N for a square */
+} cli_kind;
+
+typedef QDQ_VEC(const char *) cli_names; /* at[n] is NULL once an element is there; at is NULL before */
+typedef QDQ_VEC(qdq_input_shape) cli_shapes;
+
+#define CLI_MAX_REALS 4
+
+typedef struct cli_reals {
+    double at[CLI_MAX_REALS];
+    int n;
+} cli_reals;
+
+typedef struct cli_extent {
+    int height, width; /* 0: not given */
+} cli_extent;
+
+typedef struct cli_opt {
+    char letter; /* 0: none */
+    const char *name;
+    cli_kind kind;
+    size_t offset;    /* of the member that receives it, in the struct of its group */
+    const char *what; /* "FILE"; NULL for flags */
+    const char *help; /* one line */
+    const char *init; /* parsed before the command line and shown as the default; NULL: zero */
+    int64_t min, max; /* CLI_WHOLE */
+    const char *const *choices;
+} cli_opt;
+
+/* OPT(letter, name, kind, struct, member, ...): the offset is taken here so that tables stay readable. */
+#define CLI_AT(type, member) offsetof(struct type, member)
+#define CLI_END                                                                                              \
+    {                                                                                                        \
+        0, NULL, CLI_FLAG, 0, NULL, NULL, NULL, 0, 0, NULL                                                   \
+    }
+
+/* Options that several commands share are one table; each command says where its struct for them lies. */
+typedef struct cli_group {
+    const char *title; /* "options", "engine"; NULL ends the list */
+    const cli_opt *opts;
+    size_t offset;
+} cli_group;
+
+typedef struct cli cli;
+
+typedef struct cli_command {
+    const char *name;
+    const char *synopsis; /* behind the name: "MODEL -o OUT [options]" */
+    const char *operands; /* "MODEL", for messages */
+    size_t min_operands, max_operands;
+    const char *summary; /* half a line, lower case */
+    const char *about;   /* paragraphs, lines of at most 100 columns; four spaces in front: verbatim */
+    const char *json;    /* what --json prints, likewise; NULL: there is no --json */
+    const char *example; /* command lines */
+    const cli_group *groups;
+    size_t args_size; /* of the struct that `groups` offsets point into; it begins with a cli_common */
+    qdq_status (*run)(cli *c, const void *args, qdq_error *err);
+    bool hidden;
+} cli_command;
+
+/* What every command has; the first member of its args. */
+typedef struct cli_common {
+    bool help, json;
+    int verbose, quiet;
+    int progress; /* cli_progress */
+} cli_common;
+
+typedef enum cli_progress { CLI_PROGRESS_AUTO, CLI_PROGRESS_ALWAYS, CLI_PROGRESS_NEVER } cli_progress;
+
+extern const cli_opt cli_common_opts[];
+
+typedef struct cli_parsed {
+    void *args; /* cmd->args_size bytes */
+    const char *const *operand;
+    size_t n_operands;
+} cli_parsed;
+
+/* Parses the arguments behind the command's name. Text points into argv or the arena. With --help the
+ * operands are not counted. */
+qdq_status cli_parse(const cli_command *cmd, int argc, char *const *argv, qdq_arena *arena, cli_parsed *out,
+                     qdq_error *err);
+
+/* Text after the options of one command, as printed by --help. */
+void cli_help(const cli_command *cmd, qdq_buf *out);
+
+/* "-o, --output FILE", "    --[no-]sqnr": as in help and manual. */
+void cli_opt_label(const cli_opt *o, qdq_buf *out);
+/* "[default]" with a blank in front, or nothing. */
+void cli_opt_default(const cli_opt *o, qdq_buf *out);
+
+/* Of the n names the one nearest to `word`, near enough to be a slip of the finger; else NULL. */
+const char *cli_nearest(const char *word, const char *const *names, size_t n);
+
+#endif /* QDQ_CLI_ARGS_H */

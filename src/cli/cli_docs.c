@@ -1,0 +1,236 @@
+/* cli_docs.c - docs/cli.md and the man page. Completion is in cli_complete.c. */
+#include "cli/cli_docs.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "cli/cli.h"
+
+const cli_docs_part cli_docs_parts[] = {
+    {"Conventions",
+     "Options may stand before, between and behind the arguments; '--' ends them. '--opt=value' and\n"
+     "'--opt value' are the same, letters may be joined ('-fv', '-oFILE'), every flag has a '--no-' form. "
+     "Given\n"
+     "twice, the last one counts; repeatable options add.\n"
+     "\n"
+     "A MODEL is a file, '-' for stdin, or a name that ends in .onnxtxt: ONNX's textual syntax. Output goes "
+     "to\n"
+     "a temporary name, is synced and renamed: an interrupted run leaves no half file. An existing file is\n"
+     "refused without -f.\n"
+     "\n"
+     "stdout is for results, human or --json; stderr is for everything else. Errors are one line: where, "
+     "what\n"
+     "was found, what was expected. Progress is shown on a terminal alone, at most five times a second, or\n"
+     "with --progress=always; elsewhere a plain line a minute.\n"
+     "\n"
+     "Ctrl-C ends a command at the next safe point and leaves nothing half done; a second one ends it at "
+     "once.\n"
+     "\n"
+     "A node is named by its name if that is there and unique, else as Op@output."},
+    {"Environment",
+     "QDQ_ORT_LIBRARY: the ONNX Runtime library when --ort-library is not given. Without both it is looked\n"
+     "for in the folder ort beside the executable, in lib/qdq of the installation, and by the loader.\n"
+     "\n"
+     "TMPDIR: where engines get private folders; default /tmp.\n"
+     "\n"
+     "NO_COLOR: no colours, if set and not empty."},
+    {NULL, NULL},
+};
+
+/* --- Markdown --------------------------------------------------------------------------------------------------- */
+
+/* In a table cell a bar would end the cell. */
+static void put_cell(qdq_buf *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '|')
+            qdq_buf_putc(out, '\\');
+        qdq_buf_putc(out, *text);
+    }
+}
+
+static void put_markdown_group(const cli_group *g, qdq_buf *out)
+{
+    qdq_buf_printf(out, "\n| %s | |\n|---|---|\n", g->title);
+    for (const cli_opt *o = g->opts; o->name != NULL; o++) {
+        qdq_buf_puts(out, "| `");
+        cli_opt_label(o, out);
+        qdq_buf_puts(out, "` | ");
+        put_cell(out, o->help);
+        cli_opt_default(o, out);
+        qdq_buf_puts(out, " |\n");
+    }
+}
+
+/* The common options are printed once, not fourteen times. */
+static bool is_common(const cli_group *g)
+{
+    return g->opts == cli_common_opts;
+}
+
+static void put_markdown_command(const cli_command *cmd, qdq_buf *out)
+{
+    qdq_buf_printf(out, "\n## qdq %s\n\n```\nqdq %s %s\n```\n\n%s\n", cmd->name, cmd->name, cmd->synopsis,
+                   cmd->about);
+    for (const cli_group *g = cmd->groups; g->title != NULL; g++)
+        if (!is_common(g))
+            put_markdown_group(g, out);
+    if (cmd->json != NULL)
+        qdq_buf_printf(out, "\nWith `--json`:\n\n```\n%s\n```\n", cmd->json);
+    qdq_buf_printf(out, "\nExample:\n\n```\n%s\n```\n", cmd->example);
+}
+
+static void put_markdown_list(qdq_buf *out)
+{
+    qdq_buf_puts(out, "\n| command | |\n|---|---|\n");
+    for (size_t i = 0; cli_commands[i] != NULL; i++)
+        if (!cli_commands[i]->hidden)
+            qdq_buf_printf(out, "| [`%s`](#qdq-%s) | %s |\n", cli_commands[i]->name, cli_commands[i]->name,
+                           cli_commands[i]->summary);
+    qdq_buf_puts(out, "| `help COMMAND` | explain a command |\n| `--version` | tell the version |\n");
+}
+
+void cli_docs_markdown(qdq_buf *out)
+{
+    const cli_group common = {"every command", cli_common_opts, 0};
+    const char *what = NULL;
+
+    qdq_buf_puts(out, "# The command line\n\nMade from the option tables by `qdq __docs md`; do not edit "
+                      "(`tests/tools/docs.sh` compares).\n");
+    put_markdown_list(out);
+    put_markdown_group(&common, out);
+    for (const cli_docs_part *p = cli_docs_parts; p->heading != NULL; p++)
+        qdq_buf_printf(out, "\n## %s\n\n%s\n", p->heading, p->text);
+    qdq_buf_puts(out, "\n## Exit codes\n\n| code | meaning |\n|---|---|\n");
+    for (size_t i = 0;; i++) {
+        int code = cli_exit_meaning(i, &what);
+        if (what == NULL)
+            break;
+        qdq_buf_printf(out, "| %d | %s |\n", code, what);
+    }
+    qdq_buf_puts(out, "\n`qdq __bug` fails on purpose, for tests of 70.\n");
+    for (size_t i = 0; cli_commands[i] != NULL; i++)
+        if (!cli_commands[i]->hidden)
+            put_markdown_command(cli_commands[i], out);
+}
+
+/* --- man page --------------------------------------------------------------------------------------------------- */
+
+/* A dash is a minus, a backslash is itself, and a line must not begin with a dot or quote. */
+static void put_roff_n(qdq_buf *out, const char *text, size_t n, bool line_start)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (line_start && (text[i] == '.' || text[i] == '\''))
+            qdq_buf_puts(out, "\\&");
+        line_start = text[i] == '\n';
+        if (text[i] == '-')
+            qdq_buf_puts(out, "\\-");
+        else if (text[i] == '\\')
+            qdq_buf_puts(out, "\\e");
+        else
+            qdq_buf_putc(out, text[i]);
+    }
+}
+
+static void put_roff(qdq_buf *out, const char *text, bool line_start)
+{
+    put_roff_n(out, text, strlen(text), line_start);
+}
+
+static void put_roff_paragraphs(qdq_buf *out, const char *text)
+{
+    const char *end;
+
+    for (; (end = strstr(text, "\n\n")) != NULL; text = end + 2) {
+        put_roff_n(out, text, (size_t)(end - text), true);
+        qdq_buf_puts(out, "\n.PP\n");
+    }
+    put_roff(out, text, true);
+    qdq_buf_putc(out, '\n');
+}
+
+static void put_roff_verbatim(qdq_buf *out, const char *text)
+{
+    qdq_buf_puts(out, ".PP\n.nf\n");
+    put_roff(out, text, true);
+    qdq_buf_puts(out, "\n.fi\n");
+}
+
+static void put_roff_options(const cli_group *g, qdq_buf *out)
+{
+    for (const cli_opt *o = g->opts; o->name != NULL; o++) {
+        qdq_buf label = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+        cli_opt_label(o, &label);
+        qdq_buf_puts(out, ".TP\n.B ");
+        put_roff(out, label.failed ? o->name : label.data, false);
+        qdq_buf_putc(out, '\n');
+        qdq_buf_free(&label);
+        qdq_buf tail = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+        qdq_buf_puts(&tail, o->help);
+        cli_opt_default(o, &tail);
+        put_roff(out, tail.failed ? o->help : tail.data, true);
+        qdq_buf_putc(out, '\n');
+        qdq_buf_free(&tail);
+    }
+}
+
+static void put_roff_command(const cli_command *cmd, qdq_buf *out)
+{
+    qdq_buf_printf(out, ".SS \"qdq %s ", cmd->name);
+    put_roff(out, cmd->synopsis, false);
+    qdq_buf_puts(out, "\"\n");
+    put_roff_paragraphs(out, cmd->about);
+    for (const cli_group *g = cmd->groups; g->title != NULL; g++)
+        if (!is_common(g))
+            put_roff_options(g, out);
+    if (cmd->json != NULL) {
+        qdq_buf_puts(out, ".PP\nWith \\-\\-json:\n");
+        put_roff_verbatim(out, cmd->json);
+    }
+    qdq_buf_puts(out, ".PP\nExample:\n");
+    put_roff_verbatim(out, cmd->example);
+}
+
+static void put_roff_exit_codes(qdq_buf *out)
+{
+    const char *what = NULL;
+
+    qdq_buf_puts(out, ".SH EXIT STATUS\n");
+    for (size_t i = 0;; i++) {
+        int code = cli_exit_meaning(i, &what);
+        if (what == NULL)
+            break;
+        qdq_buf_printf(out, ".TP\n.B %d\n", code);
+        put_roff(out, what, true);
+        qdq_buf_putc(out, '\n');
+    }
+}
+
+void cli_docs_man(qdq_buf *out)
+{
+    const cli_group common = {"every command", cli_common_opts, 0};
+
+    qdq_buf_printf(
+        out,
+        ".\\\" Made from the option tables by qdq __docs man; do not edit.\n"
+        ".TH QDQ 1 \"\" \"qdq %s\" \"User Commands\"\n.SH NAME\nqdq \\- quantize ONNX models and "
+        "measure the result\n.SH SYNOPSIS\n.B qdq\n.I COMMAND\n[options] ...\n.SH DESCRIPTION\n"
+        "Puts QuantizeLinear and DequantizeLinear nodes into ONNX models, calibrated on data, and\n"
+        "measures latency and accuracy of the result.\n",
+        qdq_version());
+    for (const cli_docs_part *p = cli_docs_parts; p->heading != NULL; p++) {
+        qdq_buf_puts(out, ".SH ");
+        for (const char *h = p->heading; *h != '\0'; h++)
+            qdq_buf_putc(out, (char)toupper((unsigned char)*h));
+        qdq_buf_putc(out, '\n');
+        put_roff_paragraphs(out, p->text);
+    }
+    qdq_buf_puts(out, ".SH OPTIONS OF EVERY COMMAND\n");
+    put_roff_options(&common, out);
+    qdq_buf_puts(out, ".SH COMMANDS\n");
+    for (size_t i = 0; cli_commands[i] != NULL; i++)
+        if (!cli_commands[i]->hidden)
+            put_roff_command(cli_commands[i], out);
+    put_roff_exit_codes(out);
+}

@@ -1,0 +1,23 @@
+/* cli_engine.h - options for engines, and where their libraries are looked for. */
+#ifndef QDQ_CLI_ENGINE_H
+#define QDQ_CLI_ENGINE_H
+
+#include "cli/cli.h"
+#include "qdq/engine.h"
+
+typedef struct cli_engine_args {
+    const char *engine;
+    const char *ort_library;
+} cli_engine_args;
+
+extern const cli_opt cli_engine_opts[];
+
+qdq_status cli_engine_open(cli *c, const cli_engine_args *a, qdq_engine **out, qdq_error *err);
+
+/* Threads for an option that was given as `asked`; 0: the processors that this process may use. */
+int cli_threads(int64_t asked);
+
+/* "1 thread", "4 threads". */
+const char *cli_plural(size_t n);
+
+#endif /* QDQ_CLI_ENGINE_H */

@@ -1,0 +1,60 @@
+/* cli_json.c - values that jansson would refuse or print badly, and printing. */
+#include "cli/cli_json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+
+void cli_json_set(cli_json *j, json_t *object, const char *key, json_t *value)
+{
+    if (json_object_set_new(object, key, value) != 0)
+        j->failed = true;
+}
+
+void cli_json_add(cli_json *j, json_t *array, json_t *value)
+{
+    if (json_array_append_new(array, value) != 0)
+        j->failed = true;
+}
+
+json_t *cli_json_text(const char *text)
+{
+    json_t *v = json_string(text);
+
+    if (v != NULL)
+        return v;
+    size_t size = strlen(text);
+    char *copy = malloc(size + 1);
+    if (copy == NULL)
+        return NULL;
+    for (size_t i = 0; i <= size; i++)
+        copy[i] = (unsigned char)text[i] < 0x80 ? text[i] : '?';
+    v = json_string(copy);
+    free(copy);
+    return v;
+}
+
+json_t *cli_json_real(double v)
+{
+    char text[40];
+
+    if (!isfinite(v))
+        return json_null();
+    snprintf(text, sizeof text, "%.6g", v);
+    return json_real(strtod(text, NULL));
+}
+
+qdq_status cli_json_print(cli_json *j, json_t *root, qdq_error *err)
+{
+    char *text = NULL;
+    qdq_status st = j->failed ? qdq_nomem(err) : qdq_json_dump(root, &text, err);
+
+    if (st == QDQ_OK)
+        fputs(text, stdout);
+    qdq_free(text);
+    json_decref(root);
+    return st;
+}

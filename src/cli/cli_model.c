@@ -1,0 +1,239 @@
+/* cli_model.c - loading and saving by name. */
+#include "cli/cli_model.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "base/file.h"
+
+/* Protocol buffers end at 2 GiB: what is longer is no model. */
+#define MAX_STDIN ((size_t)1 << 31)
+#define MAX_TEXT  ((size_t)1 << 30)
+
+bool cli_is_stdout(const char *path)
+{
+    return path != NULL && strcmp(path, "-") == 0;
+}
+
+bool cli_has_suffix(const char *path, const char *suffix)
+{
+    size_t n = strlen(path), m = strlen(suffix);
+
+    return n > m && strcmp(path + n - m, suffix) == 0;
+}
+
+/* --- load ----------------------------------------------------------------------------------------------------- */
+
+static qdq_status load_stdin(cli *c, qdq_model **out, qdq_error *err)
+{
+    char *data = NULL;
+    size_t size = 0;
+
+    if (c->stdin_taken)
+        return qdq_fail(err, QDQ_E_USAGE, "found '-' twice, expected one model from stdin");
+    c->stdin_taken = true;
+    QDQ_TRY(qdq_read_file("-", MAX_STDIN, &data, &size, err));
+    qdq_status st = qdq_model_load_bytes(data, size, "<stdin>", NULL, out, err);
+    qdq_free(data);
+    return st;
+}
+
+static qdq_status load_text(const char *path, qdq_model **out, qdq_error *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+
+    QDQ_TRY(qdq_read_file(path, MAX_TEXT, &text, &size, err));
+    qdq_status st =
+        strlen(text) == size
+            ? qdq_model_from_text(text, path, out, err)
+            : qdq_fail(err, QDQ_E_FORMAT, "%s: found a zero byte at %zu, expected text", path, strlen(text));
+    qdq_free(text);
+    return st;
+}
+
+qdq_status cli_model_load(cli *c, const char *path, qdq_model **out, qdq_error *err)
+{
+    if (cli_is_stdout(path))
+        return load_stdin(c, out, err);
+    if (cli_has_suffix(path, CLI_TEXT_SUFFIX))
+        return load_text(path, out, err);
+    return qdq_model_load(path, NULL, out, err);
+}
+
+/* --- save ----------------------------------------------------------------------------------------------------- */
+
+static const char *const external_choices[] = {
+    [QDQ_EXTERNAL_AUTO] = "auto", [QDQ_EXTERNAL_ALWAYS] = "always", [QDQ_EXTERNAL_NEVER] = "never", NULL};
+
+const cli_opt cli_output_opts[] = {
+    {.letter = 'o',
+     .name = "output",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(cli_output_args, output),
+     .what = "FILE",
+     .help = "write the model here; '-' is stdout, *.onnxtxt the text form"},
+    {.letter = 'f',
+     .name = "force",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(cli_output_args, force),
+     .help = "overwrite files that exist"},
+    {.name = "external-data",
+     .kind = CLI_CHOICE,
+     .offset = CLI_AT(cli_output_args, external),
+     .what = "WHEN",
+     .help = "weights in FILE.data beside the model; auto: as the input had it",
+     .init = "auto",
+     .choices = external_choices},
+    CLI_END,
+};
+
+/* Devices and pipes are refused: the file appears by rename, which would replace them. */
+qdq_status cli_path_check(const char *path, bool force, qdq_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    char folder[4096] = ".";
+    struct stat s;
+
+    if (stat(path, &s) == 0) {
+        if (S_ISDIR(s.st_mode))
+            return qdq_fail(err, QDQ_E_IO, "%s: found a folder, expected a file to write", path);
+        if (!S_ISREG(s.st_mode))
+            return qdq_fail(err, QDQ_E_IO,
+                            "%s: found a device or pipe, expected a regular file ('-' is stdout)", path);
+        if (!force)
+            return qdq_fail(err, QDQ_E_IO, "%s: exists, -f overwrites it", path);
+        return QDQ_OK;
+    }
+    if (slash == path)
+        return QDQ_OK;
+    if (slash != NULL && (size_t)(slash - path) < sizeof folder) {
+        memcpy(folder, path, (size_t)(slash - path));
+        folder[slash - path] = '\0';
+    }
+    if (stat(folder, &s) != 0)
+        return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: folder '%s'", path, folder);
+    if (!S_ISDIR(s.st_mode))
+        return qdq_fail(err, QDQ_E_IO, "%s: '%s' is no folder", path, folder);
+    if (slash != NULL && slash[1] == '\0')
+        return qdq_fail(err, QDQ_E_IO, "%s: found a folder, expected a file to write", path);
+    return QDQ_OK;
+}
+
+qdq_status cli_output_check(cli *c, const cli_output_args *a, qdq_error *err)
+{
+    if (a->output == NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found no --output, expected -o FILE");
+    if (!cli_is_stdout(a->output)) {
+        if (cli_has_suffix(a->output, CLI_TEXT_SUFFIX) && a->external == QDQ_EXTERNAL_ALWAYS)
+            return qdq_fail(err, QDQ_E_USAGE, "%s: the text form has no external data", a->output);
+        return cli_path_check(a->output, a->force, err);
+    }
+    if (c->json)
+        return qdq_fail(err, QDQ_E_USAGE, "found --json and --output -: both would go to stdout");
+    if (a->external == QDQ_EXTERNAL_ALWAYS)
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found --external-data always and --output -: there is no folder "
+                        "for the side file");
+    if (isatty(STDOUT_FILENO))
+        return qdq_fail(err, QDQ_E_USAGE, "--output -: found a terminal as stdout, expected a file or pipe");
+    return QDQ_OK;
+}
+
+static qdq_status save_stdout(const qdq_model *m, qdq_error *err)
+{
+    void *data = NULL;
+    size_t size = 0;
+
+    QDQ_TRY(qdq_model_to_bytes(m, &data, &size, err));
+    bool written = fwrite(data, 1, size, stdout) == size && fflush(stdout) == 0;
+    qdq_free(data);
+    return written ? QDQ_OK : qdq_fail_errno(err, QDQ_E_IO, errno, "<stdout>");
+}
+
+static qdq_status save_text(const qdq_model *m, const cli_output_args *a, qdq_error *err)
+{
+    char *text = NULL;
+
+    QDQ_TRY(qdq_model_to_text(m, &text, err));
+    qdq_status st = qdq_write_file(a->output, a->force, text, strlen(text), err);
+    qdq_free(text);
+    return st;
+}
+
+qdq_status cli_model_save(cli *c, const qdq_model *m, const cli_output_args *a, qdq_error *err)
+{
+    qdq_save_opts opts = QDQ_SAVE_OPTS_INIT;
+
+    QDQ_TRY(qdq_job_poll(&c->job, err));
+    if (cli_is_stdout(a->output))
+        return save_stdout(m, err);
+    if (cli_has_suffix(a->output, CLI_TEXT_SUFFIX))
+        return save_text(m, a, err);
+    opts.external = (qdq_external)a->external;
+    opts.allow_overwrite = a->force;
+    return qdq_model_save(m, a->output, &opts, err);
+}
+
+FILE *cli_result_stream(const cli_output_args *a)
+{
+    return cli_is_stdout(a->output) ? stderr : stdout;
+}
+
+/* --- sizes ---------------------------------------------------------------------------------------------------- */
+
+/* The side file belongs to a model if it is not older: they are renamed one after the other. */
+static bool side_file(const char *path, const struct stat *model, char *side, size_t size, struct stat *s)
+{
+    int n = snprintf(side, size, "%s.data", path);
+
+    return n > 0 && (size_t)n < size && stat(side, s) == 0 && s->st_mtime + 1 >= model->st_mtime;
+}
+
+int64_t cli_file_bytes(const char *path)
+{
+    char side[4096];
+    struct stat model, data;
+
+    if (stat(path, &model) != 0 || !S_ISREG(model.st_mode))
+        return -1;
+    return (int64_t)model.st_size + (side_file(path, &model, side, sizeof side, &data) ? data.st_size : 0);
+}
+
+static void add_file(cli_json *j, json_t *array, const char *path, const struct stat *s)
+{
+    json_t *file = json_object();
+
+    cli_json_set(j, file, "path", cli_json_text(path));
+    cli_json_set(j, file, "bytes", json_integer(s->st_size));
+    cli_json_add(j, array, file);
+}
+
+void cli_json_add_files(cli_json *j, json_t *array, const char *path)
+{
+    char side[4096];
+    struct stat model, data;
+
+    if (path == NULL || cli_is_stdout(path) || stat(path, &model) != 0)
+        return;
+    add_file(j, array, path, &model);
+    if (side_file(path, &model, side, sizeof side, &data))
+        add_file(j, array, side, &data);
+}
+
+qdq_status cli_print_written(const char *model, const char *output, const qdq_model *m, qdq_error *err)
+{
+    cli_json j = {false};
+    json_t *root = json_object();
+    json_t *files = json_array();
+
+    cli_json_set(&j, root, "model", cli_json_text(model));
+    cli_json_set(&j, root, "output", cli_json_text(output));
+    cli_json_set(&j, root, "opset", json_integer(qdq_model_opset(m)));
+    cli_json_add_files(&j, files, output);
+    cli_json_set(&j, root, "files", files);
+    return cli_json_print(&j, root, err);
+}

@@ -1,0 +1,67 @@
+/* cli_model.h - models by name: files, stdin and stdout as "-", the text form by its suffix. Options that
+ * commands share for them. */
+#ifndef QDQ_CLI_MODEL_H
+#define QDQ_CLI_MODEL_H
+
+#include "cli/cli.h"
+#include "cli/cli_json.h"
+#include "qdq/model.h"
+
+#define CLI_TEXT_SUFFIX ".onnxtxt"
+
+qdq_status cli_model_load(cli *c, const char *path, qdq_model **out, qdq_error *err);
+
+/* --- output --------------------------------------------------------------------------------------------------- */
+
+typedef struct cli_output_args {
+    const char *output;
+    bool force;
+    int external; /* qdq_external */
+} cli_output_args;
+
+extern const cli_opt cli_output_opts[];
+
+/* Before the work begins: the command line has an output, and it can be there. */
+qdq_status cli_output_check(cli *c, const cli_output_args *a, qdq_error *err);
+/* The same for any file: refuses what exists without `force`, what is no regular file, a missing folder. */
+qdq_status cli_path_check(const char *path, bool force, qdq_error *err);
+
+qdq_status cli_model_save(cli *c, const qdq_model *m, const cli_output_args *a, qdq_error *err);
+
+bool cli_is_stdout(const char *path);
+bool cli_has_suffix(const char *path, const char *suffix);
+
+/* Where people read the result: stdout, or stderr when the model itself goes to stdout. */
+FILE *cli_result_stream(const cli_output_args *a);
+
+/* [{"path","bytes"}] for the model and the side file that was written with it. NULL path or "-": nothing. */
+void cli_json_add_files(cli_json *j, json_t *array, const char *path);
+
+/* What copying commands print with --json. */
+qdq_status cli_print_written(const char *model, const char *output, const qdq_model *m, qdq_error *err);
+
+/* Bytes of the model file at path with its side file; -1 if it cannot be told. */
+int64_t cli_file_bytes(const char *path);
+
+/* --- shapes --------------------------------------------------------------------------------------------------- */
+
+typedef struct cli_shape_args {
+    cli_shapes shapes;
+} cli_shape_args;
+
+extern const cli_opt cli_shape_opts[];
+
+/* The shapes that are for inputs of `m`, in *mine. One that contradicts the model is QDQ_E_USAGE. */
+qdq_status cli_shapes_pick(cli *c, const cli_shapes *all, const qdq_model *m, cli_shapes *mine,
+                           qdq_error *err);
+
+/* QDQ_E_USAGE for a shape whose name is an input of none of the models. */
+qdq_status cli_shapes_check(const cli_shapes *all, qdq_model *const *models, size_t n, qdq_error *err);
+
+/* Text like "Nx3x224x224"; with `fixed`, as the shapes and 1 for what is left make it. */
+void cli_shape_text(const qdq_io *io, const cli_shapes *fixed, bool fill, char *text, size_t size);
+
+/* True for an input with a dimension that neither the model nor the shapes fix. */
+bool cli_is_assumed(const qdq_io *io, const cli_shapes *fixed);
+
+#endif /* QDQ_CLI_MODEL_H */

@@ -1,0 +1,23 @@
+/* cli_outputs.h - how far outputs are apart, as table rows and as JSON. */
+#ifndef QDQ_CLI_OUTPUTS_H
+#define QDQ_CLI_OUTPUTS_H
+
+#include "cli/cli.h"
+#include "cli/cli_json.h"
+#include "qdq/compare.h"
+
+/* [{"name","sqnr_db","cosine","max_abs"}]: null where undefined; equal tensors have sqnr_db null and
+ * "equal": true. */
+json_t *cli_outputs_json(cli_json *j, const qdq_compare_tensor *t, size_t n);
+
+/* A table with its heads; `what` is the head of the names. */
+qdq_status cli_outputs_print(cli *c, const char *what, const qdq_compare_tensor *t, size_t n, FILE *to,
+                             qdq_error *err);
+
+/* The first tensor that misses the goal, or NULL. One that is zero everywhere proves nothing: it misses. */
+const qdq_compare_tensor *cli_outputs_below(const qdq_compare_tensor *t, size_t n, double min_sqnr);
+
+/* "12.3 dB", or "zero everywhere". */
+const char *cli_sqnr_text(double sqnr_db, char *text, size_t size);
+
+#endif /* QDQ_CLI_OUTPUTS_H */

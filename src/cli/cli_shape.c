@@ -1,0 +1,112 @@
+/* cli_shape.c - --shape NAME=1x3x224x224: which input it is for, and whether it fits. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "cli/cli_model.h"
+
+const cli_opt cli_shape_opts[] = {
+    {.name = "shape",
+     .kind = CLI_SHAPES,
+     .offset = CLI_AT(cli_shape_args, shapes),
+     .what = "NAME=1x3x224x224",
+     .help = "fix the shape of an input; repeatable; what stays symbolic counts as 1"},
+    CLI_END,
+};
+
+static const qdq_input_shape *find_shape(const cli_shapes *shapes, const char *name)
+{
+    for (size_t i = 0; i < shapes->n; i++)
+        if (strcmp(shapes->at[i].name, name) == 0)
+            return &shapes->at[i];
+    return NULL;
+}
+
+bool cli_is_assumed(const qdq_io *io, const cli_shapes *fixed)
+{
+    if (find_shape(fixed, io->name) != NULL)
+        return false;
+    for (int i = 0; i < io->rank; i++)
+        if (io->dim[i] < 0)
+            return true;
+    return false;
+}
+
+void cli_shape_text(const qdq_io *io, const cli_shapes *fixed, bool fill, char *text, size_t size)
+{
+    const qdq_input_shape *shape = find_shape(fixed, io->name);
+    size_t used = 0;
+
+    snprintf(text, size, "%s", io->rank < 0 ? "?" : io->rank == 0 ? "scalar" : "");
+    for (int i = 0; i < io->rank && used + 1 < size; i++) {
+        int64_t dim = shape != NULL && i < shape->rank ? shape->dim[i] : io->dim[i];
+        const char *x = i == 0 ? "" : "x";
+        int n;
+        if (dim < 0 && fill)
+            dim = 1;
+        if (dim >= 0)
+            n = snprintf(text + used, size - used, "%s%" PRId64, x, dim);
+        else
+            n = snprintf(text + used, size - used, "%s%s", x, io->param[i] != NULL ? io->param[i] : "?");
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static qdq_status check_fit(const qdq_input_shape *shape, const qdq_io *io, qdq_error *err)
+{
+    const cli_shapes none = {NULL, 0, 0};
+    bool fits = io->rank < 0 || io->rank == shape->rank;
+    char want[200];
+
+    for (int i = 0; fits && i < io->rank; i++)
+        fits = io->dim[i] < 0 || io->dim[i] == shape->dim[i];
+    if (fits)
+        return QDQ_OK;
+    cli_shape_text(io, &none, false, want, sizeof want);
+    return qdq_fail(err, QDQ_E_USAGE, "--shape: input '%s' is %s, the shape that was given does not fit it",
+                    io->name, want);
+}
+
+qdq_status cli_shapes_pick(cli *c, const cli_shapes *all, const qdq_model *m, cli_shapes *mine,
+                           qdq_error *err)
+{
+    qdq_io io;
+
+    *mine = (cli_shapes){NULL, 0, 0};
+    for (size_t i = 0; qdq_model_input(m, i, &io); i++) {
+        const qdq_input_shape *shape = find_shape(all, io.name);
+        if (shape == NULL)
+            continue;
+        QDQ_TRY(check_fit(shape, &io, err));
+        if (!QDQ_PUSH(&c->arena, mine, *shape))
+            return qdq_nomem(err);
+    }
+    return QDQ_OK;
+}
+
+static bool is_input(const qdq_model *m, const char *name)
+{
+    qdq_io io;
+
+    for (size_t i = 0; qdq_model_input(m, i, &io); i++)
+        if (strcmp(io.name, name) == 0)
+            return true;
+    return false;
+}
+
+qdq_status cli_shapes_check(const cli_shapes *all, qdq_model *const *models, size_t n, qdq_error *err)
+{
+    for (size_t s = 0; s < all->n; s++) {
+        bool found = false;
+        for (size_t i = 0; i < n && !found; i++)
+            found = is_input(models[i], all->at[s].name);
+        if (found)
+            continue;
+        qdq_io io = {.name = NULL};
+        bool any = n > 0 && qdq_model_input(models[0], 0, &io);
+        return qdq_fail(err, QDQ_E_USAGE, "--shape: found no input '%s'%s%s%s", all->at[s].name,
+                        any ? ", the first input is '" : ": the model has none", any ? io.name : "",
+                        any ? "'" : "");
+    }
+    return QDQ_OK;
+}

@@ -1,0 +1,223 @@
+/* cli_ui.c - log lines, the progress line, tables. The only file that asks what kind of terminal there is. */
+#include "cli/cli_ui.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+
+#define LIVE_INTERVAL  0.2
+#define PLAIN_INTERVAL 60.0
+#define NO_ERRORS      (-1)
+
+static double now_s(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+void cli_ui_init(cli_ui *ui)
+{
+    const char *no_color = getenv("NO_COLOR");
+    const char *term = getenv("TERM");
+
+    memset(ui, 0, sizeof *ui);
+    ui->level = QDQ_LOG_WARNING;
+    ui->color = isatty(STDERR_FILENO) && (no_color == NULL || *no_color == '\0') && term != NULL &&
+                strcmp(term, "dumb") != 0;
+}
+
+void cli_ui_set(cli_ui *ui, const cli_common *common)
+{
+    int level = QDQ_LOG_WARNING + common->verbose - common->quiet;
+
+    ui->level = level < NO_ERRORS ? NO_ERRORS : level > QDQ_LOG_DEBUG ? QDQ_LOG_DEBUG : level;
+    bool quiet = ui->level < QDQ_LOG_WARNING || common->progress == CLI_PROGRESS_NEVER;
+    ui->live = !quiet && (common->progress == CLI_PROGRESS_ALWAYS || isatty(STDERR_FILENO));
+    ui->minutely = !quiet && !ui->live;
+}
+
+/* --- log lines ------------------------------------------------------------------------------------------------ */
+
+void cli_ui_clear(cli_ui *ui)
+{
+    if (ui->shown > 0)
+        fprintf(stderr, "\r%*s\r", (int)ui->shown, "");
+    ui->shown = 0;
+}
+
+static const char *level_name(qdq_log_level level)
+{
+    switch (level) {
+    case QDQ_LOG_ERROR:
+        return "error";
+    case QDQ_LOG_WARNING:
+        return "warning";
+    case QDQ_LOG_INFO:
+        return "note";
+    case QDQ_LOG_DEBUG:
+        return "debug";
+    }
+    return "note";
+}
+
+void cli_ui_log(void *ctx, qdq_log_level level, const char *text)
+{
+    cli_ui *ui = ctx;
+    const char *color = level == QDQ_LOG_ERROR ? "\033[1;31m" : level == QDQ_LOG_WARNING ? "\033[1;33m" : "";
+    bool colored = ui->color && *color != '\0';
+
+    if ((int)level > ui->level)
+        return;
+    cli_ui_clear(ui);
+    fprintf(stderr, "qdq: %s%s:%s %s\n", colored ? color : "", level_name(level), colored ? "\033[0m" : "",
+            text);
+}
+
+static void log_line(cli_ui *ui, qdq_log_level level, const char *fmt, va_list ap) QDQ_PRINTF(3, 0);
+static void log_line(cli_ui *ui, qdq_log_level level, const char *fmt, va_list ap)
+{
+    char line[1000];
+
+    vsnprintf(line, sizeof line, fmt, ap);
+    cli_ui_log(ui, level, line);
+}
+
+void cli_warn(cli_ui *ui, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    log_line(ui, QDQ_LOG_WARNING, fmt, ap);
+    va_end(ap);
+}
+
+void cli_note(cli_ui *ui, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    log_line(ui, QDQ_LOG_INFO, fmt, ap);
+    va_end(ap);
+}
+
+/* --- progress --------------------------------------------------------------------------------------------------- */
+
+static size_t terminal_columns(void)
+{
+    struct winsize w;
+
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0)
+        return w.ws_col;
+    return 80;
+}
+
+static void progress_text(const cli_ui *ui, uint64_t done, uint64_t total, double now, char *text,
+                          size_t size)
+{
+    double elapsed = now - ui->stage_start;
+    int n = total > 0 ? snprintf(text, size, "%s: %" PRIu64 " of %" PRIu64, ui->stage, done, total)
+                      : snprintf(text, size, "%s: %" PRIu64, ui->stage, done);
+
+    if (n < 0 || (size_t)n >= size || done == 0 || done >= total || elapsed <= 0)
+        return;
+    double left = elapsed / (double)done * (double)(total - done);
+    if (left < 360000)
+        snprintf(text + n, size - (size_t)n, ", %d:%02d left", (int)left / 60, (int)left % 60);
+}
+
+void cli_ui_progress(void *ctx, const char *stage, uint64_t done, uint64_t total)
+{
+    cli_ui *ui = ctx;
+    char text[200];
+
+    if (!ui->live && !ui->minutely)
+        return;
+    double now = now_s();
+    if (strncmp(stage, ui->stage, sizeof ui->stage - 1) != 0) {
+        snprintf(ui->stage, sizeof ui->stage, "%s", stage);
+        ui->stage_start = now;
+        if (ui->last == 0)
+            ui->last = now - (ui->live ? LIVE_INTERVAL : 0);
+    }
+    if (now - ui->last < (ui->live ? LIVE_INTERVAL : PLAIN_INTERVAL))
+        return;
+    ui->last = now;
+    progress_text(ui, done, total, now, text, sizeof text);
+    if (!ui->live) {
+        fprintf(stderr, "qdq: %s\n", text);
+        return;
+    }
+    size_t columns = terminal_columns() - 1;
+    if (strlen(text) > columns)
+        text[columns] = '\0';
+    size_t shown = strlen(text);
+    fprintf(stderr, "\r%s%*s", text, shown < ui->shown ? (int)(ui->shown - shown) : 0, "");
+    fflush(stderr);
+    ui->shown = shown;
+}
+
+/* --- tables ----------------------------------------------------------------------------------------------------- */
+
+void cli_cell(cli_table *t, const char *fmt, ...)
+{
+    char text[1000];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    for (char *c = text; *c != '\0'; c++) /* names come from files: no control characters on a terminal */
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+    const char *cell = qdq_arena_strdup(t->arena, text);
+    if (cell == NULL || !QDQ_PUSH(t->arena, &t->cells, cell))
+        t->failed = true;
+}
+
+/* Columns on the screen: UTF-8 continuation bytes take none. */
+static size_t width_of(const char *s)
+{
+    size_t n = 0;
+
+    for (; *s != '\0'; s++)
+        n += ((unsigned char)*s & 0xc0) != 0x80;
+    return n;
+}
+
+qdq_status cli_table_print(const cli_table *t, FILE *to, qdq_error *err)
+{
+    size_t n = strlen(t->columns);
+    size_t *width = t->failed ? NULL : qdq_arena_array(t->arena, n, sizeof *width);
+
+    if (width == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < t->cells.n; i++)
+        if (width_of(t->cells.at[i]) > width[i % n])
+            width[i % n] = width_of(t->cells.at[i]);
+    size_t blanks = 0; /* owed: no line ends in blanks */
+    for (size_t i = 0; i < t->cells.n; i++) {
+        const char *cell = t->cells.at[i];
+        size_t c = i % n, w = width_of(cell);
+        if (t->columns[c] == 'r')
+            blanks += width[c] - w;
+        if (w > 0) {
+            fprintf(to, "%*s%s", (int)blanks, "", cell);
+            blanks = 0;
+        }
+        if (t->columns[c] == 'l')
+            blanks += width[c] - w;
+        blanks += 2;
+        if (c == n - 1) {
+            fputc('\n', to);
+            blanks = 0;
+        }
+    }
+    return QDQ_OK;
+}

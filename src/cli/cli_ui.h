@@ -1,0 +1,48 @@
+/* cli_ui.h - what people see: log lines and progress on stderr, tables on stdout. */
+#ifndef QDQ_CLI_UI_H
+#define QDQ_CLI_UI_H
+
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "cli/cli_args.h"
+#include "qdq/status.h"
+
+typedef struct cli_ui {
+    int level;     /* of the qdq_log_level that are shown; -1: not even errors */
+    bool color;    /* of stderr */
+    bool live;     /* a progress line that is written over */
+    bool minutely; /* no live line: plain lines */
+    size_t shown;  /* columns of the live line on the screen */
+    double stage_start, last;
+    char stage[64];
+} cli_ui;
+
+void cli_ui_init(cli_ui *ui); /* before the command line is known: warnings, no progress */
+void cli_ui_set(cli_ui *ui, const cli_common *common);
+
+/* For qdq_job: ctx is the cli_ui. */
+void cli_ui_log(void *ui, qdq_log_level level, const char *text);
+void cli_ui_progress(void *ui, const char *stage, uint64_t done, uint64_t total);
+
+void cli_warn(cli_ui *ui, const char *fmt, ...) QDQ_PRINTF(2, 3);
+void cli_note(cli_ui *ui, const char *fmt, ...) QDQ_PRINTF(2, 3);
+
+/* Takes the live line off the screen. */
+void cli_ui_clear(cli_ui *ui);
+
+/* --- tables ------------------------------------------------------------------------------------------------- */
+
+/* Cells from left to right, top to bottom. `columns` has a letter for each column: 'l' or 'r'. */
+typedef struct cli_table {
+    qdq_arena *arena;
+    const char *columns;
+    QDQ_VEC(const char *) cells;
+    bool failed; /* out of memory */
+} cli_table;
+
+void cli_cell(cli_table *t, const char *fmt, ...) QDQ_PRINTF(2, 3);
+qdq_status cli_table_print(const cli_table *t, FILE *to, qdq_error *err);
+
+#endif /* QDQ_CLI_UI_H */

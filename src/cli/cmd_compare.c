@@ -1,0 +1,195 @@
+/* cmd_compare.c - outputs of two models on the same data. */
+#include <math.h>
+
+#include "base/fail.h"
+#include "cli/cli.h"
+#include "cli/cli_data.h"
+#include "cli/cli_engine.h"
+#include "cli/cli_model.h"
+#include "cli/cli_outputs.h"
+#include "qdq/compare.h"
+
+struct compare_args {
+    cli_common common;
+    cli_engine_args engine;
+    cli_shape_args shape;
+    cli_data_args data;
+    const char *spec, *labels;
+    bool per_tensor;
+    int64_t samples, threads;
+    double min_sqnr;
+};
+
+static const cli_opt options[] = {
+    {.letter = 'd',
+     .name = "data",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(compare_args, spec),
+     .what = "DATA",
+     .help = ".npz, .npy, a folder of them or of images, or random:SEED"},
+    {.name = "labels",
+     .kind = CLI_TEXT,
+     .offset = CLI_AT(compare_args, labels),
+     .what = "KEY",
+     .help = "array of the .npz with the labels: accuracy of both"},
+    {.name = "per-tensor",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(compare_args, per_tensor),
+     .help = "compare every value that both models have by name"},
+    {.letter = 'n',
+     .name = "samples",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(compare_args, samples),
+     .what = "N",
+     .help = "use the first N; default: all, of random 8",
+     .min = 1,
+     .max = 1000000000},
+    {.letter = 't',
+     .name = "threads",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(compare_args, threads),
+     .what = "N",
+     .help = "threads of the engine; 0: all processors",
+     .init = "0",
+     .min = 0,
+     .max = 1024},
+    {.name = "min-sqnr",
+     .kind = CLI_REAL,
+     .offset = CLI_AT(compare_args, min_sqnr),
+     .what = "DB",
+     .help = "exit code 1 when an output has less"},
+    CLI_END,
+};
+
+static const cli_group groups[] = {
+    {"compare", options, 0},
+    {"data", cli_data_opts, CLI_AT(compare_args, data)},
+    {"shapes", cli_shape_opts, CLI_AT(compare_args, shape)},
+    {"engine", cli_engine_opts, CLI_AT(compare_args, engine)},
+    {"options", cli_common_opts, 0},
+    {NULL, NULL, 0},
+};
+
+typedef struct comparison {
+    cli *c;
+    const struct compare_args *a;
+    qdq_model *model_a, *model_b;
+    qdq_engine *engine;
+    qdq_data *data;
+    qdq_compare_result *result;
+} comparison;
+
+static qdq_status print_json(const comparison *p, qdq_error *err)
+{
+    const qdq_compare_result *r = p->result;
+    cli_table unused = {.arena = &p->c->arena, .columns = "ll"};
+    cli_json j = {false};
+    json_t *root = json_object();
+    json_t *accuracy = json_object();
+    json_t *assumed = json_array();
+
+    cli_json_set(&j, root, "outputs", cli_outputs_json(&j, r->outputs, r->n_outputs));
+    cli_json_set(&j, root, "top1_agreement", cli_json_real(r->top1_agreement));
+    cli_json_set(&j, accuracy, "a", cli_json_real(r->accuracy_a));
+    cli_json_set(&j, accuracy, "b", cli_json_real(r->accuracy_b));
+    cli_json_set(&j, root, "accuracy", accuracy);
+    if (p->a->per_tensor)
+        cli_json_set(&j, root, "tensors", cli_outputs_json(&j, r->tensors, r->n_tensors));
+    cli_json_set(&j, root, "samples", json_integer((json_int_t)r->samples));
+    qdq_status st = cli_data_assumed(p->data, p->model_a, &p->a->shape.shapes, &j, assumed, &unused, err);
+    cli_json_set(&j, root, "run_as", assumed);
+    if (st != QDQ_OK) {
+        json_decref(root);
+        return st;
+    }
+    return cli_json_print(&j, root, err);
+}
+
+static qdq_status print_text(const comparison *p, qdq_error *err)
+{
+    const qdq_compare_result *r = p->result;
+    cli_table assumed = {.arena = &p->c->arena, .columns = "ll"};
+    cli_json j = {false};
+    json_t *unused = json_array();
+
+    printf("%s against %s, %zu sample%s\n", p->c->operand[1], p->c->operand[0], r->samples,
+           cli_plural(r->samples));
+    qdq_status st = cli_data_assumed(p->data, p->model_a, &p->a->shape.shapes, &j, unused, &assumed, err);
+    json_decref(unused);
+    if (st == QDQ_OK)
+        st = cli_table_print(&assumed, stdout, err);
+    if (st == QDQ_OK)
+        st = cli_outputs_print(p->c, "output", r->outputs, r->n_outputs, stdout, err);
+    if (st == QDQ_OK && p->a->per_tensor)
+        st = cli_outputs_print(p->c, "tensor", r->tensors, r->n_tensors, stdout, err);
+    if (st != QDQ_OK)
+        return st;
+    if (!isnan(r->top1_agreement))
+        printf("top-1 agreement %.4f\n", r->top1_agreement);
+    if (!isnan(r->accuracy_a) && !isnan(r->accuracy_b))
+        printf("accuracy %.4f (first), %.4f (second)\n", r->accuracy_a, r->accuracy_b);
+    return QDQ_OK;
+}
+
+static qdq_status compare(comparison *p, qdq_error *err)
+{
+    const struct compare_args *a = p->a;
+    cli *c = p->c;
+    const cli_data_request request = {a->spec, &a->data, &a->shape.shapes, a->labels, (size_t)a->samples};
+    qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
+    cli_shapes mine;
+
+    QDQ_TRY(cli_model_load(c, c->operand[0], &p->model_a, err));
+    QDQ_TRY(cli_model_load(c, c->operand[1], &p->model_b, err));
+    QDQ_TRY(cli_shapes_check(&a->shape.shapes, &p->model_a, 1, err));
+    QDQ_TRY(cli_shapes_pick(c, &a->shape.shapes, p->model_a, &mine, err));
+    QDQ_TRY(cli_data_open(c, &request, p->model_a, &p->data, err));
+    QDQ_TRY(cli_engine_open(c, &a->engine, &p->engine, err));
+    opts.per_tensor = a->per_tensor;
+    opts.threads = cli_threads(a->threads);
+    opts.shapes = mine.at;
+    opts.n_shapes = mine.n;
+    opts.job = &c->job;
+    QDQ_TRY(qdq_compare(p->engine, p->model_a, p->model_b, p->data, &opts, &p->result, err));
+    cli_ui_clear(&c->ui);
+    if (a->min_sqnr != 0)
+        c->negative = cli_outputs_below(p->result->outputs, p->result->n_outputs, a->min_sqnr) != NULL;
+    return c->json ? print_json(p, err) : print_text(p, err);
+}
+
+static qdq_status run(cli *c, const void *args, qdq_error *err)
+{
+    comparison p = {.c = c, .a = args};
+
+    if (p.a->spec == NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "compare: found no --data, expected DATA, as test.npz or random:2");
+    qdq_status st = compare(&p, err);
+    qdq_free(p.result);
+    qdq_data_close(p.data);
+    qdq_engine_close(p.engine);
+    qdq_model_free(p.model_b);
+    qdq_model_free(p.model_a);
+    return st;
+}
+
+const cli_command cmd_compare = {
+    .name = "compare",
+    .synopsis = "A B --data DATA [options]",
+    .operands = "two models, A B",
+    .min_operands = 2,
+    .max_operands = 2,
+    .summary = "compare the outputs of two models on data",
+    .about =
+        "Runs two models on the same data and tells how far their outputs are apart: SQNR in dB\n"
+        "(10 log10 of sum a^2 / sum (a-b)^2), cosine, largest error, how often the largest output is the\n"
+        "same, and with --labels the accuracy of both. An output that is zero everywhere proves nothing:\n"
+        "it has no SQNR and misses every --min-sqnr.",
+    .json = "{ \"outputs\": [{\"name\", \"sqnr_db\", \"cosine\", \"max_abs\"}], \"top1_agreement\",\n"
+            "  \"accuracy\": {\"a\", \"b\"}, \"samples\", \"run_as\": [{\"input\", \"shape\"}] }, with "
+            "--per-tensor\n"
+            "also \"tensors\". null: undefined; equal outputs have sqnr_db null and \"equal\": true.",
+    .example = "qdq compare model.onnx model.qdq.onnx --data test.npz --labels label",
+    .groups = groups,
+    .args_size = sizeof(struct compare_args),
+    .run = run,
+};

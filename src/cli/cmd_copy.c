@@ -1,0 +1,80 @@
+/* cmd_copy.c - load and save; opset, input shapes and the place of the weights change only when asked. */
+#include "base/fail.h"
+#include "cli/cli.h"
+#include "cli/cli_model.h"
+
+struct copy_args {
+    cli_common common;
+    cli_output_args out;
+    cli_shapes set_shape;
+    int64_t opset;
+};
+
+static const cli_opt options[] = {
+    {.name = "opset",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(copy_args, opset),
+     .what = "N",
+     .help = "raise the opset of the default domain, 7 to 21",
+     .min = 7,
+     .max = 21},
+    {.name = "set-shape",
+     .kind = CLI_SHAPES,
+     .offset = CLI_AT(copy_args, set_shape),
+     .what = "NAME=1x3x224x224",
+     .help = "fix the shape of an input and infer the rest again; repeatable"},
+    CLI_END,
+};
+
+static const cli_group groups[] = {
+    {"output", cli_output_opts, CLI_AT(copy_args, out)},
+    {"copy", options, 0},
+    {"options", cli_common_opts, 0},
+    {NULL, NULL, 0},
+};
+
+static qdq_status change(const struct copy_args *a, qdq_model *m, qdq_error *err)
+{
+    QDQ_TRY(cli_shapes_check(&a->set_shape, &m, 1, err));
+    if (a->opset != 0)
+        QDQ_TRY(qdq_model_set_opset(m, (int)a->opset, err));
+    if (a->set_shape.n > 0)
+        QDQ_TRY(qdq_model_set_shapes(m, a->set_shape.at, a->set_shape.n, err));
+    return QDQ_OK;
+}
+
+static qdq_status run(cli *c, const void *args, qdq_error *err)
+{
+    const struct copy_args *a = args;
+    qdq_model *m = NULL;
+
+    QDQ_TRY(cli_output_check(c, &a->out, err));
+    QDQ_TRY(cli_model_load(c, c->operand[0], &m, err));
+    qdq_status st = change(a, m, err);
+    if (st == QDQ_OK)
+        st = cli_model_save(c, m, &a->out, err);
+    if (st == QDQ_OK && c->json)
+        st = cli_print_written(c->operand[0], a->out.output, m, err);
+    qdq_model_free(m);
+    return st;
+}
+
+const cli_command cmd_copy = {
+    .name = "copy",
+    .synopsis = "MODEL -o OUT [options]",
+    .operands = "MODEL",
+    .min_operands = 1,
+    .max_operands = 1,
+    .summary = "load and save, with another opset, shapes or place of the weights",
+    .about =
+        "Loads a model and saves it; nothing is changed but what is asked for, fields that qdq does not\n"
+        "know included. Names that end in .onnxtxt are read and written as text, '-' is stdin or stdout.\n"
+        "\n"
+        "--set-shape adapts a constant leading batch in Reshape and refuses what is inconsistent.\n"
+        "--opset names an operator whose change is not implemented instead of stamping the number.",
+    .json = "{ \"model\", \"output\", \"opset\", \"files\": [{\"path\", \"bytes\"}] }",
+    .example = "qdq copy model.onnx -o batch128.onnx --set-shape x=128x3x224x224",
+    .groups = groups,
+    .args_size = sizeof(struct copy_args),
+    .run = run,
+};

@@ -1,0 +1,102 @@
+/* cmd_import.c - the quantization that is in a model, as a plan. */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "base/file.h"
+#include "cli/cli.h"
+#include "cli/cli_model.h"
+#include "qdq/quant.h"
+
+struct import_args {
+    cli_common common;
+    const char *output;
+    bool force;
+};
+
+static const cli_opt options[] = {
+    {.letter = 'o',
+     .name = "output",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(import_args, output),
+     .what = "PLAN",
+     .help = "write the plan here; '-' is stdout"},
+    {.letter = 'f',
+     .name = "force",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(import_args, force),
+     .help = "overwrite a file that exists"},
+    CLI_END,
+};
+
+static const cli_group groups[] = {
+    {"output", options, 0},
+    {"options", cli_common_opts, 0},
+    {NULL, NULL, 0},
+};
+
+static qdq_status print_json(const struct import_args *a, const char *model, const qdq_plan *plan,
+                             qdq_error *err)
+{
+    const qdq_plan_summary *s = qdq_plan_get_summary(plan);
+    cli_json j = {false};
+    json_t *root = json_object();
+
+    cli_json_set(&j, root, "model", cli_json_text(model));
+    cli_json_set(&j, root, "output", cli_json_text(a->output));
+    cli_json_set(&j, root, "tensors", json_integer((json_int_t)s->n_tensors));
+    cli_json_set(&j, root, "weights", json_integer((json_int_t)s->n_weights));
+    cli_json_set(&j, root, "biases", json_integer((json_int_t)s->n_biases));
+    cli_json_set(&j, root, "left_float", json_integer((json_int_t)s->n_left_float));
+    return cli_json_print(&j, root, err);
+}
+
+static qdq_status write_plan(cli *c, const struct import_args *a, const qdq_plan *plan, qdq_error *err)
+{
+    char *text = NULL;
+
+    if (!cli_is_stdout(a->output)) {
+        QDQ_TRY(qdq_plan_save(plan, a->output, a->force, err));
+        return c->json ? print_json(a, c->operand[0], plan, err) : QDQ_OK;
+    }
+    QDQ_TRY(qdq_plan_to_text(plan, &text, err));
+    fputs(text, stdout);
+    qdq_free(text);
+    return QDQ_OK;
+}
+
+static qdq_status run(cli *c, const void *args, qdq_error *err)
+{
+    const struct import_args *a = args;
+    qdq_model *m = NULL;
+    qdq_plan *plan = NULL;
+
+    if (a->output == NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "import: found no --output, expected -o PLAN");
+    if (cli_is_stdout(a->output) && c->json)
+        return qdq_fail(err, QDQ_E_USAGE, "import: found --json and --output -: both would go to stdout");
+    if (!cli_is_stdout(a->output))
+        QDQ_TRY(cli_path_check(a->output, a->force, err));
+    QDQ_TRY(cli_model_load(c, c->operand[0], &m, err));
+    qdq_status st = qdq_plan_import(m, &plan, NULL, err);
+    if (st == QDQ_OK)
+        st = write_plan(c, a, plan, err);
+    qdq_plan_free(plan);
+    qdq_model_free(m);
+    return st;
+}
+
+const cli_command cmd_import = {
+    .name = "import",
+    .synopsis = "MODEL -o PLAN [options]",
+    .operands = "MODEL",
+    .min_operands = 1,
+    .max_operands = 1,
+    .summary = "write the quantization that is in a model as a plan",
+    .about = "Writes the Q/DQ that a model already has as a plan, which 'qdq quantize --plan' applies.",
+    .json = "{ \"model\", \"output\", \"tensors\", \"weights\", \"biases\", \"left_float\" }",
+    .example = "qdq import model.qdq.onnx -o plan.json",
+    .groups = groups,
+    .args_size = sizeof(struct import_args),
+    .run = run,
+};

@@ -1,0 +1,343 @@
+/* cmd_quantize.c - calibrate, place, apply, judge, write: the order in which the library is called. The
+ * summary is in cmd_quantize_summary.c. */
+#include "cli/cmd_quantize.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/fail.h"
+
+#define DEFAULT_RANDOM_SAMPLES 8
+#define MAX_JUDGES             64
+
+static const cli_opt options[] = {
+    {.letter = 'c',
+     .name = "calib",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(quantize_args, calib),
+     .what = "DATA",
+     .help = ".npz, .npy, a folder of them or of images, or random:SEED"},
+    {.letter = 'T',
+     .name = "target",
+     .kind = CLI_TEXT,
+     .offset = CLI_AT(quantize_args, target),
+     .what = "NAME",
+     .help = "rules of an engine, or a FILE with them; default: ort-cpu; 'qdq targets'"},
+    {.letter = 'x',
+     .name = "exclude",
+     .kind = CLI_LIST,
+     .offset = CLI_AT(quantize_args, exclude),
+     .what = "REGEX",
+     .help = "leave nodes float whose name, or Op@output, it matches; repeatable"},
+    {.name = "op-types",
+     .kind = CLI_NAMES,
+     .offset = CLI_AT(quantize_args, op_types),
+     .what = "A,B",
+     .help = "quantize these operators alone"},
+    {.name = "plan",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(quantize_args, plan),
+     .what = "FILE",
+     .help = "apply this plan instead of making one"},
+    {.name = "force-plan",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(quantize_args, force_plan),
+     .help = "apply it even if it was made for another model"},
+    {.name = "plan-out",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(quantize_args, plan_out),
+     .what = "FILE",
+     .help = "write the plan here"},
+    {.letter = 'n',
+     .name = "samples",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(quantize_args, samples),
+     .what = "N",
+     .help = "calibrate on the first N; default: all but those held back, of random 8",
+     .min = 1,
+     .max = 1000000000},
+    {.name = "sqnr",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(quantize_args, sqnr),
+     .help = "hold samples back and measure the outputs on them",
+     .init = "on"},
+    {.name = "min-sqnr",
+     .kind = CLI_REAL,
+     .offset = CLI_AT(quantize_args, min_sqnr),
+     .what = "DB",
+     .help = "exit code 6 when an output has less; the files are written"},
+    {.letter = 't',
+     .name = "threads",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(quantize_args, threads),
+     .what = "N",
+     .help = "threads of the engine; 0: all processors",
+     .init = "0",
+     .min = 0,
+     .max = 1024},
+    {.name = "memory",
+     .kind = CLI_SIZE,
+     .offset = CLI_AT(quantize_args, memory),
+     .what = "SIZE",
+     .help = "bound on activations that are observed at once",
+     .init = "256MiB"},
+    {.name = "dry-run",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(quantize_args, dry_run),
+     .help = "print the plan, write nothing"},
+    CLI_END,
+};
+
+static const cli_group groups[] = {
+    {"output", cli_output_opts, CLI_AT(quantize_args, out)},
+    {"quantize", options, 0},
+    {"data", cli_data_opts, CLI_AT(quantize_args, data)},
+    {"shapes", cli_shape_opts, CLI_AT(quantize_args, shape)},
+    {"engine", cli_engine_opts, CLI_AT(quantize_args, engine)},
+    {"options", cli_common_opts, 0},
+    {NULL, NULL, 0},
+};
+
+/* --- before the work ------------------------------------------------------------------------------------------ */
+
+static qdq_status check_combinations(const struct quantize_args *a, qdq_error *err)
+{
+    const char *clash = a->target != NULL   ? "--target"
+                        : a->exclude.n > 0  ? "--exclude"
+                        : a->op_types.n > 0 ? "--op-types"
+                                            : NULL;
+
+    if (a->plan != NULL && clash != NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "quantize: found --plan and %s: a plan is applied as it is", clash);
+    if (a->plan == NULL && a->force_plan)
+        return qdq_fail(err, QDQ_E_USAGE, "quantize: found --force-plan without --plan");
+    if (a->min_sqnr != 0 && (!a->sqnr || a->dry_run || (a->plan != NULL && a->calib == NULL)))
+        return qdq_fail(err, QDQ_E_USAGE, "quantize: found --min-sqnr where no SQNR is measured: %s",
+                        a->dry_run ? "--dry-run"
+                        : !a->sqnr ? "--no-sqnr"
+                                   : "--plan without --calib");
+    return QDQ_OK;
+}
+
+static qdq_status check_outputs(cli *c, const struct quantize_args *a, qdq_error *err)
+{
+    if (a->dry_run)
+        return QDQ_OK;
+    QDQ_TRY(cli_output_check(c, &a->out, err));
+    if (a->plan_out == NULL)
+        return QDQ_OK;
+    if (strcmp(a->plan_out, a->out.output) == 0)
+        return qdq_fail(err, QDQ_E_USAGE, "quantize: found '%s' as --output and as --plan-out", a->plan_out);
+    return cli_path_check(a->plan_out, a->out.force, err);
+}
+
+/* An eighth judges, at least one sample and at most as many as a good mean needs. */
+static quantize_split split_samples(size_t have, size_t want, bool judge, bool calibrate)
+{
+    quantize_split s = {0, 0, 0, false};
+
+    if (want == 0 || want > have)
+        want = have;
+    if (!calibrate) {
+        s.judge = judge ? want : 0;
+        return s;
+    }
+    s.calibrate = want;
+    if (!judge)
+        return s;
+    s.judge = want / 8 > MAX_JUDGES ? MAX_JUDGES : want / 8 > 0 ? want / 8 : 1;
+    if (have < 2) {
+        s.judge = have;
+        return s;
+    }
+    if (s.judge > have - want && want < have)
+        s.judge = have - want;
+    if (want == have)
+        s.calibrate = have - s.judge;
+    s.first = s.calibrate;
+    s.held_back = true;
+    return s;
+}
+
+/* --- the work ------------------------------------------------------------------------------------------------- */
+
+static bool needs_engine(const struct quantize_args *a)
+{
+    return a->plan == NULL || (a->calib != NULL && a->sqnr && !a->dry_run);
+}
+
+static qdq_status open_data(quantize *q, qdq_error *err)
+{
+    const struct quantize_args *a = q->a;
+    const char *spec = a->calib != NULL ? a->calib : "random:0";
+    bool judge = a->sqnr && !a->dry_run;
+    size_t want = (size_t)a->samples;
+    cli_data_request request = {spec, &a->data, &a->shape.shapes, NULL, 0};
+
+    if (strncmp(spec, "random:", 7) == 0) { /* as many as are asked for, and those that judge */
+        want = want > 0 ? want : DEFAULT_RANDOM_SAMPLES;
+        request.max_samples = judge ? want + (want / 8 > 0 ? want / 8 : 1) : want;
+    }
+    QDQ_TRY(cli_data_open(q->c, &request, q->model, &q->data, err));
+    q->split = split_samples(qdq_data_count(q->data), want, judge, a->plan == NULL);
+    return QDQ_OK;
+}
+
+static qdq_status make_plan(quantize *q, qdq_error *err)
+{
+    const struct quantize_args *a = q->a;
+    qdq_quantize_opts o = QDQ_QUANTIZE_OPTS_INIT;
+
+    o.exclude = a->exclude.at;
+    o.op_types = a->op_types.at;
+    o.shapes = a->shape.shapes.at;
+    o.n_shapes = a->shape.shapes.n;
+    o.samples = q->split.calibrate;
+    o.memory = a->memory;
+    o.threads = cli_threads(a->threads);
+    o.job = &q->c->job;
+    return qdq_plan_make(q->model, q->target, q->engine, q->data, &o, &q->plan, err);
+}
+
+static qdq_status get_plan(quantize *q, qdq_error *err)
+{
+    const struct quantize_args *a = q->a;
+    cli_shapes fitting;
+
+    QDQ_TRY(cli_model_load(q->c, q->path, &q->model, err));
+    QDQ_TRY(cli_shapes_check(&a->shape.shapes, &q->model, 1, err));
+    QDQ_TRY(cli_shapes_pick(q->c, &a->shape.shapes, q->model, &fitting, err));
+    if (a->plan != NULL)
+        QDQ_TRY(qdq_plan_load(a->plan, &q->plan, err));
+    else
+        QDQ_TRY(qdq_target_load(a->target != NULL ? a->target : "ort-cpu", &q->target, err));
+    if (needs_engine(a)) {
+        QDQ_TRY(open_data(q, err));
+        QDQ_TRY(cli_engine_open(q->c, &a->engine, &q->engine, err));
+    }
+    return a->plan != NULL ? QDQ_OK : make_plan(q, err);
+}
+
+static qdq_status judge(quantize *q, qdq_error *err)
+{
+    qdq_compare_opts o = QDQ_COMPARE_OPTS_INIT;
+
+    if (q->engine == NULL || q->split.judge == 0)
+        return QDQ_OK;
+    if (!(qdq_engine_get_info(q->engine)->capabilities & QDQ_CAN_RUN)) {
+        cli_warn(&q->c->ui, "engine %s gives no outputs: no SQNR", qdq_engine_get_info(q->engine)->name);
+        return QDQ_OK;
+    }
+    if (q->a->plan == NULL && !q->split.held_back)
+        cli_warn(&q->c->ui, "one sample: SQNR is measured on the sample that calibrated, not held back");
+    o.threads = cli_threads(q->a->threads);
+    o.shapes = q->a->shape.shapes.at;
+    o.n_shapes = q->a->shape.shapes.n;
+    o.first = q->split.first;
+    o.count = q->split.judge;
+    o.job = &q->c->job;
+    return qdq_compare(q->engine, q->model, q->quantized, q->data, &o, &q->compared, err);
+}
+
+/* Judged before it is written: a model that the engine refuses is not handed over. */
+static qdq_status build(quantize *q, qdq_error *err)
+{
+    const struct quantize_args *a = q->a;
+
+    QDQ_TRY(qdq_plan_apply(q->plan, q->model, a->force_plan, &q->quantized, err));
+    QDQ_TRY(judge(q, err));
+    cli_ui_clear(&q->c->ui);
+    q->bytes_before = cli_file_bytes(q->path);
+    QDQ_TRY(cli_model_save(q->c, q->quantized, &a->out, err));
+    if (a->plan_out != NULL)
+        QDQ_TRY(qdq_plan_save(q->plan, a->plan_out, a->out.force, err));
+    QDQ_TRY(q->c->json ? cmd_quantize_print_json(q, err)
+                       : cmd_quantize_print_text(q, cli_result_stream(&a->out), err));
+    if (qdq_plan_get_summary(q->plan)->placement_only)
+        cli_warn(&q->c->ui, "placement only: scales come from random data, --calib DATA gives real ones");
+    return QDQ_OK;
+}
+
+static qdq_status check_goal(const quantize *q, qdq_error *err)
+{
+    const qdq_compare_result *r = q->compared;
+    char text[40];
+
+    if (q->a->min_sqnr == 0)
+        return QDQ_OK;
+    if (r == NULL)
+        return qdq_fail(err, QDQ_E_GOAL, "%s: no SQNR was measured, expected at least %g dB", q->path,
+                        q->a->min_sqnr);
+    const qdq_compare_tensor *low = cli_outputs_below(r->outputs, r->n_outputs, q->a->min_sqnr);
+    if (low == NULL)
+        return QDQ_OK;
+    return qdq_fail(err, QDQ_E_GOAL, "%s: output '%s': found SQNR %s%s, expected at least %g dB", q->path,
+                    low->name, cli_sqnr_text(low->sqnr_db, text, sizeof text),
+                    isfinite(low->sqnr_db) ? " dB" : "", q->a->min_sqnr);
+}
+
+static qdq_status print_plan(const quantize *q, qdq_error *err)
+{
+    char *text = NULL;
+
+    QDQ_TRY(qdq_plan_to_text(q->plan, &text, err));
+    fputs(text, stdout);
+    qdq_free(text);
+    return QDQ_OK;
+}
+
+static qdq_status run(cli *c, const void *args, qdq_error *err)
+{
+    quantize q = {.c = c, .a = args, .path = c->operand[0], .bytes_before = -1};
+
+    QDQ_TRY(check_combinations(q.a, err));
+    QDQ_TRY(check_outputs(c, q.a, err));
+    qdq_status st = get_plan(&q, err);
+    cli_ui_clear(&c->ui);
+    if (st == QDQ_OK)
+        st = q.a->dry_run ? print_plan(&q, err) : build(&q, err);
+    if (st == QDQ_OK)
+        st = check_goal(&q, err);
+    qdq_free(q.compared);
+    qdq_plan_free(q.plan);
+    qdq_data_close(q.data);
+    qdq_engine_close(q.engine);
+    qdq_target_free(q.target);
+    qdq_model_free(q.quantized);
+    qdq_model_free(q.model);
+    return st;
+}
+
+const cli_command cmd_quantize = {
+    .name = "quantize",
+    .synopsis = "MODEL -o OUT [--calib DATA] [options]",
+    .operands = "MODEL",
+    .min_operands = 1,
+    .max_operands = 1,
+    .summary = "calibrate, place Q/DQ by the target's rules, write the model",
+    .about =
+        "Cleans a model, decides by the target's rules which tensors carry Q/DQ, takes scales from DATA,\n"
+        "writes the model and says what was quantized, what was left float and why.\n"
+        "\n"
+        "DATA is an .npz (arrays named as the inputs), an .npy, a folder of those, a folder of images, or\n"
+        "random:SEED (floats normal(0,1), integers 0 or 1). Without --calib, random:0 is taken: then the\n"
+        "result shows placement only, and the last line says so.\n"
+        "\n"
+        "One sample in eight, 1 to 64 of them, is held back from calibration (with --samples N: taken\n"
+        "from behind the first N) and SQNR of the outputs is measured on those. --no-sqnr calibrates on\n"
+        "all of them and saves that time.\n"
+        "\n"
+        "--plan applies a plan as it is and needs no engine; with --calib it is judged on that data.",
+    .json = "{ \"model\", \"output\", \"target\", \"engine\", \"engine_version\", \"placement_only\",\n"
+            "  \"samples\": {\"calibration\", \"sqnr\", \"held_back\"}, \"quantized\": {\"Conv\": 20},\n"
+            "  \"left_float\": [{\"reason\", \"nodes\"}], \"plan\": {\"tensors\", \"weights\", \"biases\"},\n"
+            "  \"outputs\": [{\"name\", \"sqnr_db\", \"cosine\", \"max_abs\"}], \"bytes\": {\"before\", "
+            "\"after\"},\n"
+            "  \"run_as\": [{\"input\", \"shape\"}], \"files\": [{\"path\", \"bytes\"}] }\n"
+            "null: not known or not measured; equal outputs have sqnr_db null and \"equal\": true.\n"
+            "With --dry-run: the plan.",
+    .example = "qdq quantize model.onnx -o model.qdq.onnx --calib photos --mean 127 --std 128",
+    .groups = groups,
+    .args_size = sizeof(struct quantize_args),
+    .run = run,
+};

@@ -1,0 +1,51 @@
+/* cmd_quantize.h - what quantize knows when its work is done: for its summary. */
+#ifndef QDQ_CMD_QUANTIZE_H
+#define QDQ_CMD_QUANTIZE_H
+
+#include "cli/cli.h"
+#include "cli/cli_data.h"
+#include "cli/cli_engine.h"
+#include "cli/cli_model.h"
+#include "cli/cli_outputs.h"
+#include "qdq/compare.h"
+#include "qdq/quant.h"
+
+struct quantize_args {
+    cli_common common;
+    cli_output_args out;
+    cli_engine_args engine;
+    cli_data_args data;
+    cli_shape_args shape;
+    const char *calib, *target, *plan, *plan_out;
+    cli_names exclude, op_types;
+    int64_t samples, threads;
+    uint64_t memory;
+    bool dry_run, sqnr, force_plan;
+    double min_sqnr;
+};
+
+/* Which samples calibrate and which judge. */
+typedef struct quantize_split {
+    size_t calibrate;    /* the first so many; 0: none */
+    size_t first, judge; /* a range; judge 0: none */
+    bool held_back;      /* the two do not overlap */
+} quantize_split;
+
+typedef struct quantize {
+    cli *c;
+    const struct quantize_args *a;
+    const char *path;
+    qdq_model *model, *quantized;
+    qdq_target *target;
+    qdq_engine *engine; /* NULL: a plan was applied and nothing had to be run */
+    qdq_data *data;     /* likewise */
+    qdq_plan *plan;
+    qdq_compare_result *compared; /* NULL: not asked for, or not possible */
+    quantize_split split;
+    int64_t bytes_before; /* of the input file; -1: unknown. Output may overwrite it */
+} quantize;
+
+qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err);
+qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err);
+
+#endif /* QDQ_CMD_QUANTIZE_H */

@@ -1,0 +1,196 @@
+/* cmd_quantize_summary.c - what quantize did, for people and for scripts. */
+#include <inttypes.h>
+
+#include "base/fail.h"
+#include "cli/cli_outputs.h"
+#include "cli/cmd_quantize.h"
+
+/* --- JSON ------------------------------------------------------------------------------------------------------ */
+
+static json_t *counts_json(cli_json *j, const qdq_plan_summary *s)
+{
+    json_t *o = json_object();
+
+    cli_json_set(j, o, "tensors", json_integer((json_int_t)s->n_tensors));
+    cli_json_set(j, o, "weights", json_integer((json_int_t)s->n_weights));
+    cli_json_set(j, o, "biases", json_integer((json_int_t)s->n_biases));
+    return o;
+}
+
+static json_t *samples_json(cli_json *j, const quantize *q)
+{
+    json_t *o = json_object();
+    bool compared = q->compared != NULL;
+
+    cli_json_set(j, o, "calibration", json_integer((json_int_t)q->split.calibrate));
+    cli_json_set(j, o, "sqnr", json_integer(compared ? (json_int_t)q->compared->samples : 0));
+    /* of a plan that was given, nobody knows what it was calibrated on */
+    cli_json_set(j, o, "held_back",
+                 compared && q->a->plan == NULL ? json_boolean(q->split.held_back) : json_null());
+    return o;
+}
+
+static json_t *quantized_json(cli_json *j, const qdq_plan_summary *s)
+{
+    json_t *o = json_object();
+
+    for (size_t i = 0; i < s->n_quantized; i++)
+        cli_json_set(j, o, s->quantized[i].what, json_integer((json_int_t)s->quantized[i].n));
+    return o;
+}
+
+static json_t *left_json(cli_json *j, const qdq_plan_summary *s)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < s->n_left; i++) {
+        json_t *o = json_object();
+        cli_json_set(j, o, "reason", cli_json_text(s->left_float[i].what));
+        cli_json_set(j, o, "nodes", json_integer((json_int_t)s->left_float[i].n));
+        cli_json_add(j, list, o);
+    }
+    return list;
+}
+
+static json_t *bytes_json(cli_json *j, const quantize *q)
+{
+    int64_t after = cli_is_stdout(q->a->out.output) ? -1 : cli_file_bytes(q->a->out.output);
+    json_t *o = json_object();
+
+    cli_json_set(j, o, "before", q->bytes_before >= 0 ? json_integer(q->bytes_before) : json_null());
+    cli_json_set(j, o, "after", after >= 0 ? json_integer(after) : json_null());
+    return o;
+}
+
+static qdq_status run_as(const quantize *q, cli_json *j, json_t *array, cli_table *table, qdq_error *err)
+{
+    if (q->data == NULL)
+        return QDQ_OK;
+    return cli_data_assumed(q->data, q->model, &q->a->shape.shapes, j, array, table, err);
+}
+
+qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
+{
+    const qdq_plan_summary *s = qdq_plan_get_summary(q->plan);
+    const qdq_engine_info *info = q->engine != NULL ? qdq_engine_get_info(q->engine) : NULL;
+    cli_table unused = {.arena = &q->c->arena, .columns = "ll"};
+    cli_json j = {false};
+    json_t *root = json_object();
+    json_t *shapes = json_array();
+    json_t *files = json_array();
+
+    cli_json_set(&j, root, "model", cli_json_text(q->path));
+    cli_json_set(&j, root, "output", cli_json_text(q->a->out.output));
+    cli_json_set(&j, root, "target", cli_json_text(s->target));
+    cli_json_set(&j, root, "engine", info != NULL ? cli_json_text(info->name) : json_null());
+    cli_json_set(&j, root, "engine_version", info != NULL ? cli_json_text(info->version) : json_null());
+    cli_json_set(&j, root, "placement_only", json_boolean(s->placement_only));
+    cli_json_set(&j, root, "samples", samples_json(&j, q));
+    cli_json_set(&j, root, "quantized", quantized_json(&j, s));
+    cli_json_set(&j, root, "left_float", left_json(&j, s));
+    cli_json_set(&j, root, "plan", counts_json(&j, s));
+    cli_json_set(&j, root, "outputs",
+                 q->compared != NULL ? cli_outputs_json(&j, q->compared->outputs, q->compared->n_outputs)
+                                     : json_null());
+    cli_json_set(&j, root, "bytes", bytes_json(&j, q));
+    qdq_status st = run_as(q, &j, shapes, &unused, err);
+    cli_json_set(&j, root, "run_as", shapes);
+    cli_json_add_files(&j, files, q->a->out.output);
+    cli_json_add_files(&j, files, q->a->plan_out);
+    cli_json_set(&j, root, "files", files);
+    if (st != QDQ_OK) {
+        json_decref(root);
+        return st;
+    }
+    return cli_json_print(&j, root, err);
+}
+
+/* --- text ------------------------------------------------------------------------------------------------------ */
+
+static qdq_status print_placement(const quantize *q, const qdq_plan_summary *s, FILE *to, qdq_error *err)
+{
+    cli_table t = {.arena = &q->c->arena, .columns = "rl"};
+
+    fprintf(to, "\nquantized: %zu tensor%s, %zu weight%s, %zu bias%s\n", s->n_tensors,
+            cli_plural(s->n_tensors), s->n_weights, cli_plural(s->n_weights), s->n_biases,
+            s->n_biases == 1 ? "" : "es");
+    for (size_t i = 0; i < s->n_quantized; i++) {
+        cli_cell(&t, "%6zu", s->quantized[i].n);
+        cli_cell(&t, "%s", s->quantized[i].what);
+    }
+    QDQ_TRY(cli_table_print(&t, to, err));
+    if (s->n_left == 0)
+        return QDQ_OK;
+    t = (cli_table){.arena = &q->c->arena, .columns = "rl"};
+    fprintf(to, "\nleft float: %zu node%s\n", s->n_left_float, cli_plural(s->n_left_float));
+    for (size_t i = 0; i < s->n_left; i++) {
+        cli_cell(&t, "%6zu", s->left_float[i].n);
+        cli_cell(&t, "%s", s->left_float[i].what);
+    }
+    return cli_table_print(&t, to, err);
+}
+
+static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)
+{
+    const qdq_compare_result *r = q->compared;
+
+    if (r == NULL)
+        return QDQ_OK;
+    fprintf(to, "\naccuracy against float on %zu sample%s%s\n", r->samples, cli_plural(r->samples),
+            q->split.held_back   ? " held back from calibration"
+            : q->a->plan == NULL ? ", not held back from calibration"
+                                 : "");
+    return cli_outputs_print(q->c, "output", r->outputs, r->n_outputs, to, err);
+}
+
+static qdq_status print_files(const quantize *q, FILE *to, qdq_error *err)
+{
+    cli_table t = {.arena = &q->c->arena, .columns = "lrl"};
+    int64_t after = cli_file_bytes(q->a->out.output);
+
+    if (cli_is_stdout(q->a->out.output))
+        return QDQ_OK;
+    if (q->bytes_before > 0) {
+        cli_cell(&t, "%s", q->path);
+        cli_cell(&t, "%" PRId64, q->bytes_before);
+        cli_cell(&t, "bytes");
+    }
+    cli_cell(&t, "%s", q->a->out.output);
+    cli_cell(&t, "%" PRId64, after);
+    if (q->bytes_before > 0)
+        cli_cell(&t, "bytes, %.2f of that", (double)after / (double)q->bytes_before);
+    else
+        cli_cell(&t, "bytes");
+    if (q->a->plan_out != NULL) {
+        cli_cell(&t, "%s", q->a->plan_out);
+        cli_cell(&t, "%" PRId64, cli_file_bytes(q->a->plan_out));
+        cli_cell(&t, "bytes, the plan");
+    }
+    fputc('\n', to);
+    return cli_table_print(&t, to, err);
+}
+
+qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err)
+{
+    const qdq_plan_summary *s = qdq_plan_get_summary(q->plan);
+    const qdq_engine_info *info = q->engine != NULL ? qdq_engine_get_info(q->engine) : NULL;
+    cli_table shapes = {.arena = &q->c->arena, .columns = "ll"};
+    cli_json j = {false};
+    json_t *unused = json_array();
+
+    fprintf(to, "%s: target %s", q->path, s->target);
+    if (info != NULL)
+        fprintf(to, ", engine %s %s", info->name, info->version);
+    if (q->split.calibrate > 0)
+        fprintf(to, ", calibrated on %zu sample%s", q->split.calibrate, cli_plural(q->split.calibrate));
+    fputc('\n', to);
+    qdq_status st = run_as(q, &j, unused, &shapes, err);
+    json_decref(unused);
+    if (st == QDQ_OK)
+        st = cli_table_print(&shapes, to, err);
+    if (st == QDQ_OK)
+        st = print_placement(q, s, to, err);
+    if (st == QDQ_OK)
+        st = print_accuracy(q, to, err);
+    return st == QDQ_OK ? print_files(q, to, err) : st;
+}

@@ -1,0 +1,52 @@
+/* cmd_strip.c - a model without its Q/DQ. */
+#include "base/fail.h"
+#include "cli/cli.h"
+#include "cli/cli_model.h"
+#include "qdq/quant.h"
+
+struct strip_args {
+    cli_common common;
+    cli_output_args out;
+};
+
+static const cli_group groups[] = {
+    {"output", cli_output_opts, CLI_AT(strip_args, out)},
+    {"options", cli_common_opts, 0},
+    {NULL, NULL, 0},
+};
+
+static qdq_status run(cli *c, const void *args, qdq_error *err)
+{
+    const struct strip_args *a = args;
+    qdq_model *m = NULL, *stripped = NULL;
+    qdq_plan *plan = NULL;
+
+    QDQ_TRY(cli_output_check(c, &a->out, err));
+    QDQ_TRY(cli_model_load(c, c->operand[0], &m, err));
+    qdq_status st = qdq_plan_import(m, &plan, &stripped, err);
+    if (st == QDQ_OK)
+        st = cli_model_save(c, stripped, &a->out, err);
+    if (st == QDQ_OK && c->json)
+        st = cli_print_written(c->operand[0], a->out.output, stripped, err);
+    qdq_plan_free(plan);
+    qdq_model_free(stripped);
+    qdq_model_free(m);
+    return st;
+}
+
+const cli_command cmd_strip = {
+    .name = "strip",
+    .synopsis = "MODEL -o OUT [options]",
+    .operands = "MODEL",
+    .min_operands = 1,
+    .max_operands = 1,
+    .summary = "take all Q/DQ out of a model",
+    .about =
+        "Takes all QuantizeLinear and DequantizeLinear nodes out of a model; weights that were stored in\n"
+        "8 bits become float again. 'qdq import' keeps what was there as a plan.",
+    .json = "{ \"model\", \"output\", \"opset\", \"files\": [{\"path\", \"bytes\"}] }",
+    .example = "qdq strip model.qdq.onnx -o model.float.onnx",
+    .groups = groups,
+    .args_size = sizeof(struct strip_args),
+    .run = run,
+};
