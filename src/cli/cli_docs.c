@@ -54,8 +54,11 @@ static void put_markdown_group(const cli_group *g, qdq_buf *out)
 {
     qdq_buf_printf(out, "\n| %s | |\n|---|---|\n", g->title);
     for (const cli_opt *o = g->opts; o->name != NULL; o++) {
+        qdq_buf label = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+        cli_opt_label(o, &label);
         qdq_buf_puts(out, "| `");
-        cli_opt_label(o, out);
+        put_cell(out, label.failed ? o->name : label.data);
+        qdq_buf_free(&label);
         qdq_buf_puts(out, "` | ");
         put_cell(out, o->help);
         cli_opt_default(o, out);
