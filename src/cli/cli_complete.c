@@ -44,9 +44,9 @@ static void put_bash_values(const cli_command *cmd, qdq_buf *out)
             qdq_buf_printf(out, "-%c|", o->letter);
         qdq_buf_printf(out, "--%s) ", o->name);
         if (o->kind == CLI_CHOICE) {
-            qdq_buf_puts(out, "COMPREPLY=($(compgen -W '");
+            qdq_buf_puts(out, "mapfile -t COMPREPLY < <(compgen -W '");
             put_choices(o, out);
-            qdq_buf_puts(out, "' -- \"$word\")); return ;;\n");
+            qdq_buf_puts(out, "' -- \"$word\"); return ;;\n");
         } else {
             qdq_buf_puts(out, "return ;;\n");
         }
@@ -60,12 +60,12 @@ void cli_docs_bash(qdq_buf *out)
                  "# bash completion for qdq, made by qdq __docs bash\n_qdq()\n{\n"
                  "    local word=$2 before=$3 options=\n    COMPREPLY=()\n"
                  "    if ((COMP_CWORD == 1)) || { ((COMP_CWORD == 2)) && [[ $before == help ]]; }; then\n"
-                 "        COMPREPLY=($(compgen -W '");
+                 "        mapfile -t COMPREPLY < <(compgen -W '");
     FOR_COMMANDS(cmd)
     {
         qdq_buf_printf(out, "%s ", cmd->name);
     }
-    qdq_buf_puts(out, "help --version' -- \"$word\"))\n        return\n    fi\n"
+    qdq_buf_puts(out, "help --version' -- \"$word\")\n        return\n    fi\n"
                       "    case ${COMP_WORDS[1]} in\n");
     FOR_COMMANDS(cmd)
     {
@@ -78,11 +78,12 @@ void cli_docs_bash(qdq_buf *out)
         }
         qdq_buf_puts(out, "' ;;\n");
     }
-    qdq_buf_puts(out,
-                 "    esac\n    if [[ $word == -* ]]; then\n"
-                 "        COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n    else\n"
-                 "        compopt -o filenames\n        COMPREPLY=($(compgen -f -- \"$word\"))\n    fi\n}\n"
-                 "complete -F _qdq qdq\n");
+    qdq_buf_puts(
+        out,
+        "    esac\n    if [[ $word == -* ]]; then\n"
+        "        mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$word\")\n    else\n"
+        "        compopt -o filenames\n        mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n    fi\n}\n"
+        "complete -F _qdq qdq\n");
 }
 
 /* --- zsh --------------------------------------------------------------------------------------------------------- */

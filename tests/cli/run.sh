@@ -1,0 +1,128 @@
+#!/bin/bash
+# run.sh FOLDER... - the cases of tests/cli/FOLDER: each <case>.sh runs in a private folder with `qdq` in its
+# PATH; what it prints and its exit code are compared with the files beside it:
+#   <case>.stdout.exact, .stderr.exact   byte for byte
+#   <case>.stdout.glob, .stderr.glob     line by line as shell patterns; a line "..." stands for any lines
+#   <case>.exit                          the exit code, 0 if the file is missing
+# A stream without a file must be empty. UPDATE=1 rewrites .exact and .exit files, and makes them for new cases;
+# glob files are changed by hand.
+#
+# A line "# needs: corpus ort" in a case skips it, loudly, where that is not to be had; with QDQ_TEST_REQUIRE=1
+# that is a failure. Set by the caller: QDQ (the tool), QDQ_SHARED (the folder with models/).
+set -u
+export LC_ALL=C NO_COLOR=1
+unset TMPDIR
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+QDQ=$(realpath "${QDQ:-$here/../../build/qdq}")
+export QDQ_SHARED=${QDQ_SHARED:-$here/../../../shared}
+export MODELS=$QDQ_SHARED/models FIXTURES=$here/fixtures
+work=$(mktemp -d "${TMPDIR:-/tmp}/qdq-cli-XXXXXX")
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/bin"
+ln -s "$QDQ" "$work/bin/qdq"
+export PATH="$work/bin:$PATH"
+passed=0 failed=0 skipped=0
+
+complain() {
+    echo "FAIL $folder/$name: $*"
+    failed=$((failed + 1))
+}
+
+have() {
+    case $1 in
+    corpus) [ -d "$MODELS/digits" ] ;;
+    ort) qdq engines ort >/dev/null 2>&1 ;;
+    full) [ -c /dev/full ] ;;
+    *) return 1 ;;
+    esac
+}
+
+# globs PATTERNS TEXT: "..." takes any number of lines
+globs() {
+    local -a pattern text
+    mapfile -t pattern <"$1"
+    mapfile -t text <"$2"
+    local p=0 t=0 back_p=-1 back_t=0
+    while ((t < ${#text[@]})); do
+        # shellcheck disable=SC2053 # the right side is a pattern
+        if ((p < ${#pattern[@]})) && [[ ${pattern[p]} == ... ]]; then
+            back_p=$p back_t=$t
+            p=$((p + 1))
+        elif ((p < ${#pattern[@]})) && [[ ${text[t]} == ${pattern[p]} ]]; then
+            p=$((p + 1)) t=$((t + 1))
+        elif ((back_p >= 0)); then
+            p=$((back_p + 1)) back_t=$((back_t + 1)) t=$back_t
+        else
+            return 1
+        fi
+    done
+    while ((p < ${#pattern[@]})) && [[ ${pattern[p]} == ... ]]; do
+        p=$((p + 1))
+    done
+    ((p == ${#pattern[@]}))
+}
+
+# compare_stream NAME ACTUAL
+compare_stream() {
+    local base=$here/$folder/$name.$1
+    if [ -f "$base.glob" ]; then
+        globs "$base.glob" "$2" && return 0
+        complain "$1 does not match $base.glob; it is:"
+        cat "$2"
+        return 1
+    fi
+    if [ "${UPDATE:-}" = 1 ]; then
+        if [ -s "$2" ]; then cp "$2" "$base.exact"; else rm -f "$base.exact"; fi
+        return 0
+    fi
+    if [ -f "$base.exact" ]; then
+        diff -u "$base.exact" "$2" && return 0
+        complain "$1 differs"
+        return 1
+    fi
+    [ -s "$2" ] || return 0
+    complain "$1 is not empty:"
+    cat "$2"
+    return 1
+}
+
+run_case() {
+    local script=$here/$folder/$name.sh want=0 code need good=1
+    for need in $(sed -n 's/^# needs: //p' "$script"); do
+        if ! have "$need"; then
+            if [ "${QDQ_TEST_REQUIRE:-}" = 1 ]; then
+                complain "needs $need"
+            else
+                echo "SKIP $folder/$name: needs $need"
+                skipped=$((skipped + 1))
+            fi
+            return
+        fi
+    done
+    rm -rf "$work/run"
+    mkdir "$work/run"
+    (cd "$work/run" && timeout 120 bash "$script" >"$work/stdout" 2>"$work/stderr" </dev/null)
+    code=$?
+    [ -f "$here/$folder/$name.exit" ] && want=$(cat "$here/$folder/$name.exit")
+    if [ "${UPDATE:-}" = 1 ]; then
+        if [ $code = 0 ]; then rm -f "$here/$folder/$name.exit"; else echo $code >"$here/$folder/$name.exit"; fi
+    elif [ "$code" != "$want" ]; then
+        complain "exit code $code, expected $want"
+        cat "$work/stderr"
+        good=0
+    fi
+    compare_stream stdout "$work/stdout" || good=0
+    compare_stream stderr "$work/stderr" || good=0
+    passed=$((passed + good))
+}
+
+[ $# -gt 0 ] || { echo "usage: run.sh FOLDER..." >&2; exit 2; }
+for folder in "$@"; do
+    [ -d "$here/$folder" ] || { echo "run.sh: no folder $here/$folder" >&2; exit 2; }
+    for script in "$here/$folder"/*.sh; do
+        name=$(basename "$script" .sh)
+        run_case
+    done
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed = 0 ]
