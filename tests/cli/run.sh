@@ -33,6 +33,7 @@ have() {
     corpus) [ -d "$MODELS/digits" ] ;;
     ort) qdq engines ort >/dev/null 2>&1 ;;
     full) [ -c /dev/full ] ;;
+    terminal) command -v script >/dev/null ;;
     *) return 1 ;;
     esac
 }

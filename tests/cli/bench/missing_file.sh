@@ -1,0 +1,2 @@
+cp "$FIXTURES/sim.json" .
+qdq bench missing.onnx -e sim:sim.json

@@ -1,0 +1,2 @@
+# needs: corpus ort
+qdq bench "$MODELS/digits/digits_cnn.onnx" --rounds 5 --json

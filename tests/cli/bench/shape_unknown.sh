@@ -1,0 +1,3 @@
+qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
+cp "$FIXTURES/sim.json" .
+qdq bench conv.onnx -e sim:sim.json --shape picture=2x2x6x6

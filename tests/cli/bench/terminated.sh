@@ -1,0 +1,7 @@
+qdq copy "$FIXTURES/linear.onnxtxt" -o linear.onnx
+cp "$FIXTURES/sim.json" .
+
+qdq bench linear.onnx -e sim:sim.json --rounds 1000000 &
+sleep 0.4
+kill -TERM $!
+wait $!

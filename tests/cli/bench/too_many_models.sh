@@ -1,0 +1,2 @@
+for i in $(seq 65); do set -- "$@" m; done
+qdq bench "$@"

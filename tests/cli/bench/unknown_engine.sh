@@ -1,0 +1,2 @@
+qdq copy "$FIXTURES/linear.onnxtxt" -o linear.onnx
+qdq bench linear.onnx --engine abacus

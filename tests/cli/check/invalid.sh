@@ -1,0 +1,2 @@
+cp "$FIXTURES/invalid.onnxtxt" .
+qdq check invalid.onnxtxt

@@ -1,0 +1,1 @@
+qdq check missing.onnx --json

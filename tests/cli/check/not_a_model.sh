@@ -1,0 +1,2 @@
+printf "\377\377\377" >m.onnx
+qdq check m.onnx

@@ -1,0 +1,2 @@
+qdq copy "$FIXTURES/linear.onnxtxt" -o linear.onnx
+qdq check - <linear.onnx

@@ -1,0 +1,1 @@
+qdq check "$(printf "bad\tname\n.onnx")"

@@ -1,0 +1,1 @@
+qdq compare a.onnx b.onnx

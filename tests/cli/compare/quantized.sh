@@ -1,0 +1,4 @@
+qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
+cp "$FIXTURES/sim.json" .
+qdq quantize conv.onnx -o q.onnx -e sim:sim.json -q --calib random:1 --no-sqnr >/dev/null
+qdq compare conv.onnx q.onnx --data random:1 -e sim:sim.json --samples 3

@@ -1,0 +1,3 @@
+qdq copy "$FIXTURES/linear.onnxtxt" -o linear.onnx
+cp linear.onnx out.onnx
+qdq copy linear.onnx -o out.onnx

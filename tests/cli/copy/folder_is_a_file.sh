@@ -1,0 +1,2 @@
+qdq copy "$FIXTURES/linear.onnxtxt" -o linear.onnx
+qdq copy linear.onnx -o linear.onnx/out.onnx

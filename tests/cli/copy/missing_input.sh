@@ -1,0 +1,4 @@
+qdq copy missing.onnx -o out.onnx
+code=$?
+ls
+exit $code

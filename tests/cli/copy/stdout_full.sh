@@ -1,0 +1,3 @@
+# needs: full
+qdq copy "$FIXTURES/linear.onnxtxt" -o linear.onnx
+qdq copy linear.onnx -o - >/dev/full

@@ -1,0 +1,2 @@
+cp "$FIXTURES/linear.onnxtxt" .
+qdq copy linear.onnxtxt -o linear.onnxtxt

@@ -1,0 +1,1 @@
+qdq copy "$FIXTURES/linear.onnxtxt" -o a.onnxtxt --external-data always

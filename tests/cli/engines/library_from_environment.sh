@@ -1,0 +1,1 @@
+QDQ_ORT_LIBRARY=/nonexistent/lib.so qdq engines ort

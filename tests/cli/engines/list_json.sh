@@ -1,0 +1,1 @@
+qdq engines --json --ort-library /nonexistent/libonnxruntime.so

@@ -1,0 +1,1 @@
+qdq engines ort --ort-library /nonexistent/libonnxruntime.so

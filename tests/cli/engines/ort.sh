@@ -1,0 +1,2 @@
+# needs: ort
+qdq engines ort --json

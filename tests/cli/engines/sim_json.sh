@@ -1,0 +1,2 @@
+cp "$FIXTURES/sim.json" .
+qdq engines sim:sim.json --json

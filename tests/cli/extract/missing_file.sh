@@ -1,0 +1,1 @@
+qdq extract missing.onnx -o o.onnx --outputs y

@@ -1,0 +1,5 @@
+qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
+qdq extract conv.onnx -o part.onnx --inputs nothing --outputs scores
+code=$?
+ls
+exit $code

@@ -1,0 +1,1 @@
+qdq import missing.onnx -o plan.json

@@ -1,0 +1,1 @@
+qdq import q.onnx -o - --json

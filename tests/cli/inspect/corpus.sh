@@ -1,0 +1,2 @@
+# needs: corpus
+qdq inspect "$MODELS/digits/digits_cnn.onnx" --json

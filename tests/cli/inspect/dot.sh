@@ -1,0 +1,2 @@
+cp "$FIXTURES/linear.onnxtxt" .
+qdq inspect linear.onnxtxt --dot

@@ -1,0 +1,1 @@
+qdq inspect m --dot --json

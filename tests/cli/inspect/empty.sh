@@ -1,0 +1,2 @@
+touch m.onnx
+qdq inspect m.onnx

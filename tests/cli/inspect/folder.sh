@@ -1,0 +1,2 @@
+mkdir folder
+qdq inspect folder

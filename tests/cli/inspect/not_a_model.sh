@@ -1,0 +1,2 @@
+echo "this is not a model" >m.onnx
+qdq inspect m.onnx

@@ -1,0 +1,2 @@
+cp "$FIXTURES/conv.onnxtxt" .
+qdq inspect conv.onnxtxt

@@ -1,0 +1,3 @@
+qdq copy "$FIXTURES/linear.onnxtxt" -o linear.onnx
+head -c 100 linear.onnx >cut.onnx
+qdq inspect cut.onnx

@@ -1,0 +1,1 @@
+qdq help check copy

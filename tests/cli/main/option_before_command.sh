@@ -1,0 +1,1 @@
+qdq --json check model.onnx

@@ -1,0 +1,2 @@
+(sleep 0.3; qdq help) | true
+exit "${PIPESTATUS[0]}"

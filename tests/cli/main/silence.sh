@@ -1,0 +1,1 @@
+qdq check -qq missing.onnx

@@ -1,0 +1,2 @@
+# needs: full
+qdq help >/dev/full

@@ -1,0 +1,2 @@
+# needs: full
+qdq targets --json >/dev/full

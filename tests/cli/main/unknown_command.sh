@@ -1,0 +1,1 @@
+qdq quantise model.onnx

@@ -1,0 +1,1 @@
+qdq passes --json --no-json | head -c 1 | grep -c "\["

@@ -1,0 +1,1 @@
+qdq passes --json | grep -c '"name"'

@@ -1,0 +1,7 @@
+qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
+cp "$FIXTURES/sim.json" .
+qdq quantize conv.onnx -e sim:sim.json -q -o a.onnx --plan-out plan.json >/dev/null
+qdq quantize "$FIXTURES/linear.onnxtxt" --plan plan.json -o b.onnx
+code=$?
+ls
+exit $code

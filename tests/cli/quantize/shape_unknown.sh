@@ -1,0 +1,3 @@
+qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
+cp "$FIXTURES/sim.json" .
+qdq quantize conv.onnx -e sim:sim.json -o q.onnx --shape picture=4x2x6x6

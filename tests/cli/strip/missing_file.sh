@@ -1,0 +1,1 @@
+qdq strip missing.onnx -o f.onnx

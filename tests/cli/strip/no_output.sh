@@ -1,0 +1,1 @@
+qdq strip q.onnx

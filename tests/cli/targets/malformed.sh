@@ -1,0 +1,2 @@
+echo "{" >t.json
+qdq targets t.json
