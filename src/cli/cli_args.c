@@ -228,6 +228,9 @@ static qdq_status parse_letters(parser *p, const char *arg)
             continue;
         }
         const char *value = c + 1;
+        if (*value == '=') /* a file named "=x" is far more often a slip */
+            return qdq_fail(p->err, QDQ_E_USAGE, "'%s': expected '-%c %s' or '--%s%s'", arg, *c, value + 1,
+                            o->name, value);
         if (*value == '\0')
             QDQ_TRY(next_value(p, o, &value));
         return set_value(p, o, offset, value);

@@ -103,19 +103,19 @@ static qdq_status show_one(cli *c, const struct engines_args *a, qdq_error *err)
 }
 
 static void add_missing(cli_json *j, json_t *root, cli_table *t, const char *name, const char *help,
-                        const char *reason)
+                        const qdq_error *why)
 {
     json_t *entry = json_object();
 
     cli_json_set(j, entry, "name", json_string(name));
     cli_json_set(j, entry, "available", json_false());
     cli_json_set(j, entry, "help", json_string(help));
-    cli_json_set(j, entry, "reason", cli_json_text(reason));
+    cli_json_set(j, entry, "reason", cli_json_text(why->text));
     cli_json_add(j, root, entry);
     cli_cell(t, "%s", name);
     cli_cell(t, "%s", help);
     cli_cell(t, "%s", "");
-    cli_cell(t, "not now: %s", reason);
+    cli_cell(t, "%s: %s", why->code == QDQ_E_USAGE ? "needs an argument" : "not available", why->text);
 }
 
 static qdq_status show_all(cli *c, const struct engines_args *a, qdq_error *err)
@@ -130,7 +130,7 @@ static qdq_status show_all(cli *c, const struct engines_args *a, qdq_error *err)
         qdq_error why = QDQ_ERROR_INIT;
         qdq_engine *e = NULL;
         if (cli_engine_open(c, &args, &e, &why) != QDQ_OK) {
-            add_missing(&j, root, &table, args.engine, help, why.text);
+            add_missing(&j, root, &table, args.engine, help, &why);
             continue;
         }
         cli_json_add(&j, root, engine_json(&j, qdq_engine_get_info(e)));

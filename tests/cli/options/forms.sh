@@ -2,7 +2,8 @@
 cp "$FIXTURES/linear.onnxtxt" .
 qdq copy linear.onnxtxt -o a.onnx
 qdq copy linear.onnxtxt -ob.onnx
-qdq copy -o=c.onnx linear.onnxtxt
+qdq copy -o c.onnx linear.onnxtxt
+qdq copy -o=never.onnx linear.onnxtxt
 qdq copy --output d.onnx linear.onnxtxt
 qdq copy --output=e.onnx -- linear.onnxtxt
 qdq copy -fo a.onnx linear.onnxtxt

@@ -1,1 +1,2 @@
-qdq passes --json --no-json | head -c 1 | grep -c "\["
+qdq passes --json --no-json | grep -c '\['
+qdq passes --no-json --json | grep -c '\['

@@ -1,0 +1,24 @@
+#!/bin/bash
+# docs.sh SOURCE BUILD - docs/cli.md and docs/man/qdq.1 are what the option tables say. After a change of those:
+#   build/qdq __docs md >docs/cli.md; build/qdq __docs man >docs/man/qdq.1
+set -euo pipefail
+
+status=0
+check() { # check SOURCE BUILD FORM FILE
+    if ! "$2/qdq" __docs "$3" | diff -u "$1/$4" - >&2; then
+        echo "docs: $4 is stale: build/qdq __docs $3 >$4" >&2
+        status=1
+    fi
+}
+check "$1" "$2" md docs/cli.md
+check "$1" "$2" man docs/man/qdq.1
+
+# A mistake in the man page's macros shows as a warning of the formatter, where there is one.
+if command -v groff >/dev/null; then
+    warnings=$(groff -man -Tutf8 -ww -z "$1/docs/man/qdq.1" 2>&1)
+    if [ -n "$warnings" ]; then
+        echo "docs: qdq.1: $warnings" >&2
+        status=1
+    fi
+fi
+exit $status
