@@ -162,7 +162,7 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
     comparison p = {.c = c, .a = args};
 
     if (p.a->spec == NULL)
-        return qdq_fail(err, QDQ_E_USAGE, "compare: found no --data, expected DATA, as test.npz or random:2");
+        return qdq_fail(err, QDQ_E_USAGE, "found no --data, expected DATA, as test.npz or random:2");
     qdq_status st = compare(&p, err);
     qdq_free(p.result);
     qdq_data_close(p.data);

@@ -32,8 +32,7 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
         qdq_buf_free(&text);
         return st;
     }
-    return qdq_fail(err, QDQ_E_USAGE, "__docs: found '%s', expected md, man, bash, zsh or fish",
-                    c->operand[0]);
+    return qdq_fail(err, QDQ_E_USAGE, "found '%s', expected md, man, bash, zsh or fish", c->operand[0]);
 }
 
 const cli_command cmd_docs = {

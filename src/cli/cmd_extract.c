@@ -70,7 +70,7 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
 
     QDQ_TRY(cli_output_check(c, &a->out, err));
     if (a->inputs.n == 0 && a->outputs.n == 0)
-        return qdq_fail(err, QDQ_E_USAGE, "extract: found neither --inputs nor --outputs");
+        return qdq_fail(err, QDQ_E_USAGE, "found neither --inputs nor --outputs");
     QDQ_TRY(cli_model_load(c, c->operand[0], &m, err));
     qdq_status st = extract(c, a, m, err);
     qdq_model_free(m);

@@ -72,9 +72,9 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
     qdq_plan *plan = NULL;
 
     if (a->output == NULL)
-        return qdq_fail(err, QDQ_E_USAGE, "import: found no --output, expected -o PLAN");
+        return qdq_fail(err, QDQ_E_USAGE, "found no --output, expected -o PLAN");
     if (cli_is_stdout(a->output) && c->json)
-        return qdq_fail(err, QDQ_E_USAGE, "import: found --json and --output -: both would go to stdout");
+        return qdq_fail(err, QDQ_E_USAGE, "found --json and --output -: both would go to stdout");
     if (!cli_is_stdout(a->output))
         QDQ_TRY(cli_path_check(a->output, a->force, err));
     QDQ_TRY(cli_model_load(c, c->operand[0], &m, err));

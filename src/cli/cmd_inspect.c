@@ -29,7 +29,7 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
     char *text = NULL;
 
     if (a->dot && c->json)
-        return qdq_fail(err, QDQ_E_USAGE, "inspect: found --dot and --json, expected one of them");
+        return qdq_fail(err, QDQ_E_USAGE, "found --dot and --json, expected one of them");
     QDQ_TRY(cli_model_load(c, c->operand[0], &m, err));
     qdq_view view = a->dot ? QDQ_VIEW_DOT : c->json ? QDQ_VIEW_JSON : QDQ_VIEW_TEXT;
     qdq_status st = qdq_model_inspect(m, view, &text, err);

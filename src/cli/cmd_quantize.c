@@ -108,11 +108,11 @@ static qdq_status check_combinations(const struct quantize_args *a, qdq_error *e
                                             : NULL;
 
     if (a->plan != NULL && clash != NULL)
-        return qdq_fail(err, QDQ_E_USAGE, "quantize: found --plan and %s: a plan is applied as it is", clash);
+        return qdq_fail(err, QDQ_E_USAGE, "found --plan and %s: a plan is applied as it is", clash);
     if (a->plan == NULL && a->force_plan)
-        return qdq_fail(err, QDQ_E_USAGE, "quantize: found --force-plan without --plan");
+        return qdq_fail(err, QDQ_E_USAGE, "found --force-plan without --plan");
     if (a->min_sqnr != 0 && (!a->sqnr || a->dry_run || (a->plan != NULL && a->calib == NULL)))
-        return qdq_fail(err, QDQ_E_USAGE, "quantize: found --min-sqnr where no SQNR is measured: %s",
+        return qdq_fail(err, QDQ_E_USAGE, "found --min-sqnr where no SQNR is measured: %s",
                         a->dry_run ? "--dry-run"
                         : !a->sqnr ? "--no-sqnr"
                                    : "--plan without --calib");
@@ -127,7 +127,7 @@ static qdq_status check_outputs(cli *c, const struct quantize_args *a, qdq_error
     if (a->plan_out == NULL)
         return QDQ_OK;
     if (strcmp(a->plan_out, a->out.output) == 0)
-        return qdq_fail(err, QDQ_E_USAGE, "quantize: found '%s' as --output and as --plan-out", a->plan_out);
+        return qdq_fail(err, QDQ_E_USAGE, "found '%s' as --output and as --plan-out", a->plan_out);
     return cli_path_check(a->plan_out, a->out.force, err);
 }
 

@@ -102,7 +102,8 @@ static qdq_status run_command(cli *c, const cli_command *cmd, int argc, char *co
     c->operand = parsed.operand;
     c->n_operands = parsed.n_operands;
     c->json = common->json;
-    return cmd->run(c, parsed.args, err);
+    qdq_status st = cmd->run(c, parsed.args, err);
+    return st == QDQ_E_USAGE ? qdq_within(err, st, "%s", cmd->name) : st; /* there is no file to name */
 }
 
 static qdq_status dispatch(cli *c, int argc, char *const *argv, qdq_error *err)
