@@ -73,39 +73,38 @@ qdq_status cli_data_open(cli *c, const cli_data_request *r, const qdq_model *m, 
     return qdq_data_open(r->spec, m, &opts, out, err);
 }
 
-static void array_shape(const qdq_array *a, char *text, size_t size)
+static void print_shape(const qdq_io *io, const qdq_array *a, FILE *to)
 {
-    size_t used = 0;
+    const cli_shapes none = {NULL, 0, 0};
+    char declared[200];
 
-    snprintf(text, size, "%s", a->rank == 0 ? "scalar" : "");
-    for (int i = 0; i < a->rank && used + 1 < size; i++) {
-        int n = snprintf(text + used, size - used, "%s%" PRId64, i == 0 ? "" : "x", a->dim[i]);
-        used += n > 0 ? (size_t)n : 0;
-    }
+    cli_shape_text(io, &none, false, declared, sizeof declared);
+    fprintf(to, "input '%s' is %s, run as ", io->name, declared);
+    for (int i = 0; i < a->rank; i++)
+        fprintf(to, "%s%" PRId64, i == 0 ? "" : "x", a->dim[i]);
+    fputs(" (--shape fixes it)\n", to);
 }
 
-static void add_assumed(cli_json *j, json_t *array, const char *name, const qdq_array *a)
+static void add_shape(cli_json *j, json_t *list, const qdq_io *io, const qdq_array *a)
 {
     json_t *entry = json_object();
     json_t *dims = json_array();
 
     for (int i = 0; i < a->rank; i++)
         cli_json_add(j, dims, json_integer(a->dim[i]));
-    cli_json_set(j, entry, "input", cli_json_text(name));
+    cli_json_set(j, entry, "input", cli_json_text(io->name));
     cli_json_set(j, entry, "shape", dims);
-    cli_json_add(j, array, entry);
+    cli_json_add(j, list, entry);
 }
 
-qdq_status cli_data_assumed(qdq_data *d, const qdq_model *m, const cli_shapes *shapes, cli_json *j,
-                            json_t *array, cli_table *table, qdq_error *err)
+static qdq_status show_shapes(qdq_data *d, const qdq_model *m, const cli_shapes *shapes, FILE *to,
+                              cli_json *j, json_t *list, qdq_error *err)
 {
-    const cli_shapes none = {NULL, 0, 0};
     const qdq_named_array *in = NULL;
     size_t n = 0;
     qdq_io io;
 
     for (size_t i = 0; qdq_model_input(m, i, &io); i++) {
-        char declared[200], run[200];
         if (!cli_is_assumed(&io, shapes))
             continue;
         if (in == NULL) /* models without symbolic dimensions pay nothing */
@@ -113,12 +112,23 @@ qdq_status cli_data_assumed(qdq_data *d, const qdq_model *m, const cli_shapes *s
         for (size_t k = 0; k < n; k++) {
             if (strcmp(in[k].name, io.name) != 0)
                 continue;
-            cli_shape_text(&io, &none, false, declared, sizeof declared);
-            array_shape(&in[k].array, run, sizeof run);
-            cli_cell(table, "input '%s'", io.name);
-            cli_cell(table, "%s, run as %s (--shape fixes it)", declared, run);
-            add_assumed(j, array, io.name, &in[k].array);
+            if (to != NULL)
+                print_shape(&io, &in[k].array, to);
+            else
+                add_shape(j, list, &io, &in[k].array);
         }
     }
     return QDQ_OK;
+}
+
+qdq_status cli_data_print_shapes(qdq_data *d, const qdq_model *m, const cli_shapes *shapes, FILE *to,
+                                 qdq_error *err)
+{
+    return show_shapes(d, m, shapes, to, NULL, NULL, err);
+}
+
+qdq_status cli_data_json_shapes(qdq_data *d, const qdq_model *m, const cli_shapes *shapes, cli_json *j,
+                                json_t *list, qdq_error *err)
+{
+    return show_shapes(d, m, shapes, NULL, j, list, err);
 }

@@ -25,9 +25,10 @@ typedef struct cli_data_request {
 qdq_status cli_data_open(cli *c, const cli_data_request *r, const qdq_model *m, qdq_data **out,
                          qdq_error *err);
 
-/* Notes with which shapes a model with symbolic dimensions is run: [{"input","shape"}], and a line each in
- * `table` ("x" "Nx3x224x224 run as 1x3x224x224"). */
-qdq_status cli_data_assumed(qdq_data *d, const qdq_model *m, const cli_shapes *shapes, cli_json *j,
-                            json_t *array, cli_table *table, qdq_error *err);
+/* With which shapes a model with symbolic dimensions is run: a line each, or [{"input","shape"}]. */
+qdq_status cli_data_print_shapes(qdq_data *d, const qdq_model *m, const cli_shapes *shapes, FILE *to,
+                                 qdq_error *err);
+qdq_status cli_data_json_shapes(qdq_data *d, const qdq_model *m, const cli_shapes *shapes, cli_json *j,
+                                json_t *array, qdq_error *err);
 
 #endif /* QDQ_CLI_DATA_H */

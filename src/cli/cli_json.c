@@ -49,12 +49,13 @@ json_t *cli_json_real(double v)
 
 qdq_status cli_json_print(cli_json *j, json_t *root, qdq_error *err)
 {
-    char *text = NULL;
-    qdq_status st = j->failed ? qdq_nomem(err) : qdq_json_dump(root, &text, err);
+    /* 15 digits bring back the six of cli_json_real() as they are; 17 would show how binary numbers lie */
+    char *text = j->failed ? NULL : json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 
-    if (st == QDQ_OK)
-        fputs(text, stdout);
-    qdq_free(text);
     json_decref(root);
-    return st;
+    if (text == NULL)
+        return qdq_nomem(err);
+    puts(text);
+    free(text);
+    return QDQ_OK;
 }

@@ -2,7 +2,9 @@
 #ifndef QDQ_CLI_JSON_H
 #define QDQ_CLI_JSON_H
 
-#include "base/json.h"
+#include <jansson.h>
+
+#include "qdq/status.h"
 
 typedef struct cli_json {
     bool failed; /* out of memory */

@@ -25,6 +25,13 @@ bool cli_has_suffix(const char *path, const char *suffix)
     return n > m && strcmp(path + n - m, suffix) == 0;
 }
 
+qdq_status cli_at_file(const char *path, qdq_status st, qdq_error *err)
+{
+    if (st == QDQ_OK || st == QDQ_E_USAGE || st == QDQ_E_INTERRUPTED || st == QDQ_E_NOMEM)
+        return st;
+    return qdq_within(err, st, "%s", cli_is_stdout(path) ? "<stdin>" : path);
+}
+
 /* --- load ----------------------------------------------------------------------------------------------------- */
 
 static qdq_status load_stdin(cli *c, qdq_model **out, qdq_error *err)

@@ -29,6 +29,10 @@ qdq_status cli_path_check(const char *path, bool force, qdq_error *err);
 qdq_status cli_model_save(cli *c, const qdq_model *m, const cli_output_args *a, qdq_error *err);
 
 bool cli_is_stdout(const char *path);
+
+/* Puts the file in front of an error of the library that knows of models alone. Mistakes on the command line
+ * and Ctrl-C have no file. */
+qdq_status cli_at_file(const char *path, qdq_status st, qdq_error *err);
 bool cli_has_suffix(const char *path, const char *suffix);
 
 /* Where people read the result: stdout, or stderr when the model itself goes to stdout. */

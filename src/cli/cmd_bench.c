@@ -191,7 +191,8 @@ static qdq_status open_session(bench *b, size_t i, qdq_error *err)
     opts.threads = b->threads;
     opts.shapes = mine.at;
     opts.n_shapes = mine.n;
-    return qdq_session_open(b->engine, b->models[i], &opts, &b->sessions[i], err);
+    return cli_at_file(b->c->operand[i],
+                       qdq_session_open(b->engine, b->models[i], &opts, &b->sessions[i], err), err);
 }
 
 static qdq_status measure(bench *b, qdq_error *err)
@@ -208,7 +209,7 @@ static qdq_status measure(bench *b, qdq_error *err)
     opts.warmup = (unsigned)b->a->warmup;
     opts.seed = (uint64_t)b->a->seed;
     opts.job = &b->c->job;
-    QDQ_TRY(qdq_bench(b->sessions, b->n, &opts, b->times, err));
+    QDQ_TRY(cli_at_file(b->a->engine.engine, qdq_bench(b->sessions, b->n, &opts, b->times, err), err));
     cli_ui_clear(&b->c->ui);
     return b->c->json ? print_json(b, err) : print_text(b, err);
 }

@@ -82,7 +82,6 @@ typedef struct comparison {
 static qdq_status print_json(const comparison *p, qdq_error *err)
 {
     const qdq_compare_result *r = p->result;
-    cli_table unused = {.arena = &p->c->arena, .columns = "ll"};
     cli_json j = {false};
     json_t *root = json_object();
     json_t *accuracy = json_object();
@@ -96,7 +95,7 @@ static qdq_status print_json(const comparison *p, qdq_error *err)
     if (p->a->per_tensor)
         cli_json_set(&j, root, "tensors", cli_outputs_json(&j, r->tensors, r->n_tensors));
     cli_json_set(&j, root, "samples", json_integer((json_int_t)r->samples));
-    qdq_status st = cli_data_assumed(p->data, p->model_a, &p->a->shape.shapes, &j, assumed, &unused, err);
+    qdq_status st = cli_data_json_shapes(p->data, p->model_a, &p->a->shape.shapes, &j, assumed, err);
     cli_json_set(&j, root, "run_as", assumed);
     if (st != QDQ_OK) {
         json_decref(root);
@@ -108,16 +107,10 @@ static qdq_status print_json(const comparison *p, qdq_error *err)
 static qdq_status print_text(const comparison *p, qdq_error *err)
 {
     const qdq_compare_result *r = p->result;
-    cli_table assumed = {.arena = &p->c->arena, .columns = "ll"};
-    cli_json j = {false};
-    json_t *unused = json_array();
 
     printf("%s against %s, %zu sample%s\n", p->c->operand[1], p->c->operand[0], r->samples,
            cli_plural(r->samples));
-    qdq_status st = cli_data_assumed(p->data, p->model_a, &p->a->shape.shapes, &j, unused, &assumed, err);
-    json_decref(unused);
-    if (st == QDQ_OK)
-        st = cli_table_print(&assumed, stdout, err);
+    qdq_status st = cli_data_print_shapes(p->data, p->model_a, &p->a->shape.shapes, stdout, err);
     if (st == QDQ_OK)
         st = cli_outputs_print(p->c, "output", r->outputs, r->n_outputs, stdout, err);
     if (st == QDQ_OK && p->a->per_tensor)
@@ -150,7 +143,8 @@ static qdq_status compare(comparison *p, qdq_error *err)
     opts.shapes = mine.at;
     opts.n_shapes = mine.n;
     opts.job = &c->job;
-    QDQ_TRY(qdq_compare(p->engine, p->model_a, p->model_b, p->data, &opts, &p->result, err));
+    QDQ_TRY(cli_at_file(
+        c->operand[1], qdq_compare(p->engine, p->model_a, p->model_b, p->data, &opts, &p->result, err), err));
     cli_ui_clear(&c->ui);
     if (a->min_sqnr != 0)
         c->negative = cli_outputs_below(p->result->outputs, p->result->n_outputs, a->min_sqnr) != NULL;

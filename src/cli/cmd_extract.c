@@ -55,7 +55,7 @@ static qdq_status extract(cli *c, const struct extract_args *a, const qdq_model 
 
     QDQ_TRY(names_or_all(c, &a->inputs, m, qdq_model_input, &in, err));
     QDQ_TRY(names_or_all(c, &a->outputs, m, qdq_model_output, &out, err));
-    QDQ_TRY(qdq_model_extract(m, in.at, in.n, out.at, out.n, &part, err));
+    QDQ_TRY(cli_at_file(c->operand[0], qdq_model_extract(m, in.at, in.n, out.at, out.n, &part, err), err));
     qdq_status st = cli_model_save(c, part, &a->out, err);
     if (st == QDQ_OK && c->json)
         st = cli_print_written(c->operand[0], a->out.output, part, err);

@@ -196,7 +196,8 @@ static qdq_status make_plan(quantize *q, qdq_error *err)
     o.memory = a->memory;
     o.threads = cli_threads(a->threads);
     o.job = &q->c->job;
-    return qdq_plan_make(q->model, q->target, q->engine, q->data, &o, &q->plan, err);
+    return cli_at_file(q->path, qdq_plan_make(q->model, q->target, q->engine, q->data, &o, &q->plan, err),
+                       err);
 }
 
 static qdq_status get_plan(quantize *q, qdq_error *err)
@@ -236,7 +237,8 @@ static qdq_status judge(quantize *q, qdq_error *err)
     o.first = q->split.first;
     o.count = q->split.judge;
     o.job = &q->c->job;
-    return qdq_compare(q->engine, q->model, q->quantized, q->data, &o, &q->compared, err);
+    return cli_at_file(q->path,
+                       qdq_compare(q->engine, q->model, q->quantized, q->data, &o, &q->compared, err), err);
 }
 
 /* Judged before it is written: a model that the engine refuses is not handed over. */
@@ -244,7 +246,8 @@ static qdq_status build(quantize *q, qdq_error *err)
 {
     const struct quantize_args *a = q->a;
 
-    QDQ_TRY(qdq_plan_apply(q->plan, q->model, a->force_plan, &q->quantized, err));
+    QDQ_TRY(cli_at_file(a->plan != NULL ? a->plan : q->path,
+                        qdq_plan_apply(q->plan, q->model, a->force_plan, &q->quantized, err), err));
     QDQ_TRY(judge(q, err));
     cli_ui_clear(&q->c->ui);
     q->bytes_before = cli_file_bytes(q->path);

@@ -62,18 +62,10 @@ static json_t *bytes_json(cli_json *j, const quantize *q)
     return o;
 }
 
-static qdq_status run_as(const quantize *q, cli_json *j, json_t *array, cli_table *table, qdq_error *err)
-{
-    if (q->data == NULL)
-        return QDQ_OK;
-    return cli_data_assumed(q->data, q->model, &q->a->shape.shapes, j, array, table, err);
-}
-
 qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
 {
     const qdq_plan_summary *s = qdq_plan_get_summary(q->plan);
     const qdq_engine_info *info = q->engine != NULL ? qdq_engine_get_info(q->engine) : NULL;
-    cli_table unused = {.arena = &q->c->arena, .columns = "ll"};
     cli_json j = {false};
     json_t *root = json_object();
     json_t *shapes = json_array();
@@ -93,7 +85,9 @@ qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
                  q->compared != NULL ? cli_outputs_json(&j, q->compared->outputs, q->compared->n_outputs)
                                      : json_null());
     cli_json_set(&j, root, "bytes", bytes_json(&j, q));
-    qdq_status st = run_as(q, &j, shapes, &unused, err);
+    qdq_status st = QDQ_OK;
+    if (q->data != NULL)
+        st = cli_data_json_shapes(q->data, q->model, &q->a->shape.shapes, &j, shapes, err);
     cli_json_set(&j, root, "run_as", shapes);
     cli_json_add_files(&j, files, q->a->out.output);
     cli_json_add_files(&j, files, q->a->plan_out);
@@ -174,9 +168,6 @@ qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err)
 {
     const qdq_plan_summary *s = qdq_plan_get_summary(q->plan);
     const qdq_engine_info *info = q->engine != NULL ? qdq_engine_get_info(q->engine) : NULL;
-    cli_table shapes = {.arena = &q->c->arena, .columns = "ll"};
-    cli_json j = {false};
-    json_t *unused = json_array();
 
     fprintf(to, "%s: target %s", q->path, s->target);
     if (info != NULL)
@@ -184,13 +175,9 @@ qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err)
     if (q->split.calibrate > 0)
         fprintf(to, ", calibrated on %zu sample%s", q->split.calibrate, cli_plural(q->split.calibrate));
     fputc('\n', to);
-    qdq_status st = run_as(q, &j, unused, &shapes, err);
-    json_decref(unused);
-    if (st == QDQ_OK)
-        st = cli_table_print(&shapes, to, err);
-    if (st == QDQ_OK)
-        st = print_placement(q, s, to, err);
-    if (st == QDQ_OK)
-        st = print_accuracy(q, to, err);
-    return st == QDQ_OK ? print_files(q, to, err) : st;
+    if (q->data != NULL)
+        QDQ_TRY(cli_data_print_shapes(q->data, q->model, &q->a->shape.shapes, to, err));
+    QDQ_TRY(print_placement(q, s, to, err));
+    QDQ_TRY(print_accuracy(q, to, err));
+    return print_files(q, to, err);
 }

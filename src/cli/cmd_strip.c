@@ -23,7 +23,7 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
 
     QDQ_TRY(cli_output_check(c, &a->out, err));
     QDQ_TRY(cli_model_load(c, c->operand[0], &m, err));
-    qdq_status st = qdq_plan_import(m, &plan, &stripped, err);
+    qdq_status st = cli_at_file(c->operand[0], qdq_plan_import(m, &plan, &stripped, err), err);
     if (st == QDQ_OK)
         st = cli_model_save(c, stripped, &a->out, err);
     if (st == QDQ_OK && c->json)

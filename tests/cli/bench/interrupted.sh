@@ -1,8 +1,8 @@
-qdq copy "$FIXTURES/linear.onnxtxt" -o linear.onnx
-cp "$FIXTURES/sim.json" .
-
-set -m # else a script's background jobs ignore Ctrl-C
-qdq bench linear.onnx -e sim:sim.json --rounds 1000000 &
-sleep 0.4
+# needs: corpus ort
+# Ctrl-C; without `set -m` a script's background jobs ignore it.
+cp "$MODELS/digits/digits_cnn.onnx" a.onnx
+set -m
+qdq bench a.onnx --rounds 1000000 &
+sleep 0.5
 kill -INT $!
 wait $!

@@ -1,7 +1,6 @@
-qdq copy "$FIXTURES/linear.onnxtxt" -o linear.onnx
-cp "$FIXTURES/sim.json" .
-
-qdq bench linear.onnx -e sim:sim.json --rounds 1000000 &
-sleep 0.4
+# needs: corpus ort
+cp "$MODELS/digits/digits_cnn.onnx" a.onnx
+qdq bench a.onnx --rounds 1000000 &
+sleep 0.5
 kill -TERM $!
 wait $!

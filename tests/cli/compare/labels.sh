@@ -1,2 +1,3 @@
 # needs: corpus ort
-qdq compare "$MODELS/digits/digits_cnn.onnx" "$MODELS/digits/digits_vit.onnx" --data "$MODELS/digits/digits_test.npz" --labels label --samples 100 --json
+cp "$MODELS"/digits/digits_{cnn,vit}.onnx "$MODELS/digits/digits_test.npz" .
+qdq compare digits_cnn.onnx digits_vit.onnx --data digits_test.npz --labels label --samples 100 --json
