@@ -132,6 +132,7 @@ static qdq_status run_chunk(calibration *c, const char *const *expose, bool with
     qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
     qdq_session *s = NULL;
 
+    so.level = QDQ_LEVEL_NONE; /* no fusion: what is observed does not depend on what else is */
     so.threads = c->opts->threads;
     so.expose = expose;
     so.only_exposed = true;

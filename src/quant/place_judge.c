@@ -110,15 +110,18 @@ static bool comes_from(const qdq_placing *p, const qdq_node *n, const qdq_target
     return false;
 }
 
-static bool is_followed_by(const qdq_placing *p, const qdq_node *n, const qdq_target_op *rule,
-                           const char *const *ops)
+/* Does its result, behind the epilogue, go where the rule wants it to? */
+static bool result_fits(const qdq_placing *p, const qdq_node *n, const qdq_target_op *rule,
+                        const qdq_stay_float *s)
 {
     const qdq_value *v = qdq_place_epilogue(p, rule, n, NULL);
 
+    if (s->one_reader && v->n_use + v->n_output != 1)
+        return false;
     QDQ_FOR_USES (u, v)
-        if (in_list(ops, u->node->type))
-            return true;
-    return false;
+        if (in_list(s->not_before, u->node->type))
+            return false;
+    return true;
 }
 
 static bool stays_float(const qdq_placing *p, const qdq_node *n, const qdq_target_op *rule,
@@ -139,7 +142,7 @@ static bool stays_float(const qdq_placing *p, const qdq_node *n, const qdq_targe
     return (s->in_channels_max == 0 || in_channels <= s->in_channels_max) &&
            (s->out_channels_max == 0 || out_channels <= s->out_channels_max) &&
            (!s->depthwise || (group > 1 && group == in_channels)) && comes_from(p, n, rule, s->data_is) &&
-           (s->not_before == NULL || !is_followed_by(p, n, rule, s->not_before));
+           result_fits(p, n, rule, s);
 }
 
 /* --- the three kinds --------------------------------------------------------------------------------------------- */

@@ -244,9 +244,9 @@ static qdq_status read_op(place *p, qdq_error *err)
 
 static qdq_status read_stay_float(place *p, qdq_error *err)
 {
-    static const char *const keys[] = {
-        "op",         "rule", "reason", "data_is", "depthwise", "in_channels_max", "out_channels_max",
-        "not_before", NULL};
+    static const char *const keys[] = {"op",         "rule",       "reason",          "data_is",
+                                       "depthwise",  "one_reader", "in_channels_max", "out_channels_max",
+                                       "not_before", NULL};
     static const char *const origins[] = {"any", "graph-input", "left-float", NULL};
     qdq_stay_float s = {0};
     size_t origin;
@@ -257,6 +257,7 @@ static qdq_status read_stay_float(place *p, qdq_error *err)
     QDQ_TRY(get_string(p, "reason", NULL, &s.reason, err));
     QDQ_TRY(get_word(p, "data_is", origins, 0, &origin, err));
     QDQ_TRY(get_bool(p, "depthwise", &s.depthwise, err));
+    QDQ_TRY(get_bool(p, "one_reader", &s.one_reader, err));
     QDQ_TRY(get_int(p, "in_channels_max", 0, 1 << 20, &s.in_channels_max, err));
     QDQ_TRY(get_int(p, "out_channels_max", 0, 1 << 20, &s.out_channels_max, err));
     QDQ_TRY(get_strings(p, "not_before", &s.not_before, err));

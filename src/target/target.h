@@ -57,6 +57,7 @@ typedef struct qdq_stay_float {
     qdq_data_is data_is; /* where its data comes from: LEFT_FLOAT is a node that such a rule left float */
     int64_t in_channels_max, out_channels_max; /* 0: any */
     bool depthwise;
+    bool one_reader;               /* its result, epilogue included, is read once */
     const char *const *not_before; /* operators that must not follow (its epilogue left out); NULL: any */
 } qdq_stay_float;
 

@@ -488,6 +488,23 @@ static void first_conv_before_a_maxpool_is_quantized(void **state)
     done(p);
 }
 
+static void first_conv_that_a_residual_add_reads_is_quantized(void **state)
+{
+    test_builder b = test_build(17);
+
+    (void)state;
+    TEST_INPUT(&b, "x", 1, 1, 16, 16);
+    test_conv(&b, "c0", "x", 16, 1, 3, 1);
+    TEST_NODE(&b, "Relu", "r0", "c0");
+    test_conv(&b, "c1", "r0", 16, 16, 3, 1);
+    TEST_NODE(&b, "Add", "a", "c1", "r0");
+    test_output(&b, "a");
+    placed p = place(&b);
+    assert_non_null(strstr(p.text, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"));
+    assert_non_null(strstr(p.text, "a: QDQ(c1) QDQ(r0)\n"));
+    done(p);
+}
+
 static void first_conv_with_many_channels_is_quantized(void **state)
 {
     test_builder b = first_layers(64, false);
@@ -620,6 +637,7 @@ int main(void)
         cmocka_unit_test(first_conv_with_few_channels_stays_float),
         cmocka_unit_test(depthwise_with_few_channels_behind_it_too),
         cmocka_unit_test(first_conv_before_a_maxpool_is_quantized),
+        cmocka_unit_test(first_conv_that_a_residual_add_reads_is_quantized),
         cmocka_unit_test(first_conv_with_many_channels_is_quantized),
         cmocka_unit_test(matmul_has_no_q_behind_it),
         cmocka_unit_test(matmul_of_two_activations),

@@ -1,0 +1,218 @@
+/* quantize_ort.c - the whole way on ONNX Runtime: what a plan says is what the engine runs, passes change no
+ * number, and quantized networks keep their accuracy. */
+#include <math.h>
+
+#include "support/test.h"
+
+static const char *const digits[] = {"digits_cnn", "digits_cnn_bn", "digits_convnext"};
+
+static qdq_model *loaded(const char *path)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = NULL;
+
+    assert_ok(qdq_model_load(path, NULL, &m, &err));
+    return m;
+}
+
+/* A file of the corpus, folder/name + suffix; the test ends here, loudly, without it. */
+static const char *corpus(const char *folder, const char *name, const char *suffix)
+{
+    char relative[128];
+
+    snprintf(relative, sizeof relative, "%s%s%s", folder, name, suffix);
+    const char *path = test_corpus(relative);
+    if (path == NULL)
+        test_missing("the model corpus");
+    return path;
+}
+
+static qdq_engine *engine(void)
+{
+    qdq_engine *e = test_ort();
+
+    if (e == NULL)
+        test_missing("ONNX Runtime");
+    return e;
+}
+
+static qdq_data *data_for(const qdq_model *m, const char *spec, const char *labels)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_data_opts opts = QDQ_DATA_OPTS_INIT;
+    qdq_data *d = NULL;
+
+    opts.labels = labels;
+    assert_ok(qdq_data_open(spec, m, &opts, &d, &err));
+    return d;
+}
+
+static qdq_model *quantized(qdq_engine *e, const qdq_model *m, qdq_data *data)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_target *t = NULL;
+    qdq_plan *p = NULL;
+    qdq_model *q = NULL;
+    qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
+
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    assert_ok(qdq_plan_make(m, t, e, data, &opts, &p, &err));
+    assert_ok(qdq_plan_apply(p, m, false, &q, &err));
+    qdq_plan_free(p);
+    qdq_target_free(t);
+    return q;
+}
+
+static void digits_keep_their_accuracy_within_a_fifth_of_a_point(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_engine *e = engine();
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(digits); i++) {
+        qdq_model *m = loaded(corpus("digits/", digits[i], ".onnx"));
+        qdq_data *calib = data_for(m, corpus("digits/", "digits_calib.npz", ""), NULL);
+        qdq_model *q = quantized(e, m, calib);
+        qdq_data *test = data_for(m, corpus("digits/", "digits_test.npz", ""), "label");
+        qdq_compare_result *r = NULL;
+
+        assert_ok(qdq_compare(e, m, q, test, NULL, &r, &err));
+        if (!(r->accuracy_b >= r->accuracy_a - 0.002))
+            fail_msg("%s: accuracy %.4f in 8 bits, %.4f in float", digits[i], r->accuracy_b, r->accuracy_a);
+        assert_true(r->outputs[0].sqnr_db > 20);
+        qdq_free(r);
+        qdq_data_close(test);
+        qdq_data_close(calib);
+        qdq_model_free(q);
+        qdq_model_free(m);
+    }
+}
+
+static void cleaning_changes_no_number(void **state)
+{
+    static const char *const names[] = {"digits/digits_cnn_bn.onnx", "digits/digits_qat_bn.onnx",
+                                        "digits/digits_vit.onnx", "real/mnist.onnx"};
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_engine *e = engine();
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(names); i++) {
+        qdq_model *m = loaded(corpus("", names[i], "")), *clean = NULL;
+        qdq_data *d = data_for(m, "random:3", NULL);
+        qdq_compare_result *r = NULL;
+
+        assert_ok(qdq_model_clone(m, &clean, &err));
+        assert_ok(qdq_model_run_passes(clean, qdq_pass_default_pipeline(), &err));
+        assert_ok(qdq_compare(e, m, clean, d, NULL, &r, &err));
+        if (!(r->outputs[0].sqnr_db > 90))
+            fail_msg("%s: %.1f dB after cleaning", names[i], r->outputs[0].sqnr_db);
+        qdq_free(r);
+        qdq_data_close(d);
+        qdq_model_free(clean);
+        qdq_model_free(m);
+    }
+}
+
+/* How often `op` ran in one execution of the model. */
+static size_t count_kernels(qdq_engine *e, const qdq_model *m, const char *op)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
+    qdq_session *s = NULL;
+    qdq_named_array *in = NULL;
+    qdq_layer *layers = NULL;
+    size_t n_in, n, count = 0;
+
+    so.profile = true;
+    assert_ok(qdq_session_open(e, m, &so, &s, &err));
+    assert_ok(qdq_random_inputs(s, 1, &in, &n_in, &err));
+    assert_ok(qdq_session_profile(s, in, n_in, 1, &layers, &n, &err));
+    for (size_t i = 0; i < n; i++)
+        count += strcmp(layers[i].op, op) == 0;
+    qdq_free(layers);
+    qdq_free(in);
+    qdq_session_close(s);
+    return count;
+}
+
+static void a_residual_network_runs_in_8_bit_kernels_from_end_to_end(void **state)
+{
+    qdq_engine *e = engine();
+    qdq_model *m = loaded(corpus("digits/", "digits_cnn", ".onnx"));
+    qdq_data *calib = data_for(m, corpus("digits/", "digits_calib.npz", ""), NULL);
+    qdq_model *q = quantized(e, m, calib);
+
+    (void)state;
+    assert_int_equal(count_kernels(e, q, "QLinearConv"), 6);
+    assert_int_equal(count_kernels(e, q, "QLinearAdd"), 2);
+    assert_int_equal(count_kernels(e, q, "QGemm"), 1);
+    qdq_data_close(calib);
+    qdq_model_free(q);
+    qdq_model_free(m);
+}
+
+static void calibration_in_small_chunks_gives_the_same_plan(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_engine *e = engine();
+    qdq_model *m = loaded(corpus("digits/", "digits_cnn", ".onnx"));
+    qdq_data *calib = data_for(m, corpus("digits/", "digits_calib.npz", ""), NULL);
+    qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_target *t = NULL;
+    char *text[2];
+
+    (void)state;
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    opts.samples = 8;
+    opts.threads = 1;
+    for (int i = 0; i < 2; i++) {
+        qdq_plan *p = NULL;
+
+        opts.memory = i == 0 ? 0 : 1; /* one tensor at a time */
+        assert_ok(qdq_plan_make(m, t, e, calib, &opts, &p, &err));
+        assert_ok(qdq_plan_to_text(p, &text[i], &err));
+        qdq_plan_free(p);
+    }
+    assert_string_equal(text[0], text[1]);
+    qdq_free(text[0]);
+    qdq_free(text[1]);
+    qdq_target_free(t);
+    qdq_data_close(calib);
+    qdq_model_free(m);
+}
+
+static void a_plan_for_another_model_is_refused_unless_forced(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_engine *e = engine();
+    qdq_model *m = loaded(corpus("digits/", "digits_cnn", ".onnx"));
+    qdq_model *other = loaded(corpus("digits/", "digits_cnn_bn", ".onnx")), *q = NULL;
+    qdq_target *t = NULL;
+    qdq_plan *p = NULL;
+
+    (void)state;
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    assert_ok(qdq_plan_make(m, t, e, NULL, NULL, &p, &err));
+    assert_true(qdq_plan_get_summary(p)->placement_only);
+    assert_fails(QDQ_E_FORMAT, "the plan is for another model", qdq_plan_apply(p, other, false, &q, &err));
+    assert_fails(QDQ_E_FORMAT, "the plan names what the model does not have",
+                 qdq_plan_apply(p, other, true, &q, &err));
+    assert_null(q);
+    qdq_plan_free(p);
+    qdq_target_free(t);
+    qdq_model_free(m);
+    qdq_model_free(other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(digits_keep_their_accuracy_within_a_fifth_of_a_point),
+        cmocka_unit_test(cleaning_changes_no_number),
+        cmocka_unit_test(a_residual_network_runs_in_8_bit_kernels_from_end_to_end),
+        cmocka_unit_test(calibration_in_small_chunks_gives_the_same_plan),
+        cmocka_unit_test(a_plan_for_another_model_is_refused_unless_forced),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
