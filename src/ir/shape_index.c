@@ -354,6 +354,7 @@ qdq_status qdq_infer_onehot(qdq_infer *c)
 {
     const qdq_values *depth = qdq_infer_known(c, 1);
     qdq_shape index, out;
+    double number;
     int axis;
 
     out.rank = -1;
@@ -366,6 +367,8 @@ qdq_status qdq_infer_onehot(qdq_infer *c)
         out.dim[axis] = qdq_dim_unknown();
         if (depth != NULL && depth->n == 1 && qdq_elem_is_int(depth->elem))
             out.dim[axis] = qdq_dim_from(&depth->at[0]);
+        else if (number_of(depth, 0, &number) && number >= 0.0 && number < 1.0e15)
+            out.dim[axis] = qdq_dim_known((int64_t)number);
     }
     return qdq_infer_out(c, 0, qdq_infer_elem(c, 2), &out);
 }

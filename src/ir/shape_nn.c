@@ -112,8 +112,11 @@ static qdq_status window_slide(qdq_infer *c, const window *w, int i, qdq_dim in,
                         "spatial axis %d: the kernel covers %" PRId64 ", the padded input has %" PRId64, i,
                         extent, room + extent);
     n = room / w->stride[i] + 1;
-    if (ceil_mode && room % w->stride[i] != 0 && n * w->stride[i] < in.value + w->begin[i])
-        n++;
+    if (ceil_mode) {
+        n += room % w->stride[i] != 0;
+        if ((n - 1) * w->stride[i] >= in.value + w->begin[i])
+            n--;
+    }
     *out = qdq_dim_known(n);
     return QDQ_OK;
 }

@@ -18,12 +18,12 @@ static bool cancel(qdq_shape *s, qdq_dim d)
 }
 
 /* What the one open dim of `out` must be for both shapes to have as many elements. Symbols that both have
- * cancel out: [N, 768, 7, 7] to [N, 768, -1] gives 49. */
+ * cancel out: [N, 768, 7, 7] to [N, 768, -1] gives 49, and to [-1, 768, 49] gives N. */
 static qdq_status solve_dim(qdq_infer *c, const qdq_shape *in, const qdq_shape *out, int open,
                             qdq_dim *solved)
 {
+    qdq_dim have = qdq_dim_known(1), taken = qdq_dim_known(1), rest = qdq_dim_known(1);
     qdq_shape left = *in;
-    qdq_dim have, taken = qdq_dim_known(1);
 
     *solved = qdq_dim_unknown();
     for (int i = 0; i < out->rank; i++) {
@@ -34,16 +34,22 @@ static qdq_status solve_dim(qdq_infer *c, const qdq_shape *in, const qdq_shape *
         else if (!cancel(&left, out->dim[i]))
             return QDQ_OK;
     }
-    have = qdq_shape_product(&left, 0, left.rank);
-    if (taken.value == 1)
-        *solved = have;
-    if (taken.value <= 0 || have.value < 0)
+    for (int i = 0; i < left.rank; i++)
+        if (left.dim[i].value >= 0)
+            have = qdq_dim_mul(have, left.dim[i]);
+        else
+            rest = qdq_dim_mul(rest, left.dim[i]);
+    if (have.value < 0 || taken.value < 1)
         return QDQ_OK;
-    if (have.value % taken.value != 0)
-        return qdq_fail(c->err, QDQ_E_FORMAT,
-                        "%" PRId64 " elements do not fill a shape whose other dims take %" PRId64, have.value,
-                        taken.value);
-    *solved = qdq_dim_known(have.value / taken.value);
+    if (have.value == 0 || rest.value == 1) {
+        if (have.value % taken.value != 0)
+            return qdq_fail(c->err, QDQ_E_FORMAT,
+                            "%" PRId64 " elements do not fill a shape whose other dims take %" PRId64,
+                            have.value, taken.value);
+        *solved = qdq_dim_known(have.value / taken.value);
+    } else if (have.value == taken.value) {
+        *solved = rest;
+    }
     return QDQ_OK;
 }
 
