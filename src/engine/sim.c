@@ -44,8 +44,7 @@ static qdq_status sim_open(qdq_engine *e, const char *arg, const qdq_engine_opts
     e->info.library = qdq_arena_strdup(&e->arena, arg);
     if (e->info.library == NULL)
         return qdq_nomem(err);
-    e->info.capabilities =
-        QDQ_CAN_RUN | QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_CAN_EXPOSE | QDQ_CAN_MAP_WEIGHTS;
+    e->info.capabilities = QDQ_CAN_RUN | QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_CAN_EXPOSE;
     return QDQ_OK;
 }
 
@@ -233,6 +232,35 @@ static qdq_status make_output(const sim_session *ss, const qdq_value *v, uint64_
     return QDQ_OK;
 }
 
+/* An initializer that is an output is what it is. */
+static qdq_status lend_constant(const qdq_value *v, qdq_output_fn fn, void *ctx, qdq_error *err)
+{
+    const qdq_tensor *t = v->init;
+    qdq_array a = {.elem = t->elem, .rank = t->rank};
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    qdq_span data;
+
+    if (t->rank > QDQ_MAX_RANK)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "output '%s' has rank %d: expected at most %d", v->name,
+                        t->rank, QDQ_MAX_RANK);
+    for (int i = 0; i < t->rank; i++)
+        a.dim[i] = t->dim[i];
+    qdq_status st = qdq_tensor_data(t, &scratch, &data, err);
+    if (st == QDQ_OK) {
+        a.bytes = data.size;
+        a.data = qdq_arena_alloc(&scratch, data.size + 1); /* aligned, and nobody writes into a mapping */
+        if (a.data == NULL) {
+            st = qdq_nomem(err);
+        } else {
+            if (data.size > 0)
+                memcpy(a.data, data.data, data.size);
+            st = fn(ctx, v->name, &a, err);
+        }
+    }
+    qdq_arena_free(&scratch);
+    return st;
+}
+
 static qdq_status lend_output(qdq_session *s, const qdq_value *v, const qdq_array *const *in, uint64_t seed,
                               qdq_output_fn fn, void *ctx, qdq_error *err)
 {
@@ -242,6 +270,8 @@ static qdq_status lend_output(qdq_session *s, const qdq_value *v, const qdq_arra
     for (size_t i = 0; i < s->n_in; i++)
         if (strcmp(s->in[i].name, v->name) == 0)
             return fn(ctx, v->name, in[i], err);
+    if (v->init != NULL)
+        return lend_constant(v, fn, ctx, err);
     QDQ_TRY(make_output(ss, v, seed, &a, err));
     qdq_status st = fn(ctx, v->name, &a, err);
     free(a.data);

@@ -98,6 +98,40 @@ static void all_element_types_come_through(void **state)
     }
 }
 
+/* Types of less than a byte: packed, and of other numbers than ONNX's behind 23. */
+static void narrow_types_come_through_packed(void **state)
+{
+    static const struct {
+        const char *type;
+        qdq_elem elem;
+        int ir, opset;
+        unsigned since;
+        size_t bytes; /* of 5 elements */
+    } types[] = {{"float8e4m3fn", QDQ_FLOAT8E4M3FN, 9, 19, 16, 5},
+                 {"int4", QDQ_INT4, 10, 21, 19, 3},
+                 {"uint4", QDQ_UINT4, 10, 21, 19, 3},
+                 {"int2", QDQ_INT2, 13, 25, 30, 2},
+                 {"uint2", QDQ_UINT2, 13, 25, 30, 2}};
+    qdq_engine *e = need_ort();
+    static kept k;
+    char text[500];
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(types); i++) {
+        if (ort_minor(e) < types[i].since)
+            continue;
+        snprintf(text, sizeof text,
+                 "<ir_version: %d, opset_import: [\"\" : %d]>\n"
+                 "g (float[5] x) => (%s[5] y) <float s = {1}, %s z = {0}> { y = QuantizeLinear(x, s, z) }",
+                 types[i].ir, types[i].opset, types[i].type, types[i].type);
+        qdq_model *m = test_model(text);
+        run_model(e, m, NULL, &k);
+        assert_int_equal(k.last.elem, types[i].elem);
+        assert_int_equal(k.size, types[i].bytes);
+        qdq_model_free(m);
+    }
+}
+
 static void empty_tensors_and_scalars_come_through(void **state)
 {
     qdq_engine *e = need_ort();
@@ -401,6 +435,7 @@ int main(void)
         cmocka_unit_test(several_engines_live_beside_each_other),
         cmocka_unit_test(threads_do_not_change_the_result_much),
         cmocka_unit_test(all_element_types_come_through),
+        cmocka_unit_test(narrow_types_come_through_packed),
         cmocka_unit_test(empty_tensors_and_scalars_come_through),
         cmocka_unit_test(strings_and_sequences_are_refused_by_name),
         cmocka_unit_test(what_cannot_be_loaded_has_the_engines_reason),

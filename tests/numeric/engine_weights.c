@@ -1,6 +1,7 @@
 /* engine_weights.c - weights that reach ONNX Runtime by reference: the same results, and no copy. */
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "engine/ort_session.h"
 #include "ir/edit.h"
@@ -101,6 +102,38 @@ static void references_give_the_same_results_as_copies(void **state)
         qdq_model_free(external);
         qdq_model_free(memory);
     }
+}
+
+/* Weights of branches, and packed ones. */
+static void references_work_in_branches_and_for_packed_types(void **state)
+{
+    qdq_engine *e = need_ort();
+    qdq_buf b = QDQ_BUF_INIT(1 << 20);
+    static kept inline_run, by_file;
+
+    (void)state;
+    if (ort_minor(e) < 19) /* int4 */
+        skip();
+    qdq_buf_puts(&b, "<ir_version: 10, opset_import: [\"\" : 21]>\n"
+                     "g (bool c, float[1,64] x) => (float[1,64] y) <float s = {0.1}, int4[64,64] w = {");
+    for (int i = 0; i < 64 * 64; i++)
+        qdq_buf_printf(&b, "%s%d", i > 0 ? "," : "", i * 7 % 13 - 6);
+    qdq_buf_puts(&b, "}> {\n wd = DequantizeLinear(w, s)\n t = MatMul(x, wd)\n"
+                     "y = If(c) <then_branch = then () => (float[1,64] p) <float[512] k = {");
+    for (int i = 0; i < 512; i++)
+        qdq_buf_printf(&b, "%s%d", i > 0 ? "," : "", i % 17);
+    qdq_buf_puts(&b, "}> { r = ReduceSum<keepdims = 0>(k)\n p = Add(t, r) },"
+                     "else_branch = else () => (float[1,64] q) { q = Neg(t) }>\n}\n");
+    qdq_model *m = test_model(b.data);
+    qdq_model *loaded = save_and_load(m, test_path("branches.onnx"), QDQ_EXTERNAL_NEVER);
+    qdq_buf_free(&b);
+    assert_true(write_for(loaded, 31).size + 3500 < write_for(m, 31).size);
+    run_model(e, m, NULL, &inline_run);
+    run_model(e, loaded, NULL, &by_file);
+    assert_int_equal(by_file.size, 256);
+    assert_memory_equal(inline_run.bytes, by_file.bytes, 256);
+    qdq_model_free(m);
+    qdq_model_free(loaded);
 }
 
 /* Model and weights in folders that have only the root, or little more, in common. */
@@ -206,6 +239,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_referred_to_and_memory_is_inline),
         cmocka_unit_test(references_give_the_same_results_as_copies),
+        cmocka_unit_test(references_work_in_branches_and_for_packed_types),
         cmocka_unit_test(weights_of_several_folders_are_found),
         cmocka_unit_test(a_file_that_was_replaced_is_not_read_again),
         cmocka_unit_test(weights_made_in_memory_go_inline_beside_mapped_ones),

@@ -491,6 +491,21 @@ static void exposed_tensors_come_behind_the_models_own(void **state)
     close_all(&o);
 }
 
+static void an_exposed_initializer_is_itself(void **state)
+{
+    static const char *const names[] = {"w", NULL};
+    qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
+
+    (void)state;
+    opts.expose = names;
+    opts.only_exposed = true;
+    opened o = open_all("{\"qdq_sim\": 1}", conv_float, &opts);
+    seen r = run_on(o.s, 1, 1);
+    assert_int_equal(r.count, 1);
+    assert_near(r.first, 2, 0);
+    close_all(&o);
+}
+
 static void exposing_what_is_not_there_is_an_error(void **state)
 {
     static const char *const names[] = {"nothing", NULL};
@@ -647,6 +662,7 @@ int main(void)
         cmocka_unit_test(what_a_relu_makes_is_not_negative),
         cmocka_unit_test(eight_bit_kernels_add_the_error_of_the_cost_model),
         cmocka_unit_test(exposed_tensors_come_behind_the_models_own),
+        cmocka_unit_test(an_exposed_initializer_is_itself),
         cmocka_unit_test(exposing_what_is_not_there_is_an_error),
         cmocka_unit_test(the_callers_error_ends_a_run),
         cmocka_unit_test(an_output_of_unknown_shape_is_named),
