@@ -1,13 +1,15 @@
 /* json.c - jansson with our errors. Jansson limits its own recursion (2048 levels). */
 #include "base/json.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/fail.h"
 #include "base/file.h"
 
-enum { FILE_MAX = 256 * 1024 * 1024 };
+enum { FILE_MAX = 256 * 1024 * 1024, DEPTH_MAX = 64 };
 
 /* Both codes that jansson gives for malformed text would be one to us; memory is another matter. */
 static qdq_status parse_failed(const char *name, const json_error_t *at, qdq_error *err)
@@ -40,12 +42,130 @@ qdq_status qdq_json_load(const char *path, json_t **out, qdq_error *err)
     return st;
 }
 
-static int append(const char *text, size_t size, void *ctx)
-{
-    qdq_buf *b = ctx;
+/* --- print ----------------------------------------------------------------------------------------------------- */
 
-    qdq_buf_append(b, text, size);
-    return b->failed ? -1 : 0;
+/* Not jansson's printer: that writes 0.1 as 0.10000000000000001, and a plan is read by people. */
+
+static void put_string(qdq_buf *b, const char *text, size_t size)
+{
+    qdq_buf_putc(b, '"');
+    for (size_t i = 0; i < size; i++) {
+        char c = text[i];
+        if (c == '"' || c == '\\')
+            qdq_buf_printf(b, "\\%c", c);
+        else if (c == '\n')
+            qdq_buf_puts(b, "\\n");
+        else if (c == '\t')
+            qdq_buf_puts(b, "\\t");
+        else if ((unsigned char)c < 0x20)
+            qdq_buf_printf(b, "\\u%04x", (unsigned)c);
+        else
+            qdq_buf_putc(b, c);
+    }
+    qdq_buf_putc(b, '"');
+}
+
+/* The program around us may have set a locale with a decimal comma. */
+static void use_decimal_point(char *number)
+{
+    number += strcspn(number, "0123456789");
+    number += strspn(number, "0123456789");
+    if (*number != '\0' && *number != 'e')
+        *number = '.';
+}
+
+/* The fewest digits that read back as the same number. Seventeen always do. */
+static void put_real(qdq_buf *b, double x)
+{
+    char number[40];
+
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(number, sizeof number, "%.*g", digits, x);
+        if (strtod(number, NULL) == x)
+            break;
+    }
+    use_decimal_point(number);
+    qdq_buf_puts(b, number);
+    if (strpbrk(number, ".e") == NULL) /* stays a real when it is read */
+        qdq_buf_puts(b, ".0");
+}
+
+static void put_line_start(qdq_buf *b, int depth)
+{
+    qdq_buf_printf(b, "\n%*s", depth * 2, "");
+}
+
+static bool put_value(qdq_buf *b, const json_t *j, int depth);
+
+static bool put_array(qdq_buf *b, const json_t *j, int depth)
+{
+    size_t n = json_array_size(j);
+
+    qdq_buf_putc(b, '[');
+    for (size_t i = 0; i < n; i++) {
+        if (i != 0)
+            qdq_buf_putc(b, ',');
+        put_line_start(b, depth + 1);
+        if (!put_value(b, json_array_get(j, i), depth + 1))
+            return false;
+    }
+    if (n != 0)
+        put_line_start(b, depth);
+    qdq_buf_putc(b, ']');
+    return true;
+}
+
+static bool put_object(qdq_buf *b, json_t *j, int depth)
+{
+    void *first = json_object_iter(j);
+
+    qdq_buf_putc(b, '{');
+    for (void *it = first; it != NULL; it = json_object_iter_next(j, it)) {
+        const char *key = json_object_iter_key(it);
+        if (it != first)
+            qdq_buf_putc(b, ',');
+        put_line_start(b, depth + 1);
+        put_string(b, key, strlen(key));
+        qdq_buf_puts(b, ": ");
+        if (!put_value(b, json_object_iter_value(it), depth + 1))
+            return false;
+    }
+    if (first != NULL)
+        put_line_start(b, depth);
+    qdq_buf_putc(b, '}');
+    return true;
+}
+
+/* False: nested too deeply. Lack of memory is noted in the buffer. */
+static bool put_value(qdq_buf *b, const json_t *j, int depth)
+{
+    if (depth > DEPTH_MAX)
+        return false;
+    switch (json_typeof(j)) {
+    case JSON_OBJECT:
+        return put_object(b, (json_t *)(uintptr_t)j, depth); /* iterating changes nothing, but has no const */
+    case JSON_ARRAY:
+        return put_array(b, j, depth);
+    case JSON_STRING:
+        put_string(b, json_string_value(j), json_string_length(j));
+        return true;
+    case JSON_INTEGER:
+        qdq_buf_printf(b, "%" JSON_INTEGER_FORMAT, json_integer_value(j));
+        return true;
+    case JSON_REAL:
+        put_real(b, json_real_value(j));
+        return true;
+    case JSON_TRUE:
+        qdq_buf_puts(b, "true");
+        return true;
+    case JSON_FALSE:
+        qdq_buf_puts(b, "false");
+        return true;
+    case JSON_NULL:
+        qdq_buf_puts(b, "null");
+        return true;
+    }
+    return false;
 }
 
 qdq_status qdq_json_dump(const json_t *j, char **text, qdq_error *err)
@@ -53,11 +173,23 @@ qdq_status qdq_json_dump(const json_t *j, char **text, qdq_error *err)
     qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
 
     *text = NULL;
-    if (json_dump_callback(j, append, &b, JSON_INDENT(2) | JSON_ENCODE_ANY) != 0 && !b.failed) {
+    if (!put_value(&b, j, 0)) {
         qdq_buf_free(&b);
-        return qdq_fail(err, QDQ_E_BUG, "json: a value cannot be written: cycle, or text that is not UTF-8");
+        return qdq_fail(err, QDQ_E_BUG, "json to be written is nested deeper than %d", DEPTH_MAX);
     }
     qdq_buf_putc(&b, '\n');
     *text = qdq_buf_take(&b);
     return *text == NULL ? qdq_nomem(err) : QDQ_OK;
+}
+
+json_t *qdq_json_float(float x)
+{
+    char number[40];
+
+    for (int digits = 6; digits <= 9; digits++) {
+        snprintf(number, sizeof number, "%.*g", digits, (double)x);
+        if ((float)strtod(number, NULL) == x)
+            break;
+    }
+    return json_real(strtod(number, NULL));
 }

@@ -11,7 +11,12 @@
 qdq_status qdq_json_parse(const char *text, size_t size, const char *name, json_t **out, qdq_error *err);
 qdq_status qdq_json_load(const char *path, json_t **out, qdq_error *err); /* at most 256 MiB */
 
-/* Two-space indent, key order as inserted, newline at the end; freed with qdq_free(). */
+/* Two-space indent, key order as inserted, reals with the fewest digits that read back the same, newline at the
+ * end; freed with qdq_free(). Nested at most 64 deep. */
 qdq_status qdq_json_dump(const json_t *j, char **text, qdq_error *err);
+
+/* A real with the fewest digits that read back as the same float: 0.1, not 0.10000000149011612. Reading it as a
+ * double and rounding that to float gives `x` again. NULL: out of memory, or not finite. */
+json_t *qdq_json_float(float x);
 
 #endif /* QDQ_JSON_H */

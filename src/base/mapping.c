@@ -109,7 +109,9 @@ qdq_status qdq_mapping_open(const char *path, qdq_mapping **out, qdq_error *err)
 
 /* --- below a folder ------------------------------------------------------------------------------------------ */
 
-/* A walk along a path, one name at a time, that never leaves the folder it began in. The system would do it
+/* The path comes from a file, and a long one must leave room for the reason: hence %.300s in the messages.
+ *
+ * A walk along a path, one name at a time, that never leaves the folder it began in. The system would do it
  * with openat2(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS), which too many kernels and sandboxes refuse. */
 typedef struct walk {
     int dir; /* open folder */
@@ -140,11 +142,11 @@ static qdq_status take_name(walk *w, qdq_error *err)
     size_t size = w->end - w->start, used = strlen(w->full);
 
     if (size > NAME_MAX || used + 1 + size >= PATH_MAX)
-        return qdq_fail(err, QDQ_E_FORMAT, "%s: the path is too long", w->relative);
+        return qdq_fail(err, QDQ_E_FORMAT, "%.300s: the path is too long", w->relative);
     memcpy(w->name, w->relative + w->start, size);
     w->name[size] = '\0';
     if (strcmp(w->name, "..") == 0)
-        return qdq_fail(err, QDQ_E_FORMAT, "%s: has '..' in it, expected a path inside the folder",
+        return qdq_fail(err, QDQ_E_FORMAT, "%.300s: has '..' in it, expected a path inside the folder",
                         w->relative);
     if (used == 0 || w->full[used - 1] != '/')
         w->full[used++] = '/';
@@ -157,7 +159,7 @@ static qdq_status step_failed(const walk *w, int reason, qdq_error *err)
     struct stat st;
 
     if (fstatat(w->dir, w->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
-        return qdq_fail(err, QDQ_E_FORMAT, "%s: '%s' is a symbolic link, expected a real file or folder",
+        return qdq_fail(err, QDQ_E_FORMAT, "%.300s: '%s' is a symbolic link, expected a real file or folder",
                         w->relative, w->name);
     return qdq_fail_errno(err, QDQ_E_IO, reason, "%s: cannot open", w->full);
 }
@@ -180,7 +182,7 @@ static qdq_status walk_to_file(walk *w, int *file, qdq_error *err)
         close(w->dir);
         w->dir = fd;
     }
-    return qdq_fail(err, QDQ_E_FORMAT, "'%s': names no file", w->relative);
+    return qdq_fail(err, QDQ_E_FORMAT, "'%.300s': names no file", w->relative);
 }
 
 qdq_status qdq_mapping_open_below(const char *dir, const char *relative, qdq_mapping **out, qdq_error *err)
@@ -190,7 +192,8 @@ qdq_status qdq_mapping_open_below(const char *dir, const char *relative, qdq_map
 
     *out = NULL;
     if (relative[0] == '/')
-        return qdq_fail(err, QDQ_E_FORMAT, "%s: is absolute, expected a path inside the folder", relative);
+        return qdq_fail(err, QDQ_E_FORMAT, "%.300s: is absolute, expected a path inside the folder",
+                        relative);
     if (dir[0] == '\0') /* a model named without a folder lies in the current one */
         dir = ".";
     if (realpath(dir, full) == NULL)
