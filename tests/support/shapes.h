@@ -7,6 +7,7 @@
 
 /* "float[1,N,?]", "float" for rank 0, "float[]" where only the element type is known, "-" for nothing. Static
  * storage, four at a time. */
+const char *test_type_of(const qdq_type *t);
 const char *test_type(const qdq_model *m, const char *value);
 
 /* Strict inference of `graph` (text form without header) under `opset` gives value y this type. */

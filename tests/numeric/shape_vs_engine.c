@@ -1,0 +1,191 @@
+/* shape_vs_engine.c - our shapes against ONNX Runtime's, for every value of every model of the corpus: what it
+ * knows we know, and neither contradicts the other. */
+#include <unistd.h>
+
+#include "base/file.h"
+#include "ir/shape.h"
+#include "numeric/ort_help.h"
+#include "support/shapes.h"
+
+static qdq_error err;
+
+typedef struct tally {
+    unsigned values, both, ours, theirs, neither;
+} tally;
+
+static void compare_value(const char *model, const qdq_value *v, const qdq_io *io, tally *t)
+{
+    const qdq_type *own = v->type;
+
+    t->values++;
+    if (own == NULL || own->kind != QDQ_TYPE_TENSOR)
+        fail_msg("%s: value '%s': we know nothing, the engine says %s of rank %d", model, v->name,
+                 qdq_elem_name(io->elem), io->rank);
+    if (own->elem != io->elem)
+        fail_msg("%s: value '%s': %s, the engine says %s", model, v->name, test_type_of(own),
+                 qdq_elem_name(io->elem));
+    if (io->rank < 0) {
+        for (int i = 0; i < own->rank; i++)
+            t->ours += own->dim[i].value >= 0;
+        return;
+    }
+    if (own->rank != io->rank)
+        fail_msg("%s: value '%s': %s, the engine says rank %d", model, v->name, test_type_of(own), io->rank);
+    for (int i = 0; i < io->rank; i++) {
+        if (own->dim[i].value >= 0 && io->dim[i] >= 0 && own->dim[i].value != io->dim[i])
+            fail_msg("%s: value '%s': %s, the engine says dim %d is %lld", model, v->name, test_type_of(own),
+                     i, (long long)io->dim[i]);
+        t->both += own->dim[i].value >= 0 && io->dim[i] >= 0;
+        t->ours += own->dim[i].value >= 0 && io->dim[i] < 0;
+        t->neither += own->dim[i].value < 0 && io->dim[i] < 0;
+        if (own->dim[i].value < 0 && io->dim[i] >= 0) {
+            t->theirs++;
+            fail_msg("%s: value '%s': %s, the engine knows that dim %d is %lld", model, v->name,
+                     test_type_of(own), i, (long long)io->dim[i]);
+        }
+    }
+}
+
+static tally compare_model(const char *name, qdq_model *m, const qdq_session_opts *base)
+{
+    qdq_session_opts opts = *base;
+    qdq_shape_opts strict = {false, true, NULL};
+    qdq_session *s = NULL;
+    const char **names;
+    tally t = {0};
+    size_t n = 0;
+    qdq_io io;
+
+    names = calloc(m->graph->values.n + 1, sizeof *names);
+    assert_non_null(names);
+    for (size_t i = 0; i < m->graph->values.n; i++)
+        if (m->graph->values.at[i]->producer != NULL)
+            names[n++] = m->graph->values.at[i]->name;
+    opts.level = QDQ_LEVEL_NONE;
+    opts.expose = names;
+    if (qdq_session_open(need_ort(), m, &opts, &s, &err) != QDQ_OK)
+        fail_msg("%s: %s", name, err.text);
+    if (qdq_model_infer(m, &strict, &err) != QDQ_OK)
+        fail_msg("%s: %s", name, err.text);
+    for (size_t i = 0; qdq_session_output(s, i, &io); i++) {
+        const qdq_value *v = qdq_graph_find(m->graph, io.name);
+
+        assert_non_null(v);
+        compare_value(name, v, &io, &t);
+    }
+    assert_int_equal(t.values, n);
+    qdq_session_close(s);
+    free(names);
+    print_message(
+        "%-26s %4u values, dims known to both %4u, to us alone %3u, to the engine alone %u, to none %3u\n",
+        name, t.values, t.both, t.ours, t.theirs, t.neither);
+    return t;
+}
+
+static const char *const complete[] = {"digits/digits_cnn.onnx",      "digits/digits_cnn_bn.onnx",
+                                       "digits/digits_convnext.onnx", "digits/digits_qat_bn.onnx",
+                                       "digits/digits_vit.onnx",      "real/mnist.onnx",
+                                       "real/ultraface_rfb320.onnx"};
+
+static void models_with_weights_agree_with_the_engine(void **state)
+{
+    qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(complete); i++) {
+        qdq_model *m = need_model(complete[i]);
+
+        compare_model(complete[i], m, &opts);
+        qdq_model_free(m);
+    }
+}
+
+/* With all dims of the inputs fixed nothing is left open. */
+static void fixed_inputs_fix_everything(void **state)
+{
+    qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
+    qdq_input_shape shape = {"x", 4, {3, 1, 16, 16}};
+
+    (void)state;
+    for (size_t i = 0; i < 5; i++) {
+        qdq_model *m = need_model(complete[i]);
+        tally t;
+
+        assert_ok(qdq_model_set_shapes(m, &shape, 1, &err));
+        t = compare_model(complete[i], m, &opts);
+        assert_int_equal(t.neither, 0);
+        qdq_model_free(m);
+    }
+}
+
+/* The skeletons' weights are in files that are not there; for shapes, holes will do. */
+static qdq_model *load_skeleton(const char *name)
+{
+    const char *path = test_corpus("skeleton");
+    char from[4096];
+    qdq_model *m = NULL;
+    size_t size;
+    char *data;
+    FILE *f;
+
+    if (path == NULL)
+        test_missing("skeleton");
+    snprintf(from, sizeof from, "%s/%s.onnx", path, name);
+    assert_ok(qdq_read_file(from, 1 << 24, &data, &size, &err));
+    assert_ok(qdq_write_file(test_path("%s.onnx", name), true, data, size, &err));
+    qdq_free(data);
+    f = fopen(test_path("%s.bin", name), "wb");
+    assert_non_null(f);
+    assert_int_equal(ftruncate(fileno(f), (off_t)1 << 30), 0);
+    fclose(f);
+    assert_ok(qdq_model_load(test_path("%s.onnx", name), NULL, &m, &err));
+    return m;
+}
+
+static void full_size_architectures_agree_with_the_engine(void **state)
+{
+    static const char *const names[] = {"resnet18",      "resnet50",      "mobilenet_v2",
+                                        "squeezenet1_1", "convnext_tiny", "vit_b_32"};
+    qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(names); i++) {
+        qdq_model *m = load_skeleton(names[i]);
+
+        compare_model(names[i], m, &opts);
+        qdq_model_free(m);
+    }
+}
+
+/* ONNX Runtime lacks the library of its operators. What such an operator gives stays unknown, and what the file
+ * declares behind it is believed. */
+static void superres_is_inferred_as_far_as_it_goes(void **state)
+{
+    qdq_shape_opts strict = {false, true, NULL};
+    qdq_model *m = need_model("real/superres_op18.onnx");
+
+    (void)state;
+    assert_ok(qdq_model_infer(m, &strict, &err));
+    assert_string_equal(test_type(m, "_ppp0_bgr_data"), "-");
+    assert_string_equal(test_type(m, "_ppp1_unsqueezed"), "-");
+    assert_string_equal(test_type(m, "_ppp1_scales_resize"), "float[4]");
+    assert_string_equal(test_type(m, "_ppp2_start_xy"), "int64[2]");
+    assert_string_equal(test_type(m, "_ppp3_f_weighted"), "float[]");
+    assert_string_equal(test_type(m, "input.1"), "float[1,64,224,224]");
+    assert_string_equal(test_type(m, "output"), "float[1,1,672,672]");
+    assert_string_equal(test_type(m, "_ppp6_squeezed"), "float[672,672]");
+    assert_string_equal(test_type(m, "image_out"), "uint8[to_image_ppp_13_num_bytes]");
+    qdq_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(models_with_weights_agree_with_the_engine),
+        cmocka_unit_test(fixed_inputs_fix_everything),
+        cmocka_unit_test(full_size_architectures_agree_with_the_engine),
+        cmocka_unit_test(superres_is_inferred_as_far_as_it_goes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,243 @@
+/* ir_shape_declared.c - what inference does with what the file says. */
+#include "support/shapes.h"
+
+#include "ir/edit.h"
+#include "ir/shape.h"
+
+typedef struct heard {
+    int n;
+    char last[300];
+} heard;
+
+static void hear(void *ctx, qdq_log_level level, const char *text)
+{
+    heard *h = ctx;
+
+    assert_int_equal(level, QDQ_LOG_WARNING);
+    h->n++;
+    snprintf(h->last, sizeof h->last, "%s", text);
+}
+
+static qdq_model *infer(const char *text, bool strict, bool forget, heard *h)
+{
+    qdq_model *m = test_model(text);
+    qdq_job job = QDQ_JOB_INIT;
+    qdq_shape_opts opts = {forget, strict, &job};
+    qdq_error err = QDQ_ERROR_INIT;
+
+    memset(h, 0, sizeof *h);
+    job.ctx = h;
+    job.log = hear;
+    if (qdq_model_infer(m, &opts, &err) != QDQ_OK)
+        fail_msg("%s", err.text);
+    return m;
+}
+
+static void declared_types_fill_what_inference_leaves_open(void **state)
+{
+    (void)state;
+    heard h;
+    qdq_model *m = infer("g (float[N,?] x) => (float[N,10] y, z) <float[4,5] u> { t = Relu(x) y = Mul(t, t)"
+                         " u = a.Unknown(x) z = Relu(u) }",
+                         true, false, &h);
+
+    assert_string_equal(test_type(m, "t"), "float[N,?]");
+    assert_string_equal(test_type(m, "y"), "float[N,10]");
+    assert_string_equal(test_type(m, "u"), "float[4,5]");
+    assert_string_equal(test_type(m, "z"), "float[4,5]");
+    qdq_model_free(m);
+}
+
+static void a_contradiction_is_an_error_or_a_warning(void **state)
+{
+    (void)state;
+    static const char text[] = "g (float[2,5] x) => (y) <float[2,6] t> { t = Relu(x) y = Neg(t) }";
+    qdq_shape_opts strict = {false, true, NULL};
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = test_model(text);
+    heard h;
+
+    assert_fails(QDQ_E_FORMAT, "value 't' is declared float[2,6], inferred float[2,5]",
+                 qdq_model_infer(m, &strict, &err));
+    assert_fails(QDQ_E_FORMAT, "value 't'", qdq_model_infer(m, &strict, &err));
+    assert_int_equal(qdq_model_infer(m, &strict, NULL), QDQ_E_FORMAT);
+    assert_string_equal(test_type(m, "t"), "float[2,6]");
+    assert_string_equal(test_type(m, "y"), "-");
+    qdq_model_free(m);
+    m = infer(text, false, false, &h);
+    assert_int_equal(h.n, 1);
+    assert_string_equal(h.last, "value 't' is declared float[2,6], inferred float[2,5]");
+    assert_string_equal(test_type(m, "t"), "float[2,5]");
+    assert_string_equal(test_type(m, "y"), "float[2,5]");
+    qdq_model_free(m);
+}
+
+static void rank_and_element_type_contradict_too(void **state)
+{
+    (void)state;
+    heard h;
+    qdq_model *m = infer(
+        "g (float[2,5] x) => (int8[2,5] y, float[10] z, seq(float) q) { y = Relu(x) z = Neg(x) q = Abs(x) }",
+        false, false, &h);
+
+    assert_int_equal(h.n, 3);
+    assert_string_equal(test_type(m, "y"), "float[2,5]");
+    assert_string_equal(test_type(m, "z"), "float[2,5]");
+    assert_string_equal(test_type(m, "q"), "float[2,5]");
+    qdq_model_free(m);
+}
+
+static void after_many_contradictions_the_log_only_counts(void **state)
+{
+    (void)state;
+    char text[4000], *p = text;
+    heard h;
+
+    p += sprintf(p, "g (float[2] x) => (");
+    for (int i = 0; i < 30; i++)
+        p += sprintf(p, "%sfloat[3] y%d", i > 0 ? ", " : "", i);
+    p += sprintf(p, ") { ");
+    for (int i = 0; i < 30; i++)
+        p += sprintf(p, "y%d = Relu(x) ", i);
+    sprintf(p, "}");
+    qdq_model_free(infer(text, false, false, &h));
+    assert_int_equal(h.n, 21);
+    assert_string_equal(h.last, "10 more contradictions between shapes");
+}
+
+static void stale_types_can_be_forgotten(void **state)
+{
+    (void)state;
+    heard h;
+    qdq_model *m = infer("g (float[4,5] x) => (float[1,5] y, float[1,N] z) <float[1,5] t, float[1,7] u> { t "
+                         "= Relu(x) y = Neg(t)"
+                         " u = a.Unknown(x) z = a.Unknown(u) }",
+                         true, true, &h);
+
+    assert_string_equal(test_type(m, "x"), "float[4,5]");
+    assert_string_equal(test_type(m, "t"), "float[4,5]");
+    assert_string_equal(test_type(m, "y"), "float[4,5]");
+    assert_string_equal(test_type(m, "u"), "float[]");
+    assert_string_equal(test_type(m, "z"), "float[?,N]");
+    qdq_model_free(m);
+}
+
+static void outputs_keep_the_names_of_their_dims(void **state)
+{
+    (void)state;
+    heard h;
+    qdq_model *m =
+        infer("g (float[N,5] x) => (float[batch,5] y) { t = Relu(x) y = Neg(t) }", true, false, &h);
+
+    assert_string_equal(test_type(m, "t"), "float[N,5]");
+    assert_string_equal(test_type(m, "y"), "float[batch,5]");
+    qdq_model_free(m);
+}
+
+static void old_models_list_constants_as_inputs(void **state)
+{
+    (void)state;
+    heard h;
+    qdq_model *m = infer("<ir_version: 3, opset_import: [\"\" : 8]> g (float[2,6] x, int64[2] s = {3, 4}) => "
+                         "(y) { y = Reshape(x, s) }",
+                         true, false, &h);
+
+    assert_string_equal(test_type(m, "y"), "float[3,4]");
+    qdq_model_free(m);
+    /* since IR 4 the caller may give another value */
+    m = infer("<ir_version: 4, opset_import: [\"\" : 8]> g (float[2,6] x, int64[2] s = {3, 4}) => (y) { y = "
+              "Reshape(x, s) }",
+              true, false, &h);
+    assert_string_equal(test_type(m, "y"), "float[?,?]");
+    qdq_model_free(m);
+}
+
+static void opsets_before_7_and_other_domains_stay_unknown(void **state)
+{
+    (void)state;
+    test_infers(6, "g (float[2] x) => (y) { y = Relu(x) }", "-");
+    test_infers(17, "g (float[2] x) => (y) { y = com.microsoft.Relu(x) }", "-");
+    test_infers(17, "g (float[2] x) => (y) { y = NotAnOperator(x) }", "-");
+    test_infers(17, "g (float[2] x) => (y) { y = ai.onnx.Relu(x) }", "float[2]");
+}
+
+static void nodes_may_stand_in_any_order(void **state)
+{
+    (void)state;
+    test_infers(17, "g (float[2] x) => (y) { y = Neg(t) t = Relu(x) }", "float[2]");
+}
+
+static void a_cycle_is_refused(void **state)
+{
+    (void)state;
+    qdq_model *m = test_model("g (float[2] x) => (y) { y = Add(x, t) t = Relu(y) }");
+    qdq_error err = QDQ_ERROR_INIT;
+
+    assert_fails(QDQ_E_FORMAT, "cycle", qdq_model_infer(m, NULL, &err));
+    qdq_model_free(m);
+}
+
+static void ranks_beyond_the_limit_stay_unknown(void **state)
+{
+    (void)state;
+    char text[400], *p = text;
+
+    p += sprintf(p, "g (float[");
+    for (int i = 0; i < 40; i++)
+        p += sprintf(p, "%s2", i > 0 ? "," : "");
+    sprintf(p, "] x) => (y) { y = Relu(x) }");
+    test_infers(17, text, "float[]");
+    test_infers(11,
+                "g (float[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1] x) => (y) { y = "
+                "Unsqueeze<axes = [0]>(x) }",
+                "float[]");
+}
+
+static void sequences_are_passed_on(void **state)
+{
+    (void)state;
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = test_model("g (seq(float[2]) x) => (y) { y = Identity(x) }");
+
+    assert_ok(qdq_model_infer_shapes(m, &err));
+    assert_int_equal(qdq_graph_find(m->graph, "y")->type->kind, QDQ_TYPE_SEQUENCE);
+    qdq_model_free(m);
+}
+
+static void a_cancelled_job_leaves_the_model_alone(void **state)
+{
+    (void)state;
+    qdq_model *m = test_model("g (float[2] x) => (y) { y = Relu(x) }");
+    qdq_job job = QDQ_JOB_INIT;
+    qdq_shape_opts opts = {false, false, &job};
+    qdq_cancel *cancel = qdq_cancel_new();
+    qdq_error err = QDQ_ERROR_INIT;
+
+    job.cancel = cancel;
+    qdq_cancel_set(cancel);
+    assert_int_equal(qdq_model_infer(m, &opts, &err), QDQ_E_INTERRUPTED);
+    assert_string_equal(test_type(m, "y"), "-");
+    qdq_cancel_free(cancel);
+    qdq_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(declared_types_fill_what_inference_leaves_open),
+        cmocka_unit_test(a_contradiction_is_an_error_or_a_warning),
+        cmocka_unit_test(rank_and_element_type_contradict_too),
+        cmocka_unit_test(after_many_contradictions_the_log_only_counts),
+        cmocka_unit_test(stale_types_can_be_forgotten),
+        cmocka_unit_test(outputs_keep_the_names_of_their_dims),
+        cmocka_unit_test(old_models_list_constants_as_inputs),
+        cmocka_unit_test(opsets_before_7_and_other_domains_stay_unknown),
+        cmocka_unit_test(nodes_may_stand_in_any_order),
+        cmocka_unit_test(a_cycle_is_refused),
+        cmocka_unit_test(ranks_beyond_the_limit_stay_unknown),
+        cmocka_unit_test(sequences_are_passed_on),
+        cmocka_unit_test(a_cancelled_job_leaves_the_model_alone),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
