@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# bench.sh [PART...] - measures what docs/benchmarks.md reports. Needs the model corpus (QDQ_SHARED, or
-# ../shared/models) and a virtual environment with ONNX Runtime's own tool, which it makes under build/.
+# bench.sh [PART...] - measures what docs/benchmarks.md reports. Needs the model corpus (models/ in
+# QDQ_SHARED, or in ../shared) and a virtual environment with ONNX Runtime's own tool, which it makes under build/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-models=${QDQ_SHARED:-../shared/models}
+models=${QDQ_SHARED:-../shared}/models
 if [ ! -d "$models/skeleton" ]; then
     echo "bench: the model corpus is not at $models; set QDQ_SHARED" >&2
     exit 1

@@ -188,11 +188,22 @@ static uint64_t hash_inputs(const qdq_session *s, const qdq_array *const *in, ui
     return seed;
 }
 
+/* The operator that gave v its numbers: Q and DQ hand on those of another. */
+static const char *source_op(const qdq_value *v)
+{
+    for (int hops = 0; hops < 2 && v != NULL && v->producer != NULL; hops++) {
+        if (v->producer->op != QDQ_OP_DEQUANTIZELINEAR && v->producer->op != QDQ_OP_QUANTIZELINEAR)
+            break;
+        v = qdq_node_in(v->producer, 0);
+    }
+    return v != NULL && v->producer != NULL ? v->producer->type : "";
+}
+
 /* Numbers that the operator could have given: what follows a Relu is not negative. Then the error that the 8-bit
  * kernels of this assignment make. */
 static void shape_floats(const sim_session *ss, const qdq_value *v, uint64_t seed, qdq_array *a)
 {
-    const char *op = v->producer != NULL ? v->producer->type : "";
+    const char *op = source_op(v);
     bool positive = strcmp(op, "Relu") == 0;
     bool unit = strcmp(op, "Sigmoid") == 0 || strcmp(op, "Softmax") == 0;
     double amplitude = ss->sim->error * sqrt((double)ss->estimate.n_int8);

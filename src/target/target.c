@@ -424,5 +424,9 @@ const char *qdq_target_reason(const qdq_target *t, const char *op)
     for (size_t i = 0; i < t->none.n; i++)
         if (strcmp(t->none.at[i].op, op) == 0)
             return t->none.at[i].reason;
+    for (size_t i = 0; i < t->ops.n; i++)
+        for (size_t k = 0; t->ops.at[i].epilogue != NULL && t->ops.at[i].epilogue[k] != NULL; k++)
+            if (strcmp(t->ops.at[i].epilogue[k], op) == 0)
+                return "runs in 8 bits only as part of an 8-bit operator before it";
     return "no 8-bit kernel on this target";
 }

@@ -48,9 +48,9 @@ const char *test_corpus(const char *relative)
     static char path[8][4096];
     static unsigned next;
     char *p = path[next++ % 8];
-    const char *root = getenv("QDQ_TEST_CORPUS");
+    const char *shared = getenv("QDQ_SHARED"); /* the folder that has models/ */
 
-    snprintf(p, sizeof path[0], "%s/%s", root != NULL ? root : QDQ_SOURCE_DIR "/../shared/models", relative);
+    snprintf(p, sizeof path[0], "%s/models/%s", shared != NULL ? shared : QDQ_SOURCE_DIR "/../shared", relative);
     return access(p, R_OK) == 0 ? p : NULL;
 }
 

@@ -35,6 +35,8 @@ static void ort_cpu_knows_conv(void **state)
     assert_string_equal(conv->epilogue[0], "Relu");
     assert_null(qdq_target_find(t, "Softmax"));
     assert_string_equal(qdq_target_reason(t, "Tanh"), "no 8-bit kernel on this target");
+    assert_string_equal(qdq_target_reason(t, "Relu"),
+                        "runs in 8 bits only as part of an 8-bit operator before it");
     qdq_target_free(t);
 }
 
