@@ -106,7 +106,7 @@ static void check_header(qdq_checker *c)
     else if (m->ir_version > NEWEST_IR)
         WARNING("model: IR version %" PRId64 " is newer than %d, the newest that is known", m->ir_version,
                 NEWEST_IR);
-    else if (m->ir_version < ir_version_of(opset))
+    else if (opset > 0 && m->ir_version < ir_version_of(opset))
         WARNING("model: opset %" PRId64 " came with IR version %" PRId64 ", found %" PRId64, opset,
                 ir_version_of(opset), m->ir_version);
     check_opsets(c);
@@ -318,10 +318,24 @@ static bool imports(const qdq_checker *c, const char *domain)
     return false;
 }
 
+/* Once for every operator, not for every node. */
+static void report_unknown(qdq_checker *c, const qdq_node *n, const char *domain)
+{
+    char name[256];
+    const char *key;
+
+    snprintf(name, sizeof name, "%s%s%s", domain, domain[0] == '\0' ? "" : "::", n->type);
+    if (qdq_map_get(&c->unknown, name) != NULL)
+        return;
+    key = qdq_arena_strdup(&c->scratch, name);
+    if (key == NULL || qdq_map_put(&c->unknown, key, NULL) == NULL)
+        c->nomem = true;
+    WARNING("%s: operator '%s' is not known and is kept as it is", qdq_check_place(c, n), name);
+}
+
 static void check_operator(qdq_checker *c, const qdq_node *n)
 {
     const char *domain = strcmp(n->domain, "ai.onnx") == 0 ? "" : n->domain;
-    bool is_new = false;
 
     if (n->type[0] == '\0')
         ERROR("%s: it has no operator type", qdq_check_place(c, n));
@@ -331,13 +345,8 @@ static void check_operator(qdq_checker *c, const qdq_node *n)
             ERROR("%s: no opset of domain '%s' is imported", qdq_check_place(c, n), domain);
         c->last_domain = domain;
     }
-    if (c->first_only || n->op != QDQ_OP_UNKNOWN || qdq_check_is_call(c, n))
-        return;
-    if (qdq_map_put(&c->unknown, n->type, &is_new) == NULL)
-        c->nomem = true;
-    if (is_new)
-        WARNING("%s: operator '%s%s%s' is not known and is kept as it is", qdq_check_place(c, n), domain,
-                domain[0] == '\0' ? "" : "::", n->type);
+    if (!c->first_only && n->op == QDQ_OP_UNKNOWN && !qdq_check_is_call(c, n))
+        report_unknown(c, n, domain);
 }
 
 /* Node list and ids, before anything walks the list: `place` gets the place of every node, from 1. */

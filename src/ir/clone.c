@@ -23,12 +23,38 @@ static void *alloc(cloner *c, size_t n, size_t size)
     return qdq_arena_array(&c->to->arena, n == 0 ? 1 : n, size);
 }
 
+/* Blobs inside attributes can be as large as weights: what lies in a mapping is shared like them. */
+static bool share_large(cloner *c, qdq_span span, bool *is_shared)
+{
+    enum { LARGE = 4096 };
+
+    *is_shared = false;
+    if (span.size < LARGE)
+        return true;
+    for (size_t i = 0; i < c->from->mappings.n; i++) {
+        qdq_mapping *map = c->from->mappings.at[i];
+        uintptr_t start = (uintptr_t)qdq_mapping_data(map), at = (uintptr_t)span.data;
+
+        if (at < start || at - start > qdq_mapping_size(map) ||
+            span.size > qdq_mapping_size(map) - (at - start))
+            continue;
+        *is_shared = true;
+        return qdq_model_hold(c->to, qdq_mapping_ref(map));
+    }
+    return true;
+}
+
 static bool copy_span(cloner *c, qdq_span from, qdq_span *to)
 {
     unsigned char *bytes;
+    bool is_shared;
 
-    *to = (qdq_span){NULL, 0};
+    *to = from.size == 0 ? (qdq_span){NULL, 0} : from;
     if (from.size == 0)
+        return true;
+    if (!share_large(c, from, &is_shared))
+        return false;
+    if (is_shared)
         return true;
     bytes = qdq_arena_alloc(&c->to->arena, from.size);
     if (bytes == NULL)

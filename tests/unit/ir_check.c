@@ -151,10 +151,12 @@ static void opsets_and_versions_are_looked_at(void **state)
 static void unknown_operators_are_told_once_each(void **state)
 {
     (void)state;
-    qdq_model *m = test_model("g (float x) => (float y) { a = my.Op(x) b = my.Op(a) y = Unheard(b) }");
+    qdq_model *m =
+        test_model("g (float x) => (float y) { a = my.Op(x) b = my.Op(a) d = your.Op(b) y = Unheard(d) }");
 
     assert_string_equal(findings(m),
                         "W: node 'Op@a': operator 'my::Op' is not known and is kept as it is\n"
+                        "W: node 'Op@d': operator 'your::Op' is not known and is kept as it is\n"
                         "W: node 'Unheard@y': operator 'Unheard' is not known and is kept as it is\n");
     qdq_model_free(m);
 }
@@ -175,10 +177,11 @@ static void attributes_are_looked_at(void **state)
                       "attribute 'a' refers to 'b' of a function, but stands in none");
     assert_text_error("g (float x) => (float y) { y = Relu <\"\" = 1> (x) }", "attribute 0 has no name");
 
-    char text[2000] = "g (float x) => (float y) { y = Relu <";
+    char text[2000];
+    size_t used = (size_t)snprintf(text, sizeof text, "g (float x) => (float y) { y = Relu <");
     for (int i = 0; i < 40; i++)
-        sprintf(text + strlen(text), "a%d = 1, ", i == 39 ? 7 : i);
-    strcat(text, "z = 1> (x) }");
+        used += (size_t)snprintf(text + used, sizeof text - used, "a%d = 1, ", i == 39 ? 7 : i);
+    snprintf(text + used, sizeof text - used, "z = 1> (x) }");
     assert_text_error(text, "found attribute 'a7' twice");
 }
 
@@ -353,8 +356,8 @@ static void a_long_chain_backwards_is_sorted_in_no_time(void **state)
     for (int i = 0; i < N; i++) {
         char name[20], next[20];
 
-        sprintf(name, "t%d", i);
-        sprintf(next, "t%d", i + 1);
+        snprintf(name, sizeof name, "t%d", i);
+        snprintf(next, sizeof next, "t%d", i + 1);
         qdq_node *n = qdq_graph_add_node(m->graph, NULL, "", "Neg", NULL, 1, 0, NULL);
         qdq_value *v = qdq_graph_find(m->graph, name), *in;
         assert_true(qdq_node_append_out(n, v != NULL ? v : qdq_graph_add_value(m->graph, name, NULL)));

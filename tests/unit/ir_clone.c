@@ -152,6 +152,24 @@ static void wire_bytes_are_copied(void **state)
     qdq_model_free(m);
 }
 
+static void large_attributes_inside_a_mapping_are_shared(void **state)
+{
+    (void)state;
+    static const int64_t dim[] = {5000};
+    qdq_model *m = test_model("g () => () { = Op <blob = \"x\"> () }"), *copy;
+    qdq_node *n = m->graph->end.next;
+    void *data;
+    qdq_tensor *t = qdq_tensor_new(m, QDQ_UINT8, 1, dim, &data);
+
+    n->attr[0]->v.s = t->bytes; /* as if both lay in one file */
+    copy = clone(m);
+    assert_ptr_equal(copy->graph->end.next->attr[0]->v.s.data, t->bytes.data);
+    assert_int_equal(copy->mappings.n, 1);
+    qdq_model_free(m);
+    assert_int_equal(copy->graph->end.next->attr[0]->v.s.data[4999], 0);
+    qdq_model_free(copy);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +179,7 @@ int main(void)
         cmocka_unit_test(dead_things_are_left_behind),
         cmocka_unit_test(uses_keep_their_order),
         cmocka_unit_test(wire_bytes_are_copied),
+        cmocka_unit_test(large_attributes_inside_a_mapping_are_shared),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
