@@ -2,6 +2,7 @@
 #include "support/test.h"
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "ir/edit.h"
 #include "ir/graph_check.h"
 #include "ir/text.h"
@@ -389,6 +390,32 @@ static void nesting_is_bounded(void **state)
     free(text);
 }
 
+/* Blocks of docs/text.md that are indented by four spaces are whole models. */
+static void the_examples_of_the_documentation_are_read_and_printed_again(void **state)
+{
+    (void)state;
+    qdq_error err = QDQ_ERROR_INIT;
+    char *doc = NULL, block[4000], *line, *next;
+    size_t size, used = 0, n_block = 0;
+
+    assert_ok(qdq_read_file(QDQ_SOURCE_DIR "/docs/text.md", 1 << 20, &doc, &size, &err));
+    for (line = doc; line != NULL; line = next) {
+        next = strchr(line, '\n');
+        if (next != NULL)
+            *next++ = '\0';
+        if (strncmp(line, "    ", 4) == 0) {
+            used += (size_t)snprintf(block + used, sizeof block - used, "%s\n", line + 4);
+            assert_true(used < sizeof block);
+        } else if (used > 0) {
+            assert_same(block);
+            used = 0;
+            n_block++;
+        }
+    }
+    assert_int_equal(n_block, 2);
+    qdq_free(doc);
+}
+
 /* Every prefix, and every byte replaced by a few others: an error or a model, never a crash. */
 static void damaged_text_is_an_error_or_a_model(void **state)
 {
@@ -444,6 +471,7 @@ int main(void)
         cmocka_unit_test(mistakes_are_reported_with_line_and_column),
         cmocka_unit_test(sizes_beyond_the_text_ask_for_no_memory),
         cmocka_unit_test(nesting_is_bounded),
+        cmocka_unit_test(the_examples_of_the_documentation_are_read_and_printed_again),
         cmocka_unit_test(damaged_text_is_an_error_or_a_model),
     };
 
