@@ -8,22 +8,30 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+static char disk[4200];
+
+/* Else the private folder that it is in could not be removed. */
+static void unmount(void)
+{
+    umount2(disk, MNT_DETACH);
+}
+
 const char *test_small_disk(size_t room)
 {
-    static char folder[4200];
     char options[64];
 
-    snprintf(folder, sizeof folder, "%s/disk", test_dir());
+    snprintf(disk, sizeof disk, "%s/disk", test_dir());
     snprintf(options, sizeof options, "size=%zu,mode=0700", room);
-    if (mkdir(folder, 0700) != 0)
+    if (mkdir(disk, 0700) != 0)
         return NULL;
     /* Whoever is not root may still be it in a namespace of their own. */
     if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
         return NULL;
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
-        mount("tmpfs", folder, "tmpfs", MS_NOSUID | MS_NODEV, options) != 0)
+        mount("tmpfs", disk, "tmpfs", MS_NOSUID | MS_NODEV, options) != 0)
         return NULL;
-    return folder;
+    atexit(unmount);
+    return disk;
 }
 
 void test_limit_files(size_t size)
