@@ -291,6 +291,9 @@ static qdq_status check_request(qdq_model *m, int opset, qdq_error *err)
     if (opset > HIGHEST || opset < LOWEST)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "opset %d is asked for, expected %d to %d", opset, LOWEST,
                         HIGHEST);
+    if (m->ir_version < 3) /* nothing was imported then: domains came without versions */
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "IR version %" PRId64 " is from before opsets, expected 3 or higher", m->ir_version);
     if (from > opset)
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
                         "has opset %" PRId64 ", and lowering it to %d is not possible", from, opset);

@@ -87,7 +87,7 @@ qdq_status qdq_upgrade_softmax_13(qdq_upgrade *u, qdq_node *n, qdq_error *err)
 
     if (a != NULL && a->type != QDQ_ATTR_INT)
         return qdq_fail(err, QDQ_E_FORMAT, "attribute 'axis' is not an integer");
-    if (x == NULL || qdq_node_out(n, 0) == NULL)
+    if (x == NULL || n->n_in != 1 || n->n_out != 1 || n->out[0] == NULL)
         return qdq_fail(err, QDQ_E_FORMAT, "expected one input and one output");
     if (x->type != NULL && x->type->kind == QDQ_TYPE_TENSOR && x->type->rank >= 0) {
         int rank = x->type->rank;
@@ -179,7 +179,7 @@ static void drop_empty(qdq_node *n, uint32_t i)
         return;
     if (v->producer == NULL)
         qdq_value_remove(v);
-    else if (v->graph == n->graph)
+    else if (v->graph == n->graph && v->producer->n_out == 1)
         qdq_node_remove(v->producer);
 }
 

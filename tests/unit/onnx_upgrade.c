@@ -70,6 +70,13 @@ static void opsets_below_seven_are_refused(void **state)
                    HEADER(3, 6) "g (float[2] x) => (float[2] y) { y = Relu(x) }", 13);
 }
 
+static void models_from_before_opsets_are_refused(void **state)
+{
+    (void)state;
+    assert_refused(QDQ_E_UNSUPPORTED, "IR version 2 is from before opsets, expected 3 or higher",
+                   "<ir_version: 2>\ng (float[2] x) => (float[2] y) { y = acme.Relu(x) }", 13);
+}
+
 static void an_operator_that_is_not_in_the_table_is_named(void **state)
 {
     (void)state;
@@ -320,6 +327,7 @@ int main(void)
         cmocka_unit_test(the_same_opset_changes_nothing),
         cmocka_unit_test(lowering_and_numbers_out_of_range_are_refused),
         cmocka_unit_test(opsets_below_seven_are_refused),
+        cmocka_unit_test(models_from_before_opsets_are_refused),
         cmocka_unit_test(an_operator_that_is_not_in_the_table_is_named),
         cmocka_unit_test(an_operator_whose_change_is_not_written_is_named_with_the_step),
         cmocka_unit_test(operators_of_other_domains_are_left_alone),

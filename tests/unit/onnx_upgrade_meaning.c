@@ -141,6 +141,8 @@ static void softmax_with_an_axis_that_is_none_is_an_error(void **state)
     assert_refused(QDQ_E_FORMAT, "attribute 'axis' is not an integer",
                    AT(9) "g (float[2,3] x) => (float[2,3] y) { y = Softmax <axis = [1]> (x) }", 13);
     assert_refused(QDQ_E_FORMAT, "expected one input and one output",
+                   AT(9) "g (float[2,3] x) => (float[2,3] z) { y, more = Softmax(x) z = Relu(more) }", 13);
+    assert_refused(QDQ_E_FORMAT, "expected one input and one output",
                    AT(9) "g (float[2,3] x) => (float[2,3] x) { y = Softmax() }", 13);
 }
 
