@@ -7,6 +7,8 @@
 #include "cli/cli_ui.h"
 #include "qdq/status.h"
 
+#include <time.h>
+
 struct cli {
     qdq_arena arena; /* lives as long as the process */
     cli_ui ui;
@@ -15,6 +17,7 @@ struct cli {
     const char *const *operand;
     size_t n_operands;
     bool json;
+    struct timespec start; /* by the clock that stamps files */
     bool stdin_taken;
     bool negative; /* set by a command whose answer is no: exit 1 */
 };

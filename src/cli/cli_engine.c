@@ -62,7 +62,10 @@ qdq_status cli_engine_open(cli *c, const cli_engine_args *a, qdq_engine **out, q
     opts.search_dirs = search_dirs(c);
     opts.temp_dir = from_environment("TMPDIR");
     opts.job = &c->job;
-    return qdq_engine_open(a->engine, &opts, out, err);
+    QDQ_TRY(qdq_engine_open(a->engine, &opts, out, err));
+    const qdq_engine_info *info = qdq_engine_get_info(*out);
+    cli_note(&c->ui, "engine %s %s from %s", info->name, info->version, info->library);
+    return QDQ_OK;
 }
 
 int cli_threads(int64_t asked)

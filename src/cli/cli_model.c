@@ -192,22 +192,15 @@ FILE *cli_result_stream(const cli_output_args *a)
 
 /* --- sizes ---------------------------------------------------------------------------------------------------- */
 
-/* The side file belongs to a model if it is not older: they are renamed one after the other. */
-static bool side_file(const char *path, const struct stat *model, char *side, size_t size, struct stat *s)
+/* A side file that this command did not write is a left-over of another model. */
+static bool side_file(const cli *c, const char *path, char *side, size_t size, struct stat *s)
 {
     int n = snprintf(side, size, "%s.data", path);
 
-    return n > 0 && (size_t)n < size && stat(side, s) == 0 && s->st_mtime + 1 >= model->st_mtime;
-}
-
-int64_t cli_file_bytes(const char *path)
-{
-    char side[4096];
-    struct stat model, data;
-
-    if (stat(path, &model) != 0 || !S_ISREG(model.st_mode))
-        return -1;
-    return (int64_t)model.st_size + (side_file(path, &model, side, sizeof side, &data) ? data.st_size : 0);
+    if (n <= 0 || (size_t)n >= size || stat(side, s) != 0)
+        return false;
+    return s->st_mtim.tv_sec > c->start.tv_sec ||
+           (s->st_mtim.tv_sec == c->start.tv_sec && s->st_mtim.tv_nsec >= c->start.tv_nsec);
 }
 
 static void add_file(cli_json *j, json_t *array, const char *path, const struct stat *s)
@@ -219,7 +212,7 @@ static void add_file(cli_json *j, json_t *array, const char *path, const struct 
     cli_json_add(j, array, file);
 }
 
-void cli_json_add_files(cli_json *j, json_t *array, const char *path)
+void cli_json_add_files(cli_json *j, json_t *array, const cli *c, const char *path)
 {
     char side[4096];
     struct stat model, data;
@@ -227,20 +220,53 @@ void cli_json_add_files(cli_json *j, json_t *array, const char *path)
     if (path == NULL || cli_is_stdout(path) || stat(path, &model) != 0)
         return;
     add_file(j, array, path, &model);
-    if (side_file(path, &model, side, sizeof side, &data))
+    if (side_file(c, path, side, sizeof side, &data))
         add_file(j, array, side, &data);
 }
 
-qdq_status cli_print_written(const char *model, const char *output, const qdq_model *m, qdq_error *err)
+qdq_status cli_weight_bytes(const qdq_model *m, int64_t *bytes, qdq_error *err)
+{
+    char *text = NULL;
+
+    QDQ_TRY(qdq_model_inspect(m, QDQ_VIEW_JSON, &text, err));
+    json_t *view = json_loads(text, 0, NULL);
+    bool parsed = view != NULL;
+    *bytes = json_integer_value(json_object_get(view, "weight_bytes"));
+    json_decref(view);
+    qdq_free(text);
+    return parsed ? QDQ_OK : qdq_nomem(err);
+}
+
+qdq_status cli_print_files(cli *c, const char *const *paths, size_t n, FILE *to, qdq_error *err)
+{
+    cli_table table = {.arena = &c->arena, .columns = "lrl"};
+    cli_json j = {false};
+    json_t *files = json_array();
+    json_t *file;
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        cli_json_add_files(&j, files, c, paths[i]);
+    json_array_foreach(files, i, file)
+    {
+        cli_cell(&table, "%s", json_string_value(json_object_get(file, "path")));
+        cli_cell(&table, "%" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(file, "bytes")));
+        cli_cell(&table, "bytes");
+    }
+    json_decref(files);
+    return j.failed ? qdq_nomem(err) : cli_table_print(&table, to, err);
+}
+
+qdq_status cli_print_written(cli *c, const char *output, const qdq_model *m, qdq_error *err)
 {
     cli_json j = {false};
     json_t *root = json_object();
     json_t *files = json_array();
 
-    cli_json_set(&j, root, "model", cli_json_text(model));
+    cli_json_set(&j, root, "model", cli_json_text(c->operand[0]));
     cli_json_set(&j, root, "output", cli_json_text(output));
     cli_json_set(&j, root, "opset", json_integer(qdq_model_opset(m)));
-    cli_json_add_files(&j, files, output);
+    cli_json_add_files(&j, files, c, output);
     cli_json_set(&j, root, "files", files);
     return cli_json_print(&j, root, err);
 }

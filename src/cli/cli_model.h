@@ -38,14 +38,16 @@ bool cli_has_suffix(const char *path, const char *suffix);
 /* Where people read the result: stdout, or stderr when the model itself goes to stdout. */
 FILE *cli_result_stream(const cli_output_args *a);
 
-/* [{"path","bytes"}] for the model and the side file that was written with it. NULL path or "-": nothing. */
-void cli_json_add_files(cli_json *j, json_t *array, const char *path);
+/* [{"path","bytes"}] for a file and the side file that was written with it. NULL or "-": nothing. */
+void cli_json_add_files(cli_json *j, json_t *array, const cli *c, const char *path);
+/* The same files as a table. */
+qdq_status cli_print_files(cli *c, const char *const *paths, size_t n, FILE *to, qdq_error *err);
 
 /* What copying commands print with --json. */
-qdq_status cli_print_written(const char *model, const char *output, const qdq_model *m, qdq_error *err);
+qdq_status cli_print_written(cli *c, const char *output, const qdq_model *m, qdq_error *err);
 
-/* Bytes of the model file at path with its side file; -1 if it cannot be told. */
-int64_t cli_file_bytes(const char *path);
+/* Bytes of all initializers of the main graph, wherever they are stored. */
+qdq_status cli_weight_bytes(const qdq_model *m, int64_t *bytes, qdq_error *err);
 
 /* --- shapes --------------------------------------------------------------------------------------------------- */
 

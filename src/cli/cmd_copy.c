@@ -54,7 +54,7 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
     if (st == QDQ_OK)
         st = cli_model_save(c, m, &a->out, err);
     if (st == QDQ_OK && c->json)
-        st = cli_print_written(c->operand[0], a->out.output, m, err);
+        st = cli_print_written(c, a->out.output, m, err);
     qdq_model_free(m);
     return st;
 }

@@ -250,7 +250,6 @@ static qdq_status build(quantize *q, qdq_error *err)
                         qdq_plan_apply(q->plan, q->model, a->force_plan, &q->quantized, err), err));
     QDQ_TRY(judge(q, err));
     cli_ui_clear(&q->c->ui);
-    q->bytes_before = cli_file_bytes(q->path);
     QDQ_TRY(cli_model_save(q->c, q->quantized, &a->out, err));
     if (a->plan_out != NULL)
         QDQ_TRY(qdq_plan_save(q->plan, a->plan_out, a->out.force, err));
@@ -291,7 +290,7 @@ static qdq_status print_plan(const quantize *q, qdq_error *err)
 
 static qdq_status run(cli *c, const void *args, qdq_error *err)
 {
-    quantize q = {.c = c, .a = args, .path = c->operand[0], .bytes_before = -1};
+    quantize q = {.c = c, .a = args, .path = c->operand[0]};
 
     QDQ_TRY(check_combinations(q.a, err));
     QDQ_TRY(check_outputs(c, q.a, err));
@@ -334,9 +333,9 @@ const cli_command cmd_quantize = {
     .json = "{ \"model\", \"output\", \"target\", \"engine\", \"engine_version\", \"placement_only\",\n"
             "  \"samples\": {\"calibration\", \"sqnr\", \"held_back\"}, \"quantized\": {\"Conv\": 20},\n"
             "  \"left_float\": [{\"reason\", \"nodes\"}], \"plan\": {\"tensors\", \"weights\", \"biases\"},\n"
-            "  \"outputs\": [{\"name\", \"sqnr_db\", \"cosine\", \"max_abs\"}], \"bytes\": {\"before\", "
-            "\"after\"},\n"
-            "  \"run_as\": [{\"input\", \"shape\"}], \"files\": [{\"path\", \"bytes\"}] }\n"
+            "  \"outputs\": [{\"name\", \"sqnr_db\", \"cosine\", \"max_abs\"}],\n"
+            "  \"weight_bytes\": {\"before\", \"after\"}, \"run_as\": [{\"input\", \"shape\"}],\n"
+            "  \"files\": [{\"path\", \"bytes\"}] }\n"
             "null: not known or not measured; equal outputs have sqnr_db null and \"equal\": true.\n"
             "With --dry-run: the plan.",
     .example = "qdq quantize model.onnx -o model.qdq.onnx --calib photos --mean 127 --std 128",

@@ -42,7 +42,6 @@ typedef struct quantize {
     qdq_plan *plan;
     qdq_compare_result *compared; /* NULL: not asked for, or not possible */
     quantize_split split;
-    int64_t bytes_before; /* of the input file; -1: unknown. Output may overwrite it */
 } quantize;
 
 qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err);

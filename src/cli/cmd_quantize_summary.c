@@ -52,14 +52,15 @@ static json_t *left_json(cli_json *j, const qdq_plan_summary *s)
     return list;
 }
 
-static json_t *bytes_json(cli_json *j, const quantize *q)
+static qdq_status weights_json(cli_json *j, const quantize *q, json_t *to, qdq_error *err)
 {
-    int64_t after = cli_is_stdout(q->a->out.output) ? -1 : cli_file_bytes(q->a->out.output);
-    json_t *o = json_object();
+    int64_t before = 0, after = 0;
 
-    cli_json_set(j, o, "before", q->bytes_before >= 0 ? json_integer(q->bytes_before) : json_null());
-    cli_json_set(j, o, "after", after >= 0 ? json_integer(after) : json_null());
-    return o;
+    QDQ_TRY(cli_weight_bytes(q->model, &before, err));
+    QDQ_TRY(cli_weight_bytes(q->quantized, &after, err));
+    cli_json_set(j, to, "before", json_integer(before));
+    cli_json_set(j, to, "after", json_integer(after));
+    return QDQ_OK;
 }
 
 qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
@@ -70,6 +71,8 @@ qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
     json_t *root = json_object();
     json_t *shapes = json_array();
     json_t *files = json_array();
+    json_t *weights = json_object();
+    qdq_status st = weights_json(&j, q, weights, err);
 
     cli_json_set(&j, root, "model", cli_json_text(q->path));
     cli_json_set(&j, root, "output", cli_json_text(q->a->out.output));
@@ -84,13 +87,12 @@ qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
     cli_json_set(&j, root, "outputs",
                  q->compared != NULL ? cli_outputs_json(&j, q->compared->outputs, q->compared->n_outputs)
                                      : json_null());
-    cli_json_set(&j, root, "bytes", bytes_json(&j, q));
-    qdq_status st = QDQ_OK;
-    if (q->data != NULL)
+    cli_json_set(&j, root, "weight_bytes", weights);
+    if (st == QDQ_OK && q->data != NULL)
         st = cli_data_json_shapes(q->data, q->model, &q->a->shape.shapes, &j, shapes, err);
     cli_json_set(&j, root, "run_as", shapes);
-    cli_json_add_files(&j, files, q->a->out.output);
-    cli_json_add_files(&j, files, q->a->plan_out);
+    cli_json_add_files(&j, files, q->c, q->a->out.output);
+    cli_json_add_files(&j, files, q->c, q->a->plan_out);
     cli_json_set(&j, root, "files", files);
     if (st != QDQ_OK) {
         json_decref(root);
@@ -137,31 +139,18 @@ static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)
     return cli_outputs_print(q->c, "output", r->outputs, r->n_outputs, to, err);
 }
 
-static qdq_status print_files(const quantize *q, FILE *to, qdq_error *err)
+static qdq_status print_sizes(const quantize *q, FILE *to, qdq_error *err)
 {
-    cli_table t = {.arena = &q->c->arena, .columns = "lrl"};
-    int64_t after = cli_file_bytes(q->a->out.output);
+    const char *const paths[] = {q->a->out.output, q->a->plan_out};
+    int64_t before = 0, after = 0;
 
-    if (cli_is_stdout(q->a->out.output))
-        return QDQ_OK;
-    if (q->bytes_before > 0) {
-        cli_cell(&t, "%s", q->path);
-        cli_cell(&t, "%" PRId64, q->bytes_before);
-        cli_cell(&t, "bytes");
-    }
-    cli_cell(&t, "%s", q->a->out.output);
-    cli_cell(&t, "%" PRId64, after);
-    if (q->bytes_before > 0)
-        cli_cell(&t, "bytes, %.2f of that", (double)after / (double)q->bytes_before);
-    else
-        cli_cell(&t, "bytes");
-    if (q->a->plan_out != NULL) {
-        cli_cell(&t, "%s", q->a->plan_out);
-        cli_cell(&t, "%" PRId64, cli_file_bytes(q->a->plan_out));
-        cli_cell(&t, "bytes, the plan");
-    }
+    QDQ_TRY(cli_weight_bytes(q->model, &before, err));
+    QDQ_TRY(cli_weight_bytes(q->quantized, &after, err));
+    fprintf(to, "\nweights: %" PRId64 " bytes, were %" PRId64, after, before);
+    if (before > 0)
+        fprintf(to, ", %.2f of that", (double)after / (double)before);
     fputc('\n', to);
-    return cli_table_print(&t, to, err);
+    return cli_print_files(q->c, paths, QDQ_COUNT(paths), to, err);
 }
 
 qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err)
@@ -179,5 +168,5 @@ qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err)
         QDQ_TRY(cli_data_print_shapes(q->data, q->model, &q->a->shape.shapes, to, err));
     QDQ_TRY(print_placement(q, s, to, err));
     QDQ_TRY(print_accuracy(q, to, err));
-    return print_files(q, to, err);
+    return print_sizes(q, to, err);
 }

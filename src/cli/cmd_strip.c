@@ -27,7 +27,7 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
     if (st == QDQ_OK)
         st = cli_model_save(c, stripped, &a->out, err);
     if (st == QDQ_OK && c->json)
-        st = cli_print_written(c->operand[0], a->out.output, stripped, err);
+        st = cli_print_written(c, a->out.output, stripped, err);
     qdq_plan_free(plan);
     qdq_model_free(stripped);
     qdq_model_free(m);

@@ -1,0 +1,7 @@
+# needs: corpus
+cp "$MODELS/digits/digits_cnn.onnx" .
+qdq extract digits_cnn.onnx -o part.onnx --inputs x --outputs logits --external-data always --json | grep path
+qdq extract digits_cnn.onnx -o part.onnx --outputs logits
+echo $?
+qdq extract digits_cnn.onnx -o part.onnx --outputs logits --force
+qdq check part.onnx
