@@ -447,6 +447,19 @@ static void what_a_relu_makes_is_not_negative(void **state)
     close_all(&o);
 }
 
+static void a_relu_is_seen_through_q_and_dq(void **state)
+{
+    opened f = open_all("{\"qdq_sim\": 1}", conv_float, NULL);
+    opened q = open_all("{\"qdq_sim\": 1}", conv_int8, NULL);
+    seen a = run_on(f.s, 1, 4), b = run_on(q.s, 1, 4);
+
+    (void)state;
+    assert_near(a.sum, b.sum, 0); /* no error in this cost model: the very same numbers */
+    assert_near(b.least, 0, 0);
+    close_all(&f);
+    close_all(&q);
+}
+
 static void eight_bit_kernels_add_the_error_of_the_cost_model(void **state)
 {
     static const char json[] = "{\"qdq_sim\": 1, \"error\": 0.01,"
@@ -660,6 +673,7 @@ int main(void)
         cmocka_unit_test(random_inputs_repeat_and_follow_the_types),
         cmocka_unit_test(outputs_repeat_and_depend_on_the_inputs),
         cmocka_unit_test(what_a_relu_makes_is_not_negative),
+        cmocka_unit_test(a_relu_is_seen_through_q_and_dq),
         cmocka_unit_test(eight_bit_kernels_add_the_error_of_the_cost_model),
         cmocka_unit_test(exposed_tensors_come_behind_the_models_own),
         cmocka_unit_test(an_exposed_initializer_is_itself),
