@@ -214,9 +214,10 @@ int main(int argc, char **argv)
                measure_difference(&d, &err) == QDQ_OK && find_faces(&d, &err) == QDQ_OK) {
         print_table(&d);
         status = conclude(&d);
-        printf("\n  SQNR and cosine are of the %zu photographs in %s, with which the model was calibrated.\n"
-               "  8-bit model: %s\n  boxes, red (float) and green (8 bits): %s\n",
-               d.difference->samples, d.photos, d.path[1], d.out);
+        printf(
+            "\n  SQNR and cosine are of all %zu photographs in %s, on which the model was calibrated too.\n"
+            "  8-bit model: %s\n  boxes, red (float) and green (8 bits): %s\n",
+            d.difference->samples, d.photos, d.path[1], d.out);
     }
     if (err.text[0] != '\0')
         fprintf(stderr, "ultraface_demo: error: %s\n", err.text);

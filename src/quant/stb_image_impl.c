@@ -7,25 +7,6 @@
 
 #include "base/fail.h"
 
-/* Set when stb_image gets no memory: its result alone does not tell that from a damaged file. */
-static _Thread_local bool no_memory;
-
-static void *image_alloc(size_t size)
-{
-    void *p = malloc(size);
-
-    no_memory |= p == NULL;
-    return p;
-}
-
-static void *image_realloc(void *old, size_t size)
-{
-    void *p = realloc(old, size);
-
-    no_memory |= p == NULL;
-    return p;
-}
-
 #if defined(__GNUC__)
 #pragma GCC diagnostic ignored "-Wunused-function" /* told at the end of the file */
 #pragma GCC diagnostic push
@@ -43,11 +24,8 @@ static void *image_realloc(void *old, size_t size)
 #define STBI_ONLY_PNG
 #define STBI_ONLY_BMP
 #define STBI_NO_STDIO
-#define STBI_NO_FAILURE_STRINGS           /* one of them is written into, by all threads alike */
+#define STBI_NO_FAILURE_STRINGS           /* they are global, and one of them is written into */
 #define STBI_ASSERT(x)          ((void)0) /* bad input must not end the program */
-#define STBI_MALLOC(size)       image_alloc(size)
-#define STBI_REALLOC(p, size)   image_realloc(p, size)
-#define STBI_FREE(p)            free(p)
 #include <stb_image.h>
 
 #define STB_IMAGE_RESIZE_IMPLEMENTATION
@@ -60,6 +38,16 @@ static void *image_realloc(void *old, size_t size)
 
 enum { MAX_PIXELS = 1 << 27 };
 
+/* Without its global variable, stb_image does not say whether the file or the memory was to blame. So a failure
+ * is the file's only if it happens again while there is memory. */
+static bool is_memory_left(size_t size)
+{
+    void *volatile p = malloc(size); /* volatile: a pair of malloc and free is optimized away */
+
+    free(p);
+    return p != NULL;
+}
+
 qdq_status qdq_image_decode(const void *data, size_t size, int channels, qdq_image *out, qdq_error *err)
 {
     int width, height, found;
@@ -68,16 +56,23 @@ qdq_status qdq_image_decode(const void *data, size_t size, int channels, qdq_ima
     if (size > INT_MAX)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "an image file of %zu bytes, expected at most %d", size,
                         INT_MAX);
-    no_memory = false;
-    if (!stbi_info_from_memory(data, (int)size, &width, &height, &found))
-        return no_memory ? qdq_nomem(err) : qdq_fail(err, QDQ_E_FORMAT, "not a JPEG, PNG or BMP image");
+    if (!stbi_info_from_memory(data, (int)size, &width, &height, &found)) {
+        if (!is_memory_left(1 << 20))
+            return qdq_nomem(err);
+        if (!stbi_info_from_memory(data, (int)size, &width, &height, &found))
+            return qdq_fail(err, QDQ_E_FORMAT, "not a JPEG, PNG or BMP image");
+    }
     if (width < 1 || height < 1 || width > MAX_PIXELS / height)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "an image of %d x %d, expected at most %d pixels", width,
                         height, MAX_PIXELS);
     unsigned char *pixels = stbi_load_from_memory(data, (int)size, &width, &height, &found, channels);
-    if (pixels == NULL)
-        return no_memory ? qdq_nomem(err)
-                         : qdq_fail(err, QDQ_E_FORMAT, "a damaged image of %d x %d pixels", width, height);
+    if (pixels == NULL) {
+        if (!is_memory_left((size_t)width * (size_t)height * 16))
+            return qdq_nomem(err);
+        pixels = stbi_load_from_memory(data, (int)size, &width, &height, &found, channels);
+        if (pixels == NULL)
+            return qdq_fail(err, QDQ_E_FORMAT, "a damaged image of %d x %d pixels", width, height);
+    }
     *out = (qdq_image){width, height, channels, pixels};
     return QDQ_OK;
 }

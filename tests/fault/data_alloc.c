@@ -1,0 +1,115 @@
+/* data_alloc.c - every allocation of reading data and of comparing models fails once. */
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "support/alloc_fail.h"
+#include "support/npy_file.h"
+
+typedef struct tried {
+    const qdq_model *model;
+    const char *spec;
+    const char *labels;
+    qdq_engine *engine; /* for comparisons */
+} tried;
+
+static qdq_status read_all(qdq_data *d, qdq_error *err)
+{
+    for (size_t i = 0; i < qdq_data_count(d); i++) {
+        const qdq_named_array *in;
+        size_t n;
+
+        QDQ_TRY(qdq_data_get(d, i, &in, &n, err));
+    }
+    return QDQ_OK;
+}
+
+static qdq_status use_data(void *ctx, qdq_error *err)
+{
+    const tried *t = ctx;
+    qdq_data_opts opts = QDQ_DATA_OPTS_INIT;
+    qdq_compare_opts how = QDQ_COMPARE_OPTS_INIT;
+    qdq_compare_result *r = NULL;
+    qdq_data *d = NULL;
+
+    opts.labels = t->labels;
+    QDQ_TRY(qdq_data_open(t->spec, t->model, &opts, &d, err));
+    qdq_status st = read_all(d, err);
+    how.per_tensor = true;
+    if (st == QDQ_OK && t->engine != NULL)
+        st = qdq_compare(t->engine, t->model, t->model, d, &how, &r, err);
+    qdq_free(r);
+    qdq_data_close(d);
+    return st;
+}
+
+static const char flat[] = "g (float[N,2] x) => (float[N,2] y) { t = Relu(x) y = Neg(t) }";
+static const float ramp[] = {1, 2, 3, 4, 5, 6};
+static const int64_t label[] = {1, 0, 1};
+static const test_array arrays[] = {{"x", TEST_HEADER("<f4", "(3, 2)"), ramp, 24},
+                                    {"label", TEST_HEADER("<i8", "(3,)"), label, 24}};
+
+static void try_all(const char *model, const char *spec, const char *labels, qdq_engine *e)
+{
+    qdq_model *m = test_model(model);
+    tried t = {m, spec, labels, e};
+
+    assert_true(test_every_alloc_fails(use_data, &t) > 0);
+    qdq_model_free(m);
+}
+
+static void arrays_survive_lack_of_memory(void **state)
+{
+    (void)state;
+    try_all(flat, test_npz_file("one.npz", true, arrays, 2), "label", NULL);
+    test_npz_file("folder/1.npz", true, arrays, 2);
+    test_npz_file("folder/2.npz", true, arrays, 2);
+    try_all(flat, test_path("folder"), "label", NULL);
+}
+
+static void random_data_survive_lack_of_memory(void **state)
+{
+    (void)state;
+    try_all(flat, "random:1", NULL, NULL);
+}
+
+static void images_survive_lack_of_memory(void **state)
+{
+    (void)state;
+    static const char model[] = "g (float[1,3,4,4] x) => (float[1,3,4,4] y) { y = Relu(x) }";
+    const char *photos = QDQ_SOURCE_DIR "/examples/ultraface/photos/rocket_2.jpg";
+    char *file;
+    size_t size;
+    qdq_error err = QDQ_ERROR_INIT;
+
+    assert_ok(qdq_read_file(photos, 1 << 20, &file, &size, &err));
+    mkdir(test_path("photos"), 0700);
+    assert_ok(qdq_write_file(test_path("photos/1.jpg"), true, file, size, &err));
+    qdq_free(file);
+    try_all(model, test_path("photos"), NULL, NULL);
+}
+
+static void comparing_survives_lack_of_memory(void **state)
+{
+    (void)state;
+    static const char json[] = "{\"qdq_sim\": 1}";
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_engine *e = NULL;
+    char spec[600];
+
+    assert_ok(qdq_write_file(test_path("sim.json"), true, json, strlen(json), &err));
+    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
+    assert_ok(qdq_engine_open(spec, NULL, &e, &err));
+    try_all(flat, test_npz_file("one.npz", true, arrays, 2), "label", e);
+    qdq_engine_close(e);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arrays_survive_lack_of_memory),
+        cmocka_unit_test(random_data_survive_lack_of_memory),
+        cmocka_unit_test(images_survive_lack_of_memory),
+        cmocka_unit_test(comparing_survives_lack_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
