@@ -1,4 +1,4 @@
-/* npz.c - archives of arrays, and single arrays: whatever they claim, reading them ends, and a header that was
+/* fuzz_npz.c - archives of arrays, and single arrays: whatever they claim, reading them ends, and a header that was
  * believed has data of its size behind it. */
 #include <stdint.h>
 #include <stdlib.h>
