@@ -54,7 +54,7 @@ static const char *archive(bool deflate)
     static int64_t ramp[64];
 
     for (int i = 0; i < 64; i++)
-        ramp[i] = i * i * 1234567;
+        ramp[i] = (int64_t)i * i * 1234567;
     return test_npz_file("archive.npz", deflate,
                          &(test_array){"x", TEST_HEADER("<i8", "(64,)"), ramp, sizeof ramp}, 1);
 }
