@@ -24,11 +24,12 @@ ban() {
 }
 
 mapfile -t all < <(find src include tests examples -name '*.[ch]' | sort)
+mapfile -t shown < <(find src include examples -name '*.[ch]' | sort) # tests may be careless with text of their own
 mapfile -t own < <(find src include -name '*.[ch]' | sort)
 mapfile -t library < <(find src include -name '*.[ch]' ! -path 'src/cli/*' | sort)
 
 ban "has no bound, or no way to fail" \
-    'strcpy|stpcpy|strcat|sprintf|vsprintf|gets|alloca|strtok|atoi|atol|atoll|atof' "${all[@]}"
+    'strcpy|stpcpy|strcat|sprintf|vsprintf|gets|alloca|strtok|atoi|atol|atoll|atof' "${shown[@]}"
 ban "is not to be trusted with names of files" 'tmpnam|tempnam|mktemp|tmpfile' "${all[@]}"
 ban "goes through a shell: see base/child.h" 'system|popen' "${own[@]}"
 ban "is not safe with threads" \
