@@ -212,6 +212,8 @@ qdq_status qdq_mapping_open_below(const char *dir, const char *relative, qdq_map
 
 qdq_mapping *qdq_mapping_new_heap(size_t size)
 {
+    if (size > SIZE_MAX / 2)
+        return NULL;
     qdq_mapping *m = malloc(sizeof *m);
     unsigned char *data = calloc(1, size == 0 ? 1 : size);
 

@@ -50,7 +50,8 @@ const char *test_corpus(const char *relative)
     char *p = path[next++ % 8];
     const char *shared = getenv("QDQ_SHARED"); /* the folder that has models/ */
 
-    snprintf(p, sizeof path[0], "%s/models/%s", shared != NULL ? shared : QDQ_SOURCE_DIR "/../shared", relative);
+    snprintf(p, sizeof path[0], "%s/models/%s", shared != NULL ? shared : QDQ_SOURCE_DIR "/../shared",
+             relative);
     return access(p, R_OK) == 0 ? p : NULL;
 }
 
