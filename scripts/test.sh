@@ -2,8 +2,9 @@
 # test.sh BUILD [CTEST_OPTION...] - run the tests of a build folder and end with one plain line, for people and
 # for .ci/run: "N passed, N failed", and ", N skipped" where something needed was missing.
 #
-# Counted are test cases, not programs: each cmocka program reports its own, a script counts as one. A program
-# that dies, hangs, leaks or fails after its last case adds one failure. No test at all is a failure too.
+# Counted are test cases, not programs: each cmocka program reports its own, and so does a script that ends with
+# such a line; other scripts count as one. A program that dies, hangs, leaks or fails after its last case adds one
+# failure. No test at all is a failure too.
 set -u
 
 build=$1
@@ -35,6 +36,11 @@ awk -v results="$results" '
     /^\[  PASSED  \] [0-9]+ test\(s\)/  { passed[name] += $4 }
     /^\[  FAILED  \] [0-9]+ test\(s\)/  { failed[name] += $4 }
     /^\[  SKIPPED \] [0-9]+ test\(s\)/  { skipped[name] += $4 }
+    # a script with cases of its own: "9 passed, 2 failed, 1 skipped"
+    /^[0-9]+ passed, [0-9]+ failed/ {
+        passed[name] += $1; failed[name] += $3
+        if ($6 ~ /^skipped/) skipped[name] += $5
+    }
     END {
         for (i = 1; i <= n; i++) {
             name = order[i]

@@ -301,6 +301,19 @@ static void a_removed_node_is_not_converted(void **state)
     qdq_model_free(m);
 }
 
+static bool is_newer_than_21(const char *name)
+{
+    static const char *const newer[] = {"Attention",       "BitCast",         "CausalConvWithState",
+                                        "CumProd",         "LinearAttention", "RMSNormalization",
+                                        "RotaryEmbedding", "SwiGLU",          "Swish",
+                                        "TensorScatter"};
+
+    for (size_t i = 0; i < QDQ_COUNT(newer); i++)
+        if (strcmp(name, newer[i]) == 0)
+            return true;
+    return false;
+}
+
 /* A refusal for another reason is fine: then somebody looked. */
 static void every_operator_with_a_shape_function_has_a_line(void **state)
 {
@@ -314,7 +327,8 @@ static void every_operator_with_a_shape_function_has_a_line(void **state)
         assert_ok(qdq_model_set_opset_version(m, "", 20, &err));
         if (qdq_op_find("", name) == (qdq_op)op) {
             assert_non_null(qdq_graph_add_node(m->graph, NULL, "", name, "", 0, 1, &y));
-            if (qdq_model_set_opset(m, 21, &err) != QDQ_OK && strstr(err.text, "is not an operator") != NULL)
+            if (qdq_model_set_opset(m, 21, &err) != QDQ_OK &&
+                strstr(err.text, "is not an operator") != NULL && !is_newer_than_21(name))
                 fail_msg("%s", err.text);
         }
         qdq_model_free(m);
