@@ -281,10 +281,10 @@ qdq_status qdq_read_graph(qdq_reader *r, qdq_node *node, qdq_span body, int dept
         return qdq_nomem(err);
     g->name = name;
     st = fill_graph(r, g, &pb, depth, err);
-    if (st != QDQ_OK)
+    if (st != QDQ_OK && depth < QDQ_READ_PLACES)
         return qdq_within(err, st, "graph '%s'", name);
     *out = g;
-    return QDQ_OK;
+    return st;
 }
 
 /* --- functions --------------------------------------------------------------------------------------------------------- */

@@ -25,6 +25,9 @@ typedef struct qdq_reader {
     qdq_seen_type seen[QDQ_SEEN_TYPES];
 } qdq_reader;
 
+/* Messages name the place in this many graphs around it; deeper ones would leave no room for the reason. */
+enum { QDQ_READ_PLACES = 6 };
+
 /* Text from the file, interned; `what` stands for it in messages. Text that is not there is "". */
 qdq_status qdq_read_name(qdq_reader *r, qdq_span text, const char *what, const char **out, qdq_error *err);
 

@@ -264,10 +264,10 @@ qdq_status qdq_read_attr(qdq_reader *r, qdq_node *node, qdq_span body, int depth
     QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_attr_desc, body, &pb, err));
     QDQ_TRY(qdq_read_name(r, pb.name, "attribute name", &a->name, err));
     st = fill_attr(r, node, &pb, body, depth, a, err);
-    if (st != QDQ_OK)
+    if (st != QDQ_OK && depth < QDQ_READ_PLACES)
         return qdq_within(err, st, "attribute '%s'", a->name);
     *out = a;
-    return QDQ_OK;
+    return st;
 }
 
 /* --- nodes ------------------------------------------------------------------------------------------------------------- */
@@ -369,11 +369,13 @@ static bool must_wait(const qdq_graph *g, const qdq_pb_node *pb)
 }
 
 /* "node 2 ('conv1')", or "node 2 (Conv)" without a name. */
-static qdq_status within_node(const qdq_pb_node *pb, size_t index, qdq_status st, qdq_error *err)
+static qdq_status within_node(const qdq_pb_node *pb, size_t index, int depth, qdq_status st, qdq_error *err)
 {
     qdq_span text = pb->name.size > 0 ? pb->name : pb->op_type;
     const char *quote = pb->name.size > 0 ? "'" : "";
 
+    if (depth >= QDQ_READ_PLACES)
+        return st;
     return qdq_within(err, st, "node %zu (%s%.*s%s)", index, quote, (int)(text.size > 200 ? 200 : text.size),
                       text.data == NULL ? "" : (const char *)text.data, quote);
 }
@@ -398,7 +400,7 @@ static qdq_status read_node(qdq_reader *r, qdq_graph *g, qdq_span body, size_t i
         return QDQ_PUSH(&r->m->arena, waiting, w) ? QDQ_OK : qdq_nomem(err);
     if (st == QDQ_OK)
         st = connect_node(r, w.node, &pb, depth, err);
-    return st == QDQ_OK ? QDQ_OK : within_node(&pb, index, st, err);
+    return st == QDQ_OK ? QDQ_OK : within_node(&pb, index, depth, st, err);
 }
 
 qdq_status qdq_read_nodes(qdq_reader *r, qdq_graph *g, const qdq_wire_member_MSGS *nodes, int depth,
@@ -417,7 +419,7 @@ qdq_status qdq_read_nodes(qdq_reader *r, qdq_graph *g, const qdq_wire_member_MSG
         QDQ_TRY(qdq_wire_decode(&r->in, &qdq_pb_node_desc, nodes->at[w->index], &pb, err));
         qdq_status st = connect_node(r, w->node, &pb, depth, err);
         if (st != QDQ_OK)
-            return within_node(&pb, w->index, st, err);
+            return within_node(&pb, w->index, depth, st, err);
         qdq_arena_reset(&r->scratch, mark);
     }
     return QDQ_OK;
