@@ -32,6 +32,9 @@ const cli_docs_part cli_docs_parts[] = {
      "QDQ_ORT_LIBRARY: the ONNX Runtime library when --ort-library is not given. Without both it is looked\n"
      "for in the folder ort beside the executable, in lib/qdq of the installation, and by the loader.\n"
      "\n"
+     "ORT_DISABLE_TELEMETRY: qdq sets it to 1 if it is not set, so that ONNX Runtime neither reports to its\n"
+     "makers nor leaves files behind; 0 leaves that to ONNX Runtime.\n"
+     "\n"
      "TMPDIR: where engines get private folders; default /tmp.\n"
      "\n"
      "NO_COLOR: no colours, if set and not empty."},

@@ -58,6 +58,10 @@ qdq_status cli_engine_open(cli *c, const cli_engine_args *a, qdq_engine **out, q
 {
     qdq_engine_opts opts = QDQ_ENGINE_OPTS_INIT;
 
+    /* From 1.31 on, ONNX Runtime keeps a data base below the home folder and reports to its makers. What is
+     * measured here is nobody else's business, unless the user says so. */
+    if (setenv("ORT_DISABLE_TELEMETRY", "1", 0) != 0)
+        return qdq_nomem(err);
     opts.ort_library = a->ort_library != NULL ? a->ort_library : from_environment("QDQ_ORT_LIBRARY");
     opts.search_dirs = search_dirs(c);
     opts.temp_dir = from_environment("TMPDIR");
