@@ -214,7 +214,7 @@ static void names_that_are_no_names_are_refused(void **state)
     assert_not_below(QDQ_E_IO, test_path("no_folder"), "data", "no_folder: cannot open the folder");
     memset(wide, 'x', 300);
     assert_not_below(QDQ_E_FORMAT, box, wide, "the path is too long");
-    for (size_t i = 0; i + 1 < sizeof wide; i += 2)
+    for (size_t i = 0; i + 2 < sizeof wide; i += 2)
         memcpy(wide + i, "./", 2);
     assert_not_below(QDQ_E_FORMAT, box, wide, "names no file");
 }
