@@ -33,6 +33,7 @@ done
 
 has_program() { command -v "$1" >/dev/null 2>&1; }
 has_module() { has_program pkg-config && pkg-config --exists "$1" 2>/dev/null; }
+has_file() { [ -e "$1" ]; }
 has_header() { has_program gcc && printf '#include <%s>\n' "$1" | gcc -E -x c - >/dev/null 2>&1; }
 has_cxx_header() { has_program g++ && printf '#include <%s>\n' "$1" | g++ -E -x c++ - >/dev/null 2>&1; }
 has_clang_library() { # the folder of clang's run-time libraries holds NAME
@@ -63,6 +64,8 @@ if [ $want_tests = yes ]; then
     need libcmocka-dev has_module cmocka
     need clang-format has_program clang-format
     need binutils has_program nm
+    need perl has_program perl
+    need locales has_file /usr/share/i18n/locales/de_DE # one with a decimal comma
 fi
 if [ $want_all = yes ]; then
     need clang has_program clang

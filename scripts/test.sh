@@ -10,6 +10,14 @@ set -u
 build=$1
 shift
 [ -d "$build" ] || { printf 'test: no build folder %s\n' "$build" >&2; echo "0 passed, 0 failed"; exit 1; }
+# A locale with a decimal comma, for the test that numbers in files do not follow it.
+locales=$(cd "$build" && pwd)/locales
+if [ ! -d "$locales/de_DE.UTF-8" ] && command -v localedef >/dev/null; then
+    mkdir -p "$locales"
+    localedef -i de_DE -f UTF-8 "$locales/de_DE.UTF-8" 2>/dev/null || rm -rf "$locales/de_DE.UTF-8"
+fi
+[ ! -d "$locales/de_DE.UTF-8" ] || export LOCPATH="$locales"
+
 log=$build/Testing/Temporary/LastTest.log
 results=$build/Testing/results.xml
 rm -f "$log" "$results"
