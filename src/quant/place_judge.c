@@ -145,6 +145,19 @@ static bool stays_float(const qdq_placing *p, const qdq_node *n, const qdq_targe
            result_fits(p, n, rule, s);
 }
 
+/* A Q behind v would make the engine quantize the operator that was left float before it: ONNX Runtime turns
+ * DQ -> Conv with a float weight -> Q into 8 bits with one scale per tensor (onnxruntime.md 4.4). */
+static bool would_requantize(const qdq_placing *p, const qdq_value *v)
+{
+    const qdq_node *n = v->producer;
+
+    while (n != NULL && (n->op == QDQ_OP_RELU || n->op == QDQ_OP_CLIP) && qdq_node_in(n, 0) != NULL)
+        n = qdq_node_in(n, 0)->producer;
+    return n != NULL && n->graph == p->model->graph && in_list(p->target->requantizes, n->type) &&
+           !qdq_state_of(p, n)->eight && qdq_node_in(n, 0) != NULL &&
+           qdq_placing_is_eight(p, qdq_node_in(n, 0));
+}
+
 /* --- the three kinds --------------------------------------------------------------------------------------------- */
 
 static const char *judge_bias(const qdq_placing *p, const qdq_node *n, const qdq_target_op *rule,
@@ -183,6 +196,8 @@ static const char *judge_linear(qdq_placing *p, const qdq_node *n)
         return "not float32";
     if (w->count == 0)
         return "its weight is empty";
+    if (!qdq_placing_is_eight(p, data) && would_requantize(p, data))
+        return "a Q here would make the engine quantize the operator before, which stays float";
     qdq_span data_bytes;
     if (qdq_tensor_data(w, &p->scratch, &data_bytes, NULL) != QDQ_OK)
         return "its weight cannot be read";

@@ -298,9 +298,9 @@ static qdq_status read_list(const place *top, const char *key, qdq_status (*read
 
 static qdq_status read_target(qdq_target *t, json_t *root, qdq_error *err)
 {
-    static const char *const keys[] = {
-        "qdq_target", "name",         "help",   "engine",    "min_opset",  "max_opset", "bias",
-        "activation", "graph_output", "weight", "operators", "stay_float", "no_kernel", NULL};
+    static const char *const keys[] = {"qdq_target", "name",       "help",        "engine",       "min_opset",
+                                       "max_opset",  "bias",       "activation",  "graph_output", "weight",
+                                       "operators",  "stay_float", "requantizes", "no_kernel",    NULL};
     static const char *const outputs[] = {"float", "dequantized", NULL};
     place p = {t, root, ""};
     size_t output;
@@ -334,6 +334,7 @@ static qdq_status read_target(qdq_target *t, json_t *root, qdq_error *err)
     t->int32_bias = bias != NULL;
     QDQ_TRY(get_word(&p, "graph_output", outputs, 0, &output, err));
     t->dequantized_outputs = output == 1;
+    QDQ_TRY(get_strings(&p, "requantizes", &t->requantizes, err));
     QDQ_TRY(read_list(&p, "operators", read_op, err));
     QDQ_TRY(read_list(&p, "stay_float", read_stay_float, err));
     return read_list(&p, "no_kernel", read_no_kernel, err);
