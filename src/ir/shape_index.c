@@ -220,6 +220,9 @@ static qdq_dim slice_dim(qdq_dim dim, const qdq_scalar *start, const qdq_scalar 
         return from_0 && to_end ? dim : qdq_dim_unknown();
     if (end->know != QDQ_KNOW_NUMBER)
         return qdq_dim_unknown();
+    /* Backwards to "the end": nothing by ONNX's words, all that is left of start by ONNX Runtime's deeds. */
+    if (step->v.i < 0 && (end->v.i == INT64_MAX || end->v.i == INT32_MAX))
+        return qdq_dim_unknown();
     return qdq_dim_known(slice_count(dim.value, start->v.i, end->v.i, step->v.i));
 }
 

@@ -83,42 +83,31 @@ static int64_t window_extent(const window *w, int i)
                : w->dilation[i] * (w->kernel[i].value - 1) + 1;
 }
 
-/* The number of window positions along axis i. With `ceil_mode` the last one may reach beyond the padded input
- * but must start inside of input and front padding. */
-static qdq_status window_slide(qdq_infer *c, const window *w, int i, qdq_dim in, bool ceil_mode, qdq_dim *out)
+/* The number of window positions along axis i of an input that is padded as given; -1: not one. */
+static int64_t window_count(const window *w, int i, int64_t in)
 {
-    int64_t extent = window_extent(w, i), room, n;
+    int64_t room = in + w->begin[i] + w->end[i] - window_extent(w, i);
 
-    *out = qdq_dim_unknown();
+    return room < 0 ? -1 : room / w->stride[i] + 1;
+}
+
+/* The same where dims and kernel may be unknown. */
+static qdq_dim window_slide(const window *w, int i, qdq_dim in)
+{
+    int64_t extent = window_extent(w, i), n;
+
     if (w->pad == PAD_SAME) {
         if (in.value >= 0)
-            *out = qdq_dim_known(in.value / w->stride[i] + (in.value % w->stride[i] != 0));
-        else if (w->stride[i] == 1)
-            *out = in;
-        return QDQ_OK;
+            return qdq_dim_known(in.value / w->stride[i] + (in.value % w->stride[i] != 0));
+        return w->stride[i] == 1 ? in : qdq_dim_unknown();
     }
-    if (extent < 0)
-        return QDQ_OK;
-    if (in.value < 0) {
-        if (w->stride[i] == 1 && w->begin[i] + w->end[i] == extent - 1)
-            *out = in;
-        return QDQ_OK;
+    if (extent > 0 && in.value >= 0 && in.value <= SPACE_MAX) {
+        n = window_count(w, i, in.value);
+        return n > 0 ? qdq_dim_known(n) : qdq_dim_unknown();
     }
-    if (in.value > SPACE_MAX)
-        return QDQ_OK;
-    room = in.value + w->begin[i] + w->end[i] - extent;
-    if (room < 0)
-        return qdq_fail(c->err, QDQ_E_FORMAT,
-                        "spatial axis %d: the kernel covers %" PRId64 ", the padded input has %" PRId64, i,
-                        extent, room + extent);
-    n = room / w->stride[i] + 1;
-    if (ceil_mode) {
-        n += room % w->stride[i] != 0;
-        if ((n - 1) * w->stride[i] >= in.value + w->begin[i])
-            n--;
-    }
-    *out = qdq_dim_known(n);
-    return QDQ_OK;
+    if (extent > 0 && in.value < 0 && w->stride[i] == 1 && w->begin[i] + w->end[i] == extent - 1)
+        return in;
+    return qdq_dim_unknown();
 }
 
 /* --- Conv and ConvTranspose ------------------------------------------------------------------------------------- */
@@ -175,8 +164,16 @@ static qdq_status conv_shape(qdq_infer *c, uint32_t ix, uint32_t iw, qdq_shape *
     qdq_shape_fill(out, x.rank);
     out->dim[0] = x.dim[0];
     out->dim[1] = weight.dim[0];
-    for (int i = 0; i < w.n; i++)
-        QDQ_TRY(window_slide(c, &w, i, x.dim[i + 2], false, &out->dim[i + 2]));
+    for (int i = 0; i < w.n; i++) {
+        qdq_dim in = x.dim[i + 2];
+
+        if (w.pad != PAD_SAME && window_extent(&w, i) > 0 && in.value >= 0 && in.value <= SPACE_MAX &&
+            window_count(&w, i, in.value) < 0)
+            return qdq_fail(c->err, QDQ_E_FORMAT,
+                            "spatial axis %d: the kernel covers %" PRId64 ", the padded input has %" PRId64,
+                            i, window_extent(&w, i), in.value + w.begin[i] + w.end[i]);
+        out->dim[i + 2] = window_slide(&w, i, in);
+    }
     return QDQ_OK;
 }
 
@@ -201,6 +198,8 @@ qdq_status qdq_infer_qlinearconv(qdq_infer *c)
     return qdq_infer_out(c, 0, qdq_infer_elem(c, 7), &out);
 }
 
+/* With SAME_UPPER or SAME_LOWER the output is `stride` times the input, which takes a kernel that reaches the
+ * next position: engines differ where it does not. */
 static qdq_status transposed_dim(qdq_infer *c, const window *w, int i, qdq_dim in, int64_t extra,
                                  qdq_dim *out)
 {
@@ -213,6 +212,8 @@ static qdq_status transposed_dim(qdq_infer *c, const window *w, int i, qdq_dim i
             *out = in;
         return QDQ_OK;
     }
+    if (w->pad == PAD_SAME && extent + extra < w->stride[i])
+        return QDQ_OK;
     if (w->pad == PAD_SAME)
         n = in.value * w->stride[i];
     else
@@ -264,6 +265,24 @@ qdq_status qdq_infer_convtranspose(qdq_infer *c)
 
 /* --- pools ------------------------------------------------------------------------------------------------------ */
 
+/* Rounding up, the last window may reach beyond the padded input but must start inside of input and front
+ * padding. Engines differ, and nothing is said, on dilated windows with SAME_UPPER or SAME_LOWER, and on windows
+ * larger than the input (window_slide finds less than one position). */
+static qdq_dim pool_dim(const window *w, int i, qdq_dim in, bool ceil_mode)
+{
+    qdq_dim out = window_slide(w, i, in);
+
+    if (w->pad == PAD_SAME)
+        return w->dilation[i] == 1 ? out : qdq_dim_unknown();
+    if (ceil_mode && in.value >= 0 && out.value > 0) {
+        if ((in.value + w->begin[i] + w->end[i] - window_extent(w, i)) % w->stride[i] != 0)
+            out.value++;
+        if ((out.value - 1) * w->stride[i] >= in.value + w->begin[i])
+            out.value--;
+    }
+    return out;
+}
+
 qdq_status qdq_infer_pool(qdq_infer *c)
 {
     bool ceil_mode = qdq_infer_int(c, "ceil_mode", 0) != 0;
@@ -287,7 +306,7 @@ qdq_status qdq_infer_pool(qdq_infer *c)
         out.dim[0] = x.dim[0];
         out.dim[1] = x.dim[1];
         for (int i = 0; i < w.n; i++)
-            QDQ_TRY(window_slide(c, &w, i, x.dim[i + 2], ceil_mode, &out.dim[i + 2]));
+            out.dim[i + 2] = pool_dim(&w, i, x.dim[i + 2], ceil_mode);
     }
     QDQ_TRY(qdq_infer_out(c, 0, qdq_infer_elem(c, 0), &out));
     return qdq_infer_out(c, 1, QDQ_INT64, &out);

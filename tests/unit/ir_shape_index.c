@@ -88,6 +88,15 @@ static void slice_clamps_its_ends(void **state)
                 "float[0]");
 }
 
+static void slice_backwards_to_the_end_is_left_open(void **state)
+{
+    (void)state;
+    test_infers(13,
+                "g (float[10] x) => (y) <int64[1] s = {9}, int64[1] e = {9223372036854775807}, int64[1] a = "
+                "{0}, int64[1] t = {-1}> { y = Slice(x, s, e, a, t) }",
+                "float[?]");
+}
+
 static void slice_knows_what_it_can_of_symbols(void **state)
 {
     (void)state;
@@ -180,6 +189,7 @@ int main(void)
         cmocka_unit_test(shape_counts_the_dims_in_its_range),
         cmocka_unit_test(range_counts_steps),
         cmocka_unit_test(slice_clamps_its_ends),
+        cmocka_unit_test(slice_backwards_to_the_end_is_left_open),
         cmocka_unit_test(slice_knows_what_it_can_of_symbols),
         cmocka_unit_test(slice_that_makes_no_sense_is_refused),
         cmocka_unit_test(gathers_put_indices_in_place_of_axes),

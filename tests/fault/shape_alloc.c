@@ -1,0 +1,81 @@
+/* shape_alloc.c - every allocation of shape inference fails once: no crash, no leak, and a model that is as it was. */
+#include "support/alloc_fail.h"
+
+#include "ir/graph_check.h"
+#include "ir/shape.h"
+
+static const char text[] =
+    "<ir_version: 8, opset_import: [\"\" : 17, \"my\" : 1]>\n"
+    "g (bool c, int64 n, float[1,3,8,8] x, float[4,3,3,3] w) => (float[1,M] out, p, q, r, s) <\n"
+    "  int64[2] k = {1, -1}, int64[1] a = {0}, int64[1] m = {-1}, float[4] up = {1, 1, 2, "
+    "2},\n"
+    "  float[1,4,16,16] conv\n"
+    "> {\n"
+    "  conv = Conv <pads = [1, 1, 1, 1]> (x, w)\n"
+    "  big = Resize(conv, \"\", up)\n"
+    "  out = Reshape(big, k)\n"
+    "  h = Shape(out)\n"
+    "  b = Slice(h, a, m)\n"
+    "  t = Concat <axis = 0> (b, m)\n"
+    "  p = Reshape(conv, t)\n"
+    "  q = If <then_branch = y () => (u) { u = Relu(p) }, else_branch = z () => (v) { v = Concat <axis = 1> "
+    "(p, p) }> (c)\n"
+    "  r = Loop <body = l (i, e, d) => (e2, f) { e2 = Identity(e) f = Concat <axis = 0> (d, d) }> (n, c, p)\n"
+    "  s, rest = my.fn(out)\n"
+    "}\n"
+    "<domain: \"my\", opset_import: [\"\" : 17]> fn (i) => (j, l) { j, l = Split <axis = 1> (i) }\n";
+
+static qdq_status infer(void *ctx, qdq_error *err)
+{
+    qdq_model *m = NULL;
+    qdq_status st = qdq_model_clone(ctx, &m, err);
+
+    if (st == QDQ_OK) {
+        uint64_t edits = m->graph->edits;
+
+        st = qdq_model_infer_shapes(m, err);
+        if (st != QDQ_OK)
+            assert_int_equal(m->graph->edits, edits);
+    }
+    qdq_model_free(m);
+    return st;
+}
+
+static qdq_status fix(void *ctx, qdq_error *err)
+{
+    static const qdq_input_shape shape = {"x", 4, {6, 3, 8, 8}};
+    qdq_model *m = NULL;
+    qdq_status st = qdq_model_clone(ctx, &m, err);
+
+    if (st == QDQ_OK) {
+        st = qdq_model_set_shapes(m, &shape, 1, err);
+        /* What it computes is unchanged: x still has one row, and Reshape reads the old constant. */
+        if (st != QDQ_OK) {
+            assert_int_equal(qdq_graph_find(m->graph, "x")->type->dim[0].value, 1);
+            assert_int_equal(qdq_graph_find(m->graph, "k")->n_use, 1);
+        }
+        if (qdq_model_verify(m, NULL) == QDQ_E_FORMAT)
+            fail_msg("the model is no longer sound");
+    }
+    qdq_model_free(m);
+    return st;
+}
+
+static void inference_survives_every_failure(void **state)
+{
+    qdq_model *m = test_model(text);
+
+    (void)state;
+    assert_true(test_every_alloc_fails(infer, m) > 5);
+    assert_true(test_every_alloc_fails(fix, m) > 5);
+    qdq_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(inference_survives_every_failure),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
