@@ -284,7 +284,7 @@ static qdq_status match(void *ctx, const char *name, const qdq_array *b, qdq_err
 
 /* --- a pass over the data --------------------------------------------------------------------------------------- */
 
-static qdq_status open_sessions(pass *p, qdq_error *err)
+static qdq_status open_session(pass *p, int k, qdq_error *err)
 {
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     const char **names = qdq_arena_array(&p->c->arena, p->n + 1, sizeof *names);
@@ -298,11 +298,23 @@ static qdq_status open_sessions(pass *p, qdq_error *err)
     opts.n_shapes = p->c->opts.n_shapes;
     opts.expose = p->inner ? names : NULL;
     opts.only_exposed = p->inner;
-    for (int k = 0; k < 2; k++) {
-        qdq_status st = qdq_session_open(p->c->engine, p->c->model[k], &opts, &p->session[k], err);
+    return qdq_session_open(p->c->engine, p->c->model[k], &opts, &p->session[k], err);
+}
 
-        if (st != QDQ_OK)
-            return qdq_within(err, st, "%s model", k == 0 ? "first" : "second");
+/* A session is opened when it is needed, and closed after the last sample: with one sample, as quantize holds
+ * back, the weights of the two models are never in memory at the same time. */
+static qdq_status run_model(pass *p, int k, size_t i, const qdq_named_array *in, size_t n, qdq_error *err)
+{
+    qdq_status st = p->session[k] == NULL ? open_session(p, k, err) : QDQ_OK;
+
+    if (st != QDQ_OK)
+        return qdq_within(err, st, "%s model", k == 0 ? "first" : "second");
+    st = qdq_session_run(p->session[k], in, n, k == 0 ? hold : match, p, err);
+    if (st != QDQ_OK)
+        return qdq_within(err, st, "%s model, sample %zu", k == 0 ? "first" : "second", i);
+    if (i + 1 == p->c->end) {
+        qdq_session_close(p->session[k]);
+        p->session[k] = NULL;
     }
     return QDQ_OK;
 }
@@ -317,12 +329,8 @@ static qdq_status run_sample(pass *p, size_t i, qdq_error *err)
     p->labels = qdq_data_labels(p->c->data, i, &p->n_labels);
     for (size_t k = 0; k < p->n; k++)
         p->values[k].is_held = p->values[k].is_done = false;
-    qdq_status st = qdq_session_run(p->session[0], in, n, hold, p, err);
-    if (st != QDQ_OK)
-        return qdq_within(err, st, "first model, sample %zu", i);
-    st = qdq_session_run(p->session[1], in, n, match, p, err);
-    if (st != QDQ_OK)
-        return qdq_within(err, st, "second model, sample %zu", i);
+    QDQ_TRY(run_model(p, 0, i, in, n, err));
+    QDQ_TRY(run_model(p, 1, i, in, n, err));
     for (size_t k = 0; k < p->n; k++)
         if (p->values[k].is_held && !p->values[k].is_done)
             return qdq_fail(err, QDQ_E_ENGINE, "second model, sample %zu: the engine gave no '%s'", i,
@@ -340,7 +348,6 @@ static qdq_status run_samples(pass *p, qdq_error *err)
             return qdq_nomem(err);
         v->num = k;
     }
-    QDQ_TRY(open_sessions(p, err));
     for (size_t i = p->c->first; i < p->c->end; i++)
         QDQ_TRY(run_sample(p, i, err));
     return QDQ_OK;
