@@ -23,6 +23,7 @@ struct qdq_adapt {
     qdq_map symbols;          /* symbol (interned pointer) -> its number */
     qdq_map reshapes;         /* node -> index into `changes` */
     QDQ_VEC(reshape_change) changes;
+    bool other_dims; /* inputs changed elsewhere than in front, too */
 };
 
 static uint64_t key_of(const void *p)
@@ -50,7 +51,18 @@ qdq_dim qdq_adapt_dim(const qdq_adapt *a, qdq_dim d)
 
 /* Rows in, rows out: where the input of a Reshape now has r times as many leading rows as before, a leading
  * number that was written down for the old ones gets r times as large. What follows -1, 0 or Shape needs no
- * help. Not in functions: their bodies serve other calls, too. */
+ * help. Where -1 could take the growth as well, and pictures rather than batches may have grown, only a number
+ * that was the number of rows follows. */
+static bool lead_follows(const qdq_adapt *a, const qdq_values *shape, int64_t rows_before)
+{
+    bool has_open = false;
+
+    for (int i = 1; i < shape->n; i++)
+        has_open = has_open || (shape->at[i].know == QDQ_KNOW_NUMBER && shape->at[i].v.i == -1);
+    return !has_open || !a->other_dims || shape->at[0].v.i == rows_before;
+}
+
+/* Not in functions: their bodies serve other calls, too. */
 qdq_status qdq_infer_adapt(qdq_infer *c, const qdq_shape *in, const qdq_values *shape, qdq_shape *out)
 {
     qdq_adapt *a = c->env->adapt;
@@ -71,7 +83,7 @@ qdq_status qdq_infer_adapt(qdq_infer *c, const qdq_shape *in, const qdq_values *
     if (before->type == NULL || before->type->kind != QDQ_TYPE_TENSOR || before->type->rank < 1)
         return QDQ_OK;
     rows = before->type->dim[0].value;
-    if (rows < 1 || rows == in->dim[0].value)
+    if (rows < 1 || rows == in->dim[0].value || !lead_follows(a, shape, rows))
         return QDQ_OK;
     if (!qdq_mul_int64(shape->at[0].v.i, in->dim[0].value, &lead) || lead % rows != 0)
         return QDQ_OK;
@@ -166,6 +178,9 @@ static qdq_status read_request(qdq_adapt *a, qdq_infer_env *env, const qdq_input
             return qdq_fail(err, QDQ_E_USAGE, "shape for '%s': dim %d is %" PRId64 ", want 1 or more",
                             want->name, i, want->dim[i]);
         s.dim[i] = qdq_dim_known(want->dim[i]);
+        if (v->type->rank >= 0 && i > 0 && v->type->dim[i].value >= 0 &&
+            v->type->dim[i].value != want->dim[i])
+            a->other_dims = true;
         if (v->type->rank >= 0)
             QDQ_TRY(bind_symbol(a, v, v->type->dim[i], want->dim[i], err));
     }

@@ -368,6 +368,60 @@ qdq_status qdq_infer_dropout(qdq_infer *c)
     return qdq_infer_out(c, 1, c->opset >= 10 ? QDQ_BOOL : qdq_infer_elem(c, 0), &s);
 }
 
+/* --- recurrent networks and sampled grids --------------------------------------------------------------------------- */
+
+/* X is [steps, batch, features]; Y is [steps, directions, batch, hidden], the last states are without steps.
+ * Layout 1 puts the batch first everywhere. */
+qdq_status qdq_infer_recurrent(qdq_infer *c)
+{
+    bool batch_first = c->opset >= 14 && qdq_infer_int(c, "layout", 0) != 0;
+    int64_t hidden = qdq_infer_int(c, "hidden_size", -1);
+    qdq_elem elem = qdq_infer_elem(c, 0);
+    qdq_shape x, r, all, last;
+    qdq_dim directions, size;
+
+    if (!qdq_infer_shape_of(c, 0, &x))
+        qdq_shape_fill(&x, 3);
+    if (x.rank != 3)
+        return qdq_fail(c->err, QDQ_E_FORMAT, "input 0 has rank %d, want 3", x.rank);
+    directions = qdq_dim_known(qdq_infer_string_is(c, "direction", "bidirectional", "forward") ? 2 : 1);
+    size = hidden >= 0 ? qdq_dim_known(hidden) : qdq_dim_unknown();
+    if (qdq_infer_shape_of(c, 2, &r)) {
+        if (r.rank != 3 || !qdq_dim_merge(size, r.dim[2], &size))
+            return qdq_fail(c->err, QDQ_E_FORMAT, "input 2 does not fit a hidden size of %" PRId64, hidden);
+    }
+    all.rank = 4;
+    all.dim[0] = x.dim[0];
+    all.dim[1] = batch_first ? x.dim[1] : directions;
+    all.dim[2] = batch_first ? directions : x.dim[1];
+    all.dim[3] = size;
+    last.rank = 3;
+    last.dim[0] = batch_first ? x.dim[0] : directions;
+    last.dim[1] = batch_first ? directions : x.dim[1];
+    last.dim[2] = size;
+    QDQ_TRY(qdq_infer_out(c, 0, elem, &all));
+    QDQ_TRY(qdq_infer_out(c, 1, elem, &last));
+    return qdq_infer_out(c, 2, elem, &last);
+}
+
+/* Batch and channels of the picture, places of the grid; the grid's last dim is a place. */
+qdq_status qdq_infer_gridsample(qdq_infer *c)
+{
+    qdq_shape x, grid, out;
+
+    if (!qdq_infer_shape_of(c, 0, &x) || !qdq_infer_shape_of(c, 1, &grid))
+        return qdq_infer_out(c, 0, qdq_infer_elem(c, 0), NULL);
+    if (x.rank != grid.rank || x.rank < 3)
+        return qdq_fail(c->err, QDQ_E_FORMAT,
+                        "input of rank %d and grid of rank %d, want the same, 3 or more", x.rank, grid.rank);
+    out = x;
+    if (!qdq_dim_merge(x.dim[0], grid.dim[0], &out.dim[0]))
+        return qdq_infer_mismatch(c, "batch of the grid:", grid.dim[0], x.dim[0]);
+    for (int i = 2; i < x.rank; i++)
+        out.dim[i] = grid.dim[i - 1];
+    return qdq_infer_out(c, 0, qdq_infer_elem(c, 0), &out);
+}
+
 /* --- depth and space ------------------------------------------------------------------------------------------------ */
 
 static qdq_status block_size(qdq_infer *c, qdq_shape *s, int64_t *block)

@@ -84,6 +84,30 @@ static void rows_follow_through_flattening_and_back(void **state)
     qdq_model_free(m);
 }
 
+/* [50 tokens of one picture, 4] made [1 picture, 50, 4]: batches double the pictures ... */
+static void a_leading_1_follows_when_only_batches_grow(void **state)
+{
+    (void)state;
+    qdq_input_shape s = shape_of("x", 3, 8, 5, 4);
+    qdq_model *m = fixed("g (float[2,5,4] x) => (y) <int64[2] a = {-1, 4}, int64[3] b = {2, -1, 4}> { t = "
+                         "Reshape(x, a) y = Reshape(t, b) }",
+                         &s, 1);
+
+    assert_string_equal(test_type(m, "y"), "float[8,5,4]");
+    qdq_model_free(m);
+}
+
+/* ... but a picture of another size without a batch stays one picture. */
+static void a_leading_1_stays_when_pictures_grow(void **state)
+{
+    (void)state;
+    qdq_input_shape s = shape_of("x", 3, 6, 8, 3);
+    qdq_model *m = fixed("g (float[3,4,3] x) => (y) <int64[3] b = {1, -1, 3}> { y = Reshape(x, b) }", &s, 1);
+
+    assert_string_equal(test_type(m, "y"), "float[1,48,3]");
+    qdq_model_free(m);
+}
+
 static void a_shared_constant_keeps_its_other_uses(void **state)
 {
     (void)state;
@@ -236,6 +260,8 @@ int main(void)
         cmocka_unit_test(stale_shapes_of_the_file_are_replaced),
         cmocka_unit_test(a_constant_batch_in_reshape_follows),
         cmocka_unit_test(rows_follow_through_flattening_and_back),
+        cmocka_unit_test(a_leading_1_follows_when_only_batches_grow),
+        cmocka_unit_test(a_leading_1_stays_when_pictures_grow),
         cmocka_unit_test(a_shared_constant_keeps_its_other_uses),
         cmocka_unit_test(constants_from_nodes_follow_too),
         cmocka_unit_test(what_follows_by_itself_is_not_touched),

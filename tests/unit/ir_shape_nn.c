@@ -166,6 +166,42 @@ static void normalizations_keep_the_shape(void **state)
                      "axis 2 of a tensor of rank 2");
 }
 
+static void recurrent_networks_stack_their_states(void **state)
+{
+    (void)state;
+    test_infers(13,
+                "g (float[T,N,8] x, float[2,20,8] w, float[2,20,5] r) => (y) { y = LSTM<direction = "
+                "\"bidirectional\", hidden_size = 5>(x, w, r) }",
+                "float[T,2,N,5]");
+    test_infers(13, "g (float[T,N,8] x, float[1,15,8] w, float[1,15,5] r) => (y) { \"\", y = GRU(x, w, r) }",
+                "float[1,N,5]");
+    test_infers(14,
+                "g (float[N,T,8] x, float[1,5,8] w, float[1,5,5] r) => (y) { y = RNN<layout = 1>(x, w, r) }",
+                "float[N,T,1,5]");
+    test_infers(
+        14,
+        "g (float[N,T,8] x, float[1,20,8] w, float[] r) => (y) { \"\", \"\", y = LSTM<layout = 1>(x, w, r) }",
+        "float[N,1,?]");
+    test_infer_fails(14, "g (float[T,8] x, float[1,20,8] w, float[1,20,5] r) => (y) { y = LSTM(x, w, r) }",
+                     "input 0 has rank 2, want 3");
+    test_infer_fails(
+        14,
+        "g (float[T,N,8] x, float[1,20,8] w, float[1,20,5] r) => (y) { y = LSTM<hidden_size = 6>(x, w, r) }",
+        "input 2 does not fit a hidden size of 6");
+}
+
+static void a_sampled_grid_has_the_places_of_the_grid(void **state)
+{
+    (void)state;
+    test_infers(16, "g (float[N,3,8,9] x, float[2,4,W,2] p) => (y) { y = GridSample(x, p) }",
+                "float[2,3,4,W]");
+    test_infers(16, "g (float[N,3,8,9] x, float[] p) => (y) { y = GridSample(x, p) }", "float[]");
+    test_infer_fails(16, "g (float[1,3,8,9] x, float[2,4,5,2] p) => (y) { y = GridSample(x, p) }",
+                     "batch of the grid: 2, want 1");
+    test_infer_fails(16, "g (float[1,3,8,9] x, float[1,4,2] p) => (y) { y = GridSample(x, p) }",
+                     "rank 4 and grid of rank 3");
+}
+
 static void depth_becomes_space_and_back(void **state)
 {
     (void)state;
@@ -229,6 +265,8 @@ int main(void)
         cmocka_unit_test(transposed_conv_grows),
         cmocka_unit_test(pools_count_windows_and_round_up_on_request),
         cmocka_unit_test(normalizations_keep_the_shape),
+        cmocka_unit_test(recurrent_networks_stack_their_states),
+        cmocka_unit_test(a_sampled_grid_has_the_places_of_the_grid),
         cmocka_unit_test(depth_becomes_space_and_back),
         cmocka_unit_test(resize_by_scales_or_sizes),
     };
