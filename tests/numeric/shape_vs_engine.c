@@ -178,12 +178,76 @@ static void superres_is_inferred_as_far_as_it_goes(void **state)
     qdq_model_free(m);
 }
 
+/* --- fixed shapes compute the same ----------------------------------------------------------------------------- */
+
+enum { BATCH = 3 };
+
+/* Every output of `many` is that of `one`, BATCH times, up to the last digits: kernels sum in other orders. */
+static void same_rows(const kept *one, const kept *many)
+{
+    assert_int_equal(many->size, BATCH * one->size);
+    assert_string_equal(one->names, many->names);
+    for (size_t i = 0; i < many->size / sizeof(float); i++)
+        assert_float_equal(kept_float(many, i), kept_float(one, i % (one->size / sizeof(float))), 1e-4f);
+}
+
+/* Both models were exported for one picture, with constant shapes in Reshape. */
+static void a_batch_computes_what_single_pictures_do(void **state)
+{
+    static const char *const models[] = {"real/ultraface_rfb320.onnx", "real/mnist.onnx"};
+    static kept one, many;
+    qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
+
+    (void)state;
+    opts.only_exposed = true;
+    for (size_t i = 0; i < QDQ_COUNT(models); i++) {
+        qdq_model *m = need_model(models[i]);
+        qdq_input_shape shape = {NULL, 0, {0}};
+        const char *expose[] = {NULL, NULL};
+        qdq_named_array *in, batch;
+        qdq_session *s;
+        size_t n;
+        qdq_io io;
+
+        assert_true(qdq_model_input(m, 0, &io) && qdq_model_output(m, 0, &io));
+        expose[0] = io.name; /* one output: its rows lie one behind the other */
+        opts.expose = expose;
+        assert_ok(qdq_session_open(need_ort(), m, &opts, &s, &err));
+        assert_ok(qdq_random_inputs(s, 1, &in, &n, &err));
+        assert_int_equal(n, 1);
+        memset(&one, 0, sizeof one);
+        assert_ok(qdq_session_run(s, in, n, keep, &one, &err));
+        qdq_session_close(s);
+
+        batch = in[0];
+        batch.array.dim[0] = BATCH;
+        batch.array.bytes = BATCH * in[0].array.bytes;
+        batch.array.data = malloc(batch.array.bytes);
+        assert_non_null(batch.array.data);
+        for (size_t k = 0; k < BATCH; k++)
+            memcpy((char *)batch.array.data + k * in[0].array.bytes, in[0].array.data, in[0].array.bytes);
+        shape.name = in[0].name;
+        shape.rank = batch.array.rank;
+        memcpy(shape.dim, batch.array.dim, sizeof shape.dim);
+        assert_ok(qdq_model_set_shapes(m, &shape, 1, &err));
+        assert_ok(qdq_session_open(need_ort(), m, &opts, &s, &err));
+        memset(&many, 0, sizeof many);
+        assert_ok(qdq_session_run(s, &batch, 1, keep, &many, &err));
+        same_rows(&one, &many);
+        qdq_session_close(s);
+        free(batch.array.data);
+        qdq_free(in);
+        qdq_model_free(m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_with_weights_agree_with_the_engine),
         cmocka_unit_test(fixed_inputs_fix_everything),
         cmocka_unit_test(full_size_architectures_agree_with_the_engine),
+        cmocka_unit_test(a_batch_computes_what_single_pictures_do),
         cmocka_unit_test(superres_is_inferred_as_far_as_it_goes),
     };
 
