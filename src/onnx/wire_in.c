@@ -127,12 +127,12 @@ static qdq_status fail_item(const qdq_wire_in *in, const qdq_wire_message *desc,
 static qdq_status add_ints(const qdq_wire_in *in, const qdq_wire_item *item, qdq_wire_member_INTS *m,
                            qdq_error *err)
 {
-    const unsigned char *p = item->payload.data, *end = p + item->payload.size;
+    const unsigned char *p = item->payload.data;
     uint64_t v = item->value;
 
     if (item->type == WT_VARINT)
         return QDQ_PUSH(in->scratch, m, (int64_t)v) ? QDQ_OK : qdq_nomem(err);
-    while (p < end) {
+    for (const unsigned char *end = p + item->payload.size; p < end;) {
         if (!get_varint(&p, end, &v))
             return qdq_fail(err, QDQ_E_FORMAT, "bad varint in a packed list");
         if (!QDQ_PUSH(in->scratch, m, (int64_t)v))
