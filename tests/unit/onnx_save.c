@@ -1,6 +1,7 @@
 /* onnx_save.c - external data in and out, and what may be replaced on disk. */
 #include "base/file.h"
 #include "ir/edit.h"
+#include "support/disk.h"
 #include "support/roundtrip.h"
 
 #include <sys/stat.h>
@@ -335,6 +336,25 @@ static void missing_folder_leaves_nothing_behind(void **state)
     qdq_model_free(m);
 }
 
+static void full_disk_leaves_nothing_behind(void **state)
+{
+    qdq_model *m;
+    unsigned before;
+    qdq_status st;
+
+    (void)state;
+    write_source(test_path("in.onnx"));
+    m = load_path(test_path("in.onnx"));
+    before = test_count_files(test_dir());
+    test_limit_files(1000);
+    st = qdq_model_save(m, test_path("full.onnx"), NULL, &err);
+    test_limit_files(SIZE_MAX);
+    assert_int_equal(st, QDQ_E_IO);
+    assert_non_null(strstr(err.text, "full.onnx"));
+    assert_int_equal(test_count_files(test_dir()), before);
+    qdq_model_free(m);
+}
+
 /* 3 GB of zeros that take no space: as raw data in the model file, or as external data. */
 static void write_huge(bool external)
 {
@@ -453,6 +473,7 @@ int main(void)
         cmocka_unit_test(leftover_side_file_is_replaced),
         cmocka_unit_test(data_of_the_source_is_not_replaced_by_accident),
         cmocka_unit_test(missing_folder_leaves_nothing_behind),
+        cmocka_unit_test(full_disk_leaves_nothing_behind),
         cmocka_unit_test(more_than_two_gigabytes_do_not_go_into_one_file),
         cmocka_unit_test(more_than_two_gigabytes_inside_are_forced_outside),
         cmocka_unit_test(external_folder_can_be_given),
