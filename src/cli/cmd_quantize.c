@@ -255,7 +255,10 @@ static qdq_status build(quantize *q, qdq_error *err)
         QDQ_TRY(qdq_plan_save(q->plan, a->plan_out, a->out.force, err));
     QDQ_TRY(q->c->json ? cmd_quantize_print_json(q, err)
                        : cmd_quantize_print_text(q, cli_result_stream(&a->out), err));
-    if (qdq_plan_get_summary(q->plan)->placement_only)
+    const qdq_plan_summary *sum = qdq_plan_get_summary(q->plan);
+    if (sum->n_tensors + sum->n_weights == 0)
+        cli_warn(&q->c->ui, "nothing was quantized: the reasons are listed with the result");
+    else if (sum->placement_only)
         cli_warn(&q->c->ui, "placement only: scales come from random data, --calib DATA gives real ones");
     return QDQ_OK;
 }
