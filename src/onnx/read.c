@@ -518,7 +518,6 @@ static qdq_status load_mapping(qdq_mapping *file, const char *name, const qdq_lo
     return QDQ_OK;
 }
 
-/* Options from callers built against an older header are shorter: only members inside `size` are there. */
 static qdq_status check_size(uint64_t size, const char *name, const qdq_load_opts *opts, qdq_error *err)
 {
     if (opts != NULL && opts->max_bytes != 0 && size > opts->max_bytes)

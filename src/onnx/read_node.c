@@ -266,7 +266,7 @@ qdq_status qdq_read_attr(qdq_reader *r, qdq_node *node, qdq_span body, int depth
     st = fill_attr(r, node, &pb, body, depth, a, err);
     if (st != QDQ_OK && depth < QDQ_READ_PLACES)
         return qdq_within(err, st, "attribute '%s'", a->name);
-    *out = a;
+    *out = st == QDQ_OK ? a : NULL;
     return st;
 }
 
