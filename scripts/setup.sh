@@ -124,9 +124,9 @@ if [ $need_ort = yes ]; then
     work=$(mktemp -d build/ort-setup.XXXXXX)
     trap 'rm -rf "$work"' EXIT
     # The library inside is the same for every Python version: the version here only picks a file that exists.
-    python3 -m pip download --quiet --no-deps --disable-pip-version-check --only-binary=:all: \
+    python3 -m pip download --progress-bar off --no-deps --disable-pip-version-check --only-binary=:all: \
         --python-version 3.11 --implementation cp --platform "manylinux_2_28_$machine" \
-        --dest "$work" "onnxruntime==$ORT_VERSION" >"$work/log" 2>&1 || { tail -n 1 "$work/log" >&2
+        --dest "$work" "onnxruntime==$ORT_VERSION" >"$work/log" 2>&1 || { tail -n 5 "$work/log" >&2
         die "pip could not fetch onnxruntime $ORT_VERSION: is the Python package index reachable from here?" \
             "Without it, give a library of your own with --ort-library FILE or QDQ_ORT_LIBRARY"; }
     wheel=$(find "$work" -name 'onnxruntime-*.whl')
