@@ -101,10 +101,7 @@ void qdq_weight_codes(const float *w, const qdq_channels *c, const float *scales
     if (c->inner == 1) {
 #pragma omp parallel for schedule(static) if (c->outer * c->channels > 65536)
         for (size_t o = 0; o < c->outer; o++)
-            for (size_t k = 0; k < c->channels; k++) {
-                qdq_qparam p = {QDQ_INT8, scales[k], 0};
-                codes[o * c->channels + k] = (int8_t)qdq_quantize_value(&p, w[o * c->channels + k]);
-            }
+            qdq_quantize_row(w + o * c->channels, scales, c->channels, codes + o * c->channels);
         return;
     }
 #pragma omp parallel for schedule(static) if (c->outer * c->channels * c->inner > 65536)

@@ -136,6 +136,15 @@ void qdq_quantize_floats(const qdq_qparam *p, const float *x, size_t n, void *co
         QUANTIZE_LOOP(uint16_t);
 }
 
+void qdq_quantize_row(const float *x, const float *scales, size_t n, int8_t *codes)
+{
+    for (size_t i = 0; i < n; i++) {
+        float v = x[i] == x[i] ? x[i] : 0;
+        v = round_even(clamp(v / scales[i], -0x1p20f, 0x1p20f));
+        codes[i] = (int8_t)(int32_t)clamp(v, -128, 127);
+    }
+}
+
 void qdq_dequantize_floats(const qdq_qparam *p, const void *codes, size_t n, float *x)
 {
     if (p->type == QDQ_INT8)

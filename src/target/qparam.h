@@ -34,6 +34,9 @@ bool qdq_qparam_from_range(const qdq_qscheme *s, double low, double high, qdq_qp
 /* One value, and `n` of them into packed codes of p->type ((u)int8, (u)int16). NaN becomes the zero point. */
 int32_t qdq_quantize_value(const qdq_qparam *p, float x);
 void qdq_quantize_floats(const qdq_qparam *p, const float *x, size_t n, void *codes);
+/* int8 codes of n values, each with a scale of its own and zero point 0: a row of a matrix with one scale per
+ * column. */
+void qdq_quantize_row(const float *x, const float *scales, size_t n, int8_t *codes);
 void qdq_dequantize_floats(const qdq_qparam *p, const void *codes, size_t n, float *x);
 
 /* The bias of a linear operator: int32 codes with the scale s_x * s_w that 8-bit kernels accumulate in. */

@@ -131,6 +131,17 @@ static void vector_and_scalar_quantization_agree(void **state)
     }
 }
 
+static void a_row_has_a_scale_for_each_value(void **state)
+{
+    const float x[] = {1, -1, 300, -300, NAN, 2.5f}, scales[] = {0.5f, 0.1f, 1, 1, 1, 1};
+    const int8_t want[] = {2, -10, 127, -128, 0, 2};
+    int8_t codes[6];
+
+    (void)state;
+    qdq_quantize_row(x, scales, 6, codes);
+    assert_memory_equal(codes, want, 6);
+}
+
 static void decoding_inverts_encoding_within_half_a_step(void **state)
 {
     const float x[] = {-1.0f, -0.4f, 0, 0.1f, 2.9f};
@@ -184,6 +195,7 @@ int main(void)
         cmocka_unit_test(infinity_and_nan_have_no_scale),
         cmocka_unit_test(huge_and_nan_values_saturate),
         cmocka_unit_test(vector_and_scalar_quantization_agree),
+        cmocka_unit_test(a_row_has_a_scale_for_each_value),
         cmocka_unit_test(decoding_inverts_encoding_within_half_a_step),
         cmocka_unit_test(bias_codes_saturate_and_the_least_scale_fits),
         cmocka_unit_test(minmax_leaves_out_what_is_not_finite),
