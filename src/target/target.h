@@ -74,7 +74,8 @@ struct qdq_target {
     bool weight_per_channel;
     bool int32_bias;
     bool dequantized_outputs; /* a quantized graph output is the DQ's; else its producer stays float */
-    const char *const *requantizes; /* float operators that the engine quantizes itself between DQ and Q; or NULL */
+    const char *const
+        *requantizes; /* float operators that the engine quantizes itself between DQ and Q; or NULL */
     QDQ_VEC(qdq_target_op) ops;
     QDQ_VEC(qdq_stay_float) stay;
     QDQ_VEC(qdq_no_kernel) none;
