@@ -64,6 +64,7 @@ if [ $want_tests = yes ]; then
     need libcmocka-dev has_module cmocka
     need clang-format has_program clang-format
     need binutils has_program nm
+    need groff-base has_program groff # formats the man page
     need perl has_program perl
     need locales has_file /usr/share/i18n/locales/de_DE # one with a decimal comma
 fi
