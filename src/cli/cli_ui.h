@@ -23,8 +23,8 @@ void cli_ui_init(cli_ui *ui); /* before the command line is known: warnings, no 
 void cli_ui_set(cli_ui *ui, const cli_common *common);
 
 /* For qdq_job: ctx is the cli_ui. */
-void cli_ui_log(void *ui, qdq_log_level level, const char *text);
-void cli_ui_progress(void *ui, const char *stage, uint64_t done, uint64_t total);
+void cli_ui_log(void *ctx, qdq_log_level level, const char *text);
+void cli_ui_progress(void *ctx, const char *stage, uint64_t done, uint64_t total);
 
 void cli_warn(cli_ui *ui, const char *fmt, ...) QDQ_PRINTF(2, 3);
 void cli_note(cli_ui *ui, const char *fmt, ...) QDQ_PRINTF(2, 3);

@@ -25,9 +25,9 @@ typedef struct qdq_onnx_write_opts {
     bool only_exposed; /* the model's own outputs are left out */
 } qdq_onnx_write_opts;
 
-/* Appends the model to `out`; opts may be NULL. The nodes come in an order that can run. An exposed name that
+/* Appends the model to `buf`; opts may be NULL. The nodes come in an order that can run. An exposed name that
  * the main graph does not have is QDQ_E_USAGE; one that is an output already is not listed twice. */
-qdq_status qdq_onnx_write_to_buf(const qdq_model *m, const qdq_onnx_write_opts *opts, qdq_buf *out,
+qdq_status qdq_onnx_write_to_buf(const qdq_model *m, const qdq_onnx_write_opts *opts, qdq_buf *buf,
                                  qdq_error *err);
 
 /* Fills *ref if the bytes of `t` lie as they are in a mapped file (a file of external data or the model file
