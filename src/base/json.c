@@ -5,16 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/fail.h"
 #include "base/file.h"
 
 enum { FILE_MAX = 256 * 1024 * 1024, DEPTH_MAX = 64 };
 
-/* Both codes that jansson gives for malformed text would be one to us; memory is another matter. */
 static qdq_status parse_failed(const char *name, const json_error_t *at, qdq_error *err)
 {
-    if (json_error_code(at) == json_error_out_of_memory)
+    if (json_error_code(at) == json_error_out_of_memory || at->text[0] == '\0')
         return qdq_nomem(err);
     if (at->line < 1)
         return qdq_fail(err, QDQ_E_FORMAT, "%s: not JSON: %s", name, at->text);
@@ -22,10 +20,25 @@ static qdq_status parse_failed(const char *name, const json_error_t *at, qdq_err
                     at->text);
 }
 
+/* Jansson calls some lack of memory a mistake in the text, or nothing at all. So a failure is the text's only if
+ * it happens again while there is memory. */
+static bool is_memory_left(size_t size)
+{
+    void *volatile p = malloc(size); /* volatile: a pair of malloc and free is optimized away */
+
+    free(p);
+    return p != NULL;
+}
+
 qdq_status qdq_json_parse(const char *text, size_t size, const char *name, json_t **out, qdq_error *err)
 {
     json_error_t at;
 
+    *out = json_loadb(text, size, JSON_REJECT_DUPLICATES, &at);
+    if (*out != NULL)
+        return QDQ_OK;
+    if (!is_memory_left(size + (1 << 20)))
+        return qdq_nomem(err);
     *out = json_loadb(text, size, JSON_REJECT_DUPLICATES, &at);
     return *out == NULL ? parse_failed(name, &at, err) : QDQ_OK;
 }
@@ -90,90 +103,106 @@ static void put_real(qdq_buf *b, double x)
         qdq_buf_puts(b, ".0");
 }
 
-static void put_line_start(qdq_buf *b, int depth)
+typedef struct printer {
+    qdq_buf *b;
+    bool one_line;
+} printer;
+
+/* Behind a bracket or a comma. */
+static void put_break(const printer *p, int depth, bool comma)
 {
-    qdq_buf_printf(b, "\n%*s", depth * 2, "");
+    if (comma)
+        qdq_buf_putc(p->b, ',');
+    if (!p->one_line)
+        qdq_buf_printf(p->b, "\n%*s", depth * 2, "");
+    else if (comma)
+        qdq_buf_putc(p->b, ' ');
 }
 
-static bool put_value(qdq_buf *b, const json_t *j, int depth);
+static bool put_value(const printer *p, const json_t *j, int depth);
 
-static bool put_array(qdq_buf *b, const json_t *j, int depth)
+static bool put_array(const printer *p, const json_t *j, int depth)
 {
     size_t n = json_array_size(j);
 
-    qdq_buf_putc(b, '[');
+    qdq_buf_putc(p->b, '[');
     for (size_t i = 0; i < n; i++) {
-        if (i != 0)
-            qdq_buf_putc(b, ',');
-        put_line_start(b, depth + 1);
-        if (!put_value(b, json_array_get(j, i), depth + 1))
+        put_break(p, depth + 1, i != 0);
+        if (!put_value(p, json_array_get(j, i), depth + 1))
             return false;
     }
     if (n != 0)
-        put_line_start(b, depth);
-    qdq_buf_putc(b, ']');
+        put_break(p, depth, false);
+    qdq_buf_putc(p->b, ']');
     return true;
 }
 
-static bool put_object(qdq_buf *b, json_t *j, int depth)
+static bool put_object(const printer *p, json_t *j, int depth)
 {
     void *first = json_object_iter(j);
 
-    qdq_buf_putc(b, '{');
+    qdq_buf_putc(p->b, '{');
     for (void *it = first; it != NULL; it = json_object_iter_next(j, it)) {
         const char *key = json_object_iter_key(it);
-        if (it != first)
-            qdq_buf_putc(b, ',');
-        put_line_start(b, depth + 1);
-        put_string(b, key, strlen(key));
-        qdq_buf_puts(b, ": ");
-        if (!put_value(b, json_object_iter_value(it), depth + 1))
+        put_break(p, depth + 1, it != first);
+        put_string(p->b, key, strlen(key));
+        qdq_buf_puts(p->b, ": ");
+        if (!put_value(p, json_object_iter_value(it), depth + 1))
             return false;
     }
     if (first != NULL)
-        put_line_start(b, depth);
-    qdq_buf_putc(b, '}');
+        put_break(p, depth, false);
+    qdq_buf_putc(p->b, '}');
     return true;
 }
 
 /* False: nested too deeply. Lack of memory is noted in the buffer. */
-static bool put_value(qdq_buf *b, const json_t *j, int depth)
+static bool put_value(const printer *p, const json_t *j, int depth)
 {
     if (depth > DEPTH_MAX)
         return false;
     switch (json_typeof(j)) {
     case JSON_OBJECT:
-        return put_object(b, (json_t *)(uintptr_t)j, depth); /* iterating changes nothing, but has no const */
+        return put_object(p, (json_t *)(uintptr_t)j, depth); /* iterating changes nothing, but has no const */
     case JSON_ARRAY:
-        return put_array(b, j, depth);
+        return put_array(p, j, depth);
     case JSON_STRING:
-        put_string(b, json_string_value(j), json_string_length(j));
+        put_string(p->b, json_string_value(j), json_string_length(j));
         return true;
     case JSON_INTEGER:
-        qdq_buf_printf(b, "%" JSON_INTEGER_FORMAT, json_integer_value(j));
+        qdq_buf_printf(p->b, "%" JSON_INTEGER_FORMAT, json_integer_value(j));
         return true;
     case JSON_REAL:
-        put_real(b, json_real_value(j));
+        put_real(p->b, json_real_value(j));
         return true;
     case JSON_TRUE:
-        qdq_buf_puts(b, "true");
+        qdq_buf_puts(p->b, "true");
         return true;
     case JSON_FALSE:
-        qdq_buf_puts(b, "false");
+        qdq_buf_puts(p->b, "false");
         return true;
     case JSON_NULL:
-        qdq_buf_puts(b, "null");
+        qdq_buf_puts(p->b, "null");
         return true;
     }
     return false;
+}
+
+bool qdq_json_put_line(qdq_buf *b, const json_t *j)
+{
+    printer p = {b, true};
+
+    return put_value(&p, j, 0);
 }
 
 qdq_status qdq_json_dump(const json_t *j, char **text, qdq_error *err)
 {
     qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
 
+    printer p = {&b, false};
+
     *text = NULL;
-    if (!put_value(&b, j, 0)) {
+    if (!put_value(&p, j, 0)) {
         qdq_buf_free(&b);
         return qdq_fail(err, QDQ_E_BUG, "json to be written is nested deeper than %d", DEPTH_MAX);
     }

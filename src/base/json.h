@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stddef.h>
 
-#include "qdq/status.h"
+#include "base/buf.h"
 
 /* Parses text; `name` and line and column of a mistake go into the message. Duplicate keys are refused. */
 qdq_status qdq_json_parse(const char *text, size_t size, const char *name, json_t **out, qdq_error *err);
@@ -14,6 +14,9 @@ qdq_status qdq_json_load(const char *path, json_t **out, qdq_error *err); /* at 
 /* Two-space indent, key order as inserted, reals with the fewest digits that read back the same, newline at the
  * end; freed with qdq_free(). Nested at most 64 deep. */
 qdq_status qdq_json_dump(const json_t *j, char **text, qdq_error *err);
+
+/* The same on one line, without a newline: {"a": 1, "b": [2, 3]}. False: nested too deeply. */
+bool qdq_json_put_line(qdq_buf *b, const json_t *j);
 
 /* A real with the fewest digits that read back as the same float: 0.1, not 0.10000000149011612. Reading it as a
  * double and rounding that to float gives `x` again. NULL: out of memory, or not finite. */

@@ -149,6 +149,18 @@ static void a_decimal_comma_does_not_reach_the_file(void **state)
     setlocale(LC_NUMERIC, "C");
 }
 
+static void one_line_has_spaces_behind_commas_and_colons(void **state)
+{
+    qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+    json_t *j = parse("{\"a\": [1, 0.1, {}], \"b\": {\"c\": null, \"d\": []}}");
+
+    (void)state;
+    assert_true(qdq_json_put_line(&b, j));
+    assert_string_equal(b.data, "{\"a\": [1, 0.1, {}], \"b\": {\"c\": null, \"d\": []}}");
+    qdq_buf_free(&b);
+    json_decref(j);
+}
+
 static void dumping_too_deep_is_our_mistake(void **state)
 {
     qdq_error err = QDQ_ERROR_INIT;
@@ -198,6 +210,7 @@ int main(void)
         cmocka_unit_test(reals_have_the_fewest_digits),
         cmocka_unit_test(floats_read_back_bit_by_bit),
         cmocka_unit_test(a_decimal_comma_does_not_reach_the_file),
+        cmocka_unit_test(one_line_has_spaces_behind_commas_and_colons),
         cmocka_unit_test(dumping_too_deep_is_our_mistake),
         cmocka_unit_test(files_are_loaded_and_named),
     };
