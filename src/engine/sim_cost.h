@@ -15,7 +15,7 @@ typedef struct qdq_sim_cost {
     double int8_us, int8_us_per_k;   /* int8_us < 0: no 8-bit kernel */
     int64_t inputs;                  /* how many of its first inputs must come from DQ */
     bool output_q;                   /* its output must be read by one Q alone */
-    const char **epilogue;           /* operators that a kernel takes in for nothing; ends with NULL */
+    const char *const *epilogue;     /* operators that a kernel takes in for nothing; ends with NULL */
 } qdq_sim_cost;
 
 typedef struct qdq_sim_failure {

@@ -1,60 +1,77 @@
 /* plan_json.c - plans as text, both ways (docs/plan.md). One entry a line, sorted: plans can be diffed. */
+#include "quant/plan.h"
+
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/fail.h"
 #include "base/file.h"
-#include "base/json.h"
-#include "quant/plan.h"
+#include "base/json_read.h"
 
 #define MAX_PLAN_BYTES ((size_t)1 << 30)
 
 /* --- writing --------------------------------------------------------------------------------------------------- */
 
+/* A plan without one of its members would say something else: an incomplete object is none. */
+static json_t *whole(json_t *o, bool complete)
+{
+    if (complete)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+static bool set(json_t *o, const char *key, json_t *value)
+{
+    return json_object_set_new(o, key, value) == 0;
+}
+
 static json_t *edge_list(const qdq_edges *edges)
 {
     json_t *list = json_array();
+    bool ok = true;
 
-    for (size_t i = 0; i < edges->n; i++)
-        json_array_append_new(list, json_pack("[s, I]", edges->at[i].node, (json_int_t)edges->at[i].input));
-    return list;
+    for (size_t i = 0; i < edges->n && ok; i++) {
+        json_t *edge = json_pack("[s, I]", edges->at[i].node, (json_int_t)edges->at[i].input);
+        ok = json_array_append_new(list, edge) == 0;
+    }
+    return whole(list, ok);
+}
+
+static json_t *scale_list(const qdq_plan_weight *w)
+{
+    json_t *list = json_array();
+    bool ok = true;
+
+    for (size_t i = 0; i < w->n_scales && ok; i++)
+        ok = json_array_append_new(list, qdq_json_float(w->scales[i])) == 0;
+    return whole(list, ok);
 }
 
 static json_t *tensor_object(const qdq_plan_tensor *t)
 {
     json_t *o = json_pack("{s:s}", "tensor", t->tensor);
+    bool ok = t->all || set(o, "consumers", edge_list(&t->consumers));
 
-    if (!t->all)
-        json_object_set_new(o, "consumers", edge_list(&t->consumers));
-    json_object_set_new(o, "type", json_string(qdq_elem_name(t->qparam.type)));
-    json_object_set_new(o, "scale", json_real((double)t->qparam.scale));
-    json_object_set_new(o, "zero_point", json_integer(t->qparam.zero_point));
-    json_object_set_new(o, "rule", json_string(t->rule));
-    json_object_set_new(o, "origin", json_string(t->origin));
-    return o;
+    ok = ok && set(o, "type", json_string(qdq_elem_name(t->qparam.type)));
+    ok = ok && set(o, "scale", qdq_json_float(t->qparam.scale));
+    ok = ok && set(o, "zero_point", json_integer(t->qparam.zero_point));
+    ok = ok && set(o, "rule", json_string(t->rule)) && set(o, "origin", json_string(t->origin));
+    return whole(o, ok);
 }
 
 static json_t *weight_object(const qdq_plan_weight *w)
 {
     json_t *o = json_pack("{s:s}", "tensor", w->tensor);
+    bool ok = set(o, "consumers", edge_list(&w->consumers));
 
-    json_object_set_new(o, "consumers", edge_list(&w->consumers));
-    json_object_set_new(o, "axis", w->axis < 0 ? json_null() : json_integer(w->axis));
-    json_object_set_new(o, "type", json_string(qdq_elem_name(w->type)));
-    json_object_set_new(o, "method", json_string(w->scales != NULL ? "given" : "absmax"));
-    json_object_set_new(o, "block", json_null());
-    if (w->scales != NULL) {
-        json_t *list = json_array();
-
-        for (size_t i = 0; i < w->n_scales; i++)
-            json_array_append_new(list, json_real((double)w->scales[i]));
-        json_object_set_new(o, "scales", list);
-    }
-    json_object_set_new(o, "rule", json_string(w->rule));
-    json_object_set_new(o, "origin", json_string(w->origin));
-    return o;
+    ok = ok && set(o, "axis", w->axis < 0 ? json_null() : json_integer(w->axis));
+    ok = ok && set(o, "type", json_string(qdq_elem_name(w->type)));
+    ok = ok && set(o, "method", json_string(w->scales != NULL ? "given" : "absmax"));
+    ok = ok && set(o, "block", json_null());
+    ok = ok && (w->scales == NULL || set(o, "scales", scale_list(w)));
+    ok = ok && set(o, "rule", json_string(w->rule)) && set(o, "origin", json_string(w->origin));
+    return whole(o, ok);
 }
 
 static json_t *bias_object(const qdq_plan_bias *b)
@@ -63,39 +80,6 @@ static json_t *bias_object(const qdq_plan_bias *b)
                      b->consumer.node, (json_int_t)b->consumer.input, "type", "int32", "activation",
                      b->activation, "weight", b->weight, "rule", b->rule, "origin", b->origin);
 }
-
-/* One entry on a line of its own. */
-static void put_line(qdq_buf *b, json_t *entry, bool first)
-{
-    char *text = entry != NULL ? json_dumps(entry, JSON_REAL_PRECISION(9) | JSON_ENSURE_ASCII) : NULL;
-
-    if (text == NULL)
-        b->failed = true;
-    else
-        qdq_buf_printf(b, "%s\n    %s", first ? "" : ",", text);
-    free(text);
-    json_decref(entry);
-}
-
-static void put_key(qdq_buf *b, const char *key, json_t *value)
-{
-    char *text = value != NULL ? json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
-
-    if (text == NULL)
-        b->failed = true;
-    else
-        qdq_buf_printf(b, "  \"%s\": %s,\n", key, text);
-    free(text);
-    json_decref(value);
-}
-
-#define PUT_LIST(b, key, list, make)                                                                         \
-    do {                                                                                                     \
-        qdq_buf_printf((b), "  \"%s\": [", (key));                                                           \
-        for (size_t i_ = 0; i_ < (list).n; i_++)                                                             \
-            put_line((b), make(&(list).at[i_]), i_ == 0);                                                    \
-        qdq_buf_puts((b), (list).n > 0 ? "\n  ]" : "]");                                                     \
-    } while (0)
 
 static json_t *quantized_object(const qdq_plan_node *n)
 {
@@ -106,6 +90,31 @@ static json_t *float_object(const qdq_plan_float *f)
 {
     return json_pack("{s:s, s:s, s:s}", "node", f->node, "op", f->op, "reason", f->reason);
 }
+
+/* NULL: there was no memory to make it. */
+static void put_json(qdq_buf *b, json_t *j)
+{
+    if (j == NULL || !qdq_json_put_line(b, j))
+        b->failed = true;
+    json_decref(j);
+}
+
+static void put_key(qdq_buf *b, const char *key, json_t *value)
+{
+    qdq_buf_printf(b, "  \"%s\": ", key);
+    put_json(b, value);
+    qdq_buf_puts(b, ",\n");
+}
+
+#define PUT_LIST(b, key, list, make)                                                                         \
+    do {                                                                                                     \
+        qdq_buf_printf((b), "  \"%s\": [", (key));                                                           \
+        for (size_t i_ = 0; i_ < (list).n; i_++) {                                                           \
+            qdq_buf_puts((b), i_ == 0 ? "\n    " : ",\n    ");                                               \
+            put_json((b), make(&(list).at[i_]));                                                             \
+        }                                                                                                    \
+        qdq_buf_puts((b), (list).n > 0 ? "\n  ]" : "]");                                                     \
+    } while (0)
 
 qdq_status qdq_plan_to_text(const qdq_plan *p, char **text, qdq_error *err)
 {
@@ -145,238 +154,194 @@ qdq_status qdq_plan_save(const qdq_plan *p, const char *path, bool allow_overwri
 
 /* --- reading --------------------------------------------------------------------------------------------------- */
 
-/* Where we are, for messages: "tensors[3]". */
-typedef struct reader {
-    qdq_plan *plan;
-    json_t *object;
-    char path[48];
-    qdq_error *err;
-} reader;
-
-static qdq_status wrong(const reader *r, const char *key, const char *want)
-{
-    return qdq_fail(r->err, QDQ_E_FORMAT, "%s%skey '%s': expected %s", r->path, r->path[0] ? ", " : "", key,
-                    want);
-}
-
-static qdq_status get_text(const reader *r, const char *key, const char *fallback, const char **out)
-{
-    json_t *j = json_object_get(r->object, key);
-
-    if (j == NULL && fallback != NULL) {
-        *out = fallback;
-        return QDQ_OK;
-    }
-    if (!json_is_string(j))
-        return wrong(r, key, "a string");
-    *out = qdq_arena_strdup(&r->plan->arena, json_string_value(j));
-    return *out != NULL ? QDQ_OK : qdq_nomem(r->err);
-}
-
-static qdq_status get_number(const reader *r, const char *key, int64_t low, int64_t high, int64_t fallback,
-                             int64_t *out)
-{
-    json_t *j = json_object_get(r->object, key);
-
-    *out = fallback;
-    if (j == NULL || json_is_null(j))
-        return QDQ_OK;
-    if (!json_is_integer(j) || json_integer_value(j) < low || json_integer_value(j) > high)
-        return wrong(r, key, "a whole number in range");
-    *out = json_integer_value(j);
-    return QDQ_OK;
-}
-
-static qdq_status get_type(const reader *r, qdq_elem *out)
-{
-    const char *name;
-    int32_t low, high;
-
-    QDQ_TRY(get_text(r, "type", NULL, &name));
-    *out = qdq_elem_from_name(name);
-    if (!qdq_elem_code_limits(*out, &low, &high) || qdq_elem_bits(*out) < 8)
-        return wrong(r, "type", "int8, uint8, int16 or uint16");
-    return QDQ_OK;
-}
+static const char an_edge[] = "[node, input number]", some_edges[] = "a list of [node, input number]",
+                  some_scales[] = "a list of numbers above 0";
 
 static bool to_scale(const json_t *j, float *out)
 {
-    double scale = json_is_number(j) ? json_number_value(j) : 0;
-
-    *out = (float)scale;
+    *out = (float)json_number_value(j); /* 0, if it is no number */
     return isfinite(*out) && *out > 0;
 }
 
-static qdq_status read_edge(const reader *r, const char *key, const json_t *j, qdq_edge *out)
+static qdq_elem read_type(const qdq_json_place *p)
+{
+    static const char *const types[] = {"int8", "uint8", "int16", "uint16", NULL};
+
+    return qdq_elem_from_name(types[qdq_json_word(p, "type", types, -1)]);
+}
+
+static qdq_edge read_edge(const qdq_json_place *p, const char *key, const json_t *j, const char *expected)
 {
     const json_t *node = json_array_get(j, 0), *input = json_array_get(j, 1);
+    qdq_edge edge = {"", 0};
 
-    if (!json_is_array(j) || json_array_size(j) != 2 || !json_is_string(node) || !json_is_integer(input) ||
-        json_integer_value(input) < 0 || json_integer_value(input) > UINT16_MAX)
-        return wrong(r, key, "[node, input number]");
-    out->node = qdq_arena_strdup(&r->plan->arena, json_string_value(node));
-    out->input = (uint32_t)json_integer_value(input);
-    return out->node != NULL ? QDQ_OK : qdq_nomem(r->err);
-}
-
-static qdq_status read_edges(const reader *r, bool *absent, qdq_edges *out)
-{
-    json_t *list = json_object_get(r->object, "consumers");
-
-    *absent = list == NULL;
-    if (list == NULL)
-        return QDQ_OK;
-    if (!json_is_array(list) || json_array_size(list) == 0)
-        return wrong(r, "consumers", "a list of [node, input number]");
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        qdq_edge edge;
-
-        QDQ_TRY(read_edge(r, "consumers", json_array_get(list, i), &edge));
-        if (!QDQ_PUSH(&r->plan->arena, out, edge))
-            return qdq_nomem(r->err);
+    if (json_array_size(j) != 2 || !json_is_string(node) || !json_is_integer(input) ||
+        json_integer_value(input) < 0 || json_integer_value(input) > UINT16_MAX) {
+        qdq_json_wrong(p, key, expected);
+        return edge;
     }
-    return QDQ_OK;
+    edge.node = qdq_arena_strdup(p->reader->arena, json_string_value(node));
+    edge.input = (uint32_t)json_integer_value(input);
+    if (edge.node == NULL)
+        qdq_json_nomem(p);
+    return edge;
 }
 
-static qdq_status read_tensor(const reader *r)
+static qdq_edges read_edges(const qdq_json_place *p)
 {
+    json_t *list = json_object_get(p->object, "consumers");
+    qdq_edges edges = {0};
+
+    if (json_array_size(list) == 0)
+        qdq_json_wrong(p, "consumers", some_edges);
+    for (size_t i = 0; i < json_array_size(list) && p->reader->status == QDQ_OK; i++) {
+        qdq_edge edge = read_edge(p, "consumers", json_array_get(list, i), some_edges);
+
+        if (!QDQ_PUSH(p->reader->arena, &edges, edge))
+            qdq_json_nomem(p);
+    }
+    return edges;
+}
+
+static void read_tensor(qdq_plan *plan, const qdq_json_place *p)
+{
+    static const char *const keys[] = {"tensor",     "consumers", "type",   "scale",
+                                       "zero_point", "rule",      "origin", NULL};
     qdq_plan_tensor t = {0};
-    int64_t zero_point;
     int32_t low, high;
 
-    QDQ_TRY(get_text(r, "tensor", NULL, &t.tensor));
-    QDQ_TRY(read_edges(r, &t.all, &t.consumers));
-    QDQ_TRY(get_type(r, &t.qparam.type));
+    qdq_json_known(p, keys);
+    t.tensor = qdq_json_text(p, "tensor", NULL);
+    t.all = !qdq_json_has(p, "consumers");
+    if (!t.all)
+        t.consumers = read_edges(p);
+    t.qparam.type = read_type(p);
+    if (!to_scale(json_object_get(p->object, "scale"), &t.qparam.scale))
+        qdq_json_wrong(p, "scale", "a finite number above 0");
     qdq_elem_code_limits(t.qparam.type, &low, &high);
-    if (!to_scale(json_object_get(r->object, "scale"), &t.qparam.scale))
-        return wrong(r, "scale", "a finite number above 0");
-    QDQ_TRY(get_number(r, "zero_point", low, high, 0, &zero_point));
-    t.qparam.zero_point = (int32_t)zero_point;
-    QDQ_TRY(get_text(r, "rule", "", &t.rule));
-    QDQ_TRY(get_text(r, "origin", "user", &t.origin));
-    return QDQ_PUSH(&r->plan->arena, &r->plan->tensors, t) ? QDQ_OK : qdq_nomem(r->err);
+    t.qparam.zero_point = (int32_t)qdq_json_int(p, "zero_point", low, high, 0);
+    t.rule = qdq_json_text(p, "rule", "");
+    t.origin = qdq_json_text(p, "origin", "user");
+    if (!QDQ_PUSH(&plan->arena, &plan->tensors, t))
+        qdq_json_nomem(p);
 }
 
-static qdq_status read_scales(const reader *r, qdq_plan_weight *w)
+static void read_scales(const qdq_json_place *p, qdq_plan_weight *w)
 {
-    json_t *list = json_object_get(r->object, "scales");
+    json_t *list = json_object_get(p->object, "scales");
+    size_t n = json_array_size(list);
+    float *scales = qdq_arena_array(p->reader->arena, n + 1, sizeof *scales);
 
-    if (!json_is_array(list) || json_array_size(list) == 0)
-        return wrong(r, "scales", "a list of numbers above 0");
-    float *scales = qdq_arena_array(&r->plan->arena, json_array_size(list), sizeof *scales);
-    if (scales == NULL)
-        return qdq_nomem(r->err);
-    w->n_scales = json_array_size(list);
-    w->scales = scales;
-    for (size_t i = 0; i < w->n_scales; i++)
+    if (scales == NULL) {
+        qdq_json_nomem(p);
+        return;
+    }
+    if (n == 0)
+        qdq_json_wrong(p, "scales", some_scales);
+    for (size_t i = 0; i < n; i++)
         if (!to_scale(json_array_get(list, i), &scales[i]))
-            return wrong(r, "scales", "a list of numbers above 0");
-    return QDQ_OK;
+            qdq_json_wrong(p, "scales", some_scales);
+    w->scales = scales;
+    w->n_scales = n;
 }
 
-static qdq_status read_weight(const reader *r)
+static void read_weight(qdq_plan *plan, const qdq_json_place *p)
 {
+    static const char *const keys[] = {"tensor", "consumers", "axis", "type",   "method",
+                                       "block",  "scales",    "rule", "origin", NULL};
+    static const char *const methods[] = {"absmax", "given", NULL};
     qdq_plan_weight w = {0};
-    const char *method;
-    bool absent;
-    int64_t axis;
 
-    QDQ_TRY(get_text(r, "tensor", NULL, &w.tensor));
-    QDQ_TRY(read_edges(r, &absent, &w.consumers));
-    if (absent)
-        return wrong(r, "consumers", "a list of [node, input number]");
-    QDQ_TRY(get_type(r, &w.type));
+    qdq_json_known(p, keys);
+    w.tensor = qdq_json_text(p, "tensor", NULL);
+    w.consumers = read_edges(p);
+    w.type = read_type(p);
     if (w.type != QDQ_INT8)
-        return wrong(r, "type", "int8, the only weight type this version writes");
-    QDQ_TRY(get_number(r, "axis", 0, 64, -1, &axis));
-    w.axis = (int)axis;
-    if (json_object_get(r->object, "block") != NULL && !json_is_null(json_object_get(r->object, "block")))
-        return wrong(r, "block", "null: blocked weights are not implemented");
-    QDQ_TRY(get_text(r, "method", "absmax", &method));
-    if (strcmp(method, "given") == 0)
-        QDQ_TRY(read_scales(r, &w));
-    else if (strcmp(method, "absmax") != 0)
-        return wrong(r, "method", "'absmax' or 'given'");
-    QDQ_TRY(get_text(r, "rule", "", &w.rule));
-    QDQ_TRY(get_text(r, "origin", "user", &w.origin));
-    return QDQ_PUSH(&r->plan->arena, &r->plan->weights, w) ? QDQ_OK : qdq_nomem(r->err);
+        qdq_json_wrong(p, "type", "'int8', the only weight type this version writes");
+    w.axis = (int)qdq_json_int(p, "axis", 0, 64, -1);
+    if (qdq_json_has(p, "block"))
+        qdq_json_wrong(p, "block", "null: blocked weights are not implemented");
+    if (qdq_json_word(p, "method", methods, 0) == 1)
+        read_scales(p, &w);
+    else if (qdq_json_has(p, "scales"))
+        qdq_json_wrong(p, "method", "'given', as there are scales");
+    w.rule = qdq_json_text(p, "rule", "");
+    w.origin = qdq_json_text(p, "origin", "user");
+    if (!QDQ_PUSH(&plan->arena, &plan->weights, w))
+        qdq_json_nomem(p);
 }
 
-static qdq_status read_bias(const reader *r)
+static void read_bias(qdq_plan *plan, const qdq_json_place *p)
 {
+    static const char *const keys[] = {"tensor", "consumer", "type",   "activation",
+                                       "weight", "rule",     "origin", NULL};
+    static const char *const types[] = {"int32", NULL};
     qdq_plan_bias b = {0};
 
-    QDQ_TRY(get_text(r, "tensor", NULL, &b.tensor));
-    QDQ_TRY(read_edge(r, "consumer", json_object_get(r->object, "consumer"), &b.consumer));
-    QDQ_TRY(get_text(r, "activation", NULL, &b.activation));
-    QDQ_TRY(get_text(r, "weight", NULL, &b.weight));
-    QDQ_TRY(get_text(r, "rule", "", &b.rule));
-    QDQ_TRY(get_text(r, "origin", "user", &b.origin));
-    return QDQ_PUSH(&r->plan->arena, &r->plan->biases, b) ? QDQ_OK : qdq_nomem(r->err);
+    qdq_json_known(p, keys);
+    b.tensor = qdq_json_text(p, "tensor", NULL);
+    b.consumer = read_edge(p, "consumer", json_object_get(p->object, "consumer"), an_edge);
+    qdq_json_word(p, "type", types, 0);
+    b.activation = qdq_json_text(p, "activation", NULL);
+    b.weight = qdq_json_text(p, "weight", NULL);
+    b.rule = qdq_json_text(p, "rule", "");
+    b.origin = qdq_json_text(p, "origin", "user");
+    if (!QDQ_PUSH(&plan->arena, &plan->biases, b))
+        qdq_json_nomem(p);
 }
 
-static qdq_status read_quantized(const reader *r)
+static void read_quantized(qdq_plan *plan, const qdq_json_place *p)
 {
+    static const char *const keys[] = {"node", "op", NULL};
     qdq_plan_node n = {0};
 
-    QDQ_TRY(get_text(r, "node", NULL, &n.node));
-    QDQ_TRY(get_text(r, "op", "", &n.op));
-    return QDQ_PUSH(&r->plan->arena, &r->plan->quantized, n) ? QDQ_OK : qdq_nomem(r->err);
+    qdq_json_known(p, keys);
+    n.node = qdq_json_text(p, "node", NULL);
+    n.op = qdq_json_text(p, "op", "");
+    if (!QDQ_PUSH(&plan->arena, &plan->quantized, n))
+        qdq_json_nomem(p);
 }
 
-static qdq_status read_float(const reader *r)
+static void read_float(qdq_plan *plan, const qdq_json_place *p)
 {
+    static const char *const keys[] = {"node", "op", "reason", NULL};
     qdq_plan_float f = {0};
 
-    QDQ_TRY(get_text(r, "node", NULL, &f.node));
-    QDQ_TRY(get_text(r, "op", "", &f.op));
-    QDQ_TRY(get_text(r, "reason", "", &f.reason));
-    return QDQ_PUSH(&r->plan->arena, &r->plan->left_float, f) ? QDQ_OK : qdq_nomem(r->err);
+    qdq_json_known(p, keys);
+    f.node = qdq_json_text(p, "node", NULL);
+    f.op = qdq_json_text(p, "op", "");
+    f.reason = qdq_json_text(p, "reason", "");
+    if (!QDQ_PUSH(&plan->arena, &plan->left_float, f))
+        qdq_json_nomem(p);
 }
 
-static qdq_status read_list(const reader *top, const char *key, qdq_status (*read)(const reader *))
+static qdq_status read_plan(qdq_plan *plan, json_t *root, qdq_error *err)
 {
-    json_t *list = json_object_get(top->object, key);
+    static const char *const keys[] = {"qdq_plan",  "model",      "target",  "created_by", "clean",
+                                       "opset",     "tensors",    "weights", "biases",     "placement_only",
+                                       "quantized", "left_float", NULL};
+    qdq_json_reader reader = {.arena = &plan->arena, .err = err};
+    qdq_json_place top = qdq_json_top(&reader, root, "qdq_plan", QDQ_PLAN_VERSION), item;
 
-    if (list == NULL)
-        return QDQ_OK;
-    if (!json_is_array(list))
-        return wrong(top, key, "a list");
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        reader r = {top->plan, json_array_get(list, i), "", top->err};
-
-        snprintf(r.path, sizeof r.path, "%s[%zu]", key, i);
-        if (!json_is_object(r.object))
-            return qdq_fail(r.err, QDQ_E_FORMAT, "%s: expected an object", r.path);
-        QDQ_TRY(read(&r));
-    }
-    return QDQ_OK;
-}
-
-static qdq_status read_plan(qdq_plan *p, json_t *root, qdq_error *err)
-{
-    reader r = {p, root, "", err};
-    int64_t version, opset;
-
-    if (!json_is_object(root) || json_object_get(root, "qdq_plan") == NULL)
-        return qdq_fail(err, QDQ_E_FORMAT, "expected an object with the key 'qdq_plan'");
-    QDQ_TRY(get_number(&r, "qdq_plan", 0, INT32_MAX, 0, &version));
-    if (version != QDQ_PLAN_VERSION)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "plan version %d: this qdq reads version %d", (int)version,
-                        QDQ_PLAN_VERSION);
-    QDQ_TRY(get_text(&r, "model", "", &p->model));
-    QDQ_TRY(get_text(&r, "target", "", &p->target));
-    QDQ_TRY(get_text(&r, "created_by", "", &p->created_by));
-    QDQ_TRY(get_text(&r, "clean", "", &p->clean));
-    QDQ_TRY(get_number(&r, "opset", 0, 1000, 0, &opset));
-    p->opset = (int)opset;
-    p->placement_only = json_is_true(json_object_get(root, "placement_only"));
-    QDQ_TRY(read_list(&r, "tensors", read_tensor));
-    QDQ_TRY(read_list(&r, "weights", read_weight));
-    QDQ_TRY(read_list(&r, "biases", read_bias));
-    QDQ_TRY(read_list(&r, "quantized", read_quantized));
-    QDQ_TRY(read_list(&r, "left_float", read_float));
-    return qdq_plan_finish(p) ? QDQ_OK : qdq_nomem(err);
+    qdq_json_known(&top, keys);
+    plan->model = qdq_json_text(&top, "model", "");
+    plan->target = qdq_json_text(&top, "target", "");
+    plan->created_by = qdq_json_text(&top, "created_by", "");
+    plan->clean = qdq_json_text(&top, "clean", "");
+    plan->opset = (int)qdq_json_int(&top, "opset", 0, 1000, 0);
+    plan->placement_only = qdq_json_bool(&top, "placement_only");
+    for (size_t i = 0; qdq_json_item(&top, "tensors", i, &item); i++)
+        read_tensor(plan, &item);
+    for (size_t i = 0; qdq_json_item(&top, "weights", i, &item); i++)
+        read_weight(plan, &item);
+    for (size_t i = 0; qdq_json_item(&top, "biases", i, &item); i++)
+        read_bias(plan, &item);
+    for (size_t i = 0; qdq_json_item(&top, "quantized", i, &item); i++)
+        read_quantized(plan, &item);
+    for (size_t i = 0; qdq_json_item(&top, "left_float", i, &item); i++)
+        read_float(plan, &item);
+    QDQ_TRY(reader.status);
+    return qdq_plan_finish(plan) ? QDQ_OK : qdq_nomem(err);
 }
 
 qdq_status qdq_plan_parse(const char *text, size_t size, const char *name, qdq_plan **out, qdq_error *err)

@@ -1,12 +1,15 @@
 /* target.c - reads target descriptions. Every key is checked: an unknown one is a mistake, not a comment. */
 #include "target/target.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "base/json_read.h"
+
+enum { INPUT_MAX = 15, CHANNELS_MAX = 1 << 20 };
 
 /* name, help, text: made from the .json files beside this one by cmake/embed.cmake */
 static const struct {
@@ -15,191 +18,99 @@ static const struct {
 #include "target_data.inc"
 };
 
-/* --- reading with place ------------------------------------------------------------------------------------ */
-
-/* One object of the description and where it stands, for messages: "operators[3]". */
-typedef struct place {
-    qdq_target *target;
-    json_t *object;
-    char path[64];
-} place;
-
-static qdq_status wrong(const place *p, const char *key, const char *want, qdq_error *err)
-{
-    return qdq_fail(err, QDQ_E_FORMAT, "%s%s'%s': expected %s", p->path, p->path[0] ? ", key " : "key ", key,
-                    want);
-}
-
-/* Refuses keys that are not in the list, so that a misspelt condition is found. */
-static qdq_status known_keys(const place *p, const char *const *keys, qdq_error *err)
-{
-    const char *key;
-    json_t *value;
-
-    json_object_foreach(p->object, key, value)
-    {
-        bool known = false;
-
-        for (size_t i = 0; keys[i] != NULL && !known; i++)
-            known = strcmp(key, keys[i]) == 0;
-        if (!known)
-            return qdq_fail(err, QDQ_E_FORMAT, "%s: unknown key '%s'", p->path[0] ? p->path : "top level",
-                            key);
-    }
-    return QDQ_OK;
-}
-
-static qdq_status get_string(const place *p, const char *key, const char *fallback, const char **out,
-                             qdq_error *err)
-{
-    json_t *j = json_object_get(p->object, key);
-
-    *out = fallback;
-    if (j == NULL && fallback != NULL)
-        return QDQ_OK;
-    if (!json_is_string(j))
-        return wrong(p, key, "a string", err);
-    *out = qdq_arena_strdup(&p->target->arena, json_string_value(j));
-    return *out != NULL ? QDQ_OK : qdq_nomem(err);
-}
-
-static qdq_status get_int(const place *p, const char *key, int64_t fallback, int64_t max, int64_t *out,
-                          qdq_error *err)
-{
-    json_t *j = json_object_get(p->object, key);
-
-    *out = fallback;
-    if (j == NULL)
-        return QDQ_OK;
-    if (!json_is_integer(j) || json_integer_value(j) < 0 || json_integer_value(j) > max)
-        return wrong(p, key, "a small number, 0 or more", err);
-    *out = json_integer_value(j);
-    return QDQ_OK;
-}
-
-static qdq_status get_bool(const place *p, const char *key, bool *out, qdq_error *err)
-{
-    json_t *j = json_object_get(p->object, key);
-
-    *out = json_is_true(j);
-    return j == NULL || json_is_boolean(j) ? QDQ_OK : wrong(p, key, "true or false", err);
-}
-
-/* One of `words`; *out is its place in the list. */
-static qdq_status get_word(const place *p, const char *key, const char *const *words, size_t fallback,
-                           size_t *out, qdq_error *err)
-{
-    json_t *j = json_object_get(p->object, key);
-    char want[160] = "one of";
-
-    *out = fallback;
-    if (j == NULL)
-        return QDQ_OK;
-    for (size_t i = 0; words[i] != NULL; i++) {
-        if (json_is_string(j) && strcmp(json_string_value(j), words[i]) == 0) {
-            *out = i;
-            return QDQ_OK;
-        }
-        size_t at = strlen(want);
-        snprintf(want + at, sizeof want - at, " '%s'", words[i]);
-    }
-    return wrong(p, key, want, err);
-}
-
-static qdq_status get_strings(const place *p, const char *key, const char *const **out, qdq_error *err)
-{
-    json_t *j = json_object_get(p->object, key);
-
-    *out = NULL;
-    if (j == NULL)
-        return QDQ_OK;
-    if (!json_is_array(j))
-        return wrong(p, key, "a list of strings", err);
-    const char **list = qdq_arena_array(&p->target->arena, json_array_size(j) + 1, sizeof *list);
-    if (list == NULL)
-        return qdq_nomem(err);
-    for (size_t i = 0; i < json_array_size(j); i++) {
-        if (!json_is_string(json_array_get(j, i)))
-            return wrong(p, key, "a list of strings", err);
-        list[i] = qdq_arena_strdup(&p->target->arena, json_string_value(json_array_get(j, i)));
-        if (list[i] == NULL)
-            return qdq_nomem(err);
-    }
-    *out = list;
-    return QDQ_OK;
-}
-
 /* --- the parts of a description ------------------------------------------------------------------------------ */
 
-static qdq_status read_scheme(const place *top, const char *key, qdq_qscheme *out, qdq_error *err)
+/* The member `key`, which is needed; *p is its place. */
+static bool read_scheme(const qdq_json_place *top, const char *key, const char *const *keys,
+                        qdq_json_place *p, qdq_qscheme *out)
 {
-    static const char *const keys[] = {"type", "symmetric", "reduced", "per_channel", "method", NULL};
+    static const char *const types[] = {"int8", "uint8", "int16", "uint16", NULL};
     static const char *const methods[] = {"absmax", NULL};
-    place p = {top->target, json_object_get(top->object, key), ""};
-    const char *type;
-    size_t method;
-    int32_t lowest, highest;
 
-    snprintf(p.path, sizeof p.path, "%s", key);
-    if (!json_is_object(p.object))
-        return wrong(top, key, "an object", err);
-    QDQ_TRY(known_keys(&p, keys, err));
-    QDQ_TRY(get_string(&p, "type", NULL, &type, err));
-    QDQ_TRY(get_bool(&p, "symmetric", &out->symmetric, err));
-    QDQ_TRY(get_bool(&p, "reduced", &out->reduced, err));
-    QDQ_TRY(get_word(&p, "method", methods, 0, &method, err));
-    out->type = qdq_elem_from_name(type);
-    if (!qdq_elem_code_limits(out->type, &lowest, &highest) || qdq_elem_bits(out->type) < 8)
-        return wrong(&p, "type", "'int8', 'uint8', 'int16' or 'uint16'", err);
-    return QDQ_OK;
+    if (!qdq_json_member(top, key, p)) {
+        qdq_json_wrong(top, key, "an object");
+        return false;
+    }
+    qdq_json_known(p, keys);
+    out->type = qdq_elem_from_name(types[qdq_json_word(p, "type", types, -1)]);
+    out->symmetric = qdq_json_bool(p, "symmetric");
+    out->reduced = qdq_json_bool(p, "reduced");
+    qdq_json_word(p, "method", methods, 0);
+    return true;
 }
 
-static qdq_status read_bias_rule(const place *p, qdq_target_op *op, qdq_error *err)
+static void read_schemes(qdq_target *t, const qdq_json_place *top)
 {
-    json_t *bias = json_object_get(p->object, "bias");
+    static const char *const activation_keys[] = {"type", "symmetric", "reduced", "method", NULL};
+    static const char *const weight_keys[] = {"type", "symmetric", "reduced", "method", "per_channel", NULL};
+    static const char *const bias_keys[] = {"type", NULL};
+    static const char *const bias_types[] = {"int32", NULL};
+    qdq_json_place p;
 
-    if (bias == NULL)
-        return QDQ_OK;
-    if (json_is_integer(bias) && json_integer_value(bias) >= 0 && json_integer_value(bias) < 16) {
-        op->bias = QDQ_BIAS_INPUT;
-        op->bias_input = (uint32_t)json_integer_value(bias);
-        return QDQ_OK;
+    read_scheme(top, "activation", activation_keys, &p, &t->activation);
+    if (read_scheme(top, "weight", weight_keys, &p, &t->weight)) {
+        if (!t->weight.symmetric)
+            qdq_json_wrong(&p, "symmetric", "true");
+        t->weight_per_channel = qdq_json_bool(&p, "per_channel");
     }
-    if (json_is_string(bias) && strcmp(json_string_value(bias), "add-if-static") == 0) {
+    t->int32_bias = qdq_json_member(top, "bias", &p);
+    if (t->int32_bias) {
+        qdq_json_known(&p, bias_keys);
+        qdq_json_word(&p, "type", bias_types, -1);
+    }
+}
+
+/* "data": [1] */
+static void read_data(const qdq_json_place *p, qdq_target_op *op)
+{
+    json_t *list = json_object_get(p->object, "data"), *first = json_array_get(list, 0);
+
+    if (!qdq_json_has(p, "data"))
+        return;
+    if (json_array_size(list) == 1 && json_is_integer(first) && json_integer_value(first) >= 0 &&
+        json_integer_value(first) <= INPUT_MAX)
+        op->data = (uint32_t)json_integer_value(first);
+    else
+        qdq_json_wrong(p, "data", "a list with the number of one input");
+}
+
+static void read_bias_rule(const qdq_json_place *p, qdq_target_op *op)
+{
+    static const char *const words[] = {"add-if-static", NULL};
+
+    if (!qdq_json_has(p, "bias"))
+        return;
+    if (json_is_string(json_object_get(p->object, "bias"))) {
+        qdq_json_word(p, "bias", words, -1);
         op->bias = QDQ_BIAS_ADD_IF_STATIC;
-        return QDQ_OK;
+    } else {
+        op->bias_input = (uint32_t)qdq_json_int(p, "bias", 0, INPUT_MAX, 0);
+        op->bias = QDQ_BIAS_INPUT;
     }
-    return wrong(p, "bias", "the number of an input, or 'add-if-static'", err);
 }
 
-static qdq_status read_require(const place *p, qdq_target_op *op, qdq_error *err)
+static void read_require(const qdq_json_place *p, qdq_target_op *op)
 {
-    json_t *attributes = json_object_get(p->object, "require");
-    qdq_attr_is *list;
+    qdq_json_place attributes;
     const char *name;
     json_t *value;
 
-    if (attributes == NULL)
-        return QDQ_OK;
-    if (!json_is_object(attributes))
-        return wrong(p, "require", "an object of attributes and their values", err);
-    list = qdq_arena_array(&p->target->arena, json_object_size(attributes) + 1, sizeof *list);
-    if (list == NULL)
-        return qdq_nomem(err);
-    json_object_foreach(attributes, name, value)
-    {
-        if (!json_is_number(value))
-            return wrong(p, "require", "numbers as values", err);
-        list[op->n_require].attribute = qdq_arena_strdup(&p->target->arena, name);
-        list[op->n_require].value = json_number_value(value);
-        if (list[op->n_require++].attribute == NULL)
-            return qdq_nomem(err);
-    }
+    if (!qdq_json_member(p, "require", &attributes))
+        return;
+    qdq_arena *arena = p->reader->arena;
+    qdq_attr_is *list = qdq_arena_array(arena, json_object_size(attributes.object) + 1, sizeof *list);
     op->require = list;
-    return QDQ_OK;
+    json_object_foreach(attributes.object, name, value)
+    {
+        if (list == NULL || (list[op->n_require].attribute = qdq_arena_strdup(arena, name)) == NULL) {
+            qdq_json_nomem(p);
+            return;
+        }
+        list[op->n_require++].value = qdq_json_number(&attributes, name, -INFINITY, INFINITY, 0);
+    }
 }
 
-static qdq_status read_op(place *p, qdq_error *err)
+static void read_op(qdq_target *t, const qdq_json_place *p)
 {
     static const char *const keys[] = {"op",   "kind",   "rule",         "data",     "weight",  "axis",
                                        "bias", "output", "only_between", "epilogue", "require", NULL};
@@ -207,93 +118,57 @@ static qdq_status read_op(place *p, qdq_error *err)
     static const char *const axes[] = {"tensor", "0", "1", "last", "gemm", NULL};
     static const char *const outputs[] = {"float", "quantized", NULL};
     qdq_target_op op = {0};
-    size_t kind, axis, output;
-    int64_t weight;
 
-    QDQ_TRY(known_keys(p, keys, err));
-    QDQ_TRY(get_string(p, "op", NULL, &op.op, err));
-    QDQ_TRY(get_string(p, "rule", NULL, &op.rule, err));
-    if (json_object_get(p->object, "kind") == NULL)
-        return wrong(p, "kind", "'linear', 'joint' or 'pass'", err);
-    QDQ_TRY(get_word(p, "kind", kinds, 0, &kind, err));
-    QDQ_TRY(get_word(p, "axis", axes, 0, &axis, err));
-    QDQ_TRY(get_word(p, "output", outputs, 0, &output, err));
-    QDQ_TRY(get_int(p, "weight", 1, 15, &weight, err));
-    QDQ_TRY(get_bool(p, "only_between", &op.only_between, err));
-    QDQ_TRY(get_strings(p, "epilogue", &op.epilogue, err));
-    QDQ_TRY(read_bias_rule(p, &op, err));
-    QDQ_TRY(read_require(p, &op, err));
-
-    json_t *data = json_object_get(p->object, "data");
-    if (data != NULL) {
-        json_t *first = json_array_get(data, 0);
-
-        if (!json_is_array(data) || json_array_size(data) != 1 || !json_is_integer(first) ||
-            json_integer_value(first) < 0 || json_integer_value(first) > 15)
-            return wrong(p, "data", "a list with the number of one input", err);
-        op.data = (uint32_t)json_integer_value(first);
-    }
-    op.kind = (qdq_op_kind)kind;
-    op.axis = (qdq_axis_rule)axis;
-    op.weight = (uint32_t)weight;
-    op.quantize_output = output == 1;
-    if (qdq_target_find(p->target, op.op) != NULL)
-        return qdq_fail(err, QDQ_E_FORMAT, "%s: operator '%s' is listed twice", p->path, op.op);
-    return QDQ_PUSH(&p->target->arena, &p->target->ops, op) ? QDQ_OK : qdq_nomem(err);
+    qdq_json_known(p, keys);
+    op.op = qdq_json_text(p, "op", NULL);
+    op.rule = qdq_json_text(p, "rule", NULL);
+    op.kind = (qdq_op_kind)qdq_json_word(p, "kind", kinds, -1);
+    read_data(p, &op);
+    op.weight = (uint32_t)qdq_json_int(p, "weight", 0, INPUT_MAX, 1);
+    op.axis = (qdq_axis_rule)qdq_json_word(p, "axis", axes, 0);
+    read_bias_rule(p, &op);
+    op.quantize_output = qdq_json_word(p, "output", outputs, 0) == 1;
+    op.only_between = qdq_json_bool(p, "only_between");
+    op.epilogue = qdq_json_texts(p, "epilogue");
+    read_require(p, &op);
+    if (qdq_target_find(t, op.op) != NULL)
+        qdq_json_fail(p, "operator '%s' is listed twice", op.op);
+    if (!QDQ_PUSH(&t->arena, &t->ops, op))
+        qdq_json_nomem(p);
 }
 
-static qdq_status read_stay_float(place *p, qdq_error *err)
+static void read_stay_float(qdq_target *t, const qdq_json_place *p)
 {
     static const char *const keys[] = {"op",         "rule",       "reason",          "data_is",
                                        "depthwise",  "one_reader", "in_channels_max", "out_channels_max",
                                        "not_before", NULL};
     static const char *const origins[] = {"any", "graph-input", "left-float", NULL};
     qdq_stay_float s = {0};
-    size_t origin;
 
-    QDQ_TRY(known_keys(p, keys, err));
-    QDQ_TRY(get_string(p, "op", NULL, &s.op, err));
-    QDQ_TRY(get_string(p, "rule", NULL, &s.rule, err));
-    QDQ_TRY(get_string(p, "reason", NULL, &s.reason, err));
-    QDQ_TRY(get_word(p, "data_is", origins, 0, &origin, err));
-    QDQ_TRY(get_bool(p, "depthwise", &s.depthwise, err));
-    QDQ_TRY(get_bool(p, "one_reader", &s.one_reader, err));
-    QDQ_TRY(get_int(p, "in_channels_max", 0, 1 << 20, &s.in_channels_max, err));
-    QDQ_TRY(get_int(p, "out_channels_max", 0, 1 << 20, &s.out_channels_max, err));
-    QDQ_TRY(get_strings(p, "not_before", &s.not_before, err));
-    s.data_is = (qdq_data_is)origin;
-    return QDQ_PUSH(&p->target->arena, &p->target->stay, s) ? QDQ_OK : qdq_nomem(err);
+    qdq_json_known(p, keys);
+    s.op = qdq_json_text(p, "op", NULL);
+    s.rule = qdq_json_text(p, "rule", NULL);
+    s.reason = qdq_json_text(p, "reason", NULL);
+    s.data_is = (qdq_data_is)qdq_json_word(p, "data_is", origins, 0);
+    s.depthwise = qdq_json_bool(p, "depthwise");
+    s.one_reader = qdq_json_bool(p, "one_reader");
+    s.in_channels_max = qdq_json_int(p, "in_channels_max", 0, CHANNELS_MAX, 0);
+    s.out_channels_max = qdq_json_int(p, "out_channels_max", 0, CHANNELS_MAX, 0);
+    s.not_before = qdq_json_texts(p, "not_before");
+    if (!QDQ_PUSH(&t->arena, &t->stay, s))
+        qdq_json_nomem(p);
 }
 
-static qdq_status read_no_kernel(place *p, qdq_error *err)
+static void read_no_kernel(qdq_target *t, const qdq_json_place *p)
 {
     static const char *const keys[] = {"op", "reason", NULL};
     qdq_no_kernel n = {0};
 
-    QDQ_TRY(known_keys(p, keys, err));
-    QDQ_TRY(get_string(p, "op", NULL, &n.op, err));
-    QDQ_TRY(get_string(p, "reason", NULL, &n.reason, err));
-    return QDQ_PUSH(&p->target->arena, &p->target->none, n) ? QDQ_OK : qdq_nomem(err);
-}
-
-static qdq_status read_list(const place *top, const char *key, qdq_status (*read)(place *, qdq_error *),
-                            qdq_error *err)
-{
-    json_t *list = json_object_get(top->object, key);
-
-    if (list == NULL)
-        return QDQ_OK;
-    if (!json_is_array(list))
-        return wrong(top, key, "a list of objects", err);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        place p = {top->target, json_array_get(list, i), ""};
-
-        snprintf(p.path, sizeof p.path, "%s[%zu]", key, i);
-        if (!json_is_object(p.object))
-            return qdq_fail(err, QDQ_E_FORMAT, "%s: expected an object", p.path);
-        QDQ_TRY(read(&p, err));
-    }
-    return QDQ_OK;
+    qdq_json_known(p, keys);
+    n.op = qdq_json_text(p, "op", NULL);
+    n.reason = qdq_json_text(p, "reason", NULL);
+    if (!QDQ_PUSH(&t->arena, &t->none, n))
+        qdq_json_nomem(p);
 }
 
 static qdq_status read_target(qdq_target *t, json_t *root, qdq_error *err)
@@ -302,42 +177,25 @@ static qdq_status read_target(qdq_target *t, json_t *root, qdq_error *err)
                                        "max_opset",  "bias",       "activation",  "graph_output", "weight",
                                        "operators",  "stay_float", "requantizes", "no_kernel",    NULL};
     static const char *const outputs[] = {"float", "dequantized", NULL};
-    place p = {t, root, ""};
-    size_t output;
-    int64_t version, min_opset, max_opset;
+    qdq_json_reader reader = {.arena = &t->arena, .err = err};
+    qdq_json_place top = qdq_json_top(&reader, root, "qdq_target", 1), item;
 
-    if (!json_is_object(root))
-        return qdq_fail(err, QDQ_E_FORMAT, "expected an object with the key 'qdq_target'");
-    QDQ_TRY(known_keys(&p, keys, err));
-    QDQ_TRY(get_int(&p, "qdq_target", 0, 1000, &version, err));
-    if (version != 1)
-        return wrong(&p, "qdq_target", "1, the version of the description", err);
-    QDQ_TRY(get_string(&p, "name", NULL, &t->name, err));
-    QDQ_TRY(get_string(&p, "help", "", &t->help, err));
-    QDQ_TRY(get_string(&p, "engine", "", &t->engine, err));
-    QDQ_TRY(get_int(&p, "min_opset", 13, 21, &min_opset, err));
-    QDQ_TRY(get_int(&p, "max_opset", 21, 30, &max_opset, err));
-    if (min_opset < 10 || max_opset < min_opset)
-        return wrong(&p, "min_opset", "10 or more, and not above max_opset", err);
-    t->min_opset = (int)min_opset;
-    t->max_opset = (int)max_opset;
-    QDQ_TRY(read_scheme(&p, "activation", &t->activation, err));
-    QDQ_TRY(read_scheme(&p, "weight", &t->weight, err));
-    if (!t->weight.symmetric)
-        return qdq_fail(err, QDQ_E_FORMAT, "weight, key 'symmetric': expected true");
-    place weight = {t, json_object_get(root, "weight"), "weight"};
-    QDQ_TRY(get_bool(&weight, "per_channel", &t->weight_per_channel, err));
-
-    json_t *bias = json_object_get(json_object_get(root, "bias"), "type");
-    if (bias != NULL && (!json_is_string(bias) || strcmp(json_string_value(bias), "int32") != 0))
-        return qdq_fail(err, QDQ_E_FORMAT, "bias, key 'type': expected 'int32'; leave 'bias' out for float");
-    t->int32_bias = bias != NULL;
-    QDQ_TRY(get_word(&p, "graph_output", outputs, 0, &output, err));
-    t->dequantized_outputs = output == 1;
-    QDQ_TRY(get_strings(&p, "requantizes", &t->requantizes, err));
-    QDQ_TRY(read_list(&p, "operators", read_op, err));
-    QDQ_TRY(read_list(&p, "stay_float", read_stay_float, err));
-    return read_list(&p, "no_kernel", read_no_kernel, err);
+    qdq_json_known(&top, keys);
+    t->name = qdq_json_text(&top, "name", NULL);
+    t->help = qdq_json_text(&top, "help", "");
+    t->engine = qdq_json_text(&top, "engine", "");
+    t->min_opset = (int)qdq_json_int(&top, "min_opset", 10, 21, 13);
+    t->max_opset = (int)qdq_json_int(&top, "max_opset", t->min_opset, 30, 21);
+    read_schemes(t, &top);
+    t->dequantized_outputs = qdq_json_word(&top, "graph_output", outputs, 0) == 1;
+    t->requantizes = qdq_json_texts(&top, "requantizes");
+    for (size_t i = 0; qdq_json_item(&top, "operators", i, &item); i++)
+        read_op(t, &item);
+    for (size_t i = 0; qdq_json_item(&top, "stay_float", i, &item); i++)
+        read_stay_float(t, &item);
+    for (size_t i = 0; qdq_json_item(&top, "no_kernel", i, &item); i++)
+        read_no_kernel(t, &item);
+    return reader.status;
 }
 
 /* --- public --------------------------------------------------------------------------------------------------- */

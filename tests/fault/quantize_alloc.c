@@ -4,10 +4,43 @@
 
 #include <unistd.h>
 
+#include "base/json.h"
 #include "support/build.h"
+
+static char plan_text[] =
+    "{\n"
+    "  \"qdq_plan\": 1,\n"
+    "  \"model\": \"00ff\",\n"
+    "  \"target\": \"ort-cpu\",\n"
+    "  \"created_by\": \"qdq\",\n"
+    "  \"clean\": \"\",\n"
+    "  \"opset\": 13,\n"
+    "  \"placement_only\": true,\n"
+    "  \"tensors\": [\n"
+    "    {\"tensor\": \"a\", \"consumers\": [[\"n1\", 0], [\"n2\", 1]], \"type\": \"uint8\", \"scale\": "
+    "0.1, "
+    "\"zero_point\": 7, \"rule\": \"conv\", \"origin\": \"rule\"}\n"
+    "  ],\n"
+    "  \"weights\": [\n"
+    "    {\"tensor\": \"w\", \"consumers\": [[\"n1\", 1]], \"axis\": 0, \"type\": \"int8\", \"method\": "
+    "\"given\", \"block\": null, \"scales\": [0.5, 0.7], \"rule\": \"conv\", \"origin\": \"import\"}\n"
+    "  ],\n"
+    "  \"biases\": [\n"
+    "    {\"tensor\": \"b\", \"consumer\": [\"n1\", 2], \"type\": \"int32\", \"activation\": \"a\", "
+    "\"weight\": "
+    "\"w\", \"rule\": \"conv\", \"origin\": \"rule\"}\n"
+    "  ],\n"
+    "  \"quantized\": [\n"
+    "    {\"node\": \"n1\", \"op\": \"Conv\"}\n"
+    "  ],\n"
+    "  \"left_float\": [\n"
+    "    {\"node\": \"s\", \"op\": \"Softmax\", \"reason\": \"slow\"}\n"
+    "  ]\n"
+    "}\n";
 
 typedef struct files {
     const char *model, *cost, *out;
+    qdq_plan *plan;
 } files;
 
 /* Linear, joint and pass-through operators: every kind of rule once. */
@@ -100,9 +133,42 @@ static qdq_status quantize(void *ctx, qdq_error *err)
     return st;
 }
 
+static qdq_status read_plan(void *ctx, qdq_error *err)
+{
+    const char *text = ctx;
+    qdq_plan *p = NULL;
+    qdq_status st = qdq_plan_parse(text, strlen(text), "plan", &p, err);
+
+    qdq_plan_free(p);
+    return st;
+}
+
+/* The same text again or an error: a plan that lost an entry would be worse. */
+static qdq_status write_plan(void *ctx, qdq_error *err)
+{
+    const files *f = ctx;
+    char *text = NULL;
+    qdq_status st = qdq_plan_to_text(f->plan, &text, err);
+
+    if (st == QDQ_OK)
+        assert_string_equal(text, plan_text);
+    qdq_free(text);
+    return st;
+}
+
+static qdq_status load_target(void *ctx, qdq_error *err)
+{
+    qdq_target *t = NULL;
+    qdq_status st = qdq_target_load(ctx, &t, err);
+
+    qdq_target_free(t);
+    return st;
+}
+
 static files prepared(void)
 {
-    files f = {test_path("in.onnx"), QDQ_SOURCE_DIR "/tests/data/sim_basic.json", test_path("out.onnx")};
+    files f = {test_path("in.onnx"), QDQ_SOURCE_DIR "/tests/data/sim_basic.json", test_path("out.onnx"),
+               NULL};
 
     write_model(f.model);
     return f;
@@ -132,9 +198,29 @@ static void quantize_survives_every_allocation_failure(void **state)
     assert_true(test_every_alloc_fails(quantize, &f) > 50);
 }
 
+static void plans_and_targets_as_text_survive_every_allocation_failure(void **state)
+{
+    char target[] = "ort-cpu";
+    qdq_error err = QDQ_ERROR_INIT;
+    files f = {0};
+    json_malloc_t json_malloc;
+    json_free_t json_free;
+
+    (void)state;
+    assert_true(test_every_alloc_fails(read_plan, plan_text) >= 2);
+    assert_true(test_every_alloc_fails(load_target, target) >= 2);
+    assert_ok(qdq_plan_parse(plan_text, strlen(plan_text), "plan", &f.plan, &err));
+    json_get_alloc_funcs(&json_malloc, &json_free);
+    json_set_alloc_funcs(malloc, free); /* jansson's allocations fail, too */
+    assert_true(test_every_alloc_fails(write_plan, &f) > 50);
+    json_set_alloc_funcs(json_malloc, json_free);
+    qdq_plan_free(f.plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plans_and_targets_as_text_survive_every_allocation_failure),
         cmocka_unit_test(load_survives_every_allocation_failure),
         cmocka_unit_test(save_survives_every_allocation_failure_and_leaves_no_file),
         cmocka_unit_test(quantize_survives_every_allocation_failure),

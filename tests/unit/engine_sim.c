@@ -612,25 +612,31 @@ static void mistakes_in_a_cost_model_are_named(void **state)
     } bad[] = {
         {"[]", "expected an object"},
         {"{\"qdq_sim\": 1", "sim.json"},
-        {"{}", "key 'qdq_sim' is missing"},
-        {"{\"qdq_sim\": 2}", "expected version 1"},
-        {"{\"qdq_sim\": 1, \"nois\": 1}", "key 'nois' is not known"},
+        {"{}", "expected an object with the key 'qdq_sim'"},
+        {"{\"qdq_sim\": true}", "key 'qdq_sim': expected 1"},
+        {"{\"qdq_sim\": 1, \"nois\": 1}", "top level: unknown key 'nois', expected 'qdq_sim'"},
         {"{\"qdq_sim\": 1, \"noise\": -1}", "'noise': expected a number of at least 0"},
-        {"{\"qdq_sim\": 1, \"noise\": 1}", "'noise' below 1"},
+        {"{\"qdq_sim\": 1, \"noise\": 1}", "key 'noise': expected a number below 1"},
         {"{\"qdq_sim\": 1, \"noise\": \"a\"}", "'noise': expected a number"},
         {"{\"qdq_sim\": 1, \"outlier_factor\": 0.5}", "'outlier_factor': expected a number of at least 1"},
-        {"{\"qdq_sim\": 1, \"seed\": 1.5}", "'seed': expected an integer"},
-        {"{\"qdq_sim\": 1, \"device\": 3}", "'device': expected text"},
+        {"{\"qdq_sim\": 1, \"outlier_rate\": 1.5}", "'outlier_rate': expected a number from 0 to 1"},
+        {"{\"qdq_sim\": 1, \"seed\": 1.5}", "'seed': expected a whole number of at least 0"},
+        {"{\"qdq_sim\": 1, \"device\": 3}", "'device': expected a string"},
         {"{\"qdq_sim\": 1, \"ops\": []}", "'ops': expected an object"},
-        {"{\"qdq_sim\": 1, \"ops\": {\"Conv\": 3}}", "'ops': 'Conv': expected an object"},
-        {"{\"qdq_sim\": 1, \"ops\": {\"Conv\": {\"cost\": 3}}}", "'ops': 'Conv': key 'cost' is not known"},
+        {"{\"qdq_sim\": 1, \"ops\": {\"Conv\": 3}}", "ops, key 'Conv': expected an object"},
+        {"{\"qdq_sim\": 1, \"ops\": {\"Conv\": {\"cost\": 3}}}",
+         "ops.Conv: unknown key 'cost', expected 'float_us'"},
         {"{\"qdq_sim\": 1, \"ops\": {\"Conv\": {\"output_q\": 3}}}", "'output_q': expected true or false"},
-        {"{\"qdq_sim\": 1, \"ops\": {\"Conv\": {\"output_q\": true}}}", "but no 'int8_us'"},
-        {"{\"qdq_sim\": 1, \"nodes\": {\"a\": {\"epilogue\": \"Relu\"}}}", "'epilogue': expected a list"},
-        {"{\"qdq_sim\": 1, \"nodes\": {\"a\": {\"inputs\": -1}}}", "'inputs': expected an integer"},
-        {"{\"qdq_sim\": 1, \"fail\": {}}", "'fail': expected a list"},
-        {"{\"qdq_sim\": 1, \"fail\": [{\"at\": \"noon\"}]}", "'at' is 'noon': expected open, run or time"},
-        {"{\"qdq_sim\": 1, \"fail\": [{\"when\": 1}]}", "'fail': key 'when' is not known"},
+        {"{\"qdq_sim\": 1, \"ops\": {\"Conv\": {\"output_q\": true}}}",
+         "ops.Conv: properties of an 8-bit kernel, but no 'int8_us'"},
+        {"{\"qdq_sim\": 1, \"nodes\": {\"a\": {\"epilogue\": \"Relu\"}}}",
+         "nodes.a, key 'epilogue': expected a list of strings"},
+        {"{\"qdq_sim\": 1, \"nodes\": {\"a\": {\"inputs\": -1}}}",
+         "nodes.a, key 'inputs': expected a whole number from 1 to 1000"},
+        {"{\"qdq_sim\": 1, \"fail\": {}}", "key 'fail': expected a list of objects"},
+        {"{\"qdq_sim\": 1, \"fail\": [{\"at\": \"noon\"}]}",
+         "fail[0], key 'at': expected 'open', 'run' or 'time'"},
+        {"{\"qdq_sim\": 1, \"fail\": [{\"when\": 1}]}", "fail[0]: unknown key 'when'"},
     };
     qdq_engine *e = NULL;
 
@@ -639,6 +645,8 @@ static void mistakes_in_a_cost_model_are_named(void **state)
         assert_fails(QDQ_E_FORMAT, bad[i].part, open_sim(bad[i].json, &e));
         assert_null(e);
     }
+    assert_fails(QDQ_E_UNSUPPORTED, "key 'qdq_sim': version 2 of the format, expected 1",
+                 open_sim("{\"qdq_sim\": 2}", &e));
 }
 
 static void the_example_in_the_repository_loads(void **state)

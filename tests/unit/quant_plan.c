@@ -13,7 +13,7 @@ static const char plan_text[] =
     "  \"opset\": 13,\n"
     "  \"placement_only\": true,\n"
     "  \"tensors\": [\n"
-    "    {\"tensor\": \"a\", \"type\": \"uint8\", \"scale\": 0.100000001, \"zero_point\": 7, \"rule\": "
+    "    {\"tensor\": \"a\", \"type\": \"uint8\", \"scale\": 0.1, \"zero_point\": 7, \"rule\": "
     "\"conv\", "
     "\"origin\": \"rule\"},\n"
     "    {\"tensor\": \"b\", \"consumers\": [[\"n\\\"1\", 0], [\"n2\", 1]], \"type\": \"int8\", \"scale\": "
@@ -99,13 +99,13 @@ static void mistakes_are_named_with_entry_and_key(void **state)
         {QDQ_E_FORMAT, "{\"qdq_plan\": 1", "line 1"},
         {QDQ_E_FORMAT, "[]", "expected an object with the key 'qdq_plan'"},
         {QDQ_E_FORMAT, "{\"tensors\": []}", "expected an object with the key 'qdq_plan'"},
-        {QDQ_E_UNSUPPORTED, "{\"qdq_plan\": 2}", "plan version 2: this qdq reads version 1"},
+        {QDQ_E_UNSUPPORTED, "{\"qdq_plan\": 2}", "key 'qdq_plan': version 2 of the format, expected 1"},
         {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"model\": 3}", "key 'model': expected a string"},
         {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"tensors\": 3}", "key 'tensors': expected a list"},
         {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"tensors\": [3]}", "tensors[0]: expected an object"},
         {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"tensors\": [{}]}", "tensors[0], key 'tensor': expected a string"},
         {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"a\", \"type\": \"float\"}]}",
-         "tensors[0], key 'type': expected int8"},
+         "tensors[0], key 'type': expected 'int8'"},
         {QDQ_E_FORMAT,
          "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"a\", \"type\": \"int8\", \"scale\": 0}]}",
          "tensors[0], key 'scale': expected a finite number above 0"},
@@ -115,17 +115,17 @@ static void mistakes_are_named_with_entry_and_key(void **state)
         {QDQ_E_FORMAT,
          "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"a\", \"type\": \"int8\", \"scale\": 1, "
          "\"zero_point\": 200}]}",
-         "tensors[0], key 'zero_point': expected a whole number in range"},
+         "tensors[0], key 'zero_point': expected a whole number from -128 to 127"},
         {QDQ_E_FORMAT,
          "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"a\", \"consumers\": [[\"n\"]], \"type\": \"int8\", "
          "\"scale\": 1}]}",
-         "tensors[0], key 'consumers': expected [node, input number]"},
+         "tensors[0], key 'consumers': expected a list of [node, input number]"},
         {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"a\", \"type\": \"int8\"}]}",
          "weights[0], key 'consumers'"},
         {QDQ_E_FORMAT,
          "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"a\", \"consumers\": [[\"n\", 1]], \"type\": "
          "\"uint8\"}]}",
-         "weights[0], key 'type': expected int8"},
+         "weights[0], key 'type': expected 'int8'"},
         {QDQ_E_FORMAT,
          "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"a\", \"consumers\": [[\"n\", 1]], \"type\": "
          "\"int8\", "
@@ -137,7 +137,17 @@ static void mistakes_are_named_with_entry_and_key(void **state)
          "\"method\": \"given\", \"scales\": [-1]}]}",
          "weights[0], key 'scales': expected a list of numbers above 0"},
         {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"biases\": [{\"tensor\": \"a\", \"consumer\": 3}]}",
-         "biases[0], key 'consumer'"},
+         "biases[0], key 'consumer': expected [node, input number]"},
+        {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"tensor\": []}",
+         "top level: unknown key 'tensor', expected 'qdq_plan'"},
+        {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"a\", \"zero_piont\": 7}]}",
+         "tensors[0]: unknown key 'zero_piont'"},
+        {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"placement_only\": 1}",
+         "key 'placement_only': expected true or false"},
+        {QDQ_E_FORMAT,
+         "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"a\", \"consumers\": [[\"n\", 1]], \"type\": "
+         "\"int8\", \"scales\": [1]}]}",
+         "weights[0], key 'method': expected 'given', as there are scales"},
     };
     qdq_error err = QDQ_ERROR_INIT;
     qdq_plan *p = NULL;

@@ -65,37 +65,50 @@ static void mistakes_are_named_with_their_place(void **state)
         const char *text, *message;
     } cases[] = {
         {"[1]", "expected an object with the key 'qdq_target'"},
-        {"{}", "key 'qdq_target': expected 1"},
+        {"{}", "expected an object with the key 'qdq_target'"},
         {"{\"qdq_target\": 1,", "line 1"},
-        {"{\"qdq_target\": 2}", "key 'qdq_target': expected 1"},
-        {HEAD TYPES ", \"colour\": 1}", "top level: unknown key 'colour'"},
+        {"{\"qdq_target\": \"1\"}", "key 'qdq_target': expected 1, the version of the format"},
+        {HEAD TYPES ", \"colour\": 1}", "top level: unknown key 'colour', expected 'qdq_target', 'name', "},
         {HEAD "\"activation\": 3}", "key 'activation': expected an object"},
-        {HEAD "\"activation\": {\"type\": \"float\"}}", "activation, key 'type': expected 'int8'"},
-        {HEAD "\"activation\": {\"type\": \"uint4\"}}", "activation, key 'type': expected 'int8'"},
+        {HEAD "\"activation\": {\"type\": \"float\"}}",
+         "activation, key 'type': expected 'int8', 'uint8', 'int16' or 'uint16'"},
+        {HEAD "\"activation\": {\"type\": \"uint4\"}}",
+         "activation, key 'type': expected 'int8', 'uint8', 'int16' or 'uint16'"},
         {HEAD "\"activation\": {\"type\": \"uint8\"}, \"weight\": {\"type\": \"int8\"}}",
          "weight, key 'symmetric': expected true"},
         {HEAD TYPES ", \"bias\": {\"type\": \"int8\"}}", "bias, key 'type': expected 'int32'"},
         {HEAD TYPES ", \"graph_output\": \"maybe\"}",
-         "key 'graph_output': expected one of 'float' 'dequantized'"},
-        {HEAD TYPES ", \"min_opset\": 5}", "key 'min_opset': expected 10 or more"},
-        {HEAD TYPES ", \"min_opset\": -1}", "key 'min_opset': expected a small number"},
+         "key 'graph_output': expected 'float' or 'dequantized'"},
+        {HEAD TYPES ", \"min_opset\": 5}", "key 'min_opset': expected a whole number from 10 to 21"},
+        {HEAD TYPES ", \"min_opset\": -1}", "key 'min_opset': expected a whole number from 10 to 21"},
         {HEAD TYPES ", \"operators\": {}}", "key 'operators': expected a list of objects"},
         {HEAD TYPES ", \"operators\": [1]}", "operators[0]: expected an object"},
         {HEAD TYPES ", \"operators\": [{\"op\": \"Conv\"}]}", "operators[0], key 'rule': expected a string"},
         {HEAD TYPES ", \"operators\": [{\"op\": \"Conv\", \"rule\": \"c\"}]}", "operators[0], key 'kind'"},
         {HEAD TYPES ", \"operators\": [{\"op\": \"Conv\", \"rule\": \"c\", \"kind\": \"round\"}]}",
-         "operators[0], key 'kind': expected one of 'linear' 'joint' 'pass'"},
+         "operators[0], key 'kind': expected 'linear', 'joint' or 'pass'"},
         {HEAD TYPES ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"pass\", \"data\": 1}]}",
          "operators[0], key 'data': expected a list"},
         {HEAD TYPES
          ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", \"bias\": \"x\"}]}",
-         "operators[0], key 'bias'"},
+         "operators[0], key 'bias': expected 'add-if-static'"},
         {HEAD TYPES
          ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", \"epilogue\": [1]}]}",
          "operators[0], key 'epilogue': expected a list of strings"},
         {HEAD TYPES
          ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", \"require\": []}]}",
          "operators[0], key 'require': expected an object"},
+        {HEAD TYPES ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", "
+                    "\"require\": {\"group\": \"1\"}}]}",
+         "operators[0].require, key 'group': expected a number"},
+        {HEAD TYPES
+         ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", \"bias\": 16}]}",
+         "operators[0], key 'bias': expected a whole number from 0 to 15"},
+        {HEAD
+         "\"activation\": {\"type\": \"uint8\", \"per_channel\": true}, \"weight\": {\"type\": \"int8\"}}",
+         "activation: unknown key 'per_channel'"},
+        {HEAD "\"activation\": {\"type\": \"uint8\"}}", "key 'weight': expected an object"},
+        {HEAD TYPES ", \"max_opset\": 12}", "key 'max_opset': expected a whole number from 13 to 30"},
         {HEAD TYPES ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"pass\"}, "
                     "{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"pass\"}]}",
          "operators[1]: operator 'A' is listed twice"},
@@ -117,6 +130,19 @@ static void mistakes_are_named_with_their_place(void **state)
     }
 }
 
+static void another_version_is_not_supported(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    const char *path = test_path("next.json"), *text = "{\"qdq_target\": 2}";
+    qdq_target *t = NULL;
+
+    (void)state;
+    assert_ok(qdq_write_file(path, true, text, strlen(text), &err));
+    assert_fails(QDQ_E_UNSUPPORTED, "key 'qdq_target': version 2 of the format, expected 1",
+                 qdq_target_load(path, &t, &err));
+    assert_null(t);
+}
+
 static void unknown_names_and_missing_files_are_told_apart(void **state)
 {
     qdq_error err = QDQ_ERROR_INIT;
@@ -134,6 +160,7 @@ int main(void)
         cmocka_unit_test(ort_cpu_knows_conv),
         cmocka_unit_test(a_file_is_read_like_a_builtin),
         cmocka_unit_test(mistakes_are_named_with_their_place),
+        cmocka_unit_test(another_version_is_not_supported),
         cmocka_unit_test(unknown_names_and_missing_files_are_told_apart),
     };
 
