@@ -229,6 +229,22 @@ static void p6_global_pool_and_gemm(void **state)
     done(p);
 }
 
+static void a_global_pool_at_the_end_still_pools_codes(void **state)
+{
+    test_builder b = test_build(17);
+
+    (void)state;
+    TEST_INPUT(&b, "x", 1, 32, 8, 8);
+    test_conv(&b, "c0", "x", 32, 32, 3, 1);
+    TEST_NODE(&b, "GlobalAveragePool", "gap", "c0");
+    TEST_NODE(&b, "Flatten", "f", "gap");
+    test_output(&b, "f");
+    /* in float, the whole plane would be dequantized first; behind the pool one number a channel is left */
+    assert_placed(&b, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"
+                      "gap: QDQ(c0)\n"
+                      "f: QDQ(gap)\n");
+}
+
 static void p7_silu_keeps_the_chain_in_8_bits(void **state)
 {
     test_builder b = test_build(17);
@@ -626,6 +642,7 @@ int main(void)
         cmocka_unit_test(p4_batchnormalization_that_was_not_folded_stays_float),
         cmocka_unit_test(p5_maxpool_hands_on_8_bits_with_the_scale_of_its_input),
         cmocka_unit_test(p6_global_pool_and_gemm),
+        cmocka_unit_test(a_global_pool_at_the_end_still_pools_codes),
         cmocka_unit_test(p7_silu_keeps_the_chain_in_8_bits),
         cmocka_unit_test(p8_squeeze_and_excitation),
         cmocka_unit_test(p9_concat_between_8_bit_neighbours_requantizes),
