@@ -25,14 +25,14 @@ typedef struct found_edge {
 typedef QDQ_VEC(found_edge) found_edges;
 
 typedef struct found_tensor {
-    const qdq_value *x;
+    qdq_value *x;
     bool all;
     found_edges edges;
     qdq_qparam qparam;
 } found_tensor;
 
 typedef struct found_weight {
-    const qdq_value *w; /* the float initializer that stands for it now */
+    qdq_value *w; /* the float initializer that stands for it now */
     int axis;
     const float *scales;
     size_t n_scales;
@@ -41,7 +41,7 @@ typedef struct found_weight {
 } found_weight;
 
 typedef struct found_bias {
-    const qdq_value *b;
+    qdq_value *b;
     found_edge edge;
     const qdq_value *activation, *weight; /* behind their DQ */
 } found_bias;
@@ -322,7 +322,7 @@ static qdq_status import_bias(importer *im, qdq_node *dq, const qdq_tensor *code
         restore(im, dq, t), {use->node, use->index}, im->tensors.at[x - 1].x, im->weights.at[w - 1].w};
     if (b.b == NULL || !QDQ_PUSH(&im->scratch, &im->biases, b))
         return qdq_nomem(im->err);
-    qdq_value_replace(dq->out[0], (qdq_value *)b.b);
+    qdq_value_replace(dq->out[0], b.b);
     return QDQ_OK;
 }
 
@@ -350,9 +350,9 @@ static void redirect(importer *im)
         size_t x = recall(&im->activation_of, v), w = recall(&im->weight_of, v);
 
         if (x != 0)
-            qdq_value_replace(v, (qdq_value *)im->tensors.at[x - 1].x);
+            qdq_value_replace(v, im->tensors.at[x - 1].x);
         else if (w != 0)
-            qdq_value_replace(v, (qdq_value *)im->weights.at[w - 1].w);
+            qdq_value_replace(v, im->weights.at[w - 1].w);
     }
 }
 

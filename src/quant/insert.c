@@ -85,7 +85,13 @@ static qdq_status check_names(const inserter *in)
     qdq_status st = QDQ_OK;
 
     for (size_t i = 0; i < p->tensors.n; i++) {
+        const qdq_plan_tensor *first =
+            &p->tensors.at[qdq_map_get(&in->tensors, p->tensors.at[i].tensor)->num];
+
         check_tensor(in, p->tensors.at[i].tensor, false, &list);
+        if (first != &p->tensors.at[i] && (first->all || p->tensors.at[i].all))
+            qdq_buf_printf(&list, " room for two entries of tensor '%s', one of them for all readers;",
+                           first->tensor);
         for (size_t k = 0; k < p->tensors.at[i].consumers.n; k++)
             check_edge(in, p->tensors.at[i].tensor, &p->tensors.at[i].consumers.at[k], &list);
     }
@@ -126,7 +132,6 @@ static bool put_index(qdq_map *map, const char *key, size_t i)
 static qdq_status resolve(inserter *in)
 {
     const qdq_plan *p = in->plan;
-
     uint32_t place = 0;
 
     in->place = qdq_arena_array(&in->scratch, (size_t)in->g->next_node_id + 1, sizeof *in->place);
@@ -406,6 +411,9 @@ static qdq_status insert_tensor(inserter *in, const qdq_plan_tensor *t)
     const qdq_type *type = v->type;
     bool is_output = t->all && v->n_output > 0;
 
+    if (type != NULL && (type->kind != QDQ_TYPE_TENSOR || type->elem != QDQ_FLOAT))
+        return qdq_fail(in->err, QDQ_E_FORMAT, "its type is %s, expected float",
+                        type->kind == QDQ_TYPE_TENSOR ? qdq_elem_name(type->elem) : "no tensor");
     if (is_output && v->producer == NULL)
         return qdq_fail(in->err, QDQ_E_UNSUPPORTED, "it is an input and an output at once");
     if (is_output)

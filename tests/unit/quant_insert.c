@@ -213,6 +213,40 @@ static void names_that_are_not_there_are_listed_and_nothing_is_done(void **state
     qdq_model_free(m);
 }
 
+/* The message for a plan on a graph with an integer tensor `i`. */
+static void assert_refused(const char *plan, const char *message)
+{
+    test_builder b = test_build(17);
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_plan *p = NULL;
+
+    TEST_INPUT(&b, "x", 4);
+    TEST_NODE(&b, "Shape", "i", "x");
+    TEST_NODE(&b, "Relu", "r", "x");
+    test_output(&b, "i");
+    test_output(&b, "r");
+    qdq_model *m = test_built(&b);
+    assert_ok(qdq_plan_parse(plan, strlen(plan), "plan", &p, &err));
+    assert_fails(QDQ_E_FORMAT, message, qdq_insert(m, p, &err));
+    qdq_plan_free(p);
+    qdq_model_free(m);
+}
+
+static void integer_tensors_carry_no_codes(void **state)
+{
+    (void)state;
+    assert_refused("{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"i\", \"type\": \"uint8\", \"scale\": 1}]}",
+                   "tensor 'i': its type is int64, expected float");
+}
+
+static void two_entries_for_all_readers_contradict(void **state)
+{
+    (void)state;
+    assert_refused("{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"x\", \"type\": \"uint8\", \"scale\": 1},"
+                   "{\"tensor\": \"x\", \"type\": \"int8\", \"scale\": 1}]}",
+                   "two entries of tensor 'x', one of them for all readers");
+}
+
 static void given_scales_are_used_and_counted(void **state)
 {
     static const char good[] =
@@ -365,6 +399,8 @@ int main(void)
         cmocka_unit_test(bias_scale_is_activation_times_weight),
         cmocka_unit_test(a_nearly_dead_channel_makes_room_for_its_bias),
         cmocka_unit_test(names_that_are_not_there_are_listed_and_nothing_is_done),
+        cmocka_unit_test(integer_tensors_carry_no_codes),
+        cmocka_unit_test(two_entries_for_all_readers_contradict),
         cmocka_unit_test(given_scales_are_used_and_counted),
         cmocka_unit_test(a_weight_with_nan_is_refused_with_its_channel),
         cmocka_unit_test(the_same_plan_gives_the_same_bytes),
