@@ -46,20 +46,6 @@ const qdq_value *qdq_place_epilogue(const qdq_placing *p, const qdq_target_op *r
     }
 }
 
-const qdq_node *qdq_place_bias_add(const qdq_placing *p, const qdq_node *matmul, uint32_t *input)
-{
-    const qdq_target_op *rule = qdq_state_of(p, matmul)->rule;
-
-    if (rule == NULL || rule->bias != QDQ_BIAS_ADD_IF_STATIC)
-        return NULL;
-    const qdq_node *add = qdq_value_only_user(matmul->out[0]);
-    if (add == NULL || add->op != QDQ_OP_ADD || add->graph != matmul->graph)
-        return NULL;
-    *input = qdq_node_in(add, 0) == matmul->out[0] ? 1 : 0;
-    const qdq_tensor *bias = constant_in(add, *input);
-    return bias != NULL && bias->elem == QDQ_FLOAT && bias->rank == 1 ? add : NULL;
-}
-
 int qdq_place_weight_axis(const qdq_placing *p, const qdq_node *n, const qdq_tensor *w)
 {
     const qdq_target_op *rule = qdq_state_of(p, n)->rule;
@@ -79,6 +65,30 @@ int qdq_place_weight_axis(const qdq_placing *p, const qdq_node *n, const qdq_ten
         return w->rank != 2 ? -1 : qdq_node_int(n, "transB", 0) != 0 ? 0 : 1;
     }
     return -1;
+}
+
+/* One number per channel of the weight; any count where the weight has one scale. */
+static bool fits_channels(const qdq_placing *p, const qdq_node *n, const qdq_tensor *w,
+                          const qdq_tensor *bias)
+{
+    int axis = qdq_place_weight_axis(p, n, w);
+
+    return bias->rank == 1 && (axis < 0 || bias->dim[0] == w->dim[axis]);
+}
+
+const qdq_node *qdq_place_bias_add(const qdq_placing *p, const qdq_node *matmul, uint32_t *input)
+{
+    const qdq_target_op *rule = qdq_state_of(p, matmul)->rule;
+    const qdq_tensor *w = rule != NULL ? constant_in(matmul, rule->weight) : NULL;
+
+    if (w == NULL || rule->bias != QDQ_BIAS_ADD_IF_STATIC)
+        return NULL;
+    const qdq_node *add = qdq_value_only_user(matmul->out[0]);
+    if (add == NULL || add->op != QDQ_OP_ADD || add->graph != matmul->graph)
+        return NULL;
+    *input = qdq_node_in(add, 0) == matmul->out[0] ? 1 : 0;
+    const qdq_tensor *bias = constant_in(add, *input);
+    return bias != NULL && bias->elem == QDQ_FLOAT && fits_channels(p, matmul, w, bias) ? add : NULL;
 }
 
 /* --- rules that leave a node float although it has a kernel ----------------------------------------------------- */
@@ -170,10 +180,7 @@ static const char *judge_bias(const qdq_placing *p, const qdq_node *n, const qdq
         return "its bias is not constant";
     if (b->elem != QDQ_FLOAT)
         return "its bias is not float32";
-    int axis = qdq_place_weight_axis(p, n, w);
-    if (b->rank != 1 || (axis >= 0 && b->dim[0] != w->dim[axis]))
-        return "its bias is not one number per output channel";
-    return NULL;
+    return fits_channels(p, n, w, b) ? NULL : "its bias is not one number per output channel";
 }
 
 static const char *judge_linear(qdq_placing *p, const qdq_node *n)

@@ -555,6 +555,31 @@ static void matmul_has_no_q_behind_it(void **state)
     done(p);
 }
 
+static void a_constant_that_is_no_bias_stays_a_float_add(void **state)
+{
+    test_builder b = test_build(17);
+
+    (void)state;
+    TEST_INPUT(&b, "x", 2, 4, 32);
+    TEST_RANDOM(&b, "w", 32, 64);
+    TEST_RANDOM(&b, "one", 1);
+    TEST_NODE(&b, "MatMul", "m", "x", "w");
+    TEST_NODE(&b, "Add", "a", "m", "one"); /* not one number per channel */
+    TEST_INPUT(&b, "y", 2, 64, 64);
+    TEST_RANDOM(&b, "mask", 64);
+    TEST_NODE(&b, "MatMul", "mm", "a", "y");
+    TEST_NODE(&b, "Add", "am", "mm", "mask"); /* no weight, no bias */
+    test_output(&b, "am");
+    placed p = place(&b);
+    assert_string_equal(p.text, "m: QDQ(x) QW(w)\n"
+                                "a: m one\n"
+                                "mm: QDQ(a) QDQ(y)\n"
+                                "am: mm mask\n");
+    assert_string_equal(reason_of(p.plan, "a"), "an input is not in 8 bits");
+    assert_string_equal(reason_of(p.plan, "am"), "an input is not in 8 bits");
+    done(p);
+}
+
 static void matmul_of_two_activations(void **state)
 {
     test_builder b = test_build(17);
@@ -660,6 +685,7 @@ int main(void)
         cmocka_unit_test(first_conv_that_a_residual_add_reads_is_quantized),
         cmocka_unit_test(first_conv_with_many_channels_is_quantized),
         cmocka_unit_test(matmul_has_no_q_behind_it),
+        cmocka_unit_test(a_constant_that_is_no_bias_stays_a_float_add),
         cmocka_unit_test(matmul_of_two_activations),
         cmocka_unit_test(p18_a_weight_of_rank_3_has_one_scale),
         cmocka_unit_test(gemm_with_alpha_stays_float),
