@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "quant/place_state.h"
+#include "quant/weights.h"
 
 static bool in_list(const char *const *list, const char *word)
 {
@@ -138,7 +139,8 @@ static bool stays_float(const qdq_placing *p, const qdq_node *n, const qdq_targe
                         const qdq_tensor *w, const qdq_stay_float *s)
 {
     int64_t group = qdq_node_int(n, "group", 1);
-    int64_t in_channels = w->rank > 1 ? w->dim[1] * group : 0;
+    bool sane = group > 0 && w->rank > 1 && w->dim[1] <= INT64_MAX / group; /* it comes from a file */
+    int64_t in_channels = sane ? w->dim[1] * group : 0;
     int64_t out_channels = w->rank > 0 ? w->dim[0] : 0;
 
     if (strcmp(s->op, n->type) != 0)
@@ -205,9 +207,11 @@ static const char *judge_linear(qdq_placing *p, const qdq_node *n)
         return "its weight is empty";
     if (!qdq_placing_is_eight(p, data) && would_requantize(p, data))
         return "a Q here would make the engine quantize the operator before, which stays float";
-    qdq_span data_bytes;
-    if (qdq_tensor_data(w, &p->scratch, &data_bytes, NULL) != QDQ_OK)
+    const float *floats;
+    if (qdq_weight_floats(w, &p->scratch, &floats, NULL) != QDQ_OK)
         return "its weight cannot be read";
+    if (qdq_absmax(floats, (size_t)w->count) < 0)
+        return "its weight holds NaN or infinity";
     const char *reason = judge_bias(p, n, rule, w);
     if (reason != NULL)
         return reason;

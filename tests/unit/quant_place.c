@@ -6,6 +6,8 @@
  * through Q/DQ and a quantized Conv hands its result to everyone dequantized; Sigmoid and Mul have 8-bit
  * kernels (4.3) and keep the chain; BatchNormalization has none. In the lines below a name in QDQ(...) is read
  * through Q/DQ, QW(...) and QB(...) are 8-bit weights and int32 biases, the others are read as they are. */
+#include <math.h>
+
 #include "base/buf.h"
 #include "ir/graph_check.h"
 #include "quant/place.h"
@@ -638,6 +640,39 @@ static void pass_through_at_the_end_stays_float(void **state)
     done(p);
 }
 
+static void weights_that_are_not_finite_stay_float(void **state)
+{
+    test_builder b = test_build(17);
+
+    (void)state;
+    TEST_INPUT(&b, "x", 1, 32, 8, 8);
+    test_conv(&b, "c0", "x", 32, 32, 3, 1);
+    test_output(&b, "c0");
+    ((float *)(uintptr_t)qdq_graph_find(b.g, "c0.w")->init->bytes.data)[100] = INFINITY;
+    placed p = place(&b);
+    assert_string_equal(reason_of(p.plan, "c0"), "its weight holds NaN or infinity");
+    done(p);
+}
+
+static void an_absurd_group_is_no_reason_to_fail(void **state)
+{
+    test_builder b = test_build(17);
+
+    (void)state;
+    TEST_INPUT(&b, "x", 1, 3, 8, 8);
+    qdq_node *n = test_conv(&b, "c0", "x", 8, 3, 3, 1);
+    test_output(&b, "c0");
+    assert_true(qdq_node_set_int(n, "group", INT64_MAX));
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_target *t = NULL;
+    qdq_plan *plan = qdq_plan_new();
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    assert_ok(qdq_place(b.m, t, NULL, plan, &err)); /* whatever it decides */
+    qdq_plan_free(plan);
+    qdq_target_free(t);
+    qdq_model_free(b.m);
+}
+
 static void unknown_operators_are_passed_over_and_reported(void **state)
 {
     test_builder b = test_build(17);
@@ -690,6 +725,8 @@ int main(void)
         cmocka_unit_test(p18_a_weight_of_rank_3_has_one_scale),
         cmocka_unit_test(gemm_with_alpha_stays_float),
         cmocka_unit_test(pass_through_at_the_end_stays_float),
+        cmocka_unit_test(weights_that_are_not_finite_stay_float),
+        cmocka_unit_test(an_absurd_group_is_no_reason_to_fail),
         cmocka_unit_test(unknown_operators_are_passed_over_and_reported),
     };
 
