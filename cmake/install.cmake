@@ -33,20 +33,14 @@ if(TARGET qdq)
   install(TARGETS qdq RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
-if(EXISTS ${PROJECT_SOURCE_DIR}/docs/man/qdq.1)
-  install(FILES docs/man/qdq.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-endif()
+install(FILES docs/man/qdq.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+
+# The engine that set-up unpacked, if it did: the installed tool looks for it there.
+install(DIRECTORY ${PROJECT_BINARY_DIR}/ort/ DESTINATION ${CMAKE_INSTALL_LIBDIR}/qdq OPTIONAL
+  FILES_MATCHING PATTERN "libonnxruntime.so*")
 
 # Completions are made by the tool itself, from its option tables.
-set(makes_completions "")
 if(TARGET qdq AND NOT CMAKE_CROSSCOMPILING)
-  file(GLOB cli_files ${PROJECT_SOURCE_DIR}/src/cli/*.c)
-  foreach(file IN LISTS cli_files)
-    file(STRINGS ${file} found REGEX "__docs")
-    string(APPEND makes_completions "${found}")
-  endforeach()
-endif()
-if(makes_completions)
   set(completions)
   foreach(shell bash zsh fish)
     set(file ${PROJECT_BINARY_DIR}/completions/qdq.${shell})

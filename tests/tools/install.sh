@@ -30,6 +30,13 @@ libdir=$(dirname "$(dirname "$pc")")
 [ -f "$libdir/libqdq.a" ] && [ -e "$libdir/libqdq.so" ] || die "a library is missing in $libdir"
 find "$root" -path '*/include/*' -type f ! -path '*/include/qdq/*' | grep . && die "headers outside include/qdq"
 
+# What set-up unpacked is installed along, and the installed tool finds it.
+if ls "$build"/ort/libonnxruntime.so.1.* >/dev/null 2>&1; then
+    env -u QDQ_ORT_LIBRARY "$root/bin/qdq" engines ort >"$work/engines" || die "the installed tool finds no engine"
+    grep -q "$root/bin/../lib/qdq\|$libdir/qdq" "$work/engines" ||
+        die "the installed tool took another engine: $(cat "$work/engines")"
+fi
+
 cat >"$work/stranger.c" <<'END'
 #include <qdq/qdq.h>
 #include <stdio.h>
