@@ -143,8 +143,8 @@ void cli_ui_progress(void *ctx, const char *stage, uint64_t done, uint64_t total
     if (strncmp(stage, ui->stage, sizeof ui->stage - 1) != 0) {
         snprintf(ui->stage, sizeof ui->stage, "%s", stage);
         ui->stage_start = now;
-        if (ui->last == 0)
-            ui->last = now - (ui->live ? LIVE_INTERVAL : 0);
+        if (ui->last == 0) /* twice, so that rounding does not decide whether the first one is shown */
+            ui->last = now - (ui->live ? 2 * LIVE_INTERVAL : 0);
     }
     if (now - ui->last < (ui->live ? LIVE_INTERVAL : PLAIN_INTERVAL))
         return;

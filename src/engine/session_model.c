@@ -1,6 +1,6 @@
 /* session_model.c - builds session options into a clone of the model: fixed input shapes and additional
  * outputs are part of what every engine understands, so no engine needs options of its own for them. A symbol
- * that is fixed in one input is fixed in all of them. */
+ * that is fixed in one input is fixed in all of them. Node names that engines refuse are taken off, too. */
 #include "engine/session_model.h"
 
 #include <inttypes.h>
@@ -8,6 +8,7 @@
 
 #include "base/fail.h"
 #include "ir/edit.h"
+#include "qdq/pass.h"
 
 /* --- shapes ------------------------------------------------------------------------------------------------- */
 
@@ -164,22 +165,41 @@ static qdq_status expose(qdq_model *own, const qdq_session_opts *opts, qdq_error
     return QDQ_OK;
 }
 
+/* --- names -------------------------------------------------------------------------------------------------- */
+
+static bool nodes_share_names(const qdq_model *m)
+{
+    for (size_t i = 0; i < m->graphs.n; i++) {
+        const qdq_graph *g = m->graphs.at[i];
+
+        if (g->owner != NULL && g->owner->dead)
+            continue;
+        QDQ_FOR_NODES (n, g)
+            if (n->name[0] != '\0' && !qdq_node_has_own_name(n))
+                return true;
+    }
+    return false;
+}
+
 qdq_status qdq_session_model(const qdq_model *m, const qdq_session_opts *opts, qdq_model **out,
                              qdq_error *err)
 {
     qdq_model *own = NULL;
+    bool shared_names = nodes_share_names(m);
     qdq_status st = QDQ_OK;
 
     *out = NULL;
     if (opts->only_exposed && (opts->expose == NULL || opts->expose[0] == NULL))
         return qdq_fail(err, QDQ_E_USAGE, "only_exposed without exposed tensors: nothing would be computed");
-    if (opts->n_shapes == 0 && opts->expose == NULL)
+    if (opts->n_shapes == 0 && opts->expose == NULL && !shared_names)
         return QDQ_OK;
     QDQ_TRY(qdq_model_clone(m, &own, err));
     if (opts->n_shapes > 0)
         st = fix_shapes(own, m->graph, opts, err);
     if (st == QDQ_OK && opts->expose != NULL)
         st = expose(own, opts, err);
+    if (st == QDQ_OK && shared_names)
+        st = qdq_model_run_passes(own, "drop-shared-names", err);
     if (st != QDQ_OK) {
         qdq_model_free(own);
         return st;

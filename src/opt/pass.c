@@ -84,6 +84,7 @@ qdq_status qdq_model_run_passes(qdq_model *m, const char *pipeline, qdq_error *e
     int round = 0;
 
     QDQ_TRY(parse_pipeline(pipeline, chosen, &n, err));
+    QDQ_TRY(qdq_model_verify(m, err)); /* what is wrong from the start is no pass's doing */
     do {
         before = count_edits(m);
         for (size_t i = 0; i < n; i++)

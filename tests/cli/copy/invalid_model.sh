@@ -1,0 +1,5 @@
+cp "$FIXTURES/unimported.onnxtxt" .
+qdq copy unimported.onnxtxt -o out.onnx
+echo $?
+ls out.onnx 2>/dev/null
+true
