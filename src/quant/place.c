@@ -28,6 +28,7 @@ bool qdq_placing_is_eight(const qdq_placing *p, const qdq_value *v)
 static qdq_status exclude_matching(qdq_placing *p, const char *pattern, qdq_error *err)
 {
     regex_t re;
+    size_t found = 0;
     int code = regcomp(&re, pattern, REG_EXTENDED | REG_NOSUB);
 
     if (code != 0) {
@@ -39,10 +40,15 @@ static qdq_status exclude_matching(qdq_placing *p, const char *pattern, qdq_erro
     for (size_t i = 0; i < p->n_order; i++) {
         const qdq_node *n = p->order[i];
 
-        if (regexec(&re, qdq_node_label(n, &p->scratch), 0, NULL, 0) == 0)
+        if (regexec(&re, qdq_node_label(n, &p->scratch), 0, NULL, 0) == 0) {
             qdq_state_of(p, n)->reason = "excluded by the user";
+            found++;
+        }
     }
     regfree(&re);
+    if (found == 0)
+        qdq_job_log(p->opts->job, QDQ_LOG_WARNING,
+                    "regular expression '%s' matches no node that is left after cleaning", pattern);
     return QDQ_OK;
 }
 
@@ -58,12 +64,27 @@ static void exclude_other_types(qdq_placing *p, const char *const *types)
     }
 }
 
+static void warn_of_unknown_types(const qdq_placing *p, const char *const *types)
+{
+    for (size_t k = 0; types[k] != NULL; k++) {
+        size_t i = 0;
+
+        while (i < p->n_order && strcmp(types[k], p->order[i]->type) != 0)
+            i++;
+        if (i == p->n_order)
+            qdq_job_log(p->opts->job, QDQ_LOG_WARNING,
+                        "operator '%s' was asked for: the cleaned model has none", types[k]);
+    }
+}
+
 static qdq_status exclude(qdq_placing *p, qdq_error *err)
 {
     if (p->opts == NULL)
         return QDQ_OK;
-    if (p->opts->op_types != NULL)
+    if (p->opts->op_types != NULL) {
         exclude_other_types(p, p->opts->op_types);
+        warn_of_unknown_types(p, p->opts->op_types);
+    }
     for (size_t i = 0; p->opts->exclude != NULL && p->opts->exclude[i] != NULL; i++)
         QDQ_TRY(exclude_matching(p, p->opts->exclude[i], err));
     return QDQ_OK;

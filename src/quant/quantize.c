@@ -79,7 +79,7 @@ static qdq_status calibrate(const qdq_model *m, const qdq_target *t, qdq_engine 
 static qdq_status make(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
                        const qdq_quantize_opts *opts, qdq_plan *p, qdq_error *err)
 {
-    qdq_place_opts po = {opts->exclude, opts->op_types};
+    qdq_place_opts po = {opts->exclude, opts->op_types, opts->job};
     qdq_model *clean = NULL;
 
     QDQ_TRY(describe(p, m, t, data, err));

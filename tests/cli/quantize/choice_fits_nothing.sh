@@ -1,0 +1,5 @@
+# A slip of the pen in a choice is told: the result looks the same without it.
+qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
+cp "$FIXTURES/sim.json" .
+qdq quantize conv.onnx -e sim:sim.json --no-sqnr -o a.onnx --calib random:1 --exclude "^konv" --exclude "^conv" | grep excluded
+qdq quantize conv.onnx -e sim:sim.json --no-sqnr -o b.onnx --calib random:1 --op-types Gem,Conv | grep -c "not asked for"
