@@ -161,8 +161,9 @@ void qdq_dequantize_floats(const qdq_qparam *p, const void *codes, size_t n, flo
 
 int32_t qdq_quantize_bias(float bias, float bias_scale)
 {
+    if (!(bias_scale > 0)) /* a dead channel: the product of two scales was too small for a float */
+        return 0;
     double code = nearbyint((double)bias / bias_scale);
-
     return (int32_t)fmax(INT32_MIN, fmin(INT32_MAX, code));
 }
 

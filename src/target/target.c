@@ -51,6 +51,10 @@ static void read_schemes(qdq_target *t, const qdq_json_place *top)
     if (read_scheme(top, "weight", weight_keys, &p, &t->weight)) {
         if (!t->weight.symmetric)
             qdq_json_wrong(&p, "symmetric", "true");
+        if (t->weight.type != QDQ_INT8)
+            qdq_json_wrong(&p, "type", "'int8', the only weight type this version writes");
+        if (t->weight.reduced)
+            qdq_json_wrong(&p, "reduced", "false: reduced weights are not implemented");
         t->weight_per_channel = qdq_json_bool(&p, "per_channel");
     }
     t->int32_bias = qdq_json_member(top, "bias", &p);

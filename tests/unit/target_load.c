@@ -76,6 +76,12 @@ static void mistakes_are_named_with_their_place(void **state)
          "activation, key 'type': expected 'int8', 'uint8', 'int16' or 'uint16'"},
         {HEAD "\"activation\": {\"type\": \"uint8\"}, \"weight\": {\"type\": \"int8\"}}",
          "weight, key 'symmetric': expected true"},
+        {HEAD
+         "\"activation\": {\"type\": \"uint8\"}, \"weight\": {\"type\": \"int16\", \"symmetric\": true}}",
+         "weight, key 'type': expected 'int8', the only weight type"},
+        {HEAD "\"activation\": {\"type\": \"uint8\"}, \"weight\": {\"type\": \"int8\", \"symmetric\": true, "
+              "\"reduced\": true}}",
+         "weight, key 'reduced': expected false"},
         {HEAD TYPES ", \"bias\": {\"type\": \"int8\"}}", "bias, key 'type': expected 'int32'"},
         {HEAD TYPES ", \"graph_output\": \"maybe\"}",
          "key 'graph_output': expected 'float' or 'dequantized'"},

@@ -161,6 +161,8 @@ static void bias_codes_saturate_and_the_least_scale_fits(void **state)
 {
     (void)state;
     assert_int_equal(qdq_quantize_bias(1, 0.5f), 2);
+    assert_int_equal(qdq_quantize_bias(0, 0), 0); /* a dead channel, whose scale is too small for a float */
+    assert_int_equal(qdq_quantize_bias(1e-40f, 0), 0);
     assert_int_equal(qdq_quantize_bias(1e20f, 1e-9f), INT32_MAX);
     assert_int_equal(qdq_quantize_bias(-1e20f, 1e-9f), INT32_MIN);
     assert_true(fabs(qdq_bias_scale_min(5) - 2.3285e-09) < 1e-13); /* ptq 8.3 case N17 */
