@@ -5,6 +5,7 @@
  * after the definition of BatchNormalization in the ONNX operator specification; computed in double, rounded
  * once. Not when the result of the Conv is read elsewhere, when anything is not a float32 constant (a weight
  * behind Q/DQ is not: that repair is a rule of its own), or when the node trains. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -77,8 +78,13 @@ static bool compute(const folding *f, float *weight, float *bias)
         bias[c] = (float)((b - (double)f->param[BN_MEAN][c]) * factor + (double)f->param[BN_SHIFT][c]);
         if (!isfinite(factor) || !isfinite(bias[c]))
             return false;
-        for (int64_t i = 0; i < inner; i++)
-            weight[c * inner + i] = (float)((double)f->weight[c * inner + i] * factor);
+        for (int64_t i = 0; i < inner; i++) {
+            double w = (double)f->weight[c * inner + i] * factor;
+
+            if (!(fabs(w) <= (double)FLT_MAX))
+                return false;
+            weight[c * inner + i] = (float)w;
+        }
     }
     return true;
 }
