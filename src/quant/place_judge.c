@@ -19,6 +19,18 @@ static bool is_float(const qdq_value *v)
     return v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR && v->type->elem == QDQ_FLOAT;
 }
 
+/* NaN and infinity have no codes, and nothing has no range. */
+static bool is_finite_constant(qdq_placing *p, const qdq_tensor *t)
+{
+    qdq_arena_mark mark = qdq_arena_get_mark(&p->scratch); /* a copy of an unaligned weight is not kept */
+    const float *floats;
+    bool finite = t->count > 0 && qdq_weight_floats(t, &p->scratch, &floats, NULL) == QDQ_OK &&
+                  qdq_absmax(floats, (size_t)t->count) >= 0;
+
+    qdq_arena_reset(&p->scratch, mark);
+    return finite;
+}
+
 static const qdq_tensor *constant_in(const qdq_node *n, uint32_t i)
 {
     const qdq_value *v = qdq_node_in(n, i);
@@ -35,7 +47,7 @@ const qdq_value *qdq_place_epilogue(const qdq_placing *p, const qdq_target_op *r
         const qdq_node *next = qdq_value_only_user(v);
 
         if (next == NULL || next->graph != p->model->graph || qdq_node_in(next, 0) != v || next->n_out != 1 ||
-            next->domain[0] != '\0' || !in_list(rule->epilogue, next->type) ||
+            next->out[0] == NULL || next->domain[0] != '\0' || !in_list(rule->epilogue, next->type) ||
             qdq_state_of(p, next)->reason != NULL)
             return v;
         for (uint32_t i = 1; i < next->n_in; i++)
@@ -172,7 +184,7 @@ static bool would_requantize(const qdq_placing *p, const qdq_value *v)
 
 /* --- the three kinds --------------------------------------------------------------------------------------------- */
 
-static const char *judge_bias(const qdq_placing *p, const qdq_node *n, const qdq_target_op *rule,
+static const char *judge_bias(qdq_placing *p, const qdq_node *n, const qdq_target_op *rule,
                               const qdq_tensor *w)
 {
     if (rule->bias != QDQ_BIAS_INPUT || !p->target->int32_bias || qdq_node_in(n, rule->bias_input) == NULL)
@@ -182,7 +194,9 @@ static const char *judge_bias(const qdq_placing *p, const qdq_node *n, const qdq
         return "its bias is not constant";
     if (b->elem != QDQ_FLOAT)
         return "its bias is not float32";
-    return fits_channels(p, n, w, b) ? NULL : "its bias is not one number per output channel";
+    if (!fits_channels(p, n, w, b))
+        return "its bias is not one number per output channel";
+    return is_finite_constant(p, b) ? NULL : "its bias holds NaN or infinity";
 }
 
 static const char *judge_linear(qdq_placing *p, const qdq_node *n)
@@ -207,10 +221,7 @@ static const char *judge_linear(qdq_placing *p, const qdq_node *n)
         return "its weight is empty";
     if (!qdq_placing_is_eight(p, data) && would_requantize(p, data))
         return "a Q here would make the engine quantize the operator before, which stays float";
-    const float *floats;
-    if (qdq_weight_floats(w, &p->scratch, &floats, NULL) != QDQ_OK)
-        return "its weight cannot be read";
-    if (qdq_absmax(floats, (size_t)w->count) < 0)
+    if (!is_finite_constant(p, w))
         return "its weight holds NaN or infinity";
     const char *reason = judge_bias(p, n, rule, w);
     if (reason != NULL)
@@ -240,6 +251,8 @@ static const char *judge_joint(qdq_placing *p, const qdq_node *n)
         if (qdq_placing_is_eight(p, v)) {
             any = true;
         } else if (qdq_value_const(v) != NULL && qdq_value_const(v)->elem == QDQ_FLOAT) {
+            if (!is_finite_constant(p, qdq_value_const(v))) /* a mask of -inf, say: it would become 0 */
+                return "a constant operand is empty, or holds NaN or infinity";
             s->needs_reader = true; /* alone, a constant operand is as fast in float */
         } else {
             return "an input is not in 8 bits";
@@ -273,6 +286,15 @@ static bool attributes_fit(const qdq_target_op *rule, const qdq_node *n)
     return true;
 }
 
+/* Would a value that carries Q/DQ because of n be a graph output? */
+static bool gives_graph_output(const qdq_placing *p, const qdq_node *n, const qdq_target_op *rule)
+{
+    for (uint32_t i = 0; i < n->n_out && rule->kind == QDQ_KIND_PASS; i++)
+        if (n->out[i] != NULL && n->out[i]->n_output > 0)
+            return true;
+    return rule->quantize_output && qdq_place_epilogue(p, rule, n, NULL)->n_output > 0;
+}
+
 const char *qdq_place_judge(qdq_placing *p, const qdq_node *n)
 {
     qdq_node_state *s = qdq_state_of(p, n);
@@ -289,6 +311,9 @@ const char *qdq_place_judge(qdq_placing *p, const qdq_node *n)
         return "its attributes have no 8-bit kernel";
     if (!is_float(qdq_node_out(n, 0)))
         return "not float32";
+    for (uint32_t i = 1; i < n->n_out; i++)
+        if (n->out[i] != NULL && !is_float(n->out[i])) /* the indices of a MaxPool */
+            return "not all of its results are float32";
     switch (s->rule->kind) {
     case QDQ_KIND_LINEAR:
         reason = judge_linear(p, n);
@@ -300,8 +325,7 @@ const char *qdq_place_judge(qdq_placing *p, const qdq_node *n)
         reason = judge_pass(p, n);
         break;
     }
-    if (reason == NULL && s->rule->quantize_output && !p->target->dequantized_outputs &&
-        qdq_place_epilogue(p, s->rule, n, NULL)->n_output > 0)
+    if (reason == NULL && !p->target->dequantized_outputs && gives_graph_output(p, n, s->rule))
         return "its result is a graph output, which stays float";
     return reason;
 }

@@ -654,6 +654,62 @@ static void weights_that_are_not_finite_stay_float(void **state)
     done(p);
 }
 
+static void a_bias_that_is_not_finite_stays_float(void **state)
+{
+    test_builder b = test_build(17);
+
+    (void)state;
+    TEST_INPUT(&b, "x", 1, 32, 8, 8);
+    test_conv(&b, "c0", "x", 32, 32, 3, 1);
+    test_output(&b, "c0");
+    ((float *)(uintptr_t)qdq_graph_find(b.g, "c0.b")->init->bytes.data)[1] = INFINITY;
+    placed p = place(&b);
+    assert_string_equal(reason_of(p.plan, "c0"), "its bias holds NaN or infinity");
+    done(p);
+}
+
+/* Quantized, -inf would become the lowest finite value that was seen: 0. */
+static void a_mask_of_infinities_stays_float(void **state)
+{
+    test_builder b = test_build(17);
+
+    (void)state;
+    TEST_INPUT(&b, "x", 1, 32, 8, 8);
+    test_conv(&b, "c0", "x", 32, 32, 3, 1);
+    TEST_RANDOM(&b, "mask", 8, 8);
+    TEST_NODE(&b, "Add", "a", "c0", "mask");
+    test_conv(&b, "c1", "a", 32, 32, 3, 1);
+    test_output(&b, "c1");
+    ((float *)(uintptr_t)qdq_graph_find(b.g, "mask")->init->bytes.data)[1] = -INFINITY;
+    placed p = place(&b);
+    assert_non_null(strstr(p.text, "a: QDQ(c0) mask\n"));
+    assert_string_equal(reason_of(p.plan, "a"), "a constant operand is empty, or holds NaN or infinity");
+    done(p);
+}
+
+/* Its indices are int64: they carry no codes, and there is no kernel that gives both. */
+static void a_maxpool_with_indices_stays_float(void **state)
+{
+    const int64_t kernel[2] = {2, 2};
+    const char *outs[2] = {"p", "indices"};
+    test_builder b = test_build(17);
+
+    (void)state;
+    TEST_INPUT(&b, "x", 1, 32, 8, 8);
+    test_conv(&b, "c0", "x", 32, 32, 3, 1);
+    qdq_node *pool = qdq_graph_add_node(b.g, NULL, "", "MaxPool", "p", 1, 2, outs);
+    assert_non_null(pool);
+    qdq_node_set_in(pool, 0, qdq_graph_find(b.g, "c0"));
+    assert_true(qdq_node_set_ints(pool, "kernel_shape", kernel, 2));
+    test_conv(&b, "c1", "p", 32, 32, 3, 1);
+    test_output(&b, "c1");
+    test_output(&b, "indices");
+    placed p = place(&b);
+    assert_string_equal(reason_of(p.plan, "p"), "not all of its results are float32");
+    assert_non_null(strstr(p.text, "c1: QDQ(p)"));
+    done(p);
+}
+
 static void an_absurd_group_is_no_reason_to_fail(void **state)
 {
     test_builder b = test_build(17);
@@ -726,6 +782,9 @@ int main(void)
         cmocka_unit_test(gemm_with_alpha_stays_float),
         cmocka_unit_test(pass_through_at_the_end_stays_float),
         cmocka_unit_test(weights_that_are_not_finite_stay_float),
+        cmocka_unit_test(a_bias_that_is_not_finite_stays_float),
+        cmocka_unit_test(a_mask_of_infinities_stays_float),
+        cmocka_unit_test(a_maxpool_with_indices_stays_float),
         cmocka_unit_test(an_absurd_group_is_no_reason_to_fail),
         cmocka_unit_test(unknown_operators_are_passed_over_and_reported),
     };
