@@ -111,7 +111,9 @@ static int axis_of(const qdq_node *n, const qdq_tensor *codes, size_t n_scales)
     if (n_scales == 1 && qdq_value_const(scale)->rank == 0)
         return -1;
     axis += axis < 0 ? codes->rank : 0;
-    return axis >= 0 && axis < codes->rank && codes->dim[axis] == (int64_t)n_scales ? (int)axis : -2;
+    if (axis >= 0 && axis < codes->rank && codes->dim[axis] == (int64_t)n_scales)
+        return (int)axis;
+    return n_scales == 1 ? -1 : -2; /* a list of one scale is one scale */
 }
 
 /* --- activations --------------------------------------------------------------------------------------------------- */
@@ -140,17 +142,36 @@ static bool is_tensor(importer *im, const qdq_node *q, qdq_qparam *p)
     size_t count = 0;
     const float *scale = q->op == QDQ_OP_QUANTIZELINEAR ? scales_of(im, q, &count) : NULL;
 
-    p->type = QDQ_UINT8; /* ONNX: the type of Q without a zero point */
+    int64_t type = qdq_node_int(q, "output_dtype", 0); /* ONNX: the type of Q without a zero point */
+    p->type = type == 0 ? QDQ_UINT8 : type > 0 && type < QDQ_ELEM_COUNT ? (qdq_elem)type : QDQ_UNDEFINED;
     if (scale == NULL || count != 1 || codes == NULL || codes->n_output > 0 || codes->n_use == 0 ||
         qdq_node_in(q, 0) == NULL || has_block(q) || !zero_point_of(im, q, &p->type, &p->zero_point))
         return false;
     p->scale = scale[0];
     QDQ_FOR_USES (u, codes)
         if (u->node->op != QDQ_OP_DEQUANTIZELINEAR || u->index != 0 || u->node->graph != im->g ||
-            !same_inputs(q, u->node))
+            u->node->n_out != 1 || u->node->out[0] == NULL || !same_inputs(q, u->node))
             return false;
     int32_t low, high;
     return qdq_elem_code_limits(p->type, &low, &high) && qdq_elem_bits(p->type) >= 8;
+}
+
+/* Plans name edges of the main graph only. */
+static bool is_read_inside(const importer *im, const qdq_value *v)
+{
+    QDQ_FOR_USES (u, v)
+        if (u->node->graph != im->g)
+            return true;
+    return false;
+}
+
+/* x has other readers: can a list of edges say what reads the dequantized value? */
+static bool is_listable(const importer *im, const qdq_node *q)
+{
+    QDQ_FOR_USES (u, q->out[0])
+        if (u->node->out[0]->n_output > 0 || is_read_inside(im, u->node->out[0]))
+            return false;
+    return true;
 }
 
 static bool remember(qdq_map *map, const qdq_value *v, size_t index)
@@ -188,6 +209,8 @@ static qdq_status find_tensors(importer *im)
             continue;
         t.x = qdq_node_in(q, 0);
         t.all = t.x->n_use == 1 && t.x->n_output == 0;
+        if (!t.all && !is_listable(im, q))
+            continue;
         QDQ_FOR_USES (u, q->out[0])
             if (!add_uses(im, u->node->out[0], &t.edges) ||
                 !remember(&im->activation_of, u->node->out[0], im->tensors.n))
@@ -217,9 +240,28 @@ static const char *original_name(importer *im, const char *name)
     return qdq_arena_strndup(&im->scratch, name, (size_t)(at - name));
 }
 
+/* Can `known` be what both were quantized from? Names alone do not tell: "w_quantized_1" and "w_quantized_2" may
+ * be two weights of an author who likes numbers. Rounding moves a value by half a step of either scale. */
+static bool is_near(importer *im, const qdq_tensor *known, const qdq_tensor *t, const float *scales,
+                    size_t n_scales)
+{
+    const float *a, *b;
+    float step = qdq_absmax(scales, n_scales);
+
+    if (qdq_weight_floats(known, &im->scratch, &a, NULL) != QDQ_OK ||
+        qdq_weight_floats(t, &im->scratch, &b, NULL) != QDQ_OK)
+        return false;
+    float room = 2 * step + qdq_absmax(b, (size_t)t->count) / 64;
+    for (int64_t i = 0; i < t->count; i++)
+        if (!(fabsf(a[i] - b[i]) <= room))
+            return false;
+    return true;
+}
+
 /* The float initializer that stands for the dequantized constant. A constant that several DQ restore, as
  * shared biases are, becomes one again. */
-static qdq_value *restore(importer *im, const qdq_node *dq, qdq_tensor *t)
+static qdq_value *restore(importer *im, const qdq_node *dq, qdq_tensor *t, const float *scales,
+                          size_t n_scales)
 {
     const char *name = original_name(im, qdq_node_in(dq, 0)->name);
     qdq_value *known = name != NULL ? qdq_graph_find(im->g, name) : NULL;
@@ -228,7 +270,8 @@ static qdq_value *restore(importer *im, const qdq_node *dq, qdq_tensor *t)
         return NULL;
     if (known != NULL && known->init != NULL && known->init->elem == QDQ_FLOAT &&
         known->init->rank == t->rank &&
-        memcmp(known->init->dim, t->dim, sizeof *t->dim * (size_t)t->rank) == 0)
+        memcmp(known->init->dim, t->dim, sizeof *t->dim * (size_t)t->rank) == 0 &&
+        is_near(im, known->init, t, scales, n_scales))
         return known;
     const char *unique = qdq_graph_unique_name(im->g, name);
     return unique != NULL ? qdq_graph_add_init(im->g, unique, t) : NULL;
@@ -270,7 +313,7 @@ static qdq_status import_weight(importer *im, qdq_node *dq, const qdq_tensor *co
         return qdq_nomem(im->err);
     qdq_weight_decode((const int8_t *)bytes.data, &channels, w.scales, data);
     w.absmax = is_absmax(im, data, &channels, w.scales);
-    w.w = restore(im, dq, t);
+    w.w = restore(im, dq, t, w.scales, w.n_scales);
     if (w.w == NULL || !add_uses(im, dq->out[0], &w.edges) ||
         !remember(&im->weight_of, dq->out[0], im->weights.n) || !QDQ_PUSH(&im->scratch, &im->weights, w))
         return qdq_nomem(im->err);
@@ -290,12 +333,15 @@ static const qdq_node *linear_of(const qdq_node *reader, uint32_t input)
 static qdq_status import_bias(importer *im, qdq_node *dq, const qdq_tensor *codes)
 {
     const qdq_use *use = dq->out[0]->first;
+    qdq_elem type = QDQ_INT32;
+    int32_t zero_point;
     size_t n_scales;
     const float *scales = scales_of(im, dq, &n_scales);
     qdq_span bytes;
     void *data;
 
-    if (scales == NULL || dq->out[0]->n_use != 1 || use->node->graph != im->g || has_block(dq))
+    if (scales == NULL || dq->out[0]->n_use != 1 || use->node->graph != im->g || has_block(dq) ||
+        !zero_point_of(im, dq, &type, &zero_point) || zero_point != 0)
         return QDQ_OK;
     const qdq_node *linear = linear_of(use->node, use->index);
     size_t x = linear != NULL ? recall(&im->activation_of, qdq_node_in(linear, 0)) : 0;
@@ -318,8 +364,10 @@ static qdq_status import_bias(importer *im, qdq_node *dq, const qdq_tensor *code
         float value = (float)((double)code * (double)scales[n_scales > 1 ? i : 0]);
         memcpy((char *)data + i * (int64_t)sizeof value, &value, sizeof value);
     }
-    found_bias b = {
-        restore(im, dq, t), {use->node, use->index}, im->tensors.at[x - 1].x, im->weights.at[w - 1].w};
+    found_bias b = {restore(im, dq, t, scales, n_scales),
+                    {use->node, use->index},
+                    im->tensors.at[x - 1].x,
+                    im->weights.at[w - 1].w};
     if (b.b == NULL || !QDQ_PUSH(&im->scratch, &im->biases, b))
         return qdq_nomem(im->err);
     qdq_value_replace(dq->out[0], b.b);
@@ -334,7 +382,8 @@ static qdq_status find_constants(importer *im, qdq_elem elem,
         const qdq_tensor *codes = v != NULL ? qdq_value_const(v) : NULL;
 
         if (dq->op == QDQ_OP_DEQUANTIZELINEAR && codes != NULL && codes->elem == elem &&
-            dq->out[0]->n_output == 0 && dq->out[0]->n_use > 0)
+            qdq_node_out(dq, 0) != NULL && dq->out[0]->n_output == 0 && dq->out[0]->n_use > 0 &&
+            !is_read_inside(im, dq->out[0]))
             QDQ_TRY(import(im, dq, codes));
     }
     return QDQ_OK;
@@ -346,7 +395,7 @@ static qdq_status find_constants(importer *im, qdq_elem elem,
 static void redirect(importer *im)
 {
     QDQ_FOR_NODES (dq, im->g) {
-        qdq_value *v = dq->op == QDQ_OP_DEQUANTIZELINEAR ? dq->out[0] : NULL;
+        qdq_value *v = dq->op == QDQ_OP_DEQUANTIZELINEAR ? qdq_node_out(dq, 0) : NULL;
         size_t x = recall(&im->activation_of, v), w = recall(&im->weight_of, v);
 
         if (x != 0)
@@ -361,8 +410,8 @@ static void drop(importer *im)
 {
     for (qdq_node *n = im->g->end.prev, *prev; n != &im->g->end; n = prev) {
         prev = n->prev;
-        if ((n->op == QDQ_OP_DEQUANTIZELINEAR || n->op == QDQ_OP_QUANTIZELINEAR) && n->out[0]->n_use == 0 &&
-            n->out[0]->n_output == 0) {
+        if ((n->op == QDQ_OP_DEQUANTIZELINEAR || n->op == QDQ_OP_QUANTIZELINEAR) &&
+            qdq_node_out(n, 0) != NULL && n->out[0]->n_use == 0 && n->out[0]->n_output == 0) {
             for (uint32_t i = n->n_in; i-- > 0;) {
                 qdq_value *v = n->in[i].value;
 
