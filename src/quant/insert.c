@@ -8,6 +8,8 @@
  * Names follow ONNX Runtime's tool: <t>_QuantizeLinear, <t>_scale, <w>_quantized, ... */
 #include "quant/insert.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -67,6 +69,15 @@ static void check_edge(const inserter *in, const char *tensor, const qdq_edge *e
         qdq_buf_printf(list, " edge '%s' -> '%s' input %u;", tensor, e->node, (unsigned)e->input);
 }
 
+/* Behind a DQ that the model had before, a bias takes the scale from there. */
+static bool scale_in_model(const inserter *in, const char *tensor, float *scale)
+{
+    const qdq_value *v = qdq_graph_find(in->g, tensor);
+
+    return v != NULL && v->producer != NULL && v->producer->op == QDQ_OP_DEQUANTIZELINEAR &&
+           qdq_dequantize_scale(v->producer, scale);
+}
+
 static void check_tensor(const inserter *in, const char *tensor, bool constant, qdq_buf *list)
 {
     const qdq_value *v = qdq_graph_find(in->g, tensor);
@@ -102,10 +113,11 @@ static qdq_status check_names(const inserter *in)
     }
     for (size_t i = 0; i < p->biases.n; i++) {
         const qdq_plan_bias *b = &p->biases.at[i];
+        float scale;
 
         check_tensor(in, b->tensor, true, &list);
         check_edge(in, b->tensor, &b->consumer, &list);
-        if (qdq_map_get(&in->tensors, b->activation) == NULL)
+        if (qdq_map_get(&in->tensors, b->activation) == NULL && !scale_in_model(in, b->activation, &scale))
             qdq_buf_printf(&list, " scale of '%s' (for bias '%s');", b->activation, b->tensor);
         if (qdq_map_get(&in->weights, b->weight) == NULL)
             qdq_buf_printf(&list, " scales of '%s' (for bias '%s');", b->weight, b->tensor);
@@ -305,12 +317,50 @@ typedef struct bias_scale {
     float activation;
 } bias_scale;
 
+/* The linear node whose bias `b` is: its reader, or the MatMul before an Add. */
+static const qdq_node *linear_of(const inserter *in, const qdq_plan_bias *b)
+{
+    const qdq_node *reader = find_node(in, b->consumer.node);
+    const qdq_value *other =
+        reader->op == QDQ_OP_ADD && b->consumer.input < 2 ? qdq_node_in(reader, 1 - b->consumer.input) : NULL;
+
+    return other != NULL && other->producer != NULL ? other->producer : reader;
+}
+
+static bool have_reader(const inserter *in, const qdq_edges *edges, const qdq_node *n)
+{
+    for (size_t i = 0; i < edges->n; i++)
+        if (find_node(in, edges->at[i].node) == n)
+            return true;
+    return false;
+}
+
+/* Plans are sorted, so entries of one tensor lie side by side. Where there are several, with other scales for
+ * other readers, the bias follows the one that its linear node reads. */
+#define ENTRY_OF(list, first, linear, out)                                                                   \
+    do {                                                                                                     \
+        size_t first_ = (first), i_ = first_;                                                                \
+        while (i_ + 1 < (list).n && strcmp((list).at[i_ + 1].tensor, (list).at[first_].tensor) == 0 &&       \
+               !have_reader(in, &(list).at[i_].consumers, (linear)))                                         \
+            i_++;                                                                                            \
+        (out) = i_;                                                                                          \
+    } while (0)
+
 static bias_scale scale_of_bias(const inserter *in, const qdq_plan_bias *b)
 {
-    size_t w = qdq_map_get(&in->weights, b->weight)->num;
-    size_t x = qdq_map_get(&in->tensors, b->activation)->num;
+    const qdq_node *linear = linear_of(in, b);
+    const qdq_map_value *known = qdq_map_get(&in->tensors, b->activation);
+    float activation = 1;
+    size_t w, x;
 
-    return (bias_scale){&in->plan->weights.at[w], &in->weight[w], in->plan->tensors.at[x].qparam.scale};
+    ENTRY_OF(in->plan->weights, qdq_map_get(&in->weights, b->weight)->num, linear, w);
+    if (known != NULL) {
+        ENTRY_OF(in->plan->tensors, known->num, linear, x);
+        activation = in->plan->tensors.at[x].qparam.scale;
+    } else {
+        scale_in_model(in, b->activation, &activation);
+    }
+    return (bias_scale){&in->plan->weights.at[w], &in->weight[w], activation};
 }
 
 static qdq_status bias_floats(inserter *in, const qdq_plan_bias *b, const qdq_tensor **t, const float **out)
@@ -322,7 +372,10 @@ static qdq_status bias_floats(inserter *in, const qdq_plan_bias *b, const qdq_te
         return qdq_fail(in->err, QDQ_E_FORMAT,
                         "expected one number for each of the %zu channels of weight '%s'",
                         s.state->channels.channels, b->weight);
-    return qdq_weight_floats(*t, &in->scratch, out, in->err);
+    QDQ_TRY(qdq_weight_floats(*t, &in->scratch, out, in->err));
+    if (qdq_absmax(*out, (size_t)(*t)->count) < 0)
+        return qdq_fail(in->err, QDQ_E_FORMAT, "it holds NaN or infinity, expected finite numbers");
+    return QDQ_OK;
 }
 
 /* A channel whose bias does not fit into int32 at scale activation * weight gets a larger weight scale: the
@@ -341,7 +394,7 @@ static qdq_status make_room_for_bias(inserter *in, const qdq_plan_bias *b)
         double least = qdq_bias_scale_min(bias[i]) / (double)s.activation;
 
         if ((double)*scale < least)
-            *scale = (float)least;
+            *scale = (float)fmin(least, FLT_MAX);
     }
     return QDQ_OK;
 }
@@ -400,7 +453,7 @@ static void redirect_all(inserter *in, qdq_value *v, const qdq_value *quantized,
     QDQ_FOR_USES (u, v)
         if (u->node != quantized->producer)
             qdq_node_set_in(u->node, u->index, dequantized);
-    for (size_t i = 0; i < in->g->outputs.n; i++)
+    for (size_t i = 0; i < in->g->outputs.n && v->n_output > 0; i++)
         if (in->g->outputs.at[i] == v)
             qdq_graph_set_output(in->g, i, dequantized);
 }
@@ -477,8 +530,25 @@ static void drop_originals(inserter *in)
             drop_if_unused(v);
 }
 
+/* Q/DQ came with opset 10, scales per channel with 13, 16-bit codes with 21. */
+static qdq_status check_opset(const inserter *in)
+{
+    const qdq_plan *p = in->plan;
+    int need = 0, have = qdq_model_opset(in->m);
+
+    if (p->tensors.n + p->weights.n + p->biases.n > 0)
+        need = p->weights.n > 0 ? 13 : 10;
+    for (size_t i = 0; i < p->tensors.n; i++)
+        if (qdq_elem_bits(p->tensors.at[i].qparam.type) > 8)
+            need = 21;
+    return have >= need ? QDQ_OK
+                        : qdq_fail(in->err, QDQ_E_FORMAT,
+                                   "the plan needs opset %d, but has the model left at %d", need, have);
+}
+
 static qdq_status insert(inserter *in)
 {
+    QDQ_TRY(check_opset(in));
     QDQ_TRY(qdq_graph_sort(in->g, in->err));
     QDQ_TRY(resolve(in));
     FOR_EACH(weights, weight_scales, "weight")

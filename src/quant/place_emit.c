@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "quant/place_state.h"
+#include "quant/weights.h"
 
 /* What is being written, with the entries found by value so that shared tensors share one entry. */
 typedef struct emitter {
@@ -97,12 +98,22 @@ static qdq_status emit_weight(emitter *e, const qdq_value *w, const qdq_node *n,
     return QDQ_OK;
 }
 
+/* False behind a DQ of the model itself whose scale is computed: no bias can follow it. */
+static bool has_known_scale(const qdq_placing *p, const qdq_value *data)
+{
+    const qdq_node *dq = data->producer;
+    float scale;
+
+    return dq == NULL || dq->op != QDQ_OP_DEQUANTIZELINEAR || p->value[data->id].carries ||
+           qdq_dequantize_scale(dq, &scale);
+}
+
 static qdq_status emit_bias(emitter *e, const qdq_node *linear, const qdq_node *reader, uint32_t input)
 {
     const qdq_target_op *op = qdq_state_of(e->p, linear)->rule;
     const qdq_value *b = qdq_node_in(reader, input);
 
-    if (b == NULL || !e->p->target->int32_bias)
+    if (b == NULL || !e->p->target->int32_bias || !has_known_scale(e->p, qdq_node_in(linear, op->data)))
         return QDQ_OK;
     qdq_plan_bias entry = {
         .tensor = keep(e, b->name),

@@ -49,7 +49,8 @@ static qdq_status describe(qdq_plan *p, const qdq_model *m, const qdq_target *t,
                            qdq_error *err)
 {
     p->clean = qdq_pass_default_pipeline();
-    p->opset = qdq_model_opset(m) < t->min_opset ? t->min_opset : 0;
+    int least = qdq_elem_bits(t->activation.type) > 8 && t->min_opset < 21 ? 21 : t->min_opset;
+    p->opset = qdq_model_opset(m) < least ? least : 0; /* 16-bit codes came with opset 21 */
     p->placement_only = data == NULL || qdq_data_is_random(data);
     p->created_by = "qdq " QDQ_VERSION;
     p->target = qdq_arena_strdup(&p->arena, t->name);

@@ -118,3 +118,20 @@ void qdq_weight_decode(const int8_t *codes, const qdq_channels *c, const float *
         qdq_dequantize_floats(&p, codes + i * c->inner, c->inner, w + i * c->inner);
     }
 }
+
+bool qdq_dequantize_scale(const qdq_node *dq, float *scale)
+{
+    const qdq_value *v = qdq_node_in(dq, 1);
+    const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    qdq_span bytes;
+    bool ok = t != NULL && t->elem == QDQ_FLOAT && t->count == 1 &&
+              qdq_tensor_data(t, &scratch, &bytes, NULL) == QDQ_OK;
+
+    if (ok) {
+        memcpy(scale, bytes.data, sizeof *scale);
+        ok = isfinite(*scale) && *scale > 0;
+    }
+    qdq_arena_free(&scratch);
+    return ok;
+}

@@ -25,4 +25,7 @@ void qdq_weight_codes(const float *w, const qdq_channels *c, const float *scales
 /* The inverse. */
 void qdq_weight_decode(const int8_t *codes, const qdq_channels *c, const float *scales, float *w);
 
+/* The scale of a DequantizeLinear that has one, constant, above 0. */
+bool qdq_dequantize_scale(const qdq_node *dq, float *scale);
+
 #endif /* QDQ_WEIGHTS_H */

@@ -288,6 +288,136 @@ static void a_weight_with_nan_is_refused_with_its_channel(void **state)
     qdq_model_free(m);
 }
 
+static void a_bias_with_nan_is_refused(void **state)
+{
+    test_builder b = two_convs();
+    qdq_model *m = test_built(&b);
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_plan *p = planned(m);
+
+    (void)state;
+    ((float *)(uintptr_t)qdq_graph_find(m->graph, "c0.b")->init->bytes.data)[3] = NAN;
+    assert_fails(QDQ_E_FORMAT, "bias 'c0.b': it holds NaN or infinity", qdq_insert(m, p, &err));
+    qdq_plan_free(p);
+    qdq_model_free(m);
+}
+
+/* The scales of the DQ that input 2 of `node` reads. */
+static const float *bias_scales(const qdq_model *m, const char *node)
+{
+    const qdq_node *dq = qdq_graph_find(m->graph, node)->producer->in[2].value->producer;
+
+    assert_int_equal(dq->op, QDQ_OP_DEQUANTIZELINEAR);
+    return (const float *)(const void *)dq->in[1].value->init->bytes.data;
+}
+
+/* One square matrix with scales of its rows for one Gemm and of its columns for the other. */
+static void a_bias_follows_the_weight_entry_that_its_gemm_reads(void **state)
+{
+    test_builder b = test_build(17);
+
+    (void)state;
+    TEST_INPUT(&b, "x", 4, 16);
+    TEST_RANDOM(&b, "w", 16, 16);
+    TEST_RANDOM(&b, "b", 16);
+    TEST_NODE(&b, "Gemm", "columns", "x", "w", "b");
+    assert_true(qdq_node_set_int(TEST_NODE(&b, "Gemm", "rows", "x", "w", "b"), "transB", 1));
+    test_output(&b, "columns");
+    test_output(&b, "rows");
+    qdq_model *m = test_built(&b);
+    qdq_plan *p = planned(m);
+    assert_int_equal(p->weights.n, 2);
+    qdq_model *q = inserted(m, p);
+    static const char *const names[] = {"columns", "rows"};
+    for (int k = 0; k < 2; k++) {
+        const qdq_node *dq = qdq_graph_find(q->graph, names[k])->producer->in[1].value->producer;
+        const float *w = (const float *)(const void *)dq->in[1].value->init->bytes.data;
+
+        for (int i = 0; i < 16; i++)
+            assert_true(bias_scales(q, names[k])[i] == p->tensors.at[0].qparam.scale * w[i]);
+    }
+    qdq_model_free(q);
+    qdq_plan_free(p);
+    qdq_model_free(m);
+}
+
+static void a_bias_follows_the_activation_entry_that_its_conv_reads(void **state)
+{
+    static const char text[] =
+        "{\"qdq_plan\": 1, \"tensors\": ["
+        "{\"tensor\": \"x\", \"consumers\": [[\"c0\", 0]], \"type\": \"uint8\", \"scale\": 1},"
+        "{\"tensor\": \"x\", \"consumers\": [[\"c1\", 0]], \"type\": \"uint8\", \"scale\": 4}],"
+        "\"weights\": [{\"tensor\": \"c1.w\", \"consumers\": [[\"c1\", 1]], \"type\": \"int8\","
+        "\"method\": \"given\", \"scales\": [0.5]}],"
+        "\"biases\": [{\"tensor\": \"c1.b\", \"consumer\": [\"c1\", 2], \"activation\": \"x\","
+        "\"weight\": \"c1.w\"}]}";
+    test_builder b = test_build(17);
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_plan *p = NULL;
+
+    (void)state;
+    TEST_INPUT(&b, "x", 1, 8, 4, 4);
+    test_conv(&b, "c0", "x", 8, 8, 3, 1);
+    test_conv(&b, "c1", "x", 8, 8, 1, 1);
+    test_output(&b, "c0");
+    test_output(&b, "c1");
+    qdq_model *m = test_built(&b);
+    assert_ok(qdq_plan_parse(text, strlen(text), "plan", &p, &err));
+    qdq_model *q = inserted(m, p);
+    assert_true(bias_scales(q, "c1")[0] == 2);
+    qdq_model_free(q);
+    qdq_plan_free(p);
+    qdq_model_free(m);
+}
+
+static void add_scalar(test_builder *b, const char *name, float x)
+{
+    int64_t one = 1;
+
+    assert_non_null(qdq_graph_add_init(b->g, name, qdq_tensor_of_floats(b->m, 0, &one, &x)));
+}
+
+/* A model of which another tool has quantized the activations only. */
+static void a_bias_behind_a_dq_of_the_model_takes_its_scale(void **state)
+{
+    test_builder b = test_build(17);
+
+    (void)state;
+    TEST_INPUT(&b, "x", 1, 32, 4, 4);
+    add_scalar(&b, "s", 0.5f);
+    TEST_NODE(&b, "QuantizeLinear", "q", "x", "s");
+    TEST_NODE(&b, "DequantizeLinear", "dq", "q", "s");
+    test_conv(&b, "c", "dq", 40, 32, 3, 1);
+    test_output(&b, "c");
+    qdq_model *m = test_built(&b);
+    qdq_plan *p = planned(m);
+    assert_int_equal(p->biases.n, 1);
+    qdq_model *out = inserted(m, p);
+    const float *w = (const float *)(const void *)qdq_graph_find(out->graph, "c.w_scale")->init->bytes.data;
+    const float *c = (const float *)(const void *)qdq_graph_find(out->graph, "c.b_scale")->init->bytes.data;
+    assert_true(c[39] == 0.5f * w[39]);
+    qdq_model_free(out);
+    qdq_plan_free(p);
+    qdq_model_free(m);
+}
+
+static void codes_of_16_bits_need_opset_21(void **state)
+{
+    static const char text[] =
+        "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"x\", \"type\": \"uint16\", \"scale\": 1}]}";
+    test_builder b = two_convs();
+    qdq_model *m = test_built(&b);
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_plan *p = NULL;
+
+    (void)state;
+    assert_ok(qdq_plan_parse(text, strlen(text), "plan", &p, &err));
+    assert_fails(QDQ_E_FORMAT, "the plan needs opset 21, but has the model left at 17",
+                 qdq_insert(m, p, &err));
+    qdq_plan_free(p);
+    qdq_model_free(m);
+}
+
 static void the_same_plan_gives_the_same_bytes(void **state)
 {
     test_builder b = two_convs();
@@ -391,6 +521,96 @@ static void import_leaves_computed_scales_alone(void **state)
     qdq_model_free(m);
 }
 
+/* `n` codes of int8, all of them `code`. */
+static void add_codes(test_builder *b, const char *name, int64_t rows, int64_t columns, int code)
+{
+    const int64_t dim[2] = {rows, columns};
+    void *data;
+    qdq_tensor *t = qdq_tensor_new(b->m, QDQ_INT8, 2, dim, &data);
+
+    assert_non_null(t);
+    memset(data, code, (size_t)(rows * columns));
+    assert_non_null(qdq_graph_add_init(b->g, name, t));
+}
+
+static void weights_with_numbered_names_are_not_mixed_up(void **state)
+{
+    test_builder b = test_build(17);
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_plan *p = NULL;
+    qdq_model *stripped = NULL;
+    int64_t one = 1;
+    float half = 0.5f;
+
+    (void)state;
+    TEST_INPUT(&b, "x", 4, 4);
+    assert_non_null(qdq_graph_add_init(b.g, "s", qdq_tensor_of_floats(b.m, 1, &one, &half)));
+    add_codes(&b, "w_quantized_1", 4, 4, 10);
+    add_codes(&b, "w_quantized_2", 4, 4, -20);
+    TEST_NODE(&b, "DequantizeLinear", "w1", "w_quantized_1", "s"); /* a list of one scale is one scale */
+    TEST_NODE(&b, "DequantizeLinear", "w2", "w_quantized_2", "s");
+    TEST_NODE(&b, "MatMul", "m1", "x", "w1");
+    TEST_NODE(&b, "MatMul", "m2", "m1", "w2");
+    test_output(&b, "m2");
+    qdq_model *m = test_built(&b);
+    assert_ok(qdq_plan_import(m, &p, &stripped, &err));
+    assert_int_equal(p->weights.n, 2);
+    const qdq_tensor *first = qdq_graph_find(stripped->graph, "m1")->producer->in[1].value->init;
+    const qdq_tensor *second = qdq_graph_find(stripped->graph, "m2")->producer->in[1].value->init;
+    assert_true(((const float *)(const void *)first->bytes.data)[0] == 5);
+    assert_true(((const float *)(const void *)second->bytes.data)[0] == -10);
+    qdq_plan_free(p);
+    qdq_model_free(stripped);
+    qdq_model_free(m);
+}
+
+static void import_knows_the_type_that_q_names_itself(void **state)
+{
+    test_builder b = test_build(21);
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_plan *p = NULL;
+
+    (void)state;
+    TEST_INPUT(&b, "x", 4, 4);
+    add_scalar(&b, "s", 0.5f);
+    assert_true(qdq_node_set_int(TEST_NODE(&b, "QuantizeLinear", "q", "x", "s"), "output_dtype", QDQ_INT8));
+    TEST_NODE(&b, "DequantizeLinear", "dq", "q", "s");
+    TEST_NODE(&b, "Relu", "r", "dq");
+    test_output(&b, "r");
+    qdq_model *m = test_built(&b);
+    assert_ok(qdq_plan_import(m, &p, NULL, &err));
+    assert_int_equal(p->tensors.n, 1);
+    assert_int_equal(p->tensors.at[0].qparam.type, QDQ_INT8);
+    qdq_plan_free(p);
+    qdq_model_free(m);
+}
+
+/* x is read in float, and in 8 bits by an output: no list of edges can say that. */
+static void import_leaves_what_edges_cannot_say(void **state)
+{
+    test_builder b = test_build(17);
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_plan *p = NULL;
+    qdq_model *stripped = NULL;
+
+    (void)state;
+    TEST_INPUT(&b, "x", 4, 4);
+    add_scalar(&b, "s", 0.5f);
+    TEST_NODE(&b, "Relu", "y", "x");
+    TEST_NODE(&b, "QuantizeLinear", "q", "y", "s");
+    TEST_NODE(&b, "DequantizeLinear", "dq", "q", "s");
+    TEST_NODE(&b, "Relu", "r", "y");
+    test_output(&b, "dq");
+    test_output(&b, "r");
+    qdq_model *m = test_built(&b);
+    assert_ok(qdq_plan_import(m, &p, &stripped, &err));
+    assert_int_equal(p->tensors.n, 0);
+    assert_non_null(qdq_graph_find(stripped->graph, "q"));
+    qdq_plan_free(p);
+    qdq_model_free(stripped);
+    qdq_model_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -403,6 +623,14 @@ int main(void)
         cmocka_unit_test(two_entries_for_all_readers_contradict),
         cmocka_unit_test(given_scales_are_used_and_counted),
         cmocka_unit_test(a_weight_with_nan_is_refused_with_its_channel),
+        cmocka_unit_test(a_bias_with_nan_is_refused),
+        cmocka_unit_test(a_bias_follows_the_weight_entry_that_its_gemm_reads),
+        cmocka_unit_test(a_bias_follows_the_activation_entry_that_its_conv_reads),
+        cmocka_unit_test(a_bias_behind_a_dq_of_the_model_takes_its_scale),
+        cmocka_unit_test(codes_of_16_bits_need_opset_21),
+        cmocka_unit_test(weights_with_numbered_names_are_not_mixed_up),
+        cmocka_unit_test(import_knows_the_type_that_q_names_itself),
+        cmocka_unit_test(import_leaves_what_edges_cannot_say),
         cmocka_unit_test(the_same_plan_gives_the_same_bytes),
         cmocka_unit_test(import_inverts_a_chain),
         cmocka_unit_test(import_inverts_residuals_with_partial_edges),
