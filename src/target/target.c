@@ -135,6 +135,11 @@ static void read_op(qdq_target *t, const qdq_json_place *p)
     op.only_between = qdq_json_bool(p, "only_between");
     op.epilogue = qdq_json_texts(p, "epilogue");
     read_require(p, &op);
+    if (op.kind == QDQ_KIND_LINEAR &&
+        (op.data == op.weight ||
+         (op.bias == QDQ_BIAS_INPUT && (op.bias_input == op.data || op.bias_input == op.weight))))
+        qdq_json_fail(p, "operator '%s': data, weight and bias are one input, expected different ones",
+                      op.op);
     if (qdq_target_find(t, op.op) != NULL)
         qdq_json_fail(p, "operator '%s' is listed twice", op.op);
     if (!QDQ_PUSH(&t->arena, &t->ops, op))

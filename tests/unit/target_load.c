@@ -121,6 +121,9 @@ static void mistakes_are_named_with_their_place(void **state)
         {HEAD TYPES
          ", \"stay_float\": [{\"op\": \"A\", \"rule\": \"c\", \"reason\": \"r\", \"in_chanels_max\": 1}]}",
          "stay_float[0]: unknown key 'in_chanels_max'"},
+        {HEAD TYPES
+         ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", \"data\": [1]}]}",
+         "operator 'A': data, weight and bias are one input, expected different ones"},
         {HEAD TYPES ", \"no_kernel\": [{\"op\": \"A\"}]}", "no_kernel[0], key 'reason': expected a string"},
     };
     qdq_error err = QDQ_ERROR_INIT;
