@@ -33,6 +33,7 @@ typedef struct inserter {
     qdq_map nodes;        /* label -> node, as the plan names them: before any edit */
     qdq_map tensors;      /* name -> index into plan->tensors, for the scales of biases */
     qdq_map weights;      /* name -> index into plan->weights */
+    qdq_map edges;        /* node id and input of every edge that the plan lists: each only once */
     qdq_map origin;       /* name in the plan -> value: graph outputs are renamed on the way */
     weight_state *weight; /* one for each of plan->weights */
     uint32_t *place;      /* by node id: position in the sorted list */
@@ -56,10 +57,11 @@ static qdq_value *find_value(const inserter *in, const char *name)
 }
 
 /* Appends what is wrong with the edge to `list`. */
-static void check_edge(const inserter *in, const char *tensor, const qdq_edge *e, qdq_buf *list)
+static void check_edge(inserter *in, const char *tensor, const qdq_edge *e, qdq_buf *list)
 {
     const qdq_node *n = find_node(in, e->node);
     const qdq_value *v = qdq_graph_find(in->g, tensor);
+    bool is_new;
 
     if (v == NULL)
         return; /* the tensor itself is reported, once */
@@ -67,6 +69,11 @@ static void check_edge(const inserter *in, const char *tensor, const qdq_edge *e
         qdq_buf_printf(list, " node '%s';", e->node);
     else if (qdq_node_in(n, e->input) != v)
         qdq_buf_printf(list, " edge '%s' -> '%s' input %u;", tensor, e->node, (unsigned)e->input);
+    else if (qdq_map_put_int(&in->edges, (uint64_t)n->id << 32 | e->input, &is_new) == NULL)
+        list->failed = true;
+    else if (!is_new)
+        qdq_buf_printf(list, " room for two entries of edge '%s' -> '%s' input %u;", tensor, e->node,
+                       (unsigned)e->input);
 }
 
 /* Behind a DQ that the model had before, a bias takes the scale from there. */
@@ -89,7 +96,7 @@ static void check_tensor(const inserter *in, const char *tensor, bool constant, 
 }
 
 /* Everything that the plan names must be there: users get one list, not one mistake at a time. */
-static qdq_status check_names(const inserter *in)
+static qdq_status check_names(inserter *in)
 {
     qdq_buf list = QDQ_BUF_INIT(1 << 20);
     const qdq_plan *p = in->plan;
@@ -568,6 +575,7 @@ qdq_status qdq_insert(qdq_model *m, const qdq_plan *plan, qdq_error *err)
     qdq_map_free(&in.nodes);
     qdq_map_free(&in.tensors);
     qdq_map_free(&in.weights);
+    qdq_map_free(&in.edges);
     qdq_map_free(&in.origin);
     qdq_arena_free(&in.scratch);
     return st;

@@ -247,6 +247,15 @@ static void two_entries_for_all_readers_contradict(void **state)
                    "two entries of tensor 'x', one of them for all readers");
 }
 
+static void two_entries_for_one_edge_contradict(void **state)
+{
+    (void)state;
+    assert_refused("{\"qdq_plan\": 1, \"tensors\": ["
+                   "{\"tensor\": \"x\", \"consumers\": [[\"r\", 0]], \"type\": \"uint8\", \"scale\": 1},"
+                   "{\"tensor\": \"x\", \"consumers\": [[\"r\", 0]], \"type\": \"uint8\", \"scale\": 2}]}",
+                   "two entries of edge 'x' -> 'r' input 0");
+}
+
 static void given_scales_are_used_and_counted(void **state)
 {
     static const char good[] =
@@ -621,6 +630,7 @@ int main(void)
         cmocka_unit_test(names_that_are_not_there_are_listed_and_nothing_is_done),
         cmocka_unit_test(integer_tensors_carry_no_codes),
         cmocka_unit_test(two_entries_for_all_readers_contradict),
+        cmocka_unit_test(two_entries_for_one_edge_contradict),
         cmocka_unit_test(given_scales_are_used_and_counted),
         cmocka_unit_test(a_weight_with_nan_is_refused_with_its_channel),
         cmocka_unit_test(a_bias_with_nan_is_refused),
