@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "support/build.h"
+#include "support/quantize.h"
 
 static char plan_text[] =
     "{\n"
@@ -102,35 +103,8 @@ static qdq_status save(void *ctx, qdq_error *err)
 static qdq_status quantize(void *ctx, qdq_error *err)
 {
     const files *f = ctx;
-    qdq_model *m = NULL, *q = NULL;
-    qdq_engine *e = NULL;
-    qdq_target *t = NULL;
-    qdq_plan *p = NULL, *imported = NULL;
-    qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
-    char spec[600], *text = NULL;
-    qdq_status st = qdq_model_load(f->model, NULL, &m, err);
 
-    snprintf(spec, sizeof spec, "sim:%s", f->cost);
-    if (st == QDQ_OK)
-        st = qdq_engine_open(spec, NULL, &e, err);
-    if (st == QDQ_OK)
-        st = qdq_target_load("ort-cpu", &t, err);
-    if (st == QDQ_OK)
-        st = qdq_plan_make(m, t, e, NULL, &opts, &p, err);
-    if (st == QDQ_OK)
-        st = qdq_plan_to_text(p, &text, err);
-    if (st == QDQ_OK)
-        st = qdq_plan_apply(p, m, false, &q, err);
-    if (st == QDQ_OK)
-        st = qdq_plan_import(q, &imported, NULL, err);
-    qdq_free(text);
-    qdq_plan_free(imported);
-    qdq_plan_free(p);
-    qdq_model_free(q);
-    qdq_target_free(t);
-    qdq_engine_close(e);
-    qdq_model_free(m);
-    return st;
+    return test_quantize_on_sim(f->model, f->cost, err);
 }
 
 static qdq_status read_plan(void *ctx, qdq_error *err)

@@ -1,0 +1,33 @@
+/* corpus_alloc.c - every allocation of quantizing real models fails once. What fault/quantize_alloc.c does on one
+ * small graph, on networks with all that exporters leave in them. */
+#include "support/alloc_fail.h"
+#include "support/quantize.h"
+
+static qdq_status quantize(void *ctx, qdq_error *err)
+{
+    return test_quantize_on_sim(ctx, QDQ_SOURCE_DIR "/tests/data/sim_basic.json", err);
+}
+
+static void quantizing_real_models_survives_every_allocation_failure(void **state)
+{
+    static const char *const models[] = {"digits/digits_cnn_bn.onnx", "digits/digits_convnext.onnx",
+                                         "real/mnist.onnx"};
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(models); i++) {
+        const char *path = test_corpus(models[i]);
+
+        if (path == NULL)
+            test_missing("the model corpus");
+        assert_true(test_every_alloc_fails(quantize, (void *)(uintptr_t)path) > 100);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(quantizing_real_models_survives_every_allocation_failure),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

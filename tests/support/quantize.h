@@ -1,0 +1,11 @@
+/* quantize.h - the whole way of quantization as one call, for tests that let its allocations fail. */
+#ifndef QDQ_TEST_QUANTIZE_H
+#define QDQ_TEST_QUANTIZE_H
+
+#include "qdq/status.h"
+
+/* Loads the model, plans for ort-cpu on the simulated engine with this cost model, prints the plan, applies it,
+ * imports the result. Frees all that it made. */
+qdq_status test_quantize_on_sim(const char *model, const char *cost, qdq_error *err);
+
+#endif /* QDQ_TEST_QUANTIZE_H */
