@@ -123,7 +123,8 @@ typedef struct qdq_bench_model {
     double median_ms, p10_ms, p90_ms; /* of one run */
     unsigned runs;                    /* timed runs, warm-up left out */
     double speedup;                   /* time of the first / time of this one: median of paired rounds */
-    double ci_low, ci_high;           /* 95 % interval of speedup: order statistics of the paired ratios */
+    double ci_low, ci_high;           /* 95 % interval of speedup: order statistics of the paired ratios;
+                                  with fewer than 6 rounds all of them, which is less than 95 % */
 } qdq_bench_model;
 
 /* Times sessions in interleaved rounds (first, second, ..., first, second, ... with the order rotated from

@@ -85,6 +85,10 @@ static qdq_status make(const qdq_model *m, const qdq_target *t, qdq_engine *e, q
 
     QDQ_TRY(describe(p, m, t, data, err));
     QDQ_TRY(prepare(m, p->clean, p->opset, opts->job, &clean, err));
+    if (qdq_model_opset(clean) > t->max_opset)
+        qdq_job_log(opts->job, QDQ_LOG_WARNING,
+                    "opset %d: what the engine runs in 8 bits is known up to opset %d",
+                    qdq_model_opset(clean), t->max_opset);
     if (has_subgraphs(clean))
         qdq_job_log(opts->job, QDQ_LOG_INFO, "nodes inside subgraphs stay float");
     qdq_status st = qdq_place(clean, t, &po, p, err);
