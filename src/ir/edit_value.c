@@ -120,6 +120,12 @@ void qdq_value_remove(qdq_value *v)
     qdq_graph_touch(v->graph);
 }
 
+void qdq_value_remove_if_unused(qdq_value *v)
+{
+    if (!v->dead && v->n_use == 0 && v->n_output == 0 && v->producer == NULL && !v->is_input)
+        qdq_value_remove(v);
+}
+
 bool qdq_value_rename(qdq_value *v, const char *name)
 {
     qdq_graph *g = v->graph;

@@ -9,44 +9,38 @@
 
 /* --- types ---------------------------------------------------------------------------------------------------- */
 
-const qdq_type *qdq_type_tensor(qdq_model *m, qdq_elem elem, int rank, const qdq_dim *dim)
+/* A tensor type whose `rank` dims the caller fills in through *dim; NULL: out of memory. */
+static qdq_type *new_type(qdq_model *m, qdq_elem elem, int rank, qdq_dim **dim)
 {
     qdq_type *t = qdq_arena_alloc(&m->arena, sizeof *t);
-    qdq_dim *copy = NULL;
 
-    if (t == NULL)
+    *dim = NULL;
+    if (t == NULL || (rank > 0 && (*dim = qdq_arena_array(&m->arena, (size_t)rank, sizeof **dim)) == NULL))
         return NULL;
-    if (rank > 0) {
-        copy = qdq_arena_array(&m->arena, (size_t)rank, sizeof *copy);
-        if (copy == NULL)
-            return NULL;
-        memcpy(copy, dim, (size_t)rank * sizeof *copy);
-    }
     t->kind = QDQ_TYPE_TENSOR;
     t->elem = elem;
     t->rank = rank;
-    t->dim = copy;
+    t->dim = *dim;
+    return t;
+}
+
+const qdq_type *qdq_type_tensor(qdq_model *m, qdq_elem elem, int rank, const qdq_dim *dim)
+{
+    qdq_dim *copy;
+    qdq_type *t = new_type(m, elem, rank, &copy);
+
+    if (t != NULL && rank > 0)
+        memcpy(copy, dim, (size_t)rank * sizeof *copy);
     return t;
 }
 
 const qdq_type *qdq_type_fixed(qdq_model *m, qdq_elem elem, int rank, const int64_t *dim)
 {
-    qdq_type *t = qdq_arena_alloc(&m->arena, sizeof *t);
-    qdq_dim *copy = NULL;
+    qdq_dim *copy;
+    qdq_type *t = new_type(m, elem, rank, &copy);
 
-    if (t == NULL)
-        return NULL;
-    if (rank > 0) {
-        copy = qdq_arena_array(&m->arena, (size_t)rank, sizeof *copy);
-        if (copy == NULL)
-            return NULL;
-        for (int i = 0; i < rank; i++)
-            copy[i] = (qdq_dim){dim[i], NULL};
-    }
-    t->kind = QDQ_TYPE_TENSOR;
-    t->elem = elem;
-    t->rank = rank;
-    t->dim = copy;
+    for (int i = 0; t != NULL && i < rank; i++)
+        copy[i] = (qdq_dim){dim[i], NULL};
     return t;
 }
 

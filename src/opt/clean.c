@@ -120,12 +120,8 @@ qdq_status qdq_pass_drop_unused(qdq_graph *g, qdq_error *err)
         if ((qdq_op_get_info(n->op)->flags & QDQ_OP_PURE) != 0 && is_unread(n))
             qdq_node_remove(n);
     }
-    for (size_t i = 0; i < g->inits.n; i++) {
-        qdq_value *v = g->inits.at[i];
-
-        if (!v->dead && v->n_use == 0 && v->n_output == 0 && !v->is_input && v->producer == NULL)
-            qdq_value_remove(v);
-    }
+    for (size_t i = 0; i < g->inits.n; i++)
+        qdq_value_remove_if_unused(g->inits.at[i]);
     return QDQ_OK;
 }
 

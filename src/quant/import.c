@@ -416,8 +416,8 @@ static void drop(importer *im)
                 qdq_value *v = n->in[i].value;
 
                 qdq_node_set_in(n, i, NULL);
-                if (v != NULL && v->n_use == 0 && v->n_output == 0 && v->producer == NULL && !v->is_input)
-                    qdq_value_remove(v);
+                if (v != NULL)
+                    qdq_value_remove_if_unused(v);
             }
             qdq_node_remove(n);
         }

@@ -268,12 +268,6 @@ static qdq_status add_constant_dq(inserter *in, const char *base, qdq_tensor *co
     return *out != NULL ? QDQ_OK : qdq_nomem(in->err);
 }
 
-static void drop_if_unused(qdq_value *v)
-{
-    if (v->n_use == 0 && v->n_output == 0 && v->producer == NULL && !v->is_input)
-        qdq_value_remove(v);
-}
-
 /* --- weights ---------------------------------------------------------------------------------------------------- */
 
 static qdq_status weight_scales(inserter *in, size_t index)
@@ -531,10 +525,10 @@ static void drop_originals(inserter *in)
 
     for (size_t i = 0; i < in->plan->weights.n; i++)
         if ((v = qdq_graph_find(in->g, in->plan->weights.at[i].tensor)) != NULL)
-            drop_if_unused(v);
+            qdq_value_remove_if_unused(v);
     for (size_t i = 0; i < in->plan->biases.n; i++)
         if ((v = qdq_graph_find(in->g, in->plan->biases.at[i].tensor)) != NULL)
-            drop_if_unused(v);
+            qdq_value_remove_if_unused(v);
 }
 
 /* Q/DQ came with opset 10, scales per channel with 13, 16-bit codes with 21. */

@@ -134,12 +134,10 @@ static qdq_status emit_bias(emitter *e, const qdq_node *linear, const qdq_node *
  * bias is what fuses (docs/decisions.md). */
 static bool is_static(const qdq_value *v)
 {
-    if (v->type == NULL || v->type->rank < 0)
-        return false;
-    for (int i = 0; i < v->type->rank; i++)
-        if (v->type->dim[i].value < 0)
-            return false;
-    return true;
+    int64_t dim[QDQ_MAX_RANK];
+    int rank;
+
+    return qdq_value_static_shape(v, &rank, dim, QDQ_MAX_RANK);
 }
 
 static qdq_status emit_linear(emitter *e, const qdq_node *n)
