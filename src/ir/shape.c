@@ -58,7 +58,7 @@ static qdq_status contradiction(qdq_infer_env *env, qdq_error *err)
 {
     if (env->opts->strict)
         return QDQ_E_FORMAT;
-    if (env->warnings < MAX_WARNINGS)
+    if (env->warnings < MAX_WARNINGS && !env->prove)
         qdq_job_log(env->opts->job, QDQ_LOG_WARNING, "%s", err->text);
     env->warnings++;
     err->code = QDQ_OK;
@@ -89,6 +89,22 @@ static qdq_dim declared_dim(const qdq_infer_env *env, qdq_dim d)
     return qdq_adapt_dim(env->adapt, d);
 }
 
+/* An input that has a default is of the type that both the file and the default say, or of none. */
+static bool default_fits(const qdq_value *v)
+{
+    const qdq_tensor *data = v->init;
+    const qdq_type *t = v->type;
+
+    if (t == NULL || data == NULL || t->kind != QDQ_TYPE_TENSOR)
+        return data == NULL;
+    if (t->elem != data->elem || (t->rank >= 0 && t->rank != data->rank))
+        return false;
+    for (int i = 0; i < t->rank; i++)
+        if (t->dim[i].value >= 0 && t->dim[i].value != data->dim[i])
+            return false;
+    return true;
+}
+
 qdq_status qdq_infer_declared(qdq_infer_env *env, const qdq_value *v, const qdq_type **out, qdq_error *err)
 {
     bool is_main_input = v->is_input && v->graph == env->model->graph;
@@ -99,6 +115,8 @@ qdq_status qdq_infer_declared(qdq_infer_env *env, const qdq_value *v, const qdq_
 
     if (is_main_input && qdq_adapt_input(env->adapt, v) != NULL)
         t = qdq_adapt_input(env->adapt, v);
+    if (env->prove && (!is_main_input || !default_fits(v)))
+        t = NULL;
     *out = t;
     if (t == NULL || t->kind != QDQ_TYPE_TENSOR || t->rank < 0)
         return QDQ_OK;
@@ -208,11 +226,23 @@ static qdq_status run_function(qdq_infer *c)
     return st;
 }
 
+/* What an earlier visit found in the bodies of a node holds only if this one goes there again. */
+static void leave_bodies(qdq_infer_env *env, const qdq_node *n)
+{
+    if ((qdq_op_get_info(n->op)->flags & QDQ_OP_CONTROL) == 0)
+        return;
+    for (uint32_t i = 0; i < n->n_attr; i++)
+        if (n->attr[i]->type == QDQ_ATTR_GRAPH && n->attr[i]->ref == NULL)
+            qdq_infer_give_up(env, n->attr[i]->v.g);
+}
+
 static qdq_status infer_node(qdq_infer_env *env, const qdq_node *n, qdq_error *err)
 {
     qdq_infer c = {env, n, env->opset, NULL, err};
-    qdq_status st = run_function(&c);
+    qdq_status st;
 
+    leave_bodies(env, n);
+    st = run_function(&c);
     if (st == QDQ_E_FORMAT) {
         (void)qdq_within(err, st, "node '%s' (%s)", qdq_node_label(n, &env->arena), n->type);
         forget_outputs(env, n);
@@ -335,7 +365,7 @@ qdq_status qdq_infer_run(qdq_infer_env *env, qdq_error *err)
 {
     QDQ_TRY(enter_graph(env, env->model->graph, NULL, 0, err));
     QDQ_TRY(walk_graph(env, env->model->graph, err));
-    if (env->warnings > MAX_WARNINGS)
+    if (env->warnings > MAX_WARNINGS && !env->prove)
         qdq_job_log(env->opts->job, QDQ_LOG_WARNING, "%u more contradictions between shapes",
                     env->warnings - MAX_WARNINGS);
     return QDQ_OK;

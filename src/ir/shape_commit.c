@@ -165,9 +165,18 @@ static qdq_status value_change(commit *k, qdq_value *v, bool holds)
     return env->opts->forget_declared ? stale_type(k, v) : QDQ_OK;
 }
 
-/* Whether what was found in this graph holds: it was entered, and so were those around it, to the end. */
-static bool graph_holds(const qdq_infer_env *env, const qdq_graph *g)
+/* Function bodies mean something else at every call: nothing is written there. */
+static bool inside_function(const qdq_graph *g)
 {
+    while (g->owner != NULL)
+        g = g->owner->graph;
+    return g->function != NULL;
+}
+
+bool qdq_infer_holds(const qdq_infer_env *env, const qdq_graph *g)
+{
+    if (inside_function(g))
+        return false;
     for (;;) {
         const qdq_infer_graph_state *s = &env->graphs[g->index];
 
@@ -179,14 +188,6 @@ static bool graph_holds(const qdq_infer_env *env, const qdq_graph *g)
     }
 }
 
-/* Function bodies mean something else at every call: nothing is written there. */
-static bool inside_function(const qdq_graph *g)
-{
-    while (g->owner != NULL)
-        g = g->owner->graph;
-    return g->function != NULL;
-}
-
 static qdq_status collect(commit *k)
 {
     qdq_model *m = k->env->model;
@@ -196,7 +197,7 @@ static qdq_status collect(commit *k)
 
         if (inside_function(g))
             continue;
-        holds = graph_holds(k->env, g);
+        holds = qdq_infer_holds(k->env, g);
         for (size_t i = 0; i < g->values.n; i++)
             QDQ_TRY(value_change(k, g->values.at[i], holds));
     }

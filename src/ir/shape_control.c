@@ -25,12 +25,16 @@ static void set_fact(qdq_infer *c, uint32_t i, const qdq_fact *f)
         qdq_infer_keep(c, i, f->values);
 }
 
-static const qdq_type *scalar_type(qdq_infer *c, qdq_elem elem)
+/* A scalar; but engines hand a body that declares its counter as [1] one of that shape. */
+static const qdq_type *counter_type(qdq_infer *c, const qdq_value *formal, qdq_elem elem)
 {
     qdq_type *t = qdq_arena_alloc(&c->env->arena, sizeof *t);
 
-    if (t != NULL)
-        t->elem = elem;
+    if (t == NULL)
+        return NULL;
+    t->elem = elem;
+    if (c->env->prove && formal->type != NULL && formal->type->rank > 0)
+        t->rank = -1;
     return t;
 }
 
@@ -78,10 +82,8 @@ qdq_status qdq_infer_branch(qdq_infer *c)
         if (g->outputs.n != c->node->n_out)
             return qdq_fail(c->err, QDQ_E_FORMAT, "%s has %zu outputs, want %u", name[k], g->outputs.n,
                             (unsigned)c->node->n_out);
-        if (only >= 0 && only != k) {
-            qdq_infer_give_up(c->env, g); /* an earlier round may have been there */
+        if (only >= 0 && only != k)
             continue;
-        }
         out[k] = new_facts(c, c->node->n_out);
         if (out[k] == NULL)
             return qdq_nomem(c->err);
@@ -166,8 +168,8 @@ qdq_status qdq_infer_loop(qdq_infer *c)
     out = new_facts(c, g->outputs.n);
     if (in == NULL || out == NULL)
         return qdq_nomem(c->err);
-    in[0].type = scalar_type(c, QDQ_INT64);
-    in[1].type = scalar_type(c, QDQ_BOOL);
+    in[0].type = counter_type(c, g->inputs.at[0], QDQ_INT64);
+    in[1].type = counter_type(c, g->inputs.at[1], QDQ_BOOL);
     if (in[0].type == NULL || in[1].type == NULL)
         return qdq_nomem(c->err);
     for (size_t i = 0; i < n_state; i++)

@@ -84,6 +84,7 @@ typedef struct qdq_infer_env {
     uint64_t room;                 /* elements of small tensors that may still be kept */
     unsigned warnings;
     bool nomem;              /* found while looking at a constant */
+    bool prove;              /* for facts.c: only inputs and constants count, and nothing is logged */
     int depth;               /* bodies inside bodies */
     struct qdq_adapt *adapt; /* set_shapes.c; NULL: plain inference */
 } qdq_infer_env;
@@ -164,6 +165,9 @@ qdq_status qdq_type_common(qdq_infer_env *env, const qdq_type *a, const qdq_type
 const qdq_fact *qdq_infer_fact(qdq_infer_env *env, const qdq_value *v); /* its type is up to date */
 const qdq_values *qdq_infer_values_of(qdq_infer_env *env, const qdq_value *v);
 
+/* The type of constant data; NULL with env->nomem. */
+const qdq_type *qdq_infer_data_type(qdq_infer_env *env, qdq_elem elem, int rank, const int64_t *dim);
+
 bool qdq_infer_has(const qdq_infer *c, uint32_t i);                    /* the input is not left out */
 const qdq_type *qdq_infer_in(const qdq_infer *c, uint32_t i);          /* any kind; NULL: unknown */
 qdq_elem qdq_infer_elem(const qdq_infer *c, uint32_t i);               /* of a tensor; or undefined */
@@ -221,6 +225,10 @@ void qdq_infer_close(qdq_infer_env *env);
 qdq_status qdq_infer_body(qdq_infer_env *env, qdq_graph *g, const qdq_fact *in, size_t n_in, qdq_fact *out,
                           bool *done, qdq_error *err);
 void qdq_infer_give_up(qdq_infer_env *env, const qdq_graph *g);
+
+/* Whether what a run found in this graph is true whenever it is computed: the graph was entered, and so were
+ * those around it, to the end, and it is in no function. */
+bool qdq_infer_holds(const qdq_infer_env *env, const qdq_graph *g);
 
 /* The call of a function of the model; outputs stay unknown if there is none of that name. */
 qdq_status qdq_infer_call_function(qdq_infer *c);

@@ -13,10 +13,8 @@ static qdq_fact *fact_place(qdq_infer_env *env, const qdq_value *v)
     return facts == NULL ? NULL : &facts[v->id];
 }
 
-static const qdq_type *type_of_data(qdq_infer_env *env, const qdq_value *v)
+const qdq_type *qdq_infer_data_type(qdq_infer_env *env, qdq_elem elem, int rank, const int64_t *dim)
 {
-    int rank = v->init != NULL ? v->init->rank : v->sparse->rank;
-    const int64_t *dim = v->init != NULL ? v->init->dim : v->sparse->dim;
     qdq_type *type = qdq_arena_alloc(&env->arena, sizeof *type);
     qdq_dim *dims = qdq_arena_array(&env->arena, rank > 0 ? (size_t)rank : 1, sizeof *dims);
 
@@ -25,12 +23,21 @@ static const qdq_type *type_of_data(qdq_infer_env *env, const qdq_value *v)
         return NULL;
     }
     type->kind = QDQ_TYPE_TENSOR;
-    type->elem = v->init != NULL ? v->init->elem : v->sparse->values->elem;
+    type->elem = elem;
     type->rank = rank > QDQ_INFER_RANK ? -1 : rank;
     type->dim = dims;
     for (int i = 0; i < type->rank; i++)
         dims[i] = qdq_dim_known(dim[i]);
     return type;
+}
+
+static const qdq_type *type_of_data(qdq_infer_env *env, const qdq_value *v)
+{
+    if (env->prove && v->is_input && qdq_value_const(v) == NULL)
+        return NULL; /* a default, which the caller may override with anything */
+    return v->init != NULL
+               ? qdq_infer_data_type(env, v->init->elem, v->init->rank, v->init->dim)
+               : qdq_infer_data_type(env, v->sparse->values->elem, v->sparse->rank, v->sparse->dim);
 }
 
 /* Initializers are looked at only when a node reads them, small ones only when their elements matter: a model
@@ -197,13 +204,14 @@ void qdq_infer_keep(qdq_infer *c, uint32_t i, const qdq_values *values)
 {
     const qdq_value *v = qdq_node_out(c->node, i);
 
+    bool some = values != NULL && values->n == 0; /* of no elements, all are known */
+
     if (v == NULL || values == NULL)
         return;
     for (int k = 0; k < values->n; k++)
-        if (values->at[k].know != QDQ_KNOW_NOT) {
-            fact_place(c->env, v)->values = values;
-            return;
-        }
+        some = some || values->at[k].know != QDQ_KNOW_NOT;
+    if (some)
+        fact_place(c->env, v)->values = values;
 }
 
 /* --- attributes -------------------------------------------------------------------------------------------- */

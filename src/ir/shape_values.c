@@ -45,6 +45,16 @@ static qdq_scalar from_dim(qdq_dim d)
     return s;
 }
 
+static double element_float(qdq_elem e, const void *data, int64_t i)
+{
+    double d;
+
+    if (e != QDQ_DOUBLE)
+        return (double)qdq_elem_float(e, data, i);
+    memcpy(&d, (const char *)data + (size_t)i * sizeof d, sizeof d);
+    return d;
+}
+
 /* Decodes a tensor that is small enough. One whose bytes cannot be had is not known: whoever needs them will
  * say why. */
 const qdq_values *qdq_values_of_tensor(qdq_infer_env *env, const qdq_tensor *t)
@@ -71,8 +81,8 @@ const qdq_values *qdq_values_of_tensor(qdq_infer_env *env, const qdq_tensor *t)
     for (int i = 0; i < t->rank; i++)
         v->dim[i] = t->dim[i];
     for (int i = 0; i < v->n; i++)
-        v->at[i] = qdq_elem_is_int(t->elem) ? number_int(qdq_elem_int(t->elem, data.data, i))
-                                            : number_float((double)qdq_elem_float(t->elem, data.data, i));
+        v->at[i] = qdq_elem_is_int(t->elem) ? qdq_scalar_int(t->elem, qdq_elem_int(t->elem, data.data, i))
+                                            : number_float(element_float(t->elem, data.data, i));
     return v;
 }
 
@@ -223,21 +233,28 @@ qdq_scalar qdq_scalar_float(qdq_elem e, double f)
     return e == QDQ_DOUBLE ? number_float(f) : none;
 }
 
-static qdq_scalar cast_scalar(const qdq_scalar *s, qdq_elem from, qdq_elem to)
+/* A float that stands for a symbol is that dim as long as it is below 2^24: good enough for a shape to show,
+ * but no proof. */
+static qdq_scalar cast_symbol(const qdq_scalar *s, qdq_elem to, bool prove)
+{
+    qdq_scalar none = {QDQ_KNOW_NOT, {0}};
+
+    if (to == QDQ_INT64 || to == QDQ_INT32)
+        return *s;
+    return !prove && (to == QDQ_FLOAT || to == QDQ_DOUBLE) ? *s : none;
+}
+
+static qdq_scalar cast_number(const qdq_scalar *s, qdq_elem from, qdq_elem to)
 {
     qdq_scalar none = {QDQ_KNOW_NOT, {0}};
     bool from_int = qdq_elem_is_int(from), to_int = qdq_elem_is_int(to);
 
-    if (s->know == QDQ_KNOW_SYMBOL)
-        return to == QDQ_INT64 || to == QDQ_INT32 || to == QDQ_FLOAT || to == QDQ_DOUBLE ? *s : none;
-    if (s->know != QDQ_KNOW_NUMBER)
-        return none;
     if (to == QDQ_BOOL)
         return number_int(from_int ? s->v.i != 0 : s->v.f != 0.0);
     if (from_int && to_int)
         return qdq_scalar_int(to, s->v.i);
-    if (from_int)
-        return qdq_scalar_float(to, (double)s->v.i);
+    if (from_int) /* rounded once */
+        return qdq_scalar_float(to, to == QDQ_FLOAT ? (double)(float)s->v.i : (double)s->v.i);
     if (!to_int)
         return qdq_scalar_float(to, s->v.f);
     if (!(s->v.f > -9.0e18 && s->v.f < 9.0e18))
@@ -256,7 +273,10 @@ qdq_status qdq_values_cast(qdq_infer *c)
     if (out == NULL || out->n != in->n)
         return QDQ_OK;
     for (int i = 0; i < out->n; i++)
-        out->at[i] = cast_scalar(&in->at[i], in->elem, out->elem);
+        if (in->at[i].know == QDQ_KNOW_SYMBOL)
+            out->at[i] = cast_symbol(&in->at[i], out->elem, c->env->prove);
+        else if (in->at[i].know == QDQ_KNOW_NUMBER)
+            out->at[i] = cast_number(&in->at[i], in->elem, out->elem);
     qdq_infer_keep(c, 0, out);
     return QDQ_OK;
 }
@@ -434,7 +454,7 @@ qdq_status qdq_values_concat(qdq_infer *c)
         const qdq_values *in = qdq_infer_known(c, k);
         qdq_shape s;
 
-        for (int i = 0; in != NULL && i < in->n; i++) {
+        for (int i = 0; in != NULL && in->elem == out->elem && i < in->n; i++) {
             qdq_values_coordinates(in, i, at);
             at[axis] += base;
             out->at[index_of(out, at)] = in->at[i];
@@ -471,26 +491,42 @@ qdq_status qdq_values_split(qdq_infer *c)
     return QDQ_OK;
 }
 
+static qdq_scalar at_or_unknown(const qdq_values *in, int rank, const int64_t *at)
+{
+    qdq_scalar none = {QDQ_KNOW_NOT, {0}};
+
+    return in == NULL ? none : *qdq_values_broadcast(in, rank, at);
+}
+
+/* Where both sides are one, it does not matter which. */
+static qdq_scalar choose(qdq_scalar pick, qdq_scalar yes, qdq_scalar no, qdq_elem e)
+{
+    qdq_scalar none = {QDQ_KNOW_NOT, {0}};
+
+    if (pick.know == QDQ_KNOW_NUMBER)
+        return pick.v.i != 0 ? yes : no;
+    if (yes.know != no.know)
+        return none;
+    if (yes.know == QDQ_KNOW_SYMBOL)
+        return yes.v.param == no.v.param ? yes : none;
+    return qdq_elem_is_int(e) && yes.v.i == no.v.i ? yes : none;
+}
+
 qdq_status qdq_values_where(qdq_infer *c)
 {
     const qdq_values *pick = qdq_infer_known(c, 0), *yes = qdq_infer_known(c, 1), *no = qdq_infer_known(c, 2);
     int64_t at[QDQ_VALUES_RANK];
     qdq_values *out;
 
-    if (pick == NULL)
+    if (yes == NULL && no == NULL)
         return QDQ_OK;
     QDQ_TRY(qdq_infer_values(c, 0, &out));
-    if (out == NULL)
+    if (out == NULL || (yes != NULL && yes->elem != out->elem) || (no != NULL && no->elem != out->elem))
         return QDQ_OK;
     for (int i = 0; i < out->n; i++) {
-        const qdq_values *from;
-        const qdq_scalar *p;
-
         qdq_values_coordinates(out, i, at);
-        p = qdq_values_broadcast(pick, out->rank, at);
-        from = p->know != QDQ_KNOW_NUMBER ? NULL : p->v.i != 0 ? yes : no;
-        if (from != NULL)
-            out->at[i] = *qdq_values_broadcast(from, out->rank, at);
+        out->at[i] = choose(at_or_unknown(pick, out->rank, at), at_or_unknown(yes, out->rank, at),
+                            at_or_unknown(no, out->rank, at), out->elem);
     }
     qdq_infer_keep(c, 0, out);
     return QDQ_OK;

@@ -46,13 +46,9 @@ static qdq_scalar add(qdq_elem e, const qdq_scalar *a, const qdq_scalar *b)
 {
     int64_t i;
 
-    if (is_number(e, b, 0))
-        return *a;
-    if (is_number(e, a, 0))
-        return *b;
     if (!numbers(a, b))
-        return not_known;
-    if (!qdq_elem_is_int(e))
+        return is_number(e, b, 0) ? *a : is_number(e, a, 0) ? *b : not_known;
+    if (!qdq_elem_is_int(e)) /* also for zeros, which have a sign */
         return qdq_scalar_float(e, a->v.f + b->v.f);
     return qdq_add_int64(a->v.i, b->v.i, &i) ? qdq_scalar_int(e, i) : not_known;
 }
@@ -414,12 +410,13 @@ qdq_status qdq_values_round(qdq_infer *c)
 
 /* --- all elements to one ------------------------------------------------------------------------------------------------- */
 
-static qdq_status reduce(qdq_infer *c, binary_fn *fn)
+/* `exact`: in any order the same; else only integers and pairs are, which way engines add up is their secret. */
+static qdq_status reduce(qdq_infer *c, binary_fn *fn, bool exact)
 {
     const qdq_values *in = qdq_infer_known(c, 0);
     qdq_values *out;
 
-    if (in == NULL || in->n == 0)
+    if (in == NULL || in->n == 0 || (!exact && in->n > 2 && !qdq_elem_is_int(in->elem)))
         return QDQ_OK;
     QDQ_TRY(qdq_infer_values(c, 0, &out));
     /* Only full reductions: with keepdims and axes that are not all, more than one element is left, or the one
@@ -435,20 +432,20 @@ static qdq_status reduce(qdq_infer *c, binary_fn *fn)
 
 qdq_status qdq_values_reducemax(qdq_infer *c)
 {
-    return reduce(c, max);
+    return reduce(c, max, true);
 }
 
 qdq_status qdq_values_reducemin(qdq_infer *c)
 {
-    return reduce(c, min);
+    return reduce(c, min, true);
 }
 
 qdq_status qdq_values_reduceprod(qdq_infer *c)
 {
-    return reduce(c, mul);
+    return reduce(c, mul, false);
 }
 
 qdq_status qdq_values_reducesum(qdq_infer *c)
 {
-    return reduce(c, add);
+    return reduce(c, add, false);
 }
