@@ -12,10 +12,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/fail.h"
 
 #define GRACE_S 2.0 /* between SIGTERM and SIGKILL */
@@ -37,14 +37,6 @@ typedef struct child {
     double term_at, kill_at; /* 0: never */
     bool timed_out;
 } child;
-
-static double now_s(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static void close_fd(int *fd)
 {
@@ -195,7 +187,7 @@ static bool has_ended(pid_t pid, bool *lost)
 
 static void mind_the_clock(child *c)
 {
-    double now = now_s();
+    double now = qdq_clock_seconds();
 
     if (c->term_at > 0 && now >= c->term_at) {
         c->timed_out = true;
@@ -284,7 +276,7 @@ static qdq_status run(child *c, qdq_child_result *result, qdq_error *err)
         return qdq_fail(err, QDQ_E_INTERRUPTED, "interrupted");
     QDQ_TRY(start(c, err));
     if (c->opts->deadline_s > 0)
-        c->term_at = now_s() + c->opts->deadline_s;
+        c->term_at = qdq_clock_seconds() + c->opts->deadline_s;
     bool known = watch(c, &code);
     qdq_status st = reap(c, known, result, err);
     if (code == QDQ_E_INTERRUPTED)

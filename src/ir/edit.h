@@ -86,8 +86,9 @@ void qdq_node_remove(qdq_node *n);
 /* Removes a value without producer and uses that is no output (an unused initializer). */
 void qdq_value_remove(qdq_value *v);
 
-/* The same if it is such a value and no graph input, which belongs to the caller; else nothing happens. */
-void qdq_value_remove_if_unused(qdq_value *v);
+/* True for such a value that is no graph input, which belongs to the caller. */
+bool qdq_value_is_removable(const qdq_value *v);
+void qdq_value_remove_if_unused(qdq_value *v); /* if it is; else nothing happens */
 
 /* Types and tensors in the model's arena. */
 const qdq_type *qdq_type_tensor(qdq_model *m, qdq_elem elem, int rank,

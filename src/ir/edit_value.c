@@ -120,9 +120,14 @@ void qdq_value_remove(qdq_value *v)
     qdq_graph_touch(v->graph);
 }
 
+bool qdq_value_is_removable(const qdq_value *v)
+{
+    return !v->dead && v->n_use == 0 && v->n_output == 0 && v->producer == NULL && !v->is_input;
+}
+
 void qdq_value_remove_if_unused(qdq_value *v)
 {
-    if (!v->dead && v->n_use == 0 && v->n_output == 0 && v->producer == NULL && !v->is_input)
+    if (qdq_value_is_removable(v))
         qdq_value_remove(v);
 }
 

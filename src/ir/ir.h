@@ -274,6 +274,7 @@ struct qdq_model {
     QDQ_VEC(qdq_graph *) graphs;     /* all graphs, main first, dead ones included: QDQ_FOR_GRAPHS */
     const char *path;                /* as given to load; "" when made in memory */
     bool had_external;               /* some tensor was external when read */
+    uint64_t edits;                  /* of opsets, functions, properties; those of graphs count there */
     qdq_span rest;
 };
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "opt/passes.h"
+#include "opt/opt.h"
 
 /* --- lift-constants: c = Constant <value>  =>  initializer c -------------------------------------------------------
  *
@@ -36,12 +36,10 @@ static qdq_tensor *constant_of(const qdq_node *n, qdq_status *status, qdq_error 
     return t;
 }
 
-qdq_status qdq_pass_lift_constants(qdq_graph *g, qdq_error *err)
+qdq_status qdq_pass_lift_constants(qdq_opt *o, qdq_graph *g, qdq_error *err)
 {
-    for (const qdq_graph *around = g; around != NULL;
-         around = around->owner != NULL ? around->owner->graph : NULL)
-        if (around->function != NULL)
-            return QDQ_OK;
+    if (qdq_graph_in_function(g))
+        return QDQ_OK;
     QDQ_FOR_NODES (n, g) {
         qdq_value *v = qdq_node_out(n, 0);
         qdq_status st;
@@ -51,7 +49,7 @@ qdq_status qdq_pass_lift_constants(qdq_graph *g, qdq_error *err)
         qdq_tensor *t = constant_of(n, &st, err);
         if (st != QDQ_OK)
             return st;
-        if (t == NULL)
+        if (t == NULL || !qdq_opt_take(o, n))
             continue;
         qdq_value_detach(v);
         qdq_node_remove(n);
@@ -85,13 +83,19 @@ static bool is_identity(const qdq_node *n)
     return inference;
 }
 
-qdq_status qdq_pass_drop_identity(qdq_graph *g, qdq_error *err)
+/* Where qdq_value_replace would say no, asked before. */
+static bool may_replace(const qdq_value *y, const qdq_value *x)
+{
+    return y->n_output == 0 || (x->graph == y->graph && x->producer != NULL && x->n_output == 0);
+}
+
+qdq_status qdq_pass_drop_identity(qdq_opt *o, qdq_graph *g, qdq_error *err)
 {
     (void)err;
     QDQ_FOR_NODES (n, g) {
         qdq_value *x = qdq_node_in(n, 0), *y = qdq_node_out(n, 0);
 
-        if (x == NULL || y == NULL || !is_identity(n))
+        if (x == NULL || y == NULL || !is_identity(n) || !may_replace(y, x) || !qdq_opt_take(o, n))
             continue;
         if (qdq_value_replace(y, x))
             qdq_node_remove(n);
@@ -112,16 +116,17 @@ static bool is_unread(const qdq_node *n)
     return true;
 }
 
-qdq_status qdq_pass_drop_unused(qdq_graph *g, qdq_error *err)
+qdq_status qdq_pass_drop_unused(qdq_opt *o, qdq_graph *g, qdq_error *err)
 {
     (void)err;
     for (qdq_node *n = g->end.prev, *prev; n != &g->end; n = prev) {
         prev = n->prev;
-        if ((qdq_op_get_info(n->op)->flags & QDQ_OP_PURE) != 0 && is_unread(n))
+        if ((qdq_op_get_info(n->op)->flags & QDQ_OP_PURE) != 0 && is_unread(n) && qdq_opt_take(o, n))
             qdq_node_remove(n);
     }
     for (size_t i = 0; i < g->inits.n; i++)
-        qdq_value_remove_if_unused(g->inits.at[i]);
+        if (qdq_value_is_removable(g->inits.at[i]) && qdq_opt_take_value(o, g->inits.at[i]))
+            qdq_value_remove(g->inits.at[i]);
     return QDQ_OK;
 }
 
@@ -131,7 +136,7 @@ qdq_status qdq_pass_drop_unused(qdq_graph *g, qdq_error *err)
  * several nodes have names none of them: all lose it, and are called Op@tensor, as before (qdq_node_label). Two
  * walks, because the last of them would have the name for itself. */
 
-qdq_status qdq_pass_drop_shared_names(qdq_graph *g, qdq_error *err)
+qdq_status qdq_pass_drop_shared_names(qdq_opt *o, qdq_graph *g, qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
     bool *shared = qdq_arena_array(&scratch, (size_t)g->next_node_id + 1, sizeof *shared);
@@ -141,7 +146,7 @@ qdq_status qdq_pass_drop_shared_names(qdq_graph *g, qdq_error *err)
         QDQ_FOR_NODES (n, g)
             shared[n->id] = n->name[0] != '\0' && !qdq_node_has_own_name(n);
         QDQ_FOR_NODES (n, g)
-            if (shared[n->id] && !qdq_node_set_name(n, ""))
+            if (shared[n->id] && qdq_opt_take(o, n) && !qdq_node_set_name(n, ""))
                 st = qdq_nomem(err);
     }
     qdq_arena_free(&scratch);

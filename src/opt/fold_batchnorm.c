@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "opt/passes.h"
+#include "opt/opt.h"
 
 enum { BN_SCALE = 1, BN_SHIFT, BN_MEAN, BN_VAR, BN_INPUTS };
 
@@ -98,7 +98,7 @@ static qdq_value *add_folded(qdq_graph *g, const char *base, qdq_tensor *t, qdq_
     return unique != NULL ? qdq_graph_add_init(g, unique, t) : NULL;
 }
 
-static qdq_status fold(folding *f, qdq_arena *scratch, qdq_error *err)
+static qdq_status fold(qdq_opt *o, folding *f, qdq_error *err)
 {
     qdq_graph *g = f->conv->graph;
     void *weight, *bias;
@@ -107,11 +107,11 @@ static qdq_status fold(folding *f, qdq_arena *scratch, qdq_error *err)
 
     if (w == NULL || b == NULL)
         return qdq_nomem(err);
-    QDQ_TRY(read_constants(f, scratch, err));
-    if (!compute(f, weight, bias))
+    QDQ_TRY(read_constants(f, &o->scratch, err));
+    if (!compute(f, weight, bias) || !qdq_opt_take(o, f->bn))
         return QDQ_OK;
-    qdq_value *w_value = add_folded(g, f->conv->in[1].value->name, w, scratch);
-    qdq_value *b_value = add_folded(g, f->bn->in[BN_SHIFT].value->name, b, scratch);
+    qdq_value *w_value = add_folded(g, f->conv->in[1].value->name, w, &o->scratch);
+    qdq_value *b_value = add_folded(g, f->bn->in[BN_SHIFT].value->name, b, &o->scratch);
     if (w_value == NULL || b_value == NULL)
         return qdq_nomem(err);
     if (!qdq_value_replace(f->bn->out[0], f->conv->out[0]))
@@ -125,21 +125,17 @@ static qdq_status fold(folding *f, qdq_arena *scratch, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_pass_fold_batchnorm(qdq_graph *g, qdq_error *err)
+qdq_status qdq_pass_fold_batchnorm(qdq_opt *o, qdq_graph *g, qdq_error *err)
 {
-    qdq_arena scratch = QDQ_ARENA_INIT;
-    qdq_status st = QDQ_OK;
-
     if (g->function != NULL)
         return QDQ_OK;
     QDQ_FOR_NODES (n, g) {
         folding f = {0};
 
-        if (st != QDQ_OK || !matches(n, &f))
+        if (!matches(n, &f))
             continue;
-        st = fold(&f, &scratch, err);
-        qdq_arena_reset(&scratch, (qdq_arena_mark){NULL, 0});
+        QDQ_TRY(fold(o, &f, err));
+        qdq_arena_reset(&o->scratch, (qdq_arena_mark){NULL, 0});
     }
-    qdq_arena_free(&scratch);
-    return st;
+    return QDQ_OK;
 }

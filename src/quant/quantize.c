@@ -48,14 +48,17 @@ static bool has_subgraphs(const qdq_model *m)
 static qdq_status describe(qdq_plan *p, const qdq_model *m, const qdq_target *t, qdq_data *data,
                            qdq_error *err)
 {
-    p->clean = qdq_pass_default_pipeline();
+    char *clean;
+    QDQ_TRY(qdq_pass_pipeline("quantize", t, &clean, err));
+    p->clean = qdq_arena_strdup(&p->arena, clean);
+    qdq_free(clean);
     int least = qdq_elem_bits(t->activation.type) > 8 && t->min_opset < 21 ? 21 : t->min_opset;
     p->opset = qdq_model_opset(m) < least ? least : 0; /* 16-bit codes came with opset 21 */
     p->placement_only = data == NULL || qdq_data_is_random(data);
     p->created_by = "qdq " QDQ_VERSION;
     p->target = qdq_arena_strdup(&p->arena, t->name);
     QDQ_TRY(qdq_model_fingerprint(m, &p->arena, &p->model, err));
-    return p->target != NULL ? QDQ_OK : qdq_nomem(err);
+    return p->target != NULL && p->clean != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
 static qdq_status calibrate(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,

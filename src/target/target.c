@@ -184,7 +184,7 @@ static qdq_status read_target(qdq_target *t, json_t *root, qdq_error *err)
 {
     static const char *const keys[] = {"qdq_target", "name",       "help",        "engine",       "min_opset",
                                        "max_opset",  "bias",       "activation",  "graph_output", "weight",
-                                       "operators",  "stay_float", "requantizes", "no_kernel",    NULL};
+                                       "operators",  "stay_float", "requantizes", "no_kernel",    "passes", NULL};
     static const char *const outputs[] = {"float", "dequantized", NULL};
     qdq_json_reader reader = {.arena = &t->arena, .err = err};
     qdq_json_place top = qdq_json_top(&reader, root, "qdq_target", 1), item;
@@ -198,6 +198,7 @@ static qdq_status read_target(qdq_target *t, json_t *root, qdq_error *err)
     read_schemes(t, &top);
     t->dequantized_outputs = qdq_json_word(&top, "graph_output", outputs, 0) == 1;
     t->requantizes = qdq_json_texts(&top, "requantizes");
+    t->passes = qdq_json_texts(&top, "passes");
     for (size_t i = 0; qdq_json_item(&top, "operators", i, &item); i++)
         read_op(t, &item);
     for (size_t i = 0; qdq_json_item(&top, "stay_float", i, &item); i++)

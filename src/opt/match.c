@@ -1,0 +1,230 @@
+/* match.c - binds the names of a rule's pattern to nodes and values, from the root backwards. Rows are decided in
+ * order; where a row commutes, both orders are tried, and what the failed one bound is forgotten. */
+#include <math.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "opt/rule_match.h"
+
+/* --- binding ---------------------------------------------------------------------------------------------------------- */
+
+static size_t name_size(const char *name)
+{
+    size_t n = strlen(name);
+
+    return n > 0 && name[n - 1] == '?' ? n - 1 : n;
+}
+
+static bool same_name(const char *a, const char *b)
+{
+    size_t n = name_size(a);
+
+    return n == name_size(b) && memcmp(a, b, n) == 0;
+}
+
+static int find_name(const qdq_match *m, const char *name)
+{
+    for (size_t i = 0; i < m->n_names; i++)
+        if (same_name(m->name[i], name))
+            return (int)i;
+    return -1;
+}
+
+static int find_row(const qdq_rule *r, const char *name)
+{
+    for (size_t i = 0; i < r->n_pat; i++)
+        if (same_name(r->pat[i].bind, name))
+            return (int)i;
+    return -1;
+}
+
+/* The value is what row `row` computes. Rows that are reached twice must be the same node. */
+static bool bind_row(qdq_match *m, int row, qdq_value *v)
+{
+    const qdq_pat *p = &m->rule->pat[row];
+
+    if (v == NULL || v->producer == NULL || v->out_index != 0 || v->producer->op != p->op ||
+        v->graph != m->graph)
+        return false;
+    if (m->node[row] != NULL)
+        return m->node[row] == v->producer;
+    m->node[row] = v->producer;
+    return true;
+}
+
+static bool bind_value(qdq_match *m, const char *name, qdq_value *v)
+{
+    int row = find_row(m->rule, name), known;
+
+    if (v == NULL && name[strlen(name) - 1] != '?')
+        return false;
+    if (row >= 0)
+        return bind_row(m, row, v);
+    if (name[0] == '#' && v != NULL && qdq_value_const(v) == NULL)
+        return false;
+    known = find_name(m, name);
+    if (known >= 0)
+        return m->value[known] == v;
+    if (m->n_names == QDQ_MATCH_NAMES)
+        return false;
+    m->name[m->n_names] = name;
+    m->value[m->n_names++] = v;
+    return true;
+}
+
+/* --- rows --------------------------------------------------------------------------------------------------------------- */
+
+static bool bind_inputs(qdq_match *m, const qdq_pat *p, const qdq_node *n, bool swapped)
+{
+    uint32_t i = 0;
+
+    for (; i < QDQ_PAT_INPUTS && p->in[i] != NULL; i++) {
+        uint32_t from = swapped && i < 2 ? 1 - i : i;
+        if (!bind_value(m, p->in[i], qdq_node_in(n, from)))
+            return false;
+    }
+    for (; i < n->n_in && (p->flags & QDQ_PAT_MORE) == 0; i++)
+        if (n->in[i].value != NULL)
+            return false;
+    return true;
+}
+
+/* Rows from `row` on. Depth: at most QDQ_PAT_ROWS. */
+static bool bind_rows(qdq_match *m, size_t row)
+{
+    const qdq_pat *p = &m->rule->pat[row];
+    qdq_node *saved[QDQ_PAT_ROWS];
+    size_t n_names = m->n_names;
+
+    if (row == m->rule->n_pat)
+        return true;
+    if (m->node[row] == NULL) /* no earlier row reads it: the rule is wrong */
+        return false;
+    memcpy(saved, m->node, sizeof saved);
+    for (int swapped = 0; swapped <= ((p->flags & QDQ_PAT_COMMUTES) != 0 ? 1 : 0); swapped++) {
+        memcpy(m->node, saved, sizeof saved);
+        m->n_names = n_names;
+        if (bind_inputs(m, p, m->node[row], swapped != 0) && bind_rows(m, row + 1))
+            return true;
+    }
+    memcpy(m->node, saved, sizeof saved);
+    m->n_names = n_names;
+    return false;
+}
+
+/* --- what is read inside only ---------------------------------------------------------------------------------------------- */
+
+static bool in_match(const qdq_match *m, const qdq_node *n)
+{
+    for (size_t i = 0; i < m->rule->n_pat; i++)
+        if (m->node[i] == n)
+            return true;
+    return false;
+}
+
+static bool read_inside(const qdq_match *m, const qdq_value *v)
+{
+    if (v->n_output > 0)
+        return false;
+    QDQ_FOR_USES (u, v)
+        if (!in_match(m, u->node))
+            return false;
+    return true;
+}
+
+bool qdq_match_bind(qdq_match *m, qdq_node *root)
+{
+    m->root = m->node[0] = root;
+    if (root->n_out == 0 || root->out[0] == NULL || !bind_rows(m, 0))
+        return false;
+    for (size_t i = 1; i < m->rule->n_pat; i++)
+        if ((m->rule->pat[i].flags & QDQ_PAT_ONLY) != 0 && !read_inside(m, m->node[i]->out[0]))
+            return false;
+    return true;
+}
+
+/* --- questions ------------------------------------------------------------------------------------------------------------------ */
+
+qdq_node *qdq_match_node(const qdq_match *m, const char *bind)
+{
+    int row = find_row(m->rule, bind);
+
+    return row >= 0 ? m->node[row] : NULL;
+}
+
+qdq_value *qdq_match_value(const qdq_match *m, const char *name)
+{
+    int row = find_row(m->rule, name);
+
+    if (row >= 0)
+        return m->node[row]->out[0];
+    for (size_t i = 0; i < m->n_names; i++)
+        if (same_name(m->name[i] + (m->name[i][0] == '#'), name))
+            return m->value[i];
+    return NULL;
+}
+
+const qdq_tensor *qdq_match_const(const qdq_match *m, const char *name)
+{
+    const qdq_value *v = qdq_match_value(m, name);
+
+    return v != NULL ? qdq_value_const(v) : NULL;
+}
+
+const qdq_type *qdq_match_type(const qdq_match *m, const qdq_value *v)
+{
+    const qdq_type *t = v != NULL ? qdq_facts_type(m->facts, v) : NULL;
+
+    return t != NULL && t->kind == QDQ_TYPE_TENSOR ? t : NULL;
+}
+
+int qdq_match_rank(const qdq_match *m, const qdq_value *v)
+{
+    const qdq_type *t = qdq_match_type(m, v);
+
+    return t != NULL ? t->rank : -1;
+}
+
+qdq_elem qdq_match_elem(const qdq_match *m, const qdq_value *v)
+{
+    const qdq_type *t = qdq_match_type(m, v);
+
+    return t != NULL ? t->elem : QDQ_UNDEFINED;
+}
+
+bool qdq_match_scalar(const qdq_match *m, const char *name, double *x)
+{
+    const qdq_tensor *t = qdq_match_const(m, name);
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    qdq_span bytes;
+    bool ok = t != NULL && t->count == 1 && qdq_tensor_data(t, &scratch, &bytes, NULL) == QDQ_OK;
+
+    if (ok && qdq_elem_is_int(t->elem))
+        *x = (double)qdq_elem_int(t->elem, bytes.data, 0);
+    else if (ok && t->elem == QDQ_DOUBLE)
+        memcpy(x, bytes.data, sizeof *x);
+    else if (ok && qdq_elem_is_float(t->elem))
+        *x = (double)qdq_elem_float(t->elem, bytes.data, 0);
+    else
+        ok = false;
+    qdq_arena_free(&scratch);
+    return ok;
+}
+
+bool qdq_match_ints(const qdq_match *m, const char *name, size_t max, int64_t *out, size_t *n)
+{
+    const qdq_tensor *t = qdq_match_const(m, name);
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    int64_t *ints;
+    bool ok = t != NULL && (uint64_t)t->count <= max && qdq_elem_is_int(t->elem) &&
+              qdq_tensor_ints(t, &scratch, (int64_t)max, &ints, NULL) == QDQ_OK;
+
+    *n = 0;
+    if (ok) {
+        *n = (size_t)t->count;
+        for (size_t i = 0; i < *n; i++)
+            out[i] = ints[i];
+    }
+    qdq_arena_free(&scratch);
+    return ok;
+}

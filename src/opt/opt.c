@@ -1,0 +1,218 @@
+/* opt.c - what passes ask of the manager: permission, the record of what they did and refused, facts, constants. */
+#include "opt/opt.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fail.h"
+#include "opt/opt_state.h"
+
+/* --- permission and records --------------------------------------------------------------------------------------- */
+
+static bool take(qdq_opt *o, const qdq_node *n, const qdq_value *v)
+{
+    qdq_opt_state *s = o->state;
+    const char *where = v != NULL ? v->name : "";
+
+    if (o->opts->max_applications != 0 && s->changes >= o->opts->max_applications)
+        return false;
+    s->changes++;
+    s->record[s->current].changes++;
+    if (o->opts->on_change != NULL) {
+        qdq_arena_mark mark = qdq_arena_get_loop_mark(&s->memory);
+        if (n != NULL)
+            where = qdq_node_label(n, &s->memory);
+        o->opts->on_change(o->opts->ctx, s->changes, s->pipeline.step[s->current].pass->name, where);
+        qdq_arena_reset(&s->memory, mark);
+    }
+    return true;
+}
+
+bool qdq_opt_take(qdq_opt *o, const qdq_node *n)
+{
+    return take(o, n, NULL);
+}
+
+bool qdq_opt_take_value(qdq_opt *o, const qdq_value *v)
+{
+    return take(o, NULL, v);
+}
+
+static qdq_refusal_record *refusal_of(qdq_opt *o, const char *reason)
+{
+    qdq_step_record *r = &o->state->record[o->state->current];
+
+    for (size_t i = 0; i < r->refusals.n; i++)
+        if (r->refusals.at[i].reason == reason)
+            return &r->refusals.at[i];
+    qdq_refusal_record made = {.reason = reason};
+    if (!QDQ_PUSH(&o->state->memory, &r->refusals, made))
+        return NULL;
+    return &r->refusals.at[r->refusals.n - 1];
+}
+
+void qdq_opt_refuse(qdq_opt *o, const qdq_node *n, const char *reason)
+{
+    qdq_refusal_record *r = refusal_of(o, reason);
+
+    if (r == NULL) {
+        o->state->nomem = true;
+        return;
+    }
+    r->n++;
+    if (r->n_examples == QDQ_REFUSAL_EXAMPLES)
+        return;
+    const char *label = qdq_arena_strdup(&o->state->memory, qdq_node_label(n, &o->state->memory));
+    if (label == NULL)
+        o->state->nomem = true;
+    else
+        r->example[r->n_examples++] = label;
+}
+
+void qdq_opt_enter(qdq_opt *o, size_t step)
+{
+    o->state->current = step;
+}
+
+void qdq_opt_begin_record(qdq_opt *o, size_t step)
+{
+    o->state->record[step].refusals.n = 0;
+}
+
+void qdq_opt_book(qdq_opt *o, size_t step, int64_t nodes, int64_t bytes, double seconds)
+{
+    qdq_step_record *r = &o->state->record[step];
+
+    r->nodes += nodes;
+    r->bytes += bytes;
+    r->seconds += seconds;
+}
+
+qdq_model_count qdq_opt_count(const qdq_model *m)
+{
+    qdq_model_count c = {0, 0, 0, 0};
+
+    QDQ_FOR_GRAPHS (g, m) {
+        c.nodes += g->n_node;
+        QDQ_FOR_NODES (n, g) {
+            c.q += n->op == QDQ_OP_QUANTIZELINEAR;
+            c.dq += n->op == QDQ_OP_DEQUANTIZELINEAR;
+        }
+        QDQ_FOR_INITS(v, g)
+        {
+            size_t bytes = 0;
+            if (v->init != NULL && qdq_elem_bytes(v->init->elem, v->init->count, &bytes))
+                c.bytes += bytes;
+        }
+    }
+    return c;
+}
+
+void qdq_opt_end_record(qdq_opt *o, size_t first, size_t n, double seconds)
+{
+    qdq_model_count now;
+
+    if (n != 1 || o->state->pipeline.step[first].pass->rule != NULL)
+        return; /* rules book for themselves */
+    now = qdq_opt_count(o->model);
+    qdq_opt_book(o, first, (int64_t)now.nodes - (int64_t)o->state->last.nodes,
+                 (int64_t)(now.bytes - o->state->last.bytes), seconds);
+    o->state->last = now;
+}
+
+/* --- begin and end -------------------------------------------------------------------------------------------------- */
+
+qdq_status qdq_opt_begin(qdq_opt *o, qdq_error *err)
+{
+    (void)err;
+    o->state->start = qdq_clock_seconds();
+    o->state->before = o->state->last = qdq_opt_count(o->model);
+    return QDQ_OK;
+}
+
+void qdq_opt_end(qdq_opt *o)
+{
+    qdq_opt_close_facts(o);
+    qdq_arena_free(&o->scratch);
+    qdq_arena_free(&o->state->memory);
+}
+
+void qdq_opt_close_facts(qdq_opt *o)
+{
+    qdq_facts_close(o->state->facts);
+    o->state->facts = NULL;
+}
+
+qdq_status qdq_opt_facts(qdq_opt *o, const qdq_facts **out, qdq_error *err)
+{
+    qdq_status st = QDQ_OK;
+
+    if (o->state->facts == NULL)
+        st = qdq_facts_open(o->model, NULL, &o->state->facts, err);
+    *out = o->state->facts;
+    return st;
+}
+
+/* --- small things ---------------------------------------------------------------------------------------------------- */
+
+bool qdq_opt_has_arg(const qdq_opt *o, const char *word)
+{
+    size_t size = strlen(word);
+
+    for (const char *at = o->arg; *at != '\0';) {
+        size_t n = strcspn(at, "+");
+
+        if (n == size && memcmp(at, word, n) == 0)
+            return true;
+        at += n + (at[n] == '+');
+    }
+    return false;
+}
+
+bool qdq_graph_in_function(const qdq_graph *g)
+{
+    while (g->owner != NULL)
+        g = g->owner->graph;
+    return g->function != NULL;
+}
+
+qdq_value *qdq_opt_constant(qdq_opt *o, qdq_graph *g, qdq_node *before, const char *base, qdq_tensor *t)
+{
+    const char *name = t != NULL ? qdq_graph_unique_name(g, base) : NULL;
+    size_t bytes = 0;
+
+    if (name == NULL)
+        return NULL;
+    if (qdq_elem_bytes(t->elem, t->count, &bytes) &&
+        o->state->pipeline.step[o->state->current].pass->rule != NULL)
+        qdq_opt_book(o, o->state->current, 0, (int64_t)bytes, 0);
+    if (!qdq_graph_in_function(g))
+        return qdq_graph_add_init(g, name, t);
+    qdq_attr *a = qdq_arena_alloc(&g->model->arena, sizeof *a);
+    qdq_node *n = qdq_graph_add_node(g, before, "", "Constant", "", 0, 1, &name);
+    if (a == NULL || n == NULL)
+        return NULL;
+    *a = (qdq_attr){.name = "value", .type = QDQ_ATTR_TENSOR, .count = 1, .v.t = t};
+    qdq_value_set_type(n->out[0], qdq_type_fixed(g->model, t->elem, t->rank, t->dim));
+    return qdq_node_set_attr(n, a) && n->out[0]->type != NULL ? n->out[0] : NULL;
+}
+
+bool qdq_opt_alias(qdq_node *n, qdq_value *x)
+{
+    if (qdq_value_replace(n->out[0], x)) {
+        for (uint32_t i = 1; i < n->n_out; i++)
+            if (n->out[i] != NULL && (n->out[i]->n_use > 0 || n->out[i]->n_output > 0))
+                return true; /* what is left of it is still read */
+        qdq_node_remove(n);
+        return true;
+    }
+    while (n->n_attr > 0)
+        qdq_node_remove_attr(n, n->attr[n->n_attr - 1]->name);
+    for (uint32_t i = 1; i < n->n_in; i++)
+        qdq_node_set_in(n, i, NULL);
+    qdq_node_trim_in(n);
+    if (n->n_in == 0)
+        return qdq_node_append_in(n, x) && qdq_node_set_type(n, "", "Identity");
+    qdq_node_set_in(n, 0, x);
+    return qdq_node_set_type(n, "", "Identity");
+}

@@ -1,0 +1,62 @@
+/* opt.h - what a pass may use of the manager. A pass edits the model and asks before every change; the manager
+ * (pass.c) decides how often it runs, and what the report says. */
+#ifndef QDQ_OPT_H
+#define QDQ_OPT_H
+
+#include "ir/edit.h"
+#include "ir/facts.h"
+#include "qdq/pass.h"
+
+typedef struct qdq_opt_state qdq_opt_state;
+
+typedef struct qdq_opt {
+    const qdq_optimize_opts *opts; /* limits are filled in */
+    qdq_model *model;
+    const char *arg;   /* of the pass at work: what stands behind ':'; "" without */
+    qdq_arena scratch; /* for the pass at work: emptied behind it */
+    qdq_opt_state *state;
+} qdq_opt;
+
+/* A pass edits one graph (bodies of subgraphs and functions included: it is called once for each), or, in
+ * passes.def as MODEL_PASS, the model as a whole. */
+typedef qdq_status (*qdq_graph_pass_fn)(qdq_opt *o, qdq_graph *g, qdq_error *err);
+typedef qdq_status (*qdq_model_pass_fn)(qdq_opt *o, qdq_error *err);
+
+/* Asked right before each change, when all that can speak against it has been looked at: false means leave this
+ * one as it is (a bisection stops here), and go on. The node or value is what the change is about. */
+bool qdq_opt_take(qdq_opt *o, const qdq_node *n);
+bool qdq_opt_take_value(qdq_opt *o, const qdq_value *v);
+
+/* A candidate that has the shape of the rule, but may not be changed. The reason is a literal. */
+void qdq_opt_refuse(qdq_opt *o, const qdq_node *n, const char *reason);
+
+/* What is proven of values; opened when first asked for, then good until the pipeline begins again. */
+qdq_status qdq_opt_facts(qdq_opt *o, const qdq_facts **out, qdq_error *err);
+
+/* True if `word` is one of the pass's arguments: "name:word+word". */
+bool qdq_opt_has_arg(const qdq_opt *o, const char *word);
+
+/* True in function bodies and graphs inside them: initializers cannot be there, and types differ by call. */
+bool qdq_graph_in_function(const qdq_graph *g);
+
+/* A constant for new nodes of g, named after `base`: an initializer or, in function bodies, a Constant node in
+ * front of `before` (NULL: at the end). NULL: out of memory. Adds to the bytes of the report. */
+qdq_value *qdq_opt_constant(qdq_opt *o, qdq_graph *g, qdq_node *before, const char *base, qdq_tensor *t);
+
+/* y (the only used output of `n`) is x: its readers read x, and `n` goes, or, if y is a graph output whose name
+ * x cannot take over, `n` becomes Identity(x). False: out of memory. */
+bool qdq_opt_alias(qdq_node *n, qdq_value *x);
+
+/* --- the passes ---------------------------------------------------------------------------------------------------- */
+
+struct qdq_rule; /* rule.h */
+
+#define PASS(name, when, function, help)       qdq_status function(qdq_opt *o, qdq_graph *g, qdq_error *err);
+#define MODEL_PASS(name, when, function, help) qdq_status function(qdq_opt *o, qdq_error *err);
+#define RULE(name, when, rule, help)           extern const struct qdq_rule rule;
+#include "opt/passes.def"
+#undef PASS
+#undef MODEL_PASS
+#undef RULE
+
+#endif /* QDQ_OPT_H */

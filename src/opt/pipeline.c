@@ -1,0 +1,185 @@
+/* pipeline.c - see the header. Groups are put together here, so that what an engine wants done ("passes" in its
+ * description) ends up as text: a pipeline means the same with and without the target at hand. */
+#include "opt/pipeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/fail.h"
+#include "target/target.h"
+
+#define DEFAULT  QDQ_WHEN_DEFAULT
+#define QUANTIZE QDQ_WHEN_QUANTIZE
+#define NAMED    QDQ_WHEN_NAMED
+
+static const qdq_pass_info passes[] = {
+#define PASS(name, when, function, help)       {name, when, function, NULL, NULL, help},
+#define MODEL_PASS(name, when, function, help) {name, when, NULL, function, NULL, help},
+#define RULE(name, when, rule, help)           {name, when, NULL, NULL, &rule, help},
+#include "opt/passes.def"
+#undef PASS
+#undef MODEL_PASS
+#undef RULE
+};
+
+_Static_assert(QDQ_COUNT(passes) < QDQ_MAX_STEPS, "the default pipeline has room");
+
+typedef struct word {
+    const char *text;
+    size_t size;
+} word;
+
+static bool word_is(word w, const char *text)
+{
+    return strlen(text) == w.size && memcmp(text, w.text, w.size) == 0;
+}
+
+/* The name in front of ':'. */
+static word name_of(word w)
+{
+    const char *colon = memchr(w.text, ':', w.size);
+
+    return colon != NULL ? (word){w.text, (size_t)(colon - w.text)} : w;
+}
+
+static const qdq_pass_info *find_pass(word name)
+{
+    for (size_t i = 0; i < QDQ_COUNT(passes); i++)
+        if (word_is(name, passes[i].name))
+            return &passes[i];
+    return NULL;
+}
+
+static qdq_status unknown(word w, const char *where, qdq_error *err)
+{
+    return qdq_fail(err, QDQ_E_USAGE, "%s: '%.*s' is no pass; see the list of passes", where,
+                    (int)(w.size < 80 ? w.size : 80), w.text);
+}
+
+static qdq_status add_step(qdq_pipeline *p, const qdq_pass_info *pass, word w, qdq_arena *memory,
+                           qdq_error *err)
+{
+    size_t name = strlen(pass->name);
+    const char *arg = w.size > name ? qdq_arena_strndup(memory, w.text + name + 1, w.size - name - 1) : "";
+
+    if (arg == NULL)
+        return qdq_nomem(err);
+    if (p->n == QDQ_MAX_STEPS)
+        return qdq_fail(err, QDQ_E_USAGE, "pipeline: more than %d passes", QDQ_MAX_STEPS);
+    p->step[p->n++] = (qdq_step){pass, arg};
+    return QDQ_OK;
+}
+
+static void remove_steps(qdq_pipeline *p, const qdq_pass_info *pass)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n; i++)
+        if (p->step[i].pass != pass)
+            p->step[n++] = p->step[i];
+    p->n = n;
+}
+
+/* The entry of the target's list that names this pass. */
+static bool target_wants(const qdq_target *t, const qdq_pass_info *pass, word *w)
+{
+    for (size_t i = 0; t != NULL && t->passes != NULL && t->passes[i] != NULL; i++) {
+        *w = (word){t->passes[i], strlen(t->passes[i])};
+        if (word_is(name_of(*w), pass->name))
+            return true;
+    }
+    return false;
+}
+
+static qdq_status check_target(const qdq_target *t, qdq_error *err)
+{
+    for (size_t i = 0; t != NULL && t->passes != NULL && t->passes[i] != NULL; i++) {
+        word w = {t->passes[i], strlen(t->passes[i])};
+
+        if (find_pass(name_of(w)) == NULL)
+            return qdq_within(err, unknown(w, "key 'passes'", err), "target '%s'", t->name);
+    }
+    return QDQ_OK;
+}
+
+static qdq_status add_group(qdq_pipeline *p, word group, const qdq_target *t, qdq_arena *memory,
+                            qdq_error *err)
+{
+    bool rules_only = word_is(group, "rules"), quantize = word_is(group, "quantize");
+
+    QDQ_TRY(check_target(t, err));
+    for (size_t i = 0; i < QDQ_COUNT(passes); i++) {
+        const qdq_pass_info *pass = &passes[i];
+        bool always = pass->when == QDQ_WHEN_DEFAULT || (quantize && pass->when == QDQ_WHEN_QUANTIZE);
+        word w;
+
+        if (rules_only && pass->rule == NULL)
+            continue;
+        if (target_wants(t, pass, &w))
+            QDQ_TRY(add_step(p, pass, w, memory, err));
+        else if (always)
+            QDQ_TRY(add_step(p, pass, (word){pass->name, strlen(pass->name)}, memory, err));
+    }
+    return QDQ_OK;
+}
+
+static qdq_status add_word(qdq_pipeline *p, word w, const qdq_target *t, qdq_arena *memory, qdq_error *err)
+{
+    const qdq_pass_info *pass;
+    bool take_out = w.size > 0 && w.text[0] == '-';
+
+    if (word_is(w, "default") || word_is(w, "quantize") || word_is(w, "rules"))
+        return add_group(p, w, t, memory, err);
+    if (take_out)
+        w = (word){w.text + 1, w.size - 1};
+    pass = find_pass(take_out ? w : name_of(w));
+    if (pass == NULL)
+        return unknown(w, "pipeline", err);
+    if (!take_out)
+        return add_step(p, pass, w, memory, err);
+    remove_steps(p, pass);
+    return QDQ_OK;
+}
+
+qdq_status qdq_pipeline_parse(const char *text, const qdq_target *t, qdq_arena *memory, qdq_pipeline *out,
+                              qdq_error *err)
+{
+    out->n = 0;
+    while (*text != '\0') {
+        word w = {text, strcspn(text, ",")};
+
+        QDQ_TRY(add_word(out, w, t, memory, err));
+        text += w.size + (text[w.size] == ',');
+    }
+    return QDQ_OK;
+}
+
+/* --- public ------------------------------------------------------------------------------------------------------- */
+
+const char *qdq_pass_name(size_t i, const char **help)
+{
+    if (i >= QDQ_COUNT(passes))
+        return NULL;
+    if (help != NULL)
+        *help = passes[i].help;
+    return passes[i].name;
+}
+
+qdq_status qdq_pass_pipeline(const char *text, const qdq_target *t, char **out, qdq_error *err)
+{
+    qdq_arena memory = QDQ_ARENA_INIT;
+    qdq_buf list = QDQ_BUF_INIT((size_t)1 << 20);
+    qdq_pipeline p;
+    qdq_status st = qdq_pipeline_parse(text, t, &memory, &p, err);
+
+    *out = NULL;
+    for (size_t i = 0; st == QDQ_OK && i < p.n; i++)
+        qdq_buf_printf(&list, "%s%s%s%s", i > 0 ? "," : "", p.step[i].pass->name,
+                       p.step[i].arg[0] != '\0' ? ":" : "", p.step[i].arg);
+    if (st == QDQ_OK && (*out = qdq_buf_take(&list)) == NULL)
+        st = qdq_nomem(err);
+    qdq_buf_free(&list);
+    qdq_arena_free(&memory);
+    return st;
+}

@@ -1,0 +1,97 @@
+/* rule.h - rewrite rules as data. A rule is a small graph of operators, seen from its last node backwards; the
+ * matcher binds names to nodes and values, `check` says what speaks against it, and `build` edits.
+ *
+ * Q/DQ. A pattern follows direct edges only, so a Q or DQ between its nodes stops it: rules do not reach across
+ * quantization unless they name QuantizeLinear or DequantizeLinear. Rules that do carry their reason in a comment
+ * (the list of what is allowed: docs/optimizer.md). */
+#ifndef QDQ_RULE_H
+#define QDQ_RULE_H
+
+#include "opt/opt.h"
+
+enum { QDQ_PAT_ROWS = 12, QDQ_PAT_INPUTS = 6, QDQ_MATCH_NAMES = 40 };
+
+enum {
+    QDQ_PAT_ONLY = 1,     /* what it computes is read inside the match only, and is no graph output */
+    QDQ_PAT_COMMUTES = 2, /* the first two inputs may stand in either order */
+    QDQ_PAT_MORE = 4      /* further inputs than are listed may be there */
+};
+
+/* One operator (of the default domain; in the default position its first output is what is meant):
+ *   in[]   "x"   any value; a name that returns is the same value; the name of a later row: what that row computes
+ *          "#c"  a constant (qdq_value_const)
+ *          "x?"  "#c?"  the same, or left out
+ * Inputs that are not listed must be left out, unless QDQ_PAT_MORE. */
+typedef struct qdq_pat {
+    const char *bind;
+    qdq_op op;
+    const char *in[QDQ_PAT_INPUTS]; /* ends with NULL */
+    unsigned flags;
+} qdq_pat;
+
+typedef struct qdq_match {
+    qdq_opt *o;
+    const struct qdq_rule *rule;
+    qdq_node *root; /* the node of the first row */
+    qdq_graph *graph;
+    int64_t opset;          /* of the default domain, where the match is */
+    const qdq_facts *facts; /* what is proven of types */
+    qdq_node *node[QDQ_PAT_ROWS];
+    const char *name[QDQ_MATCH_NAMES];
+    qdq_value *value[QDQ_MATCH_NAMES];
+    size_t n_names;
+    void *work; /* the driver's list of nodes to look at again */
+} qdq_match;
+
+typedef struct qdq_rule {
+    const qdq_pat *pat; /* the first row is the root */
+    size_t n_pat;
+    int min_opset, max_opset; /* of the default domain; 0: any */
+    bool needs_initializers;  /* not in function bodies */
+    /* NULL: goes ahead. qdq_not_this: a match in form only (the constant is not the one), not worth reporting. Else
+     * the reason, a literal, that the report shows. May look, not edit. NULL function: nothing to check. */
+    const char *(*check)(const qdq_match *m);
+    /* Edits, through the functions below or edit.h. Nodes that are no longer needed may stay for drop-unused. */
+    qdq_status (*build)(qdq_match *m, qdq_error *err);
+} qdq_rule;
+
+extern const char qdq_not_this[];
+
+/* Runs rules on one graph: all nodes are looked at, and whatever a change touched is looked at again. */
+qdq_status qdq_rules_run(qdq_opt *o, const qdq_rule *const *rules, size_t n_rules, qdq_graph *g,
+                         qdq_error *err);
+
+/* --- what check and build may ask ------------------------------------------------------------------------------- */
+
+qdq_node *qdq_match_node(const qdq_match *m, const char *bind); /* of a row */
+qdq_value *qdq_match_value(const qdq_match *m,
+                           const char *name); /* NULL: left out; a row: its first output */
+const qdq_tensor *qdq_match_const(const qdq_match *m, const char *name); /* "#c", asked for as "c" */
+
+const qdq_type *qdq_match_type(const qdq_match *m, const qdq_value *v); /* proven tensor type, or NULL */
+int qdq_match_rank(const qdq_match *m, const qdq_value *v);             /* -1: unknown */
+qdq_elem qdq_match_elem(const qdq_match *m, const qdq_value *v);        /* QDQ_UNDEFINED: unknown */
+
+/* The constant has exactly one element; it is real or integer, and this is it (exact for up to 53 bits). */
+bool qdq_match_scalar(const qdq_match *m, const char *name, double *x);
+/* All elements of an integer constant with at most `max` elements. */
+bool qdq_match_ints(const qdq_match *m, const char *name, size_t max, int64_t *out, size_t *n);
+
+/* --- what build may use ------------------------------------------------------------------------------------------ */
+
+/* A node in front of the root with these inputs (ends with a NULL that is not counted in n_in; NULL inside: left
+ * out), one output named after the root's, of this type (NULL: unknown). NULL: out of memory. */
+qdq_node *qdq_match_add(qdq_match *m, const char *op, uint32_t n_in, qdq_value *const *in,
+                        const qdq_type *type);
+
+/* Constants named after `base`. NULL: out of memory. */
+qdq_value *qdq_match_add_const(qdq_match *m, const char *base, qdq_tensor *t);
+qdq_value *qdq_match_add_ints(qdq_match *m, const char *base, size_t n, const int64_t *ints);
+
+/* Whoever reads the root's output reads v instead (qdq_opt_alias): the last edit of most rules. */
+qdq_status qdq_match_become(qdq_match *m, qdq_value *v, qdq_error *err);
+
+/* The node was edited in place: it, and what reads it, is looked at again. */
+void qdq_match_touch(qdq_match *m, qdq_node *n);
+
+#endif /* QDQ_RULE_H */
