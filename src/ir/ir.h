@@ -323,6 +323,17 @@ qdq_value *qdq_graph_find(const qdq_graph *g, const char *name);    /* in this g
 qdq_value *qdq_graph_resolve(const qdq_graph *g, const char *name); /* also in the graphs around it */
 int64_t qdq_model_opset_of(const qdq_model *m, const char *domain); /* 0: not imported */
 
+/* The opset of the default domain where the graph stands: a function may import its own. */
+int64_t qdq_graph_opset(const qdq_graph *g);
+
+/* The function in whose body the graph is, at whatever depth, or NULL. Initializers cannot be there, and types
+ * differ from call to call. */
+const qdq_function *qdq_graph_function(const qdq_graph *g);
+static inline bool qdq_graph_in_function(const qdq_graph *g)
+{
+    return qdq_graph_function(g) != NULL;
+}
+
 static inline qdq_value *qdq_node_in(const qdq_node *n, uint32_t i)
 {
     return i < n->n_in ? n->in[i].value : NULL;

@@ -27,17 +27,37 @@ static bool is_default_domain(const char *domain)
     return domain[0] == '\0' || strcmp(domain, "ai.onnx") == 0;
 }
 
-int64_t qdq_model_opset_of(const qdq_model *m, const char *domain)
+static int64_t version_of(const qdq_opset *opset, size_t n, const char *domain)
 {
     bool is_default = is_default_domain(domain);
 
-    for (size_t i = 0; i < m->opsets.n; i++) {
-        const char *other = m->opsets.at[i].domain;
+    for (size_t i = 0; i < n; i++) {
+        const char *other = opset[i].domain;
 
         if (is_default ? is_default_domain(other) : strcmp(domain, other) == 0)
-            return m->opsets.at[i].version;
+            return opset[i].version;
     }
     return 0;
+}
+
+int64_t qdq_model_opset_of(const qdq_model *m, const char *domain)
+{
+    return version_of(m->opsets.at, m->opsets.n, domain);
+}
+
+const qdq_function *qdq_graph_function(const qdq_graph *g)
+{
+    while (g->owner != NULL)
+        g = g->owner->graph;
+    return g->function;
+}
+
+int64_t qdq_graph_opset(const qdq_graph *g)
+{
+    const qdq_function *f = qdq_graph_function(g);
+    int64_t version = f != NULL ? version_of(f->opsets.at, f->opsets.n, "") : 0;
+
+    return version != 0 ? version : qdq_model_opset_of(g->model, "");
 }
 
 const qdq_tensor *qdq_value_const(const qdq_value *v)

@@ -169,13 +169,6 @@ bool qdq_opt_has_arg(const qdq_opt *o, const char *word)
     return false;
 }
 
-bool qdq_graph_in_function(const qdq_graph *g)
-{
-    while (g->owner != NULL)
-        g = g->owner->graph;
-    return g->function != NULL;
-}
-
 qdq_value *qdq_opt_constant(qdq_opt *o, qdq_graph *g, qdq_node *before, const char *base, qdq_tensor *t)
 {
     const char *name = t != NULL ? qdq_graph_unique_name(g, base) : NULL;

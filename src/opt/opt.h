@@ -36,9 +36,6 @@ qdq_status qdq_opt_facts(qdq_opt *o, const qdq_facts **out, qdq_error *err);
 /* True if `word` is one of the pass's arguments: "name:word+word". */
 bool qdq_opt_has_arg(const qdq_opt *o, const char *word);
 
-/* True in function bodies and graphs inside them: initializers cannot be there, and types differ by call. */
-bool qdq_graph_in_function(const qdq_graph *g);
-
 /* A constant for new nodes of g, named after `base`: an initializer or, in function bodies, a Constant node in
  * front of `before` (NULL: at the end). NULL: out of memory. Adds to the bytes of the report. */
 qdq_value *qdq_opt_constant(qdq_opt *o, qdq_graph *g, qdq_node *before, const char *base, qdq_tensor *t);

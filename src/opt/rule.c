@@ -158,18 +158,6 @@ static bool index_rules(worklist *w)
     return true;
 }
 
-static int64_t opset_of(const qdq_graph *g)
-{
-    while (g->owner != NULL)
-        g = g->owner->graph;
-    if (g->function == NULL)
-        return qdq_model_opset_of(g->model, "");
-    for (size_t i = 0; i < g->function->opsets.n; i++)
-        if (g->function->opsets.at[i].domain[0] == '\0')
-            return g->function->opsets.at[i].version;
-    return qdq_model_opset_of(g->model, "");
-}
-
 static qdq_status walk(worklist *w, qdq_error *err)
 {
     if (!index_rules(w))
@@ -194,7 +182,7 @@ static qdq_status walk(worklist *w, qdq_error *err)
 qdq_status qdq_rules_run(qdq_opt *o, const qdq_rule *const *rules, size_t n_rules, qdq_graph *g,
                          qdq_error *err)
 {
-    worklist w = {.o = o, .g = g, .rules = rules, .n_rules = n_rules, .opset = opset_of(g)};
+    worklist w = {.o = o, .g = g, .rules = rules, .n_rules = n_rules, .opset = qdq_graph_opset(g)};
     size_t step = o->state->current;
     qdq_status st;
 
