@@ -182,9 +182,10 @@ static void read_no_kernel(qdq_target *t, const qdq_json_place *p)
 
 static qdq_status read_target(qdq_target *t, json_t *root, qdq_error *err)
 {
-    static const char *const keys[] = {"qdq_target", "name",       "help",        "engine",       "min_opset",
-                                       "max_opset",  "bias",       "activation",  "graph_output", "weight",
-                                       "operators",  "stay_float", "requantizes", "no_kernel",    "passes", NULL};
+    static const char *const keys[] = {"qdq_target",   "name",      "help",      "engine",
+                                       "min_opset",    "max_opset", "bias",      "activation",
+                                       "graph_output", "weight",    "operators", "stay_float",
+                                       "requantizes",  "no_kernel", "passes",    NULL};
     static const char *const outputs[] = {"float", "dequantized", NULL};
     qdq_json_reader reader = {.arena = &t->arena, .err = err};
     qdq_json_place top = qdq_json_top(&reader, root, "qdq_target", 1), item;

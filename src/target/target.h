@@ -74,7 +74,7 @@ struct qdq_target {
     bool weight_per_channel;
     bool int32_bias;
     const char *const *passes; /* what the optimizer does for this engine beyond `default`; or NULL */
-    bool dequantized_outputs; /* a quantized graph output is the DQ's; else its producer stays float */
+    bool dequantized_outputs;  /* a quantized graph output is the DQ's; else its producer stays float */
     const char *const
         *requantizes; /* float operators that the engine quantizes itself between DQ and Q; or NULL */
     QDQ_VEC(qdq_target_op) ops;
