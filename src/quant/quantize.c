@@ -86,6 +86,10 @@ static qdq_status make(const qdq_model *m, const qdq_target *t, qdq_engine *e, q
     qdq_place_opts po = {opts->exclude, opts->op_types, opts->job};
     qdq_model *clean = NULL;
 
+    if (t->ops.n == 0)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "target '%s' has no placement rules (key 'operators'): expected a target that has",
+                        t->name);
     QDQ_TRY(describe(p, m, t, data, err));
     QDQ_TRY(prepare(m, p->clean, p->opset, opts->job, &clean, err));
     if (qdq_model_opset(clean) > t->max_opset)

@@ -44,7 +44,7 @@ static void read_schemes(qdq_target *t, const qdq_json_place *top)
     static const char *const activation_keys[] = {"type", "symmetric", "reduced", "method", NULL};
     static const char *const weight_keys[] = {"type", "symmetric", "reduced", "method", "per_channel", NULL};
     static const char *const bias_keys[] = {"type", NULL};
-    static const char *const bias_types[] = {"int32", NULL};
+    static const char *const bias_types[] = {"float", "int32", NULL};
     qdq_json_place p;
 
     read_scheme(top, "activation", activation_keys, &p, &t->activation);
@@ -57,10 +57,9 @@ static void read_schemes(qdq_target *t, const qdq_json_place *top)
             qdq_json_wrong(&p, "reduced", "false: reduced weights are not implemented");
         t->weight_per_channel = qdq_json_bool(&p, "per_channel");
     }
-    t->int32_bias = qdq_json_member(top, "bias", &p);
-    if (t->int32_bias) {
+    if (qdq_json_member(top, "bias", &p)) {
         qdq_json_known(&p, bias_keys);
-        qdq_json_word(&p, "type", bias_types, -1);
+        t->int32_bias = qdq_json_word(&p, "type", bias_types, -1) == 1;
     }
 }
 

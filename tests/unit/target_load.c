@@ -40,6 +40,19 @@ static void ort_cpu_knows_conv(void **state)
     qdq_target_free(t);
 }
 
+static void tensorrt_takes_symmetric_codes_and_float_biases(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_target *t = NULL;
+
+    (void)state;
+    assert_ok(qdq_target_load("tensorrt", &t, &err));
+    assert_true(t->activation.symmetric && t->activation.type == QDQ_INT8 && t->weight.symmetric);
+    assert_true(t->weight_per_channel && !t->int32_bias);
+    assert_string_equal(t->engine, "trtexec");
+    qdq_target_free(t);
+}
+
 static void a_file_is_read_like_a_builtin(void **state)
 {
     qdq_error err = QDQ_ERROR_INIT;
@@ -82,7 +95,7 @@ static void mistakes_are_named_with_their_place(void **state)
         {HEAD "\"activation\": {\"type\": \"uint8\"}, \"weight\": {\"type\": \"int8\", \"symmetric\": true, "
               "\"reduced\": true}}",
          "weight, key 'reduced': expected false"},
-        {HEAD TYPES ", \"bias\": {\"type\": \"int8\"}}", "bias, key 'type': expected 'int32'"},
+        {HEAD TYPES ", \"bias\": {\"type\": \"int8\"}}", "bias, key 'type': expected 'float' or 'int32'"},
         {HEAD TYPES ", \"graph_output\": \"maybe\"}",
          "key 'graph_output': expected 'float' or 'dequantized'"},
         {HEAD TYPES ", \"min_opset\": 5}", "key 'min_opset': expected a whole number from 10 to 21"},
@@ -167,6 +180,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(builtin_targets_load_and_print_what_they_are),
         cmocka_unit_test(ort_cpu_knows_conv),
+        cmocka_unit_test(tensorrt_takes_symmetric_codes_and_float_biases),
         cmocka_unit_test(a_file_is_read_like_a_builtin),
         cmocka_unit_test(mistakes_are_named_with_their_place),
         cmocka_unit_test(another_version_is_not_supported),

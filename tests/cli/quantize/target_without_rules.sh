@@ -1,0 +1,3 @@
+qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
+cp "$FIXTURES/sim.json" .
+qdq quantize conv.onnx -e sim:sim.json -q -o q.onnx --target tensorrt --calib random:1

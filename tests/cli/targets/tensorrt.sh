@@ -1,0 +1,1 @@
+qdq targets tensorrt | grep '"bias"'
