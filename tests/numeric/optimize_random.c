@@ -1,0 +1,108 @@
+/* optimize_random.c - properties of the optimizer on seeded random graphs: outputs stay, a second run changes
+ * nothing, inputs and outputs keep names and order, and Q/DQ stay unless a rewrite of docs/optimizer.md took them. */
+#include <math.h>
+
+#include "ir/ir.h"
+#include "ort_help.h"
+#include "support/random_graph.h"
+
+enum { GRAPHS = 150 };
+
+static size_t count(const qdq_model *m, qdq_op op)
+{
+    size_t n = 0;
+
+    QDQ_FOR_GRAPHS (g, m)
+        QDQ_FOR_NODES (node, g)
+            n += node->op == op;
+    return n;
+}
+
+static uint64_t changes_of(const qdq_optimize_report *r, const char *pass)
+{
+    for (size_t i = 0; i < r->n_passes; i++)
+        if (strcmp(r->passes[i].pass, pass) == 0)
+            return r->passes[i].changes;
+    return 0;
+}
+
+/* `tolerance` of the range; one flipped rounding step may spread where there is Q/DQ. */
+static void assert_near(const kept *a, const kept *b, double tolerance, uint64_t seed)
+{
+    double range = 0, worst = 0;
+
+    if (strcmp(a->names, b->names) != 0 || a->size != b->size)
+        fail_msg("seed %llu: outputs %s, expected %s", (unsigned long long)seed, b->names, a->names);
+    for (size_t i = 0; i < a->size / sizeof(float); i++) {
+        double x = (double)kept_float(a, i), y = (double)kept_float(b, i);
+
+        if (isnan(x) != isnan(y))
+            fail_msg("seed %llu: NaN", (unsigned long long)seed);
+        range = fmax(range, fabs(x));
+        worst = fmax(worst, fabs(x - y));
+    }
+    if (worst > tolerance * range)
+        fail_msg("seed %llu: off by %g of %g", (unsigned long long)seed, worst, range);
+}
+
+static void check_graph(qdq_engine *e, uint64_t seed, bool quantized, const char *passes)
+{
+    static kept before, after;
+    qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
+    qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
+    qdq_optimize_report *r = NULL;
+    qdq_error err = QDQ_ERROR_INIT;
+    char *text = test_random_graph(seed, (test_random_opts){30, quantized}), *once, *again;
+    qdq_model *m = test_model(text);
+    size_t dq = count(m, QDQ_OP_DEQUANTIZELINEAR);
+
+    so.level = QDQ_LEVEL_NONE;
+    run_model(e, m, &so, &before);
+    opts.passes = passes;
+    opts.verify_each = true;
+    if (qdq_model_optimize(m, &opts, &r, &err) != QDQ_OK)
+        fail_msg("seed %llu: %s", (unsigned long long)seed, err.text);
+    assert_true(r->settled);
+    run_model(e, m, &so, &after);
+    assert_near(&before, &after, quantized ? 0.1 : 1e-5, seed);
+    if (changes_of(r, "drop-unused") == 0)
+        assert_true(count(m, QDQ_OP_DEQUANTIZELINEAR) <= dq);
+    qdq_optimize_report_free(r);
+    assert_ok(qdq_model_to_text(m, &once, &err));
+    assert_ok(qdq_model_optimize(m, &opts, NULL, &err));
+    assert_ok(qdq_model_to_text(m, &again, &err));
+    if (strcmp(once, again) != 0)
+        fail_msg("seed %llu: the second run changes something", (unsigned long long)seed);
+    qdq_free(once);
+    qdq_free(again);
+    free(text);
+    qdq_model_free(m);
+}
+
+static void float_graphs_compute_what_they_did(void **state)
+{
+    qdq_engine *e = need_ort();
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= GRAPHS; seed++)
+        check_graph(e, seed, false, "default");
+}
+
+static void graphs_with_quantization_compute_what_they_did(void **state)
+{
+    qdq_engine *e = need_ort();
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= GRAPHS; seed++)
+        check_graph(e, seed, true, "default");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(float_graphs_compute_what_they_did),
+        cmocka_unit_test(graphs_with_quantization_compute_what_they_did),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
