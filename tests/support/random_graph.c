@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "support/test.h"
 
-enum { MAX_VALUES = 400, MAX_RANK = 4, MAX_OUTPUTS = 4 };
+enum { MAX_VALUES = 400, MAX_RANK = 4, MAX_OUTPUTS = 8 };
 
 typedef struct value {
     char name[16];

@@ -3,6 +3,7 @@
 #ifndef QDQ_TEST_RANDOM_GRAPH_H
 #define QDQ_TEST_RANDOM_GRAPH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,7 +12,7 @@ typedef struct test_random_opts {
     bool quantized; /* with Q/DQ */
 } test_random_opts;
 
-/* The text; freed with free(). The graph has inputs x (float[N,4,6,6]) and v (float[N,8]), N free, and up to four
+/* The text; freed with free(). The graph has inputs x (float[N,4,6,6]) and v (float[N,8]), N free, and up to eight
  * outputs. The same seed gives the same graph. */
 char *test_random_graph(uint64_t seed, test_random_opts opts);
 
