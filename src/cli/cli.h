@@ -26,7 +26,7 @@ struct cli {
 extern const cli_command *const cli_commands[];
 
 extern const cli_command cmd_bench, cmd_bug, cmd_check, cmd_compare, cmd_copy, cmd_docs, cmd_engines,
-    cmd_extract, cmd_import, cmd_inspect, cmd_passes, cmd_quantize, cmd_strip, cmd_targets;
+    cmd_extract, cmd_import, cmd_inspect, cmd_optimize, cmd_passes, cmd_quantize, cmd_strip, cmd_targets;
 
 /* 0 to 5, 6, 70, 130: docs/cli.md. */
 int cli_exit_code(qdq_status st);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/file.h"
 
 void cli_json_set(cli_json *j, json_t *object, const char *key, json_t *value)
 {
@@ -47,12 +48,33 @@ json_t *cli_json_real(double v)
     return json_real(strtod(text, NULL));
 }
 
-qdq_status cli_json_print(cli_json *j, json_t *root, qdq_error *err)
+/* Releases `root`; NULL: out of memory. */
+static char *as_text(const cli_json *j, json_t *root)
 {
     /* 15 digits bring back the six of cli_json_real() as they are; 17 would show how binary numbers lie */
     char *text = j->failed ? NULL : json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 
     json_decref(root);
+    return text;
+}
+
+qdq_status cli_json_write(const cli_json *j, json_t *root, const char *path, bool force, qdq_error *err)
+{
+    char *text = as_text(j, root);
+
+    if (text == NULL)
+        return qdq_nomem(err);
+    size_t size = strlen(text);
+    text[size] = '\n'; /* in place of the final zero, which a file does not need */
+    qdq_status st = qdq_write_file(path, force, text, size + 1, err);
+    free(text);
+    return st;
+}
+
+qdq_status cli_json_print(cli_json *j, json_t *root, qdq_error *err)
+{
+    char *text = as_text(j, root);
+
     if (text == NULL)
         return qdq_nomem(err);
     puts(text);

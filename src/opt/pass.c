@@ -165,6 +165,22 @@ static uint64_t or_default(uint64_t bytes)
     return bytes != 0 ? bytes : (uint64_t)1 << 20;
 }
 
+/* A misspelt name would fold, or not fold, more than was meant, and nobody would see it. */
+static qdq_status check_operators(const char *const *names, bool fold, qdq_error *err)
+{
+    for (; names != NULL && *names != NULL; names++) {
+        qdq_op op = qdq_op_find("", *names);
+
+        if (op == QDQ_OP_UNKNOWN)
+            return qdq_fail(err, QDQ_E_USAGE,
+                            "constant folding: found '%.80s', expected an operator, as Transpose", *names);
+        if (fold && (op == QDQ_OP_QUANTIZELINEAR || op == QDQ_OP_DEQUANTIZELINEAR ||
+                     op == QDQ_OP_DYNAMICQUANTIZELINEAR))
+            return qdq_fail(err, QDQ_E_USAGE, "constant folding: %s is never computed", *names);
+    }
+    return QDQ_OK;
+}
+
 qdq_status qdq_model_optimize(qdq_model *m, const qdq_optimize_opts *opts, qdq_optimize_report **report,
                               qdq_error *err)
 {
@@ -182,6 +198,10 @@ qdq_status qdq_model_optimize(qdq_model *m, const qdq_optimize_opts *opts, qdq_o
     if (report != NULL)
         *report = NULL;
     qdq_status st = qdq_pipeline_parse(own.passes, own.target, &state.memory, &state.pipeline, err);
+    if (st == QDQ_OK)
+        st = check_operators(own.no_fold, false, err);
+    if (st == QDQ_OK)
+        st = check_operators(own.fold_only, true, err);
     if (st == QDQ_OK)
         st = qdq_model_verify(m, err); /* what is wrong from the start is no pass's doing */
     if (st == QDQ_OK)

@@ -1,0 +1,214 @@
+/* cmd_optimize.c - runs a pipeline of passes over a model. The summary is in cmd_optimize_summary.c. */
+#include "cli/cmd_optimize.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "qdq/quant.h"
+
+static const cli_opt options[] = {
+    {.letter = 'T',
+     .name = "target",
+     .kind = CLI_TEXT,
+     .offset = CLI_AT(optimize_args, target),
+     .what = "NAME",
+     .help = "an engine whose wishes count, or a FILE; default: no engine in particular"},
+    {.letter = 'p',
+     .name = "passes",
+     .kind = CLI_TEXT,
+     .offset = CLI_AT(optimize_args, passes),
+     .what = "LIST",
+     .help = "names and groups, separated by commas; 'qdq passes' lists them",
+     .init = "default"},
+    {.name = "freeze-inputs",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(optimize_args, freeze_inputs),
+     .help = "inputs that have an initializer become constants"},
+    {.name = "report",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(optimize_args, report),
+     .what = "FILE",
+     .help = "write what --json prints here"},
+    CLI_END,
+};
+
+static const cli_opt fold_options[] = {
+    {.name = "no-fold",
+     .kind = CLI_NAMES,
+     .offset = CLI_AT(optimize_args, no_fold),
+     .what = "A,B",
+     .help = "do not compute these operators"},
+    {.name = "fold-only",
+     .kind = CLI_NAMES,
+     .offset = CLI_AT(optimize_args, fold_only),
+     .what = "A,B",
+     .help = "compute these operators alone"},
+    {.name = "fold-input-bytes",
+     .kind = CLI_SIZE,
+     .offset = CLI_AT(optimize_args, fold_input),
+     .what = "SIZE",
+     .help = "do not compute from larger inputs, unless that makes them smaller",
+     .init = "1MiB"},
+    {.name = "fold-output-bytes",
+     .kind = CLI_SIZE,
+     .offset = CLI_AT(optimize_args, fold_output),
+     .what = "SIZE",
+     .help = "do not make larger results, unless they replace as much",
+     .init = "1MiB"},
+    {.name = "growth-budget",
+     .kind = CLI_SIZE,
+     .offset = CLI_AT(optimize_args, growth),
+     .what = "SIZE",
+     .help = "do not let all constants together grow by more",
+     .init = "1MiB"},
+    CLI_END,
+};
+
+static const cli_opt debug_options[] = {
+    {.name = "verify-each",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(optimize_args, verify_each),
+     .help = "verify the model after every pass that changed it"},
+    {.name = "print-changed",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(optimize_args, print_changed),
+     .help = "print what each pass changed, as text, on stderr"},
+    CLI_END,
+};
+
+static const cli_group groups[] = {
+    {"output", cli_output_opts, CLI_AT(optimize_args, out)},
+    {"optimize", options, 0},
+    {"constant folding", fold_options, 0},
+    {"finding faults", debug_options, 0},
+    {"options", cli_common_opts, 0},
+    {NULL, NULL, 0},
+};
+
+/* --- what is heard while passes run --------------------------------------------------------------------------- */
+
+static void tell_change(void *ctx, uint64_t number, const char *pass, const char *where)
+{
+    optimize *p = ctx;
+    char line[1000];
+
+    snprintf(line, sizeof line, "change %" PRIu64 ": %s: %s", number, pass, where);
+    cli_ui_log(&p->c->ui, QDQ_LOG_DEBUG, line);
+}
+
+static void tell_pass(void *ctx, const char *pass, const char *changed_lines)
+{
+    optimize *p = ctx;
+
+    cli_ui_clear(&p->c->ui);
+    fprintf(stderr, "after %s:\n%s", pass, changed_lines);
+}
+
+/* --- the work ------------------------------------------------------------------------------------------------- */
+
+/* In the library, 0 asks for the default; on the command line it means none. */
+static uint64_t limit(uint64_t bytes)
+{
+    return bytes != 0 ? bytes : 1;
+}
+
+static qdq_optimize_opts library_opts(optimize *p)
+{
+    const struct optimize_args *a = p->a;
+    qdq_optimize_opts o = QDQ_OPTIMIZE_OPTS_INIT;
+
+    o.passes = p->passes;
+    o.target = p->target;
+    o.fold_input_bytes = limit(a->fold_input);
+    o.fold_output_bytes = limit(a->fold_output);
+    o.growth_bytes = limit(a->growth);
+    o.no_fold = a->no_fold.at;
+    o.fold_only = a->fold_only.at;
+    o.verify_each = a->verify_each;
+    o.on_change = p->c->ui.level >= QDQ_LOG_DEBUG ? tell_change : NULL;
+    o.on_pass = a->print_changed ? tell_pass : NULL;
+    o.ctx = p;
+    o.job = &p->c->job;
+    return o;
+}
+
+static qdq_status check_outputs(cli *c, const struct optimize_args *a, qdq_error *err)
+{
+    QDQ_TRY(cli_output_check(c, &a->out, err));
+    if (a->report == NULL)
+        return QDQ_OK;
+    if (strcmp(a->report, a->out.output) == 0)
+        return qdq_fail(err, QDQ_E_USAGE, "found '%s' as --output and as --report", a->report);
+    return cli_path_check(a->report, a->out.force, err);
+}
+
+static qdq_status choose_passes(optimize *p, qdq_error *err)
+{
+    const struct optimize_args *a = p->a;
+
+    if (a->target != NULL)
+        QDQ_TRY(qdq_target_load(a->target, &p->target, err));
+    p->passes = a->freeze_inputs ? qdq_arena_printf(&p->c->arena, "freeze-inputs,%s", a->passes) : a->passes;
+    if (p->passes == NULL)
+        return qdq_nomem(err);
+    return qdq_pass_pipeline(p->passes, p->target, &p->pipeline, err);
+}
+
+static qdq_status work(optimize *p, qdq_error *err)
+{
+    QDQ_TRY(check_outputs(p->c, p->a, err));
+    QDQ_TRY(choose_passes(p, err));
+    QDQ_TRY(cli_model_load(p->c, p->path, &p->model, err));
+    const qdq_optimize_opts o = library_opts(p);
+    QDQ_TRY(cli_at_file(p->path, qdq_model_optimize(p->model, &o, &p->report, err), err));
+    cli_ui_clear(&p->c->ui);
+    QDQ_TRY(cli_model_save(p->c, p->model, &p->a->out, err));
+    if (p->a->report != NULL)
+        QDQ_TRY(cmd_optimize_write_json(p, err));
+    return p->c->json ? cmd_optimize_print_json(p, err)
+                      : cmd_optimize_print_text(p, cli_result_stream(&p->a->out), err);
+}
+
+static qdq_status run(cli *c, const void *args, qdq_error *err)
+{
+    optimize p = {.c = c, .a = args, .path = c->operand[0]};
+    qdq_status st = work(&p, err);
+
+    qdq_optimize_report_free(p.report);
+    qdq_model_free(p.model);
+    qdq_target_free(p.target);
+    qdq_free(p.pipeline);
+    return st;
+}
+
+const cli_command cmd_optimize = {
+    .name = "optimize",
+    .synopsis = "MODEL -o OUT [--target T] [--passes LIST] [options]",
+    .operands = "MODEL",
+    .min_operands = 1,
+    .max_operands = 1,
+    .summary = "clean, fold, fuse, repair what training left; safe for Q/DQ",
+    .about =
+        "Runs passes over a model until nothing changes, without changing what it computes: takes out what\n"
+        "nothing needs, computes what is constant, fuses what an exporter took apart. QuantizeLinear and\n"
+        "DequantizeLinear stay what they are: docs/optimizer.md lists the few rewrites that touch them.\n"
+        "\n"
+        "--passes takes names of passes and of groups, in order: default, quantize, rules; 'name:word+word'\n"
+        "gives a pass arguments, '-name' takes one out of what stands before it:\n"
+        "    --passes default,-fold-batchnorm\n"
+        "\n"
+        "Sizes of 0 mean none. Inputs that have an initializer may be given by the caller, so that they are\n"
+        "not constant; --freeze-inputs makes them so, and they are inputs no longer.",
+    .json = "{ \"model\", \"output\", \"target\", \"passes\": \"a,b\", \"rounds\", \"settled\", \"changes\", "
+            "\"seconds\",\n"
+            "  \"nodes\": {\"before\", \"after\"}, \"constant_bytes\": {\"before\", \"after\"},\n"
+            "  \"quantize\": {\"before\", \"after\"}, \"dequantize\": {\"before\", \"after\"},\n"
+            "  \"by_pass\": [{\"pass\", \"changes\", \"nodes\", \"bytes\", \"seconds\",\n"
+            "    \"refused\": [{\"reason\", \"candidates\", \"examples\": [\"node\"]}]}],\n"
+            "  \"files\": [{\"path\", \"bytes\"}] }",
+    .example = "qdq optimize model.onnx -o model.opt.onnx --target ort-cpu",
+    .groups = groups,
+    .args_size = sizeof(struct optimize_args),
+    .run = run,
+};

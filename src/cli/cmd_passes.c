@@ -1,0 +1,99 @@
+/* cmd_passes.c - the list of passes: what pipelines are made of. */
+#include <string.h>
+
+#include "base/fail.h"
+#include "cli/cli.h"
+#include "cli/cli_json.h"
+#include "qdq/pass.h"
+
+static const cli_group groups[] = {{"options", cli_common_opts, 0}, {NULL, NULL, 0}};
+
+typedef struct lists {
+    char *of_default, *of_quantize; /* "a,b" */
+} lists;
+
+static bool is_in(const char *list, const char *name)
+{
+    size_t size = strlen(name);
+
+    for (const char *at = list; *at != '\0';) {
+        size_t n = strcspn(at, ",");
+
+        if (n == size && memcmp(at, name, n) == 0)
+            return true;
+        at += n + (at[n] == ',');
+    }
+    return false;
+}
+
+/* The smallest group that has the pass, "" for those that must be named. */
+static const char *group_of(const lists *l, const char *name)
+{
+    if (is_in(l->of_default, name))
+        return "default";
+    return is_in(l->of_quantize, name) ? "quantize" : "";
+}
+
+static qdq_status print_list(cli *c, const lists *l, qdq_error *err)
+{
+    cli_table table = {.arena = &c->arena, .columns = "lll"};
+    cli_json j = {false};
+    json_t *root = json_array();
+    const char *help = NULL;
+    const char *name;
+
+    for (size_t i = 0; (name = qdq_pass_name(i, &help)) != NULL; i++) {
+        const char *group = group_of(l, name);
+        json_t *entry = json_object();
+
+        cli_json_set(&j, entry, "name", json_string(name));
+        cli_json_set(&j, entry, "group", group[0] != '\0' ? json_string(group) : json_null());
+        cli_json_set(&j, entry, "help", json_string(help));
+        cli_json_add(&j, root, entry);
+        cli_cell(&table, "%s", name);
+        cli_cell(&table, "%s", group[0] != '\0' ? group : "-");
+        cli_cell(&table, "%s", help);
+    }
+    if (c->json)
+        return cli_json_print(&j, root, err);
+    json_decref(root);
+    return cli_table_print(&table, stdout, err);
+}
+
+static qdq_status run(cli *c, const void *args, qdq_error *err)
+{
+    lists l = {NULL, NULL};
+
+    (void)args;
+    qdq_status st = qdq_pass_pipeline("default", NULL, &l.of_default, err);
+    if (st == QDQ_OK)
+        st = qdq_pass_pipeline("quantize", NULL, &l.of_quantize, err);
+    if (st == QDQ_OK)
+        st = print_list(c, &l, err);
+    qdq_free(l.of_default);
+    qdq_free(l.of_quantize);
+    return st;
+}
+
+const cli_command cmd_passes = {
+    .name = "passes",
+    .synopsis = "[options]",
+    .operands = "none",
+    .min_operands = 0,
+    .max_operands = 0,
+    .summary = "list the passes that optimize models",
+    .about =
+        "Lists the passes in the order in which groups run them. A group is a name for several of them:\n"
+        "    default     what 'qdq optimize' runs; a target may add some of the others to it\n"
+        "    quantize    the same and more: what 'qdq quantize' runs before it places anything\n"
+        "    rules       the rewrite rules in default\n"
+        "A pass without a group runs where it is named. A pipeline is text, names with commas between:\n"
+        "    name:word+word    a pass with arguments\n"
+        "    -name             takes a pass out of what stands before it\n"
+        "Plans record the pipeline with its groups spelled out.",
+    .json = "[{ \"name\", \"group\": \"default\", \"quantize\" or null, \"help\" }]",
+    .example = "qdq passes",
+    .groups = groups,
+    .args_size = sizeof(cli_common),
+    .run = run,
+};

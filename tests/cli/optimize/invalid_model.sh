@@ -1,0 +1,2 @@
+qdq optimize "$FIXTURES/invalid.onnxtxt" -o out.onnx 2>&1 | sed "s|$FIXTURES/||"
+exit "${PIPESTATUS[0]}"

@@ -1,0 +1,1 @@
+qdq optimize missing.onnx -o out.onnx

@@ -1,0 +1,5 @@
+echo mine >out.onnx
+qdq optimize "$FIXTURES/untidy.onnxtxt" -o out.onnx
+code=$?
+cat out.onnx
+exit $code

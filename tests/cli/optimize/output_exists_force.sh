@@ -1,0 +1,3 @@
+echo old >out.onnxtxt
+qdq optimize "$FIXTURES/nothing.onnxtxt" -o out.onnxtxt -f >/dev/null
+cat out.onnxtxt

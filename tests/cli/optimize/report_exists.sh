@@ -1,0 +1,5 @@
+touch report.json
+qdq optimize "$FIXTURES/untidy.onnxtxt" -o out.onnx --report report.json
+code=$?
+ls
+exit $code

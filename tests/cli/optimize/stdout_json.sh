@@ -1,0 +1,1 @@
+qdq optimize "$FIXTURES/untidy.onnxtxt" -o - --json

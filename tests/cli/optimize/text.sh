@@ -1,0 +1,3 @@
+qdq optimize "$FIXTURES/untidy.onnxtxt" -o out.onnxtxt --passes lift-constants,drop-identity,fold-batchnorm,drop-unused |
+    sed "s|$FIXTURES/||; s/, [0-9.e-]* s$/, T s/"
+cat out.onnxtxt
