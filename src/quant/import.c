@@ -58,102 +58,46 @@ typedef struct importer {
     qdq_error *err;
 } importer;
 
-/* --- reading scales ------------------------------------------------------------------------------------------------ */
-
-/* Scales of a Q or DQ as positive floats; NULL if they are no such constant. */
-static const float *scales_of(importer *im, const qdq_node *n, size_t *count)
-{
-    const qdq_value *v = qdq_node_in(n, 1);
-    const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
-    const float *scales;
-
-    if (t == NULL || t->rank > 1 || t->count < 1 ||
-        qdq_weight_floats(t, &im->scratch, &scales, NULL) != QDQ_OK)
-        return NULL;
-    for (int64_t i = 0; i < t->count; i++)
-        if (!(scales[i] > 0) || !isfinite(scales[i]))
-            return NULL;
-    *count = (size_t)t->count;
-    return scales;
-}
-
-/* The one zero point of a Q or DQ: false if there are several different ones, or it is computed. */
-static bool zero_point_of(importer *im, const qdq_node *n, qdq_elem *type, int32_t *out)
-{
-    const qdq_value *v = qdq_node_in(n, 2);
-    const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
-    int64_t *values;
-
-    *out = 0;
-    if (v == NULL)
-        return true;
-    if (t == NULL || t->count < 1 || qdq_tensor_ints(t, &im->scratch, 1 << 20, &values, NULL) != QDQ_OK)
-        return false;
-    for (int64_t i = 1; i < t->count; i++)
-        if (values[i] != values[0])
-            return false;
-    *type = t->elem;
-    *out = (int32_t)values[0];
-    return true;
-}
-
-static bool has_block(const qdq_node *n)
-{
-    return qdq_node_int(n, "block_size", 0) != 0;
-}
-
-/* The axis of per-channel scales; -1 for one scale. ONNX: default 1, negative counts from behind. */
-static int axis_of(const qdq_node *n, const qdq_tensor *codes, size_t n_scales)
-{
-    const qdq_value *scale = qdq_node_in(n, 1);
-    int64_t axis = qdq_node_int(n, "axis", 1);
-
-    if (n_scales == 1 && qdq_value_const(scale)->rank == 0)
-        return -1;
-    axis += axis < 0 ? codes->rank : 0;
-    if (axis >= 0 && axis < codes->rank && codes->dim[axis] == (int64_t)n_scales)
-        return (int)axis;
-    return n_scales == 1 ? -1 : -2; /* a list of one scale is one scale */
-}
-
 /* --- activations --------------------------------------------------------------------------------------------------- */
 
-static bool same_inputs(const qdq_node *q, const qdq_node *dq)
+/* What plans can say: whole channels, scales above 0 stored as float, and one zero point for all of them. */
+static bool read_params(importer *im, const qdq_node *n, const qdq_tensor *codes, qdq_params *p)
 {
-    for (uint32_t i = 1; i < 3; i++) {
-        const qdq_value *a = qdq_node_in(q, i), *b = qdq_node_in(dq, i);
-        const qdq_tensor *ta = a != NULL ? qdq_value_const(a) : NULL,
-                         *tb = b != NULL ? qdq_value_const(b) : NULL;
+    const char *why = NULL;
 
-        if (a == b)
-            continue;
-        if (ta == NULL || tb == NULL || ta->count != 1 || tb->count != 1 ||
-            ta->bytes.size != tb->bytes.size || ta->storage != QDQ_STORE_BYTES ||
-            tb->storage != QDQ_STORE_BYTES || memcmp(ta->bytes.data, tb->bytes.data, ta->bytes.size) != 0)
+    if (qdq_params_read(n, codes, &im->scratch, p, &why, NULL) != QDQ_OK || why != NULL || !p->positive ||
+        p->scale_elem != QDQ_FLOAT || p->block != 0)
+        return false;
+    for (int64_t i = 1; i < p->count; i++)
+        if (qdq_params_zero(p, i) != qdq_params_zero(p, 0))
             return false;
-    }
     return true;
+}
+
+static bool is_dq_of(importer *im, const qdq_use *u, const qdq_params *q)
+{
+    qdq_params p;
+
+    return u->node->op == QDQ_OP_DEQUANTIZELINEAR && u->index == 0 && u->node->graph == im->g &&
+           u->node->n_out == 1 && u->node->out[0] != NULL && read_params(im, u->node, NULL, &p) &&
+           qdq_params_equal(q, &p);
 }
 
 /* Q with one constant scale, read only by DQ nodes with the same. */
-static bool is_tensor(importer *im, const qdq_node *q, qdq_qparam *p)
+static bool is_tensor(importer *im, const qdq_node *q, qdq_qparam *out)
 {
     const qdq_value *codes = qdq_node_out(q, 0);
-    size_t count = 0;
-    const float *scale = q->op == QDQ_OP_QUANTIZELINEAR ? scales_of(im, q, &count) : NULL;
-
-    int64_t type = qdq_node_int(q, "output_dtype", 0); /* ONNX: the type of Q without a zero point */
-    p->type = type == 0 ? QDQ_UINT8 : type > 0 && type < QDQ_ELEM_COUNT ? (qdq_elem)type : QDQ_UNDEFINED;
-    if (scale == NULL || count != 1 || codes == NULL || codes->n_output > 0 || codes->n_use == 0 ||
-        qdq_node_in(q, 0) == NULL || has_block(q) || !zero_point_of(im, q, &p->type, &p->zero_point))
-        return false;
-    p->scale = scale[0];
-    QDQ_FOR_USES (u, codes)
-        if (u->node->op != QDQ_OP_DEQUANTIZELINEAR || u->index != 0 || u->node->graph != im->g ||
-            u->node->n_out != 1 || u->node->out[0] == NULL || !same_inputs(q, u->node))
-            return false;
+    qdq_params p;
     int32_t low, high;
-    return qdq_elem_code_limits(p->type, &low, &high) && qdq_elem_bits(p->type) >= 8;
+
+    if (q->op != QDQ_OP_QUANTIZELINEAR || qdq_node_in(q, 0) == NULL || codes == NULL || codes->n_output > 0 ||
+        codes->n_use == 0 || !read_params(im, q, NULL, &p) || p.count != 1)
+        return false;
+    *out = (qdq_qparam){p.codes, p.scale[0], qdq_params_zero(&p, 0)};
+    QDQ_FOR_USES (u, codes)
+        if (!is_dq_of(im, u, &p))
+            return false;
+    return qdq_elem_code_limits(p.codes, &low, &high) && qdq_elem_bits(p.codes) >= 8;
 }
 
 /* Plans name edges of the main graph only. */
@@ -294,18 +238,16 @@ static bool is_absmax(importer *im, const float *w, const qdq_channels *c, const
 static qdq_status import_weight(importer *im, qdq_node *dq, const qdq_tensor *codes)
 {
     found_weight w = {0};
-    qdq_elem type = QDQ_INT8;
-    int32_t zero_point;
+    qdq_params p;
     qdq_span bytes;
     qdq_channels channels;
     void *data;
 
-    w.scales = scales_of(im, dq, &w.n_scales);
-    if (w.scales == NULL || has_block(dq) || !zero_point_of(im, dq, &type, &zero_point) || zero_point != 0)
+    if (!read_params(im, dq, codes, &p) || qdq_params_zero(&p, 0) != 0)
         return QDQ_OK;
-    w.axis = axis_of(dq, codes, w.n_scales);
-    if (w.axis < -1)
-        return QDQ_OK;
+    w.scales = p.scale;
+    w.n_scales = (size_t)p.count;
+    w.axis = p.axis;
     QDQ_TRY(qdq_channels_of(codes, w.axis, &channels, im->err));
     QDQ_TRY(qdq_tensor_data(codes, &im->scratch, &bytes, im->err));
     qdq_tensor *t = qdq_tensor_new(im->m, QDQ_FLOAT, codes->rank, codes->dim, &data);
@@ -320,40 +262,37 @@ static qdq_status import_weight(importer *im, qdq_node *dq, const qdq_tensor *co
     return QDQ_OK;
 }
 
-/* The linear node whose bias `reader` adds: itself, or the MatMul before an Add. */
-static const qdq_node *linear_of(const qdq_node *reader, uint32_t input)
+/* The bias's scales are those of activation times weight. */
+static bool is_bias_scale(const importer *im, const qdq_params *p, const qdq_tensor *codes, size_t x,
+                          size_t w)
 {
-    if (reader->op != QDQ_OP_ADD)
-        return reader;
-    const qdq_value *other = qdq_node_in(reader, 1 - input);
-    return other != NULL && other->producer != NULL && other->producer->op == QDQ_OP_MATMUL ? other->producer
-                                                                                            : NULL;
+    const found_weight *weight = &im->weights.at[w - 1];
+
+    if (weight->n_scales != (size_t)p->count || (p->count > 1 && p->count != codes->count))
+        return false;
+    for (int64_t i = 0; i < p->count; i++) {
+        float expected = im->tensors.at[x - 1].qparam.scale * weight->scales[i];
+        if (fabsf(expected - p->scale[i]) > 1e-5f * expected)
+            return false;
+    }
+    return true;
 }
 
 static qdq_status import_bias(importer *im, qdq_node *dq, const qdq_tensor *codes)
 {
     const qdq_use *use = dq->out[0]->first;
-    qdq_elem type = QDQ_INT32;
-    int32_t zero_point;
-    size_t n_scales;
-    const float *scales = scales_of(im, dq, &n_scales);
+    qdq_params p;
     qdq_span bytes;
     void *data;
 
-    if (scales == NULL || dq->out[0]->n_use != 1 || use->node->graph != im->g || has_block(dq) ||
-        !zero_point_of(im, dq, &type, &zero_point) || zero_point != 0)
+    if (dq->out[0]->n_use != 1 || use->node->graph != im->g || !read_params(im, dq, codes, &p) ||
+        qdq_params_zero(&p, 0) != 0)
         return QDQ_OK;
-    const qdq_node *linear = linear_of(use->node, use->index);
+    const qdq_node *linear = qdq_bias_linear(use->node, use->index);
     size_t x = linear != NULL ? recall(&im->activation_of, qdq_node_in(linear, 0)) : 0;
     size_t w = linear != NULL ? recall(&im->weight_of, qdq_node_in(linear, 1)) : 0;
-    if (x == 0 || w == 0 || im->weights.at[w - 1].n_scales != n_scales ||
-        (n_scales > 1 && (int64_t)n_scales != codes->count))
+    if (x == 0 || w == 0 || !is_bias_scale(im, &p, codes, x, w))
         return QDQ_OK;
-    for (size_t i = 0; i < n_scales; i++) {
-        float expected = im->tensors.at[x - 1].qparam.scale * im->weights.at[w - 1].scales[i];
-        if (fabsf(expected - scales[i]) > 1e-5f * expected)
-            return QDQ_OK;
-    }
     QDQ_TRY(qdq_tensor_data(codes, &im->scratch, &bytes, im->err));
     qdq_tensor *t = qdq_tensor_new(im->m, QDQ_FLOAT, codes->rank, codes->dim, &data);
     if (t == NULL)
@@ -361,10 +300,10 @@ static qdq_status import_bias(importer *im, qdq_node *dq, const qdq_tensor *code
     for (int64_t i = 0; i < codes->count; i++) {
         int32_t code;
         memcpy(&code, bytes.data + i * (int64_t)sizeof code, sizeof code);
-        float value = (float)((double)code * (double)scales[n_scales > 1 ? i : 0]);
+        float value = (float)((double)code * (double)p.scale[p.count > 1 ? i : 0]);
         memcpy((char *)data + i * (int64_t)sizeof value, &value, sizeof value);
     }
-    found_bias b = {restore(im, dq, t, scales, n_scales),
+    found_bias b = {restore(im, dq, t, p.scale, (size_t)p.count),
                     {use->node, use->index},
                     im->tensors.at[x - 1].x,
                     im->weights.at[w - 1].w};

@@ -82,7 +82,7 @@ static bool scale_in_model(const inserter *in, const char *tensor, float *scale)
     const qdq_value *v = qdq_graph_find(in->g, tensor);
 
     return v != NULL && v->producer != NULL && v->producer->op == QDQ_OP_DEQUANTIZELINEAR &&
-           qdq_dequantize_scale(v->producer, scale);
+           qdq_params_one_scale(v->producer, scale);
 }
 
 static void check_tensor(const inserter *in, const char *tensor, bool constant, qdq_buf *list)
@@ -318,14 +318,13 @@ typedef struct bias_scale {
     float activation;
 } bias_scale;
 
-/* The linear node whose bias `b` is: its reader, or the MatMul before an Add. */
+/* The linear node whose bias `b` is. */
 static const qdq_node *linear_of(const inserter *in, const qdq_plan_bias *b)
 {
     const qdq_node *reader = find_node(in, b->consumer.node);
-    const qdq_value *other =
-        reader->op == QDQ_OP_ADD && b->consumer.input < 2 ? qdq_node_in(reader, 1 - b->consumer.input) : NULL;
+    const qdq_node *linear = qdq_bias_linear(reader, b->consumer.input);
 
-    return other != NULL && other->producer != NULL ? other->producer : reader;
+    return linear != NULL ? linear : reader;
 }
 
 static bool have_reader(const inserter *in, const qdq_edges *edges, const qdq_node *n)

@@ -105,7 +105,7 @@ static bool has_known_scale(const qdq_placing *p, const qdq_value *data)
     float scale;
 
     return dq == NULL || dq->op != QDQ_OP_DEQUANTIZELINEAR || p->value[data->id].carries ||
-           qdq_dequantize_scale(dq, &scale);
+           qdq_params_one_scale(dq, &scale);
 }
 
 static qdq_status emit_bias(emitter *e, const qdq_node *linear, const qdq_node *reader, uint32_t input)

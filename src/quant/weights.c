@@ -2,30 +2,10 @@
  * does not depend on the number of threads. */
 #include "quant/weights.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/fail.h"
-
-qdq_status qdq_channels_of(const qdq_tensor *t, int axis, qdq_channels *out, qdq_error *err)
-{
-    *out = (qdq_channels){1, 1, (size_t)t->count};
-    if (axis < 0)
-        return QDQ_OK;
-    if (axis >= t->rank)
-        return qdq_fail(err, QDQ_E_FORMAT, "tensor '%s': axis %d, but its rank is %d", t->name, axis,
-                        t->rank);
-    out->inner = 1;
-    for (int i = 0; i < t->rank; i++) {
-        if (i < axis)
-            out->outer *= (size_t)t->dim[i];
-        else if (i > axis)
-            out->inner *= (size_t)t->dim[i];
-    }
-    out->channels = (size_t)t->dim[axis];
-    return QDQ_OK;
-}
 
 qdq_status qdq_weight_floats(const qdq_tensor *t, qdq_arena *scratch, const float **out, qdq_error *err)
 {
@@ -117,21 +97,4 @@ void qdq_weight_decode(const int8_t *codes, const qdq_channels *c, const float *
         qdq_qparam p = {QDQ_INT8, scales[i % c->channels], 0};
         qdq_dequantize_floats(&p, codes + i * c->inner, c->inner, w + i * c->inner);
     }
-}
-
-bool qdq_dequantize_scale(const qdq_node *dq, float *scale)
-{
-    const qdq_value *v = qdq_node_in(dq, 1);
-    const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
-    qdq_arena scratch = QDQ_ARENA_INIT;
-    qdq_span bytes;
-    bool ok = t != NULL && t->elem == QDQ_FLOAT && t->count == 1 &&
-              qdq_tensor_data(t, &scratch, &bytes, NULL) == QDQ_OK;
-
-    if (ok) {
-        memcpy(scale, bytes.data, sizeof *scale);
-        ok = isfinite(*scale) && *scale > 0;
-    }
-    qdq_arena_free(&scratch);
-    return ok;
 }

@@ -1,0 +1,51 @@
+/* qdq_node.h - what a QuantizeLinear or DequantizeLinear node says: the one place that reads scale, zero point,
+ * axis, block and type of codes, so that every pass and plan understands a node the same way. */
+#ifndef QDQ_QDQ_NODE_H
+#define QDQ_QDQ_NODE_H
+
+#include "ir/ir.h"
+
+/* codes = saturate(round(x / scale) + zero); x' = (codes - zero) * scale */
+typedef struct qdq_params {
+    qdq_elem codes;      /* type of the quantized side; QDQ_UNDEFINED: a DQ whose input has no known type */
+    qdq_elem scale_elem; /* type that the scales are stored in */
+    const float *scale;  /* `count` of them, finite, none below 0 */
+    const int32_t *zero; /* likewise; NULL: no zero point input, which means 0 */
+    int64_t count;
+    bool positive; /* no scale is 0 */
+    int axis;      /* of the scales, not negative; -1: one scale for all elements */
+    int64_t block; /* elements along `axis` that share a scale; 0: not blocked, a scale per index */
+} qdq_params;
+
+/* Reads a Q or DQ whose scale and zero point are constants. `quantized` is a tensor with the rank and dims of
+ * what is quantized, for the axis; NULL: not known, then several scales are a reason. *why NULL: *out is filled,
+ * and points into `scratch`. Else *why is a literal that says what the node lacks ("its scale is computed").
+ * Fails only when memory does. */
+qdq_status qdq_params_read(const qdq_node *n, const qdq_tensor *quantized, qdq_arena *scratch,
+                           qdq_params *out, const char **why, qdq_error *err);
+
+/* The same codes for the same numbers: types, axis, and every scale and zero point, bit by bit. */
+bool qdq_params_equal(const qdq_params *a, const qdq_params *b);
+
+/* The zero point of scale i. */
+static inline int32_t qdq_params_zero(const qdq_params *p, int64_t i)
+{
+    return p->zero != NULL ? p->zero[i] : 0;
+}
+
+/* The one scale of a Q or DQ that has one: a constant of type float above 0. */
+bool qdq_params_one_scale(const qdq_node *n, float *scale);
+
+/* A tensor seen as [outer, channels, inner]; axis -1: one channel. */
+typedef struct qdq_channels {
+    size_t outer, channels, inner;
+} qdq_channels;
+
+/* QDQ_E_FORMAT if the axis is beyond the rank. */
+qdq_status qdq_channels_of(const qdq_tensor *t, int axis, qdq_channels *out, qdq_error *err);
+
+/* The linear node whose bias input `input` of `reader` is: the reader itself or, if that is an Add, what
+ * computes the other operand (a MatMul's bias is the constant of the Add behind it). NULL: nothing does. */
+const qdq_node *qdq_bias_linear(const qdq_node *reader, uint32_t input);
+
+#endif /* QDQ_QDQ_NODE_H */
