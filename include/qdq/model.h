@@ -97,7 +97,7 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_model_infer_shapes(qdq_model *m, qdq_error *
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_set_shapes(qdq_model *m, const qdq_input_shape *shapes, size_t n,
                                                      qdq_error *err);
 
-/* Raises the default domain's opset to `opset` (7 to 21), rewriting the operators whose meaning changed. An
+/* Raises the default domain's opset to `opset` (7 to 22), rewriting the operators whose meaning changed. An
  * operator whose change is not implemented is an error that names it and the step; the model is then unchanged.
  * (Out of memory alone may leave it half raised: it is then good for nothing but freeing.) Bodies of functions
  * are raised along; other domains are left alone. The IR version rises to what the opset needs; initializers

@@ -11,7 +11,7 @@
 #include "ir/edit.h"
 #include "ir/shape.h"
 
-enum { LOWEST = 7, HIGHEST = 21, MAX_STEPS = 8 };
+enum { LOWEST = 7, HIGHEST = 22, MAX_STEPS = 8 };
 
 typedef struct step {
     int version;           /* 0: no more steps */
@@ -181,7 +181,7 @@ static qdq_status opset_of_graph(qdq_model *m, qdq_graph *g, int to, int64_t *fr
 static int64_t ir_version_for(int opset)
 {
     static const signed char lowest[HIGHEST + 1] = {3, 3, 3, 3, 3, 3, 3, 3, 3, 4, 5,
-                                                    6, 7, 7, 7, 8, 8, 8, 8, 9, 9, 10};
+                                                    6, 7, 7, 7, 8, 8, 8, 8, 9, 9, 10, 10};
 
     return lowest[opset];
 }

@@ -28,7 +28,7 @@ static qdq_status raise(void *ctx, qdq_error *err)
     qdq_status st = qdq_model_clone(ctx, &m, err);
 
     if (st == QDQ_OK)
-        st = qdq_model_set_opset(m, 21, err);
+        st = qdq_model_set_opset(m, 22, err);
     qdq_model_free(m);
     return st;
 }

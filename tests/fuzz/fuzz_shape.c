@@ -1,8 +1,10 @@
-/* fuzz_shape.c - infers shapes of hostile text, then fixes the shapes of its inputs. A sound model must stay
+/* fuzz_shape.c - infers shapes of hostile text, then fixes the shapes of its inputs, and proves what
+ * it can. A sound model must stay
  * sound, a refusal must change nothing, and a second run must find nothing new. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/facts.h"
 #include "ir/graph_check.h"
 #include "ir/shape.h"
 
@@ -24,6 +26,31 @@ static void infer(qdq_model *m, bool strict)
     qdq_status again = qdq_model_infer(m, &opts, NULL);
     if (qdq_model_verify(m, NULL) == QDQ_OK && (again != QDQ_OK || (strict && m->graph->edits != edits)))
         abort();
+}
+
+/* Everything may be asked; tensors agree with the elements. */
+static void prove(qdq_model *m)
+{
+    qdq_facts *f = NULL;
+
+    if (qdq_facts_open(m, NULL, &f, NULL) != QDQ_OK)
+        return;
+    QDQ_FOR_GRAPHS (g, m)
+        for (size_t i = 0; i < g->values.n; i++) {
+            const qdq_value *v = g->values.at[i];
+            qdq_fact_elem e[QDQ_MAX_RANK];
+            const qdq_tensor *t;
+            int rank, n = -1;
+            qdq_status st;
+
+            (void)qdq_facts_same_type(f, v, g->values.at[0]);
+            if (!qdq_facts_elems(f, v, QDQ_MAX_RANK, &rank, &n, e))
+                n = -1;
+            t = qdq_facts_tensor(f, v, &st);
+            if (t != NULL && n >= 0 && t->count != n)
+                abort();
+        }
+    qdq_facts_close(f);
 }
 
 /* Twice the batch, and 3 for what is open. */
@@ -64,8 +91,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(text, data, size);
     text[size] = '\0';
     if (strlen(text) == size && qdq_model_from_text(text, "fuzz", &m, NULL) == QDQ_OK) {
+        prove(m);
         infer(m, true);
         infer(m, false);
+        prove(m);
         fix_inputs(m);
         infer(m, false);
     }

@@ -1,4 +1,4 @@
-/* fuzz_upgrade.c - raises models of hostile text to opset 13, then 21. A sound model must stay sound, and a refusal
+/* fuzz_upgrade.c - raises models of hostile text to opset 13, then 22. A sound model must stay sound, and a refusal
  * must leave what it was. */
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text[size] = '\0';
     if (strlen(text) == size && qdq_model_from_text(text, "fuzz", &m, NULL) == QDQ_OK) {
         raise_to(m, 13);
-        raise_to(m, 21);
+        raise_to(m, 22);
     }
     qdq_model_free(m);
     free(text);

@@ -1,8 +1,5 @@
 /* shape_vs_engine.c - our shapes against ONNX Runtime's, for every value of every model of the corpus: what it
  * knows we know, and neither contradicts the other. */
-#include <unistd.h>
-
-#include "base/file.h"
 #include "ir/shape.h"
 #include "numeric/ort_help.h"
 #include "support/shapes.h"
@@ -118,30 +115,6 @@ static void fixed_inputs_fix_everything(void **state)
     }
 }
 
-/* The skeletons' weights are in files that are not there; for shapes, holes will do. */
-static qdq_model *load_skeleton(const char *name)
-{
-    const char *path = test_corpus("skeleton");
-    char from[4096];
-    qdq_model *m = NULL;
-    size_t size;
-    char *data;
-    FILE *f;
-
-    if (path == NULL)
-        test_missing("skeleton");
-    snprintf(from, sizeof from, "%s/%s.onnx", path, name);
-    assert_ok(qdq_read_file(from, 1 << 24, &data, &size, &err));
-    assert_ok(qdq_write_file(test_path("%s.onnx", name), true, data, size, &err));
-    qdq_free(data);
-    f = fopen(test_path("%s.bin", name), "wb");
-    assert_non_null(f);
-    assert_int_equal(ftruncate(fileno(f), (off_t)1 << 30), 0);
-    fclose(f);
-    assert_ok(qdq_model_load(test_path("%s.onnx", name), NULL, &m, &err));
-    return m;
-}
-
 static void full_size_architectures_agree_with_the_engine(void **state)
 {
     static const char *const names[] = {"resnet18",      "resnet50",      "mobilenet_v2",
@@ -150,7 +123,10 @@ static void full_size_architectures_agree_with_the_engine(void **state)
 
     (void)state;
     for (size_t i = 0; i < QDQ_COUNT(names); i++) {
-        qdq_model *m = load_skeleton(names[i]);
+        qdq_model *m = test_skeleton(names[i]);
+
+        if (m == NULL)
+            test_missing(names[i]);
 
         compare_model(names[i], m, &opts);
         qdq_model_free(m);

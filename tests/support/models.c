@@ -1,6 +1,10 @@
 /* models.c - models from text, and text from models. */
 #include "support/test.h"
 
+#include <unistd.h>
+
+#include "base/file.h"
+
 qdq_model *test_model(const char *text)
 {
     qdq_error err = QDQ_ERROR_INIT;
@@ -33,4 +37,27 @@ void test_assert_text(const qdq_model *m, const char *expected)
     assert_ok(qdq_model_to_text(m, &text, &err));
     assert_string_equal(without_header(text), without_header(expected));
     qdq_free(text);
+}
+
+qdq_model *test_skeleton(const char *name)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    const char *path = test_corpus("skeleton");
+    qdq_model *m = NULL;
+    char from[4096], *data;
+    size_t size;
+    FILE *f;
+
+    if (path == NULL)
+        return NULL;
+    snprintf(from, sizeof from, "%s/%s.onnx", path, name);
+    assert_ok(qdq_read_file(from, 1 << 24, &data, &size, &err));
+    assert_ok(qdq_write_file(test_path("%s.onnx", name), true, data, size, &err));
+    qdq_free(data);
+    f = fopen(test_path("%s.bin", name), "wb");
+    assert_non_null(f);
+    assert_int_equal(ftruncate(fileno(f), (off_t)1 << 30), 0);
+    fclose(f);
+    assert_ok(qdq_model_load(test_path("%s.onnx", name), NULL, &m, &err));
+    return m;
 }

@@ -48,6 +48,10 @@ const char *test_path(const char *fmt, ...) QDQ_PRINTF(1, 2);
 /* A file of the corpus (shared/models), or NULL: the caller then calls test_missing(). */
 const char *test_corpus(const char *relative);
 
+/* A full-size architecture of the corpus, or NULL. Its weights are in files that are not there; for graphs and
+ * shapes holes will do, which read as zeros. */
+qdq_model *test_skeleton(const char *name);
+
 /* An engine for tests that need ONNX Runtime, or NULL. In CI (QDQ_TEST_REQUIRE=1) a missing one fails the
  * test; elsewhere it is skipped loudly. */
 qdq_engine *test_ort(void);
