@@ -132,7 +132,7 @@ static void the_ir_version_rises_to_what_the_opset_needs(void **state)
 {
     static const struct {
         int opset, ir;
-    } want[] = {{7, 3},  {8, 3},  {9, 4},  {10, 5}, {11, 6}, {12, 7}, {13, 7}, {14, 7},
+    } want[] = {{7, 3},  {8, 3},  {9, 4},  {10, 5}, {11, 6}, {12, 7}, {13, 7},  {14, 7},
                 {15, 8}, {16, 8}, {17, 8}, {18, 8}, {19, 9}, {20, 9}, {21, 10}, {22, 10}};
 
     (void)state;
