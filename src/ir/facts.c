@@ -121,8 +121,8 @@ const qdq_type *qdq_facts_type(const qdq_facts *f, const qdq_value *v)
 
     if (t != NULL)
         return type_of_tensor((qdq_facts *)f, fact, t);
-    if (newer(f, v))
-        return v->type;
+    if (newer(f, v)) /* a graph output has the type that the file declares */
+        return v->n_output > 0 ? NULL : v->type;
     return fact == NULL ? NULL : fact->type;
 }
 

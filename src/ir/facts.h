@@ -18,7 +18,7 @@ void qdq_facts_close(qdq_facts *f);
 
 /* The proven type; NULL where there is none (also for values in function bodies, whose types differ from call
  * to call, and for optional, sequence and map values nothing but their kind is promised). A value that is newer
- * than the facts: v->type. Constants: what their data says. */
+ * than the facts: v->type, unless it is a graph output. Constants: what their data says. */
 const qdq_type *qdq_facts_type(const qdq_facts *f, const qdq_value *v);
 
 /* Proven: tensors with the same element type, rank and dims, symbols compared by name. */

@@ -347,6 +347,9 @@ static inline qdq_value *qdq_node_out(const qdq_node *n, uint32_t i)
  * version below 4), or the output of a Constant node with a `value`. Else NULL. */
 const qdq_tensor *qdq_value_const(const qdq_value *v);
 
+/* True if an output of the node is read, in a subgraph maybe, or is a graph output. */
+bool qdq_node_is_read(const qdq_node *n);
+
 /* Its only reader, if it has exactly one use in its own graph and is no graph output; else NULL. */
 qdq_node *qdq_value_only_user(const qdq_value *v);
 

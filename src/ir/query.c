@@ -72,6 +72,14 @@ const qdq_tensor *qdq_value_const(const qdq_value *v)
     return a != NULL && a->type == QDQ_ATTR_TENSOR && a->ref == NULL ? a->v.t : NULL;
 }
 
+bool qdq_node_is_read(const qdq_node *n)
+{
+    for (uint32_t i = 0; i < n->n_out; i++)
+        if (n->out[i] != NULL && (n->out[i]->n_use > 0 || n->out[i]->n_output > 0))
+            return true;
+    return false;
+}
+
 qdq_node *qdq_value_only_user(const qdq_value *v)
 {
     if (v->n_use != 1 || v->n_output != 0 || v->first->node->graph != v->graph)

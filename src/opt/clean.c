@@ -108,20 +108,12 @@ qdq_status qdq_pass_drop_identity(qdq_opt *o, qdq_graph *g, qdq_error *err)
  * Readers before producers, so that one walk finds whole dead chains. Only operators known to be free of
  * effects go; graph inputs stay, they belong to the caller. */
 
-static bool is_unread(const qdq_node *n)
-{
-    for (uint32_t i = 0; i < n->n_out; i++)
-        if (n->out[i] != NULL && (n->out[i]->n_use > 0 || n->out[i]->n_output > 0))
-            return false;
-    return true;
-}
-
 qdq_status qdq_pass_drop_unused(qdq_opt *o, qdq_graph *g, qdq_error *err)
 {
     (void)err;
     for (qdq_node *n = g->end.prev, *prev; n != &g->end; n = prev) {
         prev = n->prev;
-        if ((qdq_op_get_info(n->op)->flags & QDQ_OP_PURE) != 0 && is_unread(n) && qdq_opt_take(o, n))
+        if ((qdq_op_get_info(n->op)->flags & QDQ_OP_PURE) != 0 && !qdq_node_is_read(n) && qdq_opt_take(o, n))
             qdq_node_remove(n);
     }
     for (size_t i = 0; i < g->inits.n; i++)

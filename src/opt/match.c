@@ -1,25 +1,30 @@
 /* match.c - binds the names of a rule's pattern to nodes and values, from the root backwards. Rows are decided in
- * order; where a row commutes, both orders are tried, and what the failed one bound is forgotten. */
-#include <math.h>
+ * order; where a row commutes, both orders are tried, and what the failed one bound is forgotten. A way that fits
+ * in form but not in what the rule asks for has failed, too: the other order may do. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/fail.h"
 #include "opt/rule_match.h"
 
 /* --- binding ---------------------------------------------------------------------------------------------------------- */
 
-static size_t name_size(const char *name)
+/* A name in a pattern without the marks for constants and inputs that may be left out. */
+static const char *bare(const char *name, size_t *size)
 {
-    size_t n = strlen(name);
-
-    return n > 0 && name[n - 1] == '?' ? n - 1 : n;
+    name += name[0] == '#';
+    *size = strlen(name);
+    *size -= *size > 0 && name[*size - 1] == '?';
+    return name;
 }
 
 static bool same_name(const char *a, const char *b)
 {
-    size_t n = name_size(a);
+    size_t na, nb;
 
-    return n == name_size(b) && memcmp(a, b, n) == 0;
+    a = bare(a, &na);
+    b = bare(b, &nb);
+    return na == nb && memcmp(a, b, na) == 0;
 }
 
 static int find_name(const qdq_match *m, const char *name)
@@ -30,10 +35,10 @@ static int find_name(const qdq_match *m, const char *name)
     return -1;
 }
 
-static int find_row(const qdq_rule *r, const char *name)
+static int find_row(const qdq_match *m, const char *name)
 {
-    for (size_t i = 0; i < r->n_pat; i++)
-        if (same_name(r->pat[i].bind, name))
+    for (size_t i = 0; i < m->n_pat; i++)
+        if (same_name(m->pat[i].bind, name))
             return (int)i;
     return -1;
 }
@@ -41,9 +46,7 @@ static int find_row(const qdq_rule *r, const char *name)
 /* The value is what row `row` computes. Rows that are reached twice must be the same node. */
 static bool bind_row(qdq_match *m, int row, qdq_value *v)
 {
-    const qdq_pat *p = &m->rule->pat[row];
-
-    if (v == NULL || v->producer == NULL || v->out_index != 0 || v->producer->op != p->op ||
+    if (v == NULL || v->producer == NULL || v->out_index != 0 || v->producer->op != m->pat[row].op ||
         v->graph != m->graph)
         return false;
     if (m->node[row] != NULL)
@@ -54,7 +57,7 @@ static bool bind_row(qdq_match *m, int row, qdq_value *v)
 
 static bool bind_value(qdq_match *m, const char *name, qdq_value *v)
 {
-    int row = find_row(m->rule, name), known;
+    int row = find_row(m, name), known;
 
     if (v == NULL && name[strlen(name) - 1] != '?')
         return false;
@@ -72,8 +75,6 @@ static bool bind_value(qdq_match *m, const char *name, qdq_value *v)
     return true;
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------------- */
-
 static bool bind_inputs(qdq_match *m, const qdq_pat *p, const qdq_node *n, bool swapped)
 {
     uint32_t i = 0;
@@ -89,34 +90,11 @@ static bool bind_inputs(qdq_match *m, const qdq_pat *p, const qdq_node *n, bool 
     return true;
 }
 
-/* Rows from `row` on. Depth: at most QDQ_PAT_ROWS. */
-static bool bind_rows(qdq_match *m, size_t row)
-{
-    const qdq_pat *p = &m->rule->pat[row];
-    qdq_node *saved[QDQ_PAT_ROWS];
-    size_t n_names = m->n_names;
-
-    if (row == m->rule->n_pat)
-        return true;
-    if (m->node[row] == NULL) /* no earlier row reads it: the rule is wrong */
-        return false;
-    memcpy(saved, m->node, sizeof saved);
-    for (int swapped = 0; swapped <= ((p->flags & QDQ_PAT_COMMUTES) != 0 ? 1 : 0); swapped++) {
-        memcpy(m->node, saved, sizeof saved);
-        m->n_names = n_names;
-        if (bind_inputs(m, p, m->node[row], swapped != 0) && bind_rows(m, row + 1))
-            return true;
-    }
-    memcpy(m->node, saved, sizeof saved);
-    m->n_names = n_names;
-    return false;
-}
-
 /* --- what is read inside only ---------------------------------------------------------------------------------------------- */
 
 static bool in_match(const qdq_match *m, const qdq_node *n)
 {
-    for (size_t i = 0; i < m->rule->n_pat; i++)
+    for (size_t i = 0; i < m->n_pat; i++)
         if (m->node[i] == n)
             return true;
     return false;
@@ -132,36 +110,88 @@ static bool read_inside(const qdq_match *m, const qdq_value *v)
     return true;
 }
 
-bool qdq_match_bind(qdq_match *m, qdq_node *root)
+static bool only_holds(const qdq_match *m)
 {
-    m->root = m->node[0] = root;
-    if (root->n_out == 0 || root->out[0] == NULL || !bind_rows(m, 0))
-        return false;
-    for (size_t i = 1; i < m->rule->n_pat; i++)
-        if ((m->rule->pat[i].flags & QDQ_PAT_ONLY) != 0 && !read_inside(m, m->node[i]->out[0]))
-            return false;
+    for (size_t i = 1; i < m->n_pat; i++) {
+        const qdq_node *n = m->node[i];
+
+        if ((m->pat[i].flags & QDQ_PAT_ONLY) == 0)
+            continue;
+        for (uint32_t k = 0; k < n->n_out; k++)
+            if (n->out[k] != NULL && !read_inside(m, n->out[k]))
+                return false;
+    }
     return true;
+}
+
+/* --- all ways to bind ------------------------------------------------------------------------------------------------------- */
+
+/* Every row has its node: the rest of what a match must be. */
+static bool accept(qdq_match *m, const char **why)
+{
+    const char *no = NULL;
+
+    if (!only_holds(m))
+        return false;
+    if (m->start <= 0)
+        m->start = qdq_clock_seconds();
+    if (m->rule->check != NULL)
+        no = m->rule->check(m);
+    if (no != NULL && no != qdq_not_this && *why == NULL)
+        *why = no;
+    return no == NULL;
+}
+
+/* Rows from `row` on. Depth: at most QDQ_PAT_ROWS. */
+static bool bind_rows(qdq_match *m, size_t row, const char **why)
+{
+    const qdq_pat *p = &m->pat[row];
+    qdq_node *saved[QDQ_PAT_ROWS];
+    size_t n_names = m->n_names;
+
+    if (row == m->n_pat)
+        return accept(m, why);
+    if (m->node[row] == NULL) /* no earlier row reads it: the rule is wrong */
+        return false;
+    memcpy(saved, m->node, m->n_pat * sizeof saved[0]);
+    for (int swapped = 0; swapped <= ((p->flags & QDQ_PAT_COMMUTES) != 0 ? 1 : 0); swapped++) {
+        memcpy(m->node, saved, m->n_pat * sizeof saved[0]);
+        m->n_names = n_names;
+        if (bind_inputs(m, p, m->node[row], swapped != 0) && bind_rows(m, row + 1, why))
+            return true;
+    }
+    return false;
+}
+
+bool qdq_match_bind(qdq_match *m, const qdq_pat *pat, size_t n, qdq_node *root, const char **why)
+{
+    m->pat = pat;
+    m->n_pat = n;
+    m->n_names = 0;
+    m->start = 0;
+    memset(m->node, 0, n * sizeof m->node[0]);
+    m->root = m->node[0] = root;
+    *why = NULL;
+    return bind_rows(m, 0, why);
 }
 
 /* --- questions ------------------------------------------------------------------------------------------------------------------ */
 
 qdq_node *qdq_match_node(const qdq_match *m, const char *bind)
 {
-    int row = find_row(m->rule, bind);
+    int row = find_row(m, bind);
 
     return row >= 0 ? m->node[row] : NULL;
 }
 
 qdq_value *qdq_match_value(const qdq_match *m, const char *name)
 {
-    int row = find_row(m->rule, name);
+    int row = find_row(m, name);
 
     if (row >= 0)
         return m->node[row]->out[0];
-    for (size_t i = 0; i < m->n_names; i++)
-        if (same_name(m->name[i] + (m->name[i][0] == '#'), name))
-            return m->value[i];
-    return NULL;
+    row = find_name(m, name);
+    return row >= 0 ? m->value[row] : NULL;
 }
 
 const qdq_tensor *qdq_match_const(const qdq_match *m, const char *name)

@@ -112,11 +112,10 @@ void qdq_opt_end_record(qdq_opt *o, size_t first, size_t n, double seconds)
 {
     qdq_model_count now;
 
-    if (n != 1 || o->state->pipeline.step[first].pass->rule != NULL)
-        return; /* rules book for themselves */
     now = qdq_opt_count(o->model);
-    qdq_opt_book(o, first, (int64_t)now.nodes - (int64_t)o->state->last.nodes,
-                 (int64_t)(now.bytes - o->state->last.bytes), seconds);
+    if (n == 1 && o->state->pipeline.step[first].pass->rule == NULL) /* rules book for themselves */
+        qdq_opt_book(o, first, (int64_t)now.nodes - (int64_t)o->state->last.nodes,
+                     (int64_t)(now.bytes - o->state->last.bytes), seconds);
     o->state->last = now;
 }
 
@@ -190,22 +189,59 @@ qdq_value *qdq_opt_constant(qdq_opt *o, qdq_graph *g, qdq_node *before, const ch
     return qdq_node_set_attr(n, a) && n->out[0]->type != NULL ? n->out[0] : NULL;
 }
 
-bool qdq_opt_alias(qdq_node *n, qdq_value *x)
+bool qdq_opt_recast(qdq_node *n, const char *op, uint32_t n_in, qdq_value *const *in)
 {
-    if (qdq_value_replace(n->out[0], x)) {
-        for (uint32_t i = 1; i < n->n_out; i++)
-            if (n->out[i] != NULL && (n->out[i]->n_use > 0 || n->out[i]->n_output > 0))
-                return true; /* what is left of it is still read */
-        qdq_node_remove(n);
-        return true;
-    }
     while (n->n_attr > 0)
         qdq_node_remove_attr(n, n->attr[n->n_attr - 1]->name);
-    for (uint32_t i = 1; i < n->n_in; i++)
-        qdq_node_set_in(n, i, NULL);
+    for (uint32_t i = 0; i < n->n_in; i++)
+        qdq_node_set_in(n, i, i < n_in ? in[i] : NULL);
+    for (uint32_t i = n->n_in; i < n_in; i++)
+        if (!qdq_node_append_in(n, in[i]))
+            return false;
     qdq_node_trim_in(n);
-    if (n->n_in == 0)
-        return qdq_node_append_in(n, x) && qdq_node_set_type(n, "", "Identity");
-    qdq_node_set_in(n, 0, x);
-    return qdq_node_set_type(n, "", "Identity");
+    return qdq_node_set_type(n, "", op);
+}
+
+/* Leaves out the outputs behind the first that nobody reads. False: one is read. */
+static bool drop_other_outputs(qdq_node *n)
+{
+    bool all = true;
+
+    for (uint32_t i = 1; i < n->n_out; i++) {
+        qdq_value *v = n->out[i];
+
+        if (v == NULL)
+            continue;
+        if (v->n_use > 0 || v->n_output > 0) {
+            all = false;
+            continue;
+        }
+        qdq_value_detach(v);
+        qdq_value_remove(v);
+    }
+    qdq_node_trim_out(n);
+    return all;
+}
+
+/* y gets a node of its own: its producer has more to do. */
+static bool split_off(qdq_node *n, qdq_value *y, qdq_value *x)
+{
+    qdq_node *copy = qdq_graph_add_node(n->graph, n, "", "Identity", "", 1, 0, NULL);
+
+    if (copy == NULL)
+        return false;
+    qdq_value_detach(y);
+    qdq_node_set_in(copy, 0, x);
+    return qdq_node_append_out(copy, y);
+}
+
+bool qdq_opt_alias(qdq_node *n, qdq_value *x)
+{
+    bool only_first = drop_other_outputs(n);
+
+    if (!qdq_value_replace(n->out[0], x))
+        return only_first ? qdq_opt_recast(n, "Identity", 1, &x) : split_off(n, n->out[0], x);
+    if (only_first)
+        qdq_node_remove(n);
+    return true;
 }

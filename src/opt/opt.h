@@ -40,8 +40,12 @@ bool qdq_opt_has_arg(const qdq_opt *o, const char *word);
  * front of `before` (NULL: at the end). NULL: out of memory. Adds to the bytes of the report. */
 qdq_value *qdq_opt_constant(qdq_opt *o, qdq_graph *g, qdq_node *before, const char *base, qdq_tensor *t);
 
-/* y (the only used output of `n`) is x: its readers read x, and `n` goes, or, if y is a graph output whose name
- * x cannot take over, `n` becomes Identity(x). False: out of memory. */
+/* n goes on as operator `op` of the default domain with these inputs and without attributes. False: out of
+ * memory. */
+bool qdq_opt_recast(qdq_node *n, const char *op, uint32_t n_in, qdq_value *const *in);
+
+/* y, the first output of `n`, is x: its readers read x, and `n` goes, unless other outputs of it are read. If y is
+ * a graph output whose name x cannot take over, it becomes Identity(x). False: out of memory. */
 bool qdq_opt_alias(qdq_node *n, qdq_value *x);
 
 /* --- the passes ---------------------------------------------------------------------------------------------------- */

@@ -1,5 +1,8 @@
 /* rule.c - runs rules over a graph from one worklist: first all nodes, then whatever a change touched, until the
- * list is empty. Every node has fuel, so that two rules that undo each other end, too. */
+ * list is empty. Every node has fuel, so that two rules that undo each other end, too.
+ *
+ * Linear: a change looks again at the node, at what reads it, at what it read, and at the few other readers of
+ * that. A value that thousands read (a scalar, a graph input) sends nobody back to the list. */
 #include "opt/rule.h"
 
 #include <string.h>
@@ -9,14 +12,31 @@
 #include "opt/opt_state.h"
 #include "opt/rule_match.h"
 
-enum { FUEL = 32 };
+enum {
+    FUEL = 32,
+    FEW_READERS = 8, /* of a value that lost one: for these it may now be theirs only */
+    NO_ENTRY = UINT16_MAX
+};
 
 const char qdq_not_this[] = "";
 
 typedef struct visits {
     uint8_t fuel;
-    bool queued;
+    bool queued, refused;
 } visits;
+
+/* One pattern of one rule; those with the same root operator form a list. */
+typedef struct entry {
+    const qdq_pat *pat;
+    uint16_t n_pat, rule, next;
+} entry;
+
+/* Why a rule leaves a node alone, as far as it was last asked. */
+typedef struct refusal {
+    const qdq_node *node;
+    size_t rule;
+    const char *why; /* NULL: it does no more */
+} refusal;
 
 typedef struct worklist {
     qdq_opt *o;
@@ -25,24 +45,25 @@ typedef struct worklist {
     QDQ_VEC(qdq_node *) queue;
     size_t next;
     QDQ_VEC(visits) visit; /* by node id */
+    QDQ_VEC(entry) entries;
+    uint16_t *first; /* into entries, by root operator */
     const qdq_rule *const *rules;
     size_t n_rules, first_step;
-    uint8_t *rule_of; /* rules by root: first index for each operator, chained by `chain` */
-    uint8_t chain[QDQ_MAX_STEPS];
-    const qdq_facts *facts;
-    int64_t opset;
+    QDQ_VEC(refusal) refusals;
+    qdq_map refused;           /* node and rule -> index into refusals */
+    QDQ_VEC(qdq_value *) lost; /* values that a change took a reader from */
+    double booked;             /* seconds that are booked on rules */
+    qdq_match match;
 } worklist;
-
-enum { NO_RULE = 255 };
 
 /* --- the list ----------------------------------------------------------------------------------------------------------- */
 
 static bool push(worklist *w, qdq_node *n)
 {
     while (w->visit.n <= n->id)
-        if (!QDQ_PUSH(&w->memory, &w->visit, ((visits){FUEL, false})))
+        if (!QDQ_PUSH(&w->memory, &w->visit, ((visits){FUEL, false, false})))
             return false;
-    if (n->dead || w->visit.at[n->id].queued || w->visit.at[n->id].fuel == 0)
+    if (n->dead || w->first[n->op] == NO_ENTRY || w->visit.at[n->id].queued || w->visit.at[n->id].fuel == 0)
         return true;
     w->visit.at[n->id].queued = true;
     return QDQ_PUSH(&w->memory, &w->queue, n);
@@ -56,8 +77,12 @@ static bool push_readers(worklist *w, const qdq_value *v)
     return true;
 }
 
-/* A change can make room for a rule at the node, at its readers, and at what it reads (which has one reader
- * more or fewer). */
+static bool push_producer(worklist *w, const qdq_value *v)
+{
+    return v == NULL || v->producer == NULL || v->graph != w->g || push(w, v->producer);
+}
+
+/* A change can make room for a rule at the node, at its readers, and at what it reads. */
 static bool push_around(worklist *w, qdq_node *n)
 {
     if (!push(w, n))
@@ -65,11 +90,9 @@ static bool push_around(worklist *w, qdq_node *n)
     for (uint32_t i = 0; i < n->n_out; i++)
         if (n->out[i] != NULL && !push_readers(w, n->out[i]))
             return false;
-    for (uint32_t i = 0; i < n->n_in; i++) {
-        const qdq_value *v = n->in[i].value;
-        if (v != NULL && v->producer != NULL && v->graph == w->g && !push(w, v->producer))
+    for (uint32_t i = 0; i < n->n_in; i++)
+        if (!push_producer(w, n->in[i].value))
             return false;
-    }
     return true;
 }
 
@@ -81,116 +104,208 @@ void qdq_match_touch(qdq_match *m, qdq_node *n)
         w->o->state->nomem = true;
 }
 
-/* --- one node ------------------------------------------------------------------------------------------------------------ */
+/* --- behind a change --------------------------------------------------------------------------------------------------------- */
 
-static bool fits(const worklist *w, const qdq_rule *r)
+static bool note_inputs(worklist *w, const qdq_node *n)
 {
-    return (r->min_opset == 0 || w->opset >= r->min_opset) &&
-           (r->max_opset == 0 || w->opset <= r->max_opset) &&
-           !(r->needs_initializers && qdq_graph_in_function(w->g));
+    for (uint32_t i = 0; i < n->n_in; i++)
+        if (n->in[i].value != NULL && !QDQ_PUSH(&w->memory, &w->lost, n->in[i].value))
+            return false;
+    return true;
 }
 
-static qdq_status apply(worklist *w, qdq_match *m, qdq_node *root, bool *done, qdq_error *err)
+/* What nobody reads any more goes at once: as long as it stands there it is a reader that keeps other rules from
+ * what it reads. What is still read may now be read by one node only. */
+static bool settle_lost(worklist *w)
 {
-    qdq_value *around[QDQ_PAT_INPUTS];
-    uint32_t nodes = w->g->n_node;
-    size_t n_around = 0;
+    while (w->lost.n > 0) {
+        qdq_value *v = w->lost.at[--w->lost.n];
+        qdq_node *p = v->dead || v->graph != w->g ? NULL : v->producer;
 
-    for (uint32_t i = 0; i < root->n_in && n_around < QDQ_PAT_INPUTS; i++)
-        if (root->in[i].value != NULL)
-            around[n_around++] = root->in[i].value;
-    *done = true;
-    QDQ_TRY(m->rule->build(m, err));
-    qdq_opt_book(w->o, w->o->state->current, (int64_t)w->g->n_node - (int64_t)nodes, 0, 0);
-    if (!root->dead && !push_around(w, root))
+        if (p == NULL)
+            continue;
+        if ((qdq_op_get_info(p->op)->flags & QDQ_OP_PURE) != 0 && !qdq_node_is_read(p)) {
+            if (!note_inputs(w, p))
+                return false;
+            qdq_node_remove(p);
+        } else if (!push(w, p) || (v->n_use <= FEW_READERS && !push_readers(w, v))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static qdq_status apply(worklist *w, qdq_match *m, qdq_error *err)
+{
+    uint32_t nodes = w->g->n_node;
+    qdq_node *root = m->root;
+
+    if (!note_inputs(w, root))
         return qdq_nomem(err);
-    for (size_t i = 0; i < n_around; i++)
-        if (!around[i]->dead && !push_readers(w, around[i]))
-            return qdq_nomem(err);
+    QDQ_TRY(m->rule->build(m, err));
+    if ((!root->dead && !push_around(w, root)) || !settle_lost(w))
+        return qdq_nomem(err);
+    qdq_opt_book(w->o, w->o->state->current, (int64_t)w->g->n_node - (int64_t)nodes, 0, 0);
     return QDQ_OK;
 }
 
-static qdq_status try_rule(worklist *w, size_t i, qdq_node *n, bool *done, qdq_error *err)
-{
-    qdq_match m = {
-        .o = w->o, .rule = w->rules[i], .graph = w->g, .opset = w->opset, .facts = w->facts, .work = w};
-    const char *why;
+/* --- refusals ---------------------------------------------------------------------------------------------------------------- */
 
-    if (!fits(w, m.rule) || !qdq_match_bind(&m, n))
-        return QDQ_OK;
-    qdq_opt_enter(w->o, w->first_step + i);
-    why = m.rule->check != NULL ? m.rule->check(&m) : NULL;
-    if (why == qdq_not_this)
-        return QDQ_OK;
-    if (why != NULL) {
-        qdq_opt_refuse(w->o, n, why);
-        return QDQ_OK;
+/* A node is asked again whenever something near it changes: what counts is the last answer. */
+static bool remember(worklist *w, const qdq_node *n, size_t rule, const char *why)
+{
+    qdq_map_value *place;
+    bool is_new;
+
+    if (why == NULL && !w->visit.at[n->id].refused)
+        return true;
+    place = qdq_map_put_int(&w->refused, (uint64_t)n->id << 16 | rule, &is_new);
+    if (place == NULL)
+        return false;
+    w->visit.at[n->id].refused = true;
+    if (!is_new) {
+        w->refusals.at[place->num].why = why;
+        return true;
     }
-    return qdq_opt_take(w->o, n) ? apply(w, &m, n, done, err) : QDQ_OK;
+    place->num = w->refusals.n;
+    return QDQ_PUSH(&w->memory, &w->refusals, ((refusal){n, rule, why}));
+}
+
+static void report_refusals(worklist *w)
+{
+    for (size_t i = 0; i < w->refusals.n; i++) {
+        const refusal *r = &w->refusals.at[i];
+
+        if (r->why == NULL || r->node->dead)
+            continue;
+        qdq_opt_enter(w->o, w->first_step + r->rule);
+        qdq_opt_refuse(w->o, r->node, r->why);
+    }
+}
+
+/* --- one node ---------------------------------------------------------------------------------------------------------------- */
+
+static qdq_status try_entry(worklist *w, const entry *e, qdq_node *n, bool *done, qdq_error *err)
+{
+    qdq_match *m = &w->match;
+    const char *why;
+    qdq_status st = QDQ_OK;
+
+    m->rule = w->rules[e->rule];
+    *done = qdq_match_bind(m, e->pat, e->n_pat, n, &why);
+    if (*done || m->start > 0)
+        qdq_opt_enter(w->o, w->first_step + e->rule);
+    *done = *done && qdq_opt_take(w->o, n);
+    if (*done)
+        st = apply(w, m, err);
+    else if (!remember(w, n, e->rule, why))
+        st = qdq_nomem(err);
+    if (m->start > 0) {
+        double seconds = qdq_clock_seconds() - m->start;
+
+        qdq_opt_book(w->o, w->first_step + e->rule, 0, 0, seconds);
+        w->booked += seconds;
+    }
+    return st;
 }
 
 static qdq_status visit(worklist *w, qdq_node *n, qdq_error *err)
 {
     bool done = false;
 
-    for (uint8_t i = w->rule_of[n->op]; i != NO_RULE && !done && !n->dead; i = w->chain[i]) {
-        double start = qdq_clock_seconds();
-        QDQ_TRY(try_rule(w, i, n, &done, err));
-        qdq_opt_book(w->o, w->first_step + i, 0, 0, qdq_clock_seconds() - start);
-    }
+    if (n->n_out == 0 || n->out[0] == NULL || (n->out[0]->n_use == 0 && n->out[0]->n_output == 0))
+        return QDQ_OK;
+    for (uint16_t i = w->first[n->op]; i != NO_ENTRY && !done; i = w->entries.at[i].next)
+        QDQ_TRY(try_entry(w, &w->entries.at[i], n, &done, err));
     return QDQ_OK;
 }
 
-/* --- the walk -------------------------------------------------------------------------------------------------------------- */
+/* --- the rules, by root ------------------------------------------------------------------------------------------------------ */
 
-static bool index_rules(worklist *w)
+static bool fits(const worklist *w, const qdq_rule *r)
 {
-    w->rule_of = qdq_arena_array(&w->memory, QDQ_OP_COUNT, sizeof *w->rule_of);
-    if (w->rule_of == NULL)
-        return false;
-    memset(w->rule_of, NO_RULE, QDQ_OP_COUNT);
-    for (size_t i = w->n_rules; i-- > 0;) {
-        uint8_t *first = &w->rule_of[w->rules[i]->pat[0].op];
+    int64_t opset = w->match.opset;
 
-        w->chain[i] = *first;
-        *first = (uint8_t)i;
+    return (r->min_opset == 0 || opset >= r->min_opset) && (r->max_opset == 0 || opset <= r->max_opset) &&
+           !(r->needs_initializers && qdq_graph_in_function(w->g));
+}
+
+static bool add_entries(worklist *w, size_t rule)
+{
+    const qdq_rule *r = w->rules[rule];
+
+    for (size_t i = 0, n; i < r->n_pat; i += n + 1) {
+        for (n = 0; i + n < r->n_pat && r->pat[i + n].bind != NULL; n++)
+            ;
+        if (!QDQ_PUSH(&w->memory, &w->entries, ((entry){&r->pat[i], (uint16_t)n, (uint16_t)rule, NO_ENTRY})))
+            return false;
     }
     return true;
 }
+
+static bool index_rules(worklist *w)
+{
+    w->first = qdq_arena_array(&w->memory, QDQ_OP_COUNT, sizeof *w->first);
+    if (w->first == NULL)
+        return false;
+    for (size_t i = 0; i < QDQ_OP_COUNT; i++)
+        w->first[i] = NO_ENTRY;
+    for (size_t i = 0; i < w->n_rules; i++)
+        if (fits(w, w->rules[i]) && !add_entries(w, i))
+            return false;
+    for (size_t i = w->entries.n; i-- > 0;) {
+        uint16_t *first = &w->first[w->entries.at[i].pat[0].op];
+
+        w->entries.at[i].next = *first;
+        *first = (uint16_t)i;
+    }
+    return true;
+}
+
+/* --- the walk -------------------------------------------------------------------------------------------------------------- */
 
 static qdq_status walk(worklist *w, qdq_error *err)
 {
     if (!index_rules(w))
         return qdq_nomem(err);
     QDQ_FOR_NODES (n, w->g)
-        if (w->rule_of[n->op] != NO_RULE && !push(w, n))
+        if (!push(w, n))
             return qdq_nomem(err);
     while (w->next < w->queue.n) {
         qdq_node *n = w->queue.at[w->next++];
 
         w->visit.at[n->id].queued = false;
         w->visit.at[n->id].fuel--;
-        if (n->dead || w->rule_of[n->op] == NO_RULE)
-            continue;
-        QDQ_TRY(visit(w, n, err));
+        if (!n->dead)
+            QDQ_TRY(visit(w, n, err));
         if (w->o->state->nomem)
             return qdq_nomem(err);
     }
+    report_refusals(w);
     return QDQ_OK;
+}
+
+/* What no rule can be blamed for: looking. */
+static void share_seconds(worklist *w, double seconds)
+{
+    for (size_t i = 0; i < w->n_rules; i++)
+        qdq_opt_book(w->o, w->first_step + i, 0, 0, (seconds - w->booked) / (double)w->n_rules);
 }
 
 qdq_status qdq_rules_run(qdq_opt *o, const qdq_rule *const *rules, size_t n_rules, qdq_graph *g,
                          qdq_error *err)
 {
-    worklist w = {.o = o, .g = g, .rules = rules, .n_rules = n_rules, .opset = qdq_graph_opset(g)};
-    size_t step = o->state->current;
+    worklist w = {.o = o, .g = g, .rules = rules, .n_rules = n_rules, .first_step = o->state->current};
+    double start = qdq_clock_seconds();
     qdq_status st;
 
-    w.first_step = step;
-    st = qdq_opt_facts(o, &w.facts, err);
+    w.match = (qdq_match){.o = o, .graph = g, .opset = qdq_graph_opset(g), .work = &w};
+    st = qdq_opt_facts(o, &w.match.facts, err);
     if (st == QDQ_OK)
         st = walk(&w, err);
-    qdq_opt_enter(o, step);
+    share_seconds(&w, qdq_clock_seconds() - start);
+    qdq_opt_enter(o, w.first_step);
+    qdq_map_free(&w.refused);
     qdq_arena_free(&w.memory);
     return st;
 }
@@ -229,9 +344,12 @@ qdq_status qdq_match_become(qdq_match *m, qdq_value *v, qdq_error *err)
 {
     worklist *w = m->work;
 
-    if (!push_readers(w, m->root->out[0]) || !qdq_opt_alias(m->root, v))
+    if (!push_readers(w, m->root->out[0]) || !push_producer(w, v) || !qdq_opt_alias(m->root, v))
         return qdq_nomem(err);
-    return push_readers(w, v) && (v->producer == NULL || v->graph != m->graph || push_around(w, v->producer))
-               ? QDQ_OK
-               : qdq_nomem(err);
+    return QDQ_OK;
+}
+
+qdq_status qdq_match_recast(qdq_match *m, const char *op, uint32_t n_in, qdq_value *const *in, qdq_error *err)
+{
+    return qdq_opt_recast(m->root, op, n_in, in) ? QDQ_OK : qdq_nomem(err);
 }

@@ -17,11 +17,12 @@ enum {
     QDQ_PAT_MORE = 4      /* further inputs than are listed may be there */
 };
 
-/* One operator (of the default domain; in the default position its first output is what is meant):
+/* One operator (of the default domain; its first output is what is meant):
  *   in[]   "x"   any value; a name that returns is the same value; the name of a later row: what that row computes
  *          "#c"  a constant (qdq_value_const)
  *          "x?"  "#c?"  the same, or left out
- * Inputs that are not listed must be left out, unless QDQ_PAT_MORE. */
+ * Inputs that are not listed must be left out, unless QDQ_PAT_MORE. Rows behind the first stand in the graph of
+ * the root; values may come from graphs around it. */
 typedef struct qdq_pat {
     const char *bind;
     qdq_op op;
@@ -29,9 +30,17 @@ typedef struct qdq_pat {
     unsigned flags;
 } qdq_pat;
 
+/* A row between two patterns of one rule: what follows is another graph that the rule takes. */
+#define QDQ_PAT_OR                                                                                           \
+    {                                                                                                        \
+        NULL, QDQ_OP_UNKNOWN, {NULL}, 0                                                                      \
+    }
+
 typedef struct qdq_match {
     qdq_opt *o;
     const struct qdq_rule *rule;
+    const qdq_pat *pat; /* the rows of the pattern that fits, without those of its alternatives */
+    size_t n_pat;
     qdq_node *root; /* the node of the first row */
     qdq_graph *graph;
     int64_t opset;          /* of the default domain, where the match is */
@@ -40,24 +49,29 @@ typedef struct qdq_match {
     const char *name[QDQ_MATCH_NAMES];
     qdq_value *value[QDQ_MATCH_NAMES];
     size_t n_names;
-    void *work; /* the driver's list of nodes to look at again */
+    void *work;   /* the driver's list of nodes to look at again */
+    double start; /* when it first came to `check` */
 } qdq_match;
 
 typedef struct qdq_rule {
-    const qdq_pat *pat; /* the first row is the root */
+    const qdq_pat *pat; /* the first row, and each behind a QDQ_PAT_OR, is a root */
     size_t n_pat;
     int min_opset, max_opset; /* of the default domain; 0: any */
     bool needs_initializers;  /* not in function bodies */
     /* NULL: goes ahead. qdq_not_this: a match in form only (the constant is not the one), not worth reporting. Else
-     * the reason, a literal, that the report shows. May look, not edit. NULL function: nothing to check. */
+     * the reason, a literal, that the report shows. May look, not edit. NULL function: nothing to check. Where
+     * inputs commute, the other order is tried before the answer stands. */
     const char *(*check)(const qdq_match *m);
-    /* Edits, through the functions below or edit.h. Nodes that are no longer needed may stay for drop-unused. */
+    /* Edits, through the functions below or edit.h. Nodes that nobody reads any more are taken out behind it;
+     * their constants stay for drop-unused. */
     qdq_status (*build)(qdq_match *m, qdq_error *err);
 } qdq_rule;
 
 extern const char qdq_not_this[];
 
-/* Runs rules on one graph: all nodes are looked at, and whatever a change touched is looked at again. */
+/* Runs rules on one graph: all nodes are looked at, and whatever a change touched is looked at again. A node whose
+ * first output nobody reads is left alone. The steps of the pipeline that are these rules begin with the current
+ * one. */
 qdq_status qdq_rules_run(qdq_opt *o, const qdq_rule *const *rules, size_t n_rules, qdq_graph *g,
                          qdq_error *err);
 
@@ -88,8 +102,13 @@ qdq_node *qdq_match_add(qdq_match *m, const char *op, uint32_t n_in, qdq_value *
 qdq_value *qdq_match_add_const(qdq_match *m, const char *base, qdq_tensor *t);
 qdq_value *qdq_match_add_ints(qdq_match *m, const char *base, size_t n, const int64_t *ints);
 
-/* Whoever reads the root's output reads v instead (qdq_opt_alias): the last edit of most rules. */
+/* Whoever reads the root's output reads v instead (qdq_opt_alias): the last edit of many rules. */
 qdq_status qdq_match_become(qdq_match *m, qdq_value *v, qdq_error *err);
+
+/* The root goes on as another operator with these inputs and without attributes: its name, and that of what it
+ * computes, stay, which become() cannot do. */
+qdq_status qdq_match_recast(qdq_match *m, const char *op, uint32_t n_in, qdq_value *const *in,
+                            qdq_error *err);
 
 /* The node was edited in place: it, and what reads it, is looked at again. */
 void qdq_match_touch(qdq_match *m, qdq_node *n);

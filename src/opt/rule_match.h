@@ -4,7 +4,8 @@
 
 #include "opt/rule.h"
 
-/* Binds m->rule's pattern with `root` as its first row; m->n_names is 0 and m->node empty before. */
-bool qdq_match_bind(qdq_match *m, qdq_node *root);
+/* Binds one pattern, `n` rows from `pat` on, with `root` as its first node, and asks the rule's check. False: it
+ * does not fit, or (*why) the check of the first way in which it does gives this reason. */
+bool qdq_match_bind(qdq_match *m, const qdq_pat *pat, size_t n, qdq_node *root, const char **why);
 
 #endif /* QDQ_RULE_MATCH_H */

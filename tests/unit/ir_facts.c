@@ -531,6 +531,20 @@ static void newer_values_have_the_type_that_the_edit_gave(void **state)
     forget(&k);
 }
 
+static void a_newer_value_that_became_a_graph_output_has_a_claim_for_a_type(void **state)
+{
+    (void)state;
+    known k = know(HEAD "g (float[N,3] x) => (float[7] y) { y = Relu(x) }");
+    qdq_graph *g = k.m->graph;
+    qdq_node *n = qdq_graph_add_node(g, NULL, "", "Neg", "", 1, 1, (const char *const[]){"new"});
+
+    qdq_node_set_in(n, 0, value(&k, "x"));
+    assert_true(qdq_value_replace(value(&k, "y"), n->out[0]));
+    assert_non_null(n->out[0]->type);
+    assert_null(qdq_facts_type(k.f, n->out[0]));
+    forget(&k);
+}
+
 static void a_value_that_was_folded_is_what_its_data_says(void **state)
 {
     (void)state;
@@ -649,6 +663,7 @@ int main(void)
         cmocka_unit_test(known_elements_become_a_tensor),
         cmocka_unit_test(zeros_keep_their_sign),
         cmocka_unit_test(newer_values_have_the_type_that_the_edit_gave),
+        cmocka_unit_test(a_newer_value_that_became_a_graph_output_has_a_claim_for_a_type),
         cmocka_unit_test(a_value_that_was_folded_is_what_its_data_says),
         cmocka_unit_test(values_of_new_graphs_are_newer),
         cmocka_unit_test(a_cycle_is_refused),

@@ -1,54 +1,6 @@
 /* opt_clean.c - the cleaning passes, as text in and text out. Each rule: fires, does not fire (each reason),
  * graph output, shared value, subgraph, Q/DQ, twice is once. */
-#include "support/test.h"
-
-/* Runs one pipeline and compares; running it again changes nothing. */
-static void assert_pass(const char *pipeline, const char *before, const char *after)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model(before);
-
-    assert_ok(qdq_model_run_passes(m, pipeline, &err));
-    test_assert_text(m, after);
-    assert_ok(qdq_model_run_passes(m, pipeline, &err));
-    test_assert_text(m, after);
-    qdq_model_free(m);
-}
-
-/* The pass leaves this graph as it is. */
-static void assert_kept(const char *pipeline, const char *text)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model(text), *same = test_model(text);
-    char *want = NULL, *have = NULL;
-
-    assert_ok(qdq_model_run_passes(m, pipeline, &err));
-    assert_ok(qdq_model_to_text(same, &want, &err));
-    assert_ok(qdq_model_to_text(m, &have, &err));
-    assert_string_equal(have, want);
-    qdq_free(want);
-    qdq_free(have);
-    qdq_model_free(m);
-    qdq_model_free(same);
-}
-
-/* The canonical text of a graph, so that expectations do not depend on the printer's spelling. */
-static void assert_becomes(const char *pipeline, const char *before, const char *after)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *want = test_model(after);
-    char *text = NULL;
-
-    assert_ok(qdq_model_to_text(want, &text, &err));
-    const char *body = text;
-    if (*body == '<') { /* test_assert_text leaves the model header out */
-        body = strchr(body, '>') + 1;
-        body += strspn(body, "\n");
-    }
-    assert_pass(pipeline, before, body);
-    qdq_free(text);
-    qdq_model_free(want);
-}
+#include "support/rewrite.h"
 
 /* --- lift-constants -------------------------------------------------------------------------------------------- */
 
