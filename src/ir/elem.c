@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/half.h"
+
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "tensor bytes are little-endian and are read in place: a big-endian host is not supported"
 #endif
@@ -17,26 +19,6 @@ static float small_float(unsigned code, unsigned man, int bias)
     if (exponent == 0)
         return ldexpf((float)mantissa, 1 - bias - (int)man);
     return ldexpf((float)(mantissa | 1U << man), (int)exponent - bias - (int)man);
-}
-
-static float from_half(uint16_t h)
-{
-    unsigned code = h & 0x7fffU;
-    float f;
-
-    if (code >= 0x7c00U)
-        f = code == 0x7c00U ? INFINITY : NAN;
-    else
-        f = small_float(code, 10, 15);
-    return h & 0x8000U ? -f : f;
-}
-
-static float from_bits(uint32_t bits)
-{
-    float f;
-
-    memcpy(&f, &bits, sizeof f);
-    return f;
 }
 
 /* The two families differ in what the codes at the end mean: FN has one NaN per sign, FNUZ one NaN at -0. */
@@ -93,11 +75,11 @@ float qdq_elem_float(qdq_elem e, const void *data, int64_t i)
     }
     case QDQ_FLOAT16: {
         LOAD(uint16_t, data, i);
-        return from_half(x);
+        return qdq_float_of_float16(x);
     }
     case QDQ_BFLOAT16: {
         LOAD(uint16_t, data, i);
-        return from_bits((uint32_t)x << 16);
+        return qdq_float_of_bfloat16(x);
     }
     case QDQ_FLOAT8E4M3FN:
     case QDQ_FLOAT8E4M3FNUZ:

@@ -107,6 +107,9 @@ typedef struct qdq_sparse {
     qdq_span wire; /* SparseTensorProto as read */
 } qdq_sparse;
 
+/* The elements of a shape; false: a dim is negative, or they cannot be counted. */
+bool qdq_dims_count(int rank, const int64_t *dim, int64_t *count);
+
 /* Raw little-endian elements of `t` in *data: points into its mapping, or, for typed fields, is decoded into
  * `scratch`. Packed 2 and 4 bit types stay packed. Strings are QDQ_E_UNSUPPORTED. The bytes may be unaligned:
  * read them with memcpy, or ask for an aligned copy. */

@@ -46,7 +46,7 @@ const qdq_type *qdq_type_fixed(qdq_model *m, qdq_elem elem, int rank, const int6
 
 /* --- making ----------------------------------------------------------------------------------------------------- */
 
-static bool count_of(int rank, const int64_t *dim, int64_t *count)
+bool qdq_dims_count(int rank, const int64_t *dim, int64_t *count)
 {
     *count = 1;
     for (int i = 0; i < rank; i++) {
@@ -74,7 +74,7 @@ static qdq_tensor *new_shell(qdq_model *m, qdq_elem elem, int rank, const int64_
     t->elem = elem;
     t->rank = rank;
     t->dim = copy;
-    return count_of(rank, dim, &t->count) ? t : NULL;
+    return qdq_dims_count(rank, dim, &t->count) ? t : NULL;
 }
 
 static bool new_bytes(qdq_model *m, qdq_tensor *t, size_t size, void **data)

@@ -3,9 +3,10 @@
  * DynamicQuantizeLinear are not in it, so that no option can fold them.
  *
  * Arithmetic. Integers are exact, and wrap as the type wraps. float and double: IEEE, every operation rounded to
- * the type to nearest even, no contraction, no reassociation; transcendental functions are computed in double and
- * rounded once. float16 and bfloat16 are computed in float and rounded once per operator. So a result does not
- * depend on compiler flags or the number of threads. */
+ * the type to nearest even, no contraction, no reassociation; transcendental functions and sums of many (Reduce*,
+ * MatMul, Gemm, Softmax) are computed in double, in row-major order, and rounded once. float16 and bfloat16 are
+ * computed in float and rounded once per operator. So a result does not depend on compiler flags or the number of
+ * threads. */
 #ifndef QDQ_EVAL_H
 #define QDQ_EVAL_H
 
