@@ -120,6 +120,8 @@ qdq_status qdq_tensor_data(const qdq_tensor *t, qdq_arena *scratch, qdq_span *da
 qdq_status qdq_tensor_floats(const qdq_tensor *t, qdq_arena *scratch, float **out, qdq_error *err);
 qdq_status qdq_tensor_ints(const qdq_tensor *t, qdq_arena *scratch, int64_t max, int64_t **out,
                            qdq_error *err);
+/* The one element of a real or integer tensor (exact for up to 53 bits); false for all others. */
+bool qdq_tensor_scalar(const qdq_tensor *t, double *x);
 
 /* One element of packed data as float or int64; `i` counts elements, 2 and 4 bit types included. Strings and
  * complex give NaN. qdq_elem_int: integers and bool only, else 0. */

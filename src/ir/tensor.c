@@ -301,3 +301,21 @@ qdq_status qdq_tensor_ints(const qdq_tensor *t, qdq_arena *scratch, int64_t max,
         (*out)[i] = qdq_elem_int(t->elem, data.data, i);
     return QDQ_OK;
 }
+
+bool qdq_tensor_scalar(const qdq_tensor *t, double *x)
+{
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    qdq_span bytes;
+    bool ok = t->count == 1 && qdq_tensor_data(t, &scratch, &bytes, NULL) == QDQ_OK;
+
+    if (ok && qdq_elem_is_int(t->elem))
+        *x = (double)qdq_elem_int(t->elem, bytes.data, 0);
+    else if (ok && t->elem == QDQ_DOUBLE)
+        memcpy(x, bytes.data, sizeof *x);
+    else if (ok && qdq_elem_is_float(t->elem))
+        *x = (double)qdq_elem_float(t->elem, bytes.data, 0);
+    else
+        ok = false;
+    qdq_arena_free(&scratch);
+    return ok;
+}

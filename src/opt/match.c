@@ -225,20 +225,8 @@ qdq_elem qdq_match_elem(const qdq_match *m, const qdq_value *v)
 bool qdq_match_scalar(const qdq_match *m, const char *name, double *x)
 {
     const qdq_tensor *t = qdq_match_const(m, name);
-    qdq_arena scratch = QDQ_ARENA_INIT;
-    qdq_span bytes;
-    bool ok = t != NULL && t->count == 1 && qdq_tensor_data(t, &scratch, &bytes, NULL) == QDQ_OK;
 
-    if (ok && qdq_elem_is_int(t->elem))
-        *x = (double)qdq_elem_int(t->elem, bytes.data, 0);
-    else if (ok && t->elem == QDQ_DOUBLE)
-        memcpy(x, bytes.data, sizeof *x);
-    else if (ok && qdq_elem_is_float(t->elem))
-        *x = (double)qdq_elem_float(t->elem, bytes.data, 0);
-    else
-        ok = false;
-    qdq_arena_free(&scratch);
-    return ok;
+    return t != NULL && qdq_tensor_scalar(t, x);
 }
 
 bool qdq_match_ints(const qdq_match *m, const char *name, size_t max, int64_t *out, size_t *n)

@@ -235,6 +235,30 @@ static void conversions_say_what_they_cannot_do(void **state)
     qdq_model_free(m);
 }
 
+static void a_tensor_with_one_element_is_a_number(void **state)
+{
+    (void)state;
+    qdq_model *m =
+        test_model("g () => (float a) <double d = {0.1}, float16[1,1] h = {15360}, int64[1] i = {-7},\n"
+                   "  uint4 q = {9}, float[2] two = {1, 2}, complex64 c = {1, 2}, string s = {\"1\"}> {\n"
+                   "  a = Constant <value = float {1}> ()\n"
+                   "}\n");
+    static const struct {
+        const char *name;
+        double want;
+    } cases[] = {{"d", 0.1}, {"h", 1}, {"i", -7}, {"q", 9}};
+    static const char *const others[] = {"two", "c", "s"};
+    double x = 0;
+
+    for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
+        assert_true(qdq_tensor_scalar(qdq_graph_find(m->graph, cases[i].name)->init, &x));
+        assert_true(x == cases[i].want);
+    }
+    for (size_t i = 0; i < QDQ_COUNT(others); i++)
+        assert_false(qdq_tensor_scalar(qdq_graph_find(m->graph, others[i])->init, &x));
+    qdq_model_free(m);
+}
+
 static void impossible_sizes_give_no_tensor(void **state)
 {
     (void)state;
@@ -299,6 +323,7 @@ int main(void)
         cmocka_unit_test(a_count_that_the_file_cannot_hold_asks_for_no_memory),
         cmocka_unit_test(strings_and_sizes_that_do_not_match_are_refused),
         cmocka_unit_test(conversions_say_what_they_cannot_do),
+        cmocka_unit_test(a_tensor_with_one_element_is_a_number),
         cmocka_unit_test(impossible_sizes_give_no_tensor),
         cmocka_unit_test(views_share_bytes_and_shares_survive_the_first_model),
         cmocka_unit_test(a_view_of_typed_fields_is_decoded),
