@@ -38,15 +38,26 @@ bool qdq_opt_take_value(qdq_opt *o, const qdq_value *v)
     return take(o, NULL, v);
 }
 
+static qdq_refusal_record *find_refusal(qdq_step_record *r, const char *reason)
+{
+    for (size_t i = 0; i < r->refusals.n; i++)
+        if (strcmp(r->refusals.at[i].reason, reason) == 0)
+            return &r->refusals.at[i];
+    return NULL;
+}
+
+/* Reasons may carry numbers; what is beyond the room for them is counted together. */
 static qdq_refusal_record *refusal_of(qdq_opt *o, const char *reason)
 {
     qdq_step_record *r = &o->state->record[o->state->current];
+    qdq_refusal_record *found = find_refusal(r, reason);
 
-    for (size_t i = 0; i < r->refusals.n; i++)
-        if (r->refusals.at[i].reason == reason)
-            return &r->refusals.at[i];
-    qdq_refusal_record made = {.reason = reason};
-    if (!QDQ_PUSH(&o->state->memory, &r->refusals, made))
+    if (found == NULL && r->refusals.n >= QDQ_REFUSAL_REASONS - 1)
+        found = find_refusal(r, reason = "other reasons");
+    if (found != NULL)
+        return found;
+    qdq_refusal_record made = {.reason = qdq_arena_strdup(&o->state->memory, reason)};
+    if (made.reason == NULL || !QDQ_PUSH(&o->state->memory, &r->refusals, made))
         return NULL;
     return &r->refusals.at[r->refusals.n - 1];
 }

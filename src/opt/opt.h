@@ -27,7 +27,7 @@ typedef qdq_status (*qdq_model_pass_fn)(qdq_opt *o, qdq_error *err);
 bool qdq_opt_take(qdq_opt *o, const qdq_node *n);
 bool qdq_opt_take_value(qdq_opt *o, const qdq_value *v);
 
-/* A candidate that has the shape of the rule, but may not be changed. The reason is a literal. */
+/* A candidate that has the shape of the rule, but may not be changed. The reason is copied. */
 void qdq_opt_refuse(qdq_opt *o, const qdq_node *n, const char *reason);
 
 /* What is proven of values; opened when first asked for, then good until the pipeline begins again. */

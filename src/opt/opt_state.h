@@ -7,10 +7,10 @@
 #include "opt/opt.h"
 #include "opt/pipeline.h"
 
-enum { QDQ_REFUSAL_EXAMPLES = 5 };
+enum { QDQ_REFUSAL_EXAMPLES = 5, QDQ_REFUSAL_REASONS = 32 };
 
 typedef struct qdq_refusal_record {
-    const char *reason; /* a literal: compared by address */
+    const char *reason;
     size_t n, n_examples;
     const char *example[QDQ_REFUSAL_EXAMPLES];
 } qdq_refusal_record;

@@ -1,0 +1,76 @@
+/* fold_policy.c - see the header. */
+#include "opt/fold_policy.h"
+
+#include <string.h>
+
+/* Unknown names were refused before (pass.c). */
+static void mark(qdq_fold_policy *p, const char *const *names, bool never)
+{
+    for (size_t i = 0; names != NULL && names[i] != NULL; i++)
+        p->never[qdq_op_find("", names[i])] = never;
+}
+
+void qdq_fold_policy_open(qdq_fold_policy *p, qdq_opt *o)
+{
+    *p = (qdq_fold_policy){.o = o};
+    if (o->opts->fold_only != NULL)
+        memset(p->never, true, sizeof p->never);
+    mark(p, o->opts->fold_only, false);
+    mark(p, o->opts->no_fold, true);
+}
+
+static qdq_fold ask(const qdq_fold_policy *p, const qdq_fold_cost *c)
+{
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    qdq_fold answer = QDQ_FOLD_DEFAULT;
+
+    if (p->o->opts->should_fold != NULL) {
+        qdq_fold_node n = {.label = qdq_node_label(c->node, &scratch),
+                           .op = c->node->type,
+                           .in_bytes = c->in_bytes,
+                           .out_bytes = c->out_bytes};
+        answer = p->o->opts->should_fold(p->o->opts->ctx, &n);
+    }
+    qdq_arena_free(&scratch);
+    return answer;
+}
+
+const char *qdq_fold_judge(qdq_fold_policy *p, const qdq_fold_cost *c, uint64_t *max_bytes)
+{
+    const qdq_optimize_opts *opts = p->o->opts;
+    qdq_fold answer;
+
+    if (p->never[c->node->op])
+        return "the options exclude this operator";
+    answer = ask(p, c);
+    if (answer == QDQ_FOLD_NO)
+        return "should_fold said no";
+    *max_bytes = opts->fold_output_bytes;
+    if (answer != QDQ_FOLD_YES && c->largest_input > opts->fold_input_bytes) {
+        if (!c->inputs_are_its_own)
+            return "an input is larger than the limit";
+        *max_bytes = c->freed_bytes; /* no larger than what it replaces */
+    }
+    if (*max_bytes < c->freed_bytes)
+        *max_bytes = c->freed_bytes;
+    if (c->out_bytes != UINT64_MAX && c->out_bytes > *max_bytes)
+        return "the result is larger than the limit";
+    if (c->out_bytes != UINT64_MAX && c->out_bytes > c->freed_bytes &&
+        (uint64_t)(p->grown > 0 ? p->grown : 0) + (c->out_bytes - c->freed_bytes) > opts->growth_bytes)
+        return "the constants would grow beyond the budget";
+    return NULL;
+}
+
+bool qdq_is_spelled_dequantize(const qdq_node *n, qdq_elem from, int64_t count)
+{
+    const qdq_value *y = qdq_node_out(n, 0);
+
+    if (n->op != QDQ_OP_CAST || count < 2 || !qdq_elem_is_int(from) || from == QDQ_BOOL ||
+        qdq_elem_bits(from) > 16 || y == NULL || y->n_use == 0 || y->n_output > 0 ||
+        !qdq_elem_is_float((qdq_elem)qdq_node_int(n, "to", 0)))
+        return false;
+    QDQ_FOR_USES (u, y)
+        if (u->node->op != QDQ_OP_SUB && u->node->op != QDQ_OP_MUL)
+            return false;
+    return true;
+}

@@ -1,0 +1,31 @@
+/* fold_policy.h - whether a node that could be computed is: limits, lists, the caller's word. */
+#ifndef QDQ_FOLD_POLICY_H
+#define QDQ_FOLD_POLICY_H
+
+#include "opt/opt.h"
+
+/* What a node that could be computed weighs. */
+typedef struct qdq_fold_cost {
+    const qdq_node *node;
+    uint64_t in_bytes, largest_input;
+    bool inputs_are_its_own; /* every input above the limit is read by this node alone */
+    uint64_t freed_bytes;    /* of inputs that nothing else reads */
+    uint64_t out_bytes;      /* UINT64_MAX: not known before */
+} qdq_fold_cost;
+
+typedef struct qdq_fold_policy {
+    qdq_opt *o;
+    bool never[QDQ_OP_COUNT]; /* operators that no_fold or fold_only exclude */
+    int64_t grown;            /* bytes of constants, of all that was computed so far */
+} qdq_fold_policy;
+
+void qdq_fold_policy_open(qdq_fold_policy *p, qdq_opt *o);
+
+/* NULL: go ahead, with outputs of at most *max_bytes. Else why not. */
+const char *qdq_fold_judge(qdq_fold_policy *p, const qdq_fold_cost *c, uint64_t *max_bytes);
+
+/* Cast of stored integers to float whose readers only subtract a zero point or multiply by a scale is how some
+ * exporters write DequantizeLinear: it stays, as that would. */
+bool qdq_is_spelled_dequantize(const qdq_node *n, qdq_elem from, int64_t count);
+
+#endif /* QDQ_FOLD_POLICY_H */

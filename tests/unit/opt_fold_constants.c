@@ -1,0 +1,543 @@
+/* opt_fold_constants.c - what is computed, what is not and why, and that quantization stays. */
+#include <math.h>
+
+#include "ir/edit.h"
+#include "ir/ir.h"
+#include "support/build.h"
+#include "support/test.h"
+
+#define PASSES "lift-constants,fold-constants,drop-unused"
+
+static qdq_model *folded_with(const char *text, qdq_optimize_opts opts, qdq_optimize_report **report)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = test_model(text);
+
+    if (opts.passes == NULL)
+        opts.passes = PASSES;
+    opts.verify_each = true;
+    assert_ok(qdq_model_optimize(m, &opts, report, &err));
+    return m;
+}
+
+static void folds_to_with(const char *text, const char *expected, qdq_optimize_opts opts)
+{
+    qdq_model *m = folded_with(text, opts, NULL);
+    qdq_error err = QDQ_ERROR_INIT;
+
+    test_assert_text(m, expected);
+    opts.passes = PASSES;
+    assert_ok(qdq_model_optimize(m, &opts, NULL, &err));
+    test_assert_text(m, expected);
+    qdq_model_free(m);
+}
+
+static void folds_to(const char *text, const char *expected)
+{
+    folds_to_with(text, expected, (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT);
+}
+
+static void stays(const char *text)
+{
+    folds_to(text, text);
+}
+
+static size_t count(const qdq_model *m, qdq_op op)
+{
+    size_t n = 0;
+
+    QDQ_FOR_GRAPHS (g, m)
+        QDQ_FOR_NODES (node, g)
+            n += node->op == op;
+    return n;
+}
+
+/* The one candidate was refused for this. */
+static void refused(const char *text, qdq_optimize_opts opts, const char *reason)
+{
+    qdq_optimize_report *r;
+    qdq_model *m = folded_with(text, opts, &r);
+    const qdq_pass_report *p = NULL;
+
+    for (size_t i = 0; i < r->n_passes; i++)
+        if (strcmp(r->passes[i].pass, "fold-constants") == 0)
+            p = &r->passes[i];
+    assert_non_null(p);
+    assert_int_equal(p->n_refusals, 1);
+    if (strstr(p->refusals[0].reason, reason) == NULL)
+        fail_msg("refused for '%s', expected '%s'", p->refusals[0].reason, reason);
+    assert_true(p->refusals[0].n_examples > 0 && p->refusals[0].examples[0][0] != '\0');
+    qdq_optimize_report_free(r);
+    qdq_model_free(m);
+}
+
+/* --- quantization stays ------------------------------------------------------------------------------------------------ */
+
+/* optimizer 10 cases 1 and 2, convbn 4 case 26 */
+static void a_dequantized_weight_stays_however_small_or_large(void **state)
+{
+    const int64_t size[] = {4, 512};
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(size); i++) {
+        test_builder b = test_build(13);
+        int64_t dim[] = {size[i], size[i], 3, 3}, one = 1;
+        float scale = 0.5f;
+        void *data;
+
+        TEST_INPUT(&b, "x", 1, size[i], 8, 8);
+        qdq_graph_add_init(b.g, "w", qdq_tensor_new(b.m, QDQ_INT8, 4, dim, &data));
+        qdq_graph_add_init(b.g, "s", qdq_tensor_of_floats(b.m, 0, &one, &scale));
+        qdq_graph_add_init(b.g, "z", qdq_tensor_new(b.m, QDQ_INT8, 0, &one, &data));
+        TEST_NODE(&b, "DequantizeLinear", "wf", "w", "s", "z");
+        TEST_NODE(&b, "Conv", "y", "x", "wf");
+        test_output(&b, "y");
+        qdq_model *m = test_built(&b);
+        qdq_error err = QDQ_ERROR_INIT;
+        qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
+        opts.fold_input_bytes = opts.fold_output_bytes = opts.growth_bytes = (uint64_t)1 << 40;
+        assert_ok(qdq_model_optimize(m, &opts, NULL, &err));
+        assert_int_equal(m->graph->n_node, 2);
+        assert_int_equal(count(m, QDQ_OP_DEQUANTIZELINEAR), 1);
+        assert_non_null(qdq_graph_find(m->graph, "w"));
+        qdq_model_free(m);
+    }
+}
+
+static void quantize_of_a_constant_stays(void **state)
+{
+    (void)state;
+    stays("g (float[N,2] x) => (float[N,2] y) <\n"
+          "  float[2,2] w = {0.05, -0.15, 0.25, 1},\n"
+          "  float s = {0.1},\n"
+          "  int8 z = {0}\n"
+          "> {\n"
+          "  q = QuantizeLinear(w, s, z)\n"
+          "  d = DequantizeLinear(q, s, z)\n"
+          "  y = MatMul(x, d)\n"
+          "}\n");
+}
+
+static void all_outputs_of_dynamic_quantize_stay(void **state)
+{
+    (void)state;
+    stays("g () => (uint8[2] q, float s, uint8 z) <\n"
+          "  float[2] w = {0.5, -1}\n"
+          "> {\n"
+          "  q, s, z = DynamicQuantizeLinear(w)\n"
+          "}\n");
+}
+
+static qdq_fold always(void *ctx, const qdq_fold_node *n)
+{
+    (void)n;
+    ++*(int *)ctx;
+    return QDQ_FOLD_YES;
+}
+
+static void no_callback_and_no_option_folds_quantization(void **state)
+{
+    static const char *const only[] = {"Neg", "DequantizeLinear", NULL};
+    qdq_error err = QDQ_ERROR_INIT;
+    const char *text = "g () => (float[2] y, uint8[2] p, float ps, uint8 pz) <\n"
+                       "  float[2] w = {0.5, -1},\n"
+                       "  float s = {0.1},\n"
+                       "  int8 z = {0}\n"
+                       "> {\n"
+                       "  q = QuantizeLinear(w, s, z)\n"
+                       "  y = DequantizeLinear(q, s, z)\n"
+                       "  p, ps, pz = DynamicQuantizeLinear(w)\n"
+                       "}\n";
+    qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
+    int asked = 0;
+
+    (void)state;
+    opts.should_fold = always;
+    opts.ctx = &asked;
+    folds_to_with(text, text, opts);
+    assert_int_equal(asked, 0);
+    opts.should_fold = NULL;
+    opts.fold_only = only;
+    qdq_model *m = test_model(text);
+    assert_fails(QDQ_E_USAGE, "DequantizeLinear is never computed", qdq_model_optimize(m, &opts, NULL, &err));
+    qdq_model_free(m);
+}
+
+static void a_computed_scale_becomes_an_initializer_and_q_and_dq_stay(void **state)
+{
+    (void)state;
+    folds_to(
+        "g (float[N,2] x) => (float[N,2] y) <\n"
+        "  float[2,2] w = {0.5, -2, 0.25, 1}, float top = {127}, float least = {1e-08}, int64 zero = {0}\n"
+        "> {\n"
+        "  a = Abs(w)\n"
+        "  m = ReduceMax <axes = [0, 1], keepdims = 0> (a)\n"
+        "  d = Div(m, top)\n"
+        "  s = Clip(d, least, \"\")\n"
+        "  z = Cast <to = 3> (zero)\n"
+        "  q = QuantizeLinear(w, s, z)\n"
+        "  f = DequantizeLinear(q, s, z)\n"
+        "  y = MatMul(x, f)\n"
+        "}\n",
+        "g (float[N,2] x) => (float[N,2] y) <\n"
+        "  float[2,2] w = {0.5, -2, 0.25, 1},\n"
+        "  int8 z = {0},\n"
+        "  float s = {0.015748031}\n"
+        "> {\n"
+        "  q = QuantizeLinear(w, s, z)\n"
+        "  f = DequantizeLinear(q, s, z)\n"
+        "  y = MatMul(x, f)\n"
+        "}\n");
+}
+
+static void the_scale_of_a_weight_above_all_limits_is_computed(void **state)
+{
+    test_builder b = test_build(13);
+    float top = 127;
+    int64_t one = 1;
+    void *data;
+
+    (void)state;
+    TEST_INPUT(&b, "x", 4, 1024);
+    TEST_RANDOM(&b, "w", 1024, 512);
+    qdq_graph_add_init(b.g, "top", qdq_tensor_of_floats(b.m, 0, &one, &top));
+    qdq_graph_add_init(b.g, "z", qdq_tensor_new(b.m, QDQ_INT8, 0, &one, &data));
+    TEST_NODE(&b, "Abs", "a", "w");
+    TEST_NODE(&b, "ReduceMax", "m", "a");
+    qdq_node_set_int(b.g->end.prev, "keepdims", 0);
+    TEST_NODE(&b, "Div", "s", "m", "top");
+    TEST_NODE(&b, "QuantizeLinear", "q", "w", "s", "z");
+    TEST_NODE(&b, "DequantizeLinear", "f", "q", "s", "z");
+    TEST_NODE(&b, "MatMul", "y", "x", "f");
+    test_output(&b, "y");
+    qdq_model *m = test_built(&b);
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
+    opts.passes = PASSES;
+    opts.fold_input_bytes = opts.fold_output_bytes = opts.growth_bytes = 64;
+    assert_ok(qdq_model_optimize(m, &opts, NULL, &err));
+    assert_int_equal(m->graph->n_node, 3);
+    assert_non_null(qdq_value_const(qdq_graph_find(m->graph, "s")));
+    assert_int_equal(count(m, QDQ_OP_QUANTIZELINEAR), 1);
+    qdq_model_free(m);
+}
+
+/* optimizer 10 case 31 */
+static void weights_that_are_dequantized_by_hand_stay(void **state)
+{
+    (void)state;
+    stays("g (float[N,2] x) => (float[N,2] y) <\n"
+          "  int8[2,2] w = {1, 2, 3, 4},\n"
+          "  float s = {0.5}\n"
+          "> {\n"
+          "  c = Cast <to = 1> (w)\n"
+          "  m = Mul(c, s)\n"
+          "  y = MatMul(x, m)\n"
+          "}\n");
+}
+
+/* --- what is computed ------------------------------------------------------------------------------------------------- */
+
+/* optimizer 10 case 11 */
+static void shape_arithmetic_of_a_known_dimension_is_a_constant(void **state)
+{
+    (void)state;
+    folds_to("g (float[2,N,8] x, int64[M] k) => (int64[M] y) <int64 i = {2}> {\n"
+             "  sh = Shape(x)\n"
+             "  d = Gather(sh, i)\n"
+             "  y = Mul(k, d)\n"
+             "}\n",
+             "g (float[2,N,8] x, int64[M] k) => (int64[M] y) <\n"
+             "  int64 d = {8}\n"
+             "> {\n"
+             "  y = Mul(k, d)\n"
+             "}\n");
+}
+
+static void a_chain_leaves_one_constant(void **state)
+{
+    (void)state;
+    folds_to("g (float[2] x) => (float[2] y) <float[2] a = {1, 2}> {\n"
+             "  b = Mul(a, a)\n"
+             "  c = Add(b, a)\n"
+             "  d = Neg(c)\n"
+             "  y = Add(x, d)\n"
+             "}\n",
+             "g (float[2] x) => (float[2] y) <\n"
+             "  float[2] d = {-2, -6}\n"
+             "> {\n"
+             "  y = Add(x, d)\n"
+             "}\n");
+}
+
+static void a_graph_output_keeps_a_node_and_its_name(void **state)
+{
+    (void)state;
+    folds_to("g () => (float[2] y) <float[2] a = {1, 2}> {\n"
+             "  y = Neg(a)\n"
+             "}\n",
+             "g () => (float[2] y) {\n"
+             "  y = Constant <value = float[2] {-1, -2}> ()\n"
+             "}\n");
+}
+
+static void a_result_that_a_subgraph_reads_is_an_initializer_outside(void **state)
+{
+    (void)state;
+    folds_to("g (bool c, float[2] x) => (float[2] y) <float[2] a = {1, 2}> {\n"
+             "  b = Neg(a)\n"
+             "  y = If <then_branch = t () => (float[2] p) {\n"
+             "    i = Neg(b)\n"
+             "    p = Add(i, x)\n"
+             "  }, else_branch = e () => (float[2] q) {\n"
+             "    q = Sub(b, x)\n"
+             "  }> (c)\n"
+             "}\n",
+             "g (bool c, float[2] x) => (float[2] y) <\n"
+             "  float[2] b = {-1, -2}\n"
+             "> {\n"
+             "  y = If <then_branch = t () => (float[2] p) <\n"
+             "    float[2] i = {1, 2}\n"
+             "  > {\n"
+             "    p = Add(i, x)\n"
+             "  }, else_branch = e () => (float[2] q) {\n"
+             "    q = Sub(b, x)\n"
+             "  }> (c)\n"
+             "}\n");
+}
+
+static void a_shadowed_name_is_not_the_constant_outside(void **state)
+{
+    (void)state;
+    stays("g (float[2] x, int64 n, bool c) => (float[2] y) <\n"
+          "  float[2] a = {1, 2}\n"
+          "> {\n"
+          "  k = Add(x, a)\n"
+          "  y = Loop <body = b (int64 i, bool t, float[2] s) => (bool u, float[2] r) {\n"
+          "    u = Identity(t)\n"
+          "    r = Neg(s)\n"
+          "  }> (n, c, k)\n"
+          "}\n");
+}
+
+static void function_bodies_get_constant_nodes(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = test_model("<ir_version: 9, opset_import: [\"\" : 17, \"d\" : 1]>\n"
+                              "g (float[2] x) => (float[2] y) {\n"
+                              "  y = d.F(x)\n"
+                              "}\n"
+                              "<domain: \"d\", opset_import: [\"\" : 17]> F (p) => (q) {\n"
+                              "  a = Constant <value = float[2] {1, 2}> ()\n"
+                              "  b = Neg(a)\n"
+                              "  q = Add(p, b)\n"
+                              "}\n");
+
+    (void)state;
+    assert_ok(qdq_model_run_passes(m, PASSES, &err));
+    const qdq_graph *body = m->functions.at[0]->body;
+    assert_int_equal(body->n_node, 2);
+    assert_int_equal(body->end.next->op, QDQ_OP_CONSTANT);
+    assert_int_equal(body->inits.n, 0);
+    qdq_model_free(m);
+}
+
+static void shape_arithmetic_in_a_function_depends_on_the_call_and_stays(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = test_model("<ir_version: 9, opset_import: [\"\" : 17, \"d\" : 1]>\n"
+                              "g (float[2] x, float[3] u) => (int64[1] y, int64[1] v) {\n"
+                              "  y = d.F(x)\n"
+                              "  v = d.F(u)\n"
+                              "}\n"
+                              "<domain: \"d\", opset_import: [\"\" : 17]> F (p) => (q) {\n"
+                              "  q = Shape(p)\n"
+                              "}\n");
+
+    (void)state;
+    assert_ok(qdq_model_run_passes(m, "fold-constants", &err));
+    assert_int_equal(count(m, QDQ_OP_SHAPE), 1);
+    qdq_model_free(m);
+}
+
+/* --- what is not -------------------------------------------------------------------------------------------------------- */
+
+/* optimizer 10 case 17, first half */
+static void an_initializer_that_callers_may_override_is_no_constant(void **state)
+{
+    (void)state;
+    stays("g (float[2] x, float[1] c = {1}) => (float[2] z) {\n"
+          "  t = Add(c, c)\n"
+          "  z = Mul(x, t)\n"
+          "}\n");
+}
+
+/* optimizer 10 case 32 */
+static void random_numbers_are_not_computed(void **state)
+{
+    (void)state;
+    stays("g (float[4] x) => (float[4] y) {\n"
+          "  r = RandomNormal <shape = [4]> ()\n"
+          "  y = Add(x, r)\n"
+          "}\n");
+    stays("g (float[4] x) => (float[4] y) <\n"
+          "  float[4] p = {0.5, 0.5, 0.5, 0.5}\n"
+          "> {\n"
+          "  r = Bernoulli(p)\n"
+          "  y = Add(x, r)\n"
+          "}\n");
+}
+
+static void inputs_above_the_limit_are_not_computed_with(void **state)
+{
+    const char *text = "g (float[8] x) => (float[8] y) <\n"
+                       "  float[8] w = {1, 2, 3, 4, 5, 6, 7, 8}\n"
+                       "> {\n"
+                       "  q = Mul(w, w)\n"
+                       "  y = Add(x, q)\n"
+                       "}\n";
+    qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
+
+    (void)state; /* optimizer 10 case 18 */
+    opts.fold_input_bytes = 31;
+    folds_to_with(text, text, opts);
+    refused(text, opts, "an input is larger than the limit");
+    opts.fold_input_bytes = 32;
+    folds_to_with(text,
+                  "g (float[8] x) => (float[8] y) <\n"
+                  "  float[8] q = {1, 4, 9, 16, 25, 36, 49, 64}\n"
+                  "> {\n"
+                  "  y = Add(x, q)\n"
+                  "}\n",
+                  opts);
+}
+
+/* optimizer 10 case 19 */
+static void a_weight_that_one_node_reads_is_transposed_whatever_its_size(void **state)
+{
+    const char *alone = "g (float[3] x) => (float[2] y) <float[2,3] w = {1, 2, 3, 4, 5, 6}> {\n"
+                        "  t = Transpose(w)\n"
+                        "  y = MatMul(x, t)\n"
+                        "}\n";
+    const char *shared = "g (float[3] x, float[2] u) => (float[2] y, float[3] v) <\n"
+                         "  float[2,3] w = {1, 2, 3, 4, 5, 6}\n"
+                         "> {\n"
+                         "  t = Transpose(w)\n"
+                         "  y = MatMul(x, t)\n"
+                         "  v = MatMul(u, w)\n"
+                         "}\n";
+    qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
+
+    (void)state;
+    opts.fold_input_bytes = 1;
+    folds_to_with(alone,
+                  "g (float[3] x) => (float[2] y) <\n"
+                  "  float[3,2] t = {1, 4, 2, 5, 3, 6}\n"
+                  "> {\n"
+                  "  y = MatMul(x, t)\n"
+                  "}\n",
+                  opts);
+    folds_to_with(shared, shared, opts);
+}
+
+static void constants_do_not_outgrow_the_budget(void **state)
+{
+    const char *text = "g (float[1] x) => (float[100] y) <\n"
+                       "  float[1] a = {1},\n"
+                       "  int64[1] n = {100}\n"
+                       "> {\n"
+                       "  t = Expand(a, n)\n"
+                       "  y = Add(x, t)\n"
+                       "}\n";
+    qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
+
+    (void)state;
+    opts.growth_bytes = 100;
+    folds_to_with(text, text, opts);
+    refused(text, opts, "the constants would grow beyond the budget");
+    opts.growth_bytes = 0;
+    opts.fold_output_bytes = 399;
+    refused(text, opts, "the result is larger than the limit");
+}
+
+static void lists_and_the_callback_decide(void **state)
+{
+    static const char *const neg[] = {"Neg", NULL}, *const wrong[] = {"Nag", NULL};
+    const char *text = "g (float[2] x) => (float[2] y) <\n"
+                       "  float[2] a = {1, 2}\n"
+                       "> {\n"
+                       "  b = Neg(a)\n"
+                       "  y = Add(x, b)\n"
+                       "}\n";
+    qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = test_model(text);
+    int asked = 0;
+
+    (void)state;
+    opts.no_fold = neg;
+    folds_to_with(text, text, opts);
+    refused(text, opts, "the options exclude this operator");
+    opts.no_fold = wrong;
+    assert_fails(QDQ_E_USAGE, "found 'Nag', expected an operator", qdq_model_optimize(m, &opts, NULL, &err));
+    opts.no_fold = NULL;
+    opts.fold_input_bytes = 1;
+    opts.should_fold = always;
+    opts.ctx = &asked;
+    assert_ok(qdq_model_optimize(m, &opts, NULL, &err));
+    assert_int_equal(count(m, QDQ_OP_NEG), 0);
+    assert_int_equal(asked, 1);
+    qdq_model_free(m);
+}
+
+static void what_gives_nan_is_not_computed(void **state)
+{
+    const char *text = "g (float[2] x) => (float[2] y) <\n"
+                       "  float[2] a = {0, 1}\n"
+                       "> {\n"
+                       "  b = Div(a, a)\n"
+                       "  y = Add(x, b)\n"
+                       "}\n";
+
+    (void)state;
+    stays(text);
+    refused(text, (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, "NaN");
+}
+
+static void an_empty_graph_and_an_output_that_is_an_input_are_fine(void **state)
+{
+    (void)state;
+    stays("g () => () {\n}\n");
+    stays("g (float[2] x) => (float[2] x) {\n}\n");
+    stays("g () => (float[2] w) <\n  float[2] w = {1, 2}\n> {\n}\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_dequantized_weight_stays_however_small_or_large),
+        cmocka_unit_test(quantize_of_a_constant_stays),
+        cmocka_unit_test(all_outputs_of_dynamic_quantize_stay),
+        cmocka_unit_test(no_callback_and_no_option_folds_quantization),
+        cmocka_unit_test(a_computed_scale_becomes_an_initializer_and_q_and_dq_stay),
+        cmocka_unit_test(the_scale_of_a_weight_above_all_limits_is_computed),
+        cmocka_unit_test(weights_that_are_dequantized_by_hand_stay),
+        cmocka_unit_test(shape_arithmetic_of_a_known_dimension_is_a_constant),
+        cmocka_unit_test(a_chain_leaves_one_constant),
+        cmocka_unit_test(a_graph_output_keeps_a_node_and_its_name),
+        cmocka_unit_test(a_result_that_a_subgraph_reads_is_an_initializer_outside),
+        cmocka_unit_test(a_shadowed_name_is_not_the_constant_outside),
+        cmocka_unit_test(function_bodies_get_constant_nodes),
+        cmocka_unit_test(shape_arithmetic_in_a_function_depends_on_the_call_and_stays),
+        cmocka_unit_test(an_initializer_that_callers_may_override_is_no_constant),
+        cmocka_unit_test(random_numbers_are_not_computed),
+        cmocka_unit_test(inputs_above_the_limit_are_not_computed_with),
+        cmocka_unit_test(a_weight_that_one_node_reads_is_transposed_whatever_its_size),
+        cmocka_unit_test(constants_do_not_outgrow_the_budget),
+        cmocka_unit_test(lists_and_the_callback_decide),
+        cmocka_unit_test(what_gives_nan_is_not_computed),
+        cmocka_unit_test(an_empty_graph_and_an_output_that_is_an_input_are_fine),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
