@@ -15,7 +15,10 @@ typedef struct qdq_compare_tensor {
                              is zero everywhere: such a tensor proves nothing */
     double cosine;     /* of all elements as one vector; NAN when a or b is zero everywhere */
     double max_abs;    /* largest |a - b| */
+    double range;      /* from the smallest to the largest element of a, or to 0 if that is further */
     uint64_t elements; /* compared, over all samples */
+    uint64_t unequal;  /* of them */
+    qdq_elem elem;     /* of a */
 } qdq_compare_tensor;
 
 typedef struct qdq_compare_result {
@@ -36,12 +39,13 @@ typedef struct qdq_compare_opts {
     const qdq_input_shape *shapes;
     size_t n_shapes;
     size_t first, count; /* range of samples; count 0: to the end */
+    bool fake_quant;     /* Q/DQ in float: what the graphs say, not what the engine makes of it */
     const qdq_job *job;
 } qdq_compare_opts;
 
 #define QDQ_COMPARE_OPTS_INIT                                                                                \
     {                                                                                                        \
-        sizeof(qdq_compare_opts), false, 0, NULL, 0, 0, 0, NULL                                              \
+        sizeof(qdq_compare_opts), false, 0, NULL, 0, 0, 0, false, NULL                                       \
     }
 
 /* Runs both models on the data. *out is one block, freed with qdq_free(). Outputs of different shape, or no
@@ -49,6 +53,28 @@ typedef struct qdq_compare_opts {
 QDQ_API QDQ_MUST_USE qdq_status qdq_compare(qdq_engine *e, const qdq_model *a, const qdq_model *b,
                                             qdq_data *d, const qdq_compare_opts *opts,
                                             qdq_compare_result **out, qdq_error *err);
+
+/* --- do two models compute the same? --------------------------------------------------------------------------------
+ *
+ * What is the same depends on the type of an output: floats may be apart by 1e-5 of the output's range, 16-bit
+ * floats by 1e-2, 8-bit floats by 1e-1; integers of 8 bits and less by one step, others not at all. NaN is the
+ * same as NaN. Where there is Q/DQ in one of the models, a difference in the last digit of a float may tip a
+ * rounding, and what follows: then Q/DQ are computed in float, and floats of any size may be apart if they have
+ * an SQNR of QDQ_SAME_SQNR_DB. */
+#define QDQ_SAME_SQNR_DB 30.0
+
+typedef struct qdq_same_result {
+    bool same;
+    char why[400];                /* if not: which output, what was found, what was expected */
+    qdq_compare_result *compared; /* freed with qdq_free(); NULL if b does not run where a does */
+} qdq_same_result;
+
+/* Runs both models on the data. A model b that does not run where a does, or has other outputs, is not the same; what
+ * fails for a is an error. With a `tolerance` above 0, floats may be apart by that share of the range instead, with
+ * Q/DQ or without. Of opts, per_tensor and fake_quant are not used. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_compare_same(qdq_engine *e, const qdq_model *a, const qdq_model *b,
+                                                 qdq_data *d, const qdq_compare_opts *opts, double tolerance,
+                                                 qdq_same_result *out, qdq_error *err);
 
 #ifdef __cplusplus
 }

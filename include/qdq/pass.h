@@ -114,6 +114,29 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_model_optimize(qdq_model *m, const qdq_optim
 /* The same with nothing but a pipeline. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_run_passes(qdq_model *m, const char *pipeline, qdq_error *err);
 
+/* --- bisect ------------------------------------------------------------------------------------------------------- */
+
+/* Sees a model after some of the changes, and says whether it is bad: *bad is false on entry. `why` has room for
+ * one line about it. Anything but QDQ_OK ends the search and is its result. */
+typedef qdq_status (*qdq_judge_fn)(void *ctx, const qdq_model *m, bool *bad, char *why, size_t why_size,
+                                   qdq_error *err);
+
+typedef struct qdq_bisect_result {
+    bool found;       /* false: with all changes made, the model is good */
+    uint64_t number;  /* of the change that made it bad, from 1; 0: it was bad before the first */
+    uint64_t changes; /* how many there are */
+    char pass[64];    /* of that change; "" for number 0 */
+    char where[256];  /* the node or value that it is about */
+    char why[400];    /* what the judge or the verifier found */
+} qdq_bisect_result;
+
+/* Finds a change that makes a model bad where all changes before it leave it good, by halving: about log2 of the
+ * changes models are judged. What the verifier refuses is bad too. The model itself is not changed; with
+ * opts->max_applications only so many changes are looked at; on_change and on_pass are not called. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_model_bisect(const qdq_model *m, const qdq_optimize_opts *opts,
+                                                 qdq_judge_fn judge, void *ctx, qdq_bisect_result *out,
+                                                 qdq_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,4 +1,4 @@
-/* cmd_optimize.c - runs a pipeline of passes over a model. The summary is in cmd_optimize_summary.c. */
+/* cmd_optimize.c - runs a pipeline of passes over a model. */
 #include "cli/cmd_optimize.h"
 
 #include <inttypes.h>
@@ -65,6 +65,42 @@ static const cli_opt fold_options[] = {
     CLI_END,
 };
 
+static const cli_opt check_options[] = {
+    {.letter = 'c',
+     .name = "check",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(optimize_args, check),
+     .what = "DATA",
+     .help = "run both models on this; exit code 1 and nothing written when they differ"},
+    {.name = "tolerance",
+     .kind = CLI_REAL,
+     .offset = CLI_AT(optimize_args, tolerance),
+     .what = "X",
+     .help = "floats may be apart by this share of an output's range; default: by type"},
+    {.letter = 'n',
+     .name = "samples",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(optimize_args, samples),
+     .what = "N",
+     .help = "check on the first N; default: all, of random 8",
+     .min = 1,
+     .max = 1000000000},
+    {.letter = 't',
+     .name = "threads",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(optimize_args, threads),
+     .what = "N",
+     .help = "threads of the engine; 0: all processors",
+     .init = "0",
+     .min = 0,
+     .max = 1024},
+    {.name = "bisect",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(optimize_args, bisect),
+     .help = "write nothing, look for the change that --check or the verifier refuses"},
+    CLI_END,
+};
+
 static const cli_opt debug_options[] = {
     {.name = "verify-each",
      .kind = CLI_FLAG,
@@ -81,7 +117,11 @@ static const cli_group groups[] = {
     {"output", cli_output_opts, CLI_AT(optimize_args, out)},
     {"optimize", options, 0},
     {"constant folding", fold_options, 0},
-    {"finding faults", debug_options, 0},
+    {"check", check_options, 0},
+    {"data", cli_data_opts, CLI_AT(optimize_args, data)},
+    {"shapes", cli_shape_opts, CLI_AT(optimize_args, shape)},
+    {"engine", cli_engine_opts, CLI_AT(optimize_args, engine)},
+    {"watching", debug_options, 0},
     {"options", cli_common_opts, 0},
     {NULL, NULL, 0},
 };
@@ -133,8 +173,28 @@ static qdq_optimize_opts library_opts(optimize *p)
     return o;
 }
 
+static qdq_status check_combinations(const struct optimize_args *a, qdq_error *err)
+{
+    const char *lonely = a->bisect           ? "--bisect"
+                         : a->tolerance != 0 ? "--tolerance"
+                         : a->samples != 0   ? "--samples"
+                         : a->shape.shapes.n ? "--shape"
+                                             : NULL;
+
+    if (a->check == NULL && lonely != NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found %s without --check", lonely);
+    if (a->tolerance < 0)
+        return qdq_fail(err, QDQ_E_USAGE, "--tolerance: found %g, expected a number above 0", a->tolerance);
+    if (a->bisect && (a->out.output != NULL || a->report != NULL))
+        return qdq_fail(err, QDQ_E_USAGE, "found --bisect and %s: it writes nothing",
+                        a->out.output != NULL ? "--output" : "--report");
+    return QDQ_OK;
+}
+
 static qdq_status check_outputs(cli *c, const struct optimize_args *a, qdq_error *err)
 {
+    if (a->bisect)
+        return QDQ_OK;
     QDQ_TRY(cli_output_check(c, &a->out, err));
     if (a->report == NULL)
         return QDQ_OK;
@@ -155,19 +215,47 @@ static qdq_status choose_passes(optimize *p, qdq_error *err)
     return qdq_pass_pipeline(p->passes, p->target, &p->pipeline, err);
 }
 
-static qdq_status work(optimize *p, qdq_error *err)
+/* A model that computes something else is not handed over. */
+static qdq_status judge(optimize *p, qdq_error *err)
 {
-    QDQ_TRY(check_outputs(p->c, p->a, err));
-    QDQ_TRY(choose_passes(p, err));
-    QDQ_TRY(cli_model_load(p->c, p->path, &p->model, err));
-    const qdq_optimize_opts o = library_opts(p);
-    QDQ_TRY(cli_at_file(p->path, qdq_model_optimize(p->model, &o, &p->report, err), err));
+    QDQ_TRY(cmd_optimize_check(p, err));
     cli_ui_clear(&p->c->ui);
-    QDQ_TRY(cli_model_save(p->c, p->model, &p->a->out, err));
-    if (p->a->report != NULL)
+    if (p->verdict.same)
+        return QDQ_OK;
+    char line[1000];
+    snprintf(line, sizeof line, "%s: the optimized model computes something else: %s; nothing is written",
+             cli_is_stdout(p->path) ? "<stdin>" : p->path, p->verdict.why);
+    cli_ui_log(&p->c->ui, QDQ_LOG_ERROR, line);
+    p->c->negative = true;
+    return QDQ_OK;
+}
+
+static qdq_status change(optimize *p, const qdq_optimize_opts *o, qdq_error *err)
+{
+    if (p->a->check != NULL)
+        QDQ_TRY(qdq_model_clone(p->model, &p->original, err));
+    QDQ_TRY(cli_at_file(p->path, qdq_model_optimize(p->model, o, &p->report, err), err));
+    if (p->a->check != NULL)
+        QDQ_TRY(judge(p, err));
+    cli_ui_clear(&p->c->ui);
+    if (!p->c->negative)
+        QDQ_TRY(cli_model_save(p->c, p->model, &p->a->out, err));
+    if (!p->c->negative && p->a->report != NULL)
         QDQ_TRY(cmd_optimize_write_json(p, err));
     return p->c->json ? cmd_optimize_print_json(p, err)
                       : cmd_optimize_print_text(p, cli_result_stream(&p->a->out), err);
+}
+
+static qdq_status work(optimize *p, qdq_error *err)
+{
+    QDQ_TRY(check_combinations(p->a, err));
+    QDQ_TRY(check_outputs(p->c, p->a, err));
+    QDQ_TRY(choose_passes(p, err));
+    QDQ_TRY(cli_model_load(p->c, p->path, &p->model, err));
+    if (p->a->check != NULL)
+        QDQ_TRY(cmd_optimize_open_check(p, err));
+    const qdq_optimize_opts o = library_opts(p);
+    return p->a->bisect ? cmd_optimize_bisect(p, &o, err) : change(p, &o, err);
 }
 
 static qdq_status run(cli *c, const void *args, qdq_error *err)
@@ -175,6 +263,7 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
     optimize p = {.c = c, .a = args, .path = c->operand[0]};
     qdq_status st = work(&p, err);
 
+    cmd_optimize_close_check(&p);
     qdq_optimize_report_free(p.report);
     qdq_model_free(p.model);
     qdq_target_free(p.target);
@@ -198,6 +287,13 @@ const cli_command cmd_optimize = {
         "gives a pass arguments, '-name' takes one out of what stands before it:\n"
         "    --passes default,-fold-batchnorm\n"
         "\n"
+        "--check runs the model before and after on DATA: an .npz (arrays named as the inputs), an .npy, a\n"
+        "folder of those, a folder of images, or random:SEED. Floats may be apart by 1e-5 of the range of\n"
+        "an output (16 bits: 1e-2, 8 bits: 1e-1), integers of 8 bits by one step, others not at all; NaN\n"
+        "is the same as NaN. Where there is Q/DQ, which may tip a rounding, an output with an SQNR of 30 dB\n"
+        "is the same too. --tolerance says another share of the range, for all floats. --bisect finds the\n"
+        "change that is to blame.\n"
+        "\n"
         "Sizes of 0 mean none. Inputs that have an initializer may be given by the caller, so that they are\n"
         "not constant; --freeze-inputs makes them so, and they are inputs no longer.",
     .json = "{ \"model\", \"output\", \"target\", \"passes\": \"a,b\", \"rounds\", \"settled\", \"changes\", "
@@ -206,7 +302,12 @@ const cli_command cmd_optimize = {
             "  \"quantize\": {\"before\", \"after\"}, \"dequantize\": {\"before\", \"after\"},\n"
             "  \"by_pass\": [{\"pass\", \"changes\", \"nodes\", \"bytes\", \"seconds\",\n"
             "    \"refused\": [{\"reason\", \"candidates\", \"examples\": [\"node\"]}]}],\n"
-            "  \"files\": [{\"path\", \"bytes\"}] }",
+            "  \"check\": {\"same\", \"why\", \"samples\", \"outputs\": [{\"name\", \"sqnr_db\", "
+            "\"cosine\", \"max_abs\"}],\n"
+            "    \"run_as\": [{\"input\", \"shape\"}]},\n"
+            "  \"files\": [{\"path\", \"bytes\"}] }; without --check, \"check\" is null.\n"
+            "With --bisect: { \"model\", \"passes\", \"changes\", \"found\", \"number\", \"pass\", "
+            "\"where\", \"why\" }",
     .example = "qdq optimize model.onnx -o model.opt.onnx --target ort-cpu",
     .groups = groups,
     .args_size = sizeof(struct optimize_args),

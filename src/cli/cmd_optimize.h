@@ -1,18 +1,27 @@
-/* cmd_optimize.h - what optimize knows when its work is done: for its summary. */
+/* cmd_optimize.h - what optimize knows: for its check (cmd_optimize_check.c) and its summary
+ * (cmd_optimize_summary.c). */
 #ifndef QDQ_CMD_OPTIMIZE_H
 #define QDQ_CMD_OPTIMIZE_H
 
 #include "cli/cli.h"
+#include "cli/cli_data.h"
+#include "cli/cli_engine.h"
 #include "cli/cli_model.h"
+#include "qdq/compare.h"
 #include "qdq/pass.h"
 
 struct optimize_args {
     cli_common common;
     cli_output_args out;
-    const char *target, *passes, *report;
+    cli_engine_args engine;
+    cli_data_args data;
+    cli_shape_args shape;
+    const char *target, *passes, *report, *check;
     cli_names no_fold, fold_only;
     uint64_t fold_input, fold_output, growth;
-    bool freeze_inputs, verify_each, print_changed;
+    bool freeze_inputs, verify_each, print_changed, bisect;
+    int64_t samples, threads;
+    double tolerance;
 };
 
 typedef struct optimize {
@@ -24,7 +33,22 @@ typedef struct optimize {
     qdq_model *model;
     qdq_target *target; /* NULL: no engine in particular */
     qdq_optimize_report *report;
+
+    /* With --check; else NULL. */
+    qdq_model *original;
+    qdq_engine *engine;
+    qdq_data *samples;
+    cli_shapes shapes; /* those that are for inputs of the model */
+    qdq_same_result verdict;
 } optimize;
+
+/* Opens data and engine. */
+qdq_status cmd_optimize_open_check(optimize *p, qdq_error *err);
+/* Fills the verdict: does the model compute what the original does? */
+qdq_status cmd_optimize_check(optimize *p, qdq_error *err);
+/* The whole of --bisect: looks for the change, prints it. */
+qdq_status cmd_optimize_bisect(optimize *p, const qdq_optimize_opts *opts, qdq_error *err);
+void cmd_optimize_close_check(optimize *p);
 
 /* To stdout with --json, to a file with --report. */
 qdq_status cmd_optimize_print_json(const optimize *p, qdq_error *err);

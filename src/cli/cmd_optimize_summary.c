@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "base/fail.h"
-#include "cli/cli_engine.h"
+#include "cli/cli_outputs.h"
 #include "cli/cmd_optimize.h"
 
 /* --- JSON ------------------------------------------------------------------------------------------------------ */
@@ -54,11 +54,28 @@ static json_t *passes_json(cli_json *j, const qdq_optimize_report *r)
     return list;
 }
 
-static json_t *report_json(cli_json *j, const optimize *p)
+static qdq_status check_json(cli_json *j, const optimize *p, json_t *to, qdq_error *err)
+{
+    const qdq_same_result *v = &p->verdict;
+    const qdq_compare_result *r = v->compared;
+    json_t *shapes = json_array();
+
+    cli_json_set(j, to, "same", json_boolean(v->same));
+    cli_json_set(j, to, "why", v->same ? json_null() : cli_json_text(v->why));
+    cli_json_set(j, to, "samples", json_integer(r != NULL ? (json_int_t)r->samples : 0));
+    cli_json_set(j, to, "outputs", r != NULL ? cli_outputs_json(j, r->outputs, r->n_outputs) : json_array());
+    qdq_status st = cli_data_json_shapes(p->samples, p->model, &p->a->shape.shapes, j, shapes, err);
+    cli_json_set(j, to, "run_as", shapes);
+    return st;
+}
+
+static qdq_status report_json(cli_json *j, const optimize *p, json_t **out, qdq_error *err)
 {
     const qdq_optimize_report *r = p->report;
     json_t *root = json_object();
     json_t *files = json_array();
+    json_t *check = p->samples != NULL ? json_object() : json_null();
+    qdq_status st = p->samples != NULL ? check_json(j, p, check, err) : QDQ_OK;
 
     cli_json_set(j, root, "model", cli_json_text(p->path));
     cli_json_set(j, root, "output", cli_json_text(p->a->out.output));
@@ -73,23 +90,33 @@ static json_t *report_json(cli_json *j, const optimize *p)
     cli_json_set(j, root, "quantize", pair_json(j, r->q_before, r->q_after));
     cli_json_set(j, root, "dequantize", pair_json(j, r->dq_before, r->dq_after));
     cli_json_set(j, root, "by_pass", passes_json(j, r));
-    cli_json_add_files(j, files, p->c, p->a->out.output);
+    cli_json_set(j, root, "check", check);
+    if (!p->c->negative)
+        cli_json_add_files(j, files, p->c, p->a->out.output);
     cli_json_set(j, root, "files", files);
-    return root;
+    if (st != QDQ_OK)
+        json_decref(root);
+    else
+        *out = root;
+    return st;
 }
 
 qdq_status cmd_optimize_print_json(const optimize *p, qdq_error *err)
 {
     cli_json j = {false};
+    json_t *root;
 
-    return cli_json_print(&j, report_json(&j, p), err);
+    QDQ_TRY(report_json(&j, p, &root, err));
+    return cli_json_print(&j, root, err);
 }
 
 qdq_status cmd_optimize_write_json(const optimize *p, qdq_error *err)
 {
     cli_json j = {false};
+    json_t *root;
 
-    return cli_json_write(&j, report_json(&j, p), p->a->report, p->a->out.force, err);
+    QDQ_TRY(report_json(&j, p, &root, err));
+    return cli_json_write(&j, root, p->a->report, p->a->out.force, err);
 }
 
 /* --- text ------------------------------------------------------------------------------------------------------ */
@@ -150,6 +177,18 @@ static qdq_status print_refusals(const optimize *p, FILE *to, qdq_error *err)
     return cli_table_print(&t, to, err);
 }
 
+static qdq_status print_check(const optimize *p, FILE *to, qdq_error *err)
+{
+    const qdq_compare_result *r = p->verdict.compared;
+
+    if (r == NULL)
+        return QDQ_OK;
+    fprintf(to, "\nagainst the original on %zu sample%s: %s\n", r->samples, cli_plural(r->samples),
+            p->verdict.same ? "the same" : "not the same");
+    QDQ_TRY(cli_data_print_shapes(p->samples, p->model, &p->a->shape.shapes, to, err));
+    return cli_outputs_print(p->c, "output", r->outputs, r->n_outputs, to, err);
+}
+
 qdq_status cmd_optimize_print_text(const optimize *p, FILE *to, qdq_error *err)
 {
     const char *const paths[] = {p->a->out.output, p->a->report};
@@ -157,6 +196,9 @@ qdq_status cmd_optimize_print_text(const optimize *p, FILE *to, qdq_error *err)
     print_totals(p, to);
     QDQ_TRY(print_changes(p, to, err));
     QDQ_TRY(print_refusals(p, to, err));
+    QDQ_TRY(print_check(p, to, err));
+    if (p->c->negative)
+        return QDQ_OK;
     fputc('\n', to);
     return cli_print_files(p->c, paths, QDQ_COUNT(paths), to, err);
 }

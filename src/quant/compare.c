@@ -298,6 +298,7 @@ static qdq_status open_session(pass *p, int k, qdq_error *err)
     opts.n_shapes = p->c->opts.n_shapes;
     opts.expose = p->inner ? names : NULL;
     opts.only_exposed = p->inner;
+    opts.fake_quant = p->c->opts.fake_quant;
     return qdq_session_open(p->c->engine, p->c->model[k], &opts, &p->session[k], err);
 }
 

@@ -13,10 +13,14 @@ static void add_pair(qdq_compare_stat *s, double a, double b)
     if (!isfinite(a) || !isfinite(b)) {
         if (a == b || (isnan(a) && isnan(b)))
             return;
+        s->unequal++;
         s->dd = INFINITY;
         s->max_abs = INFINITY;
         return;
     }
+    s->unequal += a != b;
+    s->low = a < s->low ? a : s->low;
+    s->high = a > s->high ? a : s->high;
     s->aa += a * a;
     s->bb += b * b;
     s->ab += a * b;
@@ -38,11 +42,24 @@ static double element(const qdq_array *a, int64_t i)
     return (double)qdq_elem_float(a->elem, a->data, i);
 }
 
+/* Integers that are different numbers, but the same as double. */
+static void count_wide(qdq_compare_stat *s, const qdq_array *a, const qdq_array *b, int64_t n)
+{
+    const uint64_t *x = a->data, *y = b->data;
+
+    if (a->elem != b->elem || (a->elem != QDQ_INT64 && a->elem != QDQ_UINT64))
+        return;
+    for (int64_t i = 0; i < n; i++)
+        s->unequal += x[i] != y[i] && element(a, i) == element(b, i);
+}
+
 void qdq_compare_stat_add(qdq_compare_stat *s, const qdq_array *a, const qdq_array *b)
 {
     int64_t n = qdq_array_count(a);
 
+    s->elem = a->elem;
     s->elements += (uint64_t)n;
+    count_wide(s, a, b, n);
     if (a->elem == QDQ_FLOAT && b->elem == QDQ_FLOAT) {
         const float *x = a->data, *y = b->data;
 
@@ -56,8 +73,11 @@ void qdq_compare_stat_add(qdq_compare_stat *s, const qdq_array *a, const qdq_arr
 
 void qdq_compare_stat_result(const qdq_compare_stat *s, qdq_compare_tensor *t)
 {
+    t->elem = s->elem;
     t->elements = s->elements;
+    t->unequal = s->unequal;
     t->max_abs = s->max_abs;
+    t->range = s->high - s->low;
     if (s->aa == 0)
         t->sqnr_db = NAN;
     else if (s->dd == 0)

@@ -7,7 +7,9 @@
 typedef struct qdq_compare_stat {
     double aa, bb, ab, dd; /* sums of a a, b b, a b, (a - b) (a - b) */
     double max_abs;
-    uint64_t elements;
+    double low, high; /* of a, and 0 */
+    uint64_t elements, unequal;
+    qdq_elem elem; /* of a */
 } qdq_compare_stat;
 
 /* Both arrays have the same number of elements, of any types with numbers. Pairs that are equal but not finite

@@ -79,6 +79,39 @@ static void one_infinity_makes_the_difference_infinite(void **state)
     assert_true(isinf(t.sqnr_db) && t.sqnr_db < 0);
 }
 
+static void the_range_reaches_to_zero_and_unequal_elements_are_counted(void **state)
+{
+    (void)state;
+    float x[] = {3, 5, 4, NAN, INFINITY}, y[] = {3, 6, 4, NAN, INFINITY}, low[] = {-3, -5, -4},
+          both[] = {-1, 2, 0};
+    qdq_compare_tensor t = compared(x, y, 5);
+
+    assert_true(t.range == 5);
+    assert_int_equal(t.unequal, 1);
+    assert_int_equal(t.elem, QDQ_FLOAT);
+    assert_true(compared(low, low, 3).range == 5);
+    t = compared(both, low, 3);
+    assert_true(t.range == 3);
+    assert_int_equal(t.unequal, 3);
+}
+
+static void integers_beyond_double_are_told_apart(void **state)
+{
+    (void)state;
+    int64_t x[] = {1, INT64_MAX, INT64_MIN}, y[] = {2, INT64_MAX - 1, INT64_MIN};
+    uint64_t u[] = {UINT64_MAX}, v[] = {UINT64_MAX - 1};
+    qdq_array a = {.elem = QDQ_INT64, .rank = 1, .dim = {3}, .data = x, .bytes = sizeof x}, b = a;
+    qdq_array c = {.elem = QDQ_UINT64, .rank = 1, .dim = {1}, .data = u, .bytes = sizeof u}, d = c;
+    qdq_compare_stat s = {0}, wide = {0};
+
+    b.data = y;
+    d.data = v;
+    qdq_compare_stat_add(&s, &a, &b);
+    assert_int_equal(s.unequal, 2);
+    qdq_compare_stat_add(&wide, &c, &d);
+    assert_int_equal(wide.unequal, 1);
+}
+
 static void sums_do_not_lose_small_terms(void **state)
 {
     (void)state;
@@ -175,6 +208,8 @@ int main(void)
         cmocka_unit_test(zero_everywhere_proves_nothing),
         cmocka_unit_test(equal_infinities_count_as_equal),
         cmocka_unit_test(one_infinity_makes_the_difference_infinite),
+        cmocka_unit_test(the_range_reaches_to_zero_and_unequal_elements_are_counted),
+        cmocka_unit_test(integers_beyond_double_are_told_apart),
         cmocka_unit_test(sums_do_not_lose_small_terms),
         cmocka_unit_test(sums_go_on_over_samples),
         cmocka_unit_test(types_other_than_float_are_compared_by_value),

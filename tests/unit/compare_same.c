@@ -1,0 +1,196 @@
+/* Do two models compute the same? What each type of output allows, and who is to blame when one does not run. */
+#include "support/npy_file.h"
+
+static qdq_error err;
+
+/* Output y has a range of 6: from 0, because nothing is below, to 6. */
+static const float data[] = {1, 2, 4, 3, 5, 6};
+
+static const char *samples(void)
+{
+    return test_npy_file("x.npy", TEST_HEADER("<f4", "(3, 2)"), data, sizeof data);
+}
+
+/* One question with all that it takes; `compared` is freed. */
+static qdq_same_result ask(const char *a, const char *b, double tolerance)
+{
+    qdq_model *m = test_model(a), *n = test_model(b);
+    qdq_engine *e = test_ort();
+    qdq_same_result r;
+    qdq_data *d = NULL;
+
+    if (e == NULL)
+        test_missing("ONNX Runtime");
+    assert_ok(qdq_data_open(samples(), m, NULL, &d, &err));
+    assert_ok(qdq_compare_same(e, m, n, d, NULL, tolerance, &r, &err));
+    assert_true(r.same == (r.why[0] == '\0'));
+    qdq_free(r.compared);
+    qdq_data_close(d);
+    qdq_model_free(m);
+    qdq_model_free(n);
+    return r;
+}
+
+#define assert_same(a, b, tolerance)                                                                         \
+    do {                                                                                                     \
+        qdq_same_result r_ = ask(a, b, tolerance);                                                           \
+        if (!r_.same)                                                                                        \
+            fail_msg("not the same: %s", r_.why);                                                            \
+    } while (0)
+
+#define assert_other(reason, a, b, tolerance)                                                                \
+    do {                                                                                                     \
+        qdq_same_result r_ = ask(a, b, tolerance);                                                           \
+        if (strstr(r_.why, reason) == NULL)                                                                  \
+            fail_msg("want '%s', got '%s'", reason, r_.why);                                                 \
+    } while (0)
+
+#define HEAD     "<ir_version: 10, opset_import: [\"\" : 19]> "
+
+#define PLAIN(c) HEAD "g (float[N,2] x) => (float[N,2] y) <float[1] c = {" c "}> { y = Add(x, c) }"
+#define CAST(to, type, c)                                                                                    \
+    HEAD "g (float[N,2] x) => (" type "[N,2] y) <float[1] c = {" c "}> { s = Add(x, c) y = Cast<to = " to    \
+         ">(s) }"
+#define WIDE(n)                                                                                              \
+    HEAD "g (float[N,2] x) => (int64[1] y, float[N,2] z) <int64[1] c = {" n "}> "                            \
+         "{ y = Identity(c) z = Relu(x) }"
+#define QUANTIZED(c)                                                                                         \
+    HEAD "g (float[N,2] x) => (float[N,2] y) <float[1] c = {" c "}, float s = {0.05}, uint8 z = {0}> "       \
+         "{ t = Add(x, c) q = QuantizeLinear(t, s, z) y = DequantizeLinear(q, s, z) }"
+
+static void floats_may_be_apart_by_a_share_of_the_range(void **state)
+{
+    (void)state;
+    assert_same(PLAIN("0"), PLAIN("0"), 0);
+    assert_same(PLAIN("0"), PLAIN("4e-5"), 0);
+    assert_other("output 'y': found a difference of 0.0001", PLAIN("0"), PLAIN("1e-4"), 0);
+    assert_other("1.67e-05 of its range, expected at most 1e-05", PLAIN("0"), PLAIN("1e-4"), 0);
+}
+
+static void a_tolerance_of_the_caller_goes_before_ours(void **state)
+{
+    (void)state;
+    assert_same(PLAIN("0"), PLAIN("1e-4"), 1e-4);
+    assert_other("expected at most 1e-06", PLAIN("0"), PLAIN("4e-5"), 1e-6);
+    assert_other("expected at most 1e-06", QUANTIZED("0"), QUANTIZED("0.05"), 1e-6);
+}
+
+static void floats_of_16_bits_may_be_further_apart(void **state)
+{
+    (void)state;
+    assert_same(CAST("10", "float16", "0"), CAST("10", "float16", "0.05"), 0);
+    assert_other("expected at most 0.01", CAST("10", "float16", "0"), CAST("10", "float16", "0.1"), 0);
+}
+
+static void integers_of_8_bits_may_be_one_step_apart(void **state)
+{
+    (void)state;
+    assert_same(CAST("3", "int8", "0"), CAST("3", "int8", "1"), 0);
+    assert_other("found 6 of 6 elements that differ, by up to 2, expected one step at most",
+                 CAST("2", "uint8", "0"), CAST("2", "uint8", "2"), 0);
+}
+
+static void other_integers_must_be_equal_whatever_the_tolerance(void **state)
+{
+    (void)state;
+    assert_same(CAST("6", "int32", "0"), CAST("6", "int32", "0"), 0);
+    assert_other("expected none", CAST("6", "int32", "0"), CAST("6", "int32", "1"), 0.5);
+    assert_other("found 3 of 3 elements that differ", WIDE("9007199254740993"), WIDE("9007199254740992"), 0);
+    assert_other("expected none", CAST("9", "bool", "-1"), CAST("9", "bool", "0"), 0);
+}
+
+static void nan_is_the_same_as_nan_and_as_nothing_else(void **state)
+{
+    (void)state;
+    static const char root[] = HEAD "g (float[N,2] x) => (float[N,2] y) { t = Neg(x) y = Sqrt(t) }";
+
+    assert_same(root, root, 0);
+    assert_other("output 'y': found NaN or infinity", root, PLAIN("0"), 0);
+    assert_other("output 'y': found NaN or infinity", PLAIN("0"), root, 1);
+}
+
+static void what_is_zero_everywhere_must_stay_zero(void **state)
+{
+    (void)state;
+    static const char zero[] = HEAD "g (float[N,2] x) => (float[N,2] y) { y = Sub(x, x) }";
+
+    assert_same(zero, zero, 0);
+    assert_other("found a difference of 1, inf of its range", zero,
+                 HEAD "g (float[N,2] x) => (float[N,2] y) { y = Div(x, x) }", 0);
+}
+
+static void a_rounding_that_tips_is_allowed_where_there_is_quantization(void **state)
+{
+    (void)state;
+    /* one step of 0.05 everywhere: sum 91 against 6 * 0.0025, 37.8 dB */
+    assert_same(QUANTIZED("0"), QUANTIZED("0.05"), 0);
+    assert_other("output 'y': found SQNR 17.8 dB, expected at least 30 dB", QUANTIZED("0"), QUANTIZED("0.5"),
+                 0);
+}
+
+static void outputs_must_be_the_same_in_name_number_and_shape(void **state)
+{
+    (void)state;
+    static const char y[] = HEAD "g (float[N,2] x) => (float[N,2] y) { y = Relu(x) }";
+
+    assert_other("output 0: expected 'y', found z", y,
+                 HEAD "g (float[N,2] x) => (float[N,2] z) { z = Relu(x) }", 0);
+    assert_other("output 1: expected 'z', found none",
+                 HEAD "g (float[N,2] x) => (float[N,2] y, float[N,2] z) { y = Relu(x) z = Neg(x) }", y, 0);
+    assert_other("output 'y' is [1, 2] in the first model, [2, 1] in the second", y,
+                 HEAD "g (float[N,2] x) => (float[2,N] y) { y = Transpose(x) }", 0);
+}
+
+static void a_model_that_does_not_run_any_more_is_not_the_same(void **state)
+{
+    (void)state;
+    static const char custom[] = "<ir_version: 8, opset_import: [\"\" : 17, \"of.nobody\" : 1]> "
+                                 "g (float[N,2] x) => (float[N,2] y) { y = of.nobody.Zip(x) }";
+
+    assert_other("second model: ", PLAIN("0"), custom, 0);
+    qdq_model *m = test_model(custom);
+    qdq_engine *e = test_ort();
+    qdq_data *d = NULL;
+    qdq_same_result r;
+
+    assert_ok(qdq_data_open(samples(), m, NULL, &d, &err));
+    assert_fails(QDQ_E_ENGINE, "first model: ", qdq_compare_same(e, m, m, d, NULL, 0, &r, &err));
+    assert_false(r.same);
+    assert_null(r.compared);
+    qdq_data_close(d);
+    qdq_model_free(m);
+}
+
+static void a_range_that_the_data_do_not_have_is_an_error(void **state)
+{
+    (void)state;
+    qdq_model *m = test_model(PLAIN("0"));
+    qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
+    qdq_data *d = NULL;
+    qdq_same_result r;
+
+    opts.first = 3;
+    assert_ok(qdq_data_open(samples(), m, NULL, &d, &err));
+    assert_fails(QDQ_E_USAGE, "samples 3 to 3, the data have 3",
+                 qdq_compare_same(test_ort(), m, m, d, &opts, 0, &r, &err));
+    qdq_data_close(d);
+    qdq_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(floats_may_be_apart_by_a_share_of_the_range),
+        cmocka_unit_test(a_tolerance_of_the_caller_goes_before_ours),
+        cmocka_unit_test(floats_of_16_bits_may_be_further_apart),
+        cmocka_unit_test(integers_of_8_bits_may_be_one_step_apart),
+        cmocka_unit_test(other_integers_must_be_equal_whatever_the_tolerance),
+        cmocka_unit_test(nan_is_the_same_as_nan_and_as_nothing_else),
+        cmocka_unit_test(what_is_zero_everywhere_must_stay_zero),
+        cmocka_unit_test(a_rounding_that_tips_is_allowed_where_there_is_quantization),
+        cmocka_unit_test(outputs_must_be_the_same_in_name_number_and_shape),
+        cmocka_unit_test(a_model_that_does_not_run_any_more_is_not_the_same),
+        cmocka_unit_test(a_range_that_the_data_do_not_have_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

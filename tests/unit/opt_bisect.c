@@ -1,0 +1,231 @@
+/* Finding the change to blame: judges that look at the structure of the model know which one it is. */
+#include "ir/edit.h"
+#include "support/test.h"
+
+static qdq_error err;
+
+/* Six identities: the pass takes them out one after the other. */
+static const char six[] = "g (float[2] x) => (float[2] y) {"
+                          "a = Identity(x) b = Identity(a) c = Identity(b) d = Identity(c) e = Identity(d)"
+                          "f = Identity(e) y = Relu(f) }";
+
+typedef struct judge_state {
+    const char *needed; /* a model without this value is bad; NULL: none is */
+    bool always;
+    int calls;
+} judge_state;
+
+static qdq_status judge(void *ctx, const qdq_model *m, bool *bad, char *why, size_t why_size, qdq_error *e)
+{
+    judge_state *j = ctx;
+
+    (void)e;
+    j->calls++;
+    assert_false(*bad);
+    assert_int_equal(why[0], '\0');
+    *bad = j->always || (j->needed != NULL && qdq_graph_find(m->graph, j->needed) == NULL);
+    if (*bad)
+        snprintf(why, why_size, "'%s' is gone", j->always ? "everything" : j->needed);
+    return QDQ_OK;
+}
+
+static qdq_bisect_result bisect(const char *text, const char *passes, judge_state *j)
+{
+    qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
+    qdq_model *m = test_model(text);
+    qdq_bisect_result r;
+    char *before, *after;
+
+    opts.passes = passes;
+    assert_ok(qdq_model_to_text(m, &before, &err));
+    assert_ok(qdq_model_bisect(m, &opts, judge, j, &r, &err));
+    assert_ok(qdq_model_to_text(m, &after, &err));
+    assert_string_equal(before, after);
+    qdq_free(before);
+    qdq_free(after);
+    qdq_model_free(m);
+    return r;
+}
+
+static void a_pipeline_that_does_no_harm_is_judged_once(void **state)
+{
+    (void)state;
+    judge_state j = {0};
+    qdq_bisect_result r = bisect(six, "drop-identity", &j);
+
+    assert_false(r.found);
+    assert_int_equal(r.changes, 6);
+    assert_int_equal(r.number, 0);
+    assert_string_equal(r.pass, "");
+    assert_int_equal(j.calls, 1);
+}
+
+static void every_change_can_be_found(void **state)
+{
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(names); i++) {
+        judge_state j = {.needed = names[i]};
+        qdq_bisect_result r = bisect(six, "drop-identity", &j);
+        char why[20];
+
+        assert_true(r.found);
+        assert_int_equal(r.number, i + 1);
+        assert_int_equal(r.changes, 6);
+        assert_string_equal(r.pass, "drop-identity");
+        assert_non_null(strstr(r.where, names[i]));
+        snprintf(why, sizeof why, "'%s' is gone", names[i]);
+        assert_string_equal(r.why, why);
+        assert_true(j.calls <= 5); /* all, none, and log2(6) */
+    }
+}
+
+static void the_pass_is_named_among_several(void **state)
+{
+    (void)state;
+    judge_state j = {.needed = "dead"};
+    qdq_bisect_result r =
+        bisect("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> {"
+               "a = Identity(x) [useless] dead = Add(a, w) k = Constant<value_float = 1.0>()"
+               "y = Mul(a, k) }",
+               "lift-constants,drop-identity,drop-unused", &j);
+
+    assert_true(r.found);
+    assert_string_equal(r.pass, "drop-unused");
+    assert_string_equal(r.where, "useless");
+}
+
+static void a_model_that_is_bad_from_the_start_is_change_zero(void **state)
+{
+    (void)state;
+    judge_state j = {.always = true};
+    qdq_bisect_result r = bisect(six, "drop-identity", &j);
+
+    assert_true(r.found);
+    assert_int_equal(r.number, 0);
+    assert_string_equal(r.pass, "");
+    assert_string_equal(r.where, "");
+    assert_string_equal(r.why, "'everything' is gone");
+    assert_int_equal(j.calls, 2);
+}
+
+static void a_pipeline_without_changes_is_judged_all_the_same(void **state)
+{
+    (void)state;
+    judge_state j = {.needed = "nowhere"};
+    qdq_bisect_result r = bisect(six, "", &j);
+
+    assert_true(r.found);
+    assert_int_equal(r.number, 0);
+    assert_int_equal(r.changes, 0);
+}
+
+static void only_as_many_changes_as_are_asked_for_are_looked_at(void **state)
+{
+    (void)state;
+    qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
+    qdq_model *m = test_model(six);
+    judge_state j = {.needed = "d"};
+    qdq_bisect_result r;
+
+    opts.passes = "drop-identity";
+    opts.max_applications = 3;
+    assert_ok(qdq_model_bisect(m, &opts, judge, &j, &r, &err));
+    assert_false(r.found);
+    assert_int_equal(r.changes, 3);
+    opts.max_applications = 4;
+    assert_ok(qdq_model_bisect(m, &opts, judge, &j, &r, &err));
+    assert_true(r.found);
+    assert_int_equal(r.number, 4);
+    qdq_model_free(m);
+}
+
+static qdq_status no_engine(void *ctx, const qdq_model *m, bool *bad, char *why, size_t why_size,
+                            qdq_error *e)
+{
+    int *calls = ctx;
+
+    (void)m;
+    (void)why;
+    (void)why_size;
+    *bad = true;
+    return --*calls < 0 ? qdq_fail(e, QDQ_E_ENGINE, "the engine went away") : QDQ_OK;
+}
+
+static void a_judge_that_fails_ends_the_search(void **state)
+{
+    (void)state;
+    qdq_model *m = test_model(six);
+    qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
+    qdq_bisect_result r;
+
+    opts.passes = "drop-identity";
+    for (int after = 0; after < 2; after++) {
+        int calls = after;
+
+        assert_fails(QDQ_E_ENGINE, "the engine went away",
+                     qdq_model_bisect(m, &opts, no_engine, &calls, &r, &err));
+        assert_false(r.found);
+        assert_int_equal(r.changes, 0);
+    }
+    qdq_model_free(m);
+}
+
+static void mistakes_in_the_pipeline_are_errors_and_no_finding(void **state)
+{
+    (void)state;
+    qdq_model *m = test_model(six);
+    qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
+    judge_state j = {0};
+    qdq_bisect_result r;
+
+    opts.passes = "nothing";
+    assert_fails(QDQ_E_USAGE, "'nothing' is no pass", qdq_model_bisect(m, &opts, judge, &j, &r, &err));
+    assert_int_equal(j.calls, 0);
+    qdq_model_free(m);
+}
+
+static void stop(void *ctx, const char *stage, uint64_t done, uint64_t total)
+{
+    assert_string_equal(stage, "bisect");
+    assert_true(done < total);
+    if (done == 2)
+        qdq_cancel_set(ctx);
+}
+
+static void a_search_can_be_interrupted(void **state)
+{
+    (void)state;
+    qdq_model *m = test_model(six);
+    qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
+    qdq_job job = QDQ_JOB_INIT;
+    qdq_cancel *cancel = qdq_cancel_new();
+    judge_state j = {.needed = "c"};
+    qdq_bisect_result r;
+
+    job.ctx = cancel;
+    job.progress = stop;
+    job.cancel = cancel;
+    opts.passes = "drop-identity";
+    opts.job = &job;
+    assert_fails(QDQ_E_INTERRUPTED, "interrupted", qdq_model_bisect(m, &opts, judge, &j, &r, &err));
+    qdq_cancel_free(cancel);
+    qdq_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pipeline_that_does_no_harm_is_judged_once),
+        cmocka_unit_test(every_change_can_be_found),
+        cmocka_unit_test(the_pass_is_named_among_several),
+        cmocka_unit_test(a_model_that_is_bad_from_the_start_is_change_zero),
+        cmocka_unit_test(a_pipeline_without_changes_is_judged_all_the_same),
+        cmocka_unit_test(only_as_many_changes_as_are_asked_for_are_looked_at),
+        cmocka_unit_test(a_judge_that_fails_ends_the_search),
+        cmocka_unit_test(mistakes_in_the_pipeline_are_errors_and_no_finding),
+        cmocka_unit_test(a_search_can_be_interrupted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
