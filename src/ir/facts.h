@@ -25,8 +25,9 @@ const qdq_type *qdq_facts_type(const qdq_facts *f, const qdq_value *v);
 bool qdq_facts_same_type(const qdq_facts *f, const qdq_value *a, const qdq_value *b);
 
 /* The elements of an integer tensor of rank 0 or 1 that shape arithmetic gives, at most `max`, as dims: a known
- * number may be negative here (known = true), a symbol is the name of a dimension that is not known (>= 0), else
- * nothing is known of the element. False: nothing is known, or it has more. *rank is 0 or 1. */
+ * number may be negative here (known = true), a symbol is the name of a dim that is not known (>= 0) or a sum and
+ * product of such names ("2*N+1"), written in one way only, else nothing is known of the element. Types have such
+ * symbols, too. False: nothing is known, or it has more. *rank is 0 or 1. */
 typedef struct qdq_fact_elem {
     bool known;
     int64_t value;

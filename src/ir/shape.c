@@ -374,6 +374,7 @@ qdq_status qdq_infer_run(qdq_infer_env *env, qdq_error *err)
 void qdq_infer_close(qdq_infer_env *env)
 {
     qdq_map_free(&env->functions);
+    qdq_map_free(&env->sums);
     qdq_arena_free(&env->arena);
 }
 

@@ -22,7 +22,7 @@ bool qdq_add_int64(int64_t a, int64_t b, int64_t *out)
     return true;
 }
 
-qdq_dim qdq_dim_mul(qdq_dim a, qdq_dim b)
+qdq_dim qdq_dim_mul(qdq_infer_env *env, qdq_dim a, qdq_dim b)
 {
     int64_t value;
 
@@ -34,10 +34,10 @@ qdq_dim qdq_dim_mul(qdq_dim a, qdq_dim b)
         return a;
     if (a.value > 0 && b.value > 0 && qdq_mul_int64(a.value, b.value, &value))
         return qdq_dim_known(value);
-    return qdq_dim_unknown();
+    return env == NULL ? qdq_dim_unknown() : qdq_dim_combine(env, '*', a, b);
 }
 
-qdq_dim qdq_dim_add(qdq_dim a, qdq_dim b)
+qdq_dim qdq_dim_add(qdq_infer_env *env, qdq_dim a, qdq_dim b)
 {
     int64_t value;
 
@@ -47,7 +47,21 @@ qdq_dim qdq_dim_add(qdq_dim a, qdq_dim b)
         return a;
     if (a.value > 0 && b.value > 0 && qdq_add_int64(a.value, b.value, &value))
         return qdq_dim_known(value);
-    return qdq_dim_unknown();
+    return env == NULL ? qdq_dim_unknown() : qdq_dim_combine(env, '+', a, b);
+}
+
+qdq_scalar qdq_scalar_of_dim(qdq_dim d)
+{
+    qdq_scalar s = {QDQ_KNOW_NOT, {0}};
+
+    if (d.value >= 0) {
+        s.know = QDQ_KNOW_NUMBER;
+        s.v.i = d.value;
+    } else if (d.param != NULL) {
+        s.know = QDQ_KNOW_SYMBOL;
+        s.v.param = d.param;
+    }
+    return s;
 }
 
 qdq_dim qdq_dim_from(const qdq_scalar *s)
@@ -119,7 +133,7 @@ qdq_status qdq_shape_broadcast(qdq_infer *c, qdq_shape *a, const qdq_shape *b)
     return QDQ_OK;
 }
 
-qdq_dim qdq_shape_product(const qdq_shape *s, int from, int to)
+qdq_dim qdq_shape_product(qdq_infer_env *env, const qdq_shape *s, int from, int to)
 {
     qdq_dim product = qdq_dim_known(1);
 
@@ -129,7 +143,7 @@ qdq_dim qdq_shape_product(const qdq_shape *s, int from, int to)
     for (int i = from; i < to; i++) {
         if (product.value < 0 && product.param == NULL)
             break;
-        product = qdq_dim_mul(product, s->dim[i]);
+        product = qdq_dim_mul(env, product, s->dim[i]);
     }
     return product;
 }

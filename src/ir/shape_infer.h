@@ -85,6 +85,8 @@ typedef struct qdq_infer_env {
     unsigned warnings;
     bool nomem;              /* found while looking at a constant */
     bool prove;              /* for facts.c: only inputs and constants count, and nothing is logged */
+    qdq_map sums;            /* shape_symbol.c: by address, the symbols that it made, and the names taken */
+    size_t n_sums;           /* of those it made */
     int depth;               /* bodies inside bodies */
     struct qdq_adapt *adapt; /* set_shapes.c; NULL: plain inference */
 } qdq_infer_env;
@@ -139,8 +141,9 @@ static inline bool qdq_dim_same(qdq_dim a, qdq_dim b)
 bool qdq_mul_int64(int64_t a, int64_t b, int64_t *out); /* false on overflow */
 bool qdq_add_int64(int64_t a, int64_t b, int64_t *out);
 
-qdq_dim qdq_dim_mul(qdq_dim a, qdq_dim b); /* unknown where it cannot be said */
-qdq_dim qdq_dim_add(qdq_dim a, qdq_dim b);
+/* Unknown where it cannot be said; env NULL: of numbers alone. */
+qdq_dim qdq_dim_mul(qdq_infer_env *env, qdq_dim a, qdq_dim b);
+qdq_dim qdq_dim_add(qdq_infer_env *env, qdq_dim a, qdq_dim b);
 qdq_dim qdq_dim_from(const qdq_scalar *s); /* negative numbers are unknown */
 
 /* The better known of two dims that must be the same number. False: they cannot be. */
@@ -151,8 +154,13 @@ void qdq_shape_fill(qdq_shape *s, int rank); /* of unknown dims; a rank beyond t
 /* `a` becomes the shape of a and b broadcast together. */
 qdq_status qdq_shape_broadcast(qdq_infer *c, qdq_shape *a, const qdq_shape *b);
 
-/* The product of dims [from, to): known, one symbol, or unknown. */
-qdq_dim qdq_shape_product(const qdq_shape *s, int from, int to);
+/* The product of dims [from, to): known, a symbol, or unknown. */
+qdq_dim qdq_shape_product(qdq_infer_env *env, const qdq_shape *s, int from, int to);
+
+/* What '+', '-', '*' or '/' (without rest) gives where a symbol takes part (shape_symbol.c). */
+qdq_scalar qdq_symbol_combine(qdq_infer_env *env, char op, const qdq_scalar *a, const qdq_scalar *b);
+qdq_dim qdq_dim_combine(qdq_infer_env *env, char op, qdq_dim a, qdq_dim b);
+qdq_scalar qdq_scalar_of_dim(qdq_dim d);
 
 bool qdq_type_equal(const qdq_type *a, const qdq_type *b);
 

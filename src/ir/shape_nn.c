@@ -155,7 +155,7 @@ static qdq_status conv_shape(qdq_infer *c, uint32_t ix, uint32_t iw, qdq_shape *
         w.kernel[i - 2] = weight.dim[i];
     QDQ_TRY(window_read(c, x.rank - 2, &w));
     QDQ_TRY(conv_groups(c, &groups));
-    channels = qdq_dim_mul(weight.dim[1], qdq_dim_known(groups));
+    channels = qdq_dim_mul(c->env, weight.dim[1], qdq_dim_known(groups));
     if (!qdq_dim_merge(x.dim[1], channels, &channels))
         return qdq_fail(c->err, QDQ_E_FORMAT,
                         "the input has %" PRId64 " channels, the weight wants %" PRId64 " in %" PRId64
@@ -247,7 +247,7 @@ qdq_status qdq_infer_convtranspose(qdq_infer *c)
         return qdq_infer_mismatch(c, "channels of the input:", x.dim[1], weight.dim[0]);
     qdq_shape_fill(&out, x.rank);
     out.dim[0] = x.dim[0];
-    out.dim[1] = qdq_dim_mul(weight.dim[1], qdq_dim_known(groups));
+    out.dim[1] = qdq_dim_mul(c->env, weight.dim[1], qdq_dim_known(groups));
     if (qdq_infer_ints(c, "output_shape", &given, &n_given)) {
         /* Some exporters write batch and channels, too. */
         if (n_given != (size_t)w.n && n_given != (size_t)x.rank)
@@ -452,8 +452,8 @@ qdq_status qdq_infer_depthtospace(qdq_infer *c)
     QDQ_TRY(block_size(c, &s, &block));
     if (s.rank == 4) {
         QDQ_TRY(divide_dim(c, &s.dim[1], block * block));
-        s.dim[2] = qdq_dim_mul(s.dim[2], qdq_dim_known(block));
-        s.dim[3] = qdq_dim_mul(s.dim[3], qdq_dim_known(block));
+        s.dim[2] = qdq_dim_mul(c->env, s.dim[2], qdq_dim_known(block));
+        s.dim[3] = qdq_dim_mul(c->env, s.dim[3], qdq_dim_known(block));
     }
     return qdq_infer_out(c, 0, qdq_infer_elem(c, 0), &s);
 }
@@ -467,7 +467,7 @@ qdq_status qdq_infer_spacetodepth(qdq_infer *c)
     if (s.rank == 4) {
         QDQ_TRY(divide_dim(c, &s.dim[2], block));
         QDQ_TRY(divide_dim(c, &s.dim[3], block));
-        s.dim[1] = qdq_dim_mul(s.dim[1], qdq_dim_known(block * block));
+        s.dim[1] = qdq_dim_mul(c->env, s.dim[1], qdq_dim_known(block * block));
     }
     return qdq_infer_out(c, 0, qdq_infer_elem(c, 0), &s);
 }

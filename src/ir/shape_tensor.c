@@ -30,15 +30,15 @@ static qdq_status solve_dim(qdq_infer *c, const qdq_shape *in, const qdq_shape *
         if (i == open)
             continue;
         if (out->dim[i].value >= 0)
-            taken = qdq_dim_mul(taken, out->dim[i]);
+            taken = qdq_dim_mul(NULL, taken, out->dim[i]);
         else if (!cancel(&left, out->dim[i]))
             return QDQ_OK;
     }
     for (int i = 0; i < left.rank; i++)
         if (left.dim[i].value >= 0)
-            have = qdq_dim_mul(have, left.dim[i]);
+            have = qdq_dim_mul(NULL, have, left.dim[i]);
         else
-            rest = qdq_dim_mul(rest, left.dim[i]);
+            rest = qdq_dim_mul(c->env, rest, left.dim[i]);
     if (have.value < 0 || taken.value < 1)
         return QDQ_OK;
     if (have.value == 0 || rest.value == 1) {
@@ -64,8 +64,8 @@ static bool counts_differ(const qdq_shape *a, const qdq_shape *b)
     for (int i = 0; i < b->rank; i++)
         if (b->dim[i].value < 0)
             return false;
-    na = qdq_shape_product(a, 0, a->rank);
-    nb = qdq_shape_product(b, 0, b->rank);
+    na = qdq_shape_product(NULL, a, 0, a->rank);
+    nb = qdq_shape_product(NULL, b, 0, b->rank);
     return na.value >= 0 && nb.value >= 0 && na.value != nb.value;
 }
 
@@ -131,12 +131,20 @@ qdq_status qdq_infer_reshape(qdq_infer *c)
                 open = i;
                 n_open++;
             }
-        if (n_open == 1)
+        if (n_open == 1) {
+            qdq_shape others = out;
+
             QDQ_TRY(solve_dim(c, &in, &out, open, &out.dim[open]));
+            if (out.dim[open].value < 0 && out.dim[open].param == NULL) {
+                others.dim[open] = qdq_dim_known(1);
+                out.dim[open] = qdq_dim_combine(c->env, '/', qdq_shape_product(c->env, &in, 0, in.rank),
+                                                qdq_shape_product(c->env, &others, 0, out.rank));
+            }
+        }
         if (counts_differ(&in, &out))
             return qdq_fail(c->err, QDQ_E_FORMAT, "%" PRId64 " elements reshaped to %" PRId64,
-                            qdq_shape_product(&in, 0, in.rank).value,
-                            qdq_shape_product(&out, 0, out.rank).value);
+                            qdq_shape_product(NULL, &in, 0, in.rank).value,
+                            qdq_shape_product(NULL, &out, 0, out.rank).value);
     }
     return qdq_infer_out(c, 0, qdq_infer_elem(c, 0), &out);
 }
@@ -152,8 +160,8 @@ qdq_status qdq_infer_flatten(qdq_infer *c)
             return qdq_fail(c->err, QDQ_E_FORMAT, "axis %" PRId64 " of a tensor of rank %d", axis, in.rank);
         if (axis < 0)
             axis += in.rank;
-        out.dim[0] = qdq_shape_product(&in, 0, (int)axis);
-        out.dim[1] = qdq_shape_product(&in, (int)axis, in.rank);
+        out.dim[0] = qdq_shape_product(c->env, &in, 0, (int)axis);
+        out.dim[1] = qdq_shape_product(c->env, &in, (int)axis, in.rank);
     }
     return qdq_infer_out(c, 0, qdq_infer_elem(c, 0), &out);
 }
@@ -262,7 +270,7 @@ qdq_status qdq_infer_concat(qdq_infer *c)
             return qdq_fail(c->err, QDQ_E_FORMAT, "input %u has rank %d, want %d", (unsigned)i, s.rank,
                             out.rank);
         }
-        sum = qdq_dim_add(sum, s.dim[axis]);
+        sum = qdq_dim_add(c->env, sum, s.dim[axis]);
         for (int k = 0; k < s.rank; k++)
             if (k != axis && !qdq_dim_merge(out.dim[k], s.dim[k], &out.dim[k]))
                 return qdq_fail(c->err, QDQ_E_FORMAT, "input %u has %" PRId64 " along axis %d, want %" PRId64,
@@ -337,7 +345,7 @@ qdq_status qdq_infer_split(qdq_infer *c)
     for (uint32_t i = 0; i < n; i++) {
         if (!given)
             QDQ_TRY(even_part(c, whole, i, n, &size[i]));
-        sum = qdq_dim_add(sum, size[i]);
+        sum = qdq_dim_add(c->env, sum, size[i]);
         s.dim[axis] = size[i];
         QDQ_TRY(qdq_infer_out(c, i, elem, &s));
     }
@@ -426,7 +434,8 @@ qdq_status qdq_infer_tile(qdq_infer *c)
     if (v != NULL && v->n != s.rank)
         return qdq_fail(c->err, QDQ_E_FORMAT, "%d repeats for rank %d", v->n, s.rank);
     for (int i = 0; i < s.rank; i++)
-        s.dim[i] = qdq_dim_mul(s.dim[i], v == NULL || !qdq_elem_is_int(v->elem) ? qdq_dim_unknown()
-                                                                                : qdq_dim_from(&v->at[i]));
+        s.dim[i] =
+            qdq_dim_mul(c->env, s.dim[i],
+                        v == NULL || !qdq_elem_is_int(v->elem) ? qdq_dim_unknown() : qdq_dim_from(&v->at[i]));
     return qdq_infer_out(c, 0, qdq_infer_elem(c, 0), &s);
 }

@@ -32,19 +32,6 @@ static qdq_scalar number_float(double f)
     return s;
 }
 
-static qdq_scalar from_dim(qdq_dim d)
-{
-    qdq_scalar s = {QDQ_KNOW_NOT, {0}};
-
-    if (d.value >= 0)
-        return number_int(d.value);
-    if (d.param != NULL) {
-        s.know = QDQ_KNOW_SYMBOL;
-        s.v.param = d.param;
-    }
-    return s;
-}
-
 static double element_float(qdq_elem e, const void *data, int64_t i)
 {
     double d;
@@ -142,7 +129,7 @@ qdq_status qdq_values_shape(qdq_infer *c)
         return QDQ_OK;
     qdq_infer_shape_range(c, in.rank, &start, &end);
     for (int i = start; i < end; i++)
-        out->at[i - start] = from_dim(in.dim[i]);
+        out->at[i - start] = qdq_scalar_of_dim(in.dim[i]);
     qdq_infer_keep(c, 0, out);
     return QDQ_OK;
 }
@@ -155,7 +142,7 @@ qdq_status qdq_values_size(qdq_infer *c)
     QDQ_TRY(qdq_infer_values(c, 0, &out));
     if (out == NULL || !qdq_infer_shape_of(c, 0, &in))
         return QDQ_OK;
-    out->at[0] = from_dim(qdq_shape_product(&in, 0, in.rank));
+    out->at[0] = qdq_scalar_of_dim(qdq_shape_product(c->env, &in, 0, in.rank));
     qdq_infer_keep(c, 0, out);
     return QDQ_OK;
 }

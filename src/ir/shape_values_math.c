@@ -203,8 +203,17 @@ static qdq_scalar either(qdq_elem e, const qdq_scalar *a, const qdq_scalar *b)
 
 /* --- two tensors ----------------------------------------------------------------------------------------------------- */
 
+/* `sign`: how sums of symbols combine, 0 if they do not. */
+static qdq_scalar apply(qdq_infer *c, binary_fn *fn, char sign, qdq_elem e, const qdq_scalar *a,
+                        const qdq_scalar *b)
+{
+    qdq_scalar s = fn(e, a, b);
+
+    return s.know == QDQ_KNOW_NOT && sign != 0 && e == QDQ_INT64 ? qdq_symbol_combine(c->env, sign, a, b) : s;
+}
+
 /* Folds all inputs, broadcast, from the left; most operators have two. */
-static qdq_status combine(qdq_infer *c, binary_fn *fn)
+static qdq_status combine_by(qdq_infer *c, binary_fn *fn, char sign)
 {
     const qdq_values *first = qdq_infer_known(c, 0);
     int64_t at[QDQ_VALUES_RANK];
@@ -227,31 +236,37 @@ static qdq_status combine(qdq_infer *c, binary_fn *fn)
         qdq_values_coordinates(out, i, at);
         s = *qdq_values_broadcast(first, out->rank, at);
         for (uint32_t k = 1; k < c->node->n_in; k++)
-            s = fn(first->elem, &s, qdq_values_broadcast(qdq_infer_known(c, k), out->rank, at));
+            s = apply(c, fn, sign, first->elem, &s,
+                      qdq_values_broadcast(qdq_infer_known(c, k), out->rank, at));
         out->at[i] = s;
     }
     qdq_infer_keep(c, 0, out);
     return QDQ_OK;
 }
 
+static qdq_status combine(qdq_infer *c, binary_fn *fn)
+{
+    return combine_by(c, fn, 0);
+}
+
 qdq_status qdq_values_add(qdq_infer *c)
 {
-    return combine(c, add);
+    return combine_by(c, add, '+');
 }
 
 qdq_status qdq_values_sub(qdq_infer *c)
 {
-    return combine(c, sub);
+    return combine_by(c, sub, '-');
 }
 
 qdq_status qdq_values_mul(qdq_infer *c)
 {
-    return combine(c, mul);
+    return combine_by(c, mul, '*');
 }
 
 qdq_status qdq_values_div(qdq_infer *c)
 {
-    return combine(c, divide);
+    return combine_by(c, divide, '/');
 }
 
 qdq_status qdq_values_mod(qdq_infer *c)
@@ -410,13 +425,13 @@ qdq_status qdq_values_round(qdq_infer *c)
 
 /* --- all elements to one ------------------------------------------------------------------------------------------------- */
 
-/* `exact`: in any order the same; else only integers and pairs are, which way engines add up is their secret. */
-static qdq_status reduce(qdq_infer *c, binary_fn *fn, bool exact)
+/* With a sign: in which order engines add up floats is their secret. */
+static qdq_status reduce(qdq_infer *c, binary_fn *fn, char sign)
 {
     const qdq_values *in = qdq_infer_known(c, 0);
     qdq_values *out;
 
-    if (in == NULL || in->n == 0 || (!exact && in->n > 2 && !qdq_elem_is_int(in->elem)))
+    if (in == NULL || in->n == 0 || (sign != 0 && in->n > 2 && !qdq_elem_is_int(in->elem)))
         return QDQ_OK;
     QDQ_TRY(qdq_infer_values(c, 0, &out));
     /* Only full reductions: with keepdims and axes that are not all, more than one element is left, or the one
@@ -425,27 +440,27 @@ static qdq_status reduce(qdq_infer *c, binary_fn *fn, bool exact)
         return QDQ_OK;
     out->at[0] = in->at[0];
     for (int i = 1; i < in->n; i++)
-        out->at[0] = fn(in->elem, &out->at[0], &in->at[i]);
+        out->at[0] = apply(c, fn, sign, in->elem, &out->at[0], &in->at[i]);
     qdq_infer_keep(c, 0, out);
     return QDQ_OK;
 }
 
 qdq_status qdq_values_reducemax(qdq_infer *c)
 {
-    return reduce(c, max, true);
+    return reduce(c, max, 0);
 }
 
 qdq_status qdq_values_reducemin(qdq_infer *c)
 {
-    return reduce(c, min, true);
+    return reduce(c, min, 0);
 }
 
 qdq_status qdq_values_reduceprod(qdq_infer *c)
 {
-    return reduce(c, mul, false);
+    return reduce(c, mul, '*');
 }
 
 qdq_status qdq_values_reducesum(qdq_infer *c)
 {
-    return reduce(c, add, false);
+    return reduce(c, add, '+');
 }

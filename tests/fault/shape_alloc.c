@@ -7,7 +7,8 @@
 
 static const char text[] =
     "<ir_version: 8, opset_import: [\"\" : 17, \"my\" : 1]>\n"
-    "g (bool c, int64 n, float[1,3,8,8] x, float[4,3,3,3] w) => (float[1,M] out, p, q, r, s) <\n"
+    "g (bool c, int64 n, float[1,3,8,8] x, float[4,3,3,3] w, float[N,K] dyn) => (float[1,M] out, p, q, r, s, "
+    "z) <\n"
     "  int64[2] k = {1, -1}, int64[1] a = {0}, int64[1] m = {-1}, float[4] up = {1, 1, 2, "
     "2},\n"
     "  float[1,4,16,16] conv\n"
@@ -23,6 +24,7 @@ static const char text[] =
     "(p, p) }> (c)\n"
     "  r = Loop <body = l (i, e, d) => (e2, f) { e2 = Identity(e) f = Concat <axis = 0> (d, d) }> (n, c, p)\n"
     "  s, rest = my.fn(out)\n"
+    "  size = Size(dyn)\n"
     "}\n"
     "<domain: \"my\", opset_import: [\"\" : 17]> fn (i) => (j, l) { j, l = Split <axis = 1> (i) }\n";
 

@@ -128,17 +128,18 @@ static void move(graph *g)
     }
 }
 
+/* Division is by two alone: by a symbol that is 0 or by a difference it stops the process. */
 static void unary(graph *g)
 {
+    static const char *const ops[] = {"Abs", "Neg", "Identity", "Div"};
     const value *a = any(g);
+    int op = pick(g, 4);
     char call[100];
 
-    snprintf(call, sizeof call, "%s(%s)", (const char *const[]){"Abs", "Neg", "Identity"}[pick(g, 3)],
-             a->name);
+    snprintf(call, sizeof call, "%s(%s%s)", ops[op], a->name, op == 3 ? ", two" : "");
     add_value(g, a->rank, a->n, call);
 }
 
-/* Division stays away: by a symbol that is 0 or a difference it stops the process. */
 static void make(graph *g)
 {
     static const char *const ops[] = {"Add", "Sub", "Mul", "Max", "Min"};
@@ -182,13 +183,34 @@ typedef struct check {
     unsigned numbers, symbols, open;
 } check;
 
-static int64_t value_of(const check *c, const char *symbol)
+static int64_t value_of_name(const check *c, const char *name, size_t size)
 {
     for (int i = 0; i < N_DIMS; i++)
-        if (dim_names[i] != NULL && strcmp(symbol, dim_names[i]) == 0)
+        if (dim_names[i] != NULL && size == strlen(dim_names[i]) && memcmp(name, dim_names[i], size) == 0)
             return c->dims[i];
-    fail_msg("symbol '%s'", symbol);
+    fail_msg("symbol '%s'", name);
     return -1;
+}
+
+/* A sum of products: "2*M*N+N+1". */
+static int64_t value_of(const check *c, const char *symbol)
+{
+    int64_t sum = 0, product = 1;
+
+    for (;;) {
+        size_t size = strcspn(symbol, "+*");
+
+        product *=
+            symbol[0] >= '0' && symbol[0] <= '9' ? strtoll(symbol, NULL, 10) : value_of_name(c, symbol, size);
+        symbol += size;
+        if (*symbol != '*') {
+            sum += product;
+            product = 1;
+        }
+        if (*symbol == '\0')
+            return sum;
+        symbol++;
+    }
 }
 
 static qdq_status compare(void *ctx, const char *name, const qdq_array *a, qdq_error *e)
@@ -203,7 +225,8 @@ static qdq_status compare(void *ctx, const char *name, const qdq_array *a, qdq_e
     if (t == NULL || t->elem != a->elem || t->rank != a->rank)
         fail_msg("%s\n'%s': type", c->text, name);
     for (int i = 0; i < a->rank; i++)
-        if (t->dim[i].value >= 0 && t->dim[i].value != a->dim[i])
+        if (t->dim[i].value >= 0 ? t->dim[i].value != a->dim[i]
+                                 : t->dim[i].param != NULL && value_of(c, t->dim[i].param) != a->dim[i])
             fail_msg("%s\n'%s': dim", c->text, name);
     if (!qdq_facts_elems(c->f, v, 64, &rank, &n, elem)) {
         c->open += 1;

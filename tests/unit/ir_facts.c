@@ -399,7 +399,7 @@ static void shape_arithmetic_is_followed(void **state)
     elements(17, "float[N,3] x, bool c", "", "h = Shape(x) s = Where(c, h, h)", "N,3");
     elements(17, "float[N,3] x, bool c", "int64[2] k = {9, 3}", "h = Shape(x) s = Where(c, h, k)", "?,3");
     elements(17, "float[N,3] x, bool c, int64[2] u", "", "h = Shape(x) s = Where(c, h, u)", "-");
-    elements(17, "float[N,6] x", "int64 k = {2}", "h = Shape(x) s = Mul(h, k)", "?,12");
+    elements(17, "float[N,6] x", "int64 k = {2}", "h = Shape(x) s = Mul(h, k)", "2*N,12");
     elements(17, "float[N,6] x", "int64 k = {1}", "h = Shape(x) s = Mul(h, k)", "N,6");
     elements(17, "float[N,6] x", "int64 k = {8}", "h = Shape(x) s = Sub(h, k)", "?,-2");
     elements(17, "float[N,6] x", "", "h = Shape(x) s = Sub(h, h)", "0,0");
@@ -407,8 +407,78 @@ static void shape_arithmetic_is_followed(void **state)
     elements(17, "float[N,7] x", "int64 k = {0}", "h = Shape(x) s = Div(h, k)", "-");
     elements(17, "float[N,7] x", "int64 k = {-2}", "h = Shape(x) s = Min(h, k)", "-2,-2");
     elements(17, "float[N,7] x", "int64 k = {0}", "h = Shape(x) s = Max(h, k)", "N,7");
-    elements(17, "float[N,7] x", "int64 k = {3}", "h = Shape(x) s = Add(h, k)", "?,10");
+    elements(17, "float[N,7] x", "int64 k = {3}", "h = Shape(x) s = Add(h, k)", "N+3,10");
     elements(17, "float[N,7] x, int64[2] u", "", "h = Shape(x) s = Add(h, u)", "-");
+}
+
+/* optimizer 3, Add: a+b is b+a */
+static void sums_and_products_of_symbols_have_one_name(void **state)
+{
+    (void)state;
+    elements(17, "float[N,M] x", "",
+             "a, b = Split(h) h = Shape(x) c = Add(a, b) d = Add(b, a) s = Concat<axis = 0>(c, d)",
+             "M+N,M+N");
+    elements(17, "float[N,M] x", "", "h = Shape(x) s = ReduceProd<keepdims = 1>(h)", "M*N");
+    elements(17, "float[N,3,M,5] x", "", "s = Size(x)", "(15*M*N)");
+    elements(17, "float[N,M] x", "int64 k = {2}",
+             "h = Shape(x) a = Mul(h, k) b = Add(a, k) c = Mul(b, b) s = Sub(c, a)",
+             "4*N*N+6*N+4,4*M*M+6*M+4");
+    elements(17, "float[N] x", "int64 k = {12}",
+             "h = Shape(x) a = Mul(h, k) b = Div(a, k) c = Div(a, h) s = Concat<axis = 0>(b, c)", "N,12");
+    elements(17, "float[N] x", "int64 k = {12}, int64 l = {5}", "h = Shape(x) a = Mul(h, k) s = Div(a, l)",
+             "-");
+    elements(17, "float[N] x", "int64 k = {1}",
+             "h = Shape(x) a = Add(h, k) b = Sub(a, h) c = Sub(a, k) s = Concat<axis = 0>(b, c)", "1,N");
+    /* N - 1 may be below zero, and -1 has a meaning in shapes */
+    elements(17, "float[N] x", "int64 k = {1}", "h = Shape(x) s = Sub(h, k)", "-");
+    elements(17, "float[N] x", "int64 k = {-1}", "h = Shape(x) s = Mul(h, k)", "-");
+    elements(17, "float[N] x", "int64 k = {9223372036854775807}", "h = Shape(x) a = Mul(h, k) s = Add(a, a)",
+             "-");
+    elements(17, "float[N] x", "int64[1] k = {2}",
+             "h = Shape(x) c = Cast<to = 6>(h) d = Cast<to = 6>(k) s = Mul(c, d)", "-");
+    elements(17, "float[A,B,C,D,E] x", "", "s = Size(x)", "-"); /* long */
+    elements(17, "float[A,B,C,D] x", "", "s = Size(x)", "(A*B*C*D)");
+    elements(17, "float[A,B,C,D,E,F,G,H,I] x", "", "h = Shape(x) s = ReduceSum<keepdims = 0>(h)", "-");
+}
+
+static void names_that_look_like_sums_are_names(void **state)
+{
+    (void)state;
+    known k =
+        know_model(test_model(HEAD "g (float[N] x, float[P] z, float[Q] u) => (s) <int64 one = {1}> { h = "
+                                   "Shape(x) s = Add(h, one) i = Shape(z) t = Add(i, one) }"));
+    qdq_dim dim = {-1, NULL};
+    qdq_model *m = k.m;
+
+    assert_elems(&k, "s", "N+1");
+    qdq_facts_close(k.f);
+    dim.param = qdq_intern(m, "N+1"); /* somebody called a dim that */
+    qdq_value_set_type(value(&k, "z"), qdq_type_tensor(m, QDQ_FLOAT, 1, &dim));
+    k = know_model(m);
+    assert_elems(&k, "s", "-");
+    assert_elems(&k, "i", "N+1");
+    assert_elems(&k, "t", "-"); /* N+1+1 would say that it is N and 2 */
+    forget(&k);
+}
+
+static void shapes_follow_sums_of_symbols(void **state)
+{
+    (void)state;
+    known k = know(
+        HEAD "g (float[N,S,12,64] x, float[N,1,768] c) => (y) <int64[2] f = {-1, 64}, int64[4] b = {-1, 1, "
+             "12, 64}, "
+             "int64[3] three = {0, 0, -1}> { a = Reshape(x, f) y = Reshape(a, b) t = Reshape(x, three) u = "
+             "Concat<axis = 1>(c, t) v = Flatten(x) w = Shape(u) z = Reshape(x, z0) z0 = Shape(x) }");
+
+    assert_type(&k, "a", "float[12*N*S,64]");
+    assert_type(&k, "y", "float[N*S,1,12,64]");
+    assert_type(&k, "t", "float[N,S,768]");
+    assert_type(&k, "u", "float[N,S+1,768]");
+    assert_type(&k, "v", "float[N,768*S]");
+    assert_elems(&k, "w", "N,S+1,768");
+    assert_type(&k, "z", "float[N,S,12,64]");
+    assert_null(value(&k, "a")->type);
+    forget(&k);
 }
 
 static void what_is_not_exact_is_not_known(void **state)
@@ -625,6 +695,7 @@ static double seconds_for(int n)
         char name[32], want[32];
 
         snprintf(name, sizeof name, "s%d", n - 1);
+        /* sums are made for a while, and then no more */
         snprintf(want, sizeof want, "?,%d", 3 + n);
         assert_elems(&k, name, want);
         best = took < best ? took : best;
@@ -658,6 +729,9 @@ int main(void)
         cmocka_unit_test(only_the_branch_that_is_taken_is_known),
         cmocka_unit_test(bodies_of_functions_have_no_facts_but_constants),
         cmocka_unit_test(shape_arithmetic_is_followed),
+        cmocka_unit_test(sums_and_products_of_symbols_have_one_name),
+        cmocka_unit_test(names_that_look_like_sums_are_names),
+        cmocka_unit_test(shapes_follow_sums_of_symbols),
         cmocka_unit_test(what_is_not_exact_is_not_known),
         cmocka_unit_test(at_most_as_many_elements_as_asked_for),
         cmocka_unit_test(known_elements_become_a_tensor),
