@@ -8,7 +8,7 @@
 static const char text[] =
     "<ir_version: 8, opset_import: [\"\" : 17, \"my\" : 1]>\n"
     "g (bool c, int64 n, float[1,3,8,8] x, float[4,3,3,3] w, float[N,K] dyn) => (float[1,M] out, p, q, r, s, "
-    "z) <\n"
+    "size) <\n"
     "  int64[2] k = {1, -1}, int64[1] a = {0}, int64[1] m = {-1}, float[4] up = {1, 1, 2, "
     "2},\n"
     "  float[1,4,16,16] conv\n"
