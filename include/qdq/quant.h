@@ -41,12 +41,17 @@ typedef struct qdq_quantize_opts {
     size_t samples;  /* use at most so many; 0: all */
     uint64_t memory; /* bound on the bytes of activations observed at once; 0: 256 MiB */
     int threads;     /* of the engine; 0: all cores */
+    /* What is run on the copy before anything is placed (pass.h), and recorded in the plan; NULL: "quantize". */
+    const char *passes;
     const qdq_job *job;
 } qdq_quantize_opts;
 
+/* The least that placement and engines ask for: a model that is otherwise left as it is. */
+#define QDQ_PASSES_LEAST "lift-constants,drop-shared-names"
+
 #define QDQ_QUANTIZE_OPTS_INIT                                                                               \
     {                                                                                                        \
-        sizeof(qdq_quantize_opts), NULL, NULL, NULL, 0, 0, 0, 0, NULL                                        \
+        sizeof(qdq_quantize_opts), NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL                                  \
     }
 
 /* Cleans a copy of `m`, places Q/DQ by the target's rules, calibrates on `data`, and gives the plan. `data`

@@ -34,6 +34,11 @@ static const cli_opt options[] = {
      .offset = CLI_AT(quantize_args, op_types),
      .what = "A,B",
      .help = "quantize these operators alone"},
+    {.name = "optimize",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(quantize_args, optimize),
+     .help = "run the passes of the group 'quantize' first",
+     .init = "on"},
     {.name = "plan",
      .kind = CLI_FILE,
      .offset = CLI_AT(quantize_args, plan),
@@ -105,6 +110,7 @@ static qdq_status check_combinations(const struct quantize_args *a, qdq_error *e
     const char *clash = a->target != NULL   ? "--target"
                         : a->exclude.n > 0  ? "--exclude"
                         : a->op_types.n > 0 ? "--op-types"
+                        : !a->optimize      ? "--no-optimize"
                                             : NULL;
 
     if (a->plan != NULL && clash != NULL)
@@ -195,6 +201,7 @@ static qdq_status make_plan(quantize *q, qdq_error *err)
     o.samples = q->split.calibrate;
     o.memory = a->memory;
     o.threads = cli_threads(a->threads);
+    o.passes = a->optimize ? NULL : QDQ_PASSES_LEAST;
     o.job = &q->c->job;
     return cli_at_file(q->path, qdq_plan_make(q->model, q->target, q->engine, q->data, &o, &q->plan, err),
                        err);
@@ -321,8 +328,10 @@ const cli_command cmd_quantize = {
     .max_operands = 1,
     .summary = "calibrate, place Q/DQ by the target's rules, write the model",
     .about =
-        "Cleans a model, decides by the target's rules which tensors carry Q/DQ, takes scales from DATA,\n"
-        "writes the model and says what was quantized, what was left float and why.\n"
+        "Optimizes a model, decides by the target's rules which tensors carry Q/DQ, takes scales from DATA,\n"
+        "writes the model and says what was quantized, what was left float and why. With --no-optimize\n"
+        "the model stays as it is, but for Constant nodes, which become initializers, and for names that\n"
+        "several nodes have.\n"
         "\n"
         "DATA is an .npz (arrays named as the inputs), an .npy, a folder of those, a folder of images, or\n"
         "random:SEED (floats normal(0,1), integers 0 or 1). Without --calib, random:0 is taken: then the\n"

@@ -20,7 +20,7 @@ struct quantize_args {
     cli_names exclude, op_types;
     int64_t samples, threads;
     uint64_t memory;
-    bool dry_run, sqnr, force_plan;
+    bool dry_run, sqnr, force_plan, optimize;
     double min_sqnr;
 };
 

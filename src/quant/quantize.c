@@ -46,10 +46,11 @@ static bool has_subgraphs(const qdq_model *m)
 /* --- make ------------------------------------------------------------------------------------------------------------ */
 
 static qdq_status describe(qdq_plan *p, const qdq_model *m, const qdq_target *t, qdq_data *data,
-                           qdq_error *err)
+                           const char *passes, qdq_error *err)
 {
     char *clean;
-    QDQ_TRY(qdq_pass_pipeline("quantize", t, &clean, err));
+
+    QDQ_TRY(qdq_pass_pipeline(passes != NULL ? passes : "quantize", t, &clean, err));
     p->clean = qdq_arena_strdup(&p->arena, clean);
     qdq_free(clean);
     int least = qdq_elem_bits(t->activation.type) > 8 && t->min_opset < 21 ? 21 : t->min_opset;
@@ -90,7 +91,7 @@ static qdq_status make(const qdq_model *m, const qdq_target *t, qdq_engine *e, q
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
                         "target '%s' has no placement rules (key 'operators'): expected a target that has",
                         t->name);
-    QDQ_TRY(describe(p, m, t, data, err));
+    QDQ_TRY(describe(p, m, t, data, opts->passes, err));
     QDQ_TRY(prepare(m, p->clean, p->opset, opts->job, &clean, err));
     if (qdq_model_opset(clean) > t->max_opset)
         qdq_job_log(opts->job, QDQ_LOG_WARNING,

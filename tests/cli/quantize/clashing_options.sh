@@ -4,6 +4,7 @@ try() {
 }
 try --plan p --exclude a
 try --plan p --op-types Conv
+try --plan p --no-optimize
 try --plan p --target ort-cpu
 try --force-plan
 try --no-sqnr --min-sqnr 3
