@@ -30,13 +30,12 @@ bool qdq_eval_knows(qdq_op op)
     return (unsigned)op < (unsigned)QDQ_OP_COUNT && kernels[op].run != NULL;
 }
 
-bool qdq_eval_refuse(qdq_eval *c, const char *why)
+void qdq_eval_refuse(qdq_eval *c, const char *why)
 {
     if (why == NULL)
         c->nomem = true;
     if (c->why == NULL)
         c->why = why;
-    return false;
 }
 
 bool qdq_eval_refuse_type(qdq_eval *c, uint32_t i)
@@ -54,7 +53,8 @@ static const qdq_attr *attr(qdq_eval *c, const char *name, qdq_attr_type type)
     const qdq_attr *a = qdq_node_attr(c->node, name);
 
     if (a != NULL && a->type != type) {
-        QDQ_REFUSE(c, "attribute '%s' has a type that it should not have", name);
+        qdq_eval_refuse(
+            c, qdq_arena_printf(c->memory, "attribute '%s' has a type that it should not have", name));
         return NULL;
     }
     return a;

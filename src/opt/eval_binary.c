@@ -157,7 +157,9 @@ qdq_run_fn *qdq_eval_run_of(qdq_op op, qdq_elem e)
 static const run_table *runs_of_node(qdq_eval *c)
 {
     if (c->node->op == QDQ_OP_BITSHIFT)
-        return qdq_eval_string_is(c, "direction", "LEFT", "") ? &shift_left : &shift_right;
+        return qdq_eval_string_is(c, "direction", "LEFT", "")    ? &shift_left
+               : qdq_eval_string_is(c, "direction", "RIGHT", "") ? &shift_right
+                                                                 : NULL;
     if (c->node->op == QDQ_OP_MOD)
         return qdq_eval_int(c, "fmod", 0) != 0 ? &rem : &mod;
     return operations[c->node->op].runs;
@@ -223,6 +225,8 @@ bool qdq_eval_binary(qdq_eval *c)
 
     if (!same_type(c))
         return false;
+    if (runs == NULL)
+        return QDQ_REFUSE(c, "attribute 'direction' is neither LEFT nor RIGHT");
     if ((*runs)[e] == NULL)
         return qdq_eval_refuse_type(c, 0);
     if (!check_divisor(c) || !qdq_eval_broadcast(c, 2, c->in, &rank, dim))

@@ -33,8 +33,8 @@ typedef bool qdq_eval_fn(qdq_eval *c);
 /* --- the node at work (eval.c) ------------------------------------------------------------------------------- */
 
 /* return QDQ_REFUSE(c, "axis %d ...", ...); */
-#define QDQ_REFUSE(c, ...) qdq_eval_refuse((c), qdq_arena_printf((c)->memory, __VA_ARGS__))
-bool qdq_eval_refuse(qdq_eval *c, const char *why); /* NULL: out of memory */
+#define QDQ_REFUSE(c, ...) (qdq_eval_refuse((c), qdq_arena_printf((c)->memory, __VA_ARGS__)), false)
+void qdq_eval_refuse(qdq_eval *c, const char *why); /* NULL: out of memory */
 bool qdq_eval_refuse_type(qdq_eval *c, uint32_t i); /* input i has a type that is not computed */
 
 static inline const qdq_const *qdq_eval_in(const qdq_eval *c, uint32_t i)

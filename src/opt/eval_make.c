@@ -13,9 +13,10 @@ static bool of_tensor(qdq_eval *c, const qdq_tensor *t, qdq_const *x)
 
     if (t->rank > QDQ_EVAL_RANK)
         return QDQ_REFUSE(c, "a tensor of rank %d, expected at most %d", t->rank, QDQ_EVAL_RANK);
-    if (qdq_const_of_tensor(t, c->memory, x, &why, NULL) != QDQ_OK)
-        return qdq_eval_refuse(c, NULL);
-    return why == NULL || qdq_eval_refuse(c, why);
+    bool read = qdq_const_of_tensor(t, c->memory, x, &why, NULL) == QDQ_OK;
+    if (!read || why != NULL)
+        qdq_eval_refuse(c, why);
+    return read && why == NULL;
 }
 
 bool qdq_eval_constant(qdq_eval *c)
@@ -136,5 +137,110 @@ bool qdq_eval_range(qdq_eval *c)
             ((double *)out)[i] = *(const double *)start + (double)i * *(const double *)delta;
         else
             qdq_elem_put_int(e, out, i, qdq_elem_int(e, start, 0) + i * qdq_elem_int(e, delta, 0));
+    return true;
+}
+
+/* --- EyeLike, OneHot, NonZero -------------------------------------------------------------------------------------------------- */
+
+bool qdq_eval_eyelike(qdq_eval *c)
+{
+    const qdq_const *x = c->in[0];
+    int64_t type = qdq_eval_int(c, "dtype", x->elem), k = qdq_eval_int(c, "k", 0);
+    qdq_elem e = type > 0 && type < QDQ_ELEM_COUNT ? (qdq_elem)type : QDQ_UNDEFINED;
+    unsigned char one[8] = {0};
+
+    if (x->rank != 2)
+        return QDQ_REFUSE(c, "input 0 has rank %d, expected 2", x->rank);
+    if (qdq_elem_bits(e) < 8 || (!qdq_elem_put_int(e, one, 0, 1) && !qdq_elem_put_float(e, one, 0, 1)))
+        return QDQ_REFUSE(c, "a result of a type that is not computed here");
+    char *out = qdq_eval_output(c, 0, e, 2, x->dim);
+    if (out == NULL)
+        return false;
+    for (int64_t i = 0; c->out[0].count > 0 && i < x->dim[0]; i++)
+        if (k < x->dim[1] - i && k >= -i)
+            memcpy(out + (size_t)(i * x->dim[1] + i + k) * qdq_eval_size(e), one, qdq_eval_size(e));
+    return true;
+}
+
+/* The depth: a single integer that fits a dim. */
+static bool read_depth(qdq_eval *c, int64_t *depth)
+{
+    const int64_t *list;
+    int64_t count;
+
+    if (!qdq_eval_ints_or_attr(c, 1, NULL, 0, &list, &count))
+        return false;
+    if (count != 1 || list[0] < 0)
+        return QDQ_REFUSE(c, "input 1 is no single depth of 0 or more");
+    *depth = list[0];
+    return true;
+}
+
+bool qdq_eval_onehot(qdq_eval *c)
+{
+    const qdq_const *x = c->in[0], *values = c->in[2];
+    size_t size = qdq_eval_size(values->elem);
+    int64_t dim[QDQ_EVAL_RANK + 1], count, depth;
+    const int64_t *index;
+    int axis;
+
+    if (!qdq_eval_ints(c, 0, &index, &count) || !read_depth(c, &depth) ||
+        !qdq_eval_axis(c, qdq_eval_int(c, "axis", -1), x->rank + 1, &axis))
+        return false;
+    if (values->count != 2)
+        return QDQ_REFUSE(c, "input 2 has %" PRId64 " elements, expected 2", values->count);
+    for (int i = 0; i <= x->rank; i++)
+        dim[i] = i < axis ? x->dim[i] : i == axis ? depth : x->dim[i - 1];
+    char *out = qdq_eval_output(c, 0, values->elem, x->rank + 1, dim);
+    if (out == NULL)
+        return false;
+    if (c->out[0].count == 0)
+        return true;
+    qdq_eval_fill(out, c->out[0].count, size, values->data);
+    int64_t inner = qdq_eval_product(x->dim, axis, x->rank);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at = index[i] < 0 ? index[i] + depth : index[i];
+
+        if (at >= 0 && at < depth) /* others are off everywhere */
+            memcpy(out + (size_t)((i / inner * depth + at) * inner + i % inner) * size,
+                   (const char *)values->data + size, size);
+    }
+    return true;
+}
+
+static bool is_zero(const qdq_const *x, int64_t i)
+{
+    if (x->elem == QDQ_FLOAT)
+        return ((const float *)x->data)[i] == 0;
+    if (x->elem == QDQ_DOUBLE)
+        return ((const double *)x->data)[i] == 0;
+    return qdq_elem_int(x->elem, x->data, i) == 0;
+}
+
+bool qdq_eval_nonzero(qdq_eval *c)
+{
+    const qdq_const *x = c->in[0];
+    int64_t dim[2] = {x->rank, 0}, next = 0;
+
+    if (x->rank == 0) /* some engines take it as a vector, some do not */
+        return QDQ_REFUSE(c, "input 0 has rank 0");
+    if (!qdq_elem_is_int(x->elem) && x->elem != QDQ_FLOAT && x->elem != QDQ_DOUBLE)
+        return qdq_eval_refuse_type(c, 0);
+    for (int64_t i = 0; i < x->count; i++)
+        dim[1] += !is_zero(x, i);
+    int64_t *out = qdq_eval_output(c, 0, QDQ_INT64, 2, dim);
+    if (out == NULL)
+        return false;
+    for (int64_t i = 0; i < x->count; i++) {
+        int64_t left = i;
+
+        if (is_zero(x, i))
+            continue;
+        for (int k = x->rank - 1; k >= 0; k--) {
+            out[k * dim[1] + next] = left % x->dim[k];
+            left /= x->dim[k];
+        }
+        next++;
+    }
     return true;
 }

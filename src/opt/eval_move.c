@@ -74,6 +74,33 @@ bool qdq_eval_expand(qdq_eval *c)
     return true;
 }
 
+bool qdq_eval_tile(qdq_eval *c)
+{
+    const qdq_const *x = c->in[0];
+    int64_t dim[QDQ_EVAL_RANK], stride[QDQ_EVAL_RANK], count;
+    const int64_t *times;
+    qdq_walk w;
+
+    if (!qdq_eval_ints_or_attr(c, 1, NULL, 0, &times, &count))
+        return false;
+    if (count != x->rank)
+        return QDQ_REFUSE(c, "%" PRId64 " repeats of an array of rank %d", count, x->rank);
+    qdq_eval_strides(x->rank, x->dim, stride);
+    for (int i = 0; i < x->rank; i++) {
+        if (times[i] < 0 || __builtin_mul_overflow(x->dim[i], times[i], &dim[i]))
+            return QDQ_REFUSE(c, "axis %d is repeated %" PRId64 " times", i, times[i]);
+        w.dim[2 * i] = times[i];
+        w.dim[2 * i + 1] = x->dim[i];
+        w.stride[1][2 * i] = 0;
+        w.stride[1][2 * i + 1] = stride[i];
+    }
+    void *out = qdq_eval_output(c, 0, x->elem, x->rank, dim);
+    if (out == NULL)
+        return false;
+    copy_into(&w, 2 * x->rank, x, 0, out);
+    return true;
+}
+
 /* --- Slice --------------------------------------------------------------------------------------------------------------- */
 
 typedef struct slices {
@@ -209,6 +236,167 @@ bool qdq_eval_concat(qdq_eval *c)
         qdq_eval_strides(x->rank, x->dim, w.stride[1]);
         qdq_eval_copy(&w, size, out + place * stride[axis] * (int64_t)size, x->data);
         place += x->dim[axis];
+    }
+    return true;
+}
+
+/* --- Split ----------------------------------------------------------------------------------------------------------------- */
+
+/* Even parts; the last one may be smaller since opset 18. */
+static bool even_parts(qdq_eval *c, int64_t dim, int64_t *part)
+{
+    int64_t n = c->node->n_out, chunk = dim / n + (dim % n != 0), last = dim - chunk * (n - 1);
+
+    if (c->opset >= 18 && qdq_eval_int(c, "num_outputs", n) != n)
+        return QDQ_REFUSE(c, "attribute 'num_outputs' is not the number of outputs");
+    if (last < 0 || (last != chunk && c->opset < 18))
+        return QDQ_REFUSE(c, "a dim of %" PRId64 " does not split into %" PRId64 " parts", dim, n);
+    for (int64_t i = 0; i < n; i++)
+        part[i] = i + 1 < n ? chunk : last;
+    return true;
+}
+
+static bool read_parts(qdq_eval *c, int64_t dim, int64_t *part)
+{
+    int64_t n = c->node->n_out, left = dim, count;
+    const int64_t *list;
+
+    if (!qdq_eval_ints_or_attr(c, 1, "split", 13, &list, &count))
+        return false;
+    if (list == NULL)
+        return even_parts(c, dim, part);
+    if (count != n)
+        return QDQ_REFUSE(c, "%" PRId64 " parts for %" PRId64 " outputs", count, n);
+    for (int64_t i = 0; i < n; i++) {
+        if (list[i] < 0 || list[i] > left)
+            return QDQ_REFUSE(c, "the parts do not add up to the dim of %" PRId64, dim);
+        part[i] = list[i];
+        left -= list[i];
+    }
+    return left == 0 || QDQ_REFUSE(c, "the parts do not add up to the dim of %" PRId64, dim);
+}
+
+bool qdq_eval_split(qdq_eval *c)
+{
+    const qdq_const *x = c->in[0];
+    int64_t part[QDQ_EVAL_OUTPUTS], stride[QDQ_EVAL_RANK], place = 0;
+    qdq_walk w;
+    int axis;
+
+    if (!qdq_eval_axis(c, qdq_eval_int(c, "axis", 0), x->rank, &axis) || !read_parts(c, x->dim[axis], part))
+        return false;
+    qdq_eval_strides(x->rank, x->dim, stride);
+    for (uint32_t k = 0; k < c->node->n_out; k++) {
+        memcpy(w.dim, x->dim, (size_t)x->rank * sizeof *w.dim);
+        memcpy(w.stride[1], stride, (size_t)x->rank * sizeof *stride);
+        w.dim[axis] = part[k];
+        void *out = qdq_eval_output(c, k, x->elem, x->rank, w.dim);
+        if (out == NULL)
+            return false;
+        copy_into(&w, x->rank, x, place * stride[axis], out);
+        place += part[k];
+    }
+    return true;
+}
+
+/* --- blocks of channels to blocks of pixels and back ------------------------------------------------------------------------ */
+
+/* N, C, H, W and the block size of an input with that many channels or pixels at least. */
+static bool read_blocks(qdq_eval *c, int64_t *block)
+{
+    const qdq_const *x = c->in[0];
+    bool to_space = c->node->op == QDQ_OP_DEPTHTOSPACE;
+
+    *block = qdq_eval_int(c, "blocksize", 0);
+    if (x->rank != 4)
+        return QDQ_REFUSE(c, "input 0 has rank %d, expected 4", x->rank);
+    if (*block < 1 || *block > INT16_MAX || (to_space && x->dim[1] % (*block * *block) != 0) ||
+        (!to_space && (x->dim[2] % *block != 0 || x->dim[3] % *block != 0)))
+        return QDQ_REFUSE(c, "blocks of %" PRId64 " do not divide the input", *block);
+    return true;
+}
+
+/* `dim` seen as six axes, in the order of `from` for the input; the result takes them as `perm` says. */
+static bool copy_blocks(qdq_eval *c, const int64_t *from, const int *perm, const int64_t *dim)
+{
+    const qdq_const *x = c->in[0];
+    int64_t stride[6];
+    qdq_walk w;
+
+    qdq_eval_strides(6, from, stride);
+    for (int i = 0; i < 6; i++) {
+        w.dim[i] = from[perm[i]];
+        w.stride[1][i] = stride[perm[i]];
+    }
+    void *out = qdq_eval_output(c, 0, x->elem, 4, dim);
+    if (out != NULL)
+        copy_into(&w, 6, x, 0, out);
+    return out != NULL;
+}
+
+bool qdq_eval_depthtospace(qdq_eval *c)
+{
+    static const int block_first[] = {0, 3, 4, 1, 5, 2}, channel_first[] = {0, 1, 4, 2, 5, 3};
+    const int64_t *d = c->in[0]->dim;
+    int64_t b;
+
+    if (!read_blocks(c, &b))
+        return false;
+    bool crd = c->opset >= 11 && qdq_eval_string_is(c, "mode", "CRD", "DCR");
+    if (c->opset >= 11 && !crd && !qdq_eval_string_is(c, "mode", "DCR", "DCR"))
+        return QDQ_REFUSE(c, "attribute 'mode' is neither DCR nor CRD");
+    int64_t channels = d[1] / (b * b), dim[4] = {d[0], channels, 0, 0};
+    if (__builtin_mul_overflow(d[2], b, &dim[2]) || __builtin_mul_overflow(d[3], b, &dim[3]))
+        return QDQ_REFUSE(c, "a result that has more elements than can be counted");
+    int64_t blocks[] = {d[0], b, b, channels, d[2], d[3]}, columns[] = {d[0], channels, b, b, d[2], d[3]};
+    return copy_blocks(c, crd ? columns : blocks, crd ? channel_first : block_first, dim);
+}
+
+bool qdq_eval_spacetodepth(qdq_eval *c)
+{
+    static const int perm[] = {0, 3, 5, 1, 2, 4};
+    const int64_t *d = c->in[0]->dim;
+    int64_t b, channels;
+
+    if (!read_blocks(c, &b))
+        return false;
+    if (__builtin_mul_overflow(d[1], b * b, &channels))
+        return QDQ_REFUSE(c, "a result that has more elements than can be counted");
+    int64_t dim[] = {d[0], channels, d[2] / b, d[3] / b}, from[] = {d[0], d[1], dim[2], b, dim[3], b};
+    return copy_blocks(c, from, perm, dim);
+}
+
+/* --- Trilu ------------------------------------------------------------------------------------------------------------------ */
+
+bool qdq_eval_trilu(qdq_eval *c)
+{
+    const qdq_const *x = c->in[0];
+    size_t size = qdq_eval_size(x->elem);
+    bool upper = qdq_eval_int(c, "upper", 1) != 0;
+    const int64_t *k;
+    int64_t count, diagonal;
+
+    if (!qdq_eval_ints_or_attr(c, 1, NULL, 0, &k, &count))
+        return false;
+    if (x->rank < 2 || (k != NULL && count != 1))
+        return QDQ_REFUSE(c, "no matrix, or a diagonal that is no scalar");
+    char *out = qdq_eval_output(c, 0, x->elem, x->rank, x->dim);
+    if (out == NULL)
+        return false;
+    if (x->count == 0)
+        return true;
+    int64_t rows = x->dim[x->rank - 2], columns = x->dim[x->rank - 1];
+    diagonal = k == NULL ? 0 : clamp(k[0], -rows, columns);
+    memcpy(out, x->data, x->bytes);
+    for (int64_t r = 0; r < x->count / columns; r++) {
+        int64_t edge =
+            clamp(r % rows + diagonal + !upper, 0, columns); /* where the kept part begins or ends */
+        char *row = out + (size_t)(r * columns) * size;
+
+        if (upper)
+            memset(row, 0, (size_t)edge * size);
+        else
+            memset(row + (size_t)edge * size, 0, (size_t)(columns - edge) * size);
     }
     return true;
 }
