@@ -2,82 +2,10 @@
  *
  * Blocks of four nodes: Add (or MatMul with a 4 MiB weight), LeakyRelu, Mul with the block's input, Relu; every
  * node has a name, every value a shape. Weights are external data in OUT.onnx.data, a file with holes that
- * takes no space. Has its own few lines of protobuf, so that it does not measure what it tests. */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/types.h>
-#include <unistd.h>
+ * takes no space. */
+#include "gen_proto.h"
 
 enum { WIDTH = 1024, WEIGHT_BYTES = WIDTH * WIDTH * 4 };
-
-typedef struct bytes {
-    unsigned char *data;
-    size_t size, cap;
-} bytes;
-
-static void put(bytes *b, const void *data, size_t size)
-{
-    if (size > b->cap - b->size) {
-        b->cap = 2 * (b->size + size);
-        b->data = realloc(b->data, b->cap);
-        if (b->data == NULL) {
-            fprintf(stderr, "gen_graph: out of memory\n");
-            exit(1);
-        }
-    }
-    if (size > 0)
-        memcpy(b->data + b->size, data, size);
-    b->size += size;
-}
-
-static void put_varint(bytes *b, uint64_t v)
-{
-    unsigned char out[10];
-    size_t n = 0;
-
-    for (; v >= 0x80; v >>= 7)
-        out[n++] = (unsigned char)(v | 0x80);
-    out[n++] = (unsigned char)v;
-    put(b, out, n);
-}
-
-static void put_int(bytes *b, unsigned number, uint64_t v)
-{
-    put_varint(b, number << 3);
-    put_varint(b, v);
-}
-
-static void put_bytes(bytes *b, unsigned number, const void *data, size_t size)
-{
-    put_varint(b, number << 3 | 2);
-    put_varint(b, size);
-    put(b, data, size);
-}
-
-static void put_text(bytes *b, unsigned number, const char *text)
-{
-    put_bytes(b, number, text, strlen(text));
-}
-
-static void put_message(bytes *b, unsigned number, bytes *message)
-{
-    put_bytes(b, number, message->data, message->size);
-    message->size = 0;
-}
-
-typedef struct label {
-    char text[32];
-} label;
-
-static label name(const char *what, long i)
-{
-    label l;
-
-    snprintf(l.text, sizeof l.text, "%s_%ld", what, i);
-    return l;
-}
 
 /* ValueInfoProto: float [1, WIDTH] */
 static void put_value(bytes *graph, unsigned number, const char *value)
@@ -181,18 +109,6 @@ static void put_graph(bytes *graph, long nodes, long weights, const char *locati
         in = out;
     }
     put_text(graph, 2, "generated");
-}
-
-static int write_file(const char *path, const bytes *b, off_t holes)
-{
-    FILE *f = fopen(path, "wb");
-
-    if (f == NULL || (b->size > 0 && fwrite(b->data, 1, b->size, f) != b->size) || fflush(f) != 0 ||
-        (holes > 0 && ftruncate(fileno(f), holes) != 0) || fclose(f) != 0) {
-        perror(path);
-        return 1;
-    }
-    return 0;
 }
 
 int main(int argc, char **argv)

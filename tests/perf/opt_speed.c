@@ -1,0 +1,93 @@
+/* opt_speed.c - time to optimize large models: linear in nodes, whether they stand side by side or in one chain. The
+ * limits leave room for a slow, shared machine: what is promised (docs/benchmarks.md) is measured by `make bench`;
+ * here falls what became several times slower, or no longer linear. */
+#include "support/test.h"
+
+#include <time.h>
+
+static qdq_error err;
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static const char *generate(const char *kind, long nodes)
+{
+    char command[9000];
+    const char *path = test_path("%s_%ld.onnx", kind, nodes);
+
+    snprintf(command, sizeof command, "'%s/tests/gen_fold' %s %ld '%s'", QDQ_BUILD_DIR, kind, nodes, path);
+    assert_int_equal(system(command), 0);
+    return path;
+}
+
+/* Seconds for load + optimize + save; at most one node in `left` may be left. */
+static double optimize_time(const char *kind, long nodes, double left)
+{
+    const char *path = generate(kind, nodes);
+    qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
+    qdq_optimize_report *r = NULL;
+    qdq_model *m = NULL;
+    double start = cpu_seconds();
+
+    so.allow_overwrite = true;
+    assert_ok(qdq_model_load(path, NULL, &m, &err));
+    assert_ok(qdq_model_optimize(m, NULL, &r, &err));
+    assert_ok(qdq_model_save(m, test_path("optimized.onnx"), &so, &err));
+    start = cpu_seconds() - start;
+    assert_true(r->settled);
+    assert_in_range(r->nodes_before, nodes, nodes + 20);
+    if ((double)r->nodes_after > left * (double)nodes)
+        fail_msg("%s: %zu of %zu nodes are left", kind, r->nodes_after, r->nodes_before);
+    qdq_optimize_report_free(r);
+    qdq_model_free(m);
+    return start;
+}
+
+static void hundred_thousand_nodes_of_arithmetic_take_no_second(void **state)
+{
+    double seconds = optimize_time("arithmetic", 100000, 0.22);
+
+    (void)state;
+    printf("100000 nodes of arithmetic: %.3f s\n", seconds);
+    assert_true(seconds < 3);
+}
+
+static void a_chain_five_thousand_deep_takes_no_second(void **state)
+{
+    double seconds = optimize_time("shapes", 5000, 0.001);
+
+    (void)state;
+    printf("5000 nodes in a chain: %.4f s\n", seconds);
+    assert_true(seconds < 3);
+}
+
+static void time_per_node_does_not_grow(void **state)
+{
+    static const char *const kinds[] = {"arithmetic", "shapes"};
+
+    (void)state;
+    for (size_t k = 0; k < QDQ_COUNT(kinds); k++) {
+        double small = 0, large = optimize_time(kinds[k], 100000, 0.22);
+
+        for (int i = 0; i < 5; i++)
+            small += optimize_time(kinds[k], 5000, 0.22);
+        printf("%s: 100000 nodes %.2f us each, 5000 nodes %.2f us each\n", kinds[k], large * 10, small * 40);
+        assert_true(large / 100000 < 6 * small / 25000);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hundred_thousand_nodes_of_arithmetic_take_no_second),
+        cmocka_unit_test(a_chain_five_thousand_deep_takes_no_second),
+        cmocka_unit_test(time_per_node_does_not_grow),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
