@@ -259,6 +259,15 @@ qdq_status qdq_values_sub(qdq_infer *c)
     return combine_by(c, sub, '-');
 }
 
+/* In which order more than two floats are added is the engine's secret. */
+qdq_status qdq_values_sum(qdq_infer *c)
+{
+    const qdq_values *first = qdq_infer_known(c, 0);
+    bool exact = c->node->n_in <= 2 || (first != NULL && qdq_elem_is_int(first->elem));
+
+    return exact ? combine_by(c, add, '+') : QDQ_OK;
+}
+
 qdq_status qdq_values_mul(qdq_infer *c)
 {
     return combine_by(c, mul, '*');
@@ -317,6 +326,33 @@ qdq_status qdq_values_and(qdq_infer *c)
 qdq_status qdq_values_or(qdq_infer *c)
 {
     return combine(c, either);
+}
+
+/* A bound that is left out does not bind; one that is not known leaves nothing known. */
+static qdq_scalar bound(qdq_infer *c, uint32_t i, binary_fn *fn, qdq_elem e, qdq_scalar s)
+{
+    const qdq_values *limit = qdq_infer_known(c, i);
+
+    if (!qdq_infer_has(c, i))
+        return s;
+    return limit == NULL || limit->n != 1 || limit->elem != e ? not_known : fn(e, &s, &limit->at[0]);
+}
+
+/* Before opset 11 the bounds were attributes, and only of floats. */
+qdq_status qdq_values_clip(qdq_infer *c)
+{
+    const qdq_values *in = qdq_infer_known(c, 0);
+    qdq_values *out;
+
+    if (in == NULL || c->opset < 11)
+        return QDQ_OK;
+    QDQ_TRY(qdq_infer_values(c, 0, &out));
+    if (out == NULL || out->n != in->n)
+        return QDQ_OK;
+    for (int i = 0; i < out->n; i++)
+        out->at[i] = bound(c, 2, min, in->elem, bound(c, 1, max, in->elem, in->at[i]));
+    qdq_infer_keep(c, 0, out);
+    return QDQ_OK;
 }
 
 /* --- one tensor -------------------------------------------------------------------------------------------------------- */

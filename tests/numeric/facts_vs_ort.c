@@ -131,12 +131,12 @@ static void move(graph *g)
 /* Division is by two alone: by a symbol that is 0 or by a difference it stops the process. */
 static void unary(graph *g)
 {
-    static const char *const ops[] = {"Abs", "Neg", "Identity", "Div"};
+    static const char *const ops[] = {"Abs", "Neg", "Identity", "Div", "Clip"};
     const value *a = any(g);
-    int op = pick(g, 4);
+    int op = pick(g, 5);
     char call[100];
 
-    snprintf(call, sizeof call, "%s(%s%s)", ops[op], a->name, op == 3 ? ", two" : "");
+    snprintf(call, sizeof call, "%s(%s%s)", ops[op], a->name, op == 3 ? ", two" : op == 4 ? ", k1" : "");
     add_value(g, a->rank, a->n, call);
 }
 
