@@ -75,7 +75,7 @@ static void check_opsets(qdq_checker *c)
 
     for (size_t i = 0; i < m->opsets.n && !is_done(c); i++) {
         const qdq_opset *set = &m->opsets.at[i];
-        const char *domain = strcmp(set->domain, "ai.onnx") == 0 ? "" : set->domain;
+        const char *domain = qdq_plain_domain(set->domain);
         qdq_map_value *place;
         bool is_new;
 
@@ -310,9 +310,7 @@ static bool imports(const qdq_checker *c, const char *domain)
     if (f == NULL)
         return qdq_map_get(&c->domains, domain) != NULL;
     for (size_t i = 0; i < f->opsets.n; i++) {
-        const char *other = f->opsets.at[i].domain;
-
-        if (strcmp(strcmp(other, "ai.onnx") == 0 ? "" : other, domain) == 0)
+        if (strcmp(qdq_plain_domain(f->opsets.at[i].domain), domain) == 0)
             return true;
     }
     return false;
@@ -335,7 +333,7 @@ static void report_unknown(qdq_checker *c, const qdq_node *n, const char *domain
 
 static void check_operator(qdq_checker *c, const qdq_node *n)
 {
-    const char *domain = strcmp(n->domain, "ai.onnx") == 0 ? "" : n->domain;
+    const char *domain = qdq_plain_domain(n->domain);
 
     if (n->type[0] == '\0')
         ERROR("%s: it has no operator type", qdq_check_place(c, n));
@@ -434,7 +432,7 @@ static void check_graph(qdq_checker *c, const qdq_graph *g)
             check_value(c, g, g->values.at[i]);
     check_lists(c, g);
     c->last_domain = NULL;
-    c->function = qdq_check_function_of(g);
+    c->function = qdq_graph_function(g);
     QDQ_FOR_NODES (n, g) {
         if (is_done(c))
             return;
@@ -515,7 +513,7 @@ static void start(qdq_checker *c, const qdq_model *m, bool first_only)
 static void finish(qdq_checker *c)
 {
     qdq_map_free(&c->domains);
-    qdq_map_free(&c->functions);
+    qdq_functions_close(&c->functions);
     qdq_map_free(&c->unknown);
     qdq_arena_free(&c->scratch);
 }

@@ -2,7 +2,7 @@
 #ifndef QDQ_CHECKER_H
 #define QDQ_CHECKER_H
 
-#include "ir/ir.h"
+#include "ir/function.h"
 
 typedef struct qdq_checker {
     const qdq_model *m;
@@ -11,8 +11,8 @@ typedef struct qdq_checker {
     bool nomem;
     size_t n_error;
     QDQ_VEC(qdq_finding) found;
-    qdq_map domains;              /* imported domain -> version; "ai.onnx" counts as "" */
-    qdq_map functions;            /* "domain::name::overload" -> index + 1 in m->functions */
+    qdq_map domains; /* imported domain -> version; "ai.onnx" counts as "" */
+    qdq_functions functions;
     qdq_map unknown;              /* operators that were reported as not known */
     const qdq_function *function; /* whose body is looked at, NULL: none */
     const char *last_domain;      /* the domain of the node before: it need not be looked up again */
@@ -32,6 +32,5 @@ void qdq_check_attrs(qdq_checker *c, const qdq_node *n);
 /* check_function.c */
 void qdq_check_functions(qdq_checker *c); /* fills c->functions; names, calls in circles */
 bool qdq_check_is_call(qdq_checker *c, const qdq_node *n);
-const qdq_function *qdq_check_function_of(const qdq_graph *g);
 
 #endif /* QDQ_CHECKER_H */

@@ -7,6 +7,11 @@
 
 qdq_model *qdq_model_new(void); /* empty main graph, IR 9, no opset */
 qdq_status qdq_model_set_opset_version(qdq_model *m, const char *domain, int64_t version, qdq_error *err);
+/* For functions, too: f NULL is the model. */
+bool qdq_model_add_opset(qdq_model *m, qdq_function *f, const char *domain, int64_t version);
+void qdq_model_remove_opset(qdq_model *m, qdq_function *f, size_t i);
+/* Removes function i, which nothing may call any more, with its body. */
+void qdq_model_remove_function(qdq_model *m, size_t i);
 qdq_status qdq_model_set_prop(qdq_model *m, const char *key, const char *value, qdq_error *err);
 /* The model takes over the caller's reference of `map`, also when it fails or holds `map` already, and drops it
  * when it is freed. Needed once per mapping that tensors of the model lie in. False: out of memory. */
@@ -82,6 +87,13 @@ void qdq_value_detach(qdq_value *v);
 /* Removes a node whose outputs have no uses and are no graph outputs; the outputs die with it, and so do its
  * subgraphs. Inputs that lose their last use stay: dead code is a pass's business. */
 void qdq_node_remove(qdq_node *n);
+
+/* A copy of `body` takes n's place: a branch of n, or the body of the function that n calls, whose parameters get
+ * n's inputs and attributes. Outputs keep n's names, all else gets names that are free; n goes, and its subgraphs
+ * with it. The caller has seen to it that n has no more inputs and outputs than a function's body, and no inputs
+ * that the branch of an If would not expect; that opsets fit; that graphs do not end up deeper than
+ * QDQ_MAX_NESTING; and that no output that is read is a left out input. False: out of memory. */
+bool qdq_node_inline(qdq_node *n, const qdq_graph *body);
 
 /* Removes a value without producer and uses that is no output (an unused initializer). */
 void qdq_value_remove(qdq_value *v);

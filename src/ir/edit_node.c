@@ -407,6 +407,11 @@ static void kill_graph(qdq_graph *g, int depth)
     qdq_map_free(&g->by_name);
 }
 
+void qdq_graph_kill(qdq_graph *g)
+{
+    kill_graph(g, 0);
+}
+
 void qdq_node_remove(qdq_node *n)
 {
     assert(!n->dead);

@@ -68,18 +68,12 @@ static qdq_status need_inputs(extractor *x, const qdq_node *n, int depth)
     for (uint32_t i = 0; i < n->n_in; i++)
         QDQ_TRY(need_value(x, n->in[i].value));
     for (uint32_t i = 0; i < n->n_attr; i++) {
-        const qdq_attr *a = n->attr[i];
-        size_t n_graph = a->ref != NULL               ? 0
-                         : a->type == QDQ_ATTR_GRAPH  ? 1
-                         : a->type == QDQ_ATTR_GRAPHS ? a->count
-                                                      : 0;
+        size_t n_graph;
+        qdq_graph *const *body = qdq_attr_graphs(n->attr[i], &n_graph);
 
-        for (size_t k = 0; k < n_graph; k++) {
-            const qdq_graph *body = a->type == QDQ_ATTR_GRAPH ? a->v.g : a->v.graphs[k];
-
-            QDQ_FOR_NODES (inner, body)
+        for (size_t k = 0; k < n_graph; k++)
+            QDQ_FOR_NODES (inner, body[k])
                 QDQ_TRY(need_inputs(x, inner, depth + 1));
-        }
     }
     return QDQ_OK;
 }

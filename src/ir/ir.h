@@ -327,6 +327,7 @@ const char *qdq_intern_n(qdq_model *m, const char *s, size_t n);
 qdq_value *qdq_graph_find(const qdq_graph *g, const char *name);    /* in this graph only */
 qdq_value *qdq_graph_resolve(const qdq_graph *g, const char *name); /* also in the graphs around it */
 int64_t qdq_model_opset_of(const qdq_model *m, const char *domain); /* 0: not imported */
+const char *qdq_plain_domain(const char *domain);                   /* "" for "ai.onnx", else itself */
 
 /* The opset of the default domain where the graph stands: a function may import its own. */
 int64_t qdq_graph_opset(const qdq_graph *g);
@@ -367,6 +368,12 @@ float qdq_node_float(const qdq_node *n, const char *name, float fallback);
 bool qdq_node_string_is(const qdq_node *n, const char *name, const char *text, const char *fallback);
 /* *ints NULL and false when it is not there. */
 bool qdq_node_ints(const qdq_node *n, const char *name, const int64_t **ints, size_t *count);
+
+/* The graphs that an attribute holds: none, one, or a list. */
+qdq_graph *const *qdq_attr_graphs(const qdq_attr *a, size_t *n);
+/* Appends the graphs that hang on n: for walks that go into bodies without recursion. */
+typedef QDQ_VEC(qdq_graph *) qdq_graph_list;
+bool qdq_node_push_graphs(const qdq_node *n, qdq_arena *memory, qdq_graph_list *list);
 
 /* True if no other node of the model has its name; false for a node without one. */
 bool qdq_node_has_own_name(const qdq_node *n);

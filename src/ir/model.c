@@ -2,7 +2,9 @@
 #include "base/fail.h"
 #include "ir/edit.h"
 #include "ir/name.h"
+#include "ir/use.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,9 +93,40 @@ qdq_status qdq_model_set_opset_version(qdq_model *m, const char *domain, int64_t
     for (size_t i = 0; i < m->opsets.n; i++)
         if (m->opsets.at[i].domain == set.domain) {
             m->opsets.at[i].version = version;
+            m->edits++;
             return QDQ_OK;
         }
+    m->edits++;
     return QDQ_PUSH(&m->arena, &m->opsets, set) ? QDQ_OK : qdq_nomem(err);
+}
+
+bool qdq_model_add_opset(qdq_model *m, qdq_function *f, const char *domain, int64_t version)
+{
+    qdq_opset set = {qdq_intern(m, domain), version, {NULL, 0}};
+
+    m->edits++;
+    return set.domain != NULL &&
+           (f != NULL ? QDQ_PUSH(&m->arena, &f->opsets, set) : QDQ_PUSH(&m->arena, &m->opsets, set));
+}
+
+void qdq_model_remove_opset(qdq_model *m, qdq_function *f, size_t i)
+{
+    qdq_opset *at = f != NULL ? f->opsets.at : m->opsets.at;
+    size_t *n = f != NULL ? &f->opsets.n : &m->opsets.n;
+
+    assert(i < *n);
+    --*n;
+    memmove(&at[i], &at[i + 1], (*n - i) * sizeof *at);
+    m->edits++;
+}
+
+void qdq_model_remove_function(qdq_model *m, size_t i)
+{
+    assert(i < m->functions.n);
+    qdq_graph_kill(m->functions.at[i]->body);
+    m->functions.n--;
+    memmove(&m->functions.at[i], &m->functions.at[i + 1], (m->functions.n - i) * sizeof(qdq_function *));
+    m->edits++;
 }
 
 qdq_status qdq_model_set_prop(qdq_model *m, const char *key, const char *value, qdq_error *err)
@@ -102,6 +135,7 @@ qdq_status qdq_model_set_prop(qdq_model *m, const char *key, const char *value, 
 
     if (prop.key == NULL || prop.value == NULL)
         return qdq_nomem(err);
+    m->edits++;
     for (size_t i = 0; i < m->props.n; i++)
         if (m->props.at[i].key == prop.key) {
             m->props.at[i] = prop;

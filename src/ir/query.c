@@ -22,9 +22,14 @@ qdq_value *qdq_graph_resolve(const qdq_graph *g, const char *name)
     }
 }
 
+const char *qdq_plain_domain(const char *domain)
+{
+    return strcmp(domain, "ai.onnx") == 0 ? "" : domain;
+}
+
 static bool is_default_domain(const char *domain)
 {
-    return domain[0] == '\0' || strcmp(domain, "ai.onnx") == 0;
+    return qdq_plain_domain(domain)[0] == '\0';
 }
 
 static int64_t version_of(const qdq_opset *opset, size_t n, const char *domain)
@@ -148,6 +153,28 @@ bool qdq_node_ints(const qdq_node *n, const char *name, const int64_t **ints, si
     *ints = a == NULL ? NULL : a->v.ints;
     *count = a == NULL ? 0 : a->count;
     return a != NULL;
+}
+
+qdq_graph *const *qdq_attr_graphs(const qdq_attr *a, size_t *n)
+{
+    bool is_one = a->ref == NULL && a->type == QDQ_ATTR_GRAPH && a->v.g != NULL;
+    bool is_list = a->ref == NULL && a->type == QDQ_ATTR_GRAPHS;
+
+    *n = is_one ? 1 : is_list ? a->count : 0;
+    return is_one ? &a->v.g : is_list ? a->v.graphs : NULL;
+}
+
+bool qdq_node_push_graphs(const qdq_node *n, qdq_arena *memory, qdq_graph_list *list)
+{
+    for (uint32_t i = 0; i < n->n_attr; i++) {
+        size_t count;
+        qdq_graph *const *graph = qdq_attr_graphs(n->attr[i], &count);
+
+        for (size_t k = 0; k < count; k++)
+            if (!QDQ_PUSH(memory, list, graph[k]))
+                return false;
+    }
+    return true;
 }
 
 bool qdq_node_has_own_name(const qdq_node *n)

@@ -1,4 +1,4 @@
-/* use.h - use lists and deaths, shared by the edit_*.c files and by nobody else. */
+/* use.h - use lists and deaths, shared by the files of ir/ that edit, and by nobody else. */
 #ifndef QDQ_USE_H
 #define QDQ_USE_H
 
@@ -36,5 +36,8 @@ static inline void qdq_use_unlink(qdq_use *u)
 
 /* Marks it dead and frees its name. Uses and lists are the caller's business. */
 void qdq_value_kill(qdq_value *v);
+
+/* Everything in it dies: nodes, values, graphs inside. */
+void qdq_graph_kill(qdq_graph *g);
 
 #endif /* QDQ_USE_H */

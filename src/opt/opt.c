@@ -9,10 +9,9 @@
 
 /* --- permission and records --------------------------------------------------------------------------------------- */
 
-static bool take(qdq_opt *o, const qdq_node *n, const qdq_value *v)
+static bool take(qdq_opt *o, const qdq_node *n, const char *where)
 {
     qdq_opt_state *s = o->state;
-    const char *where = v != NULL ? v->name : "";
 
     if (o->opts->max_applications != 0 && s->changes >= o->opts->max_applications)
         return false;
@@ -30,12 +29,17 @@ static bool take(qdq_opt *o, const qdq_node *n, const qdq_value *v)
 
 bool qdq_opt_take(qdq_opt *o, const qdq_node *n)
 {
-    return take(o, n, NULL);
+    return take(o, n, "");
 }
 
 bool qdq_opt_take_value(qdq_opt *o, const qdq_value *v)
 {
-    return take(o, NULL, v);
+    return take(o, NULL, v->name);
+}
+
+bool qdq_opt_take_named(qdq_opt *o, const char *where)
+{
+    return take(o, NULL, where);
 }
 
 static qdq_refusal_record *find_refusal(qdq_step_record *r, const char *reason)

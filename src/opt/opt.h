@@ -26,12 +26,15 @@ typedef qdq_status (*qdq_model_pass_fn)(qdq_opt *o, qdq_error *err);
  * one as it is (a bisection stops here), and go on. The node or value is what the change is about. */
 bool qdq_opt_take(qdq_opt *o, const qdq_node *n);
 bool qdq_opt_take_value(qdq_opt *o, const qdq_value *v);
+bool qdq_opt_take_named(qdq_opt *o, const char *where); /* about neither */
 
 /* A candidate that has the shape of the rule, but may not be changed. The reason is copied. */
 void qdq_opt_refuse(qdq_opt *o, const qdq_node *n, const char *reason);
 
 /* What is proven of values; opened when first asked for, then good until the pipeline begins again. */
 qdq_status qdq_opt_facts(qdq_opt *o, const qdq_facts **out, qdq_error *err);
+/* For passes that take over values whose types are nothing but declared: facts are found anew when asked for. */
+void qdq_opt_close_facts(qdq_opt *o);
 
 /* True if `word` is one of the pass's arguments: "name:word+word". */
 bool qdq_opt_has_arg(const qdq_opt *o, const char *word);

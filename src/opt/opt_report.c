@@ -75,7 +75,7 @@ qdq_status qdq_opt_report(qdq_opt *o, bool settled, int rounds, qdq_optimize_rep
     full_report *full = calloc(1, sizeof *full);
 
     if (full == NULL || !copy_steps(s, full)) {
-        qdq_optimize_report_free(&full->report);
+        qdq_optimize_report_free(full != NULL ? &full->report : NULL);
         return qdq_nomem(err);
     }
     qdq_optimize_report *r = &full->report;

@@ -42,7 +42,6 @@ struct qdq_opt_state {
 
 qdq_status qdq_opt_begin(qdq_opt *o, qdq_error *err);
 void qdq_opt_end(qdq_opt *o);
-void qdq_opt_close_facts(qdq_opt *o);
 
 /* Changes and refusals from here on are those of this step. */
 void qdq_opt_enter(qdq_opt *o, size_t step);

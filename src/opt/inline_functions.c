@@ -1,0 +1,296 @@
+/* inline_functions.c - inline-functions: y = f(x)  =>  the nodes of f's body.
+ *
+ * The main graph first, from outside in: what a body brings along is looked at next. Functions whose calls stay
+ * somewhere are then gone through in the same way; the others are left for drop-unused-functions. */
+#include <string.h>
+
+#include "base/fail.h"
+#include "ir/function.h"
+#include "opt/opt.h"
+
+/* More nodes than this in a model are not made: functions that call each other twice grow without bound. */
+enum { MAX_NODES = 500000 };
+
+/* What can be said of a function before any call. */
+typedef struct callee {
+    uint64_t own;             /* nodes */
+    uint64_t size;            /* nodes, with all calls expanded; at most MAX_NODES + 1 */
+    int depth;                /* of graphs inside graphs; the body itself is 0 */
+    bool ends;                /* its calls do not lead in a circle */
+    bool is_reached;          /* some call of it stays */
+    size_t imported_at;       /* the place that imports all it needs: the last one where it was inlined */
+    QDQ_VEC(qdq_opset) needs; /* of its nodes */
+} callee;
+
+typedef struct inliner {
+    qdq_opt *o;
+    qdq_arena memory;
+    qdq_functions functions;
+    callee *callee;         /* by index of the function */
+    uint64_t total;         /* nodes of the model */
+    size_t place;           /* where we are: 1 is the main graph, then one for each function */
+    qdq_function *function; /* whose body that is, or NULL */
+    qdq_map imports;        /* domain -> version, there */
+    QDQ_VEC(uint32_t) reached;
+    qdq_graph_list work; /* graphs that are still to be walked */
+} inliner;
+
+/* --- walks ----------------------------------------------------------------------------------------------------------- */
+
+static int depth_of(const qdq_graph *g)
+{
+    int depth = 0;
+
+    for (; g->owner != NULL; g = g->owner->graph)
+        depth++;
+    return depth;
+}
+
+/* --- what is known of functions -------------------------------------------------------------------------------------- */
+
+/* `seen`: domain -> index + 1 of the function that needed it last. */
+static bool note_domain(inliner *in, uint32_t i, const char *domain, qdq_map *seen)
+{
+    const qdq_function *f = in->o->model->functions.at[i];
+    qdq_opset need = {qdq_plain_domain(domain), 0, {NULL, 0}};
+    qdq_map_value *place = qdq_map_put(seen, need.domain, NULL);
+
+    if (place == NULL)
+        return false;
+    if (place->num == (uint64_t)i + 1)
+        return true;
+    place->num = (uint64_t)i + 1;
+    for (size_t k = 0; k < f->opsets.n && need.version == 0; k++)
+        if (strcmp(qdq_plain_domain(f->opsets.at[k].domain), need.domain) == 0)
+            need.version = f->opsets.at[k].version;
+    return QDQ_PUSH(&in->memory, &in->callee[i].needs, need);
+}
+
+/* Those that it calls were studied before. */
+static bool study(inliner *in, uint32_t i, qdq_map *seen)
+{
+    callee *c = &in->callee[i];
+    const char *last = NULL;
+
+    c->own = c->size = 0;
+    c->needs.n = 0;
+    if (!QDQ_PUSH(&in->memory, &in->work, in->o->model->functions.at[i]->body))
+        return false;
+    c->ends = true;
+    while (in->work.n > 0) {
+        qdq_graph *g = in->work.at[--in->work.n];
+
+        c->own += g->n_node;
+        c->depth = depth_of(g) > c->depth ? depth_of(g) : c->depth;
+        QDQ_FOR_NODES (n, g) {
+            uint32_t other = qdq_functions_callee(&in->functions, n);
+
+            c->size += other == QDQ_NO_FUNCTION ? 1 : in->callee[other].size;
+            c->size = c->size > MAX_NODES ? MAX_NODES + 1 : c->size;
+            if ((n->domain != last && !note_domain(in, i, n->domain, seen)) ||
+                !qdq_node_push_graphs(n, &in->memory, &in->work))
+                return false;
+            last = n->domain;
+        }
+    }
+    return true;
+}
+
+static bool study_all(inliner *in)
+{
+    qdq_map seen = QDQ_MAP_INIT;
+    uint32_t *order;
+    size_t n;
+    bool ok;
+
+    in->callee = qdq_arena_array(&in->memory, in->o->model->functions.n + 1, sizeof *in->callee);
+    ok = in->callee != NULL && qdq_functions_open(&in->functions, in->o->model, &in->memory) &&
+         qdq_functions_order(&in->functions, &in->memory, &order, &n);
+    for (size_t i = 0; ok && i < n; i++)
+        ok = study(in, order[i], &seen);
+    qdq_map_free(&seen);
+    return ok;
+}
+
+/* --- may this call go? ------------------------------------------------------------------------------------------------ */
+
+static bool has_graph(qdq_attr *const *attr, size_t n)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < n && count == 0; i++)
+        qdq_attr_graphs(attr[i], &count);
+    return count > 0;
+}
+
+/* Some output that is read would be an input that the call leaves out. */
+static bool returns_nothing(const qdq_node *n, const qdq_graph *body)
+{
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        const qdq_value *v = body->outputs.at[i];
+        uint32_t from = v->id; /* where it mostly is */
+
+        if (n->out[i] == NULL || (n->out[i]->n_use == 0 && n->out[i]->n_output == 0) || !v->is_input)
+            continue;
+        if (from >= body->inputs.n || body->inputs.at[from] != v)
+            for (from = 0; body->inputs.at[from] != v;)
+                from++;
+        if (qdq_node_in(n, from) == NULL)
+            return true;
+    }
+    return false;
+}
+
+static bool fits_opsets(const inliner *in, const callee *c)
+{
+    for (size_t i = 0; c->imported_at != in->place && i < c->needs.n; i++) {
+        const qdq_map_value *here = qdq_map_get(&in->imports, c->needs.at[i].domain);
+
+        if (c->needs.at[i].version == 0 || (here != NULL && here->num != (uint64_t)c->needs.at[i].version))
+            return false;
+    }
+    return true;
+}
+
+/* The reason why it stays, or NULL. */
+static const char *why_not(const inliner *in, const qdq_node *n, uint32_t i)
+{
+    const qdq_function *f = in->o->model->functions.at[i];
+    const callee *c = &in->callee[i];
+
+    if (!c->ends)
+        return "the function calls itself";
+    if (qdq_opt_has_arg(in->o, f->name))
+        return "the function is to be kept";
+    if (n->n_in > f->body->inputs.n || n->n_out > f->body->outputs.n)
+        return "the call has more inputs or outputs than the function";
+    if (has_graph(n->attr, n->n_attr) || has_graph(f->attr_protos.at, f->attr_protos.n))
+        return "a graph is an argument of the function";
+    if (returns_nothing(n, f->body))
+        return "the function returns an input that the call leaves out";
+    if (depth_of(n->graph) + c->depth > QDQ_MAX_NESTING)
+        return "graphs would be nested too deep";
+    if (in->total + c->size - 1 > MAX_NODES)
+        return "the model would have more than 500000 nodes";
+    return fits_opsets(in, c) ? NULL : "opset conflict";
+}
+
+/* --- inlining --------------------------------------------------------------------------------------------------------- */
+
+static bool import(inliner *in, callee *c)
+{
+    for (size_t i = 0; c->imported_at != in->place && i < c->needs.n; i++) {
+        const qdq_opset *need = &c->needs.at[i];
+        bool is_new;
+        qdq_map_value *here = qdq_map_put(&in->imports, need->domain, &is_new);
+
+        if (here == NULL ||
+            (is_new && !qdq_model_add_opset(in->o->model, in->function, need->domain, need->version)))
+            return false;
+        here->num = (uint64_t)need->version;
+    }
+    c->imported_at = in->place;
+    return true;
+}
+
+/* True if the call gave way to the body. */
+static qdq_status try_call(inliner *in, qdq_node *n, uint32_t i, bool *done, qdq_error *err)
+{
+    callee *c = &in->callee[i];
+    const char *why = why_not(in, n, i);
+
+    *done = false;
+    if (why != NULL)
+        qdq_opt_refuse(in->o, n, why);
+    if (why != NULL || !qdq_opt_take(in->o, n)) {
+        if (!c->is_reached && !QDQ_PUSH(&in->memory, &in->reached, i))
+            return qdq_nomem(err);
+        c->is_reached = true;
+        return QDQ_OK;
+    }
+    if (!import(in, c) || !qdq_node_inline(n, in->o->model->functions.at[i]->body))
+        return qdq_nomem(err);
+    qdq_opt_close_facts(in->o);
+    in->total += c->own - 1;
+    *done = true;
+    return QDQ_OK;
+}
+
+static qdq_status walk_graph(inliner *in, qdq_graph *g, qdq_error *err)
+{
+    for (qdq_node *n = g->end.next, *next; n != &g->end; n = next) {
+        qdq_node *before = n->prev;
+        uint32_t i = qdq_functions_callee(&in->functions, n);
+        bool done = false;
+
+        next = n->next;
+        if (i != QDQ_NO_FUNCTION)
+            QDQ_TRY(try_call(in, n, i, &done, err));
+        if (done)
+            next = before->next; /* there may be calls in what was put in */
+        else if (!qdq_node_push_graphs(n, &in->memory, &in->work))
+            return qdq_nomem(err);
+    }
+    return QDQ_OK;
+}
+
+/* f NULL: the main graph. */
+static qdq_status walk_place(inliner *in, qdq_function *f, qdq_error *err)
+{
+    const qdq_model *m = in->o->model;
+    const qdq_opset *opset = f != NULL ? f->opsets.at : m->opsets.at;
+    size_t n = f != NULL ? f->opsets.n : m->opsets.n;
+
+    in->place++;
+    in->function = f;
+    qdq_map_free(&in->imports);
+    for (size_t i = 0; i < n; i++) {
+        qdq_map_value *here = qdq_map_put(&in->imports, qdq_plain_domain(opset[i].domain), NULL);
+
+        if (here == NULL)
+            return qdq_nomem(err);
+        here->num = (uint64_t)opset[i].version;
+    }
+    if (!QDQ_PUSH(&in->memory, &in->work, f != NULL ? f->body : m->graph))
+        return qdq_nomem(err);
+    while (in->work.n > 0)
+        QDQ_TRY(walk_graph(in, in->work.at[--in->work.n], err));
+    return QDQ_OK;
+}
+
+/* Another function may still take in the body of this one: as it is then. */
+static qdq_status walk_function(inliner *in, uint32_t i, qdq_error *err)
+{
+    qdq_function *f = in->o->model->functions.at[i];
+    uint64_t edits = f->body->edits;
+    qdq_map seen = QDQ_MAP_INIT;
+    qdq_status st = walk_place(in, f, err);
+
+    if (st == QDQ_OK && f->body->edits != edits && !study(in, i, &seen))
+        st = qdq_nomem(err);
+    qdq_map_free(&seen);
+    return st;
+}
+
+static qdq_status run(inliner *in, qdq_error *err)
+{
+    QDQ_FOR_GRAPHS (g, in->o->model)
+        in->total += g->n_node;
+    if (!study_all(in))
+        return qdq_nomem(err);
+    QDQ_TRY(walk_place(in, NULL, err));
+    for (size_t i = 0; i < in->reached.n; i++)
+        QDQ_TRY(walk_function(in, in->reached.at[i], err));
+    return QDQ_OK;
+}
+
+qdq_status qdq_pass_inline_functions(qdq_opt *o, qdq_error *err)
+{
+    inliner in = {.o = o};
+    qdq_status st = o->model->functions.n > 0 ? run(&in, err) : QDQ_OK;
+
+    qdq_functions_close(&in.functions);
+    qdq_map_free(&in.imports);
+    qdq_arena_free(&in.memory);
+    return st;
+}

@@ -1,0 +1,112 @@
+/* opt_alloc.c - every allocation of every pass fails once: no crash, no leak, a message; what is left of the model
+ * can be freed. Each pass runs over models that have something for it. */
+#include "support/alloc_fail.h"
+
+#define HEAD "<ir_version: 9, opset_import: [\"\" : 17, \"my\" : 1, \"your\" : 1]>\n"
+
+/* Constants, identities, equal nodes, equal constants, unused things, shared names, an input with data. */
+static const char plain[] = HEAD
+    "g (float[2] x, float[2] d = {1, 2}) => (float[2] y, float[2] z) <\n"
+    "  float[2] w = {1, 2}, float[2] v = {1, 2}, float s = {0.5}, uint8 p = {0}, float[2] u = {1, 1}> {\n"
+    "  c = Constant <value = float[2] {3, 4}> ()\n"
+    "  [same] i = Identity(x)\n"
+    "  [same] a = Add(i, w)\n"
+    "  b = Add(x, v)\n"
+    "  r = Mul(a, c)\n"
+    "  t = Mul(b, c)\n"
+    "  dead = Neg(t)\n"
+    "  q = QuantizeLinear(r, s, p)\n"
+    "  f = DequantizeLinear(q, s, p)\n"
+    "  y = Add(f, t)\n"
+    "  z = Sub(f, d)\n"
+    "}\n";
+
+/* Functions in functions, calls in bodies, an If that is known, constants of bodies. */
+static const char nested[] = HEAD "g (bool c, float[2] x) => (float[2] y) <bool yes = {1}> {\n"
+                                  "  k = If <then_branch = t1 () => (float[2] a) <float[2] w = {1, 2}> {\n"
+                                  "    a = Add(x, w)\n"
+                                  "  }, else_branch = e1 () => (float[2] b) {\n"
+                                  "    b = Neg(x)\n"
+                                  "  }> (yes)\n"
+                                  "  y = If <then_branch = t2 () => (float[2] a) <float[2] w = {1, 2}> {\n"
+                                  "    h = my.F <alpha = 2.5> (c, k)\n"
+                                  "    a = Add(h, w)\n"
+                                  "  }, else_branch = e2 () => (float[2] b) {\n"
+                                  "    b = my.F(c, k)\n"
+                                  "  }> (c)\n"
+                                  "}\n"
+                                  "<domain: \"my\", opset_import: [\"\" : 17, \"my\" : 1]>\n"
+                                  "F <alpha> (d, u) => (v) {\n"
+                                  "  yes = Constant <value = bool {1}> ()\n"
+                                  "  t = my.G(u)\n"
+                                  "  s = If <then_branch = p () => (float[2] a) <float[2] w = {1, 2}> {\n"
+                                  "    a = Add(t, w)\n"
+                                  "  }, else_branch = q () => (float[2] b) {\n"
+                                  "    b = Elu <alpha: float = @alpha> (u)\n"
+                                  "  }> (d)\n"
+                                  "  v = If <then_branch = p () => (float[2] a) <float[2] w = {1, 2}> {\n"
+                                  "    a = Add(s, w)\n"
+                                  "  }, else_branch = q () => (float[2] b) {\n"
+                                  "    b = Neg(s)\n"
+                                  "  }> (yes)\n"
+                                  "}\n"
+                                  "<domain: \"my\", opset_import: [\"\" : 17, \"third\" : 1]>\n"
+                                  "G (a) => (b) {\n"
+                                  "  t = third.Op(a)\n"
+                                  "  b = Neg(t)\n"
+                                  "}\n"
+                                  "<domain: \"my\", opset_import: [\"\" : 17]>\n"
+                                  "Unused (a) => (b) {\n"
+                                  "  b = Neg(a)\n"
+                                  "}\n";
+
+typedef struct job {
+    const char *text, *pass;
+} job;
+
+static qdq_status optimize(void *ctx, qdq_error *err)
+{
+    const job *j = ctx;
+    qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
+    qdq_optimize_report *report = NULL;
+    qdq_model *m = NULL;
+    qdq_status st = qdq_model_from_text(j->text, "t", &m, err);
+
+    opts.passes = j->pass;
+    if (st == QDQ_OK)
+        st = qdq_model_optimize(m, &opts, &report, err);
+    qdq_optimize_report_free(report);
+    qdq_model_free(m);
+    return st;
+}
+
+static void every_pass_survives_every_failure(void **state)
+{
+    static const char *const texts[] = {plain, nested};
+    const char *pass;
+
+    (void)state;
+    for (size_t i = 0; (pass = qdq_pass_name(i, NULL)) != NULL; i++)
+        for (size_t k = 0; k < QDQ_COUNT(texts); k++) {
+            job j = {texts[k], pass};
+            assert_true(test_every_alloc_fails(optimize, &j) > 1);
+        }
+}
+
+static void the_whole_pipeline_survives_every_failure(void **state)
+{
+    job j = {nested, "default"};
+
+    (void)state;
+    assert_true(test_every_alloc_fails(optimize, &j) > 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_pass_survives_every_failure),
+        cmocka_unit_test(the_whole_pipeline_survives_every_failure),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
