@@ -254,6 +254,25 @@ static void shape_arithmetic_of_a_known_dimension_is_a_constant(void **state)
              "}\n");
 }
 
+/* optimizer 10 case 33 */
+static void all_outputs_of_a_node_are_computed(void **state)
+{
+    (void)state;
+    folds_to("g (float[2] x, float[4] u) => (float[2] y, float[4] v) <float[6] c = {1, 2, 3, 4, 5, 6}, "
+             "int64[2] n = {2, 4}> {\n"
+             "  a, b = Split(c, n)\n"
+             "  y = Add(x, a)\n"
+             "  v = Add(u, b)\n"
+             "}\n",
+             "g (float[2] x, float[4] u) => (float[2] y, float[4] v) <\n"
+             "  float[2] a = {1, 2},\n"
+             "  float[4] b = {3, 4, 5, 6}\n"
+             "> {\n"
+             "  y = Add(x, a)\n"
+             "  v = Add(u, b)\n"
+             "}\n");
+}
+
 static void a_chain_leaves_one_constant(void **state)
 {
     (void)state;
@@ -440,6 +459,26 @@ static void a_weight_that_one_node_reads_is_transposed_whatever_its_size(void **
     folds_to_with(shared, shared, opts);
 }
 
+static void huge_results_are_refused_before_they_exist(void **state)
+{
+    static const char *const nodes[] = {"t = Tile(a, n)", "t = Expand(a, n)", "t = ConstantOfShape(n)"};
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(nodes); i++) {
+        char text[400];
+
+        snprintf(
+            text, sizeof text,
+            "g (float[1] x) => (float[] y) <float[1,1] a = {1}, int64[2] n = {3000000000, 3000000000}> {\n"
+            "  %s\n  y = Add(x, t)\n}\n",
+            nodes[i]);
+        refused(text, (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, "");
+    }
+    refused("g (float[1] x) => (float[] y) <float a = {0}, float b = {3e9}, float c = {1}> {\n"
+            "  t = Range(a, b, c)\n  y = Add(x, t)\n}\n",
+            (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, "");
+}
+
 static void constants_do_not_outgrow_the_budget(void **state)
 {
     const char *text = "g (float[1] x) => (float[100] y) <\n"
@@ -523,6 +562,7 @@ int main(void)
         cmocka_unit_test(the_scale_of_a_weight_above_all_limits_is_computed),
         cmocka_unit_test(weights_that_are_dequantized_by_hand_stay),
         cmocka_unit_test(shape_arithmetic_of_a_known_dimension_is_a_constant),
+        cmocka_unit_test(all_outputs_of_a_node_are_computed),
         cmocka_unit_test(a_chain_leaves_one_constant),
         cmocka_unit_test(a_graph_output_keeps_a_node_and_its_name),
         cmocka_unit_test(a_result_that_a_subgraph_reads_is_an_initializer_outside),
@@ -533,6 +573,7 @@ int main(void)
         cmocka_unit_test(random_numbers_are_not_computed),
         cmocka_unit_test(inputs_above_the_limit_are_not_computed_with),
         cmocka_unit_test(a_weight_that_one_node_reads_is_transposed_whatever_its_size),
+        cmocka_unit_test(huge_results_are_refused_before_they_exist),
         cmocka_unit_test(constants_do_not_outgrow_the_budget),
         cmocka_unit_test(lists_and_the_callback_decide),
         cmocka_unit_test(what_gives_nan_is_not_computed),
