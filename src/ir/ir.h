@@ -55,6 +55,12 @@ typedef struct qdq_dim {
     const char *param; /* the symbol of a dim that is not known, or NULL; interned */
 } qdq_dim;
 
+/* Certainly the same number. */
+static inline bool qdq_dim_same(qdq_dim a, qdq_dim b)
+{
+    return a.value >= 0 ? a.value == b.value : a.param != NULL && b.value < 0 && a.param == b.param;
+}
+
 typedef enum qdq_type_kind {
     QDQ_TYPE_TENSOR,
     QDQ_TYPE_SPARSE,
@@ -122,6 +128,8 @@ qdq_status qdq_tensor_ints(const qdq_tensor *t, qdq_arena *scratch, int64_t max,
                            qdq_error *err);
 /* The one element of a real or integer tensor (exact for up to 53 bits); false for all others. */
 bool qdq_tensor_scalar(const qdq_tensor *t, double *x);
+/* All elements of such a tensor are x, exactly. Looks no further than to the first that is not. */
+bool qdq_tensor_all(const qdq_tensor *t, double x);
 
 /* One element of packed data as float or int64; `i` counts elements, 2 and 4 bit types included. Strings and
  * complex give NaN. qdq_elem_int: integers and bool only, else 0. */

@@ -132,12 +132,6 @@ static inline qdq_dim qdq_dim_symbol(const char *param)
     return d;
 }
 
-/* Certainly the same number. */
-static inline bool qdq_dim_same(qdq_dim a, qdq_dim b)
-{
-    return a.value >= 0 ? a.value == b.value : a.param != NULL && b.value < 0 && a.param == b.param;
-}
-
 bool qdq_mul_int64(int64_t a, int64_t b, int64_t *out); /* false on overflow */
 bool qdq_add_int64(int64_t a, int64_t b, int64_t *out);
 

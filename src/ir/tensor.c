@@ -302,20 +302,44 @@ qdq_status qdq_tensor_ints(const qdq_tensor *t, qdq_arena *scratch, int64_t max,
     return QDQ_OK;
 }
 
+/* Doubles hold all types but 64 bit integers exactly. */
+static double number(qdq_elem e, const unsigned char *data, int64_t i)
+{
+    double x;
+
+    if (qdq_elem_is_int(e))
+        return (double)qdq_elem_int(e, data, i);
+    if (e != QDQ_DOUBLE)
+        return (double)qdq_elem_float(e, data, i);
+    memcpy(&x, data + (size_t)i * sizeof x, sizeof x);
+    return x;
+}
+
+static bool is_number(qdq_elem e)
+{
+    return qdq_elem_is_int(e) || qdq_elem_is_float(e);
+}
+
 bool qdq_tensor_scalar(const qdq_tensor *t, double *x)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
     qdq_span bytes;
-    bool ok = t->count == 1 && qdq_tensor_data(t, &scratch, &bytes, NULL) == QDQ_OK;
+    bool ok = t->count == 1 && is_number(t->elem) && qdq_tensor_data(t, &scratch, &bytes, NULL) == QDQ_OK;
 
-    if (ok && qdq_elem_is_int(t->elem))
-        *x = (double)qdq_elem_int(t->elem, bytes.data, 0);
-    else if (ok && t->elem == QDQ_DOUBLE)
-        memcpy(x, bytes.data, sizeof *x);
-    else if (ok && qdq_elem_is_float(t->elem))
-        *x = (double)qdq_elem_float(t->elem, bytes.data, 0);
-    else
-        ok = false;
+    if (ok)
+        *x = number(t->elem, bytes.data, 0);
     qdq_arena_free(&scratch);
     return ok;
+}
+
+bool qdq_tensor_all(const qdq_tensor *t, double x)
+{
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    qdq_span bytes;
+    bool all = is_number(t->elem) && qdq_tensor_data(t, &scratch, &bytes, NULL) == QDQ_OK;
+
+    for (int64_t i = 0; all && i < t->count; i++)
+        all = number(t->elem, bytes.data, i) == x;
+    qdq_arena_free(&scratch);
+    return all;
 }

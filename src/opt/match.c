@@ -229,6 +229,13 @@ bool qdq_match_scalar(const qdq_match *m, const char *name, double *x)
     return t != NULL && qdq_tensor_scalar(t, x);
 }
 
+bool qdq_match_all(const qdq_match *m, const char *name, double x)
+{
+    const qdq_tensor *t = qdq_match_const(m, name);
+
+    return t != NULL && qdq_tensor_all(t, x);
+}
+
 bool qdq_match_ints(const qdq_match *m, const char *name, size_t max, int64_t *out, size_t *n)
 {
     const qdq_tensor *t = qdq_match_const(m, name);
@@ -245,4 +252,25 @@ bool qdq_match_ints(const qdq_match *m, const char *name, size_t max, int64_t *o
     }
     qdq_arena_free(&scratch);
     return ok;
+}
+
+/* --- shapes --------------------------------------------------------------------------------------------------------------------- */
+
+bool qdq_match_same_type(const qdq_match *m, const qdq_value *a, const qdq_value *b)
+{
+    return qdq_facts_same_type(m->facts, a, b);
+}
+
+bool qdq_match_broadcasts_into(const qdq_match *m, const qdq_tensor *t, const qdq_value *v)
+{
+    const qdq_type *type = qdq_match_type(m, v);
+
+    if (t->rank == 0)
+        return true;
+    if (type == NULL || type->rank < t->rank)
+        return false;
+    for (int i = 1; i <= t->rank; i++)
+        if (t->dim[t->rank - i] != 1 && t->dim[t->rank - i] != type->dim[type->rank - i].value)
+            return false;
+    return true;
 }

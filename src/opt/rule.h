@@ -9,7 +9,7 @@
 
 #include "opt/opt.h"
 
-enum { QDQ_PAT_ROWS = 12, QDQ_PAT_INPUTS = 6, QDQ_MATCH_NAMES = 40 };
+enum { QDQ_PAT_ROWS = 12, QDQ_PAT_INPUTS = 9, QDQ_MATCH_NAMES = 40 };
 
 enum {
     QDQ_PAT_ONLY = 1,     /* what it computes is read inside the match only, and is no graph output */
@@ -88,8 +88,15 @@ qdq_elem qdq_match_elem(const qdq_match *m, const qdq_value *v);        /* QDQ_U
 
 /* The constant has exactly one element; it is real or integer, and this is it (exact for up to 53 bits). */
 bool qdq_match_scalar(const qdq_match *m, const char *name, double *x);
+/* All its elements are this number, exactly. Reads no further than to the first that is not. */
+bool qdq_match_all(const qdq_match *m, const char *name, double x);
 /* All elements of an integer constant with at most `max` elements. */
 bool qdq_match_ints(const qdq_match *m, const char *name, size_t max, int64_t *out, size_t *n);
+
+/* Proven: the same element type, rank and dims, unknown ones by name. */
+bool qdq_match_same_type(const qdq_match *m, const qdq_value *a, const qdq_value *b);
+/* Proven: broadcasting v with t (multidirectionally) gives v's own shape. */
+bool qdq_match_broadcasts_into(const qdq_match *m, const qdq_tensor *t, const qdq_value *v);
 
 /* --- what build may use ------------------------------------------------------------------------------------------ */
 

@@ -1,0 +1,150 @@
+/* What a rewrite rule makes of a model gives the numbers that the model gave: both run on ONNX Runtime with the same
+ * random input, without its own optimizations. Tolerance: 1e-5 of the output's range; exact for integers. Every model
+ * must be changed by the rule that it is there for. */
+#include "support/test.h"
+
+#include <math.h>
+
+#include "ir/ir.h"
+#include "numeric/ort_help.h"
+
+static const double tolerance = 1e-5;
+
+typedef struct rule_case {
+    int opset;
+    const char *rule, *graph;
+} rule_case;
+
+static const rule_case cases[] = {
+    {17, "drop-noop-arith",
+     "g (float[2,3] x) => (float[2,3] y) <float one = {1}, float[3] zero = {0, 0, 0}> {\n"
+     "  a = Mul(one, x) b = Add(a, zero) c = Sub(b, zero) d = Div(c, one) e = Pow(d, one) y = Exp(e) }"},
+    {17, "drop-noop-arith",
+     "g (int64[2,3] x) => (int64[2,3] y) <int64 one = {1}> { a = Div(x, one) y = Neg(a) }"},
+    {17, "drop-repeated",
+     "g (float[5] x) => (float[5] y, float[5] z) { a = Relu(x) b = Relu(a) c = Neg(x) d = Neg(c) e = "
+     "Round(d) "
+     "f = Round(e) y = Exp(b) z = Exp(f) }"},
+    {17, "drop-abs", "g (float[N,3] x) => (int64[2] y) { s = Shape(x) a = Abs(s) y = Neg(a) }"},
+    {17, "pick-where",
+     "g (float[3] x, float[1] z) => (float[3] y) <bool[3] c = {0, 0, 0}> { t = Neg(x) u = Where(c, z, t) y = "
+     "Exp(u) }"},
+    {17, "drop-zero-bias",
+     "g (float[1,2,5,5] x, float[3,2,3,3] w) => (float[1,3,3,3] y) <float[3] b = {0, 0, 0}> { y = Conv(x, w, "
+     "b) }"},
+    {17, "drop-zero-bias",
+     "g (float[1,2,3,3] x, float[2,3,3,3] w) => (float[1,3,5,5] y) <float[3] b = {0, 0, 0}> { y = "
+     "ConvTranspose(x, w, b) }"},
+    {11, "drop-zero-bias",
+     "g (float[2,3] x, float[3,4] w) => (float[2,4] y) <float[4] b = {0, 0, 0, 0}> { y = Gemm <alpha = 0.5> "
+     "(x, w, b) }"},
+    {13, "drop-zero-bias",
+     "g (uint8[1,1,4,4] x) => (uint8[1,1,3,3] y) <uint8[1,1,2,2] w = {1, 2, 3, 4}, float s = {0.5}, uint8 z "
+     "= {3}, int32[1] b = {0}> "
+     "{ y = QLinearConv(x, s, z, w, s, z, s, z, b) }"},
+    {17, "drop-noop-cast", "g (float[5] x) => (float[5] y) { a = Cast <to = 1> (x) y = Neg(a) }"},
+    {17, "castlike-to-cast", "g (float[5] x, int64[1] l) => (int64[5] y) { y = CastLike(x, l) }"},
+    {17, "merge-casts", "g (int32[5] x) => (uint8[5] y) { a = Cast <to = 7> (x) y = Cast <to = 2> (a) }"},
+    {17, "merge-casts", "g (float[5] x) => (float16[5] y) { a = Cast <to = 11> (x) y = Cast <to = 10> (a) }"},
+    {17, "merge-casts", "g (uint8[5] x) => (float[5] y) { a = Cast <to = 7> (x) y = Cast <to = 1> (a) }"},
+    {17, "drop-noop-shape",
+     "g (float[2,6] x) => (float[2,6] y) <int64[3] a = {0, 2, 3}, int64[2] b = {-1, 6}> {\n"
+     "  t = Reshape(x, a) u = Reshape(t, b) y = Neg(u) }"},
+    {17, "drop-noop-shape",
+     "g (float[N,6] x) => (float[N,6] y) { s = Shape(x) u = Expand(x, s) y = Neg(u) }"},
+    {17, "merge-reshapes",
+     "g (float[2,6] x) => (float[4,3] y) <int64[2] a = {4, 3}, int64[2] b = {0, -1}> { t = Flatten(x) u = "
+     "Reshape(t, a) y = Reshape(u, b) }"},
+    {17, "merge-unsqueezes",
+     "g (float[2,6] x) => (float[1,2,1,6] y) <int64[1] a = {1}, int64[1] b = {-4}> { t = Unsqueeze(x, a) y = "
+     "Unsqueeze(t, b) }"},
+    {17, "merge-unsqueezes",
+     "g (float[1,2,1,6] x) => (float[2,6] y) <int64[1] a = {-2}, int64[1] b = {0}> { t = Squeeze(x, a) y = "
+     "Squeeze(t, b) }"},
+    {17, "materialize-reshape",
+     "g (float[N,6] x) => (float[N,2,3] y) <int64[1] i = {0}, int64[2] c = {2, 3}> {\n"
+     "  s = Shape(x) n = Gather(s, i) r = Concat <axis = 0> (n, c) y = Reshape(x, r) }"},
+    {17, "materialize-reshape",
+     "g (float[N,4,2,3] x) => (float[N,4,6] y) <int64[1] a = {0}, int64[1] b = {2}, int64[1] c = {-1}> {\n"
+     "  s = Shape(x) n = Slice(s, a, b) r = Concat <axis = 0> (n, c) y = Reshape(x, r) }"},
+    {17, "drop-noop-transpose",
+     "g (float[2,3] x) => (float[2,3] y) { a = Transpose <perm = [0, 1]> (x) y = Neg(a) }"},
+    {17, "merge-transposes",
+     "g (float[2,3,4] x) => (float[4,2,3] y) { t = Transpose <perm = [1, 2, 0]> (x) y = Transpose <perm = "
+     "[1, 2, 0]> (t) }"},
+    {17, "merge-transposes",
+     "g (float[2,3,4] x) => (float[2,3,4] y) { t = Transpose <perm = [1, 2, 0]> (x) u = Transpose <perm = "
+     "[2, 0, 1]> (t) y = Neg(u) }"},
+};
+
+/* Elements as numbers, where the type has some that are compared with a tolerance. */
+static double element(const qdq_array *a, const unsigned char *data, int64_t i)
+{
+    return (double)qdq_elem_float(a->elem, data, i);
+}
+
+static void assert_same_numbers(const rule_case *c, const kept *a, const kept *b)
+{
+    const qdq_array *last = &a->last;
+    double range = 0, worst = 0;
+
+    assert_string_equal(a->names, b->names);
+    assert_int_equal(a->size, b->size);
+    assert_int_equal(last->elem, b->last.elem);
+    assert_int_equal(last->rank, b->last.rank);
+    assert_memory_equal(last->dim, b->last.dim, (size_t)last->rank * sizeof *last->dim);
+    if (memcmp(a->bytes, b->bytes, a->size) == 0)
+        return;
+    if (!qdq_elem_is_float(last->elem))
+        fail_msg("%s on %s: another result", c->rule, c->graph);
+    /* all outputs of such a model have one type */
+    for (int64_t i = 0; i < (int64_t)(a->size * 8 / qdq_elem_bits(last->elem)); i++) {
+        range = fmax(range, fabs(element(last, a->bytes, i)));
+        worst = fmax(worst, fabs(element(last, a->bytes, i) - element(last, b->bytes, i)));
+    }
+    if (!(worst <= tolerance * range))
+        fail_msg("%s on %s: off by %g in a range of %g", c->rule, c->graph, worst, range);
+}
+
+static void assert_rewrite_keeps_numbers(qdq_engine *e, const rule_case *c)
+{
+    static kept before, after;
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_session_opts run = QDQ_SESSION_OPTS_INIT;
+    qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
+    qdq_optimize_report *r = NULL;
+    char text[2000];
+
+    snprintf(text, sizeof text, "<ir_version: 8, opset_import: [\"\" : %d, \"com.microsoft\" : 1]>\n%s",
+             c->opset, c->graph);
+    qdq_model *m = test_model(text);
+    run.level = QDQ_LEVEL_NONE;
+    run_model(e, m, &run, &before);
+    opts.passes = c->rule;
+    opts.verify_each = true;
+    assert_ok(qdq_model_optimize(m, &opts, &r, &err));
+    if (r->changes == 0)
+        fail_msg("%s changes nothing in %s", c->rule, c->graph);
+    run_model(e, m, &run, &after);
+    assert_same_numbers(c, &before, &after);
+    qdq_optimize_report_free(r);
+    qdq_model_free(m);
+}
+
+static void rewritten_models_keep_their_numbers(void **state)
+{
+    qdq_engine *e = need_ort();
+
+    (void)state;
+    for (size_t i = 0; e != NULL && i < QDQ_COUNT(cases); i++)
+        assert_rewrite_keeps_numbers(e, &cases[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rewritten_models_keep_their_numbers),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
