@@ -185,21 +185,23 @@ static void report_refusals(worklist *w)
 
 /* --- one node ---------------------------------------------------------------------------------------------------------------- */
 
-static qdq_status try_entry(worklist *w, const entry *e, qdq_node *n, bool *done, qdq_error *err)
+/* *why is the reason of the first alternative that has one. */
+static qdq_status try_entry(worklist *w, const entry *e, qdq_node *n, bool *done, const char **why,
+                            qdq_error *err)
 {
     qdq_match *m = &w->match;
-    const char *why;
+    const char *no;
     qdq_status st = QDQ_OK;
 
     m->rule = w->rules[e->rule];
-    *done = qdq_match_bind(m, e->pat, e->n_pat, n, &why);
+    *done = qdq_match_bind(m, e->pat, e->n_pat, n, &no);
+    if (*why == NULL)
+        *why = no;
     if (*done || m->start > 0)
         qdq_opt_enter(w->o, w->first_step + e->rule);
     *done = *done && qdq_opt_take(w->o, n);
     if (*done)
         st = apply(w, m, err);
-    else if (!remember(w, n, e->rule, why))
-        st = qdq_nomem(err);
     if (m->start > 0) {
         double seconds = qdq_clock_seconds() - m->start;
 
@@ -211,12 +213,22 @@ static qdq_status try_entry(worklist *w, const entry *e, qdq_node *n, bool *done
 
 static qdq_status visit(worklist *w, qdq_node *n, qdq_error *err)
 {
+    const char *why = NULL;
     bool done = false;
 
     if (n->n_out == 0 || n->out[0] == NULL || (n->out[0]->n_use == 0 && n->out[0]->n_output == 0))
         return QDQ_OK;
-    for (uint16_t i = w->first[n->op]; i != NO_ENTRY && !done; i = w->entries.at[i].next)
-        QDQ_TRY(try_entry(w, &w->entries.at[i], n, &done, err));
+    for (uint16_t i = w->first[n->op], next; i != NO_ENTRY && !done; i = next) {
+        const entry *e = &w->entries.at[i];
+
+        next = e->next;
+        QDQ_TRY(try_entry(w, e, n, &done, &why, err));
+        if (done || (next != NO_ENTRY && w->entries.at[next].rule == e->rule))
+            continue;
+        if (!remember(w, n, e->rule, why))
+            return qdq_nomem(err);
+        why = NULL;
+    }
     return QDQ_OK;
 }
 

@@ -583,6 +583,23 @@ static void what_is_refused_is_reported_once_and_only_if_it_stays(void **state)
     qdq_model_free(m);
 }
 
+static void the_reason_of_one_alternative_outlasts_the_others(void **state)
+{
+    static const qdq_pat pat[] = {
+        {"y", QDQ_OP_ABS, {"x"}, 0}, QDQ_PAT_OR, {"y", QDQ_OP_ABS, {"n"}, 0}, {"n", QDQ_OP_NEG, {"x"}, 0}};
+    static const qdq_rule abs = RULE_OF(pat, not_behind_relu, become_x);
+    static const qdq_rule *const rules[] = {&abs};
+    qdq_model *m = test_model("g (float[1] x) => (float[1] y) { r = Relu(x) y = Abs(r) }");
+    ran r;
+
+    (void)state;
+    run_rules(m, rules, 1, 0, &r);
+    assert_int_equal(r.state.record[0].refusals.n, 1);
+    assert_string_equal(r.state.record[0].refusals.at[0].reason, "behind Relu");
+    free_ran(&r);
+    qdq_model_free(m);
+}
+
 static const char *not_this(const qdq_match *m)
 {
     (void)m;
@@ -824,6 +841,7 @@ int main(void)
         cmocka_unit_test(two_rules_that_undo_each_other_end),
         cmocka_unit_test(a_bisection_stops_at_its_limit),
         cmocka_unit_test(what_is_refused_is_reported_once_and_only_if_it_stays),
+        cmocka_unit_test(the_reason_of_one_alternative_outlasts_the_others),
         cmocka_unit_test(a_match_in_form_only_is_not_reported),
         cmocka_unit_test(rules_say_for_which_opsets_they_are),
         cmocka_unit_test(functions_have_their_own_opset_and_no_initializers),
