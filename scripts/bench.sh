@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # bench.sh BUILD [PART...] - measures what docs/benchmarks.md reports. Needs the model corpus (models/ in
-# QDQ_SHARED, or in ../shared) and a virtual environment with ONNX Runtime's own tool, which it makes under build/.
+# QDQ_SHARED, or in ../shared) and a virtual environment with the peers (scripts/bench/requirements.txt), which it
+# makes under build/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:?the build folder}
@@ -11,8 +12,10 @@ if [ ! -d "$models/skeleton" ]; then
     exit 1
 fi
 python=$build/peer/bin/python
-if [ ! -x "$python" ]; then
+wanted=scripts/bench/requirements.txt
+if ! cmp -s $wanted "$build/peer/requirements.txt"; then
     python3 -m venv "$build/peer"
-    "$python" -m pip install --quiet onnxruntime==1.31.1 onnx sympy numpy
+    "$python" -m pip install --quiet -r $wanted
+    cp $wanted "$build/peer/requirements.txt"
 fi
 exec "$python" scripts/bench/bench.py "$build" "$models" "$@"

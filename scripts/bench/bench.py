@@ -13,6 +13,8 @@ import time
 
 import numpy
 
+from optimizing import Optimizing
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -44,19 +46,12 @@ def alternate(rounds, *commands):
     return [(statistics.median(t), max(p)) for t, p in zip(times, peaks)]
 
 
-def qdq_json(qdq, *arguments):
-    done = subprocess.run([qdq, *arguments, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    if done.returncode != 0:
-        sys.exit("qdq %s: %s" % (" ".join(arguments), done.stderr.decode()))
-    return json.loads(done.stdout)
-
-
 def number(x):
     """Three digits, more only where there are more before the point."""
     return "%.0f" % x if abs(x) >= 100 else "%.3g" % x
 
 
-class Bench:
+class Bench(Optimizing):
     def __init__(self, build, models):
         self.build, self.models = build, models
         self.qdq = os.path.join(build, "qdq")
@@ -75,6 +70,12 @@ class Bench:
         for row in rows:
             print("| " + " | ".join(number(x) if isinstance(x, float) else str(x) for x in row) + " |")
         sys.stdout.flush()
+
+    def qdq_json(self, *arguments):
+        done = subprocess.run([self.qdq, *arguments, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if done.returncode != 0:
+            sys.exit("qdq %s: %s" % (" ".join(arguments), done.stderr.decode()))
+        return json.loads(done.stdout)
 
     def skeletons(self, names):
         """Full-size models: the graph as it is, weights made anew by fill.c."""
@@ -96,6 +97,7 @@ class Bench:
         return path
 
     def inspect(self):
+        self.skeletons(("resnet50",))
         generator = os.path.join(self.build, "tests", "gen_graph")
         big = self.path("big4gb.onnx")
         if not os.path.exists(big):
@@ -122,6 +124,7 @@ class Bench:
                    ("nodes", "s", "us per node", "of it in our code", "peak MiB"), rows)
 
     def quantize_peer(self):
+        self.skeletons(("resnet50", "vit_b_32"))
         rows = []
         for name in ("resnet50", "vit_b_32"):
             model, ours, theirs = (self.path(name + end) for end in (".onnx", ".qdq.onnx", ".ort.onnx"))
@@ -134,17 +137,18 @@ class Bench:
                    ("model", "qdq s", "ORT s", "ratio", "qdq MiB", "ORT MiB", "ratio of peaks"), rows)
 
     def latency(self):
+        self.skeletons(("resnet18", "resnet50", "mobilenet_v2", "squeezenet1_1"))
         rows = []
         for name in ("resnet18", "resnet50", "mobilenet_v2", "squeezenet1_1"):
             model, ours, theirs = (self.path(name + end) for end in (".onnx", ".qdq.onnx", ".ort.onnx"))
             run([self.qdq, "quantize", model, "-o", ours, "-f", "--calib", self.samples()])
             if not os.path.exists(theirs):
                 run([sys.executable, os.path.join(HERE, "peer_quantize.py"), model, theirs, self.samples()])
-            bench = qdq_json(self.qdq, "bench", theirs, ours, model, "--rounds", "60")
+            bench = self.qdq_json("bench", theirs, ours, model, "--rounds", "60")
             ratio, against_float = bench["ratios"][1], bench["ratios"][2]
             sqnr = {}
             for key, path in (("ours", ours), ("theirs", theirs)):
-                compared = qdq_json(self.qdq, "compare", model, path, "--data", "random:2")
+                compared = self.qdq_json("compare", model, path, "--data", "random:2")
                 sqnr[key] = compared["outputs"][0]["sqnr_db"]
             rows.append((name, 1 / ratio["speedup"], "%.3f to %.3f" % (1 / ratio["ci_high"], 1 / ratio["ci_low"]),
                          ratio["speedup"] / against_float["speedup"], 1 / against_float["speedup"],
@@ -159,7 +163,7 @@ class Bench:
         for name in ("digits_cnn", "digits_cnn_bn", "digits_convnext", "digits_vit"):
             model, ours = os.path.join(folder, name + ".onnx"), self.path(name + ".qdq.onnx")
             run([self.qdq, "quantize", model, "-o", ours, "-f", "--calib", os.path.join(folder, "digits_calib.npz")])
-            result = qdq_json(self.qdq, "compare", model, ours, "--data", os.path.join(folder, "digits_test.npz"),
+            result = self.qdq_json("compare", model, ours, "--data", os.path.join(folder, "digits_test.npz"),
                               "--labels", "label")
             accuracy = result["accuracy"]
             rows.append((name, "%.4f" % accuracy["a"], "%.4f" % accuracy["b"],
@@ -172,14 +176,14 @@ class Bench:
         model, ours = os.path.join(self.models, "real", "ultraface_rfb320.onnx"), self.path("ultraface.qdq.onnx")
         image = ["--mean", "127,127,127", "--std", "128,128,128"]
         run([self.qdq, "quantize", model, "-o", ours, "-f", "--calib", photos, *image])
-        compared = qdq_json(self.qdq, "compare", model, ours, "--data", photos, *image)
-        bench = qdq_json(self.qdq, "bench", model, ours, "--rounds", "200")["ratios"][1]
+        compared = self.qdq_json("compare", model, ours, "--data", photos, *image)
+        bench = self.qdq_json("bench", model, ours, "--rounds", "200")["ratios"][1]
         rows = [(o["name"], o["sqnr_db"], "%.6f" % o["cosine"]) for o in compared["outputs"]]
         self.table("ultraface", "UltraFace on the photographs: speed-up %.3f (%.3f to %.3f)"
                    % (bench["speedup"], bench["ci_low"], bench["ci_high"]), ("output", "SQNR dB", "cosine"), rows)
         self.results["ultraface_speedup"] = bench
 
-    PARTS = ("inspect", "graph_sizes", "quantize_peer", "latency", "digits", "ultraface")
+    PARTS = ("inspect", "graph_sizes", "quantize_peer", "latency", "digits", "ultraface", "optimize")
 
 
 def main():
@@ -192,7 +196,6 @@ def main():
     with open("/proc/cpuinfo") as file:
         cpu = next((line.split(":")[1].strip() for line in file if line.startswith("model name")), "unknown")
     print("%s, %d cores, %s" % (cpu, os.cpu_count(), platform.platform()))
-    bench.skeletons(("resnet18", "resnet50", "mobilenet_v2", "squeezenet1_1", "vit_b_32"))
     for part in options.parts or Bench.PARTS:
         getattr(bench, part)()
     with open(bench.path("results.json"), "w") as file:
