@@ -75,6 +75,10 @@ bool qdq_value_replace(qdq_value *from, qdq_value *to);
 /* Renames; the old name is free afterwards. `name` must be free. False: out of memory. */
 bool qdq_value_rename(qdq_value *v, const char *name);
 
+/* The constant v, neither input nor output of its graph, goes to a graph around it under a name that is free there:
+ * the value there, which everybody reads instead of v. NULL: out of memory. */
+qdq_value *qdq_value_lift(qdq_value *v, qdq_graph *to);
+
 void qdq_value_set_type(qdq_value *v, const qdq_type *type);
 
 /* Makes v an initializer, or changes its data, or (NULL) takes the data away. v has no producer. */

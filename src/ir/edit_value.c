@@ -370,3 +370,21 @@ bool qdq_value_replace(qdq_value *from, qdq_value *to)
         qdq_graph_touch(to->graph);
     return true;
 }
+
+qdq_value *qdq_value_lift(qdq_value *v, qdq_graph *to)
+{
+    /* Free but for v itself, or free. */
+    const char *name = qdq_name_of(v->name)->n_value == 1 ? v->name : qdq_graph_unique_name(to, v->name);
+    qdq_value *lifted = name == NULL ? NULL : qdq_graph_add_value(to, name, v->type);
+
+    assert(v->producer == NULL && !v->is_input && v->n_output == 0);
+    if (lifted == NULL)
+        return NULL;
+    lifted->rest = v->rest;
+    lifted->has_info = v->has_info;
+    if (v->sparse != NULL ? !qdq_value_set_sparse(lifted, v->sparse) : !qdq_value_set_init(lifted, v->init))
+        return NULL;
+    qdq_value_replace(v, lifted);
+    qdq_value_remove(v);
+    return lifted;
+}
