@@ -439,6 +439,7 @@ qdq_status qdq_const_of_tensor(const qdq_tensor *t, qdq_arena *memory, qdq_const
                                qdq_error *err)
 {
     static const max_align_t nothing; /* where the data of a tensor without elements is */
+    static const int64_t no_dim;
     size_t size = qdq_elem_bits(t->elem) / 8;
     qdq_error reason;
     qdq_span data;
@@ -452,7 +453,7 @@ qdq_status qdq_const_of_tensor(const qdq_tensor *t, qdq_arena *memory, qdq_const
         *why = qdq_arena_strdup(memory, reason.text);
         return *why == NULL ? qdq_nomem(err) : QDQ_OK;
     }
-    *out = (qdq_const){t->elem, t->rank, t->dim, t->count, data.data, data.size};
+    *out = (qdq_const){t->elem, t->rank, t->rank > 0 ? t->dim : &no_dim, t->count, data.data, data.size};
     size = size > sizeof(int64_t) ? sizeof(int64_t) : size;
     if (data.size == 0) {
         out->data = &nothing;

@@ -16,7 +16,7 @@
 typedef struct qdq_const {
     qdq_elem elem;
     int rank;
-    const int64_t *dim;
+    const int64_t *dim; /* never NULL */
     int64_t count;
     const void *data;
     size_t bytes;

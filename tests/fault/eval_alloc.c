@@ -9,8 +9,7 @@ static const char *const graphs[] = {
     "g () => () <int4[2,3] x = {1, 2, 3, 4, 5, 6}> { y = Transpose(x) }",
     "g () => () <float[5] x = {1, 2, 3, 4, 5}, int64[1] k = {2}> { y, i = TopK(x, k) }",
     "g () => () <float[2,2] x = {1, 2, 3, 4}> { y = MatMul(x, x) }",
-    "g () => () <float[2,2] x = {1, 2, 3, 4}, int64[4] p = {1, 1, 1, 1}> { y = Pad <mode = \"edge\"> (x, p) "
-    "}",
+    "g () => () <float[2] x = {1, 2}, int64[2] p = {1, 1}> { y = Pad <mode = \"edge\"> (x, p) }",
     "g () => () <float[3] x = {1, 2, 3}, int32[2] i = {1, 2}> { y = Gather(x, i) }",
     "g () => () <int64[3] x = {1, 2, 3}> { a, b = Split <split = [1, 2]> (x) }",
     "g () => () <> { y = Constant <value = int64[2] {1, 2}> () }",

@@ -1,0 +1,167 @@
+/* eval_broken.c - nodes at random: inputs of any type and shape, attributes with any value. Whatever comes is
+ * computed or refused; a result is whole and within its limit. The sanitizers watch. */
+#include "base/random.h"
+#include "ir/edit.h"
+#include "support/evals.h"
+
+enum { ROUNDS = 300000, MAX_BYTES = 4096 };
+
+static qdq_random source;
+
+static int64_t below(int64_t n)
+{
+    return (int64_t)(qdq_random_u64(&source) % (uint64_t)n);
+}
+
+/* Small numbers mostly, and those at the ends. */
+static int64_t number(void)
+{
+    static const int64_t odd[] = {INT64_MAX, INT64_MIN, INT64_MIN + 1, INT32_MAX, INT32_MIN, 1 << 20, 100};
+
+    return below(8) > 0 ? below(8) - 3 : odd[below((int64_t)QDQ_COUNT(odd))];
+}
+
+static qdq_elem any_type(void)
+{
+    return (qdq_elem)(1 + below(QDQ_ELEM_COUNT - 1));
+}
+
+static void fill(qdq_elem e, void *data, int64_t n)
+{
+    static const double odd[] = {0.5, -0.0, 1e30, -2.5, 3, 1, -1};
+
+    for (int64_t i = 0; i < n; i++)
+        if (!qdq_elem_put_int(e, data, i, number()))
+            qdq_elem_put_float(e, data, i, odd[below((int64_t)QDQ_COUNT(odd))]);
+}
+
+/* NULL: left out. Often of the shape of `like`. Dims that overflow come with a 0, as they can in a file. */
+static const qdq_const *any_input(qdq_arena *memory, qdq_elem theme, const qdq_const *like)
+{
+    qdq_const *x = qdq_arena_alloc(memory, sizeof *x);
+    int64_t *dim = qdq_arena_array(memory, 8, sizeof *dim);
+    size_t bytes;
+
+    assert_true(x != NULL && dim != NULL);
+    x->elem = below(3) > 0 ? theme : below(2) == 0 ? QDQ_INT64 : any_type();
+    x->rank = like != NULL ? like->rank : below(3) == 0 ? (int)below(2) : (int)below(below(10) > 0 ? 5 : 8);
+    for (int i = 0; i < x->rank; i++)
+        dim[i] = like != NULL ? like->dim[i] : below(3) > 0 ? 1 + below(3) : below(20) > 0 ? below(3) : 0;
+    if (x->rank > 1 && below(20) == 0) {
+        dim[0] = 0;
+        dim[1] = INT64_MAX;
+    }
+    x->dim = dim;
+    if (below(20) == 0 || !qdq_dims_count(x->rank, dim, &x->count) ||
+        !qdq_elem_bytes(x->elem, x->count, &bytes))
+        return NULL;
+    void *data = qdq_arena_alloc(memory, bytes);
+    assert_non_null(data);
+    fill(x->elem, data, x->count);
+    x->data = data;
+    x->bytes = bytes;
+    return x;
+}
+
+/* With a value of the right kind, mostly. */
+static void add_attribute(qdq_node *n)
+{
+    static const char *const ints[] = {"axis",  "keepdims",   "to",     "k",      "largest",     "blocksize",
+                                       "fmod",  "upper",      "transA", "transB", "exclusive",   "saturate",
+                                       "start", "batch_dims", "end",    "dtype",  "num_outputs", "allowzero"};
+    static const char *const lists[] = {"axes", "perm", "pads", "split", "starts", "ends", "value_ints"};
+    static const char *const texts[] = {"mode", "direction", "reduction"};
+    static const char *const words[] = {"LEFT", "RIGHT", "reflect", "edge", "wrap",
+                                        "add",  "max",   "CRD",     "none"};
+    int64_t list[6] = {below(4), below(4), number(), number(), number(), number()};
+    int64_t kind = below(4), wrong = below(16);
+    const char *name = kind == 0   ? texts[below((int64_t)QDQ_COUNT(texts))]
+                       : kind == 1 ? lists[below((int64_t)QDQ_COUNT(lists))]
+                                   : ints[below((int64_t)QDQ_COUNT(ints))];
+
+    kind = wrong < 4 ? wrong : kind;
+    if (kind == 0)
+        assert_true(qdq_node_set_string(n, name, words[below((int64_t)QDQ_COUNT(words))]));
+    else if (kind == 1)
+        assert_true(qdq_node_set_ints(n, name, list, (size_t)below(7)));
+    else
+        assert_true(qdq_node_set_int(n, name, number()));
+}
+
+/* What every result promises. */
+static void check_results(const qdq_node *n, const qdq_const *out)
+{
+    size_t bytes, total = 0;
+    int64_t count;
+
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        if (out[i].data == NULL)
+            continue;
+        assert_true(qdq_dims_count(out[i].rank, out[i].dim, &count));
+        assert_true(count == out[i].count && qdq_elem_bytes(out[i].elem, count, &bytes));
+        assert_true(bytes == out[i].bytes);
+        total += bytes;
+        for (int64_t k = 0; k < count; k++) /* reads every byte */
+            (void)qdq_elem_float(out[i].elem, out[i].data, k);
+    }
+    assert_true(total <= MAX_BYTES);
+}
+
+static bool try_one(qdq_op op)
+{
+    static const char *const outs[] = {"a", "b", "c"};
+    qdq_arena memory = QDQ_ARENA_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = qdq_model_new();
+    qdq_const out[QDQ_EVAL_OUTPUTS];
+    const qdq_const *in[8];
+    uint32_t n_in = (uint32_t)(below(8) > 0 ? 1 + below(3) : below(6));
+    qdq_elem theme = below(2) == 0 ? QDQ_FLOAT : below(2) == 0 ? QDQ_BOOL : any_type();
+    const char *why;
+
+    qdq_node *n = qdq_graph_add_node(m->graph, NULL, "", qdq_op_get_info(op)->name, "", n_in,
+                                     (uint32_t)(below(2) > 0 ? 1 : 1 + below(3)), outs);
+    assert_non_null(n);
+    for (uint32_t i = 0; i < n_in; i++)
+        in[i] = any_input(&memory, i > 0 && below(2) == 0 ? QDQ_INT64 : theme,
+                          i > 0 && below(2) == 0 ? in[0] : NULL);
+    for (int64_t left = below(6); left > 0; left--)
+        add_attribute(n);
+    assert_ok(qdq_eval_node(n, 7 + below(15), in, MAX_BYTES, &memory, out, &why, &err));
+    if (why == NULL)
+        check_results(n, out);
+    else
+        assert_true(strlen(why) > 0);
+    qdq_arena_free(&memory);
+    qdq_model_free(m);
+    return why == NULL;
+}
+
+static void nodes_at_random_are_computed_or_refused(void **state)
+{
+    bool computed[QDQ_OP_COUNT] = {false};
+    int known = 0, reached = 0;
+
+    (void)state;
+    source = qdq_random_new(17, "nodes");
+    for (int i = 0; i < ROUNDS; i++) {
+        qdq_op op = (qdq_op)(1 + below(QDQ_OP_COUNT - 1));
+
+        if (qdq_eval_knows(op) && try_one(op))
+            computed[op] = true;
+    }
+    for (int op = 1; op < QDQ_OP_COUNT; op++) {
+        known += qdq_eval_knows((qdq_op)op);
+        reached += computed[op];
+    }
+    assert_true(reached >= known - 6); /* the walk is of use: hardly any kernel refuses all of it */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nodes_at_random_are_computed_or_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
