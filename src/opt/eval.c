@@ -23,7 +23,8 @@ static const kernel kernels[QDQ_OP_COUNT] = {
 #undef EVAL
 };
 
-enum { OPSET_MIN = 7 };
+/* A later opset may have changed what an operator means. */
+enum { OPSET_MIN = 7, OPSET_MAX = 26 };
 
 bool qdq_eval_knows(qdq_op op)
 {
@@ -125,15 +126,21 @@ bool qdq_eval_ints(qdq_eval *c, uint32_t i, const int64_t **list, int64_t *count
 bool qdq_eval_ints_or_attr(qdq_eval *c, uint32_t i, const char *name, int64_t since, const int64_t **list,
                            int64_t *count)
 {
-    if (c->opset >= since) {
-        const qdq_const *x = qdq_eval_in(c, i);
+    const qdq_const *x = qdq_eval_in(c, i);
 
-        if (x != NULL && x->rank > 1)
-            return QDQ_REFUSE(c, "input %u has rank %d, expected 1", (unsigned)i, x->rank);
-        return qdq_eval_ints(c, i, list, count);
+    if (c->opset < since) {
+        if (x != NULL)
+            return QDQ_REFUSE(c, "input %u is there, which below opset %" PRId64 " is an attribute",
+                              (unsigned)i, since);
+        qdq_eval_int_list(c, name, list, count);
+        return c->why == NULL;
     }
-    qdq_eval_int_list(c, name, list, count);
-    return c->why == NULL;
+    if (name != NULL && qdq_node_attr(c->node, name) != NULL)
+        return QDQ_REFUSE(c, "attribute '%s' is there, which since opset %" PRId64 " is an input", name,
+                          since);
+    if (x != NULL && x->rank > 1)
+        return QDQ_REFUSE(c, "input %u has rank %d, expected 1", (unsigned)i, x->rank);
+    return qdq_eval_ints(c, i, list, count);
 }
 
 bool qdq_eval_axes(qdq_eval *c, uint32_t i, int64_t since, int rank, bool *mark, int64_t *count)
@@ -395,8 +402,8 @@ static bool compute(qdq_eval *c)
 
     if (!qdq_eval_knows(n->op))
         return QDQ_REFUSE(c, "operator %s is not computed here", n->type);
-    if (c->opset < OPSET_MIN)
-        return QDQ_REFUSE(c, "opset %" PRId64 ", expected at least %d", c->opset, OPSET_MIN);
+    if (c->opset < OPSET_MIN || c->opset > OPSET_MAX)
+        return QDQ_REFUSE(c, "opset %" PRId64 ", expected %d to %d", c->opset, OPSET_MIN, OPSET_MAX);
     if (n->n_in > QDQ_EVAL_INPUTS || n->n_out > QDQ_EVAL_OUTPUTS || n->n_out < 1)
         return QDQ_REFUSE(c, "%u inputs and %u outputs, expected at most %d and 1 to %d", (unsigned)n->n_in,
                           (unsigned)n->n_out, QDQ_EVAL_INPUTS, QDQ_EVAL_OUTPUTS);

@@ -53,7 +53,7 @@ bool qdq_eval_axis(qdq_eval *c, int64_t axis, int rank, int *out);
 
 /* All elements of input i, int32 or int64, in row-major order. A left-out input: *count 0 and *list NULL. */
 bool qdq_eval_ints(qdq_eval *c, uint32_t i, const int64_t **list, int64_t *count);
-/* As above; below opset `since` they are the attribute `name`. *list NULL: neither is there. */
+/* As above, of rank 0 or 1; below opset `since` they are the attribute `name`. *list NULL: not there. */
 bool qdq_eval_ints_or_attr(qdq_eval *c, uint32_t i, const char *name, int64_t since, const int64_t **list,
                            int64_t *count);
 /* Such a list as axes of an array of `rank`, each at most once. *count -1: not there. */

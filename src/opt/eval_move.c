@@ -113,8 +113,6 @@ static bool read_slices(qdq_eval *c, slices *s)
     int64_t n_end, n_axis, n_step = 0;
 
     s->step = NULL;
-    if (c->opset < 10 && c->node->n_in > 1)
-        return QDQ_REFUSE(c, "%u inputs, expected 1 below opset 10", (unsigned)c->node->n_in);
     if (!qdq_eval_ints_or_attr(c, 1, "starts", 10, &s->start, &s->count) ||
         !qdq_eval_ints_or_attr(c, 2, "ends", 10, &s->end, &n_end) ||
         !qdq_eval_ints_or_attr(c, 3, "axes", 10, &s->axis, &n_axis) ||

@@ -54,8 +54,6 @@ static bool read_pads(qdq_eval *c, padding *p)
     const int64_t *pads, *axes;
     int64_t count, n_axes;
 
-    if (c->opset < 11 && c->node->n_in > 1)
-        return QDQ_REFUSE(c, "%u inputs, expected 1 below opset 11", (unsigned)c->node->n_in);
     if (!qdq_eval_ints_or_attr(c, 1, "pads", 11, &pads, &count) || !qdq_eval_ints(c, 3, &axes, &n_axes))
         return false;
     n_axes = axes == NULL ? x->rank : n_axes;

@@ -178,8 +178,6 @@ static bool read_axes(qdq_eval *c, axes *a)
     const qdq_const *x = c->in[0];
     int64_t since = c->node->op == QDQ_OP_REDUCESUM ? 13 : 18, n;
 
-    if (c->opset < since && c->node->n_in > 1)
-        return QDQ_REFUSE(c, "%u inputs, expected 1 below this opset", (unsigned)c->node->n_in);
     if (!qdq_eval_axes(c, 1, since, x->rank, a->mark, &n))
         return false;
     a->none = n <= 0 && c->opset >= since && qdq_eval_int(c, "noop_with_empty_axes", 0) != 0;

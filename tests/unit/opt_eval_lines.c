@@ -1,0 +1,179 @@
+/* opt_eval_lines.c - operators of the evaluator along axes: order, running sums, softmax, matrices; and the odd
+ * cases of reductions. */
+#include "support/evals.h"
+
+static void places_of_extremes(void **state)
+{
+    (void)state;
+    gives(13, "float[2,3] x = {1, 5, 5, -2, -0.0, 0}", "y = ArgMax <axis = 1, keepdims = 0> (x)",
+          "int64[2] y = {1, 1}");
+    gives(13, "float[2,3] x = {1, 5, 5, -2, -0.0, 0}", "y = ArgMax <axis = -1, select_last_index = 1> (x)",
+          "int64[2,1] y = {2, 2}");
+    gives(13, "int8[2,2] x = {-128, 127, 0, -1}", "y = ArgMin(x)", "int64[1,2] y = {0, 1}");
+    gives(13, "uint64[2] x = {18446744073709551615, 1}", "y = ArgMax(x)", "int64[1] y = {0}");
+    gives(13, "float16[3] x = {1.0, 3.0, 2.0}", "y = ArgMax(x)", "int64[1] y = {1}");
+    gives(13, "float[0,2] x = {}", "y = ArgMax <axis = 1> (x)", "int64[0,1] y = {}");
+    gives(11, "float[2] x = {5, 5}", "y = ArgMax <select_last_index = 1> (x)",
+          "int64[1] y = {0}"); /* opset 12 */
+    refuses(13, "float[0,2] x = {}", "y = ArgMax(x)", "extreme of no elements");
+    refuses(13, "float[2] x = {1, nan}", "y = ArgMax(x)", "NaN has no place");
+    refuses(13, "float x = {1}", "y = ArgMax(x)", "axis 0 of an array of rank 0");
+    refuses(13, "bool[2] x = {1, 0}", "y = ArgMax(x)", "type bool");
+}
+
+static void the_k_largest_or_smallest(void **state)
+{
+    (void)state;
+    gives(11, "float[5] x = {1, 7, -3, 7, 0}, int64[1] k = {3}", "y, i = TopK(x, k)",
+          "float[3] y = {7, 7, 1}, int64[3] i = {1, 3, 0}");
+    gives(11, "int32[2,3] x = {3, 1, 2, 6, 5, 4}, int64[1] k = {2}", "y, i = TopK <largest = 0> (x, k)",
+          "int32[2,2] y = {1, 2, 4, 5}, int64[2,2] i = {1, 2, 2, 1}");
+    gives(7, "float[3] x = {1, 7, -3}", "y, i = TopK <k = 1> (x)", "float[1] y = {7}, int64[1] i = {1}");
+    gives(11, "bfloat16[3] x = {1.0, 7.0, -3.0}, int64[1] k = {1}", "y, i = TopK(x, k)",
+          "bfloat16[1] y = {7.0}, int64[1] i = {1}");
+    gives(11, "float[3] x = {1, 7, -3}, int64[1] k = {0}", "y, i = TopK(x, k)",
+          "float[0] y = {}, int64[0] i = {}");
+    gives(11, "float[3] x = {1, 7, -3}, int64[1] k = {1}", "\"\", i = TopK(x, k)", "int64[1] i = {1}");
+    gives(11, "float[0,1099511627776] x = {}, int64[1] k = {1}", "y, i = TopK(x, k)",
+          "float[0,1] y = {}, int64[0,1] i = {}");
+    refuses(11, "float[3] x = {1, 7, -3}, int64[1] k = {4}", "y, i = TopK(x, k)",
+            "k is no number from 0 to 3");
+    refuses(11, "float[3] x = {1, 7, -3}, int64[2] k = {1, 1}", "y, i = TopK(x, k)", "k is no number");
+    refuses(11, "float[3] x = {1, 7, -3}, int64[1] k = {1}", "y = TopK(x, k)", "1 outputs, expected 2");
+    refuses(11, "float[3] x = {1, nan, -3}, int64[1] k = {1}", "y, i = TopK(x, k)", "NaN has no place");
+}
+
+static void running_sums(void **state)
+{
+    (void)state;
+    gives(11, "int64[2,3] x = {1, 2, 3, 4, 5, 6}, int64 a = {1}", "y = CumSum(x, a)",
+          "int64[2,3] y = {1, 3, 6, 4, 9, 15}");
+    gives(11, "float[3] x = {1, 2, 3}, int32[1] a = {-1}", "y = CumSum <exclusive = 1> (x, a)",
+          "float[3] y = {0, 1, 3}");
+    gives(11, "float[3] x = {1, 2, 3}, int64 a = {0}", "y = CumSum <reverse = 1> (x, a)",
+          "float[3] y = {6, 5, 3}");
+    gives(11, "int32[2] x = {2147483647, 1}, int64 a = {0}", "y = CumSum(x, a)",
+          "int32[2] y = {2147483647, -2147483648}");
+    gives(11, "float[0] x = {}, int64 a = {0}", "y = CumSum(x, a)", "float[0] y = {}");
+    refuses(11, "float[1] x = {1}, int64[2] a = {0, 0}", "y = CumSum(x, a)", "no single axis");
+    refuses(11, "float[1] x = {1}, int64 a = {1}", "y = CumSum(x, a)", "axis 1");
+    refuses(11, "uint8[1] x = {1}, int64 a = {0}", "y = CumSum(x, a)", "type uint8");
+    refuses(11, "float[2] x = {inf, -inf}, int64 a = {0}", "y = CumSum(x, a)", "the result has NaN");
+}
+
+static void softmax_of_lines(void **state)
+{
+    (void)state;
+    gives(13, "float[2,2] x = {0, 0, 1000, 1000}", "y = Softmax(x)", "float[2,2] y = {0.5, 0.5, 0.5, 0.5}");
+    gives(11, "float[2,2,1] x = {0, 0, 1, 1}", "y = Softmax(x)", "float[2,2,1] y = {0.5, 0.5, 0.5, 0.5}");
+    gives(13, "double[2] x = {0, -inf}", "y = Softmax(x)", "double[2] y = {1, 0}");
+    gives(13, "float16[2] x = {1.0, 1.0}", "y = Softmax(x)", "float16[2] y = {0.5, 0.5}");
+    gives(13, "float[1] x = {3}", "y = LogSoftmax(x)", "float[1] y = {0}");
+    gives(13, "float[0,2] x = {}", "y = Softmax(x)", "float[0,2] y = {}");
+    refuses(13, "int64[1] x = {3}", "y = Softmax(x)", "type int64");
+    refuses(13, "float[2] x = {-inf, -inf}", "y = Softmax(x)", "the result has NaN");
+}
+
+static void products_of_matrices(void **state)
+{
+    (void)state;
+    gives(13, "float[2,2] a = {1, 2, 3, 4}, float[2,1] b = {10, 1}", "y = MatMul(a, b)",
+          "float[2,1] y = {12, 34}");
+    gives(13, "float[2] a = {1, 2}, float[2] b = {10, 1}", "y = MatMul(a, b)", "float y = {12}");
+    gives(13, "int32[2,1,2] a = {1, 2, 3, 4}, int32[2] b = {10, 1}", "y = MatMul(a, b)",
+          "int32[2,1] y = {12, 34}");
+    gives(13, "int64[1,1] a = {4611686018427387904}, int64[1,1] b = {4}", "y = MatMul(a, b)",
+          "int64[1,1] y = {0}");
+    gives(13, "float[2,0] a = {}, float[0,2] b = {}", "y = MatMul(a, b)", "float[2,2] y = {0, 0, 0, 0}");
+    gives(13, "float[0,2] a = {}, float[2,2] b = {1, 2, 3, 4}", "y = MatMul(a, b)", "float[0,2] y = {}");
+    gives(13, "float16[1,2] a = {2048.0, 1.0}, float16[2,1] b = {1.0, 1.0}", "y = MatMul(a, b)",
+          "float16[1,1] y = {2048.0}");
+    refuses(13, "float[2,2] a = {1, 2, 3, 4}, float[1,2] b = {1, 2}", "y = MatMul(a, b)",
+            "2 columns times 1 rows");
+    refuses(13, "float a = {1}, float[1] b = {1}", "y = MatMul(a, b)", "a scalar");
+    refuses(13, "int8[1] a = {1}, int8[1] b = {1}", "y = MatMul(a, b)", "type int8");
+    refuses(13, "float[1] a = {1}, double[1] b = {1}", "y = MatMul(a, b)", "types float and double");
+    refuses(13, "float[2,1,1] a = {1, 2}, float[3,1,1] b = {1, 2, 3}", "y = MatMul(a, b)",
+            "do not broadcast");
+    gives(13, "float[2,1] a = {1, 2}, float[2,1] b = {3, 4}, float c = {10}",
+          "y = Gemm <transB = 1, beta = 0.5> (a, b, c)", "float[2,2] y = {8, 9, 11, 13}");
+    gives(13, "double[1,2] a = {1, 2}, double[1,2] b = {3, 4}, double[2,1] c = {10, 20}",
+          "y = Gemm <transA = 1, alpha = 2.0> (a, b, c)", "double[2,2] y = {16, 18, 32, 36}");
+    gives(13, "float[1,0] a = {}, float[0,1] b = {}, float[1] c = {7}", "y = Gemm(a, b, c)",
+          "float[1,1] y = {7}");
+    refuses(13, "float[2] a = {1, 2}, float[2,1] b = {3, 4}", "y = Gemm(a, b)", "expected matrices");
+    refuses(13, "float[1,1] a = {1}, float[1,1] b = {3}, float[2] c = {1, 2}", "y = Gemm(a, b, c)",
+            "does not broadcast");
+    refuses(13, "int32[1,1] a = {1}, int32[1,1] b = {3}", "y = Gemm(a, b)", "type int32");
+}
+
+/* What is small to read may be far too much to keep, or to multiply. */
+static void large_products_are_refused_before_they_are_computed(void **state)
+{
+    static const int64_t column[] = {600000, 1}, row[] = {1, 600000}, left[] = {600, 1000},
+                         right[] = {1000, 600};
+    static float numbers[600000];
+    qdq_model *m = test_model("g (float[M,K] a, float[K,N] b) => (float[M,N] y) { y = MatMul(a, b) }");
+    qdq_const a = {QDQ_FLOAT, 2, column, 600000, numbers, sizeof numbers}, out;
+    qdq_const b = {QDQ_FLOAT, 2, row, 600000, numbers, sizeof numbers};
+    const qdq_const *in[] = {&a, &b};
+    qdq_arena memory = QDQ_ARENA_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
+    const char *why;
+
+    (void)state;
+    assert_ok(qdq_eval_node(m->graph->end.next, 13, in, 1 << 30, &memory, &out, &why, &err));
+    assert_string_equal(why, "a result of 1440000000000 bytes is above the limit of 1073741824");
+    assert_null(out.data);
+    assert_true(memory.total < 100000);
+    a.dim = left;
+    b.dim = right;
+    assert_ok(qdq_eval_node(m->graph->end.next, 13, in, 1 << 30, &memory, &out, &why, &err));
+    assert_string_equal(why, "more than 268435456 multiplications");
+    a.dim = row;
+    b.dim = column;
+    assert_ok(qdq_eval_node(m->graph->end.next, 13, in, 4, &memory, &out, &why, &err));
+    assert_null(why);
+    qdq_arena_free(&memory);
+    qdq_model_free(m);
+}
+
+static void reductions_of_every_kind(void **state)
+{
+    static const char x[] = "float[2,2] x = {3, -4, 0, 1}";
+
+    (void)state;
+    gives(13, x, "y = ReduceL1 <axes = [1]> (x)", "float[2,1] y = {7, 1}");
+    gives(13, x, "y = ReduceL2 <axes = [1]> (x)", "float[2,1] y = {5, 1}");
+    gives(13, x, "y = ReduceSumSquare <axes = [1]> (x)", "float[2,1] y = {25, 1}");
+    gives(13, "float[2] x = {0.5, 0.5}", "y = ReduceLogSum(x)", "float[1] y = {0}");
+    gives(13, "int8[2] x = {-128, 1}", "y = ReduceL1(x)", "int8[1] y = {-127}"); /* 129 wraps */
+    gives(13, "uint8[2] x = {255, 2}", "y = ReduceL1(x)", "uint8[1] y = {1}");
+    gives(13, "int64[3] x = {-7, 0, 4}", "y = ReduceMean(x)", "int64[1] y = {-1}");
+    gives(13, "uint64[2] x = {18446744073709551615, 3}", "y = ReduceMax(x)",
+          "uint64[1] y = {18446744073709551615}");
+    gives(13, "uint64[2] x = {18446744073709551615, 3}", "y = ReduceMin(x)", "uint64[1] y = {3}");
+    gives(13, "float[2,0] x = {}", "y = ReduceProd <axes = [1]> (x)", "float[2,1] y = {1, 1}");
+    gives(13, "float[2,0] x = {}", "y = ReduceMax <axes = [0]> (x)", "float[1,0] y = {}");
+    /* sums in double: one after another in float, the small ones would be lost */
+    gives(13, "float[4] x = {16777216, 1, 1, 1}", "y = ReduceSum(x)", "float[1] y = {16777220}");
+    refuses(13, "int64[2] x = {3, 4}", "y = ReduceL2(x)", "type int64");
+    refuses(13, "float[2,0] x = {}", "y = ReduceMean <axes = [1]> (x)", "mean of no elements");
+    refuses(18, "float[2] x = {1, 2}", "y = ReduceL1 <noop_with_empty_axes = 1> (x)", "axes are empty");
+    refuses(18, "float[2] x = {1, 2}", "y = ReduceL1 <axes = [0]> (x)", "since opset 18 is an input");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(places_of_extremes),
+        cmocka_unit_test(the_k_largest_or_smallest),
+        cmocka_unit_test(running_sums),
+        cmocka_unit_test(softmax_of_lines),
+        cmocka_unit_test(products_of_matrices),
+        cmocka_unit_test(large_products_are_refused_before_they_are_computed),
+        cmocka_unit_test(reductions_of_every_kind),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
