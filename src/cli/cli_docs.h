@@ -9,6 +9,7 @@ void cli_docs_man(qdq_buf *out);
 void cli_docs_bash(qdq_buf *out);
 void cli_docs_zsh(qdq_buf *out);
 void cli_docs_fish(qdq_buf *out);
+void cli_docs_passes(qdq_buf *out); /* docs/passes.md */
 
 /* What manual and man page say besides the tables: { heading, text }, the heading NULL past the end. */
 typedef struct cli_docs_part {

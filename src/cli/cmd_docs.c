@@ -1,5 +1,5 @@
-/* cmd_docs.c - `qdq __docs md|man|bash|zsh|fish`: the manual and shell completion from the tables that the
- * parser reads, so that they cannot differ from it. docs/cli.md and docs/man/qdq.1 are made here. */
+/* cmd_docs.c - `qdq __docs md|man|passes|bash|zsh|fish`: the manual and shell completion from the tables that the
+ * parser reads, so that they cannot differ from it. docs/cli.md, docs/man/qdq.1 and docs/passes.md are made here. */
 #include <string.h>
 
 #include "base/buf.h"
@@ -13,8 +13,8 @@ static const struct {
     const char *name;
     void (*put)(qdq_buf *out);
 } forms[] = {
-    {"md", cli_docs_markdown}, {"man", cli_docs_man},   {"bash", cli_docs_bash},
-    {"zsh", cli_docs_zsh},     {"fish", cli_docs_fish},
+    {"md", cli_docs_markdown}, {"man", cli_docs_man}, {"passes", cli_docs_passes},
+    {"bash", cli_docs_bash},   {"zsh", cli_docs_zsh}, {"fish", cli_docs_fish},
 };
 
 static qdq_status run(cli *c, const void *args, qdq_error *err)
@@ -32,17 +32,18 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
         qdq_buf_free(&text);
         return st;
     }
-    return qdq_fail(err, QDQ_E_USAGE, "found '%s', expected md, man, bash, zsh or fish", c->operand[0]);
+    return qdq_fail(err, QDQ_E_USAGE, "found '%s', expected md, man, passes, bash, zsh or fish",
+                    c->operand[0]);
 }
 
 const cli_command cmd_docs = {
     .name = "__docs",
-    .synopsis = "md|man|bash|zsh|fish",
-    .operands = "one of md, man, bash, zsh, fish",
+    .synopsis = "md|man|passes|bash|zsh|fish",
+    .operands = "one of md, man, passes, bash, zsh, fish",
     .min_operands = 1,
     .max_operands = 1,
     .summary = "write manual or completion",
-    .about = "Writes docs/cli.md, the man page, or completion for a shell.",
+    .about = "Writes docs/cli.md, the man page, docs/passes.md, or completion for a shell.",
     .example = "qdq __docs man > qdq.1",
     .groups = groups,
     .args_size = sizeof(cli_common),

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "cli/cli.h"
+#include "cli/cli_docs.h"
 #include "cli/cli_json.h"
 #include "qdq/pass.h"
 
@@ -60,19 +61,46 @@ static qdq_status print_list(cli *c, const lists *l, qdq_error *err)
     return cli_table_print(&table, stdout, err);
 }
 
+static qdq_status open_lists(lists *l, qdq_error *err)
+{
+    *l = (lists){NULL, NULL};
+    QDQ_TRY(qdq_pass_pipeline("default", NULL, &l->of_default, err));
+    return qdq_pass_pipeline("quantize", NULL, &l->of_quantize, err);
+}
+
+static void close_lists(lists *l)
+{
+    qdq_free(l->of_default);
+    qdq_free(l->of_quantize);
+}
+
 static qdq_status run(cli *c, const void *args, qdq_error *err)
 {
-    lists l = {NULL, NULL};
+    lists l;
 
     (void)args;
-    qdq_status st = qdq_pass_pipeline("default", NULL, &l.of_default, err);
-    if (st == QDQ_OK)
-        st = qdq_pass_pipeline("quantize", NULL, &l.of_quantize, err);
+    qdq_status st = open_lists(&l, err);
     if (st == QDQ_OK)
         st = print_list(c, &l, err);
-    qdq_free(l.of_default);
-    qdq_free(l.of_quantize);
+    close_lists(&l);
     return st;
+}
+
+void cli_docs_passes(qdq_buf *out)
+{
+    const char *help, *name;
+    lists l;
+
+    out->failed = open_lists(&l, NULL) != QDQ_OK || out->failed;
+    qdq_buf_puts(
+        out,
+        "# Passes\n\nMade by `qdq __docs passes` from `src/opt/passes.def`: do not edit. In the order in "
+        "which groups run\nthem; what a group is, and what may touch Q/DQ: "
+        "[optimizer.md](optimizer.md).\n\n"
+        "| pass | group | what it does |\n|---|---|---|\n");
+    for (size_t i = 0; !out->failed && (name = qdq_pass_name(i, &help)) != NULL; i++)
+        qdq_buf_printf(out, "| `%s` | %s | %s |\n", name, group_of(&l, name), help);
+    close_lists(&l);
 }
 
 const cli_command cmd_passes = {

@@ -1,6 +1,7 @@
 #!/bin/bash
-# docs.sh SOURCE BUILD - docs/cli.md and docs/man/qdq.1 are what the option tables say. After a change of those:
-#   build/qdq __docs md >docs/cli.md; build/qdq __docs man >docs/man/qdq.1
+# docs.sh SOURCE BUILD - docs/cli.md and docs/man/qdq.1 are what the option tables say, docs/passes.md what passes.def
+# says. After a change of those:
+#   build/qdq __docs md >docs/cli.md; build/qdq __docs man >docs/man/qdq.1; build/qdq __docs passes >docs/passes.md
 set -euo pipefail
 
 status=0
@@ -12,6 +13,7 @@ check() { # check SOURCE BUILD FORM FILE
 }
 check "$1" "$2" md docs/cli.md
 check "$1" "$2" man docs/man/qdq.1
+check "$1" "$2" passes docs/passes.md
 
 # A mistake in the man page's macros shows as a warning of the formatter, where there is one.
 if command -v groff >/dev/null; then
