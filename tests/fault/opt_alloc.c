@@ -60,6 +60,22 @@ static const char nested[] = HEAD "g (bool c, float[2] x) => (float[2] y) <bool 
                                   "  b = Neg(a)\n"
                                   "}\n";
 
+/* What exporters make of norms, activations and Gemm. */
+static const char composites[] =
+    "<ir_version: 10, opset_import: [\"\" : 24]>\n"
+    "g (float[2,4] x) => (float[2,4] y, float[2,4] z) <\n"
+    "  float eps = {1e-05}, float two = {2}, float half = {0.5}, float one = {1}, float root = {1.4142135},\n"
+    "  float three = {3}, float zero = {0}, float six = {6}, float k = {1.702}, int64[1] last = {-1},\n"
+    "  float[1,4] w = {1, 2, 3, 4}, float[4,4] v = {1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, 6, 5, 4, 3, 2}> {\n"
+    "  m = ReduceMean(x, last) d = Sub(x, m) p = Pow(d, two) u = ReduceMean(p, last)\n"
+    "  e = Add(u, eps) s = Sqrt(e) n = Div(d, s) l = Mul(n, w)\n"
+    "  p2 = Mul(l, l) u2 = ReduceMean(p2, last) e2 = Add(u2, eps) s2 = Sqrt(e2) r = Div(l, s2)\n"
+    "  a = Div(r, root) f = Erf(a) g = Add(f, one) h = Mul(r, g) i = Mul(h, half)\n"
+    "  b = Add(i, three) c = Clip(b, zero, six) o = Mul(i, c) j = Div(o, six)\n"
+    "  q = Mul(j, k) t = Sigmoid(q) swish = Mul(j, t)\n"
+    "  vt = Transpose(v) product = MatMul(swish, vt) y = Add(product, w) z = Gemm(x, vt, w)\n"
+    "}\n";
+
 typedef struct job {
     const char *text, *pass;
 } job;
@@ -82,7 +98,7 @@ static qdq_status optimize(void *ctx, qdq_error *err)
 
 static void every_pass_survives_every_failure(void **state)
 {
-    static const char *const texts[] = {plain, nested};
+    static const char *const texts[] = {plain, nested, composites};
     const char *pass;
 
     (void)state;

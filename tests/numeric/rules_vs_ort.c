@@ -1,19 +1,6 @@
-/* What a rewrite rule makes of a model gives the numbers that the model gave: both run on ONNX Runtime with the same
- * random input, without its own optimizations. Tolerance: 1e-5 of the output's range; exact for integers. Every model
- * must be changed by the rule that it is there for. */
-#include "support/test.h"
-
-#include <math.h>
-
-#include "ir/ir.h"
-#include "numeric/ort_help.h"
-
-static const double tolerance = 1e-5;
-
-typedef struct rule_case {
-    int opset;
-    const char *rule, *graph;
-} rule_case;
+/* rules_vs_ort.c - the rules of `default` keep the numbers of models (rules_help.h). Every model must be changed by
+ * the rule that it is there for. */
+#include "numeric/rules_help.h"
 
 static const rule_case cases[] = {
     {17, "drop-noop-arith",
@@ -76,60 +63,6 @@ static const rule_case cases[] = {
      "g (float[2,3,4] x) => (float[2,3,4] y) { t = Transpose <perm = [1, 2, 0]> (x) u = Transpose <perm = "
      "[2, 0, 1]> (t) y = Neg(u) }"},
 };
-
-/* Elements as numbers, where the type has some that are compared with a tolerance. */
-static double element(const qdq_array *a, const unsigned char *data, int64_t i)
-{
-    return (double)qdq_elem_float(a->elem, data, i);
-}
-
-static void assert_same_numbers(const rule_case *c, const kept *a, const kept *b)
-{
-    const qdq_array *last = &a->last;
-    double range = 0, worst = 0;
-
-    assert_string_equal(a->names, b->names);
-    assert_int_equal(a->size, b->size);
-    assert_int_equal(last->elem, b->last.elem);
-    assert_int_equal(last->rank, b->last.rank);
-    assert_memory_equal(last->dim, b->last.dim, (size_t)last->rank * sizeof *last->dim);
-    if (memcmp(a->bytes, b->bytes, a->size) == 0)
-        return;
-    if (!qdq_elem_is_float(last->elem))
-        fail_msg("%s on %s: another result", c->rule, c->graph);
-    /* all outputs of such a model have one type */
-    for (int64_t i = 0; i < (int64_t)(a->size * 8 / qdq_elem_bits(last->elem)); i++) {
-        range = fmax(range, fabs(element(last, a->bytes, i)));
-        worst = fmax(worst, fabs(element(last, a->bytes, i) - element(last, b->bytes, i)));
-    }
-    if (!(worst <= tolerance * range))
-        fail_msg("%s on %s: off by %g in a range of %g", c->rule, c->graph, worst, range);
-}
-
-static void assert_rewrite_keeps_numbers(qdq_engine *e, const rule_case *c)
-{
-    static kept before, after;
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_session_opts run = QDQ_SESSION_OPTS_INIT;
-    qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
-    qdq_optimize_report *r = NULL;
-    char text[2000];
-
-    snprintf(text, sizeof text, "<ir_version: 8, opset_import: [\"\" : %d, \"com.microsoft\" : 1]>\n%s",
-             c->opset, c->graph);
-    qdq_model *m = test_model(text);
-    run.level = QDQ_LEVEL_NONE;
-    run_model(e, m, &run, &before);
-    opts.passes = c->rule;
-    opts.verify_each = true;
-    assert_ok(qdq_model_optimize(m, &opts, &r, &err));
-    if (r->changes == 0)
-        fail_msg("%s changes nothing in %s", c->rule, c->graph);
-    run_model(e, m, &run, &after);
-    assert_same_numbers(c, &before, &after);
-    qdq_optimize_report_free(r);
-    qdq_model_free(m);
-}
 
 static void rewritten_models_keep_their_numbers(void **state)
 {

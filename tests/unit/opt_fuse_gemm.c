@@ -1,0 +1,250 @@
+/* opt_fuse_gemm.c - MatMul and Add of matrices become Gemm, and Gemm reads through a Transpose. */
+#include "support/rewrite.h"
+
+/* --- fuse-gemm ------------------------------------------------------------------------------------------------------ */
+
+static void biases_that_broadcast_to_the_product_are_taken(void **state)
+{
+    static const char *const biases[] = {"float[3] c",   "float c",      "float[1] c",  "float[1,3] c",
+                                         "float[N,3] c", "float[N,1] c", "float[1,1] c"};
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(biases); i++) {
+        char before[500], after[500];
+
+        snprintf(before, sizeof before,
+                 "g (float[N,2] a, %s) => (float[N,3] y) <float[2,3] b = {1, 2, 3, 4, 5, 6}> {\n"
+                 "  p = MatMul(a, b) y = Add(p, c)\n}\n",
+                 biases[i]);
+        snprintf(after, sizeof after,
+                 "g (float[N,2] a, %s) => (float[N,3] y) <float[2,3] b = {1, 2, 3, 4, 5, 6}> {\n"
+                 "  y = Gemm(a, b, c)\n}\n",
+                 biases[i]);
+        assert_becomes("fuse-gemm", before, after);
+    }
+}
+
+static void the_bias_may_come_first(void **state)
+{
+    (void)state;
+    assert_becomes("fuse-gemm",
+                   "g (double[2,2] a, double[2,3] b) => (double[2,3] y) <double[3] c = {1, 2, 3}> {\n"
+                   "  p = MatMul(a, b) y = Add(c, p)\n}\n",
+                   "g (double[2,2] a, double[2,3] b) => (double[2,3] y) <double[3] c = {1, 2, 3}> {\n"
+                   "  y = Gemm(a, b, c)\n}\n");
+}
+
+static void two_products_make_one_gemm(void **state)
+{
+    (void)state;
+    assert_becomes("fuse-gemm",
+                   "g (float[2,2] a, float[2,2] b) => (float[2,2] y) {\n"
+                   "  p = MatMul(a, b) q = MatMul(b, a) y = Add(p, q)\n}\n",
+                   "g (float[2,2] a, float[2,2] b) => (float[2,2] y) {\n"
+                   "  q = MatMul(b, a) y = Gemm(a, b, q)\n}\n");
+}
+
+static void what_does_not_broadcast_to_the_product_is_refused(void **state)
+{
+    static const char *const biases[] = {"float[1,1,3] c", "float[M,3] c", "float[?,3] c",  "float[2,3] c",
+                                         "float[] c",      "float[?] c",   "float[4,N,3] c"};
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(biases); i++) {
+        char text[500];
+
+        snprintf(text, sizeof text,
+                 "g (float[N,2] a, float[2,3] b, %s) => (float[] y) {\n  p = MatMul(a, b) y = Add(p, c)\n}\n",
+                 biases[i]);
+        assert_refused("fuse-gemm", text, "not proven to be a bias");
+    }
+    /* one row is not N rows: the sum has more than the product */
+    assert_refused("fuse-gemm",
+                   "g (float[1,2] a, float[2,3] b, float[5,3] c) => (float[5,3] y) {\n"
+                   "  p = MatMul(a, b) y = Add(p, c)\n}\n",
+                   "not proven to be a bias");
+}
+
+static void products_that_are_no_matrices_stay(void **state)
+{
+    (void)state;
+    assert_kept("fuse-gemm", "g (float[4,2,2] a, float[2,3] b, float[3] c) => (float[4,2,3] y) {\n"
+                             "  p = MatMul(a, b) y = Add(p, c)\n}\n");
+    assert_kept("fuse-gemm", "g (float[2] a, float[2,3] b, float[3] c) => (float[3] y) {\n"
+                             "  p = MatMul(a, b) y = Add(p, c)\n}\n");
+    assert_refused(
+        "fuse-gemm",
+        "g (float[] a, float[2,3] b, float[3] c) => (float[] y) {\n  p = MatMul(a, b) y = Add(p, c)\n}\n",
+        "the ranks of the factors are not proven");
+}
+
+static void products_of_integers_stay(void **state)
+{
+    (void)state;
+    assert_refused("fuse-gemm",
+                   "g (int32[2,2] a, int32[2,3] b, int32[3] c) => (int32[2,3] y) {\n"
+                   "  p = MatMul(a, b) y = Add(p, c)\n}\n",
+                   "neither float nor double");
+}
+
+static void products_that_are_read_elsewhere_stay(void **state)
+{
+    (void)state;
+    assert_refused("fuse-gemm",
+                   "g (float[2,2] a, float[2,3] b, float[3] c) => (float[2,3] y, float[2,3] p) {\n"
+                   "  p = MatMul(a, b) y = Add(p, c)\n}\n",
+                   "the product is read elsewhere");
+    assert_refused(
+        "fuse-gemm",
+        "g (float[2,2] a, float[2,3] b) => (float[2,3] y) {\n  p = MatMul(a, b) y = Add(p, p)\n}\n",
+        "the product is read elsewhere");
+    assert_refused("fuse-gemm",
+                   "g (bool t, float[2,2] a, float[2,3] b, float[3] c) => (float[2,3] y, float[2,3] z) {\n"
+                   "  p = MatMul(a, b) y = Add(p, c)\n"
+                   "  z = If (t) <then_branch = th () => (float[2,3] u) { u = Neg(p) },\n"
+                   "              else_branch = el () => (float[2,3] w) { w = Abs(p) }>\n}\n",
+                   "the product is read elsewhere");
+}
+
+static void quantized_products_keep_their_add(void **state)
+{
+    static const char *const operands[] = {
+        "a = DequantizeLinear(x, s, z) b = DequantizeLinear(v, s, z) p = MatMul(a, b) y = Add(p, c)",
+        "a = DequantizeLinear(x, s, z) p = MatMul(a, f) y = Add(p, c)",
+        "b = DequantizeLinear(v, s, z) p = MatMul(g, b) y = Add(p, c)",
+        "d = DequantizeLinear(v, s, z) p = MatMul(g, f) y = Add(p, d)",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(operands); i++) {
+        char text[800];
+
+        snprintf(text, sizeof text,
+                 "h (uint8[2,2] x, float[2,2] g) => (float[2,2] y) <float s = {0.1}, uint8 z = {128},\n"
+                 "uint8[2,2] v = {1, 2, 3, 4}, float[2,2] f = {1, 2, 3, 4}, float[2] c = {1, 2}> {\n%s\n}\n",
+                 operands[i]);
+        assert_refused("fuse-gemm", text, "comes from DequantizeLinear");
+    }
+}
+
+static void quantization_between_product_and_sum_keeps_both(void **state)
+{
+    (void)state;
+    assert_kept("fuse-gemm",
+                "h (float[2,2] a, float[2,2] b, float[2] c) => (float[2,2] y) <float s = {0.1},\n"
+                "uint8 z = {128}> {\n"
+                "  p = MatMul(a, b) q = QuantizeLinear(p, s, z) d = DequantizeLinear(q, s, z)\n"
+                "  y = Add(d, c)\n}\n");
+}
+
+static void products_in_bodies_become_gemm(void **state)
+{
+    (void)state;
+    assert_becomes("fuse-gemm",
+                   "g (bool t, float[2,2] a, float[2,3] b, float[3] c) => (float[2,3] y) {\n"
+                   "  y = If (t) <then_branch = th () => (float[2,3] u) { p = MatMul(a, b) u = Add(p, c) },\n"
+                   "              else_branch = el () => (float[2,3] w) { w = MatMul(a, b) }>\n}\n",
+                   "g (bool t, float[2,2] a, float[2,3] b, float[3] c) => (float[2,3] y) {\n"
+                   "  y = If (t) <then_branch = th () => (float[2,3] u) { u = Gemm(a, b, c) },\n"
+                   "              else_branch = el () => (float[2,3] w) { w = MatMul(a, b) }>\n}\n");
+}
+
+/* --- fuse-gemm-transpose --------------------------------------------------------------------------------------------- */
+
+static void gemm_reads_through_transposes(void **state)
+{
+    static const char *const spellings[][2] = {
+        {"t = Transpose <perm = [1, 0]> (a) y = Gemm(t, b, c)", "y = Gemm <transA = 1> (a, b, c)"},
+        {"t = Transpose(a) y = Gemm(t, b, c)", "y = Gemm <transA = 1> (a, b, c)"},
+        {"t = Transpose(a) y = Gemm <transA = 1> (t, b, c)", "y = Gemm(a, b, c)"},
+        {"t = Transpose(b) y = Gemm <alpha = 0.5, transB = 0> (a, t)",
+         "y = Gemm <alpha = 0.5, transB = 1> (a, b)"},
+        {"t = Transpose(b) u = Transpose(a) y = Gemm <transB = 1> (u, t, c)",
+         "y = Gemm <transA = 1> (a, b, c)"},
+        {"t = Transpose(a) y = Gemm(t, b, t)", NULL},
+        {"t = Transpose <perm = [0, 1]> (a) y = Gemm(t, b, c)", NULL},
+        {"t = Transpose(c) y = Gemm(a, b, t)", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(spellings); i++) {
+        char before[500], after[500];
+
+        snprintf(before, sizeof before,
+                 "g (float[2,2] a, float[2,2] b, float[2,2] c) => (float[2,2] y) {\n%s\n}\n",
+                 spellings[i][0]);
+        if (spellings[i][1] == NULL) {
+            assert_kept("fuse-gemm-transpose", before);
+            continue;
+        }
+        snprintf(after, sizeof after,
+                 "g (float[2,2] a, float[2,2] b, float[2,2] c) => (float[2,2] y) {\n%s\n}\n",
+                 spellings[i][1]);
+        assert_becomes("fuse-gemm-transpose", before, after);
+    }
+}
+
+static void transposes_that_are_read_elsewhere_stay(void **state)
+{
+    (void)state;
+    assert_refused("fuse-gemm-transpose",
+                   "g (float[2,2] a, float[2,2] b) => (float[2,2] y, float[2,2] t) {\n"
+                   "  t = Transpose(a) y = Gemm(t, b)\n}\n",
+                   "the transposed matrix is read elsewhere");
+    assert_refused("fuse-gemm-transpose",
+                   "g (float[2,2] a) => (float[2,2] y) {\n  t = Transpose(a) y = Gemm(t, t)\n}\n",
+                   "the transposed matrix is read elsewhere");
+}
+
+static void transposes_of_dequantized_weights_stay(void **state)
+{
+    (void)state;
+    assert_refused(
+        "fuse-gemm-transpose",
+        "g (float[2,2] a) => (float[2,3] y) <int8[3,2] w = {1, 2, 3, 4, 5, 6}, float[3] s = {1, 2, 3}> {\n"
+        "  d = DequantizeLinear <axis = 0> (w, s) t = Transpose(d) y = Gemm(a, t)\n}\n",
+        "comes from DequantizeLinear");
+}
+
+static void attributes_of_a_function_that_callers_set_keep_the_transpose(void **state)
+{
+    (void)state;
+    assert_kept("fuse-gemm-transpose",
+                "<ir_version: 9, opset_import: [\"\" : 17, \"acme\" : 1]>\n"
+                "g (float[2,2] x) => (float[2,2] y) { y = acme.F <b = 1> (x) }\n"
+                "<domain: \"acme\", opset_import: [\"\" : 17]>\n"
+                "F <b> (x) => (y) { t = Transpose(x) y = Gemm <transA: int = @b> (t, x) }\n");
+}
+
+static void both_rules_meet(void **state)
+{
+    (void)state;
+    assert_becomes("fuse-gemm,fuse-gemm-transpose",
+                   "g (float[N,2] a, float[3,2] b, float[3] c) => (float[N,3] y) {\n"
+                   "  t = Transpose <perm = [1, 0]> (b) p = MatMul(a, t) y = Add(p, c)\n}\n",
+                   "g (float[N,2] a, float[3,2] b, float[3] c) => (float[N,3] y) {\n"
+                   "  y = Gemm <transB = 1> (a, b, c)\n}\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(biases_that_broadcast_to_the_product_are_taken),
+        cmocka_unit_test(the_bias_may_come_first),
+        cmocka_unit_test(two_products_make_one_gemm),
+        cmocka_unit_test(what_does_not_broadcast_to_the_product_is_refused),
+        cmocka_unit_test(products_that_are_no_matrices_stay),
+        cmocka_unit_test(products_of_integers_stay),
+        cmocka_unit_test(products_that_are_read_elsewhere_stay),
+        cmocka_unit_test(quantized_products_keep_their_add),
+        cmocka_unit_test(quantization_between_product_and_sum_keeps_both),
+        cmocka_unit_test(products_in_bodies_become_gemm),
+        cmocka_unit_test(gemm_reads_through_transposes),
+        cmocka_unit_test(transposes_that_are_read_elsewhere_stay),
+        cmocka_unit_test(transposes_of_dequantized_weights_stay),
+        cmocka_unit_test(attributes_of_a_function_that_callers_set_keep_the_transpose),
+        cmocka_unit_test(both_rules_meet),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
