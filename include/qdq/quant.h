@@ -54,11 +54,18 @@ typedef struct qdq_quantize_opts {
         sizeof(qdq_quantize_opts), NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL                                  \
     }
 
-/* Cleans a copy of `m`, places Q/DQ by the target's rules, calibrates on `data`, and gives the plan. `data`
- * NULL: seeded random input, and the plan says "placement only". The model is not changed. */
+/* Cleans a copy of `m`, places Q/DQ by the target's rules, calibrates on `data`, and gives the plan. Q/DQ that the
+ * model has already are kept, and the plan has what is missing beside them. `data` NULL: seeded random input, and
+ * the plan says "placement only" if it took scales from it. The model is not changed. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_plan_make(const qdq_model *m, const qdq_target *t, qdq_engine *e,
                                               qdq_data *data, const qdq_quantize_opts *opts, qdq_plan **out,
                                               qdq_error *err);
+
+/* The same, and the plan is applied: *out is what qdq_plan_apply() would make of it and `m`, without cleaning a
+ * second copy. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_quantize(const qdq_model *m, const qdq_target *t, qdq_engine *e,
+                                             qdq_data *data, const qdq_quantize_opts *opts, qdq_plan **plan,
+                                             qdq_model **out, qdq_error *err);
 
 /* --- the plan ------------------------------------------------------------------------------------------------- */
 
@@ -89,8 +96,10 @@ typedef struct qdq_plan_count {
 
 typedef struct qdq_plan_summary {
     size_t n_tensors, n_weights, n_biases, n_left_float;
-    const qdq_plan_count *quantized; /* nodes by operator */
+    const qdq_plan_count *quantized; /* nodes by operator that the plan puts into 8 bits */
     size_t n_quantized;
+    const qdq_plan_count *kept; /* nodes by operator that the model had in 8 bits before */
+    size_t n_kept;
     const qdq_plan_count *left_float; /* nodes by "Op: reason" */
     size_t n_left;
     bool placement_only;

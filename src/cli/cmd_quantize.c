@@ -1,4 +1,4 @@
-/* cmd_quantize.c - calibrate, place, apply, judge, write: the order in which the library is called. The
+/* cmd_quantize.c - place, calibrate, apply, judge, write: the order in which the library is called. The
  * summary is in cmd_quantize_summary.c. */
 #include "cli/cmd_quantize.h"
 
@@ -189,7 +189,8 @@ static qdq_status open_data(quantize *q, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status make_plan(quantize *q, qdq_error *err)
+/* The plan, and unless it is to be printed alone, the model. */
+static qdq_status quantize_model(quantize *q, qdq_error *err)
 {
     const struct quantize_args *a = q->a;
     qdq_quantize_opts o = QDQ_QUANTIZE_OPTS_INIT;
@@ -203,11 +204,22 @@ static qdq_status make_plan(quantize *q, qdq_error *err)
     o.threads = cli_threads(a->threads);
     o.passes = a->optimize ? NULL : QDQ_PASSES_LEAST;
     o.job = &q->c->job;
-    return cli_at_file(q->path, qdq_plan_make(q->model, q->target, q->engine, q->data, &o, &q->plan, err),
+    return cli_at_file(q->path,
+                       qdq_quantize(q->model, q->target, q->engine, q->data, &o, &q->plan,
+                                    a->dry_run ? NULL : &q->quantized, err),
                        err);
 }
 
-static qdq_status get_plan(quantize *q, qdq_error *err)
+static qdq_status apply_plan(quantize *q, qdq_error *err)
+{
+    const struct quantize_args *a = q->a;
+
+    if (a->dry_run)
+        return QDQ_OK;
+    return cli_at_file(a->plan, qdq_plan_apply(q->plan, q->model, a->force_plan, &q->quantized, err), err);
+}
+
+static qdq_status plan_and_apply(quantize *q, qdq_error *err)
 {
     const struct quantize_args *a = q->a;
     cli_shapes fitting;
@@ -223,7 +235,7 @@ static qdq_status get_plan(quantize *q, qdq_error *err)
         QDQ_TRY(open_data(q, err));
         QDQ_TRY(cli_engine_open(q->c, &a->engine, &q->engine, err));
     }
-    return a->plan != NULL ? QDQ_OK : make_plan(q, err);
+    return a->plan != NULL ? apply_plan(q, err) : quantize_model(q, err);
 }
 
 static qdq_status judge(quantize *q, qdq_error *err)
@@ -248,13 +260,23 @@ static qdq_status judge(quantize *q, qdq_error *err)
                        qdq_compare(q->engine, q->model, q->quantized, q->data, &o, &q->compared, err), err);
 }
 
+static void warn_of_little(const quantize *q)
+{
+    const qdq_plan_summary *sum = qdq_plan_get_summary(q->plan);
+
+    if (sum->n_tensors + sum->n_weights + sum->n_biases == 0)
+        cli_warn(&q->c->ui, sum->n_kept > 0
+                                ? "nothing was left to quantize: what the model has in 8 bits is kept"
+                                : "nothing was quantized: the reasons are listed with the result");
+    else if (sum->placement_only)
+        cli_warn(&q->c->ui, "placement only: scales come from random data, --calib DATA gives real ones");
+}
+
 /* Judged before it is written: a model that the engine refuses is not handed over. */
-static qdq_status build(quantize *q, qdq_error *err)
+static qdq_status finish(quantize *q, qdq_error *err)
 {
     const struct quantize_args *a = q->a;
 
-    QDQ_TRY(cli_at_file(a->plan != NULL ? a->plan : q->path,
-                        qdq_plan_apply(q->plan, q->model, a->force_plan, &q->quantized, err), err));
     QDQ_TRY(judge(q, err));
     cli_ui_clear(&q->c->ui);
     QDQ_TRY(cli_model_save(q->c, q->quantized, &a->out, err));
@@ -262,11 +284,7 @@ static qdq_status build(quantize *q, qdq_error *err)
         QDQ_TRY(qdq_plan_save(q->plan, a->plan_out, a->out.force, err));
     QDQ_TRY(q->c->json ? cmd_quantize_print_json(q, err)
                        : cmd_quantize_print_text(q, cli_result_stream(&a->out), err));
-    const qdq_plan_summary *sum = qdq_plan_get_summary(q->plan);
-    if (sum->n_tensors + sum->n_weights == 0)
-        cli_warn(&q->c->ui, "nothing was quantized: the reasons are listed with the result");
-    else if (sum->placement_only)
-        cli_warn(&q->c->ui, "placement only: scales come from random data, --calib DATA gives real ones");
+    warn_of_little(q);
     return QDQ_OK;
 }
 
@@ -304,10 +322,10 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
 
     QDQ_TRY(check_combinations(q.a, err));
     QDQ_TRY(check_outputs(c, q.a, err));
-    qdq_status st = get_plan(&q, err);
+    qdq_status st = plan_and_apply(&q, err);
     cli_ui_clear(&c->ui);
     if (st == QDQ_OK)
-        st = q.a->dry_run ? print_plan(&q, err) : build(&q, err);
+        st = q.a->dry_run ? print_plan(&q, err) : finish(&q, err);
     if (st == QDQ_OK)
         st = check_goal(&q, err);
     qdq_free(q.compared);
@@ -341,10 +359,14 @@ const cli_command cmd_quantize = {
         "from behind the first N) and SQNR of the outputs is measured on those. --no-sqnr calibrates on\n"
         "all of them and saves that time.\n"
         "\n"
+        "Q/DQ that a model has already are kept, scales included: what training left float beside them is\n"
+        "completed by the target's rules. Quantizing twice is quantizing once.\n"
+        "\n"
         "--plan applies a plan as it is and needs no engine; with --calib it is judged on that data.",
     .json = "{ \"model\", \"output\", \"target\", \"engine\", \"engine_version\", \"placement_only\",\n"
             "  \"samples\": {\"calibration\", \"sqnr\", \"held_back\"}, \"quantized\": {\"Conv\": 20},\n"
-            "  \"left_float\": [{\"reason\", \"nodes\"}], \"plan\": {\"tensors\", \"weights\", \"biases\"},\n"
+            "  \"kept\": {\"Conv\": 3}, \"left_float\": [{\"reason\", \"nodes\"}], \"plan\": {\"tensors\", "
+            "\"weights\", \"biases\"},\n"
             "  \"outputs\": [{\"name\", \"sqnr_db\", \"cosine\", \"max_abs\"}],\n"
             "  \"weight_bytes\": {\"before\", \"after\"}, \"run_as\": [{\"input\", \"shape\"}],\n"
             "  \"files\": [{\"path\", \"bytes\"}] }\n"

@@ -30,12 +30,12 @@ static json_t *samples_json(cli_json *j, const quantize *q)
     return o;
 }
 
-static json_t *quantized_json(cli_json *j, const qdq_plan_summary *s)
+static json_t *operators_json(cli_json *j, const qdq_plan_count *counts, size_t n)
 {
     json_t *o = json_object();
 
-    for (size_t i = 0; i < s->n_quantized; i++)
-        cli_json_set(j, o, s->quantized[i].what, json_integer((json_int_t)s->quantized[i].n));
+    for (size_t i = 0; i < n; i++)
+        cli_json_set(j, o, counts[i].what, json_integer((json_int_t)counts[i].n));
     return o;
 }
 
@@ -81,7 +81,8 @@ qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
     cli_json_set(&j, root, "engine_version", info != NULL ? cli_json_text(info->version) : json_null());
     cli_json_set(&j, root, "placement_only", json_boolean(s->placement_only));
     cli_json_set(&j, root, "samples", samples_json(&j, q));
-    cli_json_set(&j, root, "quantized", quantized_json(&j, s));
+    cli_json_set(&j, root, "quantized", operators_json(&j, s->quantized, s->n_quantized));
+    cli_json_set(&j, root, "kept", operators_json(&j, s->kept, s->n_kept));
     cli_json_set(&j, root, "left_float", left_json(&j, s));
     cli_json_set(&j, root, "plan", counts_json(&j, s));
     cli_json_set(&j, root, "outputs",
@@ -103,27 +104,41 @@ qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
 
 /* --- text ------------------------------------------------------------------------------------------------------ */
 
-static qdq_status print_placement(const quantize *q, const qdq_plan_summary *s, FILE *to, qdq_error *err)
+static qdq_status print_counts(const quantize *q, const qdq_plan_count *counts, size_t n, FILE *to,
+                               qdq_error *err)
 {
     cli_table t = {.arena = &q->c->arena, .columns = "rl"};
 
+    for (size_t i = 0; i < n; i++) {
+        cli_cell(&t, "%6zu", counts[i].n);
+        cli_cell(&t, "%s", counts[i].what);
+    }
+    return cli_table_print(&t, to, err);
+}
+
+static size_t count_kept(const qdq_plan_summary *s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->n_kept; i++)
+        n += s->kept[i].n;
+    return n;
+}
+
+static qdq_status print_placement(const quantize *q, const qdq_plan_summary *s, FILE *to, qdq_error *err)
+{
     fprintf(to, "\nquantized: %zu tensor%s, %zu weight%s, %zu bias%s\n", s->n_tensors,
             cli_plural(s->n_tensors), s->n_weights, cli_plural(s->n_weights), s->n_biases,
             s->n_biases == 1 ? "" : "es");
-    for (size_t i = 0; i < s->n_quantized; i++) {
-        cli_cell(&t, "%6zu", s->quantized[i].n);
-        cli_cell(&t, "%s", s->quantized[i].what);
+    QDQ_TRY(print_counts(q, s->quantized, s->n_quantized, to, err));
+    if (s->n_kept > 0) {
+        fprintf(to, "\nin 8 bits before: %zu node%s\n", count_kept(s), cli_plural(count_kept(s)));
+        QDQ_TRY(print_counts(q, s->kept, s->n_kept, to, err));
     }
-    QDQ_TRY(cli_table_print(&t, to, err));
     if (s->n_left == 0)
         return QDQ_OK;
-    t = (cli_table){.arena = &q->c->arena, .columns = "rl"};
     fprintf(to, "\nleft float: %zu node%s\n", s->n_left_float, cli_plural(s->n_left_float));
-    for (size_t i = 0; i < s->n_left; i++) {
-        cli_cell(&t, "%6zu", s->left_float[i].n);
-        cli_cell(&t, "%s", s->left_float[i].what);
-    }
-    return cli_table_print(&t, to, err);
+    return print_counts(q, s->left_float, s->n_left, to, err);
 }
 
 static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)
@@ -132,7 +147,8 @@ static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)
 
     if (r == NULL)
         return QDQ_OK;
-    fprintf(to, "\naccuracy against float on %zu sample%s%s\n", r->samples, cli_plural(r->samples),
+    fprintf(to, "\naccuracy against the model as it came on %zu sample%s%s\n", r->samples,
+            cli_plural(r->samples),
             q->split.held_back   ? " held back from calibration"
             : q->a->plan == NULL ? ", not held back from calibration"
                                  : "");

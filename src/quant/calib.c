@@ -37,6 +37,9 @@ static qdq_status add_observers(calibration *c, qdq_error *err)
     for (size_t i = 0; i < c->plan->tensors.n; i++) {
         const qdq_plan_tensor *t = &c->plan->tensors.at[i];
         bool is_new;
+
+        if (t->known)
+            continue;
         qdq_map_value *v = qdq_map_put(&c->observers, t->like != NULL ? t->like : t->tensor, &is_new);
 
         if (v != NULL && is_new)
@@ -179,6 +182,8 @@ static qdq_status observe(calibration *c, qdq_error *err)
     size_t n_chunks = 0;
 
     QDQ_TRY(add_observers(c, err));
+    if (c->observers.n_entry == 0) /* all scales are there */
+        return QDQ_OK;
     QDQ_TRY(observe_constants(c, err));
     QDQ_TRY(make_chunks(c, &chunk, &n_chunks, err));
     c->total = (uint64_t)c->n_samples * (n_chunks > 0 ? n_chunks : 1);
@@ -200,8 +205,12 @@ static qdq_status set_scales(calibration *c, const qdq_target *t, qdq_error *err
         qdq_plan_tensor *entry = &c->plan->tensors.at[i];
         const char *name = entry->like != NULL ? entry->like : entry->tensor;
         const qdq_observer *o = observer_of(c, name);
+        qdq_qscheme scheme = t->activation;
         double low, high;
 
+        if (entry->known)
+            continue;
+        scheme.type = entry->qparam.type; /* beside int8 that the model has, int8 */
         if (!qdq_observer_range(o, &low, &high))
             return qdq_fail(err, QDQ_E_FORMAT,
                             "tensor '%s': no finite value in %zu samples; exclude the nodes that read it",
@@ -210,9 +219,9 @@ static qdq_status set_scales(calibration *c, const qdq_target *t, qdq_error *err
             qdq_job_log(c->opts->job, QDQ_LOG_WARNING,
                         "tensor '%s': %llu values that are not finite left out", name,
                         (unsigned long long)qdq_observer_nonfinite(o));
-        if (!qdq_qparam_from_range(&t->activation, low, high, &entry->qparam))
+        if (!qdq_qparam_from_range(&scheme, low, high, &entry->qparam))
             return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': no codes of type %s", name,
-                            qdq_elem_name(t->activation.type));
+                            qdq_elem_name(scheme.type));
     }
     return QDQ_OK;
 }

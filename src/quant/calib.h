@@ -17,9 +17,10 @@ typedef struct qdq_calib_opts {
     const qdq_job *job;
 } qdq_calib_opts;
 
-/* Fills the scale and zero point of every tensor of `plan` for the float model `m` with inferred shapes. Only
- * tensors that need a scale are observed, in as few runs as `memory` allows; nothing is kept of a sample but
- * its statistics. A tensor that never held a finite value is QDQ_E_FORMAT. */
+/* Fills the scale and zero point of every tensor of `plan` that has none yet, for the model `m` with inferred
+ * shapes; the Q/DQ that it has already are run with it. Only tensors that need a scale are observed, in as few runs
+ * as `memory` allows; nothing is kept of a sample but its statistics. A tensor that never held a finite value is
+ * QDQ_E_FORMAT. */
 qdq_status qdq_calibrate(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
                          const qdq_calib_opts *opts, qdq_plan *plan, qdq_error *err);
 

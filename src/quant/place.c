@@ -1,6 +1,7 @@
-/* place.c - placement in four steps, each one loop over the graph:
+/* place.c - placement in five steps, each one loop over the graph:
  *
  *   exclude   mark what the user does not want quantized
+ *   find      read the Q and DQ that the model has: they are kept (place_found.c)
  *   forward   producers first: can this node run in 8 bits, given what reaches it?
  *   backward  readers first: take back what pays only with an 8-bit reader and has none
  *   emit      write edges, weights, biases and reasons into the plan
@@ -15,13 +16,6 @@
 #include "base/fail.h"
 #include "ir/graph_check.h"
 #include "quant/place_state.h"
-
-bool qdq_placing_is_eight(const qdq_placing *p, const qdq_value *v)
-{
-    if (v->graph != p->model->graph)
-        return false;
-    return p->value[v->id].carries || (v->producer != NULL && v->producer->op == QDQ_OP_DEQUANTIZELINEAR);
-}
 
 /* --- what the user excludes ---------------------------------------------------------------------------------- */
 
@@ -97,32 +91,57 @@ static void absorb(qdq_placing *p, const qdq_node *fused, const qdq_node *into)
     qdq_state_of(p, fused)->absorber = into;
 }
 
-static void carry(qdq_placing *p, const qdq_value *v, const qdq_value *like, const char *rule)
+/* All readers of v get codes of `type`, with the scale of `like` or, if the model has one there, of `source`. */
+static void carry(qdq_placing *p, const qdq_value *v, qdq_elem type, const qdq_value *like,
+                  const qdq_found *source, const char *rule)
 {
-    p->value[v->id] = (qdq_value_state){true, like, rule};
+    qdq_value_state *s = &p->value[v->id];
+
+    s->carries = true;
+    s->type = type;
+    s->like = like;
+    s->source = source;
+    s->rule = rule;
+}
+
+static void carry_moved(qdq_placing *p, const qdq_node *n)
+{
+    qdq_node_state *s = qdq_state_of(p, n);
+    const qdq_value *in = qdq_node_in(n, s->rule->data);
+    const qdq_value_state *from = &p->value[in->id];
+    const qdq_value *like = from->carries ? from->like : in;
+    const qdq_found *source = from->carries ? from->source : qdq_place_found(p, in);
+    qdq_elem type = qdq_place_codes_into(p, n);
+
+    for (uint32_t i = 0; i < n->n_out; i++)
+        if (n->out[i] != NULL)
+            carry(p, n->out[i], type, like, source, s->rule->rule);
+    s->result = n->out[0];
+}
+
+static void carry_result(qdq_placing *p, const qdq_node *n)
+{
+    qdq_node_state *s = qdq_state_of(p, n);
+    qdq_elem type = qdq_place_codes_into(p, n);
+
+    s->result = qdq_place_epilogue(p, s->rule, n, absorb);
+    const qdq_found *source = p->value[s->result->id].source;
+    if (source != NULL && (source->type != type || qdq_place_misfit(p, source, "its result") != NULL))
+        source = NULL; /* of an operator behind it that stays float */
+    carry(p, s->result, type, s->result, source, s->rule->rule);
 }
 
 /* Node n runs in 8 bits: which values carry Q/DQ because of it? */
 static void accept(qdq_placing *p, const qdq_node *n)
 {
     qdq_node_state *s = qdq_state_of(p, n);
+    uint32_t input;
 
     s->eight = true;
-    if (s->rule->kind == QDQ_KIND_PASS) {
-        const qdq_value *in = qdq_node_in(n, s->rule->data);
-        const qdq_value *like = p->value[in->id].carries ? p->value[in->id].like : in;
-
-        for (uint32_t i = 0; i < n->n_out; i++)
-            if (n->out[i] != NULL)
-                carry(p, n->out[i], like, s->rule->rule);
-        s->result = n->out[0];
-        return;
-    }
-    if (s->rule->quantize_output) {
-        s->result = qdq_place_epilogue(p, s->rule, n, absorb);
-        carry(p, s->result, s->result, s->rule->rule);
-    }
-    uint32_t input;
+    if (s->rule->kind == QDQ_KIND_PASS)
+        carry_moved(p, n);
+    else if (s->rule->quantize_output)
+        carry_result(p, n);
     const qdq_node *add = qdq_place_bias_add(p, n, &input);
     if (add != NULL)
         absorb(p, add, n);
@@ -137,7 +156,8 @@ static void forward(qdq_placing *p)
         if (s->absorber != NULL)
             continue;
         const char *reason = qdq_place_judge(p, n); /* also when excluded: neighbours ask for rule and stay */
-        if (s->reason == NULL)
+        s->kept = reason == NULL && qdq_place_is_whole(p, n);
+        if (s->reason == NULL || s->kept) /* what the model has, no exclusion takes out */
             s->reason = reason;
         if (s->reason == NULL)
             accept(p, n);
@@ -146,9 +166,11 @@ static void forward(qdq_placing *p)
 
 /* --- backward -------------------------------------------------------------------------------------------------- */
 
-/* Does an 8-bit kernel read v? */
+/* Does an 8-bit kernel read v, or a Q that the model has? */
 static bool has_reader(const qdq_placing *p, const qdq_value *v)
 {
+    if (p->value[v->id].quantizer != NULL)
+        return true;
     QDQ_FOR_USES (u, v) {
         if (u->node->graph != p->model->graph)
             continue;
@@ -204,8 +226,11 @@ static qdq_status place(qdq_placing *p, qdq_plan *plan, qdq_error *err)
     if (p->node == NULL || p->value == NULL)
         return qdq_nomem(err);
     QDQ_TRY(exclude(p, err));
+    QDQ_TRY(qdq_place_find(p, err));
     forward(p);
     backward(p);
+    if (p->no_memory)
+        return qdq_nomem(err);
     return qdq_place_emit(p, plan, err);
 }
 

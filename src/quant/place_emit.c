@@ -9,8 +9,8 @@
 typedef struct emitter {
     qdq_placing *p;
     qdq_plan *plan;
-    uint32_t *tensor_of; /* by value id: index + 1 into plan->tensors */
-    uint32_t *weight_of; /* likewise into plan->weights: the first entry; others follow by `next` */
+    uint32_t *tensor_of[2]; /* by value id, for codes without and with sign: index + 1 into plan->tensors */
+    uint32_t *weight_of;    /* likewise into plan->weights: the first entry; others follow by `next` */
     qdq_error *err;
 } emitter;
 
@@ -25,14 +25,20 @@ static const char *keep_label(emitter *e, const qdq_node *n)
     return keep(e, qdq_node_label(n, &e->p->scratch));
 }
 
-static qdq_plan_tensor *tensor_entry(emitter *e, const qdq_value *v, const char *rule)
+/* `source`: the Q or DQ of the model whose scale it has, or NULL. */
+static qdq_plan_tensor *tensor_entry(emitter *e, const qdq_value *v, qdq_elem type, const qdq_found *source,
+                                     const char *rule)
 {
-    uint32_t *index = &e->tensor_of[v->id];
+    uint32_t *index = &e->tensor_of[type == QDQ_INT8 || type == QDQ_INT16][v->id];
 
     if (*index == 0) {
         qdq_plan_tensor t = {.tensor = keep(e, v->name), .rule = keep(e, rule), .origin = "rule"};
 
-        t.qparam.type = e->p->target->activation.type;
+        t.qparam.type = type;
+        if (source != NULL && qdq_found_qparam(source, &t.qparam)) {
+            t.origin = "import";
+            t.known = true;
+        }
         if (t.tensor == NULL || t.rule == NULL || !QDQ_PUSH(&e->plan->arena, &e->plan->tensors, t))
             return NULL;
         *index = (uint32_t)e->plan->tensors.n;
@@ -40,16 +46,18 @@ static qdq_plan_tensor *tensor_entry(emitter *e, const qdq_value *v, const char 
     return &e->plan->tensors.at[*index - 1];
 }
 
-/* All readers get the dequantized value. */
+/* All readers get the dequantized value; nothing is to be said where the Q of the model is the only one. */
 static qdq_status emit_carrier(emitter *e, const qdq_value *v)
 {
     const qdq_value_state *s = &e->p->value[v->id];
-    qdq_plan_tensor *t = tensor_entry(e, v, s->rule);
 
+    if (!qdq_place_is_read_in_float(e->p, v))
+        return QDQ_OK;
+    qdq_plan_tensor *t = tensor_entry(e, v, s->type, s->source, s->rule);
     if (t == NULL)
         return qdq_nomem(e->err);
     t->all = true;
-    if (s->like != v) {
+    if (s->like != v && !t->known) {
         t->like = keep(e, s->like->name);
         if (t->like == NULL)
             return qdq_nomem(e->err);
@@ -57,13 +65,16 @@ static qdq_status emit_carrier(emitter *e, const qdq_value *v)
     return QDQ_OK;
 }
 
-/* The edge v -> n alone reads it. */
-static qdq_status emit_edge(emitter *e, const qdq_value *v, const qdq_node *n, uint32_t input,
+/* The edge v -> n alone reads it, as codes of `type`. */
+static qdq_status emit_edge(emitter *e, const qdq_value *v, const qdq_node *n, uint32_t input, qdq_elem type,
                             const char *rule)
 {
-    if (qdq_placing_is_eight(e->p, v))
+    const qdq_found *source = qdq_place_source(e->p, v);
+
+    if (qdq_place_codes_of(e->p, v) != QDQ_UNDEFINED)
         return QDQ_OK;
-    qdq_plan_tensor *t = tensor_entry(e, v, rule);
+    qdq_plan_tensor *t =
+        tensor_entry(e, v, type, source != NULL && source->type == type ? source : NULL, rule);
     if (t == NULL || !qdq_plan_add_edge(e->plan, &t->consumers, qdq_node_label(n, &e->p->scratch), input))
         return qdq_nomem(e->err);
     t->all = t->consumers.n == v->n_use && v->n_output == 0; /* all of them: then the list says nothing */
@@ -98,28 +109,29 @@ static qdq_status emit_weight(emitter *e, const qdq_value *w, const qdq_node *n,
     return QDQ_OK;
 }
 
-/* False behind a DQ of the model itself whose scale is computed: no bias can follow it. */
-static bool has_known_scale(const qdq_placing *p, const qdq_value *data)
+/* A bias can only follow scales that are numbers. */
+static bool has_known_scales(const qdq_placing *p, const qdq_value *data, const qdq_value *weight)
 {
-    const qdq_node *dq = data->producer;
-    float scale;
+    const qdq_found *x = qdq_place_found(p, data), *w = qdq_place_found(p, weight);
+    qdq_qparam param;
 
-    return dq == NULL || dq->op != QDQ_OP_DEQUANTIZELINEAR || p->value[data->id].carries ||
-           qdq_params_one_scale(dq, &scale);
+    return (x == NULL || qdq_found_qparam(x, &param)) && (w == NULL || w->known);
 }
 
-static qdq_status emit_bias(emitter *e, const qdq_node *linear, const qdq_node *reader, uint32_t input)
+static qdq_status emit_bias(emitter *e, const qdq_node *linear)
 {
     const qdq_target_op *op = qdq_state_of(e->p, linear)->rule;
-    const qdq_value *b = qdq_node_in(reader, input);
+    const qdq_value *data = qdq_node_in(linear, op->data), *weight = qdq_node_in(linear, op->weight);
+    uint32_t input;
+    const qdq_node *reader = qdq_place_bias(e->p, linear, &input);
 
-    if (b == NULL || !e->p->target->int32_bias || !has_known_scale(e->p, qdq_node_in(linear, op->data)))
+    if (reader == NULL || !has_known_scales(e->p, data, weight))
         return QDQ_OK;
     qdq_plan_bias entry = {
-        .tensor = keep(e, b->name),
+        .tensor = keep(e, qdq_node_in(reader, input)->name),
         .consumer = {keep_label(e, reader), input},
-        .activation = keep(e, qdq_node_in(linear, op->data)->name),
-        .weight = keep(e, qdq_node_in(linear, op->weight)->name),
+        .activation = keep(e, data->name),
+        .weight = keep(e, weight->name),
         .rule = keep(e, op->rule),
         .origin = "rule",
     };
@@ -129,37 +141,38 @@ static qdq_status emit_bias(emitter *e, const qdq_node *linear, const qdq_node *
     return QDQ_OK;
 }
 
-/* The int32 bias of a MatMul is the constant of the Add behind it. Only where shapes are fixed: there ONNX
- * Runtime merges MatMul and Add into a float Gemm unless the bias is quantized; where they are not, a float
- * bias is what fuses (docs/decisions.md). */
-static bool is_static(const qdq_value *v)
-{
-    int64_t dim[QDQ_MAX_RANK];
-    int rank;
-
-    return qdq_value_static_shape(v, &rank, dim, QDQ_MAX_RANK);
-}
-
 static qdq_status emit_linear(emitter *e, const qdq_node *n)
 {
     const qdq_target_op *op = qdq_state_of(e->p, n)->rule;
     const qdq_value *data = qdq_node_in(n, op->data), *weight = qdq_node_in(n, op->weight);
-    uint32_t input;
+    qdq_elem type = qdq_place_codes_into(e->p, n);
+    const qdq_found *found;
 
-    QDQ_TRY(emit_edge(e, data, n, op->data, op->rule));
-    if (qdq_value_const(weight) == NULL)
-        return emit_edge(e, weight, n, op->weight, op->rule);
-    QDQ_TRY(emit_weight(e, weight, n, op->rule));
-    if (op->bias == QDQ_BIAS_INPUT)
-        return emit_bias(e, n, n, op->bias_input);
-    const qdq_node *add = qdq_place_bias_add(e->p, n, &input);
-    return add != NULL && is_static(n->out[0]) ? emit_bias(e, n, add, input) : QDQ_OK;
+    QDQ_TRY(emit_edge(e, data, n, op->data, type, op->rule));
+    if (qdq_place_weight(e->p, weight, &found) == NULL) { /* int8 times int8, but uint8 times any */
+        type = type == QDQ_INT8 ? type : qdq_place_codes_for(e->p, weight);
+        return emit_edge(e, weight, n, op->weight, type, op->rule);
+    }
+    if (found == NULL)
+        QDQ_TRY(emit_weight(e, weight, n, op->rule));
+    return emit_bias(e, n);
+}
+
+/* What is no code yet is a constant, and gets codes of the type that the other operands have. */
+static qdq_status emit_joint(emitter *e, const qdq_node *n)
+{
+    qdq_elem type = qdq_place_codes_into(e->p, n);
+
+    for (uint32_t i = 0; i < n->n_in; i++)
+        if (n->in[i].value != NULL)
+            QDQ_TRY(emit_edge(e, n->in[i].value, n, i, type, "constant-operand"));
+    return QDQ_OK;
 }
 
 static qdq_status emit_node(emitter *e, const qdq_node *n)
 {
     const qdq_node_state *s = qdq_state_of(e->p, n);
-    qdq_plan_node entry = {keep_label(e, n), keep(e, n->type)};
+    qdq_plan_node entry = {keep_label(e, n), keep(e, n->type), s->kept};
 
     if (entry.node == NULL || entry.op == NULL || !QDQ_PUSH(&e->plan->arena, &e->plan->quantized, entry))
         return qdq_nomem(e->err);
@@ -167,22 +180,22 @@ static qdq_status emit_node(emitter *e, const qdq_node *n)
     case QDQ_KIND_LINEAR:
         return emit_linear(e, n);
     case QDQ_KIND_JOINT:
-        for (uint32_t i = 0; i < n->n_in; i++)
-            if (n->in[i].value != NULL)
-                QDQ_TRY(emit_edge(e, n->in[i].value, n, i, "constant-operand"));
-        return QDQ_OK;
+        return emit_joint(e, n);
     case QDQ_KIND_PASS:
         return QDQ_OK;
     }
     return QDQ_OK;
 }
 
-/* Nodes that compute on floats and were not absorbed; shape arithmetic is nobody's loss. */
+/* Nodes that compute on floats and were not absorbed; shape arithmetic is nobody's loss, and Q and DQ that the
+ * model has are no computation. */
 static qdq_status emit_float(emitter *e, const qdq_node *n)
 {
     const qdq_value *out = qdq_node_out(n, 0);
     qdq_plan_float entry;
 
+    if (qdq_state_of(e->p, n)->found != NULL)
+        return QDQ_OK;
     if (out == NULL || (out->type != NULL && out->type->elem != QDQ_FLOAT && out->type->elem != QDQ_FLOAT16))
         return QDQ_OK;
     entry.node = keep_label(e, n);
@@ -200,9 +213,10 @@ qdq_status qdq_place_emit(qdq_placing *p, qdq_plan *plan, qdq_error *err)
     const qdq_graph *g = p->model->graph;
     emitter e = {.p = p, .plan = plan, .err = err};
 
-    e.tensor_of = qdq_arena_array(&p->scratch, g->values.n + 1, sizeof *e.tensor_of);
+    for (int i = 0; i < 2; i++)
+        e.tensor_of[i] = qdq_arena_array(&p->scratch, g->values.n + 1, sizeof *e.tensor_of[i]);
     e.weight_of = qdq_arena_array(&p->scratch, g->values.n + 1, sizeof *e.weight_of);
-    if (e.tensor_of == NULL || e.weight_of == NULL)
+    if (e.tensor_of[0] == NULL || e.tensor_of[1] == NULL || e.weight_of == NULL)
         return qdq_nomem(err);
     for (size_t i = 0; i < g->values.n; i++)
         if (!g->values.at[i]->dead && p->value[i].carries)

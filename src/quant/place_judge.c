@@ -92,16 +92,45 @@ static bool fits_channels(const qdq_placing *p, const qdq_node *n, const qdq_ten
 const qdq_node *qdq_place_bias_add(const qdq_placing *p, const qdq_node *matmul, uint32_t *input)
 {
     const qdq_target_op *rule = qdq_state_of(p, matmul)->rule;
-    const qdq_tensor *w = rule != NULL ? constant_in(matmul, rule->weight) : NULL;
+    const qdq_found *found;
 
-    if (w == NULL || rule->bias != QDQ_BIAS_ADD_IF_STATIC)
+    if (rule == NULL || rule->bias != QDQ_BIAS_ADD_IF_STATIC)
         return NULL;
-    const qdq_node *add = qdq_value_only_user(matmul->out[0]);
-    if (add == NULL || add->op != QDQ_OP_ADD || add->graph != matmul->graph)
+    const qdq_tensor *w = qdq_place_weight(p, matmul->in[rule->weight].value, &found);
+    const qdq_node *add = w != NULL ? qdq_value_only_user(matmul->out[0]) : NULL;
+    if (add == NULL || add->op != QDQ_OP_ADD || add->graph != matmul->graph || add->n_in != 2)
         return NULL;
     *input = qdq_node_in(add, 0) == matmul->out[0] ? 1 : 0;
-    const qdq_tensor *bias = constant_in(add, *input);
-    return bias != NULL && bias->elem == QDQ_FLOAT && fits_channels(p, matmul, w, bias) ? add : NULL;
+    if (qdq_node_in(add, *input) == NULL)
+        return NULL;
+    const qdq_tensor *bias = qdq_place_weight(p, qdq_node_in(add, *input), &found);
+    return bias != NULL && bias->elem == (found != NULL ? QDQ_INT32 : QDQ_FLOAT) &&
+                   fits_channels(p, matmul, w, bias)
+               ? add
+               : NULL;
+}
+
+/* A MatMul's bias becomes int32 only where shapes are fixed: there ONNX Runtime merges MatMul and Add into a float
+ * Gemm unless the bias is quantized; where they are not, a float bias is what fuses (docs/decisions.md). */
+static bool is_static(const qdq_value *v)
+{
+    int64_t dim[QDQ_MAX_RANK];
+    int rank;
+
+    return qdq_value_static_shape(v, &rank, dim, QDQ_MAX_RANK);
+}
+
+const qdq_node *qdq_place_bias(const qdq_placing *p, const qdq_node *n, uint32_t *input)
+{
+    const qdq_target_op *rule = qdq_state_of(p, n)->rule;
+    const qdq_node *reader = n;
+
+    *input = rule->bias_input;
+    if (!p->target->int32_bias || rule->bias == QDQ_BIAS_NONE)
+        return NULL;
+    if (rule->bias == QDQ_BIAS_ADD_IF_STATIC)
+        reader = is_static(n->out[0]) ? qdq_place_bias_add(p, n, input) : NULL;
+    return reader != NULL && constant_in(reader, *input) != NULL ? reader : NULL;
 }
 
 /* --- rules that leave a node float although it has a kernel ----------------------------------------------------- */
@@ -179,7 +208,7 @@ static bool would_requantize(const qdq_placing *p, const qdq_value *v)
         n = qdq_node_in(n, 0)->producer;
     return n != NULL && n->graph == p->model->graph && in_list(p->target->requantizes, n->type) &&
            !qdq_state_of(p, n)->eight && qdq_node_in(n, 0) != NULL &&
-           qdq_placing_is_eight(p, qdq_node_in(n, 0));
+           qdq_place_codes_of(p, qdq_node_in(n, 0)) != QDQ_UNDEFINED;
 }
 
 /* --- the three kinds --------------------------------------------------------------------------------------------- */
@@ -187,9 +216,16 @@ static bool would_requantize(const qdq_placing *p, const qdq_value *v)
 static const char *judge_bias(qdq_placing *p, const qdq_node *n, const qdq_target_op *rule,
                               const qdq_tensor *w)
 {
-    if (rule->bias != QDQ_BIAS_INPUT || !p->target->int32_bias || qdq_node_in(n, rule->bias_input) == NULL)
+    const qdq_value *bias = qdq_node_in(n, rule->bias_input);
+    const qdq_found *found;
+
+    if (rule->bias != QDQ_BIAS_INPUT || bias == NULL)
         return NULL;
-    const qdq_tensor *b = constant_in(n, rule->bias_input);
+    const qdq_tensor *b = qdq_place_weight(p, bias, &found);
+    if (found != NULL && (b->elem != QDQ_INT32 || !p->target->int32_bias))
+        return "its bias is quantized in a way that no 8-bit kernel takes";
+    if (found != NULL || !p->target->int32_bias)
+        return NULL;
     if (b == NULL)
         return "its bias is not constant";
     if (b->elem != QDQ_FLOAT)
@@ -199,35 +235,61 @@ static const char *judge_bias(qdq_placing *p, const qdq_node *n, const qdq_targe
     return is_finite_constant(p, b) ? NULL : "its bias holds NaN or infinity";
 }
 
-static const char *judge_linear(qdq_placing *p, const qdq_node *n)
+/* A float weight, or one that the model has behind a DQ. */
+static const char *judge_weight(qdq_placing *p, const qdq_node *n, const qdq_tensor *w,
+                                const qdq_found *found, qdq_elem data)
 {
-    qdq_node_state *s = qdq_state_of(p, n);
-    const qdq_target_op *rule = s->rule;
-    const qdq_value *data = qdq_node_in(n, rule->data), *weight = qdq_node_in(n, rule->weight);
-
-    if (data == NULL || weight == NULL)
-        return "an input is missing";
-    const qdq_tensor *w = qdq_value_const(weight);
-    if (qdq_value_const(data) != NULL)
-        return w != NULL ? "both inputs are constant" : "its data is constant, its weight is not";
-    if (w == NULL) { /* MatMul of two activations has a kernel of its own */
-        if (n->op != QDQ_OP_MATMUL)
-            return "its weight is not constant";
-        return is_float(data) && is_float(weight) ? NULL : "not float32";
-    }
-    if (!is_float(data) || w->elem != QDQ_FLOAT)
-        return "not float32";
     if (w->count == 0)
         return "its weight is empty";
-    if (!qdq_placing_is_eight(p, data) && would_requantize(p, data))
-        return "a Q here would make the engine quantize the operator before, which stays float";
-    if (!is_finite_constant(p, w))
-        return "its weight holds NaN or infinity";
-    const char *reason = judge_bias(p, n, rule, w);
-    if (reason != NULL)
-        return reason;
+    if (found == NULL)
+        return w->elem != QDQ_FLOAT        ? "not float32"
+               : !is_finite_constant(p, w) ? "its weight holds NaN or infinity"
+                                           : NULL;
+    if (found->type == QDQ_UINT8 && data == QDQ_INT8)
+        return "its data is int8, and its weight is not";
+    return qdq_place_weight_misfit(p, found, qdq_place_weight_axis(p, n, w));
+}
+
+/* An activation that a linear operator reads; *type is what its codes are, or will be. */
+static const char *judge_data(qdq_placing *p, const qdq_value *v, const char *what, qdq_elem *type)
+{
+    const qdq_found *found = qdq_place_found(p, v);
+
+    if (!is_float(v))
+        return "not float32";
+    *type = qdq_place_codes_of(p, v);
+    if (found != NULL)
+        return qdq_place_misfit(p, found, what);
+    if (*type != QDQ_UNDEFINED)
+        return NULL;
+    *type = qdq_place_codes_for(p, v);
+    return would_requantize(p, v)
+               ? "a Q here would make the engine quantize the operator before, which stays float"
+               : NULL;
+}
+
+/* A MatMul of two activations has a kernel of its own. */
+static const char *judge_product(qdq_placing *p, const qdq_node *n, const qdq_value *data,
+                                 const qdq_value *weight)
+{
+    qdq_elem a, b;
+
+    if (n->op != QDQ_OP_MATMUL)
+        return "its weight is not constant";
+    const char *reason = judge_data(p, data, "its first operand", &a);
+    if (reason == NULL)
+        reason = judge_data(p, weight, "its second operand", &b);
+    if (reason == NULL && a == QDQ_INT8 && b != QDQ_INT8 && qdq_place_codes_of(p, weight) != QDQ_UNDEFINED)
+        reason = "its first operand is int8, and its second is not";
+    return reason;
+}
+
+static const char *judge_stay(qdq_placing *p, const qdq_node *n, const qdq_tensor *w)
+{
+    qdq_node_state *s = qdq_state_of(p, n);
+
     for (size_t i = 0; i < p->target->stay.n; i++) {
-        if (stays_float(p, n, rule, w, &p->target->stay.at[i])) {
+        if (stays_float(p, n, s->rule, w, &p->target->stay.at[i])) {
             s->stay = &p->target->stay.at[i];
             return s->stay->reason;
         }
@@ -235,30 +297,88 @@ static const char *judge_linear(qdq_placing *p, const qdq_node *n)
     return NULL;
 }
 
+static const char *judge_linear(qdq_placing *p, const qdq_node *n)
+{
+    const qdq_target_op *rule = qdq_state_of(p, n)->rule;
+    const qdq_value *data = qdq_node_in(n, rule->data), *weight = qdq_node_in(n, rule->weight);
+    const qdq_found *found;
+    qdq_elem type;
+
+    if (data == NULL || weight == NULL)
+        return "an input is missing";
+    const qdq_tensor *w = qdq_place_weight(p, weight, &found);
+    if (qdq_value_const(data) != NULL)
+        return w != NULL ? "both inputs are constant" : "its data is constant, its weight is not";
+    if (w == NULL)
+        return judge_product(p, n, data, weight);
+    const char *reason = judge_data(p, data, "its data", &type);
+    if (reason == NULL)
+        reason = judge_weight(p, n, w, found, type);
+    if (reason == NULL)
+        reason = judge_bias(p, n, rule, w);
+    if (reason == NULL && (found == NULL || qdq_place_found(p, data) == NULL))
+        reason = judge_stay(p, n, w); /* what was trained in 8 bits is not taken back */
+    if (reason == NULL && rule->quantize_output)
+        reason = qdq_place_result_misfit(p, qdq_place_epilogue(p, rule, n, NULL), type);
+    return reason;
+}
+
+/* One operand of a joint operator; *type is that of the codes of the others before it, if there were any. */
+static const char *judge_operand(qdq_placing *p, const qdq_value *v, qdq_elem *type)
+{
+    const qdq_tensor *constant = qdq_value_const(v);
+    qdq_elem codes = qdq_place_codes_of(p, v);
+
+    if (constant == NULL && !is_float(v))
+        return "not float32";
+    if (codes != QDQ_UNDEFINED) {
+        const char *reason =
+            qdq_place_found(p, v) != NULL ? qdq_place_misfit(p, qdq_place_found(p, v), "an input") : NULL;
+        if (reason == NULL && *type != QDQ_UNDEFINED && *type != codes)
+            reason = "its inputs are quantized to different types";
+        *type = codes;
+        return reason;
+    }
+    if (constant == NULL || constant->elem != QDQ_FLOAT)
+        return "an input is not in 8 bits";
+    /* a mask of -inf, say: it would become 0 */
+    return is_finite_constant(p, constant) ? NULL : "a constant operand is empty, or holds NaN or infinity";
+}
+
 static const char *judge_joint(qdq_placing *p, const qdq_node *n)
 {
     qdq_node_state *s = qdq_state_of(p, n);
-    bool any = false;
+    qdq_elem type = QDQ_UNDEFINED;
 
     s->needs_reader = s->rule->only_between;
     for (uint32_t i = 0; i < n->n_in; i++) {
         const qdq_value *v = n->in[i].value;
+        const char *reason = v != NULL ? judge_operand(p, v, &type) : NULL;
 
-        if (v == NULL)
-            continue;
-        if (!is_float(v) && qdq_value_const(v) == NULL)
-            return "not float32";
-        if (qdq_placing_is_eight(p, v)) {
-            any = true;
-        } else if (qdq_value_const(v) != NULL && qdq_value_const(v)->elem == QDQ_FLOAT) {
-            if (!is_finite_constant(p, qdq_value_const(v))) /* a mask of -inf, say: it would become 0 */
-                return "a constant operand is empty, or holds NaN or infinity";
+        if (reason != NULL)
+            return reason;
+        if (v != NULL && qdq_value_const(v) != NULL)
             s->needs_reader = true; /* alone, a constant operand is as fast in float */
-        } else {
-            return "an input is not in 8 bits";
-        }
     }
-    return any ? NULL : "an input is not in 8 bits";
+    if (type == QDQ_UNDEFINED)
+        return "an input is not in 8 bits";
+    return s->rule->quantize_output
+               ? qdq_place_result_misfit(p, qdq_place_epilogue(p, s->rule, n, NULL), type)
+               : NULL;
+}
+
+/* The Q that the model has behind a result of a node that moves data: it must have the scale of the input. */
+static const char *judge_moved(qdq_placing *p, const qdq_value *out, const qdq_found *source)
+{
+    const qdq_value_state *s = &p->value[out->id];
+    qdq_qparam param;
+
+    if (s->quantizer != NULL &&
+        (s->quantized_twice || source == NULL || !qdq_found_same(s->quantizer, source)))
+        return "its result is quantized with another scale than its input";
+    if (source != NULL && qdq_place_is_read_in_float(p, out) && !qdq_found_qparam(source, &param))
+        return "its input is quantized with a scale that is computed";
+    return NULL;
 }
 
 static const char *judge_pass(qdq_placing *p, const qdq_node *n)
@@ -269,7 +389,16 @@ static const char *judge_pass(qdq_placing *p, const qdq_node *n)
     s->needs_reader = true;
     if (v == NULL || qdq_value_const(v) != NULL || !is_float(v))
         return "its data is no float32 activation";
-    return p->value[v->id].carries ? NULL : "its input is not in 8 bits";
+    const qdq_found *source = qdq_place_found(p, v);
+    const char *reason = source != NULL ? qdq_place_misfit(p, source, "its input") : NULL;
+    if (source == NULL && !p->value[v->id].carries)
+        return "its input is not in 8 bits";
+    if (p->value[v->id].carries)
+        source = p->value[v->id].source;
+    for (uint32_t i = 0; i < n->n_out && reason == NULL; i++)
+        if (n->out[i] != NULL)
+            reason = judge_moved(p, n->out[i], source);
+    return reason;
 }
 
 static bool attributes_fit(const qdq_target_op *rule, const qdq_node *n)
@@ -301,7 +430,7 @@ const char *qdq_place_judge(qdq_placing *p, const qdq_node *n)
     const char *reason = NULL;
 
     if (n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR)
-        return "already quantized";
+        return "part of the model's own quantization";
     if (n->op == QDQ_OP_UNKNOWN)
         return "unknown operator";
     s->rule = qdq_target_find(p->target, n->type);

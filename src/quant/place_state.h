@@ -2,6 +2,7 @@
 #ifndef QDQ_PLACE_STATE_H
 #define QDQ_PLACE_STATE_H
 
+#include "quant/found.h"
 #include "quant/place.h"
 
 /* Of a node. */
@@ -11,15 +12,21 @@ typedef struct qdq_node_state {
     const char *reason;         /* why it is float; NULL: it runs in 8 bits, or is absorbed */
     const qdq_node *absorber;   /* the 8-bit node that the engine fuses it into, or NULL */
     const qdq_value *result;    /* of an 8-bit node: the value behind its epilogue */
+    const qdq_found *found;     /* of a Q or DQ that the model has */
     bool eight;
+    bool kept;         /* the model had it in 8 bits before */
     bool needs_reader; /* pays only with an 8-bit reader */
 } qdq_node_state;
 
-/* Of a value: it carries Q/DQ for all its readers. */
+/* Of a value. */
 typedef struct qdq_value_state {
-    bool carries;
+    bool carries;          /* Q/DQ for all its readers */
+    qdq_elem type;         /* then: of its codes */
     const qdq_value *like; /* the value whose scale it has */
     const char *rule;
+    const qdq_found *quantizer; /* the Q behind it that the model has, the first of several */
+    bool quantized_twice;       /* the others do something else */
+    const qdq_found *source;    /* the Q or DQ of the model whose scale it has to take */
 } qdq_value_state;
 
 typedef struct qdq_placing {
@@ -31,6 +38,7 @@ typedef struct qdq_placing {
     size_t n_order;
     qdq_node_state *node;   /* by node id */
     qdq_value_state *value; /* by value id */
+    bool no_memory;         /* a reason could not be written */
 } qdq_placing;
 
 static inline qdq_node_state *qdq_state_of(const qdq_placing *p, const qdq_node *n)
@@ -38,10 +46,47 @@ static inline qdq_node_state *qdq_state_of(const qdq_placing *p, const qdq_node 
     return &p->node[n->id];
 }
 
-/* True for values of the main graph that carry Q/DQ, whether placed here or found in the model. */
-bool qdq_placing_is_eight(const qdq_placing *p, const qdq_value *v);
+/* --- place_found.c: what the model has in 8 bits already, which is kept -------------------------------------------- */
 
-/* place_judge.c: why node n cannot run in 8 bits, or NULL if it can; fills rule, stay and needs_reader. */
+/* Reads every Q and DQ of the main graph. */
+qdq_status qdq_place_find(qdq_placing *p, qdq_error *err);
+
+/* The DQ of the model that v comes from, or NULL. */
+const qdq_found *qdq_place_found(const qdq_placing *p, const qdq_value *v);
+
+/* The type of the codes in which v is there, placed here or found in the model; QDQ_UNDEFINED: it is float. */
+qdq_elem qdq_place_codes_of(const qdq_placing *p, const qdq_value *v);
+
+/* The Q of the model behind v whose scale an edge out of v takes, too; NULL: such an edge is calibrated. */
+const qdq_found *qdq_place_source(const qdq_placing *p, const qdq_value *v);
+
+/* The type of the codes that the edges of v, a float activation, get: that of qdq_place_source(), or the target's. */
+qdq_elem qdq_place_codes_for(const qdq_placing *p, const qdq_value *v);
+
+/* The type of the codes that n reads, a node that runs in 8 bits: that of its data, or of the first operand that
+ * is there as codes. */
+qdq_elem qdq_place_codes_into(const qdq_placing *p, const qdq_node *n);
+
+/* The constant tensor behind a weight input: itself, or behind a DQ of the model, which *found then is. NULL: no
+ * constant. */
+const qdq_tensor *qdq_place_weight(const qdq_placing *p, const qdq_value *v, const qdq_found **found);
+
+/* Is v read by anything but the Q that the model has behind it? */
+bool qdq_place_is_read_in_float(const qdq_placing *p, const qdq_value *v);
+
+/* Why the kernels do not take what the model does to an activation or a weight ("its data"), or NULL. */
+const char *qdq_place_misfit(qdq_placing *p, const qdq_found *f, const char *what);
+const char *qdq_place_weight_misfit(qdq_placing *p, const qdq_found *f, int axis);
+
+/* Why node n, with codes of `type` in front, cannot have what the model does behind its result; or NULL. */
+const char *qdq_place_result_misfit(qdq_placing *p, const qdq_value *result, qdq_elem type);
+
+/* Is nothing missing for n to run in 8 bits? Asked when it has been judged. */
+bool qdq_place_is_whole(const qdq_placing *p, const qdq_node *n);
+
+/* --- place_judge.c --------------------------------------------------------------------------------------------------- */
+
+/* Why node n cannot run in 8 bits, or NULL if it can; fills rule, stay and needs_reader. */
 const char *qdq_place_judge(qdq_placing *p, const qdq_node *n);
 
 /* The value behind the part of the chain after `n` that the engine fuses into it. Each fused node is given to
@@ -53,10 +98,14 @@ const qdq_value *qdq_place_epilogue(const qdq_placing *p, const qdq_target_op *r
 /* The Add of a constant behind a MatMul that is its bias, and the input that the constant is; or NULL. */
 const qdq_node *qdq_place_bias_add(const qdq_placing *p, const qdq_node *matmul, uint32_t *input);
 
+/* The reader and input where node n has a bias that is a float constant and has to become int32; or NULL. */
+const qdq_node *qdq_place_bias(const qdq_placing *p, const qdq_node *n, uint32_t *input);
+
 /* The axis of per-channel scales of node n's weight, -1 for one scale. */
 int qdq_place_weight_axis(const qdq_placing *p, const qdq_node *n, const qdq_tensor *w);
 
-/* place_emit.c: writes the decisions into the plan. */
+/* --- place_emit.c: writes the decisions into the plan -------------------------------------------------------------- */
+
 qdq_status qdq_place_emit(qdq_placing *p, qdq_plan *plan, qdq_error *err);
 
 #endif /* QDQ_PLACE_STATE_H */

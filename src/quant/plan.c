@@ -139,16 +139,25 @@ static bool count_texts(qdq_plan *p, const char **text, size_t n, const qdq_plan
     return true;
 }
 
-static bool summarize(qdq_plan *p)
+static bool count_operators(qdq_plan *p, bool kept, const qdq_plan_count **out, size_t *n_out)
 {
-    qdq_plan_summary *s = &p->summary;
     const char **ops = qdq_arena_array(&p->arena, p->quantized.n + 1, sizeof *ops);
-    const char **left = qdq_arena_array(&p->arena, p->left_float.n + 1, sizeof *left);
+    size_t n = 0;
 
-    if (ops == NULL || left == NULL)
+    if (ops == NULL)
         return false;
     for (size_t i = 0; i < p->quantized.n; i++)
-        ops[i] = p->quantized.at[i].op;
+        if (p->quantized.at[i].kept == kept)
+            ops[n++] = p->quantized.at[i].op;
+    return count_texts(p, ops, n, out, n_out);
+}
+
+static bool count_reasons(qdq_plan *p, const qdq_plan_count **out, size_t *n_out)
+{
+    const char **left = qdq_arena_array(&p->arena, p->left_float.n + 1, sizeof *left);
+
+    if (left == NULL)
+        return false;
     for (size_t i = 0; i < p->left_float.n; i++) {
         const qdq_plan_float *f = &p->left_float.at[i];
 
@@ -156,14 +165,21 @@ static bool summarize(qdq_plan *p)
         if (left[i] == NULL)
             return false;
     }
+    return count_texts(p, left, p->left_float.n, out, n_out);
+}
+
+static bool summarize(qdq_plan *p)
+{
+    qdq_plan_summary *s = &p->summary;
+
     s->n_tensors = p->tensors.n;
     s->n_weights = p->weights.n;
     s->n_biases = p->biases.n;
     s->n_left_float = p->left_float.n;
     s->placement_only = p->placement_only;
     s->target = p->target;
-    return count_texts(p, ops, p->quantized.n, &s->quantized, &s->n_quantized) &&
-           count_texts(p, left, p->left_float.n, &s->left_float, &s->n_left);
+    return count_operators(p, false, &s->quantized, &s->n_quantized) &&
+           count_operators(p, true, &s->kept, &s->n_kept) && count_reasons(p, &s->left_float, &s->n_left);
 }
 
 bool qdq_plan_finish(qdq_plan *p)

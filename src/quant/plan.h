@@ -26,6 +26,7 @@ typedef struct qdq_plan_tensor {
     qdq_edges consumers; /* if not all */
     qdq_qparam qparam;
     const char *like; /* while a plan is made: the tensor whose range decides, if it is another one */
+    bool known;       /* likewise: the scale is there already, found in the model */
     const char *rule, *origin;
 } qdq_plan_tensor;
 
@@ -54,6 +55,7 @@ typedef struct qdq_plan_float {
 
 typedef struct qdq_plan_node {
     const char *node, *op;
+    bool kept; /* the model had it in 8 bits before */
 } qdq_plan_node;
 
 struct qdq_plan {

@@ -83,7 +83,9 @@ static json_t *bias_object(const qdq_plan_bias *b)
 
 static json_t *quantized_object(const qdq_plan_node *n)
 {
-    return json_pack("{s:s, s:s}", "node", n->node, "op", n->op);
+    json_t *o = json_pack("{s:s, s:s}", "node", n->node, "op", n->op);
+
+    return whole(o, !n->kept || set(o, "kept", json_true()));
 }
 
 static json_t *float_object(const qdq_plan_float *f)
@@ -292,12 +294,13 @@ static void read_bias(qdq_plan *plan, const qdq_json_place *p)
 
 static void read_quantized(qdq_plan *plan, const qdq_json_place *p)
 {
-    static const char *const keys[] = {"node", "op", NULL};
+    static const char *const keys[] = {"node", "op", "kept", NULL};
     qdq_plan_node n = {0};
 
     qdq_json_known(p, keys);
     n.node = qdq_json_text(p, "node", NULL);
     n.op = qdq_json_text(p, "op", "");
+    n.kept = qdq_json_bool(p, "kept");
     if (!QDQ_PUSH(&plan->arena, &plan->quantized, n))
         qdq_json_nomem(p);
 }

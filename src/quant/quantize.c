@@ -1,5 +1,5 @@
-/* quantize.c - the whole way on one screen: a float model becomes a plan, a plan and the model become a model
- * with Q/DQ. Both begin with the same preparation, which the plan records. */
+/* quantize.c - the whole way on one screen: a model, float or partly quantized, becomes a plan; a plan and the model
+ * become a model with Q/DQ. Both begin with the same preparation, which the plan records. */
 #include "qdq/quant.h"
 
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "ir/graph_check.h"
 #include "ir/shape.h"
 #include "qdq/pass.h"
+#include "quant/bias_fit.h"
 #include "quant/calib.h"
 #include "quant/fingerprint.h"
 #include "quant/insert.h"
@@ -81,49 +82,86 @@ static qdq_status calibrate(const qdq_model *m, const qdq_target *t, qdq_engine 
     return st;
 }
 
-static qdq_status make(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                       const qdq_quantize_opts *opts, qdq_plan *p, qdq_error *err)
+/* Does any scale come from the samples? */
+static bool is_calibrated(const qdq_plan *p)
+{
+    for (size_t i = 0; i < p->tensors.n; i++)
+        if (!p->tensors.at[i].known)
+            return true;
+    return false;
+}
+
+static qdq_status place_and_calibrate(const qdq_model *clean, const qdq_target *t, qdq_engine *e,
+                                      qdq_data *data, const qdq_quantize_opts *opts, qdq_plan *p,
+                                      qdq_error *err)
 {
     qdq_place_opts po = {opts->exclude, opts->op_types, opts->job};
-    qdq_model *clean = NULL;
 
+    QDQ_TRY(qdq_place(clean, t, &po, p, err));
+    QDQ_TRY(calibrate(clean, t, e, data, opts, p, err));
+    QDQ_TRY(qdq_drop_misfit_biases(clean, opts->job, p, err));
+    p->placement_only = p->placement_only && is_calibrated(p);
+    return qdq_plan_finish(p) ? QDQ_OK : qdq_nomem(err);
+}
+
+/* *prepared: the model that the plan is for, to be applied to. */
+static qdq_status make(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
+                       const qdq_quantize_opts *opts, qdq_plan *p, qdq_model **prepared, qdq_error *err)
+{
     if (t->ops.n == 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
                         "target '%s' has no placement rules (key 'operators'): expected a target that has",
                         t->name);
     QDQ_TRY(describe(p, m, t, data, opts->passes, err));
-    QDQ_TRY(prepare(m, p->clean, p->opset, opts->job, &clean, err));
-    if (qdq_model_opset(clean) > t->max_opset)
+    QDQ_TRY(prepare(m, p->clean, p->opset, opts->job, prepared, err));
+    if (qdq_model_opset(*prepared) > t->max_opset)
         qdq_job_log(opts->job, QDQ_LOG_WARNING,
                     "opset %d: what the engine runs in 8 bits is known up to opset %d",
-                    qdq_model_opset(clean), t->max_opset);
-    if (has_subgraphs(clean))
+                    qdq_model_opset(*prepared), t->max_opset);
+    if (has_subgraphs(*prepared))
         qdq_job_log(opts->job, QDQ_LOG_INFO, "nodes inside subgraphs stay float");
-    qdq_status st = qdq_place(clean, t, &po, p, err);
-    if (st == QDQ_OK)
-        st = calibrate(clean, t, e, data, opts, p, err);
-    qdq_model_free(clean);
-    if (st == QDQ_OK && !qdq_plan_finish(p))
-        st = qdq_nomem(err);
+    return place_and_calibrate(*prepared, t, e, data, opts, p, err);
+}
+
+static qdq_status finish_model(qdq_model *m, const qdq_plan *p, qdq_error *err)
+{
+    QDQ_TRY(qdq_insert(m, p, err));
+    if (p->placement_only)
+        QDQ_TRY(qdq_model_set_prop(m, "qdq.scales", "placement only: calibrated on random input", err));
+    qdq_status st = qdq_model_verify(m, err);
+    return st == QDQ_E_FORMAT ? qdq_within(err, QDQ_E_BUG, "after inserting Q/DQ") : st;
+}
+
+qdq_status qdq_quantize(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
+                        const qdq_quantize_opts *opts, qdq_plan **plan, qdq_model **out, qdq_error *err)
+{
+    static const qdq_quantize_opts defaults = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_model *prepared = NULL;
+    qdq_plan *p = qdq_plan_new();
+
+    *plan = NULL;
+    if (out != NULL)
+        *out = NULL;
+    if (p == NULL)
+        return qdq_nomem(err);
+    qdq_status st = make(m, t, e, data, opts != NULL ? opts : &defaults, p, &prepared, err);
+    if (st == QDQ_OK && out != NULL)
+        st = finish_model(prepared, p, err);
+    if (st != QDQ_OK || out == NULL)
+        qdq_model_free(prepared);
+    else
+        *out = prepared;
+    if (st != QDQ_OK)
+        qdq_plan_free(p);
+    else
+        *plan = p;
     return st;
 }
 
 qdq_status qdq_plan_make(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
                          const qdq_quantize_opts *opts, qdq_plan **out, qdq_error *err)
 {
-    static const qdq_quantize_opts defaults = QDQ_QUANTIZE_OPTS_INIT;
-    qdq_plan *p = qdq_plan_new();
-
-    *out = NULL;
-    if (p == NULL)
-        return qdq_nomem(err);
-    qdq_status st = make(m, t, e, data, opts != NULL ? opts : &defaults, p, err);
-    if (st != QDQ_OK) {
-        qdq_plan_free(p);
-        return st;
-    }
-    *out = p;
-    return QDQ_OK;
+    return qdq_quantize(m, t, e, data, opts, out, NULL, err);
 }
 
 /* --- apply ----------------------------------------------------------------------------------------------------------- */
@@ -139,15 +177,6 @@ static qdq_status check_fingerprint(const qdq_plan *p, const qdq_model *m, qdq_e
                       p->model);
     qdq_arena_free(&scratch);
     return st;
-}
-
-static qdq_status finish_model(qdq_model *m, const qdq_plan *p, qdq_error *err)
-{
-    QDQ_TRY(qdq_insert(m, p, err));
-    if (p->placement_only)
-        QDQ_TRY(qdq_model_set_prop(m, "qdq.scales", "placement only: calibrated on random input", err));
-    qdq_status st = qdq_model_verify(m, err);
-    return st == QDQ_E_FORMAT ? qdq_within(err, QDQ_E_BUG, "after inserting Q/DQ") : st;
 }
 
 qdq_status qdq_plan_apply(const qdq_plan *p, const qdq_model *m, bool force, qdq_model **out, qdq_error *err)

@@ -1,0 +1,31 @@
+/* found.h - a QuantizeLinear or DequantizeLinear that a model already has, as placement and insertion, which keep
+ * it, see it: also where its scale is computed. */
+#ifndef QDQ_FOUND_H
+#define QDQ_FOUND_H
+
+#include "ir/qdq_node.h"
+#include "target/qparam.h"
+
+typedef struct qdq_found {
+    const qdq_node *node;
+    qdq_elem type;     /* of the codes; QDQ_UNDEFINED: not known */
+    bool blocked;      /* scales in blocks: nothing below is filled in */
+    int axis;          /* of a scale per channel; -1: one scale */
+    bool known;        /* the scales are float32 constants above 0, and the zero points constants */
+    qdq_params params; /* then: what they are */
+    const char *fault; /* what is wrong with constants that are no such numbers; NULL: nothing */
+} qdq_found;
+
+/* `n` is a Q or DQ of a graph with inferred types. What has to be copied goes to `scratch`. */
+qdq_status qdq_found_read(const qdq_node *n, qdq_arena *scratch, qdq_found *out, qdq_error *err);
+
+/* One scale and one zero point that are known: *out is what a plan can say. */
+bool qdq_found_qparam(const qdq_found *f, qdq_qparam *out);
+
+/* Codes of the one mean the same as codes of the other. */
+bool qdq_found_same(const qdq_found *a, const qdq_found *b);
+
+/* The constant that the DQ of a weight gives back, as codes, or as floats in front of a Q; NULL if it is none. */
+const qdq_tensor *qdq_found_constant(const qdq_node *dq);
+
+#endif /* QDQ_FOUND_H */

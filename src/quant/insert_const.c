@@ -1,0 +1,231 @@
+/* insert_const.c - weights and biases of a plan:
+ *
+ *   weight   float initializer -> int8 initializer, scale, zero point, DQ
+ *   bias     float initializer -> int32 initializer with scale activation * weight, DQ
+ *
+ * Either scale of a bias is that of an entry of the plan, or that of a DQ which the model has already. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "quant/found.h"
+#include "quant/insert_state.h"
+
+/* --- weights ---------------------------------------------------------------------------------------------------- */
+
+/* Where the constant's DQ goes: before its first reader, so that each block of the file reads as one. */
+static qdq_node *first_reader(const qdq_inserter *in, const qdq_edges *edges)
+{
+    qdq_node *first = NULL;
+
+    for (size_t i = 0; i < edges->n; i++) {
+        qdq_node *n = qdq_insert_find_node(in, edges->at[i].node);
+        if (first == NULL || in->place[n->id] < in->place[first->id])
+            first = n;
+    }
+    return first;
+}
+
+qdq_status qdq_insert_weight_scales(qdq_inserter *in, size_t index)
+{
+    const qdq_plan_weight *w = &in->plan->weights.at[index];
+    const qdq_qscheme scheme = {w->type, true, false, QDQ_FLOAT};
+    qdq_weight_state *s = &in->weight[index];
+
+    s->tensor = qdq_value_const(qdq_graph_find(in->g, w->tensor));
+    QDQ_TRY(qdq_channels_of(s->tensor, w->axis, &s->channels, in->err));
+    QDQ_TRY(qdq_weight_floats(s->tensor, &in->scratch, &s->floats, in->err));
+    s->scales = qdq_arena_array(&in->scratch, s->channels.channels + 1, sizeof *s->scales);
+    if (s->scales == NULL)
+        return qdq_nomem(in->err);
+    if (w->scales == NULL)
+        return qdq_weight_scales(s->floats, &s->channels, &scheme, s->scales, in->err);
+    if (w->n_scales != s->channels.channels)
+        return qdq_fail(in->err, QDQ_E_FORMAT, "%zu scales, but %zu channels", w->n_scales,
+                        s->channels.channels);
+    memcpy(s->scales, w->scales, w->n_scales * sizeof *s->scales);
+    return QDQ_OK;
+}
+
+qdq_status qdq_insert_weight(qdq_inserter *in, size_t index)
+{
+    const qdq_plan_weight *w = &in->plan->weights.at[index];
+    qdq_weight_state *s = &in->weight[index];
+    qdq_value *dequantized;
+    void *codes;
+
+    qdq_tensor *t = qdq_tensor_new(in->m, QDQ_INT8, s->tensor->rank, s->tensor->dim, &codes);
+    if (t == NULL)
+        return qdq_nomem(in->err);
+    qdq_weight_codes(s->floats, &s->channels, s->scales, codes);
+    QDQ_TRY(qdq_insert_constant(in, w->tensor, t, first_reader(in, &w->consumers), w->axis, s->scales,
+                                (int64_t)s->channels.channels, &dequantized));
+    for (size_t i = 0; i < w->consumers.n; i++)
+        qdq_node_set_in(qdq_insert_find_node(in, w->consumers.at[i].node), w->consumers.at[i].input,
+                        dequantized);
+    return QDQ_OK;
+}
+
+/* --- biases ------------------------------------------------------------------------------------------------------ */
+
+/* What the scale of a bias is made of. */
+typedef struct bias_scale {
+    float activation;
+    const float *weight; /* scales: one, or one per channel */
+    size_t n;
+    bool per_channel;
+    float *room; /* the same, if they may be enlarged; else NULL */
+} bias_scale;
+
+static bool have_reader(const qdq_inserter *in, const qdq_edges *edges, const qdq_node *n)
+{
+    for (size_t i = 0; i < edges->n; i++)
+        if (qdq_insert_find_node(in, edges->at[i].node) == n)
+            return true;
+    return false;
+}
+
+/* Plans are sorted, so entries of one tensor lie side by side. Where there are several, with other scales for
+ * other readers, the bias follows the one that its linear node reads. */
+#define ENTRY_OF(list, first, linear, out)                                                                   \
+    do {                                                                                                     \
+        size_t first_ = (first), i_ = first_;                                                                \
+        while (i_ + 1 < (list).n && strcmp((list).at[i_ + 1].tensor, (list).at[first_].tensor) == 0 &&       \
+               !have_reader(in, &(list).at[i_].consumers, (linear)))                                         \
+            i_++;                                                                                            \
+        (out) = i_;                                                                                          \
+    } while (0)
+
+/* The DQ of the model that a plan may name instead of an entry of its own; NULL: none. */
+static const qdq_node *dq_in_model(const qdq_inserter *in, const char *tensor)
+{
+    const qdq_value *v = qdq_graph_find(in->g, tensor);
+
+    return v != NULL && v->producer != NULL && v->producer->op == QDQ_OP_DEQUANTIZELINEAR ? v->producer
+                                                                                          : NULL;
+}
+
+static qdq_status weight_scale(qdq_inserter *in, const qdq_plan_bias *b, const qdq_node *linear,
+                               bias_scale *s)
+{
+    const qdq_map_value *known = qdq_map_get(&in->weights, b->weight);
+    qdq_found found;
+    size_t i;
+
+    if (known == NULL) {
+        QDQ_TRY(qdq_found_read(dq_in_model(in, b->weight), &in->scratch, &found, in->err));
+        s->weight = found.params.scale;
+        s->n = (size_t)found.params.count;
+        s->per_channel = found.axis >= 0;
+        return QDQ_OK;
+    }
+    ENTRY_OF(in->plan->weights, known->num, linear, i);
+    s->weight = in->weight[i].scales;
+    s->n = in->weight[i].channels.channels;
+    s->per_channel = in->plan->weights.at[i].axis >= 0;
+    if (in->plan->weights.at[i].scales == NULL)
+        s->room = in->weight[i].scales;
+    return QDQ_OK;
+}
+
+static qdq_status scale_of_bias(qdq_inserter *in, const qdq_plan_bias *b, bias_scale *s)
+{
+    const qdq_node *reader = qdq_insert_find_node(in, b->consumer.node);
+    const qdq_node *linear = qdq_bias_linear(reader, b->consumer.input);
+    const qdq_map_value *known = qdq_map_get(&in->tensors, b->activation);
+    size_t i;
+
+    *s = (bias_scale){.activation = 1};
+    linear = linear != NULL ? linear : reader;
+    if (known != NULL) {
+        ENTRY_OF(in->plan->tensors, known->num, linear, i);
+        s->activation = in->plan->tensors.at[i].qparam.scale;
+    } else {
+        qdq_params_one_scale(dq_in_model(in, b->activation), &s->activation);
+    }
+    return weight_scale(in, b, linear, s);
+}
+
+qdq_status qdq_insert_check_bias(qdq_inserter *in, size_t index, qdq_buf *list)
+{
+    const qdq_plan_bias *b = &in->plan->biases.at[index];
+    const qdq_node *x = dq_in_model(in, b->activation), *w = dq_in_model(in, b->weight);
+    qdq_found found = {0};
+    float scale;
+
+    if (qdq_map_get(&in->tensors, b->activation) == NULL && (x == NULL || !qdq_params_one_scale(x, &scale)))
+        qdq_buf_printf(list, " scale of '%s' (for bias '%s');", b->activation, b->tensor);
+    if (qdq_map_get(&in->weights, b->weight) != NULL)
+        return QDQ_OK;
+    if (w != NULL)
+        QDQ_TRY(qdq_found_read(w, &in->scratch, &found, in->err));
+    if (!found.known)
+        qdq_buf_printf(list, " scales of '%s' (for bias '%s');", b->weight, b->tensor);
+    return QDQ_OK;
+}
+
+static qdq_status bias_floats(qdq_inserter *in, const qdq_plan_bias *b, const bias_scale *s,
+                              const qdq_tensor **t, const float **out)
+{
+    *t = qdq_value_const(qdq_insert_find_value(in, b->tensor));
+    if (s->per_channel && ((*t)->rank != 1 || (size_t)(*t)->count != s->n))
+        return qdq_fail(in->err, QDQ_E_FORMAT,
+                        "expected one number for each of the %zu channels of weight '%s'", s->n, b->weight);
+    QDQ_TRY(qdq_weight_floats(*t, &in->scratch, out, in->err));
+    if (qdq_absmax(*out, (size_t)(*t)->count) < 0)
+        return qdq_fail(in->err, QDQ_E_FORMAT, "it holds NaN or infinity, expected finite numbers");
+    return QDQ_OK;
+}
+
+/* A channel whose bias does not fit into int32 at scale activation * weight gets a larger weight scale: the
+ * 8-bit kernels clip such a bias silently. Scales that the plan gives are the user's, and stay, as those of the
+ * model do. */
+qdq_status qdq_insert_room(qdq_inserter *in, size_t index)
+{
+    const qdq_plan_bias *b = &in->plan->biases.at[index];
+    const qdq_tensor *t;
+    const float *bias;
+    bias_scale s;
+
+    QDQ_TRY(scale_of_bias(in, b, &s));
+    if (s.room == NULL)
+        return QDQ_OK;
+    QDQ_TRY(bias_floats(in, b, &s, &t, &bias));
+    for (int64_t i = 0; i < t->count; i++) {
+        float *scale = &s.room[s.per_channel ? i : 0];
+        double least = qdq_bias_scale_min(bias[i]) / (double)s.activation;
+
+        if ((double)*scale < least)
+            *scale = (float)fmin(least, FLT_MAX);
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_insert_bias(qdq_inserter *in, size_t index)
+{
+    const qdq_plan_bias *b = &in->plan->biases.at[index];
+    qdq_node *reader = qdq_insert_find_node(in, b->consumer.node);
+    const qdq_tensor *t;
+    const float *bias;
+    qdq_value *dequantized;
+    bias_scale s;
+    void *data;
+
+    QDQ_TRY(scale_of_bias(in, b, &s));
+    QDQ_TRY(bias_floats(in, b, &s, &t, &bias));
+    float *scales = qdq_arena_array(&in->scratch, s.n, sizeof *scales);
+    qdq_tensor *codes = qdq_tensor_new(in->m, QDQ_INT32, t->rank, t->dim, &data);
+    if (scales == NULL || codes == NULL)
+        return qdq_nomem(in->err);
+    for (size_t i = 0; i < s.n; i++)
+        scales[i] = s.activation * s.weight[i];
+    for (int64_t i = 0; i < t->count; i++) {
+        int32_t code = qdq_quantize_bias(bias[i], scales[s.per_channel ? i : 0]);
+        memcpy((char *)data + i * (int64_t)sizeof code, &code, sizeof code);
+    }
+    QDQ_TRY(qdq_insert_constant(in, b->tensor, codes, reader, s.per_channel ? 0 : -1, scales, (int64_t)s.n,
+                                &dequantized));
+    qdq_node_set_in(reader, b->consumer.input, dequantized);
+    return QDQ_OK;
+}

@@ -1,0 +1,68 @@
+/* insert_state.h - what insertion knows while it works; shared by the insert*.c files only. */
+#ifndef QDQ_INSERT_STATE_H
+#define QDQ_INSERT_STATE_H
+
+#include "base/buf.h"
+#include "quant/insert.h"
+#include "quant/weights.h"
+
+/* A weight while it is inserted: what biases need to know of it. */
+typedef struct qdq_weight_state {
+    const qdq_tensor *tensor;
+    const float *floats;
+    qdq_channels channels;
+    float *scales;
+} qdq_weight_state;
+
+typedef struct qdq_inserter {
+    qdq_model *m;
+    qdq_graph *g;
+    const qdq_plan *plan;
+    qdq_arena scratch;
+    qdq_map nodes;            /* label -> node, as the plan names them: before any edit */
+    qdq_map tensors;          /* name -> index into plan->tensors, for the scales of biases */
+    qdq_map weights;          /* name -> index into plan->weights */
+    qdq_map edges;            /* node id and input of every edge that the plan lists: each only once */
+    qdq_map origin;           /* name in the plan -> value: graph outputs are renamed on the way */
+    qdq_weight_state *weight; /* one for each of plan->weights */
+    uint32_t *place;          /* by node id: position in the sorted list */
+    bool unsorted;            /* some node reads what stands behind it */
+    qdq_error *err;
+} qdq_inserter;
+
+qdq_node *qdq_insert_find_node(const qdq_inserter *in, const char *label);
+qdq_value *qdq_insert_find_value(const qdq_inserter *in, const char *name);
+
+/* --- insert_nodes.c: building blocks; NULL: out of memory ----------------------------------------------------------- */
+
+/* `base` followed by `suffix`, free in the graph; in the model's memory. */
+const char *qdq_insert_name(qdq_inserter *in, const char *base, const char *suffix);
+
+/* Scales as rank 0 or, with an axis, rank 1. */
+qdq_value *qdq_insert_scales(qdq_inserter *in, const char *base, const float *scales, int axis, int64_t n);
+
+/* Zero points of `type`: `value` once, or n zeros. ONNX Runtime's fusions ask for them explicitly. */
+qdq_value *qdq_insert_zero_points(qdq_inserter *in, const char *base, qdq_elem type, int32_t value, int axis,
+                                  int64_t n);
+
+/* A Q or DQ node before `before`: (x, scale, zero point) -> a new value. zero_point NULL: left out. */
+qdq_value *qdq_insert_node(qdq_inserter *in, qdq_node *before, const char *op, const char *base, int axis,
+                           const char *out_name, qdq_value *const inputs[3], const qdq_type *type);
+
+/* Codes of a constant, and the DQ that gives it back. */
+qdq_status qdq_insert_constant(qdq_inserter *in, const char *base, qdq_tensor *codes, qdq_node *before,
+                               int axis, const float *scales, int64_t n_scales, qdq_value **out);
+
+/* --- insert_const.c ---------------------------------------------------------------------------------------------------- */
+
+/* Entry i of plan->weights: first the scales of all, then room for biases, then the nodes. */
+qdq_status qdq_insert_weight_scales(qdq_inserter *in, size_t i);
+qdq_status qdq_insert_weight(qdq_inserter *in, size_t i);
+
+/* Appends to `list` what entry i of plan->biases names and neither the plan nor the model has a scale of. */
+qdq_status qdq_insert_check_bias(qdq_inserter *in, size_t i, qdq_buf *list);
+/* Entry i of plan->biases. */
+qdq_status qdq_insert_room(qdq_inserter *in, size_t i);
+qdq_status qdq_insert_bias(qdq_inserter *in, size_t i);
+
+#endif /* QDQ_INSERT_STATE_H */
