@@ -92,6 +92,79 @@ qdq_node *test_conv(test_builder *b, const char *name, const char *x, int64_t ou
     return n;
 }
 
+/* A constant of n equal numbers, or, n being 0, one number of rank 0. */
+static const char *constant(test_builder *b, const char *base, const char *suffix, qdq_elem type, int64_t n,
+                            double x)
+{
+    static char name[80];
+    void *data;
+    qdq_tensor *t = qdq_tensor_new(b->m, type, n > 0 ? 1 : 0, &n, &data);
+
+    snprintf(name, sizeof name, "%s%s", base, suffix);
+    assert_non_null(t);
+    for (int64_t i = 0; i < t->count; i++)
+        assert_true(qdq_elem_is_int(type) ? qdq_elem_put_int(type, data, i, (int64_t)x)
+                                          : qdq_elem_put_float(type, data, i, x));
+    assert_non_null(qdq_graph_add_init(b->g, name, t));
+    return name;
+}
+
+void test_q_or_dq(test_builder *b, const char *op, const char *name, const char *data, qdq_elem type,
+                  float scale, int32_t zero_point)
+{
+    char s[80], z[80];
+
+    snprintf(s, sizeof s, "%s", constant(b, name, ".s", QDQ_FLOAT, 0, (double)scale));
+    snprintf(z, sizeof z, "%s", constant(b, name, ".z", type, 0, zero_point));
+    TEST_NODE(b, op, name, data, s, z);
+}
+
+void test_qdq(test_builder *b, const char *x, qdq_elem type, float scale, int32_t zero_point)
+{
+    char q[80], dq[80];
+
+    snprintf(q, sizeof q, "%s.q", x);
+    snprintf(dq, sizeof dq, "%s.dq", x);
+    test_q_or_dq(b, "QuantizeLinear", q, x, type, scale, zero_point);
+    test_q_or_dq(b, "DequantizeLinear", dq, q, type, scale, zero_point);
+}
+
+qdq_node *test_codes(test_builder *b, const char *name, qdq_elem type, const int64_t *dims, int axis,
+                     int32_t zero_point)
+{
+    char dq[80], s[80], z[80];
+    int64_t n = axis < 0 ? 0 : dims[axis];
+    void *data;
+    qdq_tensor *t = qdq_tensor_new(b->m, type, rank_of(dims), dims, &data);
+
+    assert_non_null(t);
+    for (int64_t i = 0; i < t->count; i++)
+        assert_true(qdq_elem_put_int(type, data, i, i % 7));
+    assert_non_null(qdq_graph_add_init(b->g, name, t));
+    snprintf(dq, sizeof dq, "%s.dq", name);
+    snprintf(s, sizeof s, "%s", constant(b, name, ".s", QDQ_FLOAT, n, 0.5));
+    snprintf(z, sizeof z, "%s", constant(b, name, ".z", type, n, zero_point));
+    qdq_node *node = TEST_NODE(b, "DequantizeLinear", dq, name, s, z);
+    assert_true(axis < 0 || qdq_node_set_int(node, "axis", axis));
+    return node;
+}
+
+qdq_node *test_conv8(test_builder *b, const char *name, const char *x, int64_t out, int64_t in, int64_t k)
+{
+    char w[64], bias[64];
+    const int64_t pads[4] = {k / 2, k / 2, k / 2, k / 2}, kernel[2] = {k, k};
+
+    snprintf(w, sizeof w, "%s.w", name);
+    snprintf(bias, sizeof bias, "%s.b", name);
+    TEST_CODES(b, w, QDQ_INT8, 0, out, in, k, k);
+    TEST_CODES(b, bias, QDQ_INT32, 0, out);
+    snprintf(w, sizeof w, "%s.w.dq", name);
+    snprintf(bias, sizeof bias, "%s.b.dq", name);
+    qdq_node *n = TEST_NODE(b, "Conv", name, x, w, bias);
+    assert_true(qdq_node_set_ints(n, "kernel_shape", kernel, 2) && qdq_node_set_ints(n, "pads", pads, 4));
+    return n;
+}
+
 void test_output(test_builder *b, const char *name)
 {
     assert_true(qdq_graph_add_output(b->g, qdq_graph_find(b->g, name)));

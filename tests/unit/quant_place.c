@@ -6,92 +6,11 @@
  * through Q/DQ and a quantized Conv hands its result to everyone dequantized; Sigmoid and Mul have 8-bit
  * kernels (4.3) and keep the chain; BatchNormalization has none. In the lines below a name in QDQ(...) is read
  * through Q/DQ, QW(...) and QB(...) are 8-bit weights and int32 biases, the others are read as they are. */
+#include "support/placed.h"
+
 #include <math.h>
 
-#include "base/buf.h"
-#include "ir/graph_check.h"
-#include "quant/place.h"
-#include "support/build.h"
 #include "support/test.h"
-
-/* One line per node: "c1: QDQ(r0) QW(c1.w) QB(c1.b)". */
-static char *describe(const qdq_model *m, const qdq_plan *p)
-{
-    qdq_buf out = QDQ_BUF_INIT(1 << 20);
-
-    QDQ_FOR_NODES (n, m->graph) {
-        qdq_buf_printf(&out, "%s:", n->name);
-        for (uint32_t i = 0; i < n->n_in; i++) {
-            const char *name = n->in[i].value != NULL ? n->in[i].value->name : "-";
-            const char *how = NULL;
-
-            for (size_t k = 0; k < p->tensors.n; k++)
-                if (strcmp(p->tensors.at[k].tensor, name) == 0 &&
-                    (p->tensors.at[k].all || qdq_edges_have(&p->tensors.at[k].consumers, n->name, i)))
-                    how = "QDQ";
-            for (size_t k = 0; k < p->weights.n; k++)
-                if (strcmp(p->weights.at[k].tensor, name) == 0 &&
-                    qdq_edges_have(&p->weights.at[k].consumers, n->name, i))
-                    how = "QW";
-            for (size_t k = 0; k < p->biases.n; k++)
-                if (strcmp(p->biases.at[k].tensor, name) == 0 &&
-                    strcmp(p->biases.at[k].consumer.node, n->name) == 0 &&
-                    p->biases.at[k].consumer.input == i)
-                    how = "QB";
-            qdq_buf_printf(&out, how != NULL ? " %s(%s)" : " %s%s", how != NULL ? how : "", name);
-        }
-        qdq_buf_puts(&out, "\n");
-    }
-    return qdq_buf_take(&out);
-}
-
-typedef struct placed {
-    qdq_model *m;
-    qdq_plan *plan;
-    char *text;
-} placed;
-
-static placed place_with(test_builder *b, const qdq_place_opts *opts)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_target *t = NULL;
-    placed p = {test_built(b), qdq_plan_new(), NULL};
-
-    assert_ok(qdq_target_load("ort-cpu", &t, &err));
-    assert_ok(qdq_place(p.m, t, opts, p.plan, &err));
-    assert_true(qdq_plan_finish(p.plan));
-    qdq_target_free(t);
-    p.text = describe(p.m, p.plan);
-    return p;
-}
-
-static placed place(test_builder *b)
-{
-    return place_with(b, NULL);
-}
-
-static void done(placed p)
-{
-    qdq_free(p.text);
-    qdq_plan_free(p.plan);
-    qdq_model_free(p.m);
-}
-
-static void assert_placed(test_builder *b, const char *want)
-{
-    placed p = place(b);
-
-    assert_string_equal(p.text, want);
-    done(p);
-}
-
-static const char *reason_of(const qdq_plan *p, const char *node)
-{
-    for (size_t i = 0; i < p->left_float.n; i++)
-        if (strcmp(p->left_float.at[i].node, node) == 0)
-            return p->left_float.at[i].reason;
-    return "(not left float)";
-}
 
 /* x -> c0 -> Relu r0 -> c1 -> Relu r1 -> c2; Add -> Relu r2 -> c3: P1 and P2 are one graph but for the order */
 static test_builder residual(const char *first, const char *second)
@@ -116,24 +35,24 @@ static void p1_residual_add_reads_both_operands_in_8_bits(void **state)
     test_builder b = residual("c2", "r0");
 
     (void)state;
-    assert_placed(&b, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"
-                      "r0: c0\n"
-                      "c1: QDQ(r0) QW(c1.w) QB(c1.b)\n"
-                      "r1: c1\n"
-                      "c2: QDQ(r1) QW(c2.w) QB(c2.b)\n"
-                      "a: QDQ(c2) QDQ(r0)\n"
-                      "r2: a\n"
-                      "c3: QDQ(r2) QW(c3.w) QB(c3.b)\n");
+    test_assert_placed(&b, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"
+                           "r0: c0\n"
+                           "c1: QDQ(r0) QW(c1.w) QB(c1.b)\n"
+                           "r1: c1\n"
+                           "c2: QDQ(r1) QW(c2.w) QB(c2.b)\n"
+                           "a: QDQ(c2) QDQ(r0)\n"
+                           "r2: a\n"
+                           "c3: QDQ(r2) QW(c3.w) QB(c3.b)\n");
 }
 
 static void p2_operand_order_does_not_matter(void **state)
 {
     test_builder b = residual("r0", "c2");
-    placed p = place(&b);
+    test_placed p = test_place(&b);
 
     (void)state;
     assert_non_null(strstr(p.text, "a: QDQ(r0) QDQ(c2)\n"));
-    done(p);
+    test_placed_free(p);
 }
 
 static void p3_projection_shortcut(void **state)
@@ -148,11 +67,11 @@ static void p3_projection_shortcut(void **state)
     test_conv(&b, "ds", "r0", 32, 32, 1, 1);
     TEST_NODE(&b, "Add", "a", "c1", "ds");
     test_output(&b, "a");
-    assert_placed(&b, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"
-                      "r0: c0\n"
-                      "c1: QDQ(r0) QW(c1.w) QB(c1.b)\n"
-                      "ds: QDQ(r0) QW(ds.w) QB(ds.b)\n"
-                      "a: QDQ(c1) QDQ(ds)\n");
+    test_assert_placed(&b, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"
+                           "r0: c0\n"
+                           "c1: QDQ(r0) QW(c1.w) QB(c1.b)\n"
+                           "ds: QDQ(r0) QW(ds.w) QB(ds.b)\n"
+                           "a: QDQ(c1) QDQ(ds)\n");
 }
 
 static void add_pool(test_builder *b, const char *x)
@@ -177,11 +96,11 @@ static void p4_batchnormalization_that_was_not_folded_stays_float(void **state)
     add_pool(&b, "r");
     test_conv(&b, "c1", "mp", 32, 32, 3, 1);
     test_output(&b, "c1");
-    assert_placed(&b, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"
-                      "bn: QDQ(c0) s s s s\n"
-                      "r: bn\n"
-                      "mp: r\n"
-                      "c1: QDQ(mp) QW(c1.w) QB(c1.b)\n");
+    test_assert_placed(&b, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"
+                           "bn: QDQ(c0) s s s s\n"
+                           "r: bn\n"
+                           "mp: r\n"
+                           "c1: QDQ(mp) QW(c1.w) QB(c1.b)\n");
 }
 
 static void p5_maxpool_hands_on_8_bits_with_the_scale_of_its_input(void **state)
@@ -195,7 +114,7 @@ static void p5_maxpool_hands_on_8_bits_with_the_scale_of_its_input(void **state)
     add_pool(&b, "r");
     test_conv(&b, "c1", "mp", 32, 32, 3, 1);
     test_output(&b, "c1");
-    placed p = place(&b);
+    test_placed p = test_place(&b);
     assert_string_equal(p.text, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"
                                 "r: c0\n"
                                 "mp: QDQ(r)\n"
@@ -203,7 +122,7 @@ static void p5_maxpool_hands_on_8_bits_with_the_scale_of_its_input(void **state)
     for (size_t i = 0; i < p.plan->tensors.n; i++)
         if (strcmp(p.plan->tensors.at[i].tensor, "mp") == 0)
             assert_string_equal(p.plan->tensors.at[i].like, "r");
-    done(p);
+    test_placed_free(p);
 }
 
 static void p6_global_pool_and_gemm(void **state)
@@ -220,7 +139,7 @@ static void p6_global_pool_and_gemm(void **state)
     TEST_RANDOM(&b, "bias", 64);
     assert_true(qdq_node_set_int(TEST_NODE(&b, "Gemm", "g", "f", "w", "bias"), "transB", 1));
     test_output(&b, "g");
-    placed p = place(&b);
+    test_placed p = test_place(&b);
     /* 8-bit pooling and int32 bias are what ORT's QGemm takes; the result of the last Gemm stays float */
     assert_string_equal(p.text, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"
                                 "r: c0\n"
@@ -228,7 +147,7 @@ static void p6_global_pool_and_gemm(void **state)
                                 "f: QDQ(gap)\n"
                                 "g: QDQ(f) QW(w) QB(bias)\n");
     assert_int_equal(p.plan->weights.at[1].axis, 0);
-    done(p);
+    test_placed_free(p);
 }
 
 static void a_global_pool_at_the_end_still_pools_codes(void **state)
@@ -242,9 +161,9 @@ static void a_global_pool_at_the_end_still_pools_codes(void **state)
     TEST_NODE(&b, "Flatten", "f", "gap");
     test_output(&b, "f");
     /* in float, the whole plane would be dequantized first; behind the pool one number a channel is left */
-    assert_placed(&b, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"
-                      "gap: QDQ(c0)\n"
-                      "f: QDQ(gap)\n");
+    test_assert_placed(&b, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"
+                           "gap: QDQ(c0)\n"
+                           "f: QDQ(gap)\n");
 }
 
 static void p7_silu_keeps_the_chain_in_8_bits(void **state)
@@ -259,10 +178,10 @@ static void p7_silu_keeps_the_chain_in_8_bits(void **state)
     test_conv(&b, "c1", "m", 32, 32, 3, 1);
     test_output(&b, "c1");
     /* onnxruntime.md 4.8: with Q at the end alone the Conv would stay float */
-    assert_placed(&b, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"
-                      "s: QDQ(c0)\n"
-                      "m: QDQ(c0) QDQ(s)\n"
-                      "c1: QDQ(m) QW(c1.w) QB(c1.b)\n");
+    test_assert_placed(&b, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"
+                           "s: QDQ(c0)\n"
+                           "m: QDQ(c0) QDQ(s)\n"
+                           "c1: QDQ(m) QW(c1.w) QB(c1.b)\n");
 }
 
 static void p8_squeeze_and_excitation(void **state)
@@ -281,15 +200,15 @@ static void p8_squeeze_and_excitation(void **state)
     TEST_NODE(&b, "Mul", "m", "r", "s");
     test_conv(&b, "c3", "m", 32, 32, 1, 1);
     test_output(&b, "c3");
-    assert_placed(&b, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"
-                      "r: c0\n"
-                      "g: QDQ(r)\n"
-                      "c1: QDQ(g) QW(c1.w) QB(c1.b)\n"
-                      "r1: c1\n"
-                      "c2: QDQ(r1) QW(c2.w) QB(c2.b)\n"
-                      "s: QDQ(c2)\n"
-                      "m: QDQ(r) QDQ(s)\n"
-                      "c3: QDQ(m) QW(c3.w) QB(c3.b)\n");
+    test_assert_placed(&b, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"
+                           "r: c0\n"
+                           "g: QDQ(r)\n"
+                           "c1: QDQ(g) QW(c1.w) QB(c1.b)\n"
+                           "r1: c1\n"
+                           "c2: QDQ(r1) QW(c2.w) QB(c2.b)\n"
+                           "s: QDQ(c2)\n"
+                           "m: QDQ(r) QDQ(s)\n"
+                           "c3: QDQ(m) QW(c3.w) QB(c3.b)\n");
 }
 
 static test_builder concatenation(void)
@@ -312,11 +231,11 @@ static void p9_concat_between_8_bit_neighbours_requantizes(void **state)
     (void)state;
     test_conv(&b, "c2", "cc", 32, 64, 3, 1);
     test_output(&b, "c2");
-    placed p = place(&b);
+    test_placed p = test_place(&b);
     assert_non_null(strstr(p.text, "cc: QDQ(r0) QDQ(r1)\nc2: QDQ(cc) "));
     for (size_t i = 0; i < p.plan->tensors.n; i++)
         assert_null(p.plan->tensors.at[i].like); /* QLinearConcat takes operands of any scale: no group */
-    done(p);
+    test_placed_free(p);
 }
 
 static void concat_with_a_float_reader_stays_float(void **state)
@@ -326,10 +245,10 @@ static void concat_with_a_float_reader_stays_float(void **state)
     (void)state;
     TEST_NODE(&b, "Softmax", "sm", "cc");
     test_output(&b, "sm");
-    placed p = place(&b);
+    test_placed p = test_place(&b);
     assert_non_null(strstr(p.text, "cc: QDQ(r0) QDQ(r1)\nsm: cc\n"));
-    assert_string_equal(reason_of(p.plan, "cc"), "no 8-bit kernel reads its result");
-    done(p);
+    assert_string_equal(test_reason(p.plan, "cc"), "no 8-bit kernel reads its result");
+    test_placed_free(p);
 }
 
 static void p14_batchnormalization_before_the_first_conv(void **state)
@@ -343,9 +262,9 @@ static void p14_batchnormalization_before_the_first_conv(void **state)
     TEST_NODE(&b, "Relu", "r", "bn");
     test_conv(&b, "c0", "r", 32, 32, 3, 1);
     test_output(&b, "c0");
-    assert_placed(&b, "bn: x s s s s\n" /* no 8-bit kernel on ORT */
-                      "r: bn\n"
-                      "c0: QDQ(r) QW(c0.w) QB(c0.b)\n");
+    test_assert_placed(&b, "bn: x s s s s\n" /* no 8-bit kernel on ORT */
+                           "r: bn\n"
+                           "c0: QDQ(r) QW(c0.w) QB(c0.b)\n");
 }
 
 static void p15_clip_is_part_of_the_conv(void **state)
@@ -363,9 +282,9 @@ static void p15_clip_is_part_of_the_conv(void **state)
     TEST_NODE(&b, "Clip", "cl", "c0", "lo", "hi");
     test_conv(&b, "c1", "cl", 32, 32, 3, 1);
     test_output(&b, "c1");
-    assert_placed(&b, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"
-                      "cl: c0 lo hi\n"
-                      "c1: QDQ(cl) QW(c1.w) QB(c1.b)\n");
+    test_assert_placed(&b, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"
+                           "cl: c0 lo hi\n"
+                           "c1: QDQ(cl) QW(c1.w) QB(c1.b)\n");
 }
 
 static void p23_graph_output_in_the_chain_is_the_dequantized_value(void **state)
@@ -379,7 +298,7 @@ static void p23_graph_output_in_the_chain_is_the_dequantized_value(void **state)
     test_conv(&b, "c1", "r0", 32, 32, 3, 1);
     test_output(&b, "r0");
     test_output(&b, "c1");
-    placed p = place(&b);
+    test_placed p = test_place(&b);
     /* ORT fuses a Conv only if its result goes into one Q and is no graph output itself (4.2). A float r0 for the
      * caller would be the dequantized result of c0 all the same, only slower: the output is the DQ's */
     assert_string_equal(p.text, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"
@@ -387,7 +306,7 @@ static void p23_graph_output_in_the_chain_is_the_dequantized_value(void **state)
                                 "c1: QDQ(r0) QW(c1.w) QB(c1.b)\n");
     for (size_t i = 0; i < p.plan->tensors.n; i++)
         assert_true(p.plan->tensors.at[i].all);
-    done(p);
+    test_placed_free(p);
 }
 
 static void p26_op_types_chosen_by_the_user(void **state)
@@ -395,14 +314,14 @@ static void p26_op_types_chosen_by_the_user(void **state)
     static const char *const types[] = {"Conv", "Add", NULL};
     test_builder b = residual("c2", "r0");
     qdq_place_opts opts = {NULL, types, NULL};
-    placed p = place_with(&b, &opts);
+    test_placed p = test_place_with(&b, &opts);
 
     (void)state;
     /* Relu was not asked for, so it is no epilogue: every Conv ends in its own Q */
     assert_non_null(strstr(p.text, "a: QDQ(c2) r0\n"));
     assert_non_null(strstr(p.text, "r0: QDQ(c0)\n"));
-    assert_string_equal(reason_of(p.plan, "r0"), "operator not asked for");
-    done(p);
+    assert_string_equal(test_reason(p.plan, "r0"), "operator not asked for");
+    test_placed_free(p);
 }
 
 static void p28_a_shared_weight_is_stored_once(void **state)
@@ -415,11 +334,11 @@ static void p28_a_shared_weight_is_stored_once(void **state)
     qdq_node *c1 = test_conv(&b, "c1", "c0", 32, 32, 3, 1);
     qdq_node_set_in(c1, 1, qdq_graph_find(b.g, "c0.w"));
     test_output(&b, "c1");
-    placed p = place(&b);
+    test_placed p = test_place(&b);
     /* ORT clones the DQ per reader itself (EnsureUniqueDQ), so one 8-bit initializer serves both */
     assert_int_equal(p.plan->weights.n, 1);
     assert_int_equal(p.plan->weights.at[0].consumers.n, 2);
-    done(p);
+    test_placed_free(p);
 }
 
 static void excluded_nodes_and_their_edges_stay_float(void **state)
@@ -427,18 +346,18 @@ static void excluded_nodes_and_their_edges_stay_float(void **state)
     static const char *const patterns[] = {"^c1$", NULL};
     test_builder b = residual("c2", "r0");
     qdq_place_opts opts = {patterns, NULL, NULL};
-    placed p = place_with(&b, &opts);
+    test_placed p = test_place_with(&b, &opts);
 
     (void)state;
     assert_non_null(strstr(p.text, "c1: QDQ(r0) c1.w c1.b\n"));
     assert_non_null(strstr(p.text, "c2: r1 c2.w c2.b\n"));
     assert_non_null(strstr(p.text, "a: c2 QDQ(r0)\n"));
-    assert_string_equal(reason_of(p.plan, "c1"), "excluded by the user");
-    assert_string_equal(reason_of(p.plan, "a"), "an input is not in 8 bits");
+    assert_string_equal(test_reason(p.plan, "c1"), "excluded by the user");
+    assert_string_equal(test_reason(p.plan, "a"), "an input is not in 8 bits");
     /* c2 was not excluded, but a Q before it would make ORT quantize c1 (onnxruntime.md 4.4) */
-    assert_string_equal(reason_of(p.plan, "c2"),
+    assert_string_equal(test_reason(p.plan, "c2"),
                         "a Q here would make the engine quantize the operator before, which stays float");
-    done(p);
+    test_placed_free(p);
 }
 
 static void a_regular_expression_that_is_none_is_refused(void **state)
@@ -480,11 +399,11 @@ static void first_conv_with_few_channels_stays_float(void **state)
     test_builder b = first_layers(32, false);
 
     (void)state;
-    assert_placed(&b, "c0: x c0.w c0.b\n"
-                      "r0: c0\n"
-                      "c1: QDQ(r0) QW(c1.w) QB(c1.b)\n"
-                      "r1: c1\n"
-                      "c2: QDQ(r1) QW(c2.w) QB(c2.b)\n");
+    test_assert_placed(&b, "c0: x c0.w c0.b\n"
+                           "r0: c0\n"
+                           "c1: QDQ(r0) QW(c1.w) QB(c1.b)\n"
+                           "r1: c1\n"
+                           "c2: QDQ(r1) QW(c2.w) QB(c2.b)\n");
 }
 
 static void depthwise_with_few_channels_behind_it_too(void **state)
@@ -492,21 +411,21 @@ static void depthwise_with_few_channels_behind_it_too(void **state)
     test_builder b = first_layers(16, false);
 
     (void)state;
-    assert_placed(&b, "c0: x c0.w c0.b\n"
-                      "r0: c0\n"
-                      "c1: r0 c1.w c1.b\n"
-                      "r1: c1\n"
-                      "c2: QDQ(r1) QW(c2.w) QB(c2.b)\n");
+    test_assert_placed(&b, "c0: x c0.w c0.b\n"
+                           "r0: c0\n"
+                           "c1: r0 c1.w c1.b\n"
+                           "r1: c1\n"
+                           "c2: QDQ(r1) QW(c2.w) QB(c2.b)\n");
 }
 
 static void first_conv_before_a_maxpool_is_quantized(void **state)
 {
     test_builder b = first_layers(32, true);
-    placed p = place(&b);
+    test_placed p = test_place(&b);
 
     (void)state;
     assert_non_null(strstr(p.text, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"));
-    done(p);
+    test_placed_free(p);
 }
 
 static void first_conv_that_a_residual_add_reads_is_quantized(void **state)
@@ -520,20 +439,20 @@ static void first_conv_that_a_residual_add_reads_is_quantized(void **state)
     test_conv(&b, "c1", "r0", 16, 16, 3, 1);
     TEST_NODE(&b, "Add", "a", "c1", "r0");
     test_output(&b, "a");
-    placed p = place(&b);
+    test_placed p = test_place(&b);
     assert_non_null(strstr(p.text, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"));
     assert_non_null(strstr(p.text, "a: QDQ(c1) QDQ(r0)\n"));
-    done(p);
+    test_placed_free(p);
 }
 
 static void first_conv_with_many_channels_is_quantized(void **state)
 {
     test_builder b = first_layers(64, false);
-    placed p = place(&b);
+    test_placed p = test_place(&b);
 
     (void)state;
     assert_non_null(strstr(p.text, "c0: QDQ(x) QW(c0.w) QB(c0.b)\n"));
-    done(p);
+    test_placed_free(p);
 }
 
 static void matmul_has_no_q_behind_it(void **state)
@@ -548,13 +467,13 @@ static void matmul_has_no_q_behind_it(void **state)
     TEST_NODE(&b, "Add", "a", "m", "bias");
     TEST_NODE(&b, "Softmax", "sm", "a");
     test_output(&b, "sm");
-    placed p = place(&b);
+    test_placed p = test_place(&b);
     /* static shapes: the int32 bias keeps ORT from making a float Gemm of it (onnxruntime.md 0.9) */
     assert_string_equal(p.text, "m: QDQ(x) QW(w)\n"
                                 "a: m QB(bias)\n"
                                 "sm: a\n");
     assert_int_equal(p.plan->weights.at[0].axis, 1);
-    done(p);
+    test_placed_free(p);
 }
 
 static void a_constant_that_is_no_bias_stays_a_float_add(void **state)
@@ -572,14 +491,14 @@ static void a_constant_that_is_no_bias_stays_a_float_add(void **state)
     TEST_NODE(&b, "MatMul", "mm", "a", "y");
     TEST_NODE(&b, "Add", "am", "mm", "mask"); /* no weight, no bias */
     test_output(&b, "am");
-    placed p = place(&b);
+    test_placed p = test_place(&b);
     assert_string_equal(p.text, "m: QDQ(x) QW(w)\n"
                                 "a: m one\n"
                                 "mm: QDQ(a) QDQ(y)\n"
                                 "am: mm mask\n");
-    assert_string_equal(reason_of(p.plan, "a"), "an input is not in 8 bits");
-    assert_string_equal(reason_of(p.plan, "am"), "an input is not in 8 bits");
-    done(p);
+    assert_string_equal(test_reason(p.plan, "a"), "an input is not in 8 bits");
+    assert_string_equal(test_reason(p.plan, "am"), "an input is not in 8 bits");
+    test_placed_free(p);
 }
 
 static void matmul_of_two_activations(void **state)
@@ -591,7 +510,7 @@ static void matmul_of_two_activations(void **state)
     TEST_INPUT(&b, "y", 2, 32, 8);
     TEST_NODE(&b, "MatMul", "m", "x", "y");
     test_output(&b, "m");
-    assert_placed(&b, "m: QDQ(x) QDQ(y)\n");
+    test_assert_placed(&b, "m: QDQ(x) QDQ(y)\n");
 }
 
 static void p18_a_weight_of_rank_3_has_one_scale(void **state)
@@ -603,9 +522,9 @@ static void p18_a_weight_of_rank_3_has_one_scale(void **state)
     TEST_RANDOM(&b, "w", 4, 32, 16);
     TEST_NODE(&b, "MatMul", "m", "x", "w");
     test_output(&b, "m");
-    placed p = place(&b);
+    test_placed p = test_place(&b);
     assert_int_equal(p.plan->weights.at[0].axis, -1);
-    done(p);
+    test_placed_free(p);
 }
 
 static void gemm_with_alpha_stays_float(void **state)
@@ -617,9 +536,9 @@ static void gemm_with_alpha_stays_float(void **state)
     TEST_RANDOM(&b, "w", 32, 16);
     assert_true(qdq_node_set_float(TEST_NODE(&b, "Gemm", "g", "x", "w"), "alpha", 0.5f));
     test_output(&b, "g");
-    placed p = place(&b);
-    assert_string_equal(reason_of(p.plan, "g"), "its attributes have no 8-bit kernel");
-    done(p);
+    test_placed p = test_place(&b);
+    assert_string_equal(test_reason(p.plan, "g"), "its attributes have no 8-bit kernel");
+    test_placed_free(p);
 }
 
 static void pass_through_at_the_end_stays_float(void **state)
@@ -633,11 +552,11 @@ static void pass_through_at_the_end_stays_float(void **state)
     assert_true(qdq_node_set_ints(TEST_NODE(&b, "Transpose", "t", "c0"), "perm", perm, 4));
     TEST_NODE(&b, "Softmax", "sm", "t");
     test_output(&b, "sm");
-    placed p = place(&b);
+    test_placed p = test_place(&b);
     assert_string_equal(p.text, "c0: QDQ(x) QW(c0.w) QB(c0.b)\nt: QDQ(c0)\nsm: t\n");
-    assert_string_equal(reason_of(p.plan, "t"), "no 8-bit kernel reads its result");
-    assert_string_equal(reason_of(p.plan, "sm"), "slower in 8 bits, and loses accuracy");
-    done(p);
+    assert_string_equal(test_reason(p.plan, "t"), "no 8-bit kernel reads its result");
+    assert_string_equal(test_reason(p.plan, "sm"), "slower in 8 bits, and loses accuracy");
+    test_placed_free(p);
 }
 
 static void weights_that_are_not_finite_stay_float(void **state)
@@ -649,9 +568,9 @@ static void weights_that_are_not_finite_stay_float(void **state)
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     test_output(&b, "c0");
     ((float *)(uintptr_t)qdq_graph_find(b.g, "c0.w")->init->bytes.data)[100] = INFINITY;
-    placed p = place(&b);
-    assert_string_equal(reason_of(p.plan, "c0"), "its weight holds NaN or infinity");
-    done(p);
+    test_placed p = test_place(&b);
+    assert_string_equal(test_reason(p.plan, "c0"), "its weight holds NaN or infinity");
+    test_placed_free(p);
 }
 
 static void a_bias_that_is_not_finite_stays_float(void **state)
@@ -663,9 +582,9 @@ static void a_bias_that_is_not_finite_stays_float(void **state)
     test_conv(&b, "c0", "x", 32, 32, 3, 1);
     test_output(&b, "c0");
     ((float *)(uintptr_t)qdq_graph_find(b.g, "c0.b")->init->bytes.data)[1] = INFINITY;
-    placed p = place(&b);
-    assert_string_equal(reason_of(p.plan, "c0"), "its bias holds NaN or infinity");
-    done(p);
+    test_placed p = test_place(&b);
+    assert_string_equal(test_reason(p.plan, "c0"), "its bias holds NaN or infinity");
+    test_placed_free(p);
 }
 
 /* Quantized, -inf would become the lowest finite value that was seen: 0. */
@@ -681,10 +600,10 @@ static void a_mask_of_infinities_stays_float(void **state)
     test_conv(&b, "c1", "a", 32, 32, 3, 1);
     test_output(&b, "c1");
     ((float *)(uintptr_t)qdq_graph_find(b.g, "mask")->init->bytes.data)[1] = -INFINITY;
-    placed p = place(&b);
+    test_placed p = test_place(&b);
     assert_non_null(strstr(p.text, "a: QDQ(c0) mask\n"));
-    assert_string_equal(reason_of(p.plan, "a"), "a constant operand is empty, or holds NaN or infinity");
-    done(p);
+    assert_string_equal(test_reason(p.plan, "a"), "a constant operand is empty, or holds NaN or infinity");
+    test_placed_free(p);
 }
 
 /* Its indices are int64: they carry no codes, and there is no kernel that gives both. */
@@ -704,10 +623,10 @@ static void a_maxpool_with_indices_stays_float(void **state)
     test_conv(&b, "c1", "p", 32, 32, 3, 1);
     test_output(&b, "c1");
     test_output(&b, "indices");
-    placed p = place(&b);
-    assert_string_equal(reason_of(p.plan, "p"), "not all of its results are float32");
+    test_placed p = test_place(&b);
+    assert_string_equal(test_reason(p.plan, "p"), "not all of its results are float32");
     assert_non_null(strstr(p.text, "c1: QDQ(p)"));
-    done(p);
+    test_placed_free(p);
 }
 
 static void an_absurd_group_is_no_reason_to_fail(void **state)
@@ -743,10 +662,10 @@ static void unknown_operators_are_passed_over_and_reported(void **state)
     test_output(&b, "u");
     qdq_error err = QDQ_ERROR_INIT;
     assert_ok(qdq_model_set_opset_version(b.m, "my.domain", 1, &err));
-    placed p = place(&b);
-    assert_string_equal(reason_of(p.plan, "u"), "unknown operator");
+    test_placed p = test_place(&b);
+    assert_string_equal(test_reason(p.plan, "u"), "unknown operator");
     assert_string_equal(p.plan->left_float.at[0].op, "my.domain::Odd");
-    done(p);
+    test_placed_free(p);
 }
 
 int main(void)

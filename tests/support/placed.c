@@ -1,0 +1,79 @@
+/* placed.c - see the header. */
+#include "support/placed.h"
+
+#include "base/buf.h"
+#include "support/test.h"
+
+static char *describe(const qdq_model *m, const qdq_plan *p)
+{
+    qdq_buf out = QDQ_BUF_INIT(1 << 20);
+
+    QDQ_FOR_NODES (n, m->graph) {
+        if (n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR)
+            continue;
+        qdq_buf_printf(&out, "%s:", n->name);
+        for (uint32_t i = 0; i < n->n_in; i++) {
+            const char *name = n->in[i].value != NULL ? n->in[i].value->name : "-";
+            const char *how = NULL;
+
+            for (size_t k = 0; k < p->tensors.n; k++)
+                if (strcmp(p->tensors.at[k].tensor, name) == 0 &&
+                    (p->tensors.at[k].all || qdq_edges_have(&p->tensors.at[k].consumers, n->name, i)))
+                    how = "QDQ";
+            for (size_t k = 0; k < p->weights.n; k++)
+                if (strcmp(p->weights.at[k].tensor, name) == 0 &&
+                    qdq_edges_have(&p->weights.at[k].consumers, n->name, i))
+                    how = "QW";
+            for (size_t k = 0; k < p->biases.n; k++)
+                if (strcmp(p->biases.at[k].tensor, name) == 0 &&
+                    strcmp(p->biases.at[k].consumer.node, n->name) == 0 &&
+                    p->biases.at[k].consumer.input == i)
+                    how = "QB";
+            qdq_buf_printf(&out, how != NULL ? " %s(%s)" : " %s%s", how != NULL ? how : "", name);
+        }
+        qdq_buf_puts(&out, "\n");
+    }
+    return qdq_buf_take(&out);
+}
+
+test_placed test_place_with(test_builder *b, const qdq_place_opts *opts)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_target *t = NULL;
+    test_placed p = {test_built(b), qdq_plan_new(), NULL};
+
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    assert_ok(qdq_place(p.m, t, opts, p.plan, &err));
+    assert_true(qdq_plan_finish(p.plan));
+    qdq_target_free(t);
+    p.text = describe(p.m, p.plan);
+    return p;
+}
+
+test_placed test_place(test_builder *b)
+{
+    return test_place_with(b, NULL);
+}
+
+void test_placed_free(test_placed p)
+{
+    qdq_free(p.text);
+    qdq_plan_free(p.plan);
+    qdq_model_free(p.m);
+}
+
+void test_assert_placed(test_builder *b, const char *want)
+{
+    test_placed p = test_place(b);
+
+    assert_string_equal(p.text, want);
+    test_placed_free(p);
+}
+
+const char *test_reason(const qdq_plan *p, const char *node)
+{
+    for (size_t i = 0; i < p->left_float.n; i++)
+        if (strcmp(p->left_float.at[i].node, node) == 0)
+            return p->left_float.at[i].reason;
+    return "(not left float)";
+}

@@ -1,0 +1,26 @@
+/* placed.h - placement of a graph made in code, as text that tests can compare. */
+#ifndef QDQ_TEST_PLACED_H
+#define QDQ_TEST_PLACED_H
+
+#include "quant/place.h"
+#include "support/build.h"
+
+/* One line for each node but Q and DQ: "c1: QDQ(r0) QW(c1.w) QB(c1.b)". What the plan puts into 8 bits stands in
+ * brackets. */
+typedef struct test_placed {
+    qdq_model *m;
+    qdq_plan *plan;
+    char *text;
+} test_placed;
+
+/* On ort-cpu; takes the model over. */
+test_placed test_place_with(test_builder *b, const qdq_place_opts *opts);
+test_placed test_place(test_builder *b);
+void test_placed_free(test_placed p);
+
+void test_assert_placed(test_builder *b, const char *want);
+
+/* Why the plan leaves a node float. */
+const char *test_reason(const qdq_plan *p, const char *node);
+
+#endif /* QDQ_TEST_PLACED_H */
