@@ -318,3 +318,11 @@ bool qdq_elem_put_int(qdq_elem e, void *data, int64_t i, int64_t x)
     put_bits(data, i, bits, (uint64_t)x);
     return true;
 }
+
+bool qdq_elem_has_nan(qdq_elem e, const void *data, int64_t count)
+{
+    for (int64_t i = 0; i < count && !qdq_elem_is_int(e); i++)
+        if (isnan(qdq_elem_float(e, data, i)))
+            return true;
+    return false;
+}

@@ -139,6 +139,9 @@ int64_t qdq_elem_int(qdq_elem e, const void *data, int64_t i);
  * the other kind: float8 without infinity, 300 as uint8, 0.3 as float8e8m0. */
 bool qdq_elem_put_float(qdq_elem e, void *data, int64_t i, double x);
 bool qdq_elem_put_int(qdq_elem e, void *data, int64_t i, int64_t x);
+/* Some of `count` elements is NaN, which is equal to nothing; complex numbers and strings count as NaN. */
+bool qdq_elem_has_nan(qdq_elem e, const void *data, int64_t count);
+bool qdq_tensor_same_type(const qdq_tensor *a, const qdq_tensor *b); /* element type, rank, dims */
 bool qdq_elem_is_int(qdq_elem e);   /* integers of any width, bool included */
 bool qdq_elem_is_float(qdq_elem e); /* real floating point types of any width */
 

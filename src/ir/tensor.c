@@ -57,6 +57,12 @@ bool qdq_dims_count(int rank, const int64_t *dim, int64_t *count)
     return true;
 }
 
+bool qdq_tensor_same_type(const qdq_tensor *a, const qdq_tensor *b)
+{
+    return a->elem == b->elem && a->rank == b->rank &&
+           (a->rank == 0 || memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim) == 0);
+}
+
 static qdq_tensor *new_shell(qdq_model *m, qdq_elem elem, int rank, const int64_t *dim)
 {
     qdq_tensor *t = qdq_arena_alloc(&m->arena, sizeof *t);

@@ -1,6 +1,5 @@
 /* initializers.c - where constants stand: freeze-inputs, lift-subgraph-initializers, share-initializers. None of
  * them changes a byte of a tensor. */
-#include <math.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -96,22 +95,6 @@ static uint64_t shape_hash(const qdq_tensor *t)
                                 (uint64_t)t->elem << 32 | (uint32_t)t->rank);
 }
 
-static bool same_shape(const qdq_tensor *a, const qdq_tensor *b)
-{
-    return a->elem == b->elem && a->rank == b->rank &&
-           (a->rank == 0 || memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim) == 0);
-}
-
-static bool has_nan(const qdq_tensor *t, const void *data)
-{
-    if (!qdq_elem_is_float(t->elem))
-        return false;
-    for (int64_t i = 0; i < t->count; i++)
-        if (isnan(qdq_elem_float(t->elem, data, i)))
-            return true;
-    return false;
-}
-
 static bool collect(sharing *s, const qdq_graph *g)
 {
     QDQ_FOR_INITS(v, g)
@@ -145,12 +128,12 @@ static qdq_status find_twin(sharing *s, qdq_value *v, qdq_value **twin, qdq_erro
     for (size_t i = is_new ? NONE : place->num; i != NONE; i = s->kept.at[i].next) {
         qdq_value *k = s->kept.at[i].value;
 
-        if (!same_shape(k->init, v->init))
+        if (!qdq_tensor_same_type(k->init, v->init))
             continue;
         QDQ_TRY(qdq_tensor_data(k->init, &s->scratch, &other, err));
         if (other.size != data.size || (data.size > 0 && memcmp(other.data, data.data, data.size) != 0))
             continue;
-        if (!has_nan(v->init, data.data))
+        if (!qdq_elem_has_nan(v->init->elem, data.data, v->init->count))
             *twin = k;
         return QDQ_OK;
     }

@@ -1,0 +1,270 @@
+/* merge_equal.c - merge-equal: of two nodes that compute the same from the same, the later one goes.
+ *
+ * One walk in the order of the list, so that chains merge: what a node reads was merged before it. Each graph for
+ * itself. DequantizeLinear stays: engines want one for each node that they run in 8 bits (optimizer.md 5.5). */
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/fail.h"
+#include "ir/function.h"
+#include "opt/opt.h"
+
+enum {
+    MAX_ATTRS = 32,    /* nodes with more are not looked at */
+    MAX_DATA = 1 << 20 /* bytes of one attribute */
+};
+
+#define NONE SIZE_MAX
+
+/* A node that stays, and the next one with the same hash. */
+typedef struct seen {
+    qdq_node *node;
+    size_t next;
+} seen;
+
+typedef struct merger {
+    qdq_opt *o;
+    qdq_functions functions;
+    qdq_arena memory;  /* lists */
+    qdq_arena scratch; /* for one node */
+    qdq_map by_hash;   /* -> index in `seen` */
+    QDQ_VEC(seen) seen;
+    QDQ_VEC(uint64_t) words; /* of one node: what its hash is of */
+} merger;
+
+/* --- which nodes ---------------------------------------------------------------------------------------------------- */
+
+/* Dropout may draw random numbers, and Identity is drop-identity's business. */
+static bool is_mergeable(const merger *m, const qdq_node *n)
+{
+    return (qdq_op_get_info(n->op)->flags & QDQ_OP_PURE) != 0 && n->op != QDQ_OP_DEQUANTIZELINEAR &&
+           n->op != QDQ_OP_DROPOUT && n->op != QDQ_OP_IDENTITY && n->n_attr <= MAX_ATTRS &&
+           qdq_functions_callee(&m->functions, n) == QDQ_NO_FUNCTION;
+}
+
+/* The two operands may change places, to the last bit. */
+static bool commutes(const qdq_node *n)
+{
+    return n->n_in == 2 && (n->op == QDQ_OP_ADD || n->op == QDQ_OP_MUL || n->op == QDQ_OP_AND ||
+                            n->op == QDQ_OP_OR || n->op == QDQ_OP_XOR || n->op == QDQ_OP_EQUAL);
+}
+
+/* --- attributes ------------------------------------------------------------------------------------------------------- */
+
+static qdq_span bytes_of(const void *data, size_t n, size_t size)
+{
+    return (qdq_span){data, n * size};
+}
+
+/* Attributes of one type are equal when these bytes are; of tensors, the type goes beside. False: an attribute that
+ * is not compared. */
+static bool content_of(const qdq_attr *a, qdq_arena *scratch, qdq_span *content)
+{
+    size_t size;
+
+    if (a->ref != NULL) {
+        *content = bytes_of(a->ref, strlen(a->ref), 1);
+        return true;
+    }
+    switch (a->type) {
+    case QDQ_ATTR_FLOAT:
+        *content = bytes_of(&a->v.f, 1, sizeof a->v.f);
+        return true;
+    case QDQ_ATTR_INT:
+        *content = bytes_of(&a->v.i, 1, sizeof a->v.i);
+        return true;
+    case QDQ_ATTR_STRING:
+        *content = a->v.s;
+        return true;
+    case QDQ_ATTR_FLOATS:
+        *content = bytes_of(a->v.floats, a->count, sizeof(float));
+        return content->size <= MAX_DATA;
+    case QDQ_ATTR_INTS:
+        *content = bytes_of(a->v.ints, a->count, sizeof(int64_t));
+        return content->size <= MAX_DATA;
+    case QDQ_ATTR_TENSOR:
+        return qdq_elem_bytes(a->v.t->elem, a->v.t->count, &size) && size <= MAX_DATA &&
+               qdq_tensor_data(a->v.t, scratch, content, NULL) == QDQ_OK;
+    case QDQ_ATTR_UNDEFINED:
+    case QDQ_ATTR_STRINGS:
+    case QDQ_ATTR_TENSORS:
+    case QDQ_ATTR_GRAPH:
+    case QDQ_ATTR_GRAPHS:
+    case QDQ_ATTR_SPARSE:
+    case QDQ_ATTR_SPARSES:
+    case QDQ_ATTR_TYPE:
+    case QDQ_ATTR_TYPES:
+        return false;
+    }
+    return false;
+}
+
+static bool has_nan(const qdq_attr *a, qdq_span content)
+{
+    if (a->ref != NULL)
+        return false;
+    if (a->type == QDQ_ATTR_TENSOR)
+        return qdq_elem_has_nan(a->v.t->elem, content.data, a->v.t->count);
+    return (a->type == QDQ_ATTR_FLOAT || a->type == QDQ_ATTR_FLOATS) &&
+           qdq_elem_has_nan(QDQ_FLOAT, content.data, (int64_t)a->count);
+}
+
+static bool same_attr(const qdq_attr *a, const qdq_attr *b, qdq_arena *scratch)
+{
+    qdq_span x, y;
+
+    return a->type == b->type && (a->ref == NULL) == (b->ref == NULL) && content_of(a, scratch, &x) &&
+           content_of(b, scratch, &y) && x.size == y.size &&
+           (x.size == 0 || memcmp(x.data, y.data, x.size) == 0) &&
+           (a->ref != NULL || a->type != QDQ_ATTR_TENSOR || qdq_tensor_same_type(a->v.t, b->v.t)) &&
+           !has_nan(a, x);
+}
+
+/* --- nodes ----------------------------------------------------------------------------------------------------------- */
+
+static bool push(merger *m, const void *p)
+{
+    return QDQ_PUSH(&m->memory, &m->words, (uint64_t)(uintptr_t)p);
+}
+
+/* What a node does and reads; attributes in any order. *known false: it has an attribute that is not compared. */
+static bool hash_node(merger *m, const qdq_node *n, uint64_t *hash, bool *known)
+{
+    bool swap = commutes(n) && (uintptr_t)n->in[0].value > (uintptr_t)n->in[1].value;
+    uint64_t sum = 0;
+
+    *known = true;
+    for (uint32_t i = 0; i < n->n_attr && *known; i++) {
+        const qdq_attr *a = n->attr[i];
+        qdq_span content;
+
+        *known = content_of(a, &m->scratch, &content);
+        if (*known)
+            sum += XXH3_64bits_withSeed(content.data, content.size,
+                                        (uint64_t)(uintptr_t)a->name + (uint64_t)a->type);
+    }
+    m->words.n = 0;
+    if (!push(m, n->type) || !push(m, n->domain) || !QDQ_PUSH(&m->memory, &m->words, sum))
+        return false;
+    for (uint32_t i = 0; i < n->n_in; i++)
+        if (!push(m, n->in[swap ? 1 - i : i].value))
+            return false;
+    *hash = XXH3_64bits(m->words.at, m->words.n * sizeof *m->words.at);
+    return true;
+}
+
+static bool same_inputs(const qdq_node *a, const qdq_node *b)
+{
+    bool same = true;
+
+    for (uint32_t i = 0; i < a->n_in && same; i++)
+        same = a->in[i].value == b->in[i].value;
+    return same || (commutes(a) && a->in[0].value == b->in[1].value && a->in[1].value == b->in[0].value);
+}
+
+/* How many outputs there are can be part of what a node does (Split), so the same ones must be there. */
+static bool same_node(merger *m, const qdq_node *a, const qdq_node *b)
+{
+    if (a->type != b->type || a->domain != b->domain || strcmp(a->overload, b->overload) != 0 ||
+        a->n_in != b->n_in || a->n_out != b->n_out || a->n_attr != b->n_attr || !same_inputs(a, b))
+        return false;
+    for (uint32_t i = 0; i < a->n_out; i++)
+        if ((a->out[i] == NULL) != (b->out[i] == NULL))
+            return false;
+    for (uint32_t i = 0; i < a->n_attr; i++) {
+        const qdq_attr *other = qdq_node_attr(b, a->attr[i]->name);
+
+        if (other == NULL || !same_attr(a->attr[i], other, &m->scratch))
+            return false;
+    }
+    return true;
+}
+
+/* *twin: the first node that does the same, else NULL, and n is noted. */
+static bool find_twin(merger *m, qdq_node *n, qdq_node **twin)
+{
+    seen one = {n, NONE};
+    qdq_map_value *place;
+    uint64_t hash;
+    bool known, is_new;
+
+    *twin = NULL;
+    if (!hash_node(m, n, &hash, &known))
+        return false;
+    if (!known)
+        return true;
+    if ((place = qdq_map_put_int(&m->by_hash, hash, &is_new)) == NULL)
+        return false;
+    for (size_t i = is_new ? NONE : place->num; i != NONE; i = m->seen.at[i].next)
+        if (same_node(m, n, m->seen.at[i].node)) {
+            *twin = m->seen.at[i].node;
+            return true;
+        }
+    one.next = is_new ? NONE : place->num;
+    place->num = m->seen.n;
+    return QDQ_PUSH(&m->memory, &m->seen, one);
+}
+
+/* --- merging ---------------------------------------------------------------------------------------------------------- */
+
+/* Two outputs of the graph in the same place keep two names: one more node, which is left to a single output. */
+static bool fits(const qdq_node *n, const qdq_node *twin)
+{
+    for (uint32_t i = 0; i < n->n_out && n->n_out > 1; i++)
+        if (n->out[i] != NULL && n->out[i]->n_output > 0 && twin->out[i]->n_output > 0)
+            return false;
+    return n->n_out > 0;
+}
+
+static bool merge(qdq_node *n, qdq_node *twin)
+{
+    if (n->n_out == 1)
+        return qdq_opt_alias(n, twin->out[0]);
+    for (uint32_t i = 0; i < n->n_out; i++)
+        if (n->out[i] != NULL && !qdq_value_replace(n->out[i], twin->out[i]))
+            return false;
+    qdq_node_remove(n);
+    return true;
+}
+
+static qdq_status walk(merger *m, qdq_graph *g, qdq_error *err)
+{
+    QDQ_FOR_NODES (n, g) {
+        qdq_node *twin;
+
+        if (!is_mergeable(m, n))
+            continue;
+        qdq_arena_mark mark = qdq_arena_get_loop_mark(&m->scratch);
+        bool ok = find_twin(m, n, &twin);
+        qdq_arena_reset(&m->scratch, mark);
+        if (!ok)
+            return qdq_nomem(err);
+        if (twin != NULL && fits(n, twin) && qdq_opt_take(m->o, n) && !merge(n, twin))
+            return qdq_nomem(err);
+    }
+    return QDQ_OK;
+}
+
+static qdq_status walk_all(merger *m, qdq_error *err)
+{
+    if (!qdq_functions_open(&m->functions, m->o->model, &m->memory))
+        return qdq_nomem(err);
+    QDQ_FOR_GRAPHS (g, m->o->model) {
+        qdq_map_free(&m->by_hash);
+        m->seen.n = 0;
+        QDQ_TRY(walk(m, g, err));
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_pass_merge_equal(qdq_opt *o, qdq_error *err)
+{
+    merger m = {.o = o};
+    qdq_status st = walk_all(&m, err);
+
+    qdq_functions_close(&m.functions);
+    qdq_map_free(&m.by_hash);
+    qdq_arena_free(&m.memory);
+    qdq_arena_free(&m.scratch);
+    return st;
+}
