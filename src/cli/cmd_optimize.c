@@ -290,7 +290,7 @@ const cli_command cmd_optimize = {
         "--check runs the model before and after on DATA: an .npz (arrays named as the inputs), an .npy, a\n"
         "folder of those, a folder of images, or random:SEED. Floats may be apart by 1e-5 of the range of\n"
         "an output (16 bits: 1e-2, 8 bits: 1e-1), integers of 8 bits by one step, others not at all; NaN\n"
-        "is the same as NaN. Where there is Q/DQ, which may tip a rounding, an output with an SQNR of 30 dB\n"
+        "is the same as NaN. Where there is Q/DQ, which may tip a rounding, an output with an SQNR of 40 dB\n"
         "is the same too. --tolerance says another share of the range, for all floats. --bisect finds the\n"
         "change that is to blame.\n"
         "\n"
