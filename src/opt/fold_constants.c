@@ -31,7 +31,9 @@ typedef struct folder {
     result *result; /* by value id */
     uint32_t *left; /* by value id: reads by nodes that are not computed yet */
     size_t n_values;
+    uint32_t *last;            /* by value id: who reads it last, in a chain */
     bool *folded;              /* by node id */
+    unsigned char *visits;     /* by node id: chains that it was part of */
     bool *tainted;             /* by value id: made, at whatever distance, by a node that was refused */
     QDQ_VEC(qdq_node *) nodes; /* computed, in order */
     qdq_arena memory, work;    /* for the walk; for one node */
@@ -294,87 +296,189 @@ static qdq_status fold_node(folder *f, qdq_node *n)
  *
  * A scale that is computed from a weight is folded to a constant even if the weight is above the limits and goes on
  * to be read elsewhere: without it there is nothing that an engine could run in 8 bits. Results on the way are
- * transient. */
+ * transient. What such a chain may take is measured by the constants that it begins with, and how often a node may
+ * be part of one is bounded, so that no model can ask for more memory or time than its own size explains. */
 
-typedef QDQ_VEC(qdq_node *) node_list;
+enum { CHAIN_GROWTH = 16, CHAIN_VISITS = 16 };
+
+typedef struct chain {
+    QDQ_VEC(qdq_node *) nodes; /* producers first */
+    uint64_t bytes;            /* of the constants that they read */
+} chain;
 
 static bool is_parameter(const qdq_node *n, uint32_t i)
 {
     return (n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR) && (i == 1 || i == 2);
 }
 
-/* The nodes that compute v, producers first, in *list; false if it is not made of constants alone. A node is on
- * the stack twice: to look at its inputs, and to be listed. */
-static qdq_status collect(folder *f, const qdq_value *v, node_list *list, bool *known)
+static bool may_be_in_chain(folder *f, const qdq_node *n, const char **why)
 {
-    node_list stack = {0};
-    qdq_map seen = QDQ_MAP_INIT;
-    qdq_status st = QDQ_OK;
+    if (n->graph != f->g || !qdq_eval_knows(n->op) || f->policy.never[n->op] || n->n_in > QDQ_EVAL_INPUTS ||
+        n->n_out > QDQ_EVAL_OUTPUTS)
+        return false;
+    if (f->visits[n->id] < CHAIN_VISITS) {
+        f->visits[n->id]++;
+        return true;
+    }
+    *why = "more scales than it pays to compute are made of the same nodes";
+    return false;
+}
 
-    *known = v->producer != NULL && QDQ_PUSH(&f->work, &stack, v->producer);
-    while (*known && stack.n > 0) {
-        qdq_node *n = stack.at[--stack.n];
-        bool is_new;
-        qdq_map_value *place = qdq_map_put_int(&seen, n->id, &is_new);
+typedef struct chain_walk {
+    QDQ_VEC(qdq_node *) stack; /* a node is there twice: to look at its inputs, and to be listed */
+    qdq_map seen;              /* node -> 1: inputs are on the stack, 2: listed; constant -> 0 */
+} chain_walk;
 
-        if (place == NULL) {
-            st = qdq_nomem(f->err);
-            break;
-        }
-        if (!is_new) { /* 1: its inputs are listed; 2: it is listed, too */
-            if (place->num == 1 && !QDQ_PUSH(&f->work, list, n))
-                st = qdq_nomem(f->err);
-            place->num = 2;
+/* Nodes go to the stack, constants into the sum; false: out of memory, or *known. */
+static bool walk_inputs(folder *f, const qdq_node *n, chain_walk *w, chain *c, bool *known)
+{
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        const qdq_value *x = n->in[i].value;
+        bool is_new = false;
+
+        if (x == NULL)
+            continue;
+        if (result_of(f, x) != NULL || qdq_value_const(x) != NULL) {
+            if (qdq_map_put_int(&w->seen, (uintptr_t)x, &is_new) == NULL)
+                return false;
+            c->bytes += is_new ? bytes_of(f, x) : 0;
             continue;
         }
-        place->num = 1;
-        *known = n->graph == f->g && qdq_eval_knows(n->op) && !f->policy.never[n->op] &&
-                 n->n_in <= QDQ_EVAL_INPUTS && n->n_out <= QDQ_EVAL_OUTPUTS && QDQ_PUSH(&f->work, &stack, n);
-        for (uint32_t i = 0; *known && i < n->n_in; i++) {
-            const qdq_value *x = n->in[i].value;
-            if (x == NULL || result_of(f, x) != NULL || qdq_value_const(x) != NULL)
-                continue;
-            *known = x->producer != NULL && QDQ_PUSH(&f->work, &stack, x->producer);
+        *known = x->producer != NULL;
+        if (!*known || !QDQ_PUSH(&f->work, &w->stack, x->producer))
+            return false;
+    }
+    return true;
+}
+
+/* False: out of memory, or *known is false: v is not made of constants alone, or *why. */
+static bool collect(folder *f, const qdq_value *v, chain_walk *w, chain *c, bool *known, const char **why)
+{
+    *known = v->producer != NULL;
+    if (!*known || !QDQ_PUSH(&f->work, &w->stack, v->producer))
+        return false;
+    while (w->stack.n > 0) {
+        qdq_node *n = w->stack.at[--w->stack.n];
+        qdq_map_value *place = qdq_map_put_int(&w->seen, (uintptr_t)n, NULL);
+
+        if (place == NULL)
+            return false;
+        if (place->num == 0) {
+            place->num = 1;
+            *known = may_be_in_chain(f, n, why);
+            if (!*known || !QDQ_PUSH(&f->work, &w->stack, n) || !walk_inputs(f, n, w, c, known))
+                return false;
+        } else if (place->num == 1) {
+            place->num = 2;
+            if (!QDQ_PUSH(&f->work, &c->nodes, n))
+                return false;
         }
     }
-    qdq_map_free(&seen);
+    return true;
+}
+
+/* For each value that the chain makes: who reads it last, as index + 1. */
+static void find_last_readers(folder *f, const chain *c)
+{
+    for (size_t i = 0; i < c->nodes.n; i++) {
+        const qdq_node *n = c->nodes.at[i];
+
+        for (uint32_t k = 0; k < n->n_out; k++)
+            if (n->out[k] != NULL)
+                f->last[n->out[k]->id] = 0;
+        for (uint32_t k = 0; k < n->n_in; k++) {
+            const qdq_value *x = n->in[k].value;
+            if (x != NULL && result_of(f, x) == NULL && qdq_value_const(x) == NULL)
+                f->last[x->id] = (uint32_t)i + 1;
+        }
+    }
+}
+
+/* Returns the bytes that are free now. */
+static uint64_t forget(folder *f, const qdq_value *v)
+{
+    result *r = &f->result[v->id];
+
+    if (r->c.data == NULL)
+        return 0;
+    drop_result(r);
+    r->c.data = NULL;
+    return r->c.bytes;
+}
+
+/* What node i of the chain made and nobody reads, and what it was the last to read. The parameter itself stays. */
+static uint64_t forget_transients(folder *f, const chain *c, size_t i)
+{
+    const qdq_node *n = c->nodes.at[i];
+    uint64_t freed = 0;
+
+    for (uint32_t k = 0; k < n->n_in; k++)
+        if (n->in[k].value != NULL && n->in[k].value->graph == f->g && f->last[n->in[k].value->id] == i + 1)
+            freed += forget(f, n->in[k].value);
+    for (uint32_t k = 0; k < n->n_out && i + 1 < c->nodes.n; k++)
+        if (n->out[k] != NULL && f->last[n->out[k]->id] == 0)
+            freed += forget(f, n->out[k]);
+    return freed;
+}
+
+/* Leaves the results of the last node only; of none if *why. */
+static qdq_status compute_chain(folder *f, const chain *c, const char **why)
+{
+    uint64_t room = CHAIN_GROWTH * c->bytes + f->o->opts->fold_output_bytes;
+    qdq_const out[QDQ_EVAL_OUTPUTS];
+
+    for (size_t i = 0; i < c->nodes.n; i++) {
+        const qdq_node *n = c->nodes.at[i];
+        qdq_arena_mark mark = qdq_arena_get_mark(&f->work);
+
+        QDQ_TRY(evaluate(f, n, room, out, why));
+        if (*why != NULL) /* the text lies behind the mark */
+            return QDQ_OK;
+        for (uint32_t k = 0; k < n->n_out; k++) {
+            if (n->out[k] == NULL)
+                continue;
+            if (!keep_result(f, n->out[k], &out[k]))
+                return qdq_nomem(f->err);
+            room -= out[k].bytes;
+        }
+        qdq_arena_reset(&f->work, mark);
+        room += forget_transients(f, c, i);
+    }
+    return QDQ_OK;
+}
+
+static qdq_status compute_parameter(folder *f, const chain *c, qdq_value *v)
+{
+    const char *why = NULL;
+
+    find_last_readers(f, c);
+    qdq_status st = compute_chain(f, c, &why);
+    if (st == QDQ_OK && why != NULL)
+        qdq_opt_refuse(f->o, v->producer, why);
+    if (st == QDQ_OK && why == NULL && qdq_opt_take(f->o, v->producer)) {
+        f->folded[v->producer->id] = true;
+        return QDQ_PUSH(&f->memory, &f->nodes, v->producer) ? QDQ_OK : qdq_nomem(f->err);
+    }
+    for (size_t i = 0; i < c->nodes.n; i++)
+        for (uint32_t k = 0; k < c->nodes.at[i]->n_out; k++)
+            if (c->nodes.at[i]->out[k] != NULL)
+                (void)forget(f, c->nodes.at[i]->out[k]);
     return st;
 }
 
-/* Computes the list without limits but one; all results but that of the last node are forgotten again. */
-static qdq_status compute_parameter(folder *f, const node_list *list, qdq_value *v)
+static qdq_status fold_parameter(folder *f, qdq_value *v)
 {
-    const uint64_t most = (uint64_t)1 << 32;
-    qdq_const out[QDQ_EVAL_OUTPUTS];
+    chain_walk w = {.seen = QDQ_MAP_INIT};
+    chain c = {.bytes = 0};
     const char *why = NULL;
-    qdq_status st = QDQ_OK;
-    size_t done = 0;
+    bool known, ok = collect(f, v, &w, &c, &known, &why);
 
-    for (; done < list->n && st == QDQ_OK && why == NULL; done++) {
-        qdq_node *n = list->at[done];
-        qdq_arena_mark mark = qdq_arena_get_mark(&f->work);
-
-        st = evaluate(f, n, most, out, &why);
-        for (uint32_t k = 0; k < n->n_out && st == QDQ_OK && why == NULL; k++)
-            if (n->out[k] != NULL && !keep_result(f, n->out[k], &out[k]))
-                st = qdq_nomem(f->err);
-        qdq_arena_reset(&f->work, mark);
-    }
-    if (st == QDQ_OK && why != NULL)
+    qdq_map_free(&w.seen);
+    if (ok)
+        return compute_parameter(f, &c, v);
+    if (why != NULL)
         qdq_opt_refuse(f->o, v->producer, why);
-    bool take = st == QDQ_OK && why == NULL && qdq_opt_take(f->o, v->producer);
-    for (size_t i = 0; i < done; i++)
-        for (uint32_t k = 0; k < list->at[i]->n_out; k++) {
-            const qdq_value *made = list->at[i]->out[k];
-            if (made == NULL || (take && list->at[i] == v->producer))
-                continue;
-            drop_result(&f->result[made->id]);
-            f->result[made->id].c.data = NULL;
-        }
-    if (!take)
-        return st;
-    f->folded[v->producer->id] = true;
-    return QDQ_PUSH(&f->memory, &f->nodes, v->producer) ? QDQ_OK : qdq_nomem(f->err);
+    return known ? qdq_nomem(f->err) : QDQ_OK;
 }
 
 static qdq_status fold_parameters(folder *f)
@@ -383,30 +487,16 @@ static qdq_status fold_parameters(folder *f)
         for (uint32_t i = 1; i < n->n_in && i < 3; i++) {
             qdq_value *v = n->in[i].value;
             qdq_arena_mark mark = qdq_arena_get_loop_mark(&f->work);
-            node_list list = {0};
-            bool known;
 
             if (!is_parameter(n, i) || v == NULL || qdq_value_const(v) != NULL || result_of(f, v) != NULL)
                 continue;
-            QDQ_TRY(collect(f, v, &list, &known));
-            if (known)
-                QDQ_TRY(compute_parameter(f, &list, v));
+            QDQ_TRY(fold_parameter(f, v));
             qdq_arena_reset(&f->work, mark);
         }
     return QDQ_OK;
 }
 
 /* --- putting constants in place ---------------------------------------------------------------------------------------- */
-
-static bool still_read(const folder *f, const qdq_value *v)
-{
-    if (v->n_output > 0)
-        return true;
-    QDQ_FOR_USES (u, v)
-        if (u->node->graph != f->g || !f->folded[u->node->id])
-            return true;
-    return false;
-}
 
 static bool put_constant_node(qdq_graph *g, qdq_node *before, qdq_value *v, qdq_tensor *t)
 {
@@ -431,14 +521,17 @@ static qdq_status put_constant(folder *f, qdq_node *n, qdq_value *v)
     return qdq_value_set_init(v, t) ? QDQ_OK : qdq_nomem(f->err);
 }
 
-/* Readers go before what they read: a value can only be left out once nothing reads it. */
+/* No computed node reads any more, so that what is still read is read by others, and nodes can go in any order. */
 static qdq_status commit(folder *f)
 {
+    for (size_t i = 0; i < f->nodes.n; i++)
+        for (uint32_t k = 0; k < f->nodes.at[i]->n_in; k++)
+            qdq_node_set_in(f->nodes.at[i], k, NULL);
     for (size_t i = f->nodes.n; i-- > 0;) {
         qdq_node *n = f->nodes.at[i];
 
         for (uint32_t k = 0; k < n->n_out; k++)
-            if (n->out[k] != NULL && still_read(f, n->out[k]))
+            if (n->out[k] != NULL && (n->out[k]->n_use > 0 || n->out[k]->n_output > 0))
                 QDQ_TRY(put_constant(f, n, n->out[k]));
         qdq_node_remove(n);
     }
@@ -455,9 +548,12 @@ static qdq_status open_folder(folder *f, qdq_opt *o, qdq_graph *g)
     f->n_values = g->values.n;
     f->result = qdq_arena_array(&f->memory, g->values.n + 1, sizeof *f->result);
     f->left = qdq_arena_array(&f->memory, g->values.n + 1, sizeof *f->left);
+    f->last = qdq_arena_array(&f->memory, g->values.n + 1, sizeof *f->last);
+    f->visits = qdq_arena_array(&f->memory, (size_t)g->next_node_id + 1, sizeof *f->visits);
     f->tainted = qdq_arena_array(&f->memory, g->values.n + 1, sizeof *f->tainted);
     f->folded = qdq_arena_array(&f->memory, (size_t)g->next_node_id + 1, sizeof *f->folded);
-    if (f->result == NULL || f->left == NULL || f->tainted == NULL || f->folded == NULL)
+    if (f->result == NULL || f->left == NULL || f->tainted == NULL || f->folded == NULL || f->last == NULL ||
+        f->visits == NULL)
         return qdq_nomem(f->err);
     for (size_t i = 0; i < g->values.n; i++)
         f->left[i] = g->values.at[i]->n_use;

@@ -222,6 +222,91 @@ static void the_scale_of_a_weight_above_all_limits_is_computed(void **state)
     qdq_model_free(m);
 }
 
+static void a_scale_that_cannot_be_computed_is_refused_with_its_reason(void **state)
+{
+    (void)state;
+    refused(
+        "g (float[N] x) => (uint8[N] y) <float s = {0.1}, uint8[3] z = {1, 2, 3}, int64[2] two = {2, 2}> {\n"
+        "  zero = Reshape(z, two)\n"
+        "  y = QuantizeLinear(x, s, zero)\n"
+        "}\n",
+        (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, "3 elements do not fill a shape of 4");
+}
+
+static void a_scale_may_be_made_of_another_scale(void **state)
+{
+    qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
+
+    (void)state;
+    opts.fold_input_bytes = opts.fold_output_bytes = 8;
+    folds_to_with(
+        "g (float[N] x) => (uint8[N] y, uint8[N] u) <float[4] w = {1, -8, 2, 4}, float half = {0.5}> {\n"
+        "  a = Abs(w)\n"
+        "  s = ReduceMax <keepdims = 0> (a)\n"
+        "  t = Mul(s, half)\n"
+        "  y = QuantizeLinear(x, t)\n"
+        "  u = QuantizeLinear(x, s)\n"
+        "}\n",
+        "g (float[N] x) => (uint8[N] y, uint8[N] u) <\n"
+        "  float t = {4},\n"
+        "  float s = {8}\n"
+        "> {\n"
+        "  y = QuantizeLinear(x, t)\n"
+        "  u = QuantizeLinear(x, s)\n"
+        "}\n",
+        opts);
+}
+
+static void a_scale_of_a_huge_tensor_is_refused(void **state)
+{
+    (void)state;
+    stays("g (float[N] x) => (uint8[N] y) <\n"
+          "  float one = {1},\n"
+          "  int64[2] huge = {40000, 20000}\n"
+          "> {\n"
+          "  e = Expand(one, huge)\n"
+          "  s = ReduceMax <keepdims = 0> (e)\n"
+          "  y = QuantizeLinear(x, s)\n"
+          "}\n");
+}
+
+/* Each scale is the sum of all weights behind it: what is computed for one is not kept for the next. */
+static void scales_that_share_their_way_do_not_take_quadratic_time(void **state)
+{
+    enum { SCALES = 2000 };
+    test_builder b = test_build(13);
+    qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
+    char name[32], before[32];
+
+    (void)state;
+    TEST_INPUT(&b, "x", 4);
+    TEST_RANDOM(&b, "a0", 64);
+    for (int i = 1; i <= SCALES; i++) {
+        snprintf(before, sizeof before, "a%d", i - 1);
+        snprintf(name, sizeof name, "a%d", i);
+        TEST_NODE(&b, "Abs", name, before);
+    }
+    for (int i = 0; i < SCALES; i++) {
+        snprintf(before, sizeof before, "a%d", SCALES);
+        snprintf(name, sizeof name, "s%d", i);
+        TEST_NODE(&b, "ReduceMax", name, before);
+        qdq_node_set_int(b.g->end.prev, "keepdims", 0);
+        snprintf(before, sizeof before, "s%d", i);
+        snprintf(name, sizeof name, "q%d", i);
+        TEST_NODE(&b, "QuantizeLinear", name, "x", before);
+        test_output(&b, name);
+    }
+    test_output(&b, "a0"); /* so that the limits forbid the first of them */
+    qdq_model *m = test_built(&b);
+    opts.passes = "fold-constants";
+    opts.fold_input_bytes = opts.fold_output_bytes = 8;
+    assert_ok(qdq_model_optimize(m, &opts, NULL, &err));
+    assert_non_null(qdq_value_const(qdq_graph_find(m->graph, "s0")));
+    assert_null(qdq_value_const(qdq_graph_find(m->graph, "s1999")));
+    qdq_model_free(m);
+}
+
 /* optimizer 10 case 31 */
 static void weights_that_are_dequantized_by_hand_stay(void **state)
 {
@@ -560,6 +645,10 @@ int main(void)
         cmocka_unit_test(no_callback_and_no_option_folds_quantization),
         cmocka_unit_test(a_computed_scale_becomes_an_initializer_and_q_and_dq_stay),
         cmocka_unit_test(the_scale_of_a_weight_above_all_limits_is_computed),
+        cmocka_unit_test(a_scale_that_cannot_be_computed_is_refused_with_its_reason),
+        cmocka_unit_test(a_scale_may_be_made_of_another_scale),
+        cmocka_unit_test(a_scale_of_a_huge_tensor_is_refused),
+        cmocka_unit_test(scales_that_share_their_way_do_not_take_quadratic_time),
         cmocka_unit_test(weights_that_are_dequantized_by_hand_stay),
         cmocka_unit_test(shape_arithmetic_of_a_known_dimension_is_a_constant),
         cmocka_unit_test(all_outputs_of_a_node_are_computed),
