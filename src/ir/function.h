@@ -4,7 +4,7 @@
 
 #include "ir/ir.h"
 
-enum { QDQ_NO_FUNCTION = UINT32_MAX };
+#define QDQ_NO_FUNCTION UINT32_MAX
 
 /* The functions of a model by name. Good until functions are removed; zeroed memory is an empty one. */
 typedef struct qdq_functions {
