@@ -40,6 +40,9 @@ void qdq_graph_unlist_inits(qdq_graph *g);
 void qdq_graph_set_output(qdq_graph *g, size_t i, qdq_value *v);
 void qdq_graph_remove_output(qdq_graph *g, size_t i);
 
+/* Other wire bytes for what the library does not model; they live as long as the model. */
+void qdq_graph_set_rest(qdq_graph *g, qdq_span rest);
+
 /* A node before `before` (NULL: at the end) with n_in empty input slots and n_out new values named
  * `out_names` (NULL entries: left out). domain "" is the default one. */
 qdq_node *qdq_graph_add_node(qdq_graph *g, qdq_node *before, const char *domain, const char *type,

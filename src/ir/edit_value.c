@@ -237,6 +237,12 @@ void qdq_graph_remove_output(qdq_graph *g, size_t i)
     qdq_graph_touch(g);
 }
 
+void qdq_graph_set_rest(qdq_graph *g, qdq_span rest)
+{
+    g->rest = rest;
+    qdq_graph_touch(g);
+}
+
 /* --- data and types ------------------------------------------------------------------------------------------- */
 
 qdq_value *qdq_graph_add_init(qdq_graph *g, const char *name, qdq_tensor *t)

@@ -1,4 +1,4 @@
-/* clean.c - passes that take out what computes nothing: constants as nodes, identities, what nothing reads. */
+/* clean.c - passes that take out what computes nothing: constants as nodes, identities, names that say nothing. */
 #include <string.h>
 
 #include "base/fail.h"
@@ -100,25 +100,6 @@ qdq_status qdq_pass_drop_identity(qdq_opt *o, qdq_graph *g, qdq_error *err)
         if (qdq_value_replace(y, x))
             qdq_node_remove(n);
     }
-    return QDQ_OK;
-}
-
-/* --- drop-unused ------------------------------------------------------------------------------------------------------
- *
- * Readers before producers, so that one walk finds whole dead chains. Only operators known to be free of
- * effects go; graph inputs stay, they belong to the caller. */
-
-qdq_status qdq_pass_drop_unused(qdq_opt *o, qdq_graph *g, qdq_error *err)
-{
-    (void)err;
-    for (qdq_node *n = g->end.prev, *prev; n != &g->end; n = prev) {
-        prev = n->prev;
-        if ((qdq_op_get_info(n->op)->flags & QDQ_OP_PURE) != 0 && !qdq_node_is_read(n) && qdq_opt_take(o, n))
-            qdq_node_remove(n);
-    }
-    for (size_t i = 0; i < g->inits.n; i++)
-        if (qdq_value_is_removable(g->inits.at[i]) && qdq_opt_take_value(o, g->inits.at[i]))
-            qdq_value_remove(g->inits.at[i]);
     return QDQ_OK;
 }
 

@@ -184,40 +184,7 @@ static void dropout_whose_mask_is_read_stays(void **state)
                                  "}\n");
 }
 
-/* --- drop-unused ------------------------------------------------------------------------------------------------ */
-
-static void dead_chains_and_their_constants_go(void **state)
-{
-    (void)state;
-    assert_becomes("drop-unused",
-                   "g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> {\n"
-                   "  a = Add(x, w)\n"
-                   "  b = Relu(a)\n"
-                   "  y = Relu(x)\n"
-                   "}\n",
-                   "g (float[2] x) => (float[2] y) {\n"
-                   "  y = Relu(x)\n"
-                   "}\n");
-}
-
-static void random_and_unknown_nodes_stay(void **state)
-{
-    (void)state;
-    assert_kept("drop-unused", "g (float[2] x) => (float[2] y) {\n"
-                               "  a = RandomNormalLike(x)\n"
-                               "  y = Relu(x)\n"
-                               "}\n");
-}
-
-static void dequantized_weights_that_are_read_stay(void **state)
-{
-    (void)state;
-    assert_kept("drop-unused",
-                "g (float[2] x) => (float[2] y) <int8[2] w = {1, 2}, float s = {0.5}, int8 z = {0}> {\n"
-                "  d = DequantizeLinear(w, s, z)\n"
-                "  y = Add(x, d)\n"
-                "}\n");
-}
+/* --- drop-shared-names ------------------------------------------------------------------------------------------ */
 
 static void names_that_nodes_share_go(void **state)
 {
@@ -301,9 +268,6 @@ int main(void)
         cmocka_unit_test(dropout_that_does_not_train_goes),
         cmocka_unit_test(dropout_that_may_train_stays),
         cmocka_unit_test(dropout_whose_mask_is_read_stays),
-        cmocka_unit_test(dead_chains_and_their_constants_go),
-        cmocka_unit_test(random_and_unknown_nodes_stay),
-        cmocka_unit_test(dequantized_weights_that_are_read_stay),
         cmocka_unit_test(names_that_nodes_share_go),
         cmocka_unit_test(unknown_passes_are_named),
         cmocka_unit_test(every_pass_of_the_default_pipeline_is_listed_with_help),
