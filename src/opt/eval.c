@@ -68,6 +68,15 @@ int64_t qdq_eval_int(qdq_eval *c, const char *name, int64_t fallback)
     return a == NULL ? fallback : a->v.i;
 }
 
+bool qdq_eval_flag(qdq_eval *c, const char *name, bool fallback)
+{
+    int64_t i = qdq_eval_int(c, name, fallback);
+
+    if (i != 0 && i != 1)
+        qdq_eval_refuse(c, qdq_arena_printf(c->memory, "attribute '%s' is neither 0 nor 1", name));
+    return i != 0;
+}
+
 float qdq_eval_float(qdq_eval *c, const char *name, float fallback)
 {
     const qdq_attr *a = attr(c, name, QDQ_ATTR_FLOAT);

@@ -161,7 +161,7 @@ static const run_table *runs_of_node(qdq_eval *c)
                : qdq_eval_string_is(c, "direction", "RIGHT", "") ? &shift_right
                                                                  : NULL;
     if (c->node->op == QDQ_OP_MOD)
-        return qdq_eval_int(c, "fmod", 0) != 0 ? &rem : &mod;
+        return qdq_eval_flag(c, "fmod", false) ? &rem : &mod;
     return operations[c->node->op].runs;
 }
 

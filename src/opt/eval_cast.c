@@ -201,7 +201,7 @@ static bool wanted_type(qdq_eval *c, qdq_elem *to)
 bool qdq_eval_cast(qdq_eval *c)
 {
     const qdq_const *x = c->in[0];
-    bool saturate = qdq_eval_int(c, "saturate", 1) != 0;
+    bool saturate = qdq_eval_flag(c, "saturate", true);
     way by = way_of(x->elem);
     chunk part;
     qdq_elem to;

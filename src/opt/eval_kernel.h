@@ -43,6 +43,7 @@ static inline const qdq_const *qdq_eval_in(const qdq_eval *c, uint32_t i)
 }
 
 int64_t qdq_eval_int(qdq_eval *c, const char *name, int64_t fallback);
+bool qdq_eval_flag(qdq_eval *c, const char *name, bool fallback); /* 0 or 1: engines differ on others */
 float qdq_eval_float(qdq_eval *c, const char *name, float fallback);
 /* False: not there (*count 0). */
 bool qdq_eval_int_list(qdq_eval *c, const char *name, const int64_t **list, int64_t *count);

@@ -35,7 +35,7 @@ static sum_fn *const lines[QDQ_ELEM_COUNT] = {
 bool qdq_eval_cumsum(qdq_eval *c)
 {
     const qdq_const *x = c->in[0];
-    bool reverse = qdq_eval_int(c, "reverse", 0) != 0, exclusive = qdq_eval_int(c, "exclusive", 0) != 0;
+    bool reverse = qdq_eval_flag(c, "reverse", false), exclusive = qdq_eval_flag(c, "exclusive", false);
     size_t size = qdq_eval_size(x->elem);
     const int64_t *list;
     int64_t count;

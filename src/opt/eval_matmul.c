@@ -200,7 +200,7 @@ static void add_row(const addend *add, int64_t r, double alpha, double beta, con
 static bool read_product(qdq_eval *c, product *p)
 {
     const qdq_const *a = c->in[0], *b = c->in[1];
-    bool ta = qdq_eval_int(c, "transA", 0) != 0, tb = qdq_eval_int(c, "transB", 0) != 0;
+    bool ta = qdq_eval_flag(c, "transA", false), tb = qdq_eval_flag(c, "transB", false);
 
     if (a->rank != 2 || b->rank != 2)
         return QDQ_REFUSE(c, "arrays of the ranks %d and %d, expected matrices", a->rank, b->rank);

@@ -370,7 +370,7 @@ bool qdq_eval_trilu(qdq_eval *c)
 {
     const qdq_const *x = c->in[0];
     size_t size = qdq_eval_size(x->elem);
-    bool upper = qdq_eval_int(c, "upper", 1) != 0;
+    bool upper = qdq_eval_flag(c, "upper", true);
     const int64_t *k;
     int64_t count, diagonal;
 

@@ -69,8 +69,8 @@ bool qdq_eval_argreduce(qdq_eval *c)
 {
     const qdq_const *x = c->in[0];
     uint64_t flip = c->node->op == QDQ_OP_ARGMIN ? UINT64_MAX : 0;
-    bool keep = qdq_eval_int(c, "keepdims", 1) != 0;
-    bool last = c->opset >= 12 && qdq_eval_int(c, "select_last_index", 0) != 0;
+    bool keep = qdq_eval_flag(c, "keepdims", true);
+    bool last = c->opset >= 12 && qdq_eval_flag(c, "select_last_index", false);
     int64_t dim[QDQ_EVAL_RANK];
     int axis, rank = 0;
     lines l;
@@ -80,11 +80,11 @@ bool qdq_eval_argreduce(qdq_eval *c)
     for (int i = 0; i < x->rank; i++)
         if (i != axis || keep)
             dim[rank++] = i == axis ? 1 : x->dim[i];
+    if (x->count == 0) /* the shapes that engines give differ */
+        return QDQ_REFUSE(c, "a reduction of an array without elements");
     int64_t *out = qdq_eval_output(c, 0, QDQ_INT64, rank, dim);
     if (out == NULL)
         return false;
-    if (x->count == 0)
-        return c->out[0].count == 0 || QDQ_REFUSE(c, "the place of the extreme of no elements");
     for (int64_t o = 0; o < l.outer; o++)
         for (int64_t i = 0; i < l.inner; i++)
             *out++ = best_of(x, o * l.length * l.inner + i, &l, flip, last);
@@ -128,7 +128,7 @@ bool qdq_eval_topk(qdq_eval *c)
     const qdq_const *x = c->in[0];
     size_t size = qdq_eval_size(x->elem);
     int64_t dim[QDQ_EVAL_RANK], k;
-    uint64_t flip = c->opset < 11 || qdq_eval_int(c, "largest", 1) != 0 ? UINT64_MAX : 0;
+    uint64_t flip = c->opset < 11 || qdq_eval_flag(c, "largest", true) ? UINT64_MAX : 0;
     int axis;
     lines l;
 

@@ -41,7 +41,7 @@ typedef void gather_fn(const void *in, int64_t in_step, void *sum, int64_t sum_s
     GATHER(sum_##E, type, double, s + x)                                                                     \
     GATHER(sum_abs_##E, type, double, s + fabs(x))                                                           \
     GATHER(sum_square_##E, type, double, s + x * x)                                                          \
-    GATHER(product_##E, type, double, s *x)                                                                  \
+    GATHER(product_##E, type, double, (double)(type)(s * x)) /* too large on the way stays so */             \
     GATHER(max_##E, type, double, x > s || x != x ? x : s)                                                   \
     GATHER(min_##E, type, double, x < s || x != x ? x : s)
 
@@ -180,7 +180,7 @@ static bool read_axes(qdq_eval *c, axes *a)
 
     if (!qdq_eval_axes(c, 1, since, x->rank, a->mark, &n))
         return false;
-    a->none = n <= 0 && c->opset >= since && qdq_eval_int(c, "noop_with_empty_axes", 0) != 0;
+    a->none = n <= 0 && c->opset >= since && qdq_eval_flag(c, "noop_with_empty_axes", false);
     a->count = 1;
     for (int i = 0; i < x->rank; i++) {
         a->mark[i] = !a->none && (n <= 0 || a->mark[i]);
@@ -236,9 +236,11 @@ bool qdq_eval_reduce(qdq_eval *c)
         return false;
     if (a.none && r->is_plain)
         return qdq_eval_view(c, 0, x, x->rank, x->dim);
-    if (a.none || (a.count == 0 && !r->of_nothing))
-        return QDQ_REFUSE(c, a.none ? "axes are empty" : "the extreme or mean of no elements");
-    int rank = result_dims(&a, x->rank, qdq_eval_int(c, "keepdims", 1) != 0, dim);
+    if (a.none)
+        return QDQ_REFUSE(c, "axes are empty");
+    if (x->count == 0 && (x->rank > 1 || !r->of_nothing)) /* the shapes that engines give differ */
+        return QDQ_REFUSE(c, "a reduction of an array without elements");
+    int rank = result_dims(&a, x->rank, qdq_eval_flag(c, "keepdims", true), dim);
     void *out = qdq_eval_output(c, 0, x->elem, rank, dim);
     if (out == NULL)
         return false;

@@ -46,7 +46,7 @@ bool qdq_eval_count(qdq_eval *c)
 /* Puts in what 0 copies; *open is the place of -1, or -1. */
 static bool read_shape(qdq_eval *c, const int64_t *list, int64_t count, int64_t *dim, int *open)
 {
-    bool allow_zero = c->opset >= 14 && qdq_eval_int(c, "allowzero", 0) != 0;
+    bool allow_zero = c->opset >= 14 && qdq_eval_flag(c, "allowzero", false);
     const qdq_const *x = c->in[0];
 
     *open = -1;
@@ -111,6 +111,8 @@ bool qdq_eval_squeeze(qdq_eval *c)
 
     if (!qdq_eval_axes(c, 1, 13, x->rank, mark, &count))
         return false;
+    if (count == 0) /* none of them, or all */
+        return QDQ_REFUSE(c, "axes are empty");
     for (int i = 0; i < x->rank; i++)
         if (count < 0 ? x->dim[i] != 1 : !mark[i])
             dim[rank++] = x->dim[i];

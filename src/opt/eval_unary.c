@@ -154,8 +154,8 @@ static void read_attributes(qdq_eval *c, double p[2])
     };
 
     if (c->node->op == QDQ_OP_ISINF) {
-        p[0] = (double)qdq_eval_int(c, "detect_negative", 1);
-        p[1] = (double)qdq_eval_int(c, "detect_positive", 1);
+        p[0] = (double)qdq_eval_flag(c, "detect_negative", true);
+        p[1] = (double)qdq_eval_flag(c, "detect_positive", true);
     }
     for (size_t i = 0; i < QDQ_COUNT(floats); i++)
         for (int k = 0; k < 2 && floats[i].op == c->node->op; k++)

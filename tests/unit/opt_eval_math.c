@@ -180,13 +180,13 @@ static void sums_and_extremes_along_axes(void **state)
     gives(13, "float[2] x = {1, 2}, int64[0] a = {}", "y = ReduceSum <noop_with_empty_axes = 1> (x, a)",
           "float[2] y = {1, 2}");
     gives(13, "float[2] x = {1, 2}, int64[0] a = {}", "y = ReduceSum(x, a)", "float[1] y = {3}");
-    gives(13, "float[0,2] x = {}", "y = ReduceSum <keepdims = 0> (x)", "float y = {0}");
+    gives(13, "float[0] x = {}", "y = ReduceSum <keepdims = 0> (x)", "float y = {0}");
     gives(17, "int8[2] x = {100, 100}", "y = ReduceSum(x)", "int8[1] y = {-56}");
     gives(17, "int64[2,2,2] x = {1, 2, 3, 4, 5, 6, 7, 8}", "y = ReduceMax <axes = [0, 2], keepdims = 0> (x)",
           "int64[2] y = {6, 8}");
     gives(17, "float[3] x = {1, nan, 3}", "y = ReduceMax(x)", "float[1] y = {nan}");
     gives(17, "float x = {7}", "y = ReduceMax(x)", "float y = {7}");
-    refuses(17, "float[0] x = {}", "y = ReduceMax(x)", "no elements");
+    refuses(17, "float[0] x = {}", "y = ReduceMax(x)", "without elements");
     refuses(17, "float[2] x = {1, 2}", "y = ReduceMax <axes = [1]> (x)", "axis 1 of an array of rank 1");
     refuses(17, "float[2] x = {1, 2}", "y = ReduceMax <axes = [0, -1]> (x)", "there twice");
     refuses(17, "float[2] x = {1, 2}, int64[1] a = {0}", "y = ReduceMax(x, a)",

@@ -45,6 +45,7 @@ static void shapes_are_changed(void **state)
     gives(7, "float[1,2,1] x = {1, 2}", "y = Squeeze(x)", "float[2] y = {1, 2}");
     gives(11, "float[1,2,1] x = {1, 2}", "y = Squeeze <axes = [-1]> (x)", "float[1,2] y = {1, 2}");
     gives(13, "float[1,2,1] x = {1, 2}, int64[1] a = {0}", "y = Squeeze(x, a)", "float[2,1] y = {1, 2}");
+    refuses(13, "float[1,2,1] x = {1, 2}, int64[0] a = {}", "y = Squeeze(x, a)", "axes are empty");
     refuses(13, "float[1,2,1] x = {1, 2}, int64[1] a = {1}", "y = Squeeze(x, a)", "axis 1 has dim 2");
     gives(7, "float[2] x = {1, 2}", "y = Unsqueeze <axes = [0, 2]> (x)", "float[1,2,1] y = {1, 2}");
     gives(13, "float[2] x = {1, 2}, int64[2] a = {-1, 0}", "y = Unsqueeze(x, a)", "float[1,2,1] y = {1, 2}");
