@@ -134,6 +134,8 @@ bool qdq_eval_topk(qdq_eval *c)
 
     if (c->node->n_out != 2)
         return QDQ_REFUSE(c, "%u outputs, expected 2", (unsigned)c->node->n_out);
+    if (!qdq_eval_flag(c, "sorted", true))
+        return QDQ_REFUSE(c, "the order of the results is left open");
     if (!qdq_eval_axis(c, qdq_eval_int(c, "axis", -1), x->rank, &axis) || !begin_lines(c, axis, &l) ||
         !read_k(c, l.length, &k))
         return false;

@@ -39,6 +39,7 @@ static void the_k_largest_or_smallest(void **state)
             "k is no number from 0 to 3");
     refuses(11, "float[3] x = {1, 7, -3}, int64[2] k = {1, 1}", "y, i = TopK(x, k)", "k is no number");
     refuses(11, "float[3] x = {1, 7, -3}, int64[1] k = {1}", "y = TopK(x, k)", "1 outputs, expected 2");
+    refuses(11, "float[3] x = {1, 7, -3}, int64[1] k = {1}", "y, i = TopK <sorted = 0> (x, k)", "left open");
     refuses(11, "float[3] x = {1, nan, -3}, int64[1] k = {1}", "y, i = TopK(x, k)", "NaN has no place");
 }
 
