@@ -1,8 +1,25 @@
 /* Finding the change to blame: judges that look at the structure of the model know which one it is. */
 #include "ir/edit.h"
+#include "ir/graph_check.h"
 #include "support/test.h"
 
 static qdq_error err;
+
+/* --- the verifier, which can be told to insist on a value ------------------------------------------------------------- */
+
+static const char *insisted_on;
+
+qdq_status __real_qdq_model_verify(const qdq_model *m, qdq_error *e);
+qdq_status __wrap_qdq_model_verify(const qdq_model *m, qdq_error *e);
+
+qdq_status __wrap_qdq_model_verify(const qdq_model *m, qdq_error *e)
+{
+    if (insisted_on != NULL && qdq_graph_find(m->graph, insisted_on) == NULL)
+        return qdq_fail(e, QDQ_E_FORMAT, "'%s' is defined nowhere", insisted_on);
+    return __real_qdq_model_verify(m, e);
+}
+
+/* --- judges ------------------------------------------------------------------------------------------------------------ */
 
 /* Six identities: the pass takes them out one after the other. */
 static const char six[] = "g (float[2] x) => (float[2] y) {"
@@ -94,6 +111,41 @@ static void the_pass_is_named_among_several(void **state)
     assert_true(r.found);
     assert_string_equal(r.pass, "drop-unused");
     assert_string_equal(r.where, "useless");
+}
+
+static void a_change_that_the_verifier_refuses_is_found_without_a_judge(void **state)
+{
+    (void)state;
+    judge_state j = {0};
+
+    insisted_on = "c";
+    qdq_bisect_result r = bisect(six, "drop-identity", &j);
+    insisted_on = NULL;
+    assert_true(r.found);
+    assert_int_equal(r.number, 3);
+    assert_int_equal(r.changes, 6);
+    assert_string_equal(r.pass, "drop-identity");
+    assert_string_equal(r.why, "after pass 'drop-identity': 'c' is defined nowhere");
+}
+
+static void a_pass_that_breaks_the_model_is_a_defect_that_is_named(void **state)
+{
+    (void)state;
+    qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
+
+    for (int each = 0; each < 2; each++) {
+        qdq_model *m = test_model(six);
+
+        opts.passes = "lift-constants,drop-identity";
+        opts.verify_each = each == 1;
+        insisted_on = "c";
+        assert_fails(QDQ_E_BUG,
+                     each == 1 ? "after pass 'drop-identity': 'c' is defined nowhere"
+                               : "after passes 'lift-constants,drop-identity': 'c' is defined nowhere",
+                     qdq_model_optimize(m, &opts, NULL, &err));
+        insisted_on = NULL;
+        qdq_model_free(m);
+    }
 }
 
 static void a_model_that_is_bad_from_the_start_is_change_zero(void **state)
@@ -220,6 +272,8 @@ int main(void)
         cmocka_unit_test(a_pipeline_that_does_no_harm_is_judged_once),
         cmocka_unit_test(every_change_can_be_found),
         cmocka_unit_test(the_pass_is_named_among_several),
+        cmocka_unit_test(a_change_that_the_verifier_refuses_is_found_without_a_judge),
+        cmocka_unit_test(a_pass_that_breaks_the_model_is_a_defect_that_is_named),
         cmocka_unit_test(a_model_that_is_bad_from_the_start_is_change_zero),
         cmocka_unit_test(a_pipeline_without_changes_is_judged_all_the_same),
         cmocka_unit_test(only_as_many_changes_as_are_asked_for_are_looked_at),
