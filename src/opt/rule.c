@@ -324,6 +324,16 @@ qdq_status qdq_rules_run(qdq_opt *o, const qdq_rule *const *rules, size_t n_rule
 
 /* --- building blocks --------------------------------------------------------------------------------------------------------- */
 
+bool qdq_match_set_type(qdq_match *m, qdq_value *v, const qdq_type *type)
+{
+    const qdq_type *own = NULL;
+
+    if (type != NULL && (own = qdq_type_tensor(m->graph->model, type->elem, type->rank, type->dim)) == NULL)
+        return false;
+    qdq_value_set_type(v, own);
+    return true;
+}
+
 qdq_node *qdq_match_add(qdq_match *m, const char *op, uint32_t n_in, qdq_value *const *in,
                         const qdq_type *type)
 {
@@ -334,8 +344,8 @@ qdq_node *qdq_match_add(qdq_match *m, const char *op, uint32_t n_in, qdq_value *
         return NULL;
     for (uint32_t i = 0; i < n_in; i++)
         qdq_node_set_in(n, i, in[i]);
-    if (type != NULL)
-        qdq_value_set_type(n->out[0], type);
+    if (!qdq_match_set_type(m, n->out[0], type))
+        return NULL;
     qdq_match_touch(m, n);
     return n;
 }

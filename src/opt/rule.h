@@ -62,7 +62,8 @@ typedef struct qdq_rule {
      * the reason, a literal, that the report shows. May look, not edit. NULL function: nothing to check. Where
      * inputs commute, the other order is tried before the answer stands. */
     const char *(*check)(const qdq_match *m);
-    /* Edits, through the functions below or edit.h. Nodes that nobody reads any more are taken out behind it;
+    /* Edits, through the functions below or edit.h. Where it asks again what `check` has asked and gets another
+     * answer, memory was short: QDQ_E_NOMEM. Nodes that nobody reads any more are taken out behind it;
      * their constants stay for drop-unused. */
     qdq_status (*build)(qdq_match *m, qdq_error *err);
 } qdq_rule;
@@ -104,6 +105,9 @@ bool qdq_match_broadcasts_into(const qdq_match *m, const qdq_tensor *t, const qd
  * out), one output named after the root's, of this type (NULL: unknown). NULL: out of memory. */
 qdq_node *qdq_match_add(qdq_match *m, const char *op, uint32_t n_in, qdq_value *const *in,
                         const qdq_type *type);
+
+/* A tensor type for a new value (NULL: unknown), copied: what is proven lives no longer than the facts. */
+bool qdq_match_set_type(qdq_match *m, qdq_value *v, const qdq_type *type);
 
 /* Constants named after `base`. NULL: out of memory. */
 qdq_value *qdq_match_add_const(qdq_match *m, const char *base, qdq_tensor *t);

@@ -125,7 +125,9 @@ static const char *where_check(const qdq_match *m)
 
 static qdq_status where_build(qdq_match *m, qdq_error *err)
 {
-    return qdq_match_become(m, qdq_match_value(m, picked(m)), err);
+    const char *name = picked(m);
+
+    return name != NULL ? qdq_match_become(m, qdq_match_value(m, name), err) : qdq_nomem(err);
 }
 
 const qdq_rule qdq_rule_pick_where = {

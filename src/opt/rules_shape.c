@@ -65,7 +65,9 @@ static const char *noop_check(const qdq_match *m)
 
 static qdq_status noop_build(qdq_match *m, qdq_error *err)
 {
-    return qdq_match_become(m, same_before(m), err);
+    qdq_value *x = same_before(m);
+
+    return x != NULL ? qdq_match_become(m, x, err) : qdq_nomem(err);
 }
 
 const qdq_rule qdq_rule_drop_noop_shape = {
@@ -147,7 +149,9 @@ static qdq_status merge_build(qdq_match *m, qdq_error *err)
     qdq_rule_ints s;
     bool changed;
 
-    if (target(m, &s, &changed) == NULL && changed) {
+    if (target(m, &s, &changed) != NULL)
+        return qdq_nomem(err);
+    if (changed) {
         shape = qdq_match_add_ints(m, qdq_match_value(m, "b")->name, (size_t)s.n, s.at);
         if (shape == NULL)
             return qdq_nomem(err);
@@ -296,7 +300,8 @@ static qdq_status unsqueeze_build(qdq_match *m, qdq_error *err)
 {
     qdq_rule_ints axes = {0};
 
-    merged_axes(m, &axes);
+    if (!merged_axes(m, &axes))
+        return qdq_nomem(err);
     qdq_node_set_in(m->root, 0, qdq_match_value(m, "x"));
     return qdq_rule_put_ints(m, m->root, "axes", 1, 13, &axes, err);
 }

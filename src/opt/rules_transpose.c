@@ -60,7 +60,8 @@ static qdq_status merge_build(qdq_match *m, qdq_error *err)
 {
     qdq_rule_ints perm = {0};
 
-    merged_perm(m, &perm);
+    if (!merged_perm(m, &perm))
+        return qdq_nomem(err);
     if (is_identity(&perm))
         return qdq_rule_become_x(m, err);
     qdq_node_set_in(m->root, 0, qdq_match_value(m, "x"));

@@ -62,6 +62,55 @@ static const rule_case cases[] = {
     {17, "merge-transposes",
      "g (float[2,3,4] x) => (float[2,3,4] y) { t = Transpose <perm = [1, 2, 0]> (x) u = Transpose <perm = "
      "[2, 0, 1]> (t) y = Neg(u) }"},
+    {17, "merge-clips",
+     "g (float[9] x) => (float[9] a, float[9] b, float[9] c) <float m = {-0.5}, float z = {0}, float q = "
+     "{0.25}, float h = {0.5}> {\n"
+     "  t = Clip(x, m, z) a = Clip(t, q, h) u = Relu(x) b = Clip(u, m, q) v = Clip(x, m, q) c = Relu(v) }"},
+    {17, "merge-clips",
+     "g (float[9] x) => (float[9] a, float[9] b) <float m = {-0.5}, float n = {-0.25}, float h = {0.5}> {\n"
+     "  t = Clip(x, m, n) a = Relu(t) u = Clip(x, h, m) b = Clip(u, n, h) }"},
+    {10, "merge-clips", "g (float[9] x) => (float[9] a) { t = Relu(x) a = Clip <max = 0.25> (t) }"},
+    {17, "min-max-to-clip",
+     "g (float[9] x) => (float[9] a, float[9] b, float[9] c) <float m = {-0.5}, float[1] q = {0.25}> {\n"
+     "  t = Min(x, q) a = Max(m, t) u = Max(x, q) b = Min(u, m) v = Max(x, q) c = Max(m, v) }"},
+    {17, "drop-noop-slice",
+     "g (float[N,5] x) => (float[N,5] y) <int64[2] s = {0, -7}, int64[2] e = {9223372036854775807, 5}> { t = "
+     "Slice(x, s, e) y = Neg(t) }"},
+    {17, "merge-slices",
+     "g (float[N,20] x) => (float[?,?] y) <int64[2] s = {0, -18}, int64[2] e = {9, -3}, int64[1] g = {2}, "
+     "int64[1] h = {100}, int64[1] a = {1}> {\n"
+     "  t = Slice(x, s, e) y = Slice(t, g, h, a) }"},
+    {9, "merge-slices",
+     "g (float[4,20] x) => (float[1,20] y) { t = Slice <starts = [1], ends = [7]> (x) y = Slice <starts = "
+     "[1], ends = [2]> (t) }"},
+    {17, "split-slices",
+     "g (float[N,6] x) => (float[N,1] a, float[N,2] b, float[N,3] c) <int64[1] z = {0}, int64[1] o = {1}, "
+     "int64[1] t = {3}, int64[1] e = {99}, int64[1] l = {-1}> {\n"
+     "  a = Slice(x, z, o, l) b = Slice(x, o, t, l) c = Slice(x, t, e, l) }"},
+    {9, "split-slices",
+     "g (float[6] x) => (float[2] y, float[4] z) { y = Slice <starts = [0], ends = [2]> (x) z = Slice "
+     "<starts = [2], ends = [6]> (x) }"},
+    {17, "drop-empty-parts",
+     "g (float[2,3] x) => (float[2,6] y) <int64[1] z = {0}, int64[1] l = {-1}> { n = Slice(x, z, z, l) y = "
+     "Concat <axis = 1> (x, n, x) }"},
+    {17, "merge-concats",
+     "g (float[2,3] x, float[1,3] z) => (float[6,3] y) { t = Concat <axis = 0> (x, z) u = Concat <axis = -2> "
+     "(z, t) y = Concat <axis = 0> (x, u) }"},
+    {17, "collapse-requantize",
+     "g (uint8[4,3] x) => (float[4,3] y) <float[3] s = {0.1, 0.013, 7}, uint8[3] z = {3, 0, 255}> {\n"
+     "  d = DequantizeLinear(x, s, z) q = QuantizeLinear(d, s, z) y = DequantizeLinear(q, s, z) }"},
+    {17, "drop-bounds-before-quantize",
+     "g (float[99] x) => (uint8[99] y, int8[99] w) <float s = {0.004}, uint8 z = {0}, int8 m = {-128}, float "
+     "zero = {0}, float hi = {1.02}> {\n"
+     "  a = Relu(x) y = QuantizeLinear(a, s, z) b = Clip(x, zero, hi) w = QuantizeLinear(b, s, m) }"},
+    {17, "layout-before-dequantize",
+     "g (float[N,3] x) => (float[N,2] y) <int8[2,3] w = {1,-2,3,-4,5,-6}, float[2] s = {0.5, 0.1}, int8[2] z "
+     "= {0, 1}> {\n"
+     "  d = DequantizeLinear <axis = 0> (w, s, z) t = Transpose(d) y = MatMul(x, t) }"},
+    {17, "layout-before-dequantize",
+     "g (float[N,2] x) => (float[N,3] y) <int8[1,2,3] w = {1,-2,3,-4,5,-6}, float[3] s = {0.5, 0.1, 2}, "
+     "int64[2] r = {2, -1}> {\n"
+     "  d = DequantizeLinear <axis = 2> (w, s) t = Reshape(d, r) y = MatMul(x, t) }"},
 };
 
 static void rewritten_models_keep_their_numbers(void **state)
