@@ -177,7 +177,7 @@ qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err)
     fprintf(to, "%s: target %s", q->path, s->target);
     if (info != NULL)
         fprintf(to, ", engine %s %s", info->name, info->version);
-    if (q->split.calibrate > 0)
+    if (q->split.calibrate > 0 && s->n_tensors > 0)
         fprintf(to, ", calibrated on %zu sample%s", q->split.calibrate, cli_plural(q->split.calibrate));
     fputc('\n', to);
     if (q->data != NULL)

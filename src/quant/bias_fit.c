@@ -17,16 +17,20 @@ static const qdq_node *dq_behind(const qdq_model *m, const char *tensor)
                                                                                           : NULL;
 }
 
-static float activation_scale(const qdq_model *m, const qdq_plan *plan, const qdq_map *tensors,
-                              const qdq_plan_bias *b)
+static qdq_status activation_scale(const qdq_model *m, const qdq_plan *plan, const qdq_map *tensors,
+                                   const qdq_plan_bias *b, qdq_arena *scratch, float *out, qdq_error *err)
 {
     const qdq_map_value *known = qdq_map_get(tensors, b->activation);
     const qdq_node *dq = dq_behind(m, b->activation);
-    float scale = 0;
+    qdq_found found = {0};
+    qdq_qparam param;
 
-    if (known != NULL)
-        return plan->tensors.at[known->num].qparam.scale;
-    return dq != NULL && qdq_params_one_scale(dq, &scale) ? scale : 0;
+    if (known == NULL && dq != NULL)
+        QDQ_TRY(qdq_found_read(dq, scratch, &found, err));
+    *out = known != NULL                      ? plan->tensors.at[known->num].qparam.scale
+           : qdq_found_qparam(&found, &param) ? param.scale
+                                              : 0;
+    return QDQ_OK;
 }
 
 static qdq_status fits(const qdq_model *m, const qdq_plan_bias *b, float activation, qdq_arena *scratch,
@@ -55,9 +59,12 @@ static qdq_status drop(const qdq_model *m, const qdq_job *job, const qdq_map *te
     for (size_t i = 0; i < plan->biases.n; i++) {
         const qdq_plan_bias *b = &plan->biases.at[i];
         bool fit = true;
+        float scale;
 
-        if (dq_behind(m, b->weight) != NULL)
-            QDQ_TRY(fits(m, b, activation_scale(m, plan, tensors, b), scratch, &fit, err));
+        if (dq_behind(m, b->weight) != NULL) {
+            QDQ_TRY(activation_scale(m, plan, tensors, b, scratch, &scale, err));
+            QDQ_TRY(fits(m, b, scale, scratch, &fit, err));
+        }
         if (fit)
             plan->biases.at[n++] = *b;
         else

@@ -106,6 +106,19 @@ static const qdq_node *dq_in_model(const qdq_inserter *in, const char *tensor)
                                                                                           : NULL;
 }
 
+/* The scale of an activation behind a DQ of the model; 0: there is none that is known. */
+static qdq_status activation_in_model(qdq_inserter *in, const char *tensor, float *scale)
+{
+    const qdq_node *dq = dq_in_model(in, tensor);
+    qdq_found found = {0};
+    qdq_qparam param;
+
+    if (dq != NULL)
+        QDQ_TRY(qdq_found_read(dq, &in->scratch, &found, in->err));
+    *scale = qdq_found_qparam(&found, &param) ? param.scale : 0;
+    return QDQ_OK;
+}
+
 static qdq_status weight_scale(qdq_inserter *in, const qdq_plan_bias *b, const qdq_node *linear,
                                bias_scale *s)
 {
@@ -136,13 +149,13 @@ static qdq_status scale_of_bias(qdq_inserter *in, const qdq_plan_bias *b, bias_s
     const qdq_map_value *known = qdq_map_get(&in->tensors, b->activation);
     size_t i;
 
-    *s = (bias_scale){.activation = 1};
+    *s = (bias_scale){0};
     linear = linear != NULL ? linear : reader;
     if (known != NULL) {
         ENTRY_OF(in->plan->tensors, known->num, linear, i);
         s->activation = in->plan->tensors.at[i].qparam.scale;
     } else {
-        qdq_params_one_scale(dq_in_model(in, b->activation), &s->activation);
+        QDQ_TRY(activation_in_model(in, b->activation, &s->activation));
     }
     return weight_scale(in, b, linear, s);
 }
@@ -150,11 +163,13 @@ static qdq_status scale_of_bias(qdq_inserter *in, const qdq_plan_bias *b, bias_s
 qdq_status qdq_insert_check_bias(qdq_inserter *in, size_t index, qdq_buf *list)
 {
     const qdq_plan_bias *b = &in->plan->biases.at[index];
-    const qdq_node *x = dq_in_model(in, b->activation), *w = dq_in_model(in, b->weight);
+    const qdq_node *w = dq_in_model(in, b->weight);
     qdq_found found = {0};
-    float scale;
+    float scale = 1;
 
-    if (qdq_map_get(&in->tensors, b->activation) == NULL && (x == NULL || !qdq_params_one_scale(x, &scale)))
+    if (qdq_map_get(&in->tensors, b->activation) == NULL)
+        QDQ_TRY(activation_in_model(in, b->activation, &scale));
+    if (scale == 0)
         qdq_buf_printf(list, " scale of '%s' (for bias '%s');", b->activation, b->tensor);
     if (qdq_map_get(&in->weights, b->weight) != NULL)
         return QDQ_OK;

@@ -15,6 +15,33 @@
 #include "quant/insert.h"
 #include "quant/place.h"
 
+/* A pass of the pipeline that has work again behind it: so that quantizing the result once more changes nothing. */
+static qdq_status run_again(qdq_model *m, const char *pipeline, const char *pass, qdq_error *err)
+{
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    qdq_status st = QDQ_OK;
+
+    for (const char *step = pipeline; *step != '\0' && st == QDQ_OK;) {
+        size_t size = strcspn(step, ",");
+
+        if (strncmp(step, pass, strlen(pass)) == 0 && (step[strlen(pass)] == ':' || size == strlen(pass))) {
+            const char *text = qdq_arena_strndup(&scratch, step, size); /* with its arguments */
+            st = text != NULL ? qdq_model_run_passes(m, text, err) : qdq_nomem(err);
+        }
+        step += size + (step[size] == ',');
+    }
+    qdq_arena_free(&scratch);
+    return st;
+}
+
+static qdq_status raise_opset(qdq_model *m, const char *clean, int opset, qdq_error *err)
+{
+    if (opset <= qdq_model_opset(m))
+        return QDQ_OK;
+    QDQ_TRY(qdq_model_set_opset(m, opset, err));
+    return run_again(m, clean, "drop-unused", err); /* below IR 4 no initializer could be dropped */
+}
+
 /* The copy of `m` that plans speak of: cleaned, of an opset that has what is needed, with shapes. */
 static qdq_status prepare(const qdq_model *m, const char *clean, int opset, const qdq_job *job,
                           qdq_model **out, qdq_error *err)
@@ -24,8 +51,8 @@ static qdq_status prepare(const qdq_model *m, const char *clean, int opset, cons
 
     QDQ_TRY(qdq_model_clone(m, &copy, err));
     qdq_status st = qdq_model_run_passes(copy, clean, err);
-    if (st == QDQ_OK && opset > qdq_model_opset(copy))
-        st = qdq_model_set_opset(copy, opset, err);
+    if (st == QDQ_OK)
+        st = raise_opset(copy, clean, opset, err);
     if (st == QDQ_OK)
         st = qdq_model_infer(copy, &so, err);
     if (st != QDQ_OK) {
@@ -126,6 +153,8 @@ static qdq_status make(const qdq_model *m, const qdq_target *t, qdq_engine *e, q
 static qdq_status finish_model(qdq_model *m, const qdq_plan *p, qdq_error *err)
 {
     QDQ_TRY(qdq_insert(m, p, err));
+    if (p->tensors.n + p->weights.n + p->biases.n > 0)
+        QDQ_TRY(run_again(m, p->clean, "share-initializers", err)); /* Q/DQ bring equal constants */
     if (p->placement_only)
         QDQ_TRY(qdq_model_set_prop(m, "qdq.scales", "placement only: calibrated on random input", err));
     qdq_status st = qdq_model_verify(m, err);

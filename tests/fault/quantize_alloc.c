@@ -70,6 +70,37 @@ static void write_model(const char *path)
     qdq_model_free(m);
 }
 
+/* Q/DQ in all that placement asks of them: used again, handed on by a pool, beside a float bias, refused. */
+static void write_trained_model(const char *path)
+{
+    test_builder b = test_build(21);
+    qdq_error err = QDQ_ERROR_INIT;
+    const int64_t two[2] = {2, 2};
+
+    TEST_INPUT(&b, "x", 1, 8, 4, 4);
+    test_qdq(&b, "x", QDQ_UINT8, 0.25f, 0);
+    test_conv8(&b, "c0", "x.dq", 8, 8, 1);
+    TEST_NODE(&b, "Relu", "r0", "c0");
+    test_qdq(&b, "r0", QDQ_UINT8, 0.5f, 0);
+    test_conv8(&b, "c1", "r0.dq", 8, 8, 1);
+    TEST_NODE(&b, "Add", "a", "c1", "r0");
+    assert_true(qdq_node_set_ints(TEST_NODE(&b, "MaxPool", "p", "a"), "kernel_shape", two, 2));
+    test_qdq(&b, "p", QDQ_UINT8, 0.5f, 0);
+    TEST_NODE(&b, "Flatten", "f", "p.dq");
+    TEST_CODES(&b, "w", QDQ_INT8, 1, 72, 4);
+    TEST_RANDOM(&b, "bias", 4);
+    TEST_NODE(&b, "Gemm", "g", "f", "w.dq", "bias");
+    test_qdq(&b, "g", QDQ_UINT16, 0.5f, 0);
+    TEST_RANDOM(&b, "v", 4, 4);
+    TEST_NODE(&b, "MatMul", "y", "g.dq", "v");
+    test_output(&b, "y");
+    qdq_model *m = test_built(&b);
+    qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
+    so.allow_overwrite = true;
+    assert_ok(qdq_model_save(m, path, &so, &err));
+    qdq_model_free(m);
+}
+
 static qdq_status load(void *ctx, qdq_error *err)
 {
     const files *f = ctx;
@@ -172,6 +203,15 @@ static void quantize_survives_every_allocation_failure(void **state)
     assert_true(test_every_alloc_fails(quantize, &f) > 50);
 }
 
+static void completing_a_trained_model_survives_every_allocation_failure(void **state)
+{
+    files f = {test_path("trained.onnx"), QDQ_SOURCE_DIR "/tests/data/sim_basic.json", NULL, NULL};
+
+    (void)state;
+    write_trained_model(f.model);
+    assert_true(test_every_alloc_fails(quantize, &f) > 50);
+}
+
 static void plans_and_targets_as_text_survive_every_allocation_failure(void **state)
 {
     char target[] = "ort-cpu";
@@ -198,6 +238,7 @@ int main(void)
         cmocka_unit_test(load_survives_every_allocation_failure),
         cmocka_unit_test(save_survives_every_allocation_failure_and_leaves_no_file),
         cmocka_unit_test(quantize_survives_every_allocation_failure),
+        cmocka_unit_test(completing_a_trained_model_survives_every_allocation_failure),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@ static qdq_status quantize(void *ctx, qdq_error *err)
 static void quantizing_real_models_survives_every_allocation_failure(void **state)
 {
     static const char *const models[] = {"digits/digits_cnn_bn.onnx", "digits/digits_convnext.onnx",
-                                         "real/mnist.onnx"};
+                                         "digits/digits_qat_bn.onnx", "real/mnist.onnx"};
 
     (void)state;
     for (size_t i = 0; i < QDQ_COUNT(models); i++) {
