@@ -1,13 +1,11 @@
 /* fuse_gemm.c - y = MatMul(a, b) + c  =>  y = Gemm(a, b, c), for matrices; and y = Gemm(Transpose(a), b, c)  =>
  * y = Gemm(a, b, c) with transA turned over, the same for b.
  *
- * Not behind DequantizeLinear. Engines that run Gemm in 8 bits want its bias as 32-bit codes with the scale of the
- * product: a float bias would keep the node in float, where MatMul alone runs in integers. */
+ * Never at the cost of 8 bits. Engines run Gemm in 8 bits only if its bias is a constant with one number for each
+ * column, as 32-bit codes with the scale of the product; MatMul and Add they run one by one, whatever is added. So
+ * c must be such a constant, and where Q/DQ are there already, it would have to become int32 in the same step. */
 #include "base/fail.h"
 #include "opt/rule.h"
-
-static const char dequantized[] =
-    "an operand comes from DequantizeLinear, and the bias would have to become int32 in the same step";
 
 static bool is_dequantized(const qdq_value *v)
 {
@@ -16,24 +14,16 @@ static bool is_dequantized(const qdq_value *v)
 
 /* --- MatMul and Add ----------------------------------------------------------------------------------------------------------- */
 
-/* c has at most the dims of the product: each is 1, or the product's. */
-static bool broadcasts(const qdq_type *c, qdq_dim rows, qdq_dim columns)
+/* One number for each column. */
+static bool is_bias(const qdq_tensor *c, qdq_dim columns)
 {
-    if (c->rank < 0 || c->rank > 2)
-        return false;
-    for (int i = 0; i < c->rank; i++) {
-        qdq_dim want = i == c->rank - 1 ? columns : rows;
-
-        if (c->dim[i].value != 1 && !qdq_dim_same(c->dim[i], want))
-            return false;
-    }
-    return true;
+    return c != NULL && columns.value == c->count && (c->rank == 1 || (c->rank == 2 && c->dim[0] == 1));
 }
 
 static const char *check_gemm(const qdq_match *m)
 {
-    const qdq_value *a = qdq_match_value(m, "a"), *b = qdq_match_value(m, "b"), *c = qdq_match_value(m, "c");
-    const qdq_type *ta = qdq_match_type(m, a), *tb = qdq_match_type(m, b), *tc = qdq_match_type(m, c);
+    const qdq_value *a = qdq_match_value(m, "a"), *b = qdq_match_value(m, "b");
+    const qdq_type *ta = qdq_match_type(m, a), *tb = qdq_match_type(m, b);
 
     if (ta == NULL || tb == NULL || ta->rank < 0 || tb->rank < 0)
         return "the ranks of the factors are not proven";
@@ -41,19 +31,25 @@ static const char *check_gemm(const qdq_match *m)
         return qdq_not_this;
     if (ta->elem != QDQ_FLOAT && ta->elem != QDQ_DOUBLE)
         return "the element type is neither float nor double";
-    if (is_dequantized(a) || is_dequantized(b) || is_dequantized(c))
-        return dequantized;
+    if (is_dequantized(a) || is_dequantized(b))
+        return "a factor comes from DequantizeLinear: the bias would have to become int32 in the same step";
     if (qdq_value_only_user(qdq_match_value(m, "product")) != m->root)
         return "the product is read elsewhere";
-    return tc != NULL && broadcasts(tc, ta->dim[0], tb->dim[1])
+    return is_bias(qdq_match_const(m, "c"), tb->dim[1])
                ? NULL
-               : "what is added is not proven to be a bias of the product's shape";
+               : "what is added is no constant with one number for each column";
 }
 
 static qdq_status build_gemm(qdq_match *m, qdq_error *err)
 {
     qdq_value *in[] = {qdq_match_value(m, "a"), qdq_match_value(m, "b"), qdq_match_value(m, "c")};
+    const qdq_tensor *c = qdq_match_const(m, "c");
 
+    if (c->rank == 2) /* 8-bit kernels want a vector */
+        in[2] =
+            qdq_match_add_const(m, in[2]->name, qdq_tensor_view(m->graph->model, c, c->elem, 1, &c->count));
+    if (in[2] == NULL)
+        return qdq_nomem(err);
     QDQ_TRY(qdq_match_recast(m, "Gemm", QDQ_COUNT(in), in, err));
     qdq_match_touch(m, m->root);
     return QDQ_OK;

@@ -62,9 +62,11 @@ static const rule_case cases[] = {
     {24, "fuse-silu",
      "g (float[200] x) => (float[200] y) <float k = {1.702}> { u = Mul(x, k) t = Sigmoid(u) y = Mul(x, t) }"},
     {17, "fuse-gemm",
-     "g (float[4,3] x, float[3,5] b, float[1,5] c) => (float[4,5] y) { p = MatMul(x, b) y = Add(c, p) }"},
+     "g (float[4,3] x, float[3,5] b) => (float[4,5] y) <float[1,5] c = {1, 2, 3, 4, 5}> {\n"
+     "p = MatMul(x, b) y = Add(c, p) }"},
     {17, "fuse-gemm",
-     "g (double[N,3] x, double[3,5] b, double[N,1] c) => (double[N,5] y) { p = MatMul(x, b) y = Add(p, c) }"},
+     "g (double[N,3] x, double[3,5] b) => (double[N,5] y) <double[5] c = {1, 2, 3, 4, 5}> {\n"
+     "p = MatMul(x, b) y = Add(p, c) }"},
     {17, "fuse-gemm-transpose",
      "g (float[3,4] x, float[5,3] b, float[5] c) => (float[4,5] y) {\n"
      "s = Transpose(x) t = Transpose <perm = [1, 0]> (b) y = Gemm <alpha = 0.5, beta = 2.0> (s, t, c) }"},
