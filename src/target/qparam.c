@@ -159,11 +159,11 @@ void qdq_dequantize_floats(const qdq_qparam *p, const void *codes, size_t n, flo
         DEQUANTIZE_LOOP(int32_t);
 }
 
-int32_t qdq_quantize_bias(float bias, float bias_scale)
+int32_t qdq_quantize_bias(double bias, float bias_scale)
 {
     if (!(bias_scale > 0)) /* a dead channel: the product of two scales was too small for a float */
         return 0;
-    double code = nearbyint((double)bias / bias_scale);
+    double code = nearbyint(bias / bias_scale);
     return (int32_t)fmax(INT32_MIN, fmin(INT32_MAX, code));
 }
 

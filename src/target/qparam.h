@@ -40,7 +40,7 @@ void qdq_quantize_row(const float *x, const float *scales, size_t n, int8_t *cod
 void qdq_dequantize_floats(const qdq_qparam *p, const void *codes, size_t n, float *x);
 
 /* The bias of a linear operator: int32 codes with the scale s_x * s_w that 8-bit kernels accumulate in. */
-int32_t qdq_quantize_bias(float bias, float bias_scale);
+int32_t qdq_quantize_bias(double bias, float bias_scale);
 
 /* The smallest bias scale at which |bias| still fits into int32, with headroom of one part in 10,000
  * (the bound that ONNX Runtime's tool uses since its PR 22020). */
