@@ -1,0 +1,118 @@
+/* ir_edit_inline.c - a node gives way to a body. What it is for: opt_inline_if.c, opt_inline_functions.c; here is
+ * what those cannot see. */
+#include "support/test.h"
+
+#include "ir/edit.h"
+#include "ir/graph_check.h"
+
+static qdq_node *maker(const qdq_model *m, const char *name)
+{
+    return qdq_graph_find(m->graph, name)->producer;
+}
+
+/* Outputs are not replaced by others: who holds on to them still has the right ones. */
+static void outputs_go_over_to_the_nodes_of_the_body(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = test_model("g (bool c, float[2] x) => (float[2] y) {\n"
+                              "  y = If <then_branch = t () => (float a) { a = Neg(x) },"
+                              " else_branch = e () => (float b) { b = Abs(x) }> (c) }");
+    qdq_value *y = qdq_graph_find(m->graph, "y");
+    qdq_node *n = y->producer;
+    const qdq_type *type = y->type;
+
+    (void)state;
+    assert_true(qdq_node_inline(n, n->attr[1]->v.g));
+    assert_true(n->dead && !y->dead && y->type == type);
+    assert_string_equal(y->producer->type, "Abs");
+    assert_ok(qdq_model_verify(m, &err));
+    qdq_model_free(m);
+}
+
+static void types_come_along_from_branches_and_not_from_functions(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m =
+        test_model("<ir_version: 10, opset_import: [\"\" : 17, \"my\" : 1]>\n"
+                   "g (bool c, float[2] x) => (y, z) {\n"
+                   "  y = If <then_branch = t () => (float[2] a) { a = Neg(p) p = Abs(x) },"
+                   " else_branch = e () => (float[2] b) { b = Abs(x) }> (c)\n"
+                   "  z = my.F(x) }\n"
+                   "<domain: \"my\", opset_import: [\"\" : 17]> F (u) => (v) { w = Neg(u) v = Abs(w) }\n");
+    const int64_t dim[] = {2};
+    const qdq_type *type = qdq_type_fixed(m, QDQ_FLOAT, 1, dim);
+    qdq_graph *branch = maker(m, "y")->attr[0]->v.g, *body = m->functions.at[0]->body;
+
+    (void)state;
+    assert_non_null(type);
+    qdq_value_set_type(qdq_graph_find(branch, "p"), type);
+    qdq_value_set_type(qdq_graph_find(body, "w"), type);
+    qdq_graph_find(branch, "p")->has_info = true;
+    assert_true(qdq_node_inline(maker(m, "y"), branch));
+    assert_true(qdq_node_inline(maker(m, "z"), body));
+    assert_true(qdq_graph_find(m->graph, "p")->type == type && qdq_graph_find(m->graph, "p")->has_info);
+    assert_non_null(qdq_graph_find(m->graph, "y")->type);
+    assert_null(qdq_graph_find(m->graph, "w")->type);
+    assert_ok(qdq_model_verify(m, &err));
+    qdq_model_free(m);
+}
+
+/* Sparse constants of a branch, in a graph and in a function. */
+static void sparse_constants_come_along(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = test_model("<ir_version: 9, opset_import: [\"\" : 17, \"my\" : 1]>\n"
+                              "g (bool c, float[3] x) => (float[3] y) {\n"
+                              "  y = If <then_branch = t () => (float[3] a) <sparse_tensor(float[3]) s = "
+                              "{float[1] {1}, int64[1] {2}}> {"
+                              " a = Add(x, s) }, else_branch = e () => (float[3] b) { b = Abs(x) }> (c) }\n"
+                              "<domain: \"my\", opset_import: [\"\" : 17]> F (c, x) => (y) {\n"
+                              "  y = If <then_branch = t () => (float[3] a) <sparse_tensor(float[3]) s = "
+                              "{float[1] {1}, int64[1] {2}}> {"
+                              " a = Add(x, s) }, else_branch = e () => (float[3] b) { b = Abs(x) }> (c) }\n");
+    qdq_graph *body = m->functions.at[0]->body;
+    qdq_node *inner = qdq_graph_find(body, "y")->producer, *outer = maker(m, "y");
+
+    (void)state;
+    assert_true(qdq_node_inline(outer, outer->attr[0]->v.g));
+    assert_true(qdq_node_inline(inner, inner->attr[0]->v.g));
+    assert_non_null(maker(m, "y")->in[1].value->sparse);
+    assert_string_equal(qdq_graph_find(body, "y")->producer->in[1].value->producer->attr[0]->name,
+                        "sparse_value");
+    assert_ok(qdq_model_verify(m, &err));
+    qdq_model_free(m);
+}
+
+static void a_lifted_constant_takes_type_name_and_readers_along(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = test_model(
+        "g (bool c, float[2] x) => (float[2] y) <float[2] v = {1, 2}> {\n"
+        "  y = If <then_branch = t () => (float[2] a) <float[2] w = {1, 2}, sparse_tensor(float[3]) s = "
+        "{float[1] {1}, "
+        "int64[1] {2}}> { a = Sum(x, w, s, v) }, else_branch = e () => (float[2] b) { b = Abs(x) }> (c) }");
+    qdq_graph *branch = maker(m, "y")->attr[0]->v.g;
+    qdq_value *w = qdq_graph_find(branch, "w"), *s = qdq_graph_find(branch, "s"), *lifted;
+
+    (void)state;
+    lifted = qdq_value_lift(w, m->graph);
+    assert_true(w->dead && qdq_graph_find(m->graph, "w") == lifted);
+    assert_int_equal(lifted->n_use, 1);
+    assert_string_equal(lifted->init->name, "w");
+    lifted = qdq_value_lift(s, m->graph);
+    assert_true(lifted->sparse != NULL && s->dead);
+    assert_ok(qdq_model_verify(m, &err));
+    qdq_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(outputs_go_over_to_the_nodes_of_the_body),
+        cmocka_unit_test(types_come_along_from_branches_and_not_from_functions),
+        cmocka_unit_test(sparse_constants_come_along),
+        cmocka_unit_test(a_lifted_constant_takes_type_name_and_readers_along),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
