@@ -400,9 +400,12 @@ static void kill_graph(qdq_graph *g, int depth)
     g->dead = true;
     for (qdq_node *n = g->end.next; n != &g->end; n = n->next)
         kill_node(n, depth);
-    for (size_t i = 0; i < g->values.n; i++)
-        if (!g->values.at[i]->dead)
-            qdq_value_kill(g->values.at[i]);
+    for (size_t i = 0; i < g->values.n; i++) { /* qdq_value_kill, but for the map, which goes as a whole */
+        qdq_value *v = g->values.at[i];
+
+        qdq_name_of(v->name)->n_value -= !v->dead;
+        v->dead = true;
+    }
     g->n_node = 0;
     qdq_map_free(&g->by_name);
 }

@@ -37,6 +37,13 @@ static bool is_taken(const qdq_graph *g, const char *text)
     return false;
 }
 
+static bool is_had_by_some_value(const qdq_graph *g, const char *name)
+{
+    const qdq_map_value *known = qdq_map_get(&g->model->names, name);
+
+    return known != NULL && ((const qdq_name *)known->ptr)->n_value > 0;
+}
+
 static bool is_node_taken(const qdq_graph *g, const char *name)
 {
     const char *interned = qdq_intern(g->model, name);
@@ -379,8 +386,9 @@ bool qdq_value_replace(qdq_value *from, qdq_value *to)
 
 qdq_value *qdq_value_lift(qdq_value *v, qdq_graph *to)
 {
-    /* Free but for v itself, or free. */
-    const char *name = qdq_name_of(v->name)->n_value == 1 ? v->name : qdq_graph_unique_name(to, v->name);
+    /* Free but for v itself, or had by nobody: whether others are inside `to` is not worth a walk over all graphs. */
+    const char *name =
+        qdq_name_of(v->name)->n_value == 1 ? v->name : first_free(to, v->name, is_had_by_some_value);
     qdq_value *lifted = name == NULL ? NULL : qdq_graph_add_value(to, name, v->type);
 
     assert(v->producer == NULL && !v->is_input && v->n_output == 0);

@@ -55,8 +55,8 @@ static void called_functions_come_before_their_callers(void **state)
     qdq_model *m = test_model(text);
     qdq_arena scratch = QDQ_ARENA_INIT;
     qdq_functions f;
-    uint32_t *order, place[4] = {9, 9, 9, 9};
-    size_t n;
+    uint32_t *order = NULL, place[4] = {9, 9, 9, 9};
+    size_t n = 0;
 
     (void)state;
     assert_true(qdq_functions_open(&f, m, &scratch) && qdq_functions_order(&f, &scratch, &order, &n));
@@ -77,8 +77,8 @@ static void circles_and_their_callers_are_not_in_the_order(void **state)
                                    "<domain: \"my\"> C (x) => (y) { y = Neg(x) }\n");
     qdq_arena scratch = QDQ_ARENA_INIT;
     qdq_functions f;
-    uint32_t *order;
-    size_t n;
+    uint32_t *order = NULL;
+    size_t n = 0;
 
     (void)state;
     assert_true(qdq_functions_open(&f, m, &scratch) && qdq_functions_order(&f, &scratch, &order, &n));
