@@ -10,6 +10,7 @@
 #include "target/target.h"
 
 #define DEFAULT  QDQ_WHEN_DEFAULT
+#define OPTIMIZE QDQ_WHEN_OPTIMIZE
 #define QUANTIZE QDQ_WHEN_QUANTIZE
 #define NAMED    QDQ_WHEN_NAMED
 
@@ -111,7 +112,8 @@ static qdq_status add_group(qdq_pipeline *p, word group, const qdq_target *t, qd
     QDQ_TRY(check_target(t, err));
     for (size_t i = 0; i < QDQ_COUNT(passes); i++) {
         const qdq_pass_info *pass = &passes[i];
-        bool always = pass->when == QDQ_WHEN_DEFAULT || (quantize && pass->when == QDQ_WHEN_QUANTIZE);
+        bool always = pass->when == QDQ_WHEN_DEFAULT ||
+                      pass->when == (quantize ? QDQ_WHEN_QUANTIZE : QDQ_WHEN_OPTIMIZE);
         word w;
 
         if (rules_only && pass->rule == NULL)

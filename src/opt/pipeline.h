@@ -6,7 +6,12 @@
 
 enum { QDQ_MAX_STEPS = 128 };
 
-typedef enum qdq_pass_when { QDQ_WHEN_DEFAULT, QDQ_WHEN_QUANTIZE, QDQ_WHEN_NAMED } qdq_pass_when;
+typedef enum qdq_pass_when {
+    QDQ_WHEN_DEFAULT,
+    QDQ_WHEN_OPTIMIZE,
+    QDQ_WHEN_QUANTIZE,
+    QDQ_WHEN_NAMED
+} qdq_pass_when;
 
 /* One line of passes.def: one of the three functions is set. */
 typedef struct qdq_pass_info {
