@@ -78,6 +78,23 @@ static const trap traps[] = {
      .body = XQ WD CONV("t", "xd, wd") YQ("t") QZ("q2", "t", "z", "s2") DZ("y2", "q2", "z", "s2"),
      .has = "Conv",
      .lacks = "QLinearConv"},
+    {.name = "a Conv whose result has two equal Q runs in 8 bits",
+     .ref = "4.1 (CSE)",
+     .out = "float[1,8,16,16] y, float[1,8,16,16] y2",
+     .body = XQ WD CONV("t", "xd, wd") YQ("t") QZ("q2", "t", "z", "s1") DZ("y2", "q2", "z", "s1"),
+     .has = "QLinearConv",
+     .lacks = "Conv"},
+    {.name = "a Conv whose weight goes through Q and DQ runs in 8 bits",
+     .ref = "4.1 (constant folding)",
+     .body = XQ QZ("wq", "fw", "zs", "sw") DZ("wd", "wq", "zs", "sw") CONV("t", "xd, wd") YQ("t"),
+     .has = "QLinearConv",
+     .lacks = "Conv"},
+    {.name = "a scale that is computed from constants is one",
+     .ref = "4.1 (constant folding)",
+     .body =
+         "sc = Abs(s)\n" QZ("xq", "x", "z", "sc") DZ("xd", "xq", "z", "sc") WD CONV("t", "xd, wd") YQ("t"),
+     .has = "QLinearConv",
+     .lacks = "Conv"},
     {.name = "BatchNormalization that is not folded keeps the Conv float",
      .ref = "4.8",
      .body = XQ WD CONV("t", "xd, wd") "n = BatchNormalization(t, ones, zeros, zeros, ones)\n" YQ("n"),
@@ -403,7 +420,8 @@ static qdq_model *trap_model(const trap *t)
                    : opset > 20 ? 10
                                 : 9,
                    opset, t->in != NULL ? t->in : X8, t->out != NULL ? t->out : Y8);
-    qdq_buf_puts(&b, "float s = {0.02}, float s2 = {0.03}, float s6 = {0.0235}, float[1] s6r1 = {0.0235},"
+    qdq_buf_puts(&b, "float s = {0.02}, float s1 = {0.02}, float s2 = {0.03}, float s6 = {0.0235}, float[1] "
+                     "s6r1 = {0.0235},"
                      "float sw = {0.001}, float sb = {0.00002}, float sbad = {0.002},"
                      "uint8 z = {128}, uint8 z0 = {0}, uint8[1] z0r1 = {0}, int8 zs = {0}, int32 zi = {0},"
                      "float c0 = {0}, float c6 = {6}, float[8] ones = {1,1,1,1,1,1,1,1},"

@@ -1,0 +1,211 @@
+/* quantize_qat.c - networks that were trained with quantization, completed and run: every layer in an 8-bit kernel,
+ * trained scales as they were, accuracy kept, and twice is once. */
+#include <math.h>
+
+#include "ir/ir.h"
+#include "numeric/ort_help.h"
+#include "support/qat_form.h"
+
+static const char *corpus(const char *relative)
+{
+    const char *path = test_corpus(relative);
+
+    if (path == NULL)
+        test_missing("the model corpus");
+    return path;
+}
+
+static qdq_data *data_for(const qdq_model *m, const char *file, const char *labels)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_data_opts opts = QDQ_DATA_OPTS_INIT;
+    qdq_data *d = NULL;
+
+    opts.labels = labels;
+    assert_ok(qdq_data_open(corpus(file), m, &opts, &d, &err));
+    return d;
+}
+
+/* BatchNormalization folded as an exporter does it: int8 constants behind DQ, float bias. */
+static qdq_model *trained(void)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = need_model("digits/digits_qat_bn.onnx");
+
+    assert_ok(test_fold_qat(m, &err));
+    return m;
+}
+
+static qdq_model *quantized(qdq_engine *e, const qdq_model *m, const char *passes, qdq_plan **plan)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_data *calib = data_for(m, "digits/digits_calib.npz", NULL);
+    qdq_target *t = NULL;
+    qdq_model *q = NULL;
+
+    opts.passes = passes;
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    assert_ok(qdq_quantize(m, t, e, calib, &opts, plan, &q, &err));
+    qdq_target_free(t);
+    qdq_data_close(calib);
+    return q;
+}
+
+/* How often `op` ran in one execution of the model. */
+static size_t count_kernels(qdq_engine *e, const qdq_model *m, const char *op)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
+    qdq_session *s = NULL;
+    qdq_named_array *in = NULL;
+    qdq_layer *layers = NULL;
+    size_t n_in, n, count = 0;
+
+    so.profile = true;
+    assert_ok(qdq_session_open(e, m, &so, &s, &err));
+    assert_ok(qdq_random_inputs(s, 1, &in, &n_in, &err));
+    assert_ok(qdq_session_profile(s, in, n_in, 1, &layers, &n, &err));
+    for (size_t i = 0; i < n; i++)
+        count += strcmp(layers[i].op, op) == 0;
+    qdq_free(layers);
+    qdq_free(in);
+    qdq_session_close(s);
+    return count;
+}
+
+static void assert_runs_in_8_bits(qdq_engine *e, const qdq_model *q)
+{
+    assert_int_equal(count_kernels(e, q, "QLinearConv"), 6);
+    assert_int_equal(count_kernels(e, q, "QLinearAdd"), 2);
+    assert_int_equal(count_kernels(e, q, "QGemm"), 1);
+    assert_int_equal(count_kernels(e, q, "Conv") + count_kernels(e, q, "FusedConv"), 0);
+}
+
+static void assert_accurate(qdq_engine *e, const qdq_model *m, const qdq_model *q)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_data *test = data_for(m, "digits/digits_test.npz", "label");
+    qdq_compare_result *r = NULL;
+
+    assert_ok(qdq_compare(e, m, q, test, NULL, &r, &err));
+    if (!(r->accuracy_b >= 0.9933))
+        fail_msg("accuracy %.4f, %.4f before", r->accuracy_b, r->accuracy_a);
+    qdq_free(r);
+    qdq_data_close(test);
+}
+
+static float scale_of(const qdq_node *n)
+{
+    float scale;
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    qdq_span bytes;
+    const qdq_tensor *t = qdq_value_const(qdq_node_in(n, 1));
+
+    assert_non_null(t);
+    assert_int_equal(qdq_tensor_data(t, &scratch, &bytes, NULL), QDQ_OK);
+    memcpy(&scale, bytes.data, sizeof scale);
+    qdq_arena_free(&scratch);
+    return scale;
+}
+
+/* Every Q of `before` is in `after`, behind the same tensor, with its scale. */
+static void assert_trained_scales_are_there(const qdq_model *before, const qdq_model *after)
+{
+    size_t n = 0;
+
+    QDQ_FOR_NODES (q, before->graph) {
+        if (q->op != QDQ_OP_QUANTIZELINEAR)
+            continue;
+        const qdq_value *out = qdq_graph_find(after->graph, q->out[0]->name);
+        assert_non_null(out);
+        assert_string_equal(out->producer->in[0].value->name, q->in[0].value->name);
+        assert_true(scale_of(out->producer) == scale_of(q));
+        n++;
+    }
+    assert_int_equal(n, 7);
+}
+
+static void a_trained_network_is_completed_to_8_bits_from_end_to_end(void **state)
+{
+    qdq_engine *e = need_ort();
+    qdq_model *m = trained();
+    qdq_plan *p = NULL;
+    qdq_model *q = quantized(e, m, NULL, &p);
+
+    (void)state;
+    assert_int_equal(qdq_plan_get_summary(p)->n_weights, 0);
+    assert_runs_in_8_bits(e, q);
+    assert_accurate(e, m, q);
+    assert_trained_scales_are_there(m, q);
+    qdq_plan_free(p);
+    qdq_model_free(q);
+    qdq_model_free(m);
+}
+
+/* Then the biases come from the plan: the scales that they follow are the model's. */
+static void without_passes_the_biases_are_part_of_the_plan(void **state)
+{
+    qdq_engine *e = need_ort();
+    qdq_model *m = trained();
+    qdq_plan *p = NULL;
+    qdq_model *q = quantized(e, m, QDQ_PASSES_LEAST, &p);
+
+    (void)state;
+    assert_int_equal(qdq_plan_get_summary(p)->n_biases, 7);
+    assert_runs_in_8_bits(e, q);
+    assert_accurate(e, m, q);
+    assert_trained_scales_are_there(m, q);
+    qdq_plan_free(p);
+    qdq_model_free(q);
+    qdq_model_free(m);
+}
+
+static char *text_of(const qdq_model *m)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    char *text = NULL;
+
+    assert_ok(qdq_model_to_text(m, &text, &err));
+    return text;
+}
+
+static void quantizing_twice_is_quantizing_once(void **state)
+{
+    static const char *const names[] = {"digits/digits_cnn.onnx", "digits/digits_cnn_bn.onnx",
+                                        "digits/digits_convnext.onnx", "digits/digits_vit.onnx",
+                                        "digits/digits_qat_bn.onnx"};
+    qdq_engine *e = need_ort();
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(names); i++) {
+        qdq_model *m = need_model(names[i]);
+        qdq_plan *first = NULL, *second = NULL;
+        qdq_model *once = quantized(e, m, NULL, &first), *twice = quantized(e, once, NULL, &second);
+        const qdq_plan_summary *s = qdq_plan_get_summary(second);
+        char *a = text_of(once), *b = text_of(twice);
+
+        if (s->n_tensors + s->n_weights + s->n_biases > 0 || strcmp(a, b) != 0)
+            fail_msg("%s: a second time %zu tensors, %zu weights, %zu biases", names[i], s->n_tensors,
+                     s->n_weights, s->n_biases);
+        assert_true(s->n_kept > 0);
+        qdq_free(a);
+        qdq_free(b);
+        qdq_plan_free(first);
+        qdq_plan_free(second);
+        qdq_model_free(once);
+        qdq_model_free(twice);
+        qdq_model_free(m);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_trained_network_is_completed_to_8_bits_from_end_to_end),
+        cmocka_unit_test(without_passes_the_biases_are_part_of_the_plan),
+        cmocka_unit_test(quantizing_twice_is_quantizing_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
