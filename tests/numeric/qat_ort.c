@@ -90,31 +90,6 @@ static void what_was_trained_runs_in_integer_kernels(void **state)
     }
 }
 
-/* Conv before the residual Add were left float by the training. */
-static void quantize_completes_it(void **state)
-{
-    (void)state;
-    for (int folded = 0; folded < 2; folded++) {
-        qdq_model *m = trained(folded), *q = NULL;
-        qdq_data_opts how = QDQ_DATA_OPTS_INIT;
-        qdq_target *t = NULL;
-        qdq_plan *p = NULL;
-        qdq_data *d = NULL;
-
-        assert_ok(qdq_target_load("ort-cpu", &t, &err));
-        assert_ok(qdq_data_open(test_corpus("digits/digits_calib.npz"), m, &how, &d, &err));
-        assert_ok(qdq_plan_make(m, t, need_ort(), d, NULL, &p, &err));
-        assert_ok(qdq_plan_apply(p, m, false, &q, &err));
-        assert_int_equal(count_kernels(need_ort(), q, "QLinearConv"), 6);
-        assert_true(accuracy(m, q) >= 0.9933);
-        qdq_plan_free(p);
-        qdq_data_close(d);
-        qdq_target_free(t);
-        qdq_model_free(q);
-        qdq_model_free(m);
-    }
-}
-
 static void for_tensorrt_biases_are_floats(void **state)
 {
     qdq_model *m = trained(false), *o = optimized(m, "ort-cpu"), *t = optimized(o, "tensorrt");
@@ -248,7 +223,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_trained_runs_in_integer_kernels),
-        cmocka_unit_test(quantize_completes_it),
         cmocka_unit_test(for_tensorrt_biases_are_floats),
         cmocka_unit_test(folding_changes_no_more_than_rounding),
     };

@@ -52,28 +52,6 @@ static qdq_model *quantized(qdq_engine *e, const qdq_model *m, const char *passe
     return q;
 }
 
-/* How often `op` ran in one execution of the model. */
-static size_t count_kernels(qdq_engine *e, const qdq_model *m, const char *op)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
-    qdq_session *s = NULL;
-    qdq_named_array *in = NULL;
-    qdq_layer *layers = NULL;
-    size_t n_in, n, count = 0;
-
-    so.profile = true;
-    assert_ok(qdq_session_open(e, m, &so, &s, &err));
-    assert_ok(qdq_random_inputs(s, 1, &in, &n_in, &err));
-    assert_ok(qdq_session_profile(s, in, n_in, 1, &layers, &n, &err));
-    for (size_t i = 0; i < n; i++)
-        count += strcmp(layers[i].op, op) == 0;
-    qdq_free(layers);
-    qdq_free(in);
-    qdq_session_close(s);
-    return count;
-}
-
 static void assert_runs_in_8_bits(qdq_engine *e, const qdq_model *q)
 {
     assert_int_equal(count_kernels(e, q, "QLinearConv"), 6);
