@@ -439,3 +439,11 @@ qdq_status qdq_infer_tile(qdq_infer *c)
                         v == NULL || !qdq_elem_is_int(v->elem) ? qdq_dim_unknown() : qdq_dim_from(&v->at[i]));
     return qdq_infer_out(c, 0, qdq_infer_elem(c, 0), &s);
 }
+
+/* --- sequences: what comes out is not followed --------------------------------------------------------------- */
+
+qdq_status qdq_infer_nothing(qdq_infer *c)
+{
+    (void)c;
+    return QDQ_OK;
+}

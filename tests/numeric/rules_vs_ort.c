@@ -111,6 +111,64 @@ static const rule_case cases[] = {
      "g (float[N,2] x) => (float[N,3] y) <int8[1,2,3] w = {1,-2,3,-4,5,-6}, float[3] s = {0.5, 0.1, 2}, "
      "int64[2] r = {2, -1}> {\n"
      "  d = DequantizeLinear <axis = 2> (w, s) t = Reshape(d, r) y = MatMul(x, t) }"},
+    {17, "gather-keeps-dim",
+     "g (float[4,3] x) => (float[4,1] y) <int64 i = {-1}, int64[1] a = {-1}> { g = Gather <axis = 1> (x, i) "
+     "y = Unsqueeze(g, a) }"},
+    {16, "drop-full-scatter",
+     "g (float[3,2] x, float[3,2] u) => (float[3,2] y) <int64[3,1] i = {0, 1, 2}> { t = Neg(u) y = "
+     "ScatterND(x, i, t) }"},
+    {16, "drop-full-scatter",
+     "g (float[N,3] x, float[N,3] u) => (float[N,3] y) <int64 zero = {0}, int64 one = {1}, int64[1] a = "
+     "{-1}> {\n"
+     "  s = Shape(x) n = Gather(s, zero) r = Range(zero, n, one) i = Unsqueeze(r, a) t = Neg(u) y = "
+     "ScatterND(x, i, t) }"},
+    {17, "unwrap-matmul",
+     "g (float[2,5,3] a, float[3,4] b) => (float[2,5,4] y) <int64[2] s = {-1, 3}, int64[3] t = {2, 5, 4}> {\n"
+     "  r = Reshape(a, s) p = MatMul(r, b) y = Reshape(p, t) }"},
+    {17, "unwrap-matmul",
+     "g (float[2,3,5,7] a, float[2,3,7,4] b) => (float[2,3,5,4] y) <int64[3] s = {6, 5, 7}, int64[3] t = {6, "
+     "7, 4}, int64[4] u = {2, 3, 5, 4}> {\n"
+     "  r = Reshape(a, s) q = Reshape(b, t) p = MatMul(r, q) y = Reshape(p, u) }"},
+    {17, "explicit-pads",
+     "g (float[1,2,8,7] x, float[3,2,3,4] w) => (float[?,?,?,?] y, float[?,?,?,?] z) {\n"
+     "  y = Conv <auto_pad = \"SAME_UPPER\", strides = [2, 3]> (x, w) z = Conv <auto_pad = \"SAME_LOWER\"> "
+     "(x, w) }"},
+    {17, "explicit-pads",
+     "g (float[1,2,8] x) => (float[?,?,?] y, float[?,?,?] z, float[?,?,?] v) { y = MaxPool <auto_pad = "
+     "\"SAME_UPPER\", kernel_shape = [2]> (x)\n"
+     "  z = AveragePool <auto_pad = \"SAME_LOWER\", kernel_shape = [4], strides = [2]> (x) v = AveragePool "
+     "<auto_pad = \"VALID\", kernel_shape = [3]> (x) }"},
+    {17, "merge-pads",
+     "g (float[1,2,6,6] x, float[3,2,3,3] w) => (float[?,?,?,?] y) <int64[8] p = {0, 0, 1, 2, 0, 0, 3, 0}> { "
+     "t = Pad(x, p) y = Conv <pads = [0, 1, 0, 1], strides = [2, 1]> (t, w) }"},
+    {17, "merge-pads",
+     "g (uint8[1,1,6,6] x, uint8[1,1,3,3] w) => (int32[?,?,?,?] y) <int64[8] p = {0, 0, 1, 1, 0, 0, 1, 1}, "
+     "uint8 z = {128}> { t = Pad(x, p, z) y = ConvInteger(t, w, z) }"},
+    {17, "merge-pads",
+     "g (float[1,2,8] x) => (float[?,?,?] a, float[?,?,?] b, float[?,?,?] c) <int64[6] p = {0, 0, 1, 0, 0, "
+     "2}, float i = {-inf}> {\n"
+     "  r = Relu(x) s = Pad(r, p) a = MaxPool <kernel_shape = [3], strides = [2]> (s) t = Pad(x, p) b = "
+     "AveragePool <kernel_shape = [3], strides = [2]> (t)\n"
+     "  u = Pad(x, p, i) c = MaxPool <kernel_shape = [3]> (u) }"},
+    {17, "cast-fill",
+     "g (int64[2] s) => (int64[?,?] y, float[?,?] z) { t = ConstantOfShape <value = float[1] {-2.5}> (k) y = "
+     "Cast <to = 7> (t)\n"
+     "  u = ConstantOfShape <value = int64[1] {3}> (k) z = Cast <to = 1> (u) k = Constant <value = int64[2] "
+     "{2, 3}> () v = Neg(s) }"},
+    {17, "drop-dropout",
+     "g (float[2,3] x) => (float[2,3] y, bool[2,3] m) <float r = {0.5}> { y, m = Dropout(x, r) }"},
+    {17, "split-sequence,pick-from-sequence",
+     "g (float[2,7] x) => (float[2,4] y, float[2,3] z) <int64 n = {4}, int64 i = {0}, int64 j = {-1}> {\n"
+     "  s = SplitToSequence <axis = 1> (x, n) y = SequenceAt(s, i) z = SequenceAt(s, j) }"},
+    {17, "split-sequence,pick-from-sequence",
+     "g (float[2,3] x) => (float[2] y) <int64 i = {1}> { s = SplitToSequence <axis = 1, keepdims = 0> (x) y "
+     "= SequenceAt(s, i) }"},
+    {11, "split-sequence,concat-sequence",
+     "g (float[5] x) => (float[5] y) <int64[2] n = {2, 3}> { s = SplitToSequence(x, n) y = "
+     "ConcatFromSequence <axis = 0> (s) }"},
+    {17, "concat-sequence",
+     "g (float[3] x, float[3] z) => (float[3,2] y) { s = SequenceConstruct(x, z) y = ConcatFromSequence "
+     "<axis = -1, new_axis = 1> (s) }"},
 };
 
 static void rewritten_models_keep_their_numbers(void **state)
