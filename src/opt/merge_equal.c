@@ -207,10 +207,11 @@ static bool find_twin(merger *m, qdq_node *n, qdq_node **twin)
 
 /* --- merging ---------------------------------------------------------------------------------------------------------- */
 
-/* Two outputs of the graph in the same place keep two names: one more node, which is left to a single output. */
+/* Two outputs of the graph in the same place keep two names. With one output, n becomes Identity, which is less than
+ * it was, unless it is a Constant: fold-constants would make that of it again. */
 static bool fits(const qdq_node *n, const qdq_node *twin)
 {
-    for (uint32_t i = 0; i < n->n_out && n->n_out > 1; i++)
+    for (uint32_t i = 0; i < n->n_out && (n->n_out > 1 || n->op == QDQ_OP_CONSTANT); i++)
         if (n->out[i] != NULL && n->out[i]->n_output > 0 && twin->out[i]->n_output > 0)
             return false;
     return n->n_out > 0;

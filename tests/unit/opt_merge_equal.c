@@ -224,6 +224,16 @@ static void outputs_keep_their_names(void **state)
                    "}\n");
 }
 
+/* What fold-constants makes Constant nodes of, this pass must not make Identity of, and so on without end. */
+static void constants_that_are_two_outputs_stay_two(void **state)
+{
+    (void)state;
+    assert_kept("default", "g () => (float[2] y, float[2] z) {\n"
+                           "  y = Constant <value = float[2] {1, 2}> ()\n"
+                           "  z = Constant <value = float[2] {1, 2}> ()\n"
+                           "}\n");
+}
+
 static void nodes_of_several_outputs_with_two_names_each_stay(void **state)
 {
     (void)state;
@@ -341,6 +351,7 @@ int main(void)
         cmocka_unit_test(what_a_body_captures_is_redirected),
         cmocka_unit_test(constants_and_parameters_in_functions),
         cmocka_unit_test(outputs_keep_their_names),
+        cmocka_unit_test(constants_that_are_two_outputs_stay_two),
         cmocka_unit_test(nodes_of_several_outputs_with_two_names_each_stay),
         cmocka_unit_test(operands_that_are_left_out_keep_their_place),
         cmocka_unit_test(random_nodes_are_not_equal),
