@@ -76,6 +76,25 @@ static const char composites[] =
     "  vt = Transpose(v) product = MatMul(swish, vt) y = Add(product, w) z = Gemm(x, vt, w)\n"
     "}\n";
 
+/* What training leaves: BatchNormalization behind quantized weights of every form, and biases of every form. */
+static const char trained[] = HEAD
+    "g (float[1,2,2,2] x) => (y, z, u, v, t) <\n"
+    "  float s = {0.5}, uint8 p = {3}, float[2,2,1,1] w = {1, -2, 3, 4}, int8[2,2,1,1] k = {-128, 2, 3, 4},\n"
+    "  float[2] ks = {0.5, 1e-30}, int8[2] kz = {0, 0}, int8 kp = {5}, float[2] g = {2, -1}, float[2] b = "
+    "{1, 2},\n"
+    "  float[2] n = {1, 1}, int32[2] c = {7, 9}, int64[1] all = {-1}, int8[2,2] m = {1, 2, 3, 4}, float h = "
+    "{2}> {\n"
+    "  q = QuantizeLinear(x, s, p) d = DequantizeLinear(q, s, p)\n"
+    "  wq = QuantizeLinear <axis = 0> (w, ks, kz) wd = DequantizeLinear <axis = 0> (wq, ks, kz)\n"
+    "  c1 = Conv(d, wd) y = BatchNormalization(c1, g, b, n, n)\n"
+    "  kd = DequantizeLinear(k, s, kp) cd = DequantizeLinear(c, s) c2 = Conv(d, kd, cd)\n"
+    "  z = BatchNormalization(c2, g, b, n, n)\n"
+    "  c3 = Conv(d, kd, b) e = Mul(c3, h) u = Add(e, h)\n"
+    "  f = Reshape(d, all) f2 = Unsqueeze(f, all) md = DequantizeLinear(m, s) mm = MatMul(f2, md)\n"
+    "  br = Reshape(b, all) v = Add(mm, br)\n"
+    "  t = Gemm <alpha = 0.5, beta = 2.0> (f2, md, n)\n"
+    "}\n";
+
 typedef struct job {
     const char *text, *pass;
 } job;
@@ -98,7 +117,7 @@ static qdq_status optimize(void *ctx, qdq_error *err)
 
 static void every_pass_survives_every_failure(void **state)
 {
-    static const char *const texts[] = {plain, nested, composites};
+    static const char *const texts[] = {plain, nested, composites, trained};
     const char *pass;
 
     (void)state;
@@ -107,6 +126,20 @@ static void every_pass_survives_every_failure(void **state)
             job j = {texts[k], pass};
             assert_true(test_every_alloc_fails(optimize, &j) > 1);
         }
+}
+
+/* The arguments of these passes lead to other code. */
+static void arguments_of_passes_survive_every_failure(void **state)
+{
+    static const char *const passes[] = {"quantize-bias:float", "quantize-bias:zero-bias+saturate",
+                                         "fold-batchnorm:requant-per-tensor",
+                                         "fold-batchnorm,fold-weight-quantize,quantize-bias"};
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(passes); i++) {
+        job j = {trained, passes[i]};
+        assert_true(test_every_alloc_fails(optimize, &j) > 1);
+    }
 }
 
 static void the_whole_pipeline_survives_every_failure(void **state)
@@ -121,6 +154,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_pass_survives_every_failure),
+        cmocka_unit_test(arguments_of_passes_survive_every_failure),
         cmocka_unit_test(the_whole_pipeline_survives_every_failure),
     };
 

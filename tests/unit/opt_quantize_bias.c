@@ -346,6 +346,24 @@ static void inside_a_subgraph_and_a_function(void **state)
         "  x = DequantizeLinear(xq, xs, xz)\n" W_DQ "  y = If(c) <then_branch = t () => (p) <" REPAIRED(
             "b", "1500") "> {\n" BIAS_DQ("b", "") "  p = Conv(x, w, b_DequantizeLinear_Output) }, "
                                                   "else_branch = e () => (q) { q = Relu(x) }>\n}\n");
+    assert_becomes(
+        PASS ",drop-unused",
+        "<ir_version: 8, opset_import: [\"\" : 17, \"d\" : 1]>\n"
+        "g (uint8[1,1,1,1] xq) => (y) {\n  y = d.f(xq)\n}\n"
+        "<domain: \"d\", opset_import: [\"\" : 17]> f (xq) => (y) {\n"
+        "  xs = Constant <value = float {0.02}> ()\n  xz = Constant <value = uint8 {3}> ()\n  wq = Constant "
+        "<value = int8[1,1,1,1] {1}> ()\n"
+        "  ws = Constant <value = float {0.01}> ()\n  b = Constant <value = float[1] {0.3}> ()\n"
+        "  x = DequantizeLinear(xq, xs, xz)\n" W_DQ Y_CONV,
+        "<ir_version: 8, opset_import: [\"\" : 17, \"d\" : 1]>\n"
+        "g (uint8[1,1,1,1] xq) => (y) {\n  y = d.f(xq)\n}\n"
+        "<domain: \"d\", opset_import: [\"\" : 17]> f (xq) => (y) {\n"
+        "  xs = Constant <value = float {0.02}> ()\n  xz = Constant <value = uint8 {3}> ()\n  wq = Constant "
+        "<value = int8[1,1,1,1] {1}> ()\n"
+        "  ws = Constant <value = float {0.01}> ()\n  x = DequantizeLinear(xq, xs, xz)\n" W_DQ
+        "  b_quantized = Constant <value = int32[1] {1500}> ()\n"
+        "  b_scale = Constant <value = float {0.0002}> ()\n  b_zero_point = Constant <value = int32 {0}> "
+        "()\n" BIAS_DQ("b", "") "  y = Conv(x, w, b_DequantizeLinear_Output)\n}\n");
 }
 
 /* --- float ------------------------------------------------------------------------------------------------------------- */
