@@ -52,8 +52,7 @@ int main(int argc, char **argv)
     } else if (qdq_model_load(argv[1], NULL, &model, &err) == QDQ_OK &&
                qdq_target_load("ort-cpu", &target, &err) == QDQ_OK &&
                qdq_data_open(argv[2], model, &data_opts, &data, &err) == QDQ_OK &&
-               qdq_plan_make(model, target, engine, data, &opts, &plan, &err) == QDQ_OK &&
-               qdq_plan_apply(plan, model, false, &quantized, &err) == QDQ_OK &&
+               qdq_quantize(model, target, engine, data, &opts, &plan, &quantized, &err) == QDQ_OK &&
                qdq_model_save(quantized, argv[3], &save_opts, &err) == QDQ_OK) {
         const qdq_plan_summary *s = qdq_plan_get_summary(plan);
 

@@ -11,8 +11,7 @@
  *         qdq_engine_open("ort", NULL, &engine, &err) != QDQ_OK ||                engine.h
  *         qdq_target_load("ort-cpu", &target, &err) != QDQ_OK ||                  quant.h
  *         qdq_data_open("calib.npz", model, NULL, &data, &err) != QDQ_OK ||       data.h
- *         qdq_plan_make(model, target, engine, data, NULL, &plan, &err) != QDQ_OK ||
- *         qdq_plan_apply(plan, model, false, &quantized, &err) != QDQ_OK ||
+ *         qdq_quantize(model, target, engine, data, NULL, &plan, &quantized, &err) != QDQ_OK ||
  *         qdq_model_save(quantized, "model.qdq.onnx", NULL, &err) != QDQ_OK)
  *         fprintf(stderr, "%s\n", err.text);
  *

@@ -61,8 +61,8 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_plan_make(const qdq_model *m, const qdq_targ
                                               qdq_data *data, const qdq_quantize_opts *opts, qdq_plan **out,
                                               qdq_error *err);
 
-/* The same, and the plan is applied: *out is what qdq_plan_apply() would make of it and `m`, without cleaning a
- * second copy. */
+/* The same, and the plan is applied: *out (`out` may be NULL) is what qdq_plan_apply() would make of it and `m`,
+ * without cleaning a second copy. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_quantize(const qdq_model *m, const qdq_target *t, qdq_engine *e,
                                              qdq_data *data, const qdq_quantize_opts *opts, qdq_plan **plan,
                                              qdq_model **out, qdq_error *err);

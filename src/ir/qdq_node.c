@@ -207,20 +207,6 @@ bool qdq_params_equal(const qdq_params *a, const qdq_params *b)
     return true;
 }
 
-bool qdq_params_one_scale(const qdq_node *n, float *scale)
-{
-    qdq_arena scratch = QDQ_ARENA_INIT;
-    qdq_params p;
-    const char *why = NULL;
-    bool ok = qdq_params_read(n, NULL, &scratch, &p, &why, NULL) == QDQ_OK && why == NULL && p.count == 1 &&
-              p.positive && p.scale_elem == QDQ_FLOAT;
-
-    if (ok)
-        *scale = p.scale[0];
-    qdq_arena_free(&scratch);
-    return ok;
-}
-
 qdq_status qdq_channels_of(const qdq_tensor *t, int axis, qdq_channels *out, qdq_error *err)
 {
     *out = (qdq_channels){1, 1, (size_t)t->count};

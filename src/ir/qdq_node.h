@@ -33,9 +33,6 @@ static inline int32_t qdq_params_zero(const qdq_params *p, int64_t i)
     return p->zero != NULL ? p->zero[i] : 0;
 }
 
-/* The one scale of a Q or DQ that has one: a constant of type float above 0. */
-bool qdq_params_one_scale(const qdq_node *n, float *scale);
-
 /* A tensor seen as [outer, channels, inner]; axis -1: one channel. */
 typedef struct qdq_channels {
     size_t outer, channels, inner;
