@@ -109,15 +109,6 @@ static qdq_status emit_weight(emitter *e, const qdq_value *w, const qdq_node *n,
     return QDQ_OK;
 }
 
-/* A bias can only follow scales that are numbers. */
-static bool has_known_scales(const qdq_placing *p, const qdq_value *data, const qdq_value *weight)
-{
-    const qdq_found *x = qdq_place_found(p, data), *w = qdq_place_found(p, weight);
-    qdq_qparam param;
-
-    return (x == NULL || qdq_found_qparam(x, &param)) && (w == NULL || w->known);
-}
-
 static qdq_status emit_bias(emitter *e, const qdq_node *linear)
 {
     const qdq_target_op *op = qdq_state_of(e->p, linear)->rule;
@@ -125,7 +116,7 @@ static qdq_status emit_bias(emitter *e, const qdq_node *linear)
     uint32_t input;
     const qdq_node *reader = qdq_place_bias(e->p, linear, &input);
 
-    if (reader == NULL || !has_known_scales(e->p, data, weight))
+    if (reader == NULL)
         return QDQ_OK;
     qdq_plan_bias entry = {
         .tensor = keep(e, qdq_node_in(reader, input)->name),

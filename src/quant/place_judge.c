@@ -235,6 +235,20 @@ static const char *judge_bias(qdq_placing *p, const qdq_node *n, const qdq_targe
     return is_finite_constant(p, b) ? NULL : "its bias holds NaN or infinity";
 }
 
+/* A float bias becomes int32 with the scales of data and weight: they must be numbers. */
+static const char *judge_bias_scale(const qdq_placing *p, const qdq_node *n, const qdq_value *data,
+                                    const qdq_value *weight)
+{
+    const qdq_found *x = qdq_place_found(p, data), *w = qdq_place_found(p, weight);
+    qdq_qparam param;
+    uint32_t input;
+
+    if (qdq_place_bias(p, n, &input) == NULL ||
+        ((x == NULL || qdq_found_qparam(x, &param)) && (w == NULL || w->known)))
+        return NULL;
+    return "its bias would follow a scale that is computed";
+}
+
 /* A float weight, or one that the model has behind a DQ. */
 static const char *judge_weight(qdq_placing *p, const qdq_node *n, const qdq_tensor *w,
                                 const qdq_found *found, qdq_elem data)
@@ -316,6 +330,8 @@ static const char *judge_linear(qdq_placing *p, const qdq_node *n)
         reason = judge_weight(p, n, w, found, type);
     if (reason == NULL)
         reason = judge_bias(p, n, rule, w);
+    if (reason == NULL)
+        reason = judge_bias_scale(p, n, data, weight);
     if (reason == NULL && (found == NULL || qdq_place_found(p, data) == NULL))
         reason = judge_stay(p, n, w); /* what was trained in 8 bits is not taken back */
     if (reason == NULL && rule->quantize_output)
