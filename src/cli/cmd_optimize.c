@@ -97,7 +97,7 @@ static const cli_opt check_options[] = {
     {.name = "bisect",
      .kind = CLI_FLAG,
      .offset = CLI_AT(optimize_args, bisect),
-     .help = "write nothing, look for the change that --check or the verifier refuses"},
+     .help = "write nothing, look for the change that --check, or else the verifier alone, refuses"},
     CLI_END,
 };
 
@@ -175,8 +175,7 @@ static qdq_optimize_opts library_opts(optimize *p)
 
 static qdq_status check_combinations(const struct optimize_args *a, qdq_error *err)
 {
-    const char *lonely = a->bisect           ? "--bisect"
-                         : a->tolerance != 0 ? "--tolerance"
+    const char *lonely = a->tolerance != 0   ? "--tolerance"
                          : a->samples != 0   ? "--samples"
                          : a->shape.shapes.n ? "--shape"
                                              : NULL;

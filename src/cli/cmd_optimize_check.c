@@ -48,6 +48,8 @@ static qdq_status judge(void *ctx, const qdq_model *m, bool *bad, char *why, siz
     optimize *p = ctx;
     qdq_same_result r;
 
+    if (p->samples == NULL)
+        return QDQ_OK; /* without data, what the verifier says is all there is */
     QDQ_TRY(compare(p, p->model, m, &r, err));
     qdq_free(r.compared);
     *bad = !r.same;

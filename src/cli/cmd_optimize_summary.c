@@ -140,7 +140,7 @@ static void print_totals(const optimize *p, FILE *to)
 static qdq_status print_changes(const optimize *p, FILE *to, qdq_error *err)
 {
     const qdq_optimize_report *r = p->report;
-    cli_table t = {.arena = &p->c->arena, .columns = "rlrr"};
+    cli_table t = {.arena = &p->c->arena, .columns = "rlrrr"};
 
     for (size_t i = 0; i < r->n_passes; i++) {
         const qdq_pass_report *pass = &r->passes[i];
@@ -151,6 +151,7 @@ static qdq_status print_changes(const optimize *p, FILE *to, qdq_error *err)
         cli_cell(&t, "%s", pass->pass);
         cli_cell(&t, "%+" PRId64 " nodes", pass->nodes);
         cli_cell(&t, "%+" PRId64 " bytes", pass->bytes);
+        cli_cell(&t, "%.3f ms", pass->seconds * 1e3);
     }
     if (t.cells.n == 0)
         return QDQ_OK;

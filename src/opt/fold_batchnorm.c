@@ -358,9 +358,6 @@ static qdq_status try_node(qdq_opt *o, qdq_node *n, qdq_error *err)
 
 qdq_status qdq_pass_fold_batchnorm(qdq_opt *o, qdq_graph *g, qdq_error *err)
 {
-    static const char *const words[] = {"requant-per-tensor", "clip", "skip", "through-qdq", "float", NULL};
-
-    QDQ_TRY(qdq_opt_known_args(o, words, err));
     QDQ_FOR_NODES (n, g) {
         if (!is_linear(n))
             continue;

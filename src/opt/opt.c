@@ -169,22 +169,6 @@ qdq_status qdq_opt_facts(qdq_opt *o, const qdq_facts **out, qdq_error *err)
 
 /* --- small things ---------------------------------------------------------------------------------------------------- */
 
-qdq_status qdq_opt_known_args(const qdq_opt *o, const char *const *known, qdq_error *err)
-{
-    for (const char *at = o->arg; *at != '\0';) {
-        size_t n = strcspn(at, "+");
-        const char *const *k = known;
-
-        while (*k != NULL && (strlen(*k) != n || memcmp(at, *k, n) != 0))
-            k++;
-        if (*k == NULL)
-            return qdq_fail(err, QDQ_E_USAGE, "argument '%.*s': it takes no such", (int)(n < 80 ? n : 80),
-                            at);
-        at += n + (at[n] == '+');
-    }
-    return QDQ_OK;
-}
-
 bool qdq_opt_has_arg(const qdq_opt *o, const char *word)
 {
     size_t size = strlen(word);

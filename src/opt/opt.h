@@ -39,9 +39,6 @@ void qdq_opt_close_facts(qdq_opt *o);
 /* True if `word` is one of the pass's arguments: "name:word+word". */
 bool qdq_opt_has_arg(const qdq_opt *o, const char *word);
 
-/* QDQ_E_USAGE if there is an argument that is not in the list, which ends with NULL. */
-qdq_status qdq_opt_known_args(const qdq_opt *o, const char *const *known, qdq_error *err);
-
 /* A constant for new nodes of g, named after `base`: an initializer or, in function bodies, a Constant node in
  * front of `before` (NULL: at the end). NULL: out of memory. Adds to the bytes of the report. */
 qdq_value *qdq_opt_constant(qdq_opt *o, qdq_graph *g, qdq_node *before, const char *base, qdq_tensor *t);

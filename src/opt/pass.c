@@ -36,12 +36,8 @@ static qdq_status run_rules(qdq_opt *o, size_t first, size_t n, qdq_error *err)
 {
     const qdq_rule *rules[QDQ_MAX_STEPS];
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         rules[i] = o->state->pipeline.step[first + i].pass->rule;
-        if (o->state->pipeline.step[first + i].arg[0] != '\0')
-            return qdq_fail(err, QDQ_E_USAGE, "rule '%s' takes no arguments",
-                            o->state->pipeline.step[first + i].pass->name);
-    }
     QDQ_FOR_GRAPHS (g, o->model)
         QDQ_TRY(qdq_rules_run(o, rules, n, g, err));
     return QDQ_OK;

@@ -24,6 +24,17 @@ static const qdq_pass_info passes[] = {
 #undef RULE
 };
 
+/* The passes that take arguments, and the words they know. */
+static const struct {
+    const char *pass;
+    const char *words; /* NULL: any, these are names */
+} takes[] = {
+    {"inline-functions", NULL},
+    {"fold-batchnorm", "requant-per-tensor+clip+skip+through-qdq+float"},
+    {"quantize-bias", "int32+float+symmetric+saturate+skip+zero-bias"},
+    {"share-initializers", "weights+all"},
+};
+
 _Static_assert(QDQ_COUNT(passes) < QDQ_MAX_STEPS, "the default pipeline has room");
 
 typedef struct word {
@@ -58,6 +69,37 @@ static qdq_status unknown(word w, const char *where, qdq_error *err)
                     (int)(w.size < 80 ? w.size : 80), w.text);
 }
 
+static bool is_listed(const char *list, word w)
+{
+    for (const char *at = list; *at != '\0';) {
+        word known = {at, strcspn(at, "+")};
+
+        if (known.size == w.size && memcmp(at, w.text, w.size) == 0)
+            return true;
+        at += known.size + (at[known.size] == '+');
+    }
+    return false;
+}
+
+/* A misspelt argument would change what a pass does, and nobody would see it. */
+static qdq_status check_args(const qdq_pass_info *pass, const char *arg, qdq_error *err)
+{
+    const char *list = "";
+
+    for (size_t i = 0; i < QDQ_COUNT(takes); i++)
+        if (strcmp(takes[i].pass, pass->name) == 0)
+            list = takes[i].words;
+    while (list != NULL && *arg != '\0') {
+        word w = {arg, strcspn(arg, "+")};
+
+        if (!is_listed(list, w))
+            return qdq_fail(err, QDQ_E_USAGE, "pass '%s': argument '%.*s': it takes no such", pass->name,
+                            (int)(w.size < 80 ? w.size : 80), w.text);
+        arg += w.size + (arg[w.size] == '+');
+    }
+    return QDQ_OK;
+}
+
 static qdq_status add_step(qdq_pipeline *p, const qdq_pass_info *pass, word w, qdq_arena *memory,
                            qdq_error *err)
 {
@@ -66,6 +108,7 @@ static qdq_status add_step(qdq_pipeline *p, const qdq_pass_info *pass, word w, q
 
     if (arg == NULL)
         return qdq_nomem(err);
+    QDQ_TRY(check_args(pass, arg, err));
     if (p->n == QDQ_MAX_STEPS)
         return qdq_fail(err, QDQ_E_USAGE, "pipeline: more than %d passes", QDQ_MAX_STEPS);
     p->step[p->n++] = (qdq_step){pass, arg};
@@ -96,10 +139,14 @@ static bool target_wants(const qdq_target *t, const qdq_pass_info *pass, word *w
 static qdq_status check_target(const qdq_target *t, qdq_error *err)
 {
     for (size_t i = 0; t != NULL && t->passes != NULL && t->passes[i] != NULL; i++) {
-        word w = {t->passes[i], strlen(t->passes[i])};
+        word w = {t->passes[i], strlen(t->passes[i])}, name = name_of(w);
+        const qdq_pass_info *pass = find_pass(name);
+        qdq_status st = pass == NULL          ? unknown(w, "key 'passes'", err)
+                        : name.size == w.size ? QDQ_OK
+                                              : check_args(pass, w.text + name.size + 1, err);
 
-        if (find_pass(name_of(w)) == NULL)
-            return qdq_within(err, unknown(w, "key 'passes'", err), "target '%s'", t->name);
+        if (st != QDQ_OK)
+            return qdq_within(err, st, "target '%s'", t->name);
     }
     return QDQ_OK;
 }

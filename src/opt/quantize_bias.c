@@ -445,13 +445,11 @@ static qdq_status visit(qdq_opt *o, qdq_node *n, unsigned policy, qdq_error *err
 
 qdq_status qdq_pass_quantize_bias(qdq_opt *o, qdq_graph *g, qdq_error *err)
 {
-    static const char *const words[] = {"int32", "float", "symmetric", "saturate", "skip", "zero-bias", NULL};
     unsigned policy = (qdq_opt_has_arg(o, "symmetric") ? QDQ_BIAS_SYMMETRIC : 0U) |
                       (qdq_opt_has_arg(o, "saturate") ? QDQ_BIAS_SATURATE : 0U) |
                       (qdq_opt_has_arg(o, "skip") ? QDQ_BIAS_SKIP : 0U) |
                       (qdq_opt_has_arg(o, "zero-bias") ? QDQ_BIAS_ZERO : 0U);
 
-    QDQ_TRY(qdq_opt_known_args(o, words, err));
     QDQ_FOR_NODES (n, g) {
         QDQ_TRY(visit(o, n, policy, err));
         qdq_arena_reset(&o->scratch, (qdq_arena_mark){NULL, 0});

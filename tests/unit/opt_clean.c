@@ -242,9 +242,9 @@ static void pipelines_have_groups_arguments_and_exceptions(void **state)
     char *text;
 
     (void)state;
-    assert_ok(qdq_pass_pipeline("default,-fold-batchnorm,drop-unused:a+b", NULL, &text, &err));
+    assert_ok(qdq_pass_pipeline("default,-fold-batchnorm,inline-functions:a+b", NULL, &text, &err));
     assert_null(strstr(text, "fold-batchnorm"));
-    assert_non_null(strstr(text, "drop-shared-names,drop-unused:a+b"));
+    assert_non_null(strstr(text, "drop-shared-names,inline-functions:a+b"));
     qdq_free(text);
     assert_fails(QDQ_E_USAGE, "pipeline: 'nothing' is no pass",
                  qdq_pass_pipeline("-nothing", NULL, &text, &err));

@@ -2,7 +2,6 @@ try() {
     qdq optimize "$FIXTURES/untidy.onnxtxt" "$@" 2>&1
     echo $?
 }
-try --bisect
 try -o out.onnx --tolerance 0.1
 try -o out.onnx --samples 3
 try -o out.onnx --shape image=1x2x6x6
