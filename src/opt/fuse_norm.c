@@ -11,6 +11,7 @@
 
 #include "base/fail.h"
 #include "opt/composite.h"
+#include "opt/rule_layout.h"
 
 typedef struct norm {
     qdq_node *last; /* computes the result */
@@ -42,34 +43,15 @@ static qdq_value *centred(const qdq_match *m, const qdq_value *d, qdq_node **sub
 /* The axes of a ReduceMean that keeps them, if they are the last ones: how many; else 0. */
 static int count_last_axes(const qdq_match *m, const qdq_node *n, int rank)
 {
-    const qdq_value *input = qdq_node_in(n, 1);
-    const qdq_tensor *t = input != NULL ? qdq_value_const(input) : NULL;
-    const int64_t *axes = NULL;
-    uint64_t seen = 0;
-    size_t count = 0;
+    qdq_rule_ints axes;
+    bool there;
 
-    if (qdq_node_int(n, "keepdims", 1) != 1 || rank > 63)
+    if (qdq_node_int(n, "keepdims", 1) != 1 || !qdq_rule_axes(m, n, 18, rank, &axes, &there) || !there)
         return 0;
-    if (m->opset < 18) {
-        qdq_node_ints(n, "axes", &axes, &count);
-    } else if (t != NULL && t->count <= rank) {
-        int64_t *ints;
-        if (qdq_tensor_ints(t, &m->o->scratch, rank, &ints, NULL) != QDQ_OK)
+    for (int i = 0; i < axes.n; i++)
+        if (axes.at[i] != rank - axes.n + i)
             return 0;
-        axes = ints;
-        count = (size_t)t->count;
-    }
-    for (size_t i = 0; i < count; i++) {
-        int64_t axis = axes[i] < 0 ? axes[i] + rank : axes[i];
-
-        if (axis < 0 || axis >= rank)
-            return 0;
-        seen |= (uint64_t)1 << (rank - 1 - axis);
-    }
-    for (int n_axes = 1; n_axes <= rank; n_axes++)
-        if (seen == ((uint64_t)1 << n_axes) - 1)
-            return n_axes;
-    return 0;
+    return axes.n;
 }
 
 /* --- the core: from x to n ---------------------------------------------------------------------------------------------- */

@@ -84,6 +84,12 @@ static qdq_status known_dims(qdq_opt *o, const qdq_value *v, const qdq_tensor *t
 qdq_status qdq_per_channel(qdq_opt *o, const qdq_value *v, int rank, int64_t channels, double **out,
                            qdq_error *err)
 {
+    return qdq_per_channel_at(o, v, rank, 1, channels, out, err);
+}
+
+qdq_status qdq_per_channel_at(qdq_opt *o, const qdq_value *v, int rank, int axis, int64_t channels,
+                              double **out, qdq_error *err)
+{
     const qdq_tensor *t = v != NULL ? qdq_const_elements(v) : NULL;
     int64_t dim[QDQ_MAX_RANK];
     double *x;
@@ -96,7 +102,7 @@ qdq_status qdq_per_channel(qdq_opt *o, const qdq_value *v, int rank, int64_t cha
     if (own < 0 || own > rank)
         return QDQ_OK;
     for (int i = 0; i < own; i++)
-        if (dim[i] != 1 && i + rank - own != 1) /* aligned at the last dim, as broadcasting does */
+        if (dim[i] != 1 && i + rank - own != axis) /* aligned at the last dim, as broadcasting does */
             return QDQ_OK;
     QDQ_TRY(read_doubles(o, t, &x, err));
     if (x == NULL || t->count == channels) {

@@ -39,6 +39,9 @@ const qdq_tensor *qdq_const_elements(const qdq_value *v);
  * *out has `channels` numbers in the scratch arena. NULL: it is no such value. */
 qdq_status qdq_per_channel(qdq_opt *o, const qdq_value *v, int rank, int64_t channels, double **out,
                            qdq_error *err);
+/* The same where the channels are another dim. */
+qdq_status qdq_per_channel_at(qdq_opt *o, const qdq_value *v, int rank, int axis, int64_t channels,
+                              double **out, qdq_error *err);
 
 /* --- bias --------------------------------------------------------------------------------------------------------- */
 
@@ -116,6 +119,9 @@ qdq_status qdq_weight_apply(qdq_opt *o, qdq_linear *l, qdq_weight_change *c, qdq
 /* The codes of a quantized weight, packed; in place, or in the scratch arena. */
 qdq_status qdq_weight_codes_of(qdq_opt *o, const qdq_linear *l, const void **codes, const char **why,
                                qdq_error *err);
+
+/* The elements of a float weight: where they lie, if they are floats, else converted in the scratch arena. */
+qdq_status qdq_linear_floats(qdq_opt *o, const qdq_tensor *t, const float **out, qdq_error *err);
 
 /* Codes of x after the definition of QuantizeLinear, computed in float as engines do: packed, in `memory`. *why: a
  * type or a number that this is not defined for. */

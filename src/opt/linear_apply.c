@@ -7,28 +7,43 @@
 #include "base/fail.h"
 #include "target/qparam.h"
 
+/* `n` elements from `at` on; the factor of the next one is `step` further. */
+static void scale_run(qdq_elem e, const float *w, const double *factor, size_t step, size_t n, void *data,
+                      size_t at)
+{
+    if (e == QDQ_FLOAT) {
+        float *out = (float *)data + at;
+
+        for (size_t i = 0; i < n; i++)
+            out[i] = (float)((double)w[i] * factor[i * step]);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        qdq_elem_put_float(e, data, (int64_t)(at + i), (double)w[i] * factor[i * step]);
+}
+
 static qdq_status apply_floats(qdq_opt *o, const qdq_linear *l, const double *factor, qdq_tensor **out,
                                qdq_error *err)
 {
     const qdq_tensor *t = l->weight;
-    float *w;
+    const float *w;
     void *data;
     qdq_channels c;
+    size_t run;
 
-    QDQ_TRY(qdq_tensor_floats(t, &o->scratch, &w, err));
+    QDQ_TRY(qdq_linear_floats(o, t, &w, err));
     QDQ_TRY(qdq_channels_of(t, l->axis, &c, err));
     *out = qdq_tensor_new(o->model, t->elem, t->rank, t->dim, &data);
     if (*out == NULL)
         return qdq_nomem(err);
-    for (size_t i = 0; i < c.outer * c.channels; i++) {
-        double f = factor[qdq_linear_channel(l, &c, i / c.channels, i % c.channels)];
+    run = c.inner > 1 ? 1 : c.channels; /* rows of a matrix at once */
+    for (size_t i = 0; i < c.outer; i++)
+        for (size_t k = 0; k < c.channels; k += run) {
+            const double *f = &factor[qdq_linear_channel(l, &c, i, k)];
+            size_t at = (i * c.channels + k) * c.inner;
 
-        for (size_t k = i * c.inner; k < (i + 1) * c.inner; k++)
-            if (t->elem == QDQ_FLOAT)
-                ((float *)data)[k] = (float)((double)w[k] * f);
-            else
-                qdq_elem_put_float(t->elem, data, (int64_t)k, (double)w[k] * f);
-    }
+            scale_run(t->elem, w + at, f, c.inner > 1 ? 0 : 1, run * c.inner, data, at);
+        }
     return QDQ_OK;
 }
 

@@ -15,6 +15,7 @@
 #include <math.h>
 
 #include "base/fail.h"
+#include "opt/eval.h"
 #include "target/qparam.h"
 
 /* --- float weights ----------------------------------------------------------------------------------------------------- */
@@ -47,17 +48,34 @@ static bool products_are_finite(const qdq_linear *l, const float *w, const doubl
     return true;
 }
 
+qdq_status qdq_linear_floats(qdq_opt *o, const qdq_tensor *t, const float **out, qdq_error *err)
+{
+    const char *why = NULL;
+    qdq_const c;
+    float *copy;
+
+    if (t->elem == QDQ_FLOAT) {
+        QDQ_TRY(qdq_const_of_tensor(t, &o->scratch, &c, &why, err));
+        *out = c.data;
+        if (why == NULL)
+            return QDQ_OK;
+    }
+    QDQ_TRY(qdq_tensor_floats(t, &o->scratch, &copy, err));
+    *out = copy;
+    return QDQ_OK;
+}
+
 static qdq_status scale_floats(qdq_opt *o, const qdq_linear *l, const double *factor, const char **why,
                                qdq_error *err)
 {
     qdq_elem e = l->weight->elem;
-    float *w = NULL;
+    const float *w = NULL;
 
     if (e != QDQ_FLOAT && e != QDQ_FLOAT16 && e != QDQ_BFLOAT16) {
         *why = "its weight is not of type float, float16 or bfloat16";
         return QDQ_OK;
     }
-    qdq_status st = qdq_tensor_floats(l->weight, &o->scratch, &w, err);
+    qdq_status st = qdq_linear_floats(o, l->weight, &w, err);
     if (st == QDQ_E_NOMEM)
         return st;
     if (st != QDQ_OK)

@@ -61,6 +61,16 @@ static const rule_case cases[] = {
     {24, "fuse-silu", "g (float[200] x) => (float[200] y) { t = Sigmoid(x) y = Mul(x, t) }"},
     {24, "fuse-silu",
      "g (float[200] x) => (float[200] y) <float k = {1.702}> { u = Mul(x, k) t = Sigmoid(u) y = Mul(x, t) }"},
+    {17, "fold-scale",
+     "g (float[N,3,2,4] x) => (float[N,5,3,2] y) <float[4,5] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, 6, 5, 4, "
+     "3, 2, 1,\n"
+     "2, 3, 4}, float[5] b = {1, 2, 3, 4, 5}, float[5,1,1] s = {0.1, -2, 3, 0.7, 1}> {\n"
+     "p = MatMul(x, w) q = Add(p, b) t = Transpose <perm = [0, 3, 1, 2]> (q) y = Mul(s, t) }"},
+    {17, "fold-scale",
+     "g (float[3,4] x) => (float[3,2] y) <int8[4,2] w = {1, -2, 3, -4, 5, -6, 7, -8}, float[2] s = {0.1, "
+     "0.2},\n"
+     "int8[2] z = {0, 0}, float[2] d = {3, 7}> {\n"
+     "v = DequantizeLinear <axis = 1> (w, s, z) p = MatMul(x, v) y = Div(p, d) }"},
     {17, "fuse-gemm",
      "g (float[4,3] x, float[3,5] b) => (float[4,5] y) <float[1,5] c = {1, 2, 3, 4, 5}> {\n"
      "p = MatMul(x, b) y = Add(c, p) }"},
