@@ -8,11 +8,7 @@
 
 #include "ir/ir.h"
 #include "numeric/ort_help.h"
-
-typedef struct rule_case {
-    int opset;
-    const char *rule, *graph;
-} rule_case;
+#include "support/rule_case.h"
 
 /* Elements as numbers, where the type has some that are compared with a tolerance. */
 static inline double element(const qdq_array *a, const unsigned char *data, int64_t i)
