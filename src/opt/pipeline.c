@@ -100,6 +100,17 @@ static qdq_status check_args(const qdq_pass_info *pass, const char *arg, qdq_err
     return QDQ_OK;
 }
 
+static void remove_steps(qdq_pipeline *p, const qdq_pass_info *pass, const char *but_with)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n; i++)
+        if (p->step[i].pass != pass || (but_with != NULL && strcmp(p->step[i].arg, but_with) == 0))
+            p->step[n++] = p->step[i];
+    p->n = n;
+}
+
+/* A pass that is there with other arguments goes: two opinions would undo each other round after round. */
 static qdq_status add_step(qdq_pipeline *p, const qdq_pass_info *pass, word w, qdq_arena *memory,
                            qdq_error *err)
 {
@@ -109,20 +120,11 @@ static qdq_status add_step(qdq_pipeline *p, const qdq_pass_info *pass, word w, q
     if (arg == NULL)
         return qdq_nomem(err);
     QDQ_TRY(check_args(pass, arg, err));
+    remove_steps(p, pass, arg);
     if (p->n == QDQ_MAX_STEPS)
         return qdq_fail(err, QDQ_E_USAGE, "pipeline: more than %d passes", QDQ_MAX_STEPS);
     p->step[p->n++] = (qdq_step){pass, arg};
     return QDQ_OK;
-}
-
-static void remove_steps(qdq_pipeline *p, const qdq_pass_info *pass)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < p->n; i++)
-        if (p->step[i].pass != pass)
-            p->step[n++] = p->step[i];
-    p->n = n;
 }
 
 /* The entry of the target's list that names this pass. */
@@ -187,7 +189,7 @@ static qdq_status add_word(qdq_pipeline *p, word w, const qdq_target *t, qdq_are
         return unknown(w, "pipeline", err);
     if (!take_out)
         return add_step(p, pass, w, memory, err);
-    remove_steps(p, pass);
+    remove_steps(p, pass, NULL);
     return QDQ_OK;
 }
 

@@ -246,6 +246,10 @@ static void pipelines_have_groups_arguments_and_exceptions(void **state)
     assert_null(strstr(text, "fold-batchnorm"));
     assert_non_null(strstr(text, "drop-shared-names,inline-functions:a+b"));
     qdq_free(text);
+    assert_ok(qdq_pass_pipeline("quantize-bias:int32,drop-unused,quantize-bias:float,drop-unused", NULL,
+                                &text, &err));
+    assert_string_equal(text, "drop-unused,quantize-bias:float,drop-unused"); /* the last word counts */
+    qdq_free(text);
     assert_fails(QDQ_E_USAGE, "pipeline: 'nothing' is no pass",
                  qdq_pass_pipeline("-nothing", NULL, &text, &err));
     assert_null(text);
