@@ -113,8 +113,8 @@ static void gelu_with_other_constants_stays(void **state)
         "a = Div(x, root) e = Erf(a) s = Mul(e, e) p = Mul(x, s) y = Mul(p, half)",
         "a = Div(x, root) e = Erf(a) s = Add(e, one) p = Mul(x, s) q = Mul(p, x) y = Mul(q, half)",
         "a = Div(x, root) z = Neg(x) e = Erf(a) s = Add(e, one) p = Mul(z, s) y = Mul(p, half)",
-        "a = Pow(x, two) b = Mul(c, a) d = Add(x, b) e = Mul(d, k) t = Tanh(e) f = Add(one, t)\n"
-        "h = Mul(half, x) y = Mul(h, f)",
+        ("a = Pow(x, two) b = Mul(c, a) d = Add(x, b) e = Mul(d, k) t = Tanh(e) f = Add(one, t)\n"
+         "h = Mul(half, x) y = Mul(h, f)"),
         "y = Erf(x)",
         "a = Div(x, root) y = Erf(a)",
     };

@@ -235,8 +235,7 @@ static void other_axes_are_refused(void **state)
         "m = ReduceMean <axes = [-1]> (x) d = Sub(x, m) p = Mul(d, d) v = ReduceMean <axes = [1, 2]> (p)",
         "m = ReduceMean <axes = [1, 2]> (x) d = Sub(x, m) p = Mul(d, d) v = ReduceMean <axes = [-1]> (p)",
         "m = ReduceMean (x) d = Sub(x, m) p = Mul(d, d) v = ReduceMean (p)",
-        "m = ReduceMean <axes = [-1]> (x) d = Sub(x, m) p = Mul(d, d) v = ReduceMean <axes = [-1], keepdims "
-        "= 0> (p)",
+        "m = ReduceMean <axes = [1]> (x) d = Sub(x, m) p = Mul(d, d) v = ReduceMean <keepdims = 0> (p)",
     };
 
     (void)state;
