@@ -244,56 +244,76 @@ static const char *keep_one_scale(const qdq_linear *l, qdq_weight_change *c, con
     return NULL;
 }
 
-static qdq_status scale_codes(qdq_opt *o, const qdq_linear *l, const double *factor, unsigned policy,
-                              qdq_weight_change *c, const char **why, qdq_error *err)
+/* Which scales there will be, and the factor of each. One scale becomes one per channel where factors differ. */
+static qdq_status find_scales(qdq_opt *o, const qdq_linear *l, const double *factor, qdq_weight_change *c,
+                              const double **by_scale, int64_t *n_scale, const char **why, qdq_error *err)
 {
     const qdq_params *p = &l->params;
-    const double *by_axis = along_axis(l, factor), *by_scale = by_axis;
     int64_t n = l->weight->dim[l->axis];
-    bool one = p->count == 1 && p->block == 0, equal = by_axis != NULL && are_equal(by_axis, n);
     double *blocks = NULL;
 
     c->axis = p->axis;
     c->grid = qdq_scale_grid_of(l->weight, p);
-    if (by_axis == NULL) {
+    *by_scale = along_axis(l, factor);
+    *n_scale = p->count;
+    if (*by_scale == NULL) {
         *why = "its groups share scales, but have different factors";
     } else if (p->block != 0) {
-        *why = factors_of_blocks(o, l, by_axis, &blocks);
-        by_scale = blocks;
-        if (*why == NULL && blocks == NULL)
-            return qdq_nomem(err);
-    } else if (!one && p->axis != l->axis) {
-        *why = "its weight has scales per input channel";
-    } else if (one && !equal) { /* one scale becomes one per channel */
+        *why = factors_of_blocks(o, l, *by_scale, &blocks);
+        *by_scale = blocks;
+        return *why == NULL && blocks == NULL ? qdq_nomem(err) : QDQ_OK;
+    } else if (p->count == 1 && !are_equal(*by_scale, n)) {
         c->axis = l->axis;
-        c->grid.block = 0;
-        QDQ_TRY(qdq_channels_of(l->weight, l->axis, &c->grid.c, err));
-        if (qdq_graph_opset(l->node->graph) < 13)
-            *why = "scales per channel need opset 13";
+        *n_scale = n;
+        return qdq_channels_of(l->weight, l->axis, &c->grid.c, err);
+    } else if (p->count > 1 && p->axis != l->axis) {
+        *why = "its weight has scales per input channel";
     }
+    return QDQ_OK;
+}
+
+static const char *recode_all(const qdq_linear *l, const double *by_scale, unsigned policy, int32_t low,
+                              int32_t high, const bool *has_lowest, qdq_weight_change *c)
+{
+    const qdq_params *p = &l->params;
+    bool one = p->count == 1, integers = high > 0;
+
+    for (int64_t i = 0; i < c->n_scale; i++) {
+        const char *why = recode(&c->recode[i], (double)p->scale[one ? 0 : i], by_scale[i], low < 0,
+                                 has_lowest[i], low, high, policy);
+        if (why != NULL)
+            return why;
+        if (!integers && c->recode[i].ratio != 1)
+            return "its codes are no integers of 4, 8 or 16 bits, and a factor is not above 0";
+    }
+    if (c->n_scale > p->count && qdq_graph_opset(l->node->graph) < 13)
+        return "scales per channel need opset 13";
+    settle(l, c);
+    return NULL;
+}
+
+static qdq_status scale_codes(qdq_opt *o, const qdq_linear *l, const double *factor, unsigned policy,
+                              qdq_weight_change *c, const char **why, qdq_error *err)
+{
+    const qdq_params *p = &l->params;
+    const double *by_scale;
+    int32_t low = 0, high = 0; /* stay 0 where codes cannot be changed */
+    int64_t n;
+
+    QDQ_TRY(find_scales(o, l, factor, c, &by_scale, &n, why, err));
     if (*why != NULL)
         return QDQ_OK;
-    int64_t n_scale = one && !equal ? n : p->count;
-    bool *has_lowest = qdq_arena_array(&o->scratch, (size_t)n_scale, sizeof *has_lowest);
-    int32_t low = 0, high = 0;
-    bool integers = qdq_elem_code_limits(p->codes, &low, &high);
-    if (!make_room(o, c, n_scale, (size_t)n_scale) || has_lowest == NULL)
+    bool *has_lowest = qdq_arena_array(&o->scratch, (size_t)n, sizeof *has_lowest);
+    if (!make_room(o, c, n, (size_t)n) || has_lowest == NULL)
         return qdq_nomem(err);
-    for (int64_t i = 0; i < n_scale && *why == NULL; i++) {
-        c->recode[i].zero = qdq_params_zero(p, one ? 0 : i);
-        if (!integers && !(by_scale[i] > 0))
-            *why = "its codes are no integers of 4, 8 or 16 bits, and a factor is not above 0";
-    }
-    if (*why == NULL && integers && low < 0 && has_negative(by_scale, n_scale))
+    for (int64_t i = 0; i < n; i++)
+        c->recode[i].zero = qdq_params_zero(p, p->count == 1 ? 0 : i);
+    if (qdq_elem_code_limits(p->codes, &low, &high) && low < 0 && has_negative(by_scale, n))
         find_lowest(l, c, low, has_lowest);
-    if (*why == NULL && one && !equal && (policy & QDQ_WEIGHT_ONE_SCALE) != 0) {
-        *why = low < 0 ? keep_one_scale(l, c, by_axis, high) : "its codes have no sign";
-        return QDQ_OK;
-    }
-    for (int64_t i = 0; i < n_scale && *why == NULL; i++)
-        *why = recode(&c->recode[i], (double)p->scale[one ? 0 : i], by_scale[i], low < 0, has_lowest[i], low,
-                      high, policy);
-    settle(l, c);
+    if (n > p->count && (policy & QDQ_WEIGHT_ONE_SCALE) != 0)
+        *why = low < 0 ? keep_one_scale(l, c, by_scale, high) : "its codes have no sign";
+    else
+        *why = recode_all(l, by_scale, policy, low, high, has_lowest, c);
     return QDQ_OK;
 }
 

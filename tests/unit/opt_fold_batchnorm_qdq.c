@@ -249,6 +249,19 @@ static void the_lowest_code_has_no_negative(void **state)
              "0.02") "float[1] beta_folded = {4}, int4[1,4,1,1] wq_folded = {7, -6, 1, -4}, "
                      "float ws_folded = {0.5714286}" X
                      "  w = DequantizeLinear(wq_folded, ws_folded)\n  y = Conv(x, w, beta_folded)\n}\n");
+    /* float8 codes take factors above 0; one that makes a scale vanish would need other codes */
+    assert_becomes(
+        FOLD,
+        HEAD("1", "1", "0.02") "float8e4m3fn[1,1,1,1] wq = {1.0}, float ws = {0.5}" P1("2", "4", "0", "1") X W
+        "  c = Conv(x, w)\n" BN,
+        HEAD("1", "1",
+             "0.02") "float8e4m3fn[1,1,1,1] wq = {1.0}, float[1] beta_folded = {4}, float ws_folded = {1}" X
+                     "  w = DequantizeLinear(wq, ws_folded)\n  y = Conv(x, w, beta_folded)\n}\n");
+    assert_refused(
+        FOLD,
+        HEAD("1", "2", "0.02") "float8e4m3fn[2,1,1,1] wq = {1.0, 1.0}, float[2] ws = {0.5, 0.5}" P2(
+            "1e-40, 2", "4, 4", "0, 0", "1, 1") X W_AXIS "  c = Conv(x, w)\n" BN,
+        "its codes are no integers");
     assert_refused(FOLD,
                    HEAD("1", "1", "0.02") "float8e4m3fn[1,1,1,1] wq = {1.0}, float ws = {0.5}" P1(
                        "-1", "4", "0", "1") X W "  c = Conv(x, w)\n" BN,
