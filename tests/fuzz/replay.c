@@ -1,6 +1,8 @@
 /* replay.c - runs a fuzz target without a fuzzer: every file of the folders given, in order of name, then
  * seeded changes of each, always the same. What a fuzzer once found stays tested in `make check`. It knows
  * nothing of what the target does with the bytes. */
+#include "fuzz/change_text.h"
+
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,15 +12,6 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { CHANGES_PER_FILE = 200, MAX_FILE = 1 << 20 };
-
-static uint64_t next_random(uint64_t *state) /* splitmix64 */
-{
-    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
 
 /* The target gets a block of exactly its size, so that a sanitizer sees a read beyond the end. */
 static void run_once(const uint8_t *data, size_t size)
@@ -40,15 +33,15 @@ static void run_changed(const uint8_t *data, size_t size, uint64_t *state)
     if (copy == NULL)
         exit(1);
     memcpy(copy, data, size);
-    for (uint64_t left = 1 + next_random(state) % 4; left > 0; left--) {
-        size_t at = (size_t)(next_random(state) % size);
+    for (uint64_t left = 1 + qdq_fuzz_random(state) % 4; left > 0; left--) {
+        size_t at = (size_t)(qdq_fuzz_random(state) % size);
 
-        switch (next_random(state) % 4) {
+        switch (qdq_fuzz_random(state) % 4) {
         case 0: /* one bit */
-            copy[at] ^= (uint8_t)(1u << (next_random(state) % 8));
+            copy[at] ^= (uint8_t)(1u << (qdq_fuzz_random(state) % 8));
             break;
         case 1: /* any byte */
-            copy[at] = (uint8_t)next_random(state);
+            copy[at] = (uint8_t)qdq_fuzz_random(state);
             break;
         case 2: /* a number grows out of all bounds */
             memset(copy + at, 0xff, size - at < 8 ? size - at : 8);
@@ -59,6 +52,21 @@ static void run_changed(const uint8_t *data, size_t size, uint64_t *state)
         }
     }
     run_once(copy, size);
+    free(copy);
+}
+
+/* Of text only: what is changed by words is mostly text that can be read. */
+static void run_changed_text(const uint8_t *data, size_t size, uint64_t *state)
+{
+    size_t max = size + 4096;
+    char *copy = malloc(max);
+
+    if (copy == NULL)
+        exit(1);
+    memcpy(copy, data, size);
+    for (uint64_t left = 1 + qdq_fuzz_random(state) % 4; left > 0 && size > 0; left--)
+        size = qdq_fuzz_change_text(copy, size, max, state);
+    run_once((const uint8_t *)copy, size);
     free(copy);
 }
 
@@ -76,7 +84,10 @@ static int run_file(const char *path, uint64_t *state)
     fclose(f);
     run_once(data, size);
     for (int i = 0; size > 0 && i < CHANGES_PER_FILE; i++)
-        run_changed(data, size, state);
+        if (i % 2 == 0 && memchr(data, '\0', size) == NULL)
+            run_changed_text(data, size, state);
+        else
+            run_changed(data, size, state);
     return 0;
 }
 
