@@ -428,6 +428,15 @@ static bool compute(qdq_eval *c)
     return run(c, k);
 }
 
+/* A node may list more outputs than its operator has. */
+static bool check_outputs(qdq_eval *c)
+{
+    for (uint32_t i = 0; i < c->node->n_out; i++)
+        if (c->node->out[i] != NULL && c->out[i].data == NULL)
+            return QDQ_REFUSE(c, "output %u is none of the operator's", (unsigned)i);
+    return true;
+}
+
 qdq_status qdq_eval_node(const qdq_node *n, int64_t opset, const qdq_const *const *in, uint64_t max_bytes,
                          qdq_arena *memory, qdq_const *out, const char **why, qdq_error *err)
 {
@@ -436,7 +445,7 @@ qdq_status qdq_eval_node(const qdq_node *n, int64_t opset, const qdq_const *cons
 
     memset(out, 0, n_out * sizeof *out);
     *why = NULL;
-    if (compute(&c)) {
+    if (compute(&c) && check_outputs(&c)) {
         for (size_t i = 0; i < n_out; i++)
             if (n->out[i] == NULL)
                 out[i].data = NULL;

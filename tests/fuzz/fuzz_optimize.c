@@ -25,7 +25,7 @@ static qdq_optimize_opts options(const char *passes, const qdq_target *t)
     opts.target = t;
     opts.fold_input_bytes = opts.fold_output_bytes = opts.growth_bytes = 1 << 14;
     opts.verify_each = true;
-    opts.max_applications = 2000; /* functions that call others twice, ten deep */
+    opts.max_applications = 1000; /* functions that call others twice become many nodes */
     return opts;
 }
 
@@ -50,12 +50,12 @@ static void optimize(const qdq_model *m, const qdq_optimize_opts *opts, const ch
     if (run(copy, opts, &first)) {
         char *now = test_signature(copy);
 
-        if (now != NULL && !test_same_signature(signature, now))
+        if (now != NULL && strcmp(opts->passes, "freeze-inputs") != 0 && !test_same_signature(signature, now))
             defect(opts->passes, "inputs and outputs are now", now);
         qdq_free(now);
-        if (!run(copy, opts, &second))
+        if (first->settled && !run(copy, opts, &second))
             defect(opts->passes, "a second run", "fails");
-        for (size_t i = 0; first->settled && i < second->n_passes; i++)
+        for (size_t i = 0; second != NULL && i < second->n_passes; i++)
             if (second->passes[i].changes > 0)
                 defect(opts->passes, "a second run changes something", second->passes[i].pass);
     }

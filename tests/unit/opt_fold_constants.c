@@ -358,6 +358,15 @@ static void all_outputs_of_a_node_are_computed(void **state)
              "}\n");
 }
 
+static void an_output_that_the_operator_does_not_have_is_no_lack_of_memory(void **state)
+{
+    (void)state;
+    refused("g () => (float[2] y, z) <float[2] a = {1, 2}> {\n"
+            "  y, z = Neg(a)\n"
+            "}\n",
+            (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, "output 1 is none of the operator's");
+}
+
 static void a_chain_leaves_one_constant(void **state)
 {
     (void)state;
@@ -652,6 +661,7 @@ int main(void)
         cmocka_unit_test(weights_that_are_dequantized_by_hand_stay),
         cmocka_unit_test(shape_arithmetic_of_a_known_dimension_is_a_constant),
         cmocka_unit_test(all_outputs_of_a_node_are_computed),
+        cmocka_unit_test(an_output_that_the_operator_does_not_have_is_no_lack_of_memory),
         cmocka_unit_test(a_chain_leaves_one_constant),
         cmocka_unit_test(a_graph_output_keeps_a_node_and_its_name),
         cmocka_unit_test(a_result_that_a_subgraph_reads_is_an_initializer_outside),
