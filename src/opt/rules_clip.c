@@ -18,15 +18,32 @@ static bool read_number(const qdq_tensor *t, double *x)
            (fabs(*x) <= exact || !qdq_elem_is_int(t->elem));
 }
 
-/* A bound of Clip as an input: left out, or such a constant. */
+/* A bound of Clip as an input: left out, or such a constant; not of two types. */
 static bool read_bound(const qdq_value *v, double *x, qdq_elem *elem)
 {
     if (v == NULL)
         return true;
-    if (!read_number(qdq_value_const(v), x))
+    if (!read_number(qdq_value_const(v), x) || (*elem != QDQ_UNDEFINED && *elem != qdq_value_const(v)->elem))
         return false;
     *elem = qdq_value_const(v)->elem;
     return true;
+}
+
+/* Writes x as one element; false where the type has no such value. */
+static bool put_bound(qdq_elem elem, double x, void *data)
+{
+    if (!qdq_elem_is_int(elem))
+        return qdq_elem_is_float(elem) && qdq_elem_put_float(elem, data, 0, x);
+    return fabs(x) <= exact && x == trunc(x) && qdq_elem_put_int(elem, data, 0, (int64_t)x);
+}
+
+/* Models may bound strings by Relu, and one type by constants of another. */
+static bool can_hold(const qdq_bounds *b)
+{
+    unsigned char data[16] = {0};
+
+    return (isinf(b->lo) || put_bound(b->elem, b->lo, data)) &&
+           (isinf(b->hi) || put_bound(b->elem, b->hi, data));
 }
 
 bool qdq_rule_bounds(const qdq_match *m, const qdq_node *n, qdq_bounds *b)
@@ -51,8 +68,7 @@ static qdq_value *add_bound(qdq_match *m, double x, qdq_elem elem, const char *b
     void *data;
     qdq_tensor *t = qdq_tensor_new(m->graph->model, elem, 0, NULL, &data);
 
-    if (t == NULL || !(qdq_elem_is_int(elem) ? qdq_elem_put_int(elem, data, 0, (int64_t)x)
-                                             : qdq_elem_put_float(elem, data, 0, x)))
+    if (t == NULL || !put_bound(elem, x, data))
         return NULL;
     return qdq_match_add_const(m, base, t);
 }
@@ -119,6 +135,8 @@ static const char *merged_bounds(const qdq_match *m, qdq_bounds *b)
     b->lo = fmin(fmax(first.lo, second.lo), second.hi);
     b->hi = fmin(fmax(first.hi, second.lo), second.hi);
     b->lo = fmin(b->lo, b->hi);
+    if (first.elem != QDQ_UNDEFINED && second.elem != QDQ_UNDEFINED && first.elem != second.elem)
+        return "the bounds have different types";
     b->elem = first.elem != QDQ_UNDEFINED ? first.elem : second.elem;
     if (b->elem == QDQ_UNDEFINED)
         b->elem = m->opset < 11 ? QDQ_FLOAT : qdq_match_elem(m, qdq_match_value(m, "x"));
@@ -128,7 +146,7 @@ static const char *merged_bounds(const qdq_match *m, qdq_bounds *b)
         return "a bound is infinite";
     if (qdq_elem_is_int(b->elem) && m->opset < 12)
         return "Clip of integers needs opset 12";
-    return NULL;
+    return can_hold(b) ? NULL : "the element type cannot hold the bounds";
 }
 
 static const char *merge_check(const qdq_match *m)
@@ -200,7 +218,7 @@ static const char *min_max_bounds(const qdq_match *m, qdq_bounds *b)
     }
     if (isinf(b->lo) && isinf(b->hi))
         return "a bound is infinite";
-    return NULL;
+    return c->elem == d->elem && can_hold(b) ? NULL : "the bounds have different types";
 }
 
 static const char *min_max_check(const qdq_match *m)

@@ -28,9 +28,13 @@ static const char *const numbers[] = {"-1",
                                       "-9223372036854775808",
                                       "0.5",
                                       "1e30",
-                                      "-1e-40",
-                                      "nan",
-                                      "inf"};
+                                      "-1e-40"};
+
+static const char *const types[] = {"float", "double", "float16",      "bfloat16", "int8",     "uint8",
+                                    "int32", "uint32", "int64",        "uint64",   "bool",     "int4",
+                                    "uint4", "string", "float8e4m3fn", "int16",    "complex64"};
+
+#define PICK(list, state) (list)[below((state), sizeof(list) / sizeof *(list))]
 
 uint64_t qdq_fuzz_random(uint64_t *state)
 {
@@ -53,10 +57,19 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '-';
 }
 
+/* Behind the model's header, which is seldom worth a change. */
+static size_t find_place(const char *text, size_t size, uint64_t *state)
+{
+    const char *end = *text == '<' ? memchr(text, '\n', size) : NULL;
+    size_t header = end != NULL && below(state, 50) > 0 ? (size_t)(end - text) : 0;
+
+    return header + below(state, size - header);
+}
+
 /* The word at or behind a random place: *at and its size; 0 if there is none. */
 static size_t find_word(const char *text, size_t size, uint64_t *state, size_t *at)
 {
-    size_t i = below(state, size), end;
+    size_t i = find_place(text, size, state), end;
 
     while (i > 0 && is_word(text[i - 1]))
         i--;
@@ -77,16 +90,46 @@ static size_t replace(char *text, size_t size, size_t max, size_t at, size_t old
     return size - old + n;
 }
 
-/* By a word of the text that begins in the same way: a letter or a digit. */
+/* KEY: an attribute's name; RESULT: what a node computes, whose name must be its own. */
+typedef enum word_class { NUMBER, OPERATOR, TYPE, NAME, KEY, RESULT } word_class;
+
+static bool is_type(const char *word, size_t n)
+{
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strlen(types[i]) == n && memcmp(types[i], word, n) == 0)
+            return true;
+    return false;
+}
+
+static word_class class_of(const char *text, size_t size, size_t at, size_t n)
+{
+    size_t next = at + n, before = at;
+
+    while (next < size && text[next] == ' ')
+        next++;
+    while (before > 0 && text[before - 1] == ' ')
+        before--;
+    if (is_type(text + at, n))
+        return TYPE;
+    if (isdigit((unsigned char)text[at]) || text[at] == '-')
+        return NUMBER;
+    if (isupper((unsigned char)text[at]) || memchr(text + at, '.', n) != NULL)
+        return OPERATOR;
+    if (before == 0 || text[before - 1] == '\n')
+        return RESULT;
+    return next < size && (text[next] == '=' || text[next] == ':') ? KEY : NAME;
+}
+
+/* By a word of the text that is of the same class. */
 static size_t swap_word(char *text, size_t size, size_t max, uint64_t *state, size_t at, size_t n)
 {
+    word_class class = class_of(text, size, at, n);
     char by[MAX_WORD];
 
-    for (int tries = 0; tries < 20; tries++) {
+    for (int tries = 0; tries < 20 && class != RESULT; tries++) {
         size_t from, m = find_word(text, size, state, &from);
 
-        if (m == 0 || m > sizeof by ||
-            !isalpha((unsigned char)text[from]) != !isalpha((unsigned char)text[at]))
+        if (m == 0 || m > sizeof by || class_of(text, size, from, m) != class)
             continue;
         memcpy(by, text + from, m);
         return replace(text, size, max, at, n, by, m);
@@ -101,48 +144,76 @@ static size_t change_word(char *text, size_t size, size_t max, uint64_t *state)
 
     if (n == 0)
         return size;
-    if (below(state, 3) == 0)
-        by = isupper((unsigned char)text[at]) ? operators[below(state, sizeof operators / sizeof *operators)]
-             : !isalpha((unsigned char)text[at]) ? numbers[below(state, sizeof numbers / sizeof *numbers)]
-                                                 : NULL;
-    if (by != NULL)
+    switch (class_of(text, size, at, n)) {
+    case NUMBER:
+        by = PICK(numbers, state);
+        break;
+    case OPERATOR:
+        by = PICK(operators, state);
+        break;
+    case TYPE:
+        by = PICK(types, state);
+        break;
+    case NAME:
+    case KEY:
+    case RESULT:
+        break;
+    }
+    if (by != NULL && below(state, 3) == 0)
         return replace(text, size, max, at, n, by, strlen(by));
     return swap_word(text, size, max, state, at, n);
 }
 
 /* --- lines -------------------------------------------------------------------------------------------------------- */
 
-static size_t find_line(const char *text, size_t size, uint64_t *state, size_t *at)
+/* A node on a line of its own: without it, or with another such line, there is still a model. */
+static bool is_node(const char *line, size_t n)
 {
-    size_t i = below(state, size), end;
+    int braces = 0, angles = 0;
 
-    while (i > 0 && text[i - 1] != '\n')
-        i--;
-    for (end = i; end < size && text[end] != '\n';)
-        end++;
-    *at = i;
-    return end < size ? end + 1 - i : end - i;
+    for (size_t i = 0; i < n; i++) {
+        braces += (line[i] == '{') - (line[i] == '}');
+        angles += (line[i] == '<') - (line[i] == '>' && i > 0 && line[i - 1] != '=');
+    }
+    return n > 3 && line[0] == ' ' && line[n - 1] == '\n' && line[n - 2] == ')' && braces == 0 && angles == 0;
 }
 
-static size_t drop_line(char *text, size_t size, uint64_t *state)
+/* Its size; 0: none found. */
+static size_t find_node(const char *text, size_t size, uint64_t *state, size_t *at)
 {
-    size_t at, n = find_line(text, size, state, &at);
+    for (int tries = 0; tries < 20; tries++) {
+        size_t i = find_place(text, size, state), end;
+
+        while (i > 0 && text[i - 1] != '\n')
+            i--;
+        for (end = i; end < size && text[end] != '\n';)
+            end++;
+        *at = i;
+        if (end < size && is_node(text + i, end + 1 - i))
+            return end + 1 - i;
+    }
+    return 0;
+}
+
+static size_t drop_node(char *text, size_t size, uint64_t *state)
+{
+    size_t at, n = find_node(text, size, state, &at);
 
     return replace(text, size, size, at, n, "", 0);
 }
 
 /* A second node in front of the first; what it computes has a name of its own, which some word behind it gets, too,
  * so that it is read. */
-static size_t double_line(char *text, size_t size, size_t max, uint64_t *state)
+static size_t double_node(char *text, size_t size, size_t max, uint64_t *state)
 {
-    size_t at, n = find_line(text, size, state, &at), word = at, end;
+    size_t at, n = find_node(text, size, state, &at), word = at, end;
     char line[1024], name[MAX_WORD];
 
     while (word < at + n && !is_word(text[word]))
         word++;
     for (end = word; end < at + n && is_word(text[end]);)
         end++;
-    if (n + MAX_WORD > sizeof line || end - word + 8 > sizeof name || end == word)
+    if (n == 0 || n + MAX_WORD > sizeof line || end - word + 8 > sizeof name || end == word)
         return size;
     int m =
         snprintf(name, sizeof name, "%.*s_%u", (int)(end - word), text + word, (unsigned)below(state, 1000));
@@ -152,22 +223,23 @@ static size_t double_line(char *text, size_t size, size_t max, uint64_t *state)
     for (int tries = 0; tries < 20 && at + n < size; tries++) {
         size_t rest = at + n, w, k = find_word(text + rest, size - rest, state, &w);
 
-        if (k > 0 && (islower((unsigned char)text[rest + w]) || text[rest + w] == '_'))
+        if (k > 0 && class_of(text, size, rest + w, k) == NAME)
             return replace(text, size, max, rest + w, k, name, (size_t)m);
     }
     return size;
 }
 
-static size_t move_line(char *text, size_t size, uint64_t *state)
+static size_t move_node(char *text, size_t size, uint64_t *state)
 {
-    size_t at, n = find_line(text, size, state, &at), to;
+    size_t at, n = find_node(text, size, state, &at), to;
     char line[1024];
 
-    if (n > sizeof line)
+    if (n == 0 || n > sizeof line)
         return size;
     memcpy(line, text + at, n);
     size_t left = replace(text, size, size, at, n, "", 0);
-    find_line(text, left, state, &to);
+    if (find_node(text, left, state, &to) == 0)
+        return left;
     return replace(text, left, size, to, 0, line, n);
 }
 
@@ -177,12 +249,12 @@ size_t qdq_fuzz_change_text(char *text, size_t size, size_t max, uint64_t *state
 {
     switch (below(state, 10)) {
     case 0:
-        return drop_line(text, size, state);
+        return drop_node(text, size, state);
     case 1:
     case 2:
-        return double_line(text, size, max, state);
+        return double_node(text, size, max, state);
     case 3:
-        return move_line(text, size, state);
+        return move_node(text, size, state);
     default:
         return change_word(text, size, max, state);
     }

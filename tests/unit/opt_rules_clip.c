@@ -132,6 +132,29 @@ static void what_clip_cannot_do_stays(void **state)
                    "a bound is infinite");
 }
 
+/* Such models are not right, but sound: out of memory was what was said of the first of them. */
+static void bounds_that_the_type_cannot_hold_stay(void **state)
+{
+    (void)state;
+    assert_refused("merge-clips", "g (string[N] x) => (string[N] y) { t = Relu(x) y = Clip(t) }",
+                   "the element type cannot hold the bounds");
+    assert_refused(
+        "merge-clips",
+        "g (uint8[N] x) => (uint8[N] y) <uint8 lo = {1}, float hi = {300.5}> { t = Clip(x, lo) y = "
+        "Clip(t, \"\", hi) }",
+        "the bounds have different types");
+    assert_refused(
+        "merge-clips",
+        "g (uint8[N] x) => (uint8[N] y) <uint8 lo = {1}, float hi = {300.5}> { t = Clip(x, lo, hi) y "
+        "= Relu(t) }",
+        "a bound is not a constant number");
+    assert_refused(
+        "min-max-to-clip",
+        "g (int8[N] x) => (int8[N] y) <int8 lo = {1}, float hi = {1e30}> { t = Max(x, lo) y = Min(t, "
+        "hi) }",
+        "the bounds have different types");
+}
+
 static void a_first_bound_that_others_read_stays(void **state)
 {
     (void)state; /* an engine that fuses it into the layer before would need that twice */
@@ -243,6 +266,7 @@ int main(void)
         cmocka_unit_test(two_clips_on_one_tensor_keep_their_own_bounds),
         cmocka_unit_test(bounds_that_are_not_constant_keep_both),
         cmocka_unit_test(what_clip_cannot_do_stays),
+        cmocka_unit_test(bounds_that_the_type_cannot_hold_stay),
         cmocka_unit_test(a_first_bound_that_others_read_stays),
         cmocka_unit_test(quantization_between_relu_and_clip_keeps_both),
         cmocka_unit_test(merged_bounds_in_front_of_quantize_are_one_clip),
