@@ -123,6 +123,16 @@ static qdq_status run_round(qdq_opt *o, uint64_t *seen, qdq_error *err)
     return QDQ_OK;
 }
 
+/* Below IR 4 every initializer is listed as an input, too. What passes add never is: from IR 4 on that is right, and
+ * what was listed, which no caller could replace, is a constant that may go when nothing reads it. */
+static void leave_old_format(qdq_model *m)
+{
+    if (m->ir_version != 3)
+        return;
+    qdq_graph_unlist_inits(m->graph);
+    m->ir_version = 4;
+}
+
 static qdq_status run_rounds(qdq_opt *o, bool *settled, int *rounds, qdq_error *err)
 {
     uint64_t seen[QDQ_MAX_STEPS] = {0}, before;
@@ -133,6 +143,8 @@ static qdq_status run_rounds(qdq_opt *o, bool *settled, int *rounds, qdq_error *
         QDQ_TRY(run_round(o, seen, err));
         qdq_opt_close_facts(o);
         *settled = count_edits(o->model) == before;
+        if (!*settled)
+            leave_old_format(o->model);
     }
     if (!*settled)
         qdq_job_log(o->opts->job, QDQ_LOG_WARNING, "passes still change the model after %d rounds",

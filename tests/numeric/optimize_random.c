@@ -26,6 +26,50 @@ static uint64_t changes_of(const qdq_optimize_report *r, const char *pass)
     return 0;
 }
 
+static uint64_t hash(uint64_t h, const void *data, size_t n)
+{
+    const unsigned char *at = data;
+
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ at[i]) * 0x100000001B3U;
+    return h;
+}
+
+/* All Q and DQ of the model as a multiset: operator, axis, scale, zero point and their types, whatever the order.
+ * What is computed is looked at as what it comes to. */
+static uint64_t all_q_and_dq(const qdq_model *model)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = NULL;
+    uint64_t sum = 0;
+
+    assert_ok(qdq_model_clone(model, &m, &err));
+    assert_ok(qdq_model_run_passes(m, "inline-functions,lift-constants,drop-identity,fold-constants", &err));
+
+    QDQ_FOR_GRAPHS (g, m)
+        QDQ_FOR_NODES (n, g) {
+            int64_t about[2] = {(int64_t)n->op, qdq_node_int(n, "axis", 1)};
+            uint64_t h = hash(0xCBF29CE484222325U, about, sizeof about);
+
+            if (n->op != QDQ_OP_QUANTIZELINEAR && n->op != QDQ_OP_DEQUANTIZELINEAR)
+                continue;
+            for (uint32_t i = 1; i < n->n_in; i++) {
+                const qdq_tensor *t = n->in[i].value != NULL ? qdq_value_const(n->in[i].value) : NULL;
+                assert_non_null(t);
+                h = hash(h, &t->elem, sizeof t->elem);
+                h = hash(h, t->bytes.data, t->bytes.size);
+            }
+            sum += h;
+        }
+    qdq_model_free(m);
+    return sum;
+}
+
+/* Without the rewrites of docs/optimizer.md that take out, merge or change Q and DQ. */
+#define NO_REWRITES                                                                                          \
+    "default,-collapse-requantize,-drop-unused,-merge-equal,-inline-if,-fold-batchnorm,-layout-before-"      \
+    "dequantize"
+
 /* `tolerance` of the range; one flipped rounding step may spread where there is Q/DQ. */
 static void assert_near(const kept *a, const kept *b, double tolerance, uint64_t seed)
 {
@@ -55,6 +99,7 @@ static void check_graph(qdq_engine *e, uint64_t seed, bool quantized, const char
     char *text = test_random_graph(seed, (test_random_opts){30, quantized}), *once, *again;
     qdq_model *m = test_model(text);
     size_t dq = count(m, QDQ_OP_DEQUANTIZELINEAR);
+    uint64_t all = all_q_and_dq(m);
 
     so.level = QDQ_LEVEL_NONE;
     run_model(e, m, &so, &before);
@@ -67,6 +112,8 @@ static void check_graph(qdq_engine *e, uint64_t seed, bool quantized, const char
     assert_near(&before, &after, quantized ? 0.1 : 1e-5, seed);
     if (changes_of(r, "drop-unused") == 0)
         assert_true(count(m, QDQ_OP_DEQUANTIZELINEAR) <= dq);
+    if (strcmp(passes, NO_REWRITES) == 0 && all_q_and_dq(m) != all)
+        fail_msg("seed %llu: Q or DQ changed, and no pass may do that", (unsigned long long)seed);
     qdq_optimize_report_free(r);
     assert_ok(qdq_model_to_text(m, &once, &err));
     assert_ok(qdq_model_optimize(m, &opts, NULL, &err));
@@ -97,11 +144,21 @@ static void graphs_with_quantization_compute_what_they_did(void **state)
         check_graph(e, seed, true, "default");
 }
 
+static void without_the_rewrites_that_may_every_q_and_dq_stays(void **state)
+{
+    qdq_engine *e = need_ort();
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= GRAPHS; seed++)
+        check_graph(e, seed, true, NO_REWRITES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(float_graphs_compute_what_they_did),
         cmocka_unit_test(graphs_with_quantization_compute_what_they_did),
+        cmocka_unit_test(without_the_rewrites_that_may_every_q_and_dq_stays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

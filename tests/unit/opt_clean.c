@@ -255,6 +255,22 @@ static void pipelines_have_groups_arguments_and_exceptions(void **state)
     assert_null(text);
 }
 
+/* convbn 4 case 27: below IR 4 all initializers are listed as inputs, and callers can replace none. */
+static void what_passes_add_to_an_old_model_is_no_input(void **state)
+{
+    (void)state;
+    assert_becomes("fold-batchnorm,drop-unused",
+                   "<ir_version: 3, opset_import: [\"\" : 9]> g (float[1,1,2,2] x, float[1,1,1,1] w = {2}, "
+                   "float[1] a = {1}, float[1] v = {4}) => (float[1,1,2,2] y) {\n  c = Conv(x, w)\n"
+                   "  y = BatchNormalization <epsilon = 0.0> (c, a, a, a, v)\n}\n",
+                   "<ir_version: 4, opset_import: [\"\" : 9]> g (float[1,1,2,2] x) => (float[1,1,2,2] y) "
+                   "<float[1] a_folded = {0.5}, float[1,1,1,1] w_folded = {1}> {\n"
+                   "  y = Conv(x, w_folded, a_folded)\n}\n");
+    assert_kept("default",
+                "<ir_version: 3, opset_import: [\"\" : 9]> g (float[1,1,2,2] x, float[1,1,1,1] w = "
+                "{2}) => (float[1,1,2,2] y) {\n  y = Conv(x, w)\n}\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +292,7 @@ int main(void)
         cmocka_unit_test(unknown_passes_are_named),
         cmocka_unit_test(every_pass_of_the_default_pipeline_is_listed_with_help),
         cmocka_unit_test(pipelines_have_groups_arguments_and_exceptions),
+        cmocka_unit_test(what_passes_add_to_an_old_model_is_no_input),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,9 +110,9 @@ static void what_trains_stays(void **state)
         PASS,
         OLD("6", G(Y, W ", " CB ", " PARAMS) CONV
             "  y = BatchNormalization <epsilon = 1.0, is_test = 1> (c, s, b, mean, var)\n}\n"),
-        OLD("6",
-            G(Y, "float[2] cb_folded = {14, 26}, float[2,1,1,1] w_folded = {3, 8}") "  y = Conv(x, w_folded, "
-                                                                                    "cb_folded)\n}\n"));
+        "<ir_version: 4, opset_import: [\"\" : 6]>\n" G(
+            Y, "float[2] cb_folded = {14, 26}, float[2,1,1,1] w_folded = {3, 8}") "  y = Conv(x, w_folded, "
+                                                                                  "cb_folded)\n}\n");
 }
 
 static void numbers_that_are_none_stay(void **state)

@@ -163,6 +163,47 @@ static void no_callback_and_no_option_folds_quantization(void **state)
     qdq_model_free(m);
 }
 
+/* Each of the three, of constants small and large, under limits that allow everything and a callback that says yes. */
+static void the_three_operators_stay_whatever_the_size(void **state)
+{
+    const int64_t size[] = {2, 600000};
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(size) * 2; i++) {
+        const int64_t dim[] = {size[i / 2]}, one = 1;
+        const float scale = 0.5F;
+        qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
+        test_builder b = test_build(13);
+        qdq_error err = QDQ_ERROR_INIT;
+        int asked = 0;
+        void *data;
+
+        TEST_RANDOM(&b, "w", size[i / 2]);
+        qdq_graph_add_init(b.g, "codes", qdq_tensor_new(b.m, QDQ_INT8, 1, dim, &data));
+        qdq_graph_add_init(b.g, "s", qdq_tensor_of_floats(b.m, 0, &one, &scale));
+        qdq_graph_add_init(b.g, "z", qdq_tensor_new(b.m, QDQ_INT8, 0, &one, &data));
+        TEST_NODE(&b, "QuantizeLinear", "q", "w", "s", "z");
+        TEST_NODE(&b, "DequantizeLinear", "d", "codes", "s", "z");
+        qdq_node *dyn = qdq_graph_add_node(b.g, NULL, "", "DynamicQuantizeLinear", "dyn", 1, 3,
+                                           (const char *const[]){"p", "ps", "pz"});
+        qdq_node_set_in(dyn, 0, qdq_graph_find(b.g, "w"));
+        const char *const outputs[] = {"q", "d", "p", "ps", "pz"};
+        for (size_t k = 0; k < QDQ_COUNT(outputs); k++)
+            test_output(&b, outputs[k]);
+        qdq_model *m = test_built(&b);
+        opts.should_fold = i % 2 == 0 ? always : NULL;
+        opts.ctx = &asked;
+        opts.fold_input_bytes = opts.fold_output_bytes = opts.growth_bytes =
+            i % 2 == 0 ? (uint64_t)1 << 40 : 1;
+        assert_ok(qdq_model_optimize(m, &opts, NULL, &err));
+        assert_int_equal(asked, 0);
+        assert_int_equal(m->graph->n_node, 3);
+        for (size_t k = 0; k < QDQ_COUNT(outputs); k++)
+            assert_non_null(qdq_graph_find(m->graph, outputs[k])->producer);
+        qdq_model_free(m);
+    }
+}
+
 static void a_computed_scale_becomes_an_initializer_and_q_and_dq_stay(void **state)
 {
     (void)state;
@@ -652,6 +693,7 @@ int main(void)
         cmocka_unit_test(quantize_of_a_constant_stays),
         cmocka_unit_test(all_outputs_of_dynamic_quantize_stay),
         cmocka_unit_test(no_callback_and_no_option_folds_quantization),
+        cmocka_unit_test(the_three_operators_stay_whatever_the_size),
         cmocka_unit_test(a_computed_scale_becomes_an_initializer_and_q_and_dq_stay),
         cmocka_unit_test(the_scale_of_a_weight_above_all_limits_is_computed),
         cmocka_unit_test(a_scale_that_cannot_be_computed_is_refused_with_its_reason),
