@@ -60,7 +60,8 @@ typedef struct qdq_optimize_opts {
     uint64_t max_applications; /* stop changing things after so many changes; 0: no limit (for bisecting) */
     /* Hears of every change: its number from 1, the pass, the node or value it is about. */
     void (*on_change)(void *ctx, uint64_t number, const char *pass, const char *where);
-    /* Hears of every pass that changed something: lines of the text form with - and + in front. */
+    /* Hears of every pass that changed something: lines of the text form with - and + in front.
+     * The data of constants with more than 64 elements are "...". */
     void (*on_pass)(void *ctx, const char *pass, const char *changed_lines);
     void *ctx; /* first argument of the callbacks */
     const qdq_job *job;

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fail.h"
+#include "ir/text.h"
 #include "opt/opt_state.h"
 
 typedef struct full_report {
@@ -127,12 +128,24 @@ static void print_lines(qdq_buf *out, qdq_map *counts, const char *text, int sig
     }
 }
 
+/* Large constants are left out of the lines: nobody reads them, and a model has hundreds of megabytes of them. */
+qdq_status qdq_opt_text(const qdq_model *m, char **text, qdq_error *err)
+{
+    qdq_buf out = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+    qdq_status st = qdq_text_print(m, NULL, &out, err);
+
+    if (st == QDQ_OK && (*text = qdq_buf_take(&out)) == NULL)
+        st = qdq_nomem(err);
+    qdq_buf_free(&out);
+    return st;
+}
+
 qdq_status qdq_opt_tell_lines(qdq_opt *o, const char *pass, const char *before, qdq_error *err)
 {
     qdq_buf lines = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
     qdq_map counts = QDQ_MAP_INIT;
     char *after = NULL;
-    qdq_status st = qdq_model_to_text(o->model, &after, err);
+    qdq_status st = qdq_opt_text(o->model, &after, err);
 
     if (st == QDQ_OK)
         st = count_lines(&counts, before, -1, err);

@@ -54,6 +54,9 @@ void qdq_opt_book(qdq_opt *o, size_t step, int64_t nodes, int64_t bytes, double 
 qdq_model_count qdq_opt_count(const qdq_model *m);
 qdq_status qdq_opt_report(qdq_opt *o, bool settled, int rounds, qdq_optimize_report **out, qdq_error *err);
 
+/* The text form, with constants of up to 64 elements; freed with qdq_free(). */
+qdq_status qdq_opt_text(const qdq_model *m, char **text, qdq_error *err);
+
 /* Calls on_pass with the lines of the text form that differ from `before`. */
 qdq_status qdq_opt_tell_lines(qdq_opt *o, const char *pass, const char *before, qdq_error *err);
 

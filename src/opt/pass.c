@@ -90,12 +90,12 @@ static qdq_status judge_step(qdq_opt *o, size_t first, size_t n, const char *bef
 static qdq_status run_and_judge(qdq_opt *o, size_t first, size_t n, qdq_error *err)
 {
     uint64_t before = count_edits(o->model);
-    double start = qdq_clock_seconds();
     char *text = NULL;
     qdq_status st = QDQ_OK;
 
     if (o->opts->on_pass != NULL)
-        QDQ_TRY(qdq_model_to_text(o->model, &text, err));
+        QDQ_TRY(qdq_opt_text(o->model, &text, err));
+    double start = qdq_clock_seconds();
     st = run_step(o, first, n, err);
     qdq_opt_end_record(o, first, n, qdq_clock_seconds() - start);
     if (st == QDQ_OK && count_edits(o->model) != before)
