@@ -200,7 +200,8 @@ static int64_t slice_count(int64_t dim, int64_t start, int64_t end, int64_t step
 
     start = start < 0 ? start + dim : start;
     end = end < 0 ? end + dim : end;
-    start = start < 0 ? 0 : start > high ? high : start;
+    start = start < 0 ? 0 : start;
+    start = start > high ? high : start; /* below 0 where there is nothing, backwards */
     end = end < low ? low : end > dim ? dim : end;
     if (step > 0)
         return start < end ? 1 + (end - start - 1) / step : 0;

@@ -153,6 +153,8 @@ static const char *find_channels(qdq_linear *l)
             return "its weight is no matrix";
     }
     l->channels = l->group * w->dim[l->axis]; /* at most count: the groups divide another dim */
+    if (l->dq == NULL && w->elem != QDQ_FLOAT && w->elem != QDQ_FLOAT16 && w->elem != QDQ_BFLOAT16)
+        return "its weight is not of type float, float16 or bfloat16"; /* nor can its bias be read */
     return NULL;
 }
 

@@ -68,13 +68,8 @@ qdq_status qdq_linear_floats(qdq_opt *o, const qdq_tensor *t, const float **out,
 static qdq_status scale_floats(qdq_opt *o, const qdq_linear *l, const double *factor, const char **why,
                                qdq_error *err)
 {
-    qdq_elem e = l->weight->elem;
     const float *w = NULL;
 
-    if (e != QDQ_FLOAT && e != QDQ_FLOAT16 && e != QDQ_BFLOAT16) {
-        *why = "its weight is not of type float, float16 or bfloat16";
-        return QDQ_OK;
-    }
     qdq_status st = qdq_linear_floats(o, l->weight, &w, err);
     if (st == QDQ_E_NOMEM)
         return st;

@@ -216,8 +216,8 @@ static const char *min_max_bounds(const qdq_match *m, qdq_bounds *b)
         if (outer_max && b->lo > b->hi)
             return "the lower bound is above the upper one";
     }
-    if (isinf(b->lo) && isinf(b->hi))
-        return "a bound is infinite";
+    if (b->lo == INFINITY || b->hi == -INFINITY || (isinf(b->lo) && isinf(b->hi)))
+        return "a bound is infinite"; /* of none, nothing is left to bound; of the others, all is one number */
     return c->elem == d->elem && can_hold(b) ? NULL : "the bounds have different types";
 }
 

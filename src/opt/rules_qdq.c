@@ -109,8 +109,9 @@ static const char *codes_end_there(const qdq_params *p, const qdq_bounds *b)
     for (int64_t i = 0; i < p->count; i++) {
         double zero = qdq_params_zero(p, i);
 
-        if ((!isinf(b->lo) && rint((double)((float)b->lo / p->scale[i])) + zero > lowest) ||
-            (!isinf(b->hi) && rint((double)((float)b->hi / p->scale[i])) + zero < highest))
+        /* infinite ones need no case of their own: the code of -infinity is the lowest, or below it */
+        if (rint((double)((float)b->lo / p->scale[i])) + zero > lowest ||
+            rint((double)((float)b->hi / p->scale[i])) + zero < highest)
             return "there are codes beyond the bounds";
     }
     return NULL;

@@ -86,6 +86,10 @@ static void slice_clamps_its_ends(void **state)
                 "g (float[0] x) => (y) <int64[1] s = {0}, int64[1] e = {-5}, int64[1] a = {0}, int64[1] t = "
                 "{-1}> { y = Slice(x, s, e, a, t) }",
                 "float[0]");
+    test_infers(13,
+                "g (float[0] x) => (y) <int64[1] s = {-1}, int64[1] e = {-9223372036854775808}, int64[1] a = "
+                "{0}, int64[1] t = {-1}> { y = Slice(x, s, e, a, t) }",
+                "float[0]");
 }
 
 static void slice_backwards_to_the_end_is_left_open(void **state)

@@ -215,7 +215,7 @@ static void other_types_are_refused(void **state)
         "fold-scale",
         "h (double[2,2] x) => (double[2,2] y) <double[2,2] w = {1, 2, 3, 4}, double[2] b = {2, 3},\n"
         "double g = {2}> {\n  p = MatMul(x, w) q = Add(p, b) y = Mul(q, g)\n}\n",
-        "its bias is not of type float");
+        "its weight is not of type float");
     assert_becomes(
         PIPELINE,
         "h (float16[2,2] x) => (float16[2,2] y) <float16[2,2] w = {1.0, 2.0, 3.0, 4.0}, float16[2] b = "

@@ -242,6 +242,15 @@ static void what_is_no_clip_stays(void **state)
     assert_refused("min-max-to-clip",
                    "g (float[N] x) => (float[N] y) <float i = {-inf}> { t = Max(x, i) y = Max(t, i) }",
                    "infinite");
+    /* above all, or below: what comes out is that bound */
+    assert_refused("min-max-to-clip",
+                   "g (float[N] x) => (float[N] y) <float z = {0}, float i = {-inf}> { t = Max(x, z) y = "
+                   "Min(t, i) }",
+                   "infinite");
+    assert_refused("min-max-to-clip",
+                   "g (float[N] x) => (float[N] y) <float z = {0}, float i = {inf}> { t = Max(x, z) y = "
+                   "Max(t, i) }",
+                   "infinite");
     assert_kept(
         "min-max-to-clip",
         "g (float[N] x, float lo) => (float[N] y) <float hi = {6}> { t = Max(x, lo) y = Min(t, hi) }");

@@ -219,6 +219,19 @@ static void a_clip_that_cuts_off_codes_stays(void **state)
         "the bounds are not constant numbers");
 }
 
+static void a_clip_to_infinity_stays(void **state)
+{
+    (void)state;
+    assert_refused("drop-bounds-before-quantize",
+                   "g (float[N] x) => (uint8[N] y) <float s = {0.03}, uint8 z = {0}, float i = {inf}> {\n"
+                   "  r = Clip(x, i)\n  y = QuantizeLinear(r, s, z)\n}",
+                   "there are codes beyond the bounds");
+    assert_refused("drop-bounds-before-quantize",
+                   "g (float[N] x) => (uint8[N] y) <float s = {0.03}, uint8 z = {0}, float i = {-inf}> {\n"
+                   "  r = Clip(x, \"\", i)\n  y = QuantizeLinear(r, s, z)\n}",
+                   "there are codes beyond the bounds");
+}
+
 static void bounds_stay_where_the_codes_are_not_plain(void **state)
 {
     static const char why[] = "the codes are of a type with rules of its own";
@@ -368,6 +381,7 @@ int main(void)
         cmocka_unit_test(a_relu_stays_where_there_are_codes_below_zero),
         cmocka_unit_test(a_clip_goes_where_codes_end_at_its_bounds),
         cmocka_unit_test(a_clip_that_cuts_off_codes_stays),
+        cmocka_unit_test(a_clip_to_infinity_stays),
         cmocka_unit_test(bounds_stay_where_the_codes_are_not_plain),
         cmocka_unit_test(a_relu_that_others_read_stays),
         cmocka_unit_test(a_transpose_of_a_quantized_weight_is_a_transposed_weight),
