@@ -90,53 +90,6 @@ const qdq_rule qdq_rule_drop_abs = {
     .build = qdq_rule_become_x,
 };
 
-/* --- pick-where: y = Where(true, a, b)  =>  a ---------------------------------------------------------------------------
- *
- * Q/DQ: SAFE, an operand is passed on as it is. */
-
-static const qdq_pat where_pat[] = {{"y", QDQ_OP_WHERE, {"c", "a", "b"}, 0}};
-
-/* What is picked: "a", "b", or NULL. */
-static const char *picked(const qdq_match *m)
-{
-    qdq_fact_elem e[SMALL];
-    int rank, n;
-
-    if (qdq_match_const(m, "c") != NULL)
-        return qdq_match_all(m, "c", 1) ? "a" : qdq_match_all(m, "c", 0) ? "b" : NULL;
-    if (!qdq_facts_elems(m->facts, qdq_match_value(m, "c"), SMALL, &rank, &n, e) || n == 0 || !e[0].known)
-        return NULL;
-    for (int i = 1; i < n; i++)
-        if (!e[i].known || e[i].value != e[0].value)
-            return NULL;
-    return e[0].value != 0 ? "a" : "b";
-}
-
-static const char *where_check(const qdq_match *m)
-{
-    const char *name = picked(m);
-
-    if (name == NULL)
-        return qdq_not_this;
-    if (!qdq_match_same_type(m, qdq_match_value(m, name), m->root->out[0]))
-        return "the condition or the other operand may change the shape";
-    return NULL;
-}
-
-static qdq_status where_build(qdq_match *m, qdq_error *err)
-{
-    const char *name = picked(m);
-
-    return name != NULL ? qdq_match_become(m, qdq_match_value(m, name), err) : qdq_nomem(err);
-}
-
-const qdq_rule qdq_rule_pick_where = {
-    .pat = where_pat,
-    .n_pat = QDQ_COUNT(where_pat),
-    .check = where_check,
-    .build = where_build,
-};
-
 /* --- drop-zero-bias: y = Conv(x, w, 0)  =>  Conv(x, w); the same for ConvTranspose, Gemm, QLinearConv ------------------
  *
  * Q/DQ: SAFE. A bias behind DequantizeLinear is no constant, and stays: a target may want it. */

@@ -312,3 +312,103 @@ const qdq_rule qdq_rule_merge_unsqueezes = {
     .check = unsqueeze_check,
     .build = unsqueeze_build,
 };
+
+/* --- drop-expand: y = Add(Expand(x), z)  =>  Add(x, z), where broadcasting x and z gives the same shape ------------------
+ *
+ * For all operators that broadcast both operands. */
+
+#define EXPANDED(OP)                                                                                         \
+    {"y", OP, {"t", "z"}, QDQ_PAT_COMMUTES},                                                                 \
+    {                                                                                                        \
+        "t", QDQ_OP_EXPAND, {"x", "s"}, 0                                                                    \
+    }
+
+static const qdq_pat expand_pat[] = {
+    EXPANDED(QDQ_OP_ADD),
+    QDQ_PAT_OR,
+    EXPANDED(QDQ_OP_SUB),
+    QDQ_PAT_OR,
+    EXPANDED(QDQ_OP_MUL),
+    QDQ_PAT_OR,
+    EXPANDED(QDQ_OP_DIV),
+    QDQ_PAT_OR,
+    EXPANDED(QDQ_OP_POW),
+    QDQ_PAT_OR,
+    EXPANDED(QDQ_OP_MOD),
+    QDQ_PAT_OR,
+    EXPANDED(QDQ_OP_MAX),
+    QDQ_PAT_OR,
+    EXPANDED(QDQ_OP_MIN),
+    QDQ_PAT_OR,
+    EXPANDED(QDQ_OP_MEAN),
+    QDQ_PAT_OR,
+    EXPANDED(QDQ_OP_SUM),
+    QDQ_PAT_OR,
+    EXPANDED(QDQ_OP_AND),
+    QDQ_PAT_OR,
+    EXPANDED(QDQ_OP_OR),
+    QDQ_PAT_OR,
+    EXPANDED(QDQ_OP_XOR),
+    QDQ_PAT_OR,
+    EXPANDED(QDQ_OP_EQUAL),
+    QDQ_PAT_OR,
+    EXPANDED(QDQ_OP_LESS),
+    QDQ_PAT_OR,
+    EXPANDED(QDQ_OP_LESSOREQUAL),
+    QDQ_PAT_OR,
+    EXPANDED(QDQ_OP_GREATER),
+    QDQ_PAT_OR,
+    EXPANDED(QDQ_OP_GREATEROREQUAL),
+    QDQ_PAT_OR,
+    EXPANDED(QDQ_OP_BITWISEAND),
+    QDQ_PAT_OR,
+    EXPANDED(QDQ_OP_BITWISEOR),
+    QDQ_PAT_OR,
+    EXPANDED(QDQ_OP_BITWISEXOR),
+};
+
+static qdq_dim dim_from_end(const qdq_type *t, int i)
+{
+    return i <= t->rank ? t->dim[t->rank - i] : (qdq_dim){1, NULL};
+}
+
+/* Proven: x and z broadcast to y, knowing that z and something that x was expanded to do. */
+static bool broadcasts_to(const qdq_type *x, const qdq_type *z, const qdq_type *y)
+{
+    if (x == NULL || z == NULL || y == NULL || x->rank < 0 || z->rank < 0 ||
+        y->rank != (x->rank > z->rank ? x->rank : z->rank))
+        return false;
+    for (int i = 1; i <= y->rank; i++) {
+        qdq_dim a = dim_from_end(x, i), b = dim_from_end(z, i), to = dim_from_end(y, i);
+
+        if (!qdq_dim_same(a, to) && (a.value != 1 || !qdq_dim_same(b, to)))
+            return false;
+    }
+    return true;
+}
+
+static const char *expand_check(const qdq_match *m)
+{
+    return broadcasts_to(qdq_match_type(m, qdq_match_value(m, "x")),
+                         qdq_match_type(m, qdq_match_value(m, "z")), qdq_match_type(m, m->root->out[0]))
+               ? NULL
+               : "without the Expand it may have another shape";
+}
+
+/* The input that is expanded: the other one may read the Expand as well. */
+static qdq_status expand_build(qdq_match *m, qdq_error *err)
+{
+    qdq_value *t = qdq_match_value(m, "t");
+
+    (void)err;
+    qdq_node_set_in(m->root, qdq_node_in(m->root, 0) == t ? 0 : 1, qdq_match_value(m, "x"));
+    return QDQ_OK;
+}
+
+const qdq_rule qdq_rule_drop_expand = {
+    .pat = expand_pat,
+    .n_pat = QDQ_COUNT(expand_pat),
+    .min_opset = 8,
+    .check = expand_check,
+    .build = expand_build,
+};

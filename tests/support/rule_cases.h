@@ -172,6 +172,18 @@ static const rule_case rule_cases[] = {
     {17, "concat-sequence",
      "g (float[3] x, float[3] z) => (float[3,2] y) { s = SequenceConstruct(x, z) y = ConcatFromSequence "
      "<axis = -1, new_axis = 1> (s) }"},
+    {17, "drop-expand",
+     "g (float[1,4] x, float[3,4] z) => (float[3,4] y, float[3,4] w) <float c = {2}> { s = Shape(z) t = "
+     "Expand(x, s) y = Sub(t, z) u = Expand(c, s) w = Div(z, u) }"},
+    {17, "pick-where-parts",
+     "g (float[N,3] x) => (float[N,1,2] y) <int64[1] i = {0}, int64[1] m = {-1}, int64[3] k = {-1, -1, -1}, "
+     "int64[3] one = {1, 1, 1}, float[1,1,2] w = {3, 4}> {\n"
+     "  s = Shape(x) n = Gather(s, i) c = Concat <axis = 0> (n, m, m) e = Equal(c, k) v = Where(e, one, c) y "
+     "= Expand(w, v) }"},
+    {17, "cancel-transposes",
+     "g (float[2,3,4] x) => (float[2,3,4] y) <float half = {0.5}, float lo = {0}> {\n"
+     "  t = Transpose <perm = [1, 2, 0]> (x) a = Mul(half, t) b = Clip(a, lo) c = LeakyRelu(b) u = Transpose "
+     "<perm = [2, 0, 1]> (c) y = Neg(u) }"},
 };
 
 #endif /* QDQ_TEST_RULE_CASES_H */

@@ -223,53 +223,6 @@ static void abs_of_what_may_be_negative_stays(void **state)
     assert_kept("drop-abs", "g () => (int64[2] y) <int64[2] c = {1, -1}> { y = Abs(c) }");
 }
 
-/* --- pick-where ----------------------------------------------------------------------------------------------------------- */
-
-static void a_known_condition_picks_its_operand(void **state)
-{
-    (void)state;
-    assert_becomes("pick-where,drop-unused",
-                   "g (float[N] x, float[N] z) => (float[N] y) <bool c = {1}> { a = Neg(x) b = Abs(z) y = "
-                   "Where(c, a, b) }",
-                   "g (float[N] x, float[N] z) => (float[N] y) { y = Neg(x) }");
-    assert_becomes(
-        "pick-where,drop-unused",
-        "g (float[3] x, float z) => (float[3] y) <bool[3] c = {0, 0, 0}> { t = Neg(x) y = Where(c, z, t) }",
-        "g (float[3] x, float z) => (float[3] y) { y = Neg(x) }");
-}
-
-static void a_condition_about_sizes_is_known(void **state)
-{
-    (void)state;
-    assert_becomes("pick-where,drop-unused",
-                   "g (float[N] x) => (int64[1] y) <int64[1] c = {-1}, int64[1] one = {1}> {\n"
-                   "  s = Shape(x)\n  e = Equal(s, c)\n  w = Where(e, one, s)\n  y = Neg(w)\n}",
-                   "g (float[N] x) => (int64[1] y) { s = Shape(x) y = Neg(s) }");
-}
-
-static void an_operand_that_is_broadcast_stays(void **state)
-{
-    static const char why[] = "may change the shape";
-
-    (void)state;
-    assert_refused("pick-where",
-                   "g (float[1] x, float[3] z) => (float[3] y) <bool c = {1}> { y = Where(c, x, z) }", why);
-    assert_refused("pick-where",
-                   "g (float[1] x) => (float[3] y) <bool[3] c = {1, 1, 1}> { y = Where(c, x, x) }", why);
-    assert_refused("pick-where",
-                   "g (float[N] x, float[M] z) => (float[?] y) <bool c = {1}> { y = Where(c, x, z) }", why);
-}
-
-static void a_mixed_condition_stays(void **state)
-{
-    (void)state;
-    assert_kept("pick-where",
-                "g (float[2] x, float[2] z) => (float[2] y) <bool[2] c = {1, 0}> { y = Where(c, x, z) }");
-    assert_kept("pick-where", "g (bool[2] c, float[2] x, float[2] z) => (float[2] y) { y = Where(c, x, z) }");
-    assert_kept("pick-where",
-                "g (float[2] x, float[2] z, bool c = {1}) => (float[2] y) { y = Where(c, x, z) }");
-}
-
 /* --- drop-zero-bias ------------------------------------------------------------------------------------------------------- */
 
 #define W "float[1,1,1,1] w = {2}"
@@ -346,10 +299,6 @@ int main(void)
         cmocka_unit_test(quantization_between_two_relus_keeps_both),
         cmocka_unit_test(abs_of_sizes_goes),
         cmocka_unit_test(abs_of_what_may_be_negative_stays),
-        cmocka_unit_test(a_known_condition_picks_its_operand),
-        cmocka_unit_test(a_condition_about_sizes_is_known),
-        cmocka_unit_test(an_operand_that_is_broadcast_stays),
-        cmocka_unit_test(a_mixed_condition_stays),
         cmocka_unit_test(a_bias_of_zeros_is_left_out),
         cmocka_unit_test(a_quantized_bias_stays_even_if_zero),
         cmocka_unit_test(gemm_needs_its_third_input_below_opset_11),

@@ -108,6 +108,65 @@ static void quantization_between_two_reshapes_keeps_both(void **state)
                                                   "DequantizeLinear(q, s, z)\n  y = Reshape(d, b)\n}");
 }
 
+/* --- drop-expand --------------------------------------------------------------------------------------------------------- */
+
+static void an_expand_before_an_operator_that_broadcasts_goes(void **state)
+{
+    static const char *const ops[] = {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Mean", "Sum"};
+    char before[400], after[400];
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(ops); i++) {
+        snprintf(before, sizeof before,
+                 "g (float[1,64] x, float[N,64] z) => (float[N,64] y) { s = Shape(z) t = Expand(x, s) y = "
+                 "%s(t, z) }",
+                 ops[i]);
+        snprintf(after, sizeof after, "g (float[1,64] x, float[N,64] z) => (float[N,64] y) { y = %s(x, z) }",
+                 ops[i]);
+        assert_becomes("drop-expand" CLEAN, before, after);
+    }
+    assert_becomes(
+        "drop-expand" CLEAN,
+        "g (float[64] x, float[N,64] z) => (bool[N,64] y) { s = Shape(z) t = Expand(x, s) y = Less(z, t) }",
+        "g (float[64] x, float[N,64] z) => (bool[N,64] y) { y = Less(z, x) }");
+    /* a number that is spread over what is there already */
+    assert_becomes("drop-expand" CLEAN,
+                   "g (float[N,64] z) => (float[N,64] y) <float c = {2}> { s = Shape(z) t = Expand(c, s) y = "
+                   "Mul(t, z) }",
+                   "g (float[N,64] z) => (float[N,64] y) <float c = {2}> { y = Mul(c, z) }");
+}
+
+static void an_expand_that_makes_the_shape_stays(void **state)
+{
+    static const char why[] = "without the Expand it may have another shape";
+
+    (void)state;
+    assert_refused("drop-expand",
+                   "g (float[1,64] x, float[N,64] w, float[1,64] z) => (float[N,64] y) { s = Shape(w) t = "
+                   "Expand(x, s) y = Add(t, z) }",
+                   why);
+    assert_refused(
+        "drop-expand",
+        "g (float[64] x, float[N,64] w) => (float[N,64] y) { s = Shape(w) t = Expand(x, s) y = Add(t, x) }",
+        why);
+    assert_refused(
+        "drop-expand",
+        "g (float[1,64] x, float[N,64] z, int64[2] s) => (float[?,64] y) { t = Expand(x, s) y = Add(t, z) }",
+        why);
+    assert_kept("drop-expand", "g (float[1,64] x, float[N,64] z) => (float[N,64] y) { s = Shape(z) t = "
+                               "Expand(x, s) y = MatMul(t, t) }");
+}
+
+static void quantization_behind_an_expand_keeps_it(void **state)
+{
+    (void)state;
+    assert_kept(
+        "drop-expand",
+        "g (float[1,64] x, float[N,64] z) => (float[N,64] y) <float c = {0.5}, uint8 o = {0}> {\n"
+        "  s = Shape(z)\n  t = Expand(x, s)\n  q = QuantizeLinear(t, c, o)\n  d = DequantizeLinear(q, c, o)\n"
+        "  y = Add(d, z)\n}");
+}
+
 /* --- merge-reshapes -------------------------------------------------------------------------------------------------------- */
 
 static void two_reshapes_are_one(void **state)
@@ -420,6 +479,9 @@ int main(void)
         cmocka_unit_test(reshapes_that_come_back_cancel),
         cmocka_unit_test(squeeze_and_unsqueeze_of_the_same_axes_cancel_without_types),
         cmocka_unit_test(quantization_between_two_reshapes_keeps_both),
+        cmocka_unit_test(an_expand_before_an_operator_that_broadcasts_goes),
+        cmocka_unit_test(an_expand_that_makes_the_shape_stays),
+        cmocka_unit_test(quantization_behind_an_expand_keeps_it),
         cmocka_unit_test(two_reshapes_are_one),
         cmocka_unit_test(a_copied_dim_is_written_down),
         cmocka_unit_test(a_copied_dim_that_x_has_at_the_same_place_stays_copied),
