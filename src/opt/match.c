@@ -124,6 +124,16 @@ static bool only_holds(const qdq_match *m)
     return true;
 }
 
+/* In functions, an attribute may be what the caller gives: then nothing is known of the node. */
+static bool attributes_are_known(const qdq_match *m)
+{
+    for (size_t i = 0; i < m->n_pat; i++)
+        for (uint32_t k = 0; k < m->node[i]->n_attr; k++)
+            if (m->node[i]->attr[k]->ref != NULL)
+                return false;
+    return true;
+}
+
 /* --- all ways to bind ------------------------------------------------------------------------------------------------------- */
 
 /* Every row has its node: the rest of what a match must be. */
@@ -131,7 +141,7 @@ static bool accept(qdq_match *m, const char **why)
 {
     const char *no = NULL;
 
-    if (!only_holds(m))
+    if (!only_holds(m) || !attributes_are_known(m))
         return false;
     if (m->start <= 0)
         m->start = qdq_clock_seconds();

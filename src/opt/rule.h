@@ -22,7 +22,8 @@ enum {
  *          "#c"  a constant (qdq_value_const)
  *          "x?"  "#c?"  the same, or left out
  * Inputs that are not listed must be left out, unless QDQ_PAT_MORE. Rows behind the first stand in the graph of
- * the root; values may come from graphs around it. */
+ * the root; values may come from graphs around it. Nodes with an attribute that a function's caller gives fit no
+ * row. */
 typedef struct qdq_pat {
     const char *bind;
     qdq_op op;

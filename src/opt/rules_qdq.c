@@ -253,7 +253,11 @@ static qdq_status become_dequantize(qdq_match *m, qdq_value *codes, int64_t axis
     for (uint32_t i = 0; i < d->n_attr; i++)
         if (!qdq_node_set_attr(m->root, d->attr[i]))
             return qdq_nomem(err);
-    return axis < 0 || qdq_node_set_int(m->root, "axis", axis) ? QDQ_OK : qdq_nomem(err);
+    if (axis < 0) /* it means nothing, and may be none of the new tensor's */
+        qdq_node_remove_attr(m->root, "axis");
+    else if (!qdq_node_set_int(m->root, "axis", axis))
+        return qdq_nomem(err);
+    return QDQ_OK;
 }
 
 static qdq_status layout_build(qdq_match *m, qdq_error *err)

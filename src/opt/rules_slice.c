@@ -258,7 +258,7 @@ static const char *find_parts(const qdq_match *m, parts *p)
         cut c = {0, 0, 0}, found = {0, 0, 0};
 
         QDQ_FOR_USES (u, x)
-            if (next == NULL && is_part(m, u->node, p->axis, at, &c)) {
+            if (next == NULL && (at > 0 || u->node == m->root) && is_part(m, u->node, p->axis, at, &c)) {
                 next = u->node;
                 found = c;
             }

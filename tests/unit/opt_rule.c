@@ -379,6 +379,22 @@ static void quantization_between_the_nodes_stops_a_pattern(void **state)
     assert_rule(&two_negs, text, text, 0);
 }
 
+static void a_node_whose_attribute_the_caller_gives_fits_nothing(void **state)
+{
+    static const qdq_pat pat[] = {{"y", QDQ_OP_ELU, {"x"}, 0}};
+
+    (void)state;
+    ASSERT_FITS(pat,
+                "<ir_version: 8, opset_import: [\"\" : 17, \"d\" : 1]>\n"
+                "g (float[1] x) => (float[1] y) { y = d.F <a = 2.0> (x) }\n"
+                "<domain: \"d\", opset_import: [\"\" : 17]> F <a> (x) => (y) { t = Elu <alpha: float = @a> "
+                "(x) y = Elu <alpha = 1.0> (t) }",
+                "<ir_version: 8, opset_import: [\"\" : 17, \"d\" : 1]>\n"
+                "g (float[1] x) => (float[1] y) { y = d.F <a = 2.0> (x) }\n"
+                "<domain: \"d\", opset_import: [\"\" : 17]> F <a> (x) => (y) { t = Elu <alpha: float = @a> "
+                "(x) y = Identity(t) }");
+}
+
 static void numbers_are_read_from_constants(void **state)
 {
     static const qdq_pat pat[] = {{"y", QDQ_OP_CLIP, {"x", "#c", "#d"}, 0}};
@@ -833,6 +849,7 @@ int main(void)
         cmocka_unit_test(rows_stay_in_the_graph_of_the_root_and_values_need_not),
         cmocka_unit_test(alternatives_are_tried_one_after_another),
         cmocka_unit_test(quantization_between_the_nodes_stops_a_pattern),
+        cmocka_unit_test(a_node_whose_attribute_the_caller_gives_fits_nothing),
         cmocka_unit_test(numbers_are_read_from_constants),
         cmocka_unit_test(what_a_change_leaves_is_looked_at_again),
         cmocka_unit_test(nodes_that_a_change_leaves_unread_are_readers_no_more),

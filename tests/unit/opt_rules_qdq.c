@@ -305,6 +305,11 @@ static void reshapes_of_a_quantized_weight_are_done_to_the_weight(void **state)
 static void scales_follow_their_axis_through_a_reshape(void **state)
 {
     (void)state;
+    assert_becomes(
+        "layout-before-dequantize,fold-constants" CLEAN, /* one scale has none */
+        "g () => (float[4] y) <int8[2,1,2] w = {1,2,3,4}, float[1] s = {2}, int64[1] a = {4}> {\n"
+        "  d = DequantizeLinear <axis = 2> (w, s)\n  y = Reshape(d, a)\n}",
+        "g () => (float[4] y) <float[1] s = {2}, int8[4] y_1 = {1,2,3,4}> { y = DequantizeLinear(y_1, s) }");
     assert_becomes("layout-before-dequantize,fold-constants" CLEAN,
                    "g () => (float[2,1,1,2] y) <int8[2,2] w = {1,2,3,4}, float[2] s = {1, 2}, int64[4] a = "
                    "{2, 1, 1, 2}> {\n"

@@ -182,6 +182,18 @@ static void odd_halves_are_written_as_sizes(void **state)
         "  a_1, b_1 = Split <axis = 1> (x, split)\n  v = Neg(a_1)\n  w = Neg(b_1)\n}");
 }
 
+static void slices_that_overlap_others_find_their_own_parts(void **state)
+{
+    (void)state;
+    assert_becomes("split-slices" CLEAN,
+                   "g (float[6] x) => (float[2] a, float[3] b, float[4] c, float[3] d) <" INTS "> {\n"
+                   "  a = Slice(x, z, two)\n  b = Slice(x, z, three)\n  c = Slice(x, two, six)\n  d = "
+                   "Slice(x, three, six)\n}",
+                   "g (float[6] x) => (float[2] a, float[3] b, float[4] c, float[3] d) <int64[2] split = {2, "
+                   "4}, int64[2] split_1 = {3, 3}> {\n"
+                   "  b, d = Split <axis = 0> (x, split_1)\n  a, c = Split <axis = 0> (x, split)\n}");
+}
+
 static void slices_that_leave_something_stay(void **state)
 {
     static const char why[] = "the parts do not make up the whole";
@@ -336,6 +348,7 @@ int main(void)
         cmocka_unit_test(slices_that_are_not_plain_stay),
         cmocka_unit_test(slices_that_make_up_the_whole_are_a_split),
         cmocka_unit_test(odd_halves_are_written_as_sizes),
+        cmocka_unit_test(slices_that_overlap_others_find_their_own_parts),
         cmocka_unit_test(slices_that_leave_something_stay),
         cmocka_unit_test(slices_beside_quantization_stay),
         cmocka_unit_test(parts_that_are_read_in_a_subgraph_become_outputs_of_the_split),
