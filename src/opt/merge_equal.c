@@ -116,8 +116,7 @@ static bool same_attr(const qdq_attr *a, const qdq_attr *b, qdq_arena *scratch)
     return a->type == b->type && (a->ref == NULL) == (b->ref == NULL) && content_of(a, scratch, &x) &&
            content_of(b, scratch, &y) && x.size == y.size &&
            (x.size == 0 || memcmp(x.data, y.data, x.size) == 0) &&
-           (a->ref != NULL || a->type != QDQ_ATTR_TENSOR || qdq_tensor_same_type(a->v.t, b->v.t)) &&
-           !has_nan(a, x);
+           (a->ref != NULL || a->type != QDQ_ATTR_TENSOR || qdq_tensor_same_type(a->v.t, b->v.t));
 }
 
 /* --- nodes ----------------------------------------------------------------------------------------------------------- */
@@ -127,7 +126,8 @@ static bool push(merger *m, const void *p)
     return QDQ_PUSH(&m->memory, &m->words, (uint64_t)(uintptr_t)p);
 }
 
-/* What a node does and reads; attributes in any order. *known false: it has an attribute that is not compared. */
+/* What a node does and reads; attributes in any order. *known false: it has an attribute that is not compared, or
+ * holds NaN, which is equal to nothing: thousands of those must not be looked at one by one. */
 static bool hash_node(merger *m, const qdq_node *n, uint64_t *hash, bool *known)
 {
     bool swap = commutes(n) && (uintptr_t)n->in[0].value > (uintptr_t)n->in[1].value;
@@ -138,7 +138,7 @@ static bool hash_node(merger *m, const qdq_node *n, uint64_t *hash, bool *known)
         const qdq_attr *a = n->attr[i];
         qdq_span content;
 
-        *known = content_of(a, &m->scratch, &content);
+        *known = content_of(a, &m->scratch, &content) && !has_nan(a, content);
         if (*known)
             sum += XXH3_64bits_withSeed(content.data, content.size,
                                         (uint64_t)(uintptr_t)a->name + (uint64_t)a->type);

@@ -85,8 +85,8 @@ const qdq_rule qdq_rule_drop_empty_parts = {
 
 static const qdq_pat merge_pat[] = {{"y", QDQ_OP_CONCAT, {"x?"}, QDQ_PAT_MORE}};
 
-/* Longer ones than this are for chains that would grow the same list again and again. */
-enum { MAX_PARTS = 1024 };
+/* Longer ones than this are for chains, which would copy the same list again and again. */
+enum { MAX_PARTS = 64 };
 
 static bool is_inner(const qdq_match *m, const qdq_value *v, int64_t axis)
 {
