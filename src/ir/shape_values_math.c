@@ -212,7 +212,7 @@ static qdq_scalar apply(qdq_infer *c, binary_fn *fn, char sign, qdq_elem e, cons
     return s.know == QDQ_KNOW_NOT && sign != 0 && e == QDQ_INT64 ? qdq_symbol_combine(c->env, sign, a, b) : s;
 }
 
-/* Folds all inputs, broadcast, from the left; most operators have two. */
+/* Folds all inputs, broadcast, from the left. */
 static qdq_status combine_by(qdq_infer *c, binary_fn *fn, char sign)
 {
     const qdq_values *first = qdq_infer_known(c, 0);
@@ -244,19 +244,25 @@ static qdq_status combine_by(qdq_infer *c, binary_fn *fn, char sign)
     return QDQ_OK;
 }
 
-static qdq_status combine(qdq_infer *c, binary_fn *fn)
+/* Operators of two inputs. The shape of the result says nothing of others that a node may list. */
+static qdq_status pair_by(qdq_infer *c, binary_fn *fn, char sign)
 {
-    return combine_by(c, fn, 0);
+    return c->node->n_in == 2 ? combine_by(c, fn, sign) : QDQ_OK;
+}
+
+static qdq_status pair(qdq_infer *c, binary_fn *fn)
+{
+    return pair_by(c, fn, 0);
 }
 
 qdq_status qdq_values_add(qdq_infer *c)
 {
-    return combine_by(c, add, '+');
+    return pair_by(c, add, '+');
 }
 
 qdq_status qdq_values_sub(qdq_infer *c)
 {
-    return combine_by(c, sub, '-');
+    return pair_by(c, sub, '-');
 }
 
 /* In which order more than two floats are added is the engine's secret. */
@@ -270,62 +276,62 @@ qdq_status qdq_values_sum(qdq_infer *c)
 
 qdq_status qdq_values_mul(qdq_infer *c)
 {
-    return combine_by(c, mul, '*');
+    return pair_by(c, mul, '*');
 }
 
 qdq_status qdq_values_div(qdq_infer *c)
 {
-    return combine_by(c, divide, '/');
+    return pair_by(c, divide, '/');
 }
 
 qdq_status qdq_values_mod(qdq_infer *c)
 {
-    return qdq_infer_int(c, "fmod", 0) == 0 ? combine(c, mod) : QDQ_OK;
+    return qdq_infer_int(c, "fmod", 0) == 0 ? pair(c, mod) : QDQ_OK;
 }
 
 qdq_status qdq_values_max(qdq_infer *c)
 {
-    return combine(c, max);
+    return combine_by(c, max, 0);
 }
 
 qdq_status qdq_values_min(qdq_infer *c)
 {
-    return combine(c, min);
+    return combine_by(c, min, 0);
 }
 
 qdq_status qdq_values_equal(qdq_infer *c)
 {
-    return combine(c, equal);
+    return pair(c, equal);
 }
 
 qdq_status qdq_values_greater(qdq_infer *c)
 {
-    return combine(c, greater);
+    return pair(c, greater);
 }
 
 qdq_status qdq_values_greaterorequal(qdq_infer *c)
 {
-    return combine(c, greater_or_equal);
+    return pair(c, greater_or_equal);
 }
 
 qdq_status qdq_values_less(qdq_infer *c)
 {
-    return combine(c, less);
+    return pair(c, less);
 }
 
 qdq_status qdq_values_lessorequal(qdq_infer *c)
 {
-    return combine(c, less_or_equal);
+    return pair(c, less_or_equal);
 }
 
 qdq_status qdq_values_and(qdq_infer *c)
 {
-    return combine(c, both);
+    return pair(c, both);
 }
 
 qdq_status qdq_values_or(qdq_infer *c)
 {
-    return combine(c, either);
+    return pair(c, either);
 }
 
 /* A bound that is left out does not bind; one that is not known leaves nothing known. */

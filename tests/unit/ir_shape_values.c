@@ -137,6 +137,15 @@ static void comparisons_choose(void **state)
              "h = Shape(x) a = GreaterOrEqual(h, k) b = Equal(h, k) e = Or(a, b) s = Where(e, z, h)", "8,8");
 }
 
+/* Their shape is none that the result's allows for: elements were read beyond their end. */
+static void inputs_that_an_operator_does_not_have_are_not_followed(void **state)
+{
+    (void)state;
+    elements(17, "", "int64[2] a = {1, 2}, int64[1] b = {1}, int64[2] h = {5, 6}",
+             "e = Less(h, a, b) s = Where(e, h, a)", "?,?");
+    elements(17, "", "int64[2] a = {1, 2}, int64[1] b = {1}", "c = Less(b, b, a) s = Where(c, b, b)", "1");
+}
+
 static void large_tensors_are_not_followed(void **state)
 {
     (void)state;
@@ -154,6 +163,7 @@ int main(void)
         cmocka_unit_test(symbols_survive_what_does_not_change_them),
         cmocka_unit_test(sizes_pass_through_floats),
         cmocka_unit_test(comparisons_choose),
+        cmocka_unit_test(inputs_that_an_operator_does_not_have_are_not_followed),
         cmocka_unit_test(large_tensors_are_not_followed),
     };
 
