@@ -66,11 +66,13 @@ qdq_status qdq_pass_lift_constants(qdq_opt *o, qdq_graph *g, qdq_error *err)
 
 static bool is_identity(const qdq_node *n)
 {
+    if (n->op != QDQ_OP_IDENTITY && n->op != QDQ_OP_DROPOUT)
+        return false;
+    for (uint32_t i = 1; i < n->n_out; i++) /* models list outputs that Identity does not have, too */
+        if (n->out[i] != NULL && (n->out[i]->n_use > 0 || n->out[i]->n_output > 0))
+            return false;
     if (n->op == QDQ_OP_IDENTITY)
         return true;
-    if (n->op != QDQ_OP_DROPOUT || (qdq_node_out(n, 1) != NULL && qdq_node_out(n, 1)->n_use > 0) ||
-        (qdq_node_out(n, 1) != NULL && qdq_node_out(n, 1)->n_output > 0))
-        return false;
     const qdq_value *training = qdq_node_in(n, 2);
     if (training == NULL)
         return true;

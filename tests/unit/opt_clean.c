@@ -110,6 +110,15 @@ static void identity_from_input_to_output_stays(void **state)
                                  "}\n");
 }
 
+static void an_identity_that_lists_a_second_output_stays_when_that_is_read(void **state)
+{
+    (void)state;
+    assert_kept("drop-identity", "g (float[2] x) => (float[2] y, z) {\n"
+                                 "  a, z = Identity(x)\n"
+                                 "  y = Neg(a)\n"
+                                 "}\n");
+}
+
 static void identity_between_two_outputs_stays(void **state)
 {
     (void)state;
@@ -282,6 +291,7 @@ int main(void)
         cmocka_unit_test(identity_in_the_middle_goes),
         cmocka_unit_test(identity_before_output_keeps_the_output_name),
         cmocka_unit_test(identity_from_input_to_output_stays),
+        cmocka_unit_test(an_identity_that_lists_a_second_output_stays_when_that_is_read),
         cmocka_unit_test(identity_between_two_outputs_stays),
         cmocka_unit_test(a_weight_shared_through_identities_is_shared),
         cmocka_unit_test(identity_between_q_and_dq_goes),
