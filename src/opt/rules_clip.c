@@ -88,22 +88,24 @@ static qdq_value *find_bound(const qdq_node *const *nodes, size_t n, double x)
     return NULL;
 }
 
-/* The root becomes Clip(x, lo, hi); `nodes` are those whose bounds may serve again. */
-static qdq_status become_clip(qdq_match *m, const qdq_bounds *b, const qdq_node *const *nodes, size_t n,
-                              qdq_error *err)
+/* As a new constant, or as one that a node of the match has already. */
+static qdq_value *get_bound(qdq_match *m, double x, qdq_elem elem, const char *base)
+{
+    const qdq_node *nodes[] = {m->root, qdq_match_node(m, "t")};
+    qdq_value *v = find_bound(nodes, QDQ_COUNT(nodes), x);
+
+    return v != NULL ? v : add_bound(m, x, elem, base);
+}
+
+/* The root becomes Clip(x, lo, hi). */
+static qdq_status become_clip(qdq_match *m, const qdq_bounds *b, qdq_error *err)
 {
     qdq_value *in[3] = {qdq_match_value(m, "x"), NULL, NULL};
     const double bound[3] = {0, b->lo, b->hi};
 
-    for (int i = 1; m->opset >= 11 && i < 3; i++) {
-        if (isinf(bound[i]))
-            continue;
-        in[i] = find_bound(nodes, n, bound[i]);
-        if (in[i] == NULL)
-            in[i] = add_bound(m, bound[i], b->elem, i == 1 ? "min" : "max");
-        if (in[i] == NULL)
+    for (int i = 1; m->opset >= 11 && i < 3; i++)
+        if (!isinf(bound[i]) && (in[i] = get_bound(m, bound[i], b->elem, i == 1 ? "min" : "max")) == NULL)
             return qdq_nomem(err);
-    }
     QDQ_TRY(qdq_match_recast(m, "Clip", 3, in, err));
     if (m->opset < 11 && (!qdq_node_set_float(m->root, "min", (float)b->lo) ||
                           !qdq_node_set_float(m->root, "max", (float)b->hi)))
@@ -124,8 +126,22 @@ static const qdq_pat merge_pat[] = {
     {"t", QDQ_OP_CLIP, {"x", "lo1?", "hi1?"}, QDQ_PAT_ONLY},
 };
 
-/* What comes out of the second for what the first lets through. Infinite bounds of both sides that meet (attributes
- * of old opsets have none) are none. */
+/* A Clip bounds by the largest finite number where a bound is left out: infinity does not pass. */
+static bool leaves_out(const qdq_node *n, uint32_t i)
+{
+    return n->op == QDQ_OP_CLIP && qdq_node_in(n, i) == NULL;
+}
+
+/* What comes out of the second for what the first lets through. An infinite bound is left out, which is right where
+ * one of them did that (attributes of old opsets are always there). */
+static bool passes_infinity(const qdq_match *m, const qdq_bounds *b)
+{
+    const qdq_node *first = qdq_match_node(m, "t");
+
+    return (isinf(b->lo) && !leaves_out(first, 1) && !leaves_out(m->root, 1)) ||
+           (isinf(b->hi) && !leaves_out(first, 2) && !leaves_out(m->root, 2));
+}
+
 static const char *merged_bounds(const qdq_match *m, qdq_bounds *b)
 {
     qdq_bounds first, second;
@@ -142,7 +158,7 @@ static const char *merged_bounds(const qdq_match *m, qdq_bounds *b)
         b->elem = m->opset < 11 ? QDQ_FLOAT : qdq_match_elem(m, qdq_match_value(m, "x"));
     if (b->elem == QDQ_UNDEFINED)
         return "the element type is not known";
-    if (b->lo == INFINITY || b->hi == -INFINITY)
+    if (b->lo == INFINITY || b->hi == -INFINITY || (m->opset >= 11 && passes_infinity(m, b)))
         return "a bound is infinite";
     if (qdq_elem_is_int(b->elem) && m->opset < 12)
         return "Clip of integers needs opset 12";
@@ -158,12 +174,9 @@ static const char *merge_check(const qdq_match *m)
 
 static qdq_status merge_build(qdq_match *m, qdq_error *err)
 {
-    const qdq_node *nodes[] = {m->root, qdq_match_node(m, "t")};
     qdq_bounds b = {0};
 
-    if (merged_bounds(m, &b) != NULL)
-        return qdq_nomem(err);
-    return become_clip(m, &b, nodes, QDQ_COUNT(nodes), err);
+    return merged_bounds(m, &b) == NULL ? become_clip(m, &b, err) : qdq_nomem(err);
 }
 
 const qdq_rule qdq_rule_merge_clips = {
@@ -177,7 +190,8 @@ const qdq_rule qdq_rule_merge_clips = {
 /* --- min-max-to-clip: Max(Min(x, hi), lo), Min(Max(x, lo), hi)  =>  Clip(x, lo, hi) ---------------------------------------
  *
  * Constants have one element and no more dims than x, because Clip does not broadcast; several of them count as the
- * tightest. Max outside gives lo where lo is above hi, and Clip hi: such bounds stay. */
+ * tightest. Max outside gives lo where lo is above hi, and Clip hi: such bounds stay. What has one bound stays a Max
+ * or Min, because infinity passes them, and no Clip that leaves out a bound. */
 
 static const qdq_pat min_max_pat[] = {
     {"y", QDQ_OP_MAX, {"t", "#c"}, QDQ_PAT_COMMUTES},
@@ -230,12 +244,17 @@ static const char *min_max_check(const qdq_match *m)
 
 static qdq_status min_max_build(qdq_match *m, qdq_error *err)
 {
-    const qdq_node *nodes[] = {m->root, qdq_match_node(m, "t")};
+    qdq_value *in[2] = {qdq_match_value(m, "x"), NULL};
     qdq_bounds b = {0};
+    bool has_lo;
 
     if (min_max_bounds(m, &b) != NULL)
         return qdq_nomem(err);
-    return become_clip(m, &b, nodes, QDQ_COUNT(nodes), err);
+    has_lo = !isinf(b.lo);
+    if (has_lo && !isinf(b.hi))
+        return become_clip(m, &b, err);
+    in[1] = has_lo ? get_bound(m, b.lo, b.elem, "min") : get_bound(m, b.hi, b.elem, "max");
+    return in[1] != NULL ? qdq_match_recast(m, has_lo ? "Max" : "Min", 2, in, err) : qdq_nomem(err);
 }
 
 const qdq_rule qdq_rule_min_max_to_clip = {

@@ -193,8 +193,8 @@ static void min_and_max_are_a_clip(void **state)
         {"t = Min(x, hi) y = Max(t, lo)", "Clip(x, lo, hi)"},
         {"t = Max(lo, x) y = Min(hi, t)", "Clip(x, lo, hi)"},
         {"t = Max(x, hi) y = Min(t, lo)", "Clip(x, hi, lo)"}, /* lo above hi gives hi, both ways */
-        {"t = Max(x, hi) y = Max(t, lo)", "Clip(x, hi)"},
-        {"t = Min(x, hi) y = Min(t, lo)", "Clip(x, \"\", lo)"},
+        {"t = Max(x, hi) y = Max(t, lo)", "Max(x, hi)"},
+        {"t = Min(x, hi) y = Min(t, lo)", "Min(x, lo)"},
     };
     char before[300], after[300];
 
@@ -212,6 +212,32 @@ static void min_and_max_are_a_clip(void **state)
                  cases[i].clip);
         assert_becomes("min-max-to-clip", before, after);
     }
+}
+
+/* A Clip without a bound ends at the largest finite number; Relu, Max and a Clip with an infinite bound do not. */
+static void infinity_passes_as_before(void **state)
+{
+    (void)state;
+    assert_becomes(
+        "min-max-to-clip",
+        "g (float[N] x) => (float[N] y) <float lo = {0}, float i = {inf}> { t = Min(x, i) y = Max(t, "
+        "lo) }",
+        "g (float[N] x) => (float[N] y) <float lo = {0}, float i = {inf}> { y = Max(x, lo) }");
+    assert_refused(
+        "merge-clips",
+        "g (float[N] x) => (float[N] y) <float lo = {-1}, float i = {inf}> { t = Clip(x, lo, i) y = "
+        "Relu(t) }",
+        "a bound is infinite");
+    assert_refused("merge-clips",
+                   "g (float[N] x) => (float[N] y) <float hi = {1}, float i = {-inf}> { t = Clip(x, i) y = "
+                   "Clip(t, i, hi) }",
+                   "a bound is infinite");
+    assert_becomes(
+        "merge-clips",
+        "g (float[N] x) => (float[N] y) <float hi = {1}, float i = {-inf}> { t = Clip(x, i) y = "
+        "Clip(t, \"\", hi) }",
+        "g (float[N] x) => (float[N] y) <float hi = {1}, float i = {-inf}> { y = Clip(x, \"\", hi) "
+        "}");
 }
 
 static void bounds_with_one_element_become_scalars(void **state)
@@ -280,6 +306,7 @@ int main(void)
         cmocka_unit_test(quantization_between_relu_and_clip_keeps_both),
         cmocka_unit_test(merged_bounds_in_front_of_quantize_are_one_clip),
         cmocka_unit_test(min_and_max_are_a_clip),
+        cmocka_unit_test(infinity_passes_as_before),
         cmocka_unit_test(bounds_with_one_element_become_scalars),
         cmocka_unit_test(what_is_no_clip_stays),
     };
