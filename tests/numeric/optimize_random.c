@@ -89,10 +89,24 @@ static void assert_near(const kept *a, const kept *b, double tolerance, uint64_t
         fail_msg("seed %llu: off by %g of %g", (unsigned long long)seed, worst, range);
 }
 
+/* One image, or three: what holds for a batch of one must hold for more. */
+static qdq_session_opts batch_of(int64_t n, qdq_input_shape shapes[2])
+{
+    qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
+
+    shapes[0] = (qdq_input_shape){"x", 4, {n, 4, 6, 6}};
+    shapes[1] = (qdq_input_shape){"v", 2, {n, 8}};
+    so.level = QDQ_LEVEL_NONE;
+    so.shapes = shapes;
+    so.n_shapes = 2;
+    return so;
+}
+
 static void check_graph(qdq_engine *e, uint64_t seed, bool quantized, const char *passes)
 {
     static kept before, after;
-    qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
+    qdq_input_shape shapes[2];
+    qdq_session_opts so = batch_of(seed % 2 == 0 ? 1 : 3, shapes);
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
     qdq_optimize_report *r = NULL;
     qdq_error err = QDQ_ERROR_INIT;
@@ -101,7 +115,6 @@ static void check_graph(qdq_engine *e, uint64_t seed, bool quantized, const char
     size_t dq = count(m, QDQ_OP_DEQUANTIZELINEAR);
     uint64_t all = all_q_and_dq(m);
 
-    so.level = QDQ_LEVEL_NONE;
     run_model(e, m, &so, &before);
     opts.passes = passes;
     opts.verify_each = true;

@@ -138,6 +138,15 @@ static void elementwise(maker *m)
     NODE(m, "%s = %s(%s)\n", like(m, x)->name, ops[below(m, QDQ_COUNT(ops))], from);
 }
 
+static const char *infinity(maker *m)
+{
+    static char name[16];
+
+    snprintf(name, sizeof name, "c%u", m->next++);
+    qdq_buf_printf(&m->inits, "%s  float %s = {inf}", m->inits.size > 0 ? ",\n" : "", name);
+    return name;
+}
+
 static void clip(maker *m)
 {
     value *x = pick(m, 4, false);
@@ -145,7 +154,12 @@ static void clip(maker *m)
     if (x == NULL)
         return;
     const char *low = init(m, 0, NULL, -1, 0.5), *high = init(m, 0, NULL, -0.5, 1);
-    if (chance(m, 0.5))
+    if (chance(m, 0.2)) { /* what bounds nothing, beside what does */
+        const char *inf = infinity(m);
+        unsigned id = m->next++;
+        NODE(m, "m%u = Min(%s, %s)\n", id, inf, x->name);
+        NODE(m, "%s = Max(m%u, %s)\n", like(m, x)->name, id, low);
+    } else if (chance(m, 0.5))
         NODE(m, "%s = Clip(%s, %s, %s)\n", like(m, x)->name, x->name, low, high);
     else
         NODE(m, "%s = %s(%s, %s)\n", like(m, x)->name, chance(m, 0.5) ? "Max" : "Min", x->name, low);
@@ -378,6 +392,46 @@ static void slice(maker *m)
     NODE(m, "%s = Concat <axis = 1> (k%u, h%u)\n", like(m, x)->name, id, id);
 }
 
+/* Rows or columns the other way round, and perhaps back. */
+static void reverse(maker *m)
+{
+    value *x = pick(m, 4, false);
+    const int64_t first[1] = {-1}, last[1] = {INT64_MIN}, axis[1] = {chance(m, 0.5) ? 2 : -1}, step[1] = {-1};
+
+    if (x == NULL)
+        return;
+    unsigned id = m->next++;
+    const char *a = ints(m, "int64", 1, first), *b = ints(m, "int64", 1, last);
+    const char *c = ints(m, "int64", 1, axis), *d = ints(m, "int64", 1, step);
+    NODE(m, "v%u = Slice(%s, %s, %s, %s, %s)\n", id, x->name, a, b, c, d);
+    if (chance(m, 0.5))
+        NODE(m, "%s = Relu(v%u)\n", like(m, x)->name, id);
+    else
+        NODE(m, "%s = Slice(v%u, %s, %s, %s, %s)\n", like(m, x)->name, id, a, b, c, d);
+}
+
+/* A constant in the shape of x, the way exporters of torch spell it. */
+static void expand(maker *m)
+{
+    static const char *const ops[] = {"Add", "Mul", "Sub", "Max"};
+    value *x = pick(m, chance(m, 0.6) ? 4 : 2, false);
+    int64_t dim[MAX_RANK] = {1, 1, 1, 1};
+
+    if (x == NULL)
+        return;
+    unsigned id = m->next++;
+    dim[1] = chance(m, 0.5) ? x->dim[1] : 1;
+    const char *c = init(m, chance(m, 0.3) ? 0 : x->rank, dim, 0, 0);
+    NODE(m, "s%u = Shape(%s)\n", id, x->name);
+    NODE(m, "e%u = Expand(%s, s%u)\n", id, c, id);
+    if (chance(m, 0.5)) {
+        NODE(m, "%s = %s(%s, e%u)\n", like(m, x)->name, ops[below(m, QDQ_COUNT(ops))], x->name, id);
+        return;
+    }
+    NODE(m, "l%u = Less(%s, e%u)\n", id, x->name, id);
+    NODE(m, "%s = Where(l%u, %s, e%u)\n", like(m, x)->name, id, x->name, id);
+}
+
 static void twice(maker *m)
 {
     value *x = pick(m, chance(m, 0.6) ? 4 : 2, false);
@@ -418,9 +472,9 @@ static void constant(maker *m)
 static void step(maker *m)
 {
     static void (*const steps[])(maker *) = {
-        elementwise, elementwise, clip,           with_constant, with_constant, join,     join,
-        conv,        conv,        gemm,           quantize,      quantize,      quantize, transpose,
-        flatten,     slice,       there_and_back, twice,         branch,        constant};
+        elementwise,    elementwise, clip,     with_constant, with_constant, join,      join,    conv,
+        conv,           gemm,        quantize, quantize,      quantize,      transpose, flatten, slice,
+        there_and_back, twice,       branch,   constant,      reverse,       expand};
 
     steps[below(m, QDQ_COUNT(steps))](m);
 }
