@@ -2,7 +2,6 @@
 #include "opt/composite.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Far more than any spelling needs; values that are read twice and more make trees out of small graphs. */
 enum { MAX_DEPTH = 8, MAX_STEPS = 64 };
@@ -96,12 +95,11 @@ static bool multiply(qdq_poly *p, const qdq_poly *q)
 
 static bool is_number(const qdq_poly *p, double *x)
 {
-    qdq_poly rest = *p;
-    static const qdq_poly zero;
-
     *x = p->c[0][0];
-    rest.c[0][0] = 0;
-    return memcmp(&rest, &zero, sizeof rest) == 0;
+    for (int n = 1; n < 8; n++)
+        if (p->c[n / 4][n % 4] != 0)
+            return false;
+    return true;
 }
 
 static bool power(qdq_poly *p, const qdq_poly *exponent)

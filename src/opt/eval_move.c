@@ -86,13 +86,13 @@ bool qdq_eval_tile(qdq_eval *c)
     if (count != x->rank)
         return QDQ_REFUSE(c, "%" PRId64 " repeats of an array of rank %d", count, x->rank);
     qdq_eval_strides(x->rank, x->dim, stride);
-    for (int i = 0; i < x->rank; i++) {
+    for (int i = 0, k = 0; i < x->rank; i++, k += 2) {
         if (times[i] < 0 || __builtin_mul_overflow(x->dim[i], times[i], &dim[i]))
             return QDQ_REFUSE(c, "axis %d is repeated %" PRId64 " times", i, times[i]);
-        w.dim[2 * i] = times[i];
-        w.dim[2 * i + 1] = x->dim[i];
-        w.stride[1][2 * i] = 0;
-        w.stride[1][2 * i + 1] = stride[i];
+        w.dim[k] = times[i];
+        w.dim[k + 1] = x->dim[i];
+        w.stride[1][k] = 0;
+        w.stride[1][k + 1] = stride[i];
     }
     void *out = qdq_eval_output(c, 0, x->elem, x->rank, dim);
     if (out == NULL)

@@ -194,7 +194,8 @@ static void sum_codes(const quantizing *q, const void *codes, double *sum)
 static qdq_status find_room(quantizing *q, double *room, const char **why, qdq_error *err)
 {
     bool wide = qdq_elem_bits(q->x.codes) > 8 || qdq_elem_bits(q->l.params.codes) > 8;
-    double most = wide ? 0 : reach(&q->x) * 255 * (double)(q->l.weight->count / q->l.channels);
+    int64_t products = q->l.weight->count / q->l.channels; /* for one result */
+    double most = wide ? 0 : reach(&q->x) * 255 * (double)products;
     const void *codes = NULL;
     bool settled = true;
 

@@ -169,8 +169,7 @@ static bool quantizes_as(qdq_inserter *in, const qdq_node *n, const qdq_qparam *
 
     *st = qdq_found_read(n, &in->scratch, &found, in->err);
     bool same = *st == QDQ_OK && qdq_found_qparam(&found, &have) && have.type == want->type &&
-                memcmp(&have.scale, &want->scale, sizeof have.scale) == 0 &&
-                have.zero_point == want->zero_point;
+                have.scale == want->scale && have.zero_point == want->zero_point;
     qdq_arena_reset(&in->scratch, mark);
     return same;
 }
