@@ -15,7 +15,7 @@ static void write_dims(qdq_buf *b, const qdq_type *t)
 
 static void write_value(qdq_buf *b, const char *what, const qdq_value *v)
 {
-    qdq_buf_printf(b, "%s '%s'%s", what, v->name, v->init != NULL && v->is_input ? " with data" : "");
+    qdq_buf_printf(b, "%s '%s'", what, v->name);
     for (const qdq_type *t = v->type; t != NULL; t = t->inner) {
         qdq_buf_printf(b, " kind %d elem %d rank %d:", (int)t->kind, (int)t->elem, t->rank);
         write_dims(b, t);
@@ -29,7 +29,8 @@ char *test_signature(const qdq_model *m)
 
     for (size_t i = 0; i < m->graph->inputs.n; i++)
         if (m->ir_version >= 4 || m->graph->inputs.at[i]->init == NULL)
-            write_value(&b, "input", m->graph->inputs.at[i]);
+            write_value(&b, m->graph->inputs.at[i]->init != NULL ? "default of" : "input",
+                        m->graph->inputs.at[i]);
     for (size_t i = 0; i < m->graph->outputs.n; i++)
         write_value(&b, "output", m->graph->outputs.at[i]);
     char *text = qdq_buf_take(&b);
