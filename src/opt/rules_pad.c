@@ -111,6 +111,9 @@ static const char *find_pads(const qdq_match *m, window *w)
         return "the window is not known";
     if (!upper && !qdq_node_string_is(n, "auto_pad", "SAME_LOWER", "NOTSET"))
         return "auto_pad has no value that is known";
+    for (int i = 0; n->op != QDQ_OP_CONV && n->op != QDQ_OP_CONVINTEGER && i < w->n; i++)
+        if (w->dilation[i] != 1) /* ONNX Runtime pads such a pool as if it were not dilated */
+            return "engines do not agree on what a dilated pool pads";
     return same_pads(m, upper, w);
 }
 

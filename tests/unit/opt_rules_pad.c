@@ -76,6 +76,10 @@ static void padding_that_is_not_known_stays_automatic(void **state)
                    "g (float[N,1,8,8] x) => (float[] y) " W "> { y = Conv <auto_pad = \"OTHER\"> (x, w) }",
                    "auto_pad has no value that is known");
     assert_refused("explicit-pads",
+                   "g (float[N,3,9] x) => (y) { y = MaxPool <auto_pad = \"SAME_UPPER\", dilations = [2], "
+                   "kernel_shape = [3]> (x) }",
+                   "do not agree on what a dilated pool pads");
+    assert_refused("explicit-pads",
                    "g (float[N,1,8] x) => (float[] y) { y = MaxPool <auto_pad = \"SAME_UPPER\", ceil_mode = "
                    "1, kernel_shape = [2]> (x) }",
                    "rounds up");
