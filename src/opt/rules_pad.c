@@ -87,8 +87,10 @@ static const char *same_pads(const qdq_match *m, bool upper, window *w)
             return "the padding depends on a size that is not known";
         out = (in + w->stride[i] - 1) / w->stride[i];
         total = (out - 1) * w->stride[i] + reach - in;
-        if (total < 0)
-            total = 0;
+        if (total <
+            -1) /* a step over elements that no window sees: ONNX Runtime starts in the middle of them */
+            return "the padding would be negative";
+        total = total < 0 ? 0 : total;
         w->pad[i] = upper ? total / 2 : total - total / 2;
         w->pad[i + w->n] = total - w->pad[i];
     }

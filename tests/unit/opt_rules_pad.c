@@ -31,6 +31,20 @@ static void same_padding_is_written_as_numbers(void **state)
 }
 
 /* optimizer 10 case 27 */
+static void a_step_that_is_wider_than_the_kernel_needs_no_padding(void **state)
+{
+    (void)state;
+    assert_becomes("explicit-pads",
+                   "g (float[N,1,8,8] x) => (float[] y) <float[1,1,1,1] w = {2}> {\n"
+                   "  y = Conv <auto_pad = \"SAME_UPPER\", strides = [2, 2]> (x, w)\n"
+                   "}\n",
+                   "g (float[N,1,8,8] x) => (float[] y) <\n"
+                   "  float[1,1,1,1] w = {2}\n"
+                   "> {\n"
+                   "  y = Conv <strides = [2, 2], pads = [0, 0, 0, 0]> (x, w)\n"
+                   "}\n");
+}
+
 static void same_padding_counts_the_dilated_kernel(void **state)
 {
     (void)state;
@@ -75,6 +89,10 @@ static void padding_that_is_not_known_stays_automatic(void **state)
     assert_refused("explicit-pads",
                    "g (float[N,1,8,8] x) => (float[] y) " W "> { y = Conv <auto_pad = \"OTHER\"> (x, w) }",
                    "auto_pad has no value that is known");
+    assert_refused("explicit-pads",
+                   "g (float[N,1,8,8] x) => (float[] y) " W
+                   "> { y = Conv <auto_pad = \"SAME_UPPER\", strides = [100, 1]> (x, w) }",
+                   "the padding would be negative");
     assert_refused("explicit-pads",
                    "g (float[N,3,9] x) => (y) { y = MaxPool <auto_pad = \"SAME_UPPER\", dilations = [2], "
                    "kernel_shape = [3]> (x) }",
@@ -226,6 +244,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_padding_is_written_as_numbers),
+        cmocka_unit_test(a_step_that_is_wider_than_the_kernel_needs_no_padding),
         cmocka_unit_test(same_padding_counts_the_dilated_kernel),
         cmocka_unit_test(pools_and_integer_convs_have_their_pads_written_down),
         cmocka_unit_test(padding_that_is_not_known_stays_automatic),
