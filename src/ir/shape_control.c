@@ -105,6 +105,16 @@ qdq_status qdq_infer_branch(qdq_infer *c)
 
 /* --- Loop and Scan ------------------------------------------------------------------------------------------------ */
 
+/* What goes round keeps its element type: ONNX wants that, and shapes alone may differ between iterations. */
+static qdq_status same_elem(qdq_infer *c, size_t state, const qdq_type *in, const qdq_type *out)
+{
+    if (in == NULL || out == NULL || in->kind != QDQ_TYPE_TENSOR || out->kind != QDQ_TYPE_TENSOR ||
+        in->elem == QDQ_UNDEFINED || out->elem == QDQ_UNDEFINED || in->elem == out->elem)
+        return QDQ_OK;
+    return qdq_fail(c->err, QDQ_E_FORMAT, "state %zu is %s, but the body gives %s", state,
+                    qdq_elem_name(in->elem), qdq_elem_name(out->elem));
+}
+
 /* States go round: what comes out of the body must fit what went in. The first round assumes the shapes of the
  * first iteration; where they do not hold, the next assumes what first and later iterations have in common,
  * and the last one no shape at all. `out` begins with `skip` outputs that are no states. */
@@ -120,6 +130,7 @@ static qdq_status run_rounds(qdq_infer *c, qdq_graph *g, qdq_fact *in, size_t n_
         for (size_t i = 0; i < n_state; i++) {
             const qdq_type *assumed = in[first_state + i].type, *common;
 
+            QDQ_TRY(same_elem(c, i, assumed, out[skip + i].type));
             QDQ_TRY(qdq_type_common(c->env, assumed, out[skip + i].type, &common, c->err));
             stable = stable && qdq_type_equal(common, assumed);
             in[first_state + i].type = common;

@@ -223,9 +223,22 @@ static void calls_that_multiply_end(void **state)
     free(text);
 }
 
+static void a_state_that_changes_its_element_type_is_a_contradiction(void **state)
+{
+    (void)state;
+    test_infer_fails(17,
+                     "g (float[1] s, int64[T,1] x) => (f, y) {\n"
+                     "  f, y = Scan <num_scan_inputs = 1, body = b (p, r) => (r, o) {\n"
+                     "    o = Identity(r)\n"
+                     "  }> (s, x)\n"
+                     "}\n",
+                     "state 0 is float, but the body gives int64");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_state_that_changes_its_element_type_is_a_contradiction),
         cmocka_unit_test(if_gives_what_both_branches_agree_on),
         cmocka_unit_test(a_known_condition_chooses_one_branch),
         cmocka_unit_test(branches_that_do_not_fit_are_refused),
