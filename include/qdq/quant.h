@@ -25,7 +25,13 @@ QDQ_API const char *qdq_target_name(size_t i, const char **help);
 QDQ_API QDQ_MUST_USE qdq_status qdq_target_load(const char *name_or_path, qdq_target **out, qdq_error *err);
 QDQ_API void qdq_target_free(qdq_target *t); /* NULL is allowed */
 
-/* The description, as it is read: lent, as long as the target. */
+/* Changes one key of a loaded description, as if the file said so: `key` is a path of object keys ("weight.type"),
+ * `value` is JSON, or taken as a string if it is none. Mistakes as for qdq_target_load(), and then the target
+ * is as before. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_target_set(qdq_target *t, const char *key, const char *value,
+                                               qdq_error *err);
+
+/* The description, as it is read: lent, as long as the target and until it is changed. */
 QDQ_API const char *qdq_target_text(const qdq_target *t);
 
 /* --- quantize: the whole way ---------------------------------------------------------------------------------- */

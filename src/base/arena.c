@@ -97,14 +97,21 @@ char *qdq_arena_printf(qdq_arena *a, const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    int n = vsnprintf(NULL, 0, fmt, ap);
+    char *text = qdq_arena_vprintf(a, fmt, ap);
     va_end(ap);
+    return text;
+}
+
+char *qdq_arena_vprintf(qdq_arena *a, const char *fmt, va_list args)
+{
+    va_list measure;
+
+    va_copy(measure, args);
+    int n = vsnprintf(NULL, 0, fmt, measure);
+    va_end(measure);
     char *text = n < 0 ? NULL : qdq_arena_alloc(a, (size_t)n + 1);
-    if (text == NULL)
-        return NULL;
-    va_start(ap, fmt);
-    vsnprintf(text, (size_t)n + 1, fmt, ap);
-    va_end(ap);
+    if (text != NULL)
+        vsnprintf(text, (size_t)n + 1, fmt, args);
     return text;
 }
 

@@ -33,6 +33,7 @@ void *qdq_arena_array(qdq_arena *a, size_t n, size_t elem_size); /* checks n * e
 char *qdq_arena_strndup(qdq_arena *a, const char *s, size_t n);  /* adds the NUL */
 char *qdq_arena_strdup(qdq_arena *a, const char *s);
 char *qdq_arena_printf(qdq_arena *a, const char *fmt, ...) QDQ_PRINTF(2, 3);
+char *qdq_arena_vprintf(qdq_arena *a, const char *fmt, va_list args) QDQ_PRINTF(2, 0);
 
 /* Everything allocated since the mark is freed. */
 qdq_arena_mark qdq_arena_get_mark(const qdq_arena *a);

@@ -104,6 +104,11 @@ const qdq_node *qdq_place_bias(const qdq_placing *p, const qdq_node *n, uint32_t
 /* The axis of per-channel scales of node n's weight, -1 for one scale. */
 int qdq_place_weight_axis(const qdq_placing *p, const qdq_node *n, const qdq_tensor *w);
 
+/* --- place_chains.c: targets that fuse chains of Q/DQ nodes, as ONNX Runtime does ------------------------------------ */
+
+qdq_status qdq_place_chains(const qdq_model *m, const qdq_target *t, const qdq_place_opts *opts,
+                            qdq_plan *plan, qdq_error *err);
+
 /* --- place_emit.c: writes the decisions into the plan -------------------------------------------------------------- */
 
 qdq_status qdq_place_emit(qdq_placing *p, qdq_plan *plan, qdq_error *err);

@@ -122,7 +122,7 @@ static qdq_status place_and_calibrate(const qdq_model *clean, const qdq_target *
                                       qdq_data *data, const qdq_quantize_opts *opts, qdq_plan *p,
                                       qdq_error *err)
 {
-    qdq_place_opts po = {opts->exclude, opts->op_types, opts->job};
+    qdq_place_opts po = {.exclude = opts->exclude, .op_types = opts->op_types, .job = opts->job};
 
     QDQ_TRY(qdq_place(clean, t, &po, p, err));
     QDQ_TRY(calibrate(clean, t, e, data, opts, p, err));

@@ -232,6 +232,56 @@ static qdq_status parse_target(const char *text, size_t size, const char *name, 
     return QDQ_OK;
 }
 
+/* Sets `key` in `root`, making the objects on the way. */
+static qdq_status set_key(json_t *root, const char *key, const char *value, qdq_error *err)
+{
+    json_t *fresh = json_loads(value, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL), *at = root;
+    const char *dot;
+    int bad = 0;
+
+    if (fresh == NULL)
+        fresh = json_string(value);
+    if (fresh == NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "key '%s': its value is no UTF-8 text", key);
+    while (bad == 0 && (dot = strchr(key, '.')) != NULL) {
+        json_t *next = json_object_getn(at, key, (size_t)(dot - key));
+
+        if (next == NULL)
+            bad = json_object_setn_new(at, key, (size_t)(dot - key), next = json_object());
+        at = next;
+        key = dot + 1;
+    }
+    if (!json_is_object(at)) {
+        json_decref(fresh);
+        return qdq_fail(err, QDQ_E_USAGE, "key '%s': what stands before the dot is no object", key);
+    }
+    bad = bad != 0 ? bad : json_object_set(at, key, fresh);
+    json_decref(fresh);
+    return bad == 0 ? QDQ_OK : qdq_nomem(err);
+}
+
+qdq_status qdq_target_set(qdq_target *t, const char *key, const char *value, qdq_error *err)
+{
+    qdq_target *changed = NULL;
+    json_t *root = NULL;
+    char *text = NULL;
+
+    QDQ_TRY(qdq_json_parse(t->text, strlen(t->text), t->name, &root, err));
+    qdq_status st = set_key(root, key, value, err);
+    if (st == QDQ_OK)
+        st = qdq_json_dump(root, &text, err);
+    json_decref(root);
+    if (st == QDQ_OK)
+        st = parse_target(text, strlen(text), t->name, &changed, err);
+    qdq_free(text);
+    if (st != QDQ_OK)
+        return qdq_within(err, st, "set %s", key);
+    qdq_arena_free(&t->arena);
+    *t = *changed;
+    free(changed);
+    return QDQ_OK;
+}
+
 static bool is_path(const char *name)
 {
     size_t n = strlen(name);

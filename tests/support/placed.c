@@ -36,18 +36,23 @@ static char *describe(const qdq_model *m, const qdq_plan *p)
     return qdq_buf_take(&out);
 }
 
-test_placed test_place_with(test_builder *b, const qdq_place_opts *opts)
+test_placed test_place_on(test_builder *b, const char *target, const qdq_place_opts *opts)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_target *t = NULL;
     test_placed p = {test_built(b), qdq_plan_new(), NULL};
 
-    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    assert_ok(qdq_target_load(target, &t, &err));
     assert_ok(qdq_place(p.m, t, opts, p.plan, &err));
     assert_true(qdq_plan_finish(p.plan));
     qdq_target_free(t);
     p.text = describe(p.m, p.plan);
     return p;
+}
+
+test_placed test_place_with(test_builder *b, const qdq_place_opts *opts)
+{
+    return test_place_on(b, "ort-cpu", opts);
 }
 
 test_placed test_place(test_builder *b)

@@ -13,7 +13,9 @@ typedef struct test_placed {
     char *text;
 } test_placed;
 
-/* On ort-cpu; takes the model over. */
+/* Takes the model over. */
+test_placed test_place_on(test_builder *b, const char *target, const qdq_place_opts *opts);
+/* The same on ort-cpu. */
 test_placed test_place_with(test_builder *b, const qdq_place_opts *opts);
 test_placed test_place(test_builder *b);
 void test_placed_free(test_placed p);

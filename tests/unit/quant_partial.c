@@ -132,7 +132,7 @@ static void what_the_model_has_no_exclusion_takes_out(void **state)
 {
     static const char *const patterns[] = {"^c[01]$", NULL};
     test_builder b = whole_chain(QDQ_UINT8, 0);
-    qdq_place_opts opts = {patterns, NULL, NULL};
+    qdq_place_opts opts = {.exclude = patterns};
     test_placed p = test_place_with(&b, &opts);
 
     (void)state;
@@ -145,7 +145,7 @@ static void an_excluded_node_is_not_completed(void **state)
 {
     static const char *const patterns[] = {"^c2$", NULL};
     test_builder b = trained_residual();
-    qdq_place_opts opts = {patterns, NULL, NULL};
+    qdq_place_opts opts = {.exclude = patterns};
     test_placed p = test_place_with(&b, &opts);
 
     (void)state;

@@ -313,7 +313,7 @@ static void p26_op_types_chosen_by_the_user(void **state)
 {
     static const char *const types[] = {"Conv", "Add", NULL};
     test_builder b = residual("c2", "r0");
-    qdq_place_opts opts = {NULL, types, NULL};
+    qdq_place_opts opts = {.op_types = types};
     test_placed p = test_place_with(&b, &opts);
 
     (void)state;
@@ -345,7 +345,7 @@ static void excluded_nodes_and_their_edges_stay_float(void **state)
 {
     static const char *const patterns[] = {"^c1$", NULL};
     test_builder b = residual("c2", "r0");
-    qdq_place_opts opts = {patterns, NULL, NULL};
+    qdq_place_opts opts = {.exclude = patterns};
     test_placed p = test_place_with(&b, &opts);
 
     (void)state;
@@ -364,7 +364,7 @@ static void a_regular_expression_that_is_none_is_refused(void **state)
 {
     static const char *const patterns[] = {"(", NULL};
     test_builder b = residual("c2", "r0");
-    qdq_place_opts opts = {patterns, NULL, NULL};
+    qdq_place_opts opts = {.exclude = patterns};
     qdq_error err = QDQ_ERROR_INIT;
     qdq_target *t = NULL;
     qdq_plan *plan = qdq_plan_new();

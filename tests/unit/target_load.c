@@ -53,6 +53,27 @@ static void tensorrt_takes_symmetric_codes_and_float_biases(void **state)
     qdq_target_free(t);
 }
 
+static void a_key_is_changed_as_if_the_file_said_so(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_target *t = NULL;
+
+    (void)state;
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    assert_ok(qdq_target_set(t, "activation.symmetric", "true", &err));
+    assert_ok(qdq_target_set(t, "activation.type", "int8", &err));
+    assert_true(t->activation.symmetric && t->activation.type == QDQ_INT8);
+    assert_non_null(strstr(qdq_target_text(t), "\"type\": \"int8\""));
+    assert_fails(QDQ_E_FORMAT, "set activation.type: ort-cpu: activation, key 'type'",
+                 qdq_target_set(t, "activation.type", "int9", &err));
+    assert_fails(QDQ_E_FORMAT, "unknown key 'tpye'", qdq_target_set(t, "activation.tpye", "int8", &err));
+    assert_fails(QDQ_E_USAGE, "what stands before the dot is no object",
+                 qdq_target_set(t, "name.first", "1", &err));
+    assert_fails(QDQ_E_USAGE, "no UTF-8", qdq_target_set(t, "name", "\xff", &err));
+    assert_true(t->activation.type == QDQ_INT8); /* mistakes change nothing */
+    qdq_target_free(t);
+}
+
 static void a_file_is_read_like_a_builtin(void **state)
 {
     qdq_error err = QDQ_ERROR_INIT;
@@ -181,6 +202,7 @@ int main(void)
         cmocka_unit_test(builtin_targets_load_and_print_what_they_are),
         cmocka_unit_test(ort_cpu_knows_conv),
         cmocka_unit_test(tensorrt_takes_symmetric_codes_and_float_biases),
+        cmocka_unit_test(a_key_is_changed_as_if_the_file_said_so),
         cmocka_unit_test(a_file_is_read_like_a_builtin),
         cmocka_unit_test(mistakes_are_named_with_their_place),
         cmocka_unit_test(another_version_is_not_supported),

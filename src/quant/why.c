@@ -1,0 +1,45 @@
+/* why.c - see the header. */
+#include "quant/why.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+static bool touches(const qdq_node *n, const char *tensor)
+{
+    for (uint32_t i = 0; i < n->n_out; i++)
+        if (n->out[i] != NULL && strcmp(n->out[i]->name, tensor) == 0)
+            return true;
+    for (uint32_t i = 0; i < n->n_in; i++)
+        if (n->in[i].value != NULL && strcmp(n->in[i].value->name, tensor) == 0)
+            return true;
+    return false;
+}
+
+void qdq_why_say(qdq_why *w, const qdq_node *n, const char *rule, bool holds, const char *fmt, ...)
+{
+    qdq_why_note note = {.holds = holds};
+    va_list args;
+
+    if (w == NULL)
+        return;
+    qdq_arena_mark mark = qdq_arena_get_mark(&w->arena);
+    note.node = qdq_node_label(n, &w->arena);
+    if (strcmp(note.node, w->about) != 0 && !touches(n, w->about)) {
+        qdq_arena_reset(&w->arena, mark);
+        return;
+    }
+    w->found = true;
+    note.node = qdq_arena_strdup(&w->arena, note.node); /* the node may go before the note does */
+    note.rule = qdq_arena_strdup(&w->arena, rule);
+    va_start(args, fmt);
+    note.verdict = qdq_arena_vprintf(&w->arena, fmt, args);
+    va_end(args);
+    if (note.node == NULL || note.rule == NULL || note.verdict == NULL ||
+        !QDQ_PUSH(&w->arena, &w->notes, note))
+        w->no_memory = true;
+}
+
+void qdq_why_free(qdq_why *w)
+{
+    qdq_arena_free(&w->arena);
+}
