@@ -1,5 +1,5 @@
 /* cmd_quantize.c - place, calibrate, apply, judge, write: the order in which the library is called. The
- * summary is in cmd_quantize_summary.c. */
+ * options are in cmd_quantize_args.c, the summary is in cmd_quantize_summary.c. */
 #include "cli/cmd_quantize.h"
 
 #include <math.h>
@@ -10,120 +10,7 @@
 #define DEFAULT_RANDOM_SAMPLES 8
 #define MAX_JUDGES             64
 
-static const cli_opt options[] = {
-    {.letter = 'c',
-     .name = "calib",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(quantize_args, calib),
-     .what = "DATA",
-     .help = ".npz, .npy, a folder of them or of images, or random:SEED"},
-    {.letter = 'T',
-     .name = "target",
-     .kind = CLI_TEXT,
-     .offset = CLI_AT(quantize_args, target),
-     .what = "NAME",
-     .help = "rules of an engine, or a FILE with them; default: ort-cpu; 'qdq targets'"},
-    {.letter = 'x',
-     .name = "exclude",
-     .kind = CLI_LIST,
-     .offset = CLI_AT(quantize_args, exclude),
-     .what = "REGEX",
-     .help = "leave nodes float whose name, or Op@output, it matches; repeatable"},
-    {.name = "op-types",
-     .kind = CLI_NAMES,
-     .offset = CLI_AT(quantize_args, op_types),
-     .what = "A,B",
-     .help = "quantize these operators alone"},
-    {.name = "optimize",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(quantize_args, optimize),
-     .help = "run the passes of the group 'quantize' first",
-     .init = "on"},
-    {.name = "plan",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(quantize_args, plan),
-     .what = "FILE",
-     .help = "apply this plan instead of making one"},
-    {.name = "force-plan",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(quantize_args, force_plan),
-     .help = "apply it even if it was made for another model"},
-    {.name = "plan-out",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(quantize_args, plan_out),
-     .what = "FILE",
-     .help = "write the plan here"},
-    {.letter = 'n',
-     .name = "samples",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(quantize_args, samples),
-     .what = "N",
-     .help = "calibrate on the first N; default: all but those held back, of random 8",
-     .min = 1,
-     .max = 1000000000},
-    {.name = "sqnr",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(quantize_args, sqnr),
-     .help = "hold samples back and measure the outputs on them",
-     .init = "on"},
-    {.name = "min-sqnr",
-     .kind = CLI_REAL,
-     .offset = CLI_AT(quantize_args, min_sqnr),
-     .what = "DB",
-     .help = "exit code 6 when an output has less; the files are written"},
-    {.letter = 't',
-     .name = "threads",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(quantize_args, threads),
-     .what = "N",
-     .help = "threads of the engine; 0: all processors",
-     .init = "0",
-     .min = 0,
-     .max = 1024},
-    {.name = "memory",
-     .kind = CLI_SIZE,
-     .offset = CLI_AT(quantize_args, memory),
-     .what = "SIZE",
-     .help = "bound on activations that are observed at once",
-     .init = "256MiB"},
-    {.name = "dry-run",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(quantize_args, dry_run),
-     .help = "print the plan, write nothing"},
-    CLI_END,
-};
-
-static const cli_group groups[] = {
-    {"output", cli_output_opts, CLI_AT(quantize_args, out)},
-    {"quantize", options, 0},
-    {"data", cli_data_opts, CLI_AT(quantize_args, data)},
-    {"shapes", cli_shape_opts, CLI_AT(quantize_args, shape)},
-    {"engine", cli_engine_opts, CLI_AT(quantize_args, engine)},
-    {"options", cli_common_opts, 0},
-    {NULL, NULL, 0},
-};
-
 /* --- before the work ------------------------------------------------------------------------------------------ */
-
-static qdq_status check_combinations(const struct quantize_args *a, qdq_error *err)
-{
-    const char *clash = a->target != NULL   ? "--target"
-                        : a->exclude.n > 0  ? "--exclude"
-                        : a->op_types.n > 0 ? "--op-types"
-                        : !a->optimize      ? "--no-optimize"
-                                            : NULL;
-
-    if (a->plan != NULL && clash != NULL)
-        return qdq_fail(err, QDQ_E_USAGE, "found --plan and %s: a plan is applied as it is", clash);
-    if (a->plan == NULL && a->force_plan)
-        return qdq_fail(err, QDQ_E_USAGE, "found --force-plan without --plan");
-    if (a->min_sqnr != 0 && (!a->sqnr || a->dry_run || (a->plan != NULL && a->calib == NULL)))
-        return qdq_fail(err, QDQ_E_USAGE, "found --min-sqnr where no SQNR is measured: %s",
-                        a->dry_run ? "--dry-run"
-                        : !a->sqnr ? "--no-sqnr"
-                                   : "--plan without --calib");
-    return QDQ_OK;
-}
 
 static qdq_status check_outputs(cli *c, const struct quantize_args *a, qdq_error *err)
 {
@@ -230,7 +117,7 @@ static qdq_status plan_and_apply(quantize *q, qdq_error *err)
     if (a->plan != NULL)
         QDQ_TRY(qdq_plan_load(a->plan, &q->plan, err));
     else
-        QDQ_TRY(qdq_target_load(a->target != NULL ? a->target : "ort-cpu", &q->target, err));
+        QDQ_TRY(cmd_quantize_target(a, &q->target, err));
     if (needs_engine(a)) {
         QDQ_TRY(open_data(q, err));
         QDQ_TRY(cli_engine_open(q->c, &a->engine, &q->engine, err));
@@ -320,7 +207,7 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
 {
     quantize q = {.c = c, .a = args, .path = c->operand[0]};
 
-    QDQ_TRY(check_combinations(q.a, err));
+    QDQ_TRY(cmd_quantize_check(q.a, err));
     QDQ_TRY(check_outputs(c, q.a, err));
     qdq_status st = plan_and_apply(&q, err);
     cli_ui_clear(&c->ui);
@@ -373,7 +260,7 @@ const cli_command cmd_quantize = {
             "null: not known or not measured; equal outputs have sqnr_db null and \"equal\": true.\n"
             "With --dry-run: the plan.",
     .example = "qdq quantize model.onnx -o model.qdq.onnx --calib photos --mean 127 --std 128",
-    .groups = groups,
+    .groups = cmd_quantize_groups,
     .args_size = sizeof(struct quantize_args),
     .run = run,
 };

@@ -1,4 +1,4 @@
-/* cmd_quantize.h - what quantize knows when its work is done: for its summary. */
+/* cmd_quantize.h - the options of quantize, and what it knows when its work is done. */
 #ifndef QDQ_CMD_QUANTIZE_H
 #define QDQ_CMD_QUANTIZE_H
 
@@ -17,7 +17,7 @@ struct quantize_args {
     cli_data_args data;
     cli_shape_args shape;
     const char *calib, *target, *plan, *plan_out;
-    cli_names exclude, op_types;
+    cli_names exclude, op_types, set;
     int64_t samples, threads;
     uint64_t memory;
     bool dry_run, sqnr, force_plan, optimize;
@@ -44,6 +44,13 @@ typedef struct quantize {
     quantize_split split;
 } quantize;
 
+/* cmd_quantize_args.c: the tables, one group for each theme; what does not go together; the target that the
+ * options of the group "formats" make. */
+extern const cli_group cmd_quantize_groups[];
+qdq_status cmd_quantize_check(const struct quantize_args *a, qdq_error *err);
+qdq_status cmd_quantize_target(const struct quantize_args *a, qdq_target **out, qdq_error *err);
+
+/* cmd_quantize_summary.c */
 qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err);
 qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err);
 

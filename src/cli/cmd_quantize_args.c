@@ -1,0 +1,179 @@
+/* cmd_quantize_args.c - the options of quantize, one table for each theme, and what they mean together. */
+#include <string.h>
+
+#include "base/fail.h"
+#include "cli/cmd_quantize.h"
+
+static const cli_opt plan_opts[] = {
+    {.name = "plan",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(quantize_args, plan),
+     .what = "FILE",
+     .help = "apply this plan instead of making one"},
+    {.name = "force-plan",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(quantize_args, force_plan),
+     .help = "apply it even if it was made for another model"},
+    {.name = "plan-out",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(quantize_args, plan_out),
+     .what = "FILE",
+     .help = "write the plan here"},
+    {.name = "dry-run",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(quantize_args, dry_run),
+     .help = "print the plan, write nothing"},
+    CLI_END,
+};
+
+static const cli_opt what_opts[] = {
+    {.letter = 'T',
+     .name = "target",
+     .kind = CLI_TEXT,
+     .offset = CLI_AT(quantize_args, target),
+     .what = "NAME",
+     .help = "rules of an engine, or a FILE with them; default: ort-cpu; 'qdq targets'"},
+    {.letter = 'x',
+     .name = "exclude",
+     .kind = CLI_LIST,
+     .offset = CLI_AT(quantize_args, exclude),
+     .what = "REGEX",
+     .help = "leave nodes float whose name, or Op@output, it matches; repeatable"},
+    {.name = "op-types",
+     .kind = CLI_NAMES,
+     .offset = CLI_AT(quantize_args, op_types),
+     .what = "A,B",
+     .help = "quantize these operators alone"},
+    {.name = "optimize",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(quantize_args, optimize),
+     .help = "run the passes of the group 'quantize' first",
+     .init = "on"},
+    CLI_END,
+};
+
+/* Sugar for keys of the target: cmd_quantize_target(). */
+static const cli_opt format_opts[] = {
+    {.name = "set",
+     .kind = CLI_LIST,
+     .offset = CLI_AT(quantize_args, set),
+     .what = "KEY=VALUE",
+     .help = "change a key of the target, as activation.type=int8; repeatable"},
+    CLI_END,
+};
+
+static const cli_opt calibration_opts[] = {
+    {.letter = 'c',
+     .name = "calib",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(quantize_args, calib),
+     .what = "DATA",
+     .help = ".npz, .npy, a folder of them or of images, or random:SEED"},
+    {.letter = 'n',
+     .name = "samples",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(quantize_args, samples),
+     .what = "N",
+     .help = "calibrate on the first N; default: all but those held back, of random 8",
+     .min = 1,
+     .max = 1000000000},
+    {.name = "memory",
+     .kind = CLI_SIZE,
+     .offset = CLI_AT(quantize_args, memory),
+     .what = "SIZE",
+     .help = "bound on activations that are observed at once",
+     .init = "256MiB"},
+    {.letter = 't',
+     .name = "threads",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(quantize_args, threads),
+     .what = "N",
+     .help = "threads of the engine; 0: all processors",
+     .init = "0",
+     .min = 0,
+     .max = 1024},
+    CLI_END,
+};
+
+static const cli_opt accuracy_opts[] = {
+    {.name = "sqnr",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(quantize_args, sqnr),
+     .help = "hold samples back and measure the outputs on them",
+     .init = "on"},
+    {.name = "min-sqnr",
+     .kind = CLI_REAL,
+     .offset = CLI_AT(quantize_args, min_sqnr),
+     .what = "DB",
+     .help = "exit code 6 when an output has less; the files are written"},
+    CLI_END,
+};
+
+const cli_group cmd_quantize_groups[] = {
+    {"output", cli_output_opts, CLI_AT(quantize_args, out)},
+    {"plan", plan_opts, 0},
+    {"what is quantized", what_opts, 0},
+    {"formats", format_opts, 0},
+    {"calibration", calibration_opts, 0},
+    {"accuracy", accuracy_opts, 0},
+    {"data", cli_data_opts, CLI_AT(quantize_args, data)},
+    {"shapes", cli_shape_opts, CLI_AT(quantize_args, shape)},
+    {"engine", cli_engine_opts, CLI_AT(quantize_args, engine)},
+    {"options", cli_common_opts, 0},
+    {NULL, NULL, 0},
+};
+
+qdq_status cmd_quantize_check(const struct quantize_args *a, qdq_error *err)
+{
+    const char *clash = a->target != NULL   ? "--target"
+                        : a->exclude.n > 0  ? "--exclude"
+                        : a->op_types.n > 0 ? "--op-types"
+                        : !a->optimize      ? "--no-optimize"
+                        : a->set.n > 0      ? "--set"
+                                            : NULL;
+
+    if (a->plan != NULL && clash != NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found --plan and %s: a plan is applied as it is", clash);
+    if (a->plan == NULL && a->force_plan)
+        return qdq_fail(err, QDQ_E_USAGE, "found --force-plan without --plan");
+    if (a->min_sqnr != 0 && (!a->sqnr || a->dry_run || (a->plan != NULL && a->calib == NULL)))
+        return qdq_fail(err, QDQ_E_USAGE, "found --min-sqnr where no SQNR is measured: %s",
+                        a->dry_run ? "--dry-run"
+                        : !a->sqnr ? "--no-sqnr"
+                                   : "--plan without --calib");
+    return QDQ_OK;
+}
+
+/* --- formats ---------------------------------------------------------------------------------------------------- */
+
+/* KEY=VALUE */
+static qdq_status set_key(qdq_target *t, const char *text, qdq_error *err)
+{
+    const char *equals = strchr(text, '=');
+    char key[128];
+
+    if (equals == NULL || equals == text || (size_t)(equals - text) >= sizeof key)
+        return qdq_fail(err, QDQ_E_USAGE, "--set: found '%s', expected KEY=VALUE, as activation.type=int8",
+                        text);
+    memcpy(key, text, (size_t)(equals - text));
+    key[equals - text] = '\0';
+    qdq_status st = qdq_target_set(t, key, equals + 1, err);
+    /* a key that a file must not have is a mistake on the command line here */
+    return st == QDQ_E_FORMAT ? qdq_within(err, QDQ_E_USAGE, "--set") : st;
+}
+
+qdq_status cmd_quantize_target(const struct quantize_args *a, qdq_target **out, qdq_error *err)
+{
+    qdq_target *t = NULL;
+
+    QDQ_TRY(qdq_target_load(a->target != NULL ? a->target : "ort-cpu", &t, err));
+    for (size_t i = 0; i < a->set.n; i++) {
+        qdq_status st = set_key(t, a->set.at[i], err);
+        if (st != QDQ_OK) {
+            qdq_target_free(t);
+            return st;
+        }
+    }
+    *out = t;
+    return QDQ_OK;
+}

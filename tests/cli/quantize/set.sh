@@ -1,0 +1,16 @@
+# --set changes a key of the target; what it refuses is refused as in a file.
+qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
+cp "$FIXTURES/sim.json" .
+try() {
+    qdq quantize conv.onnx -e sim:sim.json --calib random:3 --dry-run "$@" >plan.json
+    echo "$* -> $? $(grep -o '"type": "[a-z0-9]*"' plan.json | sort -u | tr -d '\n')"
+}
+try
+try --set activation.type=int8 --set activation.symmetric=true
+try --set activation.type=float3
+try --set activation.kind=int8
+try --set name.type=int8
+try --set activation.type
+try --set =int8
+qdq quantize conv.onnx -o q.onnx --plan p --set bias.type=float
+echo "with a plan: $?"
