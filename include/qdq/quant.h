@@ -36,6 +36,21 @@ QDQ_API const char *qdq_target_text(const qdq_target *t);
 
 /* --- quantize: the whole way ---------------------------------------------------------------------------------- */
 
+/* How the values that an activation takes become the range that its codes span. */
+typedef enum qdq_method {
+    QDQ_METHOD_DEFAULT = 0,    /* the target's (key "activation.method"), or max */
+    QDQ_METHOD_MAX,            /* smallest and largest value of all data */
+    QDQ_METHOD_ENTROPY,        /* least loss of information (Kullback-Leibler), searched exactly */
+    QDQ_METHOD_ENTROPY_COMPAT, /* the same as ONNX Runtime's tool computes it, its oddities included */
+    QDQ_METHOD_PERCENTILE,     /* leaves out the outermost values */
+    QDQ_METHOD_MSE,            /* least squared error */
+    QDQ_METHOD_MOVING_AVERAGE, /* of the bounds of each sample, weight 0.01 for the newest */
+    QDQ_METHOD_AUTO            /* for each tensor the one with the least squared error on samples held back */
+} qdq_method;
+
+/* "max", "moving-average", ... NULL for what is none. */
+QDQ_API const char *qdq_method_name(qdq_method method);
+
 typedef struct qdq_quantize_opts {
     size_t size;
     const char *const
@@ -50,6 +65,8 @@ typedef struct qdq_quantize_opts {
     /* What is run on the copy before anything is placed (pass.h), and recorded in the plan; NULL: "quantize". */
     const char *passes;
     const qdq_job *job;
+    qdq_method method;
+    double percentile; /* of the values that stay inside the range, above 50 and up to 100; 0: 99.999 */
 } qdq_quantize_opts;
 
 /* The least that placement and engines ask for: a model that is otherwise left as it is. */
@@ -57,7 +74,7 @@ typedef struct qdq_quantize_opts {
 
 #define QDQ_QUANTIZE_OPTS_INIT                                                                               \
     {                                                                                                        \
-        sizeof(qdq_quantize_opts), NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL                                  \
+        sizeof(qdq_quantize_opts), NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, QDQ_METHOD_DEFAULT, 0           \
     }
 
 /* Cleans a copy of `m`, places Q/DQ by the target's rules, calibrates on `data`, and gives the plan. Q/DQ that the

@@ -89,6 +89,8 @@ static qdq_status quantize_model(quantize *q, qdq_error *err)
     o.samples = q->split.calibrate;
     o.memory = a->memory;
     o.threads = cli_threads(a->threads);
+    o.method = (qdq_method)a->method;
+    o.percentile = a->percentile;
     o.passes = a->optimize ? NULL : QDQ_PASSES_LEAST;
     o.job = &q->c->job;
     return cli_at_file(q->path,

@@ -21,7 +21,8 @@ struct quantize_args {
     int64_t samples, threads;
     uint64_t memory;
     bool dry_run, sqnr, force_plan, optimize;
-    double min_sqnr;
+    int method; /* qdq_method */
+    double min_sqnr, percentile;
 };
 
 /* Which samples calibrate and which judge. */

@@ -62,6 +62,10 @@ static const cli_opt format_opts[] = {
     CLI_END,
 };
 
+/* By qdq_method. */
+static const char *const methods[] = {
+    "default", "max", "entropy", "entropy-compat", "percentile", "mse", "moving-average", "auto", NULL};
+
 static const cli_opt calibration_opts[] = {
     {.letter = 'c',
      .name = "calib",
@@ -77,6 +81,18 @@ static const cli_opt calibration_opts[] = {
      .help = "calibrate on the first N; default: all but those held back, of random 8",
      .min = 1,
      .max = 1000000000},
+    {.name = "method",
+     .kind = CLI_CHOICE,
+     .offset = CLI_AT(quantize_args, method),
+     .what = "NAME",
+     .help = "from values to ranges; default: the target's, which is max unless it says so",
+     .choices = methods},
+    {.name = "percentile",
+     .kind = CLI_REAL,
+     .offset = CLI_AT(quantize_args, percentile),
+     .what = "P",
+     .help = "with --method percentile: so many percent of the values stay inside",
+     .init = "99.999"},
     {.name = "memory",
      .kind = CLI_SIZE,
      .offset = CLI_AT(quantize_args, memory),
@@ -130,12 +146,16 @@ qdq_status cmd_quantize_check(const struct quantize_args *a, qdq_error *err)
                         : a->op_types.n > 0 ? "--op-types"
                         : !a->optimize      ? "--no-optimize"
                         : a->set.n > 0      ? "--set"
+                        : a->method != 0    ? "--method"
                                             : NULL;
 
     if (a->plan != NULL && clash != NULL)
         return qdq_fail(err, QDQ_E_USAGE, "found --plan and %s: a plan is applied as it is", clash);
     if (a->plan == NULL && a->force_plan)
         return qdq_fail(err, QDQ_E_USAGE, "found --force-plan without --plan");
+    if (!(a->percentile > 50 && a->percentile <= 100))
+        return qdq_fail(err, QDQ_E_USAGE, "--percentile: found %g, expected more than 50 and at most 100",
+                        a->percentile);
     if (a->min_sqnr != 0 && (!a->sqnr || a->dry_run || (a->plan != NULL && a->calib == NULL)))
         return qdq_fail(err, QDQ_E_USAGE, "found --min-sqnr where no SQNR is measured: %s",
                         a->dry_run ? "--dry-run"

@@ -16,6 +16,7 @@ typedef struct calibration {
     qdq_data *data;
     qdq_engine *engine;
     const qdq_calib_opts *opts;
+    qdq_method method;
     qdq_plan *plan;
     qdq_arena scratch;
     qdq_map observers; /* tensor name -> qdq_observer */
@@ -43,7 +44,7 @@ static qdq_status add_observers(calibration *c, qdq_error *err)
         qdq_map_value *v = qdq_map_put(&c->observers, t->like != NULL ? t->like : t->tensor, &is_new);
 
         if (v != NULL && is_new)
-            v->ptr = qdq_observer_new(c->opts->method);
+            v->ptr = qdq_observer_new(c->method);
         if (v == NULL || v->ptr == NULL)
             return qdq_nomem(err);
     }
@@ -231,6 +232,12 @@ qdq_status qdq_calibrate(const qdq_model *m, const qdq_target *t, qdq_engine *e,
 {
     calibration c = {.m = m, .data = data, .engine = e, .opts = opts, .plan = plan};
 
+    c.method = opts->method != QDQ_METHOD_DEFAULT ? opts->method : t->method;
+    if (c.method != QDQ_METHOD_MAX && c.method != QDQ_METHOD_MOVING_AVERAGE)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "calibration method '%s': this version has max and "
+                        "moving-average",
+                        qdq_method_name(c.method));
     c.n_samples = qdq_data_count(data);
     if (opts->samples != 0 && opts->samples < c.n_samples)
         c.n_samples = opts->samples;

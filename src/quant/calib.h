@@ -8,7 +8,8 @@
 #include "target/target.h"
 
 typedef struct qdq_calib_opts {
-    qdq_method method;
+    qdq_method method; /* QDQ_METHOD_DEFAULT: the target's */
+    double percentile; /* 0: 99.999 */
     const qdq_input_shape *shapes;
     size_t n_shapes;
     size_t samples;  /* 0: all */

@@ -45,16 +45,13 @@ void qdq_observer_add(qdq_observer *o, const float *x, size_t n)
         o->any = true;
         return;
     }
-    switch (o->method) {
-    case QDQ_METHOD_MINMAX:
-        o->low = fmin(o->low, (double)low);
-        o->high = fmax(o->high, (double)high);
-        break;
-    case QDQ_METHOD_MOVING_AVERAGE:
+    if (o->method == QDQ_METHOD_MOVING_AVERAGE) {
         o->low += newest * ((double)low - o->low);
         o->high += newest * ((double)high - o->high);
-        break;
+        return;
     }
+    o->low = fmin(o->low, (double)low);
+    o->high = fmax(o->high, (double)high);
 }
 
 uint64_t qdq_observer_nonfinite(const qdq_observer *o)

@@ -3,12 +3,7 @@
 #ifndef QDQ_OBSERVER_H
 #define QDQ_OBSERVER_H
 
-#include "qdq/tensor.h"
-
-typedef enum qdq_method {
-    QDQ_METHOD_MINMAX,        /* smallest and largest value of all data */
-    QDQ_METHOD_MOVING_AVERAGE /* of the bounds of each sample, weight 0.01 for the newest */
-} qdq_method;
+#include "qdq/quant.h"
 
 typedef struct qdq_observer qdq_observer;
 

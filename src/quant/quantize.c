@@ -93,7 +93,7 @@ static qdq_status describe(qdq_plan *p, const qdq_model *m, const qdq_target *t,
 static qdq_status calibrate(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
                             const qdq_quantize_opts *opts, qdq_plan *p, qdq_error *err)
 {
-    qdq_calib_opts co = {.method = QDQ_METHOD_MINMAX, .job = opts->job};
+    qdq_calib_opts co = {.method = opts->method, .percentile = opts->percentile, .job = opts->job};
     qdq_data_opts dopts = QDQ_DATA_OPTS_INIT;
     qdq_data *random = NULL;
 

@@ -20,12 +20,20 @@ static const struct {
 
 /* --- the parts of a description ------------------------------------------------------------------------------ */
 
+/* By qdq_method; the first one is for callers alone. */
+static const char *const methods[] = {
+    "default", "max", "entropy", "entropy-compat", "percentile", "mse", "moving-average", "auto", NULL};
+
+const char *qdq_method_name(qdq_method method)
+{
+    return (size_t)method < QDQ_COUNT(methods) ? methods[method] : NULL;
+}
+
 /* The member `key`, which is needed; *p is its place. */
 static bool read_scheme(const qdq_json_place *top, const char *key, const char *const *keys,
                         qdq_json_place *p, qdq_qscheme *out)
 {
     static const char *const types[] = {"int8", "uint8", "int16", "uint16", NULL};
-    static const char *const methods[] = {"absmax", NULL};
 
     if (!qdq_json_member(top, key, p)) {
         qdq_json_wrong(top, key, "an object");
@@ -35,7 +43,6 @@ static bool read_scheme(const qdq_json_place *top, const char *key, const char *
     out->type = qdq_elem_from_name(types[qdq_json_word(p, "type", types, -1)]);
     out->symmetric = qdq_json_bool(p, "symmetric");
     out->reduced = qdq_json_bool(p, "reduced");
-    qdq_json_word(p, "method", methods, 0);
     return true;
 }
 
@@ -44,11 +51,15 @@ static void read_schemes(qdq_target *t, const qdq_json_place *top)
     static const char *const activation_keys[] = {"type", "symmetric", "reduced", "method", NULL};
     static const char *const weight_keys[] = {"type", "symmetric", "reduced", "method", "per_channel", NULL};
     static const char *const bias_keys[] = {"type", NULL};
+    static const char *const weight_methods[] = {"absmax", NULL};
     static const char *const bias_types[] = {"float", "int32", NULL};
     qdq_json_place p;
 
-    read_scheme(top, "activation", activation_keys, &p, &t->activation);
+    t->method = QDQ_METHOD_MAX;
+    if (read_scheme(top, "activation", activation_keys, &p, &t->activation))
+        t->method = QDQ_METHOD_MAX + (qdq_method)qdq_json_word(&p, "method", methods + QDQ_METHOD_MAX, 0);
     if (read_scheme(top, "weight", weight_keys, &p, &t->weight)) {
+        qdq_json_word(&p, "method", weight_methods, 0);
         if (!t->weight.symmetric)
             qdq_json_wrong(&p, "symmetric", "true");
         if (t->weight.type != QDQ_INT8)

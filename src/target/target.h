@@ -71,6 +71,7 @@ struct qdq_target {
     const char *name, *help, *engine;
     int min_opset, max_opset;
     qdq_qscheme activation, weight;
+    qdq_method method; /* of calibration, where the caller has none; never QDQ_METHOD_DEFAULT */
     bool weight_per_channel;
     bool int32_bias;
     const char *const *passes; /* what the optimizer does for this engine beyond `default`; or NULL */

@@ -16,7 +16,7 @@ static void assert_range(const qdq_observer *o, double low, double high)
 static void n15_minmax_over_batches(void **state)
 {
     const float first[] = {-1, 2}, second[] = {-3, 1};
-    qdq_observer *o = qdq_observer_new(QDQ_METHOD_MINMAX);
+    qdq_observer *o = qdq_observer_new(QDQ_METHOD_MAX);
 
     (void)state;
     qdq_observer_add(o, first, 2);
@@ -40,7 +40,7 @@ static void n15_moving_average(void **state)
 static void order_and_split_of_the_data_do_not_matter_for_minmax(void **state)
 {
     const float x[] = {0.5f, -2, 7, 1, -9, 3};
-    qdq_observer *whole = qdq_observer_new(QDQ_METHOD_MINMAX), *parts = qdq_observer_new(QDQ_METHOD_MINMAX);
+    qdq_observer *whole = qdq_observer_new(QDQ_METHOD_MAX), *parts = qdq_observer_new(QDQ_METHOD_MAX);
 
     (void)state;
     qdq_observer_add(whole, x, 6);
@@ -58,8 +58,8 @@ static void nan_and_infinity_are_counted_and_left_out(void **state)
     double low, high;
 
     (void)state;
-    for (int method = QDQ_METHOD_MINMAX; method <= QDQ_METHOD_MOVING_AVERAGE; method++) {
-        qdq_observer *o = qdq_observer_new((qdq_method)method);
+    for (int i = 0; i < 2; i++) {
+        qdq_observer *o = qdq_observer_new(i == 0 ? QDQ_METHOD_MAX : QDQ_METHOD_MOVING_AVERAGE);
 
         qdq_observer_add(o, bad, 2);
         assert_false(qdq_observer_range(o, &low, &high));

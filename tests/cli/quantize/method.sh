@@ -1,0 +1,15 @@
+# The default is the target's method, max unless it says so; mistakes are found before a model is read.
+qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
+cp "$FIXTURES/sim.json" .
+try() {
+    qdq quantize conv.onnx -e sim:sim.json --calib random:3 --dry-run "$@" >plan.json
+    echo "$* -> $? $(cmp -s plan.json first.json && echo as the first)"
+}
+try
+cp plan.json first.json
+try --method max
+try --method moving-average
+try --set activation.method=moving-average
+try --set activation.method=best
+try --method best
+try --method percentile --percentile 50
