@@ -53,10 +53,13 @@ QDQ_API const char *qdq_method_name(qdq_method method);
 
 typedef struct qdq_quantize_opts {
     size_t size;
-    const char *const
-        *exclude; /* regular expressions (POSIX extended) on node labels; ends with NULL; or NULL */
-    const char *const
-        *op_types; /* only these operators are quantized; ends with NULL; or NULL: the target's */
+    /* Which nodes may run in 8 bits. Each list ends with NULL, or is NULL: no such wish. A node is named by its
+     * label (as in plans); an entry is a POSIX extended regular expression that is found anywhere in the label,
+     * or "=NAME", the whole label. What an engine fuses into a node goes along with it. */
+    const char *const *exclude;  /* these stay float */
+    const char *const *include;  /* all others stay float */
+    const char *const *op_types; /* all other operators stay float */
+    const char *const *exclude_op_types;
     const qdq_input_shape *shapes;
     size_t n_shapes;
     size_t samples;  /* use at most so many; 0: all */
@@ -74,7 +77,8 @@ typedef struct qdq_quantize_opts {
 
 #define QDQ_QUANTIZE_OPTS_INIT                                                                               \
     {                                                                                                        \
-        sizeof(qdq_quantize_opts), NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, QDQ_METHOD_DEFAULT, 0           \
+        sizeof(qdq_quantize_opts), NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, QDQ_METHOD_DEFAULT, \
+            0                                                                                                \
     }
 
 /* Cleans a copy of `m`, places Q/DQ by the target's rules, calibrates on `data`, and gives the plan. Q/DQ that the

@@ -83,7 +83,9 @@ static qdq_status quantize_model(quantize *q, qdq_error *err)
     qdq_quantize_opts o = QDQ_QUANTIZE_OPTS_INIT;
 
     o.exclude = a->exclude.at;
+    o.include = a->include.at;
     o.op_types = a->op_types.at;
+    o.exclude_op_types = a->exclude_op_types.at;
     o.shapes = a->shape.shapes.at;
     o.n_shapes = a->shape.shapes.n;
     o.samples = q->split.calibrate;

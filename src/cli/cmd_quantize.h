@@ -17,7 +17,7 @@ struct quantize_args {
     cli_data_args data;
     cli_shape_args shape;
     const char *calib, *target, *plan, *plan_out;
-    cli_names exclude, op_types, set;
+    cli_names exclude, include, op_types, exclude_op_types, set;
     int64_t samples, threads;
     uint64_t memory;
     bool dry_run, sqnr, force_plan, optimize;

@@ -39,11 +39,22 @@ static const cli_opt what_opts[] = {
      .offset = CLI_AT(quantize_args, exclude),
      .what = "REGEX",
      .help = "leave nodes float whose name, or Op@output, it matches; repeatable"},
+    {.letter = 'i',
+     .name = "include",
+     .kind = CLI_LIST,
+     .offset = CLI_AT(quantize_args, include),
+     .what = "REGEX",
+     .help = "quantize only nodes that it matches; repeatable"},
     {.name = "op-types",
      .kind = CLI_NAMES,
      .offset = CLI_AT(quantize_args, op_types),
      .what = "A,B",
      .help = "quantize these operators alone"},
+    {.name = "exclude-op-types",
+     .kind = CLI_NAMES,
+     .offset = CLI_AT(quantize_args, exclude_op_types),
+     .what = "A,B",
+     .help = "leave these operators float"},
     {.name = "optimize",
      .kind = CLI_FLAG,
      .offset = CLI_AT(quantize_args, optimize),
@@ -139,15 +150,31 @@ const cli_group cmd_quantize_groups[] = {
     {NULL, NULL, 0},
 };
 
+/* The option that says how a plan is to be made, if one is given. */
+static const char *choice_of_plan(const struct quantize_args *a)
+{
+    if (a->target != NULL)
+        return "--target";
+    if (a->exclude.n > 0)
+        return "--exclude";
+    if (a->include.n > 0)
+        return "--include";
+    if (a->op_types.n > 0)
+        return "--op-types";
+    if (a->exclude_op_types.n > 0)
+        return "--exclude-op-types";
+    if (!a->optimize)
+        return "--no-optimize";
+    if (a->set.n > 0)
+        return "--set";
+    if (a->method != 0)
+        return "--method";
+    return NULL;
+}
+
 qdq_status cmd_quantize_check(const struct quantize_args *a, qdq_error *err)
 {
-    const char *clash = a->target != NULL   ? "--target"
-                        : a->exclude.n > 0  ? "--exclude"
-                        : a->op_types.n > 0 ? "--op-types"
-                        : !a->optimize      ? "--no-optimize"
-                        : a->set.n > 0      ? "--set"
-                        : a->method != 0    ? "--method"
-                                            : NULL;
+    const char *clash = choice_of_plan(a);
 
     if (a->plan != NULL && clash != NULL)
         return qdq_fail(err, QDQ_E_USAGE, "found --plan and %s: a plan is applied as it is", clash);

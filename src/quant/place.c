@@ -6,5 +6,6 @@
 qdq_status qdq_place(const qdq_model *m, const qdq_target *t, const qdq_place_opts *opts, qdq_plan *plan,
                      qdq_error *err)
 {
+    qdq_why_find(opts != NULL ? opts->why : NULL, m);
     return qdq_place_chains(m, t, opts, plan, err);
 }

@@ -10,10 +10,10 @@
 
 /* Which nodes the user allows; each list ends with NULL, or is NULL. */
 typedef struct qdq_place_opts {
-    const char *const *exclude;  /* POSIX extended regular expressions on node labels */
-    const char *const *op_types; /* only these operators */
-    const qdq_job *job;          /* told which of them fit no node; may be NULL */
-    qdq_why *why;                /* listens to the rules; may be NULL */
+    const char *const *exclude, *const *include;           /* as in qdq_quantize_opts */
+    const char *const *op_types, *const *exclude_op_types; /* likewise */
+    const qdq_job *job;                                    /* told which of them fit no node; may be NULL */
+    qdq_why *why;                                          /* listens to the rules; may be NULL */
 } qdq_place_opts;
 
 /* Fills tensors (scale 0), weights, biases, quantized and left_float of `plan`. A regular expression that

@@ -20,6 +20,9 @@
 static void absorb(qdq_placing *p, const qdq_node *fused, const qdq_node *into)
 {
     qdq_state_of(p, fused)->absorber = into;
+    if (qdq_place_listener(p) != NULL)
+        qdq_why_say(qdq_place_listener(p), fused, qdq_state_of(p, into)->rule->rule, true,
+                    "the engine fuses it into '%s'", qdq_node_label(into, &p->scratch));
 }
 
 /* All readers of v get codes of `type`, with the scale of `like` or, if the model has one there, of `source`. */
@@ -88,6 +91,8 @@ static void forward(qdq_placing *p)
             continue;
         const char *reason = qdq_place_judge(p, n); /* also when excluded: neighbours ask for rule and stay */
         s->kept = reason == NULL && qdq_place_is_whole(p, n);
+        if (s->kept)
+            qdq_why_say(qdq_place_listener(p), n, "kept", true, "the model has it in 8 bits already");
         if (s->reason == NULL || s->kept) /* what the model has, no exclusion takes out */
             s->reason = reason;
         if (s->reason == NULL)
@@ -118,6 +123,7 @@ static void take_back(qdq_placing *p, const qdq_node *n)
 
     s->eight = false;
     s->reason = "no 8-bit kernel reads its result";
+    qdq_why_say(qdq_place_listener(p), n, s->rule->rule, false, "taken back: %s", s->reason);
     for (uint32_t i = 0; i < n->n_out; i++)
         if (n->out[i] != NULL)
             p->value[n->out[i]->id].carries = false;
@@ -126,6 +132,8 @@ static void take_back(qdq_placing *p, const qdq_node *n)
     for (const qdq_value *v = s->result; v != NULL && v->producer != n; v = qdq_node_in(v->producer, 0)) {
         qdq_state_of(p, v->producer)->absorber = NULL;
         qdq_state_of(p, v->producer)->reason = s->reason;
+        qdq_why_say(qdq_place_listener(p), v->producer, s->rule->rule, false,
+                    "not fused after all: what it was to be fused into stays float");
     }
 }
 

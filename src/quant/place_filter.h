@@ -11,4 +11,8 @@ qdq_status qdq_place_filter(const qdq_model *m, qdq_node *const *order, size_t n
                             const qdq_place_opts *opts, qdq_arena *scratch, const char *const **out,
                             qdq_error *err);
 
+/* A wish for other nodes ("include", "op_types") is no wish against this one: where the engine fuses it into one of
+ * those, it goes along. `reason` is what qdq_place_filter() gave for it, or NULL. */
+bool qdq_place_goes_along(const char *reason);
+
 #endif /* QDQ_PLACE_FILTER_H */

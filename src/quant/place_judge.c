@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "quant/place_filter.h"
 #include "quant/place_state.h"
 #include "quant/weights.h"
 
@@ -48,7 +49,7 @@ const qdq_value *qdq_place_epilogue(const qdq_placing *p, const qdq_target_op *r
 
         if (next == NULL || next->graph != p->model->graph || qdq_node_in(next, 0) != v || next->n_out != 1 ||
             next->out[0] == NULL || next->domain[0] != '\0' || !in_list(rule->epilogue, next->type) ||
-            qdq_state_of(p, next)->reason != NULL)
+            !qdq_place_goes_along(qdq_state_of(p, next)->reason))
             return v;
         for (uint32_t i = 1; i < next->n_in; i++)
             if (next->in[i].value != NULL && constant_in(next, i) == NULL)
@@ -101,7 +102,7 @@ const qdq_node *qdq_place_bias_add(const qdq_placing *p, const qdq_node *matmul,
     if (add == NULL || add->op != QDQ_OP_ADD || add->graph != matmul->graph || add->n_in != 2)
         return NULL;
     *input = qdq_node_in(add, 0) == matmul->out[0] ? 1 : 0;
-    if (qdq_node_in(add, *input) == NULL)
+    if (qdq_node_in(add, *input) == NULL || !qdq_place_goes_along(qdq_state_of(p, add)->reason))
         return NULL;
     const qdq_tensor *bias = qdq_place_weight(p, qdq_node_in(add, *input), &found);
     return bias != NULL && bias->elem == (found != NULL ? QDQ_INT32 : QDQ_FLOAT) &&
@@ -162,40 +163,44 @@ static bool comes_from(const qdq_placing *p, const qdq_node *n, const qdq_target
     return false;
 }
 
-/* Does its result, behind the epilogue, go where the rule wants it to? */
-static bool result_fits(const qdq_placing *p, const qdq_node *n, const qdq_target_op *rule,
-                        const qdq_stay_float *s)
+/* Does its result, behind the epilogue, go where the rule wants it to? As missing_condition(). */
+static const char *missing_reader(const qdq_placing *p, const qdq_node *n, const qdq_target_op *rule,
+                                  const qdq_stay_float *s)
 {
     const qdq_value *v = qdq_place_epilogue(p, rule, n, NULL);
 
     if (s->one_reader && v->n_use + v->n_output != 1)
-        return false;
+        return "one_reader";
     QDQ_FOR_USES (u, v)
         if (in_list(s->not_before, u->node->type))
-            return false;
-    return true;
+            return "not_before";
+    return NULL;
 }
 
-static bool stays_float(const qdq_placing *p, const qdq_node *n, const qdq_target_op *rule,
-                        const qdq_tensor *w, const qdq_stay_float *s)
+/* The first condition of the rule that does not hold, as the target's key; NULL: all do. */
+static const char *missing_condition(const qdq_placing *p, const qdq_node *n, const qdq_target_op *rule,
+                                     const qdq_tensor *w, const qdq_stay_float *s)
 {
     int64_t group = qdq_node_int(n, "group", 1);
     bool sane = group > 0 && w->rank > 1 && w->dim[1] <= INT64_MAX / group; /* it comes from a file */
     int64_t in_channels = sane ? w->dim[1] * group : 0;
     int64_t out_channels = w->rank > 0 ? w->dim[0] : 0;
 
-    if (strcmp(s->op, n->type) != 0)
-        return false;
     if (n->op != QDQ_OP_CONV && w->rank == 2) { /* a matrix [K, N], or [N, K] with transB */
         bool transposed = qdq_node_int(n, "transB", 0) != 0;
 
         in_channels = w->dim[transposed ? 1 : 0];
         out_channels = w->dim[transposed ? 0 : 1];
     }
-    return (s->in_channels_max == 0 || in_channels <= s->in_channels_max) &&
-           (s->out_channels_max == 0 || out_channels <= s->out_channels_max) &&
-           (!s->depthwise || (group > 1 && group == in_channels)) && comes_from(p, n, rule, s->data_is) &&
-           result_fits(p, n, rule, s);
+    if (s->in_channels_max != 0 && in_channels > s->in_channels_max)
+        return "in_channels_max";
+    if (s->out_channels_max != 0 && out_channels > s->out_channels_max)
+        return "out_channels_max";
+    if (s->depthwise && (group <= 1 || group != in_channels))
+        return "depthwise";
+    if (!comes_from(p, n, rule, s->data_is))
+        return "data_is";
+    return missing_reader(p, n, rule, s);
 }
 
 /* A Q behind v would make the engine quantize the operator that was left float before it: ONNX Runtime turns
@@ -303,10 +308,18 @@ static const char *judge_stay(qdq_placing *p, const qdq_node *n, const qdq_tenso
     qdq_node_state *s = qdq_state_of(p, n);
 
     for (size_t i = 0; i < p->target->stay.n; i++) {
-        if (stays_float(p, n, s->rule, w, &p->target->stay.at[i])) {
-            s->stay = &p->target->stay.at[i];
-            return s->stay->reason;
+        const qdq_stay_float *stay = &p->target->stay.at[i];
+
+        if (strcmp(stay->op, n->type) != 0)
+            continue;
+        const char *missing = missing_condition(p, n, s->rule, w, stay);
+        if (missing == NULL) {
+            qdq_why_say(qdq_place_listener(p), n, stay->rule, true, "%s", stay->reason);
+            s->stay = stay;
+            return stay->reason;
         }
+        qdq_why_say(qdq_place_listener(p), n, stay->rule, false, "does not apply: its condition '%s' fails",
+                    missing);
     }
     return NULL;
 }
@@ -440,7 +453,7 @@ static bool gives_graph_output(const qdq_placing *p, const qdq_node *n, const qd
     return rule->quantize_output && qdq_place_epilogue(p, rule, n, NULL)->n_output > 0;
 }
 
-const char *qdq_place_judge(qdq_placing *p, const qdq_node *n)
+static const char *judge(qdq_placing *p, const qdq_node *n)
 {
     qdq_node_state *s = qdq_state_of(p, n);
     const char *reason = NULL;
@@ -472,5 +485,18 @@ const char *qdq_place_judge(qdq_placing *p, const qdq_node *n)
     }
     if (reason == NULL && !p->target->dequantized_outputs && gives_graph_output(p, n, s->rule))
         return "its result is a graph output, which stays float";
+    return reason;
+}
+
+const char *qdq_place_judge(qdq_placing *p, const qdq_node *n)
+{
+    const char *reason = judge(p, n);
+    const qdq_target_op *rule = qdq_state_of(p, n)->rule;
+
+    if (rule == NULL)
+        qdq_why_say(qdq_place_listener(p), n, "operators", false, "%s", reason);
+    else
+        qdq_why_say(qdq_place_listener(p), n, rule->rule, reason == NULL, "%s",
+                    reason != NULL ? reason : "fits: 8 bits, with what reaches it");
     return reason;
 }

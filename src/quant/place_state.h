@@ -46,6 +46,12 @@ static inline qdq_node_state *qdq_state_of(const qdq_placing *p, const qdq_node 
     return &p->node[n->id];
 }
 
+/* Who listens to the rules; NULL: nobody. */
+static inline qdq_why *qdq_place_listener(const qdq_placing *p)
+{
+    return p->opts != NULL ? p->opts->why : NULL;
+}
+
 /* --- place_found.c: what the model has in 8 bits already, which is kept -------------------------------------------- */
 
 /* Reads every Q and DQ of the main graph. */

@@ -122,7 +122,11 @@ static qdq_status place_and_calibrate(const qdq_model *clean, const qdq_target *
                                       qdq_data *data, const qdq_quantize_opts *opts, qdq_plan *p,
                                       qdq_error *err)
 {
-    qdq_place_opts po = {.exclude = opts->exclude, .op_types = opts->op_types, .job = opts->job};
+    qdq_place_opts po = {.exclude = opts->exclude,
+                         .include = opts->include,
+                         .op_types = opts->op_types,
+                         .exclude_op_types = opts->exclude_op_types,
+                         .job = opts->job};
 
     QDQ_TRY(qdq_place(clean, t, &po, p, err));
     QDQ_TRY(calibrate(clean, t, e, data, opts, p, err));

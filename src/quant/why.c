@@ -15,6 +15,30 @@ static bool touches(const qdq_node *n, const char *tensor)
     return false;
 }
 
+static bool has_label(qdq_why *w, const qdq_node *n)
+{
+    qdq_arena_mark mark = qdq_arena_get_mark(&w->arena);
+    bool same = strcmp(qdq_node_label(n, &w->arena), w->about) == 0;
+
+    qdq_arena_reset(&w->arena, mark);
+    return same;
+}
+
+void qdq_why_find(qdq_why *w, const qdq_model *m)
+{
+    for (size_t i = 0; w != NULL && i < m->graphs.n; i++) {
+        const qdq_graph *g = m->graphs.at[i];
+
+        if (g->dead)
+            continue;
+        w->found |= qdq_graph_find(g, w->about) != NULL;
+        QDQ_FOR_NODES (n, g)
+            w->is_node |= has_label(w, n);
+    }
+    if (w != NULL)
+        w->found |= w->is_node;
+}
+
 void qdq_why_say(qdq_why *w, const qdq_node *n, const char *rule, bool holds, const char *fmt, ...)
 {
     qdq_why_note note = {.holds = holds};
@@ -24,7 +48,7 @@ void qdq_why_say(qdq_why *w, const qdq_node *n, const char *rule, bool holds, co
         return;
     qdq_arena_mark mark = qdq_arena_get_mark(&w->arena);
     note.node = qdq_node_label(n, &w->arena);
-    if (strcmp(note.node, w->about) != 0 && !touches(n, w->about)) {
+    if (strcmp(note.node, w->about) != 0 && (w->is_node || !touches(n, w->about))) {
         qdq_arena_reset(&w->arena, mark);
         return;
     }

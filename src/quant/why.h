@@ -16,11 +16,15 @@ typedef struct qdq_why_note {
 typedef struct qdq_why {
     qdq_arena arena;
     const char
-        *about; /* label of a node, or name of a tensor: its producer and its readers are listened to */
-    bool found; /* there is such a node or tensor */
+        *about;   /* label of a node, or name of a tensor: its producer and its readers are listened to */
+    bool is_node; /* there is a node of that label: a tensor of the same name is not meant */
+    bool found;   /* there is such a node or tensor */
     bool no_memory;
     QDQ_VEC(qdq_why_note) notes; /* in the order in which they were said */
 } qdq_why;
+
+/* Looks for what `about` names among all graphs of m: is_node, found. `w` may be NULL. */
+void qdq_why_find(qdq_why *w, const qdq_model *m);
 
 /* `w` may be NULL: nobody listens. `fmt` says the verdict. */
 void qdq_why_say(qdq_why *w, const qdq_node *n, const char *rule, bool holds, const char *fmt, ...)

@@ -317,10 +317,10 @@ static void p26_op_types_chosen_by_the_user(void **state)
     test_placed p = test_place_with(&b, &opts);
 
     (void)state;
-    /* Relu was not asked for, so it is no epilogue: every Conv ends in its own Q */
-    assert_non_null(strstr(p.text, "a: QDQ(c2) r0\n"));
-    assert_non_null(strstr(p.text, "r0: QDQ(c0)\n"));
-    assert_string_equal(test_reason(p.plan, "r0"), "operator not asked for");
+    /* Relu was not asked for, but goes along with the Conv that it is fused into */
+    assert_non_null(strstr(p.text, "a: QDQ(c2) QDQ(r0)\n"));
+    assert_non_null(strstr(p.text, "r0: c0\n"));
+    assert_string_equal(test_reason(p.plan, "r0"), "(not left float)");
     test_placed_free(p);
 }
 

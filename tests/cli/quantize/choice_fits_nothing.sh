@@ -3,3 +3,4 @@ qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/sim.json" .
 qdq quantize conv.onnx -e sim:sim.json --no-sqnr -o a.onnx --calib random:1 --exclude "^konv" --exclude "^conv" | grep excluded
 qdq quantize conv.onnx -e sim:sim.json --no-sqnr -o b.onnx --calib random:1 --op-types Gem,Conv | grep -c "not asked for"
+qdq quantize conv.onnx -e sim:sim.json --no-sqnr -o c.onnx --calib random:1 --exclude "Conv1" --exclude-op-types gemm >/dev/null

@@ -4,6 +4,8 @@ try() {
 }
 try --plan p --exclude a
 try --plan p --op-types Conv
+try --plan p --include a
+try --plan p --exclude-op-types Conv
 try --plan p --no-optimize
 try --plan p --target ort-cpu
 try --force-plan
