@@ -1,33 +1,22 @@
 /* place_emit.c - writes placement's decisions into the plan: tensors, weights, biases, reasons. */
-#include <string.h>
-
 #include "base/fail.h"
-#include "quant/place_state.h"
+#include "quant/place_emit.h"
 #include "quant/weights.h"
 
-/* What is being written, with the entries found by value so that shared tensors share one entry. */
-typedef struct emitter {
-    qdq_placing *p;
-    qdq_plan *plan;
-    uint32_t *tensor_of[2]; /* by value id, for codes without and with sign: index + 1 into plan->tensors */
-    uint32_t *weight_of;    /* likewise into plan->weights: the first entry; others follow by `next` */
-    qdq_error *err;
-} emitter;
-
-static const char *keep(emitter *e, const char *text)
+static const char *keep(qdq_emitter *e, const char *text)
 {
     return qdq_arena_strdup(&e->plan->arena, text);
 }
 
 /* A label in the plan's own memory: the model that is looked at goes away before the plan does. */
-static const char *keep_label(emitter *e, const qdq_node *n)
+static const char *keep_label(qdq_emitter *e, const qdq_node *n)
 {
     return keep(e, qdq_node_label(n, &e->p->scratch));
 }
 
 /* `source`: the Q or DQ of the model whose scale it has, or NULL. */
-static qdq_plan_tensor *tensor_entry(emitter *e, const qdq_value *v, qdq_elem type, const qdq_found *source,
-                                     const char *rule)
+static qdq_plan_tensor *tensor_entry(qdq_emitter *e, const qdq_value *v, qdq_elem type,
+                                     const qdq_found *source, const char *rule)
 {
     uint32_t *index = &e->tensor_of[type == QDQ_INT8 || type == QDQ_INT16][v->id];
 
@@ -47,7 +36,7 @@ static qdq_plan_tensor *tensor_entry(emitter *e, const qdq_value *v, qdq_elem ty
 }
 
 /* All readers get the dequantized value; nothing is to be said where the Q of the model is the only one. */
-static qdq_status emit_carrier(emitter *e, const qdq_value *v)
+static qdq_status emit_carrier(qdq_emitter *e, const qdq_value *v)
 {
     const qdq_value_state *s = &e->p->value[v->id];
 
@@ -65,9 +54,8 @@ static qdq_status emit_carrier(emitter *e, const qdq_value *v)
     return QDQ_OK;
 }
 
-/* The edge v -> n alone reads it, as codes of `type`. */
-static qdq_status emit_edge(emitter *e, const qdq_value *v, const qdq_node *n, uint32_t input, qdq_elem type,
-                            const char *rule)
+qdq_status qdq_emit_edge(qdq_emitter *e, const qdq_value *v, const qdq_node *n, uint32_t input, qdq_elem type,
+                         const char *rule)
 {
     const qdq_found *source = qdq_place_source(e->p, v);
 
@@ -81,35 +69,26 @@ static qdq_status emit_edge(emitter *e, const qdq_value *v, const qdq_node *n, u
     return QDQ_OK;
 }
 
-static qdq_status emit_weight(emitter *e, const qdq_value *w, const qdq_node *n, const char *rule)
+qdq_status qdq_emit_weight(qdq_emitter *e, const qdq_value *w, const qdq_node *n, uint32_t input, int axis,
+                           const char *rule)
 {
-    const qdq_target_op *op = qdq_state_of(e->p, n)->rule;
-    int axis = qdq_place_weight_axis(e->p, n, qdq_value_const(w));
-    qdq_plan_weight *entry = NULL;
+    uint32_t *index = &e->weight_of[axis < 0 ? 0 : axis == 0 ? 1 : 2][w->id];
 
-    for (size_t i = e->weight_of[w->id]; i > 0 && i <= e->plan->weights.n && entry == NULL; i++) {
-        qdq_plan_weight *known = &e->plan->weights.at[i - 1];
-        if (strcmp(known->tensor, w->name) == 0 && known->axis == axis)
-            entry = known;
-    }
-    if (entry == NULL) {
-        qdq_plan_weight fresh = {.tensor = keep(e, w->name), .axis = axis, .type = e->p->target->weight.type};
+    if (*index == 0) {
+        qdq_plan_weight t = {.tensor = keep(e, w->name), .axis = axis, .type = e->p->target->weight.type};
 
-        fresh.rule = keep(e, rule);
-        fresh.origin = "rule";
-        if (fresh.tensor == NULL || fresh.rule == NULL ||
-            !QDQ_PUSH(&e->plan->arena, &e->plan->weights, fresh))
+        t.rule = keep(e, rule);
+        t.origin = "rule";
+        if (t.tensor == NULL || t.rule == NULL || !QDQ_PUSH(&e->plan->arena, &e->plan->weights, t))
             return qdq_nomem(e->err);
-        if (e->weight_of[w->id] == 0)
-            e->weight_of[w->id] = (uint32_t)e->plan->weights.n;
-        entry = &e->plan->weights.at[e->plan->weights.n - 1];
+        *index = (uint32_t)e->plan->weights.n;
     }
-    if (!qdq_plan_add_edge(e->plan, &entry->consumers, qdq_node_label(n, &e->p->scratch), op->weight))
-        return qdq_nomem(e->err);
-    return QDQ_OK;
+    qdq_edges *edges = &e->plan->weights.at[*index - 1].consumers;
+    return qdq_plan_add_edge(e->plan, edges, qdq_node_label(n, &e->p->scratch), input) ? QDQ_OK
+                                                                                       : qdq_nomem(e->err);
 }
 
-static qdq_status emit_bias(emitter *e, const qdq_node *linear)
+static qdq_status emit_bias(qdq_emitter *e, const qdq_node *linear)
 {
     const qdq_target_op *op = qdq_state_of(e->p, linear)->rule;
     const qdq_value *data = qdq_node_in(linear, op->data), *weight = qdq_node_in(linear, op->weight);
@@ -132,41 +111,49 @@ static qdq_status emit_bias(emitter *e, const qdq_node *linear)
     return QDQ_OK;
 }
 
-static qdq_status emit_linear(emitter *e, const qdq_node *n)
+static qdq_status emit_linear(qdq_emitter *e, const qdq_node *n)
 {
     const qdq_target_op *op = qdq_state_of(e->p, n)->rule;
     const qdq_value *data = qdq_node_in(n, op->data), *weight = qdq_node_in(n, op->weight);
     qdq_elem type = qdq_place_codes_into(e->p, n);
     const qdq_found *found;
 
-    QDQ_TRY(emit_edge(e, data, n, op->data, type, op->rule));
+    QDQ_TRY(qdq_emit_edge(e, data, n, op->data, type, op->rule));
     if (qdq_place_weight(e->p, weight, &found) == NULL) { /* int8 times int8, but uint8 times any */
         type = type == QDQ_INT8 ? type : qdq_place_codes_for(e->p, weight);
-        return emit_edge(e, weight, n, op->weight, type, op->rule);
+        return qdq_emit_edge(e, weight, n, op->weight, type, op->rule);
     }
     if (found == NULL)
-        QDQ_TRY(emit_weight(e, weight, n, op->rule));
+        QDQ_TRY(qdq_emit_weight(e, weight, n, op->weight,
+                                qdq_place_weight_axis(e->p, n, qdq_value_const(weight)), op->rule));
     return emit_bias(e, n);
 }
 
 /* What is no code yet is a constant, and gets codes of the type that the other operands have. */
-static qdq_status emit_joint(emitter *e, const qdq_node *n)
+static qdq_status emit_joint(qdq_emitter *e, const qdq_node *n)
 {
     qdq_elem type = qdq_place_codes_into(e->p, n);
 
     for (uint32_t i = 0; i < n->n_in; i++)
         if (n->in[i].value != NULL)
-            QDQ_TRY(emit_edge(e, n->in[i].value, n, i, type, "constant-operand"));
+            QDQ_TRY(qdq_emit_edge(e, n->in[i].value, n, i, type, "constant-operand"));
     return QDQ_OK;
 }
 
-static qdq_status emit_node(emitter *e, const qdq_node *n)
+qdq_status qdq_emit_quantized(qdq_emitter *e, const qdq_node *n, bool kept)
+{
+    qdq_plan_node entry = {keep_label(e, n), keep(e, n->type), kept};
+
+    return entry.node != NULL && entry.op != NULL && QDQ_PUSH(&e->plan->arena, &e->plan->quantized, entry)
+               ? QDQ_OK
+               : qdq_nomem(e->err);
+}
+
+static qdq_status emit_node(qdq_emitter *e, const qdq_node *n)
 {
     const qdq_node_state *s = qdq_state_of(e->p, n);
-    qdq_plan_node entry = {keep_label(e, n), keep(e, n->type), s->kept};
 
-    if (entry.node == NULL || entry.op == NULL || !QDQ_PUSH(&e->plan->arena, &e->plan->quantized, entry))
-        return qdq_nomem(e->err);
+    QDQ_TRY(qdq_emit_quantized(e, n, s->kept));
     switch (s->rule->kind) {
     case QDQ_KIND_LINEAR:
         return emit_linear(e, n);
@@ -178,9 +165,7 @@ static qdq_status emit_node(emitter *e, const qdq_node *n)
     return QDQ_OK;
 }
 
-/* Nodes that compute on floats and were not absorbed; shape arithmetic is nobody's loss, and Q and DQ that the
- * model has are no computation. */
-static qdq_status emit_float(emitter *e, const qdq_node *n)
+qdq_status qdq_emit_float(qdq_emitter *e, const qdq_node *n, const char *reason)
 {
     const qdq_value *out = qdq_node_out(n, 0);
     qdq_plan_float entry;
@@ -192,23 +177,33 @@ static qdq_status emit_float(emitter *e, const qdq_node *n)
     entry.node = keep_label(e, n);
     entry.op = n->domain[0] == '\0' ? keep(e, n->type)
                                     : qdq_arena_printf(&e->plan->arena, "%s::%s", n->domain, n->type);
-    entry.reason = keep(e, qdq_state_of(e->p, n)->reason);
+    entry.reason = keep(e, reason);
     if (entry.node == NULL || entry.op == NULL || entry.reason == NULL ||
         !QDQ_PUSH(&e->plan->arena, &e->plan->left_float, entry))
         return qdq_nomem(e->err);
     return QDQ_OK;
 }
 
+qdq_status qdq_emit_start(qdq_emitter *e, qdq_placing *p, qdq_plan *plan, qdq_error *err)
+{
+    size_t n = p->model->graph->values.n + 1;
+
+    *e = (qdq_emitter){.p = p, .plan = plan, .err = err};
+    for (size_t i = 0; i < QDQ_COUNT(e->tensor_of); i++)
+        if ((e->tensor_of[i] = qdq_arena_array(&p->scratch, n, sizeof *e->tensor_of[i])) == NULL)
+            return qdq_nomem(err);
+    for (size_t i = 0; i < QDQ_COUNT(e->weight_of); i++)
+        if ((e->weight_of[i] = qdq_arena_array(&p->scratch, n, sizeof *e->weight_of[i])) == NULL)
+            return qdq_nomem(err);
+    return QDQ_OK;
+}
+
 qdq_status qdq_place_emit(qdq_placing *p, qdq_plan *plan, qdq_error *err)
 {
     const qdq_graph *g = p->model->graph;
-    emitter e = {.p = p, .plan = plan, .err = err};
+    qdq_emitter e;
 
-    for (int i = 0; i < 2; i++)
-        e.tensor_of[i] = qdq_arena_array(&p->scratch, g->values.n + 1, sizeof *e.tensor_of[i]);
-    e.weight_of = qdq_arena_array(&p->scratch, g->values.n + 1, sizeof *e.weight_of);
-    if (e.tensor_of[0] == NULL || e.tensor_of[1] == NULL || e.weight_of == NULL)
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_emit_start(&e, p, plan, err));
     for (size_t i = 0; i < g->values.n; i++)
         if (!g->values.at[i]->dead && p->value[i].carries)
             QDQ_TRY(emit_carrier(&e, g->values.at[i]));
@@ -218,7 +213,7 @@ qdq_status qdq_place_emit(qdq_placing *p, qdq_plan *plan, qdq_error *err)
         if (s->eight)
             QDQ_TRY(emit_node(&e, p->order[i]));
         else if (s->absorber == NULL)
-            QDQ_TRY(emit_float(&e, p->order[i]));
+            QDQ_TRY(qdq_emit_float(&e, p->order[i], s->reason));
     }
     return QDQ_OK;
 }

@@ -26,7 +26,9 @@ typedef struct qdq_plan_tensor {
     qdq_edges consumers; /* if not all */
     qdq_qparam qparam;
     const char *like; /* while a plan is made: the tensor whose range decides, if it is another one */
-    bool known;       /* likewise: the scale is there already, found in the model */
+    const char
+        *group; /* likewise: tensors of one group share one range, pooled from all of them; NULL: none */
+    bool known; /* likewise: the scale is there already, found in the model */
     const char *rule, *origin;
 } qdq_plan_tensor;
 
