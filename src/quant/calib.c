@@ -206,7 +206,7 @@ static qdq_status set_scales(calibration *c, const qdq_target *t, qdq_error *err
         qdq_plan_tensor *entry = &c->plan->tensors.at[i];
         const char *name = entry->like != NULL ? entry->like : entry->tensor;
         const qdq_observer *o = observer_of(c, name);
-        qdq_qscheme scheme = t->activation;
+        qdq_qscheme scheme = t->format.activation;
         double low, high;
 
         if (entry->known)

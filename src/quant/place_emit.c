@@ -75,7 +75,7 @@ qdq_status qdq_emit_weight(qdq_emitter *e, const qdq_value *w, const qdq_node *n
     uint32_t *index = &e->weight_of[axis < 0 ? 0 : axis == 0 ? 1 : 2][w->id];
 
     if (*index == 0) {
-        qdq_plan_weight t = {.tensor = keep(e, w->name), .axis = axis, .type = e->p->target->weight.type};
+        qdq_plan_weight t = {.tensor = keep(e, w->name), .axis = axis, .type = e->p->target->format.weight.type};
 
         t.rule = keep(e, rule);
         t.origin = "rule";

@@ -115,7 +115,7 @@ qdq_elem qdq_place_codes_of(const qdq_placing *p, const qdq_value *v)
 
 static bool takes(const qdq_placing *p, const qdq_found *f)
 {
-    const qdq_qscheme *s = &p->target->activation;
+    const qdq_qscheme *s = &p->target->format.activation;
     int32_t low, high;
 
     if (!qdq_elem_code_limits(f->type, &low, &high) || qdq_elem_bits(f->type) != qdq_elem_bits(s->type))
@@ -135,7 +135,7 @@ qdq_elem qdq_place_codes_for(const qdq_placing *p, const qdq_value *v)
 {
     const qdq_found *f = qdq_place_source(p, v);
 
-    return f != NULL ? f->type : p->target->activation.type;
+    return f != NULL ? f->type : p->target->format.activation.type;
 }
 
 qdq_elem qdq_place_codes_into(const qdq_placing *p, const qdq_node *n)
@@ -218,7 +218,7 @@ const char *qdq_place_weight_misfit(qdq_placing *p, const qdq_found *f, int axis
 {
     if (f->blocked)
         return "its weight is quantized in blocks";
-    if (f->type != QDQ_INT8 && (f->type != QDQ_UINT8 || p->target->activation.symmetric))
+    if (f->type != QDQ_INT8 && (f->type != QDQ_UINT8 || p->target->format.activation.symmetric))
         return wrong_codes(p, f, "its weight");
     if (f->axis >= 0 && f->axis != axis)
         return "its weight has scales along a dimension that no 8-bit kernel takes";
@@ -226,7 +226,7 @@ const char *qdq_place_weight_misfit(qdq_placing *p, const qdq_found *f, int axis
         return sentence(p, "its weight", "in a way that no 8-bit kernel takes: ", f->fault);
     if (!zero_points_are_equal(f))
         return "its weight has several zero points";
-    return p->target->activation.symmetric && f->known && qdq_params_zero(&f->params, 0) != 0
+    return p->target->format.activation.symmetric && f->known && qdq_params_zero(&f->params, 0) != 0
                ? "its weight has a zero point that is not 0"
                : NULL;
 }

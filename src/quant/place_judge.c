@@ -64,7 +64,7 @@ int qdq_place_weight_axis(const qdq_placing *p, const qdq_node *n, const qdq_ten
 {
     const qdq_target_op *rule = qdq_state_of(p, n)->rule;
 
-    if (!p->target->weight_per_channel)
+    if (!p->target->format.weight_per_channel)
         return -1;
     switch (rule->axis) {
     case QDQ_AXIS_TENSOR:
@@ -127,7 +127,7 @@ const qdq_node *qdq_place_bias(const qdq_placing *p, const qdq_node *n, uint32_t
     const qdq_node *reader = n;
 
     *input = rule->bias_input;
-    if (!p->target->int32_bias || rule->bias == QDQ_BIAS_NONE)
+    if (!p->target->format.int32_bias || rule->bias == QDQ_BIAS_NONE)
         return NULL;
     if (rule->bias == QDQ_BIAS_ADD_IF_STATIC)
         reader = is_static(n->out[0]) ? qdq_place_bias_add(p, n, input) : NULL;
@@ -227,9 +227,9 @@ static const char *judge_bias(qdq_placing *p, const qdq_node *n, const qdq_targe
     if (rule->bias != QDQ_BIAS_INPUT || bias == NULL)
         return NULL;
     const qdq_tensor *b = qdq_place_weight(p, bias, &found);
-    if (found != NULL && (b->elem != QDQ_INT32 || !p->target->int32_bias))
+    if (found != NULL && (b->elem != QDQ_INT32 || !p->target->format.int32_bias))
         return "its bias is quantized in a way that no 8-bit kernel takes";
-    if (found != NULL || !p->target->int32_bias)
+    if (found != NULL || !p->target->format.int32_bias)
         return NULL;
     if (b == NULL)
         return "its bias is not constant";

@@ -81,8 +81,8 @@ static qdq_status describe(qdq_plan *p, const qdq_model *m, const qdq_target *t,
     QDQ_TRY(qdq_pass_pipeline(passes != NULL ? passes : "quantize", t, &clean, err));
     p->clean = qdq_arena_strdup(&p->arena, clean);
     qdq_free(clean);
-    int least = qdq_elem_bits(t->activation.type) > 8 && t->min_opset < 21 ? 21 : t->min_opset;
-    p->opset = qdq_model_opset(m) < least ? least : 0; /* 16-bit codes came with opset 21 */
+    int least = qdq_target_opset(t);
+    p->opset = qdq_model_opset(m) < least ? least : 0;
     p->placement_only = data == NULL || qdq_data_is_random(data);
     p->created_by = "qdq " QDQ_VERSION;
     p->target = qdq_arena_strdup(&p->arena, t->name);
@@ -143,6 +143,9 @@ static qdq_status make(const qdq_model *m, const qdq_target *t, qdq_engine *e, q
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
                         "target '%s' has no placement rules (key 'operators'): expected a target that has",
                         t->name);
+    if (t->format.weight.type != QDQ_INT8 || !t->format.weight.symmetric || t->format.weight.reduced ||
+        t->format.weight_block != 0 || t->format.activation.type == QDQ_FLOAT || t->overrides.n > 0)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "target '%s': weights that are not int8, symmetric", t->name);
     QDQ_TRY(describe(p, m, t, data, opts->passes, err));
     QDQ_TRY(prepare(m, p->clean, p->opset, opts->job, prepared, err));
     if (qdq_model_opset(*prepared) > t->max_opset)

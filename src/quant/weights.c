@@ -81,7 +81,8 @@ void qdq_weight_codes(const float *w, const qdq_channels *c, const float *scales
     if (c->inner == 1) {
 #pragma omp parallel for schedule(static) if (c->outer * c->channels > 65536)
         for (size_t o = 0; o < c->outer; o++)
-            qdq_quantize_row(w + o * c->channels, scales, c->channels, codes + o * c->channels);
+            qdq_quantize_row(QDQ_INT8, scales, NULL, w + o * c->channels, c->channels,
+                             codes + o * c->channels);
         return;
     }
 #pragma omp parallel for schedule(static) if (c->outer * c->channels * c->inner > 65536)

@@ -1,4 +1,5 @@
-/* qparam.c - see the header. Loops are written so that the compiler vectorizes them: no calls, no branches. */
+/* qparam.c - scales and zero points; see the header. Loops are written so that the compiler vectorizes them: no calls,
+ * no branches. */
 #include "target/qparam.h"
 
 #include <float.h>
@@ -17,6 +18,13 @@ bool qdq_elem_code_limits(qdq_elem type, int32_t *lowest, int32_t *highest)
     return true;
 }
 
+bool qdq_elem_is_code(qdq_elem type)
+{
+    int32_t low, high;
+
+    return type == QDQ_FLOAT8E4M3FN || qdq_elem_code_limits(type, &low, &high);
+}
+
 bool qdq_qscheme_codes(const qdq_qscheme *s, int32_t *lowest, int32_t *highest)
 {
     if (!qdq_elem_code_limits(s->type, lowest, highest))
@@ -33,6 +41,8 @@ bool qdq_qscheme_codes(const qdq_qscheme *s, int32_t *lowest, int32_t *highest)
 /* The scale as its storage type holds it, never below twice the smallest value that type has. */
 static float store_scale(double scale, qdq_elem storage)
 {
+    if (storage == QDQ_FLOAT8E8M0) /* powers of two, up, so that nothing saturates: the MX formats */
+        return (float)exp2(fmin(ceil(fmax(log2(scale), -127)), 127));
     if (storage == QDQ_FLOAT16) {
         const double step = 0x1p-24; /* smallest positive float16 */
 
@@ -48,10 +58,26 @@ static float store_scale(double scale, qdq_elem storage)
     return (float)fmin(scale, FLT_MAX);
 }
 
+/* Codes that are numbers themselves: the largest value becomes the largest code, and 0 is 0. */
+static bool float8_from_range(const qdq_qscheme *s, double low, double high, qdq_qparam *out)
+{
+    double largest = fmax(fabs(low), fabs(high));
+
+    if (!isfinite(low) || !isfinite(high))
+        return false;
+    if (largest == 0 && s->storage != QDQ_FLOAT8E8M0)
+        *out = (qdq_qparam){s->type, 1, 0};
+    else
+        *out = (qdq_qparam){s->type, store_scale(largest / QDQ_FLOAT8_MAX, s->storage), 0};
+    return true;
+}
+
 bool qdq_qparam_from_range(const qdq_qscheme *s, double low, double high, qdq_qparam *out)
 {
     int32_t lowest, highest;
 
+    if (s->type == QDQ_FLOAT8E4M3FN)
+        return float8_from_range(s, low, high, out);
     if (!isfinite(low) || !isfinite(high) || !qdq_qscheme_codes(s, &lowest, &highest))
         return false;
     low = fmin(low, 0);
@@ -76,87 +102,6 @@ bool qdq_qparam_from_range(const qdq_qscheme *s, double low, double high, qdq_qp
         out->zero_point = (int32_t)fmax(lowest, fmin(highest, zero_point));
     }
     return true;
-}
-
-/* Round half to even for |x| < 2^22: adding 1.5 * 2^23 leaves no bits behind the point. */
-static inline float round_even(float x)
-{
-    const float magic = 12582912.0f;
-
-    return (x + magic) - magic;
-}
-
-static inline float clamp(float x, float low, float high)
-{
-    x = x > low ? x : low; /* NaN fails the comparison */
-    return x < high ? x : high;
-}
-
-int32_t qdq_quantize_value(const qdq_qparam *p, float x)
-{
-    int32_t lowest, highest;
-
-    if (isnan(x) || !qdq_elem_code_limits(p->type, &lowest, &highest))
-        return p->zero_point;
-    float code = round_even(clamp(x / p->scale, -0x1p20f, 0x1p20f)) + (float)p->zero_point;
-    return (int32_t)clamp(code, (float)lowest, (float)highest);
-}
-
-#define QUANTIZE_LOOP(type)                                                                                  \
-    do {                                                                                                     \
-        type *out = codes;                                                                                   \
-        for (size_t i = 0; i < n; i++) {                                                                     \
-            float v = x[i] == x[i] ? x[i] : 0;                                                               \
-            v = round_even(clamp(v / p->scale, -0x1p20f, 0x1p20f)) + zero;                                   \
-            out[i] = (type)(int32_t)clamp(v, (float)lowest, (float)highest);                                 \
-        }                                                                                                    \
-    } while (0)
-
-#define DEQUANTIZE_LOOP(type)                                                                                \
-    do {                                                                                                     \
-        const type *in = codes;                                                                              \
-        for (size_t i = 0; i < n; i++)                                                                       \
-            x[i] = (float)((int32_t)in[i] - p->zero_point) * p->scale;                                       \
-    } while (0)
-
-void qdq_quantize_floats(const qdq_qparam *p, const float *x, size_t n, void *codes)
-{
-    int32_t lowest, highest;
-    const float zero = (float)p->zero_point;
-
-    if (!qdq_elem_code_limits(p->type, &lowest, &highest))
-        return;
-    if (p->type == QDQ_INT8)
-        QUANTIZE_LOOP(int8_t);
-    else if (p->type == QDQ_UINT8)
-        QUANTIZE_LOOP(uint8_t);
-    else if (p->type == QDQ_INT16)
-        QUANTIZE_LOOP(int16_t);
-    else if (p->type == QDQ_UINT16)
-        QUANTIZE_LOOP(uint16_t);
-}
-
-void qdq_quantize_row(const float *x, const float *scales, size_t n, int8_t *codes)
-{
-    for (size_t i = 0; i < n; i++) {
-        float v = x[i] == x[i] ? x[i] : 0;
-        v = round_even(clamp(v / scales[i], -0x1p20f, 0x1p20f));
-        codes[i] = (int8_t)(int32_t)clamp(v, -128, 127);
-    }
-}
-
-void qdq_dequantize_floats(const qdq_qparam *p, const void *codes, size_t n, float *x)
-{
-    if (p->type == QDQ_INT8)
-        DEQUANTIZE_LOOP(int8_t);
-    else if (p->type == QDQ_UINT8)
-        DEQUANTIZE_LOOP(uint8_t);
-    else if (p->type == QDQ_INT16)
-        DEQUANTIZE_LOOP(int16_t);
-    else if (p->type == QDQ_UINT16)
-        DEQUANTIZE_LOOP(uint16_t);
-    else if (p->type == QDQ_INT32)
-        DEQUANTIZE_LOOP(int32_t);
 }
 
 int32_t qdq_quantize_bias(double bias, float bias_scale)

@@ -16,10 +16,10 @@ typedef struct qdq_qparam {
 
 /* How a range becomes codes. */
 typedef struct qdq_qscheme {
-    qdq_elem type;    /* (u)int4, (u)int8, (u)int16 */
+    qdq_elem type;    /* (u)int4, (u)int8, (u)int16, float8e4m3fn */
     bool symmetric;   /* zero point at the middle of the codes; signed types then leave out the lowest code */
     bool reduced;     /* one bit less, for 8-bit kernels that saturate (x86 without VNNI) */
-    qdq_elem storage; /* type that stores the scale: QDQ_FLOAT (also when 0) or QDQ_FLOAT16 */
+    qdq_elem storage; /* type that stores the scale: QDQ_FLOAT (also when 0), QDQ_FLOAT16, QDQ_FLOAT8E8M0 */
 } qdq_qscheme;
 
 /* The codes that a scheme uses to compute a scale, and the limits that quantized values saturate at. False
@@ -27,17 +27,38 @@ typedef struct qdq_qscheme {
 bool qdq_qscheme_codes(const qdq_qscheme *s, int32_t *lowest, int32_t *highest);
 bool qdq_elem_code_limits(qdq_elem type, int32_t *lowest, int32_t *highest);
 
+/* Any type of codes: those with limits, and float8e4m3fn, whose codes are numbers, saturate at +-448 and have no zero
+ * point but 0. */
+bool qdq_elem_is_code(qdq_elem type);
+#define QDQ_FLOAT8_MAX 448.0
+
 /* Scale and zero point for values in [low, high]; 0 is always inside the range. An empty range gives scale 1
  * and the zero point of 0. False when a bound is not finite or the type has no codes. */
 bool qdq_qparam_from_range(const qdq_qscheme *s, double low, double high, qdq_qparam *out);
 
-/* One value, and `n` of them into packed codes of p->type ((u)int8, (u)int16). NaN becomes the zero point. */
+/* --- qcodes.c: values to codes and back --------------------------------------------------------------------------
+ *
+ * Codes lie one in a byte, those of 16 and 32 bits in two and four: 4-bit codes are packed when all are there. NaN
+ * becomes the zero point, or float8's NaN. */
+
+size_t qdq_code_size(qdq_elem type);
+
+/* One value (of float8, the bits), and n of them with one scale. */
 int32_t qdq_quantize_value(const qdq_qparam *p, float x);
 void qdq_quantize_floats(const qdq_qparam *p, const float *x, size_t n, void *codes);
-/* int8 codes of n values, each with a scale of its own and zero point 0: a row of a matrix with one scale per
- * column. */
-void qdq_quantize_row(const float *x, const float *scales, size_t n, int8_t *codes);
 void qdq_dequantize_floats(const qdq_qparam *p, const void *codes, size_t n, float *x);
+
+/* n values, each with a scale and zero point (zeros NULL: 0) of its own: a row of a matrix with one scale per column. */
+void qdq_quantize_row(qdq_elem type, const float *scales, const int32_t *zeros, const float *x, size_t n,
+                      void *codes);
+void qdq_dequantize_row(qdq_elem type, const float *scales, const int32_t *zeros, const void *codes, size_t n,
+                        float *x);
+
+/* The bytes that a tensor stores: 4-bit codes two in a byte, the first one in the low bits. */
+void qdq_pack_codes(qdq_elem type, const void *codes, size_t n, void *packed);
+void qdq_unpack_codes(qdq_elem type, const void *packed, size_t n, void *codes);
+
+/* --- biases, ranges ------------------------------------------------------------------------------------------------ */
 
 /* The bias of a linear operator: int32 codes with the scale s_x * s_w that 8-bit kernels accumulate in. */
 int32_t qdq_quantize_bias(double bias, float bias_scale);

@@ -29,49 +29,13 @@ const char *qdq_method_name(qdq_method method)
     return (size_t)method < QDQ_COUNT(methods) ? methods[method] : NULL;
 }
 
-/* The member `key`, which is needed; *p is its place. */
-static bool read_scheme(const qdq_json_place *top, const char *key, const char *const *keys,
-                        qdq_json_place *p, qdq_qscheme *out)
+static qdq_method read_method(const qdq_json_place *top)
 {
-    static const char *const types[] = {"int8", "uint8", "int16", "uint16", NULL};
-
-    if (!qdq_json_member(top, key, p)) {
-        qdq_json_wrong(top, key, "an object");
-        return false;
-    }
-    qdq_json_known(p, keys);
-    out->type = qdq_elem_from_name(types[qdq_json_word(p, "type", types, -1)]);
-    out->symmetric = qdq_json_bool(p, "symmetric");
-    out->reduced = qdq_json_bool(p, "reduced");
-    return true;
-}
-
-static void read_schemes(qdq_target *t, const qdq_json_place *top)
-{
-    static const char *const activation_keys[] = {"type", "symmetric", "reduced", "method", NULL};
-    static const char *const weight_keys[] = {"type", "symmetric", "reduced", "method", "per_channel", NULL};
-    static const char *const bias_keys[] = {"type", NULL};
-    static const char *const weight_methods[] = {"absmax", NULL};
-    static const char *const bias_types[] = {"float", "int32", NULL};
     qdq_json_place p;
 
-    t->method = QDQ_METHOD_MAX;
-    if (read_scheme(top, "activation", activation_keys, &p, &t->activation))
-        t->method = QDQ_METHOD_MAX + (qdq_method)qdq_json_word(&p, "method", methods + QDQ_METHOD_MAX, 0);
-    if (read_scheme(top, "weight", weight_keys, &p, &t->weight)) {
-        qdq_json_word(&p, "method", weight_methods, 0);
-        if (!t->weight.symmetric)
-            qdq_json_wrong(&p, "symmetric", "true");
-        if (t->weight.type != QDQ_INT8)
-            qdq_json_wrong(&p, "type", "'int8', the only weight type this version writes");
-        if (t->weight.reduced)
-            qdq_json_wrong(&p, "reduced", "false: reduced weights are not implemented");
-        t->weight_per_channel = qdq_json_bool(&p, "per_channel");
-    }
-    if (qdq_json_member(top, "bias", &p)) {
-        qdq_json_known(&p, bias_keys);
-        t->int32_bias = qdq_json_word(&p, "type", bias_types, -1) == 1;
-    }
+    if (!qdq_json_member(top, "activation", &p))
+        return QDQ_METHOD_MAX; /* its format says that it is needed */
+    return QDQ_METHOD_MAX + (qdq_method)qdq_json_word(&p, "method", methods + QDQ_METHOD_MAX, 0);
 }
 
 /* "data": [1] */
@@ -192,10 +156,10 @@ static void read_no_kernel(qdq_target *t, const qdq_json_place *p)
 
 static qdq_status read_target(qdq_target *t, json_t *root, qdq_error *err)
 {
-    static const char *const keys[] = {"qdq_target",   "name",      "help",      "engine",
-                                       "min_opset",    "max_opset", "bias",      "activation",
-                                       "graph_output", "weight",    "operators", "stay_float",
-                                       "requantizes",  "no_kernel", "passes",    NULL};
+    static const char *const keys[] = {"qdq_target", "name",       "help",        "engine",       "min_opset",
+                                       "max_opset",  "bias",       "activation",  "graph_output", "weight",
+                                       "operators",  "stay_float", "requantizes", "no_kernel",    "passes",
+                                       "overrides",  NULL};
     static const char *const outputs[] = {"float", "dequantized", NULL};
     qdq_json_reader reader = {.arena = &t->arena, .err = err};
     qdq_json_place top = qdq_json_top(&reader, root, "qdq_target", 1), item;
@@ -206,7 +170,9 @@ static qdq_status read_target(qdq_target *t, json_t *root, qdq_error *err)
     t->engine = qdq_json_text(&top, "engine", "");
     t->min_opset = (int)qdq_json_int(&top, "min_opset", 10, 21, 13);
     t->max_opset = (int)qdq_json_int(&top, "max_opset", t->min_opset, 30, 21);
-    read_schemes(t, &top);
+    qdq_format_read(&top, &t->format);
+    t->method = read_method(&top);
+    qdq_overrides_read(&top, &t->format, &t->overrides);
     t->dequantized_outputs = qdq_json_word(&top, "graph_output", outputs, 0) == 1;
     t->requantizes = qdq_json_texts(&top, "requantizes");
     t->passes = qdq_json_texts(&top, "passes");
@@ -347,6 +313,17 @@ const qdq_target_op *qdq_target_find(const qdq_target *t, const char *op)
         if (strcmp(t->ops.at[i].op, op) == 0)
             return &t->ops.at[i];
     return NULL;
+}
+
+int qdq_target_opset(const qdq_target *t)
+{
+    int least = qdq_format_opset(&t->format);
+
+    for (size_t i = 0; i < t->overrides.n; i++) {
+        int need = qdq_format_opset(&t->overrides.at[i].format);
+        least = need > least ? need : least;
+    }
+    return least > t->min_opset ? least : t->min_opset;
 }
 
 const char *qdq_target_reason(const qdq_target *t, const char *op)

@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "qdq/quant.h"
-#include "target/qparam.h"
+#include "target/format.h"
 
 typedef enum qdq_op_kind {
     QDQ_KIND_LINEAR, /* activation and constant weight: the reason to quantize at all */
@@ -70,10 +70,9 @@ struct qdq_target {
     const char *text;
     const char *name, *help, *engine;
     int min_opset, max_opset;
-    qdq_qscheme activation, weight;
+    qdq_format format;
     qdq_method method; /* of calibration, where the caller has none; never QDQ_METHOD_DEFAULT */
-    bool weight_per_channel;
-    bool int32_bias;
+    qdq_overrides overrides;
     const char *const *passes; /* what the optimizer does for this engine beyond `default`; or NULL */
     bool dequantized_outputs;  /* a quantized graph output is the DQ's; else its producer stays float */
     const char *const
@@ -84,6 +83,7 @@ struct qdq_target {
 };
 
 const qdq_target_op *qdq_target_find(const qdq_target *t, const char *op); /* NULL: not listed */
+int qdq_target_opset(const qdq_target *t);                          /* the least that its formats need */
 const char *qdq_target_reason(const qdq_target *t, const char *op); /* why `op` has no rule; never NULL */
 
 #endif /* QDQ_TARGET_H */

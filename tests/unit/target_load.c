@@ -47,8 +47,9 @@ static void tensorrt_takes_symmetric_codes_and_float_biases(void **state)
 
     (void)state;
     assert_ok(qdq_target_load("tensorrt", &t, &err));
-    assert_true(t->activation.symmetric && t->activation.type == QDQ_INT8 && t->weight.symmetric);
-    assert_true(t->weight_per_channel && !t->int32_bias);
+    assert_true(t->format.activation.symmetric && t->format.activation.type == QDQ_INT8 &&
+                t->format.weight.symmetric);
+    assert_true(t->format.weight_per_channel && !t->format.int32_bias);
     assert_string_equal(t->engine, "trtexec");
     qdq_target_free(t);
 }
@@ -62,7 +63,7 @@ static void a_key_is_changed_as_if_the_file_said_so(void **state)
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_ok(qdq_target_set(t, "activation.symmetric", "true", &err));
     assert_ok(qdq_target_set(t, "activation.type", "int8", &err));
-    assert_true(t->activation.symmetric && t->activation.type == QDQ_INT8);
+    assert_true(t->format.activation.symmetric && t->format.activation.type == QDQ_INT8);
     assert_non_null(strstr(qdq_target_text(t), "\"type\": \"int8\""));
     assert_fails(QDQ_E_FORMAT, "set activation.type: ort-cpu: activation, key 'type'",
                  qdq_target_set(t, "activation.type", "int9", &err));
@@ -70,7 +71,7 @@ static void a_key_is_changed_as_if_the_file_said_so(void **state)
     assert_fails(QDQ_E_USAGE, "what stands before the dot is no object",
                  qdq_target_set(t, "name.first", "1", &err));
     assert_fails(QDQ_E_USAGE, "no UTF-8", qdq_target_set(t, "name", "\xff", &err));
-    assert_true(t->activation.type == QDQ_INT8); /* mistakes change nothing */
+    assert_true(t->format.activation.type == QDQ_INT8); /* mistakes change nothing */
     qdq_target_free(t);
 }
 
@@ -90,8 +91,41 @@ static void a_file_is_read_like_a_builtin(void **state)
     qdq_target_free(copy);
 }
 
-#define HEAD  "{\"qdq_target\": 1, \"name\": \"t\","
-#define TYPES "\"activation\": {\"type\": \"uint8\"}, \"weight\": {\"type\": \"int8\", \"symmetric\": true}"
+static void formats_are_read_and_overridden_for_some_nodes(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_target *t = NULL;
+
+    (void)state;
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    assert_int_equal(qdq_target_opset(t), 13);
+    assert_ok(qdq_target_set(t, "weight.store", "float", &err));
+    assert_true(t->format.weight_store == QDQ_WEIGHT_AS_FLOAT);
+    assert_ok(qdq_target_set(t, "overrides",
+                             "[{\"node\": \"^fc\", \"op\": \"MatMul\", \"activation\": {\"type\": \"float\"},"
+                             " \"weight\": {\"type\": \"uint4\", \"symmetric\": false, \"block\": 32}},"
+                             " {\"op\": \"Conv\", \"activation\": {\"type\": \"float8e4m3fn\"}, \"weight\": "
+                             "{\"type\": \"float8e4m3fn\", \"block\": -1}}]",
+                             &err));
+    assert_int_equal(t->overrides.n, 2);
+    const qdq_override *fc = &t->overrides.at[0], *conv = &t->overrides.at[1];
+    assert_string_equal(fc->node, "^fc");
+    assert_string_equal(fc->op, "MatMul");
+    assert_true(qdq_format_weight_only(&fc->format) && fc->format.weight.type == QDQ_UINT4);
+    assert_true(!fc->format.weight.symmetric && fc->format.weight_block == 32);
+    assert_true(fc->format.weight_store == QDQ_WEIGHT_AS_FLOAT &&
+                fc->format.int32_bias);                                   /* as the target has */
+    assert_true(conv->node == NULL && conv->format.activation.symmetric); /* float8 has no zero point */
+    assert_true(conv->format.weight_block == 0 && conv->format.weight_per_channel);
+    assert_int_equal(qdq_format_opset(&conv->format), 19);
+    assert_int_equal(qdq_target_opset(t), 21);
+    qdq_target_free(t);
+}
+
+#define HEAD                       "{\"qdq_target\": 1, \"name\": \"t\","
+#define TYPES                      "\"activation\": {\"type\": \"uint8\"}, \"weight\": {\"type\": \"int8\", \"symmetric\": true}"
+
+#define FORMAT(activation, weight) "\"activation\": {\"type\": \"" activation "\"}, \"weight\": {" weight "}}"
 
 static void mistakes_are_named_with_their_place(void **state)
 {
@@ -104,18 +138,42 @@ static void mistakes_are_named_with_their_place(void **state)
         {"{\"qdq_target\": \"1\"}", "key 'qdq_target': expected 1, the version of the format"},
         {HEAD TYPES ", \"colour\": 1}", "top level: unknown key 'colour', expected 'qdq_target', 'name', "},
         {HEAD "\"activation\": 3}", "key 'activation': expected an object"},
-        {HEAD "\"activation\": {\"type\": \"float\"}}",
-         "activation, key 'type': expected 'int8', 'uint8', 'int16' or 'uint16'"},
-        {HEAD "\"activation\": {\"type\": \"uint4\"}}",
-         "activation, key 'type': expected 'int8', 'uint8', 'int16' or 'uint16'"},
-        {HEAD "\"activation\": {\"type\": \"uint8\"}, \"weight\": {\"type\": \"int8\"}}",
-         "weight, key 'symmetric': expected true"},
-        {HEAD
-         "\"activation\": {\"type\": \"uint8\"}, \"weight\": {\"type\": \"int16\", \"symmetric\": true}}",
-         "weight, key 'type': expected 'int8', the only weight type"},
-        {HEAD "\"activation\": {\"type\": \"uint8\"}, \"weight\": {\"type\": \"int8\", \"symmetric\": true, "
-              "\"reduced\": true}}",
-         "weight, key 'reduced': expected false"},
+        {HEAD "\"activation\": {\"type\": \"int32\"}}",
+         "activation, key 'type': expected 'float', 'int8', 'uint8', 'int16', 'uint16', 'int4', 'uint4' or "
+         "'float8e4m3fn'"},
+        {HEAD FORMAT("uint8", "\"type\": \"float\""), "weight, key 'type': expected 'int8', 'uint8', "
+                                                      "'int16', 'uint16', 'int4', 'uint4' or 'float8e4m3fn'"},
+        {HEAD FORMAT("uint8", "\"type\": \"int16\", \"reduced\": true"),
+         "weight, key 'reduced': expected false: it is for 8-bit integers"},
+        {HEAD FORMAT("uint8", "\"type\": \"float8e4m3fn\""),
+         "weight, key 'type': expected integers: no kernel multiplies float8 weights"},
+        {HEAD FORMAT("float8e4m3fn", "\"type\": \"int8\""),
+         "weight, key 'type': expected 'float8e4m3fn', as activations are"},
+        {HEAD FORMAT("int8", "\"type\": \"uint8\""), "weight, key 'type': expected 'int8': no kernel"},
+        {HEAD FORMAT("uint8", "\"type\": \"int8\", \"block\": -2"),
+         "weight, key 'block': expected a whole number from -1 to 1048576"},
+        {HEAD FORMAT("uint8", "\"type\": \"int8\", \"method\": \"awq-lite\""),
+         "weight, key 'method': expected 'absmax' or 'mse': awq is for integer weights and activations of "
+         "type "
+         "'float'"},
+        {HEAD FORMAT("uint8", "\"type\": \"int4\", \"store\": \"nbits\""),
+         "weight, key 'store': expected 'codes' or 'float': 'nbits' is for activations of type 'float'"},
+        {HEAD FORMAT("float", "\"type\": \"int16\", \"store\": \"nbits\", \"block\": 32"),
+         "weight, key 'type': expected 'int4', 'uint4', 'int8' or 'uint8', as 'store' is 'nbits'"},
+        {HEAD FORMAT("float", "\"type\": \"int4\", \"store\": \"nbits\", \"block\": 24"),
+         "weight, key 'block': expected a power of two from 16 on"},
+        {HEAD FORMAT("float", "\"type\": \"int4\", \"store\": \"nbits\", \"block\": 8"),
+         "weight, key 'block': expected a power of two from 16 on"},
+        {HEAD FORMAT("float", "\"type\": \"int4\", \"accuracy_level\": 5"),
+         "weight, key 'accuracy_level': expected a whole number from 0 to 4"},
+        {HEAD TYPES ", \"overrides\": [{\"weight\": {\"type\": \"int4\"}}]}",
+         "overrides[0], key 'node': expected a regular expression, or the key 'op'"},
+        {HEAD TYPES ", \"overrides\": [{\"node\": \"a(\"}]}",
+         "overrides[0], key 'node': expected a regular expression (POSIX extended)"},
+        {HEAD TYPES ", \"overrides\": [{\"op\": \"Conv\", \"activation\": {\"type\": \"float8e4m3fn\"}}]}",
+         "overrides[0], key 'type': expected 'float8e4m3fn', as activations are"},
+        {HEAD TYPES ", \"overrides\": [{\"op\": \"Conv\", \"wieght\": {}}]}",
+         "overrides[0]: unknown key 'wieght'"},
         {HEAD TYPES ", \"bias\": {\"type\": \"int8\"}}", "bias, key 'type': expected 'float' or 'int32'"},
         {HEAD TYPES ", \"graph_output\": \"maybe\"}",
          "key 'graph_output': expected 'float' or 'dequantized'"},
@@ -204,6 +262,7 @@ int main(void)
         cmocka_unit_test(tensorrt_takes_symmetric_codes_and_float_biases),
         cmocka_unit_test(a_key_is_changed_as_if_the_file_said_so),
         cmocka_unit_test(a_file_is_read_like_a_builtin),
+        cmocka_unit_test(formats_are_read_and_overridden_for_some_nodes),
         cmocka_unit_test(mistakes_are_named_with_their_place),
         cmocka_unit_test(another_version_is_not_supported),
         cmocka_unit_test(unknown_names_and_missing_files_are_told_apart),

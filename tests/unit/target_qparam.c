@@ -1,7 +1,8 @@
-/* target_qparam.c - scale and zero point arithmetic: ptq 8.3 cases N1 to N6, N15 (in quant_observer.c), N18. */
+/* target_qparam.c - scale and zero point arithmetic: ptq 8.3 cases N1 to N7, N10, N13, N14, N18. */
 #include <float.h>
 #include <math.h>
 
+#include "ir/ir.h"
 #include "support/test.h"
 #include "target/qparam.h"
 
@@ -138,8 +139,149 @@ static void a_row_has_a_scale_for_each_value(void **state)
     int8_t codes[6];
 
     (void)state;
-    qdq_quantize_row(x, scales, 6, codes);
+    qdq_quantize_row(QDQ_INT8, scales, NULL, x, 6, codes);
     assert_memory_equal(codes, want, 6);
+}
+
+static void rows_and_single_scales_agree_for_every_type(void **state)
+{
+    static const qdq_elem types[] = {QDQ_INT4,  QDQ_UINT4,  QDQ_INT8,        QDQ_UINT8,
+                                     QDQ_INT16, QDQ_UINT16, QDQ_FLOAT8E4M3FN};
+    float x[257], y[257], z[257], scales[257];
+    int32_t zeros[257];
+    uint16_t a[257], b[257];
+
+    (void)state;
+    for (size_t t = 0; t < QDQ_COUNT(types); t++) {
+        bool has_zero = types[t] != QDQ_FLOAT8E4M3FN;
+        qdq_qparam p = {types[t], 0.043f, has_zero ? 3 : 0};
+
+        for (int i = 0; i < 257; i++) {
+            x[i] = (float)(i - 128) * 0.0217f;
+            scales[i] = p.scale;
+            zeros[i] = p.zero_point;
+        }
+        qdq_quantize_floats(&p, x, 257, a);
+        qdq_quantize_row(p.type, scales, zeros, x, 257, b);
+        assert_memory_equal(a, b, 257 * qdq_code_size(p.type));
+        qdq_dequantize_floats(&p, a, 257, y);
+        qdq_dequantize_row(p.type, scales, zeros, b, 257, z);
+        assert_memory_equal(y, z, sizeof y);
+        assert_true(fabsf(y[128]) <= 0 && fabsf(y[130] - x[130]) < p.scale);
+    }
+}
+
+/* ptq 8.3 N7 */
+static void n7_float8_uses_all_of_its_codes(void **state)
+{
+    const float x[] = {1, -1, 2, 0, -0.0f, 0.5f, NAN, 1e-9f, INFINITY};
+    const uint8_t want[] = {0x7e, 0xfe, 0x7e, 0, 0x80, 0x76, 0x7f, 0, 0x7e};
+    uint8_t codes[9];
+    float back[9];
+    qdq_qparam p = of_range(QDQ_FLOAT8E4M3FN, true, false, -0.3, 1);
+
+    (void)state;
+    assert_qparam(p, 1 / 448.0, 0);
+    qdq_quantize_floats(&p, x, 9, codes);
+    assert_memory_equal(codes, want, 9);
+    qdq_dequantize_floats(&p, codes, 9, back);
+    assert_true(back[0] == 448 * p.scale && back[1] == -back[0] && isnan(back[6]));
+    assert_int_equal(qdq_quantize_value(&p, 1), 0x7e);
+    assert_qparam(of_range(QDQ_FLOAT8E4M3FN, true, false, 0, 0), 1, 0);
+}
+
+/* Every code, and the middle between each and the next, against the conversion that reads models. */
+static void float8_codes_are_those_of_onnx(void **state)
+{
+    qdq_qparam one = {QDQ_FLOAT8E4M3FN, 1, 0};
+
+    (void)state;
+    for (int code = 0; code < 256; code++) {
+        uint8_t c = (uint8_t)code, next = (uint8_t)(code + 1), put = 0;
+        float value = qdq_elem_float(QDQ_FLOAT8E4M3FN, &c, 0), got;
+
+        qdq_dequantize_floats(&one, &c, 1, &got);
+        if ((code & 0x7f) == 0x7f) {
+            assert_true(isnan(got));
+            continue;
+        }
+        assert_true(got == value);
+        assert_int_equal(qdq_quantize_value(&one, value), code);
+        if ((next & 0x7f) == 0x7f)
+            continue;
+        float middle = (value + qdq_elem_float(QDQ_FLOAT8E4M3FN, &next, 0)) / 2;
+        for (int side = -1; side <= 1; side++) {
+            float x = side == 0 ? middle : nextafterf(middle, (float)side * INFINITY);
+
+            assert_true(qdq_elem_put_float(QDQ_FLOAT8E4M3FN, &put, 0, (double)x));
+            assert_int_equal(qdq_quantize_value(&one, x), put);
+        }
+    }
+}
+
+/* ptq 8.3 N10 */
+static void n10_four_bits_have_zero_inside_their_range(void **state)
+{
+    const float far[] = {1.0f, 1.1f, 1.2f, 1.3f}, wide[] = {-.8f, .7f, .35f, 0};
+    const uint8_t want_far[] = {12, 13, 14, 15}, want_wide[] = {0, 15, 12, 8};
+    uint8_t codes[4];
+    qdq_qparam p = of_range(QDQ_UINT4, false, false, (double)far[0], (double)far[3]);
+
+    (void)state;
+    assert_qparam(p, 1.3 / 15, 0);
+    qdq_quantize_floats(&p, far, 4, codes);
+    assert_memory_equal(codes, want_far, 4);
+    p = of_range(QDQ_UINT4, false, false, (double)wide[0], (double)wide[1]);
+    assert_qparam(p, 0.1, 8);
+    qdq_quantize_floats(&p, wide, 4, codes);
+    assert_memory_equal(codes, want_wide, 4);
+    assert_qparam(of_range(QDQ_INT4, true, false, -0.7, 0.2), 0.1, 0);
+    assert_qparam(of_range(QDQ_UINT4, true, false, -0.75, 0.2), 0.1, 8);
+}
+
+/* ptq 8.3 N13 */
+static void n13_two_codes_of_four_bits_lie_in_a_byte(void **state)
+{
+    static const struct {
+        qdq_elem type;
+        int8_t codes[8];
+        size_t n;
+        uint8_t packed[4];
+    } cases[] = {
+        {QDQ_INT4, {-8, 0, 7, 0, -8, 7}, 6, {0x08, 0x07, 0x78}},
+        {QDQ_INT4, {1, 2, 3}, 3, {0x21, 0x03}},
+        {QDQ_UINT4, {15, 0, 7, 0}, 4, {0x0f, 0x07}},
+        {QDQ_INT4, {3, 7, -5, 2, 1, -8, 0, 4}, 8, {0x73, 0x2b, 0x81, 0x40}},
+        {QDQ_INT8, {-128, 5}, 2, {0x80, 0x05}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
+        uint8_t packed[8] = {0};
+        int8_t codes[8] = {0};
+
+        qdq_pack_codes(cases[i].type, cases[i].codes, cases[i].n, packed);
+        assert_memory_equal(packed, cases[i].packed, 4);
+        qdq_unpack_codes(cases[i].type, packed, cases[i].n, codes);
+        assert_memory_equal(codes, cases[i].codes, cases[i].n);
+    }
+}
+
+/* ptq 8.3 N14: what is stored is the exponent + 127 */
+static void n14_scales_of_mx_formats_are_powers_of_two(void **state)
+{
+    static const struct {
+        double largest;
+        int stored;
+    } cases[] = {{3, 120}, {4, 121}, {7, 121}, {8, 122}, {448, 127}, {0, 0}};
+    const qdq_qscheme s = {QDQ_FLOAT8E4M3FN, true, false, QDQ_FLOAT8E8M0};
+    qdq_qparam p;
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
+        assert_true(qdq_qparam_from_range(&s, -cases[i].largest, 0, &p));
+        assert_true(p.scale == ldexpf(1, cases[i].stored - 127));
+    }
 }
 
 static void decoding_inverts_encoding_within_half_a_step(void **state)
@@ -198,6 +340,12 @@ int main(void)
         cmocka_unit_test(huge_and_nan_values_saturate),
         cmocka_unit_test(vector_and_scalar_quantization_agree),
         cmocka_unit_test(a_row_has_a_scale_for_each_value),
+        cmocka_unit_test(rows_and_single_scales_agree_for_every_type),
+        cmocka_unit_test(n7_float8_uses_all_of_its_codes),
+        cmocka_unit_test(float8_codes_are_those_of_onnx),
+        cmocka_unit_test(n10_four_bits_have_zero_inside_their_range),
+        cmocka_unit_test(n13_two_codes_of_four_bits_lie_in_a_byte),
+        cmocka_unit_test(n14_scales_of_mx_formats_are_powers_of_two),
         cmocka_unit_test(decoding_inverts_encoding_within_half_a_step),
         cmocka_unit_test(bias_codes_saturate_and_the_least_scale_fits),
         cmocka_unit_test(minmax_leaves_out_what_is_not_finite),

@@ -1,0 +1,178 @@
+/* format.c - see the header. */
+#include "target/format.h"
+
+#include <regex.h>
+#include <string.h>
+
+const char *const qdq_code_type_names[] = {"int8", "uint8", "int16",        "uint16",
+                                           "int4", "uint4", "float8e4m3fn", NULL};
+const char *const qdq_weight_store_names[] = {"codes", "float", "nbits", NULL};
+
+enum { BLOCK_MAX = 1 << 20, NBITS_BLOCK_MIN = 16 };
+
+int qdq_codes_opset(qdq_elem type, bool blocked)
+{
+    if (blocked || qdq_elem_bits(type) == 4 || qdq_elem_bits(type) == 16)
+        return 21;
+    return type == QDQ_FLOAT8E4M3FN ? 19 : 13; /* 13: scales per channel */
+}
+
+int qdq_format_opset(const qdq_format *f)
+{
+    int weight = qdq_codes_opset(f->weight.type, f->weight_block != 0);
+    int activation = qdq_format_weight_only(f) ? 0 : qdq_codes_opset(f->activation.type, false);
+
+    if (f->weight_store == QDQ_WEIGHT_AS_NBITS) /* no DQ: but tables keep codes of 4 bits */
+        weight = 21;
+    return weight > activation ? weight : activation;
+}
+
+/* --- reading ---------------------------------------------------------------------------------------------------- */
+
+static bool flag(const qdq_json_place *p, const char *key, bool fallback)
+{
+    return qdq_json_has(p, key) ? qdq_json_bool(p, key) : fallback;
+}
+
+/* `types` begins with "float" where that is one of them: word 0 is then no code. */
+static void read_scheme(const qdq_json_place *p, const char *const *types, qdq_qscheme *s)
+{
+    bool is_new = s->type == QDQ_UNDEFINED;
+
+    if (is_new || qdq_json_has(p, "type"))
+        s->type = qdq_elem_from_name(types[qdq_json_word(p, "type", types, -1)]);
+    s->symmetric = flag(p, "symmetric", s->symmetric) || s->type == QDQ_FLOAT8E4M3FN;
+    s->reduced = flag(p, "reduced", s->reduced);
+    if (s->reduced && s->type != QDQ_INT8 && s->type != QDQ_UINT8)
+        qdq_json_wrong(p, "reduced", "false: it is for 8-bit integers, whose products may saturate");
+}
+
+static void read_activation(const qdq_json_place *top, qdq_format *f)
+{
+    static const char *const keys[] = {"type", "symmetric", "reduced", NULL};
+    static const char *const first_keys[] = {"type", "symmetric", "reduced", "method", NULL};
+    static const char *const types[] = {"float", "int8",  "uint8",        "int16", "uint16",
+                                        "int4",  "uint4", "float8e4m3fn", NULL};
+    qdq_json_place p;
+
+    if (!qdq_json_member(top, "activation", &p)) {
+        if (f->activation.type == QDQ_UNDEFINED)
+            qdq_json_wrong(top, "activation", "an object");
+        return;
+    }
+    qdq_json_known(&p, f->activation.type == QDQ_UNDEFINED ? first_keys : keys); /* all have one "method" */
+    read_scheme(&p, types, &f->activation);
+}
+
+static void check_nbits(const qdq_json_place *p, const qdq_format *f)
+{
+    int64_t block = f->weight_block;
+
+    if (!qdq_format_weight_only(f))
+        qdq_json_wrong(p, "store", "'codes' or 'float': 'nbits' is for activations of type 'float'");
+    else if (qdq_elem_bits(f->weight.type) > 8 || f->weight.type == QDQ_FLOAT8E4M3FN)
+        qdq_json_wrong(p, "type", "'int4', 'uint4', 'int8' or 'uint8', as 'store' is 'nbits'");
+    else if (block < NBITS_BLOCK_MIN || (block & (block - 1)) != 0)
+        qdq_json_wrong(p, "block", "a power of two from 16 on, as 'store' is 'nbits'");
+}
+
+/* What no engine multiplies, or no operator of ONNX says. */
+static void check_weight(const qdq_json_place *p, const qdq_format *f)
+{
+    bool float8 = f->weight.type == QDQ_FLOAT8E4M3FN, awq = f->weight_method >= QDQ_WEIGHT_AWQ_LITE;
+
+    if (!qdq_format_weight_only(f) && float8 != (f->activation.type == QDQ_FLOAT8E4M3FN))
+        qdq_json_wrong(p, "type",
+                       float8
+                           ? "integers: no kernel multiplies float8 weights with activations that are none"
+                           : "'float8e4m3fn', as activations are: no kernel multiplies them with integers");
+    if (f->activation.type == QDQ_INT8 && f->weight.type == QDQ_UINT8)
+        qdq_json_wrong(p, "type", "'int8': no kernel multiplies int8 activations with uint8 weights");
+    if (awq && (!qdq_format_weight_only(f) || float8))
+        qdq_json_wrong(p, "method",
+                       "'absmax' or 'mse': awq is for integer weights and activations of type 'float'");
+    if (f->weight_store == QDQ_WEIGHT_AS_NBITS)
+        check_nbits(p, f);
+}
+
+static void read_weight(const qdq_json_place *top, qdq_format *f)
+{
+    static const char *const keys[] = {"type",  "symmetric", "reduced",        "method", "per_channel",
+                                       "block", "store",     "accuracy_level", NULL};
+    static const char *const methods[] = {"absmax", "mse", "awq-lite", "awq-clip", "awq-full", NULL};
+    qdq_json_place p;
+
+    if (!qdq_json_member(top, "weight", &p)) {
+        if (f->weight.type == QDQ_UNDEFINED)
+            qdq_json_wrong(top, "weight", "an object");
+        else /* an override may change the activations only */
+            check_weight(top, f);
+        return;
+    }
+    qdq_json_known(&p, keys);
+    read_scheme(&p, qdq_code_type_names, &f->weight);
+    f->weight_method = (qdq_weight_method)qdq_json_word(&p, "method", methods, (int)f->weight_method);
+    f->weight_store =
+        (qdq_weight_store)qdq_json_word(&p, "store", qdq_weight_store_names, (int)f->weight_store);
+    f->weight_per_channel = flag(&p, "per_channel", f->weight_per_channel);
+    f->weight_block = qdq_json_int(&p, "block", -1, BLOCK_MAX, f->weight_block);
+    f->accuracy_level = (int)qdq_json_int(&p, "accuracy_level", 0, 4, f->accuracy_level);
+    if (f->weight_block < 0) { /* one block is a whole column */
+        f->weight_block = 0;
+        f->weight_per_channel = true;
+    }
+    check_weight(&p, f);
+}
+
+static void read_bias(const qdq_json_place *top, qdq_format *f)
+{
+    static const char *const keys[] = {"type", NULL};
+    static const char *const types[] = {"float", "int32", NULL};
+    qdq_json_place p;
+
+    if (!qdq_json_member(top, "bias", &p))
+        return;
+    qdq_json_known(&p, keys);
+    f->int32_bias = qdq_json_word(&p, "type", types, -1) == 1;
+}
+
+void qdq_format_read(const qdq_json_place *p, qdq_format *f)
+{
+    read_activation(p, f);
+    read_weight(p, f);
+    read_bias(p, f);
+}
+
+static void check_pattern(const qdq_json_place *p, const char *pattern)
+{
+    regex_t re;
+    int code = regcomp(&re, pattern, REG_EXTENDED | REG_NOSUB);
+
+    if (code == REG_ESPACE)
+        qdq_json_nomem(p);
+    else if (code != 0)
+        qdq_json_wrong(p, "node", "a regular expression (POSIX extended)");
+    else
+        regfree(&re);
+}
+
+void qdq_overrides_read(const qdq_json_place *p, const qdq_format *base, qdq_overrides *out)
+{
+    static const char *const keys[] = {"node", "op", "activation", "weight", "bias", NULL};
+    qdq_json_place item;
+
+    for (size_t i = 0; qdq_json_item(p, "overrides", i, &item); i++) {
+        qdq_override o = {.format = *base};
+
+        qdq_json_known(&item, keys);
+        if (qdq_json_has(&item, "node"))
+            check_pattern(&item, o.node = qdq_json_text(&item, "node", ""));
+        if (qdq_json_has(&item, "op"))
+            o.op = qdq_json_text(&item, "op", "");
+        if (o.node == NULL && o.op == NULL)
+            qdq_json_wrong(&item, "node", "a regular expression, or the key 'op'");
+        qdq_format_read(&item, &o.format);
+        if (!QDQ_PUSH(p->reader->arena, out, o))
+            qdq_json_nomem(p);
+    }
+}

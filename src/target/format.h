@@ -1,0 +1,65 @@
+/* format.h - the number formats of a target: how activations and weights become codes, and where other nodes than most
+ * get other formats. */
+#ifndef QDQ_FORMAT_H
+#define QDQ_FORMAT_H
+
+#include "base/json_read.h"
+#include "base/vec.h"
+#include "target/qparam.h"
+
+typedef enum qdq_weight_store {
+    QDQ_WEIGHT_AS_CODES, /* codes -> DQ */
+    QDQ_WEIGHT_AS_FLOAT, /* float -> Q -> DQ: engines that read scales off Q and fold both */
+    QDQ_WEIGHT_AS_NBITS  /* inside ONNX Runtime's MatMulNBits and GatherBlockQuantized */
+} qdq_weight_store;
+
+typedef enum qdq_weight_method {
+    QDQ_WEIGHT_ABSMAX,   /* the range of the weights */
+    QDQ_WEIGHT_MSE,      /* the part of it with the least error of the weights */
+    QDQ_WEIGHT_AWQ_LITE, /* input channels scaled by what activations hold (ptq.md 1.4) */
+    QDQ_WEIGHT_AWQ_CLIP, /* the part of the range with the least error of the products */
+    QDQ_WEIGHT_AWQ_FULL  /* both */
+} qdq_weight_method;
+
+typedef struct qdq_format {
+    qdq_qscheme activation; /* type QDQ_FLOAT: activations stay float, weights alone are quantized */
+    qdq_qscheme weight;
+    bool weight_per_channel;
+    int64_t weight_block; /* input channels that share a scale; 0: all of them */
+    qdq_weight_store weight_store;
+    qdq_weight_method weight_method;
+    int accuracy_level; /* of MatMulNBits: what activations are rounded to; 0: left to the engine */
+    bool int32_bias;
+} qdq_format;
+
+/* Nodes that have another format than the target's; of several that fit a node, the first counts. */
+typedef struct qdq_override {
+    const char *node; /* POSIX extended regular expression on labels, or NULL */
+    const char *op;   /* operator, or NULL */
+    qdq_format format;
+} qdq_override;
+
+typedef QDQ_VEC(qdq_override) qdq_overrides;
+
+/* Reads "activation", "weight" and "bias" of the object p into *f; what is missing stays as it is in *f, which is all
+ * zero at first: then the types are needed. Combinations that no engine runs are mistakes. */
+void qdq_format_read(const qdq_json_place *p, qdq_format *f);
+
+/* The list "overrides": each begins with `base`. */
+void qdq_overrides_read(const qdq_json_place *p, const qdq_format *base, qdq_overrides *out);
+
+/* The opset that Q/DQ need for codes of a type, or in blocks; and for all that a format can give. */
+int qdq_codes_opset(qdq_elem type, bool blocked);
+int qdq_format_opset(const qdq_format *f);
+
+/* Do weights alone become codes? */
+static inline bool qdq_format_weight_only(const qdq_format *f)
+{
+    return f->activation.type == QDQ_FLOAT;
+}
+
+/* The names that target descriptions and plans use; lists end with NULL. */
+extern const char *const qdq_code_type_names[];
+extern const char *const qdq_weight_store_names[];
+
+#endif /* QDQ_FORMAT_H */
