@@ -1,6 +1,7 @@
 /* place_emit.c - writes placement's decisions into the plan: tensors, weights, biases, reasons. */
-#include "base/fail.h"
 #include "quant/place_emit.h"
+
+#include "base/fail.h"
 #include "quant/weights.h"
 
 static const char *keep(qdq_emitter *e, const char *text)
@@ -75,7 +76,8 @@ qdq_status qdq_emit_weight(qdq_emitter *e, const qdq_value *w, const qdq_node *n
     uint32_t *index = &e->weight_of[axis < 0 ? 0 : axis == 0 ? 1 : 2][w->id];
 
     if (*index == 0) {
-        qdq_plan_weight t = {.tensor = keep(e, w->name), .axis = axis, .type = e->p->target->format.weight.type};
+        qdq_plan_weight t = {
+            .tensor = keep(e, w->name), .axis = axis, .type = e->p->target->format.weight.type};
 
         t.rule = keep(e, rule);
         t.origin = "rule";
