@@ -95,6 +95,23 @@ static const char trained[] = HEAD
     "  t = Gemm <alpha = 0.5, beta = 2.0> (f2, md, n)\n"
     "}\n";
 
+/* Operators on codes, and what a quantizer leaves between them. */
+static const char on_codes[] =
+    "<ir_version: 9, opset_import: [\"\" : 17, \"com.microsoft\" : 1]>\n"
+    "g (float[1,2,2,2] x, float[1] e) => (y, p, m, o) <float s = {0.5}, uint8 z = {3}, int8[2,2,1,1] k = {1, "
+    "2, 3, 4}, "
+    "float[2] ks = {0.5, 0.25}, int8[2] kz = {0, 0}, int32[2] b = {5, 6}, int8[2,2] w = {1, 2, 3, 4}> {\n"
+    "  q = com.microsoft.QuantizeLinear(x, s, z)\n"
+    "  [c_quant] c_quantized = QLinearConv(q, s, z, k, ks, kz, s, z, b)\n"
+    "  d = QLinearConv(q, e, z, k, ks, kz, s, z, b)\n"
+    "  t = Transpose(c_quantized)\n"
+    "  y = com.microsoft.QLinearSigmoid(t, s, \"\", s)\n"
+    "  p = com.microsoft.QLinearConcat <axis = 1> (s, z, c_quantized, s, z, d, s, z)\n"
+    "  a, as, az = DynamicQuantizeLinear(x) i = MatMulInteger(a, w, az) f = Cast <to = 1> (i)\n"
+    "  both = Mul(as, s) [m_quant] m = Mul(f, both)\n"
+    "  o = com.microsoft.QLinearSoftmax <axis = 1, opset = 11> (q, s, z, s, z)\n"
+    "}\n";
+
 typedef struct job {
     const char *text, *pass;
 } job;
@@ -117,7 +134,7 @@ static qdq_status optimize(void *ctx, qdq_error *err)
 
 static void every_pass_survives_every_failure(void **state)
 {
-    static const char *const texts[] = {plain, nested, composites, trained};
+    static const char *const texts[] = {plain, nested, composites, trained, on_codes};
     const char *pass;
 
     (void)state;
