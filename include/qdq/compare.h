@@ -24,8 +24,6 @@ typedef struct qdq_compare_tensor {
 typedef struct qdq_compare_result {
     qdq_compare_tensor *outputs; /* graph outputs that both have, in order of the first */
     size_t n_outputs;
-    qdq_compare_tensor *tensors; /* per_tensor: values that both have by name, in order of the first */
-    size_t n_tensors;
     double top1_agreement;         /* share of rows of the first output with the same argmax; NAN if it has
                                            no last axis of two or more */
     double accuracy_a, accuracy_b; /* against labels; NAN without */
@@ -34,7 +32,6 @@ typedef struct qdq_compare_result {
 
 typedef struct qdq_compare_opts {
     size_t size;
-    bool per_tensor;
     int threads;
     const qdq_input_shape *shapes;
     size_t n_shapes;
@@ -45,7 +42,7 @@ typedef struct qdq_compare_opts {
 
 #define QDQ_COMPARE_OPTS_INIT                                                                                \
     {                                                                                                        \
-        sizeof(qdq_compare_opts), false, 0, NULL, 0, 0, 0, false, NULL                                       \
+        sizeof(qdq_compare_opts), 0, NULL, 0, 0, 0, false, NULL                                              \
     }
 
 /* Runs both models on the data. *out is one block, freed with qdq_free(). Outputs of different shape, or no
@@ -53,6 +50,42 @@ typedef struct qdq_compare_opts {
 QDQ_API QDQ_MUST_USE qdq_status qdq_compare(qdq_engine *e, const qdq_model *a, const qdq_model *b,
                                             qdq_data *d, const qdq_compare_opts *opts,
                                             qdq_compare_result **out, qdq_error *err);
+
+/* --- which layer loses it? ------------------------------------------------------------------------------------------
+ *
+ * Both models' inner values are matched by name, through Q/DQ. What is between matched values of b is a layer, named
+ * after the node that makes its value. Each layer is also run alone, on the values that the model a has in front of
+ * it: what is then off in its result is what this layer introduced, and not what came from layers before it:
+ *
+ *     error = sum (y' - y)^2 / sum y^2      y: the value in a; y': what b's layer makes of a's values
+ *
+ * The Q/DQ in front of a layer belong to it, those behind it to its readers. */
+
+typedef struct qdq_compare_layer {
+    const char *node, *op; /* of b: label and operator */
+    bool quantized;        /* the layer holds Q or DQ; if not, it introduces nothing */
+    double error;          /* introduced; 0 if none, INFINITY if the value is zero everywhere but not in b */
+    qdq_compare_tensor introduced; /* the same as SQNR, cosine, ..: of the layer alone */
+    qdq_compare_tensor value;      /* in the run of all of b, as its producer makes it */
+    double read_sqnr_db; /* likewise, as its readers get it: behind Q and DQ; NAN if there are none */
+} qdq_compare_layer;
+
+typedef struct qdq_compare_layers_result {
+    qdq_compare_layer *layers; /* the largest error first */
+    size_t n_layers;
+    const char *
+        *unmatched_a;     /* inner float values that the other one does not have under that name: renamed */
+    size_t n_unmatched_a; /* or fused away */
+    const char **unmatched_b;
+    size_t n_unmatched_b;
+    size_t samples;
+} qdq_compare_layers_result;
+
+/* Runs both models on the data, as often as it takes to hold no more than some 128 MiB of values at a time. *out is
+ * one block, freed with qdq_free(). QDQ_E_UNSUPPORTED where the engine shows no inner values. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_compare_layers(qdq_engine *e, const qdq_model *a, const qdq_model *b,
+                                                   qdq_data *d, const qdq_compare_opts *opts,
+                                                   qdq_compare_layers_result **out, qdq_error *err);
 
 /* --- do two models compute the same? --------------------------------------------------------------------------------
  *
@@ -71,7 +104,7 @@ typedef struct qdq_same_result {
 
 /* Runs both models on the data. A model b that does not run where a does, or has other outputs, is not the same; what
  * fails for a is an error. With a `tolerance` above 0, floats may be apart by that share of the range instead, with
- * Q/DQ or without. Of opts, per_tensor and fake_quant are not used. */
+ * Q/DQ or without. Of opts, fake_quant is not used. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_compare_same(qdq_engine *e, const qdq_model *a, const qdq_model *b,
                                                  qdq_data *d, const qdq_compare_opts *opts, double tolerance,
                                                  qdq_same_result *out, qdq_error *err);

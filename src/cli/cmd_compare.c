@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/cli_data.h"
 #include "cli/cli_engine.h"
+#include "cli/cli_layers.h"
 #include "cli/cli_model.h"
 #include "cli/cli_outputs.h"
 #include "qdq/compare.h"
@@ -35,7 +36,7 @@ static const cli_opt options[] = {
     {.name = "per-tensor",
      .kind = CLI_FLAG,
      .offset = CLI_AT(compare_args, per_tensor),
-     .help = "compare every value that both models have by name"},
+     .help = "also the error that each layer introduces, the worst first"},
     {.letter = 'n',
      .name = "samples",
      .kind = CLI_WHOLE,
@@ -77,6 +78,7 @@ typedef struct comparison {
     qdq_engine *engine;
     qdq_data *data;
     qdq_compare_result *result;
+    qdq_compare_layers_result *layers; /* NULL: not asked for */
 } comparison;
 
 static qdq_status print_json(const comparison *p, qdq_error *err)
@@ -92,8 +94,8 @@ static qdq_status print_json(const comparison *p, qdq_error *err)
     cli_json_set(&j, accuracy, "a", cli_json_real(r->accuracy_a));
     cli_json_set(&j, accuracy, "b", cli_json_real(r->accuracy_b));
     cli_json_set(&j, root, "accuracy", accuracy);
-    if (p->a->per_tensor)
-        cli_json_set(&j, root, "tensors", cli_outputs_json(&j, r->tensors, r->n_tensors));
+    if (p->layers != NULL)
+        cli_layers_json(&j, p->layers, root);
     cli_json_set(&j, root, "samples", json_integer((json_int_t)r->samples));
     qdq_status st = cli_data_json_shapes(p->data, p->model_a, &p->a->shape.shapes, &j, assumed, err);
     cli_json_set(&j, root, "run_as", assumed);
@@ -113,15 +115,13 @@ static qdq_status print_text(const comparison *p, qdq_error *err)
     qdq_status st = cli_data_print_shapes(p->data, p->model_a, &p->a->shape.shapes, stdout, err);
     if (st == QDQ_OK)
         st = cli_outputs_print(p->c, "output", r->outputs, r->n_outputs, stdout, err);
-    if (st == QDQ_OK && p->a->per_tensor)
-        st = cli_outputs_print(p->c, "tensor", r->tensors, r->n_tensors, stdout, err);
     if (st != QDQ_OK)
         return st;
     if (!isnan(r->top1_agreement))
         printf("top-1 agreement %.4f\n", r->top1_agreement);
     if (!isnan(r->accuracy_a) && !isnan(r->accuracy_b))
         printf("accuracy %.4f (first), %.4f (second)\n", r->accuracy_a, r->accuracy_b);
-    return QDQ_OK;
+    return p->layers != NULL ? cli_layers_print(p->c, p->layers, stdout, err) : QDQ_OK;
 }
 
 static qdq_status compare(comparison *p, qdq_error *err)
@@ -138,13 +138,16 @@ static qdq_status compare(comparison *p, qdq_error *err)
     QDQ_TRY(cli_shapes_pick(c, &a->shape.shapes, p->model_a, &mine, err));
     QDQ_TRY(cli_data_open(c, &request, p->model_a, &p->data, err));
     QDQ_TRY(cli_engine_open(c, &a->engine, &p->engine, err));
-    opts.per_tensor = a->per_tensor;
     opts.threads = cli_threads(a->threads);
     opts.shapes = mine.at;
     opts.n_shapes = mine.n;
     opts.job = &c->job;
     QDQ_TRY(cli_at_file(
         c->operand[1], qdq_compare(p->engine, p->model_a, p->model_b, p->data, &opts, &p->result, err), err));
+    if (a->per_tensor)
+        QDQ_TRY(cli_at_file(
+            c->operand[1],
+            qdq_compare_layers(p->engine, p->model_a, p->model_b, p->data, &opts, &p->layers, err), err));
     cli_ui_clear(&c->ui);
     if (a->min_sqnr != 0)
         c->negative = cli_outputs_below(p->result->outputs, p->result->n_outputs, a->min_sqnr) != NULL;
@@ -159,6 +162,7 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
         return qdq_fail(err, QDQ_E_USAGE, "found no --data, expected DATA, as test.npz or random:2");
     qdq_status st = compare(&p, err);
     qdq_free(p.result);
+    qdq_free(p.layers);
     qdq_data_close(p.data);
     qdq_engine_close(p.engine);
     qdq_model_free(p.model_b);
@@ -177,11 +181,23 @@ const cli_command cmd_compare = {
         "Runs two models on the same data and tells how far their outputs are apart: SQNR in dB\n"
         "(10 log10 of sum a^2 / sum (a-b)^2), cosine, largest error, how often the largest output is the\n"
         "same, and with --labels the accuracy of both. An output that is zero everywhere proves nothing:\n"
-        "it has no SQNR and misses every --min-sqnr.",
-    .json = "{ \"outputs\": [{\"name\", \"sqnr_db\", \"cosine\", \"max_abs\"}], \"top1_agreement\",\n"
-            "  \"accuracy\": {\"a\", \"b\"}, \"samples\", \"run_as\": [{\"input\", \"shape\"}] }, with "
-            "--per-tensor\n"
-            "also \"tensors\". null: undefined; equal outputs have sqnr_db null and \"equal\": true.",
+        "it has no SQNR and misses every --min-sqnr.\n"
+        "\n"
+        "--per-tensor matches the tensors inside both models by name, through Q and DQ. What lies between\n"
+        "them is a layer. Each layer of B with Q/DQ also runs alone, on the values that A has in front of "
+        "it:\n"
+        "'introduced' is how far its result y' is off, 10 log10 of sum y^2 / sum (y-y')^2, and what earlier\n"
+        "layers did is not in it. 'SQNR' is that of the tensor in the run of all of B, 'as read' behind its "
+        "Q\n"
+        "and DQ. The Q/DQ in front of a layer belong to it. The layer that introduces most comes first.",
+    .json =
+        "{ \"outputs\": [{\"name\", \"sqnr_db\", \"cosine\", \"max_abs\"}], \"top1_agreement\",\n"
+        "  \"accuracy\": {\"a\", \"b\"}, \"samples\", \"run_as\": [{\"input\", \"shape\"}] }, with "
+        "--per-tensor\n"
+        "also \"layers\": [{\"node\", \"op\", \"quantized\", \"error\", \"introduced_sqnr_db\", \"tensor\",\n"
+        "  \"sqnr_db\", \"cosine\", \"max_abs\", \"read_sqnr_db\"}] and \"unmatched\": {\"a\", \"b\"}; error "
+        "is\n"
+        "sum (y-y')^2 / sum y^2. null: undefined; equal outputs have sqnr_db null and \"equal\": true.",
     .example = "qdq compare model.onnx model.qdq.onnx --data test.npz --labels label",
     .groups = groups,
     .args_size = sizeof(struct compare_args),

@@ -115,7 +115,6 @@ qdq_status qdq_compare_same(qdq_engine *e, const qdq_model *a, const qdq_model *
     qdq_error found = QDQ_ERROR_INIT;
 
     *out = (qdq_same_result){.same = false};
-    own.per_tensor = false;
     own.fake_quant = quantized;
     if (!outputs_are_same(a, b, out->why, sizeof out->why))
         return QDQ_OK;

@@ -33,4 +33,8 @@ int64_t qdq_top1_rows(const qdq_array *a);
  * agrees with nothing. */
 void qdq_top1_add(qdq_top1 *t, const qdq_array *a, const qdq_array *b, const int64_t *labels);
 
+/* The samples that the options ask for: [*first, *end). QDQ_E_USAGE if the data have fewer. (compare.c) */
+qdq_status qdq_compare_range(const qdq_data *d, const qdq_compare_opts *opts, size_t *first, size_t *end,
+                             qdq_error *err);
+
 #endif /* QDQ_COMPARE_STAT_H */

@@ -29,15 +29,18 @@ static qdq_status use_data(void *ctx, qdq_error *err)
     qdq_data_opts opts = QDQ_DATA_OPTS_INIT;
     qdq_compare_opts how = QDQ_COMPARE_OPTS_INIT;
     qdq_compare_result *r = NULL;
+    qdq_compare_layers_result *layers = NULL;
     qdq_data *d = NULL;
 
     opts.labels = t->labels;
     QDQ_TRY(qdq_data_open(t->spec, t->model, &opts, &d, err));
     qdq_status st = read_all(d, err);
-    how.per_tensor = true;
     if (st == QDQ_OK && t->engine != NULL)
         st = qdq_compare(t->engine, t->model, t->model, d, &how, &r, err);
+    if (st == QDQ_OK && t->engine != NULL)
+        st = qdq_compare_layers(t->engine, t->model, t->model, d, &how, &layers, err);
     qdq_free(r);
+    qdq_free(layers);
     qdq_data_close(d);
     return st;
 }
@@ -100,6 +103,10 @@ static void comparing_survives_lack_of_memory(void **state)
     snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
     assert_ok(qdq_engine_open(spec, NULL, &e, &err));
     try_all(flat, test_npz_file("one.npz", true, arrays, 2), "label", e);
+    try_all("<ir_version: 9, opset_import: [\"\" : 17]>\n"
+            "g (float[N,2] x) => (float[N,2] y) <float s = {0.5}, uint8 z = {3}>"
+            "{ t = Relu(x) q = QuantizeLinear(t, s, z) d = DequantizeLinear(q, s, z) y = Neg(d) }",
+            test_npz_file("one.npz", true, arrays, 2), "label", e);
     qdq_engine_close(e);
 }
 

@@ -1,0 +1,283 @@
+/* Which layer introduces how much: matching and passes on the simulated engine, the numbers on ONNX Runtime. */
+#include <math.h>
+
+#include "base/file.h"
+#include "support/npy_file.h"
+
+static qdq_error err;
+
+#define HEAD "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+
+static qdq_engine *sim(void)
+{
+    static const char json[] = "{\"qdq_sim\": 1, \"error\": 0.01, \"ops\": {\"MatMul\": {\"float_us\": 50, "
+                               "\"int8_us\": 20, \"inputs\": 2}}}";
+    qdq_engine *e = NULL;
+    char spec[600];
+
+    assert_ok(qdq_write_file(test_path("sim.json"), true, json, strlen(json), &err));
+    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
+    assert_ok(qdq_engine_open(spec, NULL, &e, &err));
+    return e;
+}
+
+/* NULL when it fails, with the reason in `err`. */
+static qdq_compare_layers_result *compared(qdq_engine *e, const char *a, const char *b, const char *spec,
+                                           const qdq_compare_opts *opts)
+{
+    qdq_model *m = test_model(a), *n = test_model(b);
+    qdq_compare_layers_result *r = NULL;
+    qdq_data *d = NULL;
+
+    assert_ok(qdq_data_open(spec, m, NULL, &d, &err));
+    qdq_status st = qdq_compare_layers(e, m, n, d, opts, &r, &err);
+    assert_true((st == QDQ_OK) == (r != NULL));
+    qdq_data_close(d);
+    qdq_model_free(m);
+    qdq_model_free(n);
+    return r;
+}
+
+static qdq_compare_layers_result *must(qdq_compare_layers_result *r)
+{
+    if (r == NULL)
+        fail_msg("%s", err.text);
+    return r;
+}
+
+static const qdq_compare_layer *layer(const qdq_compare_layers_result *r, const char *tensor)
+{
+    for (size_t i = 0; i < r->n_layers; i++)
+        if (strcmp(r->layers[i].value.name, tensor) == 0)
+            return &r->layers[i];
+    fail_msg("no layer makes '%s'", tensor);
+    return NULL;
+}
+
+/* --- matching ------------------------------------------------------------------------------------------------------- */
+
+static const char plain[] = HEAD "g (float[N,2] x) => (float[N,2] y)"
+                                 "{ t = Relu(x) u = Neg(t) y = Abs(u) }";
+
+static void a_model_introduces_nothing_against_itself(void **state)
+{
+    (void)state;
+    qdq_engine *e = sim();
+    qdq_compare_layers_result *r = must(compared(e, plain, plain, "random:1", NULL));
+
+    assert_int_equal(r->samples, 8);
+    assert_int_equal(r->n_layers, 3);
+    for (size_t i = 0; i < r->n_layers; i++) {
+        assert_false(r->layers[i].quantized);
+        assert_true(r->layers[i].error == 0 && isinf(r->layers[i].value.sqnr_db));
+        assert_int_equal(r->layers[i].value.elements, 16);
+    }
+    assert_int_equal(r->n_unmatched_a + r->n_unmatched_b, 0);
+    qdq_free(r);
+    qdq_engine_close(e);
+}
+
+static void tensors_that_only_one_has_are_reported(void **state)
+{
+    (void)state;
+    static const char renamed[] = HEAD "g (float[N,2] x) => (float[N,2] y)"
+                                       "{ t = Relu(x) v = Neg(t) y = Abs(v) }";
+    qdq_engine *e = sim();
+    qdq_compare_layers_result *r = must(compared(e, plain, renamed, "random:1", NULL));
+
+    assert_int_equal(r->n_layers, 2);
+    assert_int_equal(r->n_unmatched_a, 1);
+    assert_string_equal(r->unmatched_a[0], "u");
+    assert_int_equal(r->n_unmatched_b, 1);
+    assert_string_equal(r->unmatched_b[0], "v");
+    qdq_free(r);
+    qdq_engine_close(e);
+}
+
+static void what_has_another_shape_is_no_match(void **state)
+{
+    (void)state;
+    static const char turned[] = HEAD "g (float[N,2] x) => (float[N,2] y)"
+                                      "{ t = Relu(x) u = Transpose(t) w = Transpose(u) y = Abs(w) }";
+    qdq_engine *e = sim();
+    qdq_compare_layers_result *r = must(compared(e, plain, turned, "random:1", NULL));
+
+    assert_int_equal(r->n_layers, 2);
+    assert_string_equal(r->unmatched_a[0], "u");
+    qdq_free(r);
+    qdq_engine_close(e);
+}
+
+static void many_tensors_take_several_passes(void **state)
+{
+    (void)state;
+    enum { n = 1200 };
+    qdq_engine *e = sim();
+    qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
+    static char text[n * 40];
+    size_t at =
+        (size_t)snprintf(text, sizeof text, HEAD "g (float[N,2] x) => (float[N,2] y) { t0 = Neg(x)\n");
+
+    for (int i = 1; i < n; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "t%d = Neg(t%d)\n", i, i - 1);
+    snprintf(text + at, sizeof text - at, "y = Relu(t%d) }", n - 1);
+    opts.count = 2;
+    qdq_compare_layers_result *r = must(compared(e, text, text, "random:1", &opts));
+    assert_int_equal(r->n_layers, n + 1);
+    for (size_t i = 0; i < r->n_layers; i++)
+        assert_int_equal(r->layers[i].value.elements, 4);
+    qdq_free(r);
+    qdq_engine_close(e);
+}
+
+static void samples_that_are_not_there_are_refused(void **state)
+{
+    (void)state;
+    qdq_engine *e = sim();
+    qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
+
+    opts.first = 8;
+    assert_null(compared(e, plain, plain, "random:1", &opts));
+    assert_fails(QDQ_E_USAGE, "samples 8 to 8, the data have 8", err.code);
+    qdq_engine_close(e);
+}
+
+static void the_second_model_is_named_when_it_does_not_run(void **state)
+{
+    (void)state;
+    qdq_engine *e = sim();
+
+    assert_null(
+        compared(e, plain, HEAD "g (float[N,2] w) => (float[N,2] y) { y = Relu(w) }", "random:1", NULL));
+    assert_non_null(strstr(err.text, "second model, sample 0"));
+    qdq_engine_close(e);
+}
+
+/* --- numbers, on ONNX Runtime --------------------------------------------------------------------------------------- */
+
+static const float data[] = {1, 2, 4, 3, 5, 6};
+
+static const char *samples(void)
+{
+    const test_array arrays[] = {{"x", TEST_HEADER("<f4", "(3, 2)"), data, sizeof data}};
+
+    return test_npz_file("layers.npz", false, arrays, 1);
+}
+
+/* The first Add is off by the constant, which is no quantization; the Q in front of Neg loses the .25. */
+static const char by_hand[] = HEAD "g (float[N,2] x) => (float[N,2] y) <float[2] c = {0.25, 0}>"
+                                   "{ t = Add(x, c) [neg] u = Neg(t) y = Abs(u) }";
+static const char by_hand_q[] = HEAD
+    "g (float[N,2] x) => (float[N,2] y) <float[2] c = {0.25, 0}, float s = {1}, uint8 z = {0}>"
+    "{ t = Add(x, c) q = QuantizeLinear(t, s, z) d = DequantizeLinear(q, s, z) [neg] u = Neg(d) y = Abs(u) }";
+
+static void the_layer_behind_the_q_introduces_the_error_and_others_hand_it_on(void **state)
+{
+    (void)state;
+    qdq_engine *e = test_ort();
+
+    if (e == NULL) {
+        test_missing("ONNX Runtime");
+        return;
+    }
+    qdq_compare_layers_result *r = must(compared(e, by_hand, by_hand_q, samples(), NULL));
+    double signal = 1.25 * 1.25 + 2 * 2 + 4.25 * 4.25 + 3 * 3 + 5.25 * 5.25 + 6 * 6, noise = 3 * 0.25 * 0.25;
+    const qdq_compare_layer *u = &r->layers[0]; /* the worst */
+
+    assert_string_equal(u->value.name, "u");
+    assert_string_equal(u->node, "neg");
+    assert_string_equal(u->op, "Neg");
+    assert_true(u->quantized);
+    assert_true(fabs(u->error - noise / signal) < 1e-9);
+    assert_true(fabs(u->introduced.sqnr_db - 10 * log10(signal / noise)) < 1e-9);
+    const qdq_compare_layer *t = layer(r, "t");
+    assert_true(isinf(t->value.sqnr_db) && t->error == 0);
+    assert_true(fabs(t->read_sqnr_db - 10 * log10(signal / noise)) < 1e-9);
+    const qdq_compare_layer *y = layer(r, "y");
+    assert_true(y->error == 0 && !y->quantized);
+    assert_true(fabs(y->value.sqnr_db - 10 * log10(signal / noise)) < 1e-9);
+    assert_true(isnan(y->read_sqnr_db));
+    qdq_free(r);
+}
+
+/* Insertion gives a quantized graph output its name back behind the DQ. */
+static void an_output_behind_a_dq_is_matched_with_what_is_before_its_q(void **state)
+{
+    (void)state;
+    static const char a[] = HEAD "g (float[N,2] x) => (float[N,2] y) <float[2] c = {0.25, 0}>"
+                                 "{ y = Add(x, c) }";
+    static const char b[] =
+        HEAD "g (float[N,2] x) => (float[N,2] y) <float[2] c = {0.25, 0}, float s = {1}, uint8 z = {0}>"
+             "{ [add] raw = Add(x, c) q = QuantizeLinear(raw, s, z) y = DequantizeLinear(q, s, z) }";
+    qdq_engine *e = test_ort();
+
+    if (e == NULL) {
+        test_missing("ONNX Runtime");
+        return;
+    }
+    qdq_compare_layers_result *r = must(compared(e, a, b, samples(), NULL));
+    assert_int_equal(r->n_layers, 1);
+    assert_string_equal(r->layers[0].node, "add");
+    assert_true(isinf(r->layers[0].value.sqnr_db));
+    assert_true(fabs(r->layers[0].read_sqnr_db - 10 * log10(93.6875 / 0.1875)) < 1);
+    assert_true(r->layers[0].error > 0);
+    assert_int_equal(r->n_unmatched_b, 0);
+    qdq_free(r);
+}
+
+/* What is float here is 16 bits wide there: it is fed in the other's type. */
+static void a_half_precision_layer_is_fed_in_its_own_type(void **state)
+{
+    (void)state;
+    static const char a[] = HEAD "g (float[N,2] x) => (float[N,2] y) { t = Relu(x) u = Neg(t) y = Abs(u) }";
+    static const char b[] =
+        HEAD "g (float[N,2] x) => (float[N,2] y) <float16 s = {1.0}, uint8 z = {0}>"
+             "{ h = Cast<to = 10>(x) t = Relu(h) q = QuantizeLinear(t, s, z) d = DequantizeLinear(q, s, z)"
+             "  u = Neg(d) v = Cast<to = 1>(u) y = Abs(v) }";
+    static const char b19[] = "<ir_version: 9, opset_import: [\"\" : 19]>\n";
+    char text[1000];
+    qdq_engine *e = test_ort();
+
+    if (e == NULL) {
+        test_missing("ONNX Runtime");
+        return;
+    }
+    snprintf(text, sizeof text, "%s%s", b19, b + strlen(HEAD));
+    qdq_compare_layers_result *r = must(compared(e, a, text, samples(), NULL));
+    assert_true(layer(r, "u")->quantized);
+    assert_true(layer(r, "u")->error == 0);
+    qdq_free(r);
+}
+
+static void a_value_that_is_zero_everywhere_has_no_sqnr(void **state)
+{
+    (void)state;
+    static const char a[] = HEAD "g (float[N,2] x) => (float[N,2] y) <float z = {0}>"
+                                 "{ t = Mul(x, z) y = Add(x, t) }";
+    qdq_engine *e = test_ort();
+
+    if (e == NULL) {
+        test_missing("ONNX Runtime");
+        return;
+    }
+    qdq_compare_layers_result *r = must(compared(e, a, a, samples(), NULL));
+    assert_true(isnan(layer(r, "t")->value.sqnr_db) && layer(r, "t")->error == 0);
+    qdq_free(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_model_introduces_nothing_against_itself),
+        cmocka_unit_test(tensors_that_only_one_has_are_reported),
+        cmocka_unit_test(what_has_another_shape_is_no_match),
+        cmocka_unit_test(many_tensors_take_several_passes),
+        cmocka_unit_test(samples_that_are_not_there_are_refused),
+        cmocka_unit_test(the_second_model_is_named_when_it_does_not_run),
+        cmocka_unit_test(the_layer_behind_the_q_introduces_the_error_and_others_hand_it_on),
+        cmocka_unit_test(an_output_behind_a_dq_is_matched_with_what_is_before_its_q),
+        cmocka_unit_test(a_half_precision_layer_is_fed_in_its_own_type),
+        cmocka_unit_test(a_value_that_is_zero_everywhere_has_no_sqnr),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
