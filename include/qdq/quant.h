@@ -34,6 +34,26 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_target_set(qdq_target *t, const char *key, c
 /* The description, as it is read: lent, as long as the target and until it is changed. */
 QDQ_API const char *qdq_target_text(const qdq_target *t);
 
+/* --- why -------------------------------------------------------------------------------------------------------- */
+
+/* Listens while a plan is made: every rule that looks at one node or tensor, and its verdict. */
+typedef struct qdq_why qdq_why;
+
+typedef struct qdq_why_note {
+    const char *node;    /* label of the node that was looked at */
+    const char *rule;    /* name of the rule, as the target has it; "plan": what came of it */
+    bool holds;          /* the rule applies to the node */
+    const char *verdict; /* a sentence without full stop: what was found, and what follows */
+} qdq_why_note;
+
+/* `about`: the label of a node, or the name of a tensor: its producer and its readers are listened to. NULL: out of
+ * memory. */
+QDQ_API qdq_why *qdq_why_new(const char *about);
+QDQ_API void qdq_why_free(qdq_why *w); /* NULL is allowed */
+
+/* What was said, in that order. Lent, as long as `w`. */
+QDQ_API const qdq_why_note *qdq_why_notes(const qdq_why *w, size_t *n);
+
 /* --- quantize: the whole way ---------------------------------------------------------------------------------- */
 
 /* How the values that an activation takes become the range that its codes span. */
@@ -60,6 +80,7 @@ typedef struct qdq_quantize_opts {
     const char *const *include;  /* all others stay float */
     const char *const *op_types; /* all other operators stay float */
     const char *const *exclude_op_types;
+    qdq_why *why; /* listens; may be NULL. A node or tensor that the model does not have is QDQ_E_USAGE */
     const qdq_input_shape *shapes;
     size_t n_shapes;
     size_t samples;  /* use at most so many; 0: all */
@@ -77,8 +98,8 @@ typedef struct qdq_quantize_opts {
 
 #define QDQ_QUANTIZE_OPTS_INIT                                                                               \
     {                                                                                                        \
-        sizeof(qdq_quantize_opts), NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, QDQ_METHOD_DEFAULT, \
-            0                                                                                                \
+        sizeof(qdq_quantize_opts), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL,               \
+            QDQ_METHOD_DEFAULT, 0                                                                            \
     }
 
 /* Cleans a copy of `m`, places Q/DQ by the target's rules, calibrates on `data`, and gives the plan. Q/DQ that the
@@ -93,6 +114,11 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_plan_make(const qdq_model *m, const qdq_targ
 QDQ_API QDQ_MUST_USE qdq_status qdq_quantize(const qdq_model *m, const qdq_target *t, qdq_engine *e,
                                              qdq_data *data, const qdq_quantize_opts *opts, qdq_plan **plan,
                                              qdq_model **out, qdq_error *err);
+
+/* For opts->why alone: places, and ends before calibration, so that it needs neither engine nor data. No such node or tensor is
+ * QDQ_E_USAGE, with a name that is near. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_explain(const qdq_model *m, const qdq_target *t,
+                                            const qdq_quantize_opts *opts, qdq_error *err);
 
 /* --- the plan ------------------------------------------------------------------------------------------------- */
 

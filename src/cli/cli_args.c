@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/near.h"
 #include "cli/cli_values.h"
 
 static const char *const progress_choices[] = {"auto", "always", "never", NULL};
@@ -38,61 +39,6 @@ const cli_opt cli_common_opts[] = {
      .help = "print this text"},
     CLI_END,
 };
-
-/* --- nearest name ------------------------------------------------------------------------------------------- */
-
-#define LONGEST_WORD 40
-
-/* Edits (insert, drop, replace, swap of neighbours) that lead from a to b. */
-static size_t edit_distance(const char *a, size_t na, const char *b, size_t nb)
-{
-    size_t row[3][LONGEST_WORD + 1];
-
-    for (size_t j = 0; j <= nb; j++)
-        row[0][j] = j;
-    for (size_t i = 1; i <= na; i++) {
-        size_t *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
-        now[0] = i;
-        for (size_t j = 1; j <= nb; j++) {
-            size_t best = last[j - 1] + (a[i - 1] != b[j - 1]);
-            if (last[j] + 1 < best)
-                best = last[j] + 1;
-            if (now[j - 1] + 1 < best)
-                best = now[j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < best)
-                best = before[j - 2] + 1;
-            now[j] = best;
-        }
-    }
-    return row[na % 3][nb];
-}
-
-const char *cli_nearest(const char *word, const char *const *names, size_t n)
-{
-    size_t length = strlen(word);
-    size_t best = 3; /* three slips are another word */
-    const char *found = NULL;
-
-    if (length == 0 || length > LONGEST_WORD)
-        return NULL;
-    if (length < 4)
-        best = length < 2 ? 1 : 2;
-    for (size_t i = 0; i < n; i++) {
-        size_t size = strlen(names[i]);
-        if (size > LONGEST_WORD)
-            continue;
-        size_t d = edit_distance(word, length, names[i], size);
-        /* --calibration for --calib, --ext for --external-data */
-        size_t shared = length < size ? length : size;
-        if (shared >= 3 && strncmp(word, names[i], shared) == 0 && d > 1)
-            d = 1;
-        if (d < best) {
-            best = d;
-            found = names[i];
-        }
-    }
-    return found;
-}
 
 /* --- parsing ------------------------------------------------------------------------------------------------ */
 
@@ -153,7 +99,7 @@ static qdq_status unknown_option(const parser *p, const char *name, size_t size)
         if (!QDQ_PUSH(p->arena, &names, o->name))
             return qdq_nomem(p->err);
     }
-    const char *near = cli_nearest(word, names.at, names.n);
+    const char *near = qdq_nearest(word, names.at, names.n);
     if (near != NULL)
         return qdq_fail(p->err, QDQ_E_USAGE, "unknown option '--%s', did you mean '--%s'?", word, near);
     return qdq_fail(p->err, QDQ_E_USAGE, "unknown option '--%s': 'qdq help %s' lists what there is", word,

@@ -114,7 +114,4 @@ void cli_opt_label(const cli_opt *o, qdq_buf *out);
 /* "[default]" with a blank in front, or nothing. */
 void cli_opt_default(const cli_opt *o, qdq_buf *out);
 
-/* Of the n names the one nearest to `word`, near enough to be a slip of the finger; else NULL. */
-const char *cli_nearest(const char *word, const char *const *names, size_t n);
-
 #endif /* QDQ_CLI_ARGS_H */

@@ -1,11 +1,14 @@
-/* cmd_inspect.c - what a model holds. The library writes all three views. */
+/* cmd_inspect.c - what a model holds, and what a target would do with it. The library writes all views. */
 #include "base/fail.h"
 #include "cli/cli.h"
 #include "cli/cli_model.h"
+#include "cli/cli_why.h"
 
 struct inspect_args {
     cli_common common;
     bool dot;
+    const char *why, *target;
+    cli_names set;
 };
 
 static const cli_opt options[] = {
@@ -13,6 +16,22 @@ static const cli_opt options[] = {
      .kind = CLI_FLAG,
      .offset = CLI_AT(inspect_args, dot),
      .help = "print the graph for Graphviz"},
+    {.name = "why",
+     .kind = CLI_TEXT,
+     .offset = CLI_AT(inspect_args, why),
+     .what = "NAME",
+     .help = "print every rule of the target that looks at this node or tensor"},
+    {.letter = 'T',
+     .name = "target",
+     .kind = CLI_TEXT,
+     .offset = CLI_AT(inspect_args, target),
+     .what = "NAME",
+     .help = "the target that --why asks; default: ort-cpu"},
+    {.name = "set",
+     .kind = CLI_LIST,
+     .offset = CLI_AT(inspect_args, set),
+     .what = "KEY=VALUE",
+     .help = "change a key of that target; repeatable"},
     CLI_END,
 };
 
@@ -22,6 +41,31 @@ static const cli_group groups[] = {
     {NULL, NULL, 0},
 };
 
+static qdq_status print_why(cli *c, const qdq_why *w, qdq_error *err)
+{
+    cli_json j = {false};
+
+    return c->json ? cli_json_print(&j, cli_why_json(&j, w), err) : cli_why_print(c, w, stdout, err);
+}
+
+static qdq_status explain(cli *c, const struct inspect_args *a, const qdq_model *m, qdq_error *err)
+{
+    qdq_quantize_opts o = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_target *target = NULL;
+    qdq_why *why = qdq_why_new(a->why);
+
+    qdq_status st = why != NULL ? cli_target_open(a->target, &a->set, &target, err) : qdq_nomem(err);
+    o.why = why;
+    o.job = &c->job;
+    if (st == QDQ_OK)
+        st = cli_at_file(c->operand[0], qdq_explain(m, target, &o, err), err);
+    if (st == QDQ_OK)
+        st = print_why(c, why, err);
+    qdq_target_free(target);
+    qdq_why_free(why);
+    return st;
+}
+
 static qdq_status run(cli *c, const void *args, qdq_error *err)
 {
     const struct inspect_args *a = args;
@@ -30,7 +74,16 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
 
     if (a->dot && c->json)
         return qdq_fail(err, QDQ_E_USAGE, "found --dot and --json, expected one of them");
+    if (a->dot && a->why != NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found --dot and --why, expected one of them");
+    if (a->why == NULL && (a->target != NULL || a->set.n > 0))
+        return qdq_fail(err, QDQ_E_USAGE, "found %s without --why", a->target != NULL ? "--target" : "--set");
     QDQ_TRY(cli_model_load(c, c->operand[0], &m, err));
+    if (a->why != NULL) {
+        qdq_status explained = explain(c, a, m, err);
+        qdq_model_free(m);
+        return explained;
+    }
     qdq_view view = a->dot ? QDQ_VIEW_DOT : c->json ? QDQ_VIEW_JSON : QDQ_VIEW_TEXT;
     qdq_status st = qdq_model_inspect(m, view, &text, err);
     if (st == QDQ_OK)
@@ -47,14 +100,21 @@ const cli_command cmd_inspect = {
     .min_operands = 1,
     .max_operands = 1,
     .summary = "show what a model holds",
-    .about = "Shows versions, operators, inputs, outputs, weights and quantization of a model. No tensor is\n"
-             "read, so this takes milliseconds whatever the size.",
+    .about =
+        "Shows versions, operators, inputs, outputs, weights and quantization of a model. No tensor is\n"
+        "read, so this takes milliseconds whatever the size.\n"
+        "\n"
+        "--why NAME asks the rules of a target what they make of a node (named by its name, or as\n"
+        "Op@output) or of a tensor (its producer and its readers): one line for each rule that looked,\n"
+        "in that order, with node, rule, whether it holds, and the verdict; 'plan' says what came of it.\n"
+        "The model is cleaned first, as 'qdq quantize' does. Nothing is calibrated.",
     .json = "{ \"ir_version\", \"opsets\": {\"\": 17}, \"nodes\", \"ops\": {\"Conv\": 53, "
             "\"com.microsoft::Gelu\": 1},\n"
             "  \"initializers\", \"weight_bytes\", \"inputs\": [{\"name\", \"type\", \"shape\"}], "
             "\"outputs\": [...],\n"
             "  \"qdq\": {\"quantize\", \"dequantize\"} }\n"
-            "Counts are of the main graph; bodies of subgraphs and functions are counted apart.",
+            "Counts are of the main graph; bodies of subgraphs and functions are counted apart.\n"
+            "With --why: [{ \"node\", \"rule\", \"holds\", \"verdict\" }]",
     .example = "qdq inspect model.onnx --json",
     .groups = groups,
     .args_size = sizeof(struct inspect_args),

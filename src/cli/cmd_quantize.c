@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "cli/cli_why.h"
 
 #define DEFAULT_RANDOM_SAMPLES 8
 #define MAX_JUDGES             64
@@ -95,6 +96,7 @@ static qdq_status quantize_model(quantize *q, qdq_error *err)
     o.percentile = a->percentile;
     o.passes = a->optimize ? NULL : QDQ_PASSES_LEAST;
     o.job = &q->c->job;
+    o.why = q->why;
     return cli_at_file(q->path,
                        qdq_quantize(q->model, q->target, q->engine, q->data, &o, &q->plan,
                                     a->dry_run ? NULL : &q->quantized, err),
@@ -197,10 +199,20 @@ static qdq_status check_goal(const quantize *q, qdq_error *err)
                     isfinite(low->sqnr_db) ? " dB" : "", q->a->min_sqnr);
 }
 
+static qdq_status print_why_json(const quantize *q, qdq_error *err)
+{
+    cli_json j = {false};
+
+    return cli_json_print(&j, cli_why_json(&j, q->why), err);
+}
+
+/* What a dry run is asked for. */
 static qdq_status print_plan(const quantize *q, qdq_error *err)
 {
     char *text = NULL;
 
+    if (q->why != NULL)
+        return q->c->json ? print_why_json(q, err) : cli_why_print(q->c, q->why, stdout, err);
     QDQ_TRY(qdq_plan_to_text(q->plan, &text, err));
     fputs(text, stdout);
     qdq_free(text);
@@ -213,6 +225,8 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
 
     QDQ_TRY(cmd_quantize_check(q.a, err));
     QDQ_TRY(check_outputs(c, q.a, err));
+    if (q.a->why != NULL && (q.why = qdq_why_new(q.a->why)) == NULL)
+        return qdq_nomem(err);
     qdq_status st = plan_and_apply(&q, err);
     cli_ui_clear(&c->ui);
     if (st == QDQ_OK)
@@ -221,6 +235,7 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
         st = check_goal(&q, err);
     qdq_free(q.compared);
     qdq_plan_free(q.plan);
+    qdq_why_free(q.why);
     qdq_data_close(q.data);
     qdq_engine_close(q.engine);
     qdq_target_free(q.target);
@@ -262,7 +277,8 @@ const cli_command cmd_quantize = {
             "  \"weight_bytes\": {\"before\", \"after\"}, \"run_as\": [{\"input\", \"shape\"}],\n"
             "  \"files\": [{\"path\", \"bytes\"}] }\n"
             "null: not known or not measured; equal outputs have sqnr_db null and \"equal\": true.\n"
-            "With --dry-run: the plan.",
+            "With --why also \"why\": [{\"node\", \"rule\", \"holds\", \"verdict\"}].\n"
+            "With --dry-run: the plan, or with --why that list.",
     .example = "qdq quantize model.onnx -o model.qdq.onnx --calib photos --mean 127 --std 128",
     .groups = cmd_quantize_groups,
     .args_size = sizeof(struct quantize_args),

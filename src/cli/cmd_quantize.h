@@ -16,7 +16,7 @@ struct quantize_args {
     cli_engine_args engine;
     cli_data_args data;
     cli_shape_args shape;
-    const char *calib, *target, *plan, *plan_out;
+    const char *calib, *target, *plan, *plan_out, *why;
     cli_names exclude, include, op_types, exclude_op_types, set;
     int64_t samples, threads;
     uint64_t memory;
@@ -41,6 +41,7 @@ typedef struct quantize {
     qdq_engine *engine; /* NULL: a plan was applied and nothing had to be run */
     qdq_data *data;     /* likewise */
     qdq_plan *plan;
+    qdq_why *why;                 /* NULL: not asked */
     qdq_compare_result *compared; /* NULL: not asked for, or not possible */
     quantize_split split;
 } quantize;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "cli/cli_why.h"
 #include "cli/cmd_quantize.h"
 
 static const cli_opt plan_opts[] = {
@@ -22,7 +23,12 @@ static const cli_opt plan_opts[] = {
     {.name = "dry-run",
      .kind = CLI_FLAG,
      .offset = CLI_AT(quantize_args, dry_run),
-     .help = "print the plan, write nothing"},
+     .help = "print the plan, or the answer to --why, and write nothing"},
+    {.name = "why",
+     .kind = CLI_TEXT,
+     .offset = CLI_AT(quantize_args, why),
+     .what = "NAME",
+     .help = "print every rule that looked at this node or tensor, and what followed"},
     CLI_END,
 };
 
@@ -167,6 +173,8 @@ static const char *choice_of_plan(const struct quantize_args *a)
         return "--no-optimize";
     if (a->set.n > 0)
         return "--set";
+    if (a->why != NULL)
+        return "--why";
     if (a->method != 0)
         return "--method";
     return NULL;
@@ -193,34 +201,7 @@ qdq_status cmd_quantize_check(const struct quantize_args *a, qdq_error *err)
 
 /* --- formats ---------------------------------------------------------------------------------------------------- */
 
-/* KEY=VALUE */
-static qdq_status set_key(qdq_target *t, const char *text, qdq_error *err)
-{
-    const char *equals = strchr(text, '=');
-    char key[128];
-
-    if (equals == NULL || equals == text || (size_t)(equals - text) >= sizeof key)
-        return qdq_fail(err, QDQ_E_USAGE, "--set: found '%s', expected KEY=VALUE, as activation.type=int8",
-                        text);
-    memcpy(key, text, (size_t)(equals - text));
-    key[equals - text] = '\0';
-    qdq_status st = qdq_target_set(t, key, equals + 1, err);
-    /* a key that a file must not have is a mistake on the command line here */
-    return st == QDQ_E_FORMAT ? qdq_within(err, QDQ_E_USAGE, "--set") : st;
-}
-
 qdq_status cmd_quantize_target(const struct quantize_args *a, qdq_target **out, qdq_error *err)
 {
-    qdq_target *t = NULL;
-
-    QDQ_TRY(qdq_target_load(a->target != NULL ? a->target : "ort-cpu", &t, err));
-    for (size_t i = 0; i < a->set.n; i++) {
-        qdq_status st = set_key(t, a->set.at[i], err);
-        if (st != QDQ_OK) {
-            qdq_target_free(t);
-            return st;
-        }
-    }
-    *out = t;
-    return QDQ_OK;
+    return cli_target_open(a->target, &a->set, out, err);
 }

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "cli/cli_outputs.h"
+#include "cli/cli_why.h"
 #include "cli/cmd_quantize.h"
 
 /* --- JSON ------------------------------------------------------------------------------------------------------ */
@@ -92,6 +93,8 @@ qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
     if (st == QDQ_OK && q->data != NULL)
         st = cli_data_json_shapes(q->data, q->model, &q->a->shape.shapes, &j, shapes, err);
     cli_json_set(&j, root, "run_as", shapes);
+    if (q->why != NULL)
+        cli_json_set(&j, root, "why", cli_why_json(&j, q->why));
     cli_json_add_files(&j, files, q->c, q->a->out.output);
     cli_json_add_files(&j, files, q->c, q->a->plan_out);
     cli_json_set(&j, root, "files", files);
@@ -184,5 +187,9 @@ qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err)
         QDQ_TRY(cli_data_print_shapes(q->data, q->model, &q->a->shape.shapes, to, err));
     QDQ_TRY(print_placement(q, s, to, err));
     QDQ_TRY(print_accuracy(q, to, err));
+    if (q->why != NULL) {
+        fprintf(to, "\nwhy '%s':\n", q->a->why);
+        QDQ_TRY(cli_why_print(q->c, q->why, to, err));
+    }
     return print_sizes(q, to, err);
 }

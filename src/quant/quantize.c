@@ -118,17 +118,24 @@ static bool is_calibrated(const qdq_plan *p)
     return false;
 }
 
-static qdq_status place_and_calibrate(const qdq_model *clean, const qdq_target *t, qdq_engine *e,
-                                      qdq_data *data, const qdq_quantize_opts *opts, qdq_plan *p,
-                                      qdq_error *err)
+static qdq_status place(const qdq_model *clean, const qdq_target *t, const qdq_quantize_opts *opts,
+                        qdq_plan *p, qdq_error *err)
 {
     qdq_place_opts po = {.exclude = opts->exclude,
                          .include = opts->include,
                          .op_types = opts->op_types,
                          .exclude_op_types = opts->exclude_op_types,
+                         .why = opts->why,
                          .job = opts->job};
 
-    QDQ_TRY(qdq_place(clean, t, &po, p, err));
+    return qdq_place(clean, t, &po, p, err);
+}
+
+static qdq_status place_and_calibrate(const qdq_model *clean, const qdq_target *t, qdq_engine *e,
+                                      qdq_data *data, const qdq_quantize_opts *opts, qdq_plan *p,
+                                      qdq_error *err)
+{
+    QDQ_TRY(place(clean, t, opts, p, err));
     QDQ_TRY(calibrate(clean, t, e, data, opts, p, err));
     QDQ_TRY(qdq_drop_misfit_biases(clean, opts->job, p, err));
     p->placement_only = p->placement_only && is_calibrated(p);
@@ -136,8 +143,8 @@ static qdq_status place_and_calibrate(const qdq_model *clean, const qdq_target *
 }
 
 /* *prepared: the model that the plan is for, to be applied to. */
-static qdq_status make(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                       const qdq_quantize_opts *opts, qdq_plan *p, qdq_model **prepared, qdq_error *err)
+static qdq_status begin(const qdq_model *m, const qdq_target *t, qdq_data *data,
+                        const qdq_quantize_opts *opts, qdq_plan *p, qdq_model **prepared, qdq_error *err)
 {
     if (t->ops.n == 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
@@ -154,7 +161,34 @@ static qdq_status make(const qdq_model *m, const qdq_target *t, qdq_engine *e, q
                     qdq_model_opset(*prepared), t->max_opset);
     if (has_subgraphs(*prepared))
         qdq_job_log(opts->job, QDQ_LOG_INFO, "nodes inside subgraphs stay float");
-    return place_and_calibrate(*prepared, t, e, data, opts, p, err);
+    return qdq_why_look(opts->why, m, *prepared, err);
+}
+
+static qdq_status make(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
+                       const qdq_quantize_opts *opts, qdq_plan *p, qdq_model **prepared, qdq_error *err)
+{
+    QDQ_TRY(begin(m, t, data, opts, p, prepared, err));
+    QDQ_TRY(place_and_calibrate(*prepared, t, e, data, opts, p, err));
+    return qdq_why_conclude(opts->why, *prepared, p, err);
+}
+
+qdq_status qdq_explain(const qdq_model *m, const qdq_target *t, const qdq_quantize_opts *opts, qdq_error *err)
+{
+    qdq_model *prepared = NULL;
+    qdq_plan *p = qdq_plan_new();
+
+    if (p == NULL)
+        return qdq_nomem(err);
+    qdq_status st = begin(m, t, NULL, opts, p, &prepared, err);
+    if (st == QDQ_OK)
+        st = place(prepared, t, opts, p, err);
+    if (st == QDQ_OK && !qdq_plan_finish(p))
+        st = qdq_nomem(err);
+    if (st == QDQ_OK)
+        st = qdq_why_conclude(opts->why, prepared, p, err);
+    qdq_model_free(prepared);
+    qdq_plan_free(p);
+    return st;
 }
 
 static qdq_status finish_model(qdq_model *m, const qdq_plan *p, qdq_error *err)

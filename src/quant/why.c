@@ -2,6 +2,7 @@
 #include "quant/why.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool touches(const qdq_node *n, const char *tensor)
@@ -39,6 +40,11 @@ void qdq_why_find(qdq_why *w, const qdq_model *m)
         w->found |= w->is_node;
 }
 
+bool qdq_why_hears(qdq_why *w, const qdq_node *n)
+{
+    return has_label(w, n) || (!w->is_node && touches(n, w->about));
+}
+
 void qdq_why_say(qdq_why *w, const qdq_node *n, const char *rule, bool holds, const char *fmt, ...)
 {
     qdq_why_note note = {.holds = holds};
@@ -46,14 +52,10 @@ void qdq_why_say(qdq_why *w, const qdq_node *n, const char *rule, bool holds, co
 
     if (w == NULL)
         return;
-    qdq_arena_mark mark = qdq_arena_get_mark(&w->arena);
-    note.node = qdq_node_label(n, &w->arena);
-    if (strcmp(note.node, w->about) != 0 && (w->is_node || !touches(n, w->about))) {
-        qdq_arena_reset(&w->arena, mark);
+    if (!qdq_why_hears(w, n))
         return;
-    }
     w->found = true;
-    note.node = qdq_arena_strdup(&w->arena, note.node); /* the node may go before the note does */
+    note.node = qdq_arena_strdup(&w->arena, qdq_node_label(n, &w->arena)); /* outlives the node */
     note.rule = qdq_arena_strdup(&w->arena, rule);
     va_start(args, fmt);
     note.verdict = qdq_arena_vprintf(&w->arena, fmt, args);
@@ -63,7 +65,36 @@ void qdq_why_say(qdq_why *w, const qdq_node *n, const char *rule, bool holds, co
         w->no_memory = true;
 }
 
-void qdq_why_free(qdq_why *w)
+void qdq_why_clear(qdq_why *w)
 {
     qdq_arena_free(&w->arena);
+}
+
+/* --- public ------------------------------------------------------------------------------------------------------ */
+
+qdq_why *qdq_why_new(const char *about)
+{
+    qdq_why *w = calloc(1, sizeof *w);
+
+    if (w != NULL)
+        w->about = qdq_arena_strdup(&w->arena, about);
+    if (w != NULL && w->about == NULL) {
+        free(w);
+        return NULL;
+    }
+    return w;
+}
+
+void qdq_why_free(qdq_why *w)
+{
+    if (w == NULL)
+        return;
+    qdq_why_clear(w);
+    free(w);
+}
+
+const qdq_why_note *qdq_why_notes(const qdq_why *w, size_t *n)
+{
+    *n = w->notes.n;
+    return w->notes.at;
 }

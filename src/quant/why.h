@@ -5,32 +5,37 @@
 
 #include "base/vec.h"
 #include "ir/ir.h"
+#include "qdq/quant.h"
 
-typedef struct qdq_why_note {
-    const char *node;    /* label of the node that was looked at */
-    const char *rule;    /* name of the rule, as the target has it */
-    bool holds;          /* the rule applies to the node */
-    const char *verdict; /* a sentence without full stop: what was found, and what follows */
-} qdq_why_note;
-
-typedef struct qdq_why {
+struct qdq_why {
     qdq_arena arena;
-    const char
-        *about;   /* label of a node, or name of a tensor: its producer and its readers are listened to */
-    bool is_node; /* there is a node of that label: a tensor of the same name is not meant */
-    bool found;   /* there is such a node or tensor */
-    bool no_memory;
+    const char *about;           /* as in qdq_why_new() */
+    bool is_node;                /* there is a node of that label: a tensor of the same name is not meant */
+    bool found;                  /* there is such a node or tensor */
+    bool no_memory;              /* something that was said is lost */
     QDQ_VEC(qdq_why_note) notes; /* in the order in which they were said */
-} qdq_why;
+};
 
 /* Looks for what `about` names among all graphs of m: is_node, found. `w` may be NULL. */
 void qdq_why_find(qdq_why *w, const qdq_model *m);
+
+/* Is n the node that is asked about, or at the tensor? */
+bool qdq_why_hears(qdq_why *w, const qdq_node *n);
 
 /* `w` may be NULL: nobody listens. `fmt` says the verdict. */
 void qdq_why_say(qdq_why *w, const qdq_node *n, const char *rule, bool holds, const char *fmt, ...)
     QDQ_PRINTF(5, 6);
 
 /* Frees the notes, not `w` itself. */
-void qdq_why_free(qdq_why *w);
+void qdq_why_clear(qdq_why *w);
+
+/* --- why_plan.c: before the rules speak, and behind them --------------------------------------------------------------- */
+
+/* Is what is asked about in the cleaned model? QDQ_E_USAGE: no, and what is near, or what became of it: `m` is the
+ * model as it came. `w` may be NULL. */
+qdq_status qdq_why_look(qdq_why *w, const qdq_model *m, const qdq_model *cleaned, qdq_error *err);
+
+/* Adds what the plan, which is finished, says of it. `w` may be NULL. */
+qdq_status qdq_why_conclude(qdq_why *w, const qdq_model *cleaned, const qdq_plan *p, qdq_error *err);
 
 #endif /* QDQ_WHY_H */

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include "base/fail.h"
 #include "base/json.h"
 #include "support/build.h"
 #include "support/quantize.h"
@@ -138,6 +139,26 @@ static qdq_status quantize(void *ctx, qdq_error *err)
     return test_quantize_on_sim(f->model, f->cost, err);
 }
 
+static qdq_status explain(void *ctx, qdq_error *err)
+{
+    const files *f = ctx;
+    qdq_quantize_opts o = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_model *m = NULL;
+    qdq_target *t = NULL;
+    qdq_status st = qdq_model_load(f->model, NULL, &m, err);
+
+    if (st == QDQ_OK)
+        st = qdq_target_load("ort-cpu", &t, err);
+    if (st == QDQ_OK && (o.why = qdq_why_new("r0")) == NULL)
+        st = qdq_fail(err, QDQ_E_NOMEM, "out of memory");
+    if (st == QDQ_OK)
+        st = qdq_explain(m, t, &o, err);
+    qdq_why_free(o.why);
+    qdq_target_free(t);
+    qdq_model_free(m);
+    return st;
+}
+
 static qdq_status read_plan(void *ctx, qdq_error *err)
 {
     const char *text = ctx;
@@ -203,6 +224,14 @@ static void quantize_survives_every_allocation_failure(void **state)
     assert_true(test_every_alloc_fails(quantize, &f) > 50);
 }
 
+static void explaining_survives_every_allocation_failure(void **state)
+{
+    files f = prepared();
+
+    (void)state;
+    assert_true(test_every_alloc_fails(explain, &f) > 20);
+}
+
 static void completing_a_trained_model_survives_every_allocation_failure(void **state)
 {
     files f = {test_path("trained.onnx"), QDQ_SOURCE_DIR "/tests/data/sim_basic.json", NULL, NULL};
@@ -238,6 +267,7 @@ int main(void)
         cmocka_unit_test(load_survives_every_allocation_failure),
         cmocka_unit_test(save_survives_every_allocation_failure_and_leaves_no_file),
         cmocka_unit_test(quantize_survives_every_allocation_failure),
+        cmocka_unit_test(explaining_survives_every_allocation_failure),
         cmocka_unit_test(completing_a_trained_model_survives_every_allocation_failure),
     };
 

@@ -187,7 +187,7 @@ static void every_wish_is_told_to_who_asks_why(void **state)
     for (size_t i = 0; i < why.notes.n; i++)
         assert_string_equal(why.notes.at[i].node, "c0"); /* r0 reads a tensor of that name */
     assert_string_equal(test_reason(p.plan, "c0"), "excluded by the user");
-    qdq_why_free(&why);
+    qdq_why_clear(&why);
     test_placed_free(p);
 }
 
