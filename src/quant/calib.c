@@ -212,7 +212,10 @@ static qdq_status set_scales(calibration *c, const qdq_target *t, qdq_error *err
         if (entry->known)
             continue;
         scheme.type = entry->qparam.type; /* beside int8 that the model has, int8 */
-        if (!qdq_observer_range(o, &low, &high))
+        bool seen = qdq_observer_range(o, &low, &high);
+        if (!seen && c->opts->lenient)
+            low = high = 0;
+        else if (!seen)
             return qdq_fail(err, QDQ_E_FORMAT,
                             "tensor '%s': no finite value in %zu samples; exclude the nodes that read it",
                             name, c->n_samples);

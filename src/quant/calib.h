@@ -15,6 +15,7 @@ typedef struct qdq_calib_opts {
     size_t samples;  /* 0: all */
     uint64_t memory; /* bytes of activations observed in one run; 0: 256 MiB */
     int threads;
+    bool lenient; /* a tensor that never held a finite value is no mistake: its scale is 1 */
     const qdq_job *job;
 } qdq_calib_opts;
 

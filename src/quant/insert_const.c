@@ -11,6 +11,7 @@
 #include "base/fail.h"
 #include "quant/found.h"
 #include "quant/insert_state.h"
+#include "quant/rest.h"
 
 /* --- weights ---------------------------------------------------------------------------------------------------- */
 
@@ -30,7 +31,7 @@ static qdq_node *first_reader(const qdq_inserter *in, const qdq_edges *edges)
 qdq_status qdq_insert_weight_scales(qdq_inserter *in, size_t index)
 {
     const qdq_plan_weight *w = &in->plan->weights.at[index];
-    const qdq_qscheme scheme = {w->type, true, false, QDQ_FLOAT};
+    const qdq_qscheme scheme = {w->type, true, false, in->plan->rest.type};
     qdq_weight_state *s = &in->weight[index];
 
     s->tensor = qdq_value_const(qdq_graph_find(in->g, w->tensor));
@@ -44,7 +45,8 @@ qdq_status qdq_insert_weight_scales(qdq_inserter *in, size_t index)
     if (w->n_scales != s->channels.channels)
         return qdq_fail(in->err, QDQ_E_FORMAT, "%zu scales, but %zu channels", w->n_scales,
                         s->channels.channels);
-    memcpy(s->scales, w->scales, w->n_scales * sizeof *s->scales);
+    for (size_t i = 0; i < w->n_scales; i++) /* codes are made with the scale that will be stored */
+        s->scales[i] = qdq_rest_round(w->scales[i], in->plan->rest.type);
     return QDQ_OK;
 }
 

@@ -102,6 +102,7 @@ static void sort_all(qdq_plan *p)
     sort(p->biases.at, p->biases.n, sizeof *p->biases.at, compare_bias);
     sort(p->quantized.at, p->quantized.n, sizeof *p->quantized.at, compare_quantized);
     sort(p->left_float.at, p->left_float.n, sizeof *p->left_float.at, compare_float);
+    sort(p->rest.keep.at, p->rest.keep.n, sizeof *p->rest.keep.at, compare_float);
 }
 
 /* --- summary ---------------------------------------------------------------------------------------------------- */

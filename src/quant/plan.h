@@ -55,6 +55,13 @@ typedef struct qdq_plan_float {
     const char *node, *op, *reason;
 } qdq_plan_float;
 
+/* What is not quantized, if it is not float32 (rest.h). */
+typedef struct qdq_plan_rest {
+    qdq_elem type;                /* QDQ_FLOAT16, QDQ_BFLOAT16, or QDQ_FLOAT and QDQ_UNDEFINED: as it is */
+    bool direct_io;               /* graph inputs and outputs, too */
+    QDQ_VEC(qdq_plan_float) keep; /* nodes that stay float32 */
+} qdq_plan_rest;
+
 typedef struct qdq_plan_node {
     const char *node, *op;
     bool kept; /* the model had it in 8 bits before */
@@ -72,6 +79,7 @@ struct qdq_plan {
     QDQ_VEC(qdq_plan_bias) biases;
     QDQ_VEC(qdq_plan_node) quantized; /* nodes that run in 8 bits */
     QDQ_VEC(qdq_plan_float) left_float;
+    qdq_plan_rest rest;
     qdq_plan_summary summary; /* of a finished plan: qdq_plan_finish */
 };
 
@@ -80,6 +88,12 @@ qdq_plan *qdq_plan_new(void); /* NULL: out of memory */
 /* Sorts all entries by name and edge, so that equal plans are equal text, and makes the summary. False: out
  * of memory. */
 bool qdq_plan_finish(qdq_plan *p);
+
+/* Is what is not quantized in 16 bits? */
+static inline bool qdq_plan_has_rest(const qdq_plan *p)
+{
+    return p->rest.type == QDQ_FLOAT16 || p->rest.type == QDQ_BFLOAT16;
+}
 
 bool qdq_plan_add_edge(qdq_plan *p, qdq_edges *edges, const char *node, uint32_t input);
 bool qdq_edges_have(const qdq_edges *e, const char *node, uint32_t input);

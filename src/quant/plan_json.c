@@ -93,6 +93,19 @@ static json_t *float_object(const qdq_plan_float *f)
     return json_pack("{s:s, s:s, s:s}", "node", f->node, "op", f->op, "reason", f->reason);
 }
 
+static json_t *rest_object(const qdq_plan_rest *r)
+{
+    json_t *keep = json_array(), *o = json_object();
+    bool ok = true;
+
+    for (size_t i = 0; i < r->keep.n && ok; i++)
+        ok = json_array_append_new(keep, float_object(&r->keep.at[i])) == 0;
+    ok = ok && set(o, "type", json_string(qdq_elem_name(r->type)));
+    ok = ok && (!r->direct_io || set(o, "direct_io", json_true()));
+    ok = set(o, "keep", keep) && ok; /* takes the list over, even if it fails */
+    return whole(o, ok);
+}
+
 /* NULL: there was no memory to make it. */
 static void put_json(qdq_buf *b, json_t *j)
 {
@@ -130,6 +143,8 @@ qdq_status qdq_plan_to_text(const qdq_plan *p, char **text, qdq_error *err)
     put_key(&b, "clean", json_string(p->clean));
     put_key(&b, "opset", json_integer(p->opset));
     put_key(&b, "placement_only", json_boolean(p->placement_only));
+    if (qdq_plan_has_rest(p))
+        put_key(&b, "rest", rest_object(&p->rest));
     PUT_LIST(&b, "tensors", p->tensors, tensor_object);
     qdq_buf_puts(&b, ",\n");
     PUT_LIST(&b, "weights", p->weights, weight_object);
@@ -305,7 +320,7 @@ static void read_quantized(qdq_plan *plan, const qdq_json_place *p)
         qdq_json_nomem(p);
 }
 
-static void read_float(qdq_plan *plan, const qdq_json_place *p)
+static qdq_plan_float read_float(const qdq_json_place *p)
 {
     static const char *const keys[] = {"node", "op", "reason", NULL};
     qdq_plan_float f = {0};
@@ -314,15 +329,30 @@ static void read_float(qdq_plan *plan, const qdq_json_place *p)
     f.node = qdq_json_text(p, "node", NULL);
     f.op = qdq_json_text(p, "op", "");
     f.reason = qdq_json_text(p, "reason", "");
-    if (!QDQ_PUSH(&plan->arena, &plan->left_float, f))
-        qdq_json_nomem(p);
+    return f;
+}
+
+static void read_rest(qdq_plan *plan, const qdq_json_place *top)
+{
+    static const char *const keys[] = {"type", "direct_io", "keep", NULL};
+    static const char *const types[] = {"float", "float16", "bfloat16", NULL};
+    qdq_json_place p, item;
+
+    if (!qdq_json_member(top, "rest", &p))
+        return;
+    qdq_json_known(&p, keys);
+    plan->rest.type = qdq_elem_from_name(types[qdq_json_word(&p, "type", types, -1)]);
+    plan->rest.direct_io = qdq_json_bool(&p, "direct_io");
+    for (size_t i = 0; qdq_json_item(&p, "keep", i, &item); i++)
+        if (!QDQ_PUSH(&plan->arena, &plan->rest.keep, read_float(&item)))
+            qdq_json_nomem(&item);
 }
 
 static qdq_status read_plan(qdq_plan *plan, json_t *root, qdq_error *err)
 {
     static const char *const keys[] = {"qdq_plan",  "model",      "target",  "created_by", "clean",
                                        "opset",     "tensors",    "weights", "biases",     "placement_only",
-                                       "quantized", "left_float", NULL};
+                                       "quantized", "left_float", "rest",    NULL};
     qdq_json_reader reader = {.arena = &plan->arena, .err = err};
     qdq_json_place top = qdq_json_top(&reader, root, "qdq_plan", QDQ_PLAN_VERSION), item;
 
@@ -342,7 +372,9 @@ static qdq_status read_plan(qdq_plan *plan, json_t *root, qdq_error *err)
     for (size_t i = 0; qdq_json_item(&top, "quantized", i, &item); i++)
         read_quantized(plan, &item);
     for (size_t i = 0; qdq_json_item(&top, "left_float", i, &item); i++)
-        read_float(plan, &item);
+        if (!QDQ_PUSH(&plan->arena, &plan->left_float, read_float(&item)))
+            qdq_json_nomem(&item);
+    read_rest(plan, &top);
     QDQ_TRY(reader.status);
     return qdq_plan_finish(plan) ? QDQ_OK : qdq_nomem(err);
 }

@@ -14,6 +14,7 @@
 #include "quant/fingerprint.h"
 #include "quant/insert.h"
 #include "quant/place.h"
+#include "quant/rest.h"
 
 /* A pass of the pipeline that has work again behind it: so that quantizing the result once more changes nothing. */
 static qdq_status run_again(qdq_model *m, const char *pipeline, const char *pass, qdq_error *err)
@@ -90,6 +91,7 @@ static qdq_status describe(qdq_plan *p, const qdq_model *m, const qdq_target *t,
     return p->target != NULL && p->clean != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
+/* Scales, and what of the rest stays float32: samples decide both. */
 static qdq_status calibrate(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
                             const qdq_quantize_opts *opts, qdq_plan *p, qdq_error *err)
 {
@@ -105,6 +107,8 @@ static qdq_status calibrate(const qdq_model *m, const qdq_target *t, qdq_engine 
     if (data == NULL)
         QDQ_TRY(qdq_data_open("random:1", m, &dopts, &random, err));
     qdq_status st = qdq_calibrate(m, t, e, data != NULL ? data : random, &co, p, err);
+    if (st == QDQ_OK)
+        st = qdq_rest_choose(m, t, e, data, &co, p, err);
     qdq_data_close(random);
     return st;
 }
@@ -191,9 +195,23 @@ qdq_status qdq_explain(const qdq_model *m, const qdq_target *t, const qdq_quanti
     return st;
 }
 
-static qdq_status finish_model(qdq_model *m, const qdq_plan *p, qdq_error *err)
+/* Q/DQ, then the rest: nodes are found by the labels that they have before either. */
+static qdq_status insert_and_convert(qdq_model *m, const qdq_plan *p, const qdq_job *job, qdq_error *err)
 {
-    QDQ_TRY(qdq_insert(m, p, err));
+    qdq_map kept = QDQ_MAP_INIT;
+    qdq_status st = qdq_rest_find_kept(m, p, &kept, err);
+
+    if (st == QDQ_OK)
+        st = qdq_insert(m, p, err);
+    if (st == QDQ_OK)
+        st = qdq_rest_convert(m, &p->rest, &kept, job, err);
+    qdq_map_free(&kept);
+    return st;
+}
+
+static qdq_status finish_model(qdq_model *m, const qdq_plan *p, const qdq_job *job, qdq_error *err)
+{
+    QDQ_TRY(insert_and_convert(m, p, job, err));
     if (p->tensors.n + p->weights.n + p->biases.n > 0)
         QDQ_TRY(run_again(m, p->clean, "share-initializers", err)); /* Q/DQ bring equal constants */
     if (p->placement_only)
@@ -216,7 +234,7 @@ qdq_status qdq_quantize(const qdq_model *m, const qdq_target *t, qdq_engine *e, 
         return qdq_nomem(err);
     qdq_status st = make(m, t, e, data, opts != NULL ? opts : &defaults, p, &prepared, err);
     if (st == QDQ_OK && out != NULL)
-        st = finish_model(prepared, p, err);
+        st = finish_model(prepared, p, opts != NULL ? opts->job : NULL, err);
     if (st != QDQ_OK || out == NULL)
         qdq_model_free(prepared);
     else
@@ -257,7 +275,7 @@ qdq_status qdq_plan_apply(const qdq_plan *p, const qdq_model *m, bool force, qdq
     if (!force)
         QDQ_TRY(check_fingerprint(p, m, err));
     QDQ_TRY(prepare(m, p->clean, p->opset, NULL, &copy, err));
-    qdq_status st = finish_model(copy, p, err);
+    qdq_status st = finish_model(copy, p, NULL, err);
     if (st != QDQ_OK) {
         qdq_model_free(copy);
         return st;

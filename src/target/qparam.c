@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/half.h"
+
 bool qdq_elem_code_limits(qdq_elem type, int32_t *lowest, int32_t *highest)
 {
     unsigned bits = qdq_elem_bits(type);
@@ -52,6 +54,11 @@ static float store_scale(double scale, qdq_elem storage)
         frexp(scale, &exponent);
         double ulp = ldexp(1.0, exponent - 11 < -24 ? -24 : exponent - 11);
         return (float)fmin(nearbyint(scale / ulp) * ulp, 65504.0);
+    }
+    if (storage == QDQ_BFLOAT16) {
+        uint16_t bits = qdq_bfloat16_of_double(scale);
+
+        return qdq_float_of_bfloat16((uint16_t)(bits < 2 ? 2 : bits > 0x7f7f ? 0x7f7f : bits));
     }
     if (scale < 2 * (double)FLT_TRUE_MIN)
         return 2 * FLT_TRUE_MIN;

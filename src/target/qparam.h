@@ -16,10 +16,11 @@ typedef struct qdq_qparam {
 
 /* How a range becomes codes. */
 typedef struct qdq_qscheme {
-    qdq_elem type;    /* (u)int4, (u)int8, (u)int16, float8e4m3fn */
-    bool symmetric;   /* zero point at the middle of the codes; signed types then leave out the lowest code */
-    bool reduced;     /* one bit less, for 8-bit kernels that saturate (x86 without VNNI) */
-    qdq_elem storage; /* type that stores the scale: QDQ_FLOAT (also when 0), QDQ_FLOAT16, QDQ_FLOAT8E8M0 */
+    qdq_elem type;  /* (u)int4, (u)int8, (u)int16, float8e4m3fn */
+    bool symmetric; /* zero point at the middle of the codes; signed types then leave out the lowest code */
+    bool reduced;   /* one bit less, for 8-bit kernels that saturate (x86 without VNNI) */
+    qdq_elem
+        storage; /* type of the scale: QDQ_FLOAT (also when 0), QDQ_FLOAT16, QDQ_BFLOAT16, QDQ_FLOAT8E8M0 */
 } qdq_qscheme;
 
 /* The codes that a scheme uses to compute a scale, and the limits that quantized values saturate at. False

@@ -38,6 +38,24 @@ static qdq_method read_method(const qdq_json_place *top)
     return QDQ_METHOD_MAX + (qdq_method)qdq_json_word(&p, "method", methods + QDQ_METHOD_MAX, 0);
 }
 
+/* Scales have the type of what is not quantized. */
+static void read_rest(qdq_target *t, const qdq_json_place *top)
+{
+    static const char *const keys[] = {"type", "direct_io", "keep_sums", "keep", NULL};
+    static const char *const types[] = {"float", "float16", "bfloat16", NULL};
+    qdq_json_place p;
+
+    t->rest.type = QDQ_FLOAT;
+    if (!qdq_json_member(top, "rest", &p))
+        return;
+    qdq_json_known(&p, keys);
+    t->rest.type = qdq_elem_from_name(types[qdq_json_word(&p, "type", types, 0)]);
+    t->rest.direct_io = qdq_json_bool(&p, "direct_io");
+    t->rest.keep_sums = qdq_json_bool(&p, "keep_sums");
+    t->rest.keep = qdq_json_texts(&p, "keep");
+    t->format.activation.storage = t->format.weight.storage = t->rest.type;
+}
+
 /* "data": [1] */
 static void read_data(const qdq_json_place *p, qdq_target_op *op)
 {
@@ -159,7 +177,7 @@ static qdq_status read_target(qdq_target *t, json_t *root, qdq_error *err)
     static const char *const keys[] = {"qdq_target", "name",       "help",        "engine",       "min_opset",
                                        "max_opset",  "bias",       "activation",  "graph_output", "weight",
                                        "operators",  "stay_float", "requantizes", "no_kernel",    "passes",
-                                       "overrides",  NULL};
+                                       "overrides",  "rest",       NULL};
     static const char *const outputs[] = {"float", "dequantized", NULL};
     qdq_json_reader reader = {.arena = &t->arena, .err = err};
     qdq_json_place top = qdq_json_top(&reader, root, "qdq_target", 1), item;
@@ -172,6 +190,7 @@ static qdq_status read_target(qdq_target *t, json_t *root, qdq_error *err)
     t->max_opset = (int)qdq_json_int(&top, "max_opset", t->min_opset, 30, 21);
     qdq_format_read(&top, &t->format);
     t->method = read_method(&top);
+    read_rest(t, &top);
     qdq_overrides_read(&top, &t->format, &t->overrides);
     t->dequantized_outputs = qdq_json_word(&top, "graph_output", outputs, 0) == 1;
     t->requantizes = qdq_json_texts(&top, "requantizes");
@@ -315,10 +334,17 @@ const qdq_target_op *qdq_target_find(const qdq_target *t, const char *op)
     return NULL;
 }
 
+/* Q/DQ have such scales since 19; bfloat16 is complete since 22. */
+static int opset_of_rest(const qdq_target_rest *r)
+{
+    return r->type == QDQ_FLOAT16 ? 19 : r->type == QDQ_BFLOAT16 ? 22 : 0;
+}
+
 int qdq_target_opset(const qdq_target *t)
 {
-    int least = qdq_format_opset(&t->format);
+    int least = qdq_format_opset(&t->format), rest = opset_of_rest(&t->rest);
 
+    least = rest > least ? rest : least;
     for (size_t i = 0; i < t->overrides.n; i++) {
         int need = qdq_format_opset(&t->overrides.at[i].format);
         least = need > least ? need : least;

@@ -65,12 +65,21 @@ typedef struct qdq_no_kernel {
     const char *op, *reason;
 } qdq_no_kernel;
 
+/* What becomes of what is not quantized. */
+typedef struct qdq_target_rest {
+    qdq_elem type;           /* QDQ_FLOAT: as it is; QDQ_FLOAT16, QDQ_BFLOAT16 */
+    bool direct_io;          /* graph inputs and outputs, too */
+    bool keep_sums;          /* operators that add up many numbers stay float32 */
+    const char *const *keep; /* operators, or regular expressions on labels, that stay float32; or NULL */
+} qdq_target_rest;
+
 struct qdq_target {
     qdq_arena arena;
     const char *text;
     const char *name, *help, *engine;
     int min_opset, max_opset;
     qdq_format format;
+    qdq_target_rest rest;
     qdq_method method; /* of calibration, where the caller has none; never QDQ_METHOD_DEFAULT */
     qdq_overrides overrides;
     const char *const *passes; /* what the optimizer does for this engine beyond `default`; or NULL */
