@@ -228,6 +228,16 @@ qdq_status qdq_channels_of(const qdq_tensor *t, int axis, qdq_channels *out, qdq
     return QDQ_OK;
 }
 
+qdq_scale_grid qdq_scale_grid_of(const qdq_tensor *t, int axis, int64_t block)
+{
+    qdq_scale_grid g = {{1, 1, (size_t)t->count}, (size_t)block, 0};
+
+    (void)qdq_channels_of(t, axis, &g.c, NULL);
+    if (g.block != 0)
+        g.n_block = g.c.channels / g.block + (g.c.channels % g.block != 0);
+    return g;
+}
+
 const qdq_node *qdq_bias_linear(const qdq_node *reader, uint32_t input)
 {
     if (reader->op != QDQ_OP_ADD)

@@ -41,6 +41,25 @@ typedef struct qdq_channels {
 /* QDQ_E_FORMAT if the axis is beyond the rank. */
 qdq_status qdq_channels_of(const qdq_tensor *t, int axis, qdq_channels *out, qdq_error *err);
 
+/* The elements of a tensor that share a scale: [outer, channel, inner], or blocks of channels. */
+typedef struct qdq_scale_grid {
+    qdq_channels c;
+    size_t block, n_block; /* block 0: a scale for each channel */
+} qdq_scale_grid;
+
+/* The axis is known to be one of t's. */
+qdq_scale_grid qdq_scale_grid_of(const qdq_tensor *t, int axis, int64_t block);
+
+static inline size_t qdq_scale_at(const qdq_scale_grid *g, size_t outer, size_t channel, size_t inner)
+{
+    return g->block == 0 ? channel : (outer * g->n_block + channel / g->block) * g->c.inner + inner;
+}
+
+static inline size_t qdq_scale_count(const qdq_scale_grid *g)
+{
+    return g->block == 0 ? g->c.channels : g->c.outer * g->n_block * g->c.inner;
+}
+
 /* The linear node whose bias input `input` of `reader` is: the reader itself or, if that is an Add, what
  * computes the other operand (a MatMul's bias is the constant of the Add behind it). NULL: nothing does. */
 const qdq_node *qdq_bias_linear(const qdq_node *reader, uint32_t input);

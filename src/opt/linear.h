@@ -71,19 +71,6 @@ typedef struct qdq_recode {
     double unit, new_unit; /* what one code is worth, sign included, and what it is worth afterwards */
 } qdq_recode;
 
-/* The elements of a weight that share a recode: [outer, channel, inner], or blocks of channels. */
-typedef struct qdq_scale_grid {
-    qdq_channels c;
-    size_t block, n_block; /* block 0: one for each channel */
-} qdq_scale_grid;
-
-qdq_scale_grid qdq_scale_grid_of(const qdq_tensor *t, const qdq_params *p);
-
-static inline size_t qdq_scale_at(const qdq_scale_grid *g, size_t outer, size_t channel, size_t inner)
-{
-    return g->block == 0 ? channel : (outer * g->n_block + channel / g->block) * g->c.inner + inner;
-}
-
 /* A change of a weight: worked out first, applied when there is permission. */
 typedef struct qdq_weight_change {
     const double *factor; /* of float weights: one for each channel */

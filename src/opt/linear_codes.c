@@ -6,16 +6,6 @@
 #include "base/fail.h"
 #include "target/qparam.h"
 
-qdq_scale_grid qdq_scale_grid_of(const qdq_tensor *t, const qdq_params *p)
-{
-    qdq_scale_grid g = {{1, 1, (size_t)t->count}, (size_t)p->block, 0};
-
-    (void)qdq_channels_of(t, p->axis, &g.c, NULL); /* the axis was checked when it was read */
-    if (g.block != 0)
-        g.n_block = g.c.channels / g.block + (g.c.channels % g.block != 0);
-    return g;
-}
-
 /* Elements that lie side by side, and share a scale unless blocks lie across. False: one is NaN. */
 static bool quantize_run(const qdq_params *p, const qdq_scale_grid *g, size_t o, size_t k, const float *x,
                          void *codes)
@@ -75,7 +65,7 @@ qdq_status qdq_quantize_constant(const qdq_node *q, const qdq_tensor *x, qdq_are
     *codes = qdq_arena_alloc(memory, size + 1);
     if (*codes == NULL)
         return qdq_nomem(err);
-    qdq_scale_grid g = qdq_scale_grid_of(x, &p);
+    qdq_scale_grid g = qdq_scale_grid_of(x, p.axis, p.block);
     for (size_t o = 0; o < g.c.outer; o++)
         for (size_t k = 0; k < g.c.channels; k++)
             if (!quantize_run(&p, &g, o, k, floats, *codes))

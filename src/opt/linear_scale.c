@@ -248,7 +248,7 @@ static qdq_status find_scales(qdq_opt *o, const qdq_linear *l, const double *fac
     double *blocks = NULL;
 
     c->axis = p->axis;
-    c->grid = qdq_scale_grid_of(l->weight, p);
+    c->grid = qdq_scale_grid_of(l->weight, p->axis, p->block);
     *by_scale = along_axis(l, factor);
     *n_scale = p->count;
     if (*by_scale == NULL) {
@@ -338,7 +338,7 @@ qdq_status qdq_weight_raise(qdq_opt *o, const qdq_linear *l, double alpha, const
 {
     const qdq_params *p = &l->params;
 
-    *out = (qdq_weight_change){.axis = p->axis, .grid = qdq_scale_grid_of(l->weight, p)};
+    *out = (qdq_weight_change){.axis = p->axis, .grid = qdq_scale_grid_of(l->weight, p->axis, p->block)};
     QDQ_TRY(qdq_weight_codes_of(o, l, &out->codes, why, err));
     if (*why != NULL)
         return QDQ_OK;

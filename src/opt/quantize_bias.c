@@ -387,7 +387,7 @@ static qdq_tensor *dequantized(qdq_opt *o, const qdq_tensor *t, const qdq_params
 {
     void *data;
     qdq_tensor *out = qdq_tensor_new(o->model, QDQ_FLOAT, t->rank, t->dim, &data);
-    qdq_scale_grid g = qdq_scale_grid_of(t, p);
+    qdq_scale_grid g = qdq_scale_grid_of(t, p->axis, p->block);
 
     for (size_t i = 0; out != NULL && i < (size_t)t->count; i++) {
         size_t row = i / g.c.inner;

@@ -1,11 +1,12 @@
 /* import.c - the quantization that is in a model, as a plan: the inverse of insert.c.
  *
  *   x -> Q -> DQ -> readers            a tensor, if the scale is one constant
- *   int8 constant -> DQ -> readers     a weight, if all zero points are 0
+ *   codes -> DQ -> readers             a weight
+ *   float constant -> Q -> DQ -> ...   a weight that is stored as floats, if it has several scales, or if a linear
+ *                                      operator reads it where its weight is
  *   int32 constant -> DQ -> reader     a bias, if its scale is that of activation times weight
  *
- * Anything else (scales that are computed, codes as graph inputs, 4-bit or blocked forms) stays in the model as
- * it is. What was imported is taken out on the way, so that the result is the model without it. */
+ * Anything else (scales that are computed, codes as graph inputs) stays in the model as it is. What was imported is taken out on the way, so that the result is the model without it. */
 #include <math.h>
 #include <string.h>
 
@@ -34,9 +35,14 @@ typedef struct found_tensor {
 typedef struct found_weight {
     qdq_value *w; /* the float initializer that stands for it now */
     int axis;
+    int64_t block;
+    qdq_elem type;
+    qdq_weight_store store;
     const float *scales;
+    const int32_t *zeros;
     size_t n_scales;
-    bool absmax; /* the scales follow from the weights */
+    bool follow; /* the scales follow from the weights, by `scheme` */
+    qdq_qscheme scheme;
     found_edges edges;
 } found_weight;
 
@@ -60,18 +66,13 @@ typedef struct importer {
 
 /* --- activations --------------------------------------------------------------------------------------------------- */
 
-/* What plans can say: whole channels, scales above 0 stored as float, and one zero point for all of them. */
+/* What plans can say: scales above 0 that are stored as float. */
 static bool read_params(importer *im, const qdq_node *n, const qdq_tensor *codes, qdq_params *p)
 {
     const char *why = NULL;
 
-    if (qdq_params_read(n, codes, &im->scratch, p, &why, NULL) != QDQ_OK || why != NULL || !p->positive ||
-        p->scale_elem != QDQ_FLOAT || p->block != 0)
-        return false;
-    for (int64_t i = 1; i < p->count; i++)
-        if (qdq_params_zero(p, i) != qdq_params_zero(p, 0))
-            return false;
-    return true;
+    return qdq_params_read(n, codes, &im->scratch, p, &why, NULL) == QDQ_OK && why == NULL && p->positive &&
+           p->scale_elem == QDQ_FLOAT;
 }
 
 static bool is_dq_of(importer *im, const qdq_use *u, const qdq_params *q)
@@ -83,21 +84,36 @@ static bool is_dq_of(importer *im, const qdq_use *u, const qdq_params *q)
            qdq_params_equal(q, &p);
 }
 
+/* Does q quantize a constant that a linear operator reads, through one DQ, where its weight is? */
+static bool is_weight(const qdq_node *q)
+{
+    const qdq_value *x = qdq_node_in(q, 0), *codes = qdq_node_out(q, 0);
+    const qdq_node *dq = codes != NULL ? qdq_value_only_user(codes) : NULL;
+
+    if (x == NULL || qdq_value_const(x) == NULL || dq == NULL || qdq_node_out(dq, 0) == NULL ||
+        dq->op != QDQ_OP_DEQUANTIZELINEAR)
+        return false;
+    QDQ_FOR_USES (u, dq->out[0])
+        if (u->index == 1 && (u->node->op == QDQ_OP_CONV || u->node->op == QDQ_OP_CONVTRANSPOSE ||
+                              u->node->op == QDQ_OP_GEMM || u->node->op == QDQ_OP_MATMUL))
+            return true;
+    return false;
+}
+
 /* Q with one constant scale, read only by DQ nodes with the same. */
 static bool is_tensor(importer *im, const qdq_node *q, qdq_qparam *out)
 {
     const qdq_value *codes = qdq_node_out(q, 0);
     qdq_params p;
-    int32_t low, high;
 
     if (q->op != QDQ_OP_QUANTIZELINEAR || qdq_node_in(q, 0) == NULL || codes == NULL || codes->n_output > 0 ||
-        codes->n_use == 0 || !read_params(im, q, NULL, &p) || p.count != 1)
+        codes->n_use == 0 || !read_params(im, q, NULL, &p) || p.count != 1 || p.block != 0 || is_weight(q))
         return false;
     *out = (qdq_qparam){p.codes, p.scale[0], qdq_params_zero(&p, 0)};
     QDQ_FOR_USES (u, codes)
         if (!is_dq_of(im, u, &p))
             return false;
-    return qdq_elem_code_limits(p.codes, &low, &high) && qdq_elem_bits(p.codes) >= 8;
+    return qdq_elem_is_code(p.codes);
 }
 
 /* Plans name edges of the main graph only. */
@@ -221,43 +237,82 @@ static qdq_value *restore(importer *im, const qdq_node *dq, qdq_tensor *t, const
     return unique != NULL ? qdq_graph_add_init(im->g, unique, t) : NULL;
 }
 
-/* Did these scales come from the weights? Then a plan need not list them. */
-static bool is_absmax(importer *im, const float *w, const qdq_channels *c, const float *scales)
+/* Does this scheme give these scales for the weight? */
+static bool gives(importer *im, const qdq_qscheme *scheme, const float *w, const qdq_scale_grid *g,
+                  const found_weight *found)
 {
-    const qdq_qscheme scheme = {QDQ_INT8, true, false, QDQ_FLOAT};
-    float *expected = qdq_arena_array(&im->scratch, c->channels + 1, sizeof *expected);
+    size_t n = found->n_scales;
+    float *low = qdq_arena_array(&im->scratch, 3 * n + 1, sizeof *low);
+    int32_t *zeros = qdq_arena_array(&im->scratch, n + 1, sizeof *zeros);
 
-    if (expected == NULL || qdq_weight_scales(w, c, &scheme, expected, NULL) != QDQ_OK)
+    if (low == NULL || zeros == NULL || qdq_weight_ranges(w, g, low, low + n, NULL) != QDQ_OK ||
+        qdq_weight_scales(scheme, low, low + n, NULL, n, low + 2 * n, zeros, NULL) != QDQ_OK)
         return false;
-    for (size_t i = 0; i < c->channels; i++)
-        if (fabsf(expected[i] - scales[i]) > 3e-7f * scales[i])
+    for (size_t i = 0; i < n; i++)
+        if (fabsf(low[2 * n + i] - found->scales[i]) > 3e-7f * found->scales[i] ||
+            zeros[i] != (found->zeros != NULL ? found->zeros[i] : 0))
             return false;
     return true;
 }
 
-static qdq_status import_weight(importer *im, qdq_node *dq, const qdq_tensor *codes)
+/* Did these scales come from the weights? Then a plan need not list them. */
+static void find_scheme(importer *im, const float *w, const qdq_scale_grid *g, found_weight *found)
 {
-    found_weight w = {0};
-    qdq_params p;
+    bool is_8_bit = found->type == QDQ_INT8 || found->type == QDQ_UINT8;
+
+    for (int i = 0; i < (is_8_bit ? 4 : 2) && !found->follow; i++) {
+        qdq_arena_mark mark = qdq_arena_get_mark(&im->scratch);
+
+        found->scheme = (qdq_qscheme){found->type, i % 2 == 0, i > 1, QDQ_FLOAT};
+        found->follow = gives(im, &found->scheme, w, g, found);
+        qdq_arena_reset(&im->scratch, mark);
+    }
+}
+
+/* The float initializer that codes stand for. */
+static qdq_status decode(importer *im, const qdq_node *dq, const qdq_tensor *codes, const qdq_scale_grid *g,
+                         found_weight *w)
+{
     qdq_span bytes;
-    qdq_channels channels;
     void *data;
 
-    if (!read_params(im, dq, codes, &p) || qdq_params_zero(&p, 0) != 0)
-        return QDQ_OK;
-    w.scales = p.scale;
-    w.n_scales = (size_t)p.count;
-    w.axis = p.axis;
-    QDQ_TRY(qdq_channels_of(codes, w.axis, &channels, im->err));
     QDQ_TRY(qdq_tensor_data(codes, &im->scratch, &bytes, im->err));
     qdq_tensor *t = qdq_tensor_new(im->m, QDQ_FLOAT, codes->rank, codes->dim, &data);
-    if (t == NULL)
+    if (t == NULL || !qdq_weight_decode(bytes.data, g, w->type, w->scales, w->zeros, data))
         return qdq_nomem(im->err);
-    qdq_weight_decode((const int8_t *)bytes.data, &channels, w.scales, data);
-    w.absmax = is_absmax(im, data, &channels, w.scales);
-    w.w = restore(im, dq, t, w.scales, w.n_scales);
-    if (w.w == NULL || !add_uses(im, dq->out[0], &w.edges) ||
-        !remember(&im->weight_of, dq->out[0], im->weights.n) || !QDQ_PUSH(&im->scratch, &im->weights, w))
+    find_scheme(im, data, g, w);
+    w->w = restore(im, dq, t, w->scales, w->n_scales);
+    return w->w != NULL ? QDQ_OK : qdq_nomem(im->err);
+}
+
+/* `constant`: codes, or the floats in front of a Q. */
+static qdq_status import_weight(importer *im, qdq_node *dq, const qdq_tensor *constant)
+{
+    const qdq_value *in = dq->in[0].value;
+    bool as_float = qdq_value_const(in) == NULL;
+    found_weight w = {.store = as_float ? QDQ_WEIGHT_AS_FLOAT : QDQ_WEIGHT_AS_CODES};
+    qdq_scale_grid grid;
+    const float *floats;
+    qdq_params p;
+
+    if (!read_params(im, dq, constant, &p))
+        return QDQ_OK;
+    w.type = p.codes;
+    w.axis = p.axis;
+    w.block = p.block;
+    w.scales = p.scale;
+    w.zeros = p.zero;
+    w.n_scales = (size_t)p.count;
+    QDQ_TRY(qdq_weight_grid(constant, w.axis, w.block, &grid, im->err));
+    if (as_float) {
+        QDQ_TRY(qdq_weight_floats(constant, &im->scratch, &floats, im->err));
+        find_scheme(im, floats, &grid, &w);
+        w.w = in->producer->in[0].value;
+    } else {
+        QDQ_TRY(decode(im, dq, constant, &grid, &w));
+    }
+    if (!add_uses(im, dq->out[0], &w.edges) || !remember(&im->weight_of, dq->out[0], im->weights.n) ||
+        !QDQ_PUSH(&im->scratch, &im->weights, w))
         return qdq_nomem(im->err);
     return QDQ_OK;
 }
@@ -313,17 +368,55 @@ static qdq_status import_bias(importer *im, qdq_node *dq, const qdq_tensor *code
     return QDQ_OK;
 }
 
-static qdq_status find_constants(importer *im, qdq_elem elem,
-                                 qdq_status (*import)(importer *, qdq_node *, const qdq_tensor *))
+/* Can what dq gives back be read directly again? */
+static bool is_read_here(const importer *im, const qdq_node *dq)
+{
+    return dq->op == QDQ_OP_DEQUANTIZELINEAR && qdq_node_out(dq, 0) != NULL && dq->out[0]->n_output == 0 &&
+           dq->out[0]->n_use > 0 && !is_read_inside(im, dq->out[0]);
+}
+
+/* The floats in front of Q and DQ, with the same parameters, of a weight that is stored as floats; or NULL. */
+static const qdq_tensor *floats_of(importer *im, const qdq_node *dq)
+{
+    const qdq_node *q = qdq_node_in(dq, 0) != NULL ? dq->in[0].value->producer : NULL;
+    const qdq_tensor *t;
+    qdq_params a, b;
+
+    if (q == NULL || q->op != QDQ_OP_QUANTIZELINEAR || q->graph != im->g || qdq_node_in(q, 0) == NULL ||
+        recall(&im->activation_of, dq->out[0]) != 0 || qdq_value_only_user(q->out[0]) != dq)
+        return NULL;
+    t = qdq_value_const(q->in[0].value);
+    return t != NULL && t->elem == QDQ_FLOAT && read_params(im, q, t, &a) && read_params(im, dq, t, &b) &&
+                   qdq_params_equal(&a, &b)
+               ? t
+               : NULL;
+}
+
+static qdq_status find_weights(importer *im)
+{
+    QDQ_FOR_NODES (dq, im->g) {
+        const qdq_tensor *t = NULL;
+
+        if (!is_read_here(im, dq))
+            continue;
+        if (qdq_node_in(dq, 0) != NULL)
+            t = qdq_value_const(dq->in[0].value);
+        if (t == NULL)
+            t = floats_of(im, dq);
+        if (t != NULL && (t->elem == QDQ_FLOAT || qdq_elem_is_code(t->elem)))
+            QDQ_TRY(import_weight(im, dq, t));
+    }
+    return QDQ_OK;
+}
+
+static qdq_status find_biases(importer *im)
 {
     QDQ_FOR_NODES (dq, im->g) {
         const qdq_value *v = qdq_node_in(dq, 0);
         const qdq_tensor *codes = v != NULL ? qdq_value_const(v) : NULL;
 
-        if (dq->op == QDQ_OP_DEQUANTIZELINEAR && codes != NULL && codes->elem == elem &&
-            qdq_node_out(dq, 0) != NULL && dq->out[0]->n_output == 0 && dq->out[0]->n_use > 0 &&
-            !is_read_inside(im, dq->out[0]))
-            QDQ_TRY(import(im, dq, codes));
+        if (codes != NULL && codes->elem == QDQ_INT32 && is_read_here(im, dq))
+            QDQ_TRY(import_bias(im, dq, codes));
     }
     return QDQ_OK;
 }
@@ -387,21 +480,38 @@ static bool write_tensor(qdq_plan *p, const found_tensor *t)
            QDQ_PUSH(&p->arena, &p->tensors, out);
 }
 
+static bool write_scales(qdq_plan *p, const found_weight *w, qdq_plan_weight *out)
+{
+    float *scales = qdq_arena_array(&p->arena, w->n_scales, sizeof *scales);
+    int32_t *zeros = qdq_arena_array(&p->arena, w->n_scales, sizeof *zeros);
+    bool any = false;
+
+    if (scales == NULL || zeros == NULL)
+        return false;
+    memcpy(scales, w->scales, w->n_scales * sizeof *scales);
+    for (size_t i = 0; i < w->n_scales && w->zeros != NULL; i++)
+        any |= (zeros[i] = w->zeros[i]) != 0;
+    out->scales = scales;
+    out->zero_points = any ? zeros : NULL;
+    out->n_scales = w->n_scales;
+    return true;
+}
+
 static bool write_weight(qdq_plan *p, const found_weight *w)
 {
     qdq_plan_weight out = {.tensor = qdq_arena_strdup(&p->arena, w->w->name),
                            .axis = w->axis,
-                           .type = QDQ_INT8,
+                           .block = w->block,
+                           .type = w->type,
+                           .store = w->store,
                            .rule = "imported",
                            .origin = "import"};
 
-    if (!w->absmax) {
-        float *scales = qdq_arena_array(&p->arena, w->n_scales, sizeof *scales);
-        if (scales == NULL)
-            return false;
-        memcpy(scales, w->scales, w->n_scales * sizeof *scales);
-        out.scales = scales;
-        out.n_scales = w->n_scales;
+    if (w->follow) {
+        out.asymmetric = !w->scheme.symmetric;
+        out.reduced = w->scheme.reduced;
+    } else if (!write_scales(p, w, &out)) {
+        return false;
     }
     return write_edges(p, &w->edges, &out.consumers) && out.tensor != NULL &&
            QDQ_PUSH(&p->arena, &p->weights, out);
@@ -440,8 +550,8 @@ static qdq_status write_plan(const importer *im, qdq_plan *p)
 static qdq_status import(importer *im, qdq_plan *p)
 {
     QDQ_TRY(find_tensors(im));
-    QDQ_TRY(find_constants(im, QDQ_INT8, import_weight));
-    QDQ_TRY(find_constants(im, QDQ_INT32, import_bias));
+    QDQ_TRY(find_weights(im));
+    QDQ_TRY(find_biases(im));
     redirect(im);
     drop(im);
     QDQ_TRY(qdq_graph_sort(im->g, im->err));

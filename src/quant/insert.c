@@ -216,7 +216,7 @@ static qdq_status quantize(qdq_inserter *in, const qdq_plan_tensor *t, qdq_value
     const qdq_type *codes =
         type == NULL ? NULL : qdq_type_tensor(in->m, t->qparam.type, type->rank, type->dim);
     const qdq_value *quantized =
-        qdq_insert_node(in, place_behind(in, inputs[0]), "QuantizeLinear", t->tensor, -1,
+        qdq_insert_node(in, place_behind(in, inputs[0]), "QuantizeLinear", t->tensor, &qdq_one_scale,
                         qdq_insert_name(in, t->tensor, "_QuantizeLinear_Output"), inputs, codes);
 
     if (quantized == NULL)
@@ -242,15 +242,15 @@ static qdq_status quantize_and_back(qdq_inserter *in, const qdq_plan_tensor *t, 
     }
     const char *out_name = is_output ? t->tensor : qdq_insert_name(in, t->tensor, "_DequantizeLinear_Output");
     qdq_value *inputs[3] = {
-        v, qdq_insert_scales(in, t->tensor, &t->qparam.scale, -1, 1),
-        qdq_insert_zero_points(in, t->tensor, t->qparam.type, t->qparam.zero_point, -1, 1)};
+        v, qdq_insert_scales(in, t->tensor, &qdq_one_scale, &t->qparam.scale),
+        qdq_insert_zero_points(in, t->tensor, &qdq_one_scale, t->qparam.type, &t->qparam.zero_point)};
     if (inputs[1] == NULL || inputs[2] == NULL || out_name == NULL)
         return qdq_nomem(in->err);
     if (*q == NULL)
         QDQ_TRY(quantize(in, t, inputs, q));
     inputs[0] = (*q)->out[0];
-    *dequantized = qdq_insert_node(in, place_behind(in, inputs[0]), "DequantizeLinear", t->tensor, -1,
-                                   out_name, inputs, v->type);
+    *dequantized = qdq_insert_node(in, place_behind(in, inputs[0]), "DequantizeLinear", t->tensor,
+                                   &qdq_one_scale, out_name, inputs, v->type);
     return *dequantized != NULL ? QDQ_OK : qdq_nomem(in->err);
 }
 
@@ -299,17 +299,21 @@ static void drop_originals(qdq_inserter *in)
             qdq_value_remove_if_unused(v);
 }
 
-/* Q/DQ came with opset 10, scales per channel with 13, 16-bit codes with 21. */
+/* Q/DQ came with opset 10. */
 static qdq_status check_opset(const qdq_inserter *in)
 {
     const qdq_plan *p = in->plan;
-    int need = 0, have = qdq_model_opset(in->m);
+    int need = p->biases.n > 0 ? 13 : p->tensors.n > 0 ? 10 : 0, have = qdq_model_opset(in->m);
 
-    if (p->tensors.n + p->weights.n + p->biases.n > 0)
-        need = p->weights.n > 0 ? 13 : 10;
-    for (size_t i = 0; i < p->tensors.n; i++)
-        if (qdq_elem_bits(p->tensors.at[i].qparam.type) > 8)
-            need = 21;
+    for (size_t i = 0; i < p->tensors.n; i++) {
+        qdq_elem type = p->tensors.at[i].qparam.type;
+        int least = type == QDQ_INT8 || type == QDQ_UINT8 ? 10 : qdq_codes_opset(type, false);
+        need = least > need ? least : need;
+    }
+    for (size_t i = 0; i < p->weights.n; i++) {
+        int least = qdq_codes_opset(p->weights.at[i].type, p->weights.at[i].block != 0);
+        need = least > need ? least : need;
+    }
     return have >= need ? QDQ_OK
                         : qdq_fail(in->err, QDQ_E_FORMAT,
                                    "the plan needs opset %d, but has the model left at %d", need, have);

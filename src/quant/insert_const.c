@@ -1,9 +1,5 @@
-/* insert_const.c - weights and biases of a plan:
- *
- *   weight   float initializer -> int8 initializer, scale, zero point, DQ
- *   bias     float initializer -> int32 initializer with scale activation * weight, DQ
- *
- * Either scale of a bias is that of an entry of the plan, or that of a DQ which the model has already. */
+/* insert_const.c - biases of a plan: float initializer -> int32 initializer with scale activation * weight, DQ. Either
+ * scale of a bias is that of an entry of the plan, or that of a DQ which the model has already. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -11,65 +7,6 @@
 #include "base/fail.h"
 #include "quant/found.h"
 #include "quant/insert_state.h"
-#include "quant/rest.h"
-
-/* --- weights ---------------------------------------------------------------------------------------------------- */
-
-/* Where the constant's DQ goes: before its first reader, so that each block of the file reads as one. */
-static qdq_node *first_reader(const qdq_inserter *in, const qdq_edges *edges)
-{
-    qdq_node *first = NULL;
-
-    for (size_t i = 0; i < edges->n; i++) {
-        qdq_node *n = qdq_insert_find_node(in, edges->at[i].node);
-        if (first == NULL || in->place[n->id] < in->place[first->id])
-            first = n;
-    }
-    return first;
-}
-
-qdq_status qdq_insert_weight_scales(qdq_inserter *in, size_t index)
-{
-    const qdq_plan_weight *w = &in->plan->weights.at[index];
-    const qdq_qscheme scheme = {w->type, true, false, in->plan->rest.type};
-    qdq_weight_state *s = &in->weight[index];
-
-    s->tensor = qdq_value_const(qdq_graph_find(in->g, w->tensor));
-    QDQ_TRY(qdq_channels_of(s->tensor, w->axis, &s->channels, in->err));
-    QDQ_TRY(qdq_weight_floats(s->tensor, &in->scratch, &s->floats, in->err));
-    s->scales = qdq_arena_array(&in->scratch, s->channels.channels + 1, sizeof *s->scales);
-    if (s->scales == NULL)
-        return qdq_nomem(in->err);
-    if (w->scales == NULL)
-        return qdq_weight_scales(s->floats, &s->channels, &scheme, s->scales, in->err);
-    if (w->n_scales != s->channels.channels)
-        return qdq_fail(in->err, QDQ_E_FORMAT, "%zu scales, but %zu channels", w->n_scales,
-                        s->channels.channels);
-    for (size_t i = 0; i < w->n_scales; i++) /* codes are made with the scale that will be stored */
-        s->scales[i] = qdq_rest_round(w->scales[i], in->plan->rest.type);
-    return QDQ_OK;
-}
-
-qdq_status qdq_insert_weight(qdq_inserter *in, size_t index)
-{
-    const qdq_plan_weight *w = &in->plan->weights.at[index];
-    qdq_weight_state *s = &in->weight[index];
-    qdq_value *dequantized;
-    void *codes;
-
-    qdq_tensor *t = qdq_tensor_new(in->m, QDQ_INT8, s->tensor->rank, s->tensor->dim, &codes);
-    if (t == NULL)
-        return qdq_nomem(in->err);
-    qdq_weight_codes(s->floats, &s->channels, s->scales, codes);
-    QDQ_TRY(qdq_insert_constant(in, w->tensor, t, first_reader(in, &w->consumers), w->axis, s->scales,
-                                (int64_t)s->channels.channels, &dequantized));
-    for (size_t i = 0; i < w->consumers.n; i++)
-        qdq_node_set_in(qdq_insert_find_node(in, w->consumers.at[i].node), w->consumers.at[i].input,
-                        dequantized);
-    return QDQ_OK;
-}
-
-/* --- biases ------------------------------------------------------------------------------------------------------ */
 
 /* What the scale of a bias is made of. */
 typedef struct bias_scale {
@@ -137,8 +74,11 @@ static qdq_status weight_scale(qdq_inserter *in, const qdq_plan_bias *b, const q
     }
     ENTRY_OF(in->plan->weights, known->num, linear, i);
     s->weight = in->weight[i].scales;
-    s->n = in->weight[i].channels.channels;
+    s->n = qdq_scale_count(&in->weight[i].grid);
     s->per_channel = in->plan->weights.at[i].axis >= 0;
+    if (in->plan->weights.at[i].block != 0)
+        return qdq_fail(in->err, QDQ_E_FORMAT,
+                        "its weight '%s' is in blocks, expected one scale or one per channel", b->weight);
     if (in->plan->weights.at[i].scales == NULL)
         s->room = in->weight[i].scales;
     return QDQ_OK;
@@ -241,8 +181,15 @@ qdq_status qdq_insert_bias(qdq_inserter *in, size_t index)
         int32_t code = qdq_quantize_bias(bias[i], scales[s.per_channel ? i : 0]);
         memcpy((char *)data + i * (int64_t)sizeof code, &code, sizeof code);
     }
-    QDQ_TRY(qdq_insert_constant(in, b->tensor, codes, reader, s.per_channel ? 0 : -1, scales, (int64_t)s.n,
-                                &dequantized));
+    qdq_scale_form form = qdq_one_scale;
+    if (s.per_channel)
+        form = (qdq_scale_form){0, 0, 1, {(int64_t)s.n}};
+    const char *name = qdq_insert_name(in, b->tensor, "_quantized");
+    qdq_value *inputs[3] = {name != NULL ? qdq_graph_add_init(in->g, name, codes) : NULL,
+                            qdq_insert_scales(in, b->tensor, &form, scales), NULL};
+    if (inputs[0] == NULL || inputs[1] == NULL)
+        return qdq_nomem(in->err);
+    QDQ_TRY(qdq_insert_back(in, b->tensor, reader, &form, inputs, codes, &dequantized));
     qdq_node_set_in(reader, b->consumer.input, dequantized);
     return QDQ_OK;
 }

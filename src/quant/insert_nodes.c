@@ -19,30 +19,29 @@ static qdq_value *add_constant(qdq_inserter *in, const char *base, const char *s
     return name != NULL ? qdq_graph_add_init(in->g, name, t) : NULL;
 }
 
-qdq_value *qdq_insert_scales(qdq_inserter *in, const char *base, const float *scales, int axis, int64_t n)
+const qdq_scale_form qdq_one_scale = {.axis = -1};
+
+qdq_value *qdq_insert_scales(qdq_inserter *in, const char *base, const qdq_scale_form *form,
+                             const float *scales)
 {
-    return add_constant(in, base, "_scale", qdq_tensor_of_floats(in->m, axis < 0 ? 0 : 1, &n, scales));
+    return add_constant(in, base, "_scale", qdq_tensor_of_floats(in->m, form->rank, form->dim, scales));
 }
 
-qdq_value *qdq_insert_zero_points(qdq_inserter *in, const char *base, qdq_elem type, int32_t value, int axis,
-                                  int64_t n)
+qdq_value *qdq_insert_zero_points(qdq_inserter *in, const char *base, const qdq_scale_form *form,
+                                  qdq_elem type, const int32_t *zeros)
 {
     void *data;
-    qdq_tensor *t = qdq_tensor_new(in->m, type, axis < 0 ? 0 : 1, &n, &data);
+    qdq_tensor *t = qdq_tensor_new(in->m, type, form->rank, form->dim, &data);
 
-    if (t == NULL)
-        return NULL;
-    if (axis < 0) { /* little-endian, as tensors are stored */
-        unsigned char bytes[4] = {(unsigned char)(value & 0xff), (unsigned char)((value >> 8) & 0xff),
-                                  (unsigned char)((value >> 16) & 0xff),
-                                  (unsigned char)((value >> 24) & 0xff)};
-        memcpy(data, bytes, qdq_elem_bits(type) / 8);
-    }
+    for (int64_t i = 0; t != NULL && zeros != NULL && i < t->count; i++)
+        if (zeros[i] != 0)
+            (void)qdq_elem_put_int(type, data, i, zeros[i]);
     return add_constant(in, base, "_zero_point", t);
 }
 
-qdq_value *qdq_insert_node(qdq_inserter *in, qdq_node *before, const char *op, const char *base, int axis,
-                           const char *out_name, qdq_value *const inputs[3], const qdq_type *type)
+qdq_value *qdq_insert_node(qdq_inserter *in, qdq_node *before, const char *op, const char *base,
+                           const qdq_scale_form *form, const char *out_name, qdq_value *const inputs[3],
+                           const qdq_type *type)
 {
     const char *names[1] = {out_name};
     const char *wanted = qdq_arena_printf(&in->scratch, "%s_%s", base, op);
@@ -56,25 +55,19 @@ qdq_value *qdq_insert_node(qdq_inserter *in, qdq_node *before, const char *op, c
         return NULL;
     for (uint32_t i = 0; i < n_in; i++)
         qdq_node_set_in(n, i, inputs[i]);
-    if (axis >= 0 && !qdq_node_set_int(n, "axis", axis))
+    if ((form->axis >= 0 && !qdq_node_set_int(n, "axis", form->axis)) ||
+        (form->block > 0 && !qdq_node_set_int(n, "block_size", form->block)))
         return NULL;
     if (type != NULL)
         qdq_value_set_type(n->out[0], type);
     return n->out[0];
 }
 
-qdq_status qdq_insert_constant(qdq_inserter *in, const char *base, qdq_tensor *codes, qdq_node *before,
-                               int axis, const float *scales, int64_t n_scales, qdq_value **out)
+qdq_status qdq_insert_back(qdq_inserter *in, const char *base, qdq_node *before, const qdq_scale_form *form,
+                           qdq_value *const inputs[3], const qdq_tensor *shape, qdq_value **out)
 {
-    qdq_value *inputs[3] = {add_constant(in, base, "_quantized", codes),
-                            qdq_insert_scales(in, base, scales, axis, n_scales), NULL};
-    const char *out_name = qdq_insert_name(in, base, "_DequantizeLinear_Output");
-
-    if (codes != NULL && codes->elem == QDQ_INT8)
-        inputs[2] = qdq_insert_zero_points(in, base, QDQ_INT8, 0, axis, n_scales);
-    if (inputs[0] == NULL || inputs[1] == NULL || (codes->elem == QDQ_INT8 && inputs[2] == NULL))
-        return qdq_nomem(in->err);
-    *out = qdq_insert_node(in, before, "DequantizeLinear", base, axis, out_name, inputs,
-                           qdq_type_fixed(in->m, QDQ_FLOAT, codes->rank, codes->dim));
+    *out = qdq_insert_node(in, before, "DequantizeLinear", base, form,
+                           qdq_insert_name(in, base, "_DequantizeLinear_Output"), inputs,
+                           qdq_type_fixed(in->m, QDQ_FLOAT, shape->rank, shape->dim));
     return *out != NULL ? QDQ_OK : qdq_nomem(in->err);
 }

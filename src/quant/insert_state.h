@@ -10,9 +10,20 @@
 typedef struct qdq_weight_state {
     const qdq_tensor *tensor;
     const float *floats;
-    qdq_channels channels;
+    qdq_scale_grid grid;
     float *scales;
+    int32_t *zeros;
 } qdq_weight_state;
+
+/* How scales lie beside what they are of. */
+typedef struct qdq_scale_form {
+    int axis;      /* -1: one scale */
+    int64_t block; /* 0: none */
+    int rank;
+    int64_t dim[QDQ_MAX_RANK];
+} qdq_scale_form;
+
+extern const qdq_scale_form qdq_one_scale;
 
 typedef struct qdq_inserter {
     qdq_model *m;
@@ -38,26 +49,30 @@ qdq_value *qdq_insert_find_value(const qdq_inserter *in, const char *name);
 /* `base` followed by `suffix`, free in the graph; in the model's memory. */
 const char *qdq_insert_name(qdq_inserter *in, const char *base, const char *suffix);
 
-/* Scales as rank 0 or, with an axis, rank 1. */
-qdq_value *qdq_insert_scales(qdq_inserter *in, const char *base, const float *scales, int axis, int64_t n);
+qdq_value *qdq_insert_scales(qdq_inserter *in, const char *base, const qdq_scale_form *form,
+                             const float *scales);
 
-/* Zero points of `type`: `value` once, or n zeros. ONNX Runtime's fusions ask for them explicitly. */
-qdq_value *qdq_insert_zero_points(qdq_inserter *in, const char *base, qdq_elem type, int32_t value, int axis,
-                                  int64_t n);
+/* Zero points of `type`; zeros NULL: all 0. ONNX Runtime's fusions ask for them explicitly, and of float8 they name the
+ * type. */
+qdq_value *qdq_insert_zero_points(qdq_inserter *in, const char *base, const qdq_scale_form *form,
+                                  qdq_elem type, const int32_t *zeros);
 
 /* A Q or DQ node before `before`: (x, scale, zero point) -> a new value. zero_point NULL: left out. */
-qdq_value *qdq_insert_node(qdq_inserter *in, qdq_node *before, const char *op, const char *base, int axis,
-                           const char *out_name, qdq_value *const inputs[3], const qdq_type *type);
+qdq_value *qdq_insert_node(qdq_inserter *in, qdq_node *before, const char *op, const char *base,
+                           const qdq_scale_form *form, const char *out_name, qdq_value *const inputs[3],
+                           const qdq_type *type);
 
-/* Codes of a constant, and the DQ that gives it back. */
-qdq_status qdq_insert_constant(qdq_inserter *in, const char *base, qdq_tensor *codes, qdq_node *before,
-                               int axis, const float *scales, int64_t n_scales, qdq_value **out);
+/* The DQ that gives a constant back: inputs[0] are its codes. */
+qdq_status qdq_insert_back(qdq_inserter *in, const char *base, qdq_node *before, const qdq_scale_form *form,
+                           qdq_value *const inputs[3], const qdq_tensor *shape, qdq_value **out);
 
-/* --- insert_const.c ---------------------------------------------------------------------------------------------------- */
+/* --- insert_weight.c --------------------------------------------------------------------------------------------------- */
 
 /* Entry i of plan->weights: first the scales of all, then room for biases, then the nodes. */
 qdq_status qdq_insert_weight_scales(qdq_inserter *in, size_t i);
 qdq_status qdq_insert_weight(qdq_inserter *in, size_t i);
+
+/* --- insert_const.c ---------------------------------------------------------------------------------------------------- */
 
 /* Appends to `list` what entry i of plan->biases names and neither the plan nor the model has a scale of. */
 qdq_status qdq_insert_check_bias(qdq_inserter *in, size_t i, qdq_buf *list);

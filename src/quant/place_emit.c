@@ -76,8 +76,14 @@ qdq_status qdq_emit_weight(qdq_emitter *e, const qdq_value *w, const qdq_node *n
     uint32_t *index = &e->weight_of[axis < 0 ? 0 : axis == 0 ? 1 : 2][w->id];
 
     if (*index == 0) {
-        qdq_plan_weight t = {
-            .tensor = keep(e, w->name), .axis = axis, .type = e->p->target->format.weight.type};
+        const qdq_format *f = &e->p->target->format;
+        qdq_plan_weight t = {.tensor = keep(e, w->name),
+                             .axis = axis,
+                             .type = f->weight.type,
+                             .asymmetric = !f->weight.symmetric,
+                             .reduced = f->weight.reduced,
+                             .store = f->weight_store,
+                             .method = f->weight_method};
 
         t.rule = keep(e, rule);
         t.origin = "rule";

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "qdq/quant.h"
-#include "target/qparam.h"
+#include "target/format.h"
 
 #define QDQ_PLAN_VERSION 1
 
@@ -32,16 +32,28 @@ typedef struct qdq_plan_tensor {
     const char *rule, *origin;
 } qdq_plan_tensor;
 
-/* A constant weight, stored in 8 bits behind a DQ. */
+/* A constant weight, stored as codes. Scales follow from the weight unless they are given. */
 typedef struct qdq_plan_weight {
     const char *tensor;
-    qdq_edges consumers; /* the edges that read the 8-bit form */
+    qdq_edges consumers; /* the edges that read the quantized form */
     int axis;            /* -1: one scale */
+    int64_t block;       /* indices along `axis` that share a scale; 0: a scale for each index */
     qdq_elem type;
-    const float *scales; /* NULL: absmax / highest code, per channel */
+    bool asymmetric, reduced; /* how scales follow */
+    qdq_weight_store store;
+    int accuracy_level;         /* of MatMulNBits */
+    const float *scales;        /* given ones, in the order of the scale tensor; NULL: none */
+    const int32_t *zero_points; /* beside given scales; NULL: all 0 */
     size_t n_scales;
+    const char *
+        clip; /* the part of the range that codes span, for each scale: a letter of QDQ_CLIP_LETTERS, each one
+                       * step less than the whole; NULL: the whole of all */
+    double clip_step;
+    qdq_weight_method method; /* while a plan is made: what is still to be searched */
     const char *rule, *origin;
 } qdq_plan_weight;
+
+#define QDQ_CLIP_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 /* A constant bias, stored as int32 with the scale of activation times weight. */
 typedef struct qdq_plan_bias {
@@ -93,6 +105,12 @@ bool qdq_plan_finish(qdq_plan *p);
 static inline bool qdq_plan_has_rest(const qdq_plan *p)
 {
     return p->rest.type == QDQ_FLOAT16 || p->rest.type == QDQ_BFLOAT16;
+}
+
+/* Whether scales of a weight follow from it: by these ranges of codes. */
+static inline qdq_qscheme qdq_plan_scheme(const qdq_plan_weight *w)
+{
+    return (qdq_qscheme){w->type, !w->asymmetric, w->reduced, QDQ_FLOAT};
 }
 
 bool qdq_plan_add_edge(qdq_plan *p, qdq_edges *edges, const char *node, uint32_t input);

@@ -12,6 +12,8 @@
 
 /* --- writing --------------------------------------------------------------------------------------------------- */
 
+static const char *const weight_methods[] = {"absmax", "given", "clip", NULL};
+
 /* A plan without one of its members would say something else: an incomplete object is none. */
 static json_t *whole(json_t *o, bool complete)
 {
@@ -48,6 +50,35 @@ static json_t *scale_list(const qdq_plan_weight *w)
     return whole(list, ok);
 }
 
+static json_t *zero_point_list(const qdq_plan_weight *w)
+{
+    json_t *list = json_array();
+    bool ok = true;
+
+    for (size_t i = 0; i < w->n_scales && ok; i++)
+        ok = json_array_append_new(list, json_integer(w->zero_points[i])) == 0;
+    return whole(list, ok);
+}
+
+/* Members that say what most weights do not have: left out where they say nothing. */
+static bool set_format(json_t *o, const qdq_plan_weight *w)
+{
+    bool ok = w->scales != NULL || !w->asymmetric || set(o, "symmetric", json_false());
+
+    ok = ok && (w->scales != NULL || !w->reduced || set(o, "reduced", json_true()));
+    ok = ok &&
+         (w->store == QDQ_WEIGHT_AS_CODES || set(o, "store", json_string(qdq_weight_store_names[w->store])));
+    return ok && (w->accuracy_level == 0 || set(o, "accuracy_level", json_integer(w->accuracy_level)));
+}
+
+static bool set_scales(json_t *o, const qdq_plan_weight *w)
+{
+    if (w->clip != NULL)
+        return set(o, "clip_step", json_real(w->clip_step)) && set(o, "clip", json_string(w->clip));
+    return w->scales == NULL || (set(o, "scales", scale_list(w)) &&
+                                 (w->zero_points == NULL || set(o, "zero_points", zero_point_list(w))));
+}
+
 static json_t *tensor_object(const qdq_plan_tensor *t)
 {
     json_t *o = json_pack("{s:s}", "tensor", t->tensor);
@@ -66,10 +97,9 @@ static json_t *weight_object(const qdq_plan_weight *w)
     bool ok = set(o, "consumers", edge_list(&w->consumers));
 
     ok = ok && set(o, "axis", w->axis < 0 ? json_null() : json_integer(w->axis));
-    ok = ok && set(o, "type", json_string(qdq_elem_name(w->type)));
-    ok = ok && set(o, "method", json_string(w->scales != NULL ? "given" : "absmax"));
-    ok = ok && set(o, "block", json_null());
-    ok = ok && (w->scales == NULL || set(o, "scales", scale_list(w)));
+    ok = ok && set(o, "type", json_string(qdq_elem_name(w->type))) && set_format(o, w);
+    ok = ok && set(o, "method", json_string(weight_methods[w->scales != NULL ? 1 : w->clip != NULL ? 2 : 0]));
+    ok = ok && set(o, "block", w->block == 0 ? json_null() : json_integer(w->block)) && set_scales(o, w);
     ok = ok && set(o, "rule", json_string(w->rule)) && set(o, "origin", json_string(w->origin));
     return whole(o, ok);
 }
@@ -182,9 +212,7 @@ static bool to_scale(const json_t *j, float *out)
 
 static qdq_elem read_type(const qdq_json_place *p)
 {
-    static const char *const types[] = {"int8", "uint8", "int16", "uint16", NULL};
-
-    return qdq_elem_from_name(types[qdq_json_word(p, "type", types, -1)]);
+    return qdq_elem_from_name(qdq_code_type_names[qdq_json_word(p, "type", qdq_code_type_names, -1)]);
 }
 
 static qdq_edge read_edge(const qdq_json_place *p, const char *key, const json_t *j, const char *expected)
@@ -225,7 +253,7 @@ static void read_tensor(qdq_plan *plan, const qdq_json_place *p)
     static const char *const keys[] = {"tensor",     "consumers", "type",   "scale",
                                        "zero_point", "rule",      "origin", NULL};
     qdq_plan_tensor t = {0};
-    int32_t low, high;
+    int32_t low = 0, high = 0; /* of float8 */
 
     qdq_json_known(p, keys);
     t.tensor = qdq_json_text(p, "tensor", NULL);
@@ -262,26 +290,80 @@ static void read_scales(const qdq_json_place *p, qdq_plan_weight *w)
     w->n_scales = n;
 }
 
+static void read_zero_points(const qdq_json_place *p, qdq_plan_weight *w)
+{
+    json_t *list = json_object_get(p->object, "zero_points");
+    int32_t *zeros = qdq_arena_array(p->reader->arena, w->n_scales + 1, sizeof *zeros), low = 0, high = 0;
+
+    if (zeros == NULL) {
+        qdq_json_nomem(p);
+        return;
+    }
+    if (json_array_size(list) != w->n_scales)
+        qdq_json_wrong(p, "zero_points", "a list with a code for each scale");
+    qdq_elem_code_limits(w->type, &low, &high);
+    for (size_t i = 0; i < w->n_scales && p->reader->status == QDQ_OK; i++) {
+        const json_t *j = json_array_get(list, i);
+
+        if (!json_is_integer(j) || json_integer_value(j) < low || json_integer_value(j) > high)
+            qdq_json_wrong(p, "zero_points", "codes of its type");
+        else
+            zeros[i] = (int32_t)json_integer_value(j);
+    }
+    w->zero_points = zeros;
+}
+
+static void read_clip(const qdq_json_place *p, qdq_plan_weight *w)
+{
+    w->clip = qdq_json_text(p, "clip", NULL);
+    w->clip_step = qdq_json_number(p, "clip_step", 0.001, 0.5, 0.05);
+    w->n_scales = strlen(w->clip);
+    for (const char *c = w->clip; *c != '\0'; c++) {
+        const char *at = strchr(QDQ_CLIP_LETTERS, *c);
+
+        if (at == NULL || (double)(at - QDQ_CLIP_LETTERS) * w->clip_step >= 1)
+            qdq_json_wrong(p, "clip", "letters, of fewer steps than take all of the range");
+    }
+}
+
+/* The keys that only one way to get scales has. */
+static void read_method(const qdq_json_place *p, qdq_plan_weight *w)
+{
+    int method = qdq_json_word(p, "method", weight_methods, 0);
+
+    if (method == 1)
+        read_scales(p, w);
+    else if (qdq_json_has(p, "scales") || qdq_json_has(p, "zero_points"))
+        qdq_json_wrong(p, "method", "'given', as there are scales");
+    if (method == 1 && qdq_json_has(p, "zero_points"))
+        read_zero_points(p, w);
+    if (method == 2)
+        read_clip(p, w);
+    else if (qdq_json_has(p, "clip"))
+        qdq_json_wrong(p, "method", "'clip', as there is that key");
+}
+
 static void read_weight(qdq_plan *plan, const qdq_json_place *p)
 {
-    static const char *const keys[] = {"tensor", "consumers", "axis", "type",   "method",
-                                       "block",  "scales",    "rule", "origin", NULL};
-    static const char *const methods[] = {"absmax", "given", NULL};
+    static const char *const keys[] = {"tensor",  "consumers",   "axis",           "type",   "symmetric",
+                                       "reduced", "store",       "accuracy_level", "method", "block",
+                                       "scales",  "zero_points", "clip_step",      "clip",   "rule",
+                                       "origin",  NULL};
     qdq_plan_weight w = {0};
 
     qdq_json_known(p, keys);
     w.tensor = qdq_json_text(p, "tensor", NULL);
     w.consumers = read_edges(p);
     w.type = read_type(p);
-    if (w.type != QDQ_INT8)
-        qdq_json_wrong(p, "type", "'int8', the only weight type this version writes");
+    w.asymmetric = qdq_json_has(p, "symmetric") && !qdq_json_bool(p, "symmetric");
+    w.reduced = qdq_json_bool(p, "reduced");
+    w.store = (qdq_weight_store)qdq_json_word(p, "store", qdq_weight_store_names, 0);
+    w.accuracy_level = (int)qdq_json_int(p, "accuracy_level", 0, 4, 0);
     w.axis = (int)qdq_json_int(p, "axis", 0, 64, -1);
-    if (qdq_json_has(p, "block"))
-        qdq_json_wrong(p, "block", "null: blocked weights are not implemented");
-    if (qdq_json_word(p, "method", methods, 0) == 1)
-        read_scales(p, &w);
-    else if (qdq_json_has(p, "scales"))
-        qdq_json_wrong(p, "method", "'given', as there are scales");
+    w.block = qdq_json_int(p, "block", 1, INT32_MAX, 0);
+    if (w.block != 0 && w.axis < 0)
+        qdq_json_wrong(p, "axis", "a number, as there are blocks");
+    read_method(p, &w);
     w.rule = qdq_json_text(p, "rule", "");
     w.origin = qdq_json_text(p, "origin", "user");
     if (!QDQ_PUSH(&plan->arena, &plan->weights, w))

@@ -89,6 +89,9 @@ static void the_summary_counts_operators_and_reasons(void **state)
     qdq_plan_free(p);
 }
 
+#define WEIGHT(type)                                                                                         \
+    "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"a\", \"consumers\": [[\"n\", 1]], \"type\": " type "}]}"
+
 static void mistakes_are_named_with_entry_and_key(void **state)
 {
     static const struct {
@@ -122,15 +125,31 @@ static void mistakes_are_named_with_entry_and_key(void **state)
          "tensors[0], key 'consumers': expected a list of [node, input number]"},
         {QDQ_E_FORMAT, "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"a\", \"type\": \"int8\"}]}",
          "weights[0], key 'consumers'"},
+        {QDQ_E_FORMAT, WEIGHT("\"float16\""),
+         "weights[0], key 'type': expected 'int8', 'uint8', 'int16', 'uint16', 'int4', 'uint4' or "
+         "'float8e4m3fn'"},
+        {QDQ_E_FORMAT, WEIGHT("\"int8\", \"block\": 32"),
+         "weights[0], key 'axis': expected a number, as there are blocks"},
+        {QDQ_E_FORMAT, WEIGHT("\"int8\", \"axis\": 0, \"block\": 0"),
+         "weights[0], key 'block': expected a whole number from 1 to"},
+        {QDQ_E_FORMAT, WEIGHT("\"int8\", \"store\": \"stone\""),
+         "weights[0], key 'store': expected 'codes', 'float' or 'nbits'"},
+        {QDQ_E_FORMAT, WEIGHT("\"int8\", \"zero_points\": [1]"),
+         "weights[0], key 'method': expected 'given', as there are scales"},
+        {QDQ_E_FORMAT, WEIGHT("\"int8\", \"method\": \"given\", \"scales\": [1, 2], \"zero_points\": [1]"),
+         "weights[0], key 'zero_points': expected a list with a code for each scale"},
+        {QDQ_E_FORMAT, WEIGHT("\"int4\", \"method\": \"given\", \"scales\": [1], \"zero_points\": [8]"),
+         "weights[0], key 'zero_points': expected codes of its type"},
         {QDQ_E_FORMAT,
-         "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"a\", \"consumers\": [[\"n\", 1]], \"type\": "
-         "\"uint8\"}]}",
-         "weights[0], key 'type': expected 'int8'"},
-        {QDQ_E_FORMAT,
-         "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"a\", \"consumers\": [[\"n\", 1]], \"type\": "
-         "\"int8\", "
-         "\"block\": 32}]}",
-         "weights[0], key 'block': expected null"},
+         WEIGHT("\"float8e4m3fn\", \"method\": \"given\", \"scales\": [1], \"zero_points\": [1]"),
+         "weights[0], key 'zero_points': expected codes of its type"},
+        {QDQ_E_FORMAT, WEIGHT("\"int8\", \"clip\": \"AB\""),
+         "weights[0], key 'method': expected 'clip', as there is that key"},
+        {QDQ_E_FORMAT, WEIGHT("\"int8\", \"method\": \"clip\""), "weights[0], key 'clip': expected a string"},
+        {QDQ_E_FORMAT, WEIGHT("\"int8\", \"method\": \"clip\", \"clip\": \"A-\""),
+         "weights[0], key 'clip': expected letters, of fewer steps than take all of the range"},
+        {QDQ_E_FORMAT, WEIGHT("\"int8\", \"method\": \"clip\", \"clip_step\": 0.1, \"clip\": \"AK\""),
+         "weights[0], key 'clip': expected letters"},
         {QDQ_E_FORMAT,
          "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"a\", \"consumers\": [[\"n\", 1]], \"type\": "
          "\"int8\", "
