@@ -55,6 +55,7 @@ need cmake has_program cmake
 need ninja-build has_program ninja
 need pkg-config has_program pkg-config
 need libjansson-dev has_module jansson
+need libyaml-dev has_module yaml-0.1
 need libxxhash-dev has_module libxxhash
 need libzip-dev has_module libzip
 need zlib1g-dev has_module zlib

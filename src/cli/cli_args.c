@@ -6,6 +6,7 @@
 
 #include "base/fail.h"
 #include "base/near.h"
+#include "cli/cli_config.h"
 #include "cli/cli_values.h"
 
 static const char *const progress_choices[] = {"auto", "always", "never", NULL};
@@ -32,6 +33,11 @@ const cli_opt cli_common_opts[] = {
      .help = "progress on stderr; auto: a line on a terminal, else one a minute",
      .init = "auto",
      .choices = progress_choices},
+    {.name = "config",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(cli_common, config),
+     .what = "FILE",
+     .help = "options from a YAML file, by their long names; the command line wins"},
     {.letter = 'h',
      .name = "help",
      .kind = CLI_FLAG,
@@ -50,6 +56,7 @@ typedef struct parser {
     char *const *argv;
     int at;
     cli_names operands;
+    QDQ_VEC(const cli_opt *) given;
     qdq_error *err;
 } parser;
 
@@ -85,6 +92,21 @@ static const cli_opt *find_letter(const cli_command *cmd, char letter, size_t *o
 static bool takes_value(const cli_opt *o)
 {
     return o->kind != CLI_FLAG && o->kind != CLI_COUNT;
+}
+
+static qdq_status note_given(parser *p, const cli_opt *o)
+{
+    return QDQ_PUSH(p->arena, &p->given, o) ? QDQ_OK : qdq_nomem(p->err);
+}
+
+static bool is_given(void *ctx, const cli_opt *o)
+{
+    const parser *p = ctx;
+
+    for (size_t i = 0; i < p->given.n; i++)
+        if (p->given.at[i] == o)
+            return true;
+    return false;
 }
 
 static qdq_status unknown_option(const parser *p, const char *name, size_t size)
@@ -147,6 +169,7 @@ static qdq_status parse_long(parser *p, const char *arg)
     }
     if (o == NULL)
         return unknown_option(p, name, size);
+    QDQ_TRY(note_given(p, o));
     if (!takes_value(o)) {
         if (value != NULL)
             return qdq_fail(p->err, QDQ_E_USAGE, "'%s': --%.*s takes no value", arg, (int)size, name);
@@ -169,6 +192,7 @@ static qdq_status parse_letters(parser *p, const char *arg)
                             "unknown option '-%c' in '%s': 'qdq help %s' lists what "
                             "there is",
                             *c, arg, p->cmd->name);
+        QDQ_TRY(note_given(p, o));
         if (!takes_value(o)) {
             cli_value_count(o, false, p->args + offset);
             continue;
@@ -230,19 +254,39 @@ static qdq_status count_operands(const parser *p)
     return QDQ_OK;
 }
 
+static const cli_common *common_of(const parser *p)
+{
+    return (const cli_common *)(const void *)p->args;
+}
+
+/* Defaults, then the file, then the command line; `config` NULL: no file. */
+static qdq_status parse_over(parser *p, const char *config, const parser *first)
+{
+    p->args = qdq_arena_alloc(p->arena, p->cmd->args_size);
+    if (p->args == NULL)
+        return qdq_nomem(p->err);
+    QDQ_TRY(set_defaults(p));
+    if (config != NULL)
+        QDQ_TRY(cli_config_read(p->cmd, config, is_given, (void *)first, p->arena, p->args, p->err));
+    return parse_all(p);
+}
+
+/* The command line is read twice where it names a file: to find that, and to win over it. */
 qdq_status cli_parse(const cli_command *cmd, int argc, char *const *argv, qdq_arena *arena, cli_parsed *out,
                      qdq_error *err)
 {
-    parser p = {.cmd = cmd, .arena = arena, .argc = argc, .argv = argv, .err = err};
+    const parser fresh = {.cmd = cmd, .arena = arena, .argc = argc, .argv = argv, .err = err};
+    parser p = fresh;
 
     memset(out, 0, sizeof *out);
-    p.args = qdq_arena_alloc(arena, cmd->args_size);
-    if (p.args == NULL)
-        return qdq_nomem(err);
-    qdq_status st = set_defaults(&p);
-    if (st == QDQ_OK)
-        st = parse_all(&p);
-    if (st == QDQ_OK && !((const cli_common *)(const void *)p.args)->help)
+    qdq_status st = parse_over(&p, NULL, NULL);
+    if (st == QDQ_OK && common_of(&p)->config != NULL && !common_of(&p)->help) {
+        parser first = p;
+
+        p = fresh;
+        st = parse_over(&p, common_of(&first)->config, &first);
+    }
+    if (st == QDQ_OK && !common_of(&p)->help)
         st = count_operands(&p);
     if (st != QDQ_OK)
         return qdq_within(err, st, "%s", cmd->name);

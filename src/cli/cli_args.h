@@ -87,6 +87,7 @@ typedef struct cli_command {
 /* What every command has; the first member of its args. */
 typedef struct cli_common {
     bool help, json;
+    const char *config;
     int verbose, quiet;
     int progress; /* cli_progress */
 } cli_common;

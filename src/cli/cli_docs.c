@@ -28,6 +28,24 @@ const cli_docs_part cli_docs_parts[] = {
      "once.\n"
      "\n"
      "A node is named by its name if that is there and unique, else as Op@output."},
+    {"Configuration files",
+     "'--config FILE' takes options of any command from YAML: keys are the long names, values what would "
+     "stand\n"
+     "behind the option. Flags are true or false, '-v' and '-q' whole numbers; repeatable options take a "
+     "list,\n"
+     "an item of which is one name whatever commas it holds; NAME=VALUE options take a map, too. The "
+     "command\n"
+     "line wins, and replaces lists rather than adding to them. File names are relative to where qdq runs.\n"
+     "\n"
+     "    target: ort-cpu\n"
+     "    calib: photos\n"
+     "    mean: [127, 127, 127]\n"
+     "    exclude: [\"^head\", \"=model.0.conv\"]\n"
+     "    shape: {images: 1x3x240x320}\n"
+     "    set: {activation.symmetric: true}\n"
+     "\n"
+     "Unknown and repeated keys, anchors, aliases and tags are refused; a mistake is shown as\n"
+     "FILE:LINE:COLUMN with the key and what was expected."},
     {"Environment",
      "QDQ_ORT_LIBRARY: the ONNX Runtime library when --ort-library is not given. Without both it is looked\n"
      "for in the folder ort beside the executable, in lib/qdq of the installation, and by the loader.\n"

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "base/yaml_read.h"
 
 static qdq_status fill_arena(void *ctx, qdq_error *err)
 {
@@ -157,6 +158,18 @@ static qdq_status dump_json(void *ctx, qdq_error *err)
     return st;
 }
 
+static qdq_status read_yaml(void *ctx, qdq_error *err)
+{
+    static const char text[] = "a: {b: [1, 2], c: d}\ne: [{f: g}]\n";
+    qdq_arena arena = QDQ_ARENA_INIT;
+    const qdq_yaml *top;
+    qdq_status st = qdq_yaml_parse(text, strlen(text), "c.yaml", &arena, &top, err);
+
+    (void)ctx;
+    qdq_arena_free(&arena);
+    return st;
+}
+
 static void arenas_vectors_buffers_and_maps_survive_every_failure(void **state)
 {
     (void)state;
@@ -187,6 +200,7 @@ static void child_and_json_survive_every_failure(void **state)
 
     (void)state;
     assert_true(test_every_alloc_fails(run_child, NULL) > 1);
+    assert_true(test_every_alloc_fails(read_yaml, NULL) > 1);
     assert_ok(qdq_json_parse(text, strlen(text), "text", &j, &err));
     assert_true(test_every_alloc_fails(dump_json, j) >= 1);
     json_decref(j);
