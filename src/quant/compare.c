@@ -13,6 +13,7 @@
 #include "ir/ir.h"
 #include "quant/compare_stat.h"
 #include "quant/held.h"
+#include "quant/widen.h"
 
 /* An output that both models have. */
 typedef struct common {
@@ -26,6 +27,7 @@ typedef struct common {
 typedef struct comparison {
     qdq_engine *engine;
     const qdq_model *model[2];
+    qdq_model *wide[2]; /* a copy that runs where the engine refuses the model itself */
     qdq_data *data;
     qdq_compare_opts opts;
     size_t first, end; /* samples */
@@ -135,7 +137,8 @@ static qdq_status open_session(comparison *c, int k, qdq_error *err)
     opts.shapes = c->opts.shapes;
     opts.n_shapes = c->opts.n_shapes;
     opts.fake_quant = c->opts.fake_quant;
-    return qdq_session_open(c->engine, c->model[k], &opts, &c->session[k], err);
+    return qdq_session_open_wide(c->engine, &c->model[k], &opts, k == 0 ? "first model" : "second model",
+                                 c->opts.job, &c->session[k], &c->wide[k], err);
 }
 
 /* A session is opened when it is needed, and closed after the last sample: with one sample, as quantize holds
@@ -260,8 +263,10 @@ qdq_status qdq_compare(qdq_engine *e, const qdq_model *a, const qdq_model *b, qd
     *out = NULL;
     c.opts = opts != NULL ? *opts : defaults;
     qdq_status st = compare(&c, out, err);
-    for (int k = 0; k < 2; k++)
+    for (int k = 0; k < 2; k++) {
         qdq_session_close(c.session[k]);
+        qdq_model_free(c.wide[k]);
+    }
     for (size_t k = 0; k < c.outputs.n; k++)
         qdq_held_free(&c.outputs.at[k].held);
     qdq_map_free(&c.by_name);

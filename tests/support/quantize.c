@@ -4,8 +4,19 @@
 #include <stdio.h>
 
 #include "qdq/qdq.h"
+#include "quant/widen.h"
 
-qdq_status test_quantize_on_sim(const char *model, const char *cost, qdq_error *err)
+/* What the engine would get if it refused 16-bit floats. */
+static qdq_status widen(const qdq_model *m, qdq_error *err)
+{
+    qdq_model *wide = NULL;
+    qdq_status st = m != NULL ? qdq_model_widen(m, &wide, err) : QDQ_OK;
+
+    qdq_model_free(wide);
+    return st;
+}
+
+static qdq_status quantize_on_sim(const char *model, const char *cost, const char *rest, qdq_error *err)
 {
     qdq_model *m = NULL, *q = NULL;
     qdq_engine *e = NULL;
@@ -20,6 +31,8 @@ qdq_status test_quantize_on_sim(const char *model, const char *cost, qdq_error *
         st = qdq_engine_open(spec, NULL, &e, err);
     if (st == QDQ_OK)
         st = qdq_target_load("ort-cpu", &t, err);
+    if (st == QDQ_OK && rest != NULL)
+        st = qdq_target_set(t, "rest.type", rest, err);
     if (st == QDQ_OK)
         st = qdq_plan_make(m, t, e, NULL, &opts, &p, err);
     if (st == QDQ_OK)
@@ -28,6 +41,8 @@ qdq_status test_quantize_on_sim(const char *model, const char *cost, qdq_error *
         st = qdq_plan_apply(p, m, false, &q, err);
     if (st == QDQ_OK)
         st = qdq_plan_import(q, &imported, NULL, err);
+    if (st == QDQ_OK && rest != NULL)
+        st = widen(q, err);
     qdq_free(text);
     qdq_plan_free(imported);
     qdq_plan_free(p);
@@ -36,4 +51,14 @@ qdq_status test_quantize_on_sim(const char *model, const char *cost, qdq_error *
     qdq_engine_close(e);
     qdq_model_free(m);
     return st;
+}
+
+qdq_status test_quantize_on_sim(const char *model, const char *cost, qdq_error *err)
+{
+    return quantize_on_sim(model, cost, NULL, err);
+}
+
+qdq_status test_quantize_half_on_sim(const char *model, const char *cost, qdq_error *err)
+{
+    return quantize_on_sim(model, cost, "float16", err);
 }

@@ -7,5 +7,7 @@
 /* Loads the model, plans for ort-cpu on the simulated engine with this cost model, prints the plan, applies it,
  * imports the result. Frees all that it made. */
 qdq_status test_quantize_on_sim(const char *model, const char *cost, qdq_error *err);
+/* The same with what is not quantized in float16, and once more as a copy widened to float32. */
+qdq_status test_quantize_half_on_sim(const char *model, const char *cost, qdq_error *err);
 
 #endif /* QDQ_TEST_QUANTIZE_H */

@@ -1,0 +1,200 @@
+/* quantize_rest.c - what is not quantized in 16 bits, on ONNX Runtime: the digits networks keep their results, and what
+ * float16 cannot hold stays float32. The engine has no bfloat16 kernels: such results come from a widened copy. */
+#include <math.h>
+
+#include "numeric/ort_help.h"
+#include "quant/plan.h"
+#include "quant/widen.h"
+
+typedef struct half {
+    qdq_plan *plan;
+    qdq_model *model;
+} half;
+
+/* Quantizes for ort-cpu with the rest in `type`; `exclude`: regular expression of nodes that stay float, or NULL. */
+static half halved(qdq_engine *e, const qdq_model *m, qdq_data *data, const char *type, const char *exclude)
+{
+    const char *const list[] = {exclude, NULL};
+    qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_target *t = NULL;
+    half h = {NULL, NULL};
+
+    opts.exclude = exclude != NULL ? list : NULL;
+    opts.samples = 24;
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    assert_ok(qdq_target_set(t, "rest.type", type, &err));
+    assert_ok(qdq_quantize(m, t, e, data, &opts, &h.plan, &h.model, &err));
+    qdq_target_free(t);
+    return h;
+}
+
+static void free_half(half h)
+{
+    qdq_plan_free(h.plan);
+    qdq_model_free(h.model);
+}
+
+static double sqnr_of(qdq_engine *e, const qdq_model *a, const qdq_model *b, qdq_data *data)
+{
+    qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
+    qdq_compare_result *r = NULL;
+    qdq_error err = QDQ_ERROR_INIT;
+
+    opts.first = 24;
+    opts.count = 16;
+    assert_ok(qdq_compare(e, a, b, data, &opts, &r, &err));
+    double db = r->outputs[0].sqnr_db;
+    qdq_free(r);
+    return db;
+}
+
+static void digits_keep_their_results(void **state)
+{
+    static const struct {
+        const char *model;
+        const char *type;
+        const char *exclude;
+        double least;
+    } cases[] = {
+        {"digits_cnn", "float16", ".", 55},       {"digits_convnext", "float16", ".", 55},
+        {"digits_vit", "float16", ".", 55},       {"digits_cnn", "float16", NULL, 33},
+        {"digits_convnext", "float16", NULL, 33}, {"digits_vit", "float16", NULL, 24},
+        {"digits_vit", "bfloat16", NULL, 24},     {"digits_cnn", "bfloat16", NULL, 33},
+    };
+    qdq_engine *e = need_ort();
+    qdq_error err = QDQ_ERROR_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
+        char path[64];
+        qdq_data *data = NULL;
+
+        snprintf(path, sizeof path, "digits/%s.onnx", cases[i].model);
+        qdq_model *m = need_model(path);
+        assert_ok(qdq_data_open(test_corpus("digits/digits_calib.npz"), m, NULL, &data, &err));
+        half h = halved(e, m, data, cases[i].type, cases[i].exclude);
+        double db = sqnr_of(e, m, h.model, data);
+        if (db < cases[i].least)
+            fail_msg("%s, %s: %g dB, want %g", cases[i].model, cases[i].type, db, cases[i].least);
+        free_half(h);
+        qdq_data_close(data);
+        qdq_model_free(m);
+    }
+}
+
+/* Applying the plan, as text, gives what was given with it; and what is quantized is found in the result. */
+static void the_plan_says_it_all(void **state)
+{
+    qdq_engine *e = need_ort();
+    qdq_model *m = need_model("digits/digits_convnext.onnx"), *again = NULL;
+    qdq_plan *parsed = NULL, *imported = NULL;
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_data *data = NULL;
+    char *plan, *a, *b;
+
+    (void)state;
+    assert_ok(qdq_data_open(test_corpus("digits/digits_calib.npz"), m, NULL, &data, &err));
+    half h = halved(e, m, data, "float16", NULL);
+    assert_ok(qdq_plan_to_text(h.plan, &plan, &err));
+    assert_ok(qdq_plan_parse(plan, strlen(plan), "plan", &parsed, &err));
+    assert_ok(qdq_plan_apply(parsed, m, false, &again, &err));
+    assert_ok(qdq_model_to_text(h.model, &a, &err));
+    assert_ok(qdq_model_to_text(again, &b, &err));
+    assert_string_equal(a, b);
+    assert_ok(qdq_plan_import(again, &imported, NULL, &err));
+    assert_int_equal(imported->tensors.n, h.plan->tensors.n);
+    for (size_t i = 0; i < imported->tensors.n; i++) {
+        assert_string_equal(imported->tensors.at[i].tensor, h.plan->tensors.at[i].tensor);
+        assert_true(imported->tensors.at[i].qparam.scale == h.plan->tensors.at[i].qparam.scale);
+    }
+    assert_int_equal(imported->weights.n, h.plan->weights.n);
+    qdq_free(plan);
+    qdq_free(a);
+    qdq_free(b);
+    qdq_plan_free(parsed);
+    qdq_plan_free(imported);
+    qdq_model_free(again);
+    free_half(h);
+    qdq_data_close(data);
+    qdq_model_free(m);
+}
+
+static void what_is_beyond_float16_stays_float(void **state)
+{
+    qdq_engine *e = need_ort();
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m =
+        test_model("<ir_version: 9, opset_import: [\"\" : 19]>\n"
+                   "graph (float[8] x) => (float[8] y) <float k = {100000}, float l = {0.00001}> {\n"
+                   "[\"s\"] s = Sigmoid(x)\n [\"m\"] m = Mul(s, k)\n [\"t\"] t = Sqrt(m)\n"
+                   "[\"u\"] u = Mul(t, l)\n [\"y\"] y = Neg(u)\n}");
+    qdq_data *data = NULL;
+
+    (void)state;
+    assert_ok(qdq_data_open("random:3", m, NULL, &data, &err));
+    half h = halved(e, m, data, "float16", NULL);
+    assert_int_equal(h.plan->rest.keep.n, 2);
+    assert_string_equal(h.plan->rest.keep.at[0].node, "m");
+    assert_string_equal(h.plan->rest.keep.at[1].node, "t");
+    assert_non_null(strstr(h.plan->rest.keep.at[0].reason, "float16 ends at 65504"));
+    qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
+    static kept a, b;
+    run_model(e, m, &so, &a);
+    run_model(e, h.model, &so, &b);
+    for (size_t i = 0; i < 8; i++)
+        assert_true(fabsf(kept_float(&a, i) - kept_float(&b, i)) <= 2e-3f * fabsf(kept_float(&a, i)));
+    free_half(h);
+    qdq_data_close(data);
+    qdq_model_free(m);
+}
+
+static void a_model_in_bfloat16_is_checked_as_a_copy_in_float32(void **state)
+{
+    static kept a, b;
+    qdq_engine *e = need_ort();
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
+    qdq_model *wide = NULL;
+    qdq_session *s = NULL;
+    qdq_model *m =
+        test_model("<ir_version: 10, opset_import: [\"\" : 22]>\n"
+                   "graph (float[2,4] x, bool c) => (bfloat16[2,3] z) <bfloat16[4,3] w = {1.0, 2.0, 3.0, "
+                   "4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0}> {\n"
+                   "h = Cast <to = 16> (x)\n"
+                   "m = If <then_branch = t () => (bfloat16[2,3] p) { p = MatMul(h, w) },\n"
+                   "else_branch = e () => (bfloat16[2,3] q) { r = MatMul(h, w)\n q = Neg(r) }> (c)\n"
+                   "k = Constant <value = bfloat16 {0.5}> ()\n z = Mul(m, k)\n}");
+
+    (void)state;
+    assert_fails(QDQ_E_ENGINE, "MatMul", qdq_session_open(e, m, &so, &s, &err));
+    assert_ok(qdq_model_widen(m, &wide, &err));
+    assert_true(qdq_model_has_half(m));
+    run_model(e, wide, &so, &a);
+    assert_string_equal(a.names, "z;");
+    assert_int_equal(a.last.elem, QDQ_BFLOAT16);
+    qdq_model_free(wide);
+    qdq_model_free(m);
+    m = test_model("<ir_version: 9, opset_import: [\"\" : 19]>\n"
+                   "graph (float16[2] x) => (float16[2] y, float16[2] x) <float16[2] w = {1.5, 2.5}> {\n"
+                   "a = Mul(x, w)\n y = Neg(a)\n}");
+    assert_ok(qdq_model_widen(m, &wide, &err));
+    run_model(e, m, &so, &a);
+    run_model(e, wide, &so, &b);
+    assert_int_equal(a.size, b.size);
+    assert_memory_equal(a.bytes, b.bytes, a.size);
+    qdq_model_free(wide);
+    qdq_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(digits_keep_their_results),
+        cmocka_unit_test(the_plan_says_it_all),
+        cmocka_unit_test(what_is_beyond_float16_stays_float),
+        cmocka_unit_test(a_model_in_bfloat16_is_checked_as_a_copy_in_float32),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
