@@ -16,6 +16,7 @@
 #include "quant/fingerprint.h"
 #include "quant/plan.h"
 #include "quant/weights.h"
+#include "quant/widen.h"
 
 /* Edges are kept as pointers until the graph has its final names. */
 typedef struct found_edge {
@@ -55,6 +56,7 @@ typedef struct found_bias {
 typedef struct importer {
     qdq_model *m;
     qdq_graph *g;
+    qdq_elem storage; /* of scales: QDQ_FLOAT, or the 16-bit type that the model was widened from */
     qdq_arena scratch;
     QDQ_VEC(found_tensor) tensors;
     QDQ_VEC(found_weight) weights;
@@ -263,7 +265,7 @@ static void find_scheme(importer *im, const float *w, const qdq_scale_grid *g, f
     for (int i = 0; i < (is_8_bit ? 4 : 2) && !found->follow; i++) {
         qdq_arena_mark mark = qdq_arena_get_mark(&im->scratch);
 
-        found->scheme = (qdq_qscheme){found->type, i % 2 == 0, i > 1, QDQ_FLOAT};
+        found->scheme = (qdq_qscheme){found->type, i % 2 == 0, i > 1, im->storage};
         found->follow = gives(im, &found->scheme, w, g, found);
         qdq_arena_reset(&im->scratch, mark);
     }
@@ -322,12 +324,13 @@ static bool is_bias_scale(const importer *im, const qdq_params *p, const qdq_ten
                           size_t w)
 {
     const found_weight *weight = &im->weights.at[w - 1];
+    float room = im->storage == QDQ_FLOAT ? 1e-5f : 1.0f / 128;
 
     if (weight->n_scales != (size_t)p->count || (p->count > 1 && p->count != codes->count))
         return false;
     for (int64_t i = 0; i < p->count; i++) {
         float expected = im->tensors.at[x - 1].qparam.scale * weight->scales[i];
-        if (fabsf(expected - p->scale[i]) > 1e-5f * expected)
+        if (fabsf(expected - p->scale[i]) > room * expected)
             return false;
     }
     return true;
@@ -558,6 +561,28 @@ static qdq_status import(importer *im, qdq_plan *p)
     return write_plan(im, p);
 }
 
+/* The 16-bit type of scales, or QDQ_FLOAT. */
+static qdq_elem storage_of(const qdq_model *m)
+{
+    QDQ_FOR_NODES (n, m->graph) {
+        const qdq_value *scale = qdq_node_in(n, 1);
+        const qdq_tensor *t = scale != NULL ? qdq_value_const(scale) : NULL;
+
+        if ((n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR) && t != NULL &&
+            (t->elem == QDQ_FLOAT16 || t->elem == QDQ_BFLOAT16))
+            return t->elem;
+    }
+    return QDQ_FLOAT;
+}
+
+/* Where scales have 16 bits, float32 stands on one side of Q/DQ and 16 bits may on the other: in the float model that
+ * is left without them, all is float32. */
+static qdq_status open_copy(importer *im, const qdq_model *m, qdq_error *err)
+{
+    im->storage = storage_of(m);
+    return im->storage == QDQ_FLOAT ? qdq_model_clone(m, &im->m, err) : qdq_model_widen(m, &im->m, err);
+}
+
 qdq_status qdq_plan_import(const qdq_model *m, qdq_plan **out, qdq_model **stripped, qdq_error *err)
 {
     importer im = {.err = err};
@@ -566,7 +591,7 @@ qdq_status qdq_plan_import(const qdq_model *m, qdq_plan **out, qdq_model **strip
     *out = NULL;
     if (stripped != NULL)
         *stripped = NULL;
-    qdq_status st = p == NULL ? qdq_nomem(err) : qdq_model_clone(m, &im.m, err);
+    qdq_status st = p == NULL ? qdq_nomem(err) : open_copy(&im, m, err);
     if (st == QDQ_OK) {
         im.g = im.m->graph;
         st = import(&im, p);

@@ -1,5 +1,5 @@
 /* widen.c - see the header. Every type is changed where it stands: of values, constants and attributes. A Cast between
- * float32 and what was 16 bits is then one to the type that is there already, which engines drop. */
+ * float32 and what was 16 bits is then one to the type that is there already, and goes. */
 #include "quant/widen.h"
 
 #include <string.h>
@@ -214,12 +214,27 @@ static qdq_status guard(qdq_graph *g, const qdq_graph *original)
     return st;
 }
 
+/* A Cast to the type that its input has: what was a border is none. */
+static void drop_cast(qdq_node *n)
+{
+    qdq_value *in = qdq_node_in(n, 0), *out = qdq_node_out(n, 0);
+    bool same = n->op == QDQ_OP_CAST && in != NULL && out != NULL && in->type != NULL && out->type != NULL &&
+                in->type->kind == QDQ_TYPE_TENSOR && in->type->elem == QDQ_FLOAT &&
+                out->type->kind == QDQ_TYPE_TENSOR && out->type->elem == QDQ_FLOAT;
+
+    if (same && qdq_value_replace(out, in))
+        qdq_node_remove(n);
+}
+
 /* --- public ------------------------------------------------------------------------------------------------------------ */
 
 static qdq_status widen(qdq_model *copy, const qdq_model *m, qdq_error *err)
 {
     QDQ_FOR_GRAPHS (g, copy)
         QDQ_TRY(widen_graph(g, err));
+    QDQ_FOR_GRAPHS (g, copy)
+        QDQ_FOR_NODES (n, g)
+            drop_cast(n);
     return guard(copy->graph, m->graph) == QDQ_OK ? QDQ_OK : qdq_nomem(err);
 }
 

@@ -87,7 +87,7 @@ static void digits_keep_their_results(void **state)
 static void the_plan_says_it_all(void **state)
 {
     qdq_engine *e = need_ort();
-    qdq_model *m = need_model("digits/digits_convnext.onnx"), *again = NULL;
+    qdq_model *m = need_model("digits/digits_convnext.onnx"), *again = NULL, *stripped = NULL;
     qdq_plan *parsed = NULL, *imported = NULL;
     qdq_error err = QDQ_ERROR_INIT;
     qdq_data *data = NULL;
@@ -102,19 +102,26 @@ static void the_plan_says_it_all(void **state)
     assert_ok(qdq_model_to_text(h.model, &a, &err));
     assert_ok(qdq_model_to_text(again, &b, &err));
     assert_string_equal(a, b);
-    assert_ok(qdq_plan_import(again, &imported, NULL, &err));
+    assert_ok(qdq_plan_import(again, &imported, &stripped, &err));
     assert_int_equal(imported->tensors.n, h.plan->tensors.n);
     for (size_t i = 0; i < imported->tensors.n; i++) {
         assert_string_equal(imported->tensors.at[i].tensor, h.plan->tensors.at[i].tensor);
         assert_true(imported->tensors.at[i].qparam.scale == h.plan->tensors.at[i].qparam.scale);
     }
     assert_int_equal(imported->weights.n, h.plan->weights.n);
+    for (size_t i = 0; i < imported->weights.n; i++) {
+        assert_string_equal(imported->weights.at[i].tensor, h.plan->weights.at[i].tensor);
+        assert_null(imported->weights.at[i].scales);
+    }
+    assert_int_equal(imported->biases.n, h.plan->biases.n);
+    assert_true(sqnr_of(e, m, stripped, data) > 30);
     qdq_free(plan);
     qdq_free(a);
     qdq_free(b);
     qdq_plan_free(parsed);
     qdq_plan_free(imported);
     qdq_model_free(again);
+    qdq_model_free(stripped);
     free_half(h);
     qdq_data_close(data);
     qdq_model_free(m);
