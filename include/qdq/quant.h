@@ -31,6 +31,14 @@ QDQ_API void qdq_target_free(qdq_target *t); /* NULL is allowed */
 QDQ_API QDQ_MUST_USE qdq_status qdq_target_set(qdq_target *t, const char *key, const char *value,
                                                qdq_error *err);
 
+/* Changes that are right only together, as a type and the size of its blocks. */
+typedef struct qdq_target_change {
+    const char *key, *value;
+} qdq_target_change;
+
+QDQ_API QDQ_MUST_USE qdq_status qdq_target_set_all(qdq_target *t, const qdq_target_change *changes, size_t n,
+                                                   qdq_error *err);
+
 /* The description, as it is read: lent, as long as the target and until it is changed. */
 QDQ_API const char *qdq_target_text(const qdq_target *t);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/json_line.h"
 
 enum { WORDS_SIZE = 600 }; /* room for a list of words in a message */
 
@@ -16,6 +17,17 @@ void qdq_json_nomem(const qdq_json_place *p)
 {
     if (p->reader->status == QDQ_OK)
         p->reader->status = qdq_nomem(p->reader->err);
+}
+
+/* "line 7: " in front of what is in err: of the key, or of the object where it is missing. */
+static void fail_at(const qdq_json_place *p, const char *key)
+{
+    qdq_json_reader *r = p->reader;
+    size_t line = r->text != NULL ? qdq_json_line(r->text, r->size, p->path, key) : 0;
+
+    r->status = QDQ_E_FORMAT;
+    if (line > 0)
+        r->status = qdq_within(r->err, QDQ_E_FORMAT, "line %zu", line);
 }
 
 void qdq_json_fail(const qdq_json_place *p, const char *fmt, ...)
@@ -29,16 +41,19 @@ void qdq_json_fail(const qdq_json_place *p, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    r->status = qdq_fail(r->err, QDQ_E_FORMAT, "%s: %s", p->path[0] != '\0' ? p->path : "top level", text);
+    qdq_fail(r->err, QDQ_E_FORMAT, "%s: %s", p->path[0] != '\0' ? p->path : "top level", text);
+    fail_at(p, NULL);
 }
 
 void qdq_json_wrong(const qdq_json_place *p, const char *key, const char *expected)
 {
     qdq_json_reader *r = p->reader;
 
-    if (r->status == QDQ_OK)
-        r->status = qdq_fail(r->err, QDQ_E_FORMAT, "%s%skey '%s': expected %s", p->path,
-                             p->path[0] != '\0' ? ", " : "", key, expected);
+    if (r->status != QDQ_OK)
+        return;
+    qdq_fail(r->err, QDQ_E_FORMAT, "%s%skey '%s': expected %s", p->path, p->path[0] != '\0' ? ", " : "", key,
+             expected);
+    fail_at(p, key);
 }
 
 /* "'a', 'b' or 'c'", cut where the room ends. */
@@ -91,8 +106,11 @@ void qdq_json_known(const qdq_json_place *p, const char *const *keys)
 
         for (size_t i = 0; keys[i] != NULL && !known; i++)
             known = strcmp(key, keys[i]) == 0;
-        if (!known)
-            qdq_json_fail(p, "unknown key '%s', expected %s", key, list_words(keys, list));
+        if (!known && p->reader->status == QDQ_OK) {
+            qdq_fail(p->reader->err, QDQ_E_FORMAT, "%s: unknown key '%s', expected %s",
+                     p->path[0] != '\0' ? p->path : "top level", key, list_words(keys, list));
+            fail_at(p, key);
+        }
     }
 }
 

@@ -14,6 +14,8 @@ typedef struct qdq_json_reader {
     qdq_arena *arena;
     qdq_error *err;
     qdq_status status; /* of the first mistake */
+    const char *text;  /* NULL, or what the document was read from: then a mistake has its line */
+    size_t size;
 } qdq_json_reader;
 
 /* One object, and where it stands. */

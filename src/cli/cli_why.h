@@ -7,7 +7,7 @@
 #include "qdq/quant.h"
 
 /* The target NAME (NULL: ort-cpu) with the KEY=VALUE of `set` changed. */
-qdq_status cli_target_open(const char *name, const cli_names *set, qdq_target **out, qdq_error *err);
+qdq_status cli_target_open(cli *c, const char *name, const cli_names *set, qdq_target **out, qdq_error *err);
 
 /* A line for each rule that looked: node, rule, whether it holds, verdict. */
 qdq_status cli_why_print(cli *c, const qdq_why *w, FILE *to, qdq_error *err);

@@ -54,7 +54,7 @@ static qdq_status explain(cli *c, const struct inspect_args *a, const qdq_model 
     qdq_target *target = NULL;
     qdq_why *why = qdq_why_new(a->why);
 
-    qdq_status st = why != NULL ? cli_target_open(a->target, &a->set, &target, err) : qdq_nomem(err);
+    qdq_status st = why != NULL ? cli_target_open(c, a->target, &a->set, &target, err) : qdq_nomem(err);
     o.why = why;
     o.job = &c->job;
     if (st == QDQ_OK)

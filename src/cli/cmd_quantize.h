@@ -50,7 +50,7 @@ typedef struct quantize {
  * options of the group "formats" make. */
 extern const cli_group cmd_quantize_groups[];
 qdq_status cmd_quantize_check(const struct quantize_args *a, qdq_error *err);
-qdq_status cmd_quantize_target(const struct quantize_args *a, qdq_target **out, qdq_error *err);
+qdq_status cmd_quantize_target(cli *c, const struct quantize_args *a, qdq_target **out, qdq_error *err);
 
 /* cmd_quantize_summary.c */
 qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err);

@@ -201,7 +201,7 @@ qdq_status cmd_quantize_check(const struct quantize_args *a, qdq_error *err)
 
 /* --- formats ---------------------------------------------------------------------------------------------------- */
 
-qdq_status cmd_quantize_target(const struct quantize_args *a, qdq_target **out, qdq_error *err)
+qdq_status cmd_quantize_target(cli *c, const struct quantize_args *a, qdq_target **out, qdq_error *err)
 {
-    return cli_target_open(a->target, &a->set, out, err);
+    return cli_target_open(c, a->target, &a->set, out, err);
 }

@@ -430,12 +430,12 @@ static void read_rest(qdq_plan *plan, const qdq_json_place *top)
             qdq_json_nomem(&item);
 }
 
-static qdq_status read_plan(qdq_plan *plan, json_t *root, qdq_error *err)
+static qdq_status read_plan(qdq_plan *plan, json_t *root, const char *text, size_t size, qdq_error *err)
 {
     static const char *const keys[] = {"qdq_plan",  "model",      "target",  "created_by", "clean",
                                        "opset",     "tensors",    "weights", "biases",     "placement_only",
                                        "quantized", "left_float", "rest",    NULL};
-    qdq_json_reader reader = {.arena = &plan->arena, .err = err};
+    qdq_json_reader reader = {.arena = &plan->arena, .err = err, .text = text, .size = size};
     qdq_json_place top = qdq_json_top(&reader, root, "qdq_plan", QDQ_PLAN_VERSION), item;
 
     qdq_json_known(&top, keys);
@@ -468,7 +468,7 @@ qdq_status qdq_plan_parse(const char *text, size_t size, const char *name, qdq_p
     *out = NULL;
     QDQ_TRY(qdq_json_parse(text, size, name, &root, err));
     qdq_plan *p = qdq_plan_new();
-    qdq_status st = p == NULL ? qdq_nomem(err) : read_plan(p, root, err);
+    qdq_status st = p == NULL ? qdq_nomem(err) : read_plan(p, root, text, size, err);
     json_decref(root);
     if (st != QDQ_OK) {
         qdq_plan_free(p);

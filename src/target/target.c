@@ -172,7 +172,8 @@ static void read_no_kernel(qdq_target *t, const qdq_json_place *p)
         qdq_json_nomem(p);
 }
 
-static qdq_status read_target(qdq_target *t, json_t *root, qdq_error *err)
+/* `lines`: a mistake has its line in t->text. */
+static qdq_status read_target(qdq_target *t, json_t *root, bool lines, qdq_error *err)
 {
     static const char *const keys[] = {"qdq_target", "name",       "help",        "engine",       "min_opset",
                                        "max_opset",  "bias",       "activation",  "graph_output", "weight",
@@ -180,6 +181,10 @@ static qdq_status read_target(qdq_target *t, json_t *root, qdq_error *err)
                                        "overrides",  "rest",       NULL};
     static const char *const outputs[] = {"float", "dequantized", NULL};
     qdq_json_reader reader = {.arena = &t->arena, .err = err};
+    if (lines) {
+        reader.text = t->text;
+        reader.size = strlen(t->text);
+    }
     qdq_json_place top = qdq_json_top(&reader, root, "qdq_target", 1), item;
 
     qdq_json_known(&top, keys);
@@ -206,7 +211,7 @@ static qdq_status read_target(qdq_target *t, json_t *root, qdq_error *err)
 
 /* --- public --------------------------------------------------------------------------------------------------- */
 
-static qdq_status parse_target(const char *text, size_t size, const char *name, qdq_target **out,
+static qdq_status parse_target(const char *text, size_t size, const char *name, bool lines, qdq_target **out,
                                qdq_error *err)
 {
     json_t *root = NULL;
@@ -218,7 +223,7 @@ static qdq_status parse_target(const char *text, size_t size, const char *name, 
     t = calloc(1, sizeof *t);
     if (t != NULL)
         t->text = qdq_arena_strndup(&t->arena, text, size);
-    st = t == NULL || t->text == NULL ? qdq_nomem(err) : read_target(t, root, err);
+    st = t == NULL || t->text == NULL ? qdq_nomem(err) : read_target(t, root, lines, err);
     json_decref(root);
     if (st != QDQ_OK) {
         qdq_target_free(t);
@@ -258,20 +263,30 @@ static qdq_status set_key(json_t *root, const char *key, const char *value, qdq_
 
 qdq_status qdq_target_set(qdq_target *t, const char *key, const char *value, qdq_error *err)
 {
+    const qdq_target_change change = {key, value};
+    qdq_status st = qdq_target_set_all(t, &change, 1, err);
+
+    return st == QDQ_OK ? st : qdq_within(err, st, "set %s", key);
+}
+
+qdq_status qdq_target_set_all(qdq_target *t, const qdq_target_change *changes, size_t n, qdq_error *err)
+{
     qdq_target *changed = NULL;
     json_t *root = NULL;
     char *text = NULL;
 
     QDQ_TRY(qdq_json_parse(t->text, strlen(t->text), t->name, &root, err));
-    qdq_status st = set_key(root, key, value, err);
+    qdq_status st = QDQ_OK;
+    for (size_t i = 0; i < n && st == QDQ_OK; i++)
+        st = set_key(root, changes[i].key, changes[i].value, err);
     if (st == QDQ_OK)
         st = qdq_json_dump(root, &text, err);
     json_decref(root);
     if (st == QDQ_OK)
-        st = parse_target(text, strlen(text), t->name, &changed, err);
+        st = parse_target(text, strlen(text), t->name, false, &changed, err);
     qdq_free(text);
     if (st != QDQ_OK)
-        return qdq_within(err, st, "set %s", key);
+        return st;
     qdq_arena_free(&t->arena);
     *t = *changed;
     free(changed);
@@ -293,13 +308,13 @@ qdq_status qdq_target_load(const char *name_or_path, qdq_target **out, qdq_error
         size_t size = 0;
 
         QDQ_TRY(qdq_read_file(name_or_path, 1 << 20, &text, &size, err));
-        qdq_status st = parse_target(text, size, name_or_path, out, err);
+        qdq_status st = parse_target(text, size, name_or_path, true, out, err);
         qdq_free(text);
         return st;
     }
     for (size_t i = 0; i < QDQ_COUNT(builtin); i++)
         if (strcmp(builtin[i].name, name_or_path) == 0)
-            return parse_target(builtin[i].text, strlen(builtin[i].text), name_or_path, out, err);
+            return parse_target(builtin[i].text, strlen(builtin[i].text), name_or_path, true, out, err);
     return qdq_fail(err, QDQ_E_USAGE, "target '%s': expected a built-in target (qdq targets) or a .json file",
                     name_or_path);
 }
