@@ -7,5 +7,7 @@ qdq_status qdq_place(const qdq_model *m, const qdq_target *t, const qdq_place_op
                      qdq_error *err)
 {
     qdq_why_find(opts != NULL ? opts->why : NULL, m);
+    if (t->partitions != NULL)
+        return qdq_place_partitions(m, t, opts, plan, err);
     return qdq_place_chains(m, t, opts, plan, err);
 }

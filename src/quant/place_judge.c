@@ -15,13 +15,13 @@ static bool in_list(const char *const *list, const char *word)
     return false;
 }
 
-static bool is_float(const qdq_value *v)
+bool qdq_place_is_float(const qdq_value *v)
 {
     return v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR && v->type->elem == QDQ_FLOAT;
 }
 
 /* NaN and infinity have no codes, and nothing has no range. */
-static bool is_finite_constant(qdq_placing *p, const qdq_tensor *t)
+bool qdq_place_is_finite(qdq_placing *p, const qdq_tensor *t)
 {
     qdq_arena_mark mark = qdq_arena_get_mark(&p->scratch); /* a copy of an unaligned weight is not kept */
     const float *floats;
@@ -71,8 +71,8 @@ int qdq_place_weight_axis(const qdq_placing *p, const qdq_node *n, const qdq_ten
         return -1;
     case QDQ_AXIS_0:
         return w->rank > 0 ? 0 : -1;
-    case QDQ_AXIS_1:
-        return w->rank > 1 ? 1 : -1;
+    case QDQ_AXIS_1: /* ConvTranspose: with groups, one index there is a channel of each of them */
+        return w->rank > 1 && qdq_node_int(n, "group", 1) == 1 ? 1 : -1;
     case QDQ_AXIS_LAST:
         return w->rank == 2 ? 1 : -1;
     case QDQ_AXIS_GEMM:
@@ -237,7 +237,7 @@ static const char *judge_bias(qdq_placing *p, const qdq_node *n, const qdq_targe
         return "its bias is not float32";
     if (!fits_channels(p, n, w, b))
         return "its bias is not one number per output channel";
-    return is_finite_constant(p, b) ? NULL : "its bias holds NaN or infinity";
+    return qdq_place_is_finite(p, b) ? NULL : "its bias holds NaN or infinity";
 }
 
 /* A float bias becomes int32 with the scales of data and weight: they must be numbers. */
@@ -255,26 +255,26 @@ static const char *judge_bias_scale(const qdq_placing *p, const qdq_node *n, con
 }
 
 /* A float weight, or one that the model has behind a DQ. */
-static const char *judge_weight(qdq_placing *p, const qdq_node *n, const qdq_tensor *w,
-                                const qdq_found *found, qdq_elem data)
+const char *qdq_place_judge_weight(qdq_placing *p, const qdq_node *n, const qdq_tensor *w,
+                                   const qdq_found *found, qdq_elem data)
 {
     if (w->count == 0)
         return "its weight is empty";
     if (found == NULL)
-        return w->elem != QDQ_FLOAT        ? "not float32"
-               : !is_finite_constant(p, w) ? "its weight holds NaN or infinity"
-                                           : NULL;
+        return w->elem != QDQ_FLOAT         ? "not float32"
+               : !qdq_place_is_finite(p, w) ? "its weight holds NaN or infinity"
+                                            : NULL;
     if (found->type == QDQ_UINT8 && data == QDQ_INT8)
         return "its data is int8, and its weight is not";
     return qdq_place_weight_misfit(p, found, qdq_place_weight_axis(p, n, w));
 }
 
 /* An activation that a linear operator reads; *type is what its codes are, or will be. */
-static const char *judge_data(qdq_placing *p, const qdq_value *v, const char *what, qdq_elem *type)
+const char *qdq_place_judge_data(qdq_placing *p, const qdq_value *v, const char *what, qdq_elem *type)
 {
     const qdq_found *found = qdq_place_found(p, v);
 
-    if (!is_float(v))
+    if (!qdq_place_is_float(v))
         return "not float32";
     *type = qdq_place_codes_of(p, v);
     if (found != NULL)
@@ -295,9 +295,9 @@ static const char *judge_product(qdq_placing *p, const qdq_node *n, const qdq_va
 
     if (n->op != QDQ_OP_MATMUL)
         return "its weight is not constant";
-    const char *reason = judge_data(p, data, "its first operand", &a);
+    const char *reason = qdq_place_judge_data(p, data, "its first operand", &a);
     if (reason == NULL)
-        reason = judge_data(p, weight, "its second operand", &b);
+        reason = qdq_place_judge_data(p, weight, "its second operand", &b);
     if (reason == NULL && a == QDQ_INT8 && b != QDQ_INT8 && qdq_place_codes_of(p, weight) != QDQ_UNDEFINED)
         reason = "its first operand is int8, and its second is not";
     return reason;
@@ -338,9 +338,9 @@ static const char *judge_linear(qdq_placing *p, const qdq_node *n)
         return w != NULL ? "both inputs are constant" : "its data is constant, its weight is not";
     if (w == NULL)
         return judge_product(p, n, data, weight);
-    const char *reason = judge_data(p, data, "its data", &type);
+    const char *reason = qdq_place_judge_data(p, data, "its data", &type);
     if (reason == NULL)
-        reason = judge_weight(p, n, w, found, type);
+        reason = qdq_place_judge_weight(p, n, w, found, type);
     if (reason == NULL)
         reason = judge_bias(p, n, rule, w);
     if (reason == NULL)
@@ -358,7 +358,7 @@ static const char *judge_operand(qdq_placing *p, const qdq_value *v, qdq_elem *t
     const qdq_tensor *constant = qdq_value_const(v);
     qdq_elem codes = qdq_place_codes_of(p, v);
 
-    if (constant == NULL && !is_float(v))
+    if (constant == NULL && !qdq_place_is_float(v))
         return "not float32";
     if (codes != QDQ_UNDEFINED) {
         const char *reason =
@@ -371,7 +371,7 @@ static const char *judge_operand(qdq_placing *p, const qdq_value *v, qdq_elem *t
     if (constant == NULL || constant->elem != QDQ_FLOAT)
         return "an input is not in 8 bits";
     /* a mask of -inf, say: it would become 0 */
-    return is_finite_constant(p, constant) ? NULL : "a constant operand is empty, or holds NaN or infinity";
+    return qdq_place_is_finite(p, constant) ? NULL : "a constant operand is empty, or holds NaN or infinity";
 }
 
 static const char *judge_joint(qdq_placing *p, const qdq_node *n)
@@ -416,7 +416,7 @@ static const char *judge_pass(qdq_placing *p, const qdq_node *n)
     const qdq_value *v = qdq_node_in(n, s->rule->data);
 
     s->needs_reader = true;
-    if (v == NULL || qdq_value_const(v) != NULL || !is_float(v))
+    if (v == NULL || qdq_value_const(v) != NULL || !qdq_place_is_float(v))
         return "its data is no float32 activation";
     const qdq_found *source = qdq_place_found(p, v);
     const char *reason = source != NULL ? qdq_place_misfit(p, source, "its input") : NULL;
@@ -467,10 +467,10 @@ static const char *judge(qdq_placing *p, const qdq_node *n)
         return qdq_target_reason(p->target, n->type);
     if (!attributes_fit(s->rule, n))
         return "its attributes have no 8-bit kernel";
-    if (!is_float(qdq_node_out(n, 0)))
+    if (!qdq_place_is_float(qdq_node_out(n, 0)))
         return "not float32";
     for (uint32_t i = 1; i < n->n_out; i++)
-        if (n->out[i] != NULL && !is_float(n->out[i])) /* the indices of a MaxPool */
+        if (n->out[i] != NULL && !qdq_place_is_float(n->out[i])) /* the indices of a MaxPool */
             return "not all of its results are float32";
     switch (s->rule->kind) {
     case QDQ_KIND_LINEAR:

@@ -95,6 +95,20 @@ bool qdq_place_is_whole(const qdq_placing *p, const qdq_node *n);
 /* Why node n cannot run in 8 bits, or NULL if it can; fills rule, stay and needs_reader. */
 const char *qdq_place_judge(qdq_placing *p, const qdq_node *n);
 
+/* A tensor of float32. */
+bool qdq_place_is_float(const qdq_value *v);
+
+/* NaN and infinity have no codes, and nothing has no range. */
+bool qdq_place_is_finite(qdq_placing *p, const qdq_tensor *t);
+
+/* Why a linear node cannot read activation v ("its data"), or NULL; *type is what its codes are, or will be. */
+const char *qdq_place_judge_data(qdq_placing *p, const qdq_value *v, const char *what, qdq_elem *type);
+
+/* Why n cannot read the constant w as codes, a float weight or one that the model has behind a DQ (`found`), beside
+ * codes of type `data`; or NULL. */
+const char *qdq_place_judge_weight(qdq_placing *p, const qdq_node *n, const qdq_tensor *w,
+                                   const qdq_found *found, qdq_elem data);
+
 /* The value behind the part of the chain after `n` that the engine fuses into it. Each fused node is given to
  * `visit`, if there is one. */
 const qdq_value *qdq_place_epilogue(const qdq_placing *p, const qdq_target_op *rule, const qdq_node *n,
@@ -114,6 +128,11 @@ int qdq_place_weight_axis(const qdq_placing *p, const qdq_node *n, const qdq_ten
 
 qdq_status qdq_place_chains(const qdq_model *m, const qdq_target *t, const qdq_place_opts *opts,
                             qdq_plan *plan, qdq_error *err);
+
+/* --- place_partitions.c: targets that fuse kernels over several nodes, as TensorRT does ------------------------------ */
+
+qdq_status qdq_place_partitions(const qdq_model *m, const qdq_target *t, const qdq_place_opts *opts,
+                                qdq_plan *plan, qdq_error *err);
 
 /* --- place_emit.c: writes the decisions into the plan -------------------------------------------------------------- */
 

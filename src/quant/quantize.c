@@ -140,6 +140,10 @@ static qdq_status place_and_calibrate(const qdq_model *clean, const qdq_target *
                                       qdq_error *err)
 {
     QDQ_TRY(place(clean, t, opts, p, err));
+    if (t->engine[0] != '\0' && strcmp(t->engine, qdq_engine_get_info(e)->name) != 0)
+        qdq_job_log(opts->job, QDQ_LOG_INFO,
+                    "target '%s' is for engine %s: the ranges are those of engine %s", t->name, t->engine,
+                    qdq_engine_get_info(e)->name);
     QDQ_TRY(calibrate(clean, t, e, data, opts, p, err));
     QDQ_TRY(qdq_drop_misfit_biases(clean, opts->job, p, err));
     p->placement_only = p->placement_only && is_calibrated(p);

@@ -12,11 +12,14 @@
 enum { INPUT_MAX = 15, CHANNELS_MAX = 1 << 20 };
 
 /* name, help, text: made from the .json files beside this one by cmake/embed.cmake */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverlength-strings" /* compilers take far longer ones than C11 promises */
 static const struct {
     const char *name, *help, *text;
 } builtin[] = {
 #include "target_data.inc"
 };
+#pragma GCC diagnostic pop
 
 /* --- the parts of a description ------------------------------------------------------------------------------ */
 
@@ -56,18 +59,33 @@ static void read_rest(qdq_target *t, const qdq_json_place *top)
     t->format.activation.storage = t->format.weight.storage = t->rest.type;
 }
 
-/* "data": [1] */
-static void read_data(const qdq_json_place *p, qdq_target_op *op)
+/* "data": [1]; where partitions are placed and the operator is not linear, also [0, 2] or "all" */
+static void read_data(const qdq_json_place *p, bool several, qdq_target_op *op)
 {
-    json_t *list = json_object_get(p->object, "data"), *first = json_array_get(list, 0);
+    json_t *list = json_object_get(p->object, "data"), *input;
+    bool bad = !json_is_array(list) || (!several && json_array_size(list) != 1);
+    size_t i;
 
+    op->inputs = op->kind == QDQ_KIND_JOINT ? QDQ_INPUTS_ALL : 1;
     if (!qdq_json_has(p, "data"))
         return;
-    if (json_array_size(list) == 1 && json_is_integer(first) && json_integer_value(first) >= 0 &&
-        json_integer_value(first) <= INPUT_MAX)
-        op->data = (uint32_t)json_integer_value(first);
-    else
-        qdq_json_wrong(p, "data", "a list with the number of one input");
+    op->inputs = 0;
+    json_array_foreach(list, i, input)
+    {
+        json_int_t n = json_is_integer(input) ? json_integer_value(input) : -1;
+
+        bad |= n < 0 || n > INPUT_MAX || op->inputs >> n != 0;
+        if (bad)
+            break;
+        op->data = i == 0 ? (uint32_t)n : op->data;
+        op->inputs |= (uint32_t)1 << n;
+    }
+    if (several && json_is_string(list) && strcmp(json_string_value(list), "all") == 0)
+        op->inputs = QDQ_INPUTS_ALL;
+    else if (bad)
+        qdq_json_wrong(p, "data",
+                       several ? "a rising list of the numbers of inputs, or 'all'"
+                               : "a list with the number of one input");
 }
 
 static void read_bias_rule(const qdq_json_place *p, qdq_target_op *op)
@@ -119,7 +137,7 @@ static void read_op(qdq_target *t, const qdq_json_place *p)
     op.op = qdq_json_text(p, "op", NULL);
     op.rule = qdq_json_text(p, "rule", NULL);
     op.kind = (qdq_op_kind)qdq_json_word(p, "kind", kinds, -1);
-    read_data(p, &op);
+    read_data(p, t->partitions != NULL && op.kind != QDQ_KIND_LINEAR, &op);
     op.weight = (uint32_t)qdq_json_int(p, "weight", 0, INPUT_MAX, 1);
     op.axis = (qdq_axis_rule)qdq_json_word(p, "axis", axes, 0);
     read_bias_rule(p, &op);
@@ -175,10 +193,13 @@ static void read_no_kernel(qdq_target *t, const qdq_json_place *p)
 /* `lines`: a mistake has its line in t->text. */
 static qdq_status read_target(qdq_target *t, json_t *root, bool lines, qdq_error *err)
 {
-    static const char *const keys[] = {"qdq_target", "name",       "help",        "engine",       "min_opset",
-                                       "max_opset",  "bias",       "activation",  "graph_output", "weight",
-                                       "operators",  "stay_float", "requantizes", "no_kernel",    "passes",
-                                       "overrides",  "rest",       NULL};
+    static const char *const keys[] = {
+        "qdq_target", "name",       "help",        "engine",          "min_opset",
+        "max_opset",  "bias",       "activation",  "graph_output",    "weight",
+        "operators",  "stay_float", "requantizes", "no_kernel",       "passes",
+        "overrides",  "rest",       "partitions",  "layernorm-input", "disable_mha_qdq",
+        NULL};
+    static const char *const layernorms[] = {"off", "conv", "any", NULL};
     static const char *const outputs[] = {"float", "dequantized", NULL};
     qdq_json_reader reader = {.arena = &t->arena, .err = err};
     if (lines) {
@@ -200,6 +221,10 @@ static qdq_status read_target(qdq_target *t, json_t *root, bool lines, qdq_error
     t->dequantized_outputs = qdq_json_word(&top, "graph_output", outputs, 0) == 1;
     t->requantizes = qdq_json_texts(&top, "requantizes");
     t->passes = qdq_json_texts(&top, "passes");
+    if (qdq_json_member(&top, "partitions", &item))
+        t->partitions = qdq_partitions_read(&item);
+    t->layernorm_input = (qdq_layernorm_input)qdq_json_word(&top, "layernorm-input", layernorms, 0);
+    t->disable_mha_qdq = qdq_json_bool(&top, "disable_mha_qdq");
     for (size_t i = 0; qdq_json_item(&top, "operators", i, &item); i++)
         read_op(t, &item);
     for (size_t i = 0; qdq_json_item(&top, "stay_float", i, &item); i++)

@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "qdq/quant.h"
 #include "target/format.h"
+#include "target/partitions.h"
 
 typedef enum qdq_op_kind {
     QDQ_KIND_LINEAR, /* activation and constant weight: the reason to quantize at all */
@@ -33,11 +34,14 @@ typedef struct qdq_attr_is { /* an attribute that is there must have this value 
     double value;
 } qdq_attr_is;
 
+#define QDQ_INPUTS_ALL UINT32_MAX
+
 typedef struct qdq_target_op {
     const char *op;
     qdq_op_kind kind;
     const char *rule;
-    uint32_t data; /* the data input of linear and pass operators */
+    uint32_t data;   /* the data input of linear and pass operators, the first if there are several */
+    uint32_t inputs; /* all data inputs, bit by bit, or QDQ_INPUTS_ALL */
     uint32_t weight;
     qdq_axis_rule axis;
     qdq_bias_rule bias;
@@ -86,6 +90,9 @@ struct qdq_target {
     bool dequantized_outputs;  /* a quantized graph output is the DQ's; else its producer stays float */
     const char *const
         *requantizes; /* float operators that the engine quantizes itself between DQ and Q; or NULL */
+    const qdq_partitions *partitions; /* NULL: placement by chains */
+    qdq_layernorm_input layernorm_input;
+    bool disable_mha_qdq; /* the MatMul of attentions stay float */
     QDQ_VEC(qdq_target_op) ops;
     QDQ_VEC(qdq_stay_float) stay;
     QDQ_VEC(qdq_no_kernel) none;

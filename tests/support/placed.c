@@ -1,6 +1,8 @@
 /* placed.c - see the header. */
 #include "support/placed.h"
 
+#include <string.h>
+
 #include "base/buf.h"
 #include "support/test.h"
 
@@ -73,6 +75,31 @@ void test_assert_placed(test_builder *b, const char *want)
 
     assert_string_equal(p.text, want);
     test_placed_free(p);
+}
+
+void test_assert_placed_on(test_builder *b, const char *target, const qdq_place_opts *opts, const char *want)
+{
+    test_placed p = test_place_on(b, target, opts);
+
+    assert_string_equal(p.text, want);
+    test_placed_free(p);
+}
+
+test_placed test_assert_lines(test_builder *b, const char *target, const qdq_place_opts *opts,
+                              const char *const *lines)
+{
+    test_placed p = test_place_on(b, target, opts);
+
+    for (size_t i = 0; lines[i] != NULL; i++) {
+        size_t size = strlen(lines[i]);
+        const char *at = p.text;
+
+        while (at != NULL && (strncmp(at, lines[i], size) != 0 || at[size] != '\n'))
+            at = (at = strchr(at, '\n')) != NULL && at[1] != '\0' ? at + 1 : NULL;
+        if (at == NULL)
+            fail_msg("no line '%s' in:\n%s", lines[i], p.text);
+    }
+    return p;
 }
 
 const char *test_reason(const qdq_plan *p, const char *node)

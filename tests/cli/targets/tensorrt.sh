@@ -1,1 +1,1 @@
-qdq targets tensorrt | grep '"bias"'
+qdq targets tensorrt | grep '^  "bias"'
