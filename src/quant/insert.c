@@ -27,16 +27,16 @@ qdq_node *qdq_insert_find_node(const qdq_inserter *in, const char *label)
 
 qdq_value *qdq_insert_find_value(const qdq_inserter *in, const char *name)
 {
-    qdq_map_value *v = qdq_map_get(&in->origin, name);
+    const qdq_map_value *v = qdq_map_get(&in->values, name);
 
-    return v != NULL ? v->ptr : qdq_graph_find(in->g, name);
+    return v != NULL ? v->ptr : NULL;
 }
 
 /* Appends what is wrong with the edge to `list`. */
 static void check_edge(qdq_inserter *in, const char *tensor, const qdq_edge *e, qdq_buf *list)
 {
     const qdq_node *n = qdq_insert_find_node(in, e->node);
-    const qdq_value *v = qdq_graph_find(in->g, tensor);
+    const qdq_value *v = qdq_insert_find_value(in, tensor);
     bool is_new;
 
     if (v == NULL)
@@ -45,7 +45,7 @@ static void check_edge(qdq_inserter *in, const char *tensor, const qdq_edge *e, 
         qdq_buf_printf(list, " node '%s';", e->node);
     else if (qdq_node_in(n, e->input) != v)
         qdq_buf_printf(list, " edge '%s' -> '%s' input %u;", tensor, e->node, (unsigned)e->input);
-    else if (qdq_map_put_int(&in->edges, (uint64_t)n->id << 32 | e->input, &is_new) == NULL)
+    else if (qdq_map_put_int(&in->edges, (uint64_t)qdq_insert_place(in, n) << 32 | e->input, &is_new) == NULL)
         list->failed = true;
     else if (!is_new)
         qdq_buf_printf(list, " room for two entries of edge '%s' -> '%s' input %u;", tensor, e->node,
@@ -54,12 +54,49 @@ static void check_edge(qdq_inserter *in, const char *tensor, const qdq_edge *e, 
 
 static void check_tensor(const qdq_inserter *in, const char *tensor, bool constant, qdq_buf *list)
 {
-    const qdq_value *v = qdq_graph_find(in->g, tensor);
+    const qdq_value *v = qdq_insert_find_value(in, tensor);
 
     if (v == NULL)
         qdq_buf_printf(list, " tensor '%s';", tensor);
     else if (constant && qdq_value_const(v) == NULL)
         qdq_buf_printf(list, " constant '%s';", tensor);
+}
+
+/* The graph of the nodes that read an entry; that of the value itself if none is listed. */
+static qdq_graph *graph_of(const qdq_inserter *in, const char *tensor, const qdq_edges *edges)
+{
+    const qdq_node *n = edges->n > 0 ? qdq_insert_find_node(in, edges->at[0].node) : NULL;
+    const qdq_value *v = qdq_insert_find_value(in, tensor);
+
+    return n != NULL ? n->graph : v != NULL ? v->graph : in->m->graph;
+}
+
+/* Is the entry for nodes of a body that read a value of a graph around it? */
+static bool is_capture(const qdq_inserter *in, const qdq_plan_tensor *t)
+{
+    const qdq_value *v = qdq_insert_find_value(in, t->tensor);
+
+    return v != NULL && graph_of(in, t->tensor, &t->consumers) != v->graph;
+}
+
+static void check_edges(qdq_inserter *in, const char *tensor, const qdq_edges *edges, qdq_buf *list)
+{
+    for (size_t i = 0; i < edges->n; i++) {
+        const qdq_node *n = qdq_insert_find_node(in, edges->at[i].node);
+
+        check_edge(in, tensor, &edges->at[i], list);
+        if (n != NULL && n->graph != graph_of(in, tensor, edges))
+            qdq_buf_printf(list, " room for one entry of tensor '%s' in two graphs;", tensor);
+    }
+}
+
+/* One entry for all readers leaves nothing to others, but to bodies, which quantize what they capture once more. */
+static void check_room(const qdq_inserter *in, const qdq_plan_tensor *t, qdq_buf *list)
+{
+    const qdq_plan_tensor *first = &in->plan->tensors.at[qdq_map_get(&in->tensors, t->tensor)->num];
+
+    if (first != t && (t->all || (first->all && !is_capture(in, t))))
+        qdq_buf_printf(list, " room for two entries of tensor '%s', one of them for all readers;", t->tensor);
 }
 
 /* Everything that the plan names must be there: users get one list, not one mistake at a time. */
@@ -70,20 +107,13 @@ static qdq_status check_names(qdq_inserter *in)
     qdq_status st = QDQ_OK;
 
     for (size_t i = 0; i < p->tensors.n; i++) {
-        const qdq_plan_tensor *first =
-            &p->tensors.at[qdq_map_get(&in->tensors, p->tensors.at[i].tensor)->num];
-
         check_tensor(in, p->tensors.at[i].tensor, false, &list);
-        if (first != &p->tensors.at[i] && (first->all || p->tensors.at[i].all))
-            qdq_buf_printf(&list, " room for two entries of tensor '%s', one of them for all readers;",
-                           first->tensor);
-        for (size_t k = 0; k < p->tensors.at[i].consumers.n; k++)
-            check_edge(in, p->tensors.at[i].tensor, &p->tensors.at[i].consumers.at[k], &list);
+        check_room(in, &p->tensors.at[i], &list);
+        check_edges(in, p->tensors.at[i].tensor, &p->tensors.at[i].consumers, &list);
     }
     for (size_t i = 0; i < p->weights.n; i++) {
         check_tensor(in, p->weights.at[i].tensor, true, &list);
-        for (size_t k = 0; k < p->weights.at[i].consumers.n; k++)
-            check_edge(in, p->weights.at[i].tensor, &p->weights.at[i].consumers.at[k], &list);
+        check_edges(in, p->weights.at[i].tensor, &p->weights.at[i].consumers, &list);
     }
     for (size_t i = 0; i < p->biases.n; i++) {
         const qdq_plan_bias *b = &p->biases.at[i];
@@ -112,21 +142,47 @@ static bool put_index(qdq_map *map, const char *key, size_t i)
     return v != NULL;
 }
 
+/* Nodes and values of g; of two with one name the first stays, which is that of the graph around. */
+static bool resolve_graph(qdq_inserter *in, qdq_graph *g, uint32_t *place)
+{
+    uint32_t *places = qdq_arena_array(&in->scratch, (size_t)g->next_node_id + 1, sizeof *places);
+    bool is_new;
+
+    in->place[g->index] = places;
+    if (places == NULL)
+        return false;
+    QDQ_FOR_NODES (n, g) {
+        qdq_map_value *v = qdq_map_put(&in->nodes, qdq_node_label(n, &in->scratch), &is_new);
+
+        if (v == NULL)
+            return false;
+        if (is_new)
+            v->ptr = n;
+        places[n->id] = (*place)++;
+    }
+    for (size_t i = 0; i < g->values.n; i++) {
+        if (g->values.at[i]->dead)
+            continue;
+        qdq_map_value *v = qdq_map_put(&in->values, g->values.at[i]->name, &is_new);
+        if (v == NULL)
+            return false;
+        if (is_new)
+            v->ptr = g->values.at[i];
+    }
+    return true;
+}
+
 static qdq_status resolve(qdq_inserter *in)
 {
     const qdq_plan *p = in->plan;
     uint32_t place = 0;
 
-    in->place = qdq_arena_array(&in->scratch, (size_t)in->g->next_node_id + 1, sizeof *in->place);
+    in->place = qdq_arena_array(&in->scratch, in->m->graphs.n + 1, sizeof *in->place);
     if (in->place == NULL)
         return qdq_nomem(in->err);
-    QDQ_FOR_NODES (n, in->g) {
-        qdq_map_value *v = qdq_map_put(&in->nodes, qdq_node_label(n, &in->scratch), NULL);
-        if (v == NULL)
+    QDQ_FOR_GRAPHS (g, in->m)
+        if (!qdq_graph_in_function(g) && !resolve_graph(in, g, &place))
             return qdq_nomem(in->err);
-        v->ptr = n;
-        in->place[n->id] = place++;
-    }
     for (size_t i = 0; i < p->tensors.n; i++)
         if (!put_index(&in->tensors, p->tensors.at[i].tensor, i))
             return qdq_nomem(in->err);
@@ -141,10 +197,10 @@ static qdq_status resolve(qdq_inserter *in)
 
 /* --- tensors ----------------------------------------------------------------------------------------------------- */
 
-/* Q and DQ go right behind the producer; for inputs and constants, before the first node. */
+/* Q and DQ go right behind the producer; for inputs, constants and captures, before the first node. */
 static qdq_node *place_behind(const qdq_inserter *in, const qdq_value *v)
 {
-    qdq_node *next = v->producer != NULL ? v->producer->next : in->g->end.next;
+    qdq_node *next = v->producer != NULL && v->graph == in->g ? v->producer->next : in->g->end.next;
 
     return next != &in->g->end ? next : NULL;
 }
@@ -153,12 +209,8 @@ static qdq_node *place_behind(const qdq_inserter *in, const qdq_value *v)
 static qdq_status free_output_name(qdq_inserter *in, qdq_value *v, const char *name)
 {
     const char *inner = qdq_insert_name(in, name, "_QuantizeLinear_Input");
-    qdq_map_value *known = qdq_map_put(&in->origin, name, NULL);
 
-    if (inner == NULL || known == NULL || !qdq_value_rename(v, inner))
-        return qdq_nomem(in->err);
-    known->ptr = v;
-    return QDQ_OK;
+    return inner != NULL && qdq_value_rename(v, inner) ? QDQ_OK : qdq_nomem(in->err);
 }
 
 static bool quantizes_as(qdq_inserter *in, const qdq_node *n, const qdq_qparam *want, qdq_status *st)
@@ -261,6 +313,7 @@ static qdq_status insert_tensor(qdq_inserter *in, size_t index)
     const qdq_type *type = v->type;
     qdq_node *q = NULL;
 
+    in->g = graph_of(in, t->tensor, &t->consumers);
     if (type != NULL && (type->kind != QDQ_TYPE_TENSOR || type->elem != QDQ_FLOAT))
         return qdq_fail(in->err, QDQ_E_FORMAT, "its type is %s, expected float",
                         type->kind == QDQ_TYPE_TENSOR ? qdq_elem_name(type->elem) : "no tensor");
@@ -278,6 +331,17 @@ static qdq_status insert_tensor(qdq_inserter *in, size_t index)
     return QDQ_OK;
 }
 
+/* Captures first: then they read what the entry for all readers of the value gives. */
+static qdq_status insert_capture(qdq_inserter *in, size_t i)
+{
+    return is_capture(in, &in->plan->tensors.at[i]) ? insert_tensor(in, i) : QDQ_OK;
+}
+
+static qdq_status insert_own(qdq_inserter *in, size_t i)
+{
+    return is_capture(in, &in->plan->tensors.at[i]) ? QDQ_OK : insert_tensor(in, i);
+}
+
 /* --- public ------------------------------------------------------------------------------------------------------ */
 
 #define FOR_EACH(list, step, what)                                                                           \
@@ -292,10 +356,10 @@ static void drop_originals(qdq_inserter *in)
     qdq_value *v;
 
     for (size_t i = 0; i < in->plan->weights.n; i++)
-        if ((v = qdq_graph_find(in->g, in->plan->weights.at[i].tensor)) != NULL)
+        if ((v = qdq_insert_find_value(in, in->plan->weights.at[i].tensor)) != NULL)
             qdq_value_remove_if_unused(v);
     for (size_t i = 0; i < in->plan->biases.n; i++)
-        if ((v = qdq_graph_find(in->g, in->plan->biases.at[i].tensor)) != NULL)
+        if ((v = qdq_insert_find_value(in, in->plan->biases.at[i].tensor)) != NULL)
             qdq_value_remove_if_unused(v);
 }
 
@@ -319,18 +383,27 @@ static qdq_status check_opset(const qdq_inserter *in)
                                    "the plan needs opset %d, but has the model left at %d", need, have);
 }
 
+static qdq_status sort_graphs(const qdq_inserter *in)
+{
+    QDQ_FOR_GRAPHS (g, in->m)
+        if (!qdq_graph_in_function(g))
+            QDQ_TRY(qdq_graph_sort(g, in->err));
+    return QDQ_OK;
+}
+
 static qdq_status insert(qdq_inserter *in)
 {
     QDQ_TRY(check_opset(in));
-    QDQ_TRY(qdq_graph_sort(in->g, in->err));
+    QDQ_TRY(sort_graphs(in));
     QDQ_TRY(resolve(in));
     FOR_EACH(weights, qdq_insert_weight_scales, "weight")
     FOR_EACH(biases, qdq_insert_room, "bias")
     FOR_EACH(weights, qdq_insert_weight, "weight")
     FOR_EACH(biases, qdq_insert_bias, "bias")
-    FOR_EACH(tensors, insert_tensor, "tensor")
+    FOR_EACH(tensors, insert_capture, "tensor")
+    FOR_EACH(tensors, insert_own, "tensor")
     drop_originals(in);
-    return in->unsorted ? qdq_graph_sort(in->g, in->err) : QDQ_OK;
+    return in->unsorted ? sort_graphs(in) : QDQ_OK;
 }
 
 qdq_status qdq_insert(qdq_model *m, const qdq_plan *plan, qdq_error *err)
@@ -342,7 +415,7 @@ qdq_status qdq_insert(qdq_model *m, const qdq_plan *plan, qdq_error *err)
     qdq_map_free(&in.tensors);
     qdq_map_free(&in.weights);
     qdq_map_free(&in.edges);
-    qdq_map_free(&in.origin);
+    qdq_map_free(&in.values);
     qdq_arena_free(&in.scratch);
     return st;
 }

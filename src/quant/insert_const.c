@@ -39,7 +39,7 @@ static bool have_reader(const qdq_inserter *in, const qdq_edges *edges, const qd
 /* The DQ of the model that a plan may name instead of an entry of its own; NULL: none. */
 static const qdq_node *dq_in_model(const qdq_inserter *in, const char *tensor)
 {
-    const qdq_value *v = qdq_graph_find(in->g, tensor);
+    const qdq_value *v = qdq_insert_find_value(in, tensor);
 
     return v != NULL && v->producer != NULL && v->producer->op == QDQ_OP_DEQUANTIZELINEAR ? v->producer
                                                                                           : NULL;
@@ -169,6 +169,7 @@ qdq_status qdq_insert_bias(qdq_inserter *in, size_t index)
     bias_scale s;
     void *data;
 
+    in->g = reader->graph;
     QDQ_TRY(scale_of_bias(in, b, &s));
     QDQ_TRY(bias_floats(in, b, &s, &t, &bias));
     float *scales = qdq_arena_array(&in->scratch, s.n, sizeof *scales);

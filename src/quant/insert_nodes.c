@@ -9,7 +9,7 @@ const char *qdq_insert_name(qdq_inserter *in, const char *base, const char *suff
 {
     const char *wanted = qdq_arena_printf(&in->scratch, "%s%s", base, suffix);
 
-    return wanted != NULL ? qdq_graph_unique_name(in->g, wanted) : NULL;
+    return wanted != NULL ? qdq_graph_unique_name(in->m->graph, wanted) : NULL;
 }
 
 static qdq_value *add_constant(qdq_inserter *in, const char *base, const char *suffix, qdq_tensor *t)
@@ -45,7 +45,7 @@ qdq_value *qdq_insert_node(qdq_inserter *in, qdq_node *before, const char *op, c
 {
     const char *names[1] = {out_name};
     const char *wanted = qdq_arena_printf(&in->scratch, "%s_%s", base, op);
-    const char *name = wanted != NULL ? qdq_graph_unique_node_name(in->g, wanted) : NULL;
+    const char *name = wanted != NULL ? qdq_graph_unique_node_name(in->m->graph, wanted) : NULL;
     uint32_t n_in = inputs[2] != NULL ? 3 : 2;
 
     if (name == NULL || out_name == NULL)

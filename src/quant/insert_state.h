@@ -27,19 +27,24 @@ extern const qdq_scale_form qdq_one_scale;
 
 typedef struct qdq_inserter {
     qdq_model *m;
-    qdq_graph *g;
+    qdq_graph *g; /* where the entry at hand goes: that of the nodes that read it */
     const qdq_plan *plan;
     qdq_arena scratch;
-    qdq_map nodes;            /* label -> node, as the plan names them: before any edit */
+    qdq_map nodes;            /* label -> node of any graph, as the plan names them: before any edit */
+    qdq_map values;           /* name -> value, likewise; of two in different graphs the outer one */
     qdq_map tensors;          /* name -> index into plan->tensors, for the scales of biases */
     qdq_map weights;          /* name -> index into plan->weights */
-    qdq_map edges;            /* node id and input of every edge that the plan lists: each only once */
-    qdq_map origin;           /* name in the plan -> value: graph outputs are renamed on the way */
+    qdq_map edges;            /* place and input of every edge that the plan lists: each only once */
     qdq_weight_state *weight; /* one for each of plan->weights */
-    uint32_t *place;          /* by node id: position in the sorted list */
+    uint32_t **place;         /* by graph index and node id: position in the sorted lists of all graphs */
     bool unsorted;            /* some node reads what stands behind it */
     qdq_error *err;
 } qdq_inserter;
+
+static inline uint32_t qdq_insert_place(const qdq_inserter *in, const qdq_node *n)
+{
+    return in->place[n->graph->index][n->id];
+}
 
 qdq_node *qdq_insert_find_node(const qdq_inserter *in, const char *label);
 qdq_value *qdq_insert_find_value(const qdq_inserter *in, const char *name);

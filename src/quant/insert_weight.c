@@ -17,7 +17,7 @@ static qdq_node *first_reader(const qdq_inserter *in, const qdq_edges *edges)
 
     for (size_t i = 0; i < edges->n; i++) {
         qdq_node *n = qdq_insert_find_node(in, edges->at[i].node);
-        if (first == NULL || in->place[n->id] < in->place[first->id])
+        if (first == NULL || qdq_insert_place(in, n) < qdq_insert_place(in, first))
             first = n;
     }
     return first;
@@ -69,7 +69,7 @@ qdq_status qdq_insert_weight_scales(qdq_inserter *in, size_t index)
     const qdq_plan_weight *w = &in->plan->weights.at[index];
     qdq_weight_state *s = &in->weight[index];
 
-    s->tensor = qdq_value_const(qdq_graph_find(in->g, w->tensor));
+    s->tensor = qdq_value_const(qdq_insert_find_value(in, w->tensor));
     QDQ_TRY(qdq_weight_grid(s->tensor, w->axis, w->block, &s->grid, in->err));
     size_t n = qdq_scale_count(&s->grid);
     if (w->block != 0 && s->tensor->rank > QDQ_MAX_RANK)
@@ -126,7 +126,7 @@ static qdq_status store_floats(qdq_inserter *in, const qdq_plan_weight *w, const
                                qdq_node *before, const qdq_scale_form *form, qdq_value *const params[3],
                                qdq_value **out)
 {
-    qdq_value *inputs[3] = {qdq_graph_find(in->g, w->tensor), params[1], params[2]};
+    qdq_value *inputs[3] = {qdq_insert_find_value(in, w->tensor), params[1], params[2]};
 
     *out = qdq_insert_node(in, before, "QuantizeLinear", w->tensor, form,
                            qdq_insert_name(in, w->tensor, "_QuantizeLinear_Output"), inputs,
@@ -142,6 +142,7 @@ qdq_status qdq_insert_weight(qdq_inserter *in, size_t index)
     qdq_scale_form form = form_of(w, s);
     qdq_value *inputs[3] = {NULL}, *dequantized;
 
+    in->g = before->graph;
     if (w->store == QDQ_WEIGHT_AS_CODES)
         QDQ_TRY(store_codes(in, w, s, &inputs[0]));
     inputs[1] = qdq_insert_scales(in, w->tensor, &form, s->scales);
