@@ -1,71 +1,145 @@
 /* calib.c - see the header. Tensors are observed in chunks: one instrumented session holds as many outputs as
- * the memory bound allows, since an engine keeps every declared output until the run is over. */
+ * the memory bound allows, since an engine keeps every declared output until the run is over. A bound that no two
+ * tensors fit into means a run for each tensor; the scales are the same. */
 #include "quant/calib.h"
 
 #include <string.h>
 
 #include "base/fail.h"
-#include "base/map.h"
+#include "quant/calib_cache.h"
+#include "quant/calib_state.h"
 #include "quant/weights.h"
 
-#define DEFAULT_MEMORY   ((uint64_t)256 << 20)
-#define UNKNOWN_ELEMENTS ((uint64_t)1 << 20) /* assumed for a tensor whose shape is not known */
-
-typedef struct calibration {
-    const qdq_model *m;
-    qdq_data *data;
-    qdq_engine *engine;
-    const qdq_calib_opts *opts;
-    qdq_method method;
-    qdq_plan *plan;
-    qdq_arena scratch;
-    qdq_map observers; /* tensor name -> qdq_observer */
-    size_t n_samples;
-    uint64_t done, total; /* runs, for progress */
-} calibration;
+#define DEFAULT_MEMORY     ((uint64_t)256 << 20)
+#define DEFAULT_PERCENTILE 99.999
+#define UNKNOWN_ELEMENTS   ((uint64_t)1 << 20) /* assumed for a tensor whose shape is not known */
+#define HOLD_BACK          8                   /* one sample in so many judges, where a method is chosen */
 
 /* --- what to observe --------------------------------------------------------------------------------------------- */
 
-static qdq_observer *observer_of(const calibration *c, const char *tensor)
+qdq_calib_slot *qdq_calib_find(const qdq_calibration *c, const char *tensor)
 {
-    qdq_map_value *v = qdq_map_get(&c->observers, tensor);
+    const qdq_map_value *v = qdq_map_get(&c->by_name, tensor);
 
-    return v != NULL ? v->ptr : NULL;
+    return v != NULL ? &c->slots.at[v->num] : NULL;
 }
 
-static qdq_status add_observers(calibration *c, qdq_error *err)
+/* The first member of a group leads it. */
+static qdq_status join_group(qdq_calibration *c, qdq_map *groups, const qdq_plan_tensor *t, size_t slot,
+                             qdq_error *err)
 {
-    for (size_t i = 0; i < c->plan->tensors.n; i++) {
-        const qdq_plan_tensor *t = &c->plan->tensors.at[i];
-        bool is_new;
+    bool is_new;
 
-        if (t->known)
+    if (t->group == NULL || t->like != NULL)
+        return QDQ_OK;
+    qdq_map_value *v = qdq_map_put(groups, t->group, &is_new);
+    if (v == NULL)
+        return qdq_nomem(err);
+    if (is_new)
+        v->num = slot;
+    c->slots.at[slot].leader = v->num;
+    return QDQ_OK;
+}
+
+static qdq_status add_slot(qdq_calibration *c, qdq_map *groups, const qdq_plan_tensor *t, qdq_error *err)
+{
+    const char *name = t->like != NULL ? t->like : t->tensor;
+    qdq_calib_slot slot = {.name = name, .type = t->qparam.type, .leader = c->slots.n};
+    bool is_new;
+    qdq_map_value *v = qdq_map_put(&c->by_name, name, &is_new);
+
+    if (v == NULL)
+        return qdq_nomem(err);
+    if (is_new) {
+        v->num = c->slots.n;
+        if (!QDQ_PUSH(&c->scratch, &c->slots, slot))
+            return qdq_nomem(err);
+    }
+    return join_group(c, groups, t, v->num, err);
+}
+
+static qdq_status add_slots(qdq_calibration *c, qdq_error *err)
+{
+    qdq_map groups = QDQ_MAP_INIT;
+    qdq_status st = QDQ_OK;
+
+    for (size_t i = 0; i < c->plan->tensors.n && st == QDQ_OK; i++)
+        if (!c->plan->tensors.at[i].known)
+            st = add_slot(c, &groups, &c->plan->tensors.at[i], err);
+    qdq_map_free(&groups);
+    return st;
+}
+
+/* Names that the model does not have were renamed, or are another model's. */
+static void warn_of_unknown(const qdq_calibration *c, const qdq_cache *cache)
+{
+    const char *first = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < cache->ranges.n; i++) {
+        const char *name = cache->ranges.at[i].tensor;
+        if (qdq_graph_find(c->m->graph, name) != NULL)
             continue;
-        qdq_map_value *v = qdq_map_put(&c->observers, t->like != NULL ? t->like : t->tensor, &is_new);
+        first = n++ == 0 ? name : first;
+    }
+    if (n > 0)
+        qdq_job_log(c->opts->job, QDQ_LOG_WARNING, "%s: %zu of %zu tensors are not in the model, as '%s'",
+                    c->opts->cache, n, cache->ranges.n, first);
+}
 
-        if (v != NULL && is_new)
-            v->ptr = qdq_observer_new(c->method);
-        if (v == NULL || v->ptr == NULL)
+static qdq_status use_cache(qdq_calibration *c, qdq_error *err)
+{
+    qdq_cache cache = {0};
+    size_t found = 0;
+
+    if (c->opts->cache == NULL)
+        return QDQ_OK;
+    qdq_status st = qdq_cache_read(c->opts->cache, &cache, err);
+    for (size_t i = 0; i < cache.ranges.n && st == QDQ_OK; i++) {
+        qdq_calib_slot *s = qdq_calib_find(c, cache.ranges.at[i].tensor);
+        if (s == NULL)
+            continue;
+        s->cached = true;
+        s->range = cache.ranges.at[i].range;
+        found++;
+    }
+    if (st == QDQ_OK) {
+        warn_of_unknown(c, &cache);
+        qdq_job_log(c->opts->job, QDQ_LOG_INFO, "%s: ranges of %zu of %zu tensors", c->opts->cache, found,
+                    c->slots.n);
+    }
+    qdq_cache_free(&cache);
+    return st;
+}
+
+static qdq_status add_observers(qdq_calibration *c, qdq_error *err)
+{
+    for (size_t i = 0; i < c->slots.n; i++) {
+        if (c->slots.at[i].cached)
+            continue;
+        c->slots.at[i].observer = qdq_observer_new(c->method, c->percentile);
+        if (c->slots.at[i].observer == NULL)
             return qdq_nomem(err);
     }
     return QDQ_OK;
 }
 
 /* Constants need no engine. */
-static qdq_status observe_constants(calibration *c, qdq_error *err)
+static qdq_status observe_constants(qdq_calibration *c, qdq_error *err)
 {
-    for (size_t i = 0; i < c->observers.n_entry; i++) {
-        const char *name = c->observers.entry[i].key;
-        const qdq_value *v = qdq_graph_find(c->m->graph, name);
+    for (size_t i = 0; i < c->slots.n; i++) {
+        const qdq_calib_slot *s = &c->slots.at[i];
+        const qdq_value *v = qdq_graph_find(c->m->graph, s->name);
         const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
         const float *x;
 
         if (v == NULL)
-            return qdq_fail(err, QDQ_E_FORMAT, "tensor '%s' is not in the model", name);
-        if (t == NULL)
+            return qdq_fail(err, QDQ_E_FORMAT, "tensor '%s' is not in the model", s->name);
+        if (t == NULL || s->observer == NULL)
             continue;
         QDQ_TRY(qdq_weight_floats(t, &c->scratch, &x, err));
-        qdq_observer_add(c->observers.entry[i].value.ptr, x, (size_t)t->count);
+        if (!qdq_observer_add(s->observer, x, (size_t)t->count))
+            return qdq_nomem(err);
     }
     return QDQ_OK;
 }
@@ -87,31 +161,35 @@ static uint64_t bytes_of(const qdq_value *v)
 
 /* --- running ------------------------------------------------------------------------------------------------------ */
 
-static qdq_status observe_output(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
+static qdq_status observe_array(qdq_calibration *c, const char *name, const qdq_array *a, qdq_error *err)
 {
-    calibration *c = ctx;
-    qdq_observer *o = observer_of(c, name);
+    qdq_calib_slot *s = qdq_calib_find(c, name);
+    size_t n = (size_t)qdq_array_count(a);
 
-    if (o == NULL)
+    if (s == NULL || s->observer == NULL)
         return QDQ_OK;
     if (a->elem != QDQ_FLOAT)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': %s, expected float", name,
                         qdq_elem_name(a->elem));
-    qdq_observer_add(o, a->data, (size_t)qdq_array_count(a));
-    return QDQ_OK;
+    bool ok = c->done % c->n_samples < c->n_fit ? qdq_observer_add(s->observer, a->data, n)
+                                                : qdq_observer_add_held_back(s->observer, a->data, n);
+    return ok ? QDQ_OK : qdq_nomem(err);
+}
+
+static qdq_status observe_output(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
+{
+    return observe_array(ctx, name, a, err);
 }
 
 /* Graph inputs are observed as they are fed. */
-static void observe_inputs(calibration *c, const qdq_named_array *in, size_t n_in)
+static qdq_status observe_inputs(qdq_calibration *c, const qdq_named_array *in, size_t n_in, qdq_error *err)
 {
-    for (size_t i = 0; i < n_in; i++) {
-        qdq_observer *o = observer_of(c, in[i].name);
-        if (o != NULL && in[i].array.elem == QDQ_FLOAT)
-            qdq_observer_add(o, in[i].array.data, (size_t)qdq_array_count(&in[i].array));
-    }
+    for (size_t i = 0; i < n_in; i++)
+        QDQ_TRY(observe_array(c, in[i].name, &in[i].array, err));
+    return QDQ_OK;
 }
 
-static qdq_status run_samples(calibration *c, qdq_session *s, bool with_inputs, qdq_error *err)
+static qdq_status run_samples(qdq_calibration *c, qdq_session *s, bool with_inputs, qdq_error *err)
 {
     for (size_t i = 0; i < c->n_samples; i++) {
         const qdq_named_array *in;
@@ -120,7 +198,7 @@ static qdq_status run_samples(calibration *c, qdq_session *s, bool with_inputs, 
         QDQ_TRY(qdq_job_poll(c->opts->job, err));
         QDQ_TRY(qdq_data_get(c->data, i, &in, &n_in, err));
         if (with_inputs)
-            observe_inputs(c, in, n_in);
+            QDQ_TRY(observe_inputs(c, in, n_in, err));
         if (s != NULL) {
             qdq_status st = qdq_session_run(s, in, n_in, observe_output, c, err);
             if (st != QDQ_OK)
@@ -131,7 +209,7 @@ static qdq_status run_samples(calibration *c, qdq_session *s, bool with_inputs, 
     return QDQ_OK;
 }
 
-static qdq_status run_chunk(calibration *c, const char *const *expose, bool with_inputs, qdq_error *err)
+static qdq_status run_chunk(qdq_calibration *c, const char *const *expose, bool with_inputs, qdq_error *err)
 {
     qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
     qdq_session *s = NULL;
@@ -149,21 +227,21 @@ static qdq_status run_chunk(calibration *c, const char *const *expose, bool with
 }
 
 /* The tensors that only a run shows, cut into chunks: NULL after each. */
-static qdq_status make_chunks(calibration *c, const char ***out, size_t *n_chunks, qdq_error *err)
+static qdq_status make_chunks(qdq_calibration *c, const char ***out, size_t *n_chunks, qdq_error *err)
 {
     uint64_t limit = c->opts->memory != 0 ? c->opts->memory : DEFAULT_MEMORY, used = 0;
-    const char **names = qdq_arena_array(&c->scratch, 2 * c->observers.n_entry + 1, sizeof *names);
+    const char **names = qdq_arena_array(&c->scratch, 2 * c->slots.n + 1, sizeof *names);
     size_t n = 0;
 
     if (names == NULL)
         return qdq_nomem(err);
     *out = names;
     *n_chunks = 0;
-    for (size_t i = 0; i < c->observers.n_entry; i++) {
-        const qdq_value *v = qdq_graph_find(c->m->graph, c->observers.entry[i].key);
+    for (size_t i = 0; i < c->slots.n; i++) {
+        const qdq_value *v = qdq_graph_find(c->m->graph, c->slots.at[i].name);
         uint64_t bytes = bytes_of(v);
 
-        if (v->producer == NULL || qdq_value_const(v) != NULL)
+        if (c->slots.at[i].observer == NULL || v->producer == NULL || qdq_value_const(v) != NULL)
             continue;
         if (used > 0 && used + bytes > limit) {
             names[n++] = NULL;
@@ -177,15 +255,23 @@ static qdq_status make_chunks(calibration *c, const char ***out, size_t *n_chunk
     return QDQ_OK;
 }
 
-static qdq_status observe(calibration *c, qdq_error *err)
+static bool all_cached(const qdq_calibration *c)
+{
+    for (size_t i = 0; i < c->slots.n; i++)
+        if (!c->slots.at[i].cached)
+            return false;
+    return true;
+}
+
+static qdq_status observe(qdq_calibration *c, qdq_error *err)
 {
     const char **chunk = NULL;
     size_t n_chunks = 0;
 
     QDQ_TRY(add_observers(c, err));
-    if (c->observers.n_entry == 0) /* all scales are there */
-        return QDQ_OK;
     QDQ_TRY(observe_constants(c, err));
+    if (all_cached(c)) /* all scales are there */
+        return QDQ_OK;
     QDQ_TRY(make_chunks(c, &chunk, &n_chunks, err));
     c->total = (uint64_t)c->n_samples * (n_chunks > 0 ? n_chunks : 1);
     if (n_chunks == 0)
@@ -198,58 +284,36 @@ static qdq_status observe(calibration *c, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- from ranges to scales ------------------------------------------------------------------------------------------ */
-
-static qdq_status set_scales(calibration *c, const qdq_target *t, qdq_error *err)
+static void choose_method(qdq_calibration *c)
 {
-    for (size_t i = 0; i < c->plan->tensors.n; i++) {
-        qdq_plan_tensor *entry = &c->plan->tensors.at[i];
-        const char *name = entry->like != NULL ? entry->like : entry->tensor;
-        const qdq_observer *o = observer_of(c, name);
-        qdq_qscheme scheme = t->format.activation;
-        double low, high;
+    const qdq_calib_opts *o = c->opts;
 
-        if (entry->known)
-            continue;
-        scheme.type = entry->qparam.type; /* beside int8 that the model has, int8 */
-        bool seen = qdq_observer_range(o, &low, &high);
-        if (!seen && c->opts->lenient)
-            low = high = 0;
-        else if (!seen)
-            return qdq_fail(err, QDQ_E_FORMAT,
-                            "tensor '%s': no finite value in %zu samples; exclude the nodes that read it",
-                            name, c->n_samples);
-        if (qdq_observer_nonfinite(o) > 0 && entry->like == NULL)
-            qdq_job_log(c->opts->job, QDQ_LOG_WARNING,
-                        "tensor '%s': %llu values that are not finite left out", name,
-                        (unsigned long long)qdq_observer_nonfinite(o));
-        if (!qdq_qparam_from_range(&scheme, low, high, &entry->qparam))
-            return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': no codes of type %s", name,
-                            qdq_elem_name(scheme.type));
-    }
-    return QDQ_OK;
+    c->method = o->method != QDQ_METHOD_DEFAULT ? o->method : c->t->method;
+    c->percentile = o->percentile > 0 ? o->percentile : DEFAULT_PERCENTILE;
+    c->n_samples = qdq_data_count(c->data);
+    if (o->samples != 0 && o->samples < c->n_samples)
+        c->n_samples = o->samples;
+    c->n_fit = c->n_samples;
+    if (c->method == QDQ_METHOD_AUTO && c->n_samples > 1)
+        c->n_fit -= c->n_samples > HOLD_BACK ? c->n_samples / HOLD_BACK : 1;
 }
 
 qdq_status qdq_calibrate(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                         const qdq_calib_opts *opts, qdq_plan *plan, qdq_error *err)
+                         const qdq_calib_opts *opts, qdq_plan *plan, qdq_calib_names *empty, qdq_error *err)
 {
-    calibration c = {.m = m, .data = data, .engine = e, .opts = opts, .plan = plan};
+    qdq_calibration c = {.m = m, .t = t, .data = data, .engine = e, .opts = opts, .plan = plan};
 
-    c.method = opts->method != QDQ_METHOD_DEFAULT ? opts->method : t->method;
-    if (c.method != QDQ_METHOD_MAX && c.method != QDQ_METHOD_MOVING_AVERAGE)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                        "calibration method '%s': this version has max and "
-                        "moving-average",
-                        qdq_method_name(c.method));
-    c.n_samples = qdq_data_count(data);
-    if (opts->samples != 0 && opts->samples < c.n_samples)
-        c.n_samples = opts->samples;
-    qdq_status st = observe(&c, err);
+    choose_method(&c);
+    qdq_status st = add_slots(&c, err);
     if (st == QDQ_OK)
-        st = set_scales(&c, t, err);
-    for (size_t i = 0; i < c.observers.n_entry; i++)
-        qdq_observer_free(c.observers.entry[i].value.ptr);
-    qdq_map_free(&c.observers);
+        st = use_cache(&c, err);
+    if (st == QDQ_OK)
+        st = observe(&c, err);
+    if (st == QDQ_OK)
+        st = qdq_calib_scales(&c, empty, err);
+    for (size_t i = 0; i < c.slots.n; i++)
+        qdq_observer_free(c.slots.at[i].observer);
+    qdq_map_free(&c.by_name);
     qdq_arena_free(&c.scratch);
     return st;
 }

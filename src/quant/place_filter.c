@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/fail.h"
+#include "base/map.h"
 
 typedef struct filter {
     qdq_node *const *order;
@@ -177,6 +178,49 @@ static void filter_types(const filter *f, const char *const *types, bool others,
             keep_out(f, f->order[i], option, reason);
 }
 
+/* --- by tensor ----------------------------------------------------------------------------------------------------- */
+
+/* A value that the node reads or makes and that is in `names`; NULL: none. */
+static const char *named_value(const qdq_map *names, const qdq_node *n)
+{
+    for (uint32_t i = 0; i < n->n_in; i++)
+        if (n->in[i].value != NULL && qdq_map_get(names, n->in[i].value->name) != NULL)
+            return n->in[i].value->name;
+    for (uint32_t i = 0; i < n->n_out; i++)
+        if (n->out[i] != NULL && qdq_map_get(names, n->out[i]->name) != NULL)
+            return n->out[i]->name;
+    return NULL;
+}
+
+static bool keep_out_by_value(const filter *f, const qdq_map *names)
+{
+    for (size_t i = 0; i < f->n_order; i++) {
+        const qdq_node *n = f->order[i];
+        const char *found = named_value(names, n);
+
+        if (found == NULL)
+            continue;
+        const char *reason = qdq_arena_printf(f->scratch, "'%s' took no finite value in calibration", found);
+        if (reason == NULL)
+            return false;
+        keep_out(f, n, "no-range", reason);
+    }
+    return true;
+}
+
+/* Whoever reads or makes one of these tensors. */
+static qdq_status filter_without_range(const filter *f, const char *const *tensors, qdq_error *err)
+{
+    qdq_map names = QDQ_MAP_INIT;
+    bool ok = true;
+
+    for (size_t i = 0; tensors != NULL && tensors[i] != NULL && ok; i++)
+        ok = qdq_map_put(&names, tensors[i], NULL) != NULL;
+    ok = ok && (names.n_live == 0 || keep_out_by_value(f, &names));
+    qdq_map_free(&names);
+    return ok ? QDQ_OK : qdq_nomem(err);
+}
+
 /* --- all ------------------------------------------------------------------------------------------------------------ */
 
 /* The reason that a user reads is the most pointed one: the last that is said. */
@@ -195,5 +239,6 @@ qdq_status qdq_place_filter(const qdq_model *m, qdq_node *const *order, size_t n
     filter_types(&f, opts->op_types, true, "op-types", not_asked_for);
     QDQ_TRY(filter_names(&f, opts->include, true, "include", not_included, err));
     filter_types(&f, opts->exclude_op_types, false, "exclude-op-types", "operator excluded by the user");
-    return filter_names(&f, opts->exclude, false, "exclude", "excluded by the user", err);
+    QDQ_TRY(filter_names(&f, opts->exclude, false, "exclude", "excluded by the user", err));
+    return filter_without_range(&f, opts->no_range, err);
 }

@@ -19,6 +19,15 @@ void qdq_plan_free(qdq_plan *p)
     free(p);
 }
 
+void qdq_plan_clear(qdq_plan *p)
+{
+    p->tensors.n = 0;
+    p->weights.n = 0;
+    p->biases.n = 0;
+    p->quantized.n = 0;
+    p->left_float.n = 0;
+}
+
 bool qdq_plan_add_edge(qdq_plan *p, qdq_edges *edges, const char *node, uint32_t input)
 {
     qdq_edge edge = {qdq_arena_strdup(&p->arena, node), input};

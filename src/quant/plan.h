@@ -97,6 +97,9 @@ struct qdq_plan {
 
 qdq_plan *qdq_plan_new(void); /* NULL: out of memory */
 
+/* Forgets all entries, but not what they are for. */
+void qdq_plan_clear(qdq_plan *p);
+
 /* Sorts all entries by name and edge, so that equal plans are equal text, and makes the summary. False: out
  * of memory. */
 bool qdq_plan_finish(qdq_plan *p);

@@ -10,10 +10,9 @@
 #include "ir/shape.h"
 #include "qdq/pass.h"
 #include "quant/bias_fit.h"
-#include "quant/calib.h"
 #include "quant/fingerprint.h"
 #include "quant/insert.h"
-#include "quant/place.h"
+#include "quant/quantize_place.h"
 #include "quant/rest.h"
 
 /* A pass of the pipeline that has work again behind it: so that quantizing the result once more changes nothing. */
@@ -91,28 +90,6 @@ static qdq_status describe(qdq_plan *p, const qdq_model *m, const qdq_target *t,
     return p->target != NULL && p->clean != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-/* Scales, and what of the rest stays float32: samples decide both. */
-static qdq_status calibrate(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                            const qdq_quantize_opts *opts, qdq_plan *p, qdq_error *err)
-{
-    qdq_calib_opts co = {.method = opts->method, .percentile = opts->percentile, .job = opts->job};
-    qdq_data_opts dopts = QDQ_DATA_OPTS_INIT;
-    qdq_data *random = NULL;
-
-    co.shapes = dopts.shapes = opts->shapes;
-    co.n_shapes = dopts.n_shapes = opts->n_shapes;
-    co.samples = opts->samples;
-    co.memory = opts->memory;
-    co.threads = opts->threads;
-    if (data == NULL)
-        QDQ_TRY(qdq_data_open("random:1", m, &dopts, &random, err));
-    qdq_status st = qdq_calibrate(m, t, e, data != NULL ? data : random, &co, p, err);
-    if (st == QDQ_OK)
-        st = qdq_rest_choose(m, t, e, data, &co, p, err);
-    qdq_data_close(random);
-    return st;
-}
-
 /* Does any scale come from the samples? */
 static bool is_calibrated(const qdq_plan *p)
 {
@@ -122,29 +99,15 @@ static bool is_calibrated(const qdq_plan *p)
     return false;
 }
 
-static qdq_status place(const qdq_model *clean, const qdq_target *t, const qdq_quantize_opts *opts,
-                        qdq_plan *p, qdq_error *err)
-{
-    qdq_place_opts po = {.exclude = opts->exclude,
-                         .include = opts->include,
-                         .op_types = opts->op_types,
-                         .exclude_op_types = opts->exclude_op_types,
-                         .why = opts->why,
-                         .job = opts->job};
-
-    return qdq_place(clean, t, &po, p, err);
-}
-
 static qdq_status place_and_calibrate(const qdq_model *clean, const qdq_target *t, qdq_engine *e,
                                       qdq_data *data, const qdq_quantize_opts *opts, qdq_plan *p,
                                       qdq_error *err)
 {
-    QDQ_TRY(place(clean, t, opts, p, err));
     if (t->engine[0] != '\0' && strcmp(t->engine, qdq_engine_get_info(e)->name) != 0)
         qdq_job_log(opts->job, QDQ_LOG_INFO,
                     "target '%s' is for engine %s: the ranges are those of engine %s", t->name, t->engine,
                     qdq_engine_get_info(e)->name);
-    QDQ_TRY(calibrate(clean, t, e, data, opts, p, err));
+    QDQ_TRY(qdq_place_with_scales(clean, t, e, data, opts, p, err));
     QDQ_TRY(qdq_drop_misfit_biases(clean, opts->job, p, err));
     p->placement_only = p->placement_only && is_calibrated(p);
     return qdq_plan_finish(p) ? QDQ_OK : qdq_nomem(err);
@@ -189,7 +152,7 @@ qdq_status qdq_explain(const qdq_model *m, const qdq_target *t, const qdq_quanti
         return qdq_nomem(err);
     qdq_status st = begin(m, t, NULL, opts, p, &prepared, err);
     if (st == QDQ_OK)
-        st = place(prepared, t, opts, p, err);
+        st = qdq_place_for(prepared, t, opts, NULL, p, err);
     if (st == QDQ_OK && !qdq_plan_finish(p))
         st = qdq_nomem(err);
     if (st == QDQ_OK)

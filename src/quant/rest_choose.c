@@ -137,8 +137,8 @@ static qdq_status observe(chooser *c, const qdq_target *t, qdq_engine *e, qdq_da
     }
     symmetric.format.activation = (qdq_qscheme){QDQ_INT8, true, false, QDQ_FLOAT};
     opts.method = QDQ_METHOD_MAX;
-    opts.lenient = true;
-    return qdq_calibrate(c->m, &symmetric, e, data, &opts, c->observed, c->err);
+    opts.cache = NULL;
+    return qdq_calibrate(c->m, &symmetric, e, data, &opts, c->observed, NULL, c->err);
 }
 
 static double magnitude(const chooser *c, const qdq_value *v)

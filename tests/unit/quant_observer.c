@@ -1,26 +1,32 @@
 /* quant_observer.c - streaming statistics. */
+#include "quant/observer.h"
+
 #include <math.h>
 
-#include "quant/observer.h"
+#include "base/random.h"
 #include "support/test.h"
+
+static const qdq_qscheme int8_symmetric = {.type = QDQ_INT8, .symmetric = true};
+static const qdq_qscheme uint8_asymmetric = {.type = QDQ_UINT8};
 
 static void assert_range(const qdq_observer *o, double low, double high)
 {
-    double have_low, have_high;
+    qdq_range have;
 
-    assert_true(qdq_observer_range(o, &have_low, &have_high));
-    if (fabs(have_low - low) > 1e-6 || fabs(have_high - high) > 1e-6)
-        fail_msg("want [%g, %g], got [%g, %g]", low, high, have_low, have_high);
+    assert_false(qdq_observer_empty(o));
+    assert_true(qdq_observer_range(o, &int8_symmetric, &have, NULL));
+    if (fabs(have.low - low) > 1e-6 || fabs(have.high - high) > 1e-6)
+        fail_msg("want [%g, %g], got [%g, %g]", low, high, have.low, have.high);
 }
 
 static void n15_minmax_over_batches(void **state)
 {
     const float first[] = {-1, 2}, second[] = {-3, 1};
-    qdq_observer *o = qdq_observer_new(QDQ_METHOD_MAX);
+    qdq_observer *o = qdq_observer_new(QDQ_METHOD_MAX, 0);
 
     (void)state;
-    qdq_observer_add(o, first, 2);
-    qdq_observer_add(o, second, 2);
+    assert_true(qdq_observer_add(o, first, 2));
+    assert_true(qdq_observer_add(o, second, 2));
     assert_range(o, -3, 2);
     qdq_observer_free(o);
 }
@@ -28,11 +34,11 @@ static void n15_minmax_over_batches(void **state)
 static void n15_moving_average(void **state)
 {
     const float first[] = {-1, 2}, second[] = {-3, 1};
-    qdq_observer *o = qdq_observer_new(QDQ_METHOD_MOVING_AVERAGE);
+    qdq_observer *o = qdq_observer_new(QDQ_METHOD_MOVING_AVERAGE, 0);
 
     (void)state;
-    qdq_observer_add(o, first, 2);
-    qdq_observer_add(o, second, 2);
+    assert_true(qdq_observer_add(o, first, 2));
+    assert_true(qdq_observer_add(o, second, 2));
     assert_range(o, -1.02, 1.99);
     qdq_observer_free(o);
 }
@@ -40,12 +46,12 @@ static void n15_moving_average(void **state)
 static void order_and_split_of_the_data_do_not_matter_for_minmax(void **state)
 {
     const float x[] = {0.5f, -2, 7, 1, -9, 3};
-    qdq_observer *whole = qdq_observer_new(QDQ_METHOD_MAX), *parts = qdq_observer_new(QDQ_METHOD_MAX);
+    qdq_observer *whole = qdq_observer_new(QDQ_METHOD_MAX, 0), *parts = qdq_observer_new(QDQ_METHOD_MAX, 0);
 
     (void)state;
-    qdq_observer_add(whole, x, 6);
+    assert_true(qdq_observer_add(whole, x, 6));
     for (int i = 5; i >= 0; i--)
-        qdq_observer_add(parts, x + i, 1);
+        assert_true(qdq_observer_add(parts, x + i, 1));
     assert_range(whole, -9, 7);
     assert_range(parts, -9, 7);
     qdq_observer_free(whole);
@@ -55,19 +61,100 @@ static void order_and_split_of_the_data_do_not_matter_for_minmax(void **state)
 static void nan_and_infinity_are_counted_and_left_out(void **state)
 {
     const float bad[] = {NAN, INFINITY}, mixed[] = {1, -INFINITY};
-    double low, high;
+    qdq_range r;
 
     (void)state;
-    for (int i = 0; i < 2; i++) {
-        qdq_observer *o = qdq_observer_new(i == 0 ? QDQ_METHOD_MAX : QDQ_METHOD_MOVING_AVERAGE);
+    for (int method = QDQ_METHOD_MAX; method <= QDQ_METHOD_AUTO; method++) {
+        qdq_observer *o = qdq_observer_new((qdq_method)method, 99.999);
 
-        qdq_observer_add(o, bad, 2);
-        assert_false(qdq_observer_range(o, &low, &high));
-        qdq_observer_add(o, mixed, 2);
-        assert_range(o, 1, 1);
+        assert_true(qdq_observer_add(o, bad, 2));
+        assert_true(qdq_observer_empty(o));
+        assert_true(qdq_observer_add_held_back(o, mixed, 2));
+        assert_false(qdq_observer_empty(o));
+        assert_true(qdq_observer_range(o, &uint8_asymmetric, &r, NULL));
+        assert_true(r.low >= 0 && r.high > 0.999 && r.high <= 1);
         assert_int_equal(qdq_observer_nonfinite(o), 3);
         qdq_observer_free(o);
     }
+}
+
+/* ptq 8.3 N18 */
+static void n18_a_group_has_the_range_of_all_its_members(void **state)
+{
+    static const qdq_method methods[] = {
+        QDQ_METHOD_MAX, QDQ_METHOD_MOVING_AVERAGE, QDQ_METHOD_PERCENTILE,    QDQ_METHOD_ENTROPY,
+        QDQ_METHOD_MSE, QDQ_METHOD_AUTO,           QDQ_METHOD_ENTROPY_COMPAT};
+    const float first[] = {-1, 4}, second[] = {-2, 3};
+
+    (void)state;
+    for (size_t i = 0; i < 7; i++) {
+        qdq_observer *r0 = qdq_observer_new(methods[i], 100), *cc = qdq_observer_new(methods[i], 100);
+        qdq_qparam p;
+        qdq_range r;
+
+        assert_true(qdq_observer_add(r0, first, 2));
+        assert_true(qdq_observer_add(cc, second, 2));
+        assert_true(qdq_observer_pool(r0, cc));
+        assert_true(qdq_observer_range(r0, &int8_symmetric, &r, NULL));
+        if (methods[i] != QDQ_METHOD_MSE && methods[i] != QDQ_METHOD_AUTO) { /* they may find a nicer step */
+            assert_true(qdq_qparam_from_range(&int8_symmetric, r.low, r.high, &p));
+            assert_float_equal(p.scale, 0.03149606f, 1e-8);
+        }
+        assert_true(r.high > 3.8 && r.high <= 4);
+        qdq_observer_free(r0);
+        qdq_observer_free(cc);
+    }
+}
+
+/* The counts are added: a group of two halves is the whole. */
+static void a_pooled_histogram_is_that_of_all_the_data(void **state)
+{
+    static const qdq_method methods[] = {QDQ_METHOD_PERCENTILE, QDQ_METHOD_ENTROPY, QDQ_METHOD_MSE,
+                                         QDQ_METHOD_AUTO};
+    enum { N = 4000 };
+    float x[N];
+    qdq_random random = qdq_random_new(5, NULL);
+
+    (void)state;
+    for (size_t i = 0; i < N; i++)
+        x[i] = qdq_random_normal(&random) * (i % 100 == 0 ? 8.0f : 1.0f);
+    for (size_t i = 0; i < 4; i++) {
+        qdq_observer *all = qdq_observer_new(methods[i], 99), *a = qdq_observer_new(methods[i], 99);
+        qdq_observer *b = qdq_observer_new(methods[i], 99);
+        qdq_range want, have;
+
+        assert_true(qdq_observer_add(all, x, N / 2) && qdq_observer_add_held_back(all, x + N / 2, N / 2));
+        assert_true(qdq_observer_add(a, x, N / 2) && qdq_observer_add_held_back(b, x + N / 2, N / 2));
+        assert_true(qdq_observer_pool(a, b));
+        assert_true(qdq_observer_range(all, &uint8_asymmetric, &want, NULL));
+        assert_true(qdq_observer_range(a, &uint8_asymmetric, &have, NULL));
+        assert_true(want.low == have.low && want.high == have.high);
+        qdq_observer_free(all);
+        qdq_observer_free(a);
+        qdq_observer_free(b);
+    }
+}
+
+/* One outlier among the first samples that never comes again: keeping it in range costs every other value. */
+static void auto_takes_what_serves_the_samples_that_are_held_back(void **state)
+{
+    enum { N = 5000 };
+    float x[N];
+    qdq_random random = qdq_random_new(6, NULL);
+    qdq_observer *o = qdq_observer_new(QDQ_METHOD_AUTO, 99.9);
+    qdq_method used;
+    qdq_range r;
+
+    (void)state;
+    for (size_t i = 0; i < N; i++)
+        x[i] = qdq_random_normal(&random);
+    assert_true(qdq_observer_add_held_back(o, x, N));
+    x[0] = 60;
+    assert_true(qdq_observer_add(o, x, N));
+    assert_true(qdq_observer_range(o, &int8_symmetric, &r, &used));
+    assert_int_not_equal(used, QDQ_METHOD_MAX);
+    assert_true(r.high < 30);
+    qdq_observer_free(o);
 }
 
 int main(void)
@@ -77,6 +164,9 @@ int main(void)
         cmocka_unit_test(n15_moving_average),
         cmocka_unit_test(order_and_split_of_the_data_do_not_matter_for_minmax),
         cmocka_unit_test(nan_and_infinity_are_counted_and_left_out),
+        cmocka_unit_test(n18_a_group_has_the_range_of_all_its_members),
+        cmocka_unit_test(a_pooled_histogram_is_that_of_all_the_data),
+        cmocka_unit_test(auto_takes_what_serves_the_samples_that_are_held_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-# The default is the target's method, max unless it says so; mistakes are found before a model is read.
+# All methods run. The default is the target's method, max unless it says so; mistakes are found before a model is read.
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/sim.json" .
 try() {
@@ -9,6 +9,10 @@ try
 cp plan.json first.json
 try --method max
 try --method moving-average
+for method in entropy entropy-compat percentile mse auto; do
+    try --method $method
+done
+try --method percentile --percentile 100
 try --set activation.method=moving-average
 try --set activation.method=best
 try --method best

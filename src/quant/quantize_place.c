@@ -1,0 +1,76 @@
+/* quantize_place.c - see the header. */
+#include "quant/quantize_place.h"
+
+#include "base/fail.h"
+#include "quant/calib.h"
+#include "quant/rest.h"
+
+qdq_status qdq_place_for(const qdq_model *clean, const qdq_target *t, const qdq_quantize_opts *opts,
+                         const char *const *no_range, qdq_plan *p, qdq_error *err)
+{
+    qdq_place_opts po = {.exclude = opts->exclude,
+                         .include = opts->include,
+                         .op_types = opts->op_types,
+                         .exclude_op_types = opts->exclude_op_types,
+                         .no_range = no_range,
+                         .why = opts->why,
+                         .job = opts->job};
+
+    return qdq_place(clean, t, &po, p, err);
+}
+
+/* Scales, and what of the rest stays float32: samples decide both. */
+static qdq_status calibrate(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
+                            const qdq_quantize_opts *opts, qdq_plan *p, qdq_calib_names *empty,
+                            qdq_error *err)
+{
+    qdq_calib_opts co = {.method = opts->method,
+                         .percentile = opts->percentile,
+                         .shapes = opts->shapes,
+                         .n_shapes = opts->n_shapes,
+                         .samples = opts->samples,
+                         .memory = opts->memory,
+                         .threads = opts->threads,
+                         .cache = opts->cache,
+                         .job = opts->job};
+    qdq_data_opts dopts = QDQ_DATA_OPTS_INIT;
+    qdq_data *random = NULL;
+
+    dopts.shapes = opts->shapes;
+    dopts.n_shapes = opts->n_shapes;
+    if (data == NULL)
+        QDQ_TRY(qdq_data_open("random:1", m, &dopts, &random, err));
+    const size_t before = empty->n;
+    qdq_status st = qdq_calibrate(m, t, e, data != NULL ? data : random, &co, p, empty, err);
+    if (st == QDQ_OK && empty->n == before)
+        st = qdq_rest_choose(m, t, e, data, &co, p, err);
+    qdq_data_close(random);
+    return st;
+}
+
+/* A tensor without any finite value cannot have a scale: its nodes stay float, and the others are placed again. What
+ * lies behind operators that only move data shows in the next round. */
+qdq_status qdq_place_with_scales(const qdq_model *clean, const qdq_target *t, qdq_engine *e, qdq_data *data,
+                                 const qdq_quantize_opts *opts, qdq_plan *p, qdq_error *err)
+{
+    enum { ROUNDS = 16 };
+    qdq_calib_names empty = {0};
+
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t before = empty.n;
+
+        qdq_plan_clear(p);
+        QDQ_TRY(qdq_place_for(clean, t, opts, empty.at, p, err));
+        QDQ_TRY(calibrate(clean, t, e, data, opts, p, &empty, err));
+        if (empty.n == before)
+            return QDQ_OK;
+        for (size_t i = before; i < empty.n; i++)
+            qdq_job_log(opts->job, QDQ_LOG_WARNING,
+                        "tensor '%s': no finite value in calibration, its nodes stay float", empty.at[i]);
+        if (!QDQ_PUSH(&p->arena, &empty, NULL)) /* ends the list, and is not counted */
+            return qdq_nomem(err);
+        empty.n--;
+    }
+    return qdq_fail(err, QDQ_E_FORMAT, "tensor '%s': no finite value in calibration, as %zu others before it",
+                    empty.at[empty.n - 1], empty.n - 1);
+}

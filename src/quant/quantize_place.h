@@ -1,0 +1,17 @@
+/* quantize_place.h - placement and calibration as one step of quantize: they depend on each other where a tensor turns
+ * out to have no range. */
+#ifndef QDQ_QUANTIZE_PLACE_H
+#define QDQ_QUANTIZE_PLACE_H
+
+#include "quant/plan.h"
+#include "quant/place.h"
+
+/* Placement as `opts` want it, without scales. `no_range` as in qdq_place_opts. */
+qdq_status qdq_place_for(const qdq_model *clean, const qdq_target *t, const qdq_quantize_opts *opts,
+                         const char *const *no_range, qdq_plan *p, qdq_error *err);
+
+/* The same with scales. `data` NULL: random input. */
+qdq_status qdq_place_with_scales(const qdq_model *clean, const qdq_target *t, qdq_engine *e, qdq_data *data,
+                                 const qdq_quantize_opts *opts, qdq_plan *p, qdq_error *err);
+
+#endif /* QDQ_QUANTIZE_PLACE_H */
