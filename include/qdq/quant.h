@@ -147,10 +147,34 @@ QDQ_API void qdq_plan_free(qdq_plan *p); /* NULL is allowed */
 QDQ_API QDQ_MUST_USE qdq_status qdq_plan_apply(const qdq_plan *p, const qdq_model *m, bool force,
                                                qdq_model **out, qdq_error *err);
 
-/* The quantization that is already in a model, as a plan; import(apply(p)) = p in tensors, weights, biases.
- * *stripped (may be NULL) is the model without it. */
-QDQ_API QDQ_MUST_USE qdq_status qdq_plan_import(const qdq_model *m, qdq_plan **out, qdq_model **stripped,
-                                                qdq_error *err);
+/* Relu and Clip that a quantizer took out, because the codes behind them end at the same place. */
+typedef enum qdq_bounds {
+    QDQ_BOUNDS_AUTO = 0, /* put back in models of the tool that does so (ONNX Runtime's) */
+    QDQ_BOUNDS_RESTORE,  /* put back wherever codes begin at 0 behind a Conv, Add, ... */
+    QDQ_BOUNDS_LEAVE
+} qdq_bounds;
+
+typedef struct qdq_import_opts {
+    size_t size;
+    qdq_bounds bounds;
+    const qdq_job *job; /* warned of what cannot be said or taken out, with place and reason */
+} qdq_import_opts;
+
+#define QDQ_IMPORT_OPTS_INIT                                                                                 \
+    {                                                                                                        \
+        sizeof(qdq_import_opts), QDQ_BOUNDS_AUTO, NULL                                                       \
+    }
+
+/* The quantization that is already in a model, as a plan for the model without it; import(apply(p)) = p in tensors,
+ * weights, biases. Operators on codes (QLinearConv, ...) are taken apart first. `opts` may be NULL. *stripped (may be
+ * NULL) is what qdq_model_strip() gives. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_plan_import(const qdq_model *m, const qdq_import_opts *opts,
+                                                qdq_plan **out, qdq_model **stripped, qdq_error *err);
+
+/* A new model: `m` as float model, without any Q/DQ, in bodies of If, Loop and Scan and in functions, too. Constants
+ * that were stored as codes are float again. *n_left (may be NULL) counts nodes that had to stay; the job hears why. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_model_strip(const qdq_model *m, const qdq_import_opts *opts,
+                                                qdq_model **out, size_t *n_left, qdq_error *err);
 
 /* What a plan does, for summaries. Lent, as long as the plan. */
 typedef struct qdq_plan_count {

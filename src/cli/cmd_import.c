@@ -5,11 +5,13 @@
 #include "base/fail.h"
 #include "base/file.h"
 #include "cli/cli.h"
+#include "cli/cli_import.h"
 #include "cli/cli_model.h"
 #include "qdq/quant.h"
 
 struct import_args {
     cli_common common;
+    struct cli_import_args import;
     const char *output;
     bool force;
 };
@@ -31,6 +33,7 @@ static const cli_opt options[] = {
 
 static const cli_group groups[] = {
     {"output", options, 0},
+    {"import", cli_import_opts, CLI_AT(import_args, import)},
     {"options", cli_common_opts, 0},
     {NULL, NULL, 0},
 };
@@ -68,6 +71,7 @@ static qdq_status write_plan(cli *c, const struct import_args *a, const qdq_plan
 static qdq_status run(cli *c, const void *args, qdq_error *err)
 {
     const struct import_args *a = args;
+    qdq_import_opts opts = cli_import_options(c, &a->import);
     qdq_model *m = NULL;
     qdq_plan *plan = NULL;
 
@@ -78,7 +82,7 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
     if (!cli_is_stdout(a->output))
         QDQ_TRY(cli_path_check(a->output, a->force, err));
     QDQ_TRY(cli_model_load(c, c->operand[0], &m, err));
-    qdq_status st = cli_at_file(c->operand[0], qdq_plan_import(m, &plan, NULL, err), err);
+    qdq_status st = cli_at_file(c->operand[0], qdq_plan_import(m, &opts, &plan, NULL, err), err);
     if (st == QDQ_OK)
         st = write_plan(c, a, plan, err);
     qdq_plan_free(plan);
@@ -93,7 +97,11 @@ const cli_command cmd_import = {
     .min_operands = 1,
     .max_operands = 1,
     .summary = "write the quantization that is in a model as a plan",
-    .about = "Writes the Q/DQ that a model already has as a plan, which 'qdq quantize --plan' applies.",
+    .about = "Writes the quantization that a model already has as a plan, which 'qdq quantize --plan' "
+             "applies to what\n"
+             "'qdq strip' makes of the model. Operators on codes (QLinearConv, QLinearMatMul, QGemm, "
+             "MatMulInteger, ...)\n"
+             "are taken apart first. What a plan cannot say, as scales that are computed, is listed.",
     .json = "{ \"model\", \"output\", \"tensors\", \"weights\", \"biases\", \"left_float\" }",
     .example = "qdq import model.qdq.onnx -o plan.json",
     .groups = groups,

@@ -1,16 +1,19 @@
 /* cmd_strip.c - a model without its Q/DQ. */
 #include "base/fail.h"
 #include "cli/cli.h"
+#include "cli/cli_import.h"
 #include "cli/cli_model.h"
 #include "qdq/quant.h"
 
 struct strip_args {
     cli_common common;
     cli_output_args out;
+    struct cli_import_args import;
 };
 
 static const cli_group groups[] = {
     {"output", cli_output_opts, CLI_AT(strip_args, out)},
+    {"strip", cli_import_opts, CLI_AT(strip_args, import)},
     {"options", cli_common_opts, 0},
     {NULL, NULL, 0},
 };
@@ -19,18 +22,17 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
 {
     const struct strip_args *a = args;
     qdq_model *m = NULL, *stripped = NULL;
-    qdq_plan *plan = NULL;
+    qdq_import_opts opts = cli_import_options(c, &a->import);
 
     QDQ_TRY(cli_output_check(c, &a->out, err));
     QDQ_TRY(cli_model_load(c, c->operand[0], &m, err));
-    qdq_status st = cli_at_file(c->operand[0], qdq_plan_import(m, &plan, &stripped, err), err);
+    qdq_status st = cli_at_file(c->operand[0], qdq_model_strip(m, &opts, &stripped, NULL, err), err);
     if (st == QDQ_OK)
         st = cli_model_save(c, stripped, &a->out, err);
     if (st == QDQ_E_FORMAT) /* the model itself is not sound */
         st = cli_at_file(c->operand[0], st, err);
     if (st == QDQ_OK && c->json)
         st = cli_print_written(c, a->out.output, stripped, err);
-    qdq_plan_free(plan);
     qdq_model_free(stripped);
     qdq_model_free(m);
     return st;
@@ -43,9 +45,13 @@ const cli_command cmd_strip = {
     .min_operands = 1,
     .max_operands = 1,
     .summary = "take all Q/DQ out of a model",
-    .about =
-        "Takes all QuantizeLinear and DequantizeLinear nodes out of a model; weights that were stored in\n"
-        "8 bits become float again. 'qdq import' keeps what was there as a plan.",
+    .about = "Takes all QuantizeLinear and DequantizeLinear nodes out of a model, in subgraphs and "
+             "functions, too; operators\n"
+             "on codes (QLinearConv, MatMulInteger, ...) become float ones, and constants that were stored "
+             "as codes float\n"
+             "again. What cannot be taken out, as codes that are inputs, is listed. 'qdq import' keeps what "
+             "was there as a\n"
+             "plan.",
     .json = "{ \"model\", \"output\", \"opset\", \"files\": [{\"path\", \"bytes\"}] }",
     .example = "qdq strip model.qdq.onnx -o model.float.onnx",
     .groups = groups,

@@ -14,6 +14,7 @@
 typedef struct product {
     qdq_qop *s;
     qdq_node *n, *cast, *mul;
+    qdq_node *scales;    /* multiplies those of both operands */
     qdq_value *scale[2]; /* of both operands */
     int axis;            /* of the second operand's scales; -1: one */
 } product;
@@ -59,7 +60,8 @@ static const char *find_scales(product *p)
     p->scale[0] = scale_of(p, a);
     if (p->scale[0] == NULL)
         return "the scale of its data is not known";
-    p->scale[1] = other_factor(both->producer, p->scale[0]);
+    p->scales = both->producer;
+    p->scale[1] = other_factor(p->scales, p->scale[0]);
     if (p->scale[1] == NULL)
         return "it is not multiplied by the scales of data and weight";
     p->axis = p->n->op == QDQ_OP_CONVINTEGER ? 0
@@ -105,6 +107,8 @@ static qdq_status build(product *p)
     QDQ_TRY(qdq_qop_recast(p->s, n, op, 2, in, NULL));
     qdq_node_remove(p->cast);
     qdq_node_remove(p->n);
+    if (!qdq_node_is_read(p->scales))
+        qdq_node_remove(p->scales);
     return QDQ_OK;
 }
 

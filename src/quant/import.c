@@ -6,70 +6,21 @@
  *                                      operator reads it where its weight is
  *   int32 constant -> DQ -> reader     a bias, if its scale is that of activation times weight
  *
- * Anything else (scales that are computed, codes as graph inputs) stays in the model as it is. What was imported is taken out on the way, so that the result is the model without it. */
+ * Of anything else (scales that are computed, codes as graph inputs) the plan says nothing, and the caller hears of it.
+ * All of it is taken out on the way, so that the result is the model that the plan is for. */
 #include <math.h>
 #include <string.h>
 
 #include "base/fail.h"
 #include "ir/edit.h"
 #include "ir/graph_check.h"
-#include "quant/fingerprint.h"
-#include "quant/plan.h"
-#include "quant/weights.h"
+#include "quant/import_state.h"
 #include "quant/widen.h"
-
-/* Edges are kept as pointers until the graph has its final names. */
-typedef struct found_edge {
-    const qdq_node *node;
-    uint32_t input;
-} found_edge;
-
-typedef QDQ_VEC(found_edge) found_edges;
-
-typedef struct found_tensor {
-    qdq_value *x;
-    bool all;
-    found_edges edges;
-    qdq_qparam qparam;
-} found_tensor;
-
-typedef struct found_weight {
-    qdq_value *w; /* the float initializer that stands for it now */
-    int axis;
-    int64_t block;
-    qdq_elem type;
-    qdq_weight_store store;
-    const float *scales;
-    const int32_t *zeros;
-    size_t n_scales;
-    bool follow; /* the scales follow from the weights, by `scheme` */
-    qdq_qscheme scheme;
-    found_edges edges;
-} found_weight;
-
-typedef struct found_bias {
-    qdq_value *b;
-    found_edge edge;
-    const qdq_value *activation, *weight; /* behind their DQ */
-} found_bias;
-
-typedef struct importer {
-    qdq_model *m;
-    qdq_graph *g;
-    qdq_elem storage; /* of scales: QDQ_FLOAT, or the 16-bit type that the model was widened from */
-    qdq_arena scratch;
-    QDQ_VEC(found_tensor) tensors;
-    QDQ_VEC(found_weight) weights;
-    QDQ_VEC(found_bias) biases;
-    qdq_map activation_of; /* address of a DQ's output -> index into tensors */
-    qdq_map weight_of;     /* likewise into weights */
-    qdq_error *err;
-} importer;
 
 /* --- activations --------------------------------------------------------------------------------------------------- */
 
 /* What plans can say: scales above 0 that are stored as float. */
-static bool read_params(importer *im, const qdq_node *n, const qdq_tensor *codes, qdq_params *p)
+static bool read_params(qdq_importer *im, const qdq_node *n, const qdq_tensor *codes, qdq_params *p)
 {
     const char *why = NULL;
 
@@ -77,7 +28,7 @@ static bool read_params(importer *im, const qdq_node *n, const qdq_tensor *codes
            p->scale_elem == QDQ_FLOAT;
 }
 
-static bool is_dq_of(importer *im, const qdq_use *u, const qdq_params *q)
+static bool is_dq_of(qdq_importer *im, const qdq_use *u, const qdq_params *q)
 {
     qdq_params p;
 
@@ -102,14 +53,21 @@ static bool is_weight(const qdq_node *q)
     return false;
 }
 
+/* A tensor that is not there any more when all Q/DQ are gone. */
+static bool is_dequantized(const qdq_value *v)
+{
+    return v->producer != NULL && v->producer->op == QDQ_OP_DEQUANTIZELINEAR;
+}
+
 /* Q with one constant scale, read only by DQ nodes with the same. */
-static bool is_tensor(importer *im, const qdq_node *q, qdq_qparam *out)
+static bool is_tensor(qdq_importer *im, const qdq_node *q, qdq_qparam *out)
 {
     const qdq_value *codes = qdq_node_out(q, 0);
     qdq_params p;
 
     if (q->op != QDQ_OP_QUANTIZELINEAR || qdq_node_in(q, 0) == NULL || codes == NULL || codes->n_output > 0 ||
-        codes->n_use == 0 || !read_params(im, q, NULL, &p) || p.count != 1 || p.block != 0 || is_weight(q))
+        codes->n_use == 0 || is_dequantized(q->in[0].value) || !read_params(im, q, NULL, &p) ||
+        p.count != 1 || p.block != 0 || is_weight(q))
         return false;
     *out = (qdq_qparam){p.codes, p.scale[0], qdq_params_zero(&p, 0)};
     QDQ_FOR_USES (u, codes)
@@ -119,7 +77,7 @@ static bool is_tensor(importer *im, const qdq_node *q, qdq_qparam *out)
 }
 
 /* Plans name edges of the main graph only. */
-static bool is_read_inside(const importer *im, const qdq_value *v)
+static bool is_read_inside(const qdq_importer *im, const qdq_value *v)
 {
     QDQ_FOR_USES (u, v)
         if (u->node->graph != im->g)
@@ -128,7 +86,7 @@ static bool is_read_inside(const importer *im, const qdq_value *v)
 }
 
 /* x has other readers: can a list of edges say what reads the dequantized value? */
-static bool is_listable(const importer *im, const qdq_node *q)
+static bool is_listable(const qdq_importer *im, const qdq_node *q)
 {
     QDQ_FOR_USES (u, q->out[0])
         if (u->node->out[0]->n_output > 0 || is_read_inside(im, u->node->out[0]))
@@ -152,20 +110,20 @@ static size_t recall(const qdq_map *map, const qdq_value *v)
     return place != NULL ? (size_t)place->num : 0;
 }
 
-static bool add_uses(importer *im, const qdq_value *v, found_edges *edges)
+static bool add_uses(qdq_importer *im, const qdq_value *v, qdq_found_edges *edges)
 {
     QDQ_FOR_USES (u, v) {
-        found_edge e = {u->node, u->index};
+        qdq_found_edge e = {u->node, u->index};
         if (!QDQ_PUSH(&im->scratch, edges, e))
             return false;
     }
     return true;
 }
 
-static qdq_status find_tensors(importer *im)
+static qdq_status find_tensors(qdq_importer *im)
 {
     QDQ_FOR_NODES (q, im->g) {
-        found_tensor t = {0};
+        qdq_found_tensor t = {0};
 
         if (!is_tensor(im, q, &t.qparam))
             continue;
@@ -186,7 +144,7 @@ static qdq_status find_tensors(importer *im)
 /* --- constants ------------------------------------------------------------------------------------------------------ */
 
 /* "conv1.weight_quantized" and "conv1.weight_quantized_1" come from "conv1.weight". */
-static const char *original_name(importer *im, const char *name)
+static const char *original_name(qdq_importer *im, const char *name)
 {
     static const char suffix[] = "_quantized";
     const char *at = NULL;
@@ -204,7 +162,7 @@ static const char *original_name(importer *im, const char *name)
 
 /* Can `known` be what both were quantized from? Names alone do not tell: "w_quantized_1" and "w_quantized_2" may
  * be two weights of an author who likes numbers. Rounding moves a value by half a step of either scale. */
-static bool is_near(importer *im, const qdq_tensor *known, const qdq_tensor *t, const float *scales,
+static bool is_near(qdq_importer *im, const qdq_tensor *known, const qdq_tensor *t, const float *scales,
                     size_t n_scales)
 {
     const float *a, *b;
@@ -222,7 +180,7 @@ static bool is_near(importer *im, const qdq_tensor *known, const qdq_tensor *t, 
 
 /* The float initializer that stands for the dequantized constant. A constant that several DQ restore, as
  * shared biases are, becomes one again. */
-static qdq_value *restore(importer *im, const qdq_node *dq, qdq_tensor *t, const float *scales,
+static qdq_value *restore(qdq_importer *im, const qdq_node *dq, qdq_tensor *t, const float *scales,
                           size_t n_scales)
 {
     const char *name = original_name(im, qdq_node_in(dq, 0)->name);
@@ -240,8 +198,8 @@ static qdq_value *restore(importer *im, const qdq_node *dq, qdq_tensor *t, const
 }
 
 /* Does this scheme give these scales for the weight? */
-static bool gives(importer *im, const qdq_qscheme *scheme, const float *w, const qdq_scale_grid *g,
-                  const found_weight *found)
+static bool gives(qdq_importer *im, const qdq_qscheme *scheme, const float *w, const qdq_scale_grid *g,
+                  const qdq_found_weight *found)
 {
     size_t n = found->n_scales;
     float *low = qdq_arena_array(&im->scratch, 3 * n + 1, sizeof *low);
@@ -258,7 +216,7 @@ static bool gives(importer *im, const qdq_qscheme *scheme, const float *w, const
 }
 
 /* Did these scales come from the weights? Then a plan need not list them. */
-static void find_scheme(importer *im, const float *w, const qdq_scale_grid *g, found_weight *found)
+static void find_scheme(qdq_importer *im, const float *w, const qdq_scale_grid *g, qdq_found_weight *found)
 {
     bool is_8_bit = found->type == QDQ_INT8 || found->type == QDQ_UINT8;
 
@@ -272,8 +230,8 @@ static void find_scheme(importer *im, const float *w, const qdq_scale_grid *g, f
 }
 
 /* The float initializer that codes stand for. */
-static qdq_status decode(importer *im, const qdq_node *dq, const qdq_tensor *codes, const qdq_scale_grid *g,
-                         found_weight *w)
+static qdq_status decode(qdq_importer *im, const qdq_node *dq, const qdq_tensor *codes,
+                         const qdq_scale_grid *g, qdq_found_weight *w)
 {
     qdq_span bytes;
     void *data;
@@ -288,11 +246,11 @@ static qdq_status decode(importer *im, const qdq_node *dq, const qdq_tensor *cod
 }
 
 /* `constant`: codes, or the floats in front of a Q. */
-static qdq_status import_weight(importer *im, qdq_node *dq, const qdq_tensor *constant)
+static qdq_status import_weight(qdq_importer *im, qdq_node *dq, const qdq_tensor *constant)
 {
     const qdq_value *in = dq->in[0].value;
     bool as_float = qdq_value_const(in) == NULL;
-    found_weight w = {.store = as_float ? QDQ_WEIGHT_AS_FLOAT : QDQ_WEIGHT_AS_CODES};
+    qdq_found_weight w = {.store = as_float ? QDQ_WEIGHT_AS_FLOAT : QDQ_WEIGHT_AS_CODES};
     qdq_scale_grid grid;
     const float *floats;
     qdq_params p;
@@ -320,10 +278,10 @@ static qdq_status import_weight(importer *im, qdq_node *dq, const qdq_tensor *co
 }
 
 /* The bias's scales are those of activation times weight. */
-static bool is_bias_scale(const importer *im, const qdq_params *p, const qdq_tensor *codes, size_t x,
+static bool is_bias_scale(const qdq_importer *im, const qdq_params *p, const qdq_tensor *codes, size_t x,
                           size_t w)
 {
-    const found_weight *weight = &im->weights.at[w - 1];
+    const qdq_found_weight *weight = &im->weights.at[w - 1];
     float room = im->storage == QDQ_FLOAT ? 1e-5f : 1.0f / 128;
 
     if (weight->n_scales != (size_t)p->count || (p->count > 1 && p->count != codes->count))
@@ -336,7 +294,7 @@ static bool is_bias_scale(const importer *im, const qdq_params *p, const qdq_ten
     return true;
 }
 
-static qdq_status import_bias(importer *im, qdq_node *dq, const qdq_tensor *codes)
+static qdq_status import_bias(qdq_importer *im, qdq_node *dq, const qdq_tensor *codes)
 {
     const qdq_use *use = dq->out[0]->first;
     qdq_params p;
@@ -361,25 +319,26 @@ static qdq_status import_bias(importer *im, qdq_node *dq, const qdq_tensor *code
         float value = (float)((double)code * (double)p.scale[p.count > 1 ? i : 0]);
         memcpy((char *)data + i * (int64_t)sizeof value, &value, sizeof value);
     }
-    found_bias b = {restore(im, dq, t, p.scale, (size_t)p.count),
-                    {use->node, use->index},
-                    im->tensors.at[x - 1].x,
-                    im->weights.at[w - 1].w};
-    if (b.b == NULL || !QDQ_PUSH(&im->scratch, &im->biases, b))
+    qdq_found_bias b = {restore(im, dq, t, p.scale, (size_t)p.count),
+                        {use->node, use->index},
+                        im->tensors.at[x - 1].x,
+                        im->weights.at[w - 1].w};
+    if (b.b == NULL || !QDQ_PUSH(&im->scratch, &im->biases, b) ||
+        qdq_map_put_int(&im->bias_of, (uint64_t)(uintptr_t)dq, NULL) == NULL)
         return qdq_nomem(im->err);
     qdq_value_replace(dq->out[0], b.b);
     return QDQ_OK;
 }
 
 /* Can what dq gives back be read directly again? */
-static bool is_read_here(const importer *im, const qdq_node *dq)
+static bool is_read_here(const qdq_importer *im, const qdq_node *dq)
 {
     return dq->op == QDQ_OP_DEQUANTIZELINEAR && qdq_node_out(dq, 0) != NULL && dq->out[0]->n_output == 0 &&
            dq->out[0]->n_use > 0 && !is_read_inside(im, dq->out[0]);
 }
 
 /* The floats in front of Q and DQ, with the same parameters, of a weight that is stored as floats; or NULL. */
-static const qdq_tensor *floats_of(importer *im, const qdq_node *dq)
+static const qdq_tensor *floats_of(qdq_importer *im, const qdq_node *dq)
 {
     const qdq_node *q = qdq_node_in(dq, 0) != NULL ? dq->in[0].value->producer : NULL;
     const qdq_tensor *t;
@@ -395,7 +354,7 @@ static const qdq_tensor *floats_of(importer *im, const qdq_node *dq)
                : NULL;
 }
 
-static qdq_status find_weights(importer *im)
+static qdq_status find_weights(qdq_importer *im)
 {
     QDQ_FOR_NODES (dq, im->g) {
         const qdq_tensor *t = NULL;
@@ -412,7 +371,7 @@ static qdq_status find_weights(importer *im)
     return QDQ_OK;
 }
 
-static qdq_status find_biases(importer *im)
+static qdq_status find_biases(qdq_importer *im)
 {
     QDQ_FOR_NODES (dq, im->g) {
         const qdq_value *v = qdq_node_in(dq, 0);
@@ -427,7 +386,7 @@ static qdq_status find_biases(importer *im)
 /* --- taking it out -------------------------------------------------------------------------------------------------- */
 
 /* The value that each imported DQ stands for is read directly again. */
-static void redirect(importer *im)
+static void redirect(qdq_importer *im)
 {
     QDQ_FOR_NODES (dq, im->g) {
         qdq_value *v = dq->op == QDQ_OP_DEQUANTIZELINEAR ? qdq_node_out(dq, 0) : NULL;
@@ -440,125 +399,59 @@ static void redirect(importer *im)
     }
 }
 
-/* Q, DQ and constants that nothing reads any more; a DQ that is still a graph output stays. */
-static void drop(importer *im)
+/* Why the plan says nothing of a DQ: what plans can say is at the top. */
+static qdq_status reason_of(qdq_importer *im, const qdq_node *dq, const char **why)
 {
-    for (qdq_node *n = im->g->end.prev, *prev; n != &im->g->end; n = prev) {
-        prev = n->prev;
-        if ((n->op == QDQ_OP_DEQUANTIZELINEAR || n->op == QDQ_OP_QUANTIZELINEAR) &&
-            qdq_node_out(n, 0) != NULL && n->out[0]->n_use == 0 && n->out[0]->n_output == 0) {
-            for (uint32_t i = n->n_in; i-- > 0;) {
-                qdq_value *v = n->in[i].value;
+    const qdq_value *in = qdq_node_in(dq, 0);
+    const qdq_tensor *codes = in != NULL ? qdq_value_const(in) : NULL;
+    qdq_params p;
 
-                qdq_node_set_in(n, i, NULL);
-                if (v != NULL)
-                    qdq_value_remove_if_unused(v);
-            }
-            qdq_node_remove(n);
+    QDQ_TRY(qdq_params_read(dq, codes, &im->scratch, &p, why, im->err));
+    if (*why != NULL)
+        return QDQ_OK;
+    *why = !p.positive                     ? "its scale is 0"
+           : p.scale_elem != QDQ_FLOAT     ? "its scale is not float32"
+           : codes == NULL && p.count != 1 ? "it has a scale for each channel of an activation"
+           : codes == NULL                 ? "a plan cannot name what reads it, or Q and DQ differ"
+           : p.codes == QDQ_INT32          ? "its scale is not that of an activation times that of a weight"
+                                           : "a plan cannot name what reads it, or codes of this type";
+    return QDQ_OK;
+}
+
+static qdq_status report_unsaid(qdq_importer *im)
+{
+    QDQ_FOR_GRAPHS (g, im->m)
+        QDQ_FOR_NODES (dq, g) {
+            const qdq_value *v = dq->op == QDQ_OP_DEQUANTIZELINEAR ? qdq_node_out(dq, 0) : NULL;
+            const char *why = "it stands inside a subgraph or function";
+
+            if (v == NULL || recall(&im->activation_of, v) != 0 || recall(&im->weight_of, v) != 0 ||
+                qdq_map_get_int(&im->bias_of, (uint64_t)(uintptr_t)dq) != NULL ||
+                (v->n_use == 0 && v->n_output == 0))
+                continue;
+            if (g == im->g)
+                QDQ_TRY(reason_of(im, dq, &why));
+            qdq_job_log(im->opts->job, QDQ_LOG_WARNING, "DequantizeLinear '%s' is not in the plan: %s",
+                        qdq_node_label(dq, &im->scratch), why);
         }
-    }
+    return QDQ_OK;
 }
 
-/* --- into the plan -------------------------------------------------------------------------------------------------- */
-
-static bool write_edges(qdq_plan *p, const found_edges *from, qdq_edges *to)
+/* `p` NULL: nobody wants to know. */
+static qdq_status import(qdq_importer *im, qdq_plan *p)
 {
-    for (size_t i = 0; i < from->n; i++)
-        if (!qdq_plan_add_edge(p, to, qdq_node_label(from->at[i].node, &p->arena), from->at[i].input))
-            return false;
-    return true;
-}
-
-static bool write_tensor(qdq_plan *p, const found_tensor *t)
-{
-    qdq_plan_tensor out = {.tensor = qdq_arena_strdup(&p->arena, t->x->name),
-                           .all = t->all,
-                           .qparam = t->qparam,
-                           .rule = "imported",
-                           .origin = "import"};
-
-    if (!t->all && t->edges.n == 0)
-        return true; /* its DQ is read by nobody */
-    return (t->all || write_edges(p, &t->edges, &out.consumers)) && out.tensor != NULL &&
-           QDQ_PUSH(&p->arena, &p->tensors, out);
-}
-
-static bool write_scales(qdq_plan *p, const found_weight *w, qdq_plan_weight *out)
-{
-    float *scales = qdq_arena_array(&p->arena, w->n_scales, sizeof *scales);
-    int32_t *zeros = qdq_arena_array(&p->arena, w->n_scales, sizeof *zeros);
-    bool any = false;
-
-    if (scales == NULL || zeros == NULL)
-        return false;
-    memcpy(scales, w->scales, w->n_scales * sizeof *scales);
-    for (size_t i = 0; i < w->n_scales && w->zeros != NULL; i++)
-        any |= (zeros[i] = w->zeros[i]) != 0;
-    out->scales = scales;
-    out->zero_points = any ? zeros : NULL;
-    out->n_scales = w->n_scales;
-    return true;
-}
-
-static bool write_weight(qdq_plan *p, const found_weight *w)
-{
-    qdq_plan_weight out = {.tensor = qdq_arena_strdup(&p->arena, w->w->name),
-                           .axis = w->axis,
-                           .block = w->block,
-                           .type = w->type,
-                           .store = w->store,
-                           .rule = "imported",
-                           .origin = "import"};
-
-    if (w->follow) {
-        out.asymmetric = !w->scheme.symmetric;
-        out.reduced = w->scheme.reduced;
-    } else if (!write_scales(p, w, &out)) {
-        return false;
-    }
-    return write_edges(p, &w->edges, &out.consumers) && out.tensor != NULL &&
-           QDQ_PUSH(&p->arena, &p->weights, out);
-}
-
-static bool write_bias(qdq_plan *p, const found_bias *b)
-{
-    qdq_plan_bias out = {
-        .tensor = qdq_arena_strdup(&p->arena, b->b->name),
-        .consumer = {qdq_arena_strdup(&p->arena, qdq_node_label(b->edge.node, &p->arena)), b->edge.input},
-        .activation = qdq_arena_strdup(&p->arena, b->activation->name),
-        .weight = qdq_arena_strdup(&p->arena, b->weight->name),
-        .rule = "imported",
-        .origin = "import"};
-
-    return out.tensor != NULL && out.consumer.node != NULL && out.activation != NULL && out.weight != NULL &&
-           QDQ_PUSH(&p->arena, &p->biases, out);
-}
-
-static qdq_status write_plan(const importer *im, qdq_plan *p)
-{
-    bool ok = true;
-
-    for (size_t i = 0; i < im->tensors.n; i++)
-        ok = ok && write_tensor(p, &im->tensors.at[i]);
-    for (size_t i = 0; i < im->weights.n; i++)
-        ok = ok && write_weight(p, &im->weights.at[i]);
-    for (size_t i = 0; i < im->biases.n; i++)
-        ok = ok && write_bias(p, &im->biases.at[i]);
-    p->target = p->clean = "";
-    p->created_by = "qdq " QDQ_VERSION ", imported";
-    QDQ_TRY(qdq_model_fingerprint(im->m, &p->arena, &p->model, im->err));
-    return ok && qdq_plan_finish(p) ? QDQ_OK : qdq_nomem(im->err);
-}
-
-static qdq_status import(importer *im, qdq_plan *p)
-{
+    im->left.job = im->opts->job;
+    QDQ_TRY(qdq_strip_operators(im->m, &im->left, im->err));
+    QDQ_TRY(qdq_strip_bounds(im->m, im->opts->bounds, im->opts->job, im->err));
     QDQ_TRY(find_tensors(im));
     QDQ_TRY(find_weights(im));
     QDQ_TRY(find_biases(im));
+    if (p != NULL)
+        QDQ_TRY(report_unsaid(im));
     redirect(im);
-    drop(im);
+    QDQ_TRY(qdq_strip_all(im->m, &im->left, im->err));
     QDQ_TRY(qdq_graph_sort(im->g, im->err));
-    return write_plan(im, p);
+    return p != NULL ? qdq_import_write(im, p) : QDQ_OK;
 }
 
 /* The 16-bit type of scales, or QDQ_FLOAT. */
@@ -577,35 +470,55 @@ static qdq_elem storage_of(const qdq_model *m)
 
 /* Where scales have 16 bits, float32 stands on one side of Q/DQ and 16 bits may on the other: in the float model that
  * is left without them, all is float32. */
-static qdq_status open_copy(importer *im, const qdq_model *m, qdq_error *err)
+static qdq_status open_copy(qdq_importer *im, const qdq_model *m, qdq_error *err)
 {
     im->storage = storage_of(m);
     return im->storage == QDQ_FLOAT ? qdq_model_clone(m, &im->m, err) : qdq_model_widen(m, &im->m, err);
 }
 
-qdq_status qdq_plan_import(const qdq_model *m, qdq_plan **out, qdq_model **stripped, qdq_error *err)
+static qdq_status run(const qdq_model *m, const qdq_import_opts *opts, qdq_plan *p, qdq_model **stripped,
+                      size_t *n_left, qdq_error *err)
 {
-    importer im = {.err = err};
-    qdq_plan *p = qdq_plan_new();
+    static const qdq_import_opts defaults = QDQ_IMPORT_OPTS_INIT;
+    qdq_importer im = {.err = err, .opts = opts != NULL ? opts : &defaults};
+    qdq_status st = open_copy(&im, m, err);
 
-    *out = NULL;
-    if (stripped != NULL)
-        *stripped = NULL;
-    qdq_status st = p == NULL ? qdq_nomem(err) : open_copy(&im, m, err);
     if (st == QDQ_OK) {
         im.g = im.m->graph;
         st = import(&im, p);
     }
     qdq_map_free(&im.activation_of);
     qdq_map_free(&im.weight_of);
+    qdq_map_free(&im.bias_of);
     qdq_arena_free(&im.scratch);
     if (st != QDQ_OK || stripped == NULL)
         qdq_model_free(im.m);
     else
         *stripped = im.m;
+    if (n_left != NULL)
+        *n_left = st == QDQ_OK ? im.left.n : 0;
+    return st;
+}
+
+qdq_status qdq_plan_import(const qdq_model *m, const qdq_import_opts *opts, qdq_plan **out,
+                           qdq_model **stripped, qdq_error *err)
+{
+    qdq_plan *p = qdq_plan_new();
+
+    *out = NULL;
+    if (stripped != NULL)
+        *stripped = NULL;
+    qdq_status st = p == NULL ? qdq_nomem(err) : run(m, opts, p, stripped, NULL, err);
     if (st != QDQ_OK)
         qdq_plan_free(p);
     else
         *out = p;
     return st;
+}
+
+qdq_status qdq_model_strip(const qdq_model *m, const qdq_import_opts *opts, qdq_model **out, size_t *n_left,
+                           qdq_error *err)
+{
+    *out = NULL;
+    return run(m, opts, NULL, out, n_left, err);
 }

@@ -102,7 +102,7 @@ static void the_plan_says_it_all(void **state)
     assert_ok(qdq_model_to_text(h.model, &a, &err));
     assert_ok(qdq_model_to_text(again, &b, &err));
     assert_string_equal(a, b);
-    assert_ok(qdq_plan_import(again, &imported, &stripped, &err));
+    assert_ok(qdq_plan_import(again, NULL, &imported, &stripped, &err));
     assert_int_equal(imported->tensors.n, h.plan->tensors.n);
     for (size_t i = 0; i < imported->tensors.n; i++) {
         assert_string_equal(imported->tensors.at[i].tensor, h.plan->tensors.at[i].tensor);

@@ -40,7 +40,7 @@ static qdq_status quantize_on_sim(const char *model, const char *cost, const cha
     if (st == QDQ_OK)
         st = qdq_plan_apply(p, m, false, &q, err);
     if (st == QDQ_OK)
-        st = qdq_plan_import(q, &imported, NULL, err);
+        st = qdq_plan_import(q, NULL, &imported, NULL, err);
     if (st == QDQ_OK && rest != NULL)
         st = widen(q, err);
     qdq_free(text);

@@ -179,7 +179,6 @@ static void dynamic_quantization_is_a_product_of_dequantized_operands(void **sta
                    "g (float[2,3] x) => (float[2,2] y) <int8[3,2] w_quantized = {1, 2, 3, 4, 5, 6}, "
                    "float[2] ws = {0.5, 1}, int8[2] wz = {0, 0}> {\n"
                    "  xq, xs, xz = DynamicQuantizeLinear(x)\n"
-                   "  s = Mul(xs, ws)\n"
                    "  [\"xq_DequantizeLinear\"] xq_DequantizeLinear_Output = DequantizeLinear(xq, xs, xz)\n"
                    "  [\"w_DequantizeLinear\"] w_DequantizeLinear_Output = DequantizeLinear <axis = 1> "
                    "(w_quantized, ws, wz)\n"

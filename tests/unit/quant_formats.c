@@ -60,7 +60,7 @@ static void assert_comes_back(const char *tensors, const char *weights)
 
     assert_ok(qdq_insert(m, p, &err));
     assert_ok(qdq_model_verify(m, &err));
-    assert_ok(qdq_plan_import(m, &again, &stripped, &err));
+    assert_ok(qdq_plan_import(m, NULL, &again, &stripped, &err));
     assert_ok(qdq_model_verify(stripped, &err));
     char *want = essence(p), *have = essence(again);
     assert_string_equal(have, want);
@@ -117,7 +117,7 @@ static void symmetric_unsigned_weights_come_back_with_their_scales(void **state)
 
     (void)state;
     assert_ok(qdq_insert(m, p, &err));
-    assert_ok(qdq_plan_import(m, &again, &stripped, &err));
+    assert_ok(qdq_plan_import(m, NULL, &again, &stripped, &err));
     const qdq_plan_weight *w = &again->weights.at[0];
     assert_int_equal(w->n_scales, 1);
     assert_int_equal(w->zero_points[0], 128);
@@ -189,7 +189,7 @@ static void clipped_weights_come_back_with_their_scales(void **state)
     for (int64_t i = 0; i < w->count; i++)
         most[i % 6] = fmaxf(most[i % 6], fabsf(qdq_elem_float(QDQ_FLOAT, w->bytes.data, i)));
     assert_ok(qdq_insert(m, p, &err));
-    assert_ok(qdq_plan_import(m, &again, NULL, &err));
+    assert_ok(qdq_plan_import(m, NULL, &again, NULL, &err));
     const qdq_plan_weight *got = &again->weights.at[0];
     assert_true(got->scales != NULL && got->n_scales == 6);
     for (int i = 0; i < 6; i++)

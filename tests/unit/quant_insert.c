@@ -75,7 +75,7 @@ static void assert_import_inverts(qdq_model *m)
     qdq_plan *p = planned(m), *again = NULL;
     qdq_model *q = inserted(m, p), *stripped = NULL;
 
-    assert_ok(qdq_plan_import(q, &again, &stripped, &err));
+    assert_ok(qdq_plan_import(q, NULL, &again, &stripped, &err));
     char *want = essence(p), *have = essence(again);
     assert_string_equal(have, want);
     assert_ok(qdq_model_verify(stripped, &err));
@@ -507,7 +507,7 @@ static void import_inverts_matmul_with_bias_and_gemm(void **state)
     assert_import_inverts(test_built(&b));
 }
 
-static void import_leaves_computed_scales_alone(void **state)
+static void import_says_nothing_of_computed_scales(void **state)
 {
     test_builder b = test_build(17);
     qdq_error err = QDQ_ERROR_INIT;
@@ -522,9 +522,9 @@ static void import_leaves_computed_scales_alone(void **state)
     TEST_NODE(&b, "DequantizeLinear", "dq", "q", "s");
     test_output(&b, "dq");
     qdq_model *m = test_built(&b);
-    assert_ok(qdq_plan_import(m, &p, &stripped, &err));
+    assert_ok(qdq_plan_import(m, NULL, &p, &stripped, &err));
     assert_int_equal(p->tensors.n, 0);
-    assert_non_null(qdq_graph_find(stripped->graph, "q"));
+    assert_null(qdq_graph_find(stripped->graph, "q")); /* but it is stripped */
     qdq_plan_free(p);
     qdq_model_free(stripped);
     qdq_model_free(m);
@@ -562,7 +562,7 @@ static void weights_with_numbered_names_are_not_mixed_up(void **state)
     TEST_NODE(&b, "MatMul", "m2", "m1", "w2");
     test_output(&b, "m2");
     qdq_model *m = test_built(&b);
-    assert_ok(qdq_plan_import(m, &p, &stripped, &err));
+    assert_ok(qdq_plan_import(m, NULL, &p, &stripped, &err));
     assert_int_equal(p->weights.n, 2);
     const qdq_tensor *first = qdq_graph_find(stripped->graph, "m1")->producer->in[1].value->init;
     const qdq_tensor *second = qdq_graph_find(stripped->graph, "m2")->producer->in[1].value->init;
@@ -587,7 +587,7 @@ static void import_knows_the_type_that_q_names_itself(void **state)
     TEST_NODE(&b, "Relu", "r", "dq");
     test_output(&b, "r");
     qdq_model *m = test_built(&b);
-    assert_ok(qdq_plan_import(m, &p, NULL, &err));
+    assert_ok(qdq_plan_import(m, NULL, &p, NULL, &err));
     assert_int_equal(p->tensors.n, 1);
     assert_int_equal(p->tensors.at[0].qparam.type, QDQ_INT8);
     qdq_plan_free(p);
@@ -595,7 +595,7 @@ static void import_knows_the_type_that_q_names_itself(void **state)
 }
 
 /* x is read in float, and in 8 bits by an output: no list of edges can say that. */
-static void import_leaves_what_edges_cannot_say(void **state)
+static void import_says_nothing_of_what_edges_cannot_name(void **state)
 {
     test_builder b = test_build(17);
     qdq_error err = QDQ_ERROR_INIT;
@@ -612,9 +612,9 @@ static void import_leaves_what_edges_cannot_say(void **state)
     test_output(&b, "dq");
     test_output(&b, "r");
     qdq_model *m = test_built(&b);
-    assert_ok(qdq_plan_import(m, &p, &stripped, &err));
+    assert_ok(qdq_plan_import(m, NULL, &p, &stripped, &err));
     assert_int_equal(p->tensors.n, 0);
-    assert_non_null(qdq_graph_find(stripped->graph, "q"));
+    assert_null(qdq_graph_find(stripped->graph, "q")); /* but it is stripped */
     qdq_plan_free(p);
     qdq_model_free(stripped);
     qdq_model_free(m);
@@ -640,13 +640,13 @@ int main(void)
         cmocka_unit_test(codes_of_16_bits_need_opset_21),
         cmocka_unit_test(weights_with_numbered_names_are_not_mixed_up),
         cmocka_unit_test(import_knows_the_type_that_q_names_itself),
-        cmocka_unit_test(import_leaves_what_edges_cannot_say),
+        cmocka_unit_test(import_says_nothing_of_what_edges_cannot_name),
         cmocka_unit_test(the_same_plan_gives_the_same_bytes),
         cmocka_unit_test(import_inverts_a_chain),
         cmocka_unit_test(import_inverts_residuals_with_partial_edges),
         cmocka_unit_test(import_inverts_shared_weights_and_biases),
         cmocka_unit_test(import_inverts_matmul_with_bias_and_gemm),
-        cmocka_unit_test(import_leaves_computed_scales_alone),
+        cmocka_unit_test(import_says_nothing_of_computed_scales),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
