@@ -1,13 +1,10 @@
-/* cli_why.h - the answer to --why, and options that say which target is asked. */
+/* cli_why.h - the answer to --why. */
 #ifndef QDQ_CLI_WHY_H
 #define QDQ_CLI_WHY_H
 
 #include "cli/cli.h"
 #include "cli/cli_json.h"
 #include "qdq/quant.h"
-
-/* The target NAME (NULL: ort-cpu) with the KEY=VALUE of `set` changed. */
-qdq_status cli_target_open(cli *c, const char *name, const cli_names *set, qdq_target **out, qdq_error *err);
 
 /* A line for each rule that looked: node, rule, whether it holds, verdict. */
 qdq_status cli_why_print(cli *c, const qdq_why *w, FILE *to, qdq_error *err);

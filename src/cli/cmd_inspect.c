@@ -1,6 +1,7 @@
 /* cmd_inspect.c - what a model holds, and what a target would do with it. The library writes all views. */
 #include "base/fail.h"
 #include "cli/cli.h"
+#include "cli/cli_format.h"
 #include "cli/cli_model.h"
 #include "cli/cli_why.h"
 
@@ -8,7 +9,7 @@ struct inspect_args {
     cli_common common;
     bool dot;
     const char *why, *target;
-    cli_names set;
+    cli_format_args format;
 };
 
 static const cli_opt options[] = {
@@ -27,16 +28,12 @@ static const cli_opt options[] = {
      .offset = CLI_AT(inspect_args, target),
      .what = "NAME",
      .help = "the target that --why asks; default: ort-cpu"},
-    {.name = "set",
-     .kind = CLI_LIST,
-     .offset = CLI_AT(inspect_args, set),
-     .what = "KEY=VALUE",
-     .help = "change a key of that target; repeatable"},
     CLI_END,
 };
 
 static const cli_group groups[] = {
     {"inspect", options, 0},
+    {"formats of the target", cli_format_opts, CLI_AT(inspect_args, format)},
     {"options", cli_common_opts, 0},
     {NULL, NULL, 0},
 };
@@ -54,7 +51,7 @@ static qdq_status explain(cli *c, const struct inspect_args *a, const qdq_model 
     qdq_target *target = NULL;
     qdq_why *why = qdq_why_new(a->why);
 
-    qdq_status st = why != NULL ? cli_target_open(c, a->target, &a->set, &target, err) : qdq_nomem(err);
+    qdq_status st = why != NULL ? cli_target_open(c, a->target, &a->format, &target, err) : qdq_nomem(err);
     o.why = why;
     o.job = &c->job;
     if (st == QDQ_OK)
@@ -76,8 +73,9 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
         return qdq_fail(err, QDQ_E_USAGE, "found --dot and --json, expected one of them");
     if (a->dot && a->why != NULL)
         return qdq_fail(err, QDQ_E_USAGE, "found --dot and --why, expected one of them");
-    if (a->why == NULL && (a->target != NULL || a->set.n > 0))
-        return qdq_fail(err, QDQ_E_USAGE, "found %s without --why", a->target != NULL ? "--target" : "--set");
+    const char *asks = a->target != NULL ? "--target" : cli_format_given(&a->format);
+    if (a->why == NULL && asks != NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found %s without --why", asks);
     QDQ_TRY(cli_model_load(c, c->operand[0], &m, err));
     if (a->why != NULL) {
         qdq_status explained = explain(c, a, m, err);

@@ -123,7 +123,7 @@ static qdq_status plan_and_apply(quantize *q, qdq_error *err)
     if (a->plan != NULL)
         QDQ_TRY(qdq_plan_load(a->plan, &q->plan, err));
     else
-        QDQ_TRY(cmd_quantize_target(q->c, a, &q->target, err));
+        QDQ_TRY(cli_target_open(q->c, a->target, &a->format, &q->target, err));
     if (needs_engine(a)) {
         QDQ_TRY(open_data(q, err));
         QDQ_TRY(cli_engine_open(q->c, &a->engine, &q->engine, err));

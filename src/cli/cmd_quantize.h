@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/cli_data.h"
 #include "cli/cli_engine.h"
+#include "cli/cli_format.h"
 #include "cli/cli_model.h"
 #include "cli/cli_outputs.h"
 #include "qdq/compare.h"
@@ -17,7 +18,8 @@ struct quantize_args {
     cli_data_args data;
     cli_shape_args shape;
     const char *calib, *target, *plan, *plan_out, *why;
-    cli_names exclude, include, op_types, exclude_op_types, set;
+    cli_names exclude, include, op_types, exclude_op_types;
+    cli_format_args format;
     int64_t samples, threads;
     uint64_t memory;
     bool dry_run, sqnr, force_plan, optimize;
@@ -46,11 +48,9 @@ typedef struct quantize {
     quantize_split split;
 } quantize;
 
-/* cmd_quantize_args.c: the tables, one group for each theme; what does not go together; the target that the
- * options of the group "formats" make. */
+/* cmd_quantize_args.c: the tables, one group for each theme; what does not go together. */
 extern const cli_group cmd_quantize_groups[];
 qdq_status cmd_quantize_check(const struct quantize_args *a, qdq_error *err);
-qdq_status cmd_quantize_target(cli *c, const struct quantize_args *a, qdq_target **out, qdq_error *err);
 
 /* cmd_quantize_summary.c */
 qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err);

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "cli/cli_why.h"
 #include "cli/cmd_quantize.h"
 
 static const cli_opt plan_opts[] = {
@@ -66,16 +65,6 @@ static const cli_opt what_opts[] = {
      .offset = CLI_AT(quantize_args, optimize),
      .help = "run the passes of the group 'quantize' first",
      .init = "on"},
-    CLI_END,
-};
-
-/* Sugar for keys of the target: cmd_quantize_target(). */
-static const cli_opt format_opts[] = {
-    {.name = "set",
-     .kind = CLI_LIST,
-     .offset = CLI_AT(quantize_args, set),
-     .what = "KEY=VALUE",
-     .help = "change a key of the target, as activation.type=int8; repeatable"},
     CLI_END,
 };
 
@@ -146,7 +135,7 @@ const cli_group cmd_quantize_groups[] = {
     {"output", cli_output_opts, CLI_AT(quantize_args, out)},
     {"plan", plan_opts, 0},
     {"what is quantized", what_opts, 0},
-    {"formats", format_opts, 0},
+    {"formats", cli_format_opts, CLI_AT(quantize_args, format)},
     {"calibration", calibration_opts, 0},
     {"accuracy", accuracy_opts, 0},
     {"data", cli_data_opts, CLI_AT(quantize_args, data)},
@@ -171,13 +160,11 @@ static const char *choice_of_plan(const struct quantize_args *a)
         return "--exclude-op-types";
     if (!a->optimize)
         return "--no-optimize";
-    if (a->set.n > 0)
-        return "--set";
     if (a->why != NULL)
         return "--why";
     if (a->method != 0)
         return "--method";
-    return NULL;
+    return cli_format_given(&a->format);
 }
 
 qdq_status cmd_quantize_check(const struct quantize_args *a, qdq_error *err)
@@ -197,11 +184,4 @@ qdq_status cmd_quantize_check(const struct quantize_args *a, qdq_error *err)
                         : !a->sqnr ? "--no-sqnr"
                                    : "--plan without --calib");
     return QDQ_OK;
-}
-
-/* --- formats ---------------------------------------------------------------------------------------------------- */
-
-qdq_status cmd_quantize_target(cli *c, const struct quantize_args *a, qdq_target **out, qdq_error *err)
-{
-    return cli_target_open(c, a->target, &a->set, out, err);
 }

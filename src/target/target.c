@@ -262,26 +262,26 @@ static qdq_status parse_target(const char *text, size_t size, const char *name, 
 static qdq_status set_key(json_t *root, const char *key, const char *value, qdq_error *err)
 {
     json_t *fresh = json_loads(value, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL), *at = root;
-    const char *dot;
+    const char *dot, *rest = key;
     int bad = 0;
 
     if (fresh == NULL)
         fresh = json_string(value);
     if (fresh == NULL)
         return qdq_fail(err, QDQ_E_USAGE, "key '%s': its value is no UTF-8 text", key);
-    while (bad == 0 && (dot = strchr(key, '.')) != NULL) {
-        json_t *next = json_object_getn(at, key, (size_t)(dot - key));
+    while (bad == 0 && (dot = strchr(rest, '.')) != NULL) {
+        json_t *next = json_object_getn(at, rest, (size_t)(dot - rest));
 
         if (next == NULL)
-            bad = json_object_setn_new(at, key, (size_t)(dot - key), next = json_object());
+            bad = json_object_setn_new(at, rest, (size_t)(dot - rest), next = json_object());
         at = next;
-        key = dot + 1;
+        rest = dot + 1;
     }
     if (!json_is_object(at)) {
         json_decref(fresh);
         return qdq_fail(err, QDQ_E_USAGE, "key '%s': what stands before the dot is no object", key);
     }
-    bad = bad != 0 ? bad : json_object_set(at, key, fresh);
+    bad = bad != 0 ? bad : json_object_set(at, rest, fresh);
     json_decref(fresh);
     return bad == 0 ? QDQ_OK : qdq_nomem(err);
 }

@@ -1,0 +1,298 @@
+/* cli_format.c - every option here is another word for keys of the target's description (docs/targets.md), which says
+ * what is possible and refuses the rest. */
+#include "cli/cli_format.h"
+
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/vec.h"
+
+static const char *const presets[] = {"target", "int8", "uint8", "int16", "fp8", "int4", "uint4", NULL};
+static const char *const methods[] = {"target", "absmax", "mse", "awq-lite", "awq-clip", "awq-full", NULL};
+static const char *const stores[] = {"target", "codes", "float", "nbits", NULL};
+static const char *const biases[] = {"target", "float", "int32", NULL};
+static const char *const rests[] = {"target", "fp32", "fp16", "bf16", NULL};
+
+const cli_opt cli_format_opts[] = {
+    {.name = "format",
+     .kind = CLI_CHOICE,
+     .offset = CLI_AT(cli_format_args, preset),
+     .what = "FORMAT",
+     .help = "types of activations and weights; int4, uint4: weights alone, in blocks of 32",
+     .init = "target",
+     .choices = presets},
+    {.name = "activation-type",
+     .kind = CLI_TEXT,
+     .offset = CLI_AT(cli_format_args, activation_type),
+     .what = "TYPE",
+     .help = "int8, uint8, int16, uint16, float8e4m3fn; float: weights alone"},
+    {.name = "weight-type",
+     .kind = CLI_TEXT,
+     .offset = CLI_AT(cli_format_args, weight_type),
+     .what = "TYPE",
+     .help = "int8, uint8, int16, uint16, int4, uint4, float8e4m3fn"},
+    {.name = "symmetric",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(cli_format_args, symmetric),
+     .help = "activations: zero is the code in the middle"},
+    {.name = "asymmetric",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(cli_format_args, asymmetric),
+     .help = "activations: the codes span the range as it is"},
+    {.name = "weight-asymmetric",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(cli_format_args, weight_asymmetric),
+     .help = "the same for weights"},
+    {.name = "per-channel",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(cli_format_args, per_channel),
+     .help = "weights: a scale for each output channel"},
+    {.name = "per-tensor",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(cli_format_args, per_tensor),
+     .help = "weights: one scale"},
+    {.name = "reduce-range",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(cli_format_args, reduce_range),
+     .help = "weights: one bit less, for processors whose 8-bit sums saturate"},
+    {.name = "block-size",
+     .kind = CLI_TEXT,
+     .offset = CLI_AT(cli_format_args, block),
+     .what = "N",
+     .help = "weights: N input channels share a scale; 0: no blocks, -1: all of them"},
+    {.name = "weight-method",
+     .kind = CLI_CHOICE,
+     .offset = CLI_AT(cli_format_args, weight_method),
+     .what = "METHOD",
+     .help = "how the range of weights is chosen",
+     .init = "target",
+     .choices = methods},
+    {.name = "weights",
+     .kind = CLI_CHOICE,
+     .offset = CLI_AT(cli_format_args, weights),
+     .what = "HOW",
+     .help = "codes behind DQ alone, float behind Q and DQ, or in MatMulNBits",
+     .init = "target",
+     .choices = stores},
+    {.name = "bias",
+     .kind = CLI_CHOICE,
+     .offset = CLI_AT(cli_format_args, bias),
+     .what = "TYPE",
+     .help = "int32: codes behind a DQ",
+     .init = "target",
+     .choices = biases},
+    {.name = "rest",
+     .kind = CLI_CHOICE,
+     .offset = CLI_AT(cli_format_args, rest),
+     .what = "TYPE",
+     .help = "what is not quantized becomes this",
+     .init = "target",
+     .choices = rests},
+    {.name = "rest-keep",
+     .kind = CLI_LIST,
+     .offset = CLI_AT(cli_format_args, rest_keep),
+     .what = "OP|REGEX",
+     .help = "but these operators, or nodes, stay float32; repeatable"},
+    {.name = "direct-io",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(cli_format_args, direct_io),
+     .help = "--rest changes graph inputs and outputs, too"},
+    {.name = "set",
+     .kind = CLI_LIST,
+     .offset = CLI_AT(cli_format_args, set),
+     .what = "KEY=VALUE",
+     .help = "change a key of the target, as activation.type=int8; repeatable"},
+    CLI_END,
+};
+
+/* --- changes --------------------------------------------------------------------------------------------------------- */
+
+typedef struct change_list {
+    qdq_arena *arena;
+    QDQ_VEC(qdq_target_change) all;
+    bool failed; /* out of memory */
+} change_list;
+
+static void change(change_list *l, const char *key, const char *value)
+{
+    const qdq_target_change fresh = {key, value};
+
+    l->failed |= !QDQ_PUSH(l->arena, &l->all, fresh);
+}
+
+/* Types, and whether zero is in the middle; NULL: floats. */
+static void change_formats(change_list *l, const char *activation, const char *activation_symmetric,
+                           const char *weight, const char *weight_symmetric)
+{
+    change(l, "activation.type", activation);
+    change(l, "activation.symmetric", activation_symmetric);
+    change(l, "weight.type", weight);
+    change(l, "weight.symmetric", weight_symmetric);
+}
+
+static void apply_preset(change_list *l, const char *preset)
+{
+    if (strcmp(preset, "int8") == 0) {
+        change_formats(l, "int8", "true", "int8", "true");
+    } else if (strcmp(preset, "uint8") == 0) {
+        change_formats(l, "uint8", "false", "int8", "true");
+    } else if (strcmp(preset, "int16") == 0) {
+        change_formats(l, "int16", "true", "int8", "true");
+    } else if (strcmp(preset, "fp8") == 0) {
+        change_formats(l, "float8e4m3fn", "true", "float8e4m3fn", "true");
+        change(l, "bias.type", "float");
+    } else if (strcmp(preset, "int4") == 0 || strcmp(preset, "uint4") == 0) {
+        change_formats(l, "float", "false", preset, preset[0] == 'u' ? "false" : "true");
+        change(l, "weight.block", "32");
+        change(l, "bias.type", "float");
+    }
+}
+
+static void apply_options(change_list *l, const cli_format_args *a)
+{
+    if (a->activation_type != NULL)
+        change(l, "activation.type", a->activation_type);
+    if (a->weight_type != NULL)
+        change(l, "weight.type", a->weight_type);
+    if (a->symmetric || a->asymmetric)
+        change(l, "activation.symmetric", a->symmetric ? "true" : "false");
+    if (a->weight_asymmetric)
+        change(l, "weight.symmetric", "false");
+    if (a->per_channel || a->per_tensor)
+        change(l, "weight.per_channel", a->per_channel ? "true" : "false");
+    if (a->reduce_range)
+        change(l, "weight.reduced", "true");
+    if (a->block != NULL)
+        change(l, "weight.block", a->block);
+    if (a->weight_method != 0)
+        change(l, "weight.method", methods[a->weight_method]);
+    if (a->weights != 0)
+        change(l, "weight.store", stores[a->weights]);
+    if (a->bias != 0)
+        change(l, "bias.type", biases[a->bias]);
+}
+
+/* ["Softmax", "^head"] */
+static const char *list_text(const cli_names *names, qdq_arena *arena)
+{
+    qdq_buf out = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+
+    for (size_t i = 0; i < names->n; i++) {
+        qdq_buf_puts(&out, i == 0 ? "[\"" : ", \"");
+        for (const char *s = names->at[i]; *s != '\0'; s++) {
+            if (*s == '"' || *s == '\\')
+                qdq_buf_putc(&out, '\\');
+            qdq_buf_putc(&out, *s);
+        }
+        qdq_buf_putc(&out, '"');
+    }
+    qdq_buf_putc(&out, ']');
+    const char *text = out.failed ? NULL : qdq_arena_strndup(arena, out.data, out.size);
+    qdq_buf_free(&out);
+    return text;
+}
+
+static void apply_rest(change_list *l, const cli_format_args *a)
+{
+    static const char *const types[] = {"", "float", "float16", "bfloat16"};
+
+    if (a->rest != 0)
+        change(l, "rest.type", types[a->rest]);
+    if (a->direct_io)
+        change(l, "rest.direct_io", "true");
+    if (a->rest_keep.n > 0) {
+        const char *list = list_text(&a->rest_keep, l->arena);
+
+        l->failed |= list == NULL;
+        change(l, "rest.keep", list);
+    }
+}
+
+static qdq_status apply_set(change_list *l, const cli_names *set, qdq_error *err)
+{
+    for (size_t i = 0; i < set->n; i++) {
+        const char *text = set->at[i], *equals = strchr(text, '=');
+
+        if (equals == NULL || equals == text)
+            return qdq_fail(err, QDQ_E_USAGE,
+                            "--set: found '%s', expected KEY=VALUE, as activation.type=int8", text);
+        const char *key = qdq_arena_strndup(l->arena, text, (size_t)(equals - text));
+        l->failed |= key == NULL;
+        change(l, key, equals + 1);
+    }
+    return QDQ_OK;
+}
+
+static qdq_status check(const cli_format_args *a, qdq_error *err)
+{
+    if (a->symmetric && a->asymmetric)
+        return qdq_fail(err, QDQ_E_USAGE, "found --symmetric and --asymmetric, expected one of them");
+    if (a->per_channel && a->per_tensor)
+        return qdq_fail(err, QDQ_E_USAGE, "found --per-channel and --per-tensor, expected one of them");
+    if (a->per_tensor && a->block != NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found --per-tensor and --block-size, expected one of them");
+    return QDQ_OK;
+}
+
+/* --- public ---------------------------------------------------------------------------------------------------------- */
+
+const char *cli_format_given(const cli_format_args *a)
+{
+    static const char *const list_names[] = {"--rest-keep", "--set"};
+
+    if (a->preset != 0)
+        return "--format";
+    if (a->activation_type != NULL)
+        return "--activation-type";
+    if (a->weight_type != NULL)
+        return "--weight-type";
+    if (a->symmetric || a->asymmetric)
+        return a->symmetric ? "--symmetric" : "--asymmetric";
+    if (a->weight_asymmetric)
+        return "--weight-asymmetric";
+    if (a->per_channel || a->per_tensor)
+        return a->per_channel ? "--per-channel" : "--per-tensor";
+    if (a->reduce_range)
+        return "--reduce-range";
+    if (a->block != NULL)
+        return "--block-size";
+    if (a->weight_method != 0)
+        return "--weight-method";
+    if (a->weights != 0)
+        return "--weights";
+    if (a->bias != 0)
+        return "--bias";
+    if (a->rest != 0 || a->direct_io)
+        return a->rest != 0 ? "--rest" : "--direct-io";
+    return a->rest_keep.n > 0 ? list_names[0] : a->set.n > 0 ? list_names[1] : NULL;
+}
+
+static qdq_status change_target(cli *c, qdq_target *t, const cli_format_args *a, qdq_error *err)
+{
+    change_list l = {.arena = &c->arena};
+
+    QDQ_TRY(check(a, err));
+    apply_preset(&l, presets[a->preset]);
+    apply_options(&l, a);
+    apply_rest(&l, a);
+    QDQ_TRY(apply_set(&l, &a->set, err));
+    if (l.failed)
+        return qdq_nomem(err);
+    qdq_status st = l.all.n > 0 ? qdq_target_set_all(t, l.all.at, l.all.n, err) : QDQ_OK;
+    /* what a file must not have is a mistake on the command line here */
+    return st == QDQ_E_FORMAT ? qdq_within(err, QDQ_E_USAGE, "formats") : st;
+}
+
+qdq_status cli_target_open(cli *c, const char *name, const cli_format_args *a, qdq_target **out,
+                           qdq_error *err)
+{
+    qdq_target *t = NULL;
+
+    QDQ_TRY(qdq_target_load(name != NULL ? name : "ort-cpu", &t, err));
+    qdq_status st = change_target(c, t, a, err);
+    if (st == QDQ_OK)
+        *out = t;
+    else
+        qdq_target_free(t);
+    return st;
+}

@@ -1,0 +1,25 @@
+/* cli_format.h - options that say which target is meant and how its number formats differ from its description. */
+#ifndef QDQ_CLI_FORMAT_H
+#define QDQ_CLI_FORMAT_H
+
+#include "cli/cli.h"
+#include "qdq/quant.h"
+
+typedef struct cli_format_args {
+    int preset, weight_method, weights, bias, rest; /* indices of choices, 0: not given */
+    const char *activation_type, *weight_type;
+    bool symmetric, asymmetric, weight_asymmetric, per_channel, per_tensor, reduce_range, direct_io;
+    const char *block;
+    cli_names rest_keep, set;
+} cli_format_args;
+
+extern const cli_opt cli_format_opts[];
+
+/* An option of the group that was given, "--weight-type"; NULL: none. */
+const char *cli_format_given(const cli_format_args *a);
+
+/* The target NAME (NULL: ort-cpu) with these changes: first the preset, then the options, then --set. */
+qdq_status cli_target_open(cli *c, const char *name, const cli_format_args *a, qdq_target **out,
+                           qdq_error *err);
+
+#endif /* QDQ_CLI_FORMAT_H */
