@@ -182,6 +182,7 @@ qdq_status qdq_place_chains(const qdq_model *m, const qdq_target *t, const qdq_p
     qdq_placing p = {.model = m, .target = t, .opts = opts, .scratch = QDQ_ARENA_INIT};
     qdq_status st = place(&p, plan, err);
 
+    qdq_map_free(&p.finite);
     qdq_arena_free(&p.scratch);
     return st;
 }

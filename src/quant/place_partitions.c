@@ -95,6 +95,7 @@ static void look_at_values(qdq_parting *t)
         const qdq_node *n = t->p->order[i];
         bool known = is_computed_from_constants(t, n), through_dq = gives_dq(t, n);
 
+        t->present[n->op] = true;
         qdq_part_of(t, n)->rank = (uint32_t)i;
         qdq_part_of(t, n)->kind = kind_of(t, n);
         qdq_part_of(t, n)->main_input = QDQ_PART_NO_INPUT;
@@ -157,6 +158,7 @@ qdq_status qdq_place_partitions(const qdq_model *m, const qdq_target *target, co
     qdq_parting t = {.p = &p, .rules = target->partitions};
     qdq_status st = place(&t, plan, err);
 
+    qdq_map_free(&p.finite);
     qdq_arena_free(&p.scratch);
     return st;
 }

@@ -65,8 +65,9 @@ typedef struct qdq_parting {
     const qdq_partitions *rules;
     unsigned classes[QDQ_OP_COUNT];
     const qdq_target_op *rule_of[QDQ_OP_COUNT];
-    qdq_part_node *node;   /* by node id */
-    qdq_part_value *value; /* by value id */
+    bool present[QDQ_OP_COUNT]; /* the graph has such nodes */
+    qdq_part_node *node;        /* by node id */
+    qdq_part_value *value;      /* by value id */
     uint32_t n_parts;
     bool listed; /* the user names operators: rules of neighbours do not count */
 } qdq_parting;
@@ -128,12 +129,10 @@ static inline bool qdq_part_is_data(const qdq_parting *t, const qdq_node *n, uin
 
 /* (*ok)[node id]: bit k is set if the words of the path from k on are there, from the node on: forward to its readers
  * or backward to what it reads. Operators of the classes `through` may stand between, beside those that the path
- * names. */
+ * names. QDQ_PART_STARTS is set where the path is there, and the node is its first word. */
+#define QDQ_PART_STARTS ((uint32_t)1 << 31)
 qdq_status qdq_part_match(const qdq_parting *t, const qdq_path *path, bool forward, unsigned through,
                           uint32_t **ok, qdq_error *err);
-
-/* Does the path begin at n, which is its first word? */
-bool qdq_part_starts(const qdq_parting *t, const qdq_path *path, const uint32_t *ok, const qdq_node *n);
 
 /* From nodes of `start` (by id) on: (*out)[node id], bit k is set if the node is word k of a path that is there. */
 qdq_status qdq_part_trace(const qdq_parting *t, const qdq_path *path, bool forward, const uint32_t *ok,

@@ -17,7 +17,7 @@ static qdq_status find_paths(const qdq_parting *t, const qdq_path *path, bool fo
     for (size_t i = 0; i < p->n_order; i++) {
         const qdq_node *n = p->order[i];
 
-        start[n->id] = qdq_part_starts(t, path, ok, n) && (only == NULL || only(t, n));
+        start[n->id] = (ok[n->id] & QDQ_PART_STARTS) != 0 && (only == NULL || only(t, n));
     }
     return qdq_part_trace(t, path, forward, ok, start, bits, err);
 }
@@ -26,7 +26,6 @@ static qdq_status find_paths(const qdq_parting *t, const qdq_path *path, bool fo
 
 static qdq_status freeze_path(const qdq_parting *t, const qdq_path *path, qdq_error *err)
 {
-    qdq_arena_mark mark = qdq_arena_get_mark(&t->p->scratch);
     uint32_t *bits;
 
     QDQ_TRY(find_paths(t, path, true, &bits, NULL, err));
@@ -42,14 +41,17 @@ static qdq_status freeze_path(const qdq_parting *t, const qdq_path *path, qdq_er
             s->reason == NULL) /* its input may have Q/DQ, all the same */
             s->reason = path->reason;
     }
-    qdq_arena_reset(&t->p->scratch, mark);
     return QDQ_OK;
 }
 
 qdq_status qdq_part_freeze(const qdq_parting *t, qdq_error *err)
 {
-    for (size_t i = 0; i < t->rules->frozen.n; i++)
+    qdq_arena_mark mark = qdq_arena_get_loop_mark(&t->p->scratch);
+
+    for (size_t i = 0; i < t->rules->frozen.n; i++) {
         QDQ_TRY(freeze_path(t, &t->rules->frozen.at[i], err));
+        qdq_arena_reset(&t->p->scratch, mark);
+    }
     for (size_t i = 0; i < t->p->n_order; i++)
         if (qdq_part_out(t, t->p->order[i]))
             qdq_part_of(t, t->p->order[i])->frozen = true;
@@ -130,7 +132,7 @@ static qdq_status leave_unfused(const qdq_parting *t, qdq_error *err)
     QDQ_TRY(qdq_part_match(t, &f->fused, false, 0, &ok, err));
     for (size_t i = 0; i < p->n_order; i++) {
         const qdq_node *n = p->order[i];
-        start[n->id] = (found[n->id] & 2) != 0 && !qdq_part_starts(t, &f->fused, ok, n);
+        start[n->id] = (found[n->id] & 2) != 0 && (ok[n->id] & QDQ_PART_STARTS) == 0;
     }
     QDQ_TRY(qdq_part_match(t, &forward, true, 0, &ok, err));
     QDQ_TRY(qdq_part_trace(t, &forward, true, ok, start, &forth, err));

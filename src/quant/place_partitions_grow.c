@@ -166,9 +166,9 @@ static void trace_copies(const qdq_parting *t)
 static qdq_status find_muls(const grower *g, const qdq_paths *paths, bool *out, qdq_error *err)
 {
     qdq_placing *p = g->t->p;
+    qdq_arena_mark mark = qdq_arena_get_loop_mark(&p->scratch);
 
     for (size_t i = 0; i < paths->n; i++) {
-        qdq_arena_mark mark = qdq_arena_get_mark(&p->scratch);
         uint32_t *ok;
 
         QDQ_TRY(qdq_part_match(g->t, &paths->at[i], false, 0, &ok, err));

@@ -9,54 +9,70 @@
 
 #include "base/fail.h"
 
-/* A path with its words as numbers: operators, and behind them kinds. */
+/* A path as bits: bit i stands for word i. */
 typedef struct words {
-    uint32_t symbol[QDQ_PATH_WORDS][QDQ_PATH_CHOICES]; /* 0: none */
-    bool optional[QDQ_PATH_WORDS];
+    uint32_t of_op[QDQ_OP_COUNT]; /* words that an operator is */
+    uint32_t of_kind[4];          /* and those that a kind of node is */
+    uint32_t optional;
+    bool through_op[QDQ_OP_COUNT];
+    bool through_kind[4];
+    unsigned through_classes;
+    uint32_t last; /* the bit of the last word */
     size_t n;
-    bool through[QDQ_OP_COUNT + 4];
-    unsigned classes;
 } words;
 
-static uint32_t kind_symbol(qdq_part_kind kind)
-{
-    return kind == QDQ_PART_PLAIN ? 0 : QDQ_OP_COUNT + (uint32_t)kind;
-}
-
-static uint32_t symbol_of(const char *word)
+/* The kind that a word names; PLAIN: it is an operator. */
+static qdq_part_kind kind_of_word(const char *word)
 {
     static const char *const kinds[] = {NULL, "BiasAdd", "NonBiasAdd", "ConstMul"};
 
     for (size_t i = 1; i < QDQ_COUNT(kinds); i++)
         if (strcmp(word, kinds[i]) == 0)
-            return kind_symbol((qdq_part_kind)i);
-    return (uint32_t)qdq_op_find("", word); /* UNKNOWN, 0, is no node's */
+            return (qdq_part_kind)i;
+    return QDQ_PART_PLAIN;
+}
+
+static void read_word(words *w, const char *word, uint32_t bit)
+{
+    qdq_part_kind kind = kind_of_word(word);
+
+    if (kind != QDQ_PART_PLAIN)
+        w->of_kind[kind] |= bit;
+    else
+        w->of_op[qdq_op_find("", word)] |= bit;
 }
 
 static void read_words(const qdq_path *path, unsigned classes, words *w)
 {
-    *w = (words){.n = path->n, .classes = classes};
+    *w = (words){.n = path->n, .through_classes = classes, .last = (uint32_t)1 << (path->n - 1)};
     for (size_t i = 0; i < path->n; i++) {
-        w->optional[i] = path->word[i].optional;
+        uint32_t bit = (uint32_t)1 << i;
+
+        w->optional |= path->word[i].optional ? bit : 0;
         for (size_t k = 0; k < QDQ_PATH_CHOICES && path->word[i].op[k] != NULL; k++)
-            w->symbol[i][k] = symbol_of(path->word[i].op[k]);
+            read_word(w, path->word[i].op[k], bit);
     }
-    for (size_t i = 0; path->through != NULL && path->through[i] != NULL; i++)
-        w->through[symbol_of(path->through[i])] = true;
-    w->through[QDQ_OP_UNKNOWN] = false;
+    for (size_t i = 0; path->through != NULL && path->through[i] != NULL; i++) {
+        qdq_part_kind kind = kind_of_word(path->through[i]);
+
+        if (kind != QDQ_PART_PLAIN)
+            w->through_kind[kind] = true;
+        else
+            w->through_op[qdq_op_find("", path->through[i])] = true;
+    }
+    w->of_op[QDQ_OP_UNKNOWN] = 0; /* words of no operator are no node's */
+    w->through_op[QDQ_OP_UNKNOWN] = false;
 }
 
-static bool is_word(const words *w, size_t i, const qdq_node *n, uint32_t kind)
+static uint32_t words_of(const qdq_parting *t, const words *w, const qdq_node *n)
 {
-    for (size_t k = 0; k < QDQ_PATH_CHOICES; k++)
-        if (w->symbol[i][k] != 0 && (w->symbol[i][k] == (uint32_t)n->op || w->symbol[i][k] == kind))
-            return true;
-    return false;
+    return w->of_op[n->op] | w->of_kind[qdq_part_of(t, n)->kind];
 }
 
-static bool is_through(const qdq_parting *t, const words *w, const qdq_node *n, uint32_t kind)
+static bool is_through(const qdq_parting *t, const words *w, const qdq_node *n)
 {
-    return w->through[n->op] || (kind != 0 && w->through[kind]) || qdq_part_is(t, n, w->classes);
+    return w->through_op[n->op] || w->through_kind[qdq_part_of(t, n)->kind] ||
+           qdq_part_is(t, n, w->through_classes);
 }
 
 /* Bits of words that a neighbour goes on with. */
@@ -72,25 +88,40 @@ static uint32_t bits_ahead(const qdq_parting *t, const qdq_node *n, bool forward
         if (n->out[i] != NULL)
             QDQ_FOR_USES (u, n->out[i])
                 bits |= qdq_part_here(t, u->node) ? ok[u->node->id] : 0;
-    return bits;
+    return bits & ~QDQ_PART_STARTS;
 }
 
-static uint32_t bits_of(const qdq_parting *t, const words *w, const qdq_node *n, uint32_t ahead)
+/* Neighbours are asked only where an answer could count: most nodes are no word of a path. */
+static uint32_t bits_of(const qdq_parting *t, const words *w, const qdq_node *n, bool forward,
+                        const uint32_t *ok)
 {
-    uint32_t kind = kind_symbol(qdq_part_of(t, n)->kind), bits = 0;
+    uint32_t own = words_of(t, w, n), bits = own & w->last;
+    bool through = is_through(t, w, n);
 
-    for (size_t i = w->n; i-- > 0;) {
-        bool ok;
+    if (own == 0 && !through)
+        return 0;
+    if (own != w->last || through) {
+        uint32_t ahead = bits_ahead(t, n, forward, ok);
 
-        if (is_word(w, i, n, kind))
-            ok = i + 1 == w->n || (ahead >> (i + 1) & 1) != 0;
-        else if (is_through(t, w, n, kind))
-            ok = (ahead >> i & 1) != 0;
-        else
-            ok = w->optional[i] && (bits >> (i + 1) & 1) != 0;
-        bits |= (uint32_t)ok << i;
+        bits |= own & (ahead >> 1);
+        bits |= through ? ahead & ~own : 0;
     }
-    return bits;
+    uint32_t starts = (bits & own & 1) != 0 ? QDQ_PART_STARTS : 0;
+    for (size_t i = w->n - 1; i-- > 0 && !through;)
+        bits |= w->optional & ~own & (bits >> 1) & (uint32_t)1 << i; /* it is not there */
+    return bits | starts;
+}
+
+/* Is there some node for every word that may not be missing? */
+static bool is_possible(const qdq_parting *t, const words *w)
+{
+    uint32_t found = w->optional;
+
+    for (size_t i = 0; i < QDQ_OP_COUNT; i++)
+        found |= t->present[i] ? w->of_op[i] : 0;
+    for (size_t i = 1; i < QDQ_COUNT(w->of_kind); i++)
+        found |= t->present[i == QDQ_PART_CONST_MUL ? QDQ_OP_MUL : QDQ_OP_ADD] ? w->of_kind[i] : 0;
+    return (found & (2 * w->last - 1)) == 2 * w->last - 1;
 }
 
 qdq_status qdq_part_match(const qdq_parting *t, const qdq_path *path, bool forward, unsigned through,
@@ -103,22 +134,13 @@ qdq_status qdq_part_match(const qdq_parting *t, const qdq_path *path, bool forwa
     *ok = qdq_arena_array(&p->scratch, (size_t)p->model->graph->next_node_id + 1, sizeof **ok);
     if (*ok == NULL)
         return qdq_nomem(err);
-    for (size_t i = 0; i < p->n_order; i++) {
+    bool possible = is_possible(t, &w);
+    for (size_t i = 0; i < p->n_order && possible; i++) {
         const qdq_node *n = p->order[forward ? p->n_order - 1 - i : i];
 
-        (*ok)[n->id] = bits_of(t, &w, n, bits_ahead(t, n, forward, *ok));
+        (*ok)[n->id] = bits_of(t, &w, n, forward, *ok);
     }
     return QDQ_OK;
-}
-
-bool qdq_part_starts(const qdq_parting *t, const qdq_path *path, const uint32_t *ok, const qdq_node *n)
-{
-    words w;
-
-    if ((ok[n->id] & 1) == 0)
-        return false;
-    read_words(path, 0, &w);
-    return is_word(&w, 0, n, kind_symbol(qdq_part_of(t, n)->kind));
 }
 
 /* The first neighbour that word i goes on with. */
@@ -142,12 +164,11 @@ static const qdq_node *next_node(const qdq_parting *t, const qdq_node *n, bool f
 static void step(const qdq_parting *t, const words *w, bool forward, const uint32_t *ok, const qdq_node *n,
                  size_t i, uint32_t *reached, uint32_t *out)
 {
-    uint32_t kind = kind_symbol(qdq_part_of(t, n)->kind);
-    bool is = is_word(w, i, n, kind);
+    bool is = (words_of(t, w, n) >> i & 1) != 0;
 
     if (is)
         out[n->id] |= (uint32_t)1 << i;
-    if (is || is_through(t, w, n, kind)) {
+    if (is || is_through(t, w, n)) {
         size_t wanted = is ? i + 1 : i;
         const qdq_node *next = wanted < w->n ? next_node(t, n, forward, ok, wanted) : NULL;
 

@@ -51,8 +51,8 @@ static qdq_status find_backbones(const qdq_parting *t, qdq_error *err)
 
     if (first == NULL || has == NULL)
         return qdq_nomem(err);
+    qdq_arena_mark mark = qdq_arena_get_loop_mark(&p->scratch);
     for (size_t i = 0; i < t->rules->backbones.n; i++) {
-        qdq_arena_mark mark = qdq_arena_get_mark(&p->scratch);
         uint32_t *ok;
 
         QDQ_TRY(qdq_part_match(t, &t->rules->backbones.at[i], false, QDQ_PART_COPY, &ok, err));

@@ -175,7 +175,7 @@ static qdq_status select_heads(const qdq_parting *t, qdq_error *err)
         const qdq_part_node *s = qdq_part_of(t, n);
 
         if (s->head && s->pointwise)
-            select_head(t, n, ok != NULL && qdq_part_starts(t, mask, ok, n));
+            select_head(t, n, ok != NULL && (ok[n->id] & QDQ_PART_STARTS) != 0);
     }
     return QDQ_OK;
 }

@@ -38,6 +38,7 @@ typedef struct qdq_placing {
     size_t n_order;
     qdq_node_state *node;   /* by node id */
     qdq_value_state *value; /* by value id */
+    qdq_map finite;         /* constant tensor -> it holds no NaN and no infinity */
     bool no_memory;         /* a reason could not be written */
 } qdq_placing;
 
