@@ -14,6 +14,7 @@
 #include "quant/insert.h"
 #include "quant/quantize_place.h"
 #include "quant/rest.h"
+#include "quant/weight_mse.h"
 
 /* A pass of the pipeline that has work again behind it: so that quantizing the result once more changes nothing. */
 static qdq_status run_again(qdq_model *m, const char *pipeline, const char *pass, qdq_error *err)
@@ -108,6 +109,7 @@ static qdq_status place_and_calibrate(const qdq_model *clean, const qdq_target *
                     "target '%s' is for engine %s: the ranges are those of engine %s", t->name, t->engine,
                     qdq_engine_get_info(e)->name);
     QDQ_TRY(qdq_place_with_scales(clean, t, e, data, opts, p, err));
+    QDQ_TRY(qdq_weight_mse_search(clean, p, err));
     QDQ_TRY(qdq_drop_misfit_biases(clean, opts->job, p, err));
     p->placement_only = p->placement_only && is_calibrated(p);
     return qdq_plan_finish(p) ? QDQ_OK : qdq_nomem(err);

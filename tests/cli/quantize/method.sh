@@ -17,3 +17,8 @@ try --set activation.method=moving-average
 try --set activation.method=best
 try --method best
 try --method percentile --percentile 50
+# Weights have a method of their own, and the plan says what it found.
+qdq quantize conv.onnx -e sim:sim.json --calib random:3 --dry-run --set weight.method=mse 2>/dev/null >plan.json
+grep -c '"clip_step": 0.0125' plan.json
+qdq quantize conv.onnx -e sim:sim.json --calib random:3 -q --set weight.method=mse -o a.onnx --plan-out a.json >/dev/null
+qdq quantize conv.onnx --plan a.json -q -o b.onnx >/dev/null && cmp a.onnx b.onnx
