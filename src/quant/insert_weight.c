@@ -2,12 +2,13 @@
  *
  *   codes   float initializer -> initializer of codes, scales, zero points, DQ
  *   float   the float initializer -> Q -> DQ
+ *   nbits   inside the operators that read it (insert_nbits.c)
  *
  * Scales are given, or follow from the weight. */
 #include <string.h>
 
 #include "base/fail.h"
-#include "quant/insert_state.h"
+#include "quant/insert_nbits.h"
 #include "quant/rest.h"
 
 /* Where the constant's DQ goes: before its first reader, so that each block of the file reads as one. */
@@ -143,6 +144,8 @@ qdq_status qdq_insert_weight(qdq_inserter *in, size_t index)
     qdq_value *inputs[3] = {NULL}, *dequantized;
 
     in->g = before->graph;
+    if (w->store == QDQ_WEIGHT_AS_NBITS)
+        return qdq_insert_nbits(in, index);
     if (w->store == QDQ_WEIGHT_AS_CODES)
         QDQ_TRY(store_codes(in, w, s, &inputs[0]));
     inputs[1] = qdq_insert_scales(in, w->tensor, &form, s->scales);

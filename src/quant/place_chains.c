@@ -11,8 +11,6 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "ir/graph_check.h"
-#include "quant/place_filter.h"
 #include "quant/place_state.h"
 
 /* --- forward --------------------------------------------------------------------------------------------------- */
@@ -157,18 +155,8 @@ static void backward(qdq_placing *p)
 
 static qdq_status place(qdq_placing *p, qdq_plan *plan, qdq_error *err)
 {
-    const qdq_graph *g = p->model->graph;
-    const char *const *filtered;
-
-    QDQ_TRY(qdq_graph_sorted(g, &p->scratch, &p->order, &p->n_order, err));
-    p->node = qdq_arena_array(&p->scratch, (size_t)g->next_node_id + 1, sizeof *p->node);
-    p->value = qdq_arena_array(&p->scratch, g->values.n + 1, sizeof *p->value);
-    if (p->node == NULL || p->value == NULL)
-        return qdq_nomem(err);
-    QDQ_TRY(qdq_place_filter(p->model, p->order, p->n_order, p->opts, &p->scratch, &filtered, err));
-    for (size_t i = 0; i < p->n_order; i++)
-        qdq_state_of(p, p->order[i])->reason = filtered[p->order[i]->id];
-    QDQ_TRY(qdq_place_find(p, err));
+    QDQ_TRY(qdq_place_start(p, err));
+    qdq_place_leave_weights(p);
     forward(p);
     backward(p);
     if (p->no_memory)

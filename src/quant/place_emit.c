@@ -2,6 +2,7 @@
 #include "quant/place_emit.h"
 
 #include "base/fail.h"
+#include "quant/insert_nbits.h"
 #include "quant/weights.h"
 
 static const char *keep(qdq_emitter *e, const char *text)
@@ -15,13 +16,32 @@ static const char *keep_label(qdq_emitter *e, const qdq_node *n)
     return keep(e, qdq_node_label(n, &e->p->scratch));
 }
 
+/* The link of an entry; fresh: there was none, and its index is the caller's to fill in. NULL: out of memory. */
+static qdq_emit_link *find_link(qdq_emitter *e, uint32_t *head, uint64_t key, bool *fresh)
+{
+    qdq_emit_link link = {.key = key, .next = *head};
+
+    *fresh = false;
+    for (uint32_t i = *head; i != 0; i = e->links.at[i - 1].next)
+        if (e->links.at[i - 1].key == key)
+            return &e->links.at[i - 1];
+    *fresh = true;
+    if (!QDQ_PUSH(&e->p->scratch, &e->links, link))
+        return NULL;
+    *head = (uint32_t)e->links.n;
+    return &e->links.at[e->links.n - 1];
+}
+
 /* `source`: the Q or DQ of the model whose scale it has, or NULL. */
 static qdq_plan_tensor *tensor_entry(qdq_emitter *e, const qdq_value *v, qdq_elem type,
                                      const qdq_found *source, const char *rule)
 {
-    uint32_t *index = &e->tensor_of[type == QDQ_INT8 || type == QDQ_INT16][v->id];
+    bool fresh;
+    qdq_emit_link *link = find_link(e, &e->tensor_of[v->id], (uint64_t)type, &fresh);
 
-    if (*index == 0) {
+    if (link == NULL)
+        return NULL;
+    if (fresh) {
         qdq_plan_tensor t = {.tensor = keep(e, v->name), .rule = keep(e, rule), .origin = "rule"};
 
         t.qparam.type = type;
@@ -31,9 +51,9 @@ static qdq_plan_tensor *tensor_entry(qdq_emitter *e, const qdq_value *v, qdq_ele
         }
         if (t.tensor == NULL || t.rule == NULL || !QDQ_PUSH(&e->plan->arena, &e->plan->tensors, t))
             return NULL;
-        *index = (uint32_t)e->plan->tensors.n;
+        link->index = (uint32_t)(e->plan->tensors.n - 1);
     }
-    return &e->plan->tensors.at[*index - 1];
+    return &e->plan->tensors.at[link->index];
 }
 
 /* All readers get the dequantized value; nothing is to be said where the Q of the model is the only one. */
@@ -70,28 +90,60 @@ qdq_status qdq_emit_edge(qdq_emitter *e, const qdq_value *v, const qdq_node *n, 
     return QDQ_OK;
 }
 
-qdq_status qdq_emit_weight(qdq_emitter *e, const qdq_value *w, const qdq_node *n, uint32_t input, int axis,
-                           const char *rule)
+/* Blocks lie along the input channels: along rows of a matrix if there is a scale per column, else along columns. Where
+ * there is one scale for several matrices, blocks lie along the rows of each. */
+static void set_blocks(const qdq_node *n, const qdq_tensor *t, const qdq_format *f, qdq_plan_weight *w)
 {
-    uint32_t *index = &e->weight_of[axis < 0 ? 0 : axis == 0 ? 1 : 2][w->id];
+    if (f->weight_block == 0 || t->rank < 2 || (w->axis < 0 && n->op != QDQ_OP_MATMUL))
+        return;
+    w->block = f->weight_block;
+    w->axis = w->axis < 0 ? t->rank - 2 : w->axis == 0 ? 1 : 0;
+}
 
-    if (*index == 0) {
-        const qdq_format *f = &e->p->target->format;
-        qdq_plan_weight t = {.tensor = keep(e, w->name),
+static qdq_status new_weight(qdq_emitter *e, const qdq_value *w, const qdq_node *n, uint32_t input, int axis,
+                             const char *rule)
+{
+    const qdq_format *f = qdq_place_format(e->p, n);
+    const qdq_tensor *t = qdq_value_const(w);
+    qdq_plan_weight entry = {.tensor = keep(e, w->name),
                              .axis = axis,
                              .type = f->weight.type,
                              .asymmetric = !f->weight.symmetric,
                              .reduced = f->weight.reduced,
                              .store = f->weight_store,
-                             .method = f->weight_method};
+                             .accuracy_level = f->accuracy_level,
+                             .method = f->weight_method,
+                             .rule = keep(e, rule),
+                             .origin = "rule"};
 
-        t.rule = keep(e, rule);
-        t.origin = "rule";
-        if (t.tensor == NULL || t.rule == NULL || !QDQ_PUSH(&e->plan->arena, &e->plan->weights, t))
-            return qdq_nomem(e->err);
-        *index = (uint32_t)e->plan->weights.n;
+    set_blocks(n, t, f, &entry);
+    if (f->weight_store == QDQ_WEIGHT_AS_NBITS && !qdq_nbits_takes(n, input, t, entry.type)) {
+        entry.store = QDQ_WEIGHT_AS_CODES;
+        entry.accuracy_level = 0;
     }
-    qdq_edges *edges = &e->plan->weights.at[*index - 1].consumers;
+    return entry.tensor != NULL && entry.rule != NULL && QDQ_PUSH(&e->plan->arena, &e->plan->weights, entry)
+               ? QDQ_OK
+               : qdq_nomem(e->err);
+}
+
+qdq_status qdq_emit_weight(qdq_emitter *e, const qdq_value *w, const qdq_node *n, uint32_t input, int axis,
+                           const char *rule)
+{
+    const qdq_format *f = qdq_place_format(e->p, n);
+    bool nbits = f->weight_store == QDQ_WEIGHT_AS_NBITS &&
+                 qdq_nbits_takes(n, input, qdq_value_const(w), f->weight.type);
+    uint64_t format = f->id;
+    bool fresh;
+    qdq_emit_link *link =
+        find_link(e, &e->weight_of[w->id], format << 9 | (uint64_t)nbits << 8 | (uint64_t)(axis + 1), &fresh);
+
+    if (link == NULL)
+        return qdq_nomem(e->err);
+    if (fresh) {
+        link->index = (uint32_t)e->plan->weights.n;
+        QDQ_TRY(new_weight(e, w, n, input, axis, rule));
+    }
+    qdq_edges *edges = &e->plan->weights.at[link->index].consumers;
     return qdq_plan_add_edge(e->plan, edges, qdq_node_label(n, &e->p->scratch), input) ? QDQ_OK
                                                                                        : qdq_nomem(e->err);
 }
@@ -167,6 +219,7 @@ static qdq_status emit_node(qdq_emitter *e, const qdq_node *n)
         return emit_linear(e, n);
     case QDQ_KIND_JOINT:
         return emit_joint(e, n);
+    case QDQ_KIND_TABLE:
     case QDQ_KIND_PASS:
         return QDQ_OK;
     }
@@ -178,7 +231,8 @@ qdq_status qdq_emit_float(qdq_emitter *e, const qdq_node *n, const char *reason)
     const qdq_value *out = qdq_node_out(n, 0);
     qdq_plan_float entry;
 
-    if (qdq_state_of(e->p, n)->found != NULL)
+    if (qdq_state_of(e->p, n)->found != NULL ||
+        qdq_format_weight_only(qdq_place_format(e->p, n)) != e->weights_alone)
         return QDQ_OK;
     if (out == NULL || (out->type != NULL && out->type->elem != QDQ_FLOAT && out->type->elem != QDQ_FLOAT16))
         return QDQ_OK;
@@ -197,13 +251,9 @@ qdq_status qdq_emit_start(qdq_emitter *e, qdq_placing *p, qdq_plan *plan, qdq_er
     size_t n = p->model->graph->values.n + 1;
 
     *e = (qdq_emitter){.p = p, .plan = plan, .err = err};
-    for (size_t i = 0; i < QDQ_COUNT(e->tensor_of); i++)
-        if ((e->tensor_of[i] = qdq_arena_array(&p->scratch, n, sizeof *e->tensor_of[i])) == NULL)
-            return qdq_nomem(err);
-    for (size_t i = 0; i < QDQ_COUNT(e->weight_of); i++)
-        if ((e->weight_of[i] = qdq_arena_array(&p->scratch, n, sizeof *e->weight_of[i])) == NULL)
-            return qdq_nomem(err);
-    return QDQ_OK;
+    e->tensor_of = qdq_arena_array(&p->scratch, n, sizeof *e->tensor_of);
+    e->weight_of = qdq_arena_array(&p->scratch, n, sizeof *e->weight_of);
+    return e->tensor_of != NULL && e->weight_of != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
 qdq_status qdq_place_emit(qdq_placing *p, qdq_plan *plan, qdq_error *err)

@@ -5,12 +5,20 @@
 
 #include "quant/place_state.h"
 
+/* An entry of one value: one for each format. */
+typedef struct qdq_emit_link {
+    uint64_t key;
+    uint32_t index; /* into plan->tensors or plan->weights */
+    uint32_t next;  /* the next link of the value + 1 */
+} qdq_emit_link;
+
 /* What is being written, with the entries found by value. */
 typedef struct qdq_emitter {
     qdq_placing *p;
     qdq_plan *plan;
-    uint32_t *tensor_of[2]; /* by value id, for codes without and with sign: index + 1 into plan->tensors */
-    uint32_t *weight_of[3]; /* likewise into plan->weights, for one scale, axis 0 and any other axis */
+    uint32_t *tensor_of, *weight_of; /* by value id: the first link + 1 */
+    QDQ_VEC(qdq_emit_link) links;
+    bool weights_alone; /* writes the nodes whose activations stay float, else the others */
     qdq_error *err;
 } qdq_emitter;
 
@@ -21,7 +29,8 @@ qdq_status qdq_emit_start(qdq_emitter *e, qdq_placing *p, qdq_plan *plan, qdq_er
 qdq_status qdq_emit_edge(qdq_emitter *e, const qdq_value *v, const qdq_node *n, uint32_t input, qdq_elem type,
                          const char *rule);
 
-/* Input `input` of n reads the constant w as codes with scales along `axis`, -1 for one scale. */
+/* Input `input` of n reads the constant w as codes in the format of n, with scales for the indices of `axis`, -1 for one
+ * scale; blocks, if the format has them, lie across. */
 qdq_status qdq_emit_weight(qdq_emitter *e, const qdq_value *w, const qdq_node *n, uint32_t input, int axis,
                            const char *rule);
 

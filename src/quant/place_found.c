@@ -273,6 +273,8 @@ bool qdq_place_is_whole(const qdq_placing *p, const qdq_node *n)
             if (!is_found(p, n->in[i].value))
                 return false;
         return true;
+    case QDQ_KIND_TABLE:
+        return false;
     case QDQ_KIND_PASS:
         for (uint32_t i = 0; i < n->n_out; i++)
             if (n->out[i] != NULL && qdq_place_is_read_in_float(p, n->out[i]))

@@ -72,7 +72,7 @@ int qdq_place_weight_axis(const qdq_placing *p, const qdq_node *n, const qdq_ten
 {
     const qdq_target_op *rule = qdq_state_of(p, n)->rule;
 
-    if (!p->target->format.weight_per_channel)
+    if (!qdq_place_format(p, n)->weight_per_channel && qdq_place_format(p, n)->weight_block == 0)
         return -1;
     switch (rule->axis) {
     case QDQ_AXIS_TENSOR:
@@ -135,7 +135,7 @@ const qdq_node *qdq_place_bias(const qdq_placing *p, const qdq_node *n, uint32_t
     const qdq_node *reader = n;
 
     *input = rule->bias_input;
-    if (!p->target->format.int32_bias || rule->bias == QDQ_BIAS_NONE)
+    if (!qdq_format_has_int32_bias(qdq_place_format(p, n)) || rule->bias == QDQ_BIAS_NONE)
         return NULL;
     if (rule->bias == QDQ_BIAS_ADD_IF_STATIC)
         reader = is_static(n->out[0]) ? qdq_place_bias_add(p, n, input) : NULL;
@@ -235,9 +235,9 @@ static const char *judge_bias(qdq_placing *p, const qdq_node *n, const qdq_targe
     if (rule->bias != QDQ_BIAS_INPUT || bias == NULL)
         return NULL;
     const qdq_tensor *b = qdq_place_weight(p, bias, &found);
-    if (found != NULL && (b->elem != QDQ_INT32 || !p->target->format.int32_bias))
+    if (found != NULL && (b->elem != QDQ_INT32 || !qdq_format_has_int32_bias(qdq_place_format(p, n))))
         return "its bias is quantized in a way that no 8-bit kernel takes";
-    if (found != NULL || !p->target->format.int32_bias)
+    if (found != NULL || !qdq_format_has_int32_bias(qdq_place_format(p, n)))
         return NULL;
     if (b == NULL)
         return "its bias is not constant";
@@ -438,7 +438,7 @@ static const char *judge_pass(qdq_placing *p, const qdq_node *n)
     return reason;
 }
 
-static bool attributes_fit(const qdq_target_op *rule, const qdq_node *n)
+bool qdq_place_attributes_fit(const qdq_target_op *rule, const qdq_node *n)
 {
     for (size_t i = 0; i < rule->n_require; i++) {
         const qdq_attr *a = qdq_node_attr(n, rule->require[i].attribute);
@@ -473,7 +473,7 @@ static const char *judge(qdq_placing *p, const qdq_node *n)
     s->rule = qdq_target_find(p->target, n->type);
     if (s->rule == NULL)
         return qdq_target_reason(p->target, n->type);
-    if (!attributes_fit(s->rule, n))
+    if (!qdq_place_attributes_fit(s->rule, n))
         return "its attributes have no 8-bit kernel";
     if (!qdq_place_is_float(qdq_node_out(n, 0)))
         return "not float32";
@@ -486,6 +486,9 @@ static const char *judge(qdq_placing *p, const qdq_node *n)
         break;
     case QDQ_KIND_JOINT:
         reason = judge_joint(p, n);
+        break;
+    case QDQ_KIND_TABLE:
+        reason = "a table: its rows are quantized where activations stay float";
         break;
     case QDQ_KIND_PASS:
         reason = judge_pass(p, n);

@@ -15,8 +15,6 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "ir/graph_check.h"
-#include "quant/place_filter.h"
 
 /* --- classes ------------------------------------------------------------------------------------------------------ */
 
@@ -114,26 +112,19 @@ static qdq_status set_up(qdq_parting *t, qdq_error *err)
 {
     qdq_placing *p = t->p;
     const qdq_graph *g = p->model->graph;
-    const char *const *filtered;
 
-    QDQ_TRY(qdq_graph_sorted(g, &p->scratch, &p->order, &p->n_order, err));
-    p->node = qdq_arena_array(&p->scratch, (size_t)g->next_node_id + 1, sizeof *p->node);
-    p->value = qdq_arena_array(&p->scratch, g->values.n + 1, sizeof *p->value);
+    QDQ_TRY(qdq_place_start(p, err));
+    qdq_place_leave_weights(p);
     t->node = qdq_arena_array(&p->scratch, (size_t)g->next_node_id + 1, sizeof *t->node);
     t->value = qdq_arena_array(&p->scratch, g->values.n + 1, sizeof *t->value);
-    if (p->node == NULL || p->value == NULL || t->node == NULL || t->value == NULL)
+    if (t->node == NULL || t->value == NULL)
         return qdq_nomem(err);
     read_classes(t);
-    QDQ_TRY(qdq_place_filter(p->model, p->order, p->n_order, p->opts, &p->scratch, &filtered, err));
-    for (size_t i = 0; i < p->n_order; i++) {
-        qdq_node_state *s = qdq_state_of(p, p->order[i]);
-
-        s->reason = filtered[p->order[i]->id];
-        s->rule = t->rule_of[p->order[i]->op];
-    }
+    for (size_t i = 0; i < p->n_order; i++)
+        qdq_state_of(p, p->order[i])->rule = t->rule_of[p->order[i]->op];
     t->listed = p->opts != NULL && (p->opts->op_types != NULL || p->opts->include != NULL);
     look_at_values(t);
-    return qdq_place_find(p, err);
+    return QDQ_OK;
 }
 
 static qdq_status place(qdq_parting *t, qdq_plan *plan, qdq_error *err)

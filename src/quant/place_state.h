@@ -36,10 +36,11 @@ typedef struct qdq_placing {
     qdq_arena scratch;
     qdq_node **order; /* live nodes of the main graph, producers first */
     size_t n_order;
-    qdq_node_state *node;   /* by node id */
-    qdq_value_state *value; /* by value id */
-    qdq_map finite;         /* constant tensor -> it holds no NaN and no infinity */
-    bool no_memory;         /* a reason could not be written */
+    const qdq_format *const *format; /* by node id; NULL: the target's for all */
+    qdq_node_state *node;            /* by node id */
+    qdq_value_state *value;          /* by value id */
+    qdq_map finite;                  /* constant tensor -> it holds no NaN and no infinity */
+    bool no_memory;                  /* a reason could not be written */
 } qdq_placing;
 
 static inline qdq_node_state *qdq_state_of(const qdq_placing *p, const qdq_node *n)
@@ -52,6 +53,19 @@ static inline qdq_why *qdq_place_listener(const qdq_placing *p)
 {
     return p->opts != NULL ? p->opts->why : NULL;
 }
+
+static inline const qdq_format *qdq_place_format(const qdq_placing *p, const qdq_node *n)
+{
+    return p->format != NULL ? p->format[n->id] : &p->target->format;
+}
+
+/* --- place_start.c ------------------------------------------------------------------------------------------------- */
+
+/* Fills in all that follows from model, target and options; state.reason says what the user does not want. */
+qdq_status qdq_place_start(qdq_placing *p, qdq_error *err);
+
+/* Then takes the nodes out whose weights alone are to be quantized: they are place_weights.c's. */
+void qdq_place_leave_weights(qdq_placing *p);
 
 /* --- place_found.c: what the model has in 8 bits already, which is kept -------------------------------------------- */
 
@@ -122,6 +136,8 @@ const qdq_node *qdq_place_bias_add(const qdq_placing *p, const qdq_node *matmul,
 /* The reader and input where node n has a bias that is a float constant and has to become int32; or NULL. */
 const qdq_node *qdq_place_bias(const qdq_placing *p, const qdq_node *n, uint32_t *input);
 
+bool qdq_place_attributes_fit(const qdq_target_op *rule, const qdq_node *n);
+
 /* The axis of per-channel scales of node n's weight, -1 for one scale. */
 int qdq_place_weight_axis(const qdq_placing *p, const qdq_node *n, const qdq_tensor *w);
 
@@ -134,6 +150,11 @@ qdq_status qdq_place_chains(const qdq_model *m, const qdq_target *t, const qdq_p
 
 qdq_status qdq_place_partitions(const qdq_model *m, const qdq_target *t, const qdq_place_opts *opts,
                                 qdq_plan *plan, qdq_error *err);
+
+/* --- place_weights.c: nodes whose activations stay float; adds to what the plan has ---------------------------------- */
+
+qdq_status qdq_place_weights(const qdq_model *m, const qdq_target *t, const qdq_place_opts *opts,
+                             qdq_plan *plan, qdq_error *err);
 
 /* --- place_emit.c: writes the decisions into the plan -------------------------------------------------------------- */
 

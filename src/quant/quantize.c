@@ -123,9 +123,6 @@ static qdq_status begin(const qdq_model *m, const qdq_target *t, qdq_data *data,
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
                         "target '%s' has no placement rules (key 'operators'): expected a target that has",
                         t->name);
-    if (t->format.weight.type != QDQ_INT8 || !t->format.weight.symmetric || t->format.weight.reduced ||
-        t->format.weight_block != 0 || t->format.activation.type == QDQ_FLOAT || t->overrides.n > 0)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "target '%s': weights that are not int8, symmetric", t->name);
     QDQ_TRY(describe(p, m, t, data, opts->passes, err));
     QDQ_TRY(prepare(m, p->clean, p->opset, opts->job, prepared, err));
     if (qdq_model_opset(*prepared) > t->max_opset)

@@ -97,8 +97,8 @@ static void check_weight(const qdq_json_place *p, const qdq_format *f)
 
 static void read_weight(const qdq_json_place *top, qdq_format *f)
 {
-    static const char *const keys[] = {"type",  "symmetric", "reduced",        "method", "per_channel",
-                                       "block", "store",     "accuracy_level", NULL};
+    static const char *const keys[] = {"type",  "symmetric", "reduced", "method",         "per_channel",
+                                       "block", "store",     "tables",  "accuracy_level", NULL};
     static const char *const methods[] = {"absmax", "mse", "awq-lite", "awq-clip", "awq-full", NULL};
     qdq_json_place p;
 
@@ -115,6 +115,7 @@ static void read_weight(const qdq_json_place *top, qdq_format *f)
     f->weight_store =
         (qdq_weight_store)qdq_json_word(&p, "store", qdq_weight_store_names, (int)f->weight_store);
     f->weight_per_channel = flag(&p, "per_channel", f->weight_per_channel);
+    f->weight_tables = flag(&p, "tables", f->weight_tables);
     f->weight_block = qdq_json_int(&p, "block", -1, BLOCK_MAX, f->weight_block);
     f->accuracy_level = (int)qdq_json_int(&p, "accuracy_level", 0, 4, f->accuracy_level);
     if (f->weight_block < 0) { /* one block is a whole column */
@@ -164,6 +165,7 @@ void qdq_overrides_read(const qdq_json_place *p, const qdq_format *base, qdq_ove
     for (size_t i = 0; qdq_json_item(p, "overrides", i, &item); i++) {
         qdq_override o = {.format = *base};
 
+        o.format.id = (uint32_t)i + 1;
         qdq_json_known(&item, keys);
         if (qdq_json_has(&item, "node"))
             check_pattern(&item, o.node = qdq_json_text(&item, "node", ""));

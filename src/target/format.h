@@ -22,12 +22,14 @@ typedef enum qdq_weight_method {
 } qdq_weight_method;
 
 typedef struct qdq_format {
+    uint32_t id;            /* 0: the target's; else that of override id - 1 */
     qdq_qscheme activation; /* type QDQ_FLOAT: activations stay float, weights alone are quantized */
     qdq_qscheme weight;
     bool weight_per_channel;
     int64_t weight_block; /* input channels that share a scale; 0: all of them */
     qdq_weight_store weight_store;
     qdq_weight_method weight_method;
+    bool weight_tables; /* tables of embeddings, too */
     int accuracy_level; /* of MatMulNBits: what activations are rounded to; 0: left to the engine */
     bool int32_bias;
 } qdq_format;
@@ -56,6 +58,15 @@ int qdq_format_opset(const qdq_format *f);
 static inline bool qdq_format_weight_only(const qdq_format *f)
 {
     return f->activation.type == QDQ_FLOAT;
+}
+
+/* Are biases int32 codes? Only beside integers, 8-bit weights with one scale per channel. */
+static inline bool qdq_format_has_int32_bias(const qdq_format *f)
+{
+    unsigned bits = qdq_elem_bits(f->activation.type);
+
+    return f->int32_bias && (bits == 8 || bits == 16) && f->activation.type != QDQ_FLOAT8E4M3FN &&
+           (f->weight.type == QDQ_INT8 || f->weight.type == QDQ_UINT8) && f->weight_block == 0;
 }
 
 /* The names that target descriptions and plans use; lists end with NULL. */

@@ -128,7 +128,7 @@ static void read_op(qdq_target *t, const qdq_json_place *p)
 {
     static const char *const keys[] = {"op",   "kind",   "rule",         "data",     "weight",  "axis",
                                        "bias", "output", "only_between", "epilogue", "require", NULL};
-    static const char *const kinds[] = {"linear", "joint", "pass", NULL};
+    static const char *const kinds[] = {"linear", "table", "joint", "pass", NULL};
     static const char *const axes[] = {"tensor", "0", "1", "last", "gemm", NULL};
     static const char *const outputs[] = {"float", "quantized", NULL};
     qdq_target_op op = {0};
@@ -145,7 +145,7 @@ static void read_op(qdq_target *t, const qdq_json_place *p)
     op.only_between = qdq_json_bool(p, "only_between");
     op.epilogue = qdq_json_texts(p, "epilogue");
     read_require(p, &op);
-    if (op.kind == QDQ_KIND_LINEAR &&
+    if ((op.kind == QDQ_KIND_LINEAR || op.kind == QDQ_KIND_TABLE) &&
         (op.data == op.weight ||
          (op.bias == QDQ_BIAS_INPUT && (op.bias_input == op.data || op.bias_input == op.weight))))
         qdq_json_fail(p, "operator '%s': data, weight and bias are one input, expected different ones",

@@ -11,6 +11,7 @@
 
 typedef enum qdq_op_kind {
     QDQ_KIND_LINEAR, /* activation and constant weight: the reason to quantize at all */
+    QDQ_KIND_TABLE,  /* hands out rows of a constant table, whose rows can be quantized on their own */
     QDQ_KIND_JOINT,  /* 8-bit kernel when every data input is 8-bit already */
     QDQ_KIND_PASS    /* moves 8-bit data; output has the input's scale */
 } qdq_op_kind;

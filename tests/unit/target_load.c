@@ -184,7 +184,7 @@ static void mistakes_are_named_with_their_place(void **state)
         {HEAD TYPES ", \"operators\": [{\"op\": \"Conv\"}]}", "operators[0], key 'rule': expected a string"},
         {HEAD TYPES ", \"operators\": [{\"op\": \"Conv\", \"rule\": \"c\"}]}", "operators[0], key 'kind'"},
         {HEAD TYPES ", \"operators\": [{\"op\": \"Conv\", \"rule\": \"c\", \"kind\": \"round\"}]}",
-         "operators[0], key 'kind': expected 'linear', 'joint' or 'pass'"},
+         "operators[0], key 'kind': expected 'linear', 'table', 'joint' or 'pass'"},
         {HEAD TYPES ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"pass\", \"data\": 1}]}",
          "operators[0], key 'data': expected a list"},
         {HEAD TYPES

@@ -1,0 +1,165 @@
+/* formats_ort.c - every number format of weights, run by ONNX Runtime: a quantized model computes what the float
+ * model with the decoded weights does, and MatMulNBits and GatherBlockQuantized what DequantizeLinear does. */
+#include <math.h>
+
+#include "ir/graph_check.h"
+#include "numeric/ort_help.h"
+#include "quant/plan.h"
+#include "support/build.h"
+
+/* ids -> Gather table [40, 70] -> MatMul w [70, 24] -> Gemm v [10, 24] + c, transB -> Gemm u [10, 6] */
+static qdq_model *products(void)
+{
+    test_builder b = test_build(21);
+    const int64_t five = 5;
+    qdq_dim dim = {five, NULL};
+
+    assert_non_null(qdq_graph_add_input(b.g, "ids", qdq_type_tensor(b.m, QDQ_INT64, 1, &dim)));
+    TEST_RANDOM(&b, "table", 40, 70);
+    TEST_RANDOM(&b, "w", 70, 24);
+    TEST_RANDOM(&b, "v", 10, 24);
+    TEST_RANDOM(&b, "c", 10);
+    TEST_RANDOM(&b, "u", 10, 6);
+    TEST_NODE(&b, "Gather", "x", "table", "ids");
+    TEST_NODE(&b, "MatMul", "y", "x", "w");
+    assert_true(qdq_node_set_int(TEST_NODE(&b, "Gemm", "z", "y", "v", "c"), "transB", 1));
+    TEST_NODE(&b, "Gemm", "q", "z", "u");
+    test_output(&b, "y");
+    test_output(&b, "q");
+    return test_built(&b);
+}
+
+/* Each "key=value"; ends with NULL. */
+static qdq_model *quantized(qdq_engine *e, const qdq_model *m, const char *target, const char *const *set)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_target *t = NULL;
+    qdq_plan *p = NULL;
+    qdq_model *q = NULL;
+
+    assert_ok(qdq_target_load(target, &t, &err));
+    for (; *set != NULL; set += 2)
+        assert_ok(qdq_target_set(t, set[0], set[1], &err));
+    assert_ok(qdq_quantize(m, t, e, NULL, NULL, &p, &q, &err));
+    qdq_plan_free(p);
+    qdq_target_free(t);
+    return q;
+}
+
+static kept outputs(qdq_engine *e, const qdq_model *m, qdq_opt_level level)
+{
+    static kept k;
+    qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
+
+    so.level = level;
+    run_model(e, m, &so, &k);
+    return k;
+}
+
+static void assert_close(const kept *a, const kept *b, double within)
+{
+    double error = 0, size = 0;
+
+    assert_int_equal(a->size, b->size);
+    for (size_t i = 0; i < a->size / sizeof(float); i++) {
+        double x = (double)kept_float(a, i), d = x - (double)kept_float(b, i);
+
+        error += d * d;
+        size += x * x;
+    }
+    assert_true(size > 0);
+    if (!(sqrt(error / size) <= within))
+        fail_msg("relative error %g, want at most %g", sqrt(error / size), within);
+}
+
+#define SET(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void each_format_computes_what_its_decoded_weights_do(void **state)
+{
+    static const char *const types[] = {"int8", "uint8", "int16", "uint16", "int4", "uint4", "float8e4m3fn"};
+    static const char *const blocks[] = {"0", "16", "-1"};
+    static const char *const stores[] = {"codes", "float"};
+    static kept want, have;
+    qdq_engine *e = need_ort();
+    qdq_model *m = products();
+
+    (void)state;
+    for (size_t t = 0; t < QDQ_COUNT(types); t++)
+        for (size_t b = 0; b < QDQ_COUNT(blocks); b++)
+            for (size_t s = 0; s < QDQ_COUNT(stores); s++) {
+                qdq_error err = QDQ_ERROR_INIT;
+                qdq_model *stripped = NULL;
+                qdq_plan *p = NULL;
+                qdq_model *q = quantized(e, m, "int4",
+                                         SET("weight.type", types[t], "weight.block", blocks[b],
+                                             "weight.symmetric", types[t][0] == 'u' ? "false" : "true",
+                                             "weight.store", stores[s], "weight.tables", "true"));
+
+                assert_ok(qdq_plan_import(q, NULL, &p, &stripped, &err));
+                assert_int_equal(p->weights.n, 4);
+                have = outputs(e, q, QDQ_LEVEL_NONE);
+                want = outputs(e, s == 0 ? stripped : m, QDQ_LEVEL_NONE);
+                assert_close(&want, &have, s == 0 ? 1e-5 : 0.3);
+                qdq_plan_free(p);
+                qdq_model_free(stripped);
+                qdq_model_free(q);
+            }
+    qdq_model_free(m);
+}
+
+static void operators_of_the_engine_compute_what_dequantizelinear_does(void **state)
+{
+    static const char *const types[] = {"int4", "uint4"}, *const symmetric[] = {"true", "false"};
+    static kept want, have;
+    qdq_engine *e = need_ort();
+    qdq_model *m = products();
+
+    (void)state;
+    for (size_t t = 0; t < 2; t++)
+        for (size_t s = 0; s < 2; s++) {
+            qdq_model *dq = quantized(
+                e, m, "int4",
+                SET("weight.type", types[t], "weight.symmetric", symmetric[s], "weight.tables", "true"));
+            qdq_model *nbits = quantized(e, m, "ort-cpu-int4",
+                                         SET("weight.type", types[t], "weight.symmetric", symmetric[s],
+                                             "weight.tables", "true", "weight.accuracy_level", "1"));
+
+            want = outputs(e, dq, QDQ_LEVEL_NONE);
+            have = outputs(e, nbits, QDQ_LEVEL_ALL);
+            assert_close(&want, &have, 1e-5);
+            assert_int_equal(count_kernels(e, nbits, "MatMulNBits"), 3);
+            assert_int_equal(count_kernels(e, nbits, "GatherBlockQuantized"), 1);
+            qdq_model_free(dq);
+            qdq_model_free(nbits);
+        }
+    qdq_model_free(m);
+}
+
+static void eight_bits_fit_into_the_engine_s_products_too(void **state)
+{
+    static kept want, have;
+    qdq_engine *e = need_ort();
+    qdq_model *m = products();
+    qdq_model *dq = quantized(e, m, "int4", SET("weight.type", "int8"));
+    qdq_model *nbits =
+        quantized(e, m, "ort-cpu-int4",
+                  SET("weight.type", "int8", "weight.symmetric", "true", "weight.accuracy_level", "1"));
+
+    (void)state;
+    want = outputs(e, dq, QDQ_LEVEL_NONE);
+    have = outputs(e, nbits, QDQ_LEVEL_ALL);
+    assert_close(&want, &have, 1e-5);
+    qdq_model_free(dq);
+    qdq_model_free(nbits);
+    qdq_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_format_computes_what_its_decoded_weights_do),
+        cmocka_unit_test(operators_of_the_engine_compute_what_dequantizelinear_does),
+        cmocka_unit_test(eight_bits_fit_into_the_engine_s_products_too),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
