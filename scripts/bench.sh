@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# bench.sh BUILD [PART...] - measures what docs/benchmarks.md reports. Needs the model corpus (models/ in
-# QDQ_SHARED, or in ../shared) and a virtual environment with the peers (scripts/bench/requirements.txt), which it
-# makes under build/.
+# bench.sh BUILD [PART...] - measures what docs/benchmarks.md reports; PART: inspect, graph_sizes, quantize, optimize, or
+# a part of quantize: quantized_latency, quantized_digits, quantized_cost, placement. Needs the model corpus (models/ in
+# QDQ_SHARED, or in ../shared) and virtual environments with the peers, which it makes under build/: NNCF and
+# Model-Optimizer bring gigabytes; QDQ_PEERS names the Python of an environment that has them (requirements_peers.txt).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:?the build folder}
@@ -11,11 +12,22 @@ if [ ! -d "$models/skeleton" ]; then
     echo "bench: the model corpus is not at $models; set QDQ_SHARED" >&2
     exit 1
 fi
-python=$build/peer/bin/python
-wanted=scripts/bench/requirements.txt
-if ! cmp -s $wanted "$build/peer/requirements.txt"; then
-    python3 -m venv "$build/peer"
-    "$python" -m pip install --quiet -r $wanted
-    cp $wanted "$build/peer/requirements.txt"
-fi
-exec "$python" scripts/bench/bench.py "$build" "$models" "$@"
+
+environment() { # environment FOLDER REQUIREMENTS
+    cmp -s "$2" "$1/requirements.txt" && return
+    python3 -m venv "$1"
+    "$1/bin/python" -m pip install --quiet -r "$2"
+    # Model-Optimizer brings ONNX Runtime for GPUs, which writes over the one for processors.
+    if "$1/bin/python" -m pip show --quiet onnxruntime-gpu 2>/dev/null; then
+        "$1/bin/python" -m pip uninstall --quiet --yes onnxruntime-gpu
+        "$1/bin/python" -m pip install --quiet --force-reinstall --no-deps "$(grep ^onnxruntime== "$2")"
+    fi
+    cp "$2" "$1/requirements.txt"
+}
+
+environment "$build/peer" scripts/bench/requirements.txt
+peers=${QDQ_PEERS:-$build/peers/bin/python}
+case " ${*:-quantize} " in
+*\ quantize*) [ -n "${QDQ_PEERS:-}" ] || environment "$build/peers" scripts/bench/requirements_peers.txt ;;
+esac
+exec "$build/peer/bin/python" scripts/bench/bench.py "$build" "$models" "$peers" "$@"

@@ -14,6 +14,7 @@ import time
 import numpy
 
 from optimizing import Optimizing
+from quantizing import Quantizing
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -51,9 +52,9 @@ def number(x):
     return "%.0f" % x if abs(x) >= 100 else "%.3g" % x
 
 
-class Bench(Optimizing):
-    def __init__(self, build, models):
-        self.build, self.models = build, models
+class Bench(Optimizing, Quantizing):
+    def __init__(self, build, models, peers):
+        self.build, self.models, self.peers_python = build, models, peers
         self.qdq = os.path.join(build, "qdq")
         self.dir = os.path.join(build, "bench")
         self.results = {}
@@ -123,76 +124,30 @@ class Bench(Optimizing):
         self.table("graph_sizes", "load, verify and save (qdq copy), whole process, generated graphs",
                    ("nodes", "s", "us per node", "of it in our code", "peak MiB"), rows)
 
-    def quantize_peer(self):
-        self.skeletons(("resnet50", "vit_b_32"))
-        rows = []
-        for name in ("resnet50", "vit_b_32"):
-            model, ours, theirs = (self.path(name + end) for end in (".onnx", ".qdq.onnx", ".ort.onnx"))
-            (a, peak_a), (b, peak_b) = alternate(
-                3, {"command": [self.qdq, "quantize", model, "-o", ours, "-f", "--calib", self.samples()]},
-                {"command": [sys.executable, os.path.join(HERE, "peer_quantize.py"), model, theirs, self.samples()],
-                 "remove": [theirs]})
-            rows.append((name, a, b, a / b, peak_a, peak_b, peak_a / peak_b))
-        self.table("quantize", "quantize, 8 samples of 224x224, whole process, against ONNX Runtime's tool",
-                   ("model", "qdq s", "ORT s", "ratio", "qdq MiB", "ORT MiB", "ratio of peaks"), rows)
+    @staticmethod
+    def run(command):
+        return run(command)
 
-    def latency(self):
-        self.skeletons(("resnet18", "resnet50", "mobilenet_v2", "squeezenet1_1"))
-        rows = []
-        for name in ("resnet18", "resnet50", "mobilenet_v2", "squeezenet1_1"):
-            model, ours, theirs = (self.path(name + end) for end in (".onnx", ".qdq.onnx", ".ort.onnx"))
-            run([self.qdq, "quantize", model, "-o", ours, "-f", "--calib", self.samples()])
-            if not os.path.exists(theirs):
-                run([sys.executable, os.path.join(HERE, "peer_quantize.py"), model, theirs, self.samples()])
-            bench = self.qdq_json("bench", theirs, ours, model, "--rounds", "60")
-            ratio, against_float = bench["ratios"][1], bench["ratios"][2]
-            sqnr = {}
-            for key, path in (("ours", ours), ("theirs", theirs)):
-                compared = self.qdq_json("compare", model, path, "--data", "random:2")
-                sqnr[key] = compared["outputs"][0]["sqnr_db"]
-            rows.append((name, 1 / ratio["speedup"], "%.3f to %.3f" % (1 / ratio["ci_high"], 1 / ratio["ci_low"]),
-                         ratio["speedup"] / against_float["speedup"], 1 / against_float["speedup"],
-                         sqnr["ours"], sqnr["theirs"]))
-        self.table("latency", "latency on ORT, one thread: our file against that of ONNX Runtime's tool",
-                   ("model", "ours / theirs", "95 %", "ours over float", "theirs over float", "SQNR ours dB",
-                    "SQNR theirs dB"), rows)
+    @staticmethod
+    def measure(rounds, command):
+        """Median seconds and largest peak MiB of whole processes; None if the command fails."""
+        try:
+            runs = [run(command) for _ in range(rounds)]
+        except SystemExit:
+            return None
+        return statistics.median(r[0] for r in runs), max(r[2] for r in runs)
 
-    def digits(self):
-        rows = []
-        folder = os.path.join(self.models, "digits")
-        for name in ("digits_cnn", "digits_cnn_bn", "digits_convnext", "digits_vit"):
-            model, ours = os.path.join(folder, name + ".onnx"), self.path(name + ".qdq.onnx")
-            run([self.qdq, "quantize", model, "-o", ours, "-f", "--calib", os.path.join(folder, "digits_calib.npz")])
-            result = self.qdq_json("compare", model, ours, "--data", os.path.join(folder, "digits_test.npz"),
-                              "--labels", "label")
-            accuracy = result["accuracy"]
-            rows.append((name, "%.4f" % accuracy["a"], "%.4f" % accuracy["b"],
-                         "%+.2f" % (100 * (accuracy["b"] - accuracy["a"])), result["outputs"][0]["sqnr_db"]))
-        self.table("digits", "accuracy on the handwritten digits", ("model", "float", "8 bits", "points", "SQNR dB"),
-                   rows)
-
-    def ultraface(self):
-        photos = os.path.join(self.models, "real", "photos")
-        model, ours = os.path.join(self.models, "real", "ultraface_rfb320.onnx"), self.path("ultraface.qdq.onnx")
-        image = ["--mean", "127,127,127", "--std", "128,128,128"]
-        run([self.qdq, "quantize", model, "-o", ours, "-f", "--calib", photos, *image])
-        compared = self.qdq_json("compare", model, ours, "--data", photos, *image)
-        bench = self.qdq_json("bench", model, ours, "--rounds", "200")["ratios"][1]
-        rows = [(o["name"], o["sqnr_db"], "%.6f" % o["cosine"]) for o in compared["outputs"]]
-        self.table("ultraface", "UltraFace on the photographs: speed-up %.3f (%.3f to %.3f)"
-                   % (bench["speedup"], bench["ci_low"], bench["ci_high"]), ("output", "SQNR dB", "cosine"), rows)
-        self.results["ultraface_speedup"] = bench
-
-    PARTS = ("inspect", "graph_sizes", "quantize_peer", "latency", "digits", "ultraface", "optimize")
+    PARTS = ("inspect", "graph_sizes", "quantize", "optimize")
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
     parser.add_argument("models")
+    parser.add_argument("peers", help="the Python that has NNCF and Model-Optimizer")
     parser.add_argument("parts", nargs="*", default=Bench.PARTS)
     options = parser.parse_args()
-    bench = Bench(os.path.abspath(options.build), os.path.abspath(options.models))
+    bench = Bench(os.path.abspath(options.build), os.path.abspath(options.models), options.peers)
     with open("/proc/cpuinfo") as file:
         cpu = next((line.split(":")[1].strip() for line in file if line.startswith("model name")), "unknown")
     print("%s, %d cores, %s" % (cpu, os.cpu_count(), platform.platform()))

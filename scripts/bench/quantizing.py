@@ -1,0 +1,170 @@
+"""The part of the benchmark about `qdq quantize`: latency, accuracy, time and memory against the peers' own files.
+
+The peers are ONNX Runtime's tool (uint8 activations, int8 weights per channel, preprocessing), NNCF with its defaults
+and NVIDIA Model-Optimizer with max calibration. Their files are made once and kept beside the build: they do not
+change with our code. Times and peaks are always measured anew."""
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SKELETONS = ("resnet18", "resnet50", "mobilenet_v2", "squeezenet1_1", "convnext_tiny", "vit_b_32")
+DIGITS = ("digits_cnn", "digits_cnn_bn", "digits_convnext", "digits_vit")
+PEERS = {"ORT": "peer_quantize.py", "NNCF": "peer_nncf.py", "Model-Optimizer": "peer_modelopt.py"}
+METHODS = ("max", "entropy", "percentile", "mse", "moving-average", "auto")
+IMAGE = ("--mean", "127,127,127", "--std", "128,128,128")
+
+
+def geometric_mean(values):
+    return math.exp(sum(math.log(v) for v in values) / len(values))
+
+
+class Quantizing:
+    """Needs of Bench: qdq, build, models, path(), table(), skeletons(), samples(), measure(), qdq_json()."""
+
+    def peer_command(self, peer, model, out, samples):
+        return [self.peers_python, os.path.join(HERE, PEERS[peer]), model, out, samples]
+
+    def peer_file(self, peer, name, model, samples):
+        """The peer's file, made if it is not there yet; None where the peer fails, which is said once."""
+        out = self.path("peers", "%s.%s.onnx" % (name, peer))
+        note = out + ".failed"
+        if os.path.exists(out):
+            return out
+        if os.path.exists(note):
+            return None
+        os.makedirs(os.path.dirname(out), exist_ok=True)
+        done = subprocess.run(self.peer_command(peer, model, out, samples), stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE)
+        if done.returncode == 0 and os.path.exists(out):
+            return out
+        lines = done.stderr.decode(errors="replace").strip().splitlines()
+        with open(note, "w") as file:
+            file.write(lines[-1] if lines else "status %d" % done.returncode)
+        return None
+
+    def ours(self, name, model, samples, *options):
+        out = self.path("%s.qdq.onnx" % name)
+        self.run([self.qdq, "quantize", model, "-o", out, "-f", "--calib", samples, *options])
+        return out
+
+    def sqnr(self, model, file, *data):
+        compared = self.qdq_json("compare", model, file, "--data", *data)
+        return compared["outputs"][0]["sqnr_db"] if file else None
+
+    # --- latency ---------------------------------------------------------------------------------------------------
+
+    def quantized_latency(self):
+        """Ours, the peers' and float in interleaved rounds; the ratio is the median of the paired rounds."""
+        self.skeletons(SKELETONS)
+        rows, against_best = [], []
+        for name in SKELETONS:
+            model = self.path(name + ".onnx")
+            files = {"ours": self.ours(name, model, self.samples())}
+            for peer in PEERS:
+                files[peer] = self.peer_file(peer, name, model, self.samples())
+            files["float"] = model
+            there = [key for key in files if files[key]]
+            bench = self.qdq_json("bench", *(files[key] for key in there), "--rounds", "40", "--threads", "1")
+            ratio = {key: r for key, r in zip(there, bench["ratios"])}
+            times = {key: m["median_ms"] for key, m in zip(there, bench["models"])}
+            best = min((key for key in there if key in PEERS), key=lambda key: times[key])
+            r = ratio[best]
+            against_best.append(1 / r["speedup"])
+            sqnr = {key: self.sqnr(model, files[key], "random:2") for key in there if key != "float"}
+            rows.append((name, times["ours"], times[best], best, 1 / r["speedup"],
+                         "%.3f to %.3f" % (1 / r["ci_high"], 1 / r["ci_low"]), 1 / ratio["float"]["speedup"]
+                         if "float" in ratio else None, sqnr["ours"],
+                         ", ".join("%s %.1f" % (key, sqnr[key]) for key in sqnr if key != "ours")))
+        ultraface, row = self.ultraface_against_float()
+        rows.append(row)
+        against_best.append(ultraface)
+        self.table("quantized_latency", "latency of quantized files, one thread: geometric mean of the ratios %.3f"
+                   % geometric_mean(against_best),
+                   ("model", "ours ms", "best peer's ms", "best peer", "ours / best peer", "95 %", "ours / float",
+                    "SQNR ours dB", "SQNR of the peers dB"), rows)
+        self.results["quantized_latency_mean"] = geometric_mean(against_best)
+
+    def ultraface_against_float(self):
+        """No peer's file of it is faster than float."""
+        photos = os.path.join(self.models, "real", "photos")
+        model = os.path.join(self.models, "real", "ultraface_rfb320.onnx")
+        out = self.ours("ultraface", model, photos, *IMAGE)
+        bench = self.qdq_json("bench", out, model, "--rounds", "200", "--threads", "1")
+        r, times = bench["ratios"][1], [m["median_ms"] for m in bench["models"]]
+        sqnr = self.sqnr(model, out, photos, *IMAGE)
+        return 1 / r["speedup"], ("ultraface", times[0], times[1], "float", 1 / r["speedup"], "%.3f to %.3f"
+                                  % (1 / r["ci_high"], 1 / r["ci_low"]), 1 / r["speedup"], sqnr, "-")
+
+    # --- accuracy ----------------------------------------------------------------------------------------------------
+
+    def correct(self, model, file):
+        folder = os.path.join(self.models, "digits")
+        result = self.qdq_json("compare", model, file, "--data", os.path.join(folder, "digits_test.npz"), "--labels",
+                               "label")
+        return result["accuracy"]["a"], result["accuracy"]["b"], result["outputs"][0]["sqnr_db"]
+
+    def quantized_digits(self):
+        folder = os.path.join(self.models, "digits")
+        samples = os.path.join(folder, "digits_calib.npz")
+        rows = []
+        for name in DIGITS:
+            model = os.path.join(folder, name + ".onnx")
+            before, after, sqnr = self.correct(model, self.ours(name, model, samples))
+            row = [name, "%.4f" % before, "%.4f" % after, round((after - before) * 597), sqnr]
+            for peer in PEERS:
+                file = self.peer_file(peer, name, model, samples)
+                row.append("%.4f" % self.correct(model, file)[1] if file else "-")
+            rows.append(row)
+        self.table("quantized_digits", "accuracy on the 597 handwritten digits, calibrated on 256",
+                   ("model", "float", "ours", "images won or lost", "SQNR ours dB", *PEERS), rows)
+
+    # --- time and memory ---------------------------------------------------------------------------------------------
+
+    def quantized_cost(self):
+        """Whole processes; ours three times, the peers once."""
+        self.skeletons(("vit_b_32",))
+        folder = os.path.join(self.models, "digits")
+        tasks = (("vit_b_32, 8 samples", self.path("vit_b_32.onnx"), self.samples()),
+                 ("digits_vit, 256 samples", os.path.join(folder, "digits_vit.onnx"),
+                  os.path.join(folder, "digits_calib.npz")))
+        for task, model, samples in tasks:
+            rows, peers = [], []
+            out = self.path("cost.onnx")
+            for peer in PEERS:
+                if os.path.exists(out):
+                    os.remove(out)
+                cost = self.measure(1, self.peer_command(peer, model, out, samples))
+                if cost:
+                    peers.append(cost)
+                rows.append([peer, *(cost or ("-", "-")), "-", "-", "-"])
+            fastest, smallest = (min(column) for column in zip(*peers))
+            for method in METHODS:
+                cost = self.measure(3, [self.qdq, "quantize", model, "-o", out, "-f", "--calib", samples, "--method",
+                                        method])
+                if method == "max":
+                    least = cost[0]
+                rows.append(["qdq " + method, *cost, cost[0] / fastest, cost[1] / smallest, cost[0] / least])
+            key = "quantized_cost_" + task.split(",")[0]
+            self.table(key, "quantize %s, whole process" % task,
+                       ("tool", "s", "peak MiB", "of the fastest peer", "of the smallest peak", "of max"), rows)
+
+    def placement(self):
+        """Processor seconds, without reading and cleaning; the test prints them."""
+        text = subprocess.run([os.path.join(self.build, "tests", "test_place_speed")], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, check=False).stdout.decode()
+        rows = [(m[0], float(m[1]), float(m[2]), float(m[3])) for m in re.findall(
+            r"(\S+): 100000 nodes placed in ([\d.]+) s, ([\d.]+) us each; of 5000 nodes ([\d.]+) us", text)]
+        if not rows:
+            sys.exit("test_place_speed printed no times:\n" + text)
+        self.table("placement", "placement on generated residual graphs of 100,000 nodes",
+                   ("target", "s", "us per node", "us per node of 5,000"), rows)
+
+    def quantize(self):
+        self.quantized_latency()
+        self.quantized_digits()
+        self.quantized_cost()
+        self.placement()
