@@ -156,12 +156,11 @@ class Quantizing:
         """Processor seconds, without reading and cleaning; the test prints them."""
         text = subprocess.run([os.path.join(self.build, "tests", "test_place_speed")], stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, check=False).stdout.decode()
-        rows = [(m[0], float(m[1]), float(m[2]), float(m[3])) for m in re.findall(
-            r"(\S+): 100000 nodes placed in ([\d.]+) s, ([\d.]+) us each; of 5000 nodes ([\d.]+) us", text)]
+        rows = [(m[0], m[1], int(m[2]), float(m[3]), float(m[3]) / int(m[2]) * 1e6) for m in
+                re.findall(r"^(\S+) +(\S+) +(\d+) nodes: ([\d.]+) s", text, re.MULTILINE)]
         if not rows:
             sys.exit("test_place_speed printed no times:\n" + text)
-        self.table("placement", "placement on generated residual graphs of 100,000 nodes",
-                   ("target", "s", "us per node", "us per node of 5,000"), rows)
+        self.table("placement", "placement on generated graphs", ("target", "graph", "nodes", "s", "us per node"), rows)
 
     def quantize(self):
         self.quantized_latency()
