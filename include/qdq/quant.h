@@ -138,6 +138,10 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_plan_parse(const char *text, size_t size, co
                                                qdq_plan **out, qdq_error *err);
 QDQ_API QDQ_MUST_USE qdq_status qdq_plan_save(const qdq_plan *p, const char *path, bool allow_overwrite,
                                               qdq_error *err);
+/* The ranges of the plan's activations as a calibration cache: "X.json" is ours (docs/plan.md), any other name TensorRT's
+ * form. For qdq_quantize_opts.cache, and for trtexec. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_plan_save_ranges(const qdq_plan *p, const char *path,
+                                                     bool allow_overwrite, qdq_error *err);
 QDQ_API QDQ_MUST_USE qdq_status qdq_plan_to_text(const qdq_plan *p, char **text, qdq_error *err);
 QDQ_API void qdq_plan_free(qdq_plan *p); /* NULL is allowed */
 

@@ -13,16 +13,23 @@
 
 /* --- before the work ------------------------------------------------------------------------------------------ */
 
+static qdq_status check_side_file(const struct quantize_args *a, const char *path, const char *option,
+                                  qdq_error *err)
+{
+    if (path == NULL)
+        return QDQ_OK;
+    if (strcmp(path, a->out.output) == 0)
+        return qdq_fail(err, QDQ_E_USAGE, "found '%s' as --output and as %s", path, option);
+    return cli_path_check(path, a->out.force, err);
+}
+
 static qdq_status check_outputs(cli *c, const struct quantize_args *a, qdq_error *err)
 {
     if (a->dry_run)
         return QDQ_OK;
     QDQ_TRY(cli_output_check(c, &a->out, err));
-    if (a->plan_out == NULL)
-        return QDQ_OK;
-    if (strcmp(a->plan_out, a->out.output) == 0)
-        return qdq_fail(err, QDQ_E_USAGE, "found '%s' as --output and as --plan-out", a->plan_out);
-    return cli_path_check(a->plan_out, a->out.force, err);
+    QDQ_TRY(check_side_file(a, a->plan_out, "--plan-out", err));
+    return check_side_file(a, a->cache_out, "--cache-out", err);
 }
 
 /* An eighth judges, at least one sample and at most as many as a good mean needs. */
@@ -94,6 +101,7 @@ static qdq_status quantize_model(quantize *q, qdq_error *err)
     o.threads = cli_threads(a->threads);
     o.method = (qdq_method)a->method;
     o.percentile = a->percentile;
+    o.cache = a->cache;
     o.passes = a->optimize ? NULL : QDQ_PASSES_LEAST;
     o.job = &q->c->job;
     o.why = q->why;
@@ -175,6 +183,8 @@ static qdq_status finish(quantize *q, qdq_error *err)
     QDQ_TRY(cli_model_save(q->c, q->quantized, &a->out, err));
     if (a->plan_out != NULL)
         QDQ_TRY(qdq_plan_save(q->plan, a->plan_out, a->out.force, err));
+    if (a->cache_out != NULL)
+        QDQ_TRY(qdq_plan_save_ranges(q->plan, a->cache_out, a->out.force, err));
     QDQ_TRY(q->c->json ? cmd_quantize_print_json(q, err)
                        : cmd_quantize_print_text(q, cli_result_stream(&a->out), err));
     warn_of_little(q);

@@ -17,7 +17,7 @@ struct quantize_args {
     cli_engine_args engine;
     cli_data_args data;
     cli_shape_args shape;
-    const char *calib, *target, *plan, *plan_out, *why;
+    const char *calib, *target, *plan, *plan_out, *cache, *cache_out, *why;
     cli_names exclude, include, op_types, exclude_op_types;
     cli_format_args format;
     int64_t samples, threads;

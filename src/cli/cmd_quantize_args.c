@@ -99,6 +99,16 @@ static const cli_opt calibration_opts[] = {
      .what = "P",
      .help = "with --method percentile: so many percent of the values stay inside",
      .init = "99.999"},
+    {.name = "cache",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(quantize_args, cache),
+     .what = "FILE",
+     .help = "take ranges from a calibration cache, TensorRT's or ours; calibrate what it lacks"},
+    {.name = "cache-out",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(quantize_args, cache_out),
+     .what = "FILE",
+     .help = "write the ranges: X.json in our form, else in TensorRT's"},
     {.name = "memory",
      .kind = CLI_SIZE,
      .offset = CLI_AT(quantize_args, memory),
@@ -164,6 +174,8 @@ static const char *choice_of_plan(const struct quantize_args *a)
         return "--why";
     if (a->method != 0)
         return "--method";
+    if (a->cache != NULL)
+        return "--cache";
     return cli_format_given(&a->format);
 }
 

@@ -97,6 +97,7 @@ qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
         cli_json_set(&j, root, "why", cli_why_json(&j, q->why));
     cli_json_add_files(&j, files, q->c, q->a->out.output);
     cli_json_add_files(&j, files, q->c, q->a->plan_out);
+    cli_json_add_files(&j, files, q->c, q->a->cache_out);
     cli_json_set(&j, root, "files", files);
     if (st != QDQ_OK) {
         json_decref(root);
@@ -160,7 +161,7 @@ static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)
 
 static qdq_status print_sizes(const quantize *q, FILE *to, qdq_error *err)
 {
-    const char *const paths[] = {q->a->out.output, q->a->plan_out};
+    const char *const paths[] = {q->a->out.output, q->a->plan_out, q->a->cache_out};
     int64_t before = 0, after = 0;
 
     QDQ_TRY(cli_weight_bytes(q->model, &before, err));

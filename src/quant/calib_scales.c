@@ -147,6 +147,7 @@ qdq_status qdq_calib_scales(qdq_calibration *c, qdq_calib_names *empty, qdq_erro
             continue;
         const qdq_calib_slot *s = qdq_calib_find(c, entry->like != NULL ? entry->like : entry->tensor);
         QDQ_TRY(set_scale(c, &c->slots.at[s->leader], entry, err));
+        entry->known = c->slots.at[s->leader].observer == NULL; /* no sample had a part in it */
     }
     say_what_was_chosen(c);
     return QDQ_OK;
