@@ -123,7 +123,7 @@ static inline bool qdq_part_is_data(const qdq_parting *t, const qdq_node *n, uin
 }
 
 /* Says of n what a rule finds, to whom asks (--why). */
-#define QDQ_PART_SAY(t, n, ...) qdq_why_say((t)->p->opts != NULL ? (t)->p->opts->why : NULL, (n), __VA_ARGS__)
+#define QDQ_PART_SAY(t, n, ...) qdq_why_say(qdq_place_listener((t)->p), (n), __VA_ARGS__)
 
 /* --- place_partitions_match.c --------------------------------------------------------------------------------------- */
 
