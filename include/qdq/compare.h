@@ -16,6 +16,9 @@ typedef struct qdq_compare_tensor {
     double cosine;     /* of all elements as one vector; NAN when a or b is zero everywhere */
     double max_abs;    /* largest |a - b| */
     double range;      /* from the smallest to the largest element of a, or to 0 if that is further */
+    double power;      /* mean of a^2 */
+    double top1;       /* share of rows with the same argmax; NAN where it does not look like scores of
+                          classes: floats of rank 2, two columns or more */
     uint64_t elements; /* compared, over all samples */
     uint64_t unequal;  /* of them */
     qdq_elem elem;     /* of a */

@@ -23,6 +23,7 @@
 #include "compare.h"
 #include "data.h"
 #include "engine.h"
+#include "goal.h"
 #include "model.h"
 #include "pass.h"
 #include "quant.h"

@@ -191,7 +191,7 @@ const cli_command cmd_compare = {
         "Q\n"
         "and DQ. The Q/DQ in front of a layer belong to it. The layer that introduces most comes first.",
     .json =
-        "{ \"outputs\": [{\"name\", \"sqnr_db\", \"cosine\", \"max_abs\"}], \"top1_agreement\",\n"
+        "{ \"outputs\": [{\"name\", \"sqnr_db\", \"cosine\", \"max_abs\", \"top1\"}], \"top1_agreement\",\n"
         "  \"accuracy\": {\"a\", \"b\"}, \"samples\", \"run_as\": [{\"input\", \"shape\"}] }, with "
         "--per-tensor\n"
         "also \"layers\": [{\"node\", \"op\", \"quantized\", \"error\", \"introduced_sqnr_db\", \"tensor\",\n"

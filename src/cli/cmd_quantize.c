@@ -2,7 +2,6 @@
  * options are in cmd_quantize_args.c, the summary is in cmd_quantize_summary.c. */
 #include "cli/cmd_quantize.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -64,16 +63,29 @@ static quantize_split split_samples(size_t have, size_t want, bool judge, bool c
 
 static bool needs_engine(const struct quantize_args *a)
 {
-    return a->plan == NULL || (a->calib != NULL && a->sqnr && !a->dry_run);
+    return a->plan == NULL || ((a->calib != NULL || a->eval != NULL) && a->sqnr && !a->dry_run);
+}
+
+/* Labels are in the data that judge. */
+static qdq_status open_eval(quantize *q, qdq_error *err)
+{
+    const struct quantize_args *a = q->a;
+    cli_data_request request = {a->eval, &a->data, &a->shape.shapes, a->labels, 0};
+
+    QDQ_TRY(cli_data_open(q->c, &request, q->model, &q->eval, err));
+    q->split.first = 0;
+    q->split.judge = qdq_data_count(q->eval);
+    q->split.held_back = true;
+    return QDQ_OK;
 }
 
 static qdq_status open_data(quantize *q, qdq_error *err)
 {
     const struct quantize_args *a = q->a;
     const char *spec = a->calib != NULL ? a->calib : "random:0";
-    bool judge = a->sqnr && !a->dry_run;
+    bool wanted = a->sqnr && !a->dry_run, judge = wanted && a->eval == NULL;
     size_t want = (size_t)a->samples;
-    cli_data_request request = {spec, &a->data, &a->shape.shapes, NULL, 0};
+    cli_data_request request = {spec, &a->data, &a->shape.shapes, judge ? a->labels : NULL, 0};
 
     if (strncmp(spec, "random:", 7) == 0) { /* as many as are asked for, and those that judge */
         want = want > 0 ? want : DEFAULT_RANDOM_SAMPLES;
@@ -81,7 +93,12 @@ static qdq_status open_data(quantize *q, qdq_error *err)
     }
     QDQ_TRY(cli_data_open(q->c, &request, q->model, &q->data, err));
     q->split = split_samples(qdq_data_count(q->data), want, judge, a->plan == NULL);
-    return QDQ_OK;
+    return wanted && a->eval != NULL ? open_eval(q, err) : QDQ_OK;
+}
+
+qdq_data *cmd_quantize_judge(const quantize *q)
+{
+    return q->eval != NULL ? q->eval : q->data;
 }
 
 /* The plan, and unless it is to be printed alone, the model. */
@@ -105,6 +122,8 @@ static qdq_status quantize_model(quantize *q, qdq_error *err)
     o.passes = a->optimize ? NULL : QDQ_PASSES_LEAST;
     o.job = &q->c->job;
     o.why = q->why;
+    if (cmd_quantize_has_goal(a))
+        return cli_at_file(q->path, cmd_quantize_goal_run(q, &o, err), err);
     return cli_at_file(q->path,
                        qdq_quantize(q->model, q->target, q->engine, q->data, &o, &q->plan,
                                     a->dry_run ? NULL : &q->quantized, err),
@@ -157,8 +176,9 @@ static qdq_status judge(quantize *q, qdq_error *err)
     o.first = q->split.first;
     o.count = q->split.judge;
     o.job = &q->c->job;
-    return cli_at_file(q->path,
-                       qdq_compare(q->engine, q->model, q->quantized, q->data, &o, &q->compared, err), err);
+    return cli_at_file(
+        q->path, qdq_compare(q->engine, q->model, q->quantized, cmd_quantize_judge(q), &o, &q->compared, err),
+        err);
 }
 
 static void warn_of_little(const quantize *q)
@@ -180,6 +200,7 @@ static qdq_status finish(quantize *q, qdq_error *err)
 
     QDQ_TRY(judge(q, err));
     cli_ui_clear(&q->c->ui);
+    QDQ_TRY(cmd_quantize_goal_answer(q, false, err));
     QDQ_TRY(cli_model_save(q->c, q->quantized, &a->out, err));
     if (a->plan_out != NULL)
         QDQ_TRY(qdq_plan_save(q->plan, a->plan_out, a->out.force, err));
@@ -189,24 +210,6 @@ static qdq_status finish(quantize *q, qdq_error *err)
                        : cmd_quantize_print_text(q, cli_result_stream(&a->out), err));
     warn_of_little(q);
     return QDQ_OK;
-}
-
-static qdq_status check_goal(const quantize *q, qdq_error *err)
-{
-    const qdq_compare_result *r = q->compared;
-    char text[40];
-
-    if (q->a->min_sqnr == 0)
-        return QDQ_OK;
-    if (r == NULL)
-        return qdq_fail(err, QDQ_E_GOAL, "%s: no SQNR was measured, expected at least %g dB", q->path,
-                        q->a->min_sqnr);
-    const qdq_compare_tensor *low = cli_outputs_below(r->outputs, r->n_outputs, q->a->min_sqnr);
-    if (low == NULL)
-        return QDQ_OK;
-    return qdq_fail(err, QDQ_E_GOAL, "%s: output '%s': found SQNR %s%s, expected at least %g dB", q->path,
-                    low->name, cli_sqnr_text(low->sqnr_db, text, sizeof text),
-                    isfinite(low->sqnr_db) ? " dB" : "", q->a->min_sqnr);
 }
 
 static qdq_status print_why_json(const quantize *q, qdq_error *err)
@@ -234,6 +237,7 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
     quantize q = {.c = c, .a = args, .path = c->operand[0]};
 
     QDQ_TRY(cmd_quantize_check(q.a, err));
+    QDQ_TRY(cmd_quantize_goal_check(q.a, &q.max_drop, err));
     QDQ_TRY(check_outputs(c, q.a, err));
     if (q.a->why != NULL && (q.why = qdq_why_new(q.a->why)) == NULL)
         return qdq_nomem(err);
@@ -242,10 +246,12 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
     if (st == QDQ_OK)
         st = q.a->dry_run ? print_plan(&q, err) : finish(&q, err);
     if (st == QDQ_OK)
-        st = check_goal(&q, err);
+        st = cmd_quantize_goal_answer(&q, true, err);
+    qdq_goal_result_free(q.goal);
     qdq_free(q.compared);
     qdq_plan_free(q.plan);
     qdq_why_free(q.why);
+    qdq_data_close(q.eval);
     qdq_data_close(q.data);
     qdq_engine_close(q.engine);
     qdq_target_free(q.target);
@@ -273,7 +279,17 @@ const cli_command cmd_quantize = {
         "\n"
         "One sample in eight, 1 to 64 of them, is held back from calibration (with --samples N: taken\n"
         "from behind the first N) and SQNR of the outputs is measured on those. --no-sqnr calibrates on\n"
-        "all of them and saves that time.\n"
+        "all of them and saves that time. --eval DATA judges on other data, and calibration has all of its "
+        "own.\n"
+        "\n"
+        "With --min-sqnr or --max-drop, layers go back to float until the goal holds: those first whose "
+        "error\n"
+        "(as compare --per-tensor has it) is largest for the time that 8 bits save there, which is "
+        "estimated\n"
+        "from shapes. The search doubles, bisects, and lets groups of layers come back. What each trial gave "
+        "is\n"
+        "printed. If only the float model reaches the goal, nothing is written and the exit code is 6;\n"
+        "--best-effort writes what came nearest, with the same exit code.\n"
         "\n"
         "Q/DQ that a model has already are kept, scales included: what training left float beside them is\n"
         "completed by the target's rules. Quantizing twice is quantizing once.\n"
@@ -283,9 +299,13 @@ const cli_command cmd_quantize = {
             "  \"samples\": {\"calibration\", \"sqnr\", \"held_back\"}, \"quantized\": {\"Conv\": 20},\n"
             "  \"kept\": {\"Conv\": 3}, \"left_float\": [{\"reason\", \"nodes\"}], \"plan\": {\"tensors\", "
             "\"weights\", \"biases\"},\n"
-            "  \"outputs\": [{\"name\", \"sqnr_db\", \"cosine\", \"max_abs\"}],\n"
+            "  \"outputs\": [{\"name\", \"sqnr_db\", \"cosine\", \"max_abs\", \"top1\"}],\n"
             "  \"weight_bytes\": {\"before\", \"after\"}, \"run_as\": [{\"input\", \"shape\"}],\n"
-            "  \"files\": [{\"path\", \"bytes\"}] }\n"
+            "  \"top1_agreement\", \"accuracy\": {\"before\", \"after\"}, \"files\": [{\"path\", "
+            "\"bytes\"}] }, with a\n"
+            "goal also \"goal\": {\"reached\", \"evaluations\": [{\"float\", \"sqnr_db\", \"accuracy\", "
+            "\"time_share\",\n"
+            "  \"holds\"}], \"layers\": [{\"node\", \"op\", \"error\", \"saved_share\", \"float\"}]}.\n"
             "null: not known or not measured; equal outputs have sqnr_db null and \"equal\": true.\n"
             "With --why also \"why\": [{\"node\", \"rule\", \"holds\", \"verdict\"}].\n"
             "With --dry-run: the plan, or with --why that list.",

@@ -9,6 +9,7 @@
 #include "cli/cli_model.h"
 #include "cli/cli_outputs.h"
 #include "qdq/compare.h"
+#include "qdq/goal.h"
 #include "qdq/quant.h"
 
 struct quantize_args {
@@ -25,6 +26,8 @@ struct quantize_args {
     bool dry_run, sqnr, force_plan, optimize;
     int method; /* qdq_method */
     double min_sqnr, percentile;
+    const char *max_drop, *labels, *eval;
+    bool best_effort;
 };
 
 /* Which samples calibrate and which judge. */
@@ -42,11 +45,27 @@ typedef struct quantize {
     qdq_target *target;
     qdq_engine *engine; /* NULL: a plan was applied and nothing had to be run */
     qdq_data *data;     /* likewise */
+    qdq_data *eval;     /* what judges instead of samples that are held back; NULL: those */
     qdq_plan *plan;
     qdq_why *why;                 /* NULL: not asked */
     qdq_compare_result *compared; /* NULL: not asked for, or not possible */
     quantize_split split;
+    qdq_goal_result *goal; /* NULL: there was none */
+    double max_drop;       /* as a share; below 0: no such goal */
 } quantize;
+
+/* The data that judges. */
+qdq_data *cmd_quantize_judge(const quantize *q);
+
+/* cmd_quantize_goal.c: a goal, and how it was reached. */
+bool cmd_quantize_has_goal(const struct quantize_args *a);
+qdq_status cmd_quantize_goal_check(const struct quantize_args *a, double *max_drop, qdq_error *err);
+/* As qdq_quantize(), under the goal. */
+qdq_status cmd_quantize_goal_run(quantize *q, const qdq_quantize_opts *opts, qdq_error *err);
+/* QDQ_E_GOAL where it was not reached; before anything is written unless the best is wanted all the same. */
+qdq_status cmd_quantize_goal_answer(const quantize *q, bool written, qdq_error *err);
+void cmd_quantize_goal_json(const quantize *q, cli_json *j, json_t *root);
+qdq_status cmd_quantize_goal_print(const quantize *q, FILE *to, qdq_error *err);
 
 /* cmd_quantize_args.c: the tables, one group for each theme; what does not go together. */
 extern const cli_group cmd_quantize_groups[];

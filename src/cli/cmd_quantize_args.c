@@ -137,7 +137,26 @@ static const cli_opt accuracy_opts[] = {
      .kind = CLI_REAL,
      .offset = CLI_AT(quantize_args, min_sqnr),
      .what = "DB",
-     .help = "exit code 6 when an output has less; the files are written"},
+     .help = "layers go back to float until every output has so much"},
+    {.name = "max-drop",
+     .kind = CLI_TEXT,
+     .offset = CLI_AT(quantize_args, max_drop),
+     .what = "PERCENT",
+     .help = "likewise until the accuracy is no more points below float's, as 0.5%; needs --labels"},
+    {.name = "labels",
+     .kind = CLI_TEXT,
+     .offset = CLI_AT(quantize_args, labels),
+     .what = "KEY",
+     .help = "array of the .npz that judges, with the labels: accuracy of both"},
+    {.name = "eval",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(quantize_args, eval),
+     .what = "DATA",
+     .help = "judge on this instead of holding samples back"},
+    {.name = "best-effort",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(quantize_args, best_effort),
+     .help = "write what came nearest to a goal that was not reached"},
     CLI_END,
 };
 
@@ -190,10 +209,5 @@ qdq_status cmd_quantize_check(const struct quantize_args *a, qdq_error *err)
     if (!(a->percentile > 50 && a->percentile <= 100))
         return qdq_fail(err, QDQ_E_USAGE, "--percentile: found %g, expected more than 50 and at most 100",
                         a->percentile);
-    if (a->min_sqnr != 0 && (!a->sqnr || a->dry_run || (a->plan != NULL && a->calib == NULL)))
-        return qdq_fail(err, QDQ_E_USAGE, "found --min-sqnr where no SQNR is measured: %s",
-                        a->dry_run ? "--dry-run"
-                        : !a->sqnr ? "--no-sqnr"
-                                   : "--plan without --calib");
-    return QDQ_OK;
+    return cmd_quantize_goal_check(a, &(double){0}, err);
 }

@@ -90,6 +90,7 @@ qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
                  q->compared != NULL ? cli_outputs_json(&j, q->compared->outputs, q->compared->n_outputs)
                                      : json_null());
     cli_json_set(&j, root, "weight_bytes", weights);
+    cmd_quantize_goal_json(q, &j, root);
     if (st == QDQ_OK && q->data != NULL)
         st = cli_data_json_shapes(q->data, q->model, &q->a->shape.shapes, &j, shapes, err);
     cli_json_set(&j, root, "run_as", shapes);
@@ -153,10 +154,12 @@ static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)
         return QDQ_OK;
     fprintf(to, "\naccuracy against the model as it came on %zu sample%s%s\n", r->samples,
             cli_plural(r->samples),
-            q->split.held_back   ? " held back from calibration"
+            q->eval != NULL      ? " of --eval"
+            : q->split.held_back ? " held back from calibration"
             : q->a->plan == NULL ? ", not held back from calibration"
                                  : "");
-    return cli_outputs_print(q->c, "output", r->outputs, r->n_outputs, to, err);
+    QDQ_TRY(cli_outputs_print(q->c, "output", r->outputs, r->n_outputs, to, err));
+    return cmd_quantize_goal_print(q, to, err);
 }
 
 static qdq_status print_sizes(const quantize *q, FILE *to, qdq_error *err)

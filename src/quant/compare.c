@@ -19,6 +19,7 @@
 typedef struct common {
     const char *name;
     qdq_compare_stat stat;
+    qdq_top1 top1;
     bool left_out; /* it has no numbers */
     qdq_held held; /* of the first model, for this sample */
     bool is_done;  /* and the second one gave it, too */
@@ -102,6 +103,13 @@ static qdq_status count_top1(comparison *c, const common *v, const qdq_array *b,
     if (c->labels != NULL && rows > 0 && c->n_labels != (size_t)rows)
         return qdq_fail(err, QDQ_E_FORMAT, "output '%s': %lld rows in a sample, but %zu labels", v->name,
                         (long long)rows, c->n_labels);
+    for (int64_t i = 0; c->labels != NULL && i < rows; i++) {
+        int64_t classes = v->held.array.dim[v->held.array.rank - 1];
+
+        if (c->labels[i] < 0 || c->labels[i] >= classes)
+            return qdq_fail(err, QDQ_E_FORMAT, "output '%s' has %lld classes, but a label is %lld", v->name,
+                            (long long)classes, (long long)c->labels[i]);
+    }
     qdq_top1_add(&c->top1, &v->held.array, b, c->labels);
     return QDQ_OK;
 }
@@ -124,6 +132,8 @@ static qdq_status match(void *ctx, const char *name, const qdq_array *b, qdq_err
                         qdq_array_shape_text(&v->held.array, text[0], sizeof text[0]),
                         qdq_array_shape_text(b, text[1], sizeof text[1]));
     qdq_compare_stat_add(&v->stat, &v->held.array, b);
+    if (b->rank == 2 && qdq_elem_is_float(b->elem))
+        qdq_top1_add(&v->top1, &v->held.array, b, NULL);
     return v == c->outputs.at ? count_top1(c, v, b, err) : QDQ_OK;
 }
 
@@ -196,6 +206,11 @@ static qdq_status run_samples(comparison *c, qdq_error *err)
 
 /* --- the interface ------------------------------------------------------------------------------------------------ */
 
+static double agreement(const qdq_top1 *t)
+{
+    return t->rows > 0 ? (double)t->same / (double)t->rows : (double)NAN;
+}
+
 /* Results and names go into the block that the caller frees. */
 static qdq_status make_result(const comparison *c, qdq_compare_result **out, qdq_error *err)
 {
@@ -220,12 +235,13 @@ static qdq_status make_result(const comparison *c, qdq_compare_result **out, qdq
         if (v->left_out)
             continue;
         qdq_compare_stat_result(&v->stat, to);
+        to->top1 = agreement(&v->top1);
         size_t size = strlen(v->name) + 1;
         to->name = memcpy(text, v->name, size);
         text += size;
         r->n_outputs++;
     }
-    r->top1_agreement = t->rows > 0 ? (double)t->same / (double)t->rows : NAN;
+    r->top1_agreement = agreement(t);
     r->accuracy_a = t->labelled > 0 ? (double)t->right_a / (double)t->labelled : NAN;
     r->accuracy_b = t->labelled > 0 ? (double)t->right_b / (double)t->labelled : NAN;
     r->samples = c->end - c->first;

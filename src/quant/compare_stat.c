@@ -78,6 +78,8 @@ void qdq_compare_stat_result(const qdq_compare_stat *s, qdq_compare_tensor *t)
     t->unequal = s->unequal;
     t->max_abs = s->max_abs;
     t->range = s->high - s->low;
+    t->top1 = NAN;
+    t->power = s->elements > 0 ? s->aa / (double)s->elements : 0;
     if (s->aa == 0)
         t->sqnr_db = NAN;
     else if (s->dd == 0)

@@ -29,6 +29,7 @@ typedef struct qdq_plan_tensor {
     const char
         *group; /* likewise: tensors of one group share one range, pooled from all of them; NULL: none */
     bool known; /* likewise: the scale is there already, found in the model */
+    bool given; /* likewise: known from an earlier plan (scales.h) */
     const char *rule, *origin;
 } qdq_plan_tensor;
 

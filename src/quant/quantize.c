@@ -13,6 +13,7 @@
 #include "quant/fingerprint.h"
 #include "quant/insert.h"
 #include "quant/quantize_place.h"
+#include "quant/quantize_steps.h"
 #include "quant/rest.h"
 #include "quant/weight_mse.h"
 
@@ -74,8 +75,8 @@ static bool has_subgraphs(const qdq_model *m)
 
 /* --- make ------------------------------------------------------------------------------------------------------------ */
 
-static qdq_status describe(qdq_plan *p, const qdq_model *m, const qdq_target *t, qdq_data *data,
-                           const char *passes, qdq_error *err)
+static qdq_status describe(qdq_plan *p, const qdq_model *m, const qdq_target *t, const char *passes,
+                           qdq_error *err)
 {
     char *clean;
 
@@ -84,7 +85,6 @@ static qdq_status describe(qdq_plan *p, const qdq_model *m, const qdq_target *t,
     qdq_free(clean);
     int least = qdq_target_opset(t);
     p->opset = qdq_model_opset(m) < least ? least : 0;
-    p->placement_only = data == NULL || qdq_data_is_random(data);
     p->created_by = "qdq " QDQ_VERSION;
     p->target = qdq_arena_strdup(&p->arena, t->name);
     QDQ_TRY(qdq_model_fingerprint(m, &p->arena, &p->model, err));
@@ -100,30 +100,28 @@ static bool is_calibrated(const qdq_plan *p)
     return false;
 }
 
-static qdq_status place_and_calibrate(const qdq_model *clean, const qdq_target *t, qdq_engine *e,
-                                      qdq_data *data, const qdq_quantize_opts *opts, qdq_plan *p,
-                                      qdq_error *err)
+qdq_status qdq_quantize_plan(const qdq_model *clean, const qdq_target *t, qdq_engine *e, qdq_data *data,
+                             const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan *p, qdq_error *err)
 {
     if (t->engine[0] != '\0' && strcmp(t->engine, qdq_engine_get_info(e)->name) != 0)
         qdq_job_log(opts->job, QDQ_LOG_INFO,
                     "target '%s' is for engine %s: the ranges are those of engine %s", t->name, t->engine,
                     qdq_engine_get_info(e)->name);
-    QDQ_TRY(qdq_place_with_scales(clean, t, e, data, opts, p, err));
+    QDQ_TRY(qdq_place_with_scales(clean, t, e, data, opts, known, p, err));
     QDQ_TRY(qdq_weight_mse_search(clean, p, err));
     QDQ_TRY(qdq_drop_misfit_biases(clean, opts->job, p, err));
-    p->placement_only = p->placement_only && is_calibrated(p);
+    p->placement_only = (data == NULL || qdq_data_is_random(data)) && is_calibrated(p);
     return qdq_plan_finish(p) ? QDQ_OK : qdq_nomem(err);
 }
 
-/* *prepared: the model that the plan is for, to be applied to. */
-static qdq_status begin(const qdq_model *m, const qdq_target *t, qdq_data *data,
-                        const qdq_quantize_opts *opts, qdq_plan *p, qdq_model **prepared, qdq_error *err)
+qdq_status qdq_quantize_begin(const qdq_model *m, const qdq_target *t, const qdq_quantize_opts *opts,
+                              qdq_plan *p, qdq_model **prepared, qdq_error *err)
 {
     if (t->ops.n == 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
                         "target '%s' has no placement rules (key 'operators'): expected a target that has",
                         t->name);
-    QDQ_TRY(describe(p, m, t, data, opts->passes, err));
+    QDQ_TRY(describe(p, m, t, opts->passes, err));
     QDQ_TRY(prepare(m, p->clean, p->opset, opts->job, prepared, err));
     if (qdq_model_opset(*prepared) > t->max_opset)
         qdq_job_log(opts->job, QDQ_LOG_WARNING,
@@ -134,11 +132,21 @@ static qdq_status begin(const qdq_model *m, const qdq_target *t, qdq_data *data,
     return qdq_why_look(opts->why, m, *prepared, err);
 }
 
+qdq_status qdq_quantize_again(const qdq_plan *first, qdq_plan *p, qdq_error *err)
+{
+    p->model = qdq_arena_strdup(&p->arena, first->model);
+    p->target = qdq_arena_strdup(&p->arena, first->target);
+    p->clean = qdq_arena_strdup(&p->arena, first->clean);
+    p->created_by = "qdq " QDQ_VERSION;
+    p->opset = first->opset;
+    return p->model != NULL && p->target != NULL && p->clean != NULL ? QDQ_OK : qdq_nomem(err);
+}
+
 static qdq_status make(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
                        const qdq_quantize_opts *opts, qdq_plan *p, qdq_model **prepared, qdq_error *err)
 {
-    QDQ_TRY(begin(m, t, data, opts, p, prepared, err));
-    QDQ_TRY(place_and_calibrate(*prepared, t, e, data, opts, p, err));
+    QDQ_TRY(qdq_quantize_begin(m, t, opts, p, prepared, err));
+    QDQ_TRY(qdq_quantize_plan(*prepared, t, e, data, opts, NULL, p, err));
     return qdq_why_conclude(opts->why, *prepared, p, err);
 }
 
@@ -149,7 +157,7 @@ qdq_status qdq_explain(const qdq_model *m, const qdq_target *t, const qdq_quanti
 
     if (p == NULL)
         return qdq_nomem(err);
-    qdq_status st = begin(m, t, NULL, opts, p, &prepared, err);
+    qdq_status st = qdq_quantize_begin(m, t, opts, p, &prepared, err);
     if (st == QDQ_OK)
         st = qdq_place_for(prepared, t, opts, NULL, p, err);
     if (st == QDQ_OK && !qdq_plan_finish(p))
@@ -175,7 +183,7 @@ static qdq_status insert_and_convert(qdq_model *m, const qdq_plan *p, const qdq_
     return st;
 }
 
-static qdq_status finish_model(qdq_model *m, const qdq_plan *p, const qdq_job *job, qdq_error *err)
+qdq_status qdq_quantize_finish(qdq_model *m, const qdq_plan *p, const qdq_job *job, qdq_error *err)
 {
     QDQ_TRY(insert_and_convert(m, p, job, err));
     if (p->tensors.n + p->weights.n + p->biases.n > 0)
@@ -198,9 +206,10 @@ qdq_status qdq_quantize(const qdq_model *m, const qdq_target *t, qdq_engine *e, 
         *out = NULL;
     if (p == NULL)
         return qdq_nomem(err);
-    qdq_status st = make(m, t, e, data, opts != NULL ? opts : &defaults, p, &prepared, err);
+    opts = opts != NULL ? opts : &defaults;
+    qdq_status st = make(m, t, e, data, opts, p, &prepared, err);
     if (st == QDQ_OK && out != NULL)
-        st = finish_model(prepared, p, opts != NULL ? opts->job : NULL, err);
+        st = qdq_quantize_finish(prepared, p, opts->job, err);
     if (st != QDQ_OK || out == NULL)
         qdq_model_free(prepared);
     else
@@ -241,7 +250,7 @@ qdq_status qdq_plan_apply(const qdq_plan *p, const qdq_model *m, bool force, qdq
     if (!force)
         QDQ_TRY(check_fingerprint(p, m, err));
     QDQ_TRY(prepare(m, p->clean, p->opset, NULL, &copy, err));
-    qdq_status st = finish_model(copy, p, NULL, err);
+    qdq_status st = qdq_quantize_finish(copy, p, NULL, err);
     if (st != QDQ_OK) {
         qdq_model_free(copy);
         return st;

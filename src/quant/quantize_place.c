@@ -51,7 +51,8 @@ static qdq_status calibrate(const qdq_model *m, const qdq_target *t, qdq_engine 
 /* A tensor without any finite value cannot have a scale: its nodes stay float, and the others are placed again. What
  * lies behind operators that only move data shows in the next round. */
 qdq_status qdq_place_with_scales(const qdq_model *clean, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                                 const qdq_quantize_opts *opts, qdq_plan *p, qdq_error *err)
+                                 const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan *p,
+                                 qdq_error *err)
 {
     enum { ROUNDS = 16 };
     qdq_calib_names empty = {0};
@@ -61,9 +62,11 @@ qdq_status qdq_place_with_scales(const qdq_model *clean, const qdq_target *t, qd
 
         qdq_plan_clear(p);
         QDQ_TRY(qdq_place_for(clean, t, opts, empty.at, p, err));
+        if (known != NULL)
+            QDQ_TRY(qdq_scales_give(known, p, err));
         QDQ_TRY(calibrate(clean, t, e, data, opts, p, &empty, err));
         if (empty.n == before)
-            return QDQ_OK;
+            return known != NULL ? qdq_scales_keep(known, p, err) : QDQ_OK;
         for (size_t i = before; i < empty.n; i++)
             qdq_job_log(opts->job, QDQ_LOG_WARNING,
                         "tensor '%s': no finite value in calibration, its nodes stay float", empty.at[i]);

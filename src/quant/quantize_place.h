@@ -5,13 +5,15 @@
 
 #include "quant/plan.h"
 #include "quant/place.h"
+#include "quant/scales.h"
 
 /* Placement as `opts` want it, without scales. `no_range` as in qdq_place_opts. */
 qdq_status qdq_place_for(const qdq_model *clean, const qdq_target *t, const qdq_quantize_opts *opts,
                          const char *const *no_range, qdq_plan *p, qdq_error *err);
 
-/* The same with scales. `data` NULL: random input. */
+/* The same with scales. `data` NULL: random input. `known` may be NULL; else its scales are taken, and new ones added. */
 qdq_status qdq_place_with_scales(const qdq_model *clean, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                                 const qdq_quantize_opts *opts, qdq_plan *p, qdq_error *err);
+                                 const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan *p,
+                                 qdq_error *err);
 
 #endif /* QDQ_QUANTIZE_PLACE_H */

@@ -139,6 +139,13 @@ static qdq_status quantize(void *ctx, qdq_error *err)
     return test_quantize_on_sim(f->model, f->cost, err);
 }
 
+static qdq_status quantize_goal(void *ctx, qdq_error *err)
+{
+    const files *f = ctx;
+
+    return test_quantize_goal_on_sim(f->model, f->cost, err);
+}
+
 static qdq_status quantize_half(void *ctx, qdq_error *err)
 {
     const files *f = ctx;
@@ -239,6 +246,14 @@ static void a_rest_in_float16_survives_every_allocation_failure(void **state)
     assert_true(test_every_alloc_fails(quantize_half, &f) > 50);
 }
 
+static void a_goal_survives_every_allocation_failure(void **state)
+{
+    files f = prepared();
+
+    (void)state;
+    assert_true(test_every_alloc_fails(quantize_goal, &f) > 100);
+}
+
 static void explaining_survives_every_allocation_failure(void **state)
 {
     files f = prepared();
@@ -283,6 +298,7 @@ int main(void)
         cmocka_unit_test(save_survives_every_allocation_failure_and_leaves_no_file),
         cmocka_unit_test(quantize_survives_every_allocation_failure),
         cmocka_unit_test(a_rest_in_float16_survives_every_allocation_failure),
+        cmocka_unit_test(a_goal_survives_every_allocation_failure),
         cmocka_unit_test(explaining_survives_every_allocation_failure),
         cmocka_unit_test(completing_a_trained_model_survives_every_allocation_failure),
     };

@@ -62,3 +62,37 @@ qdq_status test_quantize_half_on_sim(const char *model, const char *cost, qdq_er
 {
     return quantize_on_sim(model, cost, "float16", err);
 }
+
+qdq_status test_quantize_goal_on_sim(const char *model, const char *cost, qdq_error *err)
+{
+    qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
+    qdq_goal_result *r = NULL;
+    qdq_model *m = NULL, *q = NULL;
+    qdq_engine *e = NULL;
+    qdq_target *t = NULL;
+    qdq_data *data = NULL;
+    qdq_plan *p = NULL;
+    char spec[600];
+    qdq_status st = qdq_model_load(model, NULL, &m, err);
+
+    snprintf(spec, sizeof spec, "sim:%s", cost);
+    goal.min_sqnr = 300; /* nobody reaches it: layers go */
+    goal.count = 1;
+    goal.max_evaluations = 3;
+    if (st == QDQ_OK)
+        st = qdq_engine_open(spec, NULL, &e, err);
+    if (st == QDQ_OK)
+        st = qdq_target_load("ort-cpu", &t, err);
+    if (st == QDQ_OK)
+        st = qdq_data_open("random:1", m, NULL, &data, err);
+    if (st == QDQ_OK)
+        st = qdq_quantize_goal(m, t, e, data, NULL, &goal, &p, &q, &r, err);
+    qdq_goal_result_free(r);
+    qdq_model_free(q);
+    qdq_plan_free(p);
+    qdq_data_close(data);
+    qdq_target_free(t);
+    qdq_engine_close(e);
+    qdq_model_free(m);
+    return st;
+}

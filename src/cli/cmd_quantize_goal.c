@@ -1,0 +1,239 @@
+/* cmd_quantize_goal.c - quantize under a goal: options, answer, and the trade as a table. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "cli/cmd_quantize.h"
+
+bool cmd_quantize_has_goal(const struct quantize_args *a)
+{
+    return a->min_sqnr != 0 || a->max_drop != NULL;
+}
+
+/* "0.5%" or "0.5": points of a hundred. */
+static qdq_status read_percent(const char *text, double *share, qdq_error *err)
+{
+    char *end;
+    double x = strtod(text, &end);
+
+    if (end == text || (*end != '\0' && strcmp(end, "%") != 0) || !(x >= 0 && x <= 100))
+        return qdq_fail(err, QDQ_E_USAGE, "--max-drop: found '%s', expected 0%% to 100%%, as 0.5%%", text);
+    *share = x / 100;
+    return QDQ_OK;
+}
+
+qdq_status cmd_quantize_goal_check(const struct quantize_args *a, double *max_drop, qdq_error *err)
+{
+    const char *option = a->max_drop != NULL ? "--max-drop"
+                         : a->min_sqnr != 0  ? "--min-sqnr"
+                         : a->labels != NULL ? "--labels"
+                         : a->eval != NULL   ? "--eval"
+                         : a->best_effort    ? "--best-effort"
+                                             : NULL;
+
+    *max_drop = -1;
+    if (option == NULL)
+        return QDQ_OK;
+    if (!a->sqnr || a->dry_run || (a->plan != NULL && a->calib == NULL && a->eval == NULL))
+        return qdq_fail(err, QDQ_E_USAGE, "found %s where nothing is measured: %s", option,
+                        a->dry_run ? "--dry-run"
+                        : !a->sqnr ? "--no-sqnr"
+                                   : "--plan without --calib or --eval");
+    if (a->max_drop != NULL)
+        QDQ_TRY(read_percent(a->max_drop, max_drop, err));
+    if (a->max_drop != NULL && a->labels == NULL)
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found --max-drop without --labels: expected the key of the labels");
+    if (a->labels != NULL && a->calib == NULL && a->eval == NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found --labels without --calib or --eval");
+    if (a->best_effort && !cmd_quantize_has_goal(a))
+        return qdq_fail(err, QDQ_E_USAGE, "found --best-effort without --min-sqnr or --max-drop");
+    return QDQ_OK;
+}
+
+/* --- the way there -------------------------------------------------------------------------------------------------- */
+
+qdq_status cmd_quantize_goal_run(quantize *q, const qdq_quantize_opts *opts, qdq_error *err)
+{
+    const qdq_engine_info *info = qdq_engine_get_info(q->engine);
+    qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
+
+    if (!(info->capabilities & QDQ_CAN_RUN))
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "engine %s gives no outputs: no goal can be measured",
+                        info->name);
+    goal.min_sqnr = q->a->min_sqnr;
+    goal.max_drop = q->max_drop;
+    goal.eval = q->eval;
+    goal.first = q->split.first;
+    goal.count = q->split.judge;
+    return qdq_quantize_goal(q->model, q->target, q->engine, q->data, opts, &goal, &q->plan, &q->quantized,
+                             &q->goal, err);
+}
+
+/* Of a plan that was given, nothing is changed: it reaches the goal or it does not. */
+static qdq_status check_given(const quantize *q, qdq_error *err)
+{
+    const qdq_compare_result *r = q->compared;
+    char text[40];
+
+    if (r == NULL)
+        return qdq_fail(err, QDQ_E_GOAL, "%s: nothing was measured, expected a goal", q->path);
+    if (q->max_drop >= 0 && isnan(r->accuracy_a))
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "%s: found no accuracy, expected labels for an output with two classes or more",
+                        q->path);
+    if (q->max_drop >= 0 && r->accuracy_a - r->accuracy_b > q->max_drop + 1e-9)
+        return qdq_fail(err, QDQ_E_GOAL,
+                        "%s: accuracy: found %.4f, %.2f points below float, expected at most %g", q->path,
+                        r->accuracy_b, (r->accuracy_a - r->accuracy_b) * 100, q->max_drop * 100);
+    const qdq_compare_tensor *low =
+        q->a->min_sqnr != 0 ? cli_outputs_below(r->outputs, r->n_outputs, q->a->min_sqnr) : NULL;
+    if (low == NULL)
+        return QDQ_OK;
+    return qdq_fail(err, QDQ_E_GOAL, "%s: output '%s': found SQNR %s%s, expected at least %g dB", q->path,
+                    low->name, cli_sqnr_text(low->sqnr_db, text, sizeof text),
+                    isfinite(low->sqnr_db) ? " dB" : "", q->a->min_sqnr);
+}
+
+qdq_status cmd_quantize_goal_answer(const quantize *q, bool written, qdq_error *err)
+{
+    if (!cmd_quantize_has_goal(q->a) || written != q->a->best_effort)
+        return QDQ_OK;
+    if (q->goal == NULL)
+        return check_given(q, err);
+    if (q->goal->reached)
+        return QDQ_OK;
+    if (!written) {
+        bool quiet = q->c->ui.level < QDQ_LOG_WARNING;
+        if (!quiet && !q->c->json && q->goal->n_steps > 1)
+            QDQ_TRY(cmd_quantize_goal_print(q, stderr, err));
+    }
+    return qdq_fail(err, QDQ_E_GOAL, "%s: the goal is not reached by any model with a layer in 8 bits; %s%s",
+                    q->path, q->goal->why, written ? "" : " (--best-effort writes what came nearest)");
+}
+
+/* --- the trade ------------------------------------------------------------------------------------------------------ */
+
+static json_t *steps_json(const quantize *q, cli_json *j)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < q->goal->n_steps; i++) {
+        const qdq_goal_step *s = &q->goal->steps[i];
+        json_t *o = json_object();
+
+        cli_json_set(j, o, "float", json_integer((json_int_t)s->n_float));
+        cli_json_set(j, o, "sqnr_db", cli_json_real(s->sqnr_db));
+        cli_json_set(j, o, "accuracy", cli_json_real(s->accuracy));
+        cli_json_set(j, o, "time_share", cli_json_real(s->time_share));
+        cli_json_set(j, o, "holds", json_boolean(s->holds));
+        cli_json_add(j, list, o);
+    }
+    return list;
+}
+
+static json_t *layers_json(const quantize *q, cli_json *j)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < q->goal->n_layers; i++) {
+        const qdq_goal_layer *l = &q->goal->layers[i];
+        json_t *o = json_object();
+
+        cli_json_set(j, o, "node", cli_json_text(l->node));
+        cli_json_set(j, o, "op", cli_json_text(l->op));
+        cli_json_set(j, o, "error", cli_json_real(l->error));
+        cli_json_set(j, o, "saved_share", cli_json_real(l->saved_share));
+        cli_json_set(j, o, "float", json_boolean(l->is_float));
+        cli_json_add(j, list, o);
+    }
+    return list;
+}
+
+void cmd_quantize_goal_json(const quantize *q, cli_json *j, json_t *root)
+{
+    json_t *accuracy = json_object(), *goal = json_object();
+
+    cli_json_set(j, root, "top1_agreement",
+                 q->compared != NULL ? cli_json_real(q->compared->top1_agreement) : json_null());
+    cli_json_set(j, accuracy, "before",
+                 q->compared != NULL ? cli_json_real(q->compared->accuracy_a) : json_null());
+    cli_json_set(j, accuracy, "after",
+                 q->compared != NULL ? cli_json_real(q->compared->accuracy_b) : json_null());
+    cli_json_set(j, root, "accuracy", accuracy);
+    if (q->goal == NULL) {
+        json_decref(goal);
+        return;
+    }
+    cli_json_set(j, goal, "reached", json_boolean(q->goal->reached));
+    cli_json_set(j, goal, "evaluations", steps_json(q, j));
+    cli_json_set(j, goal, "layers", layers_json(q, j));
+    cli_json_set(j, root, "goal", goal);
+}
+
+static qdq_status print_steps(const quantize *q, FILE *to, qdq_error *err)
+{
+    cli_table t = {.arena = &q->c->arena, .columns = "rrrrrl"};
+    char text[40];
+
+    fputs("\nto reach the goal (time: of the float model's, estimated from shapes)\n", to);
+    cli_cell(&t, "trial");
+    cli_cell(&t, "back to float");
+    cli_cell(&t, "SQNR dB");
+    cli_cell(&t, "accuracy");
+    cli_cell(&t, "time");
+    cli_cell(&t, "goal");
+    for (size_t i = 0; i < q->goal->n_steps; i++) {
+        const qdq_goal_step *s = &q->goal->steps[i];
+
+        cli_cell(&t, "%zu", i + 1);
+        cli_cell(&t, "%zu", s->n_float);
+        cli_cell(&t, "%s", cli_sqnr_text(s->sqnr_db, text, sizeof text));
+        if (isnan(s->accuracy))
+            cli_cell(&t, "-");
+        else
+            cli_cell(&t, "%.4f", s->accuracy);
+        cli_cell(&t, "%.2f", s->time_share);
+        cli_cell(&t, "%s", s->holds ? "holds" : "missed");
+    }
+    return cli_table_print(&t, to, err);
+}
+
+static qdq_status print_layers(const quantize *q, FILE *to, qdq_error *err)
+{
+    cli_table t = {.arena = &q->c->arena, .columns = "llrr"};
+    size_t n = 0;
+
+    cli_cell(&t, "back to float");
+    cli_cell(&t, "op");
+    cli_cell(&t, "introduced dB");
+    cli_cell(&t, "time saved in 8 bits");
+    for (size_t i = 0; i < q->goal->n_layers; i++) {
+        const qdq_goal_layer *l = &q->goal->layers[i];
+
+        if (!l->is_float)
+            continue;
+        n++;
+        cli_cell(&t, "%s", l->node);
+        cli_cell(&t, "%s", l->op);
+        cli_cell(&t, "%.2f", l->error > 0 ? -10 * log10(l->error) : (double)INFINITY);
+        cli_cell(&t, "%.4f", l->saved_share);
+    }
+    if (n == 0)
+        return QDQ_OK;
+    fputc('\n', to);
+    return cli_table_print(&t, to, err);
+}
+
+qdq_status cmd_quantize_goal_print(const quantize *q, FILE *to, qdq_error *err)
+{
+    const qdq_compare_result *r = q->compared;
+
+    if (r != NULL && !isnan(r->accuracy_a))
+        fprintf(to, "accuracy %.4f (float), %.4f (quantized)\n", r->accuracy_a, r->accuracy_b);
+    if (q->goal == NULL || q->goal->n_steps < 2)
+        return QDQ_OK;
+    QDQ_TRY(print_steps(q, to, err));
+    return print_layers(q, to, err);
+}

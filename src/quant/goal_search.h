@@ -1,0 +1,36 @@
+/* goal_search.h - which items have to go so that a goal holds, in few trials. Knows nothing of models: the caller says
+ * what an item costs and what it brings, and tries a set. */
+#ifndef QDQ_GOAL_SEARCH_H
+#define QDQ_GOAL_SEARCH_H
+
+#include "base/arena.h"
+
+typedef struct qdq_goal_item {
+    double harm;  /* at least 0; what of the goal it eats, additive */
+    double worth; /* what is lost when it goes */
+} qdq_goal_item;
+
+typedef struct qdq_goal_trial {
+    bool holds;
+    /* What remains of the harm over what the goal allows: above 1 it fails. NAN: not known; then the first guess
+     * is one item. */
+    double excess;
+} qdq_goal_trial;
+
+/* Tries the set of items that go: gone[i]. */
+typedef qdq_status (*qdq_goal_try)(void *ctx, const bool *gone, size_t n_gone, qdq_goal_trial *out,
+                                   qdq_error *err);
+
+typedef struct qdq_goal_search_result {
+    bool reached;
+    const bool *gone; /* in the arena; n of them: if not reached, the set of the last trial */
+    unsigned trials;
+} qdq_goal_search_result;
+
+/* Items go by harm / worth, the worst first: as many as it takes, found by steps that double and then by bisection;
+ * then groups of them come back, the best worth first, as far as the goal allows and trials are left. At least one
+ * item stays: a goal that needs all of them gone is not reached. */
+qdq_status qdq_goal_search(const qdq_goal_item *items, size_t n, unsigned max_trials, qdq_goal_try try_it,
+                           void *ctx, qdq_arena *arena, qdq_goal_search_result *out, qdq_error *err);
+
+#endif /* QDQ_GOAL_SEARCH_H */

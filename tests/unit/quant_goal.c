@@ -1,0 +1,300 @@
+/* Quantization under a goal. On the simulated engine the SQNR falls with the number of nodes in 8 bits, and with
+ * nothing else: so how many have to go is known. */
+#include <math.h>
+
+#include "base/file.h"
+#include "qdq/qdq.h"
+#include "quant/influence.h"
+#include "quant/node_cost.h"
+#include "quant/plan.h"
+#include "support/build.h"
+#include "support/npy_file.h"
+
+static qdq_error err;
+
+static const char cost[] =
+    "{\"qdq_sim\": 1, \"error\": 0.01, \"ops\": {"
+    "\"Conv\": {\"float_us\": 100, \"int8_us\": 30, \"inputs\": 2, \"output_q\": true},"
+    "\"MatMul\": {\"float_us\": 50, \"int8_us\": 20, \"inputs\": 2}}}";
+
+typedef struct setting {
+    qdq_model *m;
+    qdq_engine *engine;
+    qdq_target *target;
+    qdq_data *data;
+    qdq_goal_opts goal;
+    qdq_plan *plan;
+    qdq_model *out;
+    qdq_goal_result *r;
+} setting;
+
+enum { LAYERS = 8 };
+
+/* Eight MatMul in a chain, each wider than the one before. */
+static qdq_model *chain(void)
+{
+    test_builder b = test_build(17);
+    char name[20], weight[20], before[20] = "x";
+
+    TEST_INPUT(&b, "x", 4, 8);
+    for (int i = 0; i < LAYERS; i++) {
+        snprintf(name, sizeof name, "m%d", i);
+        snprintf(weight, sizeof weight, "w%d", i);
+        TEST_RANDOM(&b, weight, 8 * (i + 1), 8 * (i + 2));
+        TEST_NODE(&b, "MatMul", name, before, weight);
+        snprintf(before, sizeof before, "t%d", i);
+        TEST_NODE(&b, "Softmax", before, name);
+    }
+    test_output(&b, before);
+    return test_built(&b);
+}
+
+static setting set_up(qdq_model *m)
+{
+    setting s = {.m = m, .goal = QDQ_GOAL_OPTS_INIT};
+    char spec[600];
+
+    assert_ok(qdq_write_file(test_path("sim.json"), true, cost, strlen(cost), &err));
+    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
+    assert_ok(qdq_engine_open(spec, NULL, &s.engine, &err));
+    assert_ok(qdq_target_load("ort-cpu", &s.target, &err));
+    assert_ok(qdq_data_open("random:1", s.m, NULL, &s.data, &err));
+    return s;
+}
+
+static qdq_status go(setting *s)
+{
+    return qdq_quantize_goal(s->m, s->target, s->engine, s->data, NULL, &s->goal, &s->plan, &s->out, &s->r,
+                             &err);
+}
+
+static void put_away(setting *s)
+{
+    qdq_goal_result_free(s->r);
+    qdq_plan_free(s->plan);
+    qdq_model_free(s->out);
+    qdq_data_close(s->data);
+    qdq_target_free(s->target);
+    qdq_engine_close(s->engine);
+    qdq_model_free(s->m);
+}
+
+static size_t count_gone(const qdq_goal_result *r)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->n_layers; i++)
+        n += r->layers[i].is_float;
+    return n;
+}
+
+/* --- on the simulated engine ---------------------------------------------------------------------------------------- */
+
+static void a_goal_that_holds_at_once_takes_nothing_back(void **state)
+{
+    (void)state;
+    setting s = set_up(chain());
+
+    s.goal.min_sqnr = 10;
+    assert_ok(go(&s));
+    assert_true(s.r->reached);
+    assert_int_equal(s.r->n_steps, 1);
+    assert_int_equal(s.r->n_layers, 0);
+    assert_true(s.r->steps[0].holds && s.r->steps[0].n_float == 0);
+    assert_true(isnan(s.r->float_accuracy));
+    assert_string_equal(s.r->why, "");
+    assert_int_equal(qdq_plan_get_summary(s.plan)->n_weights, LAYERS);
+    put_away(&s);
+}
+
+/* The first is noisy by a share of 0.01 times the root of 8; 0.01 times the root of 4 is 3 dB better. */
+static void layers_go_until_the_goal_holds(void **state)
+{
+    (void)state;
+    setting s = set_up(chain());
+
+    s.goal.min_sqnr = 1;
+    assert_ok(go(&s));
+    double all = s.r->steps[0].sqnr_db;
+    put_away(&s);
+
+    s = set_up(chain());
+    s.goal.min_sqnr = all + 2.9;
+    assert_ok(go(&s));
+    assert_true(s.r->reached);
+    assert_int_equal(s.r->n_layers, LAYERS);
+    assert_int_equal(count_gone(s.r), LAYERS / 2);
+    assert_int_equal(qdq_plan_get_summary(s.plan)->n_weights, LAYERS / 2);
+    assert_true(s.r->n_steps <= 16);
+    for (size_t i = 0; i < s.plan->left_float.n; i++) {
+        const qdq_plan_float *f = &s.plan->left_float.at[i];
+
+        if (strcmp(f->op, "MatMul") == 0)
+            assert_string_equal(f->reason, "back to float for the goal");
+    }
+    put_away(&s);
+}
+
+/* What is written is what was judged: the same as quantizing with these layers excluded. */
+static void the_plan_is_that_of_quantizing_without_the_layers(void **state)
+{
+    (void)state;
+    setting s = set_up(chain());
+    qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
+    const char *exclude[LAYERS + 1] = {NULL};
+    char name[LAYERS][20];
+    qdq_plan *other;
+    size_t n = 0;
+
+    s.goal.min_sqnr = 40;
+    assert_ok(go(&s));
+    assert_true(count_gone(s.r) > 0);
+    for (size_t i = 0; i < s.r->n_layers; i++) {
+        if (!s.r->layers[i].is_float)
+            continue;
+        snprintf(name[n], sizeof name[n], "=%s", s.r->layers[i].node);
+        exclude[n] = name[n];
+        n++;
+    }
+    opts.exclude = exclude;
+    assert_ok(qdq_plan_make(s.m, s.target, s.engine, s.data, &opts, &other, &err));
+    assert_int_equal(other->tensors.n, s.plan->tensors.n);
+    for (size_t i = 0; i < other->tensors.n; i++) {
+        assert_string_equal(other->tensors.at[i].tensor, s.plan->tensors.at[i].tensor);
+        assert_true(other->tensors.at[i].qparam.scale == s.plan->tensors.at[i].qparam.scale);
+    }
+    qdq_plan_free(other);
+    put_away(&s);
+}
+
+static void what_only_a_float_model_reaches_is_not_reached(void **state)
+{
+    (void)state;
+    setting s = set_up(chain());
+
+    s.goal.min_sqnr = 300;
+    assert_ok(go(&s));
+    assert_false(s.r->reached);
+    assert_non_null(strstr(s.r->why, "output 't7': found SQNR "));
+    assert_non_null(strstr(s.r->why, "expected at least 300 dB"));
+    assert_int_equal(count_gone(s.r), LAYERS - 1);
+    assert_int_equal(qdq_plan_get_summary(s.plan)->n_weights, 1); /* what came nearest */
+    put_away(&s);
+}
+
+static void evaluations_are_bounded(void **state)
+{
+    (void)state;
+    setting s = set_up(chain());
+
+    s.goal.min_sqnr = 300;
+    s.goal.max_evaluations = 1;
+    assert_ok(go(&s));
+    assert_false(s.r->reached);
+    assert_int_equal(s.r->n_steps, 1);
+    put_away(&s);
+}
+
+static void what_the_caller_excludes_stays_out_and_is_no_layer(void **state)
+{
+    (void)state;
+    setting s = set_up(chain());
+    static const char *const exclude[] = {"m[0-3]", NULL};
+    qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
+
+    opts.exclude = exclude;
+    s.goal.min_sqnr = 300;
+    assert_ok(
+        qdq_quantize_goal(s.m, s.target, s.engine, s.data, &opts, &s.goal, &s.plan, &s.out, &s.r, &err));
+    assert_int_equal(s.r->n_layers, LAYERS - 4);
+    put_away(&s);
+}
+
+static void a_goal_needs_data_and_labels(void **state)
+{
+    (void)state;
+    setting s = set_up(chain());
+
+    s.goal.max_drop = 0.01;
+    assert_fails(QDQ_E_USAGE, "found no accuracy, expected labels", go(&s));
+    assert_null(s.plan);
+    assert_null(s.out);
+    assert_null(s.r);
+    assert_fails(
+        QDQ_E_USAGE, "a goal without data",
+        qdq_quantize_goal(s.m, s.target, s.engine, NULL, NULL, &s.goal, &s.plan, &s.out, &s.r, &err));
+    s.goal.first = 8;
+    assert_fails(QDQ_E_USAGE, "samples 8 to 8, the data have 8", go(&s));
+    put_away(&s);
+}
+
+/* --- estimates -------------------------------------------------------------------------------------------------------- */
+
+static void multiplications_are_counted_from_shapes(void **state)
+{
+    (void)state;
+    test_builder b = test_build(17);
+
+    TEST_INPUT(&b, "x", 2, 4, 8, 8);
+    qdq_node *conv = test_conv(&b, "c", "x", 6, 4, 3, 1);
+    qdq_node *depthwise = test_conv(&b, "d", "x", 4, 4, 3, 4);
+    TEST_INPUT(&b, "a", 5, 7);
+    TEST_RANDOM(&b, "w", 7, 3);
+    qdq_node *gemm = TEST_NODE(&b, "Gemm", "g", "a", "w");
+    qdq_node *matmul = TEST_NODE(&b, "MatMul", "m", "a", "w");
+    qdq_node *relu = TEST_NODE(&b, "Relu", "r", "a");
+    const char *const outputs[] = {"c", "d", "g", "m", "r"};
+    for (size_t i = 0; i < 5; i++)
+        test_output(&b, outputs[i]);
+    qdq_model *m = test_built(&b);
+    assert_true(qdq_node_macs(conv) == 2 * 6 * 64 * 4 * 9);
+    assert_true(qdq_node_macs(depthwise) == 2 * 4 * 64 * 9);
+    assert_true(qdq_node_macs(gemm) == 5 * 3 * 7);
+    assert_true(qdq_node_macs(matmul) == 5 * 3 * 7);
+    assert_true(qdq_node_macs(relu) == 0);
+    assert_true(qdq_node_time(conv, true) < qdq_node_time(conv, false));
+    qdq_model_free(m);
+}
+
+static void influence_flows_back_by_power(void **state)
+{
+    (void)state;
+    test_builder b = test_build(17);
+    qdq_arena arena = QDQ_ARENA_INIT;
+    double *weight, *power;
+
+    TEST_INPUT(&b, "x", 4);
+    TEST_NODE(&b, "Relu", "r", "x");
+    TEST_NODE(&b, "Neg", "n", "r");
+    TEST_NODE(&b, "Add", "s", "r", "n");
+    TEST_NODE(&b, "Abs", "y", "s");
+    test_output(&b, "y");
+    qdq_model *m = test_built(&b);
+    const qdq_graph *g = m->graph;
+    power = qdq_arena_array(&arena, g->values.n + 1, sizeof *power);
+    power[qdq_graph_find(g, "r")->id] = 3;
+    power[qdq_graph_find(g, "n")->id] = 1;
+    assert_ok(qdq_influence(g, power, &arena, &weight, &err));
+    assert_true(weight[qdq_graph_find(g, "y")->id] == 1);
+    assert_true(weight[qdq_graph_find(g, "s")->id] == 1);
+    assert_true(weight[qdq_graph_find(g, "n")->id] == 0.25);
+    assert_true(weight[qdq_graph_find(g, "r")->id] == 1);
+    qdq_arena_free(&arena);
+    qdq_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_goal_that_holds_at_once_takes_nothing_back),
+        cmocka_unit_test(layers_go_until_the_goal_holds),
+        cmocka_unit_test(the_plan_is_that_of_quantizing_without_the_layers),
+        cmocka_unit_test(what_only_a_float_model_reaches_is_not_reached),
+        cmocka_unit_test(evaluations_are_bounded),
+        cmocka_unit_test(what_the_caller_excludes_stays_out_and_is_no_layer),
+        cmocka_unit_test(a_goal_needs_data_and_labels),
+        cmocka_unit_test(multiplications_are_counted_from_shapes),
+        cmocka_unit_test(influence_flows_back_by_power),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

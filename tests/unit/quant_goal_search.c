@@ -1,0 +1,201 @@
+/* The search for the layers that go: on made-up items whose best answer is known. */
+#include <math.h>
+
+#include "quant/goal_search.h"
+#include "support/test.h"
+
+static qdq_error err;
+
+typedef struct world {
+    double allowed;
+    const double *truth; /* harm of each item, as it really is */
+    size_t n;
+    unsigned trials, fail_at; /* 0: never */
+    bool knows_excess;
+} world;
+
+static qdq_status try_it(void *ctx, const bool *gone, size_t n_gone, qdq_goal_trial *out, qdq_error *e)
+{
+    world *w = ctx;
+    double harm = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->n; i++) {
+        harm += gone[i] ? 0 : w->truth[i];
+        n += gone[i];
+    }
+    assert_int_equal(n, n_gone);
+    if (++w->trials == w->fail_at)
+        return qdq_fail(e, QDQ_E_ENGINE, "out of luck");
+    out->holds = harm <= w->allowed;
+    out->excess = w->knows_excess ? harm / w->allowed : NAN;
+    return QDQ_OK;
+}
+
+static qdq_arena arena;
+
+static qdq_goal_search_result found(world *w, const qdq_goal_item *items, unsigned most)
+{
+    qdq_goal_search_result r;
+
+    qdq_arena_free(&arena);
+    assert_ok(qdq_goal_search(items, w->n, most, try_it, w, &arena, &r, &err));
+    assert_int_equal(r.trials, w->trials);
+    assert_true(r.trials <= most);
+    return r;
+}
+
+static size_t count(const qdq_goal_search_result *r, size_t n)
+{
+    size_t k = 0;
+
+    for (size_t i = 0; i < n; i++)
+        k += r->gone[i];
+    return k;
+}
+
+static void a_goal_that_holds_takes_one_trial(void **state)
+{
+    (void)state;
+    const double truth[] = {1, 2};
+    const qdq_goal_item items[] = {{1, 1}, {2, 1}};
+    world w = {.allowed = 3, .truth = truth, .n = 2};
+    qdq_goal_search_result r = found(&w, items, 10);
+
+    assert_true(r.reached);
+    assert_int_equal(r.trials, 1);
+    assert_int_equal(count(&r, 2), 0);
+}
+
+static void the_worst_ratio_goes_first(void **state)
+{
+    (void)state;
+    const double truth[] = {4, 3, 2, 1};
+    const qdq_goal_item items[] = {{4, 100}, {3, 1}, {2, 100}, {1, 100}};
+    world w = {.allowed = 7, .truth = truth, .n = 4};
+    qdq_goal_search_result r = found(&w, items, 10);
+
+    assert_true(r.reached);
+    assert_int_equal(count(&r, 4), 1);
+    assert_true(r.gone[1]);
+}
+
+static void a_known_excess_gives_the_first_guess(void **state)
+{
+    (void)state;
+    double truth[64];
+    qdq_goal_item items[64];
+
+    for (size_t i = 0; i < 64; i++) {
+        truth[i] = 1;
+        items[i] = (qdq_goal_item){1, 1};
+    }
+    world w = {.allowed = 24, .truth = truth, .n = 64, .knows_excess = true};
+    qdq_goal_search_result r = found(&w, items, 3); /* none, 40, 20 */
+    assert_true(r.reached);
+    assert_int_equal(count(&r, 64), 40);
+}
+
+static void what_was_ranked_wrongly_comes_back(void **state)
+{
+    (void)state;
+    double truth[16] = {0};
+    qdq_goal_item items[16];
+
+    for (size_t i = 0; i < 16; i++)
+        items[i] = (qdq_goal_item){16 - (double)i, 1}; /* says that the first is worst */
+    truth[9] = 10;                                     /* but one alone is, and it is the tenth */
+    world w = {.allowed = 1, .truth = truth, .n = 16};
+    qdq_goal_search_result r = found(&w, items, 24);
+
+    assert_true(r.reached);
+    assert_int_equal(count(&r, 16), 1);
+    assert_true(r.gone[9]);
+}
+
+static void few_trials_give_a_set_that_holds_if_one_was_found(void **state)
+{
+    (void)state;
+    double truth[100];
+    qdq_goal_item items[100];
+
+    for (size_t i = 0; i < 100; i++) {
+        truth[i] = 1;
+        items[i] = (qdq_goal_item){1, 1 + (double)i};
+    }
+    for (unsigned most = 1; most < 20; most++) {
+        world w = {.allowed = 70, .truth = truth, .n = 100};
+        qdq_goal_search_result r = found(&w, items, most);
+
+        if (r.reached)
+            assert_true(count(&r, 100) >= 30);
+        assert_true(r.reached == (most >= 7)); /* none, 1, 2, 4, 8, 16, 32 */
+    }
+}
+
+static void a_goal_that_needs_all_gone_is_not_reached(void **state)
+{
+    (void)state;
+    const double truth[] = {1, 1, 1, 1, 1};
+    const qdq_goal_item items[] = {{1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
+    world w = {.allowed = 0.5, .truth = truth, .n = 5};
+    qdq_goal_search_result r = found(&w, items, 24);
+
+    assert_false(r.reached);
+    assert_int_equal(count(&r, 5), 4); /* the nearest */
+    w = (world){.allowed = 0.5, .truth = truth, .n = 1};
+    r = found(&w, items, 24);
+    assert_false(r.reached);
+    assert_int_equal(r.trials, 1);
+    w = (world){.allowed = -1, .truth = truth, .n = 0};
+    assert_false(found(&w, items, 24).reached);
+}
+
+static void odd_numbers_do_no_harm(void **state)
+{
+    (void)state;
+    const double truth[] = {1, 1, 1};
+    const qdq_goal_item items[] = {{(double)INFINITY, 0}, {0, 0}, {1, -5}};
+    world w = {.allowed = 2, .truth = truth, .n = 3, .knows_excess = true};
+    qdq_goal_search_result r = found(&w, items, 24);
+
+    assert_true(r.reached && r.gone[0]);
+}
+
+static void a_trial_that_fails_ends_the_search(void **state)
+{
+    (void)state;
+    const double truth[] = {1, 1, 1, 1};
+    const qdq_goal_item items[] = {{1, 1}, {1, 1}, {1, 1}, {1, 1}};
+
+    for (unsigned k = 1; k <= 4; k++) {
+        world w = {.allowed = 2, .truth = truth, .n = 4, .fail_at = k};
+        qdq_goal_search_result r;
+
+        qdq_arena_free(&arena);
+        assert_fails(QDQ_E_ENGINE, "out of luck",
+                     qdq_goal_search(items, 4, 24, try_it, &w, &arena, &r, &err));
+    }
+}
+
+static int clean_up(void **state)
+{
+    (void)state;
+    qdq_arena_free(&arena);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_goal_that_holds_takes_one_trial),
+        cmocka_unit_test(the_worst_ratio_goes_first),
+        cmocka_unit_test(a_known_excess_gives_the_first_guess),
+        cmocka_unit_test(what_was_ranked_wrongly_comes_back),
+        cmocka_unit_test(few_trials_give_a_set_that_holds_if_one_was_found),
+        cmocka_unit_test(a_goal_that_needs_all_gone_is_not_reached),
+        cmocka_unit_test(odd_numbers_do_no_harm),
+        cmocka_unit_test(a_trial_that_fails_ends_the_search),
+    };
+    return cmocka_run_group_tests(tests, NULL, clean_up);
+}
