@@ -20,6 +20,7 @@
 #ifndef QDQ_QDQ_H
 #define QDQ_QDQ_H
 
+#include "check.h"
 #include "compare.h"
 #include "data.h"
 #include "engine.h"

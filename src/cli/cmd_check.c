@@ -1,9 +1,67 @@
-/* cmd_check.c - the verifier's findings. Errors make the answer no, warnings never do. */
+/* cmd_check.c - the verifier's findings and, with a target, those about quantization. Errors make the answer no,
+ * warnings only with --strict. */
+#include <string.h>
+
 #include "base/fail.h"
 #include "cli/cli.h"
+#include "cli/cli_engine.h"
+#include "cli/cli_json.h"
 #include "cli/cli_model.h"
+#include "cli/cli_why.h"
+#include "qdq/check.h"
 
-static const cli_group groups[] = {{"options", cli_common_opts, 0}, {NULL, NULL, 0}};
+struct check_args {
+    cli_common common;
+    const char *target;
+    cli_names set;
+    bool strict;
+    int64_t threads;
+    cli_engine_args engine;
+    cli_shape_args shape;
+};
+
+static const cli_opt options[] = {
+    {.letter = 'T',
+     .name = "target",
+     .kind = CLI_TEXT,
+     .offset = CLI_AT(check_args, target),
+     .what = "NAME",
+     .help = "check the quantization, too: for this target"},
+    {.name = "set",
+     .kind = CLI_LIST,
+     .offset = CLI_AT(check_args, set),
+     .what = "KEY=VALUE",
+     .help = "change a key of the target; repeatable"},
+    {.name = "strict",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(check_args, strict),
+     .help = "exit code 1 for warnings and for what will not fuse, too"},
+    {.letter = 'e',
+     .name = "engine",
+     .kind = CLI_TEXT,
+     .offset = CLI_AT(check_args, engine) + offsetof(cli_engine_args, engine),
+     .what = "NAME[:ARG]",
+     .help = "prove it by the kernels that this engine runs; default: rules alone"},
+    {.letter = 't',
+     .name = "threads",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(check_args, threads),
+     .what = "N",
+     .help = "threads of the engine; 0: all processors",
+     .init = "1",
+     .min = 0,
+     .max = 1024},
+    CLI_END,
+};
+
+static const cli_group groups[] = {
+    {"check", options, 0},
+    {"shapes", cli_shape_opts, CLI_AT(check_args, shape)},
+    {"engine", cli_engine_opts + 1,
+     CLI_AT(check_args, engine)}, /* without --engine, which has a default there */
+    {"options", cli_common_opts, 0},
+    {NULL, NULL, 0},
+};
 
 static size_t count_errors(const qdq_finding *f, size_t n)
 {
@@ -14,7 +72,39 @@ static size_t count_errors(const qdq_finding *f, size_t n)
     return errors;
 }
 
-static qdq_status print_json(const char *path, const qdq_finding *f, size_t n, qdq_error *err)
+/* --- JSON -------------------------------------------------------------------------------------------------------- */
+
+static json_t *target_json(cli_json *j, const struct check_args *a, const qdq_target_check *t)
+{
+    json_t *root = json_object(), *list = json_array();
+
+    cli_json_set(j, root, "target", cli_json_text(a->target));
+    cli_json_set(j, root, "proven", json_boolean(t->proven));
+    cli_json_set(j, root, "quantizers", json_integer((json_int_t)t->n_quantizers));
+    cli_json_set(j, root, "fused", json_integer((json_int_t)t->n_fused));
+    cli_json_set(j, root, "unfused", json_integer((json_int_t)t->n_unfused));
+    cli_json_set(j, root, "errors", json_integer((json_int_t)t->n_errors));
+    cli_json_set(j, root, "converted", json_integer((json_int_t)t->converted));
+    cli_json_set(j, root, "microseconds", cli_json_real(t->microseconds));
+    for (size_t i = 0; i < t->n; i++) {
+        const qdq_target_finding *f = &t->findings[i];
+        json_t *entry = json_object();
+
+        cli_json_set(j, entry, "level", json_string(f->is_error ? "error" : "warning"));
+        cli_json_set(j, entry, "kind", json_string(f->kind));
+        cli_json_set(j, entry, "op", cli_json_text(f->op));
+        cli_json_set(j, entry, "node", cli_json_text(f->node));
+        cli_json_set(j, entry, "why", cli_json_text(f->why));
+        cli_json_set(j, entry, "converted", json_integer((json_int_t)f->converted));
+        cli_json_set(j, entry, "microseconds", cli_json_real(f->microseconds));
+        cli_json_add(j, list, entry);
+    }
+    cli_json_set(j, root, "findings", list);
+    return root;
+}
+
+static qdq_status print_json(const struct check_args *a, const char *path, const qdq_finding *f, size_t n,
+                             const qdq_target_check *t, qdq_error *err)
 {
     cli_json j = {false};
     json_t *root = json_object();
@@ -30,8 +120,12 @@ static qdq_status print_json(const char *path, const qdq_finding *f, size_t n, q
         cli_json_add(&j, list, entry);
     }
     cli_json_set(&j, root, "findings", list);
+    if (t != NULL)
+        cli_json_set(&j, root, "quantization", target_json(&j, a, t));
     return cli_json_print(&j, root, err);
 }
+
+/* --- text -------------------------------------------------------------------------------------------------------- */
 
 static void print_text(const char *path, const qdq_finding *f, size_t n)
 {
@@ -43,23 +137,114 @@ static void print_text(const char *path, const qdq_finding *f, size_t n)
            warnings == 1 ? "" : "s");
 }
 
+/* "412 k", "1.2 M"; "" for 0. */
+static const char *amount(cli *c, uint64_t n)
+{
+    const char *text = n == 0        ? ""
+                       : n < 10000   ? qdq_arena_printf(&c->arena, "%llu", (unsigned long long)n)
+                       : n < 1000000 ? qdq_arena_printf(&c->arena, "%.0f k", (double)n / 1e3)
+                                     : qdq_arena_printf(&c->arena, "%.1f M", (double)n / 1e6);
+
+    return text != NULL ? text : "";
+}
+
+static qdq_status print_target(cli *c, const qdq_target_check *t, qdq_error *err)
+{
+    cli_table table = {.arena = &c->arena, .columns = t->proven ? "lllrrl" : "lllrl"};
+
+    if (t->n > 0) {
+        cli_cell(&table, "level");
+        cli_cell(&table, "kind");
+        cli_cell(&table, "node");
+        cli_cell(&table, "converted");
+        if (t->proven)
+            cli_cell(&table, "us");
+        cli_cell(&table, "why");
+    }
+    for (size_t i = 0; i < t->n; i++) {
+        const qdq_target_finding *f = &t->findings[i];
+
+        cli_cell(&table, "%s", f->is_error ? "error" : "warning");
+        cli_cell(&table, "%s", f->kind);
+        cli_cell(&table, "%s '%s'", f->op, f->node);
+        cli_cell(&table, "%s", amount(c, f->converted));
+        if (t->proven)
+            cli_cell(&table, f->microseconds > 0 ? "%.1f" : "", f->microseconds);
+        cli_cell(&table, "%s", f->why);
+    }
+    QDQ_TRY(cli_table_print(&table, stdout, err));
+    printf("%zu Q and DQ; %zu node%s next to them in 8 bits%s, %zu not; %zu finding%s, %zu of them error%s",
+           t->n_quantizers, t->n_fused, t->n_fused == 1 ? "" : "s",
+           t->proven ? ", proven by the engine's kernels" : "", t->n_unfused, t->n, t->n == 1 ? "" : "s",
+           t->n_errors, t->n_errors == 1 ? "" : "s");
+    if (t->converted > 0)
+        printf("; %s elements converted for nothing in every run", amount(c, t->converted));
+    if (t->microseconds > 0)
+        printf(", %.1f us", t->microseconds);
+    printf("\n");
+    return QDQ_OK;
+}
+
+/* --- run --------------------------------------------------------------------------------------------------------- */
+
+static qdq_status check_options(const struct check_args *a, qdq_error *err)
+{
+    if (a->target != NULL)
+        return QDQ_OK;
+    if (a->set.n > 0 || a->engine.engine != NULL || a->shape.shapes.n > 0)
+        return qdq_fail(err, QDQ_E_USAGE, "found %s without --target",
+                        a->set.n > 0               ? "--set"
+                        : a->engine.engine != NULL ? "--engine"
+                                                   : "--shape");
+    return QDQ_OK;
+}
+
+static qdq_status check_target(cli *c, const struct check_args *a, const qdq_model *m, qdq_target_check **out,
+                               qdq_error *err)
+{
+    qdq_check_opts opts = QDQ_CHECK_OPTS_INIT;
+    qdq_target *target = NULL;
+    qdq_status st = cli_target_open(c, a->target, &a->set, &target, err);
+
+    if (st == QDQ_OK && a->engine.engine != NULL)
+        st = cli_engine_open(c, &a->engine, &opts.engine, err);
+    opts.shapes = a->shape.shapes.at;
+    opts.n_shapes = a->shape.shapes.n;
+    opts.threads = cli_threads(a->threads);
+    opts.job = &c->job;
+    if (st == QDQ_OK)
+        st = cli_at_file(c->operand[0], qdq_model_check_target(m, target, &opts, out, err), err);
+    qdq_engine_close(opts.engine);
+    qdq_target_free(target);
+    return st;
+}
+
 static qdq_status run(cli *c, const void *args, qdq_error *err)
 {
+    const struct check_args *a = args;
     const char *path = cli_is_stdout(c->operand[0]) ? "<stdin>" : c->operand[0];
     qdq_model *m = NULL;
     qdq_finding *findings = NULL;
+    qdq_target_check *t = NULL;
     size_t n = 0;
 
-    (void)args;
+    QDQ_TRY(check_options(a, err));
     QDQ_TRY(cli_model_load(c, c->operand[0], &m, err));
     qdq_status st = qdq_model_check(m, &findings, &n, err);
+    bool sound = st == QDQ_OK && count_errors(findings, n) == 0;
+    if (sound && a->target != NULL)
+        st = check_target(c, a, m, &t, err);
     if (st == QDQ_OK) {
-        c->negative = count_errors(findings, n) > 0;
+        c->negative =
+            !sound || (t != NULL && t->n_errors > 0) || (a->strict && n + (t != NULL ? t->n : 0) > 0);
         if (c->json)
-            st = print_json(path, findings, n, err);
+            st = print_json(a, path, findings, n, t, err);
         else
             print_text(path, findings, n);
     }
+    if (st == QDQ_OK && t != NULL && !c->json)
+        st = print_target(c, t, err);
+    qdq_free(t);
     qdq_free(findings);
     qdq_model_free(m);
     return st;
@@ -71,12 +256,30 @@ const cli_command cmd_check = {
     .operands = "MODEL",
     .min_operands = 1,
     .max_operands = 1,
-    .summary = "verify a model",
-    .about = "Verifies a model and prints what is wrong and where. The exit code is 1 if there is an error;\n"
-             "warnings never change it. A file that cannot be read as a model at all is exit code 3.",
-    .json = "{ \"model\", \"errors\", \"warnings\", \"findings\": [{\"level\": \"error\", \"text\"}] }",
-    .example = "qdq check model.onnx && echo sound",
+    .summary = "verify a model, and say what of its quantization will not fuse",
+    .about =
+        "Verifies a model and prints what is wrong and where. The exit code is 1 if there is an error;\n"
+        "warnings change it only with --strict. A file that cannot be read as a model at all is exit code "
+        "3.\n"
+        "\n"
+        "With --target the quantization of a sound model is checked, too, whoever made it: scales and zero\n"
+        "points, Q and DQ without each other, biases and weights that kernels would compute wrong numbers\n"
+        "with, and every node next to Q/DQ that will run in float on that target: why, and how many "
+        "elements\n"
+        "Q and DQ turn over for nothing. With --engine the kernels that the engine runs on random input "
+        "decide,\n"
+        "and their time is given. Wrong numbers are errors, what does not fuse is a warning; Q and DQ at "
+        "the\n"
+        "borders of what runs in float are neither. The kinds of findings: docs/check.md.",
+    .json = "{ \"model\", \"errors\", \"warnings\", \"findings\": [{\"level\": \"error\", \"text\"}],\n"
+            "  \"quantization\": {\"target\", \"proven\", \"quantizers\", \"fused\", \"unfused\", "
+            "\"errors\", \"converted\",\n"
+            "    \"microseconds\", \"findings\": [{\"level\", \"kind\", \"op\", \"node\", \"why\", "
+            "\"converted\", "
+            "\"microseconds\"}]} }",
+    .example = "qdq check model.onnx && echo sound\n"
+               "qdq check model.qdq.onnx --target ort-cpu --engine ort",
     .groups = groups,
-    .args_size = sizeof(cli_common),
+    .args_size = sizeof(struct check_args),
     .run = run,
 };

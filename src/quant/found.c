@@ -91,7 +91,7 @@ bool qdq_found_same(const qdq_found *a, const qdq_found *b)
 {
     const qdq_node *x = a->node, *y = b->node;
 
-    if (a->known && b->known)
+    if (a->params.count > 0 && b->params.count > 0 && a->fault == NULL && b->fault == NULL)
         return qdq_params_equal(&a->params, &b->params);
     return qdq_node_in(x, 1) == qdq_node_in(y, 1) && qdq_node_in(x, 2) == qdq_node_in(y, 2) &&
            a->type == b->type && a->axis == b->axis &&

@@ -88,6 +88,7 @@ struct qdq_target {
     qdq_method method; /* of calibration, where the caller has none; never QDQ_METHOD_DEFAULT */
     qdq_overrides overrides;
     const char *const *passes; /* what the optimizer does for this engine beyond `default`; or NULL */
+    bool int8_one_reader;      /* int8 activations run in 8 bits only where one node reads them */
     bool dequantized_outputs;  /* a quantized graph output is the DQ's; else its producer stays float */
     const char *const
         *requantizes; /* float operators that the engine quantizes itself between DQ and Q; or NULL */

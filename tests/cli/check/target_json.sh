@@ -1,0 +1,2 @@
+cp "$FIXTURES/partly.onnxtxt" .
+qdq check partly.onnxtxt --target ort-cpu --json

@@ -1,0 +1,391 @@
+/* quant_check.c - quantized models against targets: each kind of finding with a model that has it, and one that has
+ * not. With an engine: numeric/check_ort.c. */
+#include "support/test.h"
+
+/* Findings as "kind node;", errors with a '!' in front. */
+static const char *findings(const char *text, const char *target)
+{
+    static char list[4000];
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = test_model(text);
+    qdq_target *t = NULL;
+    qdq_target_check *r = NULL;
+
+    assert_ok(qdq_target_load(target, &t, &err));
+    assert_ok(qdq_model_check_target(m, t, NULL, &r, &err));
+    list[0] = '\0';
+    for (size_t i = 0; i < r->n; i++) {
+        size_t used = strlen(list);
+
+        assert_true(r->findings[i].why[0] != '\0');
+        snprintf(list + used, sizeof list - used, "%s%s %s;", r->findings[i].is_error ? "!" : "",
+                 r->findings[i].kind, r->findings[i].node);
+    }
+    assert_false(r->proven);
+    qdq_free(r);
+    qdq_target_free(t);
+    qdq_model_free(m);
+    return list;
+}
+
+static void assert_finds(const char *want, const char *text)
+{
+    assert_string_equal(findings(text, "ort-cpu"), want);
+}
+
+/* A Conv between Q/DQ: what stands between the parts varies. */
+#define CONV(constants, dw, db, behind)                                                                      \
+    "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float s = {0.5}, uint8 z = {3}, float t = {0.25}, uint8 u " \
+    "= {7}, " constants "> {\n"                                                                              \
+    "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)\n"                                          \
+    "  " dw "\n  " db "\n"                                                                                   \
+    "  [c] c = Conv(d, dw, db)\n"                                                                            \
+    "  " behind "\n"                                                                                         \
+    "}\n"
+#define W    "int8[2,2,1,1] w = {1, 2, 3, 4}, float[2] ws = {0.5, 0.25}, int8[2] wz = {0, 0}"
+#define B    "int32[2] b = {100, -100}, float[2] bs = {0.25, 0.125}"
+#define DW   "dw = DequantizeLinear <axis = 0> (w, ws, wz)"
+#define DB   "db = DequantizeLinear <axis = 0> (b, bs)"
+#define BACK "e = QuantizeLinear(c, t, u) y = DequantizeLinear(e, t, u)"
+
+static void a_complete_conv_has_no_findings(void **state)
+{
+    (void)state;
+    assert_finds("", CONV(W ", " B, DW, DB, BACK));
+    assert_finds("", "g (float[2] x) => (float[2] y) { y = Neg(x) }");
+}
+
+static void scales_that_are_no_numbers_above_0_are_errors(void **state)
+{
+    (void)state;
+#define PAIR(scale)                                                                                          \
+    "g (float[2] x) => (float[2] y) <float s = {" scale "}, uint8 z = {3}> {\n"                              \
+    "  [q] q = QuantizeLinear(x, s, z)\n"                                                                    \
+    "  [d] y = DequantizeLinear(q, s, z)\n"                                                                  \
+    "}\n"
+#define IDLE "useless q;"
+    assert_finds("!scale q;!scale d;" IDLE, PAIR("0"));
+    assert_finds("!scale q;!scale d;" IDLE, PAIR("-0.5"));
+    assert_finds("!scale q;!scale d;" IDLE, PAIR("nan"));
+    assert_finds("!scale q;!scale d;" IDLE, PAIR("inf"));
+    assert_finds("subnormal-scale q;subnormal-scale d;" IDLE, PAIR("1e-40"));
+    assert_finds(IDLE, PAIR("0.5"));
+}
+
+static void halves_without_the_other_are_found(void **state)
+{
+    (void)state;
+    assert_finds("unpaired-q q;", "g (float[2] x) => (uint8[2] q) <float s = {0.5}, uint8 z = {3}> {\n"
+                                  "  [q] q = QuantizeLinear(x, s, z)\n"
+                                  "}\n");
+    assert_finds("unpaired-q q;", "g (float[2] x) => (float[2] y) <float s = {0.5}, uint8 z = {3}> {\n"
+                                  "  [q] q = QuantizeLinear(x, s, z)\n"
+                                  "  y = Neg(x)\n"
+                                  "}\n");
+    assert_finds("unpaired-q q;", "g (float[2] x) => (float[2] y) <float s = {0.5}, uint8 z = {3}> {\n"
+                                  "  [q] q = QuantizeLinear(x, s, z)\n"
+                                  "  y = Cast <to = 1> (q)\n"
+                                  "}\n");
+    assert_finds("unpaired-dq d;", "g (uint8[2] x) => (float[2] y) <float s = {0.5}, uint8 z = {3}> {\n"
+                                   "  [d] y = DequantizeLinear(x, s, z)\n"
+                                   "}\n");
+}
+
+static void q_and_dq_of_one_pair_should_agree(void **state)
+{
+    (void)state;
+    assert_finds("pair-scales d;" IDLE,
+                 "g (float[2] x) => (float[2] y) <float s = {0.5}, uint8 z = {3}, float t = {0.25}> {\n"
+                 "  [q] q = QuantizeLinear(x, s, z)\n"
+                 "  [d] y = DequantizeLinear(q, t, z)\n"
+                 "}\n");
+    assert_finds(
+        IDLE, "<ir_version: 9, opset_import: [\"\" : 19]>\n"
+              "g (float16[2] x) => (float16[2] y) <float16 s = {0.5}, float16 t = {0.5}, uint8 z = {3}> {\n"
+              "  [q] q = QuantizeLinear(x, s, z)\n"
+              "  [d] y = DequantizeLinear(q, t, z)\n"
+              "}\n");
+}
+
+/* ... in bodies of If, too */
+static void numbers_inside_subgraphs_are_looked_at(void **state)
+{
+    (void)state;
+    assert_finds("!scale q;!scale d;",
+                 "g (bool c, float[2] x) => (float[2] y) <float s = {0}, uint8 z = {3}> {\n"
+                 "  y = If <then_branch = a () => (float[2] p) {\n"
+                 "    [q] q = QuantizeLinear(x, s, z)\n"
+                 "    [d] p = DequantizeLinear(q, s, z)\n"
+                 "  }, else_branch = b () => (float[2] r) { r = Neg(x) }> (c)\n"
+                 "}\n");
+}
+
+static void types_and_zero_points_are_those_of_the_target(void **state)
+{
+    static const char uint8[] = "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float s = {0.5}, uint8 z = {3}, "
+                                "float[2,2,1,1] w = {1, 2, 3, 4}> {\n"
+                                "  [q] q = QuantizeLinear(x, s, z)\n"
+                                "  d = DequantizeLinear(q, s, z)\n"
+                                "  y = Relu(d)\n"
+                                "}\n";
+    static const char shifted[] =
+        "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float s = {0.5}, int8 z = {3}> {\n"
+        "  [q] q = QuantizeLinear(x, s, z)\n"
+        "  d = DequantizeLinear(q, s, z)\n"
+        "  y = Relu(d)\n"
+        "}\n";
+    static const char centred[] =
+        "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float s = {0.5}, int8 z = {0}> {\n"
+        "  [q] q = QuantizeLinear(x, s, z)\n"
+        "  d = DequantizeLinear(q, s, z)\n"
+        "  y = Relu(d)\n"
+        "}\n";
+
+    (void)state;
+    assert_string_equal(findings(uint8, "tensorrt"), "type q;" IDLE);
+    assert_string_equal(findings(shifted, "tensorrt"), "zero-point q;" IDLE);
+    assert_string_equal(findings(centred, "tensorrt"), IDLE);
+    assert_string_equal(findings(uint8, "ort-cpu"), IDLE);
+}
+
+static void scales_of_a_weight_along_the_wrong_dim_are_an_error(void **state)
+{
+    (void)state;
+    assert_finds("!weight-axis c;not-fused c;",
+                 CONV(W ", " B, "dw = DequantizeLinear <axis = 1> (w, ws, wz)", DB, BACK));
+}
+
+static void a_bias_of_another_scale_is_an_error(void **state)
+{
+    (void)state;
+    assert_finds("!bias-scale c;",
+                 CONV(W ", int32[2] b = {100, -100}, float[2] bs = {0.25, 0.130}", DW, DB, BACK));
+    assert_finds("", CONV(W ", int32[2] b = {100, -100}, float[2] bs = {0.25, 0.1251}", DW, DB, BACK));
+}
+
+static void a_bias_beyond_int32_is_an_error(void **state)
+{
+    (void)state;
+    assert_finds("!bias-overflow c;",
+                 CONV(W ", int32[2] b = {100, 2147483647}, float[2] bs = {0.25, 0.125}", DW, DB, BACK));
+    assert_finds("!bias-overflow c;float-bias c;",
+                 CONV("int8[2,2,1,1] w = {1, 2, 3, 4}, float[2] ws = {0.5, 1e-9}, int8[2] wz = {0, 0}, "
+                      "float[2] db = {1, 5}",
+                      DW, "", BACK));
+    assert_finds("float-bias c;", CONV(W ", float[2] db = {1, 5}", DW, "", BACK));
+}
+
+static void a_float_weight_between_q_and_dq_is_found(void **state)
+{
+    (void)state;
+    assert_finds("float-weight c;",
+                 CONV("float[2,2,1,1] dw = {1, 2, 3, 4}, float[2] db = {1, 5}", "", "", BACK));
+}
+
+static void float_data_in_front_of_a_quantized_weight_is_found(void **state)
+{
+    (void)state;
+    assert_finds("float-data c;", "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <" W
+                                  ", float[2] db = {1, 2}, float t = {0.25}, uint8 u = {7}> {\n"
+                                  "  " DW "\n"
+                                  "  n = Neg(x) [c] c = Conv(n, dw, db)\n"
+                                  "  " BACK "\n"
+                                  "}\n");
+    assert_finds("float-data m;",
+                 "g (float[2,2] x, float[2,2] v) => (float[2,2] y) <float s = {0.5}, uint8 z = {3}> {\n"
+                 "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)\n"
+                 "  [m] y = MatMul(d, v)\n"
+                 "}\n");
+}
+
+static void a_conv_needs_q_alone_behind_it(void **state)
+{
+    (void)state;
+    assert_finds("no-output-q c;", CONV(W ", " B, DW, DB, "y = Neg(c)"));
+    assert_finds(
+        "shared-result c;",
+        CONV(W ", " B, DW, DB, "e = QuantizeLinear(c, t, u) f = DequantizeLinear(e, t, u) y = Sub(f, c)"));
+    assert_finds("shared-result c;",
+                 "g (float[1,2,4,4] x) => (float[1,2,4,4] c, float[1,2,4,4] y) <float s = {0.5}, uint8 z = "
+                 "{3}, float t = "
+                 "{0.25}, uint8 u = {7}, " W ", " B "> {\n"
+                 "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)\n"
+                 "  " DW "\n  " DB "\n"
+                 "  [c] c = Conv(d, dw, db)\n"
+                 "  e = QuantizeLinear(c, t, u) f = DequantizeLinear(e, t, u) y = Neg(f)\n"
+                 "}\n");
+}
+
+static void a_relu_that_codes_do_not_replace_is_found(void **state)
+{
+    (void)state;
+    assert_finds("bounds c;", CONV(W ", " B, DW, DB,
+                                   "r = Relu(c) e = QuantizeLinear(r, t, u) y = DequantizeLinear(e, t, u)"));
+    assert_finds("", CONV(W ", " B ", uint8 o = {0}", DW, DB,
+                          "r = Relu(c) e = QuantizeLinear(r, t, o) y = DequantizeLinear(e, t, o)"));
+    assert_finds("bounds c;",
+                 CONV(W ", " B ", uint8 o = {0}, float low = {0}, float high = {6}", DW, DB,
+                      "r = Clip(c, low, high) e = QuantizeLinear(r, t, o) y = DequantizeLinear(e, t, o)"));
+    assert_finds("",
+                 CONV(W ", " B ", uint8 o = {0}, float low = {0}, float high = {63.75}", DW, DB,
+                      "r = Clip(c, low, high) e = QuantizeLinear(r, t, o) y = DequantizeLinear(e, t, o)"));
+}
+
+static void int8_data_with_two_readers_is_found(void **state)
+{
+#define INT8(second)                                                                                         \
+    "g (float[1,2,4,4] x) => (float[1,2,4,4] y, float[1,2,4,4] v) <float s = {0.5}, int8 z = {0}, " W ", " B \
+    "> {\n"                                                                                                  \
+    "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)\n"                                          \
+    "  " DW "\n  " DB "\n"                                                                                   \
+    "  [c] c = Conv(d, dw, db) e = QuantizeLinear(c, s, z) y = DequantizeLinear(e, s, z)\n"                  \
+    "  v = Neg(" second ")\n"                                                                                \
+    "}\n"
+    (void)state;
+    assert_finds("int8-shared c;", INT8("d"));
+    assert_finds("", INT8("x"));
+}
+
+static void operators_that_move_codes_want_one_scale(void **state)
+{
+    static const char same[] =
+        "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float s = {0.5}, uint8 z = {3}, float t = "
+        "{0.25}, " W "> {\n"
+        "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)\n"
+        "  [m] m = MaxPool <kernel_shape = [1, 1]> (d)\n"
+        "  mq = QuantizeLinear(m, s, z) md = DequantizeLinear(mq, s, z)\n"
+        "  " DW "\n"
+        "  [c] c = Conv(md, dw) e = QuantizeLinear(c, t, z) y = DequantizeLinear(e, t, z)\n"
+        "}\n";
+    static const char other[] =
+        "g (float[1,2,4,4] x) => (float[1,2,4,4] y) <float s = {0.5}, uint8 z = {3}, float t = "
+        "{0.25}, " W "> {\n"
+        "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)\n"
+        "  [m] m = MaxPool <kernel_shape = [1, 1]> (d)\n"
+        "  mq = QuantizeLinear(m, t, z) md = DequantizeLinear(mq, t, z)\n"
+        "  " DW "\n"
+        "  [c] c = Conv(md, dw) e = QuantizeLinear(c, t, z) y = DequantizeLinear(e, t, z)\n"
+        "}\n";
+    static const char concat[] =
+        "g (float[2] x, float[2] v) => (float[4] y) <float s = {0.5}, float t = {0.25}, int8 z = "
+        "{0}> {\n"
+        "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)\n"
+        "  r = QuantizeLinear(v, t, z) e = DequantizeLinear(r, t, z)\n"
+        "  [k] y = Concat <axis = 0> (d, e)\n"
+        "}\n";
+
+    (void)state;
+    assert_finds("", same);
+    assert_finds("tied-scales m;", other);
+    assert_non_null(strstr(findings(concat, "tensorrt"), "tied-scales k;"));
+    assert_null(strstr(findings(concat, "ort-cpu"), "tied-scales"));
+}
+
+static void a_node_without_kernel_for_its_attributes_is_not_fused(void **state)
+{
+    (void)state;
+    assert_finds(
+        "not-fused m;",
+        "g (float[2,2] x) => (float[2,2] y) <float s = {0.5}, uint8 z = {3}, int8[2,2] w = {1, 2, 3, "
+        "4}, float ws = {0.5}, int8 wz = {0}> {\n"
+        "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) dw = DequantizeLinear(w, ws, wz)\n"
+        "  [m] y = Gemm <alpha = 2.0> (d, dw)\n"
+        "}\n");
+}
+
+static void a_constant_that_is_dequantized_for_float_readers_is_found(void **state)
+{
+    (void)state;
+    assert_finds("constant n;",
+                 "g (float[2] x) => (float[2] y) <int8[2] w = {1, 2}, float ws = {0.5}, int8 wz = {0}> {\n"
+                 "  dw = DequantizeLinear(w, ws, wz)\n"
+                 "  [n] y = Sub(x, dw)\n"
+                 "}\n");
+}
+
+static void cost_counts_what_is_converted_for_nothing(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = test_model(CONV(W ", " B, DW, DB, "y = Neg(c)"));
+    qdq_target *t = NULL;
+    qdq_target_check *r = NULL;
+
+    (void)state;
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    assert_ok(qdq_model_check_target(m, t, NULL, &r, &err));
+    assert_int_equal(r->n, 1);
+    assert_int_equal(r->findings[0].converted, 32 + 4 + 2);
+    assert_int_equal(r->converted, 38);
+    assert_int_equal(r->n_quantizers, 4);
+    assert_int_equal(r->n_unfused, 1);
+    qdq_free(r);
+    qdq_target_free(t);
+    qdq_model_free(m);
+}
+
+static void kinds_have_names_and_help(void **state)
+{
+    const char *help = NULL;
+    size_t n = 0;
+
+    (void)state;
+    while (qdq_check_kind(n, &help) != NULL && help != NULL)
+        n++;
+    assert_int_equal(n, 21);
+    assert_null(help);
+}
+
+static void operators_on_codes_are_checked_as_q_and_dq(void **state)
+{
+    (void)state;
+    assert_finds("", "g (float[2] x) => (float[2] y) <float s = {0.5}, uint8 z = {3}> {\n"
+                     "  q = QuantizeLinear(x, s, z)\n"
+                     "  a = com.microsoft.QLinearAdd(q, s, z, q, s, z, s, z)\n"
+                     "  y = DequantizeLinear(a, s, z)\n"
+                     "}\n");
+}
+
+static void a_target_without_rules_is_refused(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = test_model("g (float[2] x) => (float[2] y) { y = Neg(x) }");
+    qdq_target *t = NULL;
+    qdq_target_check *r = NULL;
+
+    (void)state;
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    assert_ok(qdq_target_set(t, "operators", "[]", &err));
+    assert_fails(QDQ_E_UNSUPPORTED, "has no rules", qdq_model_check_target(m, t, NULL, &r, &err));
+    assert_null(r);
+    qdq_target_free(t);
+    qdq_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_complete_conv_has_no_findings),
+        cmocka_unit_test(scales_that_are_no_numbers_above_0_are_errors),
+        cmocka_unit_test(halves_without_the_other_are_found),
+        cmocka_unit_test(q_and_dq_of_one_pair_should_agree),
+        cmocka_unit_test(numbers_inside_subgraphs_are_looked_at),
+        cmocka_unit_test(types_and_zero_points_are_those_of_the_target),
+        cmocka_unit_test(scales_of_a_weight_along_the_wrong_dim_are_an_error),
+        cmocka_unit_test(a_bias_of_another_scale_is_an_error),
+        cmocka_unit_test(a_bias_beyond_int32_is_an_error),
+        cmocka_unit_test(a_float_weight_between_q_and_dq_is_found),
+        cmocka_unit_test(float_data_in_front_of_a_quantized_weight_is_found),
+        cmocka_unit_test(a_conv_needs_q_alone_behind_it),
+        cmocka_unit_test(a_relu_that_codes_do_not_replace_is_found),
+        cmocka_unit_test(int8_data_with_two_readers_is_found),
+        cmocka_unit_test(operators_that_move_codes_want_one_scale),
+        cmocka_unit_test(a_node_without_kernel_for_its_attributes_is_not_fused),
+        cmocka_unit_test(a_constant_that_is_dequantized_for_float_readers_is_found),
+        cmocka_unit_test(cost_counts_what_is_converted_for_nothing),
+        cmocka_unit_test(kinds_have_names_and_help),
+        cmocka_unit_test(operators_on_codes_are_checked_as_q_and_dq),
+        cmocka_unit_test(a_target_without_rules_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
