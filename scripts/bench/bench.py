@@ -53,7 +53,8 @@ def number(x):
 
 
 class Bench(Optimizing, Quantizing):
-    def __init__(self, build, models, peers):
+    def __init__(self, build, models, peers, rounds):
+        self.rounds = rounds
         self.build, self.models, self.peers_python = build, models, peers
         self.qdq = os.path.join(build, "qdq")
         self.dir = os.path.join(build, "bench")
@@ -145,9 +146,10 @@ def main():
     parser.add_argument("build")
     parser.add_argument("models")
     parser.add_argument("peers", help="the Python that has NNCF and Model-Optimizer")
+    parser.add_argument("--rounds", type=int, default=40, help="of the latency of quantized files")
     parser.add_argument("parts", nargs="*", default=Bench.PARTS)
-    options = parser.parse_args()
-    bench = Bench(os.path.abspath(options.build), os.path.abspath(options.models), options.peers)
+    options = parser.parse_intermixed_args()
+    bench = Bench(os.path.abspath(options.build), os.path.abspath(options.models), options.peers, options.rounds)
     with open("/proc/cpuinfo") as file:
         cpu = next((line.split(":")[1].strip() for line in file if line.startswith("model name")), "unknown")
     print("%s, %d cores, %s" % (cpu, os.cpu_count(), platform.platform()))

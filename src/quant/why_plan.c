@@ -1,6 +1,6 @@
 /* why_plan.c - the beginning and the end of an answer to "why": is there what is asked about, and what does the plan
  * say of it. The rules between speak for themselves (why.h). */
-#include <math.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -155,6 +155,21 @@ static void conclude_tensor(qdq_why *w, const qdq_node *n, const qdq_plan_tensor
                     qdq_elem_name(q->type), (double)q->scale, t->rule, t->origin);
 }
 
+static void conclude_weight(qdq_why *w, const qdq_node *n, const qdq_plan_weight *x)
+{
+    const char *type = qdq_elem_name(x->type);
+
+    if (x->block > 0)
+        qdq_why_say(w, n, "plan", true,
+                    "weight '%s': %s, a scale per %" PRId64 " indices of axis %d (rule %s)", x->tensor, type,
+                    x->block, x->axis, x->rule);
+    else if (x->axis >= 0)
+        qdq_why_say(w, n, "plan", true, "weight '%s': %s, a scale per channel of axis %d (rule %s)",
+                    x->tensor, type, x->axis, x->rule);
+    else
+        qdq_why_say(w, n, "plan", true, "weight '%s': %s, one scale (rule %s)", x->tensor, type, x->rule);
+}
+
 /* What of the plan is on the edges of n, and on its results. */
 static void conclude_edges(qdq_why *w, const qdq_plan *p, const qdq_node *n, const char *label)
 {
@@ -170,17 +185,10 @@ static void conclude_edges(qdq_why *w, const qdq_plan *p, const qdq_node *n, con
         if (touches)
             conclude_tensor(w, n, t);
     }
-    for (size_t k = 0; k < p->weights.n; k++) {
-        const qdq_plan_weight *x = &p->weights.at[k];
-
+    for (size_t k = 0; k < p->weights.n; k++)
         for (uint32_t i = 0; i < n->n_in; i++)
-            if (qdq_edges_have(&x->consumers, label, i) && x->axis < 0)
-                qdq_why_say(w, n, "plan", true, "weight '%s': %s, one scale (rule %s)", x->tensor,
-                            qdq_elem_name(x->type), x->rule);
-            else if (qdq_edges_have(&x->consumers, label, i))
-                qdq_why_say(w, n, "plan", true, "weight '%s': %s, a scale per channel of axis %d (rule %s)",
-                            x->tensor, qdq_elem_name(x->type), x->axis, x->rule);
-    }
+            if (qdq_edges_have(&p->weights.at[k].consumers, label, i))
+                conclude_weight(w, n, &p->weights.at[k]);
     for (size_t k = 0; k < p->biases.n; k++)
         if (strcmp(p->biases.at[k].consumer.node, label) == 0)
             qdq_why_say(w, n, "plan", true, "bias '%s': int32 (rule %s)", p->biases.at[k].tensor,
