@@ -23,11 +23,11 @@ bool qdq_place_is_float(const qdq_value *v)
 /* NaN and infinity have no codes, and nothing has no range. */
 bool qdq_place_is_finite(qdq_placing *p, const qdq_tensor *t)
 {
-    bool is_new = true;
+    bool is_new;
     qdq_map_value *known = qdq_map_put_int(&p->finite, (uintptr_t)t, &is_new); /* many nodes may read it */
 
     p->no_memory |= known == NULL;
-    if (!is_new)
+    if (known != NULL && !is_new)
         return known->num != 0;
     qdq_arena_mark mark = qdq_arena_get_mark(&p->scratch); /* a copy of an unaligned weight is not kept */
     const float *floats;

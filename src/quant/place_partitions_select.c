@@ -182,6 +182,19 @@ static qdq_status select_heads(const qdq_parting *t, qdq_error *err)
 
 /* --- LayerNormalization --------------------------------------------------------------------------------------------- */
 
+/* The node that n hands on, as far as the rule looks. */
+static const qdq_node *behind_copies(const qdq_parting *t, const qdq_node *n)
+{
+    for (int64_t i = 0; i < t->rules->trace_depth && qdq_part_is(t, n, QDQ_PART_COPY); i++) {
+        const qdq_node *before = qdq_part_producer(t, qdq_node_in(n, t->rule_of[n->op]->data));
+
+        if (before == NULL)
+            return n;
+        n = before;
+    }
+    return n;
+}
+
 /* So that the engine takes the kernels which give 8 bits for the convolution before (PR 1117). The rule looks at the
  * data alone, through copy operators: shapes may be computed as they like. */
 static void select_layernorm(const qdq_parting *t, const qdq_node *n)
@@ -210,9 +223,11 @@ static void select_layernorm(const qdq_parting *t, const qdq_node *n)
     } else if (before == NULL) {
         leave(t, n, rule, "its data is a graph input");
     } else {
-        QDQ_PART_SAY(t, n, rule, false,
-                     "its data comes from %s, which is in no kernel that begins with a linear node",
-                     before->type);
+        const qdq_node *source = behind_copies(t, before);
+
+        QDQ_PART_SAY(t, n, rule, false, "its data comes from %s '%s', which is in no linear kernel",
+                     source->type,
+                     source->n_out > 0 && source->out[0] != NULL ? source->out[0]->name : source->name);
         leave(t, n, rule, "its data does not come from a linear kernel");
     }
 }

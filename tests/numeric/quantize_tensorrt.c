@@ -1,0 +1,81 @@
+/* quantize_tensorrt.c - the whole way for tensorrt with ONNX Runtime as the engine of calibration: the file loads and runs
+ * there, and trained networks keep their accuracy. */
+#include "numeric/ort_help.h"
+
+static qdq_model *quantized(qdq_engine *e, const qdq_model *m, const char *target)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_data_opts opts = QDQ_DATA_OPTS_INIT;
+    qdq_data *d = NULL;
+    qdq_target *t = NULL;
+    qdq_plan *p = NULL;
+    qdq_model *q = NULL;
+
+    assert_ok(qdq_data_open(test_corpus("digits/digits_calib.npz"), m, &opts, &d, &err));
+    assert_ok(qdq_target_load(target, &t, &err));
+    assert_ok(qdq_quantize(m, t, e, d, NULL, &p, &q, &err));
+    assert_true(qdq_plan_get_summary(p)->n_quantized > 0);
+    qdq_plan_free(p);
+    qdq_target_free(t);
+    qdq_data_close(d);
+    return q;
+}
+
+/* At most so much of the accuracy may go. */
+static void check(const char *model, double accuracy_lost, double sqnr_least)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_data_opts opts = QDQ_DATA_OPTS_INIT;
+    qdq_compare_result *r = NULL;
+    qdq_data *d = NULL;
+    qdq_model *m = NULL;
+    qdq_engine *e = test_ort();
+    char path[64];
+
+    snprintf(path, sizeof path, "digits/%s.onnx", model);
+    if (e == NULL)
+        test_missing("ONNX Runtime");
+    if (test_corpus(path) == NULL)
+        test_missing("the model corpus");
+    assert_ok(qdq_model_load(test_corpus(path), NULL, &m, &err));
+    qdq_model *q = quantized(e, m, "tensorrt");
+    opts.labels = "label";
+    assert_ok(qdq_data_open(test_corpus("digits/digits_test.npz"), m, &opts, &d, &err));
+    assert_ok(qdq_compare(e, m, q, d, NULL, &r, &err));
+    if (r->outputs[0].sqnr_db < sqnr_least || r->accuracy_b < r->accuracy_a - accuracy_lost)
+        fail_msg("%s: %.1f dB, accuracy %.4f, was %.4f", model, r->outputs[0].sqnr_db, r->accuracy_b,
+                 r->accuracy_a);
+    qdq_free(r);
+    qdq_data_close(d);
+    qdq_model_free(q);
+    qdq_model_free(m);
+}
+
+static void a_convolutional_network_keeps_its_accuracy(void **state)
+{
+    (void)state;
+    check("digits_cnn", 0.004, 35);
+}
+
+static void convnext_keeps_its_accuracy(void **state)
+{
+    (void)state;
+    check("digits_convnext", 0.004, 30);
+}
+
+static void a_vision_transformer_keeps_its_accuracy(void **state)
+{
+    (void)state;
+    check("digits_vit", 0.01, 23);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_convolutional_network_keeps_its_accuracy),
+        cmocka_unit_test(convnext_keeps_its_accuracy),
+        cmocka_unit_test(a_vision_transformer_keeps_its_accuracy),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
