@@ -28,7 +28,10 @@ const unsigned char *qdq_mapping_data(const qdq_mapping *m);
 unsigned char *qdq_mapping_heap_data(qdq_mapping *m); /* NULL for a mapped file */
 size_t qdq_mapping_size(const qdq_mapping *m);
 const char *qdq_mapping_path(const qdq_mapping *m); /* absolute and without links; NULL for heap */
-int qdq_mapping_fd(const qdq_mapping *m);           /* -1 for heap; kept open for copy_file_range */
+/* Gives the memory of a mapped file back until it is read again, which costs next to nothing while the system has the file
+ * in its cache. The heap stays. */
+void qdq_mapping_rest(const qdq_mapping *m);
+int qdq_mapping_fd(const qdq_mapping *m); /* -1 for heap; kept open for copy_file_range */
 
 /* --- write, sync, rename --------------------------------------------------------------------------------- */
 

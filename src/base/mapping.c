@@ -271,6 +271,12 @@ const char *qdq_mapping_path(const qdq_mapping *m)
     return m->path;
 }
 
+void qdq_mapping_rest(const qdq_mapping *m)
+{
+    if (m->path != NULL && m->size > 0)
+        (void)madvise(m->data, m->size, MADV_DONTNEED); /* advice: nothing depends on it */
+}
+
 int qdq_mapping_fd(const qdq_mapping *m)
 {
     return m->fd;

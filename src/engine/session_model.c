@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/file.h"
 #include "ir/edit.h"
 #include "qdq/pass.h"
 
@@ -181,6 +182,13 @@ static bool nodes_share_names(const qdq_model *m)
     return false;
 }
 
+/* An engine holds weights in a form of its own: ours were read before and will be again, but not meanwhile. */
+static void rest_weights(const qdq_model *m)
+{
+    for (size_t i = 0; i < m->mappings.n; i++)
+        qdq_mapping_rest(m->mappings.at[i]);
+}
+
 qdq_status qdq_session_model(const qdq_model *m, const qdq_session_opts *opts, qdq_model **out,
                              qdq_error *err)
 {
@@ -189,6 +197,7 @@ qdq_status qdq_session_model(const qdq_model *m, const qdq_session_opts *opts, q
     qdq_status st = QDQ_OK;
 
     *out = NULL;
+    rest_weights(m);
     if (opts->only_exposed && (opts->expose == NULL || opts->expose[0] == NULL))
         return qdq_fail(err, QDQ_E_USAGE, "only_exposed without exposed tensors: nothing would be computed");
     if (opts->n_shapes == 0 && opts->expose == NULL && !shared_names)

@@ -110,6 +110,28 @@ static void references_are_counted(void **state)
     qdq_mapping_unref(NULL);
 }
 
+static void what_rests_reads_the_same_again(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_mapping *file = NULL, *heap = qdq_mapping_new_heap(4), *empty = NULL;
+
+    (void)state;
+    put(test_path("rest.bin"), "weights");
+    put(test_path("nothing.bin"), "");
+    assert_ok(qdq_mapping_open(test_path("rest.bin"), &file, &err));
+    assert_ok(qdq_mapping_open(test_path("nothing.bin"), &empty, &err));
+    assert_non_null(heap);
+    memcpy(qdq_mapping_heap_data(heap), "heap", 4);
+    qdq_mapping_rest(file);
+    qdq_mapping_rest(heap);
+    qdq_mapping_rest(empty);
+    assert_holds(file, "weights");
+    assert_holds(heap, "heap");
+    qdq_mapping_unref(file);
+    qdq_mapping_unref(heap);
+    qdq_mapping_unref(empty);
+}
+
 static void heap_bytes_are_zero_and_writable(void **state)
 {
     qdq_mapping *m = qdq_mapping_new_heap(1000);
@@ -318,6 +340,7 @@ int main(void)
         cmocka_unit_test(a_replaced_file_stays_readable),
         cmocka_unit_test(what_is_no_file_is_refused),
         cmocka_unit_test(references_are_counted),
+        cmocka_unit_test(what_rests_reads_the_same_again),
         cmocka_unit_test(heap_bytes_are_zero_and_writable),
         cmocka_unit_test(files_below_a_folder_are_found),
         cmocka_unit_test(what_leads_out_of_the_folder_is_refused),
