@@ -1,4 +1,4 @@
-/* clone.c - a deep copy of a model that shares its weights.
+/* clone.c - a deep copy of a model, or of one of its graphs, that shares its weights.
  *
  * Dead things are left behind and ids are dealt out again without gaps; the order of nodes, values, inputs and
  * uses is that of the original, so that whatever walks the copy sees what it would see in the original. */
@@ -11,9 +11,10 @@
 
 typedef struct cloner {
     const qdq_model *from;
+    const qdq_graph *root; /* becomes the main graph; what is outside of it is left behind */
     qdq_model *to;
     qdq_arena scratch;
-    qdq_graph **graph;  /* by index in from: the copy, NULL for dead ones */
+    qdq_graph **graph;  /* by index in from: the copy, NULL for those that are not copied */
     qdq_value ***value; /* by graph index and value id */
     qdq_node ***node;   /* by graph index and node id */
 } cloner;
@@ -336,11 +337,43 @@ static void copy_uses(cloner *c, const qdq_graph *from)
         if (v->dead)
             continue;
         for (const qdq_use *u = v->first; u != NULL; u = u->next) {
-            qdq_node *n = c->node[u->node->graph->index][u->node->id];
+            qdq_node *n = c->node[u->node->graph->index][u->node->id]; /* inner graphs are copied, too */
 
             qdq_use_link(&n->in[u->index], c->value[from->index][v->id]);
         }
     }
+}
+
+/* A value of a graph around the root becomes a constant or an input of the copy. */
+static qdq_value *copy_capture(cloner *c, const qdq_value *from)
+{
+    qdq_value *v = qdq_graph_find(c->to->graph, from->name);
+    const qdq_tensor *constant = qdq_value_const(from), *data = NULL;
+    const qdq_type *type;
+
+    if (v != NULL)
+        return v;
+    if (constant != NULL)
+        return copy_tensor(c, constant, &data)
+                   ? qdq_graph_add_init(c->to->graph, from->name, (qdq_tensor *)(uintptr_t)data)
+                   : NULL;
+    return copy_type(c, from->type, &type) ? qdq_graph_add_input(c->to->graph, from->name, type) : NULL;
+}
+
+static bool copy_captures(cloner *c, const qdq_graph *from)
+{
+    QDQ_FOR_NODES (n, from)
+        for (uint32_t i = 0; i < n->n_in; i++) {
+            const qdq_value *v = n->in[i].value;
+
+            if (v == NULL || c->graph[v->graph->index] != NULL)
+                continue;
+            qdq_value *copy = copy_capture(c, v);
+            if (copy == NULL)
+                return false;
+            qdq_use_link(&c->node[from->index][n->id]->in[i], copy);
+        }
+    return true;
 }
 
 /* --- the model ------------------------------------------------------------------------------------------------ */
@@ -409,6 +442,16 @@ static bool copy_function(cloner *c, const qdq_function *from)
     return QDQ_PUSH(arena, &c->to->functions, f);
 }
 
+/* Inside the root, or in a function if the root is the main graph. */
+static bool is_copied(const cloner *c, const qdq_graph *g)
+{
+    if (c->root == c->from->graph)
+        return true;
+    while (g != c->root && g->owner != NULL)
+        g = g->owner->graph;
+    return g == c->root;
+}
+
 /* The main graph exists already; owners follow when the nodes do. */
 static bool copy_shells(cloner *c)
 {
@@ -420,7 +463,9 @@ static bool copy_shells(cloner *c)
     if (c->graph == NULL || c->value == NULL || c->node == NULL)
         return false;
     QDQ_FOR_GRAPHS (g, c->from) {
-        qdq_graph *copy = g == c->from->graph ? c->to->graph : qdq_graph_new(c->to, NULL, g->name);
+        if (!is_copied(c, g))
+            continue;
+        qdq_graph *copy = g == c->root ? c->to->graph : qdq_graph_new(c->to, NULL, g->name);
 
         if (copy == NULL || !copy_name(c, g->name, &copy->name) || !copy_span(c, g->rest, &copy->rest))
             return false;
@@ -434,15 +479,19 @@ static bool copy_all(cloner *c)
     if (!copy_header(c) || !copy_shells(c))
         return false;
     QDQ_FOR_GRAPHS (g, c->from) {
-        if (!copy_values(c, g) || !copy_nodes(c, g))
+        if (c->graph[g->index] != NULL && (!copy_values(c, g) || !copy_nodes(c, g)))
             return false;
     }
     QDQ_FOR_GRAPHS (g, c->from) {
-        if (g->owner != NULL)
+        if (c->graph[g->index] == NULL)
+            continue;
+        if (g->owner != NULL && g != c->root)
             c->graph[g->index]->owner = c->node[g->owner->graph->index][g->owner->id];
         copy_uses(c, g);
+        if (c->root != c->from->graph && !copy_captures(c, g))
+            return false;
     }
-    for (size_t i = 0; i < c->from->functions.n; i++)
+    for (size_t i = 0; i < c->from->functions.n && c->root == c->from->graph; i++)
         if (!copy_function(c, c->from->functions.at[i]))
             return false;
     QDQ_FOR_GRAPHS (g, c->to)
@@ -450,9 +499,9 @@ static bool copy_all(cloner *c)
     return true;
 }
 
-qdq_status qdq_model_clone(const qdq_model *m, qdq_model **out, qdq_error *err)
+static qdq_status clone(const qdq_model *m, const qdq_graph *root, qdq_model **out, qdq_error *err)
 {
-    cloner c = {m, qdq_model_new(), QDQ_ARENA_INIT, NULL, NULL, NULL};
+    cloner c = {m, root, qdq_model_new(), QDQ_ARENA_INIT, NULL, NULL, NULL};
     bool done;
 
     *out = NULL;
@@ -466,4 +515,14 @@ qdq_status qdq_model_clone(const qdq_model *m, qdq_model **out, qdq_error *err)
     }
     *out = c.to;
     return QDQ_OK;
+}
+
+qdq_status qdq_model_clone(const qdq_model *m, qdq_model **out, qdq_error *err)
+{
+    return clone(m, m->graph, out, err);
+}
+
+qdq_status qdq_graph_to_model(const qdq_graph *g, qdq_model **out, qdq_error *err)
+{
+    return clone(g->model, g, out, err);
 }

@@ -17,6 +17,10 @@ qdq_status qdq_model_set_prop(qdq_model *m, const char *key, const char *value, 
  * when it is freed. Needed once per mapping that tensors of the model lie in. False: out of memory. */
 bool qdq_model_hold(qdq_model *m, qdq_mapping *map);
 
+/* The body g, with all that is inside of it, as a model of its own: values of the graphs around that it reads are
+ * initializers if they are constant, else inputs behind its own. Calls of functions are left without them. */
+qdq_status qdq_graph_to_model(const qdq_graph *g, qdq_model **out, qdq_error *err);
+
 qdq_graph *qdq_graph_new(qdq_model *m, qdq_node *owner, const char *name);
 
 /* A name that no value of the graph, the graphs around it and inside it has: `base`, else base_1, base_2 ...

@@ -13,10 +13,40 @@ qdq_plan *qdq_plan_new(void)
 
 void qdq_plan_free(qdq_plan *p)
 {
-    if (p == NULL)
-        return;
-    qdq_arena_free(&p->arena);
-    free(p);
+    while (p != NULL) {
+        qdq_plan *next = p->absorbed;
+
+        qdq_arena_free(&p->arena);
+        free(p);
+        p = next;
+    }
+}
+
+#define ABSORB(p, from, list)                                                                                \
+    do {                                                                                                     \
+        for (size_t i_ = 0; i_ < (from)->list.n; i_++)                                                       \
+            if (!QDQ_PUSH(&(p)->arena, &(p)->list, (from)->list.at[i_]))                                     \
+                return false;                                                                                \
+    } while (0)
+
+bool qdq_plan_absorb(qdq_plan *p, qdq_plan *from)
+{
+    qdq_plan *shell = qdq_plan_new(), **last = &p->absorbed;
+
+    if (shell == NULL)
+        return false;
+    *shell = *from; /* takes over the memory, and what was absorbed before */
+    *from = (qdq_plan){0};
+    while (*last != NULL)
+        last = &(*last)->absorbed;
+    *last = shell;
+    ABSORB(p, shell, tensors);
+    ABSORB(p, shell, weights);
+    ABSORB(p, shell, biases);
+    ABSORB(p, shell, quantized);
+    ABSORB(p, shell, left_float);
+    ABSORB(p, shell, rest.keep);
+    return true;
 }
 
 void qdq_plan_clear(qdq_plan *p)
@@ -26,6 +56,7 @@ void qdq_plan_clear(qdq_plan *p)
     p->biases.n = 0;
     p->quantized.n = 0;
     p->left_float.n = 0;
+    p->rest.keep.n = 0;
 }
 
 bool qdq_plan_add_edge(qdq_plan *p, qdq_edges *edges, const char *node, uint32_t input)

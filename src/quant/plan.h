@@ -93,13 +93,18 @@ struct qdq_plan {
     QDQ_VEC(qdq_plan_node) quantized; /* nodes that run in 8 bits */
     QDQ_VEC(qdq_plan_float) left_float;
     qdq_plan_rest rest;
-    qdq_plan_summary summary; /* of a finished plan: qdq_plan_finish */
+    struct qdq_plan *absorbed; /* plans whose entries are in this one, and whose memory they need */
+    qdq_plan_summary summary;  /* of a finished plan: qdq_plan_finish */
 };
 
 qdq_plan *qdq_plan_new(void); /* NULL: out of memory */
 
 /* Forgets all entries, but not what they are for. */
 void qdq_plan_clear(qdq_plan *p);
+
+/* Entries of `from`, which is empty then, and has to be freed all the same, become entries of p. Places of entries of p
+ * change. False: out of memory, and p has some of them. */
+bool qdq_plan_absorb(qdq_plan *p, qdq_plan *from);
 
 /* Sorts all entries by name and edge, so that equal plans are equal text, and makes the summary. False: out
  * of memory. */

@@ -9,13 +9,13 @@
 #include "ir/graph_check.h"
 #include "ir/shape.h"
 #include "qdq/pass.h"
-#include "quant/bias_fit.h"
+#include "quant/bodies.h"
 #include "quant/fingerprint.h"
 #include "quant/insert.h"
+#include "quant/quantize_bodies.h"
 #include "quant/quantize_place.h"
 #include "quant/quantize_steps.h"
 #include "quant/rest.h"
-#include "quant/weight_mse.h"
 
 /* A pass of the pipeline that has work again behind it: so that quantizing the result once more changes nothing. */
 static qdq_status run_again(qdq_model *m, const char *pipeline, const char *pass, qdq_error *err)
@@ -56,6 +56,8 @@ static qdq_status prepare(const qdq_model *m, const char *clean, int opset, cons
     if (st == QDQ_OK)
         st = raise_opset(copy, clean, opset, err);
     if (st == QDQ_OK)
+        st = qdq_bodies_name_apart(copy, err);
+    if (st == QDQ_OK)
         st = qdq_model_infer(copy, &so, err);
     if (st != QDQ_OK) {
         qdq_model_free(copy);
@@ -63,14 +65,6 @@ static qdq_status prepare(const qdq_model *m, const char *clean, int opset, cons
     }
     *out = copy;
     return QDQ_OK;
-}
-
-static bool has_subgraphs(const qdq_model *m)
-{
-    for (size_t i = 1; i < m->graphs.n; i++)
-        if (m->graphs.at[i]->owner != NULL && !m->graphs.at[i]->owner->dead)
-            return true;
-    return false;
 }
 
 /* --- make ------------------------------------------------------------------------------------------------------------ */
@@ -107,9 +101,7 @@ qdq_status qdq_quantize_plan(const qdq_model *clean, const qdq_target *t, qdq_en
         qdq_job_log(opts->job, QDQ_LOG_INFO,
                     "target '%s' is for engine %s: the ranges are those of engine %s", t->name, t->engine,
                     qdq_engine_get_info(e)->name);
-    QDQ_TRY(qdq_place_with_scales(clean, t, e, data, opts, known, p, err));
-    QDQ_TRY(qdq_weight_mse_search(clean, p, err));
-    QDQ_TRY(qdq_drop_misfit_biases(clean, opts->job, p, err));
+    QDQ_TRY(qdq_place_all(clean, t, e, data, opts, known, p, err));
     p->placement_only = (data == NULL || qdq_data_is_random(data)) && is_calibrated(p);
     return qdq_plan_finish(p) ? QDQ_OK : qdq_nomem(err);
 }
@@ -127,8 +119,6 @@ qdq_status qdq_quantize_begin(const qdq_model *m, const qdq_target *t, const qdq
         qdq_job_log(opts->job, QDQ_LOG_WARNING,
                     "opset %d: what the engine runs in 8 bits is known up to opset %d",
                     qdq_model_opset(*prepared), t->max_opset);
-    if (has_subgraphs(*prepared))
-        qdq_job_log(opts->job, QDQ_LOG_INFO, "nodes inside subgraphs stay float");
     return qdq_why_look(opts->why, m, *prepared, err);
 }
 
