@@ -15,6 +15,7 @@
 #include "ir/edit.h"
 #include "ir/graph_check.h"
 #include "quant/import_state.h"
+#include "quant/bodies.h"
 #include "quant/widen.h"
 
 /* --- activations --------------------------------------------------------------------------------------------------- */
@@ -53,10 +54,36 @@ static bool is_weight(const qdq_node *q)
     return false;
 }
 
+static bool remember(qdq_map *map, const qdq_value *v, size_t index)
+{
+    qdq_map_value *place = qdq_map_put_int(map, (uint64_t)(uintptr_t)v, NULL);
+
+    if (place != NULL)
+        place->num = index + 1;
+    return place != NULL;
+}
+
+static size_t recall(const qdq_map *map, const qdq_value *v)
+{
+    qdq_map_value *place = v != NULL ? qdq_map_get_int(map, (uint64_t)(uintptr_t)v) : NULL;
+
+    return place != NULL ? (size_t)place->num : 0;
+}
+
 /* A tensor that is not there any more when all Q/DQ are gone. */
 static bool is_dequantized(const qdq_value *v)
 {
     return v->producer != NULL && v->producer->op == QDQ_OP_DEQUANTIZELINEAR;
+}
+
+/* A body that reads codes quantizes what it captures once more: then q stands for the value in front of both. NULL: q is
+ * no such Q. */
+static qdq_value *captured(const qdq_importer *im, const qdq_node *q)
+{
+    const qdq_value *v = q->in[0].value;
+    size_t outer = v->graph != q->graph ? recall(&im->activation_of, v) : 0;
+
+    return outer != 0 ? im->tensors.at[outer - 1].x : NULL;
 }
 
 /* Q with one constant scale, read only by DQ nodes with the same. */
@@ -66,8 +93,8 @@ static bool is_tensor(qdq_importer *im, const qdq_node *q, qdq_qparam *out)
     qdq_params p;
 
     if (q->op != QDQ_OP_QUANTIZELINEAR || qdq_node_in(q, 0) == NULL || codes == NULL || codes->n_output > 0 ||
-        codes->n_use == 0 || is_dequantized(q->in[0].value) || !read_params(im, q, NULL, &p) ||
-        p.count != 1 || p.block != 0 || is_weight(q))
+        codes->n_use == 0 || (is_dequantized(q->in[0].value) && captured(im, q) == NULL) ||
+        !read_params(im, q, NULL, &p) || p.count != 1 || p.block != 0 || is_weight(q))
         return false;
     *out = (qdq_qparam){p.codes, p.scale[0], qdq_params_zero(&p, 0)};
     QDQ_FOR_USES (u, codes)
@@ -76,7 +103,7 @@ static bool is_tensor(qdq_importer *im, const qdq_node *q, qdq_qparam *out)
     return qdq_elem_is_code(p.codes);
 }
 
-/* Plans name edges of the main graph only. */
+/* An entry of a plan is for nodes of one graph. */
 static bool is_read_inside(const qdq_importer *im, const qdq_value *v)
 {
     QDQ_FOR_USES (u, v)
@@ -92,22 +119,6 @@ static bool is_listable(const qdq_importer *im, const qdq_node *q)
         if (u->node->out[0]->n_output > 0 || is_read_inside(im, u->node->out[0]))
             return false;
     return true;
-}
-
-static bool remember(qdq_map *map, const qdq_value *v, size_t index)
-{
-    qdq_map_value *place = qdq_map_put_int(map, (uint64_t)(uintptr_t)v, NULL);
-
-    if (place != NULL)
-        place->num = index + 1;
-    return place != NULL;
-}
-
-static size_t recall(const qdq_map *map, const qdq_value *v)
-{
-    qdq_map_value *place = v != NULL ? qdq_map_get_int(map, (uint64_t)(uintptr_t)v) : NULL;
-
-    return place != NULL ? (size_t)place->num : 0;
 }
 
 static bool add_uses(qdq_importer *im, const qdq_value *v, qdq_found_edges *edges)
@@ -128,7 +139,9 @@ static qdq_status find_tensors(qdq_importer *im)
         if (!is_tensor(im, q, &t.qparam))
             continue;
         t.x = qdq_node_in(q, 0);
-        t.all = t.x->n_use == 1 && t.x->n_output == 0;
+        t.all = t.x->n_use == 1 && t.x->n_output == 0 && t.x->graph == q->graph;
+        if (t.x->graph != q->graph && captured(im, q) != NULL)
+            t.x = captured(im, q);
         if (!t.all && !is_listable(im, q))
             continue;
         QDQ_FOR_USES (u, q->out[0])
@@ -184,7 +197,7 @@ static qdq_value *restore(qdq_importer *im, const qdq_node *dq, qdq_tensor *t, c
                           size_t n_scales)
 {
     const char *name = original_name(im, qdq_node_in(dq, 0)->name);
-    qdq_value *known = name != NULL ? qdq_graph_find(im->g, name) : NULL;
+    qdq_value *known = name != NULL ? qdq_graph_resolve(im->g, name) : NULL;
 
     if (name == NULL)
         return NULL;
@@ -386,7 +399,7 @@ static qdq_status find_biases(qdq_importer *im)
 /* --- taking it out -------------------------------------------------------------------------------------------------- */
 
 /* The value that each imported DQ stands for is read directly again. */
-static void redirect(qdq_importer *im)
+static qdq_status redirect(qdq_importer *im)
 {
     QDQ_FOR_NODES (dq, im->g) {
         qdq_value *v = dq->op == QDQ_OP_DEQUANTIZELINEAR ? qdq_node_out(dq, 0) : NULL;
@@ -397,6 +410,12 @@ static void redirect(qdq_importer *im)
         else if (w != 0)
             qdq_value_replace(v, im->weights.at[w - 1].w);
     }
+    return QDQ_OK;
+}
+
+static qdq_status sort_graph(qdq_importer *im)
+{
+    return qdq_graph_sort(im->g, im->err);
 }
 
 /* Why the plan says nothing of a DQ: what plans can say is at the top. */
@@ -423,17 +442,29 @@ static qdq_status report_unsaid(qdq_importer *im)
     QDQ_FOR_GRAPHS (g, im->m)
         QDQ_FOR_NODES (dq, g) {
             const qdq_value *v = dq->op == QDQ_OP_DEQUANTIZELINEAR ? qdq_node_out(dq, 0) : NULL;
-            const char *why = "it stands inside a subgraph or function";
+            const char *why = "it stands inside a function";
 
             if (v == NULL || recall(&im->activation_of, v) != 0 || recall(&im->weight_of, v) != 0 ||
                 qdq_map_get_int(&im->bias_of, (uint64_t)(uintptr_t)dq) != NULL ||
                 (v->n_use == 0 && v->n_output == 0))
                 continue;
-            if (g == im->g)
+            if (!qdq_graph_in_function(g))
                 QDQ_TRY(reason_of(im, dq, &why));
             qdq_job_log(im->opts->job, QDQ_LOG_WARNING, "DequantizeLinear '%s' is not in the plan: %s",
                         qdq_node_label(dq, &im->scratch), why);
         }
+    return QDQ_OK;
+}
+
+/* The main graph, then bodies; what stands in functions differs from call to call. */
+static qdq_status in_each_graph(qdq_importer *im, qdq_status (*step)(qdq_importer *))
+{
+    QDQ_FOR_GRAPHS (g, im->m) {
+        if (qdq_graph_in_function(g))
+            continue;
+        im->g = g;
+        QDQ_TRY(step(im));
+    }
     return QDQ_OK;
 }
 
@@ -443,28 +474,29 @@ static qdq_status import(qdq_importer *im, qdq_plan *p)
     im->left.job = im->opts->job;
     QDQ_TRY(qdq_strip_operators(im->m, &im->left, im->err));
     QDQ_TRY(qdq_strip_bounds(im->m, im->opts->bounds, im->opts->job, im->err));
-    QDQ_TRY(find_tensors(im));
-    QDQ_TRY(find_weights(im));
-    QDQ_TRY(find_biases(im));
+    QDQ_TRY(in_each_graph(im, find_tensors));
+    QDQ_TRY(in_each_graph(im, find_weights));
+    QDQ_TRY(in_each_graph(im, find_biases));
     if (p != NULL)
         QDQ_TRY(report_unsaid(im));
-    redirect(im);
+    QDQ_TRY(in_each_graph(im, redirect));
     QDQ_TRY(qdq_strip_all(im->m, &im->left, im->err));
-    QDQ_TRY(qdq_graph_sort(im->g, im->err));
+    QDQ_TRY(in_each_graph(im, sort_graph));
     return p != NULL ? qdq_import_write(im, p) : QDQ_OK;
 }
 
 /* The 16-bit type of scales, or QDQ_FLOAT. */
 static qdq_elem storage_of(const qdq_model *m)
 {
-    QDQ_FOR_NODES (n, m->graph) {
-        const qdq_value *scale = qdq_node_in(n, 1);
-        const qdq_tensor *t = scale != NULL ? qdq_value_const(scale) : NULL;
+    QDQ_FOR_GRAPHS (g, m)
+        QDQ_FOR_NODES (n, g) {
+            const qdq_value *scale = qdq_node_in(n, 1);
+            const qdq_tensor *t = scale != NULL ? qdq_value_const(scale) : NULL;
 
-        if ((n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR) && t != NULL &&
-            (t->elem == QDQ_FLOAT16 || t->elem == QDQ_BFLOAT16))
-            return t->elem;
-    }
+            if ((n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR) && t != NULL &&
+                (t->elem == QDQ_FLOAT16 || t->elem == QDQ_BFLOAT16))
+                return t->elem;
+        }
     return QDQ_FLOAT;
 }
 
@@ -483,10 +515,10 @@ static qdq_status run(const qdq_model *m, const qdq_import_opts *opts, qdq_plan 
     qdq_importer im = {.err = err, .opts = opts != NULL ? opts : &defaults};
     qdq_status st = open_copy(&im, m, err);
 
-    if (st == QDQ_OK) {
-        im.g = im.m->graph;
+    if (st == QDQ_OK)
+        st = qdq_bodies_name_apart(im.m, err); /* plans name values */
+    if (st == QDQ_OK)
         st = import(&im, p);
-    }
     qdq_map_free(&im.activation_of);
     qdq_map_free(&im.weight_of);
     qdq_map_free(&im.bias_of);

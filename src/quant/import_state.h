@@ -45,7 +45,7 @@ typedef struct qdq_found_bias {
 
 typedef struct qdq_importer {
     qdq_model *m;
-    qdq_graph *g;
+    qdq_graph *g;     /* at hand */
     qdq_elem storage; /* of scales: QDQ_FLOAT, or the 16-bit type that the model was widened from */
     qdq_arena scratch;
     QDQ_VEC(qdq_found_tensor) tensors;
