@@ -398,7 +398,7 @@ static void what_a_plan_cannot_say_is_listed_with_the_reason(void **state)
                   "    p = DequantizeLinear(q, s, z)\n"
                   "  }, else_branch = b () => (float[2] o) { o = Neg(x) }> (c)\n"
                   "}\n",
-                  "inside a subgraph");
+                  "a plan cannot name what reads it");
 }
 
 /* The tensor between two pairs goes away with the first. */

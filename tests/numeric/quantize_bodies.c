@@ -1,0 +1,326 @@
+/* quantize_bodies.c - the bodies of If, Loop and Scan on ONNX Runtime: samples reach them, what comes out is close, plans
+ * name what is inside, and importing gives the plan back. */
+#include <math.h>
+
+#include "ir/ir.h"
+#include "numeric/ort_help.h"
+#include "quant/plan.h"
+
+#define W                                                                                                    \
+    "float[4,4] w = {0.5, -0.25, 0.125, 0.3, -0.4, 0.35, 0.2, -0.15, 0.45, 0.1, -0.3, 0.25, 0.05, -0.5, "    \
+    "0.4, 0.15}"
+#define V                                                                                                    \
+    "float[4,4] v = {-0.2, 0.5, 0.3, -0.1, 0.25, -0.45, 0.15, 0.4, 0.35, 0.2, -0.5, 0.1, -0.3, 0.05, 0.45, " \
+    "0.25}"
+
+typedef struct done {
+    qdq_model *m, *q;
+    qdq_plan *plan;
+    qdq_data *data;
+} done;
+
+static done quantized(qdq_engine *e, const char *text)
+{
+    qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_data_opts dopts = QDQ_DATA_OPTS_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
+    done d = {.m = test_model(text)};
+    qdq_target *t = NULL;
+
+    dopts.max_samples = 48;
+    opts.samples = 32;
+    assert_ok(qdq_data_open("random:5", d.m, &dopts, &d.data, &err));
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    assert_ok(qdq_quantize(d.m, t, e, d.data, &opts, &d.plan, &d.q, &err));
+    qdq_target_free(t);
+    return d;
+}
+
+static void free_done(done d)
+{
+    qdq_plan_free(d.plan);
+    qdq_data_close(d.data);
+    qdq_model_free(d.m);
+    qdq_model_free(d.q);
+}
+
+static void assert_close(qdq_engine *e, const done *d, double least)
+{
+    qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
+    qdq_compare_result *r = NULL;
+    qdq_error err = QDQ_ERROR_INIT;
+
+    opts.first = 32;
+    opts.count = 16;
+    assert_ok(qdq_compare(e, d->m, d->q, d->data, &opts, &r, &err));
+    for (size_t i = 0; i < r->n_outputs; i++)
+        if (!(r->outputs[i].sqnr_db >= least))
+            fail_msg("output '%s': %g dB, want %g", r->outputs[i].name, r->outputs[i].sqnr_db, least);
+    qdq_free(r);
+}
+
+/* The lists of a plan without rule and origin, which an ONNX file does not hold. */
+static char *essence(qdq_plan *p)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    char *text = NULL;
+
+    for (size_t i = 0; i < p->tensors.n; i++)
+        p->tensors.at[i].rule = p->tensors.at[i].origin = "";
+    for (size_t i = 0; i < p->weights.n; i++)
+        p->weights.at[i].rule = p->weights.at[i].origin = "";
+    for (size_t i = 0; i < p->biases.n; i++)
+        p->biases.at[i].rule = p->biases.at[i].origin = "";
+    p->quantized.n = p->left_float.n = 0;
+    assert_ok(qdq_plan_to_text(p, &text, &err));
+    return text;
+}
+
+/* apply(p) as text gives the same model; import(apply(p)) = p; and stripped, the model is float again. */
+static void assert_plan_says_it_all(qdq_engine *e, done *d, double least)
+{
+    qdq_plan *parsed = NULL, *imported = NULL;
+    qdq_model *again = NULL, *stripped = NULL;
+    qdq_error err = QDQ_ERROR_INIT;
+    char *plan, *a, *b;
+
+    assert_ok(qdq_plan_to_text(d->plan, &plan, &err));
+    assert_ok(qdq_plan_parse(plan, strlen(plan), "plan", &parsed, &err));
+    assert_ok(qdq_plan_apply(parsed, d->m, false, &again, &err));
+    assert_ok(qdq_model_to_text(d->q, &a, &err));
+    assert_ok(qdq_model_to_text(again, &b, &err));
+    assert_string_equal(a, b);
+    qdq_free(plan);
+    qdq_free(a);
+    qdq_free(b);
+    assert_ok(qdq_plan_import(d->q, NULL, &imported, &stripped, &err));
+    a = strstr(plan = essence(parsed), "\"tensors\"");
+    b = essence(imported);
+    assert_string_equal(strstr(b, "\"tensors\""), a);
+    qdq_free(plan);
+    qdq_free(b);
+    QDQ_FOR_GRAPHS (g, stripped)
+        QDQ_FOR_NODES (n, g)
+            assert_true(n->op != QDQ_OP_QUANTIZELINEAR && n->op != QDQ_OP_DEQUANTIZELINEAR);
+    qdq_model_free(d->q);
+    d->q = stripped;
+    assert_close(e, d, least);
+    qdq_model_free(again);
+    qdq_plan_free(parsed);
+    qdq_plan_free(imported);
+}
+
+static bool is_quantized(const qdq_plan *p, const char *node)
+{
+    for (size_t i = 0; i < p->quantized.n; i++)
+        if (strcmp(p->quantized.at[i].node, node) == 0)
+            return true;
+    return false;
+}
+
+static const char *reason_of(const qdq_plan *p, const char *node)
+{
+    for (size_t i = 0; i < p->left_float.n; i++)
+        if (strcmp(p->left_float.at[i].node, node) == 0)
+            return p->left_float.at[i].reason;
+    return "";
+}
+
+/* Captures an activation that is quantized outside, too, and a weight that both branches read. */
+static void both_branches_of_an_if_are_quantized(void **state)
+{
+    qdq_engine *e = need_ort();
+    done d = quantized(e, HEAD "graph (float[2,4] x) => (float[2,4] y) <" W ", " V ", float zero = {0}> {\n"
+                               "[\"m0\"] h = MatMul(x, w)\n"
+                               "s = ReduceSum <keepdims = 0> (x)\n c = Greater(s, zero)\n"
+                               "z = If <then_branch = t () => (float[2,4] p) {\n"
+                               "  [\"m1\"] a = MatMul(h, v)\n b = Relu(a)\n [\"m2\"] p = MatMul(b, v) },\n"
+                               "else_branch = e () => (float[2,4] q) { [\"m3\"] q = MatMul(h, v) }> (c)\n"
+                               "[\"m4\"] k = MatMul(h, w)\n y = Add(z, k)\n}");
+
+    (void)state;
+    assert_true(is_quantized(d.plan, "m0") && is_quantized(d.plan, "m1") && is_quantized(d.plan, "m2") &&
+                is_quantized(d.plan, "m3") && is_quantized(d.plan, "m4"));
+    assert_close(e, &d, 30);
+    assert_plan_says_it_all(e, &d, 30);
+    free_done(d);
+}
+
+static void a_branch_that_no_sample_takes_stays_float(void **state)
+{
+    qdq_engine *e = need_ort();
+    done d = quantized(e, HEAD "graph (float[2,4] x) => (float[2,4] y) <" W ", float zero = {-1}> {\n"
+                               "a = Abs(x)\n s = ReduceSum <keepdims = 0> (a)\n c = Greater(s, zero)\n"
+                               "y = If <then_branch = t () => (float[2,4] p) { [\"m1\"] p = MatMul(x, w) },\n"
+                               "else_branch = e () => (float[2,4] q) { [\"m2\"] q = MatMul(x, w) }> (c)\n}");
+
+    (void)state;
+    assert_true(is_quantized(d.plan, "m1") && !is_quantized(d.plan, "m2"));
+    assert_string_equal(reason_of(d.plan, "m2"), "inside If: no sample reached it");
+    assert_close(e, &d, 30);
+    assert_plan_says_it_all(e, &d, 30);
+    free_done(d);
+}
+
+static void a_loop_is_quantized_over_all_its_iterations(void **state)
+{
+    qdq_engine *e = need_ort();
+    done d =
+        quantized(e, HEAD "graph (float[2,4] x) => (float[2,4] y, float[K,2,4] all) <" W ", " V
+                          ", int64 trips = {5}, float grow = {2}> {\n"
+                          "y, all = Loop <body = b (int64 i, bool c, float[2,4] s) => (bool d, float[2,4] t, "
+                          "float[2,4] o) {\n"
+                          "  d = Identity(c)\n [\"m1\"] a = MatMul(s, w)\n r = Relu(a)\n [\"m2\"] g = "
+                          "MatMul(r, v)\n"
+                          "  t = Mul(g, grow)\n o = Identity(t) }> (trips, \"\", x)\n}");
+
+    (void)state;
+    assert_true(is_quantized(d.plan, "m1") && is_quantized(d.plan, "m2"));
+    assert_close(e, &d, 20);
+    assert_plan_says_it_all(e, &d, 20);
+    free_done(d);
+}
+
+static void a_loop_that_ends_by_its_condition_is_followed(void **state)
+{
+    qdq_engine *e = need_ort();
+    done d = quantized(
+        e, HEAD "graph (float[1,4] x) => (float[1,4] y) <" W ", float limit = {0.2}, bool yes = {1}> {\n"
+                "y = Loop <body = b (int64 i, bool c, float[1,4] s) => (bool d, float[1,4] t) {\n"
+                "  [\"m1\"] t = MatMul(s, w)\n n = Abs(t)\n l = ReduceMax <keepdims = 0> (n)\n"
+                "  d = Greater(l, limit) }> (\"\", yes, x)\n}");
+
+    (void)state;
+    assert_true(is_quantized(d.plan, "m1"));
+    assert_plan_says_it_all(e, &d, 15);
+    free_done(d);
+}
+
+static void a_scan_is_quantized_slice_by_slice(void **state)
+{
+    qdq_engine *e = need_ort();
+    done d = quantized(
+        e, HEAD "graph (float[2,6,4] x, float[2,4] s0) => (float[2,4] f, float[6,2,4] y) <" W ", " V "> {\n"
+                "f, y = Scan <num_scan_inputs = 1, scan_input_axes = [-2], scan_input_directions = "
+                "[1], body = b (float[2,4] s, float[2,4] xt) => (float[2,4] t, float[2,4] o) {\n"
+                "  [\"m1\"] a = MatMul(s, w)\n [\"m2\"] b = MatMul(xt, v)\n c = Add(a, b)\n"
+                "  t = Tanh(c)\n o = Identity(t) }> (s0, x)\n}");
+
+    (void)state;
+    assert_true(is_quantized(d.plan, "m1") && is_quantized(d.plan, "m2"));
+    assert_close(e, &d, 25);
+    assert_plan_says_it_all(e, &d, 25);
+    free_done(d);
+}
+
+static void a_body_inside_a_body_is_quantized(void **state)
+{
+    qdq_engine *e = need_ort();
+    done d = quantized(
+        e,
+        HEAD "graph (float[2,4] x) => (float[2,4] y) <" W ", " V ", int64 trips = {3}, float zero = {0}> {\n"
+             "[\"m0\"] h = MatMul(x, v)\n"
+             "y = Loop <body = b (int64 i, bool c, float[2,4] s) => (bool d, float[2,4] t) {\n"
+             "  d = Identity(c)\n k = ReduceSum <keepdims = 0> (s)\n g = Greater(k, zero)\n"
+             "  t = If <then_branch = tb () => (float[2,4] p) { [\"m1\"] p = MatMul(s, w) },\n"
+             "  else_branch = eb () => (float[2,4] q) { [\"m2\"] r = MatMul(h, w)\n q = Add(r, s) }> "
+             "(g) }> (trips, \"\", x)\n}");
+
+    (void)state;
+    assert_true(is_quantized(d.plan, "m1") && is_quantized(d.plan, "m2"));
+    assert_close(e, &d, 20);
+    assert_plan_says_it_all(e, &d, 20);
+    free_done(d);
+}
+
+static void a_function_is_inlined_first(void **state)
+{
+    qdq_engine *e = need_ort();
+    done d = quantized(e, "<ir_version: 9, opset_import: [\"\" : 17, \"my\" : 1]>\n"
+                          "graph (float[2,4] x) => (float[2,4] y) <" W ", bool c = {1}> {\n"
+                          "a = my.two(x, w)\n y = my.two(a, w)\n}\n"
+                          "<domain: \"my\", opset_import: [\"\" : 17]> two (x, w) => (z) {\n"
+                          "  t = MatMul(x, w)\n r = Relu(t)\n z = MatMul(r, w)\n}");
+
+    (void)state;
+    assert_int_equal(d.plan->quantized.n, 4);
+    assert_close(e, &d, 20);
+    free_done(d);
+}
+
+/* Values of the two branches have the same names: the plan tells them apart all the same. */
+static void names_that_branches_share_are_told_apart(void **state)
+{
+    qdq_engine *e = need_ort();
+    done d = quantized(e, HEAD "graph (float[2,4] x) => (float[2,4] y) <" W ", " V ", float zero = {0}> {\n"
+                               "s = ReduceSum <keepdims = 0> (x)\n c = Greater(s, zero)\n"
+                               "y = If <then_branch = t () => (float[2,4] p) {\n"
+                               "  [\"n\"] a = MatMul(x, w)\n b = Relu(a)\n p = MatMul(b, v) },\n"
+                               "else_branch = e () => (float[2,4] p) {\n"
+                               "  [\"n\"] a = MatMul(x, v)\n b = Relu(a)\n p = MatMul(b, w) }> (c)\n}");
+
+    (void)state;
+    assert_int_equal(d.plan->quantized.n, 4);
+    assert_close(e, &d, 25);
+    assert_plan_says_it_all(e, &d, 25);
+    free_done(d);
+}
+
+static void a_body_that_cannot_be_run_stays_float_with_the_reason(void **state)
+{
+    qdq_engine *e = need_ort();
+    done d = quantized(
+        e, HEAD "graph (float[2,4] x, bool c) => (float[2,4] y) <" W "> {\n"
+                "l = SequenceConstruct(x, x)\n"
+                "y = If <then_branch = t () => (float[2,4] p) {\n"
+                "  i = Constant <value_int = 0> ()\n f = SequenceAt(l, i)\n [\"m1\"] p = MatMul(f, w) },\n"
+                "else_branch = e () => (float[2,4] q) { [\"m2\"] q = MatMul(x, w) }> (c)\n}");
+
+    (void)state;
+    assert_true(is_quantized(d.plan, "m2"));
+    assert_non_null(strstr(reason_of(d.plan, "m1"), "inside If: not known, or no tensor, is the type of l"));
+    free_done(d);
+}
+
+/* What is quantized inside, and the rest of it in 16 bits. */
+static void bodies_go_with_a_rest_in_float16(void **state)
+{
+    qdq_engine *e = need_ort();
+    qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_target *t = NULL;
+    done d = quantized(e, HEAD "graph (float[2,4] x, bool c) => (float[2,4] y) <" W ", " V "> {\n"
+                               "y = If <then_branch = t () => (float[2,4] p) {\n"
+                               "  a = MatMul(x, w)\n b = Sigmoid(a)\n p = MatMul(b, v) },\n"
+                               "else_branch = e () => (float[2,4] q) { q = Neg(x) }> (c)\n}");
+
+    (void)state;
+    qdq_plan_free(d.plan);
+    qdq_model_free(d.q);
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    assert_ok(qdq_target_set(t, "rest.type", "float16", &err));
+    opts.samples = 32;
+    assert_ok(qdq_quantize(d.m, t, e, d.data, &opts, &d.plan, &d.q, &err));
+    assert_close(e, &d, 25);
+    assert_plan_says_it_all(e, &d, 25);
+    qdq_target_free(t);
+    free_done(d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_branches_of_an_if_are_quantized),
+        cmocka_unit_test(a_branch_that_no_sample_takes_stays_float),
+        cmocka_unit_test(a_loop_is_quantized_over_all_its_iterations),
+        cmocka_unit_test(a_loop_that_ends_by_its_condition_is_followed),
+        cmocka_unit_test(a_scan_is_quantized_slice_by_slice),
+        cmocka_unit_test(a_body_inside_a_body_is_quantized),
+        cmocka_unit_test(a_function_is_inlined_first),
+        cmocka_unit_test(names_that_branches_share_are_told_apart),
+        cmocka_unit_test(a_body_that_cannot_be_run_stays_float_with_the_reason),
+        cmocka_unit_test(bodies_go_with_a_rest_in_float16),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
