@@ -2,6 +2,7 @@
  *
  *   resolve   every name in the plan to a value, node, input; unknown ones are listed and nothing is done
  *   weights   float initializer -> int8 initializer, scale, zero point, DQ
+ *   scalings  x -> x / s for the products of scaled weights
  *   biases    float initializer -> int32 initializer with scale activation * weight, DQ
  *   tensors   x -> Q -> DQ -> its readers
  *
@@ -115,6 +116,10 @@ static qdq_status check_names(qdq_inserter *in)
         check_tensor(in, p->weights.at[i].tensor, true, &list);
         check_edges(in, p->weights.at[i].tensor, &p->weights.at[i].consumers, &list);
     }
+    for (size_t i = 0; i < p->scalings.n && st == QDQ_OK; i++) {
+        check_tensor(in, p->scalings.at[i].tensor, false, &list);
+        st = qdq_insert_check_scaling(in, i, &list);
+    }
     for (size_t i = 0; i < p->biases.n; i++) {
         const qdq_plan_bias *b = &p->biases.at[i];
 
@@ -190,7 +195,8 @@ static qdq_status resolve(qdq_inserter *in)
         if (!put_index(&in->weights, p->weights.at[i].tensor, i))
             return qdq_nomem(in->err);
     in->weight = qdq_arena_array(&in->scratch, p->weights.n + 1, sizeof *in->weight);
-    if (in->weight == NULL)
+    in->scaled_readers = qdq_arena_array(&in->scratch, p->scalings.n + 1, sizeof *in->scaled_readers);
+    if (in->weight == NULL || in->scaled_readers == NULL)
         return qdq_nomem(in->err);
     return check_names(in);
 }
@@ -399,6 +405,7 @@ static qdq_status insert(qdq_inserter *in)
     FOR_EACH(weights, qdq_insert_weight_scales, "weight")
     FOR_EACH(biases, qdq_insert_room, "bias")
     FOR_EACH(weights, qdq_insert_weight, "weight")
+    FOR_EACH(scalings, qdq_insert_scaling, "scaling of")
     FOR_EACH(biases, qdq_insert_bias, "bias")
     FOR_EACH(tensors, insert_capture, "tensor")
     FOR_EACH(tensors, insert_own, "tensor")
@@ -415,6 +422,7 @@ qdq_status qdq_insert(qdq_model *m, const qdq_plan *plan, qdq_error *err)
     qdq_map_free(&in.tensors);
     qdq_map_free(&in.weights);
     qdq_map_free(&in.edges);
+    qdq_map_free(&in.scaling_of);
     qdq_map_free(&in.values);
     qdq_arena_free(&in.scratch);
     return st;

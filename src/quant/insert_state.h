@@ -13,6 +13,7 @@ typedef struct qdq_weight_state {
     qdq_scale_grid grid;
     float *scales;
     int32_t *zeros;
+    bool is_scaled; /* the floats are not those of the tensor */
 } qdq_weight_state;
 
 /* How scales lie beside what they are of. */
@@ -36,6 +37,8 @@ typedef struct qdq_inserter {
     qdq_map weights;          /* name -> index into plan->weights */
     qdq_map edges;            /* place and input of every edge that the plan lists: each only once */
     qdq_weight_state *weight; /* one for each of plan->weights */
+    size_t *scaled_readers;   /* for each of plan->scalings: readers whose weight is multiplied */
+    qdq_map scaling_of;       /* place of a node whose data is scaled -> index into plan->scalings */
     uint32_t **place;         /* by graph index and node id: position in the sorted lists of all graphs */
     bool unsorted;            /* some node reads what stands behind it */
     qdq_error *err;
@@ -70,6 +73,17 @@ qdq_value *qdq_insert_node(qdq_inserter *in, qdq_node *before, const char *op, c
 /* The DQ that gives a constant back: inputs[0] are its codes. */
 qdq_status qdq_insert_back(qdq_inserter *in, const char *base, qdq_node *before, const qdq_scale_form *form,
                            qdq_value *const inputs[3], const qdq_tensor *shape, qdq_value **out);
+
+/* --- insert_scaling.c -------------------------------------------------------------------------------------------------- */
+
+/* Appends to `list` what entry i of plan->scalings names and the model does not have. */
+qdq_status qdq_insert_check_scaling(qdq_inserter *in, size_t i, qdq_buf *list);
+
+/* Multiplies the floats of a weight whose readers' data is divided. */
+qdq_status qdq_insert_scaled(qdq_inserter *in, const qdq_plan_weight *w, qdq_weight_state *s);
+
+/* Divides the activation of entry i. */
+qdq_status qdq_insert_scaling(qdq_inserter *in, size_t i);
 
 /* --- insert_weight.c --------------------------------------------------------------------------------------------------- */
 

@@ -81,6 +81,7 @@ qdq_status qdq_insert_weight_scales(qdq_inserter *in, size_t index)
                         w->scales != NULL ? "scales" : "letters in 'clip'", n,
                         w->block != 0 ? "blocks" : "channels");
     QDQ_TRY(qdq_weight_floats(s->tensor, &in->scratch, &s->floats, in->err));
+    QDQ_TRY(qdq_insert_scaled(in, w, s));
     s->scales = qdq_arena_array(&in->scratch, n + 1, sizeof *s->scales);
     s->zeros = qdq_arena_array(&in->scratch, n + 1, sizeof *s->zeros);
     if (s->scales == NULL || s->zeros == NULL)
@@ -129,6 +130,14 @@ static qdq_status store_floats(qdq_inserter *in, const qdq_plan_weight *w, const
 {
     qdq_value *inputs[3] = {qdq_insert_find_value(in, w->tensor), params[1], params[2]};
 
+    if (s->is_scaled) {
+        const char *name = qdq_insert_name(in, w->tensor, "_scaled");
+        qdq_tensor *t = qdq_tensor_of_floats(in->m, s->tensor->rank, s->tensor->dim, s->floats);
+
+        inputs[0] = name != NULL && t != NULL ? qdq_graph_add_init(in->g, name, t) : NULL;
+        if (inputs[0] == NULL)
+            return qdq_nomem(in->err);
+    }
     *out = qdq_insert_node(in, before, "QuantizeLinear", w->tensor, form,
                            qdq_insert_name(in, w->tensor, "_QuantizeLinear_Output"), inputs,
                            qdq_type_fixed(in->m, w->type, s->tensor->rank, s->tensor->dim));

@@ -53,6 +53,7 @@ void qdq_plan_clear(qdq_plan *p)
 {
     p->tensors.n = 0;
     p->weights.n = 0;
+    p->scalings.n = 0;
     p->biases.n = 0;
     p->quantized.n = 0;
     p->left_float.n = 0;
@@ -107,6 +108,14 @@ static int compare_weight(const void *a, const void *b)
     return c != 0 ? c : compare_edges(&x->consumers, &y->consumers);
 }
 
+static int compare_scaling(const void *a, const void *b)
+{
+    const qdq_plan_scaling *x = a, *y = b;
+    int c = strcmp(x->tensor, y->tensor);
+
+    return c != 0 ? c : compare_edges(&x->consumers, &y->consumers);
+}
+
 static int compare_bias(const void *a, const void *b)
 {
     const qdq_plan_bias *x = a, *y = b;
@@ -137,6 +146,9 @@ static void sort_all(qdq_plan *p)
         sort(p->tensors.at[i].consumers.at, p->tensors.at[i].consumers.n, sizeof(qdq_edge), compare_edge);
     for (size_t i = 0; i < p->weights.n; i++)
         sort(p->weights.at[i].consumers.at, p->weights.at[i].consumers.n, sizeof(qdq_edge), compare_edge);
+    for (size_t i = 0; i < p->scalings.n; i++)
+        sort(p->scalings.at[i].consumers.at, p->scalings.at[i].consumers.n, sizeof(qdq_edge), compare_edge);
+    sort(p->scalings.at, p->scalings.n, sizeof *p->scalings.at, compare_scaling);
     sort(p->tensors.at, p->tensors.n, sizeof *p->tensors.at, compare_tensor);
     sort(p->weights.at, p->weights.n, sizeof *p->weights.at, compare_weight);
     sort(p->biases.at, p->biases.n, sizeof *p->biases.at, compare_bias);

@@ -56,6 +56,16 @@ typedef struct qdq_plan_weight {
 
 #define QDQ_CLIP_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
+/* An activation that products of matrices read divided by `scales`, one for each index of its last dimension, and their
+ * weights multiplied by them: the same products, of weights that lose less when they become codes. */
+typedef struct qdq_plan_scaling {
+    const char *tensor;
+    qdq_edges consumers; /* of the activation; all their weights are entries of the plan */
+    const float *scales;
+    size_t n_scales;
+    const char *fold; /* the operator that gives it, whose constants take the division; NULL: a Mul does */
+} qdq_plan_scaling;
+
 /* A constant bias, stored as int32 with the scale of activation times weight. */
 typedef struct qdq_plan_bias {
     const char *tensor;
@@ -89,6 +99,7 @@ struct qdq_plan {
     bool placement_only;
     QDQ_VEC(qdq_plan_tensor) tensors;
     QDQ_VEC(qdq_plan_weight) weights;
+    QDQ_VEC(qdq_plan_scaling) scalings;
     QDQ_VEC(qdq_plan_bias) biases;
     QDQ_VEC(qdq_plan_node) quantized; /* nodes that run in 8 bits */
     QDQ_VEC(qdq_plan_float) left_float;

@@ -40,13 +40,13 @@ static json_t *edge_list(const qdq_edges *edges)
     return whole(list, ok);
 }
 
-static json_t *scale_list(const qdq_plan_weight *w)
+static json_t *scale_list(const float *scales, size_t n)
 {
     json_t *list = json_array();
     bool ok = true;
 
-    for (size_t i = 0; i < w->n_scales && ok; i++)
-        ok = json_array_append_new(list, qdq_json_float(w->scales[i])) == 0;
+    for (size_t i = 0; i < n && ok; i++)
+        ok = json_array_append_new(list, qdq_json_float(scales[i])) == 0;
     return whole(list, ok);
 }
 
@@ -75,7 +75,7 @@ static bool set_scales(json_t *o, const qdq_plan_weight *w)
 {
     if (w->clip != NULL)
         return set(o, "clip_step", json_real(w->clip_step)) && set(o, "clip", json_string(w->clip));
-    return w->scales == NULL || (set(o, "scales", scale_list(w)) &&
+    return w->scales == NULL || (set(o, "scales", scale_list(w->scales, w->n_scales)) &&
                                  (w->zero_points == NULL || set(o, "zero_points", zero_point_list(w))));
 }
 
@@ -102,6 +102,15 @@ static json_t *weight_object(const qdq_plan_weight *w)
     ok = ok && set(o, "block", w->block == 0 ? json_null() : json_integer(w->block)) && set_scales(o, w);
     ok = ok && set(o, "rule", json_string(w->rule)) && set(o, "origin", json_string(w->origin));
     return whole(o, ok);
+}
+
+static json_t *scaling_object(const qdq_plan_scaling *c)
+{
+    json_t *o = json_pack("{s:s}", "tensor", c->tensor);
+    bool ok = set(o, "consumers", edge_list(&c->consumers));
+
+    ok = ok && (c->fold == NULL || set(o, "fold", json_string(c->fold)));
+    return whole(o, ok && set(o, "scales", scale_list(c->scales, c->n_scales)));
 }
 
 static json_t *bias_object(const qdq_plan_bias *b)
@@ -179,6 +188,10 @@ qdq_status qdq_plan_to_text(const qdq_plan *p, char **text, qdq_error *err)
     qdq_buf_puts(&b, ",\n");
     PUT_LIST(&b, "weights", p->weights, weight_object);
     qdq_buf_puts(&b, ",\n");
+    if (p->scalings.n > 0) {
+        PUT_LIST(&b, "scalings", p->scalings, scaling_object);
+        qdq_buf_puts(&b, ",\n");
+    }
     PUT_LIST(&b, "biases", p->biases, bias_object);
     qdq_buf_puts(&b, ",\n");
     PUT_LIST(&b, "quantized", p->quantized, quantized_object);
@@ -271,7 +284,7 @@ static void read_tensor(qdq_plan *plan, const qdq_json_place *p)
         qdq_json_nomem(p);
 }
 
-static void read_scales(const qdq_json_place *p, qdq_plan_weight *w)
+static void read_scales(const qdq_json_place *p, const float **out, size_t *n_out)
 {
     json_t *list = json_object_get(p->object, "scales");
     size_t n = json_array_size(list);
@@ -286,8 +299,8 @@ static void read_scales(const qdq_json_place *p, qdq_plan_weight *w)
     for (size_t i = 0; i < n; i++)
         if (!to_scale(json_array_get(list, i), &scales[i]))
             qdq_json_wrong(p, "scales", some_scales);
-    w->scales = scales;
-    w->n_scales = n;
+    *out = scales;
+    *n_out = n;
 }
 
 static void read_zero_points(const qdq_json_place *p, qdq_plan_weight *w)
@@ -332,7 +345,7 @@ static void read_method(const qdq_json_place *p, qdq_plan_weight *w)
     int method = qdq_json_word(p, "method", weight_methods, 0);
 
     if (method == 1)
-        read_scales(p, w);
+        read_scales(p, &w->scales, &w->n_scales);
     else if (qdq_json_has(p, "scales") || qdq_json_has(p, "zero_points"))
         qdq_json_wrong(p, "method", "'given', as there are scales");
     if (method == 1 && qdq_json_has(p, "zero_points"))
@@ -367,6 +380,21 @@ static void read_weight(qdq_plan *plan, const qdq_json_place *p)
     w.rule = qdq_json_text(p, "rule", "");
     w.origin = qdq_json_text(p, "origin", "user");
     if (!QDQ_PUSH(&plan->arena, &plan->weights, w))
+        qdq_json_nomem(p);
+}
+
+static void read_scaling(qdq_plan *plan, const qdq_json_place *p)
+{
+    static const char *const keys[] = {"tensor", "consumers", "fold", "scales", NULL};
+    qdq_plan_scaling c = {0};
+
+    qdq_json_known(p, keys);
+    c.tensor = qdq_json_text(p, "tensor", NULL);
+    c.consumers = read_edges(p);
+    if (qdq_json_has(p, "fold"))
+        c.fold = qdq_json_text(p, "fold", "");
+    read_scales(p, &c.scales, &c.n_scales);
+    if (!QDQ_PUSH(&plan->arena, &plan->scalings, c))
         qdq_json_nomem(p);
 }
 
@@ -434,7 +462,7 @@ static qdq_status read_plan(qdq_plan *plan, json_t *root, const char *text, size
 {
     static const char *const keys[] = {"qdq_plan",  "model",      "target",  "created_by", "clean",
                                        "opset",     "tensors",    "weights", "biases",     "placement_only",
-                                       "quantized", "left_float", "rest",    NULL};
+                                       "quantized", "left_float", "rest",    "scalings",   NULL};
     qdq_json_reader reader = {.arena = &plan->arena, .err = err, .text = text, .size = size};
     qdq_json_place top = qdq_json_top(&reader, root, "qdq_plan", QDQ_PLAN_VERSION), item;
 
@@ -449,6 +477,8 @@ static qdq_status read_plan(qdq_plan *plan, json_t *root, const char *text, size
         read_tensor(plan, &item);
     for (size_t i = 0; qdq_json_item(&top, "weights", i, &item); i++)
         read_weight(plan, &item);
+    for (size_t i = 0; qdq_json_item(&top, "scalings", i, &item); i++)
+        read_scaling(plan, &item);
     for (size_t i = 0; qdq_json_item(&top, "biases", i, &item); i++)
         read_bias(plan, &item);
     for (size_t i = 0; qdq_json_item(&top, "quantized", i, &item); i++)

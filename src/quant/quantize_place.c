@@ -2,6 +2,7 @@
 #include "quant/quantize_place.h"
 
 #include "base/fail.h"
+#include "quant/awq.h"
 #include "quant/calib.h"
 #include "quant/rest.h"
 
@@ -42,6 +43,8 @@ static qdq_status calibrate(const qdq_model *m, const qdq_target *t, qdq_engine 
         QDQ_TRY(qdq_data_open("random:1", m, &dopts, &random, err));
     const size_t before = empty->n;
     qdq_status st = qdq_calibrate(m, t, e, data != NULL ? data : random, &co, p, empty, err);
+    if (st == QDQ_OK && empty->n == before)
+        st = qdq_awq(m, e, data, &co, p, err);
     if (st == QDQ_OK && empty->n == before)
         st = qdq_rest_choose(m, t, e, data, &co, p, err);
     qdq_data_close(random);

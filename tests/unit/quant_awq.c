@@ -1,0 +1,150 @@
+/* quant_awq.c - weights searched by activations: which rows are kept, what the search finds, when it finds nothing. */
+#include <math.h>
+
+#include "base/random.h"
+#include "quant/awq_state.h"
+#include "support/test.h"
+
+enum { K = 64, N = 40, ROWS = 300 };
+
+typedef struct fixture {
+    float x[ROWS * K], w[K * N];
+    qdq_plan_weight entry;
+    qdq_awq_group group;
+    qdq_awq_weight weight;
+    qdq_arena arena;
+} fixture;
+
+/* Normal weights [K, N], and activations whose channels 3 and 40 are `outlier` times as large as the others. */
+static void make(fixture *f, float outlier)
+{
+    qdq_random r = qdq_random_new(5, "awq");
+
+    *f = (fixture){.arena = QDQ_ARENA_INIT};
+    for (size_t i = 0; i < QDQ_COUNT(f->w); i++)
+        f->w[i] = qdq_random_normal(&r);
+    for (size_t i = 0; i < QDQ_COUNT(f->x); i++)
+        f->x[i] = qdq_random_normal(&r) * (i % K == 3 || i % K == 40 ? outlier : 1);
+    f->group.k = K;
+    f->weight = (qdq_awq_weight){.entry = &f->entry,
+                                 .w = f->w,
+                                 .k = K,
+                                 .n = N,
+                                 .step_k = N,
+                                 .step_n = 1,
+                                 .block = 32,
+                                 .n_block = 2,
+                                 .scheme = {QDQ_INT4, true, false, QDQ_FLOAT}};
+    assert_true(QDQ_PUSH(&f->arena, &f->group.weights, f->weight));
+}
+
+static void channels_that_matter_are_scaled_up(void **state)
+{
+    static fixture f;
+
+    (void)state;
+    make(&f, 30);
+    assert_true(qdq_awq_add_rows(&f.group, &f.arena, f.x, ROWS));
+    assert_true(qdq_awq_search_scales(&f.group, &f.arena));
+    assert_non_null(f.group.s);
+    assert_true(f.group.s[3] > 2 * f.group.s[4] && f.group.s[40] > 2 * f.group.s[4]);
+    double plain = qdq_awq_error(&f.group, &f.weight, NULL);
+    double scaled = qdq_awq_error(&f.group, &f.weight, f.group.s);
+    assert_true(scaled < plain / 2); /* AWQ loses less than rounding to nearest does */
+    qdq_arena_free(&f.arena);
+}
+
+static void channels_that_are_alike_are_left_alone(void **state)
+{
+    static fixture f;
+
+    (void)state;
+    make(&f, 1);
+    assert_true(qdq_awq_add_rows(&f.group, &f.arena, f.x, ROWS));
+    assert_true(qdq_awq_search_scales(&f.group, &f.arena));
+    assert_null(f.group.s);
+    qdq_arena_free(&f.arena);
+}
+
+/* The error with clipping, by letters that hold for all blocks of a column, from outside. */
+static void ranges_are_cut_where_the_products_lose_least(void **state)
+{
+    static fixture f;
+    char letters[2 * N + 1] = {0};
+    size_t cut = 0;
+
+    (void)state;
+    make(&f, 1);
+    for (size_t j = 0; j < N; j++)
+        f.w[7 * N + j] = 5; /* far out, in a channel that hardly ever is anything */
+    for (size_t i = 0; i < ROWS; i++)
+        f.x[i * K + 7] *= 0.001f;
+    assert_true(qdq_awq_add_rows(&f.group, &f.arena, f.x, ROWS));
+    assert_true(qdq_awq_search_clip(&f.group, &f.weight, letters));
+    for (size_t j = 0; j < N; j++)
+        cut += letters[j] != 'A'; /* block 0, which holds channel 7 */
+    assert_true(cut > N * 9 / 10);
+    for (size_t j = 0; j < 2 * N; j++)
+        assert_true(letters[j] >= 'A' && letters[j] <= 'K');
+    qdq_arena_free(&f.arena);
+}
+
+static void transposed_weights_are_searched_alike(void **state)
+{
+    static fixture f;
+    static float v[K * N];
+    char a[2 * N + 1] = {0}, b[2 * N + 1] = {0};
+
+    (void)state;
+    make(&f, 10);
+    for (size_t k = 0; k < K; k++)
+        for (size_t j = 0; j < N; j++)
+            v[j * K + k] = f.w[k * N + j];
+    qdq_awq_weight t = f.weight;
+    t.w = v;
+    t.step_k = 1;
+    t.step_n = K;
+    assert_true(qdq_awq_add_rows(&f.group, &f.arena, f.x, ROWS));
+    assert_true(fabs(qdq_awq_error(&f.group, &t, NULL) - qdq_awq_error(&f.group, &f.weight, NULL)) < 1e-9);
+    assert_true(qdq_awq_search_clip(&f.group, &f.weight, a) && qdq_awq_search_clip(&f.group, &t, b));
+    for (size_t j = 0; j < N; j++)
+        for (size_t block = 0; block < 2; block++)
+            assert_int_equal(a[block * N + j], b[j * 2 + block]);
+    qdq_arena_free(&f.arena);
+}
+
+static void the_same_rows_are_kept_however_they_come(void **state)
+{
+    static fixture f, g;
+
+    (void)state;
+    make(&f, 1);
+    make(&g, 1);
+    f.x[5] = NAN;
+    g.x[5] = NAN; /* counts as 0 */
+    assert_true(qdq_awq_add_rows(&f.group, &f.arena, f.x, ROWS));
+    for (size_t i = 0; i < ROWS; i++)
+        assert_true(qdq_awq_add_rows(&g.group, &g.arena, g.x + i * K, 1));
+    assert_int_equal(f.group.n_row, ROWS);
+    assert_int_equal(f.group.n_kept, g.group.n_kept);
+    assert_in_range(f.group.n_kept, 32, QDQ_AWQ_ROWS);
+    assert_memory_equal(f.group.row, g.group.row, f.group.n_kept * K * sizeof(float));
+    assert_memory_equal(f.group.sum, g.group.sum, K * sizeof(double));
+    for (size_t i = 1; i < f.group.n_kept; i++) { /* in order, and not at regular distances */
+        assert_true(f.group.lot[i] <= f.group.limit);
+    }
+    qdq_arena_free(&f.arena);
+    qdq_arena_free(&g.arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(channels_that_matter_are_scaled_up),
+        cmocka_unit_test(channels_that_are_alike_are_left_alone),
+        cmocka_unit_test(ranges_are_cut_where_the_products_lose_least),
+        cmocka_unit_test(transposed_weights_are_searched_alike),
+        cmocka_unit_test(the_same_rows_are_kept_however_they_come),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
