@@ -63,6 +63,18 @@ static void carry_result(qdq_placing *p, const qdq_node *n)
     carry(p, s->result, type, s->result, source, s->rule->rule);
 }
 
+/* There will be a Q behind the data of linear node n: a joint operator that reads the same value may take the codes
+ * instead of staying float for the lack of them. */
+static void share(qdq_placing *p, const qdq_node *n)
+{
+    const qdq_value *data = qdq_node_in(n, qdq_state_of(p, n)->rule->data);
+
+    if (qdq_place_codes_of(p, data) == QDQ_UNDEFINED) {
+        p->value[data->id].shared = true;
+        p->value[data->id].type = qdq_place_codes_into(p, n);
+    }
+}
+
 /* Node n runs in 8 bits: which values carry Q/DQ because of it? */
 static void accept(qdq_placing *p, const qdq_node *n)
 {
@@ -74,6 +86,8 @@ static void accept(qdq_placing *p, const qdq_node *n)
         carry_moved(p, n);
     else if (s->rule->quantize_output)
         carry_result(p, n);
+    if (s->rule->kind == QDQ_KIND_LINEAR && !s->needs_reader)
+        share(p, n);
     const qdq_node *add = qdq_place_bias_add(p, n, &input);
     if (add != NULL)
         absorb(p, add, n);
@@ -120,7 +134,7 @@ static void take_back(qdq_placing *p, const qdq_node *n)
     qdq_node_state *s = qdq_state_of(p, n);
 
     s->eight = false;
-    s->reason = "no 8-bit kernel reads its result";
+    s->reason = s->stay != NULL ? s->stay->reason : "no 8-bit kernel reads its result";
     qdq_why_say(qdq_place_listener(p), n, s->rule->rule, false, "taken back: %s", s->reason);
     for (uint32_t i = 0; i < n->n_out; i++)
         if (n->out[i] != NULL)

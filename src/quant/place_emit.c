@@ -189,14 +189,18 @@ static qdq_status emit_linear(qdq_emitter *e, const qdq_node *n)
     return emit_bias(e, n);
 }
 
-/* What is no code yet is a constant, and gets codes of the type that the other operands have. */
+/* What is no code yet, a constant or what a linear operator reads as codes, gets those of the type that the other
+ * operands have. */
 static qdq_status emit_joint(qdq_emitter *e, const qdq_node *n)
 {
     qdq_elem type = qdq_place_codes_into(e->p, n);
 
     for (uint32_t i = 0; i < n->n_in; i++)
         if (n->in[i].value != NULL)
-            QDQ_TRY(qdq_emit_edge(e, n->in[i].value, n, i, type, "constant-operand"));
+            QDQ_TRY(qdq_emit_edge(e, n->in[i].value, n, i, type,
+                                  qdq_value_const(n->in[i].value) != NULL
+                                      ? "constant-operand"
+                                      : qdq_state_of(e->p, n)->rule->rule));
     return QDQ_OK;
 }
 

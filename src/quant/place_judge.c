@@ -7,14 +7,6 @@
 #include "quant/place_state.h"
 #include "quant/weights.h"
 
-static bool in_list(const char *const *list, const char *word)
-{
-    for (size_t i = 0; list != NULL && list[i] != NULL; i++)
-        if (strcmp(list[i], word) == 0)
-            return true;
-    return false;
-}
-
 bool qdq_place_is_float(const qdq_value *v)
 {
     return v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR && v->type->elem == QDQ_FLOAT;
@@ -56,7 +48,7 @@ const qdq_value *qdq_place_epilogue(const qdq_placing *p, const qdq_target_op *r
         const qdq_node *next = qdq_value_only_user(v);
 
         if (next == NULL || next->graph != p->model->graph || qdq_node_in(next, 0) != v || next->n_out != 1 ||
-            next->out[0] == NULL || next->domain[0] != '\0' || !in_list(rule->epilogue, next->type) ||
+            next->out[0] == NULL || next->domain[0] != '\0' || !qdq_word_in(rule->epilogue, next->type) ||
             !qdq_place_goes_along(qdq_state_of(p, next)->reason))
             return v;
         for (uint32_t i = 1; i < next->n_in; i++)
@@ -142,74 +134,7 @@ const qdq_node *qdq_place_bias(const qdq_placing *p, const qdq_node *n, uint32_t
     return reader != NULL && constant_in(reader, *input) != NULL ? reader : NULL;
 }
 
-/* --- rules that leave a node float although it has a kernel ----------------------------------------------------- */
-
-/* The node that v comes from, seen through the operators that fuse into it. */
-static const qdq_node *source_of(const qdq_value *v, const qdq_target_op *rule)
-{
-    const qdq_node *n = v->producer;
-
-    while (n != NULL && in_list(rule->epilogue, n->type) && qdq_node_in(n, 0) != NULL)
-        n = qdq_node_in(n, 0)->producer;
-    return n;
-}
-
-static bool comes_from(const qdq_placing *p, const qdq_node *n, const qdq_target_op *rule, qdq_data_is want)
-{
-    const qdq_value *data = qdq_node_in(n, rule->data);
-    const qdq_node *source;
-
-    switch (want) {
-    case QDQ_DATA_ANY:
-        return true;
-    case QDQ_DATA_GRAPH_INPUT:
-        return data->is_input;
-    case QDQ_DATA_LEFT_FLOAT:
-        source = source_of(data, rule);
-        return source != NULL && source->graph == n->graph && qdq_state_of(p, source)->stay != NULL;
-    }
-    return false;
-}
-
-/* Does its result, behind the epilogue, go where the rule wants it to? As missing_condition(). */
-static const char *missing_reader(const qdq_placing *p, const qdq_node *n, const qdq_target_op *rule,
-                                  const qdq_stay_float *s)
-{
-    const qdq_value *v = qdq_place_epilogue(p, rule, n, NULL);
-
-    if (s->one_reader && v->n_use + v->n_output != 1)
-        return "one_reader";
-    QDQ_FOR_USES (u, v)
-        if (in_list(s->not_before, u->node->type))
-            return "not_before";
-    return NULL;
-}
-
-/* The first condition of the rule that does not hold, as the target's key; NULL: all do. */
-static const char *missing_condition(const qdq_placing *p, const qdq_node *n, const qdq_target_op *rule,
-                                     const qdq_tensor *w, const qdq_stay_float *s)
-{
-    int64_t group = qdq_node_int(n, "group", 1);
-    bool sane = group > 0 && w->rank > 1 && w->dim[1] <= INT64_MAX / group; /* it comes from a file */
-    int64_t in_channels = sane ? w->dim[1] * group : 0;
-    int64_t out_channels = w->rank > 0 ? w->dim[0] : 0;
-
-    if (n->op != QDQ_OP_CONV && w->rank == 2) { /* a matrix [K, N], or [N, K] with transB */
-        bool transposed = qdq_node_int(n, "transB", 0) != 0;
-
-        in_channels = w->dim[transposed ? 1 : 0];
-        out_channels = w->dim[transposed ? 0 : 1];
-    }
-    if (s->in_channels_max != 0 && in_channels > s->in_channels_max)
-        return "in_channels_max";
-    if (s->out_channels_max != 0 && out_channels > s->out_channels_max)
-        return "out_channels_max";
-    if (s->depthwise && (group <= 1 || group != in_channels))
-        return "depthwise";
-    if (!comes_from(p, n, rule, s->data_is))
-        return "data_is";
-    return missing_reader(p, n, rule, s);
-}
+/* --- the three kinds --------------------------------------------------------------------------------------------- */
 
 /* A Q behind v would make the engine quantize the operator that was left float before it: ONNX Runtime turns
  * DQ -> Conv with a float weight -> Q into 8 bits with one scale per tensor (onnxruntime.md 4.4). */
@@ -219,12 +144,10 @@ static bool would_requantize(const qdq_placing *p, const qdq_value *v)
 
     while (n != NULL && (n->op == QDQ_OP_RELU || n->op == QDQ_OP_CLIP) && qdq_node_in(n, 0) != NULL)
         n = qdq_node_in(n, 0)->producer;
-    return n != NULL && n->graph == p->model->graph && in_list(p->target->requantizes, n->type) &&
+    return n != NULL && n->graph == p->model->graph && qdq_word_in(p->target->requantizes, n->type) &&
            !qdq_state_of(p, n)->eight && qdq_node_in(n, 0) != NULL &&
            qdq_place_codes_of(p, qdq_node_in(n, 0)) != QDQ_UNDEFINED;
 }
-
-/* --- the three kinds --------------------------------------------------------------------------------------------- */
 
 static const char *judge_bias(qdq_placing *p, const qdq_node *n, const qdq_target_op *rule,
                               const qdq_tensor *w)
@@ -311,27 +234,6 @@ static const char *judge_product(qdq_placing *p, const qdq_node *n, const qdq_va
     return reason;
 }
 
-static const char *judge_stay(qdq_placing *p, const qdq_node *n, const qdq_tensor *w)
-{
-    qdq_node_state *s = qdq_state_of(p, n);
-
-    for (size_t i = 0; i < p->target->stay.n; i++) {
-        const qdq_stay_float *stay = &p->target->stay.at[i];
-
-        if (strcmp(stay->op, n->type) != 0)
-            continue;
-        const char *missing = missing_condition(p, n, s->rule, w, stay);
-        if (missing == NULL) {
-            qdq_why_say(qdq_place_listener(p), n, stay->rule, true, "%s", stay->reason);
-            s->stay = stay;
-            return stay->reason;
-        }
-        qdq_why_say(qdq_place_listener(p), n, stay->rule, false, "does not apply: its condition '%s' fails",
-                    missing);
-    }
-    return NULL;
-}
-
 static const char *judge_linear(qdq_placing *p, const qdq_node *n)
 {
     const qdq_target_op *rule = qdq_state_of(p, n)->rule;
@@ -344,8 +246,12 @@ static const char *judge_linear(qdq_placing *p, const qdq_node *n)
     const qdq_tensor *w = qdq_place_weight(p, weight, &found);
     if (qdq_value_const(data) != NULL)
         return w != NULL ? "both inputs are constant" : "its data is constant, its weight is not";
-    if (w == NULL)
-        return judge_product(p, n, data, weight);
+    if (w == NULL) {
+        const char *no = judge_product(p, n, data, weight);
+        bool trained = qdq_place_found(p, data) != NULL || qdq_place_found(p, weight) != NULL;
+
+        return no != NULL || trained ? no : qdq_place_stay(p, n, NULL);
+    }
     const char *reason = qdq_place_judge_data(p, data, "its data", &type);
     if (reason == NULL)
         reason = qdq_place_judge_weight(p, n, w, found, type);
@@ -353,15 +259,16 @@ static const char *judge_linear(qdq_placing *p, const qdq_node *n)
         reason = judge_bias(p, n, rule, w);
     if (reason == NULL)
         reason = judge_bias_scale(p, n, data, weight);
-    if (reason == NULL && (found == NULL || qdq_place_found(p, data) == NULL))
-        reason = judge_stay(p, n, w); /* what was trained in 8 bits is not taken back */
+    if (reason == NULL && found == NULL) /* codes that are there already would be dequantized in every run */
+        reason = qdq_place_stay(p, n, w);
     if (reason == NULL && rule->quantize_output)
         reason = qdq_place_result_misfit(p, qdq_place_epilogue(p, rule, n, NULL), type);
     return reason;
 }
 
-/* One operand of a joint operator; *type is that of the codes of the others before it, if there were any. */
-static const char *judge_operand(qdq_placing *p, const qdq_value *v, qdq_elem *type)
+/* One operand of a joint operator; *type is that of the codes of the others before it, if there were any. *shared:
+ * that of the codes which it can have because a linear operator reads them. */
+static const char *judge_operand(qdq_placing *p, const qdq_value *v, qdq_elem *type, qdq_elem *shared)
 {
     const qdq_tensor *constant = qdq_value_const(v);
     qdq_elem codes = qdq_place_codes_of(p, v);
@@ -376,6 +283,10 @@ static const char *judge_operand(qdq_placing *p, const qdq_value *v, qdq_elem *t
         *type = codes;
         return reason;
     }
+    if (p->value[v->id].shared) {
+        *shared = p->value[v->id].type;
+        return NULL;
+    }
     if (constant == NULL || constant->elem != QDQ_FLOAT)
         return "an input is not in 8 bits";
     /* a mask of -inf, say: it would become 0 */
@@ -385,12 +296,12 @@ static const char *judge_operand(qdq_placing *p, const qdq_value *v, qdq_elem *t
 static const char *judge_joint(qdq_placing *p, const qdq_node *n)
 {
     qdq_node_state *s = qdq_state_of(p, n);
-    qdq_elem type = QDQ_UNDEFINED;
+    qdq_elem type = QDQ_UNDEFINED, shared = QDQ_UNDEFINED;
 
     s->needs_reader = s->rule->only_between;
     for (uint32_t i = 0; i < n->n_in; i++) {
         const qdq_value *v = n->in[i].value;
-        const char *reason = v != NULL ? judge_operand(p, v, &type) : NULL;
+        const char *reason = v != NULL ? judge_operand(p, v, &type, &shared) : NULL;
 
         if (reason != NULL)
             return reason;
@@ -399,6 +310,8 @@ static const char *judge_joint(qdq_placing *p, const qdq_node *n)
     }
     if (type == QDQ_UNDEFINED)
         return "an input is not in 8 bits";
+    if (shared != QDQ_UNDEFINED && shared != type)
+        return "its inputs are quantized to different types";
     return s->rule->quantize_output
                ? qdq_place_result_misfit(p, qdq_place_epilogue(p, s->rule, n, NULL), type)
                : NULL;

@@ -2,13 +2,15 @@
 #ifndef QDQ_PLACE_STATE_H
 #define QDQ_PLACE_STATE_H
 
+#include <string.h>
+
 #include "quant/found.h"
 #include "quant/place.h"
 
 /* Of a node. */
 typedef struct qdq_node_state {
     const qdq_target_op *rule;
-    const qdq_stay_float *stay; /* the rule that left it float, if one did */
+    const qdq_stay_float *stay; /* the rule that left it float, or will where no 8-bit kernel reads it */
     const char *reason;         /* why it is float; NULL: it runs in 8 bits, or is absorbed */
     const qdq_node *absorber;   /* the 8-bit node that the engine fuses it into, or NULL */
     const qdq_value *result;    /* of an 8-bit node: the value behind its epilogue */
@@ -21,6 +23,7 @@ typedef struct qdq_node_state {
 /* Of a value. */
 typedef struct qdq_value_state {
     bool carries;          /* Q/DQ for all its readers */
+    bool shared;           /* float, but an 8-bit linear operator reads it through Q/DQ: others may, too */
     qdq_elem type;         /* then: of its codes */
     const qdq_value *like; /* the value whose scale it has */
     const char *rule;
@@ -42,6 +45,14 @@ typedef struct qdq_placing {
     qdq_map finite;                  /* constant tensor -> it holds no NaN and no infinity */
     bool no_memory;                  /* a reason could not be written */
 } qdq_placing;
+
+static inline bool qdq_word_in(const char *const *list, const char *word)
+{
+    for (size_t i = 0; list != NULL && list[i] != NULL; i++)
+        if (strcmp(list[i], word) == 0)
+            return true;
+    return false;
+}
 
 static inline qdq_node_state *qdq_state_of(const qdq_placing *p, const qdq_node *n)
 {
@@ -140,6 +151,12 @@ bool qdq_place_attributes_fit(const qdq_target_op *rule, const qdq_node *n);
 
 /* The axis of per-channel scales of node n's weight, -1 for one scale. */
 int qdq_place_weight_axis(const qdq_placing *p, const qdq_node *n, const qdq_tensor *w);
+
+/* --- place_stay.c --------------------------------------------------------------------------------------------------- */
+
+/* The reason of the first rule of the target that leaves linear node n float although it has a kernel, or NULL.
+ * w: its constant weight; NULL: it multiplies two activations. Fills stay and needs_reader. */
+const char *qdq_place_stay(qdq_placing *p, const qdq_node *n, const qdq_tensor *w);
 
 /* --- place_chains.c: targets that fuse chains of Q/DQ nodes, as ONNX Runtime does ------------------------------------ */
 

@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/json_read.h"
 
-enum { INPUT_MAX = 15, CHANNELS_MAX = 1 << 20 };
+enum { INPUT_MAX = 15, CHANNELS_MAX = 1 << 20, WORK_MAX = 1 << 30 };
 
 /* name, help, text: made from the .json files beside this one by cmake/embed.cmake */
 #pragma GCC diagnostic push
@@ -158,10 +158,25 @@ static void read_op(qdq_target *t, const qdq_json_place *p)
 
 static void read_stay_float(qdq_target *t, const qdq_json_place *p)
 {
-    static const char *const keys[] = {"op",         "rule",       "reason",          "data_is",
-                                       "depthwise",  "one_reader", "in_channels_max", "out_channels_max",
-                                       "not_before", NULL};
-    static const char *const origins[] = {"any", "graph-input", "left-float", NULL};
+    static const char *const keys[] = {"op",
+                                       "rule",
+                                       "reason",
+                                       "data_is",
+                                       "in_channels_max",
+                                       "out_channels_max",
+                                       "group_channels_max",
+                                       "sum_max",
+                                       "weight_max",
+                                       "work_max",
+                                       "depthwise",
+                                       "activations",
+                                       "alone",
+                                       "one_reader",
+                                       "linear_reader",
+                                       "reads",
+                                       "not_before",
+                                       NULL};
+    static const char *const origins[] = {"any", "graph-input", "left-float", "float", NULL};
     qdq_stay_float s = {0};
 
     qdq_json_known(p, keys);
@@ -170,10 +185,20 @@ static void read_stay_float(qdq_target *t, const qdq_json_place *p)
     s.reason = qdq_json_text(p, "reason", NULL);
     s.data_is = (qdq_data_is)qdq_json_word(p, "data_is", origins, 0);
     s.depthwise = qdq_json_bool(p, "depthwise");
+    s.activations = qdq_json_bool(p, "activations");
+    s.alone = qdq_json_bool(p, "alone");
     s.one_reader = qdq_json_bool(p, "one_reader");
+    s.linear_reader = qdq_json_bool(p, "linear_reader");
     s.in_channels_max = qdq_json_int(p, "in_channels_max", 0, CHANNELS_MAX, 0);
     s.out_channels_max = qdq_json_int(p, "out_channels_max", 0, CHANNELS_MAX, 0);
+    s.group_channels_max = qdq_json_int(p, "group_channels_max", 0, CHANNELS_MAX, 0);
+    s.sum_max = qdq_json_int(p, "sum_max", 0, WORK_MAX, 0);
+    s.weight_max = qdq_json_int(p, "weight_max", 0, WORK_MAX, 0);
+    s.work_max = qdq_json_int(p, "work_max", 0, WORK_MAX, 0);
+    s.reads = qdq_json_texts(p, "reads");
     s.not_before = qdq_json_texts(p, "not_before");
+    if (s.work_max != 0 && !s.activations)
+        qdq_json_fail(p, "key 'work_max': of no meaning without 'activations'");
     if (!QDQ_PUSH(&t->arena, &t->stay, s))
         qdq_json_nomem(p);
 }

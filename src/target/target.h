@@ -54,15 +54,28 @@ typedef struct qdq_target_op {
     size_t n_require;
 } qdq_target_op;
 
-typedef enum qdq_data_is { QDQ_DATA_ANY, QDQ_DATA_GRAPH_INPUT, QDQ_DATA_LEFT_FLOAT } qdq_data_is;
+typedef enum qdq_data_is {
+    QDQ_DATA_ANY,
+    QDQ_DATA_GRAPH_INPUT,
+    QDQ_DATA_LEFT_FLOAT, /* of a node that such a rule left float */
+    QDQ_DATA_FLOAT       /* not in 8 bits yet */
+} qdq_data_is;
 
-/* A linear node that all given conditions hold for stays float. */
+/* A linear node that all given conditions hold for stays float. Numbers: 0 stands for any. */
 typedef struct qdq_stay_float {
     const char *op, *rule, *reason;
-    qdq_data_is data_is; /* where its data comes from: LEFT_FLOAT is a node that such a rule left float */
-    int64_t in_channels_max, out_channels_max; /* 0: any */
+    qdq_data_is data_is; /* where its data comes from */
+    int64_t in_channels_max, out_channels_max;
+    int64_t group_channels_max; /* it has groups (but is not depthwise) with so many input channels at most */
+    int64_t sum_max;            /* products that are added up for one number of the result */
+    int64_t weight_max;         /* numbers in its weight */
+    int64_t work_max;           /* multiplications in one matrix product of two activations */
     bool depthwise;
-    bool one_reader;               /* its result, epilogue included, is read once */
+    bool activations;   /* it multiplies two activations; other rules are about constant weights */
+    bool alone;         /* neither what it reads nor what reads it is in 8 bits */
+    bool one_reader;    /* its result, epilogue included, is read once */
+    bool linear_reader; /* a linear operator reads its result, epilogue and what must not follow left out */
+    const char *const *reads;      /* operators, one of which gives one of its operands; NULL: any */
     const char *const *not_before; /* operators that must not follow (its epilogue left out); NULL: any */
 } qdq_stay_float;
 

@@ -134,9 +134,10 @@ static void a_residual_network_runs_in_8_bit_kernels_from_end_to_end(void **stat
     qdq_model *q = quantized(e, m, calib);
 
     (void)state;
-    assert_int_equal(count_kernels(e, q, "QLinearConv"), 6);
+    /* all but the first Conv, whose codes the Add shares, and a Gemm of 640 weights: those are faster in float */
+    assert_int_equal(count_kernels(e, q, "QLinearConv"), 5);
     assert_int_equal(count_kernels(e, q, "QLinearAdd"), 2);
-    assert_int_equal(count_kernels(e, q, "QGemm"), 1);
+    assert_int_equal(count_kernels(e, q, "QGemm"), 0);
     qdq_data_close(calib);
     qdq_model_free(q);
     qdq_model_free(m);

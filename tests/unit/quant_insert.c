@@ -326,9 +326,9 @@ static void a_bias_follows_the_weight_entry_that_its_gemm_reads(void **state)
     test_builder b = test_build(17);
 
     (void)state;
-    TEST_INPUT(&b, "x", 4, 16);
-    TEST_RANDOM(&b, "w", 16, 16);
-    TEST_RANDOM(&b, "b", 16);
+    TEST_INPUT(&b, "x", 4, 40);
+    TEST_RANDOM(&b, "w", 40, 40);
+    TEST_RANDOM(&b, "b", 40);
     TEST_NODE(&b, "Gemm", "columns", "x", "w", "b");
     assert_true(qdq_node_set_int(TEST_NODE(&b, "Gemm", "rows", "x", "w", "b"), "transB", 1));
     test_output(&b, "columns");
@@ -342,7 +342,7 @@ static void a_bias_follows_the_weight_entry_that_its_gemm_reads(void **state)
         const qdq_node *dq = qdq_graph_find(q->graph, names[k])->producer->in[1].value->producer;
         const float *w = (const float *)(const void *)dq->in[1].value->init->bytes.data;
 
-        for (int i = 0; i < 16; i++)
+        for (int i = 0; i < 40; i++)
             assert_true(bias_scales(q, names[k])[i] == p->tensors.at[0].qparam.scale * w[i]);
     }
     qdq_model_free(q);

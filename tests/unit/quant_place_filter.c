@@ -13,9 +13,9 @@ static test_builder chain(void)
     TEST_NODE(&b, "Relu", "r0", "c0");
     test_conv(&b, "c1", "r0", 32, 32, 3, 1);
     TEST_NODE(&b, "Relu", "r1", "c1");
-    TEST_RANDOM(&b, "m.w", 8, 16);
+    TEST_RANDOM(&b, "m.w", 8, 160);
     TEST_NODE(&b, "MatMul", "m", "r1", "m.w");
-    TEST_RANDOM(&b, "a.b", 16);
+    TEST_RANDOM(&b, "a.b", 160);
     TEST_NODE(&b, "Add", "a", "m", "a.b");
     test_output(&b, "a");
     return b;
