@@ -130,13 +130,16 @@ class Bench(Optimizing, Quantizing):
         return run(command)
 
     @staticmethod
-    def measure(rounds, command):
-        """Median seconds and largest peak MiB of whole processes; None if the command fails."""
-        try:
-            runs = [run(command) for _ in range(rounds)]
-        except SystemExit:
-            return None
-        return statistics.median(r[0] for r in runs), max(r[2] for r in runs)
+    def measure(rounds, *commands):
+        """Median seconds and largest peak MiB of whole processes, run in turn; None for one that fails."""
+        costs = [[] for _ in commands]
+        for _ in range(rounds):
+            for cost, command in zip(costs, commands):
+                try:
+                    cost.append(run(command))
+                except SystemExit:
+                    pass
+        return [(statistics.median(r[0] for r in cost), max(r[2] for r in cost)) if cost else None for cost in costs]
 
     PARTS = ("inspect", "graph_sizes", "quantize", "optimize")
 

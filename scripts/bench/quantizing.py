@@ -125,7 +125,7 @@ class Quantizing:
     # --- time and memory ---------------------------------------------------------------------------------------------
 
     def quantized_cost(self):
-        """Whole processes; ours three times, the peers once."""
+        """Whole processes; ours three times, its methods in turn, the peers once."""
         self.skeletons(("vit_b_32",))
         folder = os.path.join(self.models, "digits")
         tasks = (("vit_b_32, 8 samples", self.path("vit_b_32.onnx"), self.samples()),
@@ -137,17 +137,15 @@ class Quantizing:
             for peer in PEERS:
                 if os.path.exists(out):
                     os.remove(out)
-                cost = self.measure(1, self.peer_command(peer, model, out, samples))
+                cost = self.measure(1, self.peer_command(peer, model, out, samples))[0]
                 if cost:
                     peers.append(cost)
                 rows.append([peer, *(cost or ("-", "-")), "-", "-", "-"])
             fastest, smallest = (min(column) for column in zip(*peers))
-            for method in METHODS:
-                cost = self.measure(3, [self.qdq, "quantize", model, "-o", out, "-f", "--calib", samples, "--method",
-                                        method])
-                if method == "max":
-                    least = cost[0]
-                rows.append(["qdq " + method, *cost, cost[0] / fastest, cost[1] / smallest, cost[0] / least])
+            ours = self.measure(3, *([self.qdq, "quantize", model, "-o", out, "-f", "--calib", samples, "--method",
+                                      method] for method in METHODS))
+            for method, cost in zip(METHODS, ours):
+                rows.append(["qdq " + method, *cost, cost[0] / fastest, cost[1] / smallest, cost[0] / ours[0][0]])
             key = "quantized_cost_" + task.split(",")[0]
             self.table(key, "quantize %s, whole process" % task,
                        ("tool", "s", "peak MiB", "of the fastest peer", "of the smallest peak", "of max"), rows)
