@@ -203,6 +203,8 @@ static qdq_status report_missing(qdq_checking *c, const qdq_node *n, const qdq_t
     case QDQ_KIND_PASS:
         QDQ_TRY(missing_operands(c, n, rule, result, &any));
         break;
+    case QDQ_KIND_TABLE: /* its result is float: nothing belongs behind it */
+        break;
     }
     if (any)
         return QDQ_OK;

@@ -10,7 +10,7 @@
 
 /* Fills the head of an empty plan, and *clean: the model that plans speak of. */
 qdq_status qdq_quantize_begin(const qdq_model *m, const qdq_target *t, const qdq_quantize_opts *opts,
-                              qdq_plan *p, qdq_model **clean, qdq_error *err);
+                              qdq_plan *p, qdq_model **prepared, qdq_error *err);
 
 /* The head of another plan for the same model. */
 qdq_status qdq_quantize_again(const qdq_plan *first, qdq_plan *p, qdq_error *err);
@@ -20,6 +20,6 @@ qdq_status qdq_quantize_plan(const qdq_model *clean, const qdq_target *t, qdq_en
                              const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan *p, qdq_error *err);
 
 /* Applies the plan to the clean model, which becomes the quantized one. */
-qdq_status qdq_quantize_finish(qdq_model *clean, const qdq_plan *p, const qdq_job *job, qdq_error *err);
+qdq_status qdq_quantize_finish(qdq_model *m, const qdq_plan *p, const qdq_job *job, qdq_error *err);
 
 #endif /* QDQ_QUANTIZE_STEPS_H */

@@ -57,7 +57,7 @@ static bool widen(qdq_compat *c, float t)
     float stride = 2 * c->threshold / (float)c->n_bins;
     float added = floor_divide(t - c->threshold, stride) + 1;
 
-    if (!(added <= (float)(QDQ_COMPAT_MAX_BINS / 2))) {
+    if (!(added <= 0.5f * (float)QDQ_COMPAT_MAX_BINS)) {
         c->too_wide = true;
         return true;
     }
