@@ -253,6 +253,33 @@ qdq_status qdq_model_widen(const qdq_model *m, qdq_model **out, qdq_error *err)
     return QDQ_OK;
 }
 
+static bool has_float8(const qdq_model *m)
+{
+    QDQ_FOR_GRAPHS (g, m)
+        for (size_t i = 0; i < g->values.n; i++) {
+            const qdq_tensor *t = g->values.at[i]->dead ? NULL : g->values.at[i]->init;
+
+            if (t != NULL && qdq_elem_is_float(t->elem) && qdq_elem_bits(t->elem) == 8)
+                return true;
+        }
+    return false;
+}
+
+/* ONNX Runtime makes kernels for integers of Q/DQ with float8, and then refuses its own graph. It runs them as they
+ * stand. */
+static qdq_status open_plain(qdq_engine *e, const qdq_model *m, const qdq_session_opts *opts,
+                             const char *which, const qdq_job *job, qdq_session **out, const qdq_error *why)
+{
+    qdq_session_opts plain = *opts;
+
+    plain.level = QDQ_LEVEL_NONE;
+    qdq_status st = qdq_session_open(e, m, &plain, out, NULL);
+    if (st == QDQ_OK)
+        qdq_job_log(job, QDQ_LOG_WARNING, "%s: run without the engine's optimizations, since %s", which,
+                    why->text);
+    return st;
+}
+
 qdq_status qdq_session_open_wide(qdq_engine *e, const qdq_model **m, const qdq_session_opts *opts,
                                  const char *which, const qdq_job *job, qdq_session **out, qdq_model **copy,
                                  qdq_error *err)
@@ -262,6 +289,9 @@ qdq_status qdq_session_open_wide(qdq_engine *e, const qdq_model **m, const qdq_s
 
     if (st == QDQ_OK)
         return st;
+    if (st == QDQ_E_ENGINE && opts->level != QDQ_LEVEL_NONE && has_float8(*m) &&
+        open_plain(e, *m, opts, which, job, out, &own) == QDQ_OK)
+        return QDQ_OK;
     if (st == QDQ_E_ENGINE && *copy == NULL && qdq_model_has_half(*m) &&
         qdq_model_widen(*m, copy, &second) == QDQ_OK) {
         if (qdq_session_open(e, *copy, opts, out, &second) == QDQ_OK) {
