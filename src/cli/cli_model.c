@@ -232,6 +232,7 @@ qdq_status cli_weight_bytes(const qdq_model *m, int64_t *bytes, qdq_error *err)
     json_t *view = json_loads(text, 0, NULL);
     bool parsed = view != NULL;
     *bytes = json_integer_value(json_object_get(view, "weight_bytes"));
+    *bytes += json_integer_value(json_object_get(json_object_get(view, "subgraphs"), "weight_bytes"));
     json_decref(view);
     qdq_free(text);
     return parsed ? QDQ_OK : qdq_nomem(err);

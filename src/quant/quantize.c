@@ -150,6 +150,8 @@ qdq_status qdq_explain(const qdq_model *m, const qdq_target *t, const qdq_quanti
     qdq_status st = qdq_quantize_begin(m, t, opts, p, &prepared, err);
     if (st == QDQ_OK)
         st = qdq_place_for(prepared, t, opts, NULL, p, err);
+    if (st == QDQ_OK)
+        st = qdq_place_inside(prepared, t, opts, p, err);
     if (st == QDQ_OK && !qdq_plan_finish(p))
         st = qdq_nomem(err);
     if (st == QDQ_OK)

@@ -2,6 +2,8 @@
 #include "quant/quantize_bodies.h"
 
 #include "base/fail.h"
+#include "ir/edit.h"
+#include "ir/shape.h"
 #include "quant/bias_fit.h"
 #include "quant/bodies.h"
 #include "quant/quantize_place.h"
@@ -36,6 +38,36 @@ static qdq_status plan_model(void *ctx, const qdq_model *m, qdq_data *data, int 
     QDQ_TRY(qdq_weight_mse_search(m, p, err));
     QDQ_TRY(qdq_drop_misfit_biases(m, opts.job, p, err));
     return qdq_bodies_plan(m, pl->engine, data, &co, plan_model, ctx, depth, p, err);
+}
+
+/* One body, alone, without what samples give it. */
+static qdq_status place_body(const qdq_graph *g, const qdq_target *t, const qdq_quantize_opts *opts,
+                             qdq_plan *p, qdq_error *err)
+{
+    qdq_quantize_opts own = *opts;
+    qdq_model *body = NULL;
+    qdq_plan *sub = qdq_plan_new();
+    qdq_status st = sub == NULL ? qdq_nomem(err) : qdq_graph_to_model(g, &body, err);
+
+    own.job = NULL; /* has heard already what the user's lists fit */
+    if (st == QDQ_OK)
+        st = qdq_model_infer(body, NULL, err);
+    if (st == QDQ_OK)
+        st = qdq_place_for(body, t, &own, NULL, sub, err);
+    if (st == QDQ_OK && !qdq_plan_absorb(p, sub))
+        st = qdq_nomem(err);
+    qdq_plan_free(sub);
+    qdq_model_free(body);
+    return st;
+}
+
+qdq_status qdq_place_inside(const qdq_model *clean, const qdq_target *t, const qdq_quantize_opts *opts,
+                            qdq_plan *p, qdq_error *err)
+{
+    QDQ_FOR_GRAPHS (g, clean)
+        if (g->owner != NULL && !qdq_graph_in_function(g))
+            QDQ_TRY(place_body(g, t, opts, p, err));
+    return QDQ_OK;
 }
 
 static bool has_bodies(const qdq_model *m)

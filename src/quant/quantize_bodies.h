@@ -12,4 +12,8 @@
 qdq_status qdq_place_all(const qdq_model *clean, const qdq_target *t, qdq_engine *e, qdq_data *data,
                          const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan *p, qdq_error *err);
 
+/* Placement of what is inside bodies, without scales, joins the plan: to explain it. */
+qdq_status qdq_place_inside(const qdq_model *clean, const qdq_target *t, const qdq_quantize_opts *opts,
+                            qdq_plan *p, qdq_error *err);
+
 #endif /* QDQ_QUANTIZE_BODIES_H */

@@ -6,6 +6,8 @@
 
 #include "base/fail.h"
 #include "base/json.h"
+#include "ir/shape.h"
+#include "quant/bodies.h"
 #include "support/build.h"
 #include "support/quantize.h"
 
@@ -153,6 +155,51 @@ static qdq_status quantize_half(void *ctx, qdq_error *err)
     return test_quantize_half_on_sim(f->model, f->cost, err);
 }
 
+static qdq_status record_each(qdq_model *m, qdq_engine *e, qdq_data *data, qdq_error *err)
+{
+    qdq_status st = QDQ_OK;
+
+    QDQ_FOR_NODES (n, m->graph) {
+        qdq_calib_opts opts = {.samples = 2};
+        qdq_arena memory = QDQ_ARENA_INIT;
+        qdq_body_list list = {0};
+
+        if (st == QDQ_OK && n->op != QDQ_OP_UNKNOWN && n->n_attr > 0)
+            st = qdq_bodies_record(m, n, e, data, &opts, &memory, &list, err);
+        qdq_bodies_free(&list);
+        qdq_arena_free(&memory);
+    }
+    return st;
+}
+
+static qdq_status run_bodies(void *ctx, qdq_error *err)
+{
+    const files *f = ctx;
+    qdq_data_opts dopts = QDQ_DATA_OPTS_INIT;
+    qdq_model *m = NULL;
+    qdq_engine *e = NULL;
+    qdq_data *data = NULL;
+    char spec[600];
+    qdq_status st = qdq_model_load(f->model, NULL, &m, err);
+
+    snprintf(spec, sizeof spec, "sim:%s", f->cost);
+    dopts.max_samples = 2;
+    if (st == QDQ_OK)
+        st = qdq_engine_open(spec, NULL, &e, err);
+    if (st == QDQ_OK)
+        st = qdq_bodies_name_apart(m, err);
+    if (st == QDQ_OK)
+        st = qdq_model_infer(m, NULL, err);
+    if (st == QDQ_OK)
+        st = qdq_data_open("random:1", m, &dopts, &data, err);
+    if (st == QDQ_OK)
+        st = record_each(m, e, data, err);
+    qdq_data_close(data);
+    qdq_engine_close(e);
+    qdq_model_free(m);
+    return st;
+}
+
 static qdq_status explain(void *ctx, qdq_error *err)
 {
     const files *f = ctx;
@@ -254,6 +301,33 @@ static void a_goal_survives_every_allocation_failure(void **state)
     assert_true(test_every_alloc_fails(quantize_goal, &f) > 100);
 }
 
+/* Every way to drive a body: a branch, iterations with a body inside, slices. */
+static void bodies_survive_every_allocation_failure(void **state)
+{
+    files f = {test_path("bodies.onnx"), QDQ_SOURCE_DIR "/tests/data/sim_basic.json", NULL, NULL};
+    qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m =
+        test_model("<ir_version: 9, opset_import: [\"\" : 17]>\n"
+                   "graph (float[2,2] x, bool c) => (float[2,2] y, float[2,2] z) <float[2,2] w = {1, 2, 3, "
+                   "4}, int64 n = {2}> {\n"
+                   "h = If <then_branch = t () => (float[2,2] p) { p = MatMul(x, w) },\n"
+                   "        else_branch = e () => (float[2,2] p) { p = MatMul(x, x) }> (c)\n"
+                   "y = Loop <body = b (int64 i, bool g, float[2,2] s) => (bool d, float[2,2] r) {\n"
+                   "  d = Identity(g)\n"
+                   "  r = If <then_branch = u () => (float[2,2] q) { q = MatMul(s, w) },\n"
+                   "          else_branch = v () => (float[2,2] q) { q = Neg(h) }> (c) }> (n, \"\", h)\n"
+                   "z, k = Scan <num_scan_inputs = 1, body = o (float[2,2] a, float[2] l) => (float[2,2] aa, "
+                   "float[2,2] ll) {\n"
+                   "  aa = MatMul(a, w)\n  ll = Add(aa, l) }> (x, x)\n}");
+
+    (void)state;
+    so.allow_overwrite = true;
+    assert_ok(qdq_model_save(m, f.model, &so, &err));
+    qdq_model_free(m);
+    assert_true(test_every_alloc_fails(run_bodies, &f) > 100);
+}
+
 static void explaining_survives_every_allocation_failure(void **state)
 {
     files f = prepared();
@@ -299,6 +373,7 @@ int main(void)
         cmocka_unit_test(quantize_survives_every_allocation_failure),
         cmocka_unit_test(a_rest_in_float16_survives_every_allocation_failure),
         cmocka_unit_test(a_goal_survives_every_allocation_failure),
+        cmocka_unit_test(bodies_survive_every_allocation_failure),
         cmocka_unit_test(explaining_survives_every_allocation_failure),
         cmocka_unit_test(completing_a_trained_model_survives_every_allocation_failure),
     };
