@@ -74,6 +74,7 @@ if [ $want_all = yes ]; then
     need libclang-rt-14-dev has_clang_library 'libclang_rt.fuzzer*.a'
     need libomp-dev has_openmp clang
     need clang-tidy has_program clang-tidy
+    need chromium has_program chromium # opens the pages that qdq writes
 fi
 
 # ONNX Runtime is a shared library inside a Python wheel; pip only fetches it, nothing else uses Python.

@@ -28,6 +28,7 @@
 #include "model.h"
 #include "pass.h"
 #include "quant.h"
+#include "report.h"
 #include "status.h"
 #include "tensor.h"
 

@@ -28,6 +28,7 @@ static qdq_status check_outputs(cli *c, const struct quantize_args *a, qdq_error
         return QDQ_OK;
     QDQ_TRY(cli_output_check(c, &a->out, err));
     QDQ_TRY(check_side_file(a, a->plan_out, "--plan-out", err));
+    QDQ_TRY(check_side_file(a, a->report, "--report", err));
     return check_side_file(a, a->cache_out, "--cache-out", err);
 }
 
@@ -206,6 +207,7 @@ static qdq_status finish(quantize *q, qdq_error *err)
         QDQ_TRY(qdq_plan_save(q->plan, a->plan_out, a->out.force, err));
     if (a->cache_out != NULL)
         QDQ_TRY(qdq_plan_save_ranges(q->plan, a->cache_out, a->out.force, err));
+    QDQ_TRY(cmd_quantize_report(q, err));
     QDQ_TRY(q->c->json ? cmd_quantize_print_json(q, err)
                        : cmd_quantize_print_text(q, cli_result_stream(&a->out), err));
     warn_of_little(q);

@@ -26,7 +26,7 @@ struct quantize_args {
     bool dry_run, sqnr, force_plan, optimize;
     int method; /* qdq_method */
     double min_sqnr, percentile;
-    const char *max_drop, *labels, *eval;
+    const char *max_drop, *labels, *eval, *report;
     bool best_effort;
 };
 
@@ -53,6 +53,9 @@ typedef struct quantize {
     qdq_goal_result *goal; /* NULL: there was none */
     double max_drop;       /* as a share; below 0: no such goal */
 } quantize;
+
+/* cmd_quantize_report.c: the page of --report, if it is asked for. */
+qdq_status cmd_quantize_report(const quantize *q, qdq_error *err);
 
 /* The data that judges. */
 qdq_data *cmd_quantize_judge(const quantize *q);

@@ -122,6 +122,12 @@ qdq_status qdq_quantize_begin(const qdq_model *m, const qdq_target *t, const qdq
     return qdq_why_look(opts->why, m, *prepared, err);
 }
 
+qdq_status qdq_quantize_clean(const qdq_plan *p, const qdq_model *m, const qdq_job *job, qdq_model **clean,
+                              qdq_error *err)
+{
+    return prepare(m, p->clean, p->opset, job, clean, err);
+}
+
 qdq_status qdq_quantize_again(const qdq_plan *first, qdq_plan *p, qdq_error *err)
 {
     p->model = qdq_arena_strdup(&p->arena, first->model);

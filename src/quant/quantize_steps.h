@@ -12,6 +12,10 @@
 qdq_status qdq_quantize_begin(const qdq_model *m, const qdq_target *t, const qdq_quantize_opts *opts,
                               qdq_plan *p, qdq_model **prepared, qdq_error *err);
 
+/* The same model again, from a plan that is there. */
+qdq_status qdq_quantize_clean(const qdq_plan *p, const qdq_model *m, const qdq_job *job, qdq_model **clean,
+                              qdq_error *err);
+
 /* The head of another plan for the same model. */
 qdq_status qdq_quantize_again(const qdq_plan *first, qdq_plan *p, qdq_error *err);
 

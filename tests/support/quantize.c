@@ -72,10 +72,12 @@ qdq_status test_quantize_goal_on_sim(const char *model, const char *cost, qdq_er
     qdq_target *t = NULL;
     qdq_data *data = NULL;
     qdq_plan *p = NULL;
-    char spec[600];
+    qdq_report_opts page = QDQ_REPORT_OPTS_INIT;
+    char spec[600], path[600];
     qdq_status st = qdq_model_load(model, NULL, &m, err);
 
     snprintf(spec, sizeof spec, "sim:%s", cost);
+    snprintf(path, sizeof path, "%s.html", cost);
     goal.min_sqnr = 300; /* nobody reaches it: layers go */
     goal.count = 1;
     goal.max_evaluations = 3;
@@ -87,6 +89,11 @@ qdq_status test_quantize_goal_on_sim(const char *model, const char *cost, qdq_er
         st = qdq_data_open("random:1", m, NULL, &data, err);
     if (st == QDQ_OK)
         st = qdq_quantize_goal(m, t, e, data, NULL, &goal, &p, &q, &r, err);
+    page.data = data;
+    page.count = 1;
+    page.goal = r;
+    if (st == QDQ_OK)
+        st = qdq_report_write(m, q, p, e, &page, path, true, err);
     qdq_goal_result_free(r);
     qdq_model_free(q);
     qdq_plan_free(p);

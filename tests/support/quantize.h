@@ -10,7 +10,8 @@ qdq_status test_quantize_on_sim(const char *model, const char *cost, qdq_error *
 /* The same with what is not quantized in float16, and once more as a copy widened to float32. */
 qdq_status test_quantize_half_on_sim(const char *model, const char *cost, qdq_error *err);
 
-/* Quantizes under a goal that only a float model reaches, so that layers go back. */
+/* Quantizes under a goal that only a float model reaches, so that layers go back, and writes the report beside the
+ * cost model. */
 qdq_status test_quantize_goal_on_sim(const char *model, const char *cost, qdq_error *err);
 
 #endif /* QDQ_TEST_QUANTIZE_H */

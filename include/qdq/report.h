@@ -1,0 +1,42 @@
+/* qdq/report.h - a quantized model on one HTML page that needs nothing else: what was gained, what was lost, where. */
+#ifndef QDQ_REPORT_H
+#define QDQ_REPORT_H
+
+#include "compare.h"
+#include "goal.h"
+#include "quant.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct qdq_report_opts {
+    size_t size;
+    const char *name;    /* of the model, as its heading; NULL: "model" */
+    qdq_data *data;      /* what is measured on; NULL: only what the plan says is shown */
+    size_t first, count; /* of its samples; a few of them are enough for layers and histograms */
+    const qdq_compare_result *compared; /* outputs, measured before; or NULL */
+    const qdq_goal_result *goal;        /* how a goal was reached; or NULL */
+    int threads;
+    const qdq_input_shape *shapes;
+    size_t n_shapes;
+    const qdq_job *job;
+} qdq_report_opts;
+
+#define QDQ_REPORT_OPTS_INIT                                                                                 \
+    {                                                                                                        \
+        sizeof(qdq_report_opts), NULL, NULL, 0, 0, NULL, NULL, 0, NULL, 0, NULL                              \
+    }
+
+/* Writes the page for the plan `p` of the model m, which made `quantized` of it. Latency of both is measured in turn
+ * for some two seconds, and every layer's error, where the engine can (`e` may be NULL); what it cannot is said on the
+ * page. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_report_write(const qdq_model *m, const qdq_model *quantized,
+                                                 const qdq_plan *p, qdq_engine *e,
+                                                 const qdq_report_opts *opts, const char *path,
+                                                 bool allow_overwrite, qdq_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QDQ_REPORT_H */

@@ -1,0 +1,28 @@
+/* cmd_quantize_report.c - quantize --report: one page beside the model. */
+#include <string.h>
+
+#include "base/fail.h"
+#include "cli/cmd_quantize.h"
+#include "qdq/report.h"
+
+qdq_status cmd_quantize_report(const quantize *q, qdq_error *err)
+{
+    const struct quantize_args *a = q->a;
+    qdq_report_opts o = QDQ_REPORT_OPTS_INIT;
+    const char *slash;
+
+    if (a->report == NULL)
+        return QDQ_OK;
+    slash = strrchr(q->path, '/');
+    o.name = slash != NULL ? slash + 1 : q->path;
+    o.data = q->split.judge > 0 ? cmd_quantize_judge(q) : q->data;
+    o.first = q->split.judge > 0 ? q->split.first : 0;
+    o.count = q->split.judge;
+    o.compared = q->compared;
+    o.goal = q->goal;
+    o.threads = cli_threads(a->threads);
+    o.shapes = a->shape.shapes.at;
+    o.n_shapes = a->shape.shapes.n;
+    o.job = &q->c->job;
+    return qdq_report_write(q->model, q->quantized, q->plan, q->engine, &o, a->report, a->out.force, err);
+}

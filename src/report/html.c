@@ -1,0 +1,89 @@
+/* html.c - see the header. */
+#include "report/html.h"
+
+#include <string.h>
+
+static const char replacement[] = "\xef\xbf\xbd";
+
+/* The bytes of the character at s, of n; 0: it is none. */
+static size_t utf8_size(const unsigned char *s, size_t n)
+{
+    size_t size = s[0] < 0x80                   ? 1
+                  : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
+                  : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
+                  : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
+                                                : 0;
+
+    if (size == 0 || size > n)
+        return 0;
+    for (size_t i = 1; i < size; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0) || (s[0] == 0xf0 && s[1] < 0x90) ||
+        (s[0] == 0xf4 && s[1] >= 0x90))
+        return 0;
+    return size;
+}
+
+/* C0 and C1 controls, and those that change the direction of what follows. */
+static bool is_control(const unsigned char *s, size_t size)
+{
+    if (size == 1)
+        return s[0] < 0x20 || s[0] == 0x7f;
+    if (size == 2)
+        return s[0] == 0xc2 && s[1] < 0xa0;
+    return size == 3 && s[0] == 0xe2 &&
+           ((s[1] == 0x80 && ((s[2] >= 0x8e && s[2] <= 0x8f) || (s[2] >= 0xa8 && s[2] <= 0xae))) ||
+            (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9));
+}
+
+static const char *escaped(unsigned char c)
+{
+    switch (c) {
+    case '&':
+        return "&amp;";
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '"':
+        return "&quot;";
+    case '\'':
+        return "&#39;";
+    default:
+        return NULL;
+    }
+}
+
+void qdq_html_text(qdq_buf *b, const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    size_t n = text != NULL ? strlen(text) : 0;
+
+    while (n > 0) {
+        size_t size = utf8_size(s, n);
+        const char *as = size == 1 ? escaped(s[0]) : NULL;
+
+        if (size == 0 || is_control(s, size))
+            as = replacement;
+        if (as != NULL)
+            qdq_buf_puts(b, as);
+        else
+            qdq_buf_append(b, s, size);
+        size = size == 0 ? 1 : size;
+        s += size;
+        n -= size;
+    }
+}
+
+void qdq_html_count(qdq_buf *b, double n)
+{
+    static const char *const units[] = {"", " k", " M", " G", " T", " P"};
+    size_t i = 0;
+
+    while (n >= 999.5 && i + 1 < sizeof units / sizeof units[0]) {
+        n /= 1000;
+        i++;
+    }
+    qdq_buf_printf(b, i == 0 || n >= 99.95 ? "%.0f%s" : n >= 9.995 ? "%.1f%s" : "%.2f%s", n, units[i]);
+}

@@ -1,0 +1,83 @@
+/* page.h - one HTML page that needs nothing else: no network, no fonts, no files beside it. Light and dark as the
+ * reader's system is. Knows nothing of models: callers hand over text and numbers. */
+#ifndef QDQ_PAGE_H
+#define QDQ_PAGE_H
+
+#include "base/buf.h"
+
+typedef enum qdq_page_tone { QDQ_TONE_PLAIN, QDQ_TONE_GOOD, QDQ_TONE_BAD } qdq_page_tone;
+
+void qdq_page_begin(qdq_buf *b, const char *title, const char *kicker, const char *subtitle);
+void qdq_page_end(qdq_buf *b, const char *colophon);
+
+/* A section ends where the next one or the page ends. `note` is a paragraph; may be NULL. */
+void qdq_page_section(qdq_buf *b, const char *id, const char *heading, const char *note);
+
+/* Numbers that are read first, side by side. */
+typedef struct qdq_page_figure {
+    const char *value, *unit, *label, *note; /* unit and note may be NULL */
+    qdq_page_tone tone;
+} qdq_page_figure;
+void qdq_page_figures(qdq_buf *b, const qdq_page_figure *f, size_t n);
+
+/* --- tables that sort when a head is clicked, with a field to search in -------------------------------------------- */
+
+typedef struct qdq_page_column {
+    const char *head, *hint; /* hint may be NULL */
+    bool is_number;          /* right, sorted as a number */
+    bool is_code;            /* names: fixed width, may break anywhere */
+    bool bar;                /* a number in 0..1 that is also drawn */
+} qdq_page_column;
+
+typedef struct qdq_page_table {
+    const char *id;
+    const qdq_page_column *column;
+    size_t n_columns;
+    bool plain; /* a short one: neither sorted nor searched */
+} qdq_page_table;
+
+void qdq_page_table_begin(qdq_buf *b, const qdq_page_table *t);
+void qdq_page_row_begin(qdq_buf *b, qdq_page_tone tone);
+void qdq_page_cell(qdq_buf *b, const qdq_page_table *t, size_t column, const char *text);
+/* `fmt` for one double; NaN is shown as a dash, and sorts last. */
+void qdq_page_number(qdq_buf *b, const qdq_page_table *t, size_t column, double x, const char *fmt);
+void qdq_page_share(qdq_buf *b, const qdq_page_table *t, size_t column, double share); /* 0.123 as 12.3 % */
+void qdq_page_many(qdq_buf *b, const qdq_page_table *t, size_t column, double n);      /* 1234567 as 1.23 M */
+void qdq_page_row_end(qdq_buf *b);
+void qdq_page_table_end(qdq_buf *b);
+
+/* --- plots ------------------------------------------------------------------------------------------------------------ */
+
+/* How often values lie where, on a logarithmic scale, with the range that codes span. */
+typedef struct qdq_page_histogram {
+    const char *title, *caption;
+    double low, high; /* of the axis; bins are equally wide */
+    const double *count;
+    size_t n;
+    double range_low, range_high; /* what lies outside is cut off */
+} qdq_page_histogram;
+void qdq_page_grid_begin(qdq_buf *b);
+void qdq_page_histogram_plot(qdq_buf *b, const qdq_page_histogram *h);
+void qdq_page_grid_end(qdq_buf *b);
+
+/* Times with their spread, one above the other, from zero. */
+typedef struct qdq_page_bar {
+    const char *label;
+    double value, low, high;
+    qdq_page_tone tone;
+} qdq_page_bar;
+void qdq_page_bars(qdq_buf *b, const qdq_page_bar *bar, size_t n, const char *unit);
+
+/* --- a line of the graph: who gives, what stands between, who reads ---------------------------------------------------- */
+
+typedef struct qdq_page_chip {
+    const char *head, *text; /* operator, name */
+    bool lit;                /* of the kind that the page is about */
+} qdq_page_chip;
+
+void qdq_page_flow_begin(qdq_buf *b);
+void qdq_page_flow(qdq_buf *b, const char *name, const qdq_page_chip *from, const char *between,
+                   const qdq_page_chip *to, size_t n_to);
+void qdq_page_flow_end(qdq_buf *b);
+
+#endif /* QDQ_PAGE_H */

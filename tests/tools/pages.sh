@@ -1,0 +1,68 @@
+#!/bin/bash
+# pages.sh SOURCE BUILD - the pages that qdq writes, in a browser: they load nothing, complain of nothing, sort, and
+# names stay text whatever they hold. Needs Chromium (scripts/setup.sh --all); 77 without it.
+set -u
+export LC_ALL=C
+browser=
+for name in chromium chromium-browser google-chrome; do
+    command -v "$name" >/dev/null && browser=$name && break
+done
+if [ -z "$browser" ]; then
+    echo "SKIPPED: no Chromium to open pages in (scripts/setup.sh --all installs it)" >&2
+    exit 77
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+fail() {
+    echo "pages: $*" >&2
+    failed=1
+}
+
+# A chain of layers whose names try to become markup, a script, an attribute, a place outside the page.
+cat >"$work/hostile.onnxtxt" <<'EOF'
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[1,4] "in <script>document.title='owned'</script>") => (float[1,4] "out\"><img src=x onerror=alert(1)>")
+<float[4,4] w1 = {1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8}, float[4,4] w2 = {8, 7, 6, 5, 4, 3, 2, 1, 8, 7, 6, 5, 4, 3, 2, 1}>
+{
+  ["<script>document.title='owned'</script>"] "a&amp;</style>" = MatMul("in <script>document.title='owned'</script>", w1)
+  ["' onmouseover='alert(1)"] "b</script><b>" = Softmax("a&amp;</style>")
+  ["-->]]>"] "out\"><img src=x onerror=alert(1)>" = MatMul("b</script><b>", w2)
+}
+EOF
+cat >"$work/sim.json" <<'EOF'
+{"qdq_sim": 1, "error": 0.01, "noise": 0.01, "ops": {"MatMul": {"float_us": 50, "int8_us": 20, "inputs": 2}}}
+EOF
+"$2/qdq" quantize "$work/hostile.onnxtxt" -o "$work/q.onnx" -e "sim:$work/sim.json" --calib random:1 -q \
+    --report "$work/page.html" >/dev/null || fail "no page was written"
+
+# open PAGE#HASH OUT: the page after its script ran
+open_page() {
+    timeout 60 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$work/profile" \
+        --enable-logging=stderr --dump-dom "file://$1" >"$2" 2>"$2.log" || fail "the browser failed: $(tail -1 "$2.log")"
+    grep 'CONSOLE' "$2.log" && fail "the page complains on the console"
+    grep -q 'data-ready="yes"' "$2" || fail "the script did not come to its end"
+    grep -q 'data-failed' "$2" && fail "the script failed"
+}
+
+# The column's values in the order of the rows.
+column() {
+    tr '\n' ' ' <"$1" | sed 's/.*<table id="layers"[^>]*>//; s/<\/table>.*//' | sed 's/<tr/\n<tr/g' | grep '<td' |
+        sed 's/<td/\n<td/g' | awk -v want="$2" '/^<tr/ {n = 0} /^<td/ {if (n++ == want) {sub(/<\/td>.*/, ""); sub(/^[^>]*>/, ""); print}}'
+}
+
+open_page "$work/page.html" "$work/plain"
+grep -q '<title>hostile.onnxtxt</title>' "$work/plain" || fail "the title is another one: a name became a script"
+[ "$(grep -o '<script' "$work/plain" | wc -l)" = 1 ] || fail "there are other scripts than the page's own"
+grep -q '<img' "$work/plain" && fail "a name became an element"
+grep -qE '<[a-z]+ [^>]*(src|href)=|@import|url\(' "$work/page.html" && fail "the page refers to something outside"
+
+open_page "$work/page.html#sort=layers:1:asc" "$work/up"
+open_page "$work/page.html#sort=layers:1:desc" "$work/down"
+grep -q 'aria-sort="ascending"' "$work/up" || fail "the sorted column is not marked"
+[ "$(column "$work/up" 1)" = "$(column "$work/up" 1 | sort)" ] || fail "not sorted: $(column "$work/up" 1 | tr '\n' ' ')"
+[ "$(column "$work/up" 1)" = "$(column "$work/down" 1 | sort)" ] || fail "rows were lost by sorting"
+[ "$(column "$work/up" 1 | wc -l)" = 3 ] || fail "found $(column "$work/up" 1 | wc -l) rows, expected 3"
+open_page "$work/page.html#sort=layers:99:asc" "$work/odd"
+exit $failed
