@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "cli/cli.h"
 #include "cli/cli_engine.h"
+#include "cli/cli_format.h"
 #include "cli/cli_json.h"
 #include "cli/cli_model.h"
 #include "cli/cli_why.h"
@@ -203,8 +204,9 @@ static qdq_status check_target(cli *c, const struct check_args *a, const qdq_mod
                                qdq_error *err)
 {
     qdq_check_opts opts = QDQ_CHECK_OPTS_INIT;
+    const cli_format_args format = {.set = a->set};
     qdq_target *target = NULL;
-    qdq_status st = cli_target_open(c, a->target, &a->set, &target, err);
+    qdq_status st = cli_target_open(c, a->target, &format, &target, err);
 
     if (st == QDQ_OK && a->engine.engine != NULL)
         st = cli_engine_open(c, &a->engine, &opts.engine, err);
