@@ -9,6 +9,9 @@ qdq_qscheme qdq_calib_scheme(const qdq_calibration *c, qdq_elem type)
 {
     qdq_qscheme scheme = c->t->format.activation;
 
+    for (size_t i = 0; i < c->t->overrides.n && scheme.type != type; i++)
+        if (c->t->overrides.at[i].format.activation.type == type)
+            scheme = c->t->overrides.at[i].format.activation;
     scheme.type = type; /* beside int8 that the model has, int8 */
     return scheme;
 }

@@ -93,7 +93,8 @@ static bool is_tensor(qdq_importer *im, const qdq_node *q, qdq_qparam *out)
     qdq_params p;
 
     if (q->op != QDQ_OP_QUANTIZELINEAR || qdq_node_in(q, 0) == NULL || codes == NULL || codes->n_output > 0 ||
-        codes->n_use == 0 || (is_dequantized(q->in[0].value) && captured(im, q) == NULL) ||
+        codes->n_use == 0 ||
+        (is_dequantized(q->in[0].value) && recall(&im->activation_of, q->in[0].value) == 0) ||
         !read_params(im, q, NULL, &p) || p.count != 1 || p.block != 0 || is_weight(q))
         return false;
     *out = (qdq_qparam){p.codes, p.scale[0], qdq_params_zero(&p, 0)};
@@ -131,6 +132,19 @@ static bool add_uses(qdq_importer *im, const qdq_value *v, qdq_found_edges *edge
     return true;
 }
 
+/* A Q behind the DQ of an entry for all readers stands on top of it: an entry of its own for the same tensor. Behind
+ * that of other entries, a plan cannot say it: false. */
+static bool on_top_of(const qdq_importer *im, qdq_found_tensor *t)
+{
+    size_t below = recall(&im->activation_of, t->x);
+
+    if (below == 0) /* it is no DQ's, or that of a graph around, which is dealt with */
+        return true;
+    t->x = im->tensors.at[below - 1].x;
+    t->all = false;
+    return im->tensors.at[below - 1].all;
+}
+
 static qdq_status find_tensors(qdq_importer *im)
 {
     QDQ_FOR_NODES (q, im->g) {
@@ -142,7 +156,7 @@ static qdq_status find_tensors(qdq_importer *im)
         t.all = t.x->n_use == 1 && t.x->n_output == 0 && t.x->graph == q->graph;
         if (t.x->graph != q->graph && captured(im, q) != NULL)
             t.x = captured(im, q);
-        if (!t.all && !is_listable(im, q))
+        if (!on_top_of(im, &t) || (!t.all && !is_listable(im, q)))
             continue;
         QDQ_FOR_USES (u, q->out[0])
             if (!add_uses(im, u->node->out[0], &t.edges) ||

@@ -80,6 +80,14 @@ static bool is_capture(const qdq_inserter *in, const qdq_plan_tensor *t)
     return v != NULL && graph_of(in, t->tensor, &t->consumers) != v->graph;
 }
 
+/* Is the entry for readers of what another entry, for all readers, gives? */
+static bool is_on_top(const qdq_inserter *in, const qdq_plan_tensor *t)
+{
+    const qdq_plan_tensor *first = &in->plan->tensors.at[qdq_map_get(&in->tensors, t->tensor)->num];
+
+    return is_capture(in, t) || (first != t && first->all && !t->all);
+}
+
 static void check_edges(qdq_inserter *in, const char *tensor, const qdq_edges *edges, qdq_buf *list)
 {
     for (size_t i = 0; i < edges->n; i++) {
@@ -91,12 +99,12 @@ static void check_edges(qdq_inserter *in, const char *tensor, const qdq_edges *e
     }
 }
 
-/* One entry for all readers leaves nothing to others, but to bodies, which quantize what they capture once more. */
+/* Of two entries for all readers, one would have none. Others stand on top: what they are for is quantized once more. */
 static void check_room(const qdq_inserter *in, const qdq_plan_tensor *t, qdq_buf *list)
 {
     const qdq_plan_tensor *first = &in->plan->tensors.at[qdq_map_get(&in->tensors, t->tensor)->num];
 
-    if (first != t && (t->all || (first->all && !is_capture(in, t))))
+    if (first != t && t->all)
         qdq_buf_printf(list, " room for two entries of tensor '%s', one of them for all readers;", t->tensor);
 }
 
@@ -337,15 +345,15 @@ static qdq_status insert_tensor(qdq_inserter *in, size_t index)
     return QDQ_OK;
 }
 
-/* Captures first: then they read what the entry for all readers of the value gives. */
-static qdq_status insert_capture(qdq_inserter *in, size_t i)
+/* What stands on top first: then it reads what the entry for all readers of the value gives. */
+static qdq_status insert_on_top(qdq_inserter *in, size_t i)
 {
-    return is_capture(in, &in->plan->tensors.at[i]) ? insert_tensor(in, i) : QDQ_OK;
+    return is_on_top(in, &in->plan->tensors.at[i]) ? insert_tensor(in, i) : QDQ_OK;
 }
 
 static qdq_status insert_own(qdq_inserter *in, size_t i)
 {
-    return is_capture(in, &in->plan->tensors.at[i]) ? QDQ_OK : insert_tensor(in, i);
+    return is_on_top(in, &in->plan->tensors.at[i]) ? QDQ_OK : insert_tensor(in, i);
 }
 
 /* --- public ------------------------------------------------------------------------------------------------------ */
@@ -407,7 +415,7 @@ static qdq_status insert(qdq_inserter *in)
     FOR_EACH(weights, qdq_insert_weight, "weight")
     FOR_EACH(scalings, qdq_insert_scaling, "scaling of")
     FOR_EACH(biases, qdq_insert_bias, "bias")
-    FOR_EACH(tensors, insert_capture, "tensor")
+    FOR_EACH(tensors, insert_on_top, "tensor")
     FOR_EACH(tensors, insert_own, "tensor")
     drop_originals(in);
     return in->unsorted ? sort_graphs(in) : QDQ_OK;

@@ -25,15 +25,15 @@ static bool have_reader(const qdq_inserter *in, const qdq_edges *edges, const qd
     return false;
 }
 
-/* Plans are sorted, so entries of one tensor lie side by side. Where there are several, with other scales for
- * other readers, the bias follows the one that its linear node reads. */
-#define ENTRY_OF(list, first, linear, out)                                                                   \
+/* Plans are sorted, so entries of one tensor lie side by side, the one for all readers first. Where there are several,
+ * with other scales for other readers, the bias follows the one that its linear node reads. */
+#define ENTRY_OF(list, first, linear, for_all, out)                                                          \
     do {                                                                                                     \
         size_t first_ = (first), i_ = first_;                                                                \
         while (i_ + 1 < (list).n && strcmp((list).at[i_ + 1].tensor, (list).at[first_].tensor) == 0 &&       \
                !have_reader(in, &(list).at[i_].consumers, (linear)))                                         \
             i_++;                                                                                            \
-        (out) = i_;                                                                                          \
+        (out) = (for_all) && !have_reader(in, &(list).at[i_].consumers, (linear)) ? first_ : i_;             \
     } while (0)
 
 /* The DQ of the model that a plan may name instead of an entry of its own; NULL: none. */
@@ -72,7 +72,7 @@ static qdq_status weight_scale(qdq_inserter *in, const qdq_plan_bias *b, const q
         s->per_channel = found.axis >= 0;
         return QDQ_OK;
     }
-    ENTRY_OF(in->plan->weights, known->num, linear, i);
+    ENTRY_OF(in->plan->weights, known->num, linear, false, i);
     s->weight = in->weight[i].scales;
     s->n = qdq_scale_count(&in->weight[i].grid);
     s->per_channel = in->plan->weights.at[i].axis >= 0;
@@ -94,7 +94,7 @@ static qdq_status scale_of_bias(qdq_inserter *in, const qdq_plan_bias *b, bias_s
     *s = (bias_scale){0};
     linear = linear != NULL ? linear : reader;
     if (known != NULL) {
-        ENTRY_OF(in->plan->tensors, known->num, linear, i);
+        ENTRY_OF(in->plan->tensors, known->num, linear, in->plan->tensors.at[known->num].all, i);
         s->activation = in->plan->tensors.at[i].qparam.scale;
     } else {
         QDQ_TRY(activation_in_model(in, b->activation, &s->activation));

@@ -80,13 +80,16 @@ qdq_status qdq_emit_edge(qdq_emitter *e, const qdq_value *v, const qdq_node *n, 
 {
     const qdq_found *source = qdq_place_source(e->p, v);
 
-    if (qdq_place_codes_of(e->p, v) != QDQ_UNDEFINED)
+    qdq_elem have = qdq_place_codes_of(e->p, v);
+
+    if (have == type || (have != QDQ_UNDEFINED && !e->p->value[v->id].carries))
         return QDQ_OK;
     qdq_plan_tensor *t =
         tensor_entry(e, v, type, source != NULL && source->type == type ? source : NULL, rule);
     if (t == NULL || !qdq_plan_add_edge(e->plan, &t->consumers, qdq_node_label(n, &e->p->scratch), input))
         return qdq_nomem(e->err);
-    t->all = t->consumers.n == v->n_use && v->n_output == 0; /* all of them: then the list says nothing */
+    /* all of them: then the list says nothing; but where all read other codes, these are made of them */
+    t->all = have == QDQ_UNDEFINED && t->consumers.n == v->n_use && v->n_output == 0;
     return QDQ_OK;
 }
 
@@ -180,7 +183,7 @@ static qdq_status emit_linear(qdq_emitter *e, const qdq_node *n)
 
     QDQ_TRY(qdq_emit_edge(e, data, n, op->data, type, op->rule));
     if (qdq_place_weight(e->p, weight, &found) == NULL) { /* int8 times int8, but uint8 times any */
-        type = type == QDQ_INT8 ? type : qdq_place_codes_for(e->p, weight);
+        type = type == QDQ_INT8 ? type : qdq_place_codes_at(e->p, weight, n);
         return qdq_emit_edge(e, weight, n, op->weight, type, op->rule);
     }
     if (found == NULL)

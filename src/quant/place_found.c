@@ -131,11 +131,22 @@ const qdq_found *qdq_place_source(const qdq_placing *p, const qdq_value *v)
     return f != NULL && takes(p, f) && qdq_found_qparam(f, &param) ? f : NULL;
 }
 
-qdq_elem qdq_place_codes_for(const qdq_placing *p, const qdq_value *v)
+qdq_elem qdq_place_codes_for(const qdq_placing *p, const qdq_value *v, const qdq_node *n)
 {
     const qdq_found *f = qdq_place_source(p, v);
 
-    return f != NULL ? f->type : p->target->format.activation.type;
+    return f != NULL ? f->type : qdq_place_format(p, n)->activation.type;
+}
+
+/* With formats of their own, nodes do not follow what comes: an edge can convert. */
+qdq_elem qdq_place_codes_at(const qdq_placing *p, const qdq_value *v, const qdq_node *n)
+{
+    qdq_elem type = qdq_place_codes_of(p, v);
+
+    if (type == QDQ_UNDEFINED ||
+        (p->target->overrides.n > 0 && qdq_place_found(p, v) == NULL && p->value[v->id].source == NULL))
+        return qdq_place_codes_for(p, v, n);
+    return type;
 }
 
 qdq_elem qdq_place_codes_into(const qdq_placing *p, const qdq_node *n)
@@ -143,12 +154,10 @@ qdq_elem qdq_place_codes_into(const qdq_placing *p, const qdq_node *n)
     const qdq_target_op *rule = qdq_state_of(p, n)->rule;
     qdq_elem type = QDQ_UNDEFINED;
 
-    if (rule->kind != QDQ_KIND_JOINT) {
-        const qdq_value *data = qdq_node_in(n, rule->data);
-
-        type = qdq_place_codes_of(p, data);
-        return type != QDQ_UNDEFINED ? type : qdq_place_codes_for(p, data);
-    }
+    if (rule->kind == QDQ_KIND_LINEAR)
+        return qdq_place_codes_at(p, qdq_node_in(n, rule->data), n);
+    if (rule->kind != QDQ_KIND_JOINT)
+        return qdq_place_codes_of(p, qdq_node_in(n, rule->data));
     for (uint32_t i = 0; i < n->n_in && type == QDQ_UNDEFINED; i++)
         if (n->in[i].value != NULL)
             type = qdq_place_codes_of(p, n->in[i].value);

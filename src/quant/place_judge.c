@@ -201,18 +201,18 @@ const char *qdq_place_judge_weight(qdq_placing *p, const qdq_node *n, const qdq_
 }
 
 /* An activation that a linear operator reads; *type is what its codes are, or will be. */
-const char *qdq_place_judge_data(qdq_placing *p, const qdq_value *v, const char *what, qdq_elem *type)
+const char *qdq_place_judge_data(qdq_placing *p, const qdq_node *n, const qdq_value *v, const char *what,
+                                 qdq_elem *type)
 {
     const qdq_found *found = qdq_place_found(p, v);
 
     if (!qdq_place_is_float(v))
         return "not float32";
-    *type = qdq_place_codes_of(p, v);
+    *type = qdq_place_codes_at(p, v, n);
     if (found != NULL)
         return qdq_place_misfit(p, found, what);
-    if (*type != QDQ_UNDEFINED)
+    if (qdq_place_codes_of(p, v) != QDQ_UNDEFINED)
         return NULL;
-    *type = qdq_place_codes_for(p, v);
     return would_requantize(p, v)
                ? "a Q here would make the engine quantize the operator before, which stays float"
                : NULL;
@@ -226,9 +226,9 @@ static const char *judge_product(qdq_placing *p, const qdq_node *n, const qdq_va
 
     if (n->op != QDQ_OP_MATMUL)
         return "its weight is not constant";
-    const char *reason = qdq_place_judge_data(p, data, "its first operand", &a);
+    const char *reason = qdq_place_judge_data(p, n, data, "its first operand", &a);
     if (reason == NULL)
-        reason = qdq_place_judge_data(p, weight, "its second operand", &b);
+        reason = qdq_place_judge_data(p, n, weight, "its second operand", &b);
     if (reason == NULL && a == QDQ_INT8 && b != QDQ_INT8 && qdq_place_codes_of(p, weight) != QDQ_UNDEFINED)
         reason = "its first operand is int8, and its second is not";
     return reason;
@@ -252,7 +252,7 @@ static const char *judge_linear(qdq_placing *p, const qdq_node *n)
 
         return no != NULL || trained ? no : qdq_place_stay(p, n, NULL);
     }
-    const char *reason = qdq_place_judge_data(p, data, "its data", &type);
+    const char *reason = qdq_place_judge_data(p, n, data, "its data", &type);
     if (reason == NULL)
         reason = qdq_place_judge_weight(p, n, w, found, type);
     if (reason == NULL)

@@ -14,7 +14,7 @@ static qdq_status emit_input(qdq_parting *t, qdq_emitter *e, const qdq_node *n, 
     const qdq_tensor *constant = qdq_value_const(v);
 
     if (constant == NULL || op->kind != QDQ_KIND_LINEAR)
-        return qdq_emit_edge(e, v, n, i, qdq_place_codes_for(t->p, v), qdq_part_of(t, n)->rule);
+        return qdq_emit_edge(e, v, n, i, qdq_place_codes_for(t->p, v, n), qdq_part_of(t, n)->rule);
     int axis = i == op->weight ? qdq_place_weight_axis(t->p, n, constant) : -1;
     return qdq_emit_weight(e, v, n, i, axis, qdq_part_of(t, n)->rule);
 }
@@ -51,7 +51,7 @@ static qdq_status emit_copy(qdq_parting *t, qdq_emitter *e, const qdq_node *n)
             qdq_part_of(t, before)->part == qdq_part_of(t, n)->part)
             continue;
         QDQ_PART_SAY(t, n, "copy", true, "it moves '%s' on to Q/DQ: the engine lets it move codes", v->name);
-        QDQ_TRY(qdq_emit_edge(e, v, n, i, qdq_place_codes_for(t->p, v), "copy"));
+        QDQ_TRY(qdq_emit_edge(e, v, n, i, qdq_place_codes_for(t->p, v, n), "copy"));
     }
     return QDQ_OK;
 }

@@ -19,8 +19,8 @@ static const char *judge_product(const qdq_parting *t, const qdq_node *n, const 
     if (qdq_value_const(a) != NULL)
         reason = qdq_place_judge_weight(t->p, n, qdq_value_const(a), NULL, right);
     else
-        reason = qdq_place_judge_data(t->p, a, "its first operand", &left);
-    return reason != NULL ? reason : qdq_place_judge_data(t->p, b, "its second operand", &right);
+        reason = qdq_place_judge_data(t->p, n, a, "its first operand", &left);
+    return reason != NULL ? reason : qdq_place_judge_data(t->p, n, b, "its second operand", &right);
 }
 
 static const char *judge_operands(const qdq_parting *t, const qdq_node *n)
@@ -39,7 +39,7 @@ static const char *judge_operands(const qdq_parting *t, const qdq_node *n)
         return judge_product(t, n, data, weight);
     if (qdq_value_const(data) != NULL)
         return "both inputs are constant";
-    const char *reason = qdq_place_judge_data(t->p, data, "its data", &type);
+    const char *reason = qdq_place_judge_data(t->p, n, data, "its data", &type);
     return reason != NULL ? reason : qdq_place_judge_weight(t->p, n, w, found, type);
 }
 

@@ -92,8 +92,12 @@ qdq_elem qdq_place_codes_of(const qdq_placing *p, const qdq_value *v);
 /* The Q of the model behind v whose scale an edge out of v takes, too; NULL: such an edge is calibrated. */
 const qdq_found *qdq_place_source(const qdq_placing *p, const qdq_value *v);
 
-/* The type of the codes that the edges of v, a float activation, get: that of qdq_place_source(), or the target's. */
-qdq_elem qdq_place_codes_for(const qdq_placing *p, const qdq_value *v);
+/* The type of the codes that the edges of v, a float activation, get where n reads them:
+ * that of qdq_place_source(), or that of the format of n. */
+qdq_elem qdq_place_codes_for(const qdq_placing *p, const qdq_value *v, const qdq_node *n);
+
+/* The type of the codes of v that n, a linear node, reads: those that v comes in, or those of n's own format. */
+qdq_elem qdq_place_codes_at(const qdq_placing *p, const qdq_value *v, const qdq_node *n);
 
 /* The type of the codes that n reads, a node that runs in 8 bits: that of its data, or of the first operand that
  * is there as codes. */
@@ -128,7 +132,8 @@ bool qdq_place_is_float(const qdq_value *v);
 bool qdq_place_is_finite(qdq_placing *p, const qdq_tensor *t);
 
 /* Why a linear node cannot read activation v ("its data"), or NULL; *type is what its codes are, or will be. */
-const char *qdq_place_judge_data(qdq_placing *p, const qdq_value *v, const char *what, qdq_elem *type);
+const char *qdq_place_judge_data(qdq_placing *p, const qdq_node *n, const qdq_value *v, const char *what,
+                                 qdq_elem *type);
 
 /* Why n cannot read the constant w as codes, a float weight or one that the model has behind a DQ (`found`), beside
  * codes of type `data`; or NULL. */

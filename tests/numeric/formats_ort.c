@@ -154,11 +154,132 @@ static void eight_bits_fit_into_the_engine_s_products_too(void **state)
     qdq_model_free(m);
 }
 
+/* uint8, int16, float8 and int4 weights side by side. The engine refuses to fuse float8, so none is asked for. */
+static void formats_of_single_nodes_stand_side_by_side(void **state)
+{
+    static kept want, have;
+    qdq_engine *e = need_ort();
+    test_builder b = test_build(21);
+
+    (void)state;
+    TEST_INPUT(&b, "x", 2, 8, 6, 6);
+    test_conv(&b, "c8", "x", 8, 8, 3, 1);
+    test_conv(&b, "c16", "c8", 8, 8, 3, 1);
+    test_conv(&b, "c8b", "c16", 8, 8, 3, 1);
+    TEST_INTS(&b, "shape", 16, 36);
+    TEST_NODE(&b, "Reshape", "flat", "c8b", "shape");
+    TEST_RANDOM(&b, "f8.w", 36, 32);
+    TEST_RANDOM(&b, "w4.w", 32, 10);
+    TEST_NODE(&b, "MatMul", "f8", "flat", "f8.w");
+    TEST_NODE(&b, "MatMul", "w4", "f8", "w4.w");
+    test_output(&b, "w4");
+    qdq_model *m = test_built(&b);
+    qdq_model *q = quantized(
+        e, m, "ort-cpu",
+        SET("overrides",
+            "[{\"node\": \"^c16$\", \"activation\": {\"type\": \"int16\", \"symmetric\": true}},"
+            " {\"node\": \"^f8$\", \"activation\": {\"type\": \"float8e4m3fn\"}, \"weight\": {\"type\": "
+            "\"float8e4m3fn\"}},"
+            " {\"node\": \"^w4$\", \"activation\": {\"type\": \"float\"}, \"weight\": {\"type\": \"int4\", "
+            "\"block\": 16}}]"));
+    want = outputs(e, m, QDQ_LEVEL_NONE);
+    have = outputs(e, q, QDQ_LEVEL_NONE);
+    assert_close(&want, &have, 0.15);
+    qdq_model_free(q);
+    qdq_model_free(m);
+}
+
+typedef struct logits {
+    float x[4096];
+    size_t n;
+} logits;
+
+static qdq_status take(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
+{
+    logits *l = ctx;
+    size_t n = (size_t)qdq_array_count(a);
+
+    (void)name;
+    if (l->n + n > QDQ_COUNT(l->x))
+        return qdq_fail(err, QDQ_E_BUG, "the test keeps too little");
+    memcpy(l->x + l->n, a->data, n * sizeof(float));
+    l->n += n;
+    return QDQ_OK;
+}
+
+/* The first outputs on the samples of a file. */
+static void run_samples(qdq_engine *e, const qdq_model *m, qdq_data *d, logits *out)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
+    qdq_session *s = NULL;
+
+    so.level = QDQ_LEVEL_NONE;
+    out->n = 0;
+    assert_ok(qdq_session_open(e, m, &so, &s, &err));
+    for (size_t i = 0; i < 100; i++) {
+        const qdq_named_array *in;
+        size_t n;
+
+        assert_ok(qdq_data_get(d, i, &in, &n, &err));
+        assert_ok(qdq_session_run(s, in, n, take, out, &err));
+    }
+    qdq_session_close(s);
+}
+
+static double error_of_method(qdq_engine *e, const qdq_model *m, qdq_data *d, const char *method,
+                              const logits *want)
+{
+    static logits have;
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_target *t = NULL;
+    qdq_plan *p = NULL;
+    qdq_model *q = NULL;
+    double sum = 0;
+
+    assert_ok(qdq_target_load("int4", &t, &err));
+    assert_ok(qdq_target_set(t, "weight.method", method, &err));
+    assert_ok(qdq_quantize(m, t, e, d, NULL, &p, &q, &err));
+    run_samples(e, q, d, &have);
+    assert_int_equal(have.n, want->n);
+    for (size_t i = 0; i < have.n; i++)
+        sum += ((double)have.x[i] - (double)want->x[i]) * ((double)have.x[i] - (double)want->x[i]);
+    qdq_model_free(q);
+    qdq_plan_free(p);
+    qdq_target_free(t);
+    return sum;
+}
+
+static void activations_make_a_better_choice_than_rounding(void **state)
+{
+    static logits want;
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_data_opts dopts = QDQ_DATA_OPTS_INIT;
+    qdq_engine *e = need_ort();
+    qdq_model *m = need_model("digits/digits_vit.onnx");
+    const char *path = test_corpus("digits/digits_calib.npz");
+    qdq_data *d = NULL;
+
+    (void)state;
+    if (path == NULL)
+        test_missing("the model corpus");
+    assert_ok(qdq_data_open(path, m, &dopts, &d, &err));
+    run_samples(e, m, d, &want);
+    double rounded = error_of_method(e, m, d, "absmax", &want);
+    assert_true(error_of_method(e, m, d, "awq-lite", &want) <= rounded);
+    assert_true(error_of_method(e, m, d, "awq-clip", &want) < 0.7 * rounded);
+    assert_true(error_of_method(e, m, d, "awq-full", &want) < 0.7 * rounded);
+    qdq_data_close(d);
+    qdq_model_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_format_computes_what_its_decoded_weights_do),
         cmocka_unit_test(operators_of_the_engine_compute_what_dequantizelinear_does),
+        cmocka_unit_test(formats_of_single_nodes_stand_side_by_side),
+        cmocka_unit_test(activations_make_a_better_choice_than_rounding),
         cmocka_unit_test(eight_bits_fit_into_the_engine_s_products_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
