@@ -175,6 +175,15 @@ typedef struct qdq_import_opts {
 QDQ_API QDQ_MUST_USE qdq_status qdq_plan_import(const qdq_model *m, const qdq_import_opts *opts,
                                                 qdq_plan **out, qdq_model **stripped, qdq_error *err);
 
+/* Quantization encodings that AIMET wrote beside the float model `m` (JSON, versions 0.4.0 to 1.0.0), as a plan for it.
+ * The job hears of tensors that the model does not have, and of what a plan cannot say. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_plan_load_encodings(const char *path, const qdq_model *m,
+                                                        const qdq_import_opts *opts, qdq_plan **out,
+                                                        qdq_error *err);
+QDQ_API QDQ_MUST_USE qdq_status qdq_plan_parse_encodings(const char *text, size_t size, const char *name,
+                                                         const qdq_model *m, const qdq_import_opts *opts,
+                                                         qdq_plan **out, qdq_error *err);
+
 /* A new model: `m` as float model, without any Q/DQ, in bodies of If, Loop and Scan and in functions, too. Constants
  * that were stored as codes are float again. *n_left (may be NULL) counts nodes that had to stay; the job hears why. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_strip(const qdq_model *m, const qdq_import_opts *opts,

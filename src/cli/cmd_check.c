@@ -8,7 +8,6 @@
 #include "cli/cli_format.h"
 #include "cli/cli_json.h"
 #include "cli/cli_model.h"
-#include "cli/cli_why.h"
 #include "qdq/check.h"
 
 struct check_args {

@@ -12,7 +12,7 @@
 struct import_args {
     cli_common common;
     struct cli_import_args import;
-    const char *output;
+    const char *output, *encodings;
     bool force;
 };
 
@@ -31,8 +31,18 @@ static const cli_opt options[] = {
     CLI_END,
 };
 
+static const cli_opt source[] = {
+    {.name = "encodings",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(import_args, encodings),
+     .what = "FILE",
+     .help = "AIMET's encodings of this float model, instead of what is in it"},
+    CLI_END,
+};
+
 static const cli_group groups[] = {
     {"output", options, 0},
+    {"encodings", source, 0},
     {"import", cli_import_opts, CLI_AT(import_args, import)},
     {"options", cli_common_opts, 0},
     {NULL, NULL, 0},
@@ -82,7 +92,9 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
     if (!cli_is_stdout(a->output))
         QDQ_TRY(cli_path_check(a->output, a->force, err));
     QDQ_TRY(cli_model_load(c, c->operand[0], &m, err));
-    qdq_status st = cli_at_file(c->operand[0], qdq_plan_import(m, &opts, &plan, NULL, err), err);
+    qdq_status st = a->encodings != NULL
+                        ? qdq_plan_load_encodings(a->encodings, m, &opts, &plan, err)
+                        : cli_at_file(c->operand[0], qdq_plan_import(m, &opts, &plan, NULL, err), err);
     if (st == QDQ_OK)
         st = write_plan(c, a, plan, err);
     qdq_plan_free(plan);
@@ -101,7 +113,11 @@ const cli_command cmd_import = {
              "applies to what\n"
              "'qdq strip' makes of the model. Operators on codes (QLinearConv, QLinearMatMul, QGemm, "
              "MatMulInteger, ...)\n"
-             "are taken apart first. What a plan cannot say, as scales that are computed, is listed.",
+             "are taken apart first. What a plan cannot say, as scales that are computed, is listed.\n"
+             "\n"
+             "--encodings reads what AIMET exports beside a float model (versions 0.4.0 to 1.0.0), and makes "
+             "a plan\n"
+             "for MODEL of it.",
     .json = "{ \"model\", \"output\", \"tensors\", \"weights\", \"biases\", \"left_float\" }",
     .example = "qdq import model.qdq.onnx -o plan.json",
     .groups = groups,

@@ -1,0 +1,32 @@
+/* encodings.h - quantization encodings as AIMET writes them beside a float model: JSON, versions 0.4.0 to 0.6.1 (objects
+ * by tensor name) and 1.0.0 (lists). Reading only; encodings_plan.c makes a plan of them. */
+#ifndef QDQ_ENCODINGS_H
+#define QDQ_ENCODINGS_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "qdq/tensor.h"
+
+/* One tensor: its codes stand for (code - zero_point) * scale. */
+typedef struct qdq_encoding {
+    const char *tensor;
+    const char *path; /* where it stands in the file, for messages */
+    bool is_float;    /* the tensor stays float: nothing below is filled in */
+    qdq_elem type;    /* (u)int4, 8, 16, 32 */
+    size_t n;         /* scales: one, or one for each channel */
+    const float *scale;
+    const int32_t *zero; /* as many */
+} qdq_encoding;
+
+typedef struct qdq_encodings {
+    qdq_arena arena;
+    QDQ_VEC(qdq_encoding) activations;
+    QDQ_VEC(qdq_encoding) params;
+} qdq_encodings;
+
+/* Mistakes are QDQ_E_FORMAT with file, entry and key; what is sound and cannot be said (blocks) is
+ * QDQ_E_UNSUPPORTED. `e` is to be freed by freeing its arena, also after a failure. */
+qdq_status qdq_encodings_read(const char *text, size_t size, const char *name, qdq_encodings *e,
+                              qdq_error *err);
+
+#endif /* QDQ_ENCODINGS_H */
