@@ -44,6 +44,7 @@ static void read_classes(qdq_parting *t)
     add_class(t, t->rules->resize, QDQ_PART_RESIZE);
     add_class(t, t->rules->sources, QDQ_PART_SOURCE);
     add_class(t, t->rules->kept_outputs, QDQ_PART_KEPT_OUTPUT);
+    t->classes[QDQ_OP_QUANTIZELINEAR] = t->classes[QDQ_OP_DEQUANTIZELINEAR] = QDQ_PART_QDQ;
     t->classes[QDQ_OP_UNKNOWN] = 0; /* names that this version does not know, and other domains */
     t->rule_of[QDQ_OP_UNKNOWN] = NULL;
 }

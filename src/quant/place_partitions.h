@@ -18,7 +18,8 @@ enum {
     QDQ_PART_RESIZE = 64,
     QDQ_PART_SOURCE = 128,
     QDQ_PART_KEPT_OUTPUT = 256,
-    QDQ_PART_QUANTIZABLE = 512 /* is in `operators`, and no copy operator */
+    QDQ_PART_QUANTIZABLE = 512, /* is in `operators`, and no copy operator */
+    QDQ_PART_QDQ = 1024         /* QuantizeLinear and DequantizeLinear of the model */
 };
 
 /* Beside its operator, the kind of a node that paths name. */

@@ -171,7 +171,7 @@ static qdq_status find_muls(const grower *g, const qdq_paths *paths, bool *out, 
     for (size_t i = 0; i < paths->n; i++) {
         uint32_t *ok;
 
-        QDQ_TRY(qdq_part_match(g->t, &paths->at[i], false, 0, &ok, err));
+        QDQ_TRY(qdq_part_match(g->t, &paths->at[i], false, QDQ_PART_QDQ, &ok, err));
         for (size_t k = 0; k < p->n_order; k++)
             out[p->order[k]->id] |= (ok[p->order[k]->id] & 1) != 0;
         qdq_arena_reset(&p->scratch, mark);

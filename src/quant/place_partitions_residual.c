@@ -55,7 +55,7 @@ static qdq_status find_backbones(const qdq_parting *t, qdq_error *err)
     for (size_t i = 0; i < t->rules->backbones.n; i++) {
         uint32_t *ok;
 
-        QDQ_TRY(qdq_part_match(t, &t->rules->backbones.at[i], false, QDQ_PART_COPY, &ok, err));
+        QDQ_TRY(qdq_part_match(t, &t->rules->backbones.at[i], false, QDQ_PART_COPY | QDQ_PART_QDQ, &ok, err));
         for (size_t k = 0; k < p->n_order; k++)
             has[p->order[k]->id] |= (ok[p->order[k]->id] & 1) != 0;
         qdq_arena_reset(&p->scratch, mark);
@@ -69,6 +69,12 @@ static qdq_status find_backbones(const qdq_parting *t, qdq_error *err)
     return QDQ_OK;
 }
 
+/* Of a way: Q and DQ of the model do not count, so that a branch is as long with them as without. */
+static uint32_t length_of(const qdq_parting *t, const qdq_node *n)
+{
+    return qdq_part_is(t, n, QDQ_PART_QDQ) ? 0 : 1;
+}
+
 static void measure_depths(const qdq_parting *t)
 {
     for (size_t i = 0; i < t->p->n_order; i++) {
@@ -78,8 +84,8 @@ static void measure_depths(const qdq_parting *t)
         for (uint32_t k = 0; k < n->n_in; k++) {
             const qdq_node *before = qdq_part_producer(t, n->in[k].value);
 
-            if (before != NULL && qdq_part_of(t, before)->depth >= s->depth)
-                s->depth = qdq_part_of(t, before)->depth + 1;
+            if (before != NULL && qdq_part_of(t, before)->depth + length_of(t, n) > s->depth)
+                s->depth = qdq_part_of(t, before)->depth + length_of(t, n);
         }
     }
 }
@@ -154,7 +160,7 @@ static bool last_common(walker *w, const qdq_node *a, const qdq_node *b, stop *o
             w->edges++;
             for (int end = 0; end < 2 && before != NULL; end++)
                 if (out->far[end] >= 0)
-                    meet(w, before, end, out->far[end] + 1);
+                    meet(w, before, end, out->far[end] + length_of(w->t, out->node));
         }
     }
     w->left -= w->edges < w->left ? w->edges : w->left;
@@ -191,7 +197,7 @@ static uint8_t longer_branch(walker *w, const qdq_node *a, const qdq_node *b)
 }
 
 /* The input whose convolution the engine fuses the Add into, or none. */
-static uint8_t main_input(walker *w, const qdq_node *add)
+static uint8_t convolution_input(walker *w, const qdq_node *add)
 {
     const qdq_parting *t = w->t;
     const qdq_node *from[2];
@@ -201,7 +207,7 @@ static uint8_t main_input(walker *w, const qdq_node *add)
         const qdq_value *v = qdq_node_in(add, i);
 
         from[i] = qdq_part_producer(t, v);
-        if (from[i] == NULL || qdq_part_known(t, v) || qdq_part_through_dq(t, v))
+        if (from[i] == NULL || qdq_part_known(t, v))
             return QDQ_PART_NO_INPUT;
     }
     const qdq_node *a = qdq_part_of(t, from[0])->backbone, *b = qdq_part_of(t, from[1])->backbone;
@@ -213,6 +219,15 @@ static uint8_t main_input(walker *w, const qdq_node *add)
     bool starts =
         w->left > 0 && last_common(w, from[0], from[1], &common) && common.node == (a != NULL ? a : b);
     return starts ? QDQ_PART_NO_INPUT : a != NULL ? 0 : 1;
+}
+
+/* What the model quantizes is not fused: then the other branch is quantized, too. */
+static uint8_t main_input(walker *w, const qdq_node *add)
+{
+    uint8_t input = convolution_input(w, add);
+
+    return input != QDQ_PART_NO_INPUT && qdq_part_through_dq(w->t, add->in[input].value) ? QDQ_PART_NO_INPUT
+                                                                                         : input;
 }
 
 static qdq_status find_main_branches(walker *w, qdq_error *err)

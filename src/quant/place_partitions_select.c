@@ -169,7 +169,7 @@ static qdq_status select_heads(const qdq_parting *t, qdq_error *err)
     uint32_t *ok = NULL;
 
     if (mask->n > 0)
-        QDQ_TRY(qdq_part_match(t, mask, true, 0, &ok, err));
+        QDQ_TRY(qdq_part_match(t, mask, true, QDQ_PART_QDQ, &ok, err));
     for (size_t i = 0; i < t->p->n_order; i++) {
         const qdq_node *n = t->p->order[i];
         const qdq_part_node *s = qdq_part_of(t, n);

@@ -1,5 +1,6 @@
 /* place_tensorrt_layernorm.c - Conv -> copy operators -> LayerNormalization on tensorrt: cases L1 to L22 of ptq 8.2.
  * In the lines below a name in QDQ(...) is read through Q/DQ, QW(...) is an 8-bit weight. */
+#include "qdq/pass.h"
 #include "support/placed.h"
 
 #include "support/test.h"
@@ -489,6 +490,67 @@ static void operators_that_the_user_names_are_all_that_is_quantized(void **state
                       "y: QDQ(ln) QW(y.w) y.b");
 }
 
+static qdq_value *number(test_builder *b, const char *name, float x)
+{
+    return qdq_graph_add_init(b->g, name, qdq_tensor_of_floats(b->m, 0, NULL, &x));
+}
+
+static qdq_node *mean(test_builder *b, const char *name, const char *x)
+{
+    const int64_t last = -1;
+    qdq_node *n = TEST_NODE(b, "ReduceMean", name, x);
+
+    assert_true(qdq_node_set_ints(n, "axes", &last, 1));
+    return n;
+}
+
+/* c1 -> the nodes that exporters write before opset 17 */
+static test_builder arithmetic(void)
+{
+    test_builder b = base();
+
+    assert_true(number(&b, "two", 2) != NULL && number(&b, "eps", 1e-5f) != NULL);
+    TEST_RANDOM(&b, "gamma", 8);
+    TEST_RANDOM(&b, "beta", 8);
+    mean(&b, "m", "c1");
+    TEST_NODE(&b, "Sub", "s", "c1", "m");
+    TEST_NODE(&b, "Pow", "p", "s", "two");
+    mean(&b, "v", "p");
+    TEST_NODE(&b, "Add", "e", "v", "eps");
+    TEST_NODE(&b, "Sqrt", "q", "e");
+    TEST_NODE(&b, "Div", "d", "s", "q");
+    TEST_NODE(&b, "Mul", "g", "d", "gamma");
+    TEST_NODE(&b, "Add", "ln", "g", "beta");
+    TEST_NODE(&b, "Relu", "y", "ln");
+    test_output(&b, "y");
+    return b;
+}
+
+static void its_arithmetic_is_in_no_kernel(void **state)
+{
+    const char *lines[] = {"m: c1", "s: c1 m", "d: s q", "g: d gamma", "ln: g beta", NULL};
+    test_builder b = arithmetic();
+
+    (void)state;
+    test_placed p = test_assert_lines(&b, ON, NULL, lines);
+    assert_string_equal(test_reason(p.plan, "ln"), "part of a LayerNormalization, which computes in float");
+    assert_string_equal(test_reason(p.plan, "m"), "part of a LayerNormalization, which computes in float");
+    test_placed_free(p);
+}
+
+/* A pass of the target: so that the rule sees it. */
+static void its_arithmetic_is_fused_before(void **state)
+{
+    test_builder b = arithmetic();
+    qdq_error err = QDQ_ERROR_INIT;
+
+    (void)state;
+    assert_ok(qdq_model_run_passes(b.m, "fuse-layernorm", &err));
+    test_placed p = test_place_on(&b, ON, NULL);
+    assert_non_null(strstr(p.text, "QDQ(c1) gamma beta\n"));
+    test_placed_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -514,6 +576,8 @@ int main(void)
         cmocka_unit_test(behind_a_pointwise_epilogue),
         cmocka_unit_test(behind_a_matmul_with_bias),
         cmocka_unit_test(operators_that_the_user_names_are_all_that_is_quantized),
+        cmocka_unit_test(its_arithmetic_is_in_no_kernel),
+        cmocka_unit_test(its_arithmetic_is_fused_before),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -175,8 +175,8 @@ static void fp8_leaves_narrow_and_wide_convolutions_float(void **state)
 
 static void q_and_dq_of_the_model_are_not_doubled(void **state)
 {
-    const char *lines[] = {"c0: x.dq c0.w.dq c0.b.dq", "r0: c0", "c1: r0.dq QW(c1.w) c1.b",
-                           "a: QDQ(c1) r0.dq", NULL};
+    const char *lines[] = {"c0: x.dq c0.w.dq c0.b.dq", "r0: c0", "c1: r0.dq QW(c1.w) c1.b", "a: c1 r0.dq",
+                           NULL};
     test_builder b = test_build(17);
     size_t kept = 0;
 
@@ -193,7 +193,7 @@ static void q_and_dq_of_the_model_are_not_doubled(void **state)
     test_placed p = test_assert_lines(&b, ON, NULL, lines);
     for (size_t i = 0; i < p.plan->quantized.n; i++)
         kept += p.plan->quantized.at[i].kept;
-    assert_int_equal(kept, 1); /* c0 */
+    assert_int_equal(kept, 2); /* c0, and the Add: its other branch is inside of the kernel */
     for (size_t i = 0; i < p.plan->tensors.n; i++)
         assert_null(strstr(p.plan->tensors.at[i].tensor, ".dq"));
     test_placed_free(p);
@@ -285,6 +285,20 @@ static void a_capture_reads_the_float_value(void **state)
     qdq_model_free(m);
 }
 
+/* Placed once more, a model that was placed is left as it is. */
+static void assert_nothing_to_add(qdq_model *m, const qdq_target *t, uint64_t seed)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_plan *plan = qdq_plan_new();
+
+    assert_ok(qdq_model_infer(m, NULL, &err));
+    assert_ok(qdq_place(m, t, NULL, plan, &err));
+    if (plan->tensors.n + plan->weights.n > 0)
+        fail_msg("graph %llu: the second time, '%s' is quantized", (unsigned long long)seed,
+                 plan->tensors.n > 0 ? plan->tensors.at[0].tensor : plan->weights.at[0].tensor);
+    qdq_plan_free(plan);
+}
+
 static void whatever_the_graph_placement_comes_to_an_end(void **state)
 {
     static const char *const targets[] = {ON, "tensorrt-fp8"};
@@ -306,6 +320,7 @@ static void whatever_the_graph_placement_comes_to_an_end(void **state)
         if (seed % 4 != 3) {
             assert_ok(qdq_insert(m, plan, &err));
             assert_ok(qdq_model_verify(m, &err));
+            assert_nothing_to_add(m, t, seed);
         }
         qdq_target_free(t);
         qdq_plan_free(plan);
