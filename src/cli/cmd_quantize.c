@@ -120,6 +120,7 @@ static qdq_status quantize_model(quantize *q, qdq_error *err)
     o.method = (qdq_method)a->method;
     o.percentile = a->percentile;
     o.cache = a->cache;
+    o.equalize = a->equalize;
     o.passes = a->optimize ? NULL : QDQ_PASSES_LEAST;
     o.job = &q->c->job;
     o.why = q->why;

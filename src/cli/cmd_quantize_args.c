@@ -99,6 +99,10 @@ static const cli_opt calibration_opts[] = {
      .what = "P",
      .help = "with --method percentile: so many percent of the values stay inside",
      .init = "99.999"},
+    {.name = "equalize",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(quantize_args, equalize),
+     .help = "give channels between two Conv the same range in both weights first"},
     {.name = "cache",
      .kind = CLI_FILE,
      .offset = CLI_AT(quantize_args, cache),
@@ -200,6 +204,8 @@ static const char *choice_of_plan(const struct quantize_args *a)
         return "--method";
     if (a->cache != NULL)
         return "--cache";
+    if (a->equalize)
+        return "--equalize";
     return cli_format_given(&a->format);
 }
 

@@ -69,12 +69,16 @@ static qdq_status prepare(const qdq_model *m, const char *clean, int opset, cons
 
 /* --- make ------------------------------------------------------------------------------------------------------------ */
 
-static qdq_status describe(qdq_plan *p, const qdq_model *m, const qdq_target *t, const char *passes,
-                           qdq_error *err)
+static qdq_status describe(qdq_plan *p, const qdq_model *m, const qdq_target *t,
+                           const qdq_quantize_opts *opts, qdq_error *err)
 {
+    const char *passes = qdq_arena_printf(&p->arena, "%s%s", opts->passes != NULL ? opts->passes : "quantize",
+                                          opts->equalize ? ",equalize" : "");
     char *clean;
 
-    QDQ_TRY(qdq_pass_pipeline(passes != NULL ? passes : "quantize", t, &clean, err));
+    if (passes == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_pass_pipeline(passes, t, &clean, err));
     p->clean = qdq_arena_strdup(&p->arena, clean);
     qdq_free(clean);
     int least = qdq_target_opset(t);
@@ -113,7 +117,7 @@ qdq_status qdq_quantize_begin(const qdq_model *m, const qdq_target *t, const qdq
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
                         "target '%s' has no placement rules (key 'operators'): expected a target that has",
                         t->name);
-    QDQ_TRY(describe(p, m, t, opts->passes, err));
+    QDQ_TRY(describe(p, m, t, opts, err));
     QDQ_TRY(prepare(m, p->clean, p->opset, opts->job, prepared, err));
     if (qdq_model_opset(*prepared) > t->max_opset)
         qdq_job_log(opts->job, QDQ_LOG_WARNING,
