@@ -116,6 +116,7 @@ static void a_npy_file_is_cut_along_its_first_axis(void **state)
     qdq_data_close(NULL);
 }
 
+/* ptq 8.3 N19 */
 static void a_fixed_batch_takes_several_and_leaves_the_rest_with_a_warning(void **state)
 {
     (void)state;

@@ -1,0 +1,175 @@
+/* calibrate_ort.c - calibration of plans made for the test: cuts into runs, groups, tensors without values, caches. */
+#include <math.h>
+
+#include "numeric/ort_help.h"
+#include "quant/calib.h"
+#include "quant/plan.h"
+#include "support/build.h"
+
+/* Three Conv behind each other. */
+static qdq_model *chain(void)
+{
+    test_builder b = test_build(17);
+
+    TEST_INPUT(&b, "x", 1, 4, 8, 8);
+    test_conv(&b, "c0", "x", 8, 4, 3, 1);
+    TEST_NODE(&b, "Relu", "r0", "c0");
+    test_conv(&b, "c1", "r0", 8, 8, 3, 1);
+    TEST_NODE(&b, "Sigmoid", "s1", "c1");
+    test_conv(&b, "c2", "s1", 8, 8, 3, 1);
+    test_output(&b, "c2");
+    return test_built(&b);
+}
+
+typedef struct wanted {
+    const char *tensor, *group;
+} wanted;
+
+static qdq_plan *plan_of(const wanted *w, size_t n, qdq_elem type)
+{
+    qdq_plan *p = qdq_plan_new();
+
+    assert_non_null(p);
+    for (size_t i = 0; i < n; i++) {
+        qdq_plan_tensor t = {
+            .tensor = w[i].tensor, .group = w[i].group, .all = true, .rule = "", .origin = "rule"};
+        t.qparam.type = type;
+        assert_true(QDQ_PUSH(&p->arena, &p->tensors, t));
+    }
+    return p;
+}
+
+static qdq_target *target_of(bool symmetric)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_target *t = NULL;
+
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    if (symmetric) {
+        assert_ok(qdq_target_set(t, "activation.type", "int8", &err));
+        assert_ok(qdq_target_set(t, "activation.symmetric", "true", &err));
+    }
+    return t;
+}
+
+static void calibrate(qdq_engine *e, const qdq_model *m, const qdq_calib_opts *opts, bool symmetric,
+                      qdq_plan *p, qdq_calib_names *empty)
+{
+    qdq_target *t = target_of(symmetric);
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_data_opts dopts = QDQ_DATA_OPTS_INIT;
+    qdq_data *d = NULL;
+
+    dopts.max_samples = 10;
+    assert_ok(qdq_data_open("random:4", m, &dopts, &d, &err));
+    assert_ok(qdq_calibrate(m, t, e, d, opts, p, empty, &err));
+    qdq_data_close(d);
+    qdq_target_free(t);
+}
+
+/* One tensor at a time, or all at once: the same scales by every method. */
+static void the_bound_on_memory_changes_no_scale(void **state)
+{
+    static const wanted all[] = {{"x", NULL},  {"c0", NULL}, {"r0", NULL},
+                                 {"c1", NULL}, {"s1", NULL}, {"c2", NULL}};
+    static const uint64_t bounds[] = {0, 3000, 1};
+    qdq_engine *e = test_ort();
+
+    (void)state;
+    if (e == NULL)
+        test_missing("ONNX Runtime");
+    qdq_model *m = chain();
+    for (int method = QDQ_METHOD_MAX; method <= QDQ_METHOD_AUTO; method++) {
+        qdq_plan *p[3];
+
+        for (size_t k = 0; k < 3; k++) {
+            qdq_calib_opts opts = {.method = (qdq_method)method, .memory = bounds[k]};
+            qdq_calib_names empty = {0};
+
+            p[k] = plan_of(all, 6, QDQ_UINT8);
+            calibrate(e, m, &opts, false, p[k], &empty);
+            assert_int_equal(empty.n, 0);
+            for (size_t i = 0; i < 6; i++) {
+                assert_true(p[k]->tensors.at[i].qparam.scale == p[0]->tensors.at[i].qparam.scale);
+                assert_int_equal(p[k]->tensors.at[i].qparam.zero_point,
+                                 p[0]->tensors.at[i].qparam.zero_point);
+                assert_true(p[k]->tensors.at[i].qparam.scale > 0);
+            }
+        }
+        for (size_t k = 0; k < 3; k++)
+            qdq_plan_free(p[k]);
+    }
+    qdq_model_free(m);
+}
+
+/* ptq 8.3 N18, through the engine: the widest member decides for all, and nobody else's scale changes. */
+static void n18_a_group_shares_the_scale_of_its_widest_member(void **state)
+{
+    static const wanted apart[] = {{"r0", NULL}, {"s1", NULL}, {"c2", NULL}};
+    static const wanted tied[] = {{"r0", "g"}, {"s1", "g"}, {"c2", NULL}};
+    qdq_engine *e = test_ort();
+    qdq_calib_opts opts = {.method = QDQ_METHOD_MAX};
+    qdq_calib_names empty = {0};
+
+    (void)state;
+    if (e == NULL)
+        test_missing("ONNX Runtime");
+    qdq_model *m = chain();
+    qdq_plan *a = plan_of(apart, 3, QDQ_INT8), *b = plan_of(tied, 3, QDQ_INT8);
+    calibrate(e, m, &opts, true, a, &empty);
+    calibrate(e, m, &opts, true, b, &empty);
+    float widest = fmaxf(a->tensors.at[0].qparam.scale, a->tensors.at[1].qparam.scale);
+    assert_true(a->tensors.at[0].qparam.scale != a->tensors.at[1].qparam.scale);
+    assert_true(b->tensors.at[0].qparam.scale == widest && b->tensors.at[1].qparam.scale == widest);
+    assert_true(a->tensors.at[2].qparam.scale == b->tensors.at[2].qparam.scale);
+    qdq_plan_free(a);
+    qdq_plan_free(b);
+    qdq_model_free(m);
+}
+
+/* Square roots of what is below 0: no value that a range could be made of. */
+static void a_tensor_of_nan_alone_leaves_its_nodes_float_and_the_others_not(void **state)
+{
+    qdq_engine *e = test_ort();
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
+    test_builder b = test_build(17);
+    bool found = false;
+
+    (void)state;
+    if (e == NULL)
+        test_missing("ONNX Runtime");
+    TEST_INPUT(&b, "x", 1, 16, 8, 8);
+    test_conv(&b, "c0", "x", 16, 16, 3, 1);
+    TEST_NODE(&b, "Exp", "e0", "c0");
+    TEST_NODE(&b, "Neg", "n0", "e0");
+    TEST_NODE(&b, "Sqrt", "bad", "n0");
+    test_conv(&b, "c1", "bad", 16, 16, 3, 1);
+    test_output(&b, "c0");
+    test_output(&b, "c1");
+    qdq_model *m = test_built(&b);
+    qdq_target *t = target_of(false);
+    qdq_plan *p = NULL;
+    assert_ok(qdq_plan_make(m, t, e, NULL, &opts, &p, &err));
+    assert_true(p->tensors.n >= 1);
+    for (size_t i = 0; i < p->tensors.n; i++)
+        assert_string_not_equal(p->tensors.at[i].tensor, "bad");
+    for (size_t i = 0; i < p->left_float.n; i++)
+        found = found || (strcmp(p->left_float.at[i].node, "c1") == 0 &&
+                          strstr(p->left_float.at[i].reason, "took no finite value in calibration") != NULL);
+    assert_true(found);
+    qdq_plan_free(p);
+    qdq_target_free(t);
+    qdq_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_bound_on_memory_changes_no_scale),
+        cmocka_unit_test(n18_a_group_shares_the_scale_of_its_widest_member),
+        cmocka_unit_test(a_tensor_of_nan_alone_leaves_its_nodes_float_and_the_others_not),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
