@@ -223,12 +223,17 @@ static qdq_status apply_set(change_list *l, const cli_names *set, qdq_error *err
     return QDQ_OK;
 }
 
-static qdq_status check(const cli_format_args *a, qdq_error *err)
+/* `is_file`: a target that may say what becomes of the rest; none of the built-in ones does. */
+static qdq_status check(const cli_format_args *a, bool is_file, qdq_error *err)
 {
     if (a->symmetric && a->asymmetric)
         return qdq_fail(err, QDQ_E_USAGE, "found --symmetric and --asymmetric, expected one of them");
     if (a->per_channel && a->per_tensor)
         return qdq_fail(err, QDQ_E_USAGE, "found --per-channel and --per-tensor, expected one of them");
+    bool rest = a->rest != 0 || a->set.n > 0 || is_file;
+    if (!rest && (a->rest_keep.n > 0 || a->direct_io))
+        return qdq_fail(err, QDQ_E_USAGE, "found %s without --rest",
+                        a->rest_keep.n > 0 ? "--rest-keep" : "--direct-io");
     if (a->per_tensor && a->block != NULL)
         return qdq_fail(err, QDQ_E_USAGE, "found --per-tensor and --block-size, expected one of them");
     return QDQ_OK;
@@ -267,11 +272,11 @@ const char *cli_format_given(const cli_format_args *a)
     return a->rest_keep.n > 0 ? list_names[0] : a->set.n > 0 ? list_names[1] : NULL;
 }
 
-static qdq_status change_target(cli *c, qdq_target *t, const cli_format_args *a, qdq_error *err)
+static qdq_status change_target(cli *c, qdq_target *t, const cli_format_args *a, bool is_file, qdq_error *err)
 {
     change_list l = {.arena = &c->arena};
 
-    QDQ_TRY(check(a, err));
+    QDQ_TRY(check(a, is_file, err));
     apply_preset(&l, presets[a->preset]);
     apply_options(&l, a);
     apply_rest(&l, a);
@@ -289,7 +294,7 @@ qdq_status cli_target_open(cli *c, const char *name, const cli_format_args *a, q
     qdq_target *t = NULL;
 
     QDQ_TRY(qdq_target_load(name != NULL ? name : "ort-cpu", &t, err));
-    qdq_status st = change_target(c, t, a, err);
+    qdq_status st = change_target(c, t, a, name != NULL && strpbrk(name, "/.") != NULL, err);
     if (st == QDQ_OK)
         *out = t;
     else

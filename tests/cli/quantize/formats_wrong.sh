@@ -15,6 +15,8 @@ try --weights packed
 try --bias int8
 try --rest fp8
 try --rest fp16 --rest-keep '('
+try --rest-keep Softmax
+try --direct-io
 try --activation-type float8e4m3fn
 try --plan p --format int8
 try --plan p --symmetric
