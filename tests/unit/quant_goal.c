@@ -58,6 +58,7 @@ static setting set_up(qdq_model *m)
     snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
     assert_ok(qdq_engine_open(spec, NULL, &s.engine, &err));
     assert_ok(qdq_target_load("ort-cpu", &s.target, &err));
+    assert_ok(qdq_target_set(s.target, "stay_float", "[]", &err)); /* the matrices are small */
     assert_ok(qdq_data_open("random:1", s.m, NULL, &s.data, &err));
     return s;
 }
