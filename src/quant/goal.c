@@ -183,7 +183,7 @@ static qdq_status judge(goal *g, const qdq_compare_result *r, qdq_goal_step *ste
     out->holds = false;
     if (isnan(step->sqnr_db))
         snprintf(to->why, sizeof to->why,
-                 "output '%s': it is zero everywhere and has no SQNR, expected at least %g dB", name,
+                 "output '%s': zero everywhere or not finite, it has no SQNR, expected at least %g dB", name,
                  g->goal.min_sqnr);
     else
         snprintf(to->why, sizeof to->why, "output '%s': found SQNR %.2f dB, expected at least %g dB", name,

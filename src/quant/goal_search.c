@@ -121,10 +121,23 @@ static void move(search *s, const ranked *back, group g, bool gone)
     s->n_gone = gone ? s->n_gone + g.n : s->n_gone - g.n;
 }
 
+/* So many failures in a row are what finding one item that must stay gone takes, and a little more. */
+static unsigned patience(size_t n)
+{
+    unsigned failures = 2;
+
+    while (n > 1) {
+        n -= n / 2;
+        failures++;
+    }
+    return failures;
+}
+
 /* Lets items of the prefix come back. `back` has them by worth; groups that cannot come back are halved. */
 static qdq_status give_back(search *s, ranked *back, size_t n, qdq_arena *arena, qdq_error *err)
 {
     group *todo = qdq_arena_array(arena, n + 1, sizeof *todo);
+    unsigned failures = 0;
     size_t n_todo = 0;
     qdq_goal_trial t;
 
@@ -135,7 +148,7 @@ static qdq_status give_back(search *s, ranked *back, size_t n, qdq_arena *arena,
     if (n > 1) { /* not all of them: that failed */
         push_halves(todo, &n_todo, (group){0, n, false, false});
     }
-    while (n_todo > 0 && is_left(s)) {
+    while (n_todo > 0 && is_left(s) && failures < patience(n)) {
         group g = todo[--n_todo];
 
         if (!g.hopeless) {
@@ -143,11 +156,13 @@ static qdq_status give_back(search *s, ranked *back, size_t n, qdq_arena *arena,
             QDQ_TRY(try_set(s, &t, err));
             if (t.holds) {
                 memcpy(s->best, s->gone, s->n * sizeof *s->best);
+                failures = 0;
                 if (g.is_second)
                     todo[n_todo - 1].hopeless = true; /* the two together failed */
                 continue;
             }
             move(s, back, g, true);
+            failures++;
         }
         if (g.n > 1)
             push_halves(todo, &n_todo, g);

@@ -56,7 +56,8 @@ static void sqnr_figure(const qdq_reporting *r, figures *f)
         snprintf(f->text[f->n][0], sizeof f->text[0][0], "%.1f", least->sqnr_db);
     else
         snprintf(f->text[f->n][0], sizeof f->text[0][0], "%s", isnan(least->sqnr_db) ? "zero" : "equal");
-    snprintf(f->text[f->n][1], sizeof f->text[0][1], "output %.60s, %zu samples", least->name, c->samples);
+    snprintf(f->text[f->n][1], sizeof f->text[0][1], "output %.60s, %zu sample%s", least->name, c->samples,
+             c->samples == 1 ? "" : "s");
     add(f, QDQ_TONE_PLAIN, isfinite(least->sqnr_db) ? "dB" : NULL, "SQNR of the worst output");
 }
 
@@ -73,7 +74,8 @@ static void accuracy_figure(const qdq_reporting *r, figures *f)
         add(f, c->accuracy_b < c->accuracy_a - 0.01 ? QDQ_TONE_BAD : QDQ_TONE_PLAIN, "%", "accuracy");
     } else if (!isnan(c->outputs[0].top1)) {
         snprintf(f->text[f->n][0], sizeof f->text[0][0], "%.2f", c->outputs[0].top1 * 100);
-        snprintf(f->text[f->n][1], sizeof f->text[0][1], "of %zu samples, the same class", c->samples);
+        snprintf(f->text[f->n][1], sizeof f->text[0][1], "the same class in %zu sample%s", c->samples,
+                 c->samples == 1 ? "" : "s");
         add(f, QDQ_TONE_PLAIN, "%", "top-1 agreement");
     }
 }

@@ -25,6 +25,7 @@ static setting run(double min_sqnr, double max_drop)
     s.m = need_model("digits/digits_vit.onnx");
     labelled.labels = "label";
     assert_ok(qdq_target_load("ort-cpu", &s.target, &err));
+    assert_ok(qdq_target_set(s.target, "weight.type", "int4", &err)); /* which loses two points */
     assert_ok(qdq_data_open(test_corpus("digits/digits_calib.npz"), s.m, NULL, &s.calib, &err));
     assert_ok(qdq_data_open(test_corpus("digits/digits_test.npz"), s.m, &labelled, &s.eval, &err));
     s.goal.eval = s.eval;
@@ -32,7 +33,7 @@ static setting run(double min_sqnr, double max_drop)
     s.goal.max_drop = max_drop;
     opts.threads = 1;
     opts.samples = 32;
-    s.goal.count = max_drop >= 0 ? 0 : 16;
+    s.goal.count = max_drop >= 0 ? 200 : 8;
     assert_ok(
         qdq_quantize_goal(s.m, s.target, s.engine, s.calib, &opts, &s.goal, &s.plan, &s.out, &s.r, &err));
     return s;
@@ -53,7 +54,7 @@ static void put_away(setting *s)
 static void an_accuracy_goal_is_kept_with_few_layers_back(void **state)
 {
     (void)state;
-    setting s = run(0, 0.002);
+    setting s = run(0, 0.005);
     qdq_compare_opts o = QDQ_COMPARE_OPTS_INIT;
     qdq_compare_result *c;
     size_t gone = 0;
@@ -62,10 +63,11 @@ static void an_accuracy_goal_is_kept_with_few_layers_back(void **state)
     assert_true(s.r->n_steps <= 16);
     for (size_t i = 0; i < s.r->n_layers; i++)
         gone += s.r->layers[i].is_float;
-    assert_true(gone <= 8);
+    assert_true(gone > 0 && gone <= 6);
     o.threads = 1;
+    o.count = 200;
     assert_ok(qdq_compare(s.engine, s.m, s.out, s.eval, &o, &c, &err));
-    assert_true(c->accuracy_a - c->accuracy_b <= 0.002 + 1e-9);
+    assert_true(c->accuracy_a - c->accuracy_b <= 0.005 + 1e-9);
     qdq_free(c);
     put_away(&s);
 }
@@ -73,7 +75,7 @@ static void an_accuracy_goal_is_kept_with_few_layers_back(void **state)
 static void an_sqnr_goal_is_kept(void **state)
 {
     (void)state;
-    setting s = run(38, -1);
+    setting s = run(30, -1);
 
     assert_true(s.r->reached && s.r->n_steps <= 16);
     put_away(&s);

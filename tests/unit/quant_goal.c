@@ -36,11 +36,11 @@ static qdq_model *chain(void)
     test_builder b = test_build(17);
     char name[20], weight[20], before[20] = "x";
 
-    TEST_INPUT(&b, "x", 4, 8);
+    TEST_INPUT(&b, "x", 4, 64);
     for (int i = 0; i < LAYERS; i++) {
         snprintf(name, sizeof name, "m%d", i);
         snprintf(weight, sizeof weight, "w%d", i);
-        TEST_RANDOM(&b, weight, 8 * (i + 1), 8 * (i + 2));
+        TEST_RANDOM(&b, weight, 32 * (i + 2), 32 * (i + 3));
         TEST_NODE(&b, "MatMul", name, before, weight);
         snprintf(before, sizeof before, "t%d", i);
         TEST_NODE(&b, "Softmax", before, name);
