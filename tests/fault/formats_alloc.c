@@ -1,0 +1,186 @@
+/* formats_alloc.c - every allocation of placing, inserting and reading back all number formats fails once. */
+#include "support/alloc_fail.h"
+
+#include <stdio.h>
+
+#include "base/fail.h"
+#include "ir/graph_check.h"
+#include "quant/awq_state.h"
+#include "quant/insert.h"
+#include "quant/place.h"
+#include "support/build.h"
+
+static const char overrides[] = "[{\"node\": \"^c1$\", \"activation\": {\"type\": \"int16\"}},"
+                                " {\"node\": \"^y$\", \"activation\": {\"type\": \"float\"}, \"weight\": "
+                                "{\"type\": \"int4\", \"block\": 16, "
+                                "\"store\": \"nbits\"}},"
+                                " {\"op\": \"Gather\", \"activation\": {\"type\": \"float\"}, \"weight\": "
+                                "{\"type\": \"uint4\", \"block\": 16, "
+                                "\"symmetric\": false, \"store\": \"nbits\", \"tables\": true}}]";
+
+static const char scaled[] =
+    "{\"qdq_plan\": 1, \"scalings\": [{\"tensor\": \"n\", \"consumers\": [[\"y\", 0]], \"fold\": \"n\", "
+    "\"scales\": [1, 2, 3, 4]}, {\"tensor\": \"x\", \"consumers\": [[\"z\", 0]], \"scales\": [1, 2, 3, 4]}],"
+    "\"weights\": [{\"tensor\": \"w\", \"consumers\": [[\"y\", 1]], \"axis\": 1, \"type\": \"uint4\", "
+    "\"symmetric\": "
+    "false, \"method\": \"clip\", \"clip\": \"AB\"}, {\"tensor\": \"v\", \"consumers\": [[\"z\", 1]], "
+    "\"axis\": 0, "
+    "\"block\": 2, \"type\": \"float8e4m3fn\", \"store\": \"float\"}]}";
+
+static qdq_model *mixed_model(void)
+{
+    test_builder b = test_build(21);
+    qdq_dim dim = {4, NULL};
+
+    assert_non_null(qdq_graph_add_input(b.g, "ids", qdq_type_tensor(b.m, QDQ_INT64, 1, &dim)));
+    TEST_INPUT(&b, "x", 1, 8, 4, 4);
+    test_conv(&b, "c0", "x", 8, 8, 3, 1);
+    test_conv(&b, "c1", "c0", 8, 8, 1, 1);
+    TEST_INTS(&b, "shape", 8, 16);
+    TEST_NODE(&b, "Reshape", "f", "c1", "shape");
+    TEST_RANDOM(&b, "w", 16, 4);
+    TEST_NODE(&b, "MatMul", "y", "f", "w");
+    TEST_RANDOM(&b, "table", 10, 32);
+    TEST_NODE(&b, "Gather", "t", "table", "ids");
+    test_output(&b, "y");
+    test_output(&b, "t");
+    return test_built(&b);
+}
+
+static qdq_model *scaled_model(void)
+{
+    test_builder b = test_build(21);
+
+    TEST_INPUT(&b, "x", 3, 4);
+    TEST_RANDOM(&b, "gain", 4);
+    TEST_RANDOM(&b, "w", 4, 2);
+    TEST_RANDOM(&b, "v", 4, 2);
+    TEST_NODE(&b, "LayerNormalization", "n", "x", "gain");
+    TEST_NODE(&b, "MatMul", "y", "n", "w");
+    TEST_NODE(&b, "MatMul", "z", "x", "v");
+    test_output(&b, "y");
+    test_output(&b, "z");
+    return test_built(&b);
+}
+
+/* A copy of the model with the plan in it, and back. */
+static qdq_status insert_and_import(const qdq_model *m, const qdq_plan *p, qdq_error *err)
+{
+    qdq_model *copy = NULL;
+    qdq_plan *again = NULL;
+    qdq_status st = qdq_model_clone(m, &copy, err);
+
+    if (st == QDQ_OK)
+        st = qdq_insert(copy, p, err);
+    if (st == QDQ_OK)
+        st = qdq_plan_import(copy, NULL, &again, NULL, err);
+    qdq_plan_free(again);
+    qdq_model_free(copy);
+    return st;
+}
+
+static qdq_status mix(void *ctx, qdq_error *err)
+{
+    const qdq_model *m = ctx;
+    qdq_target *t = NULL;
+    qdq_plan *p = qdq_plan_new();
+    qdq_status st = p == NULL ? qdq_nomem(err) : qdq_target_load("ort-cpu", &t, err);
+
+    if (st == QDQ_OK)
+        st = qdq_target_set(
+            t, "operators",
+            "[{\"op\": \"Conv\", \"kind\": \"linear\", \"data\": [0], \"weight\": 1, \"axis\": \"0\", "
+            "\"bias\": 2, \"output\": \"quantized\", \"rule\": \"conv\"},"
+            "{\"op\": \"MatMul\", \"kind\": \"linear\", \"axis\": \"last\", \"rule\": \"matmul\"},"
+            "{\"op\": \"Gather\", \"kind\": \"table\", \"data\": [1], \"weight\": 0, \"axis\": \"0\", "
+            "\"rule\": \"table\"}]",
+            err);
+    if (st == QDQ_OK)
+        st = qdq_target_set(t, "overrides", overrides, err);
+    if (st == QDQ_OK)
+        st = qdq_place(m, t, NULL, p, err);
+    for (size_t i = 0; st == QDQ_OK && i < p->tensors.n; i++)
+        p->tensors.at[i].qparam.scale = 0.5f;
+    if (st == QDQ_OK)
+        st = qdq_plan_finish(p) ? insert_and_import(m, p, err) : qdq_nomem(err);
+    qdq_plan_free(p);
+    qdq_target_free(t);
+    return st;
+}
+
+static qdq_status scale(void *ctx, qdq_error *err)
+{
+    const qdq_model *m = ctx;
+    qdq_plan *p = NULL;
+    char *text = NULL;
+    qdq_status st = qdq_plan_parse(scaled, sizeof scaled - 1, "plan", &p, err);
+
+    if (st == QDQ_OK)
+        st = qdq_plan_to_text(p, &text, err);
+    if (st == QDQ_OK)
+        st = insert_and_import(m, p, err);
+    qdq_free(text);
+    qdq_plan_free(p);
+    return st;
+}
+
+static qdq_status search(void *ctx, qdq_error *err)
+{
+    enum { K = 8, N = 4, ROWS = 140 };
+    static float x[ROWS * K], w[K * N];
+    qdq_awq_group g = {.k = K};
+    qdq_awq_weight weight = {.w = w,
+                             .k = K,
+                             .n = N,
+                             .step_k = N,
+                             .step_n = 1,
+                             .block = K,
+                             .n_block = 1,
+                             .scheme = {QDQ_INT4, true, false, QDQ_FLOAT}};
+    qdq_arena arena = QDQ_ARENA_INIT;
+    char letters[N + 1] = {0};
+
+    (void)ctx;
+    for (size_t i = 0; i < QDQ_COUNT(x); i++)
+        x[i] = (float)(i * 7919 % 101) / 50 - 1;
+    for (size_t i = 0; i < QDQ_COUNT(w); i++)
+        w[i] = (float)(i * 104729 % 103) / 50 - 1;
+    bool ok = QDQ_PUSH(&arena, &g.weights, weight) && qdq_awq_add_rows(&g, &arena, x, ROWS) &&
+              qdq_awq_search_scales(&g, &arena) && qdq_awq_search_clip(&g, &weight, letters);
+    qdq_arena_free(&arena);
+    return ok ? QDQ_OK : qdq_nomem(err);
+}
+
+static void mixing_formats(void **state)
+{
+    qdq_model *m = mixed_model();
+
+    (void)state;
+    assert_true(test_every_alloc_fails(mix, m) > 2);
+    qdq_model_free(m);
+}
+
+static void scaling_channels(void **state)
+{
+    qdq_model *m = scaled_model();
+
+    (void)state;
+    assert_true(test_every_alloc_fails(scale, m) > 2);
+    qdq_model_free(m);
+}
+
+static void searching_weights(void **state)
+{
+    (void)state;
+    assert_true(test_every_alloc_fails(search, NULL) > 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mixing_formats),
+        cmocka_unit_test(scaling_channels),
+        cmocka_unit_test(searching_weights),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
