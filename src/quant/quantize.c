@@ -16,6 +16,7 @@
 #include "quant/quantize_place.h"
 #include "quant/quantize_steps.h"
 #include "quant/rest.h"
+#include "quant/scale_types.h"
 
 /* A pass of the pipeline that has work again behind it: so that quantizing the result once more changes nothing. */
 static qdq_status run_again(qdq_model *m, const char *pipeline, const char *pass, qdq_error *err)
@@ -193,7 +194,9 @@ qdq_status qdq_quantize_finish(qdq_model *m, const qdq_plan *p, const qdq_job *j
     if (p->placement_only)
         QDQ_TRY(qdq_model_set_prop(m, "qdq.scales", "placement only: calibrated on random input", err));
     qdq_status st = qdq_model_verify(m, err);
-    return st == QDQ_E_FORMAT ? qdq_within(err, QDQ_E_BUG, "after inserting Q/DQ") : st;
+    if (st == QDQ_E_FORMAT)
+        return qdq_within(err, QDQ_E_BUG, "after inserting Q/DQ");
+    return st == QDQ_OK ? qdq_check_scale_types(m, err) : st;
 }
 
 qdq_status qdq_quantize(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
