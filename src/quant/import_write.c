@@ -62,8 +62,9 @@ static bool write_weight(qdq_plan *p, const qdq_found_weight *w)
     } else if (!write_scales(p, w, &out)) {
         return false;
     }
-    return write_edges(p, &w->edges, &out.consumers) && out.tensor != NULL &&
-           QDQ_PUSH(&p->arena, &p->weights, out);
+    if (out.tensor == NULL || !write_edges(p, &w->edges, &out.consumers))
+        return false;
+    return out.consumers.n == 0 || QDQ_PUSH(&p->arena, &p->weights, out); /* what read it is gone */
 }
 
 static bool write_bias(qdq_plan *p, const qdq_found_bias *b)

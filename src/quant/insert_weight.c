@@ -152,6 +152,8 @@ qdq_status qdq_insert_weight(qdq_inserter *in, size_t index)
     qdq_scale_form form = form_of(w, s);
     qdq_value *inputs[3] = {NULL}, *dequantized;
 
+    if (before == NULL)
+        return qdq_fail(in->err, QDQ_E_FORMAT, "nothing reads it, expected at least one of 'consumers'");
     in->g = before->graph;
     if (w->store == QDQ_WEIGHT_AS_NBITS)
         return qdq_insert_nbits(in, index);

@@ -219,6 +219,61 @@ static void every_file_is_checked_for_every_target(void **state)
         }
 }
 
+/* The same nodes, with the same names on all edges. */
+static void assert_same_graph(const qdq_model *want, const qdq_model *have)
+{
+    QDQ_FOR_NODES (n, want->graph) {
+        const qdq_value *v = qdq_graph_find(have->graph, n->out[0]->name);
+        const qdq_node *same = v != NULL ? v->producer : NULL;
+
+        if (same == NULL || strcmp(same->type, n->type) != 0 || strcmp(same->name, n->name) != 0 ||
+            same->n_in != n->n_in)
+            fail_msg("%s %s: not as it was", n->type, n->name);
+        for (uint32_t i = 0; i < n->n_in; i++)
+            assert_string_equal(same->in[i].value != NULL ? same->in[i].value->name : "",
+                                n->in[i].value != NULL ? n->in[i].value->name : "");
+    }
+    assert_int_equal(have->graph->n_node, want->graph->n_node);
+}
+
+static void our_own_files_come_back_as_the_cleaned_model(void **state)
+{
+    static const char *const models[] = {"digits/digits_cnn.onnx", "digits/digits_convnext.onnx",
+                                         "digits/digits_vit.onnx"};
+    static const char *const targets[] = {"ort-cpu", "tensorrt", "tensorrt-fp8", "int4"};
+    qdq_engine *e = need_ort();
+    qdq_error err = QDQ_ERROR_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(models); i++)
+        for (size_t k = 0; k < QDQ_COUNT(targets); k++) {
+            qdq_model *m = need_model(models[i]), *q = NULL, *stripped = NULL, *again = NULL;
+            qdq_plan *p = NULL, *imported = NULL;
+            qdq_target *t = NULL;
+            char *clean;
+
+            assert_ok(qdq_target_load(targets[k], &t, &err));
+            assert_ok(qdq_quantize(m, t, e, NULL, NULL, &p, &q, &err));
+            assert_ok(qdq_model_strip(q, NULL, &stripped, NULL, &err));
+            assert_ok(qdq_plan_import(q, NULL, &imported, NULL, &err));
+            assert_ok(qdq_pass_pipeline("quantize", t, &clean, &err));
+            assert_ok(qdq_model_run_passes(m, clean, &err));
+            assert_ok(qdq_model_set_opset(m, qdq_model_opset(q), &err));
+            assert_same_graph(m, stripped);
+            assert_ok(qdq_plan_apply(imported, stripped, false, &again, &err));
+            assert_int_equal(qdq_plan_get_summary(imported)->n_weights, qdq_plan_get_summary(p)->n_weights);
+            assert_int_equal(qdq_plan_get_summary(imported)->n_tensors, qdq_plan_get_summary(p)->n_tensors);
+            qdq_free(clean);
+            qdq_plan_free(p);
+            qdq_plan_free(imported);
+            qdq_target_free(t);
+            qdq_model_free(again);
+            qdq_model_free(stripped);
+            qdq_model_free(q);
+            qdq_model_free(m);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +281,7 @@ int main(void)
         cmocka_unit_test(onnx_runtimes_own_files_run_in_8_bits),
         cmocka_unit_test(what_the_rules_say_of_another_tools_file_the_kernels_prove),
         cmocka_unit_test(every_file_is_checked_for_every_target),
+        cmocka_unit_test(our_own_files_come_back_as_the_cleaned_model),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -425,6 +425,30 @@ static void the_second_of_two_pairs_stands_on_top_of_the_first(void **state)
     qdq_model_free(m);
 }
 
+/* The only reader of the weight's DQ is a Q that goes, too. */
+static void a_weight_whose_reader_is_gone_is_no_entry(void **state)
+{
+    static const char text[] =
+        "g (float[2] x) => (float[2] y) <float s = {0.5}, float t = {0.25}, uint8 z = {3}, int8[2] w = "
+        "{1, 2}, int8 wz = {0}> {\n"
+        "  d = DequantizeLinear(w, s, wz) q = QuantizeLinear(d, t, z) e = DequantizeLinear(q, t, z)\n"
+        "  y = Add(x, e)\n"
+        "}\n";
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = test_model(text), *stripped = NULL, *q = NULL;
+    qdq_plan *p = NULL;
+
+    (void)state;
+    assert_ok(qdq_plan_import(m, NULL, &p, &stripped, &err));
+    for (size_t i = 0; i < p->weights.n; i++)
+        assert_true(p->weights.at[i].consumers.n > 0);
+    assert_ok(qdq_plan_apply(p, stripped, false, &q, &err));
+    qdq_model_free(q);
+    qdq_model_free(stripped);
+    qdq_plan_free(p);
+    qdq_model_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -442,6 +466,7 @@ int main(void)
         cmocka_unit_test(a_plan_is_for_the_model_that_strip_gives),
         cmocka_unit_test(what_a_plan_cannot_say_is_listed_with_the_reason),
         cmocka_unit_test(the_second_of_two_pairs_stands_on_top_of_the_first),
+        cmocka_unit_test(a_weight_whose_reader_is_gone_is_no_entry),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
