@@ -1,0 +1,10 @@
+# needs: corpus ort
+# Every method for weights gives another model; the ones that look at the outputs give better ones.
+cp "$MODELS"/digits/digits_{vit.onnx,calib.npz} .
+for method in absmax mse awq-lite awq-clip awq-full; do
+    qdq quantize digits_vit.onnx -o $method.onnx -q --target int4 --calib digits_calib.npz --weight-method $method --json |
+        sed -n 's/.*"sqnr_db": \([0-9.]*\),/\1 '$method'/p'
+done >sqnr
+rm digits_vit.onnx
+md5sum ./*.onnx | cut -d ' ' -f 1 | sort -u | wc -l
+awk '{ db[$2] = $1 } END { print (db["awq-clip"] > db["absmax"] + 1), (db["awq-full"] > db["absmax"] + 1) }' sqnr
