@@ -140,6 +140,17 @@ static void sort(void *at, size_t n, size_t size, int (*compare)(const void *, c
         qsort(at, n, size, compare);
 }
 
+/* A body's nodes are asked about with the graph around it, too. */
+static void drop_repeated(qdq_plan_rest *r)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->keep.n; i++)
+        if (n == 0 || strcmp(r->keep.at[n - 1].node, r->keep.at[i].node) != 0)
+            r->keep.at[n++] = r->keep.at[i];
+    r->keep.n = n;
+}
+
 static void sort_all(qdq_plan *p)
 {
     for (size_t i = 0; i < p->tensors.n; i++)
@@ -155,6 +166,7 @@ static void sort_all(qdq_plan *p)
     sort(p->quantized.at, p->quantized.n, sizeof *p->quantized.at, compare_quantized);
     sort(p->left_float.at, p->left_float.n, sizeof *p->left_float.at, compare_float);
     sort(p->rest.keep.at, p->rest.keep.n, sizeof *p->rest.keep.at, compare_float);
+    drop_repeated(&p->rest);
 }
 
 /* --- summary ---------------------------------------------------------------------------------------------------- */

@@ -80,9 +80,12 @@ typedef struct qdq_plan_float {
 
 /* What is not quantized, if it is not float32 (rest.h). */
 typedef struct qdq_plan_rest {
-    qdq_elem type;                /* QDQ_FLOAT16, QDQ_BFLOAT16, or QDQ_FLOAT and QDQ_UNDEFINED: as it is */
-    bool direct_io;               /* graph inputs and outputs, too */
+    qdq_elem type;  /* QDQ_FLOAT16, QDQ_BFLOAT16, or QDQ_FLOAT and QDQ_UNDEFINED: as it is */
+    bool direct_io; /* graph inputs and outputs, too */
+    bool widened;   /* the model is in 16 bits already, and is widened to float32 before anything else */
     QDQ_VEC(qdq_plan_float) keep; /* nodes that stay float32 */
+    QDQ_VEC(const char *)
+    was_float; /* while a plan is made: labels of nodes of a widened model that were float32 */
 } qdq_plan_rest;
 
 typedef struct qdq_plan_node {

@@ -141,6 +141,7 @@ static json_t *rest_object(const qdq_plan_rest *r)
         ok = json_array_append_new(keep, float_object(&r->keep.at[i])) == 0;
     ok = ok && set(o, "type", json_string(qdq_elem_name(r->type)));
     ok = ok && (!r->direct_io || set(o, "direct_io", json_true()));
+    ok = ok && (!r->widened || set(o, "widened", json_true()));
     ok = set(o, "keep", keep) && ok; /* takes the list over, even if it fails */
     return whole(o, ok);
 }
@@ -444,7 +445,7 @@ static qdq_plan_float read_float(const qdq_json_place *p)
 
 static void read_rest(qdq_plan *plan, const qdq_json_place *top)
 {
-    static const char *const keys[] = {"type", "direct_io", "keep", NULL};
+    static const char *const keys[] = {"type", "direct_io", "widened", "keep", NULL};
     static const char *const types[] = {"float", "float16", "bfloat16", NULL};
     qdq_json_place p, item;
 
@@ -453,6 +454,7 @@ static void read_rest(qdq_plan *plan, const qdq_json_place *top)
     qdq_json_known(&p, keys);
     plan->rest.type = qdq_elem_from_name(types[qdq_json_word(&p, "type", types, -1)]);
     plan->rest.direct_io = qdq_json_bool(&p, "direct_io");
+    plan->rest.widened = qdq_json_bool(&p, "widened");
     for (size_t i = 0; qdq_json_item(&p, "keep", i, &item); i++)
         if (!QDQ_PUSH(&plan->arena, &plan->rest.keep, read_float(&item)))
             qdq_json_nomem(&item);

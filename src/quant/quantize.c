@@ -17,6 +17,7 @@
 #include "quant/quantize_steps.h"
 #include "quant/rest.h"
 #include "quant/scale_types.h"
+#include "quant/widen.h"
 
 /* A pass of the pipeline that has work again behind it: so that quantizing the result once more changes nothing. */
 static qdq_status run_again(qdq_model *m, const char *pipeline, const char *pass, qdq_error *err)
@@ -46,16 +47,17 @@ static qdq_status raise_opset(qdq_model *m, const char *clean, int opset, qdq_er
 }
 
 /* The copy of `m` that plans speak of: cleaned, of an opset that has what is needed, with shapes. */
-static qdq_status prepare(const qdq_model *m, const char *clean, int opset, const qdq_job *job,
-                          qdq_model **out, qdq_error *err)
+static qdq_status prepare(const qdq_model *m, const qdq_plan *p, const qdq_job *job, qdq_model **out,
+                          qdq_error *err)
 {
     qdq_shape_opts so = {.job = job};
     qdq_model *copy = NULL;
+    qdq_status st = p->rest.widened ? qdq_model_widen(m, &copy, err) : qdq_model_clone(m, &copy, err);
 
-    QDQ_TRY(qdq_model_clone(m, &copy, err));
-    qdq_status st = qdq_model_run_passes(copy, clean, err);
     if (st == QDQ_OK)
-        st = raise_opset(copy, clean, opset, err);
+        st = qdq_model_run_passes(copy, p->clean, err);
+    if (st == QDQ_OK)
+        st = raise_opset(copy, p->clean, p->opset, err);
     if (st == QDQ_OK)
         st = qdq_bodies_name_apart(copy, err);
     if (st == QDQ_OK)
@@ -86,6 +88,7 @@ static qdq_status describe(qdq_plan *p, const qdq_model *m, const qdq_target *t,
     p->opset = qdq_model_opset(m) < least ? least : 0;
     p->created_by = "qdq " QDQ_VERSION;
     p->target = qdq_arena_strdup(&p->arena, t->name);
+    QDQ_TRY(qdq_rest_begin(m, t, p, err));
     QDQ_TRY(qdq_model_fingerprint(m, &p->arena, &p->model, err));
     return p->target != NULL && p->clean != NULL ? QDQ_OK : qdq_nomem(err);
 }
@@ -119,7 +122,7 @@ qdq_status qdq_quantize_begin(const qdq_model *m, const qdq_target *t, const qdq
                         "target '%s' has no placement rules (key 'operators'): expected a target that has",
                         t->name);
     QDQ_TRY(describe(p, m, t, opts, err));
-    QDQ_TRY(prepare(m, p->clean, p->opset, opts->job, prepared, err));
+    QDQ_TRY(prepare(m, p, opts->job, prepared, err));
     if (qdq_model_opset(*prepared) > t->max_opset)
         qdq_job_log(opts->job, QDQ_LOG_WARNING,
                     "opset %d: what the engine runs in 8 bits is known up to opset %d",
@@ -130,7 +133,7 @@ qdq_status qdq_quantize_begin(const qdq_model *m, const qdq_target *t, const qdq
 qdq_status qdq_quantize_clean(const qdq_plan *p, const qdq_model *m, const qdq_job *job, qdq_model **clean,
                               qdq_error *err)
 {
-    return prepare(m, p->clean, p->opset, job, clean, err);
+    return prepare(m, p, job, clean, err);
 }
 
 qdq_status qdq_quantize_again(const qdq_plan *first, qdq_plan *p, qdq_error *err)
@@ -254,7 +257,7 @@ qdq_status qdq_plan_apply(const qdq_plan *p, const qdq_model *m, bool force, qdq
     *out = NULL;
     if (!force)
         QDQ_TRY(check_fingerprint(p, m, err));
-    QDQ_TRY(prepare(m, p->clean, p->opset, NULL, &copy, err));
+    QDQ_TRY(prepare(m, p, NULL, &copy, err));
     qdq_status st = qdq_quantize_finish(copy, p, NULL, err);
     if (st != QDQ_OK) {
         qdq_model_free(copy);

@@ -163,11 +163,8 @@ static qdq_value *add_cast(qdq_rest_state *s, qdq_value *v, const char *name, qd
  * other type. NULL: there is none. */
 static qdq_value *known_low(const qdq_rest_state *s, const qdq_value *v)
 {
-    const qdq_node *n = v->producer;
-
-    if (n != NULL && qdq_rest_mode_of(s, n) == QDQ_REST_CASTS &&
-        qdq_rest_elem(n->in[0].value) == s->rest->type)
-        return n->in[0].value;
+    if (qdq_rest_known_low(s, v) != NULL)
+        return v->producer->in[0].value;
     QDQ_FOR_USES (u, v)
         if (u->node->graph == v->graph && u->node->id < s->graph[v->graph->index].n_node &&
             qdq_rest_mode_of(s, u->node) == QDQ_REST_READS && u->node->op == QDQ_OP_CAST &&
@@ -215,6 +212,17 @@ static void drop_casts(qdq_rest_state *s, qdq_value *v)
     }
 }
 
+/* A Q takes any type: it reads what a Cast to float was made of. */
+static void quantize_low(const qdq_rest_state *s, qdq_value *v)
+{
+    qdq_value *low = v->producer->in[0].value;
+
+    QDQ_FOR_USES (u, v)
+        if (u->index == 0 && u->node->id < s->graph[u->node->graph->index].n_node &&
+            qdq_rest_mode_of(s, u->node) == QDQ_REST_QUANTIZE)
+            qdq_node_set_in(u->node, 0, low);
+}
+
 static bool is_wanted(const qdq_rest_state *s, const qdq_value *v, qdq_rest_want want)
 {
     QDQ_FOR_USES (u, v)
@@ -239,6 +247,8 @@ static qdq_status convert_value(qdq_rest_state *s, qdq_value *v)
     }
     if (low)
         drop_casts(s, v);
+    else if (qdq_rest_known_low(s, v) != NULL)
+        quantize_low(s, v);
     return QDQ_OK;
 }
 

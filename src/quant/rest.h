@@ -10,6 +10,10 @@
 
 #include "quant/calib.h"
 
+/* A model that is in 16 bits already: placement wants float32, so plan->rest says that it is to be widened, and which of
+ * its nodes were float32 and stay that. Does nothing for other models, or if the target wants no 16 bits. */
+qdq_status qdq_rest_begin(const qdq_model *m, const qdq_target *t, qdq_plan *plan, qdq_error *err);
+
 /* Fills plan->rest from what the target says, for the model as placement sees it. With `data`, all float activations
  * of the main graph are observed: what comes near the end of the 16-bit range stays float32. */
 qdq_status qdq_rest_choose(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,

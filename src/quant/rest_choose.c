@@ -7,7 +7,43 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "ir/shape.h"
 #include "quant/rest_state.h"
+#include "quant/widen.h"
+
+/* --- models in 16 bits --------------------------------------------------------------------------------------------------- */
+
+static qdq_status note_float(const qdq_model *m, qdq_plan *plan, qdq_error *err)
+{
+    QDQ_FOR_GRAPHS (g, m)
+        QDQ_FOR_NODES (n, g) {
+            const qdq_value *out = qdq_node_out(n, 0);
+            bool border =
+                n->op == QDQ_OP_CAST || n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR;
+
+            if (out == NULL || border || !qdq_is_float_tensor(out))
+                continue;
+            const char *label = qdq_arena_strdup(&plan->arena, qdq_node_label(n, &plan->arena));
+            if (label == NULL || !QDQ_PUSH(&plan->arena, &plan->rest.was_float, label))
+                return qdq_nomem(err);
+        }
+    return QDQ_OK;
+}
+
+qdq_status qdq_rest_begin(const qdq_model *m, const qdq_target *t, qdq_plan *plan, qdq_error *err)
+{
+    qdq_model *copy = NULL;
+
+    if ((t->rest.type != QDQ_FLOAT16 && t->rest.type != QDQ_BFLOAT16) || !qdq_model_has_half(m))
+        return QDQ_OK;
+    plan->rest.widened = true;
+    QDQ_TRY(qdq_model_clone(m, &copy, err)); /* the file need not say the types */
+    qdq_status st = qdq_model_infer(copy, NULL, err);
+    if (st == QDQ_OK)
+        st = note_float(copy, plan, err);
+    qdq_model_free(copy);
+    return st;
+}
 
 typedef struct chooser {
     const qdq_model *m;
@@ -16,7 +52,8 @@ typedef struct chooser {
     const qdq_calib_opts *opts;
     qdq_rest_state judge; /* for what is refused anyway */
     qdq_arena scratch;
-    qdq_map widest; /* tensor name -> index + 1 into observed->tensors */
+    qdq_map was_float; /* labels */
+    qdq_map widest;    /* tensor name -> index + 1 into observed->tensors */
     qdq_plan *observed;
     qdq_error *err;
 } chooser;
@@ -174,6 +211,8 @@ static qdq_status choose_node(chooser *c, const qdq_node *n, pattern *list, size
     for (size_t i = 0; i < n_list; i++)
         if (matches(c, &list[i], n))
             return keep_node(c, n, "asked for");
+    if (c->was_float.n_live > 0 && qdq_map_get(&c->was_float, qdq_node_label(n, &c->scratch)) != NULL)
+        return keep_node(c, n, "float32 in the model");
     if (c->rest->keep_sums && adds_up(n->op))
         return keep_node(c, n, "adds up many numbers");
     if (widest <= limit_of(c->rest->type))
@@ -206,6 +245,9 @@ static qdq_status choose(chooser *c)
     while (c->rest->keep != NULL && c->rest->keep[n_list] != NULL)
         n_list++;
     pattern *list = qdq_arena_array(&c->scratch, n_list + 1, sizeof *list);
+    for (size_t i = 0; i < c->plan->rest.was_float.n; i++)
+        if (qdq_map_put(&c->was_float, c->plan->rest.was_float.at[i], NULL) == NULL)
+            return qdq_nomem(c->err);
     if (list == NULL || !qdq_functions_open(&c->judge.functions, c->m, &c->scratch))
         return qdq_nomem(c->err);
     qdq_status st = compile(c, list, &n_pattern);
@@ -237,6 +279,7 @@ qdq_status qdq_rest_choose(const qdq_model *m, const qdq_target *t, qdq_engine *
         st = choose(&c);
     qdq_plan_free(c.observed);
     qdq_map_free(&c.widest);
+    qdq_map_free(&c.was_float);
     qdq_arena_free(&c.scratch);
     return st;
 }

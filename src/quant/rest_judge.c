@@ -143,12 +143,31 @@ static qdq_status judge_nodes(qdq_rest_state *s, const qdq_graph *g)
 
 /* --- wants --------------------------------------------------------------------------------------------------------- */
 
+const qdq_value *qdq_rest_known_low(const qdq_rest_state *s, const qdq_value *v)
+{
+    const qdq_node *n = v->producer;
+
+    if (n == NULL || n->id >= s->graph[n->graph->index].n_node || qdq_rest_mode_of(s, n) != QDQ_REST_CASTS ||
+        qdq_rest_elem(n->in[0].value) != s->rest->type)
+        return NULL;
+    return n->in[0].value;
+}
+
 /* Of a scale: the type of what it belongs to. */
 static qdq_rest_want want_of_scale(const qdq_rest_state *s, const qdq_value *v)
 {
+    if (v != NULL && qdq_rest_elem(v) == s->rest->type)
+        return QDQ_WANT_LOW;
     if (v == NULL || !qdq_is_float_tensor(v))
         return QDQ_WANT_ANY; /* it is no float32, and neither is its scale */
-    return qdq_rest_is_low(s, v) ? QDQ_WANT_LOW : QDQ_WANT_FLOAT;
+    return qdq_rest_is_low(s, v) || qdq_rest_known_low(s, v) != NULL ? QDQ_WANT_LOW : QDQ_WANT_FLOAT;
+}
+
+/* Does the reader make 16 bits of it? */
+static bool casts_to_low(const qdq_rest_state *s, const qdq_node *n)
+{
+    return n->id < s->graph[n->graph->index].n_node && n->op == QDQ_OP_CAST &&
+           qdq_rest_mode_of(s, n) == QDQ_REST_READS && qdq_rest_elem(n->out[0]) == s->rest->type;
 }
 
 qdq_rest_want qdq_rest_want_of(const qdq_rest_state *s, const qdq_node *n, uint32_t input)
@@ -219,7 +238,7 @@ static bool is_wanted_low(const qdq_rest_state *s, const qdq_value *v)
     if (v->n_output > 0)
         return !qdq_rest_keeps_outputs(s, v->graph);
     QDQ_FOR_USES (u, v)
-        if (qdq_rest_want_of(s, u->node, u->index) == QDQ_WANT_LOW)
+        if (qdq_rest_want_of(s, u->node, u->index) == QDQ_WANT_LOW || casts_to_low(s, u->node))
             return true;
     return false;
 }

@@ -76,6 +76,9 @@ qdq_status qdq_rest_judge(qdq_rest_state *s);
 /* What slot `input` of n, which reads the float value v, wants. Asked when all has been judged. */
 qdq_rest_want qdq_rest_want_of(const qdq_rest_state *s, const qdq_node *n, uint32_t input);
 
+/* What a Cast to float, whose output v is, was made of, if that has the 16-bit type: v in the other type. Else NULL. */
+const qdq_value *qdq_rest_known_low(const qdq_rest_state *s, const qdq_value *v);
+
 /* Why node n of the model stays float32 whatever the plan says; NULL: it can have 16 bits. */
 const char *qdq_rest_refusal(const qdq_rest_state *s, const qdq_node *n);
 

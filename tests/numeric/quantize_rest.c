@@ -194,12 +194,67 @@ static void a_model_in_bfloat16_is_checked_as_a_copy_in_float32(void **state)
     qdq_model_free(m);
 }
 
+/* ptq 8.3 N5: scales of a float16 model are computed in double and stored in float16. What was float32 in it stays. */
+static void a_float16_model_is_quantized_and_stays_float16(void **state)
+{
+    qdq_engine *e = need_ort();
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_data_opts dopts = QDQ_DATA_OPTS_INIT;
+    qdq_model *again = NULL, *q = NULL;
+    qdq_plan *plan = NULL;
+    qdq_target *t = NULL;
+    qdq_data *data = NULL;
+    qdq_io io;
+    char *a, *b;
+    qdq_model *m =
+        test_model("<ir_version: 9, opset_import: [\"\" : 17]>\n"
+                   "graph (float16[2,4] x) => (float16[2,4] y) <float16[4,4] w = {0.5, -0.25, 0.125, 0.375, "
+                   "-0.5, 0.25, 0.75, "
+                   "0.125, 0.5, 0.25, -0.125, 0.625, 0.25, 0.5, 0.375, -0.75}> {\n"
+                   "[\"m1\"] a = MatMul(x, w)\n b = Relu(a)\n f = Cast <to = 1> (b)\n [\"exp\"] g = Exp(f)\n"
+                   "[\"log\"] l = Log(g)\n h = Cast <to = 10> (l)\n [\"m2\"] y = MatMul(h, w)\n}");
+
+    (void)state;
+    dopts.max_samples = 40;
+    assert_ok(qdq_data_open("random:3", m, &dopts, &data, &err));
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    assert_ok(qdq_target_set(t, "stay_float", "[]", &err));
+    opts.samples = 24;
+    assert_ok(qdq_quantize(m, t, e, data, &opts, &plan, &q, &err));
+    assert_int_equal(plan->quantized.n, 0); /* not asked for */
+    qdq_plan_free(plan);
+    qdq_model_free(q);
+    assert_ok(qdq_target_set(t, "rest.type", "float16", &err));
+    assert_ok(qdq_quantize(m, t, e, data, &opts, &plan, &q, &err));
+    assert_int_equal(plan->quantized.n, 2);
+    assert_int_equal(plan->rest.keep.n, 2);
+    assert_string_equal(plan->rest.keep.at[0].node, "exp");
+    assert_string_equal(plan->rest.keep.at[0].reason, "float32 in the model");
+    assert_true(qdq_model_input(q, 0, &io) && io.elem == QDQ_FLOAT16);
+    assert_true(qdq_model_output(q, 0, &io) && io.elem == QDQ_FLOAT16);
+    assert_true(sqnr_of(e, m, q, data) > 25);
+    assert_ok(qdq_plan_apply(plan, m, false, &again, &err));
+    assert_ok(qdq_model_to_text(q, &a, &err));
+    assert_ok(qdq_model_to_text(again, &b, &err));
+    assert_string_equal(a, b);
+    qdq_free(a);
+    qdq_free(b);
+    qdq_plan_free(plan);
+    qdq_target_free(t);
+    qdq_data_close(data);
+    qdq_model_free(m);
+    qdq_model_free(q);
+    qdq_model_free(again);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(digits_keep_their_results),
         cmocka_unit_test(the_plan_says_it_all),
         cmocka_unit_test(what_is_beyond_float16_stays_float),
+        cmocka_unit_test(a_float16_model_is_quantized_and_stays_float16),
         cmocka_unit_test(a_model_in_bfloat16_is_checked_as_a_copy_in_float32),
     };
 
