@@ -137,8 +137,8 @@ class Bench(Optimizing, Quantizing):
             for cost, command in zip(costs, commands):
                 try:
                     cost.append(run(command))
-                except SystemExit:
-                    pass
+                except SystemExit as failed:
+                    print(failed, file=sys.stderr)
         return [(statistics.median(r[0] for r in cost), max(r[2] for r in cost)) if cost else None for cost in costs]
 
     PARTS = ("inspect", "graph_sizes", "quantize", "optimize")

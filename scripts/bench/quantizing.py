@@ -141,6 +141,8 @@ class Quantizing:
                 if cost:
                     peers.append(cost)
                 rows.append([peer, *(cost or ("-", "-")), "-", "-", "-"])
+            if not peers:
+                sys.exit("no peer quantizes " + task)
             fastest, smallest = (min(column) for column in zip(*peers))
             ours = self.measure(3, *([self.qdq, "quantize", model, "-o", out, "-f", "--calib", samples, "--method",
                                       method] for method in METHODS))
