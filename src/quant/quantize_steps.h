@@ -8,7 +8,7 @@
 #include "quant/scales.h"
 #include "target/target.h"
 
-/* Fills the head of an empty plan, and *clean: the model that plans speak of. */
+/* Fills the head of an empty plan, and *prepared: the model that plans speak of. */
 qdq_status qdq_quantize_begin(const qdq_model *m, const qdq_target *t, const qdq_quantize_opts *opts,
                               qdq_plan *p, qdq_model **prepared, qdq_error *err);
 
