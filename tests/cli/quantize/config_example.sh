@@ -1,3 +1,4 @@
 # The example of a configuration is taken as it is.
-qdq quantize "$FIXTURES/conv.onnxtxt" -e "sim:$FIXTURES/sim.json" --config "$FIXTURES/../../../examples/quantize.yaml" -o q.onnx -q | sed '/^$/,$d'
+cp "$FIXTURES/conv.onnxtxt" "$FIXTURES/sim.json" .
+qdq quantize conv.onnxtxt -e sim:sim.json --config "$FIXTURES/../../../examples/quantize.yaml" -o q.onnx -q | sed '/^$/,$d'
 qdq inspect q.onnx | grep Q/DQ
