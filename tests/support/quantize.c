@@ -1,6 +1,8 @@
 /* quantize.c - see the header. */
 #include "support/quantize.h"
 
+#include "support/test.h"
+
 #include <stdio.h>
 
 #include "qdq/qdq.h"
