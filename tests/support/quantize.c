@@ -1,12 +1,11 @@
 /* quantize.c - see the header. */
 #include "support/quantize.h"
 
-#include "support/test.h"
-
 #include <stdio.h>
 
 #include "qdq/qdq.h"
 #include "quant/widen.h"
+#include "support/test.h"
 
 /* What the engine would get if it refused 16-bit floats. */
 static qdq_status widen(const qdq_model *m, qdq_error *err)
@@ -75,10 +74,11 @@ qdq_status test_quantize_goal_on_sim(const char *model, const char *cost, qdq_er
     qdq_data *data = NULL;
     qdq_plan *p = NULL;
     qdq_report_opts page = QDQ_REPORT_OPTS_INIT;
-    char spec[600];
+    char spec[600], path[600];
     qdq_status st = qdq_model_load(model, NULL, &m, err);
 
     snprintf(spec, sizeof spec, "sim:%s", cost);
+    snprintf(path, sizeof path, "%s/page.html", test_dir());
     goal.min_sqnr = 300; /* nobody reaches it: layers go */
     goal.count = 1;
     goal.max_evaluations = 3;
@@ -94,7 +94,7 @@ qdq_status test_quantize_goal_on_sim(const char *model, const char *cost, qdq_er
     page.count = 1;
     page.goal = r;
     if (st == QDQ_OK)
-        st = qdq_report_write(m, q, p, e, &page, test_path("page.html"), true, err);
+        st = qdq_report_write(m, q, p, e, &page, path, true, err);
     qdq_goal_result_free(r);
     qdq_model_free(q);
     qdq_plan_free(p);
