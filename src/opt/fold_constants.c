@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "opt/eval.h"
+#include "opt/eval/eval.h"
 #include "opt/fold_policy.h"
 
 enum { SMALL = 256 }; /* bytes: results up to here lie in the pass's arena */

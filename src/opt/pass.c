@@ -8,7 +8,7 @@
 #include "base/fail.h"
 #include "ir/graph_check.h"
 #include "opt/opt_state.h"
-#include "opt/rule.h"
+#include "opt/rules/rule.h"
 
 enum { MAX_ROUNDS = 20 };
 

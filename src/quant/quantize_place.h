@@ -3,9 +3,9 @@
 #ifndef QDQ_QUANTIZE_PLACE_H
 #define QDQ_QUANTIZE_PLACE_H
 
-#include "quant/plan.h"
-#include "quant/place.h"
-#include "quant/scales.h"
+#include "quant/plan/plan.h"
+#include "quant/place/place.h"
+#include "quant/calib/scales.h"
 
 /* Placement as `opts` want it, without scales. `no_range` as in qdq_place_opts. */
 qdq_status qdq_place_for(const qdq_model *clean, const qdq_target *t, const qdq_quantize_opts *opts,

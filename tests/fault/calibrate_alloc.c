@@ -2,8 +2,8 @@
  * a message, no leak, and what succeeds is right. */
 #include "support/alloc_fail.h"
 
-#include "quant/calib_cache.h"
-#include "quant/observer.h"
+#include "quant/calib/calib_cache.h"
+#include "quant/calib/observer.h"
 #include "support/build.h"
 
 static void write_model(const char *path)

@@ -1,7 +1,7 @@
 /* place_alloc.c - every allocation of placement by partitions fails once, and of reading the targets that ask for it: an
  * error, no crash, no leak. */
 #include "base/fail.h"
-#include "quant/place.h"
+#include "quant/place/place.h"
 #include "support/alloc_fail.h"
 #include "support/build.h"
 

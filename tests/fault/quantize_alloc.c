@@ -7,7 +7,7 @@
 #include "base/fail.h"
 #include "base/json.h"
 #include "ir/shape.h"
-#include "quant/bodies.h"
+#include "quant/bodies/bodies.h"
 #include "support/build.h"
 #include "support/quantize.h"
 

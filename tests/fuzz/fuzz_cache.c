@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "quant/calib_cache.h"
+#include "quant/calib/calib_cache.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

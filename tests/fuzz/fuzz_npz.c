@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "quant/npz.h"
+#include "quant/data/npz.h"
 
 enum { MAX_READ = 1 << 20, MAX_ARRAYS = 64 };
 

@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "numeric/ort_help.h"
-#include "quant/calib.h"
-#include "quant/plan.h"
+#include "quant/calib/calib.h"
+#include "quant/plan/plan.h"
 #include "support/build.h"
 
 /* Three Conv behind each other. */

@@ -4,7 +4,7 @@
 
 #include "ir/graph_check.h"
 #include "numeric/ort_help.h"
-#include "quant/plan.h"
+#include "quant/plan/plan.h"
 #include "support/build.h"
 
 /* ids -> Gather table [40, 70] -> MatMul w [70, 24] -> Gemm v [10, 24] + c, transB -> Gemm u [10, 6] */

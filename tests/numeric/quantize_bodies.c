@@ -4,7 +4,7 @@
 
 #include "ir/ir.h"
 #include "numeric/ort_help.h"
-#include "quant/plan.h"
+#include "quant/plan/plan.h"
 
 #define W                                                                                                    \
     "float[4,4] w = {0.5, -0.25, 0.125, 0.3, -0.4, 0.35, 0.2, -0.15, 0.45, 0.1, -0.3, 0.25, 0.05, -0.5, "    \

@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "numeric/ort_help.h"
-#include "quant/plan.h"
-#include "quant/widen.h"
+#include "quant/plan/plan.h"
+#include "quant/rest/widen.h"
 
 typedef struct half {
     qdq_plan *plan;

@@ -3,7 +3,7 @@
  * machine and fall when something is no longer linear. */
 #include <time.h>
 
-#include "quant/place.h"
+#include "quant/place/place.h"
 #include "ir/shape.h"
 #include "support/build.h"
 #include "support/test.h"

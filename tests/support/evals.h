@@ -2,7 +2,7 @@
 #ifndef QDQ_TEST_EVALS_H
 #define QDQ_TEST_EVALS_H
 
-#include "opt/eval.h"
+#include "opt/eval/eval.h"
 #include "support/test.h"
 
 /* The results are exactly this: gives(17, "float[2] a = {1, 2}", "y = Neg(a)", "float[2] y = {-1, -2}"). Inputs and

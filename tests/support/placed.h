@@ -2,7 +2,7 @@
 #ifndef QDQ_TEST_PLACED_H
 #define QDQ_TEST_PLACED_H
 
-#include "quant/place.h"
+#include "quant/place/place.h"
 #include "support/build.h"
 
 /* One line for each node but Q and DQ: "c1: QDQ(r0) QW(c1.w) QB(c1.b)". What the plan puts into 8 bits stands in

@@ -1,7 +1,7 @@
 /* The sums behind a comparison, checked against numbers that can be worked out by hand. */
 #include <math.h>
 
-#include "quant/compare_stat.h"
+#include "quant/compare/compare_stat.h"
 #include "support/test.h"
 
 static qdq_array floats(float *x, int64_t n)

@@ -2,7 +2,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
-#include "quant/npz.h"
+#include "quant/data/npz.h"
 #include "support/npy_file.h"
 
 static qdq_error err;

@@ -1,5 +1,5 @@
 /* The .npy header: what is read, and what is refused with which words. */
-#include "quant/npy.h"
+#include "quant/data/npy.h"
 #include "support/npy_file.h"
 
 static qdq_error err;

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
-#include "quant/image.h"
+#include "quant/data/image.h"
 #include "support/test.h"
 
 static qdq_error err;

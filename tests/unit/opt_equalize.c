@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/random.h"
-#include "quant/weights.h"
+#include "quant/weights/weights.h"
 #include "support/build.h"
 #include "support/rewrite.h"
 

@@ -1,7 +1,7 @@
 /* opt_rule.c - the matcher and the driver of rewrite rules, with rules made for the test. */
 #include "ir/graph_check.h"
 #include "opt/opt_state.h"
-#include "opt/rule.h"
+#include "opt/rules/rule.h"
 #include "support/rewrite.h"
 
 enum { MAX_RULES = 4 };

@@ -2,7 +2,7 @@
  * P23, P26 and P27 of ptq 8.1, L17 and L21 of 8.2 for fp8, Q/DQ that are there, subgraphs, random graphs. */
 #include "ir/graph_check.h"
 #include "ir/shape.h"
-#include "quant/insert.h"
+#include "quant/insert/insert.h"
 #include "support/placed.h"
 #include "support/random_graph.h"
 #include "support/test.h"

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/random.h"
-#include "quant/awq_state.h"
+#include "quant/weights/awq_state.h"
 #include "support/test.h"
 
 enum { K = 64, N = 40, ROWS = 300 };

@@ -1,5 +1,5 @@
 /* quant_encodings.c - AIMET's encodings as plans: both forms of the file, and every mistake in it. */
-#include "quant/plan.h"
+#include "quant/plan/plan.h"
 #include "support/test.h"
 
 static const char model[] =

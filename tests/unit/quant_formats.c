@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "ir/graph_check.h"
-#include "quant/insert.h"
+#include "quant/insert/insert.h"
 #include "support/build.h"
 #include "support/test.h"
 

@@ -4,9 +4,9 @@
 
 #include "base/file.h"
 #include "qdq/qdq.h"
-#include "quant/influence.h"
-#include "quant/node_cost.h"
-#include "quant/plan.h"
+#include "quant/compare/influence.h"
+#include "quant/goal/node_cost.h"
+#include "quant/plan/plan.h"
 #include "support/build.h"
 #include "support/npy_file.h"
 

@@ -1,7 +1,7 @@
 /* The search for the layers that go: on made-up items whose best answer is known. */
 #include <math.h>
 
-#include "quant/goal_search.h"
+#include "quant/goal/goal_search.h"
 #include "support/test.h"
 
 static qdq_error err;

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/random.h"
-#include "quant/histogram.h"
+#include "quant/calib/histogram.h"
 #include "support/test.h"
 
 static qdq_histogram *histogram_of(const float *x, size_t n)

@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "ir/graph_check.h"
-#include "quant/insert.h"
-#include "quant/place.h"
+#include "quant/insert/insert.h"
+#include "quant/place/place.h"
 #include "support/build.h"
 #include "support/test.h"
 

@@ -1,5 +1,5 @@
 /* quant_observer.c - streaming statistics. */
-#include "quant/observer.h"
+#include "quant/calib/observer.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* quant_partial.c - placement on models that have Q/DQ already: what is there is kept, the rest is completed. In the
  * lines below Q and DQ nodes are left out: r0.dq is what stands behind r0.q. */
-#include "quant/place.h"
+#include "quant/place/place.h"
 
 #include "ir/shape.h"
 #include "support/placed.h"

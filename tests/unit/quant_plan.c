@@ -1,6 +1,6 @@
 /* quant_plan.c - plans as text: what is written reads back the same, and mistakes are named. */
 #include "base/file.h"
-#include "quant/plan.h"
+#include "quant/plan/plan.h"
 #include "support/test.h"
 
 static const char plan_text[] =

@@ -1,7 +1,7 @@
 /* quant_rest.c - the rest of a model in float16 and bfloat16 (ptq 5.2). */
 #include "ir/graph_check.h"
 #include "ir/shape.h"
-#include "quant/rest.h"
+#include "quant/rest/rest.h"
 #include "support/test.h"
 
 #define OPSET19 "<ir_version: 9, opset_import: [\"\" : 19]>\n"

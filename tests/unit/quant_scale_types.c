@@ -1,5 +1,5 @@
 /* quant_scale_types.c - Q and DQ have the type of their scale (ptq 5.2: NVIDIA/Model-Optimizer#118). */
-#include "quant/scale_types.h"
+#include "quant/weights/scale_types.h"
 
 #include "support/test.h"
 

@@ -2,8 +2,8 @@
 #include <stdio.h>
 
 #include "ir/graph_check.h"
-#include "quant/insert.h"
-#include "quant/scaling.h"
+#include "quant/insert/insert.h"
+#include "quant/weights/scaling.h"
 #include "support/build.h"
 #include "support/test.h"
 

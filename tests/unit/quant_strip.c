@@ -1,6 +1,6 @@
 /* quant_strip.c - models without their quantization: what becomes of every form, and what has to stay. */
 #include "ir/ir.h"
-#include "quant/plan.h"
+#include "quant/plan/plan.h"
 #include "support/test.h"
 
 #define S    "float s = {0.5}, uint8 z = {3}"

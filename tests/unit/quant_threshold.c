@@ -1,5 +1,5 @@
 /* quant_threshold.c - ranges out of histograms: percentile, entropy, least squares. */
-#include "quant/threshold.h"
+#include "quant/calib/threshold.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* quant_threshold_compat.c - the same thresholds as ONNX Runtime's tool. */
 #include <math.h>
 
-#include "quant/threshold_compat.h"
+#include "quant/calib/threshold_compat.h"
 #include "support/test.h"
 
 /* ptq 8.3 N8 */

@@ -1,10 +1,10 @@
 /* quant_weight_mse.c - how much of a weight's range is worth codes. */
-#include "quant/weight_mse.h"
+#include "quant/weights/weight_mse.h"
 
 #include <math.h>
 
 #include "base/random.h"
-#include "quant/weights.h"
+#include "quant/weights/weights.h"
 #include "support/test.h"
 
 enum { ROWS = 256, COLUMNS = 6, COUNT = ROWS * COLUMNS };

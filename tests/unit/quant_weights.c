@@ -1,7 +1,7 @@
 /* quant_weights.c - weights as codes: one scale, channels, blocks, each against a loop over elements. */
 #include <math.h>
 
-#include "quant/weights.h"
+#include "quant/weights/weights.h"
 #include "support/build.h"
 #include "support/test.h"
 

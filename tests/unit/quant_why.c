@@ -1,5 +1,5 @@
 /* quant_why.c - the listener of --why hears what is said of one node or tensor, and nothing else. */
-#include "quant/why.h"
+#include "quant/place/why.h"
 #include "support/build.h"
 #include "support/test.h"
 

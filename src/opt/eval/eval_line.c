@@ -1,0 +1,114 @@
+/* eval_line.c - operators along the lines of one axis whose results have as many elements: CumSum, Softmax. */
+#include "opt/eval/eval_kernel.h"
+
+#include <math.h>
+
+/* --- CumSum ------------------------------------------------------------------------------------------------------------ */
+
+/* A line of n elements, `step` apart (negative: backwards). */
+typedef void sum_fn(const void *in, void *out, int64_t n, int64_t step, bool exclusive);
+
+#define LINE(type, wide, E)                                                                                  \
+    static void line_##E(const void *vi, void *vo, int64_t n, int64_t step, bool exclusive)                  \
+    {                                                                                                        \
+        const type *in = vi;                                                                                 \
+        type *out = vo, sum = 0;                                                                             \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            type next = (type)((wide)sum + (wide)in[i * step]);                                              \
+            out[i * step] = exclusive ? sum : next;                                                          \
+            sum = next;                                                                                      \
+        }                                                                                                    \
+    }
+
+LINE(float, float, FLOAT)
+LINE(double, double, DOUBLE)
+LINE(int32_t, uint64_t, INT32)
+LINE(int64_t, uint64_t, INT64)
+LINE(uint32_t, uint64_t, UINT32)
+LINE(uint64_t, uint64_t, UINT64)
+
+static sum_fn *const lines[QDQ_ELEM_COUNT] = {
+    [QDQ_FLOAT] = line_FLOAT, [QDQ_DOUBLE] = line_DOUBLE, [QDQ_INT32] = line_INT32,
+    [QDQ_INT64] = line_INT64, [QDQ_UINT32] = line_UINT32, [QDQ_UINT64] = line_UINT64,
+};
+
+bool qdq_eval_cumsum(qdq_eval *c)
+{
+    const qdq_const *x = c->in[0];
+    bool reverse = qdq_eval_flag(c, "reverse", false), exclusive = qdq_eval_flag(c, "exclusive", false);
+    size_t size = qdq_eval_size(x->elem);
+    const int64_t *list;
+    int64_t count;
+    int axis;
+
+    if (lines[x->elem] == NULL)
+        return qdq_eval_refuse_type(c, 0);
+    if (!qdq_eval_ints_or_attr(c, 1, NULL, 0, &list, &count))
+        return false;
+    if (count != 1)
+        return QDQ_REFUSE(c, "input 1 is no single axis");
+    if (!qdq_eval_axis(c, list[0], x->rank, &axis))
+        return false;
+    char *out = qdq_eval_output(c, 0, x->elem, x->rank, x->dim);
+    if (out == NULL)
+        return false;
+    if (x->count == 0)
+        return true;
+    int64_t inner = qdq_eval_product(x->dim, axis + 1, x->rank), n = x->dim[axis];
+    for (int64_t i = 0; i < x->count / n; i++) {
+        int64_t first = i / inner * n * inner + i % inner + (reverse ? (n - 1) * inner : 0);
+
+        lines[x->elem]((const char *)x->data + (size_t)first * size, out + (size_t)first * size, n,
+                       reverse ? -inner : inner, exclusive);
+    }
+    return true;
+}
+
+/* --- Softmax, LogSoftmax ---------------------------------------------------------------------------------------------------- */
+
+static double number_at(const qdq_const *x, int64_t i)
+{
+    return x->elem == QDQ_FLOAT ? (double)((const float *)x->data)[i] : ((const double *)x->data)[i];
+}
+
+static void softmax_line(const qdq_const *x, void *out, int64_t first, int64_t n, int64_t step, bool is_log)
+{
+    double largest = -INFINITY, sum = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        largest = fmax(largest, number_at(x, first + i * step));
+    for (int64_t i = 0; i < n; i++)
+        sum += exp(number_at(x, first + i * step) - largest);
+    for (int64_t i = 0; i < n; i++) {
+        double shifted = number_at(x, first + i * step) - largest;
+        double y = is_log ? shifted - log(sum) : exp(shifted) / sum;
+
+        if (x->elem == QDQ_FLOAT)
+            ((float *)out)[first + i * step] = (float)y;
+        else
+            ((double *)out)[first + i * step] = y;
+    }
+}
+
+/* Below opset 13 all axes from the given one on are one line. */
+bool qdq_eval_softmax(qdq_eval *c)
+{
+    const qdq_const *x = c->in[0];
+    bool joined = c->opset < 13, is_log = c->node->op == QDQ_OP_LOGSOFTMAX;
+    int axis;
+
+    if (x->elem != QDQ_FLOAT && x->elem != QDQ_DOUBLE)
+        return qdq_eval_refuse_type(c, 0);
+    if (!qdq_eval_axis(c, qdq_eval_int(c, "axis", joined ? 1 : -1), x->rank, &axis))
+        return false;
+    void *out = qdq_eval_output(c, 0, x->elem, x->rank, x->dim);
+    if (out == NULL)
+        return false;
+    if (x->count == 0)
+        return true;
+    int64_t inner = joined ? 1 : qdq_eval_product(x->dim, axis + 1, x->rank);
+    int64_t n = joined ? qdq_eval_product(x->dim, axis, x->rank) : x->dim[axis];
+    for (int64_t i = 0; i < x->count / n; i++)
+        softmax_line(x, out, i / inner * n * inner + i % inner, n, inner, is_log);
+    return true;
+}

@@ -1,0 +1,163 @@
+/* eval_order.c - operators that say which elements of a line are the largest or smallest: ArgMax, ArgMin, TopK. */
+#include "opt/eval/eval_kernel.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An array as lines along one axis. */
+typedef struct lines {
+    int64_t outer, length, inner;
+} lines;
+
+/* A number that orders as element i does; the two zeros are equal. */
+static uint64_t rank_of(const qdq_const *x, int64_t i)
+{
+    const uint64_t sign = UINT64_C(1) << 63;
+    double d;
+    uint64_t bits;
+
+    if (x->elem == QDQ_UINT64)
+        return ((const uint64_t *)x->data)[i];
+    if (qdq_elem_is_int(x->elem))
+        return (uint64_t)qdq_elem_int(x->elem, x->data, i) ^ sign;
+    d = x->elem == QDQ_FLOAT ? (double)((const float *)x->data)[i] : ((const double *)x->data)[i];
+    d += 0.0; /* -0 becomes 0 */
+    memcpy(&bits, &d, sizeof bits);
+    return bits & sign ? ~bits : bits | sign;
+}
+
+static bool begin_lines(qdq_eval *c, int axis, lines *l)
+{
+    const qdq_const *x = c->in[0];
+
+    if (qdq_elem_bits(x->elem) < 8 || x->elem == QDQ_BOOL ||
+        (!qdq_elem_is_int(x->elem) && x->elem != QDQ_FLOAT && x->elem != QDQ_DOUBLE))
+        return qdq_eval_refuse_type(c, 0);
+    for (int64_t i = 0; i < x->count; i++)
+        if ((x->elem == QDQ_FLOAT && isnan(((const float *)x->data)[i])) ||
+            (x->elem == QDQ_DOUBLE && isnan(((const double *)x->data)[i])))
+            return QDQ_REFUSE(c, "NaN has no place in an order");
+    *l = (lines){0, x->dim[axis], 0};
+    if (x->count > 0) {
+        l->outer = qdq_eval_product(x->dim, 0, axis);
+        l->inner = qdq_eval_product(x->dim, axis + 1, x->rank);
+    }
+    return true;
+}
+
+/* --- ArgMax, ArgMin -------------------------------------------------------------------------------------------------------- */
+
+static int64_t best_of(const qdq_const *x, int64_t first, const lines *l, uint64_t flip, bool last)
+{
+    uint64_t best = rank_of(x, first) ^ flip;
+    int64_t place = 0;
+
+    for (int64_t k = 1; k < l->length; k++) {
+        uint64_t r = rank_of(x, first + k * l->inner) ^ flip;
+
+        if (r > best || (last && r == best)) {
+            best = r;
+            place = k;
+        }
+    }
+    return place;
+}
+
+bool qdq_eval_argreduce(qdq_eval *c)
+{
+    const qdq_const *x = c->in[0];
+    uint64_t flip = c->node->op == QDQ_OP_ARGMIN ? UINT64_MAX : 0;
+    bool keep = qdq_eval_flag(c, "keepdims", true);
+    bool last = c->opset >= 12 && qdq_eval_flag(c, "select_last_index", false);
+    int64_t dim[QDQ_EVAL_RANK];
+    int axis, rank = 0;
+    lines l;
+
+    if (!qdq_eval_axis(c, qdq_eval_int(c, "axis", 0), x->rank, &axis) || !begin_lines(c, axis, &l))
+        return false;
+    for (int i = 0; i < x->rank; i++)
+        if (i != axis || keep)
+            dim[rank++] = i == axis ? 1 : x->dim[i];
+    if (x->count == 0) /* the shapes that engines give differ */
+        return QDQ_REFUSE(c, "a reduction of an array without elements");
+    int64_t *out = qdq_eval_output(c, 0, QDQ_INT64, rank, dim);
+    if (out == NULL)
+        return false;
+    for (int64_t o = 0; o < l.outer; o++)
+        for (int64_t i = 0; i < l.inner; i++)
+            *out++ = best_of(x, o * l.length * l.inner + i, &l, flip, last);
+    return true;
+}
+
+/* --- TopK ------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct entry {
+    uint64_t rank;
+    int64_t place;
+} entry;
+
+/* From low ranks to high ones; equal ones from the front to the back. */
+static int compare(const void *va, const void *vb)
+{
+    const entry *a = va, *b = vb;
+
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+static bool read_k(qdq_eval *c, int64_t length, int64_t *k)
+{
+    const int64_t *list;
+    int64_t count;
+
+    if (c->opset < 10) {
+        *k = qdq_eval_int(c, "k", -1);
+    } else {
+        if (!qdq_eval_ints_or_attr(c, 1, NULL, 0, &list, &count))
+            return false;
+        *k = count == 1 ? list[0] : -1;
+    }
+    return (*k >= 0 && *k <= length) || QDQ_REFUSE(c, "k is no number from 0 to %" PRId64, length);
+}
+
+bool qdq_eval_topk(qdq_eval *c)
+{
+    const qdq_const *x = c->in[0];
+    size_t size = qdq_eval_size(x->elem);
+    int64_t dim[QDQ_EVAL_RANK], k;
+    uint64_t flip = c->opset < 11 || qdq_eval_flag(c, "largest", true) ? UINT64_MAX : 0;
+    int axis;
+    lines l;
+
+    if (c->node->n_out != 2)
+        return QDQ_REFUSE(c, "%u outputs, expected 2", (unsigned)c->node->n_out);
+    if (!qdq_eval_flag(c, "sorted", true))
+        return QDQ_REFUSE(c, "the order of the results is left open");
+    if (!qdq_eval_axis(c, qdq_eval_int(c, "axis", -1), x->rank, &axis) || !begin_lines(c, axis, &l) ||
+        !read_k(c, l.length, &k))
+        return false;
+    memcpy(dim, x->dim, (size_t)x->rank * sizeof *dim);
+    dim[axis] = k;
+    char *value = qdq_eval_output(c, 0, x->elem, x->rank, dim);
+    int64_t *place = qdq_eval_output(c, 1, QDQ_INT64, x->rank, dim);
+    entry *line = qdq_eval_scratch(c, x->count > 0 ? l.length : 0, sizeof *line);
+    if (value == NULL || place == NULL || line == NULL)
+        return false;
+    for (int64_t at = 0; at < l.outer * l.inner; at++) {
+        int64_t o = at / l.inner, i = at % l.inner, from = o * l.length * l.inner + i,
+                to = o * k * l.inner + i;
+
+        for (int64_t j = 0; j < l.length; j++)
+            line[j] = (entry){rank_of(x, from + j * l.inner) ^ flip, j};
+        qsort(line, (size_t)l.length, sizeof *line, compare);
+        for (int64_t j = 0; j < k; j++) {
+            memcpy(value + (size_t)(to + j * l.inner) * size,
+                   (const char *)x->data + (size_t)(from + line[j].place * l.inner) * size, size);
+            place[to + j * l.inner] = line[j].place;
+        }
+    }
+    return true;
+}

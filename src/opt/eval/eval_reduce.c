@@ -1,0 +1,258 @@
+/* eval_reduce.c - sums, products, extremes along axes. Each result is gathered in row-major order, floats in
+ * double, and rounded once; integers wrap. */
+#include "opt/eval/eval_kernel.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Takes n elements `in` into one result (step 0) or into n of them (step 1). */
+typedef void gather_fn(const void *in, int64_t in_step, void *sum, int64_t sum_step, int64_t n);
+
+/* x is an element, s what has been gathered so far. */
+#define GATHER(name, type, wide, expression)                                                                 \
+    static void name(const void *vi, int64_t in_step, void *vs, int64_t sum_step, int64_t n)                 \
+    {                                                                                                        \
+        const type *in = vi;                                                                                 \
+        wide *sum = vs;                                                                                      \
+        if (sum_step == 0) {                                                                                 \
+            wide s = *sum;                                                                                   \
+            for (int64_t i = 0; i < n; i++) {                                                                \
+                wide x = in[i * in_step];                                                                    \
+                s = expression;                                                                              \
+            }                                                                                                \
+            *sum = s;                                                                                        \
+        } else                                                                                               \
+            for (int64_t i = 0; i < n; i++) {                                                                \
+                wide x = in[i * in_step], s = sum[i * sum_step];                                             \
+                sum[i * sum_step] = expression;                                                              \
+            }                                                                                                \
+    }
+
+#define U(x) ((uint64_t)(x))
+
+#define INTEGER(type, wide, E)                                                                               \
+    GATHER(sum_##E, type, wide, (wide)(U(s) + U(x)))                                                         \
+    GATHER(sum_square_##E, type, wide, (wide)(U(s) + U(x) * U(x)))                                           \
+    GATHER(product_##E, type, wide, (wide)(U(s) * U(x)))                                                     \
+    GATHER(max_##E, type, wide, x > s ? x : s)                                                               \
+    GATHER(min_##E, type, wide, x < s ? x : s)
+
+#define FLOATING(type, E)                                                                                    \
+    GATHER(sum_##E, type, double, s + x)                                                                     \
+    GATHER(sum_abs_##E, type, double, s + fabs(x))                                                           \
+    GATHER(sum_square_##E, type, double, s + x * x)                                                          \
+    GATHER(product_##E, type, double, (double)(type)(s * x)) /* too large on the way stays so */             \
+    GATHER(max_##E, type, double, x > s || x != x ? x : s)                                                   \
+    GATHER(min_##E, type, double, x < s || x != x ? x : s)
+
+#define SIGNED(type, E)                                                                                      \
+    INTEGER(type, int64_t, E)                                                                                \
+    GATHER(sum_abs_##E, type, int64_t, (int64_t)(x < 0 ? U(s) - U(x) : U(s) + U(x)))
+
+#define UNSIGNED(type, E)                                                                                    \
+    INTEGER(type, uint64_t, E)                                                                               \
+    GATHER(sum_abs_##E, type, uint64_t, s + x)
+
+SIGNED(int8_t, INT8)
+SIGNED(int16_t, INT16)
+SIGNED(int32_t, INT32)
+SIGNED(int64_t, INT64)
+UNSIGNED(uint8_t, UINT8)
+UNSIGNED(uint16_t, UINT16)
+UNSIGNED(uint32_t, UINT32)
+UNSIGNED(uint64_t, UINT64)
+FLOATING(float, FLOAT)
+FLOATING(double, DOUBLE)
+
+#define TYPE(name, E) [QDQ_##E] = name##_##E
+#define INTEGERS(name)                                                                                       \
+    TYPE(name, UINT8), TYPE(name, UINT16), TYPE(name, UINT32), TYPE(name, UINT64), TYPE(name, INT8),         \
+        TYPE(name, INT16), TYPE(name, INT32), TYPE(name, INT64)
+#define FLOATS(name) TYPE(name, FLOAT), TYPE(name, DOUBLE)
+
+typedef gather_fn *gather_table[QDQ_ELEM_COUNT];
+
+/* What is made of the sum at the end. */
+typedef enum finish { AS_IT_IS, MEAN, ROOT, LOG } finish;
+
+static const struct reduction {
+    qdq_op op;
+    finish finish;
+    bool of_nothing; /* has a value */
+    bool is_plain;   /* of one element, it is the element */
+    gather_table table;
+} reductions[] = {
+    {QDQ_OP_REDUCESUM, AS_IT_IS, true, true, {INTEGERS(sum), FLOATS(sum)}},
+    {QDQ_OP_REDUCEMEAN, MEAN, false, true, {INTEGERS(sum), FLOATS(sum)}},
+    {QDQ_OP_REDUCELOGSUM, LOG, false, false, {FLOATS(sum)}},
+    {QDQ_OP_REDUCEL1, AS_IT_IS, true, false, {INTEGERS(sum_abs), FLOATS(sum_abs)}},
+    {QDQ_OP_REDUCEL2, ROOT, true, false, {FLOATS(sum_square)}},
+    {QDQ_OP_REDUCESUMSQUARE, AS_IT_IS, true, false, {INTEGERS(sum_square), FLOATS(sum_square)}},
+    {QDQ_OP_REDUCEPROD, AS_IT_IS, true, true, {INTEGERS(product), FLOATS(product)}},
+    {QDQ_OP_REDUCEMAX, AS_IT_IS, false, true, {INTEGERS(max), FLOATS(max)}},
+    {QDQ_OP_REDUCEMIN, AS_IT_IS, false, true, {INTEGERS(min), FLOATS(min)}},
+};
+
+/* A result on its way: 8 bytes of the wide type of its kind. */
+typedef union wide {
+    int64_t i;
+    uint64_t u;
+    double f;
+} wide;
+
+typedef enum sum_kind { SIGNED_SUM, UNSIGNED_SUM, FLOAT_SUM } sum_kind;
+
+static sum_kind kind_of(qdq_elem e)
+{
+    if (e == QDQ_FLOAT || e == QDQ_DOUBLE)
+        return FLOAT_SUM;
+    return e == QDQ_UINT8 || e == QDQ_UINT16 || e == QDQ_UINT32 || e == QDQ_UINT64 ? UNSIGNED_SUM
+                                                                                   : SIGNED_SUM;
+}
+
+static wide first_value(qdq_op op, sum_kind kind)
+{
+    wide w = {0};
+    bool is_max = op == QDQ_OP_REDUCEMAX;
+
+    if (op == QDQ_OP_REDUCEPROD && kind == FLOAT_SUM)
+        w.f = 1;
+    else if (op == QDQ_OP_REDUCEPROD)
+        w.i = 1;
+    else if (!is_max && op != QDQ_OP_REDUCEMIN)
+        return w;
+    else if (kind == FLOAT_SUM)
+        w.f = is_max ? -INFINITY : INFINITY;
+    else if (kind == SIGNED_SUM)
+        w.i = is_max ? INT64_MIN : INT64_MAX;
+    else
+        w.u = is_max ? 0 : UINT64_MAX;
+    return w;
+}
+
+static void finish_one(wide *w, finish how, sum_kind kind, int64_t n)
+{
+    switch (how) {
+    case AS_IT_IS:
+        break;
+    case MEAN:
+        if (kind == FLOAT_SUM)
+            w->f /= (double)n;
+        else if (kind == SIGNED_SUM)
+            w->i /= n;
+        else
+            w->u /= (uint64_t)n;
+        break;
+    case ROOT:
+        w->f = sqrt(w->f);
+        break;
+    case LOG:
+        w->f = log(w->f);
+        break;
+    }
+}
+
+static void store(const wide *from, int64_t n, qdq_elem e, void *out)
+{
+    size_t size = qdq_eval_size(e);
+
+    if (e == QDQ_FLOAT)
+        for (int64_t i = 0; i < n; i++)
+            ((float *)out)[i] = (float)from[i].f;
+    else
+        for (int64_t i = 0; i < n; i++) /* the low bytes of an integer wrap it */
+            memcpy((char *)out + (size_t)i * size, &from[i], size);
+}
+
+/* --- axes ---------------------------------------------------------------------------------------------------------- */
+
+typedef struct axes {
+    bool mark[QDQ_EVAL_RANK];
+    int64_t kept[QDQ_EVAL_RANK]; /* dims of the result; 1 where they are reduced */
+    int64_t count;               /* elements that make one result */
+    bool none;                   /* nothing is reduced, not even one by one */
+} axes;
+
+static bool read_axes(qdq_eval *c, axes *a)
+{
+    const qdq_const *x = c->in[0];
+    int64_t since = c->node->op == QDQ_OP_REDUCESUM ? 13 : 18, n;
+
+    if (!qdq_eval_axes(c, 1, since, x->rank, a->mark, &n))
+        return false;
+    a->none = n <= 0 && c->opset >= since && qdq_eval_flag(c, "noop_with_empty_axes", false);
+    a->count = 1;
+    for (int i = 0; i < x->rank; i++) {
+        a->mark[i] = !a->none && (n <= 0 || a->mark[i]);
+        a->kept[i] = a->mark[i] ? 1 : x->dim[i];
+    }
+    for (int i = 0; i < x->rank; i++)
+        if (a->mark[i] && __builtin_mul_overflow(a->count, x->dim[i], &a->count))
+            return QDQ_REFUSE(c, "more elements than can be counted");
+    return true;
+}
+
+/* The dims of the result as the node wants them. */
+static int result_dims(const axes *a, int rank, bool keep, int64_t *dim)
+{
+    int n = 0;
+
+    for (int i = 0; i < rank; i++)
+        if (keep || !a->mark[i])
+            dim[n++] = a->kept[i];
+    return n;
+}
+
+static void gather_all(const qdq_const *x, const axes *a, wide *sum, gather_fn *run)
+{
+    size_t size = qdq_eval_size(x->elem);
+    qdq_walk w;
+
+    w.rank = x->rank;
+    qdq_eval_strides(x->rank, x->dim, w.stride[0]);
+    qdq_eval_strides(x->rank, a->kept, w.stride[1]);
+    for (int i = 0; i < x->rank; i++) {
+        w.dim[i] = x->dim[i];
+        if (a->mark[i])
+            w.stride[1][i] = 0;
+    }
+    for (bool more = qdq_walk_begin(&w, 2); more; more = qdq_walk_next(&w))
+        run((const char *)x->data + w.offset[0] * (int64_t)size, w.step[0], sum + w.offset[1], w.step[1],
+            w.run);
+}
+
+bool qdq_eval_reduce(qdq_eval *c)
+{
+    const qdq_const *x = c->in[0];
+    const struct reduction *r = reductions;
+    int64_t dim[QDQ_EVAL_RANK];
+    axes a;
+
+    while (r->op != c->node->op)
+        r++;
+    if (r->table[x->elem] == NULL)
+        return qdq_eval_refuse_type(c, 0);
+    if (!read_axes(c, &a))
+        return false;
+    if (a.none && r->is_plain)
+        return qdq_eval_view(c, 0, x, x->rank, x->dim);
+    if (a.none)
+        return QDQ_REFUSE(c, "axes are empty");
+    if (x->count == 0 && (x->rank > 1 || !r->of_nothing)) /* the shapes that engines give differ */
+        return QDQ_REFUSE(c, "a reduction of an array without elements");
+    int rank = result_dims(&a, x->rank, qdq_eval_flag(c, "keepdims", true), dim);
+    void *out = qdq_eval_output(c, 0, x->elem, rank, dim);
+    if (out == NULL)
+        return false;
+    int64_t n = c->out[0].count;
+    wide *sum = qdq_eval_scratch(c, n, sizeof *sum), first = first_value(r->op, kind_of(x->elem));
+    if (sum == NULL)
+        return false;
+    for (int64_t i = 0; i < n; i++)
+        sum[i] = first;
+    gather_all(x, &a, sum, r->table[x->elem]);
+    for (int64_t i = 0; i < n && r->finish != AS_IT_IS; i++)
+        finish_one(&sum[i], r->finish, kind_of(x->elem), a.count);
+    store(sum, n, x->elem, out);
+    return true;
+}

@@ -1,0 +1,237 @@
+/* equalize.c - cross-layer equalization (Nagel, van Baalen, Blankevoort, Welling: "Data-Free Quantization Through Weight
+ * Equalization and Bias Correction", ICCV 2019, section 4.1): where one Conv feeds another, directly or through an
+ * operator that a positive factor passes through, channel i between them may be divided by any s > 0:
+ *
+ *     w1[i] / s, b1[i] / s   and   w2[:, i] * s      with s = sqrt(max |w1[i]| / max |w2[:, i]|)
+ *
+ * which gives both weights the same range in each channel, so that one scale for all channels serves them better. s is
+ * rounded to a power of two: then nothing else is rounded, the float model computes the same to the last bit, and a
+ * second run finds nothing to do. Sweeps go on until no channel asks for a factor: in a chain, one pair moves the next. */
+#include <math.h>
+
+#include "base/fail.h"
+#include "ir/qdq_node.h"
+#include "opt/fuse/linear.h"
+#include "target/qparam.h"
+
+enum { SWEEPS = 8, LARGEST = 10 }; /* s is 2^-10 to 2^10: what is further apart than that has dead channels */
+
+typedef struct layer {
+    qdq_node *node;
+    const qdq_tensor *weight, *bias; /* bias NULL: none */
+    const float *w, *b;
+    size_t channels;       /* of the output */
+    size_t inputs, kernel; /* of the weight: [channels, inputs, kernel] */
+    bool depthwise;        /* channel i of the input meets w[i] alone */
+} layer;
+
+typedef struct pair {
+    qdq_opt *o;
+    layer first, second;
+    int *exponent; /* of s, one for each channel */
+} pair;
+
+/* --- finding ---------------------------------------------------------------------------------------------------------- */
+
+static bool is_plain(const qdq_tensor *t, int rank_from)
+{
+    return t != NULL && t->elem == QDQ_FLOAT && t->rank >= rank_from && t->count > 0;
+}
+
+static bool read_shape(layer *l)
+{
+    const qdq_tensor *w = l->weight, *b = l->bias;
+    int64_t group = qdq_node_int(l->node, "group", 1);
+
+    l->channels = (size_t)w->dim[0];
+    l->inputs = (size_t)w->dim[1];
+    l->kernel = (size_t)w->count / l->channels / l->inputs;
+    l->depthwise = group > 1;
+    if (group != 1 && (group != w->dim[0] || l->inputs != 1))
+        return false;
+    return b == NULL || (is_plain(b, 1) && b->rank == 1 && b->count == w->dim[0]);
+}
+
+/* False: no Conv with constant float weights, one group or one for each channel. */
+static qdq_status read_layer(qdq_opt *o, qdq_node *n, layer *l, bool *is, qdq_error *err)
+{
+    const qdq_value *b = qdq_node_in(n, 2);
+
+    *is = false;
+    if (n->op != QDQ_OP_CONV || qdq_node_in(n, 1) == NULL || qdq_node_out(n, 0) == NULL)
+        return QDQ_OK;
+    *l = (layer){.node = n, .weight = qdq_value_const(qdq_node_in(n, 1))};
+    if (!is_plain(l->weight, 3) || (b != NULL && (l->bias = qdq_value_const(b)) == NULL) || !read_shape(l))
+        return QDQ_OK;
+    QDQ_TRY(qdq_linear_floats(o, l->weight, &l->w, err));
+    if (l->bias != NULL)
+        QDQ_TRY(qdq_linear_floats(o, l->bias, &l->b, err));
+    *is = qdq_absmax(l->w, (size_t)l->weight->count) >= 0 &&
+          (l->bias == NULL || qdq_absmax(l->b, l->channels) >= 0);
+    return QDQ_OK;
+}
+
+/* The Conv that alone reads the result of n; NULL: there is none. f(s x) = s f(x) for s > 0 is all that the operator
+ * between has to do. */
+static qdq_node *find_second(const qdq_node *n)
+{
+    qdq_node *next = qdq_value_only_user(n->out[0]);
+
+    if (next != NULL && (next->op == QDQ_OP_RELU || next->op == QDQ_OP_LEAKYRELU) &&
+        qdq_node_out(next, 0) != NULL)
+        next = qdq_value_only_user(next->out[0]);
+    return next != NULL && next->op == QDQ_OP_CONV && next->graph == n->graph ? next : NULL;
+}
+
+static bool reads_first(const pair *p)
+{
+    const qdq_value *v = p->second.node->in[0].value;
+
+    for (uint32_t i = 1; i < p->second.node->n_in; i++)
+        if (p->second.node->in[i].value == v)
+            return false;
+    return p->first.channels == (p->second.depthwise ? p->second.channels : p->second.inputs);
+}
+
+/* --- factors ---------------------------------------------------------------------------------------------------------- */
+
+static double range_of_output(const layer *l, size_t i)
+{
+    size_t n = l->inputs * l->kernel;
+
+    return (double)qdq_absmax(l->w + i * n, n);
+}
+
+static double range_of_input(const layer *l, size_t i)
+{
+    double largest = 0;
+
+    if (l->depthwise)
+        return range_of_output(l, i);
+    for (size_t o = 0; o < l->channels; o++)
+        largest = fmax(largest, (double)qdq_absmax(l->w + (o * l->inputs + i) * l->kernel, l->kernel));
+    return largest;
+}
+
+/* True if any channel asks for one. */
+static qdq_status find_factors(pair *p, bool *any, qdq_error *err)
+{
+    p->exponent = qdq_arena_array(&p->o->scratch, p->first.channels, sizeof *p->exponent);
+    *any = false;
+    if (p->exponent == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < p->first.channels; i++) {
+        double r1 = range_of_output(&p->first, i), r2 = range_of_input(&p->second, i);
+
+        if (!(r1 > 0) || !(r2 > 0)) /* a dead channel has no range to share */
+            continue;
+        double exact = (log2(r1) - log2(r2)) / 2;
+        int whole = (int)fmax(-LARGEST, fmin(LARGEST, nearbyint(exact)));
+        p->exponent[i] = fabs(exact) > 0.5 + 1e-9 ? whole : 0; /* a tie would go back and forth */
+        *any = *any || p->exponent[i] != 0;
+    }
+    return QDQ_OK;
+}
+
+/* --- applying --------------------------------------------------------------------------------------------------------- */
+
+static qdq_status replace(pair *p, qdq_node *n, uint32_t input, const qdq_tensor *t, float **data,
+                          qdq_error *err)
+{
+    qdq_value *old = n->in[input].value;
+    const char *name = qdq_arena_printf(&p->o->scratch, "%s_equalized", old->name);
+    void *bytes;
+    qdq_tensor *fresh = qdq_tensor_new(p->o->model, QDQ_FLOAT, t->rank, t->dim, &bytes);
+    qdq_value *v = fresh != NULL && name != NULL ? qdq_opt_constant(p->o, n->graph, n, name, fresh) : NULL;
+
+    if (v == NULL)
+        return qdq_nomem(err);
+    qdq_node_set_in(n, input, v);
+    *data = bytes;
+    return QDQ_OK;
+}
+
+static qdq_status scale_first(pair *p, qdq_error *err)
+{
+    const layer *l = &p->first;
+    size_t n = l->inputs * l->kernel;
+    qdq_value *old_weight = l->node->in[1].value, *old_bias = qdq_node_in(l->node, 2);
+    float *w, *b;
+
+    QDQ_TRY(replace(p, l->node, 1, l->weight, &w, err));
+    for (size_t i = 0; i < l->channels * n; i++)
+        w[i] = ldexpf(l->w[i], -p->exponent[i / n]);
+    if (l->bias != NULL) {
+        QDQ_TRY(replace(p, l->node, 2, l->bias, &b, err));
+        for (size_t i = 0; i < l->channels; i++)
+            b[i] = ldexpf(l->b[i], -p->exponent[i]);
+        qdq_value_remove_if_unused(old_bias);
+    }
+    qdq_value_remove_if_unused(old_weight);
+    return QDQ_OK;
+}
+
+static qdq_status scale_second(pair *p, qdq_error *err)
+{
+    const layer *l = &p->second;
+    qdq_value *old = l->node->in[1].value;
+    float *w;
+
+    QDQ_TRY(replace(p, l->node, 1, l->weight, &w, err));
+    for (size_t row = 0; row < l->channels * l->inputs; row++) {
+        int exponent = p->exponent[l->depthwise ? row : row % l->inputs];
+        for (size_t k = 0; k < l->kernel; k++)
+            w[row * l->kernel + k] = ldexpf(l->w[row * l->kernel + k], exponent);
+    }
+    qdq_value_remove_if_unused(old);
+    return QDQ_OK;
+}
+
+/* A product that is not finite would be no equalization. */
+static const char *speaks_against(const pair *p)
+{
+    for (size_t i = 0; i < p->first.channels; i++)
+        if ((p->first.b != NULL && !isfinite(ldexpf(p->first.b[i], -p->exponent[i]))) ||
+            !isfinite(ldexp(range_of_output(&p->first, i), -p->exponent[i])))
+            return "a weight or a bias would not be finite";
+    return NULL;
+}
+
+static qdq_status try_pair(qdq_opt *o, qdq_node *n, bool *changed, qdq_error *err)
+{
+    pair p = {.o = o};
+    bool is, any;
+
+    QDQ_TRY(read_layer(o, n, &p.first, &is, err));
+    qdq_node *second = is ? find_second(n) : NULL;
+    if (second == NULL)
+        return QDQ_OK;
+    QDQ_TRY(read_layer(o, second, &p.second, &is, err));
+    if (!is || !reads_first(&p))
+        return QDQ_OK;
+    QDQ_TRY(find_factors(&p, &any, err));
+    if (!any)
+        return QDQ_OK;
+    const char *why = speaks_against(&p);
+    if (why != NULL)
+        qdq_opt_refuse(o, n, why);
+    if (why != NULL || !qdq_opt_take(o, n))
+        return QDQ_OK;
+    *changed = true;
+    QDQ_TRY(scale_first(&p, err));
+    return scale_second(&p, err);
+}
+
+qdq_status qdq_pass_equalize(qdq_opt *o, qdq_graph *g, qdq_error *err)
+{
+    bool changed = true;
+
+    for (int sweep = 0; sweep < SWEEPS && changed; sweep++) {
+        changed = false;
+        QDQ_FOR_NODES (n, g) {
+            QDQ_TRY(try_pair(o, n, &changed, err));
+            qdq_arena_reset(&o->scratch, (qdq_arena_mark){NULL, 0});
+        }
+    }
+    return QDQ_OK;
+}

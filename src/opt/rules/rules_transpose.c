@@ -1,0 +1,231 @@
+/* rules_transpose.c - Transpose that is not needed, and two that are one. Q/DQ: SAFE, direct neighbours only, and what
+ * a per-axis DequantizeLinear behind them sees is the same. */
+#include "base/fail.h"
+#include "opt/rules/rule_layout.h"
+
+static bool is_identity(const qdq_rule_ints *perm)
+{
+    for (int i = 0; i < perm->n; i++)
+        if (perm->at[i] != i)
+            return false;
+    return true;
+}
+
+/* --- drop-noop-transpose -------------------------------------------------------------------------------------------------- */
+
+static const qdq_pat noop_pat[] = {{"y", QDQ_OP_TRANSPOSE, {"x"}, 0}};
+
+static const char *noop_check(const qdq_match *m)
+{
+    qdq_rule_ints perm;
+
+    return qdq_rule_perm(m, m->root, &perm) && is_identity(&perm) ? NULL : qdq_not_this;
+}
+
+const qdq_rule qdq_rule_drop_noop_transpose = {
+    .pat = noop_pat,
+    .n_pat = QDQ_COUNT(noop_pat),
+    .check = noop_check,
+    .build = qdq_rule_become_x,
+};
+
+/* --- merge-transposes: y = Transpose(Transpose(x))  =>  Transpose(x), or x ------------------------------------------------ */
+
+static const qdq_pat merge_pat[] = {
+    {"y", QDQ_OP_TRANSPOSE, {"t"}, 0},
+    {"t", QDQ_OP_TRANSPOSE, {"x"}, 0},
+};
+
+/* y's axis i is t's axis b[i], which is x's axis a[b[i]]. */
+static bool merged_perm(const qdq_match *m, qdq_rule_ints *out)
+{
+    qdq_rule_ints a, b;
+
+    if (!qdq_rule_perm(m, qdq_match_node(m, "t"), &a) || !qdq_rule_perm(m, m->root, &b) || a.n != b.n)
+        return false;
+    out->n = a.n;
+    for (int i = 0; i < a.n; i++)
+        out->at[i] = a.at[b.at[i]];
+    return true;
+}
+
+static const char *merge_check(const qdq_match *m)
+{
+    qdq_rule_ints perm;
+
+    return merged_perm(m, &perm) ? NULL : "the permutation is not known";
+}
+
+static qdq_status merge_build(qdq_match *m, qdq_error *err)
+{
+    qdq_rule_ints perm = {0};
+
+    if (!merged_perm(m, &perm))
+        return qdq_nomem(err);
+    if (is_identity(&perm))
+        return qdq_rule_become_x(m, err);
+    qdq_node_set_in(m->root, 0, qdq_match_value(m, "x"));
+    return qdq_node_set_ints(m->root, "perm", perm.at, (size_t)perm.n) ? QDQ_OK : qdq_nomem(err);
+}
+
+const qdq_rule qdq_rule_merge_transposes = {
+    .pat = merge_pat,
+    .n_pat = QDQ_COUNT(merge_pat),
+    .check = merge_check,
+    .build = merge_build,
+};
+
+/* --- cancel-transposes: y = Transpose(Relu(Transpose(x)))  =>  Relu(x), where the two come back ----------------------------
+ *
+ * Between them stand operators that look at each element alone, read by nobody else. Q/DQ: NEVER-ACROSS. */
+
+static const qdq_pat cancel_pat[] = {{"y", QDQ_OP_TRANSPOSE, {"t"}, 0}};
+
+enum { MAX_STEPS = 16 };
+
+typedef struct between {
+    int n;
+    qdq_node *step[MAX_STEPS]; /* from the root backwards */
+    uint32_t data[MAX_STEPS];  /* the input that is not a constant */
+    qdq_value *x;
+} between;
+
+static bool is_one_element(const qdq_value *v)
+{
+    const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
+
+    return t != NULL && t->count == 1 && t->rank <= 1;
+}
+
+/* y = op(x) element by element; further inputs, and the other operand of arithmetic, are single numbers. */
+static bool is_elementwise(const qdq_node *n, uint32_t *data)
+{
+    static const qdq_op plain[] = {
+        QDQ_OP_ABS,
+        QDQ_OP_CAST,
+        QDQ_OP_CEIL,
+        QDQ_OP_CELU,
+        QDQ_OP_CLIP,
+        QDQ_OP_ELU,
+        QDQ_OP_ERF,
+        QDQ_OP_EXP,
+        QDQ_OP_FLOOR,
+        QDQ_OP_GELU,
+        QDQ_OP_HARDSWISH,
+        QDQ_OP_HARDSIGMOID,
+        QDQ_OP_LEAKYRELU,
+        QDQ_OP_LOG,
+        QDQ_OP_MISH,
+        QDQ_OP_NEG,
+        QDQ_OP_NOT,
+        QDQ_OP_RECIPROCAL,
+        QDQ_OP_RELU,
+        QDQ_OP_ROUND,
+        QDQ_OP_SELU,
+        QDQ_OP_SIGMOID,
+        QDQ_OP_SIGN,
+        QDQ_OP_SOFTPLUS,
+        QDQ_OP_SOFTSIGN,
+        QDQ_OP_SQRT,
+        QDQ_OP_SWISH,
+        QDQ_OP_TANH,
+        QDQ_OP_THRESHOLDEDRELU,
+    };
+    static const qdq_op binary[] = {QDQ_OP_ADD, QDQ_OP_SUB, QDQ_OP_MUL, QDQ_OP_DIV,
+                                    QDQ_OP_POW, QDQ_OP_MAX, QDQ_OP_MIN};
+
+    *data = 0;
+    for (size_t i = 0; i < QDQ_COUNT(plain); i++)
+        if (n->op == plain[i]) {
+            for (uint32_t k = 1; k < n->n_in; k++)
+                if (n->in[k].value != NULL && !is_one_element(n->in[k].value))
+                    return false;
+            return qdq_node_in(n, 0) != NULL;
+        }
+    for (size_t i = 0; i < QDQ_COUNT(binary); i++)
+        if (n->op == binary[i] && n->n_in == 2) {
+            *data = is_one_element(n->in[0].value);
+            return n->in[*data].value != NULL && is_one_element(n->in[1 - *data].value);
+        }
+    return false;
+}
+
+static bool find_between(const qdq_match *m, between *b)
+{
+    qdq_rule_ints first, last;
+    qdq_value *v = qdq_match_value(m, "t");
+    const qdq_node *reader = m->root;
+
+    for (b->n = 0; b->n < MAX_STEPS; b->n++) {
+        qdq_node *n = v != NULL && v->graph == m->graph ? v->producer : NULL;
+
+        if (n == NULL || v->out_index != 0)
+            return false;
+        if (n->op == QDQ_OP_TRANSPOSE) {
+            b->x = qdq_node_in(n, 0);
+            if (b->n == 0 || b->x == NULL || !qdq_rule_perm(m, n, &first) ||
+                !qdq_rule_perm(m, m->root, &last) || first.n != last.n)
+                return false;
+            for (int i = 0; i < first.n; i++)
+                if (first.at[last.at[i]] != i)
+                    return false;
+            return true;
+        }
+        if (qdq_value_only_user(v) != reader || !is_elementwise(n, &b->data[b->n]))
+            return false;
+        b->step[b->n] = n;
+        v = n->in[b->data[b->n]].value;
+        reader = n;
+    }
+    return false;
+}
+
+static const char *cancel_check(const qdq_match *m)
+{
+    between b;
+
+    return find_between(m, &b) ? NULL : qdq_not_this;
+}
+
+/* The same step on what lies the other way round: a new node, because what it computes is a new value. */
+static qdq_value *repeat_step(qdq_match *m, qdq_node *old, uint32_t data, qdq_value *x)
+{
+    const qdq_type *type = qdq_match_type(m, old->out[0]), *shape = qdq_match_type(m, m->root->out[0]);
+    const char *name = qdq_graph_unique_name(m->graph, old->out[0]->name), *label = old->name;
+    qdq_type own = shape != NULL ? *shape : (qdq_type){.kind = QDQ_TYPE_TENSOR, .rank = -1};
+    qdq_node *n =
+        name != NULL ? qdq_graph_add_node(m->graph, m->root, "", old->type, "", old->n_in, 1, &name) : NULL;
+
+    own.elem = type != NULL ? type->elem : QDQ_UNDEFINED;
+    if (n == NULL || (type != NULL && !qdq_match_set_type(m, n->out[0], &own)) ||
+        !qdq_node_set_name(old, "") || !qdq_node_set_name(n, label))
+        return NULL;
+    for (uint32_t i = 0; i < old->n_in; i++)
+        qdq_node_set_in(n, i, i == data ? x : old->in[i].value);
+    for (uint32_t i = 0; i < old->n_attr; i++)
+        if (!qdq_node_set_attr(n, old->attr[i]))
+            return NULL;
+    qdq_match_touch(m, n);
+    return n->out[0];
+}
+
+static qdq_status cancel_build(qdq_match *m, qdq_error *err)
+{
+    qdq_value *v;
+    between b;
+
+    if (!find_between(m, &b))
+        return qdq_nomem(err);
+    v = b.x;
+    for (int i = b.n; v != NULL && i-- > 0;)
+        v = repeat_step(m, b.step[i], b.data[i], v);
+    return v != NULL ? qdq_match_become(m, v, err) : qdq_nomem(err);
+}
+
+const qdq_rule qdq_rule_cancel_transposes = {
+    .pat = cancel_pat,
+    .n_pat = QDQ_COUNT(cancel_pat),
+    .min_opset = 7,
+    .check = cancel_check,
+    .build = cancel_build,
+};

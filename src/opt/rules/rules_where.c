@@ -1,0 +1,146 @@
+/* rules_where.c - Where with a condition that is known. Q/DQ: SAFE, operands are passed on as they are. */
+#include "base/fail.h"
+#include "opt/rules/rule_layout.h"
+
+enum { SMALL = 64 };
+
+/* --- pick-where: y = Where(true, a, b)  =>  a ---------------------------------------------------------------------------- */
+
+static const qdq_pat where_pat[] = {{"y", QDQ_OP_WHERE, {"c", "a", "b"}, 0}};
+
+/* What is picked: "a", "b", or NULL. */
+static const char *picked(const qdq_match *m)
+{
+    qdq_fact_elem e[SMALL];
+    int rank, n;
+
+    if (qdq_match_const(m, "c") != NULL)
+        return qdq_match_all(m, "c", 1) ? "a" : qdq_match_all(m, "c", 0) ? "b" : NULL;
+    if (!qdq_facts_elems(m->facts, qdq_match_value(m, "c"), SMALL, &rank, &n, e) || n == 0 || !e[0].known)
+        return NULL;
+    for (int i = 1; i < n; i++)
+        if (!e[i].known || e[i].value != e[0].value)
+            return NULL;
+    return e[0].value != 0 ? "a" : "b";
+}
+
+static const char *where_check(const qdq_match *m)
+{
+    const char *name = picked(m);
+
+    if (name == NULL)
+        return qdq_not_this;
+    if (!qdq_match_same_type(m, qdq_match_value(m, name), m->root->out[0]))
+        return "the condition or the other operand may change the shape";
+    return NULL;
+}
+
+static qdq_status where_build(qdq_match *m, qdq_error *err)
+{
+    const char *name = picked(m);
+
+    return name != NULL ? qdq_match_become(m, qdq_match_value(m, name), err) : qdq_nomem(err);
+}
+
+const qdq_rule qdq_rule_pick_where = {
+    .pat = where_pat,
+    .n_pat = QDQ_COUNT(where_pat),
+    .check = where_check,
+    .build = where_build,
+};
+
+/* --- pick-where-parts: y = Where(known, a, b) of vectors, element by element  =>  Concat of what is picked -----------------
+ *
+ * What exporters make of x.expand(n, -1, -1): where the size is -1, the size that is there. Parts are constants, or
+ * inputs of the Concat that makes an operand, each of one element. */
+
+static const qdq_pat parts_pat[] = {{"y", QDQ_OP_WHERE, {"c", "a", "b"}, 0}};
+
+/* One element of y: a number, or the value that is just this element. */
+typedef struct part {
+    qdq_value *value;
+    int64_t number;
+} part;
+
+static bool find_part(const qdq_match *m, const qdq_value *v, int n, int i, part *out)
+{
+    const qdq_node *p = v->producer;
+    qdq_fact_elem e[QDQ_RULE_RANK];
+    int rank, have;
+
+    out->value = NULL;
+    if (qdq_facts_elems(m->facts, v, QDQ_RULE_RANK, &rank, &have, e) && rank == 1 && have == n &&
+        e[i].known) {
+        out->number = e[i].value;
+        return true;
+    }
+    if (p == NULL || p->op != QDQ_OP_CONCAT || p->n_in != (uint32_t)n)
+        return false;
+    for (uint32_t k = 0; k < p->n_in; k++) {
+        const qdq_type *t = qdq_match_type(m, p->in[k].value);
+
+        if (t == NULL || t->rank != 1 || t->dim[0].value != 1)
+            return false;
+    }
+    out->value = p->in[i].value;
+    return true;
+}
+
+static const char *find_picks(const qdq_match *m, int *n, part *out)
+{
+    const qdq_value *a = qdq_match_value(m, "a"), *b = qdq_match_value(m, "b"), *y = m->root->out[0];
+    qdq_fact_elem c[QDQ_RULE_RANK];
+    int rank;
+
+    if (qdq_match_elem(m, y) != QDQ_INT64 || qdq_match_rank(m, y) != 1 ||
+        !qdq_facts_elems(m->facts, qdq_match_value(m, "c"), QDQ_RULE_RANK, &rank, n, c) || rank != 1 ||
+        picked(m) != NULL)
+        return qdq_not_this;
+    if (!qdq_match_same_type(m, a, b) || !qdq_match_same_type(m, a, y) ||
+        qdq_match_type(m, y)->dim[0].value != *n)
+        return "an operand is broadcast";
+    for (int i = 0; i < *n; i++)
+        if (!c[i].known || !find_part(m, c[i].value != 0 ? a : b, *n, i, &out[i]))
+            return "an element has no value of its own";
+    return NULL;
+}
+
+static const char *parts_check(const qdq_match *m)
+{
+    part list[QDQ_RULE_RANK];
+    int n;
+
+    return find_picks(m, &n, list);
+}
+
+/* Numbers that stand together are one constant. */
+static qdq_status parts_build(qdq_match *m, qdq_error *err)
+{
+    part list[QDQ_RULE_RANK];
+    qdq_value *in[QDQ_RULE_RANK];
+    int64_t numbers[QDQ_RULE_RANK];
+    uint32_t n_in = 0;
+    int n;
+
+    if (find_picks(m, &n, list) != NULL)
+        return qdq_nomem(err);
+    for (int i = 0; i < n;) {
+        size_t run = 0;
+
+        for (; i < n && list[i].value == NULL; i++)
+            numbers[run++] = list[i].number;
+        in[n_in] = run > 0 ? qdq_match_add_ints(m, m->root->out[0]->name, run, numbers) : list[i++].value;
+        if (in[n_in++] == NULL)
+            return qdq_nomem(err);
+    }
+    QDQ_TRY(qdq_match_recast(m, "Concat", n_in, in, err));
+    return qdq_node_set_int(m->root, "axis", 0) ? QDQ_OK : qdq_nomem(err);
+}
+
+const qdq_rule qdq_rule_pick_where_parts = {
+    .pat = parts_pat,
+    .n_pat = QDQ_COUNT(parts_pat),
+    .min_opset = 9,
+    .check = parts_check,
+    .build = parts_build,
+};

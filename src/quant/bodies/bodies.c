@@ -1,0 +1,187 @@
+/* bodies.c - see the header. */
+#include "quant/bodies/bodies.h"
+
+#include <string.h>
+
+#include "base/fail.h"
+#include "ir/edit.h"
+
+enum { MAX_DEPTH = 8, MAX_CONTROLS = 256 };
+
+/* --- names ------------------------------------------------------------------------------------------------------------- */
+
+static qdq_status name_apart(qdq_graph *g, qdq_map *names, qdq_error *err)
+{
+    for (size_t i = 0; i < g->values.n; i++) {
+        qdq_value *v = g->values.at[i];
+        bool is_new = true;
+
+        if (v->dead)
+            continue;
+        if (qdq_map_put(names, v->name, &is_new) == NULL)
+            return qdq_nomem(err);
+        if (is_new)
+            continue;
+        const char *name = qdq_graph_unique_name(g->model->graph, v->name);
+        if (name == NULL || qdq_map_put(names, name, NULL) == NULL || !qdq_value_rename(v, name))
+            return qdq_nomem(err);
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_bodies_name_apart(qdq_model *m, qdq_error *err)
+{
+    qdq_map names = QDQ_MAP_INIT;
+    qdq_status st = QDQ_OK;
+
+    if (m->graphs.n > 1)
+        QDQ_FOR_GRAPHS (g, m)
+            if (st == QDQ_OK && !qdq_graph_in_function(g))
+                st = name_apart(g, &names, err);
+    qdq_map_free(&names);
+    return st;
+}
+
+/* --- left float ---------------------------------------------------------------------------------------------------------- */
+
+static bool computes_floats(const qdq_node *n)
+{
+    const qdq_value *out = qdq_node_out(n, 0);
+
+    return out != NULL && n->op != QDQ_OP_QUANTIZELINEAR && n->op != QDQ_OP_DEQUANTIZELINEAR &&
+           (out->type == NULL || out->type->elem == QDQ_FLOAT || out->type->elem == QDQ_FLOAT16);
+}
+
+static qdq_status leave_node(const qdq_node *n, const char *reason, qdq_plan *p, qdq_error *err)
+{
+    qdq_plan_float f = {qdq_node_label(n, &p->arena), qdq_arena_strdup(&p->arena, n->type), reason};
+
+    f.node = qdq_arena_strdup(&p->arena, f.node); /* the model goes before the plan does */
+    if (f.node == NULL || f.op == NULL || !QDQ_PUSH(&p->arena, &p->left_float, f))
+        return qdq_nomem(err);
+    return QDQ_OK;
+}
+
+/* All nodes of a body, and of bodies inside. */
+static qdq_status leave_body(const qdq_body *b, const qdq_node *control, const char *why, qdq_plan *p,
+                             qdq_error *err)
+{
+    const char *reason = qdq_arena_printf(&p->arena, "inside %s: %s", control->type, why);
+
+    if (reason == NULL)
+        return qdq_nomem(err);
+    QDQ_FOR_GRAPHS (g, b->model)
+        QDQ_FOR_NODES (n, g)
+            if (computes_floats(n))
+                QDQ_TRY(leave_node(n, reason, p, err));
+    return QDQ_OK;
+}
+
+/* --- joining --------------------------------------------------------------------------------------------------------------- */
+
+/* A value that the body captures has the scale that it has outside, so that codes inside are those outside. */
+static void share_scale(const qdq_plan *p, qdq_plan_tensor *t)
+{
+    for (size_t i = 0; i < p->tensors.n; i++)
+        if (p->tensors.at[i].qparam.type == t->qparam.type &&
+            strcmp(p->tensors.at[i].tensor, t->tensor) == 0) {
+            t->qparam = p->tensors.at[i].qparam;
+            return;
+        }
+}
+
+/* "All readers" of a captured value are those in this body. */
+static qdq_status list_readers(qdq_plan *sub, qdq_plan_tensor *t, const qdq_model *body, qdq_error *err)
+{
+    const qdq_value *v = qdq_graph_find(body->graph, t->tensor);
+
+    if (!t->all || v == NULL)
+        return QDQ_OK;
+    t->all = false;
+    t->consumers.n = 0;
+    QDQ_FOR_USES (u, v) {
+        const char *label = qdq_node_label(u->node, &sub->arena);
+
+        if (u->node->graph == body->graph && !qdq_plan_add_edge(sub, &t->consumers, label, u->index))
+            return qdq_nomem(err);
+    }
+    return QDQ_OK;
+}
+
+static bool is_captured(const qdq_body *b, const char *tensor)
+{
+    return qdq_graph_find(b->graph, tensor) == NULL;
+}
+
+static qdq_status join(qdq_plan *p, qdq_plan *sub, const qdq_body *b, qdq_error *err)
+{
+    for (size_t i = 0; i < sub->tensors.n; i++) {
+        qdq_plan_tensor *t = &sub->tensors.at[i];
+
+        t->like = NULL;
+        if (qdq_graph_find(b->model->graph, t->tensor) == NULL || !is_captured(b, t->tensor))
+            continue;
+        QDQ_TRY(list_readers(sub, t, b->model, err));
+        share_scale(p, t);
+    }
+    return qdq_plan_absorb(p, sub) ? QDQ_OK : qdq_nomem(err);
+}
+
+/* --- planning -------------------------------------------------------------------------------------------------------------- */
+
+static qdq_status plan_body(const qdq_body *b, const qdq_node *control, qdq_plan_fn plan, void *ctx,
+                            int depth, qdq_plan *p, qdq_error *err)
+{
+    if (b->why != NULL)
+        return leave_body(b, control, b->why, p, err);
+    if (depth >= MAX_DEPTH)
+        return leave_body(b, control, "bodies this deep are not run", p, err);
+    qdq_plan *sub = qdq_plan_new();
+    if (sub == NULL)
+        return qdq_nomem(err);
+    qdq_status st = plan(ctx, b->model, b->data, depth + 1, sub, err);
+    if (st == QDQ_OK)
+        st = join(p, sub, b, err);
+    qdq_plan_free(sub);
+    return st;
+}
+
+static qdq_status plan_bodies(const qdq_model *m, const qdq_node *control, qdq_engine *e, qdq_data *data,
+                              const qdq_calib_opts *opts, qdq_plan_fn plan, void *ctx, int depth, qdq_plan *p,
+                              qdq_error *err)
+{
+    qdq_body_list bodies = {0};
+    qdq_status st = qdq_bodies_record(m, control, e, data, opts, &p->arena, &bodies, err);
+
+    for (size_t i = 0; i < bodies.n && st == QDQ_OK; i++)
+        st = plan_body(&bodies.at[i], control, plan, ctx, depth, p, err);
+    qdq_bodies_free(&bodies);
+    return st;
+}
+
+static bool has_graphs(const qdq_node *n)
+{
+    size_t k = 0;
+
+    for (uint32_t i = 0; i < n->n_attr && k == 0; i++)
+        qdq_attr_graphs(n->attr[i], &k);
+    return k > 0;
+}
+
+qdq_status qdq_bodies_plan(const qdq_model *m, qdq_engine *e, qdq_data *data, const qdq_calib_opts *opts,
+                           qdq_plan_fn plan, void *ctx, int depth, qdq_plan *p, qdq_error *err)
+{
+    size_t n_control = 0;
+
+    QDQ_FOR_NODES (n, m->graph) {
+        if (!has_graphs(n))
+            continue;
+        if (++n_control > MAX_CONTROLS) {
+            qdq_job_log(opts->job, QDQ_LOG_WARNING,
+                        "more than %d nodes with bodies: those behind them stay float", MAX_CONTROLS);
+            return QDQ_OK;
+        }
+        QDQ_TRY(plan_bodies(m, n, e, data, opts, plan, ctx, depth, p, err));
+    }
+    return QDQ_OK;
+}

@@ -1,0 +1,319 @@
+/* calib.c - see the header. Tensors are observed in chunks: one instrumented session holds as many outputs as
+ * the memory bound allows, since an engine keeps every declared output until the run is over. A bound that no two
+ * tensors fit into means a run for each tensor; the scales are the same. */
+#include "quant/calib/calib.h"
+
+#include <string.h>
+
+#include "base/fail.h"
+#include "quant/calib/calib_cache.h"
+#include "quant/calib/calib_state.h"
+#include "quant/weights/weights.h"
+
+#define DEFAULT_MEMORY     ((uint64_t)256 << 20)
+#define DEFAULT_PERCENTILE 99.999
+#define UNKNOWN_ELEMENTS   ((uint64_t)1 << 20) /* assumed for a tensor whose shape is not known */
+#define HOLD_BACK          8                   /* one sample in so many judges, where a method is chosen */
+
+/* --- what to observe --------------------------------------------------------------------------------------------- */
+
+qdq_calib_slot *qdq_calib_find(const qdq_calibration *c, const char *tensor)
+{
+    const qdq_map_value *v = qdq_map_get(&c->by_name, tensor);
+
+    return v != NULL ? &c->slots.at[v->num] : NULL;
+}
+
+/* The first member of a group leads it. */
+static qdq_status join_group(qdq_calibration *c, qdq_map *groups, const qdq_plan_tensor *t, size_t slot,
+                             qdq_error *err)
+{
+    bool is_new;
+
+    if (t->group == NULL || t->like != NULL)
+        return QDQ_OK;
+    qdq_map_value *v = qdq_map_put(groups, t->group, &is_new);
+    if (v == NULL)
+        return qdq_nomem(err);
+    if (is_new)
+        v->num = slot;
+    c->slots.at[slot].leader = v->num;
+    return QDQ_OK;
+}
+
+static qdq_status add_slot(qdq_calibration *c, qdq_map *groups, const qdq_plan_tensor *t, qdq_error *err)
+{
+    const char *name = t->like != NULL ? t->like : t->tensor;
+    qdq_calib_slot slot = {.name = name, .type = t->qparam.type, .leader = c->slots.n};
+    bool is_new;
+    qdq_map_value *v = qdq_map_put(&c->by_name, name, &is_new);
+
+    if (v == NULL)
+        return qdq_nomem(err);
+    if (is_new) {
+        v->num = c->slots.n;
+        if (!QDQ_PUSH(&c->scratch, &c->slots, slot))
+            return qdq_nomem(err);
+    }
+    return join_group(c, groups, t, v->num, err);
+}
+
+static qdq_status add_slots(qdq_calibration *c, qdq_error *err)
+{
+    qdq_map groups = QDQ_MAP_INIT;
+    qdq_status st = QDQ_OK;
+
+    for (size_t i = 0; i < c->plan->tensors.n && st == QDQ_OK; i++)
+        if (!c->plan->tensors.at[i].known)
+            st = add_slot(c, &groups, &c->plan->tensors.at[i], err);
+    qdq_map_free(&groups);
+    return st;
+}
+
+/* Names that the model does not have were renamed, or are another model's. */
+static void warn_of_unknown(const qdq_calibration *c, const qdq_cache *cache)
+{
+    const char *first = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < cache->ranges.n; i++) {
+        const char *name = cache->ranges.at[i].tensor;
+        if (qdq_graph_find(c->m->graph, name) != NULL)
+            continue;
+        first = n++ == 0 ? name : first;
+    }
+    if (n > 0)
+        qdq_job_log(c->opts->job, QDQ_LOG_WARNING, "%s: %zu of %zu tensors are not in the model, as '%s'",
+                    c->opts->cache, n, cache->ranges.n, first);
+}
+
+static qdq_status use_cache(qdq_calibration *c, qdq_error *err)
+{
+    qdq_cache cache = {0};
+    size_t found = 0;
+
+    if (c->opts->cache == NULL)
+        return QDQ_OK;
+    qdq_status st = qdq_cache_read(c->opts->cache, &cache, err);
+    for (size_t i = 0; i < cache.ranges.n && st == QDQ_OK; i++) {
+        qdq_calib_slot *s = qdq_calib_find(c, cache.ranges.at[i].tensor);
+        if (s == NULL)
+            continue;
+        s->cached = true;
+        s->range = cache.ranges.at[i].range;
+        found++;
+    }
+    if (st == QDQ_OK) {
+        warn_of_unknown(c, &cache);
+        qdq_job_log(c->opts->job, QDQ_LOG_INFO, "%s: ranges of %zu of %zu tensors", c->opts->cache, found,
+                    c->slots.n);
+    }
+    qdq_cache_free(&cache);
+    return st;
+}
+
+static qdq_status add_observers(qdq_calibration *c, qdq_error *err)
+{
+    for (size_t i = 0; i < c->slots.n; i++) {
+        if (c->slots.at[i].cached)
+            continue;
+        c->slots.at[i].observer = qdq_observer_new(c->method, c->percentile);
+        if (c->slots.at[i].observer == NULL)
+            return qdq_nomem(err);
+    }
+    return QDQ_OK;
+}
+
+/* Constants need no engine. */
+static qdq_status observe_constants(qdq_calibration *c, qdq_error *err)
+{
+    for (size_t i = 0; i < c->slots.n; i++) {
+        const qdq_calib_slot *s = &c->slots.at[i];
+        const qdq_value *v = qdq_graph_find(c->m->graph, s->name);
+        const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
+        const float *x;
+
+        if (v == NULL)
+            return qdq_fail(err, QDQ_E_FORMAT, "tensor '%s' is not in the model", s->name);
+        if (t == NULL || s->observer == NULL)
+            continue;
+        QDQ_TRY(qdq_weight_floats(t, &c->scratch, &x, err));
+        if (!qdq_observer_add(s->observer, x, (size_t)t->count))
+            return qdq_nomem(err);
+    }
+    return QDQ_OK;
+}
+
+/* Bytes of v in one run; dims that are not fixed count as 1. */
+static uint64_t bytes_of(const qdq_value *v)
+{
+    uint64_t count = 1;
+
+    if (v->type == NULL || v->type->rank < 0)
+        return UNKNOWN_ELEMENTS * sizeof(float);
+    for (int i = 0; i < v->type->rank; i++) {
+        int64_t dim = v->type->dim[i].value;
+        if (dim > 1)
+            count = count > UINT64_MAX / 8 / (uint64_t)dim ? UINT64_MAX / 8 : count * (uint64_t)dim;
+    }
+    return count * sizeof(float);
+}
+
+/* --- running ------------------------------------------------------------------------------------------------------ */
+
+static qdq_status observe_array(qdq_calibration *c, const char *name, const qdq_array *a, qdq_error *err)
+{
+    qdq_calib_slot *s = qdq_calib_find(c, name);
+    size_t n = (size_t)qdq_array_count(a);
+
+    if (s == NULL || s->observer == NULL)
+        return QDQ_OK;
+    if (a->elem != QDQ_FLOAT)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': %s, expected float", name,
+                        qdq_elem_name(a->elem));
+    bool ok = c->done % c->n_samples < c->n_fit ? qdq_observer_add(s->observer, a->data, n)
+                                                : qdq_observer_add_held_back(s->observer, a->data, n);
+    return ok ? QDQ_OK : qdq_nomem(err);
+}
+
+static qdq_status observe_output(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
+{
+    return observe_array(ctx, name, a, err);
+}
+
+/* Graph inputs are observed as they are fed. */
+static qdq_status observe_inputs(qdq_calibration *c, const qdq_named_array *in, size_t n_in, qdq_error *err)
+{
+    for (size_t i = 0; i < n_in; i++)
+        QDQ_TRY(observe_array(c, in[i].name, &in[i].array, err));
+    return QDQ_OK;
+}
+
+static qdq_status run_samples(qdq_calibration *c, qdq_session *s, bool with_inputs, qdq_error *err)
+{
+    for (size_t i = 0; i < c->n_samples; i++) {
+        const qdq_named_array *in;
+        size_t n_in;
+
+        QDQ_TRY(qdq_job_poll(c->opts->job, err));
+        QDQ_TRY(qdq_data_get(c->data, i, &in, &n_in, err));
+        if (with_inputs)
+            QDQ_TRY(observe_inputs(c, in, n_in, err));
+        if (s != NULL) {
+            qdq_status st = qdq_session_run(s, in, n_in, observe_output, c, err);
+            if (st != QDQ_OK)
+                return qdq_within(err, st, "sample %zu", i);
+        }
+        qdq_job_progress(c->opts->job, "calibrate", ++c->done, c->total);
+    }
+    return QDQ_OK;
+}
+
+static qdq_status run_chunk(qdq_calibration *c, const char *const *expose, bool with_inputs, qdq_error *err)
+{
+    qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
+    qdq_session *s = NULL;
+
+    so.level = QDQ_LEVEL_NONE; /* no fusion: what is observed does not depend on what else is */
+    so.threads = c->opts->threads;
+    so.expose = expose;
+    so.only_exposed = true;
+    so.shapes = c->opts->shapes;
+    so.n_shapes = c->opts->n_shapes;
+    QDQ_TRY(qdq_session_open(c->engine, c->m, &so, &s, err));
+    qdq_status st = run_samples(c, s, with_inputs, err);
+    qdq_session_close(s);
+    return st;
+}
+
+/* The tensors that only a run shows, cut into chunks: NULL after each. */
+static qdq_status make_chunks(qdq_calibration *c, const char ***out, size_t *n_chunks, qdq_error *err)
+{
+    uint64_t limit = c->opts->memory != 0 ? c->opts->memory : DEFAULT_MEMORY, used = 0;
+    const char **names = qdq_arena_array(&c->scratch, 2 * c->slots.n + 1, sizeof *names);
+    size_t n = 0;
+
+    if (names == NULL)
+        return qdq_nomem(err);
+    *out = names;
+    *n_chunks = 0;
+    for (size_t i = 0; i < c->slots.n; i++) {
+        const qdq_value *v = qdq_graph_find(c->m->graph, c->slots.at[i].name);
+        uint64_t bytes = bytes_of(v);
+
+        if (c->slots.at[i].observer == NULL || v->producer == NULL || qdq_value_const(v) != NULL)
+            continue;
+        if (used > 0 && used + bytes > limit) {
+            names[n++] = NULL;
+            ++*n_chunks;
+            used = 0;
+        }
+        names[n++] = v->name;
+        used += bytes;
+    }
+    *n_chunks += used > 0;
+    return QDQ_OK;
+}
+
+static bool all_cached(const qdq_calibration *c)
+{
+    for (size_t i = 0; i < c->slots.n; i++)
+        if (!c->slots.at[i].cached)
+            return false;
+    return true;
+}
+
+static qdq_status observe(qdq_calibration *c, qdq_error *err)
+{
+    const char **chunk = NULL;
+    size_t n_chunks = 0;
+
+    QDQ_TRY(add_observers(c, err));
+    QDQ_TRY(observe_constants(c, err));
+    if (all_cached(c)) /* all scales are there */
+        return QDQ_OK;
+    QDQ_TRY(make_chunks(c, &chunk, &n_chunks, err));
+    c->total = (uint64_t)c->n_samples * (n_chunks > 0 ? n_chunks : 1);
+    if (n_chunks == 0)
+        return run_samples(c, NULL, true, err);
+    for (size_t i = 0; i < n_chunks; i++) {
+        QDQ_TRY(run_chunk(c, chunk, i == 0, err));
+        while (*chunk++ != NULL)
+            ;
+    }
+    return QDQ_OK;
+}
+
+static void choose_method(qdq_calibration *c)
+{
+    const qdq_calib_opts *o = c->opts;
+
+    c->method = o->method != QDQ_METHOD_DEFAULT ? o->method : c->t->method;
+    c->percentile = o->percentile > 0 ? o->percentile : DEFAULT_PERCENTILE;
+    c->n_samples = qdq_data_count(c->data);
+    if (o->samples != 0 && o->samples < c->n_samples)
+        c->n_samples = o->samples;
+    c->n_fit = c->n_samples;
+    if (c->method == QDQ_METHOD_AUTO && c->n_samples > 1)
+        c->n_fit -= c->n_samples > HOLD_BACK ? c->n_samples / HOLD_BACK : 1;
+}
+
+qdq_status qdq_calibrate(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
+                         const qdq_calib_opts *opts, qdq_plan *plan, qdq_calib_names *empty, qdq_error *err)
+{
+    qdq_calibration c = {.m = m, .t = t, .data = data, .engine = e, .opts = opts, .plan = plan};
+
+    choose_method(&c);
+    qdq_status st = add_slots(&c, err);
+    if (st == QDQ_OK)
+        st = use_cache(&c, err);
+    if (st == QDQ_OK)
+        st = observe(&c, err);
+    if (st == QDQ_OK)
+        st = qdq_calib_scales(&c, empty, err);
+    for (size_t i = 0; i < c.slots.n; i++)
+        qdq_observer_free(c.slots.at[i].observer);
+    qdq_map_free(&c.by_name);
+    qdq_arena_free(&c.scratch);
+    return st;
+}

@@ -1,0 +1,155 @@
+/* calib_cache.c - see the header. */
+#include "quant/calib/calib_cache.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/file.h"
+#include "base/json_read.h"
+
+#define MAX_CACHE_BYTES ((size_t)256 << 20)
+
+void qdq_cache_free(qdq_cache *c)
+{
+    qdq_arena_free(&c->arena);
+}
+
+/* --- TensorRT ------------------------------------------------------------------------------------------------------ */
+
+static bool to_digit(char c, uint32_t *out)
+{
+    static const char digits[] = "0123456789abcdefABCDEF";
+    const char *at = c != '\0' ? strchr(digits, c) : NULL;
+    uint32_t i = at != NULL ? (uint32_t)(at - digits) : 0;
+
+    *out = i < 16 ? i : i - 6;
+    return at != NULL;
+}
+
+/* 1 to 8 digits: the bits of a float. */
+static bool to_scale(const char *text, size_t size, float *out)
+{
+    uint32_t bits = 0, digit;
+
+    for (size_t i = 0; i < size; i++) {
+        if (!to_digit(text[i], &digit))
+            return false;
+        bits = bits << 4 | digit;
+    }
+    memcpy(out, &bits, sizeof bits);
+    return size >= 1 && size <= 8;
+}
+
+/* The last ": " of a line: names may hold some. */
+static const char *find_colon(const char *line, size_t size)
+{
+    for (size_t i = size; i-- > 1;)
+        if (line[i - 1] == ':' && line[i] == ' ')
+            return line + i - 1;
+    return NULL;
+}
+
+static qdq_status read_line(qdq_cache *c, const char *line, size_t size, qdq_error *err)
+{
+    const char *colon = find_colon(line, size);
+    float scale;
+
+    if (colon == NULL || colon == line)
+        return qdq_fail(err, QDQ_E_FORMAT, "expected 'tensor: ' and the scale in hexadecimal");
+    if (!to_scale(colon + 2, size - (size_t)(colon + 2 - line), &scale))
+        return qdq_fail(
+            err, QDQ_E_FORMAT, "found '%.*s' as the scale, expected 8 hexadecimal digits",
+            (int)(size - (size_t)(colon + 2 - line) < 40 ? size - (size_t)(colon + 2 - line) : 40),
+            colon + 2);
+    double high = 127 * (double)scale;
+    if (!(scale >= 0) || !(high <= 3.4028234663852886e38))
+        return qdq_fail(err, QDQ_E_FORMAT, "found the scale %g, expected 0 or more and 127 times that finite",
+                        (double)scale);
+    qdq_cached_range r = {qdq_arena_strndup(&c->arena, line, (size_t)(colon - line)), {-high, high}};
+    return r.tensor != NULL && QDQ_PUSH(&c->arena, &c->ranges, r) ? QDQ_OK : qdq_nomem(err);
+}
+
+static qdq_status read_lines(qdq_cache *c, const char *text, size_t size, qdq_error *err)
+{
+    const char *end = text + size;
+
+    for (size_t number = 1; text < end; number++) {
+        const char *newline = memchr(text, '\n', (size_t)(end - text));
+        const char *stop = newline != NULL ? newline : end;
+        size_t n = (size_t)(stop - text);
+
+        while (n > 0 && (text[n - 1] == '\r' || text[n - 1] == ' '))
+            n--;
+        qdq_status st = number > 1 && n > 0 ? read_line(c, text, n, err) : QDQ_OK;
+        if (st != QDQ_OK)
+            return qdq_within(err, st, "line %zu", number);
+        text = stop + (newline != NULL);
+    }
+    return QDQ_OK;
+}
+
+/* --- ours ----------------------------------------------------------------------------------------------------------- */
+
+static void read_range(qdq_cache *c, const qdq_json_place *p)
+{
+    static const char *const keys[] = {"tensor", "low", "high", NULL};
+    static const double most = 3.4028234663852886e38;
+    qdq_cached_range r;
+
+    qdq_json_known(p, keys);
+    r.tensor = qdq_json_text(p, "tensor", NULL);
+    r.range.low = qdq_json_number(p, "low", -most, most, NAN);
+    r.range.high = qdq_json_number(p, "high", -most, most, NAN);
+    if (!qdq_json_has(p, "low"))
+        qdq_json_wrong(p, "low", "a number");
+    if (!(r.range.low <= r.range.high))
+        qdq_json_wrong(p, "high", "a number that is not below 'low'");
+    if (!QDQ_PUSH(&c->arena, &c->ranges, r))
+        qdq_json_nomem(p);
+}
+
+static qdq_status read_ours(qdq_cache *c, const char *text, size_t size, const char *name, qdq_error *err)
+{
+    static const char *const keys[] = {"qdq_ranges", "tensors", NULL};
+    qdq_json_reader reader = {.arena = &c->arena, .err = err};
+    json_t *root = NULL;
+
+    QDQ_TRY(qdq_json_parse(text, size, name, &root, err));
+    qdq_json_place top = qdq_json_top(&reader, root, "qdq_ranges", 1), item;
+    qdq_json_known(&top, keys);
+    for (size_t i = 0; qdq_json_item(&top, "tensors", i, &item); i++)
+        read_range(c, &item);
+    json_decref(root);
+    return reader.status != QDQ_OK ? qdq_within(err, reader.status, "%s", name) : QDQ_OK;
+}
+
+/* --- public --------------------------------------------------------------------------------------------------------- */
+
+qdq_status qdq_cache_parse(const char *text, size_t size, const char *name, qdq_cache *out, qdq_error *err)
+{
+    qdq_status st;
+
+    memset(out, 0, sizeof *out);
+    if (size > 0 && text[0] == '{')
+        return read_ours(out, text, size, name, err);
+    if (memchr(text, '\0', size) != NULL)
+        st = qdq_fail(err, QDQ_E_FORMAT, "found a NUL byte, expected text");
+    else if (size < 4 || memcmp(text, "TRT-", 4) != 0)
+        st = qdq_fail(err, QDQ_E_FORMAT, "expected a first line that begins with 'TRT-', or JSON");
+    else
+        st = read_lines(out, text, size, err);
+    return st != QDQ_OK ? qdq_within(err, st, "%s", name) : QDQ_OK;
+}
+
+qdq_status qdq_cache_read(const char *path, qdq_cache *out, qdq_error *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+
+    memset(out, 0, sizeof *out);
+    QDQ_TRY(qdq_read_file(path, MAX_CACHE_BYTES, &text, &size, err));
+    qdq_status st = qdq_cache_parse(text, size, path, out, err);
+    qdq_free(text);
+    return st;
+}

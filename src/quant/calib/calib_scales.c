@@ -1,0 +1,157 @@
+/* calib_scales.c - from statistics to scales. Searching thresholds is the only part of calibration that takes time of
+ * its own; tensors are searched in parallel, and each writes only its own result. */
+#include <math.h>
+
+#include "base/fail.h"
+#include "quant/calib/calib_state.h"
+
+qdq_qscheme qdq_calib_scheme(const qdq_calibration *c, qdq_elem type)
+{
+    qdq_qscheme scheme = c->t->format.activation;
+
+    for (size_t i = 0; i < c->t->overrides.n && scheme.type != type; i++)
+        if (c->t->overrides.at[i].format.activation.type == type)
+            scheme = c->t->overrides.at[i].format.activation;
+    scheme.type = type; /* beside int8 that the model has, int8 */
+    return scheme;
+}
+
+/* --- ranges --------------------------------------------------------------------------------------------------------- */
+
+static qdq_status check_observers(const qdq_calibration *c, qdq_error *err)
+{
+    for (size_t i = 0; i < c->slots.n; i++) {
+        const qdq_calib_slot *s = &c->slots.at[i];
+        uint64_t bad = s->observer != NULL ? qdq_observer_nonfinite(s->observer) : 0;
+        const char *refusal = s->observer != NULL ? qdq_observer_refusal(s->observer) : NULL;
+
+        if (refusal != NULL)
+            return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': %s", s->name, refusal);
+        if (bad > 0)
+            qdq_job_log(c->opts->job, QDQ_LOG_WARNING,
+                        "tensor '%s': %llu values that are not finite left out", s->name,
+                        (unsigned long long)bad);
+    }
+    return QDQ_OK;
+}
+
+/* What members were seen to hold counts as seen at the leader. A cached leader gets an observer for it. */
+static qdq_status pool_groups(qdq_calibration *c, qdq_error *err)
+{
+    for (size_t i = 0; i < c->slots.n; i++) {
+        const qdq_calib_slot *s = &c->slots.at[i];
+        qdq_calib_slot *leader = &c->slots.at[s->leader];
+
+        if (s == leader || s->observer == NULL)
+            continue;
+        if (leader->observer == NULL)
+            leader->observer = qdq_observer_new(c->method, c->percentile);
+        if (leader->observer == NULL || !qdq_observer_pool(leader->observer, s->observer))
+            return qdq_nomem(err);
+    }
+    return QDQ_OK;
+}
+
+static qdq_range both(qdq_range a, qdq_range b)
+{
+    return (qdq_range){fmin(a.low, b.low), fmax(a.high, b.high)};
+}
+
+/* A cached range has no statistics behind it: the range of a group spans it. */
+static void join_cached(qdq_calibration *c)
+{
+    for (size_t i = 0; i < c->slots.n; i++) {
+        const qdq_calib_slot *s = &c->slots.at[i];
+        qdq_calib_slot *leader = &c->slots.at[s->leader];
+
+        if (s == leader || !s->cached)
+            continue;
+        leader->range = leader->cached ? both(leader->range, s->range) : s->range;
+        leader->cached = true;
+    }
+}
+
+static bool has_range(const qdq_calib_slot *s)
+{
+    return s->cached || !qdq_observer_empty(s->observer);
+}
+
+static qdq_status search_ranges(qdq_calibration *c, qdq_error *err)
+{
+    bool nomem = false;
+
+#pragma omp parallel for schedule(dynamic) reduction(|| : nomem)
+    for (size_t i = 0; i < c->slots.n; i++) {
+        qdq_calib_slot *s = &c->slots.at[i];
+        const qdq_qscheme scheme = qdq_calib_scheme(c, s->type);
+        qdq_range r;
+
+        if (s->leader != i || s->observer == NULL || qdq_observer_empty(s->observer))
+            continue;
+        if (!qdq_observer_range(s->observer, &scheme, &r, &s->used))
+            nomem = true;
+        else
+            s->range = s->cached ? both(s->range, r) : r;
+    }
+    return nomem ? qdq_nomem(err) : QDQ_OK;
+}
+
+/* --- scales --------------------------------------------------------------------------------------------------------- */
+
+static qdq_status report_empty(const qdq_calibration *c, const qdq_calib_slot *s, qdq_calib_names *empty,
+                               qdq_error *err)
+{
+    const char *name = qdq_arena_strdup(&c->plan->arena, s->name);
+
+    return name != NULL && QDQ_PUSH(&c->plan->arena, empty, name) ? QDQ_OK : qdq_nomem(err);
+}
+
+static qdq_status set_scale(const qdq_calibration *c, const qdq_calib_slot *leader, qdq_plan_tensor *entry,
+                            qdq_error *err)
+{
+    const qdq_qscheme scheme = qdq_calib_scheme(c, entry->qparam.type);
+
+    if (qdq_qparam_from_range(&scheme, leader->range.low, leader->range.high, &entry->qparam))
+        return QDQ_OK;
+    return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': no codes of type %s for [%g, %g]", entry->tensor,
+                    qdq_elem_name(scheme.type), leader->range.low, leader->range.high);
+}
+
+static void say_what_was_chosen(const qdq_calibration *c)
+{
+    size_t n[QDQ_METHOD_AUTO + 1] = {0};
+
+    if (c->method != QDQ_METHOD_AUTO)
+        return;
+    for (size_t i = 0; i < c->slots.n; i++)
+        if (c->slots.at[i].leader == i)
+            n[c->slots.at[i].used]++;
+    qdq_job_log(c->opts->job, QDQ_LOG_INFO, "ranges by max: %zu, percentile: %zu, entropy: %zu, mse: %zu",
+                n[QDQ_METHOD_MAX], n[QDQ_METHOD_PERCENTILE], n[QDQ_METHOD_ENTROPY], n[QDQ_METHOD_MSE]);
+}
+
+qdq_status qdq_calib_scales(qdq_calibration *c, qdq_calib_names *empty, qdq_error *err)
+{
+    QDQ_TRY(check_observers(c, err));
+    QDQ_TRY(pool_groups(c, err));
+    join_cached(c);
+    QDQ_TRY(search_ranges(c, err));
+    bool complete = true;
+    for (size_t i = 0; i < c->slots.n; i++) {
+        if (c->slots.at[i].leader != i || has_range(&c->slots.at[i]) || empty == NULL)
+            continue;
+        complete = false;
+        QDQ_TRY(report_empty(c, &c->slots.at[i], empty, err));
+    }
+    for (size_t i = 0; i < c->plan->tensors.n && complete; i++) {
+        qdq_plan_tensor *entry = &c->plan->tensors.at[i];
+
+        if (entry->known)
+            continue;
+        const qdq_calib_slot *s = qdq_calib_find(c, entry->like != NULL ? entry->like : entry->tensor);
+        QDQ_TRY(set_scale(c, &c->slots.at[s->leader], entry, err));
+        entry->known = c->slots.at[s->leader].observer == NULL; /* no sample had a part in it */
+    }
+    say_what_was_chosen(c);
+    return QDQ_OK;
+}

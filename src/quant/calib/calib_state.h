@@ -1,0 +1,46 @@
+/* calib_state.h - what calibration knows while it runs: calib.c observes, calib_scales.c makes scales of that. */
+#ifndef QDQ_CALIB_STATE_H
+#define QDQ_CALIB_STATE_H
+
+#include "base/map.h"
+#include "quant/calib/calib.h"
+#include "quant/calib/observer.h"
+
+/* A tensor whose range decides. */
+typedef struct qdq_calib_slot {
+    const char *name;
+    qdq_elem type; /* of the codes */
+    size_t leader; /* the slot with the range of its group; itself, if it is in none */
+    qdq_observer
+        *observer; /* NULL: a cache has its range, and for a leader then the observed members' as well */
+    bool cached;
+    qdq_range range;
+    qdq_method used; /* method that found it */
+} qdq_calib_slot;
+
+typedef struct qdq_calibration {
+    const qdq_model *m;
+    const qdq_target *t;
+    qdq_data *data;
+    qdq_engine *engine;
+    const qdq_calib_opts *opts;
+    qdq_method method;
+    double percentile;
+    qdq_plan *plan;
+    qdq_arena scratch;
+    QDQ_VEC(qdq_calib_slot) slots;
+    qdq_map by_name;         /* tensor name -> index of its slot */
+    size_t n_samples, n_fit; /* all, and those in front of the ones held back */
+    uint64_t done, total;    /* runs, for progress */
+} qdq_calibration;
+
+/* The slot of a tensor, or NULL. */
+qdq_calib_slot *qdq_calib_find(const qdq_calibration *c, const char *tensor);
+
+/* The codes that an entry of the plan asks for. */
+qdq_qscheme qdq_calib_scheme(const qdq_calibration *c, qdq_elem type);
+
+/* From statistics to scales: pools groups, searches ranges, fills the plan. */
+qdq_status qdq_calib_scales(qdq_calibration *c, qdq_calib_names *empty, qdq_error *err);
+
+#endif /* QDQ_CALIB_STATE_H */

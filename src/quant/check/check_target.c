@@ -1,0 +1,214 @@
+/* check_target.c - a quantized model against a target, in four steps:
+ *
+ *   params    every Q and DQ by itself: scales, zero points, types, pairs
+ *   place     placement reads the model as if to complete it: what it keeps is fused, what it would add is missing
+ *   engine    which kernels ran, if there is an engine: that proves it
+ *   fusion    each node next to Q/DQ: is it fused, and if not, why
+ *
+ * Operators on codes are taken for what they are between Q/DQ. Nothing here decides by itself what an engine can run: placement does, from the target's description. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/pack.h"
+#include "ir/shape.h"
+#include "quant/check/check_state.h"
+#include "quant/place/place.h"
+#include "quant/plan/strip.h"
+
+static const struct {
+    const char *name;
+    bool is_error;
+    const char *help;
+} kinds[] = {
+#define KIND(ENUM, name, is_error, help) {name, is_error, help},
+#include "quant/check/check_kinds.def"
+#undef KIND
+};
+
+const char *qdq_check_kind(size_t i, const char **help)
+{
+    if (help != NULL)
+        *help = i < QDQ_COUNT(kinds) ? kinds[i].help : NULL;
+    return i < QDQ_COUNT(kinds) ? kinds[i].name : NULL;
+}
+
+qdq_status qdq_check_add(qdq_checking *c, qdq_check_kind_id kind, const qdq_node *n, uint64_t converted,
+                         const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    const char *why = qdq_arena_vprintf(&c->arena, fmt, args);
+    va_end(args);
+    qdq_target_finding f = {
+        .is_error = kinds[kind].is_error,
+        .kind = kinds[kind].name,
+        .op = n->type,
+        .node = qdq_node_label(n, &c->arena),
+        .why = why,
+        .converted = converted,
+    };
+    return why != NULL && QDQ_PUSH(&c->arena, &c->found, f) ? QDQ_OK : qdq_nomem(c->err);
+}
+
+uint64_t qdq_check_elements(const qdq_value *v)
+{
+    uint64_t n = 1;
+
+    if (v == NULL || v->type == NULL || v->type->kind != QDQ_TYPE_TENSOR || v->type->rank < 0)
+        return v != NULL && qdq_value_const(v) != NULL ? (uint64_t)qdq_value_const(v)->count : 0;
+    for (int i = 0; i < v->type->rank; i++) {
+        uint64_t d = v->type->dim[i].value < 0 ? 1 : (uint64_t)v->type->dim[i].value; /* one sample */
+
+        if (d != 0 && n > UINT64_MAX / d)
+            return 0;
+        n *= d;
+    }
+    return n;
+}
+
+static bool in_list(const char *const *list, const char *word)
+{
+    for (size_t i = 0; list != NULL && list[i] != NULL; i++)
+        if (strcmp(list[i], word) == 0)
+            return true;
+    return false;
+}
+
+const qdq_value *qdq_check_result(const qdq_checking *c, const qdq_target_op *rule, const qdq_node *n)
+{
+    const qdq_value *v = n->out[0];
+    const qdq_node *next;
+
+    while ((next = qdq_value_only_user(v)) != NULL && next->graph == c->m->graph && next->domain[0] == '\0' &&
+           qdq_node_in(next, 0) == v && next->n_out == 1 && next->out[0] != NULL &&
+           in_list(rule->epilogue, next->type))
+        v = next->out[0];
+    return v;
+}
+
+/* --- place ------------------------------------------------------------------------------------------------------------ */
+
+static qdq_status map_labels(qdq_checking *c, qdq_map *nodes)
+{
+    QDQ_FOR_NODES (n, c->m->graph) {
+        qdq_map_value *place = qdq_map_put(nodes, qdq_node_label(n, &c->arena), NULL);
+
+        if (place == NULL)
+            return qdq_nomem(c->err);
+        place->ptr = n;
+    }
+    return QDQ_OK;
+}
+
+static qdq_status take_verdicts(qdq_checking *c, const qdq_plan *p, const qdq_map *nodes)
+{
+    for (size_t i = 0; i < p->quantized.n; i++) {
+        const qdq_map_value *place = qdq_map_get(nodes, p->quantized.at[i].node);
+
+        if (place == NULL)
+            continue;
+        qdq_check_of(c, place->ptr)->fused = p->quantized.at[i].kept;
+        qdq_check_of(c, place->ptr)->planned = !p->quantized.at[i].kept;
+    }
+    for (size_t i = 0; i < p->left_float.n; i++) {
+        const qdq_map_value *place = qdq_map_get(nodes, p->left_float.at[i].node);
+        const char *reason = qdq_arena_strdup(&c->arena, p->left_float.at[i].reason);
+
+        if (reason == NULL)
+            return qdq_nomem(c->err);
+        if (place != NULL)
+            qdq_check_of(c, place->ptr)->reason = reason;
+    }
+    return QDQ_OK;
+}
+
+static qdq_status place(qdq_checking *c)
+{
+    const qdq_place_opts none = {.job = NULL};
+    qdq_plan *p = qdq_plan_new();
+    qdq_map nodes = QDQ_MAP_INIT;
+    qdq_status st = p == NULL ? qdq_nomem(c->err) : map_labels(c, &nodes);
+
+    if (st == QDQ_OK)
+        st = qdq_place(c->m, c->t, &none, p, c->err);
+    if (st == QDQ_OK)
+        st = take_verdicts(c, p, &nodes);
+    qdq_map_free(&nodes);
+    qdq_plan_free(p);
+    return st;
+}
+
+/* --- result --------------------------------------------------------------------------------------------------------------- */
+
+/* One block: the result, its findings, their texts. */
+static qdq_target_check *pack(const qdq_checking *c)
+{
+    size_t size = sizeof(qdq_target_check) + (c->found.n + 1) * sizeof(qdq_target_finding);
+
+    for (size_t i = 0; i < c->found.n; i++) {
+        const qdq_target_finding *f = &c->found.at[i];
+        size += strlen(f->kind) + strlen(f->op) + strlen(f->node) + strlen(f->why) + 4;
+    }
+    qdq_target_check *out = malloc(size);
+    if (out == NULL)
+        return NULL;
+    qdq_target_finding *list = (qdq_target_finding *)(void *)(out + 1);
+    char *text = (char *)(list + c->found.n + 1);
+    *out = (qdq_target_check){.findings = list,
+                              .n = c->found.n,
+                              .n_quantizers = c->n_quantizers,
+                              .n_fused = c->n_fused,
+                              .n_unfused = c->n_unfused,
+                              .proven = c->proven};
+    for (size_t i = 0; i < c->found.n; i++) {
+        list[i] = c->found.at[i];
+        list[i].kind = qdq_pack_text(&text, list[i].kind);
+        list[i].op = qdq_pack_text(&text, list[i].op);
+        list[i].node = qdq_pack_text(&text, list[i].node);
+        list[i].why = qdq_pack_text(&text, list[i].why);
+        out->n_errors += list[i].is_error;
+        out->converted += list[i].converted;
+        out->microseconds += list[i].microseconds;
+    }
+    list[c->found.n] = (qdq_target_finding){.is_error = false};
+    return out;
+}
+
+static qdq_status check(qdq_checking *c, qdq_target_check **out)
+{
+    const qdq_shape_opts so = {.job = NULL};
+
+    if (c->t->ops.n == 0)
+        return qdq_fail(c->err, QDQ_E_UNSUPPORTED,
+                        "target '%s' has no rules (key 'operators'): expected a target that has", c->t->name);
+    qdq_leftover left = {c->opts->job, 0};
+    QDQ_TRY(qdq_strip_operators(c->m, &left, c->err));
+    QDQ_TRY(qdq_model_infer(c->m, &so, c->err));
+    c->node = qdq_arena_array(&c->arena, (size_t)c->m->graph->next_node_id + 1, sizeof *c->node);
+    if (c->node == NULL)
+        return qdq_nomem(c->err);
+    QDQ_TRY(qdq_check_params(c));
+    QDQ_TRY(place(c));
+    if (c->opts->engine != NULL)
+        QDQ_TRY(qdq_check_engine(c));
+    QDQ_TRY(qdq_check_fusion(c));
+    *out = pack(c);
+    return *out != NULL ? QDQ_OK : qdq_nomem(c->err);
+}
+
+qdq_status qdq_model_check_target(const qdq_model *m, const qdq_target *t, const qdq_check_opts *opts,
+                                  qdq_target_check **out, qdq_error *err)
+{
+    static const qdq_check_opts defaults = QDQ_CHECK_OPTS_INIT;
+    qdq_checking c = {.t = t, .opts = opts != NULL ? opts : &defaults, .err = err};
+
+    *out = NULL;
+    qdq_status st = qdq_model_clone(m, &c.m, err);
+    if (st == QDQ_OK)
+        st = check(&c, out);
+    qdq_arena_free(&c.arena);
+    qdq_model_free(c.m);
+    return st;
+}

@@ -1,0 +1,291 @@
+/* compare.c - runs two models on the same samples and adds up how far their outputs are apart. One sample's outputs
+ * of the first model are held at a time, never more. What is inside is compare_layers.c. */
+#include "qdq/compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/fail.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "ir/ir.h"
+#include "quant/compare/compare_stat.h"
+#include "quant/calib/held.h"
+#include "quant/rest/widen.h"
+
+/* An output that both models have. */
+typedef struct common {
+    const char *name;
+    qdq_compare_stat stat;
+    qdq_top1 top1;
+    bool left_out; /* it has no numbers */
+    qdq_held held; /* of the first model, for this sample */
+    bool is_done;  /* and the second one gave it, too */
+} common;
+
+typedef struct comparison {
+    qdq_engine *engine;
+    const qdq_model *model[2];
+    qdq_model *wide[2]; /* a copy that runs where the engine refuses the model itself */
+    qdq_data *data;
+    qdq_compare_opts opts;
+    size_t first, end; /* samples */
+    qdq_arena arena;
+    QDQ_VEC(common) outputs;
+    qdq_map by_name;
+    qdq_session *session[2];
+    const int64_t *labels; /* of the sample that runs */
+    size_t n_labels;
+    qdq_top1 top1;
+} comparison;
+
+/* --- what both have -------------------------------------------------------------------------------------------- */
+
+static qdq_status find_outputs(comparison *c, qdq_error *err)
+{
+    qdq_io a, b;
+
+    for (size_t i = 0; qdq_model_output(c->model[0], i, &a); i++) {
+        bool found = false;
+
+        for (size_t k = 0; !found && qdq_model_output(c->model[1], k, &b); k++)
+            found = strcmp(a.name, b.name) == 0;
+        if (!found)
+            qdq_job_log(c->opts.job, QDQ_LOG_WARNING,
+                        "output '%s' of the first model is not in the second: left out", a.name);
+        else if (!QDQ_PUSH(&c->arena, &c->outputs, ((common){.name = a.name})))
+            return qdq_nomem(err);
+    }
+    if (c->outputs.n == 0)
+        return qdq_fail(err, QDQ_E_FORMAT, "the two models have no output in common");
+    return QDQ_OK;
+}
+
+/* --- outputs of a run -------------------------------------------------------------------------------------------- */
+
+static common *find_value(const comparison *c, const char *name)
+{
+    const qdq_map_value *v = qdq_map_get(&c->by_name, name);
+
+    return v != NULL && !c->outputs.at[v->num].left_out ? &c->outputs.at[v->num] : NULL;
+}
+
+static bool has_numbers(const qdq_array *a)
+{
+    return qdq_elem_is_float(a->elem) || qdq_elem_is_int(a->elem);
+}
+
+/* Keeps a copy of the first model's output. */
+static qdq_status hold(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
+{
+    comparison *c = ctx;
+    common *v = find_value(c, name);
+
+    if (v == NULL)
+        return QDQ_OK;
+    if (!has_numbers(a)) {
+        const char *elem = qdq_elem_name(a->elem);
+
+        v->left_out = true;
+        qdq_job_log(c->opts.job, QDQ_LOG_WARNING, "'%s' is %s and cannot be compared: left out", name,
+                    elem != NULL ? elem : "?");
+        return QDQ_OK;
+    }
+    return qdq_hold(&v->held, a, err);
+}
+
+static qdq_status count_top1(comparison *c, const common *v, const qdq_array *b, qdq_error *err)
+{
+    int64_t rows = qdq_top1_rows(&v->held.array);
+
+    if (c->labels != NULL && rows > 0 && c->n_labels != (size_t)rows)
+        return qdq_fail(err, QDQ_E_FORMAT, "output '%s': %lld rows in a sample, but %zu labels", v->name,
+                        (long long)rows, c->n_labels);
+    for (int64_t i = 0; c->labels != NULL && i < rows; i++) {
+        int64_t classes = v->held.array.dim[v->held.array.rank - 1];
+
+        if (c->labels[i] < 0 || c->labels[i] >= classes)
+            return qdq_fail(err, QDQ_E_FORMAT, "output '%s' has %lld classes, but a label is %lld", v->name,
+                            (long long)classes, (long long)c->labels[i]);
+    }
+    qdq_top1_add(&c->top1, &v->held.array, b, c->labels);
+    return QDQ_OK;
+}
+
+/* Compares the second model's output with what was held. */
+static qdq_status match(void *ctx, const char *name, const qdq_array *b, qdq_error *err)
+{
+    comparison *c = ctx;
+    common *v = find_value(c, name);
+    char text[2][200];
+
+    if (v == NULL || !v->held.is_held)
+        return QDQ_OK;
+    if (!has_numbers(b))
+        return qdq_fail(err, QDQ_E_FORMAT, "'%s' has numbers in the first model and none in the second",
+                        name);
+    v->is_done = true;
+    if (!qdq_array_same_shape(&v->held.array, b))
+        return qdq_fail(err, QDQ_E_FORMAT, "output '%s' is [%s] in the first model, [%s] in the second", name,
+                        qdq_array_shape_text(&v->held.array, text[0], sizeof text[0]),
+                        qdq_array_shape_text(b, text[1], sizeof text[1]));
+    qdq_compare_stat_add(&v->stat, &v->held.array, b);
+    if (b->rank == 2 && qdq_elem_is_float(b->elem))
+        qdq_top1_add(&v->top1, &v->held.array, b, NULL);
+    return v == c->outputs.at ? count_top1(c, v, b, err) : QDQ_OK;
+}
+
+/* --- over the data ---------------------------------------------------------------------------------------------- */
+
+static qdq_status open_session(comparison *c, int k, qdq_error *err)
+{
+    qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
+
+    opts.threads = c->opts.threads;
+    opts.shapes = c->opts.shapes;
+    opts.n_shapes = c->opts.n_shapes;
+    opts.fake_quant = c->opts.fake_quant;
+    return qdq_session_open_wide(c->engine, &c->model[k], &opts, k == 0 ? "first model" : "second model",
+                                 c->opts.job, &c->session[k], &c->wide[k], err);
+}
+
+/* A session is opened when it is needed, and closed after the last sample: with one sample, as quantize holds
+ * back, the weights of the two models are never in memory at the same time. */
+static qdq_status run_model(comparison *c, int k, size_t i, const qdq_named_array *in, size_t n,
+                            qdq_error *err)
+{
+    qdq_status st = c->session[k] == NULL ? open_session(c, k, err) : QDQ_OK;
+
+    if (st != QDQ_OK)
+        return qdq_within(err, st, "%s model", k == 0 ? "first" : "second");
+    st = qdq_session_run(c->session[k], in, n, k == 0 ? hold : match, c, err);
+    if (st != QDQ_OK)
+        return qdq_within(err, st, "%s model, sample %zu", k == 0 ? "first" : "second", i);
+    if (i + 1 == c->end) {
+        qdq_session_close(c->session[k]);
+        c->session[k] = NULL;
+    }
+    return QDQ_OK;
+}
+
+static qdq_status run_sample(comparison *c, size_t i, qdq_error *err)
+{
+    const qdq_named_array *in;
+    size_t n;
+
+    QDQ_TRY(qdq_job_poll(c->opts.job, err));
+    QDQ_TRY(qdq_data_get(c->data, i, &in, &n, err));
+    c->labels = qdq_data_labels(c->data, i, &c->n_labels);
+    for (size_t k = 0; k < c->outputs.n; k++)
+        c->outputs.at[k].held.is_held = c->outputs.at[k].is_done = false;
+    QDQ_TRY(run_model(c, 0, i, in, n, err));
+    QDQ_TRY(run_model(c, 1, i, in, n, err));
+    for (size_t k = 0; k < c->outputs.n; k++)
+        if (c->outputs.at[k].held.is_held && !c->outputs.at[k].is_done)
+            return qdq_fail(err, QDQ_E_ENGINE, "second model, sample %zu: the engine gave no '%s'", i,
+                            c->outputs.at[k].name);
+    qdq_job_progress(c->opts.job, "compare", i + 1 - c->first, c->end - c->first);
+    return QDQ_OK;
+}
+
+static qdq_status run_samples(comparison *c, qdq_error *err)
+{
+    for (size_t k = 0; k < c->outputs.n; k++) {
+        qdq_map_value *v = qdq_map_put(&c->by_name, c->outputs.at[k].name, NULL);
+
+        if (v == NULL)
+            return qdq_nomem(err);
+        v->num = k;
+    }
+    for (size_t i = c->first; i < c->end; i++)
+        QDQ_TRY(run_sample(c, i, err));
+    return QDQ_OK;
+}
+
+/* --- the interface ------------------------------------------------------------------------------------------------ */
+
+static double agreement(const qdq_top1 *t)
+{
+    return t->rows > 0 ? (double)t->same / (double)t->rows : (double)NAN;
+}
+
+/* Results and names go into the block that the caller frees. */
+static qdq_status make_result(const comparison *c, qdq_compare_result **out, qdq_error *err)
+{
+    const qdq_top1 *t = &c->top1;
+    size_t n = 0, text_size = 0;
+
+    for (size_t i = 0; i < c->outputs.n; i++) {
+        n += !c->outputs.at[i].left_out;
+        text_size += strlen(c->outputs.at[i].name) + 1;
+    }
+    if (n == 0)
+        return qdq_fail(err, QDQ_E_FORMAT, "no output of the two models can be compared");
+    qdq_compare_result *r = calloc(1, sizeof *r + n * sizeof *r->outputs + text_size);
+    if (r == NULL)
+        return qdq_nomem(err);
+    r->outputs = (qdq_compare_tensor *)(void *)(r + 1);
+    char *text = (char *)(r->outputs + n);
+    for (size_t i = 0; i < c->outputs.n; i++) {
+        const common *v = &c->outputs.at[i];
+        qdq_compare_tensor *to = &r->outputs[r->n_outputs];
+
+        if (v->left_out)
+            continue;
+        qdq_compare_stat_result(&v->stat, to);
+        to->top1 = agreement(&v->top1);
+        size_t size = strlen(v->name) + 1;
+        to->name = memcpy(text, v->name, size);
+        text += size;
+        r->n_outputs++;
+    }
+    r->top1_agreement = agreement(t);
+    r->accuracy_a = t->labelled > 0 ? (double)t->right_a / (double)t->labelled : NAN;
+    r->accuracy_b = t->labelled > 0 ? (double)t->right_b / (double)t->labelled : NAN;
+    r->samples = c->end - c->first;
+    *out = r;
+    return QDQ_OK;
+}
+
+qdq_status qdq_compare_range(const qdq_data *d, const qdq_compare_opts *opts, size_t *first, size_t *end,
+                             qdq_error *err)
+{
+    size_t n = qdq_data_count(d);
+
+    if (opts->first >= n || opts->count > n - opts->first)
+        return qdq_fail(err, QDQ_E_USAGE, "samples %zu to %zu, the data have %zu", opts->first,
+                        opts->first + opts->count, n);
+    *first = opts->first;
+    *end = opts->count > 0 ? opts->first + opts->count : n;
+    return QDQ_OK;
+}
+
+static qdq_status compare(comparison *c, qdq_compare_result **out, qdq_error *err)
+{
+    QDQ_TRY(qdq_compare_range(c->data, &c->opts, &c->first, &c->end, err));
+    QDQ_TRY(find_outputs(c, err));
+    QDQ_TRY(run_samples(c, err));
+    return make_result(c, out, err);
+}
+
+qdq_status qdq_compare(qdq_engine *e, const qdq_model *a, const qdq_model *b, qdq_data *d,
+                       const qdq_compare_opts *opts, qdq_compare_result **out, qdq_error *err)
+{
+    static const qdq_compare_opts defaults = QDQ_COMPARE_OPTS_INIT;
+    comparison c = {.engine = e, .model = {a, b}, .data = d, .arena = QDQ_ARENA_INIT};
+
+    *out = NULL;
+    c.opts = opts != NULL ? *opts : defaults;
+    qdq_status st = compare(&c, out, err);
+    for (int k = 0; k < 2; k++) {
+        qdq_session_close(c.session[k]);
+        qdq_model_free(c.wide[k]);
+    }
+    for (size_t k = 0; k < c.outputs.n; k++)
+        qdq_held_free(&c.outputs.at[k].held);
+    qdq_map_free(&c.by_name);
+    qdq_arena_free(&c.arena);
+    return st;
+}

@@ -1,0 +1,492 @@
+/* compare_layers.c - which layer of a model loses how much: every value that two models share by name is compared in
+ * a run of both, and again as the second model's layer makes it of the first model's values. Values come in chunks
+ * that fit a budget of memory, one pass over the data for each. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "ir/edit.h"
+#include "quant/compare/compare_match.h"
+
+/* Of values that are held in one pass: bytes of one sample, and how many. */
+#define CHUNK_BYTES ((size_t)128 << 20)
+
+enum { CHUNK_VALUES = 512 };
+
+enum { RUN_A, RUN_B, RUN_ALONE, N_RUN };
+
+static const char *const run_name[N_RUN] = {"first model", "second model", "second model in layers"};
+
+typedef struct layering {
+    qdq_engine *engine;
+    qdq_data *data;
+    const qdq_model *model[2]; /* a, b as they were given */
+    qdq_compare_opts opts;
+    size_t first, end;
+    qdq_matching m;
+    qdq_map by_name, by_fed; /* -> index into m.values */
+    uint64_t done, total;    /* samples run, over all passes: for progress */
+} layering;
+
+/* Who wants an output of b: a match may want two, and two matches the same one. */
+typedef struct wanted {
+    qdq_match *match;
+    bool behind;
+    size_t next; /* index + 1; 0: the last */
+} wanted;
+
+typedef struct pass {
+    layering *l;
+    qdq_arena scratch;
+    qdq_match *values;
+    size_t n;
+    qdq_model *alone; /* the layers of this chunk; NULL: none has Q or DQ */
+    QDQ_VEC(const char *) expose[2];
+    QDQ_VEC(qdq_match *) of_a; /* what the first model gives, in the order of expose[RUN_A] */
+    QDQ_VEC(wanted) wanted;
+    qdq_map by_output; /* of b -> index + 1 into wanted */
+    qdq_named_array *fed;
+    void **converted; /* what of them is a copy in another type */
+    size_t n_fed;
+    qdq_session *session[N_RUN];
+} pass;
+
+/* --- preparing a pass ------------------------------------------------------------------------------------------- */
+
+static qdq_match *match_of(const qdq_map *map, const layering *l, const char *name)
+{
+    const qdq_map_value *v = qdq_map_get(map, name);
+
+    return v != NULL ? &l->m.values.at[v->num] : NULL;
+}
+
+/* Graph inputs that the layers of a chunk do not read: an engine would ask for them. */
+static void drop_idle_inputs(qdq_model *m)
+{
+    qdq_graph *g = m->graph;
+
+    for (size_t i = g->inputs.n; i-- > 0;) {
+        qdq_value *v = g->inputs.at[i];
+
+        if (v->n_use > 0 || v->n_output > 0 || v->init != NULL)
+            continue;
+        qdq_graph_remove_input(g, v);
+        qdq_value_remove(v);
+    }
+}
+
+/* The part of the cut model that the chunk is. */
+static qdq_status extract_layers(pass *p, qdq_error *err)
+{
+    const qdq_graph *g = p->l->m.cut->graph;
+    const char **in = qdq_arena_array(&p->scratch, g->inputs.n + 1, sizeof *in);
+    const char **out = qdq_arena_array(&p->scratch, p->n + 1, sizeof *out);
+    size_t n_in = 0, n_out = 0;
+
+    if (in == NULL || out == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < g->inputs.n; i++)
+        if (g->inputs.at[i]->init == NULL && g->inputs.at[i]->sparse == NULL)
+            in[n_in++] = g->inputs.at[i]->name;
+    for (size_t i = 0; i < p->n; i++)
+        if (p->values[i].quantized)
+            out[n_out++] = p->values[i].name;
+    if (n_out == 0)
+        return QDQ_OK;
+    QDQ_TRY(qdq_model_extract(p->l->m.cut, in, n_in, out, n_out, &p->alone, err));
+    drop_idle_inputs(p->alone);
+    return QDQ_OK;
+}
+
+static qdq_status want(pass *p, qdq_match *match, const char *name, bool behind, qdq_error *err)
+{
+    qdq_map_value *v = qdq_map_put(&p->by_output, name, NULL);
+    wanted w = {match, behind, v != NULL ? v->num : 0};
+
+    if (v == NULL || !QDQ_PUSH(&p->scratch, &p->wanted, w) || !QDQ_PUSH(&p->scratch, &p->expose[RUN_B], name))
+        return qdq_nomem(err);
+    v->num = p->wanted.n;
+    return QDQ_OK;
+}
+
+static qdq_status want_of_a(pass *p, qdq_match *v, qdq_error *err)
+{
+    return QDQ_PUSH(&p->scratch, &p->of_a, v) && QDQ_PUSH(&p->scratch, &p->expose[RUN_A], v->name)
+               ? QDQ_OK
+               : qdq_nomem(err);
+}
+
+/* Of the first model also what the layers alone are fed with. */
+static qdq_status list_outputs(pass *p, qdq_error *err)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        qdq_match *v = &p->values[i];
+
+        QDQ_TRY(want_of_a(p, v, err));
+        QDQ_TRY(want(p, v, v->raw, false, err));
+        if (v->read != NULL)
+            QDQ_TRY(want(p, v, v->read, true, err));
+    }
+    for (size_t i = 0; p->alone != NULL && i < p->alone->graph->inputs.n; i++) {
+        qdq_match *v = match_of(&p->l->by_fed, p->l, p->alone->graph->inputs.at[i]->name);
+
+        if (v != NULL && (v < p->values || v >= p->values + p->n))
+            QDQ_TRY(want_of_a(p, v, err));
+    }
+    for (int k = RUN_A; k <= RUN_B; k++)
+        if (!QDQ_PUSH(&p->scratch, &p->expose[k], NULL))
+            return qdq_nomem(err);
+    return QDQ_OK;
+}
+
+/* --- what comes out of the three runs ----------------------------------------------------------------------------- */
+
+static qdq_status take_a(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
+{
+    const pass *p = ctx;
+    qdq_match *v = match_of(&p->l->by_name, p->l, name);
+
+    if (v == NULL || v->left_out)
+        return QDQ_OK;
+    if (!qdq_elem_is_float(a->elem)) {
+        v->left_out = true;
+        return QDQ_OK;
+    }
+    return qdq_hold(&v->held, a, err);
+}
+
+static void compare_with_held(const layering *l, qdq_match *v, const qdq_array *b, qdq_compare_stat *to)
+{
+    char text[2][200];
+
+    if (v->left_out || !v->held.is_held)
+        return;
+    if (qdq_elem_is_float(b->elem) && qdq_array_same_shape(&v->held.array, b)) {
+        qdq_compare_stat_add(to, &v->held.array, b);
+        return;
+    }
+    v->left_out = true;
+    qdq_job_log(l->opts.job, QDQ_LOG_WARNING,
+                "tensor '%s' is %s [%s] in the first model, %s [%s] in the second: left out", v->name,
+                qdq_elem_name(v->held.array.elem),
+                qdq_array_shape_text(&v->held.array, text[0], sizeof text[0]), qdq_elem_name(b->elem),
+                qdq_array_shape_text(b, text[1], sizeof text[1]));
+}
+
+static qdq_status take_b(void *ctx, const char *name, const qdq_array *b, qdq_error *err)
+{
+    const pass *p = ctx;
+    const qdq_map_value *found = qdq_map_get(&p->by_output, name);
+
+    (void)err;
+    for (size_t i = found != NULL ? found->num : 0; i > 0; i = p->wanted.at[i - 1].next) {
+        qdq_match *v = p->wanted.at[i - 1].match;
+
+        compare_with_held(p->l, v, b, p->wanted.at[i - 1].behind ? &v->behind : &v->value);
+    }
+    return QDQ_OK;
+}
+
+static qdq_status take_alone(void *ctx, const char *name, const qdq_array *b, qdq_error *err)
+{
+    const pass *p = ctx;
+    qdq_match *v = match_of(&p->l->by_name, p->l, name);
+
+    (void)err;
+    if (v != NULL)
+        compare_with_held(p->l, v, b, &v->own);
+    return QDQ_OK;
+}
+
+/* --- feeding the layers --------------------------------------------------------------------------------------------- */
+
+/* A value of the first model in the type that the second one has there. */
+static qdq_status convert(const qdq_array *from, qdq_elem to, qdq_array *out, void **memory, qdq_error *err)
+{
+    int64_t n = qdq_array_count(from);
+    size_t bytes;
+
+    *out = *from;
+    if (from->elem == to)
+        return QDQ_OK;
+    if (!qdq_elem_bytes(to, n, &bytes) || (*memory = calloc(bytes + 1, 1)) == NULL)
+        return qdq_nomem(err);
+    for (int64_t i = 0; i < n; i++)
+        if (!qdq_elem_put_float(to, *memory, i, (double)qdq_elem_float(from->elem, from->data, i)))
+            return qdq_fail(err, QDQ_E_UNSUPPORTED, "found %g, expected a value that %s can hold",
+                            (double)qdq_elem_float(from->elem, from->data, i), qdq_elem_name(to));
+    out->elem = to;
+    out->data = *memory;
+    out->bytes = bytes;
+    return QDQ_OK;
+}
+
+static void drop_converted(pass *p)
+{
+    for (size_t i = 0; i < p->n_fed; i++) {
+        free(p->converted[i]);
+        p->converted[i] = NULL;
+    }
+}
+
+/* False in *can: a value is missing. */
+static qdq_status feed(pass *p, const qdq_named_array *in, size_t n, bool *can, qdq_error *err)
+{
+    const qdq_graph *g = p->alone->graph;
+
+    *can = true;
+    p->n_fed = 0;
+    for (size_t i = 0; i < g->inputs.n; i++) {
+        const qdq_match *v = match_of(&p->l->by_fed, p->l, g->inputs.at[i]->name);
+        qdq_named_array *to = &p->fed[p->n_fed];
+        size_t k = 0;
+
+        if (g->inputs.at[i]->init != NULL)
+            continue;
+        to->name = g->inputs.at[i]->name;
+        while (v == NULL && k < n && strcmp(in[k].name, to->name) != 0)
+            k++;
+        *can = *can && (v != NULL ? v->held.is_held && !v->left_out : k < n);
+        if (!*can)
+            return QDQ_OK;
+        const qdq_array *from = v != NULL ? &v->held.array : &in[k].array;
+        qdq_status st =
+            convert(from, v != NULL ? v->elem : from->elem, &to->array, &p->converted[p->n_fed++], err);
+        if (st != QDQ_OK)
+            return qdq_within(err, st, "tensor '%s'", to->name);
+    }
+    return QDQ_OK;
+}
+
+/* --- a pass over the data --------------------------------------------------------------------------------------- */
+
+static qdq_status open_session(pass *p, int k, qdq_error *err)
+{
+    qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
+
+    opts.threads = p->l->opts.threads;
+    opts.fake_quant = p->l->opts.fake_quant;
+    if (k == RUN_ALONE)
+        return qdq_session_open(p->l->engine, p->alone, &opts, &p->session[k], err);
+    opts.shapes = p->l->opts.shapes;
+    opts.n_shapes = p->l->opts.n_shapes;
+    opts.expose = p->expose[k].at;
+    opts.only_exposed = true;
+    return qdq_session_open(p->l->engine, p->l->model[k], &opts, &p->session[k], err);
+}
+
+/* Opened when it is needed, and closed after the last sample: with one sample, no two are there at a time. */
+static qdq_status run_one(pass *p, int k, size_t i, const qdq_named_array *in, size_t n, qdq_error *err)
+{
+    static const qdq_output_fn take[N_RUN] = {take_a, take_b, take_alone};
+    qdq_status st = p->session[k] == NULL ? open_session(p, k, err) : QDQ_OK;
+
+    if (st == QDQ_OK)
+        st = qdq_session_run(p->session[k], in, n, take[k], p, err);
+    if (st != QDQ_OK)
+        return qdq_within(err, st, "%s, sample %zu", run_name[k], i);
+    if (i + 1 == p->l->end) {
+        qdq_session_close(p->session[k]);
+        p->session[k] = NULL;
+    }
+    return QDQ_OK;
+}
+
+static qdq_status run_sample(pass *p, size_t i, qdq_error *err)
+{
+    layering *l = p->l;
+    const qdq_named_array *in;
+    size_t n;
+    bool can = false;
+
+    QDQ_TRY(qdq_job_poll(l->opts.job, err));
+    QDQ_TRY(qdq_data_get(l->data, i, &in, &n, err));
+    for (size_t k = 0; k < p->of_a.n; k++)
+        p->of_a.at[k]->held.is_held = false;
+    QDQ_TRY(run_one(p, RUN_A, i, in, n, err));
+    QDQ_TRY(run_one(p, RUN_B, i, in, n, err));
+    if (p->alone != NULL)
+        QDQ_TRY(feed(p, in, n, &can, err));
+    if (can)
+        QDQ_TRY(run_one(p, RUN_ALONE, i, p->fed, p->n_fed, err));
+    drop_converted(p);
+    qdq_job_progress(l->opts.job, "compare layers", ++l->done, l->total);
+    return QDQ_OK;
+}
+
+static qdq_status run_samples(pass *p, qdq_error *err)
+{
+    QDQ_TRY(extract_layers(p, err));
+    QDQ_TRY(list_outputs(p, err));
+    size_t room = p->alone != NULL ? p->alone->graph->inputs.n + 1 : 1;
+    p->fed = qdq_arena_array(&p->scratch, room, sizeof *p->fed);
+    p->converted = qdq_arena_array(&p->scratch, room, sizeof *p->converted);
+    if (p->fed == NULL || p->converted == NULL)
+        return qdq_nomem(err);
+    for (size_t i = p->l->first; i < p->l->end; i++)
+        QDQ_TRY(run_sample(p, i, err));
+    return QDQ_OK;
+}
+
+static qdq_status run_pass(layering *l, qdq_match *values, size_t n, qdq_error *err)
+{
+    pass p = {.l = l, .scratch = QDQ_ARENA_INIT, .values = values, .n = n};
+    qdq_status st = run_samples(&p, err);
+
+    drop_converted(&p);
+    for (int k = 0; k < N_RUN; k++)
+        qdq_session_close(p.session[k]);
+    for (size_t k = 0; k < p.of_a.n; k++)
+        qdq_held_free(&p.of_a.at[k]->held);
+    qdq_map_free(&p.by_output);
+    qdq_model_free(p.alone);
+    qdq_arena_free(&p.scratch);
+    return st;
+}
+
+/* How many of the values from `at` on go into one pass: at least one. */
+static size_t chunk_at(const layering *l, size_t at)
+{
+    size_t n = 0, bytes = 0;
+
+    while (at + n < l->m.values.n && n < CHUNK_VALUES) {
+        size_t more = l->m.values.at[at + n].bytes;
+
+        if (n > 0 && (more > CHUNK_BYTES || bytes + more > CHUNK_BYTES))
+            break;
+        bytes += more < CHUNK_BYTES ? more : CHUNK_BYTES;
+        n++;
+    }
+    return n;
+}
+
+static qdq_status run_passes(layering *l, qdq_error *err)
+{
+    for (size_t at = 0; at < l->m.values.n; at += chunk_at(l, at))
+        l->total += l->end - l->first;
+    for (size_t at = 0, n; at < l->m.values.n; at += n) {
+        n = chunk_at(l, at);
+        QDQ_TRY(run_pass(l, l->m.values.at + at, n, err));
+    }
+    return QDQ_OK;
+}
+
+/* --- the interface ------------------------------------------------------------------------------------------------ */
+
+static char *put_text(char **text, const char *s)
+{
+    char *at = *text;
+    size_t size = strlen(s) + 1;
+
+    memcpy(at, s, size);
+    *text += size;
+    return at;
+}
+
+static double error_of(const qdq_compare_stat *s)
+{
+    return s->dd == 0 ? 0 : s->aa == 0 ? (double)INFINITY : s->dd / s->aa;
+}
+
+static int by_error(const void *a, const void *b)
+{
+    const qdq_compare_layer *x = a, *y = b;
+
+    if (x->error != y->error)
+        return x->error < y->error ? 1 : -1;
+    return strcmp(x->value.name, y->value.name);
+}
+
+static void write_layer(const qdq_match *v, qdq_compare_layer *to, char **text)
+{
+    qdq_compare_tensor behind;
+    char *name = put_text(text, v->name);
+
+    to->node = put_text(text, v->node);
+    to->op = put_text(text, v->op);
+    to->quantized = v->quantized;
+    to->error = error_of(&v->own);
+    qdq_compare_stat_result(&v->own, &to->introduced);
+    qdq_compare_stat_result(&v->value, &to->value);
+    qdq_compare_stat_result(&v->behind, &behind);
+    to->introduced.name = to->value.name = name;
+    to->read_sqnr_db = v->read != NULL ? behind.sqnr_db : (double)NAN;
+}
+
+static size_t text_size(const qdq_matching *m)
+{
+    size_t size = 0;
+
+    for (size_t i = 0; i < m->values.n; i++)
+        size += strlen(m->values.at[i].name) + strlen(m->values.at[i].node) + strlen(m->values.at[i].op) + 3;
+    for (size_t i = 0; i < m->only_a.n; i++)
+        size += strlen(m->only_a.at[i]) + 1;
+    for (size_t i = 0; i < m->only_b.n; i++)
+        size += strlen(m->only_b.at[i]) + 1;
+    return size;
+}
+
+static qdq_status make_result(const layering *l, qdq_compare_layers_result **out, qdq_error *err)
+{
+    const qdq_matching *m = &l->m;
+    qdq_compare_layers_result *r = calloc(1, sizeof *r + m->values.n * sizeof *r->layers +
+                                                 (m->only_a.n + m->only_b.n) * sizeof(char *) + text_size(m));
+
+    if (r == NULL)
+        return qdq_nomem(err);
+    r->layers = (qdq_compare_layer *)(void *)(r + 1);
+    r->unmatched_a = (const char **)(void *)(r->layers + m->values.n);
+    r->unmatched_b = r->unmatched_a + m->only_a.n;
+    char *text = (char *)(void *)(r->unmatched_b + m->only_b.n);
+    for (size_t i = 0; i < m->values.n; i++)
+        if (!m->values.at[i].left_out)
+            write_layer(&m->values.at[i], &r->layers[r->n_layers++], &text);
+    for (size_t i = 0; i < m->only_a.n; i++)
+        r->unmatched_a[r->n_unmatched_a++] = put_text(&text, m->only_a.at[i]);
+    for (size_t i = 0; i < m->only_b.n; i++)
+        r->unmatched_b[r->n_unmatched_b++] = put_text(&text, m->only_b.at[i]);
+    if (r->n_layers > 1)
+        qsort(r->layers, r->n_layers, sizeof *r->layers, by_error);
+    r->samples = l->end - l->first;
+    *out = r;
+    return QDQ_OK;
+}
+
+static qdq_status compare_layers(layering *l, qdq_compare_layers_result **out, qdq_error *err)
+{
+    const qdq_engine_info *info = qdq_engine_get_info(l->engine);
+    const qdq_named_array *in;
+    size_t n;
+
+    QDQ_TRY(qdq_compare_range(l->data, &l->opts, &l->first, &l->end, err));
+    if ((info->capabilities & QDQ_CAN_EXPOSE) == 0)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "engine %s cannot show inner tensors", info->name);
+    QDQ_TRY(qdq_data_get(l->data, l->first, &in, &n, err));
+    QDQ_TRY(qdq_match_models(l->model[0], l->model[1], in, n, l->opts.job, &l->m, err));
+    for (size_t i = 0; i < l->m.values.n; i++) {
+        qdq_map_value *name = qdq_map_put(&l->by_name, l->m.values.at[i].name, NULL);
+        qdq_map_value *fed = qdq_map_put(&l->by_fed, l->m.values.at[i].fed, NULL);
+
+        if (name == NULL || fed == NULL)
+            return qdq_nomem(err);
+        name->num = fed->num = i;
+    }
+    QDQ_TRY(run_passes(l, err));
+    return make_result(l, out, err);
+}
+
+qdq_status qdq_compare_layers(qdq_engine *e, const qdq_model *a, const qdq_model *b, qdq_data *d,
+                              const qdq_compare_opts *opts, qdq_compare_layers_result **out, qdq_error *err)
+{
+    static const qdq_compare_opts defaults = QDQ_COMPARE_OPTS_INIT;
+    layering l = {.engine = e, .data = d, .model = {a, b}};
+
+    *out = NULL;
+    l.opts = opts != NULL ? *opts : defaults;
+    qdq_status st = compare_layers(&l, out, err);
+    qdq_map_free(&l.by_name);
+    qdq_map_free(&l.by_fed);
+    qdq_matching_free(&l.m);
+    return st;
+}

@@ -1,0 +1,363 @@
+/* data.c - calibration and test data: finds out what a spec means, knows the model's inputs, owns the buffers
+ * that samples are lent from. How samples are made is the sources' business (data_npz.c, data_images.c,
+ * data_random.c). */
+#include "quant/data/data_source.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "base/fail.h"
+#include "base/vec.h"
+
+/* A sample is held in memory whole: what is larger is no sample but a mistake, or an attack. */
+#define MAX_SAMPLE_BYTES ((size_t)2 << 30)
+
+enum { MAX_NAMED_SKIPS = 20, MAX_FILES = 10000000 };
+
+typedef QDQ_VEC(const char *) path_vec;
+
+/* --- inputs ---------------------------------------------------------------------------------------------------- */
+
+const char *qdq_io_text(const qdq_io *io, qdq_arena *a)
+{
+    const char *elem = qdq_elem_name(io->elem);
+    char *text = qdq_arena_printf(a, "%s %s", elem != NULL ? elem : "?", io->rank < 0 ? "of any shape" : "[");
+
+    for (int i = 0; i < io->rank && text != NULL; i++) {
+        const char *comma = i > 0 ? ", " : "";
+
+        if (io->dim[i] >= 0)
+            text = qdq_arena_printf(a, "%s%s%lld", text, comma, (long long)io->dim[i]);
+        else
+            text = qdq_arena_printf(a, "%s%s%s", text, comma, io->param[i] != NULL ? io->param[i] : "?");
+    }
+    if (io->rank >= 0 && text != NULL)
+        text = qdq_arena_printf(a, "%s]", text);
+    return text != NULL ? text : "?";
+}
+
+int64_t qdq_io_batch(const qdq_io *io)
+{
+    return io->rank > 0 && io->dim[0] > 0 ? io->dim[0] : 1;
+}
+
+static qdq_status apply_shape(qdq_data *d, const qdq_input_shape *shape, qdq_error *err)
+{
+    qdq_io *io = NULL;
+
+    for (size_t k = 0; k < d->n_inputs && io == NULL; k++)
+        if (strcmp(d->inputs[k].name, shape->name) == 0)
+            io = &d->inputs[k];
+    if (io == NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "a shape is given for '%s', which is no input of the model",
+                        shape->name);
+    if (io->rank < 0) {
+        io->rank = shape->rank;
+        for (int i = 0; i < io->rank; i++)
+            io->dim[i] = -1;
+    }
+    if (io->rank != shape->rank)
+        return qdq_fail(err, QDQ_E_USAGE, "the shape given for input '%s' has %d dimensions, the input is %s",
+                        io->name, shape->rank, qdq_io_text(io, &d->arena));
+    for (int i = 0; i < io->rank; i++) {
+        if (shape->dim[i] < 0)
+            continue;
+        if (io->dim[i] >= 0 && io->dim[i] != shape->dim[i])
+            return qdq_fail(err, QDQ_E_USAGE,
+                            "the shape given for input '%s' has %lld as dimension %d, the input is %s",
+                            io->name, (long long)shape->dim[i], i, qdq_io_text(io, &d->arena));
+        io->dim[i] = shape->dim[i];
+    }
+    return QDQ_OK;
+}
+
+/* Copies: the model may be edited or freed while the data are in use. */
+static qdq_status copy_inputs(qdq_data *d, const qdq_model *m, const qdq_data_opts *opts, qdq_error *err)
+{
+    d->n_inputs = qdq_model_input_count(m);
+    if (d->n_inputs == 0)
+        return qdq_fail(err, QDQ_E_FORMAT, "the model has no inputs, so no data fit it");
+    d->inputs = qdq_arena_array(&d->arena, d->n_inputs, sizeof *d->inputs);
+    d->arrays = qdq_arena_array(&d->arena, d->n_inputs, sizeof *d->arrays);
+    d->room = qdq_arena_array(&d->arena, d->n_inputs, sizeof *d->room);
+    if (d->inputs == NULL || d->arrays == NULL || d->room == NULL) {
+        d->n_inputs = 0;
+        return qdq_nomem(err);
+    }
+    for (size_t k = 0; k < d->n_inputs; k++) {
+        qdq_io *io = &d->inputs[k];
+
+        if (!qdq_model_input(m, k, io))
+            return qdq_fail(err, QDQ_E_BUG, "input %zu of %zu is not there", k, d->n_inputs);
+        io->name = qdq_arena_strdup(&d->arena, io->name);
+        if (io->name == NULL)
+            return qdq_nomem(err);
+        for (int i = 0; i < io->rank; i++) {
+            if (io->dim[i] >= 0 || io->param[i] == NULL)
+                continue;
+            io->param[i] = qdq_arena_strdup(&d->arena, io->param[i]);
+            if (io->param[i] == NULL)
+                return qdq_nomem(err);
+        }
+        d->arrays[k].name = io->name;
+    }
+    for (size_t s = 0; s < opts->n_shapes; s++)
+        QDQ_TRY(apply_shape(d, &opts->shapes[s], err));
+    return QDQ_OK;
+}
+
+/* --- buffers ---------------------------------------------------------------------------------------------------- */
+
+qdq_status qdq_data_reserve(qdq_data *d, size_t k, size_t bytes, qdq_error *err)
+{
+    if (bytes > MAX_SAMPLE_BYTES)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "a sample of %zu bytes for input '%s', expected at most %zu",
+                        bytes, d->inputs[k].name, MAX_SAMPLE_BYTES);
+    if (bytes <= d->room[k] && d->room[k] > 0)
+        return QDQ_OK;
+    void *data = malloc(bytes > 0 ? bytes : 1);
+    if (data == NULL)
+        return qdq_nomem(err);
+    free(d->arrays[k].array.data);
+    d->arrays[k].array.data = data;
+    d->room[k] = bytes > 0 ? bytes : 1;
+    return QDQ_OK;
+}
+
+qdq_status qdq_data_shape(qdq_data *d, size_t k, qdq_elem elem, int rank, const int64_t *dim, qdq_error *err)
+{
+    qdq_array shaped = {.elem = elem, .rank = rank};
+
+    for (int i = 0; i < rank; i++)
+        shaped.dim[i] = dim[i];
+    if (!qdq_elem_bytes(elem, qdq_array_count(&shaped), &shaped.bytes))
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s': no data can be made for %s", d->inputs[k].name,
+                        qdq_io_text(&d->inputs[k], &d->arena));
+    QDQ_TRY(qdq_data_reserve(d, k, shaped.bytes, err));
+    shaped.data = d->arrays[k].array.data;
+    d->arrays[k].array = shaped;
+    return QDQ_OK;
+}
+
+/* --- files ------------------------------------------------------------------------------------------------------ */
+
+static bool has_suffix(const char *name, const char *suffix)
+{
+    size_t n = strlen(name), s = strlen(suffix);
+
+    return n > s && strcasecmp(name + n - s, suffix) == 0;
+}
+
+static bool is_array_file(const char *name)
+{
+    return has_suffix(name, ".npz") || has_suffix(name, ".npy");
+}
+
+static bool is_image_file(const char *name)
+{
+    return has_suffix(name, ".jpg") || has_suffix(name, ".jpeg") || has_suffix(name, ".png") ||
+           has_suffix(name, ".bmp");
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Names in the folder, sorted: the order of a directory differs from machine to machine. */
+static qdq_status list_folder(qdq_data *d, path_vec *names, qdq_error *err)
+{
+    DIR *dir = opendir(d->spec);
+    qdq_status st = QDQ_OK;
+    struct dirent *e;
+
+    if (dir == NULL)
+        return qdq_fail_errno(err, errno == ENOMEM ? QDQ_E_NOMEM : QDQ_E_IO, errno, "%s", d->spec);
+    while (st == QDQ_OK && (errno = 0, e = readdir(dir)) != NULL) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        const char *name = qdq_arena_strdup(&d->arena, e->d_name);
+        if (names->n >= MAX_FILES)
+            st = qdq_fail(err, QDQ_E_UNSUPPORTED, "%s: more than %d files", d->spec, MAX_FILES);
+        else if (name == NULL || !QDQ_PUSH(&d->arena, names, name))
+            st = qdq_nomem(err);
+    }
+    if (st == QDQ_OK && errno != 0)
+        st = qdq_fail_errno(err, QDQ_E_IO, errno, "%s", d->spec);
+    closedir(dir);
+    if (st == QDQ_OK && names->n > 1)
+        qsort(names->at, names->n, sizeof *names->at, by_name);
+    return st;
+}
+
+/* Sorts the folder's files into arrays and images, names what is neither. */
+static qdq_status sort_folder(qdq_data *d, path_vec *arrays, path_vec *images, qdq_error *err)
+{
+    path_vec names = {0};
+    size_t skipped = 0;
+
+    QDQ_TRY(list_folder(d, &names, err));
+    for (size_t i = 0; i < names.n; i++) {
+        const char *path = qdq_arena_printf(&d->arena, "%s/%s", d->spec, names.at[i]);
+        path_vec *list = is_array_file(names.at[i]) ? arrays : is_image_file(names.at[i]) ? images : NULL;
+        struct stat s;
+
+        if (path == NULL)
+            return qdq_nomem(err);
+        if (list != NULL &&
+            (stat(path, &s) != 0 || S_ISREG(s.st_mode))) { /* a missing one fails by name later */
+            if (!QDQ_PUSH(&d->arena, list, path))
+                return qdq_nomem(err);
+        } else if (skipped++ < MAX_NAMED_SKIPS) {
+            qdq_job_log(d->job, QDQ_LOG_WARNING, "%s: skipped: %s", path,
+                        list != NULL ? "not a regular file"
+                                     : "no .npz, .npy, .jpg, .jpeg, .png or .bmp file");
+        }
+    }
+    if (skipped > MAX_NAMED_SKIPS)
+        qdq_job_log(d->job, QDQ_LOG_WARNING, "%s: %zu more files skipped", d->spec,
+                    skipped - MAX_NAMED_SKIPS);
+    if (arrays->n > 0 && images->n > 0)
+        return qdq_fail(err, QDQ_E_FORMAT, "%s: both arrays ('%s') and images ('%s'), expected one kind",
+                        d->spec, arrays->at[0], images->at[0]);
+    if (arrays->n == 0 && images->n == 0)
+        return qdq_fail(err, QDQ_E_FORMAT, "%s: no .npz, .npy, .jpg, .jpeg, .png or .bmp file in this folder",
+                        d->spec);
+    return QDQ_OK;
+}
+
+static void tell_ignored(const qdq_data *d, const qdq_data_opts *opts)
+{
+    if (opts->image_height != 0 || opts->image_width != 0 || opts->n_mean != 0 || opts->n_std != 0 ||
+        opts->layout != NULL || opts->channel_order != NULL)
+        qdq_job_log(
+            d->job, QDQ_LOG_WARNING,
+            "%s: these data are no images: size, mean, std, layout and channel order are of no effect",
+            d->spec);
+}
+
+static qdq_status open_folder(qdq_data *d, const qdq_data_opts *opts, qdq_error *err)
+{
+    path_vec arrays = {0}, images = {0};
+
+    QDQ_TRY(sort_folder(d, &arrays, &images, err));
+    if (arrays.n > 0) {
+        tell_ignored(d, opts);
+        return qdq_data_open_arrays(d, arrays.at, arrays.n, true, err);
+    }
+    return qdq_data_open_images(d, images.at, images.n, opts, err);
+}
+
+static qdq_status open_spec(qdq_data *d, const qdq_data_opts *opts, qdq_error *err)
+{
+    struct stat s;
+
+    if (strncmp(d->spec, "random:", 7) == 0 || strcmp(d->spec, "random") == 0) {
+        tell_ignored(d, opts);
+        return qdq_data_open_random(d, d->spec[6] == ':' ? d->spec + 7 : "", err);
+    }
+    if (stat(d->spec, &s) != 0)
+        return qdq_fail_errno(err, QDQ_E_IO, errno, "%s", d->spec);
+    if (S_ISDIR(s.st_mode))
+        return open_folder(d, opts, err);
+    if (!is_array_file(d->spec))
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "%s: data are a .npz or .npy file, a folder of those or of images, or random:SEED",
+                        d->spec);
+    tell_ignored(d, opts);
+    return qdq_data_open_arrays(d, &d->spec, 1, false, err);
+}
+
+/* --- the interface ----------------------------------------------------------------------------------------------- */
+
+static qdq_status open_data(qdq_data *d, const char *spec, const qdq_model *m, const qdq_data_opts *opts,
+                            qdq_error *err)
+{
+    d->spec = qdq_arena_strdup(&d->arena, spec);
+    if (d->spec == NULL)
+        return qdq_nomem(err);
+    if (opts->labels != NULL) {
+        d->labels_key = qdq_arena_strdup(&d->arena, opts->labels);
+        if (d->labels_key == NULL)
+            return qdq_nomem(err);
+    }
+    QDQ_TRY(copy_inputs(d, m, opts, err));
+    QDQ_TRY(open_spec(d, opts, err));
+    if (d->labels_key != NULL && d->labels == NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "%s: labels '%s' can only come from .npz files", spec,
+                        d->labels_key);
+    if (d->max_samples > 0 && d->count > d->max_samples)
+        d->count = d->max_samples;
+    return QDQ_OK;
+}
+
+qdq_status qdq_data_open(const char *spec, const qdq_model *m, const qdq_data_opts *opts, qdq_data **out,
+                         qdq_error *err)
+{
+    static const qdq_data_opts defaults = QDQ_DATA_OPTS_INIT;
+
+    *out = NULL;
+    if (opts == NULL)
+        opts = &defaults;
+    qdq_data *d = calloc(1, sizeof *d);
+    if (d == NULL)
+        return qdq_nomem(err);
+    d->arena = (qdq_arena)QDQ_ARENA_INIT;
+    d->job = opts->job;
+    d->max_samples = opts->max_samples;
+    qdq_status st = open_data(d, spec, m, opts, err);
+    if (st != QDQ_OK) {
+        qdq_data_close(d);
+        return st;
+    }
+    *out = d;
+    return QDQ_OK;
+}
+
+void qdq_data_close(qdq_data *d)
+{
+    if (d == NULL)
+        return;
+    if (d->close != NULL)
+        d->close(d);
+    for (size_t k = 0; k < d->n_inputs; k++)
+        free(d->arrays[k].array.data);
+    free(d->labels);
+    qdq_arena_free(&d->arena);
+    free(d);
+}
+
+size_t qdq_data_count(const qdq_data *d)
+{
+    return d->count;
+}
+
+qdq_status qdq_data_get(qdq_data *d, size_t i, const qdq_named_array **in, size_t *n, qdq_error *err)
+{
+    *in = NULL;
+    *n = 0;
+    if (i >= d->count)
+        return qdq_fail(err, QDQ_E_USAGE, "%s: sample %zu, there are %zu", d->spec, i, d->count);
+    QDQ_TRY(d->get(d, i, err));
+    *in = d->arrays;
+    *n = d->n_inputs;
+    return QDQ_OK;
+}
+
+const int64_t *qdq_data_labels(const qdq_data *d, size_t i, size_t *n)
+{
+    *n = 0;
+    if (d->labels == NULL || i >= d->count)
+        return NULL;
+    *n = d->labels_per_sample;
+    return d->labels + i * d->labels_per_sample;
+}
+
+bool qdq_data_is_random(const qdq_data *d)
+{
+    return d->is_random;
+}

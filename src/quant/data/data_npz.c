@@ -1,0 +1,425 @@
+/* data_npz.c - arrays as data: a .npz file, a .npy file, or a folder of them. One file is open at a time and one
+ * sample is read at a time; between samples only headers and labels are held. */
+#include "quant/data/data_source.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/fail.h"
+#include "quant/data/npz.h"
+
+enum { MAX_LABELS = 1 << 27, MAX_NAMES = 8 };
+
+/* How one input takes its samples from the open file. */
+typedef struct binding {
+    size_t array;        /* in the file */
+    qdq_elem elem;       /* in the file: the input's, or double for float */
+    size_t sample_bytes; /* in the file */
+    bool constant;       /* an array for an input without dimensions: every sample is the same */
+    int64_t batch;
+    int rank; /* of a sample */
+    int64_t dim[QDQ_MAX_RANK];
+} binding;
+
+typedef struct array_file {
+    const char *path;
+    size_t first, count; /* samples */
+} array_file;
+
+typedef struct array_source {
+    array_file *files;
+    size_t n_files;
+    bool folder;
+    bool opening; /* notes and warnings are given once, not each time a file is opened again */
+    bool told_double;
+    size_t current; /* the file that is open */
+    qdq_npz *npz;   /* NULL: none */
+    binding *bindings;
+    size_t n_label;
+} array_source;
+
+/* --- arrays find their inputs ------------------------------------------------------------------------------- */
+
+static const char *header_text(qdq_data *d, const qdq_npy *a)
+{
+    qdq_io io = {.elem = a->elem, .rank = a->rank};
+
+    memcpy(io.dim, a->dim, sizeof io.dim);
+    return qdq_io_text(&io, &d->arena);
+}
+
+/* "'a', 'b'": the arrays in a file, or "none". */
+static const char *names_text(qdq_data *d, const qdq_npz *z)
+{
+    const char *text = qdq_npz_count(z) > 0 ? "" : "none";
+
+    for (size_t i = 0; i < qdq_npz_count(z) && text != NULL; i++) {
+        if (i == MAX_NAMES) {
+            text = qdq_arena_printf(&d->arena, "%s, ... (%zu in all)", text, qdq_npz_count(z));
+            break;
+        }
+        text = qdq_arena_printf(&d->arena, "%s%s'%s'", text, i > 0 ? ", " : "", qdq_npz_name(z, i));
+    }
+    return text != NULL ? text : "?";
+}
+
+static bool find_name(const qdq_npz *z, const char *name, size_t *array)
+{
+    for (*array = 0; *array < qdq_npz_count(z); ++*array)
+        if (strcmp(qdq_npz_name(z, *array), name) == 0)
+            return true;
+    return false;
+}
+
+/* By name; where there is one input and one array that is no label, they belong together. */
+static qdq_status find_array(qdq_data *d, const qdq_npz *z, size_t k, size_t *array, qdq_error *err)
+{
+    size_t others = 0, other = 0;
+
+    if (find_name(z, d->inputs[k].name, array))
+        return QDQ_OK;
+    for (size_t i = 0; i < qdq_npz_count(z); i++) {
+        if (d->labels_key == NULL || strcmp(qdq_npz_name(z, i), d->labels_key) != 0) {
+            others++;
+            other = i;
+        }
+    }
+    *array = other;
+    if (d->n_inputs == 1 && others == 1)
+        return QDQ_OK;
+    if (qdq_npz_count(z) == 1 && qdq_npz_name(z, 0)[0] == '\0')
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "one array, but the model has %zu inputs ('%s', '%s'%s): expected a .npz",
+                        d->n_inputs, d->inputs[0].name, d->inputs[1].name, d->n_inputs > 2 ? ", ..." : "");
+    return qdq_fail(err, QDQ_E_FORMAT, "no array for input '%s'; arrays in the file: %s", d->inputs[k].name,
+                    names_text(d, z));
+}
+
+static void tell_unused(qdq_data *d, const array_source *s)
+{
+    for (size_t i = 0; i < qdq_npz_count(s->npz); i++) {
+        bool used = d->labels_key != NULL && strcmp(qdq_npz_name(s->npz, i), d->labels_key) == 0;
+
+        for (size_t k = 0; k < d->n_inputs; k++)
+            used |= s->bindings[k].array == i;
+        if (!used)
+            qdq_job_log(d->job, QDQ_LOG_INFO, "%s: array '%s' is no input of the model, left out",
+                        s->files[s->current].path, qdq_npz_name(s->npz, i));
+    }
+}
+
+static qdq_status misfit(qdq_data *d, size_t k, const qdq_npy *a, const char *why, qdq_error *err)
+{
+    return qdq_fail(err, QDQ_E_FORMAT, "%s: it is %s, input '%s' is %s", why, header_text(d, a),
+                    d->inputs[k].name, qdq_io_text(&d->inputs[k], &d->arena));
+}
+
+/* Fits the array to the input: *samples is how many the file has, *rest how many batch items are left over. */
+static qdq_status fit(qdq_data *d, size_t k, const qdq_npy *a, binding *b, size_t *samples, size_t *rest,
+                      qdq_error *err)
+{
+    const array_source *s = d->source;
+    const qdq_io *io = &d->inputs[k];
+    int axis = 1; /* dims of the array that belong to a sample begin here */
+
+    *rest = 0;
+    b->elem = a->elem;
+    b->batch = qdq_io_batch(io);
+    if (a->elem != io->elem && !(a->elem == QDQ_DOUBLE && io->elem == QDQ_FLOAT))
+        return misfit(d, k, a, "wrong element type", err);
+    b->constant = io->rank == 0 && a->rank == 0;
+    if (s->folder && io->rank > 0 && a->rank == io->rank - 1 && b->batch == 1)
+        axis = 0; /* one file, one sample, saved without the batch */
+    else if (!b->constant && a->rank != (io->rank > 0 ? io->rank : io->rank == 0 ? 1 : a->rank))
+        return misfit(d, k, a, "wrong number of dimensions", err);
+    else if (!b->constant && a->rank == 0)
+        return misfit(d, k, a, "no dimension that counts samples", err);
+    if (a->count == 0)
+        return misfit(d, k, a, "empty array", err);
+    b->rank = 0;
+    if (io->rank != 0)
+        b->dim[b->rank++] = b->batch;
+    for (int i = axis; i < a->rank; i++) {
+        if (io->rank >= 0 && io->dim[b->rank] >= 0 && io->dim[b->rank] != a->dim[i])
+            return misfit(d, k, a, "wrong shape", err);
+        b->dim[b->rank++] = a->dim[i];
+    }
+    if (b->constant || axis == 0) {
+        *samples = b->constant ? SIZE_MAX : 1;
+        b->sample_bytes = a->bytes;
+        return QDQ_OK;
+    }
+    if (a->dim[0] < b->batch)
+        return misfit(d, k, a, "less than one batch", err);
+    *samples = (size_t)(a->dim[0] / b->batch);
+    *rest = (size_t)(a->dim[0] % b->batch);
+    b->sample_bytes = a->bytes / (size_t)a->dim[0] * (size_t)b->batch;
+    return QDQ_OK;
+}
+
+static qdq_status bind_input(qdq_data *d, size_t k, size_t *samples, size_t *rest, qdq_error *err)
+{
+    array_source *s = d->source;
+    binding *b = &s->bindings[k];
+    const qdq_npy *a;
+
+    QDQ_TRY(find_array(d, s->npz, k, &b->array, err));
+    QDQ_TRY(qdq_npz_header(s->npz, b->array, &a, err));
+    qdq_status st = fit(d, k, a, b, samples, rest, err);
+    const char *name = qdq_npz_name(s->npz, b->array);
+    if (st != QDQ_OK)
+        return name[0] == '\0' ? st : qdq_within(err, st, "array '%s'", name);
+    if (a->elem != d->inputs[k].elem && !s->told_double) {
+        s->told_double = true;
+        qdq_job_log(d->job, QDQ_LOG_INFO, "%s: double is converted to float for input '%s'",
+                    s->files[s->current].path, d->inputs[k].name);
+    }
+    return QDQ_OK;
+}
+
+/* All inputs of the open file; *samples is what they agree on. */
+static qdq_status bind_inputs(qdq_data *d, size_t *samples, qdq_error *err)
+{
+    array_source *s = d->source;
+    size_t decided_by = 0, left = 0;
+
+    *samples = SIZE_MAX;
+    for (size_t k = 0; k < d->n_inputs; k++) {
+        size_t n = 0, rest = 0;
+
+        QDQ_TRY(bind_input(d, k, &n, &rest, err));
+        if (n == SIZE_MAX)
+            continue;
+        if (*samples != SIZE_MAX && n != *samples)
+            return qdq_fail(err, QDQ_E_FORMAT, "%zu samples for input '%s', but %zu for input '%s'", n,
+                            d->inputs[k].name, *samples, d->inputs[decided_by].name);
+        *samples = n;
+        decided_by = k;
+        left = rest > left ? rest : left;
+    }
+    if (*samples == SIZE_MAX)
+        *samples = 1;
+    if (left > 0 && s->opening)
+        qdq_job_log(d->job, QDQ_LOG_WARNING, "%s: the last %zu do not fill a batch of %lld, left out",
+                    s->files[s->current].path, left, (long long)s->bindings[decided_by].batch);
+    return QDQ_OK;
+}
+
+/* --- labels ----------------------------------------------------------------------------------------------------- */
+
+static bool to_label(qdq_elem elem, const unsigned char *data, size_t i, int64_t *label)
+{
+    switch ((int)elem) {
+#define CASE(enumerator, type)                                                                               \
+    case enumerator: {                                                                                       \
+        type x;                                                                                              \
+        memcpy(&x, data + i * sizeof x, sizeof x);                                                           \
+        *label = (int64_t)x;                                                                                 \
+        return true;                                                                                         \
+    }
+        CASE(QDQ_INT8, int8_t)
+        CASE(QDQ_UINT8, uint8_t)
+        CASE(QDQ_INT16, int16_t)
+        CASE(QDQ_UINT16, uint16_t)
+        CASE(QDQ_INT32, int32_t)
+        CASE(QDQ_UINT32, uint32_t)
+        CASE(QDQ_INT64, int64_t)
+        CASE(QDQ_UINT64, uint64_t)
+#undef CASE
+    default: /* the one place where any other type is the same mistake */
+        return false;
+    }
+}
+
+/* Labels of the open file, behind those of the files before. */
+static qdq_status append_labels(qdq_data *d, size_t samples, qdq_error *err)
+{
+    array_source *s = d->source;
+    const binding *b = &s->bindings[0];
+    unsigned char piece[4096];
+    const qdq_npy *a, *x;
+    size_t array;
+
+    if (qdq_npz_count(s->npz) == 1 && qdq_npz_name(s->npz, 0)[0] == '\0')
+        return qdq_fail(err, QDQ_E_USAGE, "labels '%s' can only come from .npz files", d->labels_key);
+    if (!find_name(s->npz, d->labels_key, &array))
+        return qdq_fail(err, QDQ_E_FORMAT, "no labels '%s'; arrays in the file: %s", d->labels_key,
+                        names_text(d, s->npz));
+    QDQ_TRY(qdq_npz_header(s->npz, array, &a, err));
+    QDQ_TRY(qdq_npz_header(s->npz, b->array, &x, err));
+    int64_t items = b->constant || x->rank == b->rank - 1 ? 1 : x->dim[0];
+    int64_t unused;
+    if (!to_label(a->elem, (const unsigned char[8]){0}, 0, &unused) || a->rank < 1 || a->count != a->dim[0] ||
+        a->dim[0] != items)
+        return qdq_fail(err, QDQ_E_FORMAT, "labels '%s' are %s, expected integers [%lld]", d->labels_key,
+                        header_text(d, a), (long long)items);
+    size_t n = samples * (size_t)b->batch;
+    if (n > MAX_LABELS - s->n_label)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "more than %d labels", MAX_LABELS);
+    int64_t *grown = realloc(d->labels, (s->n_label + n) * sizeof *grown);
+    if (grown == NULL)
+        return qdq_nomem(err);
+    d->labels = grown;
+    d->labels_per_sample = (size_t)b->batch;
+    for (size_t done = 0; done < n;) {
+        size_t now = sizeof piece / a->elem_size;
+
+        if (now > n - done)
+            now = n - done;
+        QDQ_TRY(qdq_npz_read(s->npz, array, done * a->elem_size, piece, now * a->elem_size, err));
+        for (size_t i = 0; i < now; i++)
+            to_label(a->elem, piece, i, &grown[s->n_label + done + i]);
+        done += now;
+    }
+    s->n_label += n;
+    return QDQ_OK;
+}
+
+/* --- files ------------------------------------------------------------------------------------------------------ */
+
+static qdq_status open_file(qdq_data *d, size_t f, size_t *samples, qdq_error *err)
+{
+    array_source *s = d->source;
+
+    *samples = 0;
+    qdq_npz_close(s->npz);
+    s->npz = NULL;
+    s->current = f;
+    QDQ_TRY(qdq_npz_open(s->files[f].path, &s->npz, err)); /* names the file itself */
+    qdq_arena_mark mark = qdq_arena_get_mark(&d->arena);   /* what messages are made of */
+    qdq_status st = bind_inputs(d, samples, err);
+    if (st == QDQ_OK && s->opening && d->labels_key != NULL)
+        st = append_labels(d, *samples, err);
+    if (st == QDQ_OK && s->opening)
+        tell_unused(d, s);
+    qdq_arena_reset(&d->arena, mark);
+    if (st == QDQ_OK)
+        return st;
+    qdq_npz_close(s->npz);
+    s->npz = NULL;
+    return qdq_within(err, st, "%s", s->files[f].path);
+}
+
+/* The file that has sample i. */
+static size_t file_of(const array_source *s, size_t i)
+{
+    size_t low = 0, high = s->n_files;
+
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (s->files[middle].first <= i)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* --- samples ----------------------------------------------------------------------------------------------------- */
+
+/* In place: floats take less room and are written behind where the doubles are read. */
+static void narrow(void *data, size_t count)
+{
+    unsigned char *p = data;
+
+    for (size_t i = 0; i < count; i++) {
+        double wide;
+        float f;
+
+        memcpy(&wide, p + i * sizeof wide, sizeof wide);
+        f = (float)wide;
+        memcpy(p + i * sizeof f, &f, sizeof f);
+    }
+}
+
+static qdq_status check_finite(const qdq_array *a, qdq_error *err)
+{
+    int64_t n = qdq_array_count(a), i = 0;
+
+    if (a->elem == QDQ_FLOAT) {
+        const float *x = a->data;
+        while (i < n && isfinite(x[i]))
+            i++;
+    } else if (a->elem == QDQ_DOUBLE) {
+        const double *x = a->data;
+        while (i < n && isfinite(x[i]))
+            i++;
+    } else if (a->elem == QDQ_FLOAT16) {
+        const uint16_t *x = a->data;
+        while (i < n && (x[i] & 0x7c00) != 0x7c00)
+            i++;
+    } else {
+        return QDQ_OK;
+    }
+    if (i == n)
+        return QDQ_OK;
+    return qdq_fail(err, QDQ_E_FORMAT, "element %lld is NaN or infinite, expected finite numbers",
+                    (long long)i);
+}
+
+static qdq_status read_array(qdq_data *d, size_t k, size_t index, qdq_error *err)
+{
+    array_source *s = d->source;
+    const binding *b = &s->bindings[k];
+    qdq_array *a = &d->arrays[k].array;
+
+    QDQ_TRY(qdq_data_reserve(d, k, b->sample_bytes, err));
+    QDQ_TRY(qdq_data_shape(d, k, d->inputs[k].elem, b->rank, b->dim, err));
+    QDQ_TRY(qdq_npz_read(s->npz, b->array, b->constant ? 0 : index * b->sample_bytes, a->data,
+                         b->sample_bytes, err));
+    if (b->elem != a->elem)
+        narrow(a->data, b->sample_bytes / sizeof(double));
+    return check_finite(a, err);
+}
+
+static qdq_status get(qdq_data *d, size_t i, qdq_error *err)
+{
+    array_source *s = d->source;
+    size_t f = file_of(s, i), samples = 0;
+
+    if (s->npz == NULL || s->current != f)
+        QDQ_TRY(open_file(d, f, &samples, err));
+    for (size_t k = 0; k < d->n_inputs; k++) {
+        qdq_status st = read_array(d, k, i - s->files[f].first, err);
+
+        if (st != QDQ_OK)
+            return qdq_within(err, st, "%s: input '%s', sample %zu", s->files[f].path, d->inputs[k].name, i);
+    }
+    return QDQ_OK;
+}
+
+static void close_arrays(qdq_data *d)
+{
+    qdq_npz_close(((array_source *)d->source)->npz);
+}
+
+qdq_status qdq_data_open_arrays(qdq_data *d, const char *const *paths, size_t n_paths, bool folder,
+                                qdq_error *err)
+{
+    array_source *s = qdq_arena_alloc(&d->arena, sizeof *s);
+
+    if (s == NULL)
+        return qdq_nomem(err);
+    d->source = s;
+    d->get = get;
+    d->close = close_arrays;
+    s->folder = folder;
+    s->n_files = n_paths;
+    s->files = qdq_arena_array(&d->arena, n_paths, sizeof *s->files);
+    s->bindings = qdq_arena_array(&d->arena, d->n_inputs, sizeof *s->bindings);
+    if (s->files == NULL || s->bindings == NULL)
+        return qdq_nomem(err);
+    s->opening = true;
+    for (size_t f = 0; f < n_paths; f++) {
+        QDQ_TRY(qdq_job_poll(d->job, err));
+        s->files[f].path = paths[f];
+        s->files[f].first = d->count;
+        QDQ_TRY(open_file(d, f, &s->files[f].count, err));
+        d->count += s->files[f].count;
+    }
+    s->opening = false;
+    return QDQ_OK;
+}

@@ -1,0 +1,219 @@
+/* goal_search.c - see the header. */
+#include "quant/goal/goal_search.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+
+typedef struct ranked {
+    double ratio, harm, worth;
+    size_t item;
+} ranked;
+
+typedef struct search {
+    ranked *rank; /* the worst first */
+    size_t n;
+    qdq_goal_try try_it;
+    void *ctx;
+    bool *gone, *best; /* by item */
+    size_t n_gone;
+    unsigned trials, max_trials;
+} search;
+
+static int by_ratio(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+
+    if (x->ratio != y->ratio)
+        return x->ratio < y->ratio ? 1 : -1;
+    if (x->harm != y->harm)
+        return x->harm < y->harm ? 1 : -1;
+    return (x->item > y->item) - (x->item < y->item);
+}
+
+/* By worth, the least first: what comes back first brings the most, and is taken from the end. */
+static int by_worth(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+
+    if (x->worth != y->worth)
+        return x->worth > y->worth ? 1 : -1;
+    return (x->item > y->item) - (x->item < y->item);
+}
+
+static bool is_left(const search *s)
+{
+    return s->trials < s->max_trials;
+}
+
+static qdq_status try_set(search *s, qdq_goal_trial *t, qdq_error *err)
+{
+    *t = (qdq_goal_trial){.excess = NAN};
+    s->trials++;
+    return s->try_it(s->ctx, s->gone, s->n_gone, t, err);
+}
+
+static void take_first(search *s, size_t k)
+{
+    memset(s->gone, 0, s->n * sizeof *s->gone);
+    for (size_t i = 0; i < k; i++)
+        s->gone[s->rank[i].item] = true;
+    s->n_gone = k;
+}
+
+/* How many have to go so that what stays is no more than 1 / excess of the harm. */
+static size_t first_guess(const search *s, double excess)
+{
+    double total = 0, stays;
+    size_t k = 0;
+
+    for (size_t i = 0; i < s->n; i++)
+        total += s->rank[i].harm;
+    if (!(excess > 1) || !isfinite(total) || total <= 0)
+        return 1;
+    for (stays = total; k < s->n && stays > total / excess; k++)
+        stays -= s->rank[k].harm;
+    return k < 1 ? 1 : k;
+}
+
+/* The least prefix that holds, as far as trials go; 0: none does. */
+static qdq_status find_prefix(search *s, double excess, size_t *out, qdq_error *err)
+{
+    size_t low = 0, high = 0, most = s->n - 1, k = first_guess(s, excess);
+    qdq_goal_trial t;
+
+    while (is_left(s) && most > 0) {
+        k = k > most ? most : k;
+        take_first(s, k);
+        QDQ_TRY(try_set(s, &t, err));
+        if (t.holds)
+            high = k;
+        else if (k == most)
+            break;
+        else
+            low = k;
+        if (high > 0 && high - low <= 1)
+            break;
+        k = high > 0 ? low + (high - low) / 2 : 2 * k;
+    }
+    *out = high;
+    return QDQ_OK;
+}
+
+typedef struct group {
+    size_t first, n;
+    bool is_second; /* half: its other half lies under it on the stack */
+    bool hopeless;  /* with what came back since, all of it would be a set that failed */
+} group;
+
+static void push_halves(group *todo, size_t *n_todo, group g)
+{
+    todo[(*n_todo)++] = (group){g.first, g.n / 2, false, false};
+    todo[(*n_todo)++] = (group){g.first + g.n / 2, g.n - g.n / 2, true, false};
+}
+
+static void move(search *s, const ranked *back, group g, bool gone)
+{
+    for (size_t i = g.first; i < g.first + g.n; i++)
+        s->gone[back[i].item] = gone;
+    s->n_gone = gone ? s->n_gone + g.n : s->n_gone - g.n;
+}
+
+/* So many failures in a row are what finding one item that must stay gone takes, and a little more. */
+static unsigned patience(size_t n)
+{
+    unsigned failures = 2;
+
+    while (n > 1) {
+        n -= n / 2;
+        failures++;
+    }
+    return failures;
+}
+
+/* Lets items of the prefix come back. `back` has them by worth; groups that cannot come back are halved. */
+static qdq_status give_back(search *s, ranked *back, size_t n, qdq_arena *arena, qdq_error *err)
+{
+    group *todo = qdq_arena_array(arena, n + 1, sizeof *todo);
+    unsigned failures = 0;
+    size_t n_todo = 0;
+    qdq_goal_trial t;
+
+    if (todo == NULL)
+        return qdq_nomem(err);
+    if (n > 1)
+        qsort(back, n, sizeof *back, by_worth);
+    if (n > 1) { /* not all of them: that failed */
+        push_halves(todo, &n_todo, (group){0, n, false, false});
+    }
+    while (n_todo > 0 && is_left(s) && failures < patience(n)) {
+        group g = todo[--n_todo];
+
+        if (!g.hopeless) {
+            move(s, back, g, false);
+            QDQ_TRY(try_set(s, &t, err));
+            if (t.holds) {
+                memcpy(s->best, s->gone, s->n * sizeof *s->best);
+                failures = 0;
+                if (g.is_second)
+                    todo[n_todo - 1].hopeless = true; /* the two together failed */
+                continue;
+            }
+            move(s, back, g, true);
+            failures++;
+        }
+        if (g.n > 1)
+            push_halves(todo, &n_todo, g);
+    }
+    return QDQ_OK;
+}
+
+static qdq_status run(search *s, qdq_arena *arena, qdq_goal_search_result *out, qdq_error *err)
+{
+    qdq_goal_trial t;
+    size_t k;
+
+    QDQ_TRY(try_set(s, &t, err));
+    out->reached = t.holds;
+    if (t.holds || s->n == 0)
+        return QDQ_OK;
+    QDQ_TRY(find_prefix(s, t.excess, &k, err));
+    out->reached = k > 0;
+    if (k == 0) {
+        memcpy(s->best, s->gone, s->n * sizeof *s->best);
+        return QDQ_OK;
+    }
+    take_first(s, k);
+    memcpy(s->best, s->gone, s->n * sizeof *s->best);
+    ranked *back = qdq_arena_array(arena, k, sizeof *back);
+    if (back == NULL)
+        return qdq_nomem(err);
+    memcpy(back, s->rank, k * sizeof *back);
+    return give_back(s, back, k, arena, err);
+}
+
+qdq_status qdq_goal_search(const qdq_goal_item *items, size_t n, unsigned max_trials, qdq_goal_try try_it,
+                           void *ctx, qdq_arena *arena, qdq_goal_search_result *out, qdq_error *err)
+{
+    search s = {.n = n, .try_it = try_it, .ctx = ctx, .max_trials = max_trials > 0 ? max_trials : 1};
+
+    *out = (qdq_goal_search_result){.reached = false};
+    s.rank = qdq_arena_array(arena, n + 1, sizeof *s.rank);
+    s.gone = qdq_arena_array(arena, n + 1, sizeof *s.gone);
+    s.best = qdq_arena_array(arena, n + 1, sizeof *s.best);
+    if (s.rank == NULL || s.gone == NULL || s.best == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < n; i++) {
+        double worth = items[i].worth > 0 ? items[i].worth : 0;
+
+        s.rank[i] = (ranked){items[i].harm / (worth + 1e-9), items[i].harm, worth, i};
+    }
+    if (n > 1)
+        qsort(s.rank, n, sizeof *s.rank, by_ratio);
+    qdq_status st = run(&s, arena, out, err);
+    out->gone = s.best;
+    out->trials = s.trials;
+    return st;
+}

@@ -1,0 +1,437 @@
+/* insert.c - applies a plan to a graph:
+ *
+ *   resolve   every name in the plan to a value, node, input; unknown ones are listed and nothing is done
+ *   weights   float initializer -> int8 initializer, scale, zero point, DQ
+ *   scalings  x -> x / s for the products of scaled weights
+ *   biases    float initializer -> int32 initializer with scale activation * weight, DQ
+ *   tensors   x -> Q -> DQ -> its readers
+ *
+ * Q and DQ of the model that do what the plan says are used, not doubled. */
+#include "quant/insert/insert.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/fail.h"
+#include "ir/graph_check.h"
+#include "quant/found.h"
+#include "quant/insert/insert_state.h"
+
+/* --- resolve ---------------------------------------------------------------------------------------------------- */
+
+qdq_node *qdq_insert_find_node(const qdq_inserter *in, const char *label)
+{
+    qdq_map_value *v = qdq_map_get(&in->nodes, label);
+
+    return v != NULL ? v->ptr : NULL;
+}
+
+qdq_value *qdq_insert_find_value(const qdq_inserter *in, const char *name)
+{
+    const qdq_map_value *v = qdq_map_get(&in->values, name);
+
+    return v != NULL ? v->ptr : NULL;
+}
+
+/* Appends what is wrong with the edge to `list`. */
+static void check_edge(qdq_inserter *in, const char *tensor, const qdq_edge *e, qdq_buf *list)
+{
+    const qdq_node *n = qdq_insert_find_node(in, e->node);
+    const qdq_value *v = qdq_insert_find_value(in, tensor);
+    bool is_new;
+
+    if (v == NULL)
+        return; /* the tensor itself is reported, once */
+    if (n == NULL)
+        qdq_buf_printf(list, " node '%s';", e->node);
+    else if (qdq_node_in(n, e->input) != v)
+        qdq_buf_printf(list, " edge '%s' -> '%s' input %u;", tensor, e->node, (unsigned)e->input);
+    else if (qdq_map_put_int(&in->edges, (uint64_t)qdq_insert_place(in, n) << 32 | e->input, &is_new) == NULL)
+        list->failed = true;
+    else if (!is_new)
+        qdq_buf_printf(list, " room for two entries of edge '%s' -> '%s' input %u;", tensor, e->node,
+                       (unsigned)e->input);
+}
+
+static void check_tensor(const qdq_inserter *in, const char *tensor, bool constant, qdq_buf *list)
+{
+    const qdq_value *v = qdq_insert_find_value(in, tensor);
+
+    if (v == NULL)
+        qdq_buf_printf(list, " tensor '%s';", tensor);
+    else if (constant && qdq_value_const(v) == NULL)
+        qdq_buf_printf(list, " constant '%s';", tensor);
+}
+
+/* The graph of the nodes that read an entry; that of the value itself if none is listed. */
+static qdq_graph *graph_of(const qdq_inserter *in, const char *tensor, const qdq_edges *edges)
+{
+    const qdq_node *n = edges->n > 0 ? qdq_insert_find_node(in, edges->at[0].node) : NULL;
+    const qdq_value *v = qdq_insert_find_value(in, tensor);
+
+    return n != NULL ? n->graph : v != NULL ? v->graph : in->m->graph;
+}
+
+/* Is the entry for nodes of a body that read a value of a graph around it? */
+static bool is_capture(const qdq_inserter *in, const qdq_plan_tensor *t)
+{
+    const qdq_value *v = qdq_insert_find_value(in, t->tensor);
+
+    return v != NULL && graph_of(in, t->tensor, &t->consumers) != v->graph;
+}
+
+/* Is the entry for readers of what another entry, for all readers, gives? */
+static bool is_on_top(const qdq_inserter *in, const qdq_plan_tensor *t)
+{
+    const qdq_plan_tensor *first = &in->plan->tensors.at[qdq_map_get(&in->tensors, t->tensor)->num];
+
+    return is_capture(in, t) || (first != t && first->all && !t->all);
+}
+
+static void check_edges(qdq_inserter *in, const char *tensor, const qdq_edges *edges, qdq_buf *list)
+{
+    for (size_t i = 0; i < edges->n; i++) {
+        const qdq_node *n = qdq_insert_find_node(in, edges->at[i].node);
+
+        check_edge(in, tensor, &edges->at[i], list);
+        if (n != NULL && n->graph != graph_of(in, tensor, edges))
+            qdq_buf_printf(list, " room for one entry of tensor '%s' in two graphs;", tensor);
+    }
+}
+
+/* Of two entries for all readers, one would have none. Others stand on top: what they are for is quantized once more. */
+static void check_room(const qdq_inserter *in, const qdq_plan_tensor *t, qdq_buf *list)
+{
+    const qdq_plan_tensor *first = &in->plan->tensors.at[qdq_map_get(&in->tensors, t->tensor)->num];
+
+    if (first != t && t->all)
+        qdq_buf_printf(list, " room for two entries of tensor '%s', one of them for all readers;", t->tensor);
+}
+
+/* Everything that the plan names must be there: users get one list, not one mistake at a time. */
+static qdq_status check_names(qdq_inserter *in)
+{
+    qdq_buf list = QDQ_BUF_INIT(1 << 20);
+    const qdq_plan *p = in->plan;
+    qdq_status st = QDQ_OK;
+
+    for (size_t i = 0; i < p->tensors.n; i++) {
+        check_tensor(in, p->tensors.at[i].tensor, false, &list);
+        check_room(in, &p->tensors.at[i], &list);
+        check_edges(in, p->tensors.at[i].tensor, &p->tensors.at[i].consumers, &list);
+    }
+    for (size_t i = 0; i < p->weights.n; i++) {
+        check_tensor(in, p->weights.at[i].tensor, true, &list);
+        check_edges(in, p->weights.at[i].tensor, &p->weights.at[i].consumers, &list);
+    }
+    for (size_t i = 0; i < p->scalings.n && st == QDQ_OK; i++) {
+        check_tensor(in, p->scalings.at[i].tensor, false, &list);
+        st = qdq_insert_check_scaling(in, i, &list);
+    }
+    for (size_t i = 0; i < p->biases.n; i++) {
+        const qdq_plan_bias *b = &p->biases.at[i];
+
+        check_tensor(in, b->tensor, true, &list);
+        check_edge(in, b->tensor, &b->consumer, &list);
+        if (st == QDQ_OK)
+            st = qdq_insert_check_bias(in, i, &list);
+    }
+    if (st == QDQ_OK && list.size > 0)
+        st = qdq_fail(in->err, QDQ_E_FORMAT, "the plan names what the model does not have:%.*s",
+                      (int)(list.size - 1 < 700 ? list.size - 1 : 700), list.data);
+    else if (st == QDQ_OK && list.failed)
+        st = qdq_nomem(in->err);
+    qdq_buf_free(&list);
+    return st;
+}
+
+static bool put_index(qdq_map *map, const char *key, size_t i)
+{
+    bool is_new;
+    qdq_map_value *v = qdq_map_put(map, key, &is_new);
+
+    if (v != NULL && is_new)
+        v->num = i;
+    return v != NULL;
+}
+
+/* Nodes and values of g; of two with one name the first stays, which is that of the graph around. */
+static bool resolve_graph(qdq_inserter *in, qdq_graph *g, uint32_t *place)
+{
+    uint32_t *places = qdq_arena_array(&in->scratch, (size_t)g->next_node_id + 1, sizeof *places);
+    bool is_new;
+
+    in->place[g->index] = places;
+    if (places == NULL)
+        return false;
+    QDQ_FOR_NODES (n, g) {
+        qdq_map_value *v = qdq_map_put(&in->nodes, qdq_node_label(n, &in->scratch), &is_new);
+
+        if (v == NULL)
+            return false;
+        if (is_new)
+            v->ptr = n;
+        places[n->id] = (*place)++;
+    }
+    for (size_t i = 0; i < g->values.n; i++) {
+        if (g->values.at[i]->dead)
+            continue;
+        qdq_map_value *v = qdq_map_put(&in->values, g->values.at[i]->name, &is_new);
+        if (v == NULL)
+            return false;
+        if (is_new)
+            v->ptr = g->values.at[i];
+    }
+    return true;
+}
+
+static qdq_status resolve(qdq_inserter *in)
+{
+    const qdq_plan *p = in->plan;
+    uint32_t place = 0;
+
+    in->place = qdq_arena_array(&in->scratch, in->m->graphs.n + 1, sizeof *in->place);
+    if (in->place == NULL)
+        return qdq_nomem(in->err);
+    QDQ_FOR_GRAPHS (g, in->m)
+        if (!qdq_graph_in_function(g) && !resolve_graph(in, g, &place))
+            return qdq_nomem(in->err);
+    for (size_t i = 0; i < p->tensors.n; i++)
+        if (!put_index(&in->tensors, p->tensors.at[i].tensor, i))
+            return qdq_nomem(in->err);
+    for (size_t i = 0; i < p->weights.n; i++)
+        if (!put_index(&in->weights, p->weights.at[i].tensor, i))
+            return qdq_nomem(in->err);
+    in->weight = qdq_arena_array(&in->scratch, p->weights.n + 1, sizeof *in->weight);
+    in->scaled_readers = qdq_arena_array(&in->scratch, p->scalings.n + 1, sizeof *in->scaled_readers);
+    if (in->weight == NULL || in->scaled_readers == NULL)
+        return qdq_nomem(in->err);
+    return check_names(in);
+}
+
+/* --- tensors ----------------------------------------------------------------------------------------------------- */
+
+/* Q and DQ go right behind the producer; for inputs, constants and captures, before the first node. */
+static qdq_node *place_behind(const qdq_inserter *in, const qdq_value *v)
+{
+    qdq_node *next = v->producer != NULL && v->graph == in->g ? v->producer->next : in->g->end.next;
+
+    return next != &in->g->end ? next : NULL;
+}
+
+/* Gives the name of graph output v to the dequantized value: callers ask for outputs by name. */
+static qdq_status free_output_name(qdq_inserter *in, qdq_value *v, const char *name)
+{
+    const char *inner = qdq_insert_name(in, name, "_QuantizeLinear_Input");
+
+    return inner != NULL && qdq_value_rename(v, inner) ? QDQ_OK : qdq_nomem(in->err);
+}
+
+static bool quantizes_as(qdq_inserter *in, const qdq_node *n, const qdq_qparam *want, qdq_status *st)
+{
+    qdq_arena_mark mark = qdq_arena_get_mark(&in->scratch);
+    qdq_found found = {0};
+    qdq_qparam have;
+
+    *st = qdq_found_read(n, &in->scratch, &found, in->err);
+    bool same = *st == QDQ_OK && qdq_found_qparam(&found, &have) && have.type == want->type &&
+                have.scale == want->scale && have.zero_point == want->zero_point;
+    qdq_arena_reset(&in->scratch, mark);
+    return same;
+}
+
+/* The Q (or, behind codes, DQ) of the model that does what the plan wants: there is one for each scale, whoever
+ * put it there. *out NULL: none. */
+static qdq_status find_quantizer(qdq_inserter *in, const qdq_value *v, qdq_op op, const qdq_qparam *want,
+                                 qdq_node **out)
+{
+    qdq_status st = QDQ_OK;
+
+    *out = NULL;
+    for (const qdq_use *u = v->first; u != NULL && *out == NULL && st == QDQ_OK; u = u->next)
+        if (u->node->op == op && u->index == 0 && u->node->graph == in->g &&
+            qdq_node_out(u->node, 0) != NULL && quantizes_as(in, u->node, want, &st))
+            *out = u->node;
+    return st;
+}
+
+/* Readers of v, and the graph output, get the dequantized value instead; other Q of the model with the same scale
+ * (exporters write one for each reader) may go on reading v. */
+static qdq_status redirect_all(qdq_inserter *in, qdq_value *v, const qdq_node *q, const qdq_qparam *qparam,
+                               qdq_value *dequantized)
+{
+    qdq_status st = QDQ_OK;
+
+    QDQ_FOR_USES (u, v) {
+        bool is_q = u->node->op == QDQ_OP_QUANTIZELINEAR && u->index == 0 && u->node->graph == in->g;
+
+        if (u->node != q && !(is_q && quantizes_as(in, u->node, qparam, &st)))
+            qdq_node_set_in(u->node, u->index, dequantized);
+        QDQ_TRY(st);
+    }
+    for (size_t i = 0; i < in->g->outputs.n && v->n_output > 0; i++)
+        if (in->g->outputs.at[i] == v)
+            qdq_graph_set_output(in->g, i, dequantized);
+    return QDQ_OK;
+}
+
+static qdq_status quantize(qdq_inserter *in, const qdq_plan_tensor *t, qdq_value *const inputs[3],
+                           qdq_node **q)
+{
+    const qdq_type *type = inputs[0]->type;
+    const qdq_type *codes =
+        type == NULL ? NULL : qdq_type_tensor(in->m, t->qparam.type, type->rank, type->dim);
+    const qdq_value *quantized =
+        qdq_insert_node(in, place_behind(in, inputs[0]), "QuantizeLinear", t->tensor, &qdq_one_scale,
+                        qdq_insert_name(in, t->tensor, "_QuantizeLinear_Output"), inputs, codes);
+
+    if (quantized == NULL)
+        return qdq_nomem(in->err);
+    *q = quantized->producer;
+    return QDQ_OK;
+}
+
+/* Q and DQ behind v, those of the model where it has them. */
+static qdq_status quantize_and_back(qdq_inserter *in, const qdq_plan_tensor *t, qdq_value *v, qdq_node **q,
+                                    qdq_value **dequantized)
+{
+    bool is_output = t->all && v->n_output > 0;
+    qdq_node *dq = NULL;
+
+    QDQ_TRY(find_quantizer(in, v, QDQ_OP_QUANTIZELINEAR, &t->qparam, q));
+    if (*q != NULL && !is_output)
+        QDQ_TRY(find_quantizer(in, (*q)->out[0], QDQ_OP_DEQUANTIZELINEAR, &t->qparam, &dq));
+    in->unsorted |= *q != NULL; /* the new readers may stand before it */
+    if (dq != NULL) {
+        *dequantized = dq->out[0];
+        return QDQ_OK;
+    }
+    const char *out_name = is_output ? t->tensor : qdq_insert_name(in, t->tensor, "_DequantizeLinear_Output");
+    qdq_value *inputs[3] = {
+        v, qdq_insert_scales(in, t->tensor, &qdq_one_scale, &t->qparam.scale),
+        qdq_insert_zero_points(in, t->tensor, &qdq_one_scale, t->qparam.type, &t->qparam.zero_point)};
+    if (inputs[1] == NULL || inputs[2] == NULL || out_name == NULL)
+        return qdq_nomem(in->err);
+    if (*q == NULL)
+        QDQ_TRY(quantize(in, t, inputs, q));
+    inputs[0] = (*q)->out[0];
+    *dequantized = qdq_insert_node(in, place_behind(in, inputs[0]), "DequantizeLinear", t->tensor,
+                                   &qdq_one_scale, out_name, inputs, v->type);
+    return *dequantized != NULL ? QDQ_OK : qdq_nomem(in->err);
+}
+
+static qdq_status insert_tensor(qdq_inserter *in, size_t index)
+{
+    const qdq_plan_tensor *t = &in->plan->tensors.at[index];
+    qdq_value *v = qdq_insert_find_value(in, t->tensor), *dequantized = NULL;
+    const qdq_type *type = v->type;
+    qdq_node *q = NULL;
+
+    in->g = graph_of(in, t->tensor, &t->consumers);
+    if (type != NULL && (type->kind != QDQ_TYPE_TENSOR || type->elem != QDQ_FLOAT))
+        return qdq_fail(in->err, QDQ_E_FORMAT, "its type is %s, expected float",
+                        type->kind == QDQ_TYPE_TENSOR ? qdq_elem_name(type->elem) : "no tensor");
+    if (t->all && v->n_output > 0) {
+        if (v->producer == NULL)
+            return qdq_fail(in->err, QDQ_E_UNSUPPORTED, "it is an input and an output at once");
+        QDQ_TRY(free_output_name(in, v, t->tensor));
+    }
+    QDQ_TRY(quantize_and_back(in, t, v, &q, &dequantized));
+    if (t->all)
+        QDQ_TRY(redirect_all(in, v, q, &t->qparam, dequantized));
+    for (size_t i = 0; i < t->consumers.n; i++)
+        qdq_node_set_in(qdq_insert_find_node(in, t->consumers.at[i].node), t->consumers.at[i].input,
+                        dequantized);
+    return QDQ_OK;
+}
+
+/* What stands on top first: then it reads what the entry for all readers of the value gives. */
+static qdq_status insert_on_top(qdq_inserter *in, size_t i)
+{
+    return is_on_top(in, &in->plan->tensors.at[i]) ? insert_tensor(in, i) : QDQ_OK;
+}
+
+static qdq_status insert_own(qdq_inserter *in, size_t i)
+{
+    return is_on_top(in, &in->plan->tensors.at[i]) ? QDQ_OK : insert_tensor(in, i);
+}
+
+/* --- public ------------------------------------------------------------------------------------------------------ */
+
+#define FOR_EACH(list, step, what)                                                                           \
+    for (size_t i = 0; i < in->plan->list.n; i++) {                                                          \
+        qdq_status st = step(in, i);                                                                         \
+        if (st != QDQ_OK)                                                                                    \
+            return qdq_within(in->err, st, what " '%s'", in->plan->list.at[i].tensor);                       \
+    }
+
+static void drop_originals(qdq_inserter *in)
+{
+    qdq_value *v;
+
+    for (size_t i = 0; i < in->plan->weights.n; i++)
+        if ((v = qdq_insert_find_value(in, in->plan->weights.at[i].tensor)) != NULL)
+            qdq_value_remove_if_unused(v);
+    for (size_t i = 0; i < in->plan->biases.n; i++)
+        if ((v = qdq_insert_find_value(in, in->plan->biases.at[i].tensor)) != NULL)
+            qdq_value_remove_if_unused(v);
+}
+
+/* Q/DQ came with opset 10. */
+static qdq_status check_opset(const qdq_inserter *in)
+{
+    const qdq_plan *p = in->plan;
+    int need = p->biases.n > 0 ? 13 : p->tensors.n > 0 ? 10 : 0, have = qdq_model_opset(in->m);
+
+    for (size_t i = 0; i < p->tensors.n; i++) {
+        qdq_elem type = p->tensors.at[i].qparam.type;
+        int least = type == QDQ_INT8 || type == QDQ_UINT8 ? 10 : qdq_codes_opset(type, false);
+        need = least > need ? least : need;
+    }
+    for (size_t i = 0; i < p->weights.n; i++) {
+        int least = qdq_codes_opset(p->weights.at[i].type, p->weights.at[i].block != 0);
+        need = least > need ? least : need;
+    }
+    return have >= need ? QDQ_OK
+                        : qdq_fail(in->err, QDQ_E_FORMAT,
+                                   "the plan needs opset %d, but has the model left at %d", need, have);
+}
+
+static qdq_status sort_graphs(const qdq_inserter *in)
+{
+    QDQ_FOR_GRAPHS (g, in->m)
+        if (!qdq_graph_in_function(g))
+            QDQ_TRY(qdq_graph_sort(g, in->err));
+    return QDQ_OK;
+}
+
+static qdq_status insert(qdq_inserter *in)
+{
+    QDQ_TRY(check_opset(in));
+    QDQ_TRY(sort_graphs(in));
+    QDQ_TRY(resolve(in));
+    FOR_EACH(weights, qdq_insert_weight_scales, "weight")
+    FOR_EACH(biases, qdq_insert_room, "bias")
+    FOR_EACH(weights, qdq_insert_weight, "weight")
+    FOR_EACH(scalings, qdq_insert_scaling, "scaling of")
+    FOR_EACH(biases, qdq_insert_bias, "bias")
+    FOR_EACH(tensors, insert_on_top, "tensor")
+    FOR_EACH(tensors, insert_own, "tensor")
+    drop_originals(in);
+    return in->unsorted ? sort_graphs(in) : QDQ_OK;
+}
+
+qdq_status qdq_insert(qdq_model *m, const qdq_plan *plan, qdq_error *err)
+{
+    qdq_inserter in = {.m = m, .g = m->graph, .plan = plan, .err = err};
+    qdq_status st = insert(&in);
+
+    qdq_map_free(&in.nodes);
+    qdq_map_free(&in.tensors);
+    qdq_map_free(&in.weights);
+    qdq_map_free(&in.edges);
+    qdq_map_free(&in.scaling_of);
+    qdq_map_free(&in.values);
+    qdq_arena_free(&in.scratch);
+    return st;
+}

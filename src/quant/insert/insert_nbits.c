@@ -1,0 +1,269 @@
+/* insert_nbits.c - see the header. Operators and layouts: ONNX Runtime, docs/ContribOperators.md.
+ *
+ * MatMulNBits computes A * dequantize(B)' with B [N, blocks of K, bytes of a block]: columns of the weight one after
+ * the other, unsigned codes, 4-bit ones two in a byte, the first in the low bits. What a last block has beyond K
+ * is the zero point. Without zero points that is the middle of the codes: how signed ones are stored.
+ * GatherBlockQuantized keeps tables as ONNX does, in codes of 4 bits. */
+#include "quant/insert/insert_nbits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+
+enum { LEAST_BLOCK = 16 };
+
+/* The weight as columns. */
+typedef struct columns {
+    size_t k, n, step_k, step_n; /* elements from one to the next */
+    size_t block, n_block;
+    unsigned bits;
+} columns;
+
+bool qdq_nbits_takes(const qdq_node *n, uint32_t input, const qdq_tensor *w, qdq_elem type)
+{
+    const qdq_value *c = qdq_node_in(n, 2);
+    bool transposed = qdq_node_int(n, "transB", 0) != 0;
+
+    if (w->rank != 2 || w->count == 0 || type == QDQ_FLOAT8E4M3FN || qdq_elem_bits(type) > 8)
+        return false;
+    if (n->op == QDQ_OP_GATHER)
+        return input == 0 && qdq_node_int(n, "axis", 0) == 0 && qdq_elem_bits(type) == 4;
+    if (input != 1 || (n->op != QDQ_OP_MATMUL && n->op != QDQ_OP_GEMM))
+        return false;
+    if (n->op == QDQ_OP_MATMUL)
+        return true;
+    return (qdq_node_float(n, "alpha", 1) == 1 && qdq_node_float(n, "beta", 1) == 1 &&
+            qdq_node_int(n, "transA", 0) == 0) &&
+           (c == NULL || (c->type != NULL && c->type->kind == QDQ_TYPE_TENSOR && c->type->rank == 1 &&
+                          c->type->dim[0].value == w->dim[transposed ? 0 : 1]));
+}
+
+static qdq_status check_reader(qdq_inserter *in, const qdq_plan_weight *w, const qdq_weight_state *s,
+                               const qdq_edge *e)
+{
+    const qdq_node *n = qdq_insert_find_node(in, e->node);
+    int axis = n->op == QDQ_OP_GATHER ? 1 : qdq_node_int(n, "transB", 0) != 0 ? 1 : 0;
+
+    if (!qdq_nbits_takes(n, e->input, s->tensor, w->type))
+        return qdq_fail(in->err, QDQ_E_FORMAT,
+                        "node '%s' is no product of matrices and no table that 'nbits' is for", e->node);
+    if (w->axis != axis || w->block < LEAST_BLOCK || (w->block & (w->block - 1)) != 0)
+        return qdq_fail(in->err, QDQ_E_FORMAT,
+                        "'nbits' for node '%s' needs blocks of 16, 32, 64, ... along axis %d", e->node, axis);
+    return QDQ_OK;
+}
+
+/* --- columns ------------------------------------------------------------------------------------------------------- */
+
+static columns columns_of(const qdq_plan_weight *w, const qdq_weight_state *s)
+{
+    size_t rows = (size_t)s->tensor->dim[0], width = (size_t)s->tensor->dim[1];
+    columns c = {.bits = qdq_elem_bits(w->type), .block = (size_t)w->block, .n_block = s->grid.n_block};
+
+    if (w->axis == 0) { /* [K, N] */
+        c.k = rows;
+        c.n = width;
+        c.step_k = width;
+        c.step_n = 1;
+    } else {
+        c.k = width;
+        c.n = rows;
+        c.step_k = 1;
+        c.step_n = width;
+    }
+    return c;
+}
+
+/* Where the scale of block b of column n is. */
+static size_t scale_at(const qdq_plan_weight *w, const columns *c, size_t n, size_t b)
+{
+    return w->axis == 0 ? b * c->n + n : n * c->n_block + b;
+}
+
+/* What is added to codes with sign. */
+static int32_t middle_of(qdq_elem type)
+{
+    return type == QDQ_INT4 ? 8 : type == QDQ_INT8 ? 128 : 0;
+}
+
+static void put_code(uint8_t *out, unsigned bits, size_t i, int32_t code)
+{
+    if (bits == 8)
+        out[i] = (uint8_t)code;
+    else
+        out[i / 2] = (uint8_t)(out[i / 2] | code << (i % 2 * 4));
+}
+
+static void pack_column(const qdq_plan_weight *w, const qdq_weight_state *s, const columns *c, size_t n,
+                        uint8_t *out)
+{
+    for (size_t b = 0; b < c->n_block; b++) {
+        size_t at = scale_at(w, c, n, b);
+        qdq_qparam p = {w->type, s->scales[at], s->zeros[at]};
+
+        for (size_t i = 0; i < c->block; i++) {
+            size_t k = b * c->block + i;
+            int32_t code =
+                k < c->k ? qdq_quantize_value(&p, s->floats[k * c->step_k + n * c->step_n]) : p.zero_point;
+            put_code(out + b * c->block * c->bits / 8, c->bits, i, code + middle_of(w->type));
+        }
+    }
+}
+
+static qdq_tensor *pack_columns(qdq_inserter *in, const qdq_plan_weight *w, const qdq_weight_state *s,
+                                const columns *c)
+{
+    const int64_t dim[] = {(int64_t)c->n, (int64_t)c->n_block, (int64_t)(c->block * c->bits / 8)};
+    void *data;
+    qdq_tensor *t = qdq_tensor_new(in->m, QDQ_UINT8, 3, dim, &data);
+
+    if (t == NULL)
+        return NULL;
+#pragma omp parallel for schedule(static) if (c->n * c->k > 65536)
+    for (size_t n = 0; n < c->n; n++)
+        pack_column(w, s, c, n, (uint8_t *)data + n * (size_t)(dim[1] * dim[2]));
+    return t;
+}
+
+static qdq_tensor *pack_scales(qdq_inserter *in, const qdq_plan_weight *w, const qdq_weight_state *s,
+                               const columns *c)
+{
+    const int64_t dim[] = {(int64_t)c->n, (int64_t)c->n_block};
+    void *data;
+    qdq_tensor *t = qdq_tensor_new(in->m, QDQ_FLOAT, 2, dim, &data);
+
+    for (size_t n = 0; t != NULL && n < c->n; n++)
+        for (size_t b = 0; b < c->n_block; b++)
+            ((float *)data)[n * c->n_block + b] = s->scales[scale_at(w, c, n, b)];
+    return t;
+}
+
+/* Each column's begin with a byte of their own. */
+static qdq_tensor *pack_zero_points(qdq_inserter *in, const qdq_plan_weight *w, const qdq_weight_state *s,
+                                    const columns *c)
+{
+    const int64_t dim[] = {(int64_t)c->n, (int64_t)((c->n_block * c->bits + 7) / 8)};
+    void *data;
+    qdq_tensor *t = qdq_tensor_new(in->m, QDQ_UINT8, 2, dim, &data);
+
+    for (size_t n = 0; t != NULL && n < c->n; n++)
+        for (size_t b = 0; b < c->n_block; b++)
+            put_code((uint8_t *)data + n * (size_t)dim[1], c->bits, b,
+                     s->zeros[scale_at(w, c, n, b)] + middle_of(w->type));
+    return t;
+}
+
+/* The middle of the codes is what the operator takes where there are no zero points. */
+static bool has_zero_points(const qdq_plan_weight *w, const qdq_weight_state *s)
+{
+    int32_t middle = 1 << (qdq_elem_bits(w->type) - 1);
+
+    for (size_t i = 0; i < qdq_scale_count(&s->grid); i++)
+        if (s->zeros[i] + middle_of(w->type) != middle)
+            return true;
+    return false;
+}
+
+/* --- nodes ---------------------------------------------------------------------------------------------------------- */
+
+static qdq_value *add(qdq_inserter *in, const char *base, const char *suffix, qdq_tensor *t)
+{
+    const char *name = t != NULL ? qdq_insert_name(in, base, suffix) : NULL;
+
+    return name != NULL ? qdq_graph_add_init(in->g, name, t) : NULL;
+}
+
+/* n as MatMulNBits: (A, codes, scales, zero points, group index, bias) */
+static qdq_status become_product(qdq_inserter *in, qdq_node *n, const qdq_plan_weight *w, const columns *c,
+                                 qdq_value *const packed[3])
+{
+    qdq_value *bias = qdq_node_in(n, 2);
+    bool ok = true;
+
+    while (ok && n->n_in < (bias != NULL ? 6U : 4U))
+        ok = qdq_node_append_in(n, NULL);
+    if (!ok)
+        return qdq_nomem(in->err);
+    for (uint32_t i = 0; i < 3; i++)
+        qdq_node_set_in(n, i + 1, packed[i]);
+    if (bias != NULL)
+        qdq_node_set_in(n, 5, bias);
+    qdq_node_trim_in(n);
+    for (const char *const *a = (const char *const[]){"alpha", "beta", "transA", "transB", NULL}; *a != NULL;
+         a++)
+        qdq_node_remove_attr(n, *a);
+    ok = qdq_node_set_type(n, "com.microsoft", "MatMulNBits") && qdq_node_set_int(n, "K", (int64_t)c->k) &&
+         qdq_node_set_int(n, "N", (int64_t)c->n) && qdq_node_set_int(n, "bits", c->bits) &&
+         qdq_node_set_int(n, "block_size", w->block) &&
+         (w->accuracy_level == 0 || qdq_node_set_int(n, "accuracy_level", w->accuracy_level));
+    return ok ? QDQ_OK : qdq_nomem(in->err);
+}
+
+/* n as GatherBlockQuantized: (codes, indices, scales, zero points) */
+static qdq_status become_table(qdq_inserter *in, qdq_node *n, const qdq_plan_weight *w,
+                               qdq_value *const packed[3])
+{
+    bool ok = qdq_node_append_in(n, packed[1]) && (packed[2] == NULL || qdq_node_append_in(n, packed[2]));
+
+    qdq_node_set_in(n, 0, packed[0]);
+    qdq_node_remove_attr(n, "axis");
+    ok = ok && qdq_node_set_type(n, "com.microsoft", "GatherBlockQuantized") &&
+         qdq_node_set_int(n, "gather_axis", 0) && qdq_node_set_int(n, "quantize_axis", 1) &&
+         qdq_node_set_int(n, "block_size", w->block);
+    return ok ? QDQ_OK : qdq_nomem(in->err);
+}
+
+static qdq_status insert_product(qdq_inserter *in, const qdq_plan_weight *w, const qdq_weight_state *s,
+                                 qdq_value *packed[3], columns *c)
+{
+    *c = columns_of(w, s);
+    packed[0] = add(in, w->tensor, "_quantized", pack_columns(in, w, s, c));
+    packed[1] = add(in, w->tensor, "_scale", pack_scales(in, w, s, c));
+    if (has_zero_points(w, s))
+        packed[2] = add(in, w->tensor, "_zero_point", pack_zero_points(in, w, s, c));
+    return packed[0] != NULL && packed[1] != NULL && (packed[2] != NULL || !has_zero_points(w, s))
+               ? QDQ_OK
+               : qdq_nomem(in->err);
+}
+
+static qdq_status insert_table(qdq_inserter *in, const qdq_plan_weight *w, const qdq_weight_state *s,
+                               qdq_value *packed[3])
+{
+    const qdq_scale_form form = {1, w->block, 2, {s->tensor->dim[0], (int64_t)s->grid.n_block}};
+    void *codes;
+    qdq_tensor *t = qdq_tensor_new(in->m, w->type, 2, s->tensor->dim, &codes);
+
+    if (t == NULL || !qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, codes))
+        return qdq_nomem(in->err);
+    packed[0] = add(in, w->tensor, "_quantized", t);
+    packed[1] = qdq_insert_scales(in, w->tensor, &form, s->scales);
+    packed[2] = qdq_insert_zero_points(in, w->tensor, &form, w->type, s->zeros);
+    return packed[0] != NULL && packed[1] != NULL && packed[2] != NULL ? QDQ_OK : qdq_nomem(in->err);
+}
+
+qdq_status qdq_insert_nbits(qdq_inserter *in, size_t index)
+{
+    const qdq_plan_weight *w = &in->plan->weights.at[index];
+    const qdq_weight_state *s = &in->weight[index];
+    qdq_value *product[3] = {NULL}, *table[3] = {NULL};
+    columns c;
+
+    for (size_t i = 0; i < w->consumers.n; i++)
+        QDQ_TRY(check_reader(in, w, s, &w->consumers.at[i]));
+    QDQ_TRY(qdq_model_set_opset_version(in->m, "com.microsoft", 1, in->err));
+    for (size_t i = 0; i < w->consumers.n; i++) {
+        qdq_node *n = qdq_insert_find_node(in, w->consumers.at[i].node);
+
+        if (n->op == QDQ_OP_GATHER) {
+            if (table[0] == NULL)
+                QDQ_TRY(insert_table(in, w, s, table));
+            QDQ_TRY(become_table(in, n, w, table));
+        } else {
+            if (product[0] == NULL)
+                QDQ_TRY(insert_product(in, w, s, product, &c));
+            QDQ_TRY(become_product(in, n, w, &c, product));
+        }
+    }
+    return QDQ_OK;
+}

@@ -1,0 +1,73 @@
+/* insert_nodes.c - building blocks of insertion: constants, Q and DQ nodes. Names follow ONNX Runtime's tool:
+ * <t>_QuantizeLinear, <t>_scale, <w>_quantized, ... */
+#include <string.h>
+
+#include "base/fail.h"
+#include "quant/insert/insert_state.h"
+
+const char *qdq_insert_name(qdq_inserter *in, const char *base, const char *suffix)
+{
+    const char *wanted = qdq_arena_printf(&in->scratch, "%s%s", base, suffix);
+
+    return wanted != NULL ? qdq_graph_unique_name(in->m->graph, wanted) : NULL;
+}
+
+static qdq_value *add_constant(qdq_inserter *in, const char *base, const char *suffix, qdq_tensor *t)
+{
+    const char *name = t != NULL ? qdq_insert_name(in, base, suffix) : NULL;
+
+    return name != NULL ? qdq_graph_add_init(in->g, name, t) : NULL;
+}
+
+const qdq_scale_form qdq_one_scale = {.axis = -1};
+
+qdq_value *qdq_insert_scales(qdq_inserter *in, const char *base, const qdq_scale_form *form,
+                             const float *scales)
+{
+    return add_constant(in, base, "_scale", qdq_tensor_of_floats(in->m, form->rank, form->dim, scales));
+}
+
+qdq_value *qdq_insert_zero_points(qdq_inserter *in, const char *base, const qdq_scale_form *form,
+                                  qdq_elem type, const int32_t *zeros)
+{
+    void *data;
+    qdq_tensor *t = qdq_tensor_new(in->m, type, form->rank, form->dim, &data);
+
+    for (int64_t i = 0; t != NULL && zeros != NULL && i < t->count; i++)
+        if (zeros[i] != 0)
+            (void)qdq_elem_put_int(type, data, i, zeros[i]);
+    return add_constant(in, base, "_zero_point", t);
+}
+
+qdq_value *qdq_insert_node(qdq_inserter *in, qdq_node *before, const char *op, const char *base,
+                           const qdq_scale_form *form, const char *out_name, qdq_value *const inputs[3],
+                           const qdq_type *type)
+{
+    const char *names[1] = {out_name};
+    const char *wanted = qdq_arena_printf(&in->scratch, "%s_%s", base, op);
+    const char *name = wanted != NULL ? qdq_graph_unique_node_name(in->m->graph, wanted) : NULL;
+    uint32_t n_in = inputs[2] != NULL ? 3 : 2;
+
+    if (name == NULL || out_name == NULL)
+        return NULL;
+    qdq_node *n = qdq_graph_add_node(in->g, before, "", op, name, n_in, 1, names);
+    if (n == NULL)
+        return NULL;
+    for (uint32_t i = 0; i < n_in; i++)
+        qdq_node_set_in(n, i, inputs[i]);
+    if ((form->axis >= 0 && !qdq_node_set_int(n, "axis", form->axis)) ||
+        (form->block > 0 && !qdq_node_set_int(n, "block_size", form->block)))
+        return NULL;
+    if (type != NULL)
+        qdq_value_set_type(n->out[0], type);
+    return n->out[0];
+}
+
+qdq_status qdq_insert_back(qdq_inserter *in, const char *base, qdq_node *before, const qdq_scale_form *form,
+                           qdq_value *const inputs[3], const qdq_tensor *shape, qdq_value **out)
+{
+    *out = qdq_insert_node(in, before, "DequantizeLinear", base, form,
+                           qdq_insert_name(in, base, "_DequantizeLinear_Output"), inputs,
+                           qdq_type_fixed(in->m, QDQ_FLOAT, shape->rank, shape->dim));
+    return *out != NULL ? QDQ_OK : qdq_nomem(in->err);
+}

@@ -1,0 +1,102 @@
+/* insert_state.h - what insertion knows while it works; shared by the insert*.c files only. */
+#ifndef QDQ_INSERT_STATE_H
+#define QDQ_INSERT_STATE_H
+
+#include "base/buf.h"
+#include "quant/insert/insert.h"
+#include "quant/weights/weights.h"
+
+/* A weight while it is inserted: what biases need to know of it. */
+typedef struct qdq_weight_state {
+    const qdq_tensor *tensor;
+    const float *floats;
+    qdq_scale_grid grid;
+    float *scales;
+    int32_t *zeros;
+    bool is_scaled; /* the floats are not those of the tensor */
+} qdq_weight_state;
+
+/* How scales lie beside what they are of. */
+typedef struct qdq_scale_form {
+    int axis;      /* -1: one scale */
+    int64_t block; /* 0: none */
+    int rank;
+    int64_t dim[QDQ_MAX_RANK];
+} qdq_scale_form;
+
+extern const qdq_scale_form qdq_one_scale;
+
+typedef struct qdq_inserter {
+    qdq_model *m;
+    qdq_graph *g; /* where the entry at hand goes: that of the nodes that read it */
+    const qdq_plan *plan;
+    qdq_arena scratch;
+    qdq_map nodes;            /* label -> node of any graph, as the plan names them: before any edit */
+    qdq_map values;           /* name -> value, likewise; of two in different graphs the outer one */
+    qdq_map tensors;          /* name -> index into plan->tensors, for the scales of biases */
+    qdq_map weights;          /* name -> index into plan->weights */
+    qdq_map edges;            /* place and input of every edge that the plan lists: each only once */
+    qdq_weight_state *weight; /* one for each of plan->weights */
+    size_t *scaled_readers;   /* for each of plan->scalings: readers whose weight is multiplied */
+    qdq_map scaling_of;       /* place of a node whose data is scaled -> index into plan->scalings */
+    uint32_t **place;         /* by graph index and node id: position in the sorted lists of all graphs */
+    bool unsorted;            /* some node reads what stands behind it */
+    qdq_error *err;
+} qdq_inserter;
+
+static inline uint32_t qdq_insert_place(const qdq_inserter *in, const qdq_node *n)
+{
+    return in->place[n->graph->index][n->id];
+}
+
+qdq_node *qdq_insert_find_node(const qdq_inserter *in, const char *label);
+qdq_value *qdq_insert_find_value(const qdq_inserter *in, const char *name);
+
+/* --- insert_nodes.c: building blocks; NULL: out of memory ----------------------------------------------------------- */
+
+/* `base` followed by `suffix`, free in the graph; in the model's memory. */
+const char *qdq_insert_name(qdq_inserter *in, const char *base, const char *suffix);
+
+qdq_value *qdq_insert_scales(qdq_inserter *in, const char *base, const qdq_scale_form *form,
+                             const float *scales);
+
+/* Zero points of `type`; zeros NULL: all 0. ONNX Runtime's fusions ask for them explicitly, and of float8 they name the
+ * type. */
+qdq_value *qdq_insert_zero_points(qdq_inserter *in, const char *base, const qdq_scale_form *form,
+                                  qdq_elem type, const int32_t *zeros);
+
+/* A Q or DQ node before `before`: (x, scale, zero point) -> a new value. zero_point NULL: left out. */
+qdq_value *qdq_insert_node(qdq_inserter *in, qdq_node *before, const char *op, const char *base,
+                           const qdq_scale_form *form, const char *out_name, qdq_value *const inputs[3],
+                           const qdq_type *type);
+
+/* The DQ that gives a constant back: inputs[0] are its codes. */
+qdq_status qdq_insert_back(qdq_inserter *in, const char *base, qdq_node *before, const qdq_scale_form *form,
+                           qdq_value *const inputs[3], const qdq_tensor *shape, qdq_value **out);
+
+/* --- insert_scaling.c -------------------------------------------------------------------------------------------------- */
+
+/* Appends to `list` what entry i of plan->scalings names and the model does not have. */
+qdq_status qdq_insert_check_scaling(qdq_inserter *in, size_t i, qdq_buf *list);
+
+/* Multiplies the floats of a weight whose readers' data is divided. */
+qdq_status qdq_insert_scaled(qdq_inserter *in, const qdq_plan_weight *w, qdq_weight_state *s);
+
+/* Divides the activation of entry i. */
+qdq_status qdq_insert_scaling(qdq_inserter *in, size_t i);
+
+/* --- insert_weight.c --------------------------------------------------------------------------------------------------- */
+
+/* Entry i of plan->weights: first the scales of all, then room for biases, then the nodes. */
+qdq_status qdq_insert_weight_scales(qdq_inserter *in, size_t i);
+qdq_status qdq_insert_weight(qdq_inserter *in, size_t i);
+
+/* --- insert_const.c ---------------------------------------------------------------------------------------------------- */
+
+/* Appends to `list` what entry i of plan->biases names and neither the plan nor the model has a scale of. */
+qdq_status qdq_insert_check_bias(qdq_inserter *in, size_t i, qdq_buf *list);
+/* Entry i of plan->biases. */
+qdq_status qdq_insert_room(qdq_inserter *in, size_t i);
+qdq_status qdq_insert_bias(qdq_inserter *in, size_t i);
+
+#endif /* QDQ_INSERT_STATE_H */

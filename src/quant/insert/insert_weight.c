@@ -1,0 +1,173 @@
+/* insert_weight.c - weights of a plan:
+ *
+ *   codes   float initializer -> initializer of codes, scales, zero points, DQ
+ *   float   the float initializer -> Q -> DQ
+ *   nbits   inside the operators that read it (insert_nbits.c)
+ *
+ * Scales are given, or follow from the weight. */
+#include <string.h>
+
+#include "base/fail.h"
+#include "quant/insert/insert_nbits.h"
+#include "quant/rest/rest.h"
+
+/* Where the constant's DQ goes: before its first reader, so that each block of the file reads as one. */
+static qdq_node *first_reader(const qdq_inserter *in, const qdq_edges *edges)
+{
+    qdq_node *first = NULL;
+
+    for (size_t i = 0; i < edges->n; i++) {
+        qdq_node *n = qdq_insert_find_node(in, edges->at[i].node);
+        if (first == NULL || qdq_insert_place(in, n) < qdq_insert_place(in, first))
+            first = n;
+    }
+    return first;
+}
+
+/* --- scales --------------------------------------------------------------------------------------------------------- */
+
+/* The part of the range that codes span, for each scale; NULL: out of memory. */
+static float *clip_factors(qdq_inserter *in, const qdq_plan_weight *w)
+{
+    float *factor = qdq_arena_array(&in->scratch, w->n_scales + 1, sizeof *factor);
+
+    for (size_t i = 0; factor != NULL && i < w->n_scales; i++)
+        factor[i] =
+            (float)(1 - w->clip_step * (double)(strchr(QDQ_CLIP_LETTERS, w->clip[i]) - QDQ_CLIP_LETTERS));
+    return factor;
+}
+
+static qdq_status scales_of_weight(qdq_inserter *in, const qdq_plan_weight *w, qdq_weight_state *s)
+{
+    qdq_qscheme scheme = qdq_plan_scheme(w);
+    qdq_arena_mark mark = qdq_arena_get_mark(&in->scratch);
+    size_t n = qdq_scale_count(&s->grid);
+
+    scheme.storage = in->plan->rest.type;
+    float *low = qdq_arena_array(&in->scratch, n + 1, sizeof *low), *factor = NULL;
+    float *high = qdq_arena_array(&in->scratch, n + 1, sizeof *high);
+
+    if (w->clip != NULL)
+        factor = clip_factors(in, w);
+    if (low == NULL || high == NULL || (w->clip != NULL && factor == NULL))
+        return qdq_nomem(in->err);
+    QDQ_TRY(qdq_weight_ranges(s->floats, &s->grid, low, high, in->err));
+    QDQ_TRY(qdq_weight_scales(&scheme, low, high, factor, n, s->scales, s->zeros, in->err));
+    qdq_arena_reset(&in->scratch, mark);
+    return QDQ_OK;
+}
+
+static void given_scales(const qdq_inserter *in, const qdq_plan_weight *w, qdq_weight_state *s)
+{
+    for (size_t i = 0; i < w->n_scales; i++) /* codes are made with the scale that will be stored */
+        s->scales[i] = qdq_rest_round(w->scales[i], in->plan->rest.type);
+    if (w->zero_points != NULL)
+        memcpy(s->zeros, w->zero_points, w->n_scales * sizeof *s->zeros);
+}
+
+qdq_status qdq_insert_weight_scales(qdq_inserter *in, size_t index)
+{
+    const qdq_plan_weight *w = &in->plan->weights.at[index];
+    qdq_weight_state *s = &in->weight[index];
+
+    s->tensor = qdq_value_const(qdq_insert_find_value(in, w->tensor));
+    QDQ_TRY(qdq_weight_grid(s->tensor, w->axis, w->block, &s->grid, in->err));
+    size_t n = qdq_scale_count(&s->grid);
+    if (w->block != 0 && s->tensor->rank > QDQ_MAX_RANK)
+        return qdq_fail(in->err, QDQ_E_UNSUPPORTED, "blocks of a tensor of rank %d, expected at most %d",
+                        s->tensor->rank, QDQ_MAX_RANK);
+    if ((w->scales != NULL || w->clip != NULL) && w->n_scales != n)
+        return qdq_fail(in->err, QDQ_E_FORMAT, "%zu %s, but %zu %s", w->n_scales,
+                        w->scales != NULL ? "scales" : "letters in 'clip'", n,
+                        w->block != 0 ? "blocks" : "channels");
+    QDQ_TRY(qdq_weight_floats(s->tensor, &in->scratch, &s->floats, in->err));
+    QDQ_TRY(qdq_insert_scaled(in, w, s));
+    s->scales = qdq_arena_array(&in->scratch, n + 1, sizeof *s->scales);
+    s->zeros = qdq_arena_array(&in->scratch, n + 1, sizeof *s->zeros);
+    if (s->scales == NULL || s->zeros == NULL)
+        return qdq_nomem(in->err);
+    if (w->scales == NULL)
+        return scales_of_weight(in, w, s);
+    given_scales(in, w, s);
+    return QDQ_OK;
+}
+
+/* --- nodes ---------------------------------------------------------------------------------------------------------- */
+
+static qdq_scale_form form_of(const qdq_plan_weight *w, const qdq_weight_state *s)
+{
+    qdq_scale_form form = {.axis = w->axis, .block = w->block};
+
+    if (w->block != 0) {
+        form.rank = s->tensor->rank;
+        memcpy(form.dim, s->tensor->dim, (size_t)form.rank * sizeof *form.dim);
+        form.dim[w->axis] = (int64_t)s->grid.n_block;
+    } else if (w->axis >= 0) {
+        form.rank = 1;
+        form.dim[0] = (int64_t)s->grid.c.channels;
+    }
+    return form;
+}
+
+/* The initializer of codes. */
+static qdq_status store_codes(qdq_inserter *in, const qdq_plan_weight *w, const qdq_weight_state *s,
+                              qdq_value **out)
+{
+    void *codes;
+    qdq_tensor *t = qdq_tensor_new(in->m, w->type, s->tensor->rank, s->tensor->dim, &codes);
+
+    if (t == NULL || !qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, codes))
+        return qdq_nomem(in->err);
+    const char *name = qdq_insert_name(in, w->tensor, "_quantized");
+    *out = name != NULL ? qdq_graph_add_init(in->g, name, t) : NULL;
+    return *out != NULL ? QDQ_OK : qdq_nomem(in->err);
+}
+
+/* Q of the float initializer, which stays. */
+static qdq_status store_floats(qdq_inserter *in, const qdq_plan_weight *w, const qdq_weight_state *s,
+                               qdq_node *before, const qdq_scale_form *form, qdq_value *const params[3],
+                               qdq_value **out)
+{
+    qdq_value *inputs[3] = {qdq_insert_find_value(in, w->tensor), params[1], params[2]};
+
+    if (s->is_scaled) {
+        const char *name = qdq_insert_name(in, w->tensor, "_scaled");
+        qdq_tensor *t = qdq_tensor_of_floats(in->m, s->tensor->rank, s->tensor->dim, s->floats);
+
+        inputs[0] = name != NULL && t != NULL ? qdq_graph_add_init(in->g, name, t) : NULL;
+        if (inputs[0] == NULL)
+            return qdq_nomem(in->err);
+    }
+    *out = qdq_insert_node(in, before, "QuantizeLinear", w->tensor, form,
+                           qdq_insert_name(in, w->tensor, "_QuantizeLinear_Output"), inputs,
+                           qdq_type_fixed(in->m, w->type, s->tensor->rank, s->tensor->dim));
+    return *out != NULL ? QDQ_OK : qdq_nomem(in->err);
+}
+
+qdq_status qdq_insert_weight(qdq_inserter *in, size_t index)
+{
+    const qdq_plan_weight *w = &in->plan->weights.at[index];
+    const qdq_weight_state *s = &in->weight[index];
+    qdq_node *before = first_reader(in, &w->consumers);
+    qdq_scale_form form = form_of(w, s);
+    qdq_value *inputs[3] = {NULL}, *dequantized;
+
+    if (before == NULL)
+        return qdq_fail(in->err, QDQ_E_FORMAT, "nothing reads it, expected at least one of 'consumers'");
+    in->g = before->graph;
+    if (w->store == QDQ_WEIGHT_AS_NBITS)
+        return qdq_insert_nbits(in, index);
+    if (w->store == QDQ_WEIGHT_AS_CODES)
+        QDQ_TRY(store_codes(in, w, s, &inputs[0]));
+    inputs[1] = qdq_insert_scales(in, w->tensor, &form, s->scales);
+    inputs[2] = qdq_insert_zero_points(in, w->tensor, &form, w->type, s->zeros);
+    if (inputs[1] == NULL || inputs[2] == NULL)
+        return qdq_nomem(in->err);
+    if (w->store == QDQ_WEIGHT_AS_FLOAT)
+        QDQ_TRY(store_floats(in, w, s, before, &form, inputs, &inputs[0]));
+    QDQ_TRY(qdq_insert_back(in, w->tensor, before, &form, inputs, s->tensor, &dequantized));
+    for (size_t i = 0; i < w->consumers.n; i++)
+        qdq_node_set_in(qdq_insert_find_node(in, w->consumers.at[i].node), w->consumers.at[i].input,
+                        dequantized);
+    return QDQ_OK;
+}

@@ -1,0 +1,25 @@
+/* place.h - placement by rules: which edges of a cleaned float model carry Q/DQ on a target, and why not the
+ * others. Works on a model with inferred shapes; scales come later, from calibration. */
+#ifndef QDQ_PLACE_H
+#define QDQ_PLACE_H
+
+#include "ir/ir.h"
+#include "quant/plan/plan.h"
+#include "quant/place/why.h"
+#include "target/target.h"
+
+/* Which nodes the user allows; each list ends with NULL, or is NULL. */
+typedef struct qdq_place_opts {
+    const char *const *exclude, *const *include;           /* as in qdq_quantize_opts */
+    const char *const *op_types, *const *exclude_op_types; /* likewise */
+    const char *const *no_range; /* tensors that calibration saw no value of: their nodes stay float */
+    const qdq_job *job;          /* told which of them fit no node; may be NULL */
+    qdq_why *why;                /* listens to the rules; may be NULL */
+} qdq_place_opts;
+
+/* Fills tensors (scale 0), weights, biases, quantized and left_float of `plan`. A regular expression that
+ * does not compile is QDQ_E_USAGE. */
+qdq_status qdq_place(const qdq_model *m, const qdq_target *t, const qdq_place_opts *opts, qdq_plan *plan,
+                     qdq_error *err);
+
+#endif /* QDQ_PLACE_H */

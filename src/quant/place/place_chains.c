@@ -1,0 +1,190 @@
+/* place_chains.c - placement by chains, in five steps, each one loop over the graph:
+ *
+ *   filter    mark what the user does not want quantized (place_filter.c)
+ *   find      read the Q and DQ that the model has: they are kept (place_found.c)
+ *   forward   producers first: can this node run in 8 bits, given what reaches it?
+ *   backward  readers first: take back what pays only with an 8-bit reader and has none
+ *   emit      write edges, weights, biases and reasons into the plan
+ *
+ * Decisions are about chains: a Conv takes its Relu along, an Add is 8-bit only between 8-bit neighbours, a
+ * Reshape only hands on what it gets. */
+#include <string.h>
+
+#include "base/fail.h"
+#include "quant/place/place_state.h"
+
+/* --- forward --------------------------------------------------------------------------------------------------- */
+
+static void absorb(qdq_placing *p, const qdq_node *fused, const qdq_node *into)
+{
+    qdq_state_of(p, fused)->absorber = into;
+    if (qdq_place_listener(p) != NULL)
+        qdq_why_say(qdq_place_listener(p), fused, qdq_state_of(p, into)->rule->rule, true,
+                    "the engine fuses it into '%s'", qdq_node_label(into, &p->scratch));
+}
+
+/* All readers of v get codes of `type`, with the scale of `like` or, if the model has one there, of `source`. */
+static void carry(qdq_placing *p, const qdq_value *v, qdq_elem type, const qdq_value *like,
+                  const qdq_found *source, const char *rule)
+{
+    qdq_value_state *s = &p->value[v->id];
+
+    s->carries = true;
+    s->type = type;
+    s->like = like;
+    s->source = source;
+    s->rule = rule;
+}
+
+static void carry_moved(qdq_placing *p, const qdq_node *n)
+{
+    qdq_node_state *s = qdq_state_of(p, n);
+    const qdq_value *in = qdq_node_in(n, s->rule->data);
+    const qdq_value_state *from = &p->value[in->id];
+    const qdq_value *like = from->carries ? from->like : in;
+    const qdq_found *source = from->carries ? from->source : qdq_place_found(p, in);
+    qdq_elem type = qdq_place_codes_into(p, n);
+
+    for (uint32_t i = 0; i < n->n_out; i++)
+        if (n->out[i] != NULL)
+            carry(p, n->out[i], type, like, source, s->rule->rule);
+    s->result = n->out[0];
+}
+
+static void carry_result(qdq_placing *p, const qdq_node *n)
+{
+    qdq_node_state *s = qdq_state_of(p, n);
+    qdq_elem type = qdq_place_codes_into(p, n);
+
+    s->result = qdq_place_epilogue(p, s->rule, n, absorb);
+    const qdq_found *source = p->value[s->result->id].source;
+    if (source != NULL && (source->type != type || qdq_place_misfit(p, source, "its result") != NULL))
+        source = NULL; /* of an operator behind it that stays float */
+    carry(p, s->result, type, s->result, source, s->rule->rule);
+}
+
+/* There will be a Q behind the data of linear node n: a joint operator that reads the same value may take the codes
+ * instead of staying float for the lack of them. */
+static void share(qdq_placing *p, const qdq_node *n)
+{
+    const qdq_value *data = qdq_node_in(n, qdq_state_of(p, n)->rule->data);
+
+    if (qdq_place_codes_of(p, data) == QDQ_UNDEFINED) {
+        p->value[data->id].shared = true;
+        p->value[data->id].type = qdq_place_codes_into(p, n);
+    }
+}
+
+/* Node n runs in 8 bits: which values carry Q/DQ because of it? */
+static void accept(qdq_placing *p, const qdq_node *n)
+{
+    qdq_node_state *s = qdq_state_of(p, n);
+    uint32_t input;
+
+    s->eight = true;
+    if (s->rule->kind == QDQ_KIND_PASS)
+        carry_moved(p, n);
+    else if (s->rule->quantize_output)
+        carry_result(p, n);
+    if (s->rule->kind == QDQ_KIND_LINEAR && !s->needs_reader)
+        share(p, n);
+    const qdq_node *add = qdq_place_bias_add(p, n, &input);
+    if (add != NULL)
+        absorb(p, add, n);
+}
+
+static void forward(qdq_placing *p)
+{
+    for (size_t i = 0; i < p->n_order; i++) {
+        const qdq_node *n = p->order[i];
+        qdq_node_state *s = qdq_state_of(p, n);
+
+        if (s->absorber != NULL)
+            continue;
+        const char *reason = qdq_place_judge(p, n); /* also when excluded: neighbours ask for rule and stay */
+        s->kept = reason == NULL && qdq_place_is_whole(p, n);
+        if (s->kept)
+            qdq_why_say(qdq_place_listener(p), n, "kept", true, "the model has it in 8 bits already");
+        if (s->reason == NULL || s->kept) /* what the model has, no exclusion takes out */
+            s->reason = reason;
+        if (s->reason == NULL)
+            accept(p, n);
+    }
+}
+
+/* --- backward -------------------------------------------------------------------------------------------------- */
+
+/* Does an 8-bit kernel read v, or a Q that the model has? */
+static bool has_reader(const qdq_placing *p, const qdq_value *v)
+{
+    if (p->value[v->id].quantizer != NULL)
+        return true;
+    QDQ_FOR_USES (u, v) {
+        if (u->node->graph != p->model->graph)
+            continue;
+        const qdq_node_state *s = qdq_state_of(p, u->node);
+        if (s->eight && (s->rule->kind != QDQ_KIND_PASS || u->index == s->rule->data))
+            return true;
+    }
+    return false;
+}
+
+static void take_back(qdq_placing *p, const qdq_node *n)
+{
+    qdq_node_state *s = qdq_state_of(p, n);
+
+    s->eight = false;
+    s->reason = s->stay != NULL ? s->stay->reason : "no 8-bit kernel reads its result";
+    qdq_why_say(qdq_place_listener(p), n, s->rule->rule, false, "taken back: %s", s->reason);
+    for (uint32_t i = 0; i < n->n_out; i++)
+        if (n->out[i] != NULL)
+            p->value[n->out[i]->id].carries = false;
+    if (s->result != NULL)
+        p->value[s->result->id].carries = false;
+    for (const qdq_value *v = s->result; v != NULL && v->producer != n; v = qdq_node_in(v->producer, 0)) {
+        qdq_state_of(p, v->producer)->absorber = NULL;
+        qdq_state_of(p, v->producer)->reason = s->reason;
+        qdq_why_say(qdq_place_listener(p), v->producer, s->rule->rule, false,
+                    "not fused after all: what it was to be fused into stays float");
+    }
+}
+
+static void backward(qdq_placing *p)
+{
+    for (size_t i = p->n_order; i-- > 0;) {
+        const qdq_node *n = p->order[i];
+        qdq_node_state *s = qdq_state_of(p, n);
+        bool read = false;
+
+        if (!s->eight || !s->needs_reader)
+            continue;
+        for (uint32_t k = 0; k < n->n_out && s->rule->kind == QDQ_KIND_PASS; k++)
+            read |= n->out[k] != NULL && has_reader(p, n->out[k]);
+        if (!read && !has_reader(p, s->result))
+            take_back(p, n);
+    }
+}
+
+/* --- all five ---------------------------------------------------------------------------------------------------- */
+
+static qdq_status place(qdq_placing *p, qdq_plan *plan, qdq_error *err)
+{
+    QDQ_TRY(qdq_place_start(p, err));
+    qdq_place_leave_weights(p);
+    forward(p);
+    backward(p);
+    if (p->no_memory)
+        return qdq_nomem(err);
+    return qdq_place_emit(p, plan, err);
+}
+
+qdq_status qdq_place_chains(const qdq_model *m, const qdq_target *t, const qdq_place_opts *opts,
+                            qdq_plan *plan, qdq_error *err)
+{
+    qdq_placing p = {.model = m, .target = t, .opts = opts, .scratch = QDQ_ARENA_INIT};
+    qdq_status st = place(&p, plan, err);
+
+    qdq_map_free(&p.finite);
+    qdq_arena_free(&p.scratch);
+    return st;
+}

@@ -1,0 +1,286 @@
+/* place_emit.c - writes placement's decisions into the plan: tensors, weights, biases, reasons. */
+#include "quant/place/place_emit.h"
+
+#include "base/fail.h"
+#include "quant/insert/insert_nbits.h"
+#include "quant/weights/weights.h"
+
+static const char *keep(qdq_emitter *e, const char *text)
+{
+    return qdq_arena_strdup(&e->plan->arena, text);
+}
+
+/* A label in the plan's own memory: the model that is looked at goes away before the plan does. */
+static const char *keep_label(qdq_emitter *e, const qdq_node *n)
+{
+    return keep(e, qdq_node_label(n, &e->p->scratch));
+}
+
+/* The link of an entry; fresh: there was none, and its index is the caller's to fill in. NULL: out of memory. */
+static qdq_emit_link *find_link(qdq_emitter *e, uint32_t *head, uint64_t key, bool *fresh)
+{
+    qdq_emit_link link = {.key = key, .next = *head};
+
+    *fresh = false;
+    for (uint32_t i = *head; i != 0; i = e->links.at[i - 1].next)
+        if (e->links.at[i - 1].key == key)
+            return &e->links.at[i - 1];
+    *fresh = true;
+    if (!QDQ_PUSH(&e->p->scratch, &e->links, link))
+        return NULL;
+    *head = (uint32_t)e->links.n;
+    return &e->links.at[e->links.n - 1];
+}
+
+/* `source`: the Q or DQ of the model whose scale it has, or NULL. */
+static qdq_plan_tensor *tensor_entry(qdq_emitter *e, const qdq_value *v, qdq_elem type,
+                                     const qdq_found *source, const char *rule)
+{
+    bool fresh;
+    qdq_emit_link *link = find_link(e, &e->tensor_of[v->id], (uint64_t)type, &fresh);
+
+    if (link == NULL)
+        return NULL;
+    if (fresh) {
+        qdq_plan_tensor t = {.tensor = keep(e, v->name), .rule = keep(e, rule), .origin = "rule"};
+
+        t.qparam.type = type;
+        if (source != NULL && qdq_found_qparam(source, &t.qparam)) {
+            t.origin = "import";
+            t.known = true;
+        }
+        if (t.tensor == NULL || t.rule == NULL || !QDQ_PUSH(&e->plan->arena, &e->plan->tensors, t))
+            return NULL;
+        link->index = (uint32_t)(e->plan->tensors.n - 1);
+    }
+    return &e->plan->tensors.at[link->index];
+}
+
+/* All readers get the dequantized value; nothing is to be said where the Q of the model is the only one. */
+static qdq_status emit_carrier(qdq_emitter *e, const qdq_value *v)
+{
+    const qdq_value_state *s = &e->p->value[v->id];
+
+    if (!qdq_place_is_read_in_float(e->p, v))
+        return QDQ_OK;
+    qdq_plan_tensor *t = tensor_entry(e, v, s->type, s->source, s->rule);
+    if (t == NULL)
+        return qdq_nomem(e->err);
+    t->all = true;
+    if (s->like != v && !t->known) {
+        t->like = keep(e, s->like->name);
+        if (t->like == NULL)
+            return qdq_nomem(e->err);
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_emit_edge(qdq_emitter *e, const qdq_value *v, const qdq_node *n, uint32_t input, qdq_elem type,
+                         const char *rule)
+{
+    const qdq_found *source = qdq_place_source(e->p, v);
+
+    qdq_elem have = qdq_place_codes_of(e->p, v);
+
+    if (have == type || (have != QDQ_UNDEFINED && !e->p->value[v->id].carries))
+        return QDQ_OK;
+    qdq_plan_tensor *t =
+        tensor_entry(e, v, type, source != NULL && source->type == type ? source : NULL, rule);
+    if (t == NULL || !qdq_plan_add_edge(e->plan, &t->consumers, qdq_node_label(n, &e->p->scratch), input))
+        return qdq_nomem(e->err);
+    /* all of them: then the list says nothing; but where all read other codes, these are made of them */
+    t->all = have == QDQ_UNDEFINED && t->consumers.n == v->n_use && v->n_output == 0;
+    return QDQ_OK;
+}
+
+/* Blocks lie along the input channels: along rows of a matrix if there is a scale per column, else along columns. Where
+ * there is one scale for several matrices, blocks lie along the rows of each. */
+static void set_blocks(const qdq_node *n, const qdq_tensor *t, const qdq_format *f, qdq_plan_weight *w)
+{
+    if (f->weight_block == 0 || t->rank < 2 || (w->axis < 0 && n->op != QDQ_OP_MATMUL))
+        return;
+    w->block = f->weight_block;
+    w->axis = w->axis < 0 ? t->rank - 2 : w->axis == 0 ? 1 : 0;
+}
+
+static qdq_status new_weight(qdq_emitter *e, const qdq_value *w, const qdq_node *n, uint32_t input, int axis,
+                             const char *rule)
+{
+    const qdq_format *f = qdq_place_format(e->p, n);
+    const qdq_tensor *t = qdq_value_const(w);
+    qdq_plan_weight entry = {.tensor = keep(e, w->name),
+                             .axis = axis,
+                             .type = f->weight.type,
+                             .asymmetric = !f->weight.symmetric,
+                             .reduced = f->weight.reduced,
+                             .store = f->weight_store,
+                             .accuracy_level = f->accuracy_level,
+                             .method = f->weight_method,
+                             .rule = keep(e, rule),
+                             .origin = "rule"};
+
+    set_blocks(n, t, f, &entry);
+    if (f->weight_store == QDQ_WEIGHT_AS_NBITS && !qdq_nbits_takes(n, input, t, entry.type)) {
+        entry.store = QDQ_WEIGHT_AS_CODES;
+        entry.accuracy_level = 0;
+    }
+    return entry.tensor != NULL && entry.rule != NULL && QDQ_PUSH(&e->plan->arena, &e->plan->weights, entry)
+               ? QDQ_OK
+               : qdq_nomem(e->err);
+}
+
+qdq_status qdq_emit_weight(qdq_emitter *e, const qdq_value *w, const qdq_node *n, uint32_t input, int axis,
+                           const char *rule)
+{
+    const qdq_format *f = qdq_place_format(e->p, n);
+    bool nbits = f->weight_store == QDQ_WEIGHT_AS_NBITS &&
+                 qdq_nbits_takes(n, input, qdq_value_const(w), f->weight.type);
+    uint64_t format = f->id;
+    bool fresh;
+    qdq_emit_link *link =
+        find_link(e, &e->weight_of[w->id], format << 9 | (uint64_t)nbits << 8 | (uint64_t)(axis + 1), &fresh);
+
+    if (link == NULL)
+        return qdq_nomem(e->err);
+    if (fresh) {
+        link->index = (uint32_t)e->plan->weights.n;
+        QDQ_TRY(new_weight(e, w, n, input, axis, rule));
+    }
+    qdq_edges *edges = &e->plan->weights.at[link->index].consumers;
+    return qdq_plan_add_edge(e->plan, edges, qdq_node_label(n, &e->p->scratch), input) ? QDQ_OK
+                                                                                       : qdq_nomem(e->err);
+}
+
+static qdq_status emit_bias(qdq_emitter *e, const qdq_node *linear)
+{
+    const qdq_target_op *op = qdq_state_of(e->p, linear)->rule;
+    const qdq_value *data = qdq_node_in(linear, op->data), *weight = qdq_node_in(linear, op->weight);
+    uint32_t input;
+    const qdq_node *reader = qdq_place_bias(e->p, linear, &input);
+
+    if (reader == NULL)
+        return QDQ_OK;
+    qdq_plan_bias entry = {
+        .tensor = keep(e, qdq_node_in(reader, input)->name),
+        .consumer = {keep_label(e, reader), input},
+        .activation = keep(e, data->name),
+        .weight = keep(e, weight->name),
+        .rule = keep(e, op->rule),
+        .origin = "rule",
+    };
+    if (entry.tensor == NULL || entry.consumer.node == NULL || entry.activation == NULL ||
+        entry.weight == NULL || entry.rule == NULL || !QDQ_PUSH(&e->plan->arena, &e->plan->biases, entry))
+        return qdq_nomem(e->err);
+    return QDQ_OK;
+}
+
+static qdq_status emit_linear(qdq_emitter *e, const qdq_node *n)
+{
+    const qdq_target_op *op = qdq_state_of(e->p, n)->rule;
+    const qdq_value *data = qdq_node_in(n, op->data), *weight = qdq_node_in(n, op->weight);
+    qdq_elem type = qdq_place_codes_into(e->p, n);
+    const qdq_found *found;
+
+    QDQ_TRY(qdq_emit_edge(e, data, n, op->data, type, op->rule));
+    if (qdq_place_weight(e->p, weight, &found) == NULL) { /* int8 times int8, but uint8 times any */
+        type = type == QDQ_INT8 ? type : qdq_place_codes_at(e->p, weight, n);
+        return qdq_emit_edge(e, weight, n, op->weight, type, op->rule);
+    }
+    if (found == NULL)
+        QDQ_TRY(qdq_emit_weight(e, weight, n, op->weight,
+                                qdq_place_weight_axis(e->p, n, qdq_value_const(weight)), op->rule));
+    return emit_bias(e, n);
+}
+
+/* What is no code yet, a constant or what a linear operator reads as codes, gets those of the type that the other
+ * operands have. */
+static qdq_status emit_joint(qdq_emitter *e, const qdq_node *n)
+{
+    qdq_elem type = qdq_place_codes_into(e->p, n);
+
+    for (uint32_t i = 0; i < n->n_in; i++)
+        if (n->in[i].value != NULL)
+            QDQ_TRY(qdq_emit_edge(e, n->in[i].value, n, i, type,
+                                  qdq_value_const(n->in[i].value) != NULL
+                                      ? "constant-operand"
+                                      : qdq_state_of(e->p, n)->rule->rule));
+    return QDQ_OK;
+}
+
+qdq_status qdq_emit_quantized(qdq_emitter *e, const qdq_node *n, bool kept)
+{
+    qdq_plan_node entry = {keep_label(e, n), keep(e, n->type), kept};
+
+    return entry.node != NULL && entry.op != NULL && QDQ_PUSH(&e->plan->arena, &e->plan->quantized, entry)
+               ? QDQ_OK
+               : qdq_nomem(e->err);
+}
+
+static qdq_status emit_node(qdq_emitter *e, const qdq_node *n)
+{
+    const qdq_node_state *s = qdq_state_of(e->p, n);
+
+    QDQ_TRY(qdq_emit_quantized(e, n, s->kept));
+    switch (s->rule->kind) {
+    case QDQ_KIND_LINEAR:
+        return emit_linear(e, n);
+    case QDQ_KIND_JOINT:
+        return emit_joint(e, n);
+    case QDQ_KIND_TABLE:
+    case QDQ_KIND_PASS:
+        return QDQ_OK;
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_emit_float(qdq_emitter *e, const qdq_node *n, const char *reason)
+{
+    const qdq_value *out = qdq_node_out(n, 0);
+    qdq_plan_float entry;
+
+    if (qdq_state_of(e->p, n)->found != NULL ||
+        qdq_format_weight_only(qdq_place_format(e->p, n)) != e->weights_alone)
+        return QDQ_OK;
+    if ((qdq_op_get_info(n->op)->flags & QDQ_OP_CONTROL) != 0) /* what is inside speaks for itself */
+        return QDQ_OK;
+    if (out == NULL || (out->type != NULL && out->type->elem != QDQ_FLOAT && out->type->elem != QDQ_FLOAT16))
+        return QDQ_OK;
+    entry.node = keep_label(e, n);
+    entry.op = n->domain[0] == '\0' ? keep(e, n->type)
+                                    : qdq_arena_printf(&e->plan->arena, "%s::%s", n->domain, n->type);
+    entry.reason = keep(e, reason);
+    if (entry.node == NULL || entry.op == NULL || entry.reason == NULL ||
+        !QDQ_PUSH(&e->plan->arena, &e->plan->left_float, entry))
+        return qdq_nomem(e->err);
+    return QDQ_OK;
+}
+
+qdq_status qdq_emit_start(qdq_emitter *e, qdq_placing *p, qdq_plan *plan, qdq_error *err)
+{
+    size_t n = p->model->graph->values.n + 1;
+
+    *e = (qdq_emitter){.p = p, .plan = plan, .err = err};
+    e->tensor_of = qdq_arena_array(&p->scratch, n, sizeof *e->tensor_of);
+    e->weight_of = qdq_arena_array(&p->scratch, n, sizeof *e->weight_of);
+    return e->tensor_of != NULL && e->weight_of != NULL ? QDQ_OK : qdq_nomem(err);
+}
+
+qdq_status qdq_place_emit(qdq_placing *p, qdq_plan *plan, qdq_error *err)
+{
+    const qdq_graph *g = p->model->graph;
+    qdq_emitter e;
+
+    QDQ_TRY(qdq_emit_start(&e, p, plan, err));
+    for (size_t i = 0; i < g->values.n; i++)
+        if (!g->values.at[i]->dead && p->value[i].carries)
+            QDQ_TRY(emit_carrier(&e, g->values.at[i]));
+    for (size_t i = 0; i < p->n_order; i++) {
+        const qdq_node_state *s = qdq_state_of(p, p->order[i]);
+
+        if (s->eight)
+            QDQ_TRY(emit_node(&e, p->order[i]));
+        else if (s->absorber == NULL)
+            QDQ_TRY(qdq_emit_float(&e, p->order[i], s->reason));
+    }
+    return QDQ_OK;
+}

@@ -1,0 +1,244 @@
+/* place_filter.c - see the header. Patterns are matched against labels once each: patterns times nodes. */
+#include "quant/place/place_filter.h"
+
+#include <regex.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/fail.h"
+#include "base/map.h"
+
+typedef struct filter {
+    qdq_node *const *order;
+    size_t n_order;
+    const qdq_place_opts *opts;
+    qdq_arena *scratch;
+    const char **reason; /* by node id */
+} filter;
+
+static const char not_included[] = "not included by the user";
+static const char not_asked_for[] = "operator not asked for";
+
+bool qdq_place_goes_along(const char *reason)
+{
+    return reason == NULL || reason == not_included || reason == not_asked_for;
+}
+
+static void keep_out(const filter *f, const qdq_node *n, const char *option, const char *reason)
+{
+    f->reason[n->id] = reason;
+    qdq_why_say(f->opts->why, n, option, true, "%s: it stays float", reason);
+}
+
+/* --- by name ----------------------------------------------------------------------------------------------------- */
+
+/* "=NAME" is a name, everything else a regular expression. */
+typedef struct pattern {
+    const char *text;
+    const char *name; /* NULL: `re` */
+    regex_t re;
+} pattern;
+
+static qdq_status open_pattern(pattern *p, const char *text, int flags, qdq_error *err)
+{
+    p->text = text;
+    p->name = text[0] == '=' ? text + 1 : NULL;
+    int code = p->name != NULL ? 0 : regcomp(&p->re, text, REG_EXTENDED | REG_NOSUB | flags);
+    if (code == 0)
+        return QDQ_OK;
+    char reason[128];
+    regerror(code, &p->re, reason, sizeof reason);
+    return qdq_fail(err, QDQ_E_USAGE, "regular expression '%s': %s", text, reason);
+}
+
+static void close_pattern(pattern *p)
+{
+    if (p->name == NULL)
+        regfree(&p->re);
+}
+
+static bool matches(const pattern *p, const char *label, bool any_case)
+{
+    if (p->name == NULL)
+        return regexec(&p->re, label, 0, NULL, 0) == 0;
+    return any_case ? strcasecmp(p->name, label) == 0 : strcmp(p->name, label) == 0;
+}
+
+/* The first node that p would match if capitals did not count; NULL: none. The label is in scratch. */
+static const char *match_in_any_case(const filter *f, const char *text)
+{
+    const char *found = NULL;
+    pattern p;
+
+    if (open_pattern(&p, text, REG_ICASE, NULL) != QDQ_OK)
+        return NULL;
+    for (size_t i = 0; i < f->n_order && found == NULL; i++) {
+        qdq_arena_mark mark = qdq_arena_get_mark(f->scratch);
+        const char *label = qdq_node_label(f->order[i], f->scratch);
+
+        if (matches(&p, label, true))
+            found = label;
+        else
+            qdq_arena_reset(f->scratch, mark);
+    }
+    close_pattern(&p);
+    return found;
+}
+
+static void warn_of_no_match(const filter *f, const char *text)
+{
+    const char *kind = text[0] == '=' ? "name" : "regular expression";
+    const char *near = match_in_any_case(f, text);
+
+    if (near != NULL)
+        qdq_job_log(
+            f->opts->job, QDQ_LOG_WARNING,
+            "%s '%s' matches no node that is left after cleaning: capitals count, and there is a node '%s'",
+            kind, text, near);
+    else
+        qdq_job_log(f->opts->job, QDQ_LOG_WARNING, "%s '%s' matches no node that is left after cleaning",
+                    kind, text);
+}
+
+/* Marks in hit[], by place in the order, the nodes that the pattern matches. */
+static qdq_status mark_matching(const filter *f, const char *text, bool *hit, qdq_error *err)
+{
+    size_t found = 0;
+    pattern p;
+
+    QDQ_TRY(open_pattern(&p, text, 0, err));
+    for (size_t i = 0; i < f->n_order; i++) {
+        qdq_arena_mark mark = qdq_arena_get_mark(f->scratch);
+
+        if (matches(&p, qdq_node_label(f->order[i], f->scratch), false)) {
+            hit[i] = true;
+            found++;
+        }
+        qdq_arena_reset(f->scratch, mark);
+    }
+    close_pattern(&p);
+    if (found == 0)
+        warn_of_no_match(f, text);
+    return QDQ_OK;
+}
+
+/* Keeps out the nodes that one of the patterns matches, or with `others` those that none matches. */
+static qdq_status filter_names(const filter *f, const char *const *patterns, bool others, const char *option,
+                               const char *reason, qdq_error *err)
+{
+    if (patterns == NULL)
+        return QDQ_OK;
+    bool *hit = qdq_arena_array(f->scratch, f->n_order + 1, sizeof *hit);
+    if (hit == NULL)
+        return qdq_nomem(err);
+    for (size_t k = 0; patterns[k] != NULL; k++)
+        QDQ_TRY(mark_matching(f, patterns[k], hit, err));
+    for (size_t i = 0; i < f->n_order; i++)
+        if (hit[i] != others)
+            keep_out(f, f->order[i], option, reason);
+    return QDQ_OK;
+}
+
+/* --- by operator --------------------------------------------------------------------------------------------------- */
+
+static bool lists(const char *const *types, const char *type)
+{
+    for (size_t k = 0; types[k] != NULL; k++)
+        if (strcmp(types[k], type) == 0)
+            return true;
+    return false;
+}
+
+static void warn_of_absent_type(const filter *f, const char *type, const char *option)
+{
+    const char *near = NULL;
+
+    for (size_t i = 0; i < f->n_order; i++) {
+        if (strcmp(type, f->order[i]->type) == 0)
+            return;
+        if (strcasecmp(type, f->order[i]->type) == 0)
+            near = f->order[i]->type;
+    }
+    if (near != NULL)
+        qdq_job_log(f->opts->job, QDQ_LOG_WARNING, "%s: the cleaned model has no '%s', did you mean '%s'?",
+                    option, type, near);
+    else
+        qdq_job_log(f->opts->job, QDQ_LOG_WARNING, "%s: the cleaned model has no '%s'", option, type);
+}
+
+static void filter_types(const filter *f, const char *const *types, bool others, const char *option,
+                         const char *reason)
+{
+    if (types == NULL)
+        return;
+    for (size_t k = 0; types[k] != NULL; k++)
+        warn_of_absent_type(f, types[k], option);
+    for (size_t i = 0; i < f->n_order; i++)
+        if (lists(types, f->order[i]->type) != others)
+            keep_out(f, f->order[i], option, reason);
+}
+
+/* --- by tensor ----------------------------------------------------------------------------------------------------- */
+
+/* A value that the node reads or makes and that is in `names`; NULL: none. */
+static const char *named_value(const qdq_map *names, const qdq_node *n)
+{
+    for (uint32_t i = 0; i < n->n_in; i++)
+        if (n->in[i].value != NULL && qdq_map_get(names, n->in[i].value->name) != NULL)
+            return n->in[i].value->name;
+    for (uint32_t i = 0; i < n->n_out; i++)
+        if (n->out[i] != NULL && qdq_map_get(names, n->out[i]->name) != NULL)
+            return n->out[i]->name;
+    return NULL;
+}
+
+static bool keep_out_by_value(const filter *f, const qdq_map *names)
+{
+    for (size_t i = 0; i < f->n_order; i++) {
+        const qdq_node *n = f->order[i];
+        const char *found = named_value(names, n);
+
+        if (found == NULL)
+            continue;
+        const char *reason = qdq_arena_printf(f->scratch, "'%s' took no finite value in calibration", found);
+        if (reason == NULL)
+            return false;
+        keep_out(f, n, "no-range", reason);
+    }
+    return true;
+}
+
+/* Whoever reads or makes one of these tensors. */
+static qdq_status filter_without_range(const filter *f, const char *const *tensors, qdq_error *err)
+{
+    qdq_map names = QDQ_MAP_INIT;
+    bool ok = true;
+
+    for (size_t i = 0; tensors != NULL && tensors[i] != NULL && ok; i++)
+        ok = qdq_map_put(&names, tensors[i], NULL) != NULL;
+    ok = ok && (names.n_live == 0 || keep_out_by_value(f, &names));
+    qdq_map_free(&names);
+    return ok ? QDQ_OK : qdq_nomem(err);
+}
+
+/* --- all ------------------------------------------------------------------------------------------------------------ */
+
+/* The reason that a user reads is the most pointed one: the last that is said. */
+qdq_status qdq_place_filter(const qdq_model *m, qdq_node *const *order, size_t n_order,
+                            const qdq_place_opts *opts, qdq_arena *scratch, const char *const **out,
+                            qdq_error *err)
+{
+    filter f = {order, n_order, opts, scratch, NULL};
+
+    f.reason = qdq_arena_array(scratch, (size_t)m->graph->next_node_id + 1, sizeof *f.reason);
+    if (f.reason == NULL)
+        return qdq_nomem(err);
+    *out = f.reason;
+    if (opts == NULL)
+        return QDQ_OK;
+    filter_types(&f, opts->op_types, true, "op-types", not_asked_for);
+    QDQ_TRY(filter_names(&f, opts->include, true, "include", not_included, err));
+    filter_types(&f, opts->exclude_op_types, false, "exclude-op-types", "operator excluded by the user");
+    QDQ_TRY(filter_names(&f, opts->exclude, false, "exclude", "excluded by the user", err));
+    return filter_without_range(&f, opts->no_range, err);
+}

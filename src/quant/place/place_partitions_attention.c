@@ -1,0 +1,165 @@
+/* place_partitions_attention.c - what the engine computes in kernels of its own: composites whose nodes are in no
+ * partition, and attentions whose products have no 8-bit kernel (ptq.md 3.5.1, 3.9). */
+#include "base/fail.h"
+#include "quant/place/place_partitions.h"
+
+/* Of all nodes that the path begins with, or those of `only`: bits as of qdq_part_trace(). */
+static qdq_status find_paths(const qdq_parting *t, const qdq_path *path, bool forward, uint32_t **bits,
+                             bool (*only)(const qdq_parting *t, const qdq_node *n), qdq_error *err)
+{
+    qdq_placing *p = t->p;
+    bool *start = qdq_arena_array(&p->scratch, (size_t)p->model->graph->next_node_id + 1, sizeof *start);
+    uint32_t *ok;
+
+    if (start == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_part_match(t, path, forward, 0, &ok, err));
+    for (size_t i = 0; i < p->n_order; i++) {
+        const qdq_node *n = p->order[i];
+
+        start[n->id] = (ok[n->id] & QDQ_PART_STARTS) != 0 && (only == NULL || only(t, n));
+    }
+    return qdq_part_trace(t, path, forward, ok, start, bits, err);
+}
+
+/* --- composites ----------------------------------------------------------------------------------------------------- */
+
+static qdq_status freeze_path(const qdq_parting *t, const qdq_path *path, qdq_error *err)
+{
+    uint32_t *bits;
+
+    QDQ_TRY(find_paths(t, path, true, &bits, NULL, err));
+    for (size_t i = 0; i < t->p->n_order; i++) {
+        const qdq_node *n = t->p->order[i];
+        qdq_node_state *s = qdq_state_of(t->p, n);
+
+        if (bits[n->id] == 0)
+            continue;
+        qdq_part_of(t, n)->frozen = true;
+        QDQ_PART_SAY(t, n, path->rule, true, "%s", path->reason);
+        if (n->op != QDQ_OP_LAYERNORMALIZATION &&
+            s->reason == NULL) /* its input may have Q/DQ, all the same */
+            s->reason = path->reason;
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_part_freeze(const qdq_parting *t, qdq_error *err)
+{
+    qdq_arena_mark mark = qdq_arena_get_loop_mark(&t->p->scratch);
+
+    for (size_t i = 0; i < t->rules->frozen.n; i++) {
+        QDQ_TRY(freeze_path(t, &t->rules->frozen.at[i], err));
+        qdq_arena_reset(&t->p->scratch, mark);
+    }
+    for (size_t i = 0; i < t->p->n_order; i++)
+        if (qdq_part_out(t, t->p->order[i]))
+            qdq_part_of(t, t->p->order[i])->frozen = true;
+    return QDQ_OK;
+}
+
+/* --- attentions ----------------------------------------------------------------------------------------------------- */
+
+static int64_t last_dim(const qdq_value *v)
+{
+    const qdq_type *type = v != NULL ? v->type : NULL;
+
+    return type != NULL && type->kind == QDQ_TYPE_TENSOR && type->rank > 0 ? type->dim[type->rank - 1].value
+                                                                           : -1;
+}
+
+/* A product of two activations. */
+static bool is_product(const qdq_parting *t, const qdq_node *n)
+{
+    for (uint32_t i = 0; i < 2; i++)
+        if (qdq_node_in(n, i) == NULL || qdq_part_known(t, qdq_node_in(n, i)))
+            return false;
+    return true;
+}
+
+/* The length is that of the rows which Softmax sees, the head size what the product sums over: both follow from what a
+ * MatMul is, whichever operand was transposed. */
+static const char *misfit(const qdq_parting *t, const qdq_node *n)
+{
+    const qdq_attention_filter *f = &t->rules->attention;
+    int64_t length = last_dim(qdq_node_out(n, 0)), head = last_dim(qdq_node_in(n, 0));
+
+    if (t->p->target->disable_mha_qdq)
+        return "attentions stay float on this target (disable_mha_qdq)";
+    if (f->length_max > 0 && length > f->length_max)
+        return "an attention over so many positions has no faster kernel in 8 bits";
+    if (head >= 0 && ((f->head_min > 0 && head < f->head_min) || (f->head_max > 0 && head > f->head_max)))
+        return "an attention with heads of this size has no faster kernel in 8 bits";
+    return NULL;
+}
+
+static bool product_misfits(const qdq_parting *t, const qdq_node *n)
+{
+    return is_product(t, n) && misfit(t, n) != NULL;
+}
+
+static void leave_float(const qdq_parting *t, const uint32_t *bits, const char *reason)
+{
+    for (size_t i = 0; i < t->p->n_order; i++) {
+        const qdq_node *n = t->p->order[i];
+        qdq_node_state *s = qdq_state_of(t->p, n);
+
+        if (!qdq_part_is(t, n, QDQ_PART_LINEAR) || (bits[n->id] & 5) == 0 || !is_product(t, n))
+            continue;
+        const char *own = (bits[n->id] & 1) != 0 ? misfit(t, n) : NULL;
+        if (s->reason == NULL)
+            s->reason = own != NULL ? own : reason;
+        QDQ_PART_SAY(t, n, t->rules->attention.rule, true, "%s: it stays float", s->reason);
+    }
+}
+
+/* The products of each attention whose Softmax is not the start of the path `fused`. Of two attentions with one
+ * Softmax, both go. */
+static qdq_status leave_unfused(const qdq_parting *t, qdq_error *err)
+{
+    const qdq_attention_filter *f = &t->rules->attention;
+    qdq_placing *p = t->p;
+    uint32_t *found, *ok, *back, *forth;
+    const qdq_path forward = {
+        .text = f->path.text, .n = 2, .through = f->path.through, .word = {f->path.word[1], f->path.word[2]}};
+    const qdq_path backward = {
+        .text = f->path.text, .n = 2, .through = f->path.through, .word = {f->path.word[1], f->path.word[0]}};
+    bool *start = qdq_arena_array(&p->scratch, (size_t)p->model->graph->next_node_id + 1, sizeof *start);
+
+    if (start == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(find_paths(t, &f->path, true, &found, is_product, err));
+    QDQ_TRY(qdq_part_match(t, &f->fused, false, 0, &ok, err));
+    for (size_t i = 0; i < p->n_order; i++) {
+        const qdq_node *n = p->order[i];
+        start[n->id] = (found[n->id] & 2) != 0 && (ok[n->id] & QDQ_PART_STARTS) == 0;
+    }
+    QDQ_TRY(qdq_part_match(t, &forward, true, 0, &ok, err));
+    QDQ_TRY(qdq_part_trace(t, &forward, true, ok, start, &forth, err));
+    QDQ_TRY(qdq_part_match(t, &backward, false, 0, &ok, err));
+    QDQ_TRY(qdq_part_trace(t, &backward, false, ok, start, &back, err));
+    for (size_t i = 0; i < p->n_order; i++) {
+        uint32_t id = p->order[i]->id;
+        found[id] = (forth[id] | back[id]) & 2 ? 4 : 0;
+    }
+    leave_float(t, found, "the engine has no fused kernel for this form of attention");
+    return QDQ_OK;
+}
+
+qdq_status qdq_part_filter_attention(const qdq_parting *t, qdq_error *err)
+{
+    const qdq_attention_filter *f = &t->rules->attention;
+    qdq_arena_mark mark = qdq_arena_get_mark(&t->p->scratch);
+    uint32_t *bits;
+
+    if (f->rule == NULL)
+        return QDQ_OK;
+    QDQ_TRY(find_paths(t, &f->path, true, &bits, product_misfits, err));
+    leave_float(t, bits,
+                t->p->target->disable_mha_qdq ? "attentions stay float on this target (disable_mha_qdq)"
+                                              : "its attention stays float");
+    if (f->fused.n > 0)
+        QDQ_TRY(leave_unfused(t, err));
+    qdq_arena_reset(&t->p->scratch, mark);
+    return QDQ_OK;
+}

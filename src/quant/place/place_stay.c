@@ -1,0 +1,245 @@
+/* place_stay.c - the target's rules that leave a linear node float although it has a kernel: it would be slower in
+ * 8 bits, or not worth what it costs in accuracy. Each condition that fails is told to who listens. */
+#include "quant/place/place_state.h"
+
+/* What a rule may ask about the sizes of a linear node. */
+typedef struct qdq_linear_size {
+    int64_t in_channels, out_channels;
+    int64_t group, group_channels; /* input channels in each group */
+    int64_t sum;                   /* products that are added up for one number of the result */
+    int64_t weight;
+} qdq_linear_size;
+
+/* A Conv has its weight as [out, in / groups, ...], a ConvTranspose as [in, out / groups, ...]. */
+static qdq_linear_size conv_size(const qdq_node *n, const qdq_tensor *w)
+{
+    qdq_linear_size s = {.group = qdq_node_int(n, "group", 1), .weight = w->count};
+    int64_t a = w->rank > 1 ? w->dim[0] : 0, b = w->rank > 1 ? w->dim[1] : 0;
+
+    if (s.group <= 0 || a <= 0 || b <= 0 || b > INT64_MAX / s.group) /* it comes from a file */
+        return s;
+    if (n->op == QDQ_OP_CONVTRANSPOSE) {
+        s.in_channels = a;
+        s.out_channels = b * s.group;
+        s.group_channels = a / s.group;
+        s.sum = w->count / b / s.group;
+    } else {
+        s.in_channels = b * s.group;
+        s.out_channels = a;
+        s.group_channels = b;
+        s.sum = w->count / a;
+    }
+    return s;
+}
+
+/* A matrix [K, N], or [N, K] with transB. */
+static qdq_linear_size matrix_size(const qdq_node *n, const qdq_tensor *w)
+{
+    bool transposed = n->op == QDQ_OP_GEMM && qdq_node_int(n, "transB", 0) != 0;
+    qdq_linear_size s = {.group = 1, .weight = w->count};
+
+    if (w->rank < 2)
+        return s;
+    s.in_channels = w->dim[w->rank - (transposed ? 1 : 2)];
+    s.out_channels = w->dim[w->rank - (transposed ? 2 : 1)];
+    s.group_channels = s.sum = s.in_channels;
+    return s;
+}
+
+static bool above(int64_t have, int64_t max)
+{
+    return max != 0 && have > max;
+}
+
+/* The first condition about the weight that does not hold, as the target's key. */
+static const char *missing_size(const qdq_node *n, const qdq_tensor *w, const qdq_stay_float *s)
+{
+    bool conv = n->op == QDQ_OP_CONV || n->op == QDQ_OP_CONVTRANSPOSE;
+    qdq_linear_size size = conv ? conv_size(n, w) : matrix_size(n, w);
+    bool depthwise = size.group > 1 && size.group == size.in_channels;
+
+    if (above(size.in_channels, s->in_channels_max))
+        return "in_channels_max";
+    if (above(size.out_channels, s->out_channels_max))
+        return "out_channels_max";
+    if (above(size.sum, s->sum_max))
+        return "sum_max";
+    if (above(size.weight, s->weight_max))
+        return "weight_max";
+    if (s->group_channels_max != 0 &&
+        (size.group <= 1 || depthwise || size.group_channels > s->group_channels_max))
+        return "group_channels_max";
+    return s->depthwise && !depthwise ? "depthwise" : NULL;
+}
+
+/* Multiplications of one matrix product: rows times columns times what is added up. -1: not known. */
+static int64_t work_of(const qdq_node *n)
+{
+    const qdq_value *out = qdq_node_out(n, 0), *a = qdq_node_in(n, 0);
+    const qdq_type *t = out != NULL ? out->type : NULL, *in = a != NULL ? a->type : NULL;
+
+    if (t == NULL || in == NULL || t->rank < 2 || in->rank < 2)
+        return -1;
+    const qdq_dim dim[3] = {t->dim[t->rank - 2], t->dim[t->rank - 1], in->dim[in->rank - 1]};
+    int64_t work = 1;
+    for (size_t i = 0; i < 3; i++) {
+        if (dim[i].value < 0)
+            return -1;
+        if (dim[i].value != 0 && work > INT64_MAX / dim[i].value)
+            return INT64_MAX;
+        work *= dim[i].value;
+    }
+    return work;
+}
+
+static const char *missing_work(const qdq_node *n, const qdq_stay_float *s)
+{
+    int64_t work = s->work_max != 0 ? work_of(n) : 0;
+
+    return work < 0 || above(work, s->work_max) ? "work_max" : NULL;
+}
+
+static bool is_read_from(const qdq_node *n, const char *const *list)
+{
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        const qdq_value *v = n->in[i].value;
+
+        if (v != NULL && v->producer != NULL && qdq_word_in(list, v->producer->type))
+            return true;
+    }
+    return list == NULL;
+}
+
+/* The node that v comes from, seen through the operators that fuse into it. */
+static const qdq_node *source_of(const qdq_value *v, const qdq_target_op *rule)
+{
+    const qdq_node *n = v->producer;
+
+    while (n != NULL && qdq_word_in(rule->epilogue, n->type) && qdq_node_in(n, 0) != NULL)
+        n = qdq_node_in(n, 0)->producer;
+    return n;
+}
+
+static bool comes_from(const qdq_placing *p, const qdq_node *n, const qdq_target_op *rule, qdq_data_is want)
+{
+    const qdq_value *data = qdq_node_in(n, rule->data);
+    const qdq_node *source;
+
+    switch (want) {
+    case QDQ_DATA_ANY:
+        return true;
+    case QDQ_DATA_GRAPH_INPUT:
+        return data->is_input;
+    case QDQ_DATA_LEFT_FLOAT:
+        source = source_of(data, rule);
+        return source != NULL && source->graph == n->graph && qdq_state_of(p, source)->stay != NULL &&
+               !qdq_state_of(p, source)->eight;
+    case QDQ_DATA_FLOAT:
+        return qdq_place_codes_of(p, data) == QDQ_UNDEFINED;
+    }
+    return false;
+}
+
+/* Would a Q behind `reader` get in front of it? Engines push it there, unless an operator that fuses into a Q
+ * stands between. */
+static bool lets_q_through(const qdq_node *reader, const qdq_target_op *rule)
+{
+    const qdq_value *v = qdq_node_out(reader, 0);
+    const qdq_node *next = v != NULL ? qdq_value_only_user(v) : NULL;
+
+    return next == NULL || !qdq_word_in(rule->epilogue, next->type);
+}
+
+/* Does a linear operator read v, or what is left of it behind the `between` operators and the epilogue? It will put a Q
+ * there, whose codes the other readers can share. */
+static bool has_linear_reader(const qdq_placing *p, const qdq_value *v, const qdq_target_op *rule,
+                              const char *const *between)
+{
+    enum { STEPS = 4 };
+
+    for (int i = 0; i < STEPS && v != NULL; i++) {
+        if (p->value[v->id].quantizer != NULL) /* the model has one there */
+            return true;
+        QDQ_FOR_USES (u, v) {
+            const qdq_target_op *op = qdq_target_find(p->target, u->node->type);
+
+            if (op != NULL && op->kind == QDQ_KIND_LINEAR && u->node->domain[0] == '\0')
+                return true;
+        }
+        const qdq_node *next = qdq_value_only_user(v);
+        bool passes =
+            next != NULL && (qdq_word_in(between, next->type) || qdq_word_in(rule->epilogue, next->type));
+        v = passes ? qdq_node_out(next, 0) : NULL;
+    }
+    return false;
+}
+
+/* Does its result, behind the epilogue, go where the rule wants it to? */
+static const char *missing_reader(const qdq_placing *p, const qdq_node *n, const qdq_target_op *rule,
+                                  const qdq_stay_float *s)
+{
+    const qdq_value *v = qdq_place_epilogue(p, rule, n, NULL);
+
+    if (s->one_reader && v->n_use + v->n_output != 1)
+        return "one_reader";
+    if (s->linear_reader && !has_linear_reader(p, v, rule, s->not_before))
+        return "linear_reader";
+    QDQ_FOR_USES (u, v)
+        if (qdq_word_in(s->not_before, u->node->type) && lets_q_through(u->node, rule))
+            return "not_before";
+    return NULL;
+}
+
+/* The first condition of the rule that does not hold, as the target's key; NULL: all do. */
+static const char *missing_condition(const qdq_placing *p, const qdq_node *n, const qdq_tensor *w,
+                                     const qdq_stay_float *s)
+{
+    const qdq_target_op *rule = qdq_state_of(p, n)->rule;
+
+    if (s->activations != (w == NULL))
+        return "activations";
+    const char *missing = w != NULL ? missing_size(n, w, s) : missing_work(n, s);
+    if (missing != NULL)
+        return missing;
+    if (!is_read_from(n, s->reads))
+        return "reads";
+    if (!comes_from(p, n, rule, s->data_is))
+        return "data_is";
+    if (s->alone &&
+        (!rule->quantize_output || qdq_place_codes_of(p, qdq_node_in(n, rule->data)) != QDQ_UNDEFINED))
+        return "alone";
+    return missing_reader(p, n, rule, s);
+}
+
+/* Who names nodes or operators to be quantized wants them so, whatever it costs. */
+static bool is_asked_for(const qdq_placing *p)
+{
+    return p->opts != NULL && (p->opts->include != NULL || p->opts->op_types != NULL);
+}
+
+const char *qdq_place_stay(qdq_placing *p, const qdq_node *n, const qdq_tensor *w)
+{
+    qdq_node_state *state = qdq_state_of(p, n);
+
+    if (is_asked_for(p))
+        return NULL;
+    for (size_t i = 0; i < p->target->stay.n; i++) {
+        const qdq_stay_float *s = &p->target->stay.at[i];
+
+        if (strcmp(s->op, n->type) != 0)
+            continue;
+        const char *missing = missing_condition(p, n, w, s);
+        if (missing != NULL) {
+            qdq_why_say(qdq_place_listener(p), n, s->rule, false, "does not apply: its condition '%s' fails",
+                        missing);
+            continue;
+        }
+        state->stay = s;
+        state->needs_reader = s->alone; /* who reads it is not known yet: placement comes back to it */
+        qdq_why_say(qdq_place_listener(p), n, s->rule, true, "%s%s",
+                    s->alone ? "unless read in 8 bits: " : "", s->reason);
+        if (!s->alone)
+            return s->reason;
+    }
+    return NULL;
+}

@@ -1,0 +1,94 @@
+/* place_weights.c - placement where activations stay float: each constant weight of an operator that the target lists
+ * becomes codes on its own; no node looks at its neighbours. */
+#include <string.h>
+
+#include "base/fail.h"
+#include "quant/insert/insert_nbits.h"
+#include "quant/place/place_emit.h"
+#include "quant/place/place_state.h"
+
+/* Why the weight of node n, which a rule names, stays float; NULL: it does not. */
+static const char *judge_weight(qdq_placing *p, const qdq_node *n, const qdq_target_op *rule)
+{
+    const qdq_format *f = qdq_place_format(p, n);
+    const qdq_value *data = qdq_node_in(n, rule->data), *weight = qdq_node_in(n, rule->weight);
+    const qdq_tensor *t = weight != NULL ? qdq_value_const(weight) : NULL;
+
+    if (t == NULL)
+        return weight != NULL && qdq_place_found(p, weight) != NULL
+                   ? "the model has its weight quantized already"
+                   : "its weight is not constant";
+    if (data != NULL && qdq_value_const(data) != NULL)
+        return "both inputs are constant";
+    if (t->elem != QDQ_FLOAT)
+        return "not float32";
+    if (t->count == 0)
+        return "its weight is empty";
+    if (t->rank < 2)
+        return "its weight is no matrix";
+    if (!qdq_place_is_finite(p, t))
+        return "its weight holds NaN or infinity";
+    if (f->weight_store == QDQ_WEIGHT_AS_NBITS && n->op == QDQ_OP_GATHER &&
+        !qdq_nbits_takes(n, rule->weight, t, f->weight.type))
+        return "GatherBlockQuantized takes tables of rank 2, rows by axis 0, in 4 bits";
+    return NULL;
+}
+
+static const char *judge(qdq_placing *p, const qdq_node *n)
+{
+    qdq_node_state *s = qdq_state_of(p, n);
+
+    s->rule = qdq_target_find(p->target, n->type);
+    if (s->reason != NULL)
+        return s->reason;
+    if (n->op == QDQ_OP_UNKNOWN)
+        return "unknown operator";
+    if (s->rule == NULL || (s->rule->kind != QDQ_KIND_LINEAR && s->rule->kind != QDQ_KIND_TABLE))
+        return "weights alone are quantized";
+    if (s->rule->kind == QDQ_KIND_TABLE && !qdq_place_format(p, n)->weight_tables)
+        return "tables stay float (key 'weight.tables' of the target)";
+    if (!qdq_place_attributes_fit(s->rule, n))
+        return "its attributes have no kernel for quantized weights";
+    return judge_weight(p, n, s->rule);
+}
+
+static qdq_status place_node(qdq_emitter *e, const qdq_node *n)
+{
+    qdq_placing *p = e->p;
+    const char *reason = judge(p, n);
+    const qdq_target_op *rule = qdq_state_of(p, n)->rule;
+
+    if (rule != NULL)
+        qdq_why_say(qdq_place_listener(p), n, rule->rule, reason == NULL, "%s",
+                    reason != NULL ? reason : "its weight is quantized");
+    if (reason != NULL)
+        return qdq_emit_float(e, n, reason);
+    const qdq_value *w = qdq_node_in(n, rule->weight);
+    QDQ_TRY(
+        qdq_emit_weight(e, w, n, rule->weight, qdq_place_weight_axis(p, n, qdq_value_const(w)), rule->rule));
+    return qdq_emit_quantized(e, n, false);
+}
+
+static qdq_status place(qdq_placing *p, qdq_plan *plan, qdq_error *err)
+{
+    qdq_emitter e;
+
+    QDQ_TRY(qdq_place_start(p, err));
+    QDQ_TRY(qdq_emit_start(&e, p, plan, err));
+    e.weights_alone = true;
+    for (size_t i = 0; i < p->n_order; i++)
+        if (qdq_format_weight_only(qdq_place_format(p, p->order[i])))
+            QDQ_TRY(place_node(&e, p->order[i]));
+    return QDQ_OK;
+}
+
+qdq_status qdq_place_weights(const qdq_model *m, const qdq_target *t, const qdq_place_opts *opts,
+                             qdq_plan *plan, qdq_error *err)
+{
+    qdq_placing p = {.model = m, .target = t, .opts = opts, .scratch = QDQ_ARENA_INIT};
+    qdq_status st = place(&p, plan, err);
+
+    qdq_map_free(&p.finite);
+    qdq_arena_free(&p.scratch);
+    return st;
+}

@@ -1,0 +1,60 @@
+/* fingerprint.c - hashes what the writer would write, with large tensors by their content: a model that was
+ * only moved to other files keeps its fingerprint. */
+#include "quant/plan/fingerprint.h"
+
+#include <inttypes.h>
+#include <xxhash.h>
+
+#include "base/fail.h"
+#include "onnx/onnx_io.h"
+
+enum { INLINE_MAX = 1024 };
+
+typedef struct hashing {
+    XXH3_state_t *weights;
+    qdq_status status;
+    qdq_error *err;
+} hashing;
+
+static bool hash_tensor(void *ctx, const qdq_tensor *t, bool is_init, qdq_onnx_ref *ref)
+{
+    hashing *h = ctx;
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    qdq_span bytes = {NULL, 0};
+    size_t size = 0;
+
+    (void)is_init;
+    if (h->status != QDQ_OK || !qdq_elem_bytes(t->elem, t->count, &size) || size < INLINE_MAX)
+        return false;
+    h->status = qdq_tensor_data(t, &scratch, &bytes, h->err);
+    if (h->status == QDQ_OK)
+        XXH3_128bits_update(h->weights, bytes.data, bytes.size);
+    qdq_arena_free(&scratch);
+    *ref = (qdq_onnx_ref){"weights", 0, size};
+    return h->status == QDQ_OK;
+}
+
+qdq_status qdq_model_fingerprint(const qdq_model *m, qdq_arena *arena, const char **out, qdq_error *err)
+{
+    hashing h = {XXH3_createState(), QDQ_OK, err};
+    qdq_onnx_write_opts opts = {.external = hash_tensor, .ctx = &h};
+    qdq_buf graph = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+
+    *out = NULL;
+    if (h.weights == NULL)
+        return qdq_nomem(err);
+    XXH3_128bits_reset(h.weights);
+    qdq_status st = qdq_onnx_write_to_buf(m, &opts, &graph, err);
+    if (h.status != QDQ_OK)
+        st = h.status;
+    if (st == QDQ_OK) {
+        XXH3_128bits_update(h.weights, graph.data, graph.size);
+        XXH128_hash_t hash = XXH3_128bits_digest(h.weights);
+        *out =
+            qdq_arena_printf(arena, "%016" PRIx64 "%016" PRIx64, (uint64_t)hash.high64, (uint64_t)hash.low64);
+        st = *out != NULL ? QDQ_OK : qdq_nomem(err);
+    }
+    XXH3_freeState(h.weights);
+    qdq_buf_free(&graph);
+    return st;
+}

@@ -1,0 +1,570 @@
+/* import.c - the quantization that is in a model, as a plan: the inverse of insert.c.
+ *
+ *   x -> Q -> DQ -> readers            a tensor, if the scale is one constant
+ *   codes -> DQ -> readers             a weight
+ *   float constant -> Q -> DQ -> ...   a weight that is stored as floats, if it has several scales, or if a linear
+ *                                      operator reads it where its weight is
+ *   int32 constant -> DQ -> reader     a bias, if its scale is that of activation times weight
+ *
+ * Of anything else (scales that are computed, codes as graph inputs) the plan says nothing, and the caller hears of it.
+ * All of it is taken out on the way, so that the result is the model that the plan is for. */
+#include <math.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "ir/edit.h"
+#include "ir/graph_check.h"
+#include "quant/plan/import_state.h"
+#include "quant/bodies/bodies.h"
+#include "quant/rest/widen.h"
+
+/* --- activations --------------------------------------------------------------------------------------------------- */
+
+/* What plans can say: scales above 0 that are stored as float. */
+static bool read_params(qdq_importer *im, const qdq_node *n, const qdq_tensor *codes, qdq_params *p)
+{
+    const char *why = NULL;
+
+    return qdq_params_read(n, codes, &im->scratch, p, &why, NULL) == QDQ_OK && why == NULL && p->positive &&
+           p->scale_elem == QDQ_FLOAT;
+}
+
+static bool is_dq_of(qdq_importer *im, const qdq_use *u, const qdq_params *q)
+{
+    qdq_params p;
+
+    return u->node->op == QDQ_OP_DEQUANTIZELINEAR && u->index == 0 && u->node->graph == im->g &&
+           u->node->n_out == 1 && u->node->out[0] != NULL && read_params(im, u->node, NULL, &p) &&
+           qdq_params_equal(q, &p);
+}
+
+/* Does q quantize a constant that a linear operator reads, through one DQ, where its weight is? */
+static bool is_weight(const qdq_node *q)
+{
+    const qdq_value *x = qdq_node_in(q, 0), *codes = qdq_node_out(q, 0);
+    const qdq_node *dq = codes != NULL ? qdq_value_only_user(codes) : NULL;
+
+    if (x == NULL || qdq_value_const(x) == NULL || dq == NULL || qdq_node_out(dq, 0) == NULL ||
+        dq->op != QDQ_OP_DEQUANTIZELINEAR)
+        return false;
+    QDQ_FOR_USES (u, dq->out[0])
+        if (u->index == 1 && (u->node->op == QDQ_OP_CONV || u->node->op == QDQ_OP_CONVTRANSPOSE ||
+                              u->node->op == QDQ_OP_GEMM || u->node->op == QDQ_OP_MATMUL))
+            return true;
+    return false;
+}
+
+static bool remember(qdq_map *map, const qdq_value *v, size_t index)
+{
+    qdq_map_value *place = qdq_map_put_int(map, (uint64_t)(uintptr_t)v, NULL);
+
+    if (place != NULL)
+        place->num = index + 1;
+    return place != NULL;
+}
+
+static size_t recall(const qdq_map *map, const qdq_value *v)
+{
+    qdq_map_value *place = v != NULL ? qdq_map_get_int(map, (uint64_t)(uintptr_t)v) : NULL;
+
+    return place != NULL ? (size_t)place->num : 0;
+}
+
+/* A tensor that is not there any more when all Q/DQ are gone. */
+static bool is_dequantized(const qdq_value *v)
+{
+    return v->producer != NULL && v->producer->op == QDQ_OP_DEQUANTIZELINEAR;
+}
+
+/* A body that reads codes quantizes what it captures once more: then q stands for the value in front of both. NULL: q is
+ * no such Q. */
+static qdq_value *captured(const qdq_importer *im, const qdq_node *q)
+{
+    const qdq_value *v = q->in[0].value;
+    size_t outer = v->graph != q->graph ? recall(&im->activation_of, v) : 0;
+
+    return outer != 0 ? im->tensors.at[outer - 1].x : NULL;
+}
+
+/* Q with one constant scale, read only by DQ nodes with the same. */
+static bool is_tensor(qdq_importer *im, const qdq_node *q, qdq_qparam *out)
+{
+    const qdq_value *codes = qdq_node_out(q, 0);
+    qdq_params p;
+
+    if (q->op != QDQ_OP_QUANTIZELINEAR || qdq_node_in(q, 0) == NULL || codes == NULL || codes->n_output > 0 ||
+        codes->n_use == 0 ||
+        (is_dequantized(q->in[0].value) && recall(&im->activation_of, q->in[0].value) == 0) ||
+        !read_params(im, q, NULL, &p) || p.count != 1 || p.block != 0 || is_weight(q))
+        return false;
+    *out = (qdq_qparam){p.codes, p.scale[0], qdq_params_zero(&p, 0)};
+    QDQ_FOR_USES (u, codes)
+        if (!is_dq_of(im, u, &p))
+            return false;
+    return qdq_elem_is_code(p.codes);
+}
+
+/* An entry of a plan is for nodes of one graph. */
+static bool is_read_inside(const qdq_importer *im, const qdq_value *v)
+{
+    QDQ_FOR_USES (u, v)
+        if (u->node->graph != im->g)
+            return true;
+    return false;
+}
+
+/* x has other readers: can a list of edges say what reads the dequantized value? */
+static bool is_listable(const qdq_importer *im, const qdq_node *q)
+{
+    QDQ_FOR_USES (u, q->out[0])
+        if (u->node->out[0]->n_output > 0 || is_read_inside(im, u->node->out[0]))
+            return false;
+    return true;
+}
+
+static bool add_uses(qdq_importer *im, const qdq_value *v, qdq_found_edges *edges)
+{
+    QDQ_FOR_USES (u, v) {
+        qdq_found_edge e = {u->node, u->index};
+        if (!QDQ_PUSH(&im->scratch, edges, e))
+            return false;
+    }
+    return true;
+}
+
+/* A Q behind the DQ of an entry for all readers stands on top of it: an entry of its own for the same tensor. Behind
+ * that of other entries, a plan cannot say it: false. */
+static bool on_top_of(const qdq_importer *im, qdq_found_tensor *t)
+{
+    size_t below = recall(&im->activation_of, t->x);
+
+    if (below == 0) /* it is no DQ's, or that of a graph around, which is dealt with */
+        return true;
+    t->x = im->tensors.at[below - 1].x;
+    t->all = false;
+    return im->tensors.at[below - 1].all;
+}
+
+static qdq_status find_tensors(qdq_importer *im)
+{
+    QDQ_FOR_NODES (q, im->g) {
+        qdq_found_tensor t = {0};
+
+        if (!is_tensor(im, q, &t.qparam))
+            continue;
+        t.x = qdq_node_in(q, 0);
+        t.all = t.x->n_use == 1 && t.x->n_output == 0 && t.x->graph == q->graph;
+        if (t.x->graph != q->graph && captured(im, q) != NULL)
+            t.x = captured(im, q);
+        if (!on_top_of(im, &t) || (!t.all && !is_listable(im, q)))
+            continue;
+        QDQ_FOR_USES (u, q->out[0])
+            if (!add_uses(im, u->node->out[0], &t.edges) ||
+                !remember(&im->activation_of, u->node->out[0], im->tensors.n))
+                return qdq_nomem(im->err);
+        if (!QDQ_PUSH(&im->scratch, &im->tensors, t))
+            return qdq_nomem(im->err);
+    }
+    return QDQ_OK;
+}
+
+/* --- constants ------------------------------------------------------------------------------------------------------ */
+
+/* "conv1.weight_quantized" and "conv1.weight_quantized_1" come from "conv1.weight". */
+static const char *original_name(qdq_importer *im, const char *name)
+{
+    static const char suffix[] = "_quantized";
+    const char *at = NULL;
+
+    for (const char *s = name; (s = strstr(s, suffix)) != NULL; s++)
+        at = s;
+    if (at == NULL || at == name)
+        return name;
+    const char *rest = at + sizeof suffix - 1;
+    if (rest[0] != '\0' &&
+        (rest[0] != '_' || rest[1] == '\0' || rest[1 + strspn(rest + 1, "0123456789")] != '\0'))
+        return name;
+    return qdq_arena_strndup(&im->scratch, name, (size_t)(at - name));
+}
+
+/* Can `known` be what both were quantized from? Names alone do not tell: "w_quantized_1" and "w_quantized_2" may
+ * be two weights of an author who likes numbers. Rounding moves a value by half a step of either scale. */
+static bool is_near(qdq_importer *im, const qdq_tensor *known, const qdq_tensor *t, const float *scales,
+                    size_t n_scales)
+{
+    const float *a, *b;
+    float step = qdq_absmax(scales, n_scales);
+
+    if (qdq_weight_floats(known, &im->scratch, &a, NULL) != QDQ_OK ||
+        qdq_weight_floats(t, &im->scratch, &b, NULL) != QDQ_OK)
+        return false;
+    float room = 2 * step + qdq_absmax(b, (size_t)t->count) / 64;
+    for (int64_t i = 0; i < t->count; i++)
+        if (!(fabsf(a[i] - b[i]) <= room))
+            return false;
+    return true;
+}
+
+/* The float initializer that stands for the dequantized constant. A constant that several DQ restore, as
+ * shared biases are, becomes one again. */
+static qdq_value *restore(qdq_importer *im, const qdq_node *dq, qdq_tensor *t, const float *scales,
+                          size_t n_scales)
+{
+    const char *name = original_name(im, qdq_node_in(dq, 0)->name);
+    qdq_value *known = name != NULL ? qdq_graph_resolve(im->g, name) : NULL;
+
+    if (name == NULL)
+        return NULL;
+    if (known != NULL && known->init != NULL && known->init->elem == QDQ_FLOAT &&
+        known->init->rank == t->rank &&
+        memcmp(known->init->dim, t->dim, sizeof *t->dim * (size_t)t->rank) == 0 &&
+        is_near(im, known->init, t, scales, n_scales))
+        return known;
+    const char *unique = qdq_graph_unique_name(im->g, name);
+    return unique != NULL ? qdq_graph_add_init(im->g, unique, t) : NULL;
+}
+
+/* Does this scheme give these scales for the weight? */
+static bool gives(qdq_importer *im, const qdq_qscheme *scheme, const float *w, const qdq_scale_grid *g,
+                  const qdq_found_weight *found)
+{
+    size_t n = found->n_scales;
+    float *low = qdq_arena_array(&im->scratch, 3 * n + 1, sizeof *low);
+    int32_t *zeros = qdq_arena_array(&im->scratch, n + 1, sizeof *zeros);
+
+    if (low == NULL || zeros == NULL || qdq_weight_ranges(w, g, low, low + n, NULL) != QDQ_OK ||
+        qdq_weight_scales(scheme, low, low + n, NULL, n, low + 2 * n, zeros, NULL) != QDQ_OK)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (fabsf(low[2 * n + i] - found->scales[i]) > 3e-7f * found->scales[i] ||
+            zeros[i] != (found->zeros != NULL ? found->zeros[i] : 0))
+            return false;
+    return true;
+}
+
+/* Did these scales come from the weights? Then a plan need not list them. */
+static void find_scheme(qdq_importer *im, const float *w, const qdq_scale_grid *g, qdq_found_weight *found)
+{
+    bool is_8_bit = found->type == QDQ_INT8 || found->type == QDQ_UINT8;
+
+    for (int i = 0; i < (is_8_bit ? 4 : 2) && !found->follow; i++) {
+        qdq_arena_mark mark = qdq_arena_get_mark(&im->scratch);
+
+        found->scheme = (qdq_qscheme){found->type, i % 2 == 0, i > 1, im->storage};
+        found->follow = gives(im, &found->scheme, w, g, found);
+        qdq_arena_reset(&im->scratch, mark);
+    }
+}
+
+/* The float initializer that codes stand for. */
+static qdq_status decode(qdq_importer *im, const qdq_node *dq, const qdq_tensor *codes,
+                         const qdq_scale_grid *g, qdq_found_weight *w)
+{
+    qdq_span bytes;
+    void *data;
+
+    QDQ_TRY(qdq_tensor_data(codes, &im->scratch, &bytes, im->err));
+    qdq_tensor *t = qdq_tensor_new(im->m, QDQ_FLOAT, codes->rank, codes->dim, &data);
+    if (t == NULL || !qdq_weight_decode(bytes.data, g, w->type, w->scales, w->zeros, data))
+        return qdq_nomem(im->err);
+    find_scheme(im, data, g, w);
+    w->w = restore(im, dq, t, w->scales, w->n_scales);
+    return w->w != NULL ? QDQ_OK : qdq_nomem(im->err);
+}
+
+/* `constant`: codes, or the floats in front of a Q. */
+static qdq_status import_weight(qdq_importer *im, qdq_node *dq, const qdq_tensor *constant)
+{
+    const qdq_value *in = dq->in[0].value;
+    bool as_float = qdq_value_const(in) == NULL;
+    qdq_found_weight w = {.store = as_float ? QDQ_WEIGHT_AS_FLOAT : QDQ_WEIGHT_AS_CODES};
+    qdq_scale_grid grid;
+    const float *floats;
+    qdq_params p;
+
+    if (!read_params(im, dq, constant, &p))
+        return QDQ_OK;
+    w.type = p.codes;
+    w.axis = p.axis;
+    w.block = p.block;
+    w.scales = p.scale;
+    w.zeros = p.zero;
+    w.n_scales = (size_t)p.count;
+    QDQ_TRY(qdq_weight_grid(constant, w.axis, w.block, &grid, im->err));
+    if (as_float) {
+        QDQ_TRY(qdq_weight_floats(constant, &im->scratch, &floats, im->err));
+        find_scheme(im, floats, &grid, &w);
+        w.w = in->producer->in[0].value;
+    } else {
+        QDQ_TRY(decode(im, dq, constant, &grid, &w));
+    }
+    if (!add_uses(im, dq->out[0], &w.edges) || !remember(&im->weight_of, dq->out[0], im->weights.n) ||
+        !QDQ_PUSH(&im->scratch, &im->weights, w))
+        return qdq_nomem(im->err);
+    return QDQ_OK;
+}
+
+/* The bias's scales are those of activation times weight. */
+static bool is_bias_scale(const qdq_importer *im, const qdq_params *p, const qdq_tensor *codes, size_t x,
+                          size_t w)
+{
+    const qdq_found_weight *weight = &im->weights.at[w - 1];
+    float room = im->storage == QDQ_FLOAT ? 1e-5f : 1.0f / 128;
+
+    if (weight->n_scales != (size_t)p->count || (p->count > 1 && p->count != codes->count))
+        return false;
+    for (int64_t i = 0; i < p->count; i++) {
+        float expected = im->tensors.at[x - 1].qparam.scale * weight->scales[i];
+        if (fabsf(expected - p->scale[i]) > room * expected)
+            return false;
+    }
+    return true;
+}
+
+static qdq_status import_bias(qdq_importer *im, qdq_node *dq, const qdq_tensor *codes)
+{
+    const qdq_use *use = dq->out[0]->first;
+    qdq_params p;
+    qdq_span bytes;
+    void *data;
+
+    if (dq->out[0]->n_use != 1 || use->node->graph != im->g || !read_params(im, dq, codes, &p) ||
+        qdq_params_zero(&p, 0) != 0)
+        return QDQ_OK;
+    const qdq_node *linear = qdq_bias_linear(use->node, use->index);
+    size_t x = linear != NULL ? recall(&im->activation_of, qdq_node_in(linear, 0)) : 0;
+    size_t w = linear != NULL ? recall(&im->weight_of, qdq_node_in(linear, 1)) : 0;
+    if (x == 0 || w == 0 || !is_bias_scale(im, &p, codes, x, w))
+        return QDQ_OK;
+    QDQ_TRY(qdq_tensor_data(codes, &im->scratch, &bytes, im->err));
+    qdq_tensor *t = qdq_tensor_new(im->m, QDQ_FLOAT, codes->rank, codes->dim, &data);
+    if (t == NULL)
+        return qdq_nomem(im->err);
+    for (int64_t i = 0; i < codes->count; i++) {
+        int32_t code;
+        memcpy(&code, bytes.data + i * (int64_t)sizeof code, sizeof code);
+        float value = (float)((double)code * (double)p.scale[p.count > 1 ? i : 0]);
+        memcpy((char *)data + i * (int64_t)sizeof value, &value, sizeof value);
+    }
+    qdq_found_bias b = {restore(im, dq, t, p.scale, (size_t)p.count),
+                        {use->node, use->index},
+                        im->tensors.at[x - 1].x,
+                        im->weights.at[w - 1].w};
+    if (b.b == NULL || !QDQ_PUSH(&im->scratch, &im->biases, b) ||
+        qdq_map_put_int(&im->bias_of, (uint64_t)(uintptr_t)dq, NULL) == NULL)
+        return qdq_nomem(im->err);
+    qdq_value_replace(dq->out[0], b.b);
+    return QDQ_OK;
+}
+
+/* Can what dq gives back be read directly again? */
+static bool is_read_here(const qdq_importer *im, const qdq_node *dq)
+{
+    return dq->op == QDQ_OP_DEQUANTIZELINEAR && qdq_node_out(dq, 0) != NULL && dq->out[0]->n_output == 0 &&
+           dq->out[0]->n_use > 0 && !is_read_inside(im, dq->out[0]);
+}
+
+/* The floats in front of Q and DQ, with the same parameters, of a weight that is stored as floats; or NULL. */
+static const qdq_tensor *floats_of(qdq_importer *im, const qdq_node *dq)
+{
+    const qdq_node *q = qdq_node_in(dq, 0) != NULL ? dq->in[0].value->producer : NULL;
+    const qdq_tensor *t;
+    qdq_params a, b;
+
+    if (q == NULL || q->op != QDQ_OP_QUANTIZELINEAR || q->graph != im->g || qdq_node_in(q, 0) == NULL ||
+        recall(&im->activation_of, dq->out[0]) != 0 || qdq_value_only_user(q->out[0]) != dq)
+        return NULL;
+    t = qdq_value_const(q->in[0].value);
+    return t != NULL && t->elem == QDQ_FLOAT && read_params(im, q, t, &a) && read_params(im, dq, t, &b) &&
+                   qdq_params_equal(&a, &b)
+               ? t
+               : NULL;
+}
+
+static qdq_status find_weights(qdq_importer *im)
+{
+    QDQ_FOR_NODES (dq, im->g) {
+        const qdq_tensor *t = NULL;
+
+        if (!is_read_here(im, dq))
+            continue;
+        if (qdq_node_in(dq, 0) != NULL)
+            t = qdq_value_const(dq->in[0].value);
+        if (t == NULL)
+            t = floats_of(im, dq);
+        if (t != NULL && (t->elem == QDQ_FLOAT || qdq_elem_is_code(t->elem)))
+            QDQ_TRY(import_weight(im, dq, t));
+    }
+    return QDQ_OK;
+}
+
+static qdq_status find_biases(qdq_importer *im)
+{
+    QDQ_FOR_NODES (dq, im->g) {
+        const qdq_value *v = qdq_node_in(dq, 0);
+        const qdq_tensor *codes = v != NULL ? qdq_value_const(v) : NULL;
+
+        if (codes != NULL && codes->elem == QDQ_INT32 && is_read_here(im, dq))
+            QDQ_TRY(import_bias(im, dq, codes));
+    }
+    return QDQ_OK;
+}
+
+/* --- taking it out -------------------------------------------------------------------------------------------------- */
+
+/* The value that each imported DQ stands for is read directly again. */
+static qdq_status redirect(qdq_importer *im)
+{
+    QDQ_FOR_NODES (dq, im->g) {
+        qdq_value *v = dq->op == QDQ_OP_DEQUANTIZELINEAR ? qdq_node_out(dq, 0) : NULL;
+        size_t x = recall(&im->activation_of, v), w = recall(&im->weight_of, v);
+
+        if (x != 0)
+            qdq_value_replace(v, im->tensors.at[x - 1].x);
+        else if (w != 0)
+            qdq_value_replace(v, im->weights.at[w - 1].w);
+    }
+    return QDQ_OK;
+}
+
+static qdq_status sort_graph(qdq_importer *im)
+{
+    return qdq_graph_sort(im->g, im->err);
+}
+
+/* Why the plan says nothing of a DQ: what plans can say is at the top. */
+static qdq_status reason_of(qdq_importer *im, const qdq_node *dq, const char **why)
+{
+    const qdq_value *in = qdq_node_in(dq, 0);
+    const qdq_tensor *codes = in != NULL ? qdq_value_const(in) : NULL;
+    qdq_params p;
+
+    QDQ_TRY(qdq_params_read(dq, codes, &im->scratch, &p, why, im->err));
+    if (*why != NULL)
+        return QDQ_OK;
+    *why = !p.positive                     ? "its scale is 0"
+           : p.scale_elem != QDQ_FLOAT     ? "its scale is not float32"
+           : codes == NULL && p.count != 1 ? "it has a scale for each channel of an activation"
+           : codes == NULL                 ? "a plan cannot name what reads it, or Q and DQ differ"
+           : p.codes == QDQ_INT32          ? "its scale is not that of an activation times that of a weight"
+                                           : "a plan cannot name what reads it, or codes of this type";
+    return QDQ_OK;
+}
+
+static qdq_status report_unsaid(qdq_importer *im)
+{
+    QDQ_FOR_GRAPHS (g, im->m)
+        QDQ_FOR_NODES (dq, g) {
+            const qdq_value *v = dq->op == QDQ_OP_DEQUANTIZELINEAR ? qdq_node_out(dq, 0) : NULL;
+            const char *why = "it stands inside a function";
+
+            if (v == NULL || recall(&im->activation_of, v) != 0 || recall(&im->weight_of, v) != 0 ||
+                qdq_map_get_int(&im->bias_of, (uint64_t)(uintptr_t)dq) != NULL ||
+                (v->n_use == 0 && v->n_output == 0))
+                continue;
+            if (!qdq_graph_in_function(g))
+                QDQ_TRY(reason_of(im, dq, &why));
+            qdq_job_log(im->opts->job, QDQ_LOG_WARNING, "DequantizeLinear '%s' is not in the plan: %s",
+                        qdq_node_label(dq, &im->scratch), why);
+        }
+    return QDQ_OK;
+}
+
+/* The main graph, then bodies; what stands in functions differs from call to call. */
+static qdq_status in_each_graph(qdq_importer *im, qdq_status (*step)(qdq_importer *))
+{
+    QDQ_FOR_GRAPHS (g, im->m) {
+        if (qdq_graph_in_function(g))
+            continue;
+        im->g = g;
+        QDQ_TRY(step(im));
+    }
+    return QDQ_OK;
+}
+
+/* `p` NULL: nobody wants to know. */
+static qdq_status import(qdq_importer *im, qdq_plan *p)
+{
+    im->left.job = im->opts->job;
+    QDQ_TRY(qdq_strip_operators(im->m, &im->left, im->err));
+    QDQ_TRY(qdq_strip_bounds(im->m, im->opts->bounds, im->opts->job, im->err));
+    QDQ_TRY(in_each_graph(im, find_tensors));
+    QDQ_TRY(in_each_graph(im, find_weights));
+    QDQ_TRY(in_each_graph(im, find_biases));
+    if (p != NULL)
+        QDQ_TRY(report_unsaid(im));
+    QDQ_TRY(in_each_graph(im, redirect));
+    QDQ_TRY(qdq_strip_all(im->m, &im->left, im->err));
+    QDQ_TRY(in_each_graph(im, sort_graph));
+    return p != NULL ? qdq_import_write(im, p) : QDQ_OK;
+}
+
+/* The 16-bit type of scales, or QDQ_FLOAT. */
+static qdq_elem storage_of(const qdq_model *m)
+{
+    QDQ_FOR_GRAPHS (g, m)
+        QDQ_FOR_NODES (n, g) {
+            const qdq_value *scale = qdq_node_in(n, 1);
+            const qdq_tensor *t = scale != NULL ? qdq_value_const(scale) : NULL;
+
+            if ((n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR) && t != NULL &&
+                (t->elem == QDQ_FLOAT16 || t->elem == QDQ_BFLOAT16))
+                return t->elem;
+        }
+    return QDQ_FLOAT;
+}
+
+/* Where scales have 16 bits, float32 stands on one side of Q/DQ and 16 bits may on the other: in the float model that
+ * is left without them, all is float32. */
+static qdq_status open_copy(qdq_importer *im, const qdq_model *m, qdq_error *err)
+{
+    im->storage = storage_of(m);
+    return im->storage == QDQ_FLOAT ? qdq_model_clone(m, &im->m, err) : qdq_model_widen(m, &im->m, err);
+}
+
+static qdq_status run(const qdq_model *m, const qdq_import_opts *opts, qdq_plan *p, qdq_model **stripped,
+                      size_t *n_left, qdq_error *err)
+{
+    static const qdq_import_opts defaults = QDQ_IMPORT_OPTS_INIT;
+    qdq_importer im = {.err = err, .opts = opts != NULL ? opts : &defaults};
+    qdq_status st = open_copy(&im, m, err);
+
+    if (st == QDQ_OK)
+        st = qdq_bodies_name_apart(im.m, err); /* plans name values */
+    if (st == QDQ_OK)
+        st = import(&im, p);
+    qdq_map_free(&im.activation_of);
+    qdq_map_free(&im.weight_of);
+    qdq_map_free(&im.bias_of);
+    qdq_arena_free(&im.scratch);
+    if (st != QDQ_OK || stripped == NULL)
+        qdq_model_free(im.m);
+    else
+        *stripped = im.m;
+    if (n_left != NULL)
+        *n_left = st == QDQ_OK ? im.left.n : 0;
+    return st;
+}
+
+qdq_status qdq_plan_import(const qdq_model *m, const qdq_import_opts *opts, qdq_plan **out,
+                           qdq_model **stripped, qdq_error *err)
+{
+    qdq_plan *p = qdq_plan_new();
+
+    *out = NULL;
+    if (stripped != NULL)
+        *stripped = NULL;
+    qdq_status st = p == NULL ? qdq_nomem(err) : run(m, opts, p, stripped, NULL, err);
+    if (st != QDQ_OK)
+        qdq_plan_free(p);
+    else
+        *out = p;
+    return st;
+}
+
+qdq_status qdq_model_strip(const qdq_model *m, const qdq_import_opts *opts, qdq_model **out, size_t *n_left,
+                           qdq_error *err)
+{
+    *out = NULL;
+    return run(m, opts, NULL, out, n_left, err);
+}

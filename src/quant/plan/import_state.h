@@ -1,0 +1,67 @@
+/* import_state.h - what was found of the quantization of a model, before it is a plan; shared by the import*.c files
+ * only. */
+#ifndef QDQ_IMPORT_STATE_H
+#define QDQ_IMPORT_STATE_H
+
+#include "ir/ir.h"
+#include "quant/plan/plan.h"
+#include "quant/plan/strip.h"
+#include "quant/weights/weights.h"
+
+/* Edges are kept as pointers until the graph has its final names. */
+typedef struct qdq_found_edge {
+    const qdq_node *node;
+    uint32_t input;
+} qdq_found_edge;
+
+typedef QDQ_VEC(qdq_found_edge) qdq_found_edges;
+
+typedef struct qdq_found_tensor {
+    qdq_value *x;
+    bool all;
+    qdq_found_edges edges;
+    qdq_qparam qparam;
+} qdq_found_tensor;
+
+typedef struct qdq_found_weight {
+    qdq_value *w; /* the float initializer that stands for it now */
+    int axis;
+    int64_t block;
+    qdq_elem type;
+    qdq_weight_store store;
+    const float *scales;
+    const int32_t *zeros;
+    size_t n_scales;
+    bool follow; /* the scales follow from the weights, by `scheme` */
+    qdq_qscheme scheme;
+    qdq_found_edges edges;
+} qdq_found_weight;
+
+typedef struct qdq_found_bias {
+    qdq_value *b;
+    qdq_found_edge edge;
+    const qdq_value *activation, *weight; /* behind their DQ */
+} qdq_found_bias;
+
+typedef struct qdq_importer {
+    qdq_model *m;
+    qdq_graph *g;     /* at hand */
+    qdq_elem storage; /* of scales: QDQ_FLOAT, or the 16-bit type that the model was widened from */
+    qdq_arena scratch;
+    QDQ_VEC(qdq_found_tensor) tensors;
+    QDQ_VEC(qdq_found_weight) weights;
+    QDQ_VEC(qdq_found_bias) biases;
+    qdq_map activation_of; /* address of a DQ's output -> index into tensors */
+    qdq_map weight_of;     /* likewise into weights */
+    qdq_map bias_of;       /* DQ nodes of biases */
+    const qdq_import_opts *opts;
+    qdq_leftover left;
+    qdq_error *err;
+} qdq_importer;
+
+/* --- import_write.c ----------------------------------------------------------------------------------------------- */
+
+/* Writes all that was found into the plan, once the graph has its final names. */
+qdq_status qdq_import_write(const qdq_importer *im, qdq_plan *p);
+
+#endif /* QDQ_IMPORT_STATE_H */

@@ -1,0 +1,98 @@
+/* import_write.c - what was found in a model as entries of a plan. */
+#include <string.h>
+
+#include "base/fail.h"
+#include "quant/plan/fingerprint.h"
+#include "quant/plan/import_state.h"
+
+static bool write_edges(qdq_plan *p, const qdq_found_edges *from, qdq_edges *to)
+{
+    for (size_t i = 0; i < from->n; i++)
+        if (!from->at[i].node->dead && /* another Q, as it may be */
+            !qdq_plan_add_edge(p, to, qdq_node_label(from->at[i].node, &p->arena), from->at[i].input))
+            return false;
+    return true;
+}
+
+static bool write_tensor(qdq_plan *p, const qdq_found_tensor *t)
+{
+    qdq_plan_tensor out = {.tensor = qdq_arena_strdup(&p->arena, t->x->name),
+                           .all = t->all,
+                           .qparam = t->qparam,
+                           .rule = "imported",
+                           .origin = "import"};
+
+    if (out.tensor == NULL || (!t->all && !write_edges(p, &t->edges, &out.consumers)))
+        return false;
+    if (!t->all && out.consumers.n == 0)
+        return true; /* its DQ is read by nobody */
+    return QDQ_PUSH(&p->arena, &p->tensors, out);
+}
+
+static bool write_scales(qdq_plan *p, const qdq_found_weight *w, qdq_plan_weight *out)
+{
+    float *scales = qdq_arena_array(&p->arena, w->n_scales, sizeof *scales);
+    int32_t *zeros = qdq_arena_array(&p->arena, w->n_scales, sizeof *zeros);
+    bool any = false;
+
+    if (scales == NULL || zeros == NULL)
+        return false;
+    memcpy(scales, w->scales, w->n_scales * sizeof *scales);
+    for (size_t i = 0; i < w->n_scales && w->zeros != NULL; i++)
+        any |= (zeros[i] = w->zeros[i]) != 0;
+    out->scales = scales;
+    out->zero_points = any ? zeros : NULL;
+    out->n_scales = w->n_scales;
+    return true;
+}
+
+static bool write_weight(qdq_plan *p, const qdq_found_weight *w)
+{
+    qdq_plan_weight out = {.tensor = qdq_arena_strdup(&p->arena, w->w->name),
+                           .axis = w->axis,
+                           .block = w->block,
+                           .type = w->type,
+                           .store = w->store,
+                           .rule = "imported",
+                           .origin = "import"};
+
+    if (w->follow) {
+        out.asymmetric = !w->scheme.symmetric;
+        out.reduced = w->scheme.reduced;
+    } else if (!write_scales(p, w, &out)) {
+        return false;
+    }
+    if (out.tensor == NULL || !write_edges(p, &w->edges, &out.consumers))
+        return false;
+    return out.consumers.n == 0 || QDQ_PUSH(&p->arena, &p->weights, out); /* what read it is gone */
+}
+
+static bool write_bias(qdq_plan *p, const qdq_found_bias *b)
+{
+    qdq_plan_bias out = {
+        .tensor = qdq_arena_strdup(&p->arena, b->b->name),
+        .consumer = {qdq_arena_strdup(&p->arena, qdq_node_label(b->edge.node, &p->arena)), b->edge.input},
+        .activation = qdq_arena_strdup(&p->arena, b->activation->name),
+        .weight = qdq_arena_strdup(&p->arena, b->weight->name),
+        .rule = "imported",
+        .origin = "import"};
+
+    return out.tensor != NULL && out.consumer.node != NULL && out.activation != NULL && out.weight != NULL &&
+           QDQ_PUSH(&p->arena, &p->biases, out);
+}
+
+qdq_status qdq_import_write(const qdq_importer *im, qdq_plan *p)
+{
+    bool ok = true;
+
+    for (size_t i = 0; i < im->tensors.n; i++)
+        ok = ok && write_tensor(p, &im->tensors.at[i]);
+    for (size_t i = 0; i < im->weights.n; i++)
+        ok = ok && write_weight(p, &im->weights.at[i]);
+    for (size_t i = 0; i < im->biases.n; i++)
+        ok = ok && write_bias(p, &im->biases.at[i]);
+    p->target = p->clean = "";
+    p->created_by = "qdq " QDQ_VERSION ", imported";
+    QDQ_TRY(qdq_model_fingerprint(im->m, &p->arena, &p->model, im->err));
+    return ok && qdq_plan_finish(p) ? QDQ_OK : qdq_nomem(im->err);
+}

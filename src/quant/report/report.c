@@ -1,0 +1,236 @@
+/* report.c - the page from its head to its foot. Each section is a file of its own. */
+#include "qdq/report.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/fail.h"
+#include "base/file.h"
+#include "quant/goal/node_cost.h"
+#include "quant/report/report_state.h"
+#include "report/page.h"
+
+enum { MOST_FIGURES = 5, PAGE_BYTES = 64 << 20 };
+
+/* --- figures ------------------------------------------------------------------------------------------------------------ */
+
+typedef struct figures {
+    qdq_page_figure at[MOST_FIGURES];
+    char text[MOST_FIGURES][3][160];
+    size_t n;
+} figures;
+
+static void add(figures *f, qdq_page_tone tone, const char *unit, const char *label)
+{
+    f->at[f->n] = (qdq_page_figure){f->text[f->n][0], unit, label, f->text[f->n][1], tone};
+    f->n++;
+}
+
+static void speed_figure(const qdq_reporting *r, figures *f)
+{
+    const qdq_bench_model *q = &r->time[1];
+
+    if (!r->has_time)
+        return;
+    snprintf(f->text[f->n][0], sizeof f->text[0][0], "%.2f", q->speedup);
+    snprintf(f->text[f->n][1], sizeof f->text[0][1], "95 %%: %.2f to %.2f, %d thread%s", q->ci_low,
+             q->ci_high, r->opts.threads > 0 ? r->opts.threads : 1, r->opts.threads > 1 ? "s" : "");
+    add(f,
+        q->ci_low > 1    ? QDQ_TONE_GOOD
+        : q->ci_high < 1 ? QDQ_TONE_BAD
+                         : QDQ_TONE_PLAIN,
+        "\xc3\x97", "as fast as float");
+}
+
+static void sqnr_figure(const qdq_reporting *r, figures *f)
+{
+    const qdq_compare_result *c = r->opts.compared;
+    const qdq_compare_tensor *least = NULL;
+
+    for (size_t i = 0; c != NULL && i < c->n_outputs; i++)
+        if (least == NULL || !(c->outputs[i].sqnr_db >= least->sqnr_db))
+            least = &c->outputs[i];
+    if (least == NULL)
+        return;
+    if (isfinite(least->sqnr_db))
+        snprintf(f->text[f->n][0], sizeof f->text[0][0], "%.1f", least->sqnr_db);
+    else
+        snprintf(f->text[f->n][0], sizeof f->text[0][0], "%s", isnan(least->sqnr_db) ? "zero" : "equal");
+    snprintf(f->text[f->n][1], sizeof f->text[0][1], "output %.60s, %zu sample%s", least->name, c->samples,
+             c->samples == 1 ? "" : "s");
+    add(f, QDQ_TONE_PLAIN, isfinite(least->sqnr_db) ? "dB" : NULL, "SQNR of the worst output");
+}
+
+static void accuracy_figure(const qdq_reporting *r, figures *f)
+{
+    const qdq_compare_result *c = r->opts.compared;
+
+    if (c == NULL)
+        return;
+    if (!isnan(c->accuracy_a)) {
+        snprintf(f->text[f->n][0], sizeof f->text[0][0], "%.2f", c->accuracy_b * 100);
+        snprintf(f->text[f->n][1], sizeof f->text[0][1], "float %.2f %%, %+.2f points", c->accuracy_a * 100,
+                 (c->accuracy_b - c->accuracy_a) * 100);
+        add(f, c->accuracy_b < c->accuracy_a - 0.01 ? QDQ_TONE_BAD : QDQ_TONE_PLAIN, "%", "accuracy");
+    } else if (!isnan(c->outputs[0].top1)) {
+        snprintf(f->text[f->n][0], sizeof f->text[0][0], "%.2f", c->outputs[0].top1 * 100);
+        snprintf(f->text[f->n][1], sizeof f->text[0][1], "the same class in %zu sample%s", c->samples,
+                 c->samples == 1 ? "" : "s");
+        add(f, QDQ_TONE_PLAIN, "%", "top-1 agreement");
+    }
+}
+
+static void coverage_figure(const qdq_reporting *r, figures *f)
+{
+    const qdq_plan *p = r->plan;
+    double eight = 0, all = 0;
+
+    for (size_t i = 0; i < p->quantized.n; i++) {
+        const qdq_node *n = qdq_report_node(r, p->quantized.at[i].node);
+        eight += n != NULL ? qdq_node_macs(n) : 0;
+    }
+    QDQ_FOR_NODES (n, r->clean->graph)
+        all += qdq_node_macs(n);
+    snprintf(f->text[f->n][0], sizeof f->text[0][0], "%.0f", all > 0 ? eight / all * 100 : 0);
+    snprintf(f->text[f->n][1], sizeof f->text[0][1], "%zu nodes quantized, %zu left float", p->quantized.n,
+             p->left_float.n);
+    add(f, QDQ_TONE_PLAIN, "%", "of the multiplications quantized");
+}
+
+static void show_figures(qdq_reporting *r)
+{
+    figures f = {.n = 0};
+
+    speed_figure(r, &f);
+    sqnr_figure(r, &f);
+    accuracy_figure(r, &f);
+    coverage_figure(r, &f);
+    qdq_page_figures(&r->page, f.at, f.n);
+}
+
+/* --- sections ------------------------------------------------------------------------------------------------------------ */
+
+static void show_latency(qdq_reporting *r)
+{
+    char text[700];
+
+    if (!r->has_time) {
+        snprintf(text, sizeof text, "Not measured: %.600s.", r->no_time);
+        qdq_page_section(&r->page, "latency", "Latency", text);
+        return;
+    }
+    const qdq_bench_model *a = &r->time[0], *b = &r->time[1];
+    const qdq_page_bar bars[] = {{"float", a->median_ms, a->p10_ms, a->p90_ms, QDQ_TONE_PLAIN},
+                                 {"quantized", b->median_ms, b->p10_ms, b->p90_ms, QDQ_TONE_GOOD}};
+    snprintf(
+        text, sizeof text,
+        "Median of %u runs of each, in turn; the line is from the 10th to the 90th percentile. One short "
+        "measurement on this machine: qdq bench takes longer and is surer.",
+        b->runs);
+    qdq_page_section(&r->page, "latency", "Latency", text);
+    qdq_page_bars(&r->page, bars, 2, "ms");
+}
+
+static void show_outputs(qdq_reporting *r)
+{
+    static const qdq_page_column columns[] = {{.head = "Output", .is_code = true},
+                                              {.head = "SQNR dB", .is_number = true},
+                                              {.head = "Cosine", .is_number = true},
+                                              {.head = "Largest error", .is_number = true},
+                                              {.head = "Top-1", .is_number = true}};
+    static const qdq_page_table table = {"outputs", columns, 5, true};
+    const qdq_compare_result *c = r->opts.compared;
+
+    if (c == NULL)
+        return;
+    qdq_page_section(&r->page, "accuracy", "Outputs", "Against the float model on the samples that judged.");
+    qdq_page_table_begin(&r->page, &table);
+    for (size_t i = 0; i < c->n_outputs; i++) {
+        qdq_page_row_begin(&r->page, QDQ_TONE_PLAIN);
+        qdq_page_cell(&r->page, &table, 0, c->outputs[i].name);
+        qdq_page_number(&r->page, &table, 1, c->outputs[i].sqnr_db, "%.2f");
+        qdq_page_number(&r->page, &table, 2, c->outputs[i].cosine, "%.6f");
+        qdq_page_number(&r->page, &table, 3, c->outputs[i].max_abs, "%.4g");
+        qdq_page_number(&r->page, &table, 4, c->outputs[i].top1, "%.4f");
+        qdq_page_row_end(&r->page);
+    }
+    qdq_page_table_end(&r->page);
+}
+
+static void show_goal(qdq_reporting *r)
+{
+    static const qdq_page_column columns[] = {{.head = "Trial", .is_number = true},
+                                              {.head = "Back to float", .is_number = true},
+                                              {.head = "SQNR dB", .is_number = true},
+                                              {.head = "Accuracy", .is_number = true},
+                                              {.head = "Time, estimated", .is_number = true, .bar = true},
+                                              {.head = "Goal"}};
+    static const qdq_page_table table = {"trials", columns, 6, true};
+    const qdq_goal_result *g = r->opts.goal;
+
+    if (g == NULL || g->n_steps < 2)
+        return;
+    qdq_page_section(
+        &r->page, "goal", "The way to the goal",
+        "Layers went back to float, those first that lose most for the time they save; then groups of "
+        "them came back. Time is a share of the float model's, estimated from shapes.");
+    qdq_page_table_begin(&r->page, &table);
+    for (size_t i = 0; i < g->n_steps; i++) {
+        qdq_page_row_begin(&r->page, g->steps[i].holds ? QDQ_TONE_GOOD : QDQ_TONE_PLAIN);
+        qdq_page_number(&r->page, &table, 0, (double)i + 1, "%.0f");
+        qdq_page_number(&r->page, &table, 1, (double)g->steps[i].n_float, "%.0f");
+        qdq_page_number(&r->page, &table, 2, g->steps[i].sqnr_db, "%.2f");
+        qdq_page_number(&r->page, &table, 3, g->steps[i].accuracy, "%.4f");
+        qdq_page_share(&r->page, &table, 4, g->steps[i].time_share);
+        qdq_page_cell(&r->page, &table, 5, g->steps[i].holds ? "holds" : "missed");
+        qdq_page_row_end(&r->page);
+    }
+    qdq_page_table_end(&r->page);
+}
+
+static qdq_status compose(qdq_reporting *r, qdq_error *err)
+{
+    const qdq_engine_info *info = r->engine != NULL ? qdq_engine_get_info(r->engine) : NULL;
+    const qdq_plan *p = r->plan;
+    char text[700];
+
+    snprintf(text, sizeof text,
+             "Target %.80s%s%.40s%s%.40s. Quantized tensors: %zu, weights: %zu, biases: %zu.%s", p->target,
+             info != NULL ? ", engine " : "", info != NULL ? info->name : "", info != NULL ? " " : "",
+             info != NULL ? info->version : "", p->tensors.n, p->weights.n, p->biases.n,
+             p->placement_only ? " Scales come from random data: this shows placement, not accuracy." : "");
+    qdq_page_begin(&r->page, r->opts.name != NULL ? r->opts.name : "model", "Quantization report", text);
+    show_figures(r);
+    show_latency(r);
+    show_outputs(r);
+    show_goal(r);
+    qdq_report_layer_table(r);
+    QDQ_TRY(qdq_report_histograms(r, err));
+    qdq_report_borders(r);
+    snprintf(text, sizeof text, "qdq %s. Plan for the model with fingerprint %.32s.", qdq_version(),
+             p->model);
+    qdq_page_end(&r->page, text);
+    return r->page.failed ? qdq_nomem(err) : QDQ_OK;
+}
+
+qdq_status qdq_report_write(const qdq_model *m, const qdq_model *quantized, const qdq_plan *p, qdq_engine *e,
+                            const qdq_report_opts *opts, const char *path, bool allow_overwrite,
+                            qdq_error *err)
+{
+    qdq_reporting r = {.m = m, .quantized = quantized, .plan = p, .engine = e, .opts = *opts};
+
+    r.page = (qdq_buf)QDQ_BUF_INIT(PAGE_BYTES);
+    qdq_status st = qdq_report_measure(&r, err);
+    if (st == QDQ_OK)
+        st = compose(&r, err);
+    if (st == QDQ_OK)
+        st = qdq_write_file(path, allow_overwrite, r.page.data, r.page.size, err);
+    qdq_buf_free(&r.page);
+    qdq_free(r.layers);
+    qdq_map_free(&r.layer);
+    qdq_map_free(&r.node);
+    qdq_map_free(&r.tensor);
+    qdq_model_free(r.clean);
+    qdq_arena_free(&r.arena);
+    return st;
+}

@@ -1,0 +1,49 @@
+/* report_state.h - what a report knows of a quantized model; shared by the report*.c files only. */
+#ifndef QDQ_REPORT_STATE_H
+#define QDQ_REPORT_STATE_H
+
+#include "base/buf.h"
+#include "base/map.h"
+#include "ir/ir.h"
+#include "qdq/report.h"
+#include "quant/plan/plan.h"
+
+typedef struct qdq_reporting {
+    const qdq_model *m, *quantized;
+    const qdq_plan *plan;
+    qdq_engine *engine;
+    qdq_report_opts opts;
+    qdq_arena arena;
+    qdq_model *clean;                  /* what the plan speaks of, with shapes */
+    qdq_map node;                      /* label -> const qdq_node * of clean */
+    qdq_map tensor;                    /* name -> index + 1 of plan->tensors: the first entry */
+    qdq_compare_layers_result *layers; /* NULL: not measured */
+    qdq_map layer;                     /* tensor -> const qdq_compare_layer * */
+    const char *no_layers;             /* why not */
+    qdq_bench_model time[2];           /* of float and quantized */
+    bool has_time;
+    const char *no_time;
+    qdq_buf page;
+} qdq_reporting;
+
+/* --- report_measure.c ------------------------------------------------------------------------------------------------ */
+
+/* Fills all of the above. What an engine refuses is a reason, not a failure. */
+qdq_status qdq_report_measure(qdq_reporting *r, qdq_error *err);
+
+/* --- questions ------------------------------------------------------------------------------------------------------- */
+
+const qdq_node *qdq_report_node(const qdq_reporting *r, const char *label); /* NULL: not in the main graph */
+const qdq_plan_tensor *qdq_report_tensor(const qdq_reporting *r, const char *name);
+const qdq_compare_layer *qdq_report_layer(const qdq_reporting *r, const char *label);
+
+/* What node n reads as codes: the entry of its first quantized input; or NULL. */
+const qdq_plan_tensor *qdq_report_input_of(const qdq_reporting *r, const qdq_node *n, const char *label);
+
+/* --- parts of the page --------------------------------------------------------------------------------------------------- */
+
+void qdq_report_layer_table(qdq_reporting *r);                      /* report_layers.c */
+qdq_status qdq_report_histograms(qdq_reporting *r, qdq_error *err); /* report_ranges.c */
+void qdq_report_borders(qdq_reporting *r);                          /* report_borders.c */
+
+#endif /* QDQ_REPORT_STATE_H */

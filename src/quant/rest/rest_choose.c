@@ -1,0 +1,285 @@
+/* rest_choose.c - which nodes stay float32 when the others get 16 bits: those that the user names, those that add up
+ * many numbers where that is asked for, and those whose inputs or results came near the end of the range when
+ * samples were run. What an operator cannot do at all needs no mention: rest_judge.c knows. */
+#include <math.h>
+#include <regex.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "ir/shape.h"
+#include "quant/rest/rest_state.h"
+#include "quant/rest/widen.h"
+
+/* --- models in 16 bits --------------------------------------------------------------------------------------------------- */
+
+static qdq_status note_float(const qdq_model *m, qdq_plan *plan, qdq_error *err)
+{
+    QDQ_FOR_GRAPHS (g, m)
+        QDQ_FOR_NODES (n, g) {
+            const qdq_value *out = qdq_node_out(n, 0);
+            bool border =
+                n->op == QDQ_OP_CAST || n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR;
+
+            if (out == NULL || border || !qdq_is_float_tensor(out))
+                continue;
+            const char *label = qdq_arena_strdup(&plan->arena, qdq_node_label(n, &plan->arena));
+            if (label == NULL || !QDQ_PUSH(&plan->arena, &plan->rest.was_float, label))
+                return qdq_nomem(err);
+        }
+    return QDQ_OK;
+}
+
+qdq_status qdq_rest_begin(const qdq_model *m, const qdq_target *t, qdq_plan *plan, qdq_error *err)
+{
+    qdq_model *copy = NULL;
+
+    if ((t->rest.type != QDQ_FLOAT16 && t->rest.type != QDQ_BFLOAT16) || !qdq_model_has_half(m))
+        return QDQ_OK;
+    plan->rest.widened = true;
+    QDQ_TRY(qdq_model_clone(m, &copy, err)); /* the file need not say the types */
+    qdq_status st = qdq_model_infer(copy, NULL, err);
+    if (st == QDQ_OK)
+        st = note_float(copy, plan, err);
+    qdq_model_free(copy);
+    return st;
+}
+
+typedef struct chooser {
+    const qdq_model *m;
+    const qdq_target_rest *rest;
+    qdq_plan *plan;
+    const qdq_calib_opts *opts;
+    qdq_rest_state judge; /* for what is refused anyway */
+    qdq_arena scratch;
+    qdq_map was_float; /* labels */
+    qdq_map widest;    /* tensor name -> index + 1 into observed->tensors */
+    qdq_plan *observed;
+    qdq_error *err;
+} chooser;
+
+/* Half of the range: samples do not show the worst. */
+static double limit_of(qdq_elem type)
+{
+    return type == QDQ_FLOAT16 ? 65504.0 / 2 : INFINITY;
+}
+
+static qdq_status keep_node(chooser *c, const qdq_node *n, const char *reason)
+{
+    qdq_arena *a = &c->plan->arena;
+    const char *label = qdq_node_label(n, &c->scratch);
+    qdq_plan_float entry = {qdq_arena_strdup(a, label), qdq_arena_strdup(a, n->type),
+                            qdq_arena_strdup(a, reason)};
+
+    if (entry.node == NULL || entry.op == NULL || entry.reason == NULL ||
+        !QDQ_PUSH(a, &c->plan->rest.keep, entry))
+        return qdq_nomem(c->err);
+    return QDQ_OK;
+}
+
+/* --- by list ------------------------------------------------------------------------------------------------------- */
+
+typedef struct pattern {
+    const char *text;
+    regex_t re;
+    bool matched;
+} pattern;
+
+static bool matches(chooser *c, pattern *p, const qdq_node *n)
+{
+    bool found =
+        strcmp(p->text, n->type) == 0 || regexec(&p->re, qdq_node_label(n, &c->scratch), 0, NULL, 0) == 0;
+
+    p->matched |= found;
+    return found;
+}
+
+static qdq_status compile(chooser *c, pattern *list, size_t *n)
+{
+    for (*n = 0; c->rest->keep != NULL && c->rest->keep[*n] != NULL; ++*n) {
+        int code = regcomp(&list[*n].re, c->rest->keep[*n], REG_EXTENDED | REG_NOSUB);
+        char reason[128];
+
+        list[*n].text = c->rest->keep[*n];
+        if (code == 0)
+            continue;
+        regerror(code, &list[*n].re, reason, sizeof reason);
+        return qdq_fail(c->err, QDQ_E_USAGE, "keep in float32: regular expression '%s': %s",
+                        c->rest->keep[*n], reason);
+    }
+    return QDQ_OK;
+}
+
+/* --- by what they do ------------------------------------------------------------------------------------------------- */
+
+static bool adds_up(qdq_op op)
+{
+    static const qdq_op ops[] = {
+        QDQ_OP_REDUCESUM,
+        QDQ_OP_REDUCEMEAN,
+        QDQ_OP_REDUCEL1,
+        QDQ_OP_REDUCEL2,
+        QDQ_OP_REDUCESUMSQUARE,
+        QDQ_OP_REDUCELOGSUM,
+        QDQ_OP_REDUCELOGSUMEXP,
+        QDQ_OP_GLOBALAVERAGEPOOL,
+        QDQ_OP_GLOBALLPPOOL,
+        QDQ_OP_LAYERNORMALIZATION,
+        QDQ_OP_INSTANCENORMALIZATION,
+        QDQ_OP_GROUPNORMALIZATION,
+        QDQ_OP_RMSNORMALIZATION,
+        QDQ_OP_LPNORMALIZATION,
+        QDQ_OP_MEANVARIANCENORMALIZATION,
+        QDQ_OP_SOFTMAX,
+        QDQ_OP_LOGSOFTMAX,
+        QDQ_OP_CUMSUM,
+        QDQ_OP_POW,
+    };
+
+    for (size_t i = 0; i < QDQ_COUNT(ops); i++)
+        if (ops[i] == op)
+            return true;
+    return false;
+}
+
+/* --- by range -------------------------------------------------------------------------------------------------------- */
+
+static bool is_observable(const qdq_value *v)
+{
+    return !v->dead && qdq_is_float_tensor(v) && qdq_value_const(v) == NULL &&
+           (v->producer != NULL || (v->is_input && v->init == NULL));
+}
+
+/* The largest magnitude of every float activation of the main graph, as scales of a plan that is made for that alone:
+ * int8 without sign of its own has 127 steps on either side. */
+static qdq_status observe(chooser *c, const qdq_target *t, qdq_engine *e, qdq_data *data)
+{
+    qdq_calib_opts opts = *c->opts;
+    qdq_target symmetric = *t;
+    const qdq_graph *g = c->m->graph;
+
+    for (size_t i = 0; i < g->values.n; i++) {
+        qdq_plan_tensor entry = {.tensor = g->values.at[i]->name, .rule = "", .origin = "", .all = true};
+        qdq_map_value *v;
+
+        entry.qparam.type = QDQ_INT8;
+        if (!is_observable(g->values.at[i]))
+            continue;
+        if (!QDQ_PUSH(&c->observed->arena, &c->observed->tensors, entry))
+            return qdq_nomem(c->err);
+        v = qdq_map_put(&c->widest, entry.tensor, NULL);
+        if (v == NULL)
+            return qdq_nomem(c->err);
+        v->num = c->observed->tensors.n;
+    }
+    symmetric.format.activation = (qdq_qscheme){QDQ_INT8, true, false, QDQ_FLOAT};
+    opts.method = QDQ_METHOD_MAX;
+    opts.cache = NULL;
+    return qdq_calibrate(c->m, &symmetric, e, data, &opts, c->observed, NULL, c->err);
+}
+
+static double magnitude(const chooser *c, const qdq_value *v)
+{
+    const qdq_map_value *at = v != NULL && v->graph == c->m->graph ? qdq_map_get(&c->widest, v->name) : NULL;
+
+    return at != NULL && at->num > 0 ? 127 * (double)c->observed->tensors.at[at->num - 1].qparam.scale : 0;
+}
+
+/* The largest number that n reads or gives. */
+static double widest_of(const chooser *c, const qdq_node *n)
+{
+    double widest = 0;
+
+    for (uint32_t i = 0; i < n->n_in; i++)
+        widest = fmax(widest, magnitude(c, n->in[i].value));
+    for (uint32_t i = 0; i < n->n_out; i++)
+        widest = fmax(widest, magnitude(c, n->out[i]));
+    return widest;
+}
+
+/* --- all --------------------------------------------------------------------------------------------------------------- */
+
+static qdq_status choose_node(chooser *c, const qdq_node *n, pattern *list, size_t n_list)
+{
+    double widest = widest_of(c, n);
+    char reason[80];
+
+    if (n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR)
+        return QDQ_OK; /* what the model has follows what is around it */
+    if (qdq_rest_refusal(&c->judge, n) != NULL)
+        return QDQ_OK;
+    for (size_t i = 0; i < n_list; i++)
+        if (matches(c, &list[i], n))
+            return keep_node(c, n, "asked for");
+    if (c->was_float.n_live > 0 && qdq_map_get(&c->was_float, qdq_node_label(n, &c->scratch)) != NULL)
+        return keep_node(c, n, "float32 in the model");
+    if (c->rest->keep_sums && adds_up(n->op))
+        return keep_node(c, n, "adds up many numbers");
+    if (widest <= limit_of(c->rest->type))
+        return QDQ_OK;
+    snprintf(reason, sizeof reason, "magnitudes up to %.3g, %s ends at 65504", widest,
+             qdq_elem_name(c->rest->type));
+    return keep_node(c, n, reason);
+}
+
+static qdq_status choose_nodes(chooser *c, pattern *list, size_t n_list)
+{
+    QDQ_FOR_GRAPHS (g, c->m) {
+        if (qdq_graph_in_function(g))
+            continue;
+        QDQ_FOR_NODES (n, g)
+            QDQ_TRY(choose_node(c, n, list, n_list));
+    }
+    for (size_t i = 0; i < n_list; i++)
+        if (!list[i].matched)
+            qdq_job_log(c->opts->job, QDQ_LOG_WARNING,
+                        "keep in float32: '%s' is no operator and no label that is left after cleaning",
+                        list[i].text);
+    return QDQ_OK;
+}
+
+static qdq_status choose(chooser *c)
+{
+    size_t n_list = 0, n_pattern = 0;
+
+    while (c->rest->keep != NULL && c->rest->keep[n_list] != NULL)
+        n_list++;
+    pattern *list = qdq_arena_array(&c->scratch, n_list + 1, sizeof *list);
+    for (size_t i = 0; i < c->plan->rest.was_float.n; i++)
+        if (qdq_map_put(&c->was_float, c->plan->rest.was_float.at[i], NULL) == NULL)
+            return qdq_nomem(c->err);
+    if (list == NULL || !qdq_functions_open(&c->judge.functions, c->m, &c->scratch))
+        return qdq_nomem(c->err);
+    qdq_status st = compile(c, list, &n_pattern);
+    if (st == QDQ_OK)
+        st = choose_nodes(c, list, n_list);
+    for (size_t i = 0; i < n_pattern; i++)
+        regfree(&list[i].re);
+    qdq_functions_close(&c->judge.functions);
+    return st;
+}
+
+qdq_status qdq_rest_choose(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
+                           const qdq_calib_opts *opts, qdq_plan *plan, qdq_error *err)
+{
+    chooser c = {.m = m, .rest = &t->rest, .plan = plan, .opts = opts, .err = err};
+    qdq_status st = QDQ_OK;
+
+    plan->rest.type = t->rest.type;
+    plan->rest.direct_io = t->rest.direct_io;
+    if (!qdq_plan_has_rest(plan))
+        return QDQ_OK;
+    c.judge = (qdq_rest_state){.rest = &plan->rest, .err = err};
+    c.observed = qdq_plan_new();
+    if (c.observed == NULL)
+        return qdq_nomem(err);
+    if (data != NULL && isfinite(limit_of(t->rest.type)))
+        st = observe(&c, t, e, data);
+    if (st == QDQ_OK)
+        st = choose(&c);
+    qdq_plan_free(c.observed);
+    qdq_map_free(&c.widest);
+    qdq_map_free(&c.was_float);
+    qdq_arena_free(&c.scratch);
+    return st;
+}

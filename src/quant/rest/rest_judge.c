@@ -1,0 +1,289 @@
+/* rest_judge.c - which nodes compute in 16 bits, and which values have them. Four loops:
+ *
+ *   modes    what each node can do, by its operator, its types and the plan
+ *   index    readers first: small tensors that only become indices and sizes stay float32, where they are exact
+ *   values   what each producer gives
+ *   wants    asked value by value, by the conversion */
+#include <math.h>
+
+#include "base/fail.h"
+#include "ir/graph_check.h"
+#include "quant/rest/rest_state.h"
+
+enum { INDEX_ELEMENTS = 64 };
+
+/* --- modes ------------------------------------------------------------------------------------------------------- */
+
+static bool types_are_known(const qdq_node *n)
+{
+    for (uint32_t i = 0; i < n->n_in; i++)
+        if (n->in[i].value != NULL && qdq_rest_elem(n->in[i].value) == QDQ_UNDEFINED)
+            return false;
+    for (uint32_t i = 0; i < n->n_out; i++)
+        if (n->out[i] != NULL && qdq_rest_elem(n->out[i]) == QDQ_UNDEFINED)
+            return false;
+    return true;
+}
+
+/* Float inputs and outputs of n, and those of them that may have 16 bits. */
+typedef struct floats {
+    size_t in, out, low_in, low_out;
+} floats;
+
+static floats count_floats(const qdq_node *n, qdq_float_slots may)
+{
+    floats f = {0, 0, 0, 0};
+
+    for (uint32_t i = 0; i < n->n_in; i++)
+        if (qdq_is_float_tensor(n->in[i].value)) {
+            f.in++;
+            f.low_in += qdq_float_slot(may.in, i);
+        }
+    for (uint32_t i = 0; i < n->n_out; i++)
+        if (qdq_is_float_tensor(n->out[i])) {
+            f.out++;
+            f.low_out += qdq_float_slot(may.out, i);
+        }
+    return f;
+}
+
+/* Can the 16-bit type hold the scales of a Q or DQ well enough? What is computed is trusted. */
+static qdq_status scales_fit(qdq_rest_state *s, const qdq_node *n, bool *fit)
+{
+    const qdq_value *v = qdq_node_in(n, 1);
+    const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
+    qdq_arena_mark mark = qdq_arena_get_mark(&s->scratch);
+    float *scale;
+
+    *fit = true;
+    if (t == NULL || t->elem != QDQ_FLOAT)
+        return QDQ_OK;
+    QDQ_TRY(qdq_tensor_floats(t, &s->scratch, &scale, s->err));
+    for (int64_t i = 0; i < t->count && *fit; i++) {
+        float rounded = qdq_rest_round(scale[i], s->rest->type);
+
+        *fit = scale[i] > 0 && fabsf(rounded - scale[i]) <= scale[i] / 256;
+    }
+    qdq_arena_reset(&s->scratch, mark);
+    return QDQ_OK;
+}
+
+static const char *refusal_of_cast(const qdq_node *n)
+{
+    bool in = qdq_is_float_tensor(n->in[0].value), out = qdq_is_float_tensor(n->out[0]);
+
+    return in == out ? "it casts no float32" : NULL;
+}
+
+const char *qdq_rest_refusal(const qdq_rest_state *s, const qdq_node *n)
+{
+    qdq_float_slots may = qdq_float_slots_of(n, s->rest->type);
+    floats f = count_floats(n, may);
+
+    if (n->op == QDQ_OP_UNKNOWN || qdq_functions_callee(&s->functions, n) != QDQ_NO_FUNCTION)
+        return "unknown operator";
+    if (!types_are_known(n))
+        return "a type is not known";
+    if (n->op == QDQ_OP_CAST)
+        return n->n_in == 1 && n->n_out == 1 && n->in[0].value != NULL && n->out[0] != NULL
+                   ? refusal_of_cast(n)
+                   : "an input is missing";
+    if (f.low_in + f.low_out == 0)
+        return "the operator takes no 16-bit floats";
+    if ((n->op == QDQ_OP_QUANTIZELINEAR && qdq_node_int(n, "precision", 0) != 0) ||
+        (n->op == QDQ_OP_DEQUANTIZELINEAR && qdq_node_int(n, "output_dtype", 0) != 0))
+        return "an attribute gives its type";
+    return NULL;
+}
+
+static qdq_status judge_node(qdq_rest_state *s, const qdq_node *n, qdq_rest_mode *mode)
+{
+    qdq_float_slots may = qdq_float_slots_of(n, s->rest->type);
+    floats f = count_floats(n, may);
+    bool fit;
+
+    *mode = QDQ_REST_FLOAT;
+    s->graph[n->graph->index].may[n->id] = may;
+    if (qdq_map_get_int(s->kept, (uint64_t)(uintptr_t)n) != NULL || qdq_rest_refusal(s, n) != NULL)
+        return QDQ_OK;
+    if (n->op == QDQ_OP_CAST) {
+        *mode = qdq_is_float_tensor(n->out[0]) ? QDQ_REST_CASTS : QDQ_REST_READS;
+    } else if (n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR) {
+        QDQ_TRY(scales_fit(s, n, &fit));
+        if (fit)
+            *mode = n->op == QDQ_OP_QUANTIZELINEAR ? QDQ_REST_QUANTIZE : QDQ_REST_DEQUANTIZE;
+    } else {
+        *mode = f.in == 1 && f.out == 0 ? QDQ_REST_READS : QDQ_REST_LOW;
+    }
+    return QDQ_OK;
+}
+
+static qdq_status judge_nodes(qdq_rest_state *s, const qdq_graph *g)
+{
+    qdq_rest_graph *state = &s->graph[g->index];
+    bool in_function = qdq_graph_in_function(g); /* types differ from call to call */
+
+    state->n_node = g->next_node_id;
+    state->n_value = g->values.n;
+    state->mode = qdq_arena_array(&s->scratch, (size_t)g->next_node_id + 1, sizeof *state->mode);
+    state->may = qdq_arena_array(&s->scratch, (size_t)g->next_node_id + 1, sizeof *state->may);
+    state->low = qdq_arena_array(&s->scratch, g->values.n + 1, sizeof *state->low);
+    state->other = qdq_arena_array(&s->scratch, g->values.n + 1, sizeof(qdq_value *));
+    if (state->mode == NULL || state->may == NULL || state->low == NULL || state->other == NULL)
+        return qdq_nomem(s->err);
+    QDQ_FOR_NODES (n, g) {
+        qdq_rest_mode mode = QDQ_REST_FLOAT;
+
+        if (!in_function)
+            QDQ_TRY(judge_node(s, n, &mode));
+        state->mode[n->id] = (uint8_t)mode;
+    }
+    return QDQ_OK;
+}
+
+/* --- wants --------------------------------------------------------------------------------------------------------- */
+
+const qdq_value *qdq_rest_known_low(const qdq_rest_state *s, const qdq_value *v)
+{
+    const qdq_node *n = v->producer;
+
+    if (n == NULL || n->id >= s->graph[n->graph->index].n_node || qdq_rest_mode_of(s, n) != QDQ_REST_CASTS ||
+        qdq_rest_elem(n->in[0].value) != s->rest->type)
+        return NULL;
+    return n->in[0].value;
+}
+
+/* Of a scale: the type of what it belongs to. */
+static qdq_rest_want want_of_scale(const qdq_rest_state *s, const qdq_value *v)
+{
+    if (v != NULL && qdq_rest_elem(v) == s->rest->type)
+        return QDQ_WANT_LOW;
+    if (v == NULL || !qdq_is_float_tensor(v))
+        return QDQ_WANT_ANY; /* it is no float32, and neither is its scale */
+    return qdq_rest_is_low(s, v) || qdq_rest_known_low(s, v) != NULL ? QDQ_WANT_LOW : QDQ_WANT_FLOAT;
+}
+
+/* Does the reader make 16 bits of it? */
+static bool casts_to_low(const qdq_rest_state *s, const qdq_node *n)
+{
+    return n->id < s->graph[n->graph->index].n_node && n->op == QDQ_OP_CAST &&
+           qdq_rest_mode_of(s, n) == QDQ_REST_READS && qdq_rest_elem(n->out[0]) == s->rest->type;
+}
+
+qdq_rest_want qdq_rest_want_of(const qdq_rest_state *s, const qdq_node *n, uint32_t input)
+{
+    if (n->id >= s->graph[n->graph->index].n_node)
+        return QDQ_WANT_ANY; /* a Cast that the conversion made */
+    switch (qdq_rest_mode_of(s, n)) {
+    case QDQ_REST_FLOAT:
+        return QDQ_WANT_FLOAT;
+    case QDQ_REST_LOW:
+        return qdq_float_slot(s->graph[n->graph->index].may[n->id].in, input) ? QDQ_WANT_LOW : QDQ_WANT_FLOAT;
+    case QDQ_REST_READS:
+    case QDQ_REST_CASTS:
+        return QDQ_WANT_ANY;
+    case QDQ_REST_QUANTIZE:
+        return input == 1 ? want_of_scale(s, qdq_node_in(n, 0)) : QDQ_WANT_ANY;
+    case QDQ_REST_DEQUANTIZE:
+        return input == 1 ? want_of_scale(s, qdq_node_out(n, 0)) : QDQ_WANT_ANY;
+    }
+    return QDQ_WANT_FLOAT;
+}
+
+/* --- index arithmetic ------------------------------------------------------------------------------------------------ */
+
+static bool is_small(const qdq_value *v)
+{
+    return v->type->rank == 0 || (v->type->rank == 1 && v->type->dim[0].value <= INDEX_ELEMENTS);
+}
+
+/* Every reader takes float32, or makes an integer of it. */
+static bool is_index(const qdq_rest_state *s, const qdq_value *v)
+{
+    if (!is_small(v) || v->n_output > 0 || v->n_use == 0)
+        return false;
+    QDQ_FOR_USES (u, v) {
+        bool to_int = u->node->op == QDQ_OP_CAST && qdq_node_out(u->node, 0) != NULL &&
+                      qdq_elem_is_int(qdq_rest_elem(u->node->out[0]));
+
+        if (!to_int && qdq_rest_want_of(s, u->node, u->index) != QDQ_WANT_FLOAT)
+            return false;
+    }
+    return true;
+}
+
+static qdq_status judge_index(qdq_rest_state *s, const qdq_graph *g)
+{
+    qdq_node **order;
+    size_t n;
+
+    QDQ_TRY(qdq_graph_sorted(g, &s->scratch, &order, &n, s->err));
+    while (n-- > 0) {
+        bool index = qdq_rest_mode_of(s, order[n]) == QDQ_REST_LOW;
+
+        for (uint32_t i = 0; i < order[n]->n_out && index; i++)
+            if (qdq_is_float_tensor(order[n]->out[i]))
+                index = is_index(s, order[n]->out[i]);
+        if (index)
+            s->graph[g->index].mode[order[n]->id] = QDQ_REST_FLOAT;
+    }
+    return QDQ_OK;
+}
+
+/* --- values -------------------------------------------------------------------------------------------------------- */
+
+/* Of a value whose producer gives either type. */
+static bool is_wanted_low(const qdq_rest_state *s, const qdq_value *v)
+{
+    if (v->n_output > 0)
+        return !qdq_rest_keeps_outputs(s, v->graph);
+    QDQ_FOR_USES (u, v)
+        if (qdq_rest_want_of(s, u->node, u->index) == QDQ_WANT_LOW || casts_to_low(s, u->node))
+            return true;
+    return false;
+}
+
+static bool is_given_low(const qdq_rest_state *s, const qdq_value *v)
+{
+    if (v->producer == NULL)
+        return v->is_input && v->init == NULL && v->graph == s->m->graph && s->rest->direct_io;
+    switch (qdq_rest_mode_of(s, v->producer)) {
+    case QDQ_REST_FLOAT:
+    case QDQ_REST_READS:
+    case QDQ_REST_QUANTIZE:
+        return false;
+    case QDQ_REST_LOW:
+        return qdq_float_slot(s->graph[v->graph->index].may[v->producer->id].out, v->out_index);
+    case QDQ_REST_CASTS: /* what has 16 bits already needs no Cast: it stays for those who want float */
+        return (qdq_rest_elem(v->producer->in[0].value) != s->rest->type || v->n_output > 0) &&
+               is_wanted_low(s, v);
+    case QDQ_REST_DEQUANTIZE:
+        return is_wanted_low(s, v);
+    }
+    return false;
+}
+
+static void judge_values(qdq_rest_state *s, const qdq_graph *g)
+{
+    for (size_t i = 0; i < g->values.n; i++) {
+        const qdq_value *v = g->values.at[i];
+
+        s->graph[g->index].low[i] =
+            !v->dead && qdq_is_float_tensor(v) && qdq_value_const(v) == NULL && is_given_low(s, v);
+    }
+}
+
+qdq_status qdq_rest_judge(qdq_rest_state *s)
+{
+    s->graph = qdq_arena_array(&s->scratch, s->m->graphs.n + 1, sizeof *s->graph);
+    if (s->graph == NULL)
+        return qdq_nomem(s->err);
+    QDQ_FOR_GRAPHS (g, s->m)
+        QDQ_TRY(judge_nodes(s, g));
+    for (size_t i = s->m->graphs.n; i-- > 0;) /* bodies stand behind the graphs around them, mostly */
+        if (!s->m->graphs.at[i]->dead)
+            QDQ_TRY(judge_index(s, s->m->graphs.at[i]));
+    QDQ_FOR_GRAPHS (g, s->m)
+        judge_values(s, g);
+    return QDQ_OK;
+}

@@ -1,0 +1,197 @@
+/* awq.c - see the header: which weights read which activation, and what the plan says of the outcome. */
+#include "quant/weights/awq.h"
+
+#include <string.h>
+
+#include "base/fail.h"
+#include "quant/weights/awq_state.h"
+#include "quant/weights/scaling.h"
+#include "quant/weights/weights.h"
+
+/* --- groups ------------------------------------------------------------------------------------------------------- */
+
+static qdq_status map_nodes(qdq_awq_state *a, qdq_map *nodes)
+{
+    QDQ_FOR_NODES (n, a->m->graph) {
+        qdq_map_value *v = qdq_map_put(nodes, qdq_node_label(n, &a->scratch), NULL);
+
+        if (v == NULL)
+            return qdq_nomem(a->err);
+        v->ptr = n;
+    }
+    return QDQ_OK;
+}
+
+/* The one activation that all readers of the weight multiply it with; NULL: there is none. */
+static const qdq_value *activation_of(const qdq_map *nodes, const qdq_plan_weight *w, const qdq_tensor *t)
+{
+    const qdq_value *x = NULL;
+    int axis = w->axis;
+
+    if (t == NULL || t->elem != QDQ_FLOAT || t->rank != 2 || axis < 0)
+        return NULL;
+    axis = w->block != 0 ? axis : 1 - axis; /* of the input channels */
+    for (size_t i = 0; i < w->consumers.n; i++) {
+        const qdq_map_value *at = qdq_map_get(nodes, w->consumers.at[i].node);
+        const qdq_node *n = at != NULL ? at->ptr : NULL;
+
+        if (n == NULL || w->consumers.at[i].input != 1 || !qdq_scaling_reader(n, t->dim[axis]) ||
+            (qdq_node_int(n, "transB", 0) != 0) != (axis == 1) || (x != NULL && n->in[0].value != x))
+            return NULL;
+        x = n->in[0].value;
+    }
+    return x != NULL && qdq_value_const(x) == NULL && x->type != NULL ? x : NULL;
+}
+
+static qdq_status new_group(qdq_awq_state *a, const qdq_value *x, size_t k, qdq_awq_group **out)
+{
+    bool is_new;
+    qdq_map_value *at = qdq_map_put(&a->by_value, x->name, &is_new);
+    qdq_awq_group g = {.x = x, .k = k};
+
+    if (at == NULL || (is_new && !QDQ_PUSH(&a->scratch, &a->groups, g)))
+        return qdq_nomem(a->err);
+    if (is_new)
+        at->num = a->groups.n - 1;
+    *out = &a->groups.at[at->num];
+    return QDQ_OK;
+}
+
+static qdq_status add_weight(qdq_awq_state *a, qdq_plan_weight *w, const qdq_value *x, const qdq_tensor *t)
+{
+    int axis = w->block != 0 ? w->axis : 1 - w->axis;
+    qdq_awq_weight weight = {.entry = w, .scheme = qdq_plan_scheme(w)};
+    qdq_awq_group *g = NULL;
+
+    weight.k = (size_t)t->dim[axis];
+    weight.n = (size_t)t->dim[1 - axis];
+    weight.step_k = axis == 0 ? weight.n : 1;
+    weight.step_n = axis == 0 ? 1 : weight.k;
+    weight.block = w->block != 0 && (size_t)w->block < weight.k ? (size_t)w->block : weight.k;
+    weight.n_block = (weight.k + weight.block - 1) / weight.block;
+    QDQ_TRY(qdq_weight_floats(t, &a->scratch, &weight.w, a->err));
+    QDQ_TRY(new_group(a, x, weight.k, &g));
+    g->lite |= w->method != QDQ_WEIGHT_AWQ_CLIP;
+    return QDQ_PUSH(&a->scratch, &g->weights, weight) ? QDQ_OK : qdq_nomem(a->err);
+}
+
+static qdq_status find_groups(qdq_awq_state *a)
+{
+    qdq_map nodes = QDQ_MAP_INIT;
+    qdq_status st = map_nodes(a, &nodes);
+
+    for (size_t i = 0; i < a->plan->weights.n && st == QDQ_OK; i++) {
+        qdq_plan_weight *w = &a->plan->weights.at[i];
+        const qdq_value *v = qdq_graph_find(a->m->graph, w->tensor), *x;
+        const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
+
+        if (w->method < QDQ_WEIGHT_AWQ_LITE || w->scales != NULL || w->clip != NULL)
+            continue;
+        x = t != NULL && t->count > 0 ? activation_of(&nodes, w, t) : NULL;
+        if (x != NULL)
+            st = add_weight(a, w, x, t);
+    }
+    qdq_map_free(&nodes);
+    return st;
+}
+
+/* --- into the plan ------------------------------------------------------------------------------------------------- */
+
+/* The operator whose constants can take the division, since nothing else reads what it gives; or NULL. */
+static const qdq_node *fold_into(const qdq_awq_group *g, size_t n_reader)
+{
+    const qdq_node *n = g->x->producer;
+    uint32_t inputs[2];
+
+    return n != NULL && n->graph == g->x->graph && n->out[0] == g->x && g->x->n_output == 0 &&
+                   g->x->n_use == n_reader && qdq_scaling_inputs(n, (int64_t)g->k, inputs) > 0
+               ? n
+               : NULL;
+}
+
+static qdq_status write_scaling(qdq_awq_state *a, const qdq_awq_group *g)
+{
+    qdq_plan *p = a->plan;
+    qdq_plan_scaling c = {.tensor = qdq_arena_strdup(&p->arena, g->x->name), .n_scales = g->k};
+    float *scales = qdq_arena_array(&p->arena, g->k + 1, sizeof *scales);
+    bool ok = scales != NULL && c.tensor != NULL;
+
+    for (size_t i = 0; i < g->weights.n; i++) {
+        const qdq_edges *readers = &g->weights.at[i].entry->consumers;
+
+        for (size_t k = 0; k < readers->n && ok; k++)
+            ok = qdq_plan_add_edge(p, &c.consumers, readers->at[k].node, 0);
+    }
+    const qdq_node *fold = fold_into(g, c.consumers.n);
+    if (ok && fold != NULL)
+        ok = (c.fold = qdq_arena_strdup(&p->arena, qdq_node_label(fold, &a->scratch))) != NULL;
+    if (!ok)
+        return qdq_nomem(a->err);
+    memcpy(scales, g->s, g->k * sizeof *scales);
+    c.scales = scales;
+    return QDQ_PUSH(&p->arena, &p->scalings, c) ? QDQ_OK : qdq_nomem(a->err);
+}
+
+static qdq_status clip(qdq_awq_state *a, const qdq_awq_group *g, const qdq_awq_weight *w)
+{
+    size_t n = w->n * w->n_block;
+    char *letters = qdq_arena_array(&a->plan->arena, n + 1, 1);
+
+    if (letters == NULL || !qdq_awq_search_clip(g, w, letters))
+        return qdq_nomem(a->err);
+    if (strspn(letters, "A") == n) /* all of every range */
+        return QDQ_OK;
+    w->entry->clip = letters;
+    w->entry->clip_step = 0.05;
+    w->entry->n_scales = n;
+    return QDQ_OK;
+}
+
+static qdq_status search(qdq_awq_state *a)
+{
+    for (size_t i = 0; i < a->groups.n; i++) {
+        qdq_awq_group *g = &a->groups.at[i];
+
+        QDQ_TRY(qdq_job_poll(a->opts->job, a->err));
+        if (g->lite && !qdq_awq_search_scales(g, &a->scratch))
+            return qdq_nomem(a->err);
+        if (g->s != NULL)
+            QDQ_TRY(write_scaling(a, g));
+        for (size_t k = 0; k < g->weights.n; k++)
+            if (g->weights.at[k].entry->method != QDQ_WEIGHT_AWQ_LITE)
+                QDQ_TRY(clip(a, g, &g->weights.at[k]));
+        qdq_job_progress(a->opts->job, "weights", i + 1, a->groups.n);
+    }
+    return QDQ_OK;
+}
+
+static bool has_awq(const qdq_plan *p)
+{
+    for (size_t i = 0; i < p->weights.n; i++)
+        if (p->weights.at[i].method >= QDQ_WEIGHT_AWQ_LITE)
+            return true;
+    return false;
+}
+
+qdq_status qdq_awq(const qdq_model *m, qdq_engine *e, qdq_data *data, const qdq_calib_opts *opts,
+                   qdq_plan *plan, qdq_error *err)
+{
+    qdq_awq_state a = {.m = m, .opts = opts, .plan = plan, .err = err};
+
+    if (!has_awq(plan))
+        return QDQ_OK;
+    if (data == NULL || qdq_data_is_random(data)) {
+        qdq_job_log(
+            opts->job, QDQ_LOG_WARNING,
+            "weights are rounded as they are: awq needs samples, random ones say nothing of channels");
+        return QDQ_OK;
+    }
+    qdq_status st = find_groups(&a);
+    if (st == QDQ_OK && a.groups.n > 0)
+        st = qdq_awq_collect(&a, e, data);
+    if (st == QDQ_OK)
+        st = search(&a);
+    qdq_map_free(&a.by_value);
+    qdq_arena_free(&a.scratch);
+    return st;
+}

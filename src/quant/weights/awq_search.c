@@ -1,0 +1,281 @@
+/* awq_search.c - see awq_state.h. The error of a product is that of X * (W' - W), X rows of the activation and W' what
+ * the codes give back, divided by the scales again. It is computed for a block of input channels and a strip of
+ * columns at a time; strips go in parallel, and are summed in order. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "quant/weights/awq_state.h"
+#include "quant/weights/weights.h"
+
+/* Channels are scaled only if that takes more than a fifth of the error away: less is chance, and may cost a Mul. */
+#define WORTH 0.8
+
+enum { STRIP = 32, ALPHAS = 11, CLIPS = 11 };
+#define CLIP_STEP 0.05
+
+/* Of one thread: `block` rows of a strip. */
+typedef struct strip {
+    float *w, *back; /* [block][STRIP] */
+    uint16_t *codes;
+    float low[STRIP], high[STRIP], scales[STRIP];
+    int32_t zeros[STRIP];
+    float y[QDQ_AWQ_ROWS * STRIP]; /* error of each kept row */
+} strip;
+
+static strip *new_strip(const qdq_awq_weight *w)
+{
+    size_t n = w->block * STRIP;
+    strip *t = calloc(1, sizeof *t + n * (2 * sizeof(float) + sizeof(uint16_t)));
+
+    if (t == NULL)
+        return NULL;
+    t->w = (float *)(void *)(t + 1);
+    t->back = t->w + n;
+    t->codes = (uint16_t *)(void *)(t->back + n);
+    return t;
+}
+
+static size_t rows_of(const qdq_awq_weight *w, size_t block)
+{
+    size_t left = w->k - block * w->block;
+
+    return left < w->block ? left : w->block;
+}
+
+/* Columns first .. first + n of a block, times s; columns that are missing are 0. */
+static void load(strip *t, const qdq_awq_weight *w, const float *s, size_t block, size_t first, size_t n)
+{
+    size_t rows = rows_of(w, block);
+
+    for (size_t j = 0; j < STRIP; j++)
+        t->low[j] = t->high[j] = 0;
+    for (size_t i = 0; i < rows; i++) {
+        size_t k = block * w->block + i;
+        float by = s != NULL ? s[k] : 1;
+        float *row = t->w + i * STRIP;
+
+        for (size_t j = 0; j < STRIP; j++)
+            row[j] = j < n ? w->w[k * w->step_k + (first + j) * w->step_n] * by : 0;
+        for (size_t j = 0; j < STRIP; j++) {
+            t->low[j] = row[j] < t->low[j] ? row[j] : t->low[j];
+            t->high[j] = row[j] > t->high[j] ? row[j] : t->high[j];
+        }
+    }
+}
+
+/* Adds the error of a block to t->y, with `part` of the range. */
+static void add_error(strip *t, const qdq_awq_group *g, const qdq_awq_weight *w, const float *s, size_t block,
+                      float part)
+{
+    size_t rows = rows_of(w, block), first = block * w->block;
+    float parts[STRIP];
+
+    for (size_t j = 0; j < STRIP; j++)
+        parts[j] = part;
+    (void)qdq_weight_scales(&w->scheme, t->low, t->high, parts, STRIP, t->scales, t->zeros, NULL);
+    for (size_t i = 0; i < rows; i++) {
+        float *row = t->w + i * STRIP, *back = t->back + i * STRIP;
+        float by = s != NULL ? 1 / s[first + i] : 1;
+
+        qdq_quantize_row(w->scheme.type, t->scales, t->zeros, row, STRIP, t->codes);
+        qdq_dequantize_row(w->scheme.type, t->scales, t->zeros, t->codes, STRIP, back);
+        for (size_t j = 0; j < STRIP; j++)
+            back[j] = (back[j] - row[j]) * by;
+    }
+    for (size_t r = 0; r < g->n_kept; r++) {
+        const float *x = g->row + r * g->k + first;
+        float *y = t->y + r * STRIP;
+
+        for (size_t i = 0; i < rows; i++)
+            for (size_t j = 0; j < STRIP; j++)
+                y[j] += x[i] * t->back[i * STRIP + j];
+    }
+}
+
+/* The squared error of column j. */
+static double error_of(const strip *t, const qdq_awq_group *g, size_t j)
+{
+    double sum = 0;
+
+    for (size_t r = 0; r < g->n_kept; r++)
+        sum += (double)t->y[r * STRIP + j] * (double)t->y[r * STRIP + j];
+    return sum;
+}
+
+/* --- scales of channels ----------------------------------------------------------------------------------------------- */
+
+double qdq_awq_error(const qdq_awq_group *g, const qdq_awq_weight *w, const float *s)
+{
+    size_t strips = (w->n + STRIP - 1) / STRIP;
+    double *sums = calloc(strips + 1, sizeof *sums), sum = 0;
+    bool ok = sums != NULL;
+
+    if (!ok)
+        return -1;
+#pragma omp parallel reduction(&& : ok) if (strips > 1)
+    {
+        strip *t = new_strip(w);
+
+        ok = t != NULL;
+#pragma omp for schedule(static)
+        for (size_t c = 0; c < strips; c++) {
+            size_t n = w->n - c * STRIP < STRIP ? w->n - c * STRIP : STRIP;
+
+            if (t == NULL)
+                continue;
+            memset(t->y, 0, sizeof t->y);
+            for (size_t b = 0; b < w->n_block; b++) {
+                load(t, w, s, b, c * STRIP, n);
+                add_error(t, g, w, s, b, 1);
+            }
+            for (size_t j = 0; j < n; j++)
+                sums[c] += error_of(t, g, j);
+        }
+        free(t);
+    }
+    for (size_t c = 0; c < strips; c++)
+        sum += sums[c];
+    free(sums);
+    return ok ? sum : -1;
+}
+
+/* Adds the mean over columns of |w| / (largest of its block), for each channel. */
+static bool add_weight_scale(const qdq_awq_weight *w, double *scale)
+{
+    float *most = calloc(w->n + 1, sizeof *most);
+
+    if (most == NULL)
+        return false;
+    for (size_t b = 0; b < w->n_block; b++) {
+        size_t first = b * w->block, end = first + rows_of(w, b);
+
+        memset(most, 0, w->n * sizeof *most);
+        for (size_t k = first; k < end; k++)
+            for (size_t j = 0; j < w->n; j++)
+                most[j] = fmaxf(most[j], fabsf(w->w[k * w->step_k + j * w->step_n]));
+        for (size_t k = first; k < end; k++) {
+            double sum = 0;
+            for (size_t j = 0; j < w->n; j++)
+                sum += most[j] > 0 ? fabs((double)w->w[k * w->step_k + j * w->step_n]) / (double)most[j] : 0;
+            scale[k] += sum / (double)w->n;
+        }
+    }
+    free(most);
+    return true;
+}
+
+/* s = act^alpha / w^(1 - alpha), within four decades, its middle at 1. */
+static void scales_for(const qdq_awq_group *g, const double *act, const double *weight, double alpha,
+                       float *s)
+{
+    double least = DBL_MAX, most = 0;
+
+    for (size_t k = 0; k < g->k; k++) {
+        double x = pow(act[k], alpha) / (pow(weight[k], 1 - alpha) + 1e-12);
+
+        x = fmax(1e-4, fmin(1e4, x));
+        least = fmin(least, x);
+        most = fmax(most, x);
+        s[k] = (float)x;
+    }
+    for (size_t k = 0; k < g->k; k++)
+        s[k] = (float)((double)s[k] / sqrt(least * most));
+}
+
+static double error_of_group(const qdq_awq_group *g, const float *s)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < g->weights.n; i++) {
+        double error = qdq_awq_error(g, &g->weights.at[i], s);
+
+        if (error < 0)
+            return -1;
+        sum += error;
+    }
+    return sum;
+}
+
+bool qdq_awq_search_scales(qdq_awq_group *g, qdq_arena *arena)
+{
+    double *act = qdq_arena_array(arena, g->k + 1, sizeof *act);
+    double *weight = qdq_arena_array(arena, g->k + 1, sizeof *weight);
+    float *s = qdq_arena_array(arena, g->k + 1, sizeof *s),
+          *best = qdq_arena_array(arena, g->k + 1, sizeof *best);
+    double least = WORTH * error_of_group(g, NULL);
+
+    if (act == NULL || weight == NULL || s == NULL || best == NULL || least < 0)
+        return false;
+    for (size_t k = 0; k < g->k; k++)
+        act[k] = g->n_row > 0 ? g->sum[k] / (double)g->n_row : 1;
+    for (size_t i = 0; i < g->weights.n; i++)
+        if (!add_weight_scale(&g->weights.at[i], weight))
+            return false;
+    for (size_t k = 0; k < g->k; k++)
+        weight[k] /= (double)g->weights.n;
+    for (int i = 0; i < ALPHAS; i++) {
+        scales_for(g, act, weight, (double)i / (ALPHAS - 1), s);
+        double error = error_of_group(g, s);
+
+        if (error < 0)
+            return false;
+        if (error < least) {
+            least = error;
+            memcpy(best, s, g->k * sizeof *s);
+            g->s = best;
+        }
+    }
+    return true;
+}
+
+/* --- parts of the range ------------------------------------------------------------------------------------------------ */
+
+/* Where the scale of a block and a column is in the order of the scale tensor. */
+static size_t scale_at(const qdq_awq_weight *w, size_t block, size_t column)
+{
+    return w->step_k == 1 ? column * w->n_block + block : block * w->n + column;
+}
+
+static void clip_block(strip *t, const qdq_awq_group *g, const qdq_awq_weight *w, size_t block, size_t first,
+                       size_t n, char *letters)
+{
+    double least[STRIP];
+
+    load(t, w, g->s, block, first, n);
+    for (int c = 0; c < CLIPS; c++) {
+        memset(t->y, 0, sizeof t->y);
+        add_error(t, g, w, g->s, block, (float)(1 - c * CLIP_STEP));
+        for (size_t j = 0; j < n; j++) {
+            double error = error_of(t, g, j);
+
+            if (c > 0 && error >= least[j])
+                continue;
+            least[j] = error;
+            letters[scale_at(w, block, first + j)] = QDQ_CLIP_LETTERS[c];
+        }
+    }
+}
+
+bool qdq_awq_search_clip(const qdq_awq_group *g, const qdq_awq_weight *w, char *letters)
+{
+    size_t strips = (w->n + STRIP - 1) / STRIP;
+    bool ok = true;
+
+#pragma omp parallel reduction(&& : ok) if (strips > 1)
+    {
+        strip *t = new_strip(w);
+
+        ok = t != NULL;
+#pragma omp for schedule(static)
+        for (size_t c = 0; c < strips; c++) {
+            size_t n = w->n - c * STRIP < STRIP ? w->n - c * STRIP : STRIP;
+
+            for (size_t b = 0; b < w->n_block && t != NULL; b++)
+                clip_block(t, g, w, b, c * STRIP, n, letters);
+        }
+        free(t);
+    }
+    return ok;
+}

@@ -1,0 +1,63 @@
+/* awq_state.h - what the search for weights knows while it runs; shared by the awq*.c files only. */
+#ifndef QDQ_AWQ_STATE_H
+#define QDQ_AWQ_STATE_H
+
+#include "base/map.h"
+#include "quant/weights/awq.h"
+
+enum {
+    QDQ_AWQ_ROWS = 128
+}; /* at most so many rows of an activation are kept, and about half as many at least */
+
+/* A weight as columns of K elements. */
+typedef struct qdq_awq_weight {
+    qdq_plan_weight *entry;
+    const float *w;
+    size_t k, n, step_k, step_n; /* elements from one to the next */
+    size_t block, n_block;
+    qdq_qscheme scheme;
+} qdq_awq_weight;
+
+/* An activation, and the weights that read it. */
+typedef struct qdq_awq_group {
+    const qdq_value *x;
+    QDQ_VEC(qdq_awq_weight) weights;
+    size_t k;
+    double *sum;                       /* of |x|, for each channel */
+    uint64_t n_row;                    /* rows that `sum` is of */
+    float *row;                        /* the kept ones, */
+    size_t n_kept;                     /* so many, */
+    uint64_t lot[QDQ_AWQ_ROWS], limit; /* with lots up to a limit */
+    bool lite;
+    float *s; /* NULL: not scaled */
+} qdq_awq_group;
+
+typedef struct qdq_awq_state {
+    const qdq_model *m;
+    const qdq_calib_opts *opts;
+    qdq_plan *plan;
+    qdq_arena scratch;
+    QDQ_VEC(qdq_awq_group) groups;
+    qdq_map by_value; /* name of an activation -> index of its group */
+    qdq_error *err;
+} qdq_awq_state;
+
+/* --- awq_collect.c: statistics of the activations -------------------------------------------------------------------- */
+
+qdq_status qdq_awq_collect(qdq_awq_state *a, qdq_engine *e, qdq_data *data);
+
+/* Rows of one sample. False: out of memory. */
+bool qdq_awq_add_rows(qdq_awq_group *g, qdq_arena *arena, const float *x, size_t n_row);
+
+/* --- awq_search.c: pure arithmetic ------------------------------------------------------------------------------------- */
+
+/* Finds the scales of the group's channels; g->s stays NULL where none loses clearly less than 1. False: out of memory. */
+bool qdq_awq_search_scales(qdq_awq_group *g, qdq_arena *arena);
+
+/* Finds the part of the range for each scale of the weight, beside g->s; letters as in plan.h. */
+bool qdq_awq_search_clip(const qdq_awq_group *g, const qdq_awq_weight *w, char *letters);
+
+/* Squared error of the products of all kept rows, with g->s = s (NULL: 1) and the whole range; below 0: out of memory. */
+double qdq_awq_error(const qdq_awq_group *g, const qdq_awq_weight *w, const float *s);
+
+#endif /* QDQ_AWQ_STATE_H */
