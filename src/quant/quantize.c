@@ -10,14 +10,14 @@
 #include "ir/shape.h"
 #include "qdq/pass.h"
 #include "quant/bodies/bodies.h"
-#include "quant/plan/fingerprint.h"
-#include "quant/insert/insert.h"
 #include "quant/bodies/quantize_bodies.h"
+#include "quant/insert/insert.h"
+#include "quant/plan/fingerprint.h"
 #include "quant/quantize_place.h"
 #include "quant/quantize_steps.h"
 #include "quant/rest/rest.h"
-#include "quant/weights/scale_types.h"
 #include "quant/rest/widen.h"
+#include "quant/weights/scale_types.h"
 
 /* A pass of the pipeline that has work again behind it: so that quantizing the result once more changes nothing. */
 static qdq_status run_again(qdq_model *m, const char *pipeline, const char *pass, qdq_error *err)

@@ -2,9 +2,9 @@
 #include "quant/quantize_place.h"
 
 #include "base/fail.h"
-#include "quant/weights/awq.h"
 #include "quant/calib/calib.h"
 #include "quant/rest/rest.h"
+#include "quant/weights/awq.h"
 
 qdq_status qdq_place_for(const qdq_model *clean, const qdq_target *t, const qdq_quantize_opts *opts,
                          const char *const *no_range, qdq_plan *p, qdq_error *err)

@@ -4,8 +4,8 @@
 #define QDQ_QUANTIZE_STEPS_H
 
 #include "ir/ir.h"
-#include "quant/plan/plan.h"
 #include "quant/calib/scales.h"
+#include "quant/plan/plan.h"
 #include "target/target.h"
 
 /* Fills the head of an empty plan, and *prepared: the model that plans speak of. */

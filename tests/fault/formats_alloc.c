@@ -5,9 +5,9 @@
 
 #include "base/fail.h"
 #include "ir/graph_check.h"
-#include "quant/weights/awq_state.h"
 #include "quant/insert/insert.h"
 #include "quant/place/place.h"
+#include "quant/weights/awq_state.h"
 #include "support/build.h"
 
 static const char overrides[] = "[{\"node\": \"^c1$\", \"activation\": {\"type\": \"int16\"}},"

@@ -2,9 +2,9 @@
  * time there is nothing left to do. */
 #include "ir/graph_check.h"
 #include "ir/shape.h"
-#include "quant/weights/bias_fit.h"
 #include "quant/insert/insert.h"
 #include "quant/place/place.h"
+#include "quant/weights/bias_fit.h"
 #include "support/build.h"
 #include "support/test.h"
 

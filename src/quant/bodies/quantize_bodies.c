@@ -4,9 +4,9 @@
 #include "base/fail.h"
 #include "ir/edit.h"
 #include "ir/shape.h"
-#include "quant/weights/bias_fit.h"
 #include "quant/bodies/bodies.h"
 #include "quant/quantize_place.h"
+#include "quant/weights/bias_fit.h"
 #include "quant/weights/weight_mse.h"
 
 typedef struct planning {

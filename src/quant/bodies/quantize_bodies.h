@@ -3,8 +3,8 @@
 #define QDQ_QUANTIZE_BODIES_H
 
 #include "ir/ir.h"
-#include "quant/plan/plan.h"
 #include "quant/calib/scales.h"
+#include "quant/plan/plan.h"
 #include "target/target.h"
 
 /* The plan of `clean` with scales, bodies of If, Loop and Scan included as far as samples reach them. `data` NULL:

@@ -11,8 +11,8 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "ir/ir.h"
-#include "quant/compare/compare_stat.h"
 #include "quant/calib/held.h"
+#include "quant/compare/compare_stat.h"
 #include "quant/rest/widen.h"
 
 /* An output that both models have. */

@@ -3,8 +3,8 @@
 #define QDQ_COMPARE_MATCH_H
 
 #include "ir/ir.h"
-#include "quant/compare/compare_stat.h"
 #include "quant/calib/held.h"
+#include "quant/compare/compare_stat.h"
 
 /* A value that both models have, and what makes it in the second one. Text is of the second model's copy. */
 typedef struct qdq_match {

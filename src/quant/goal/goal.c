@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "quant/goal/goal_search.h"
 #include "quant/compare/influence.h"
+#include "quant/goal/goal_search.h"
 #include "quant/goal/node_cost.h"
-#include "quant/quantize_steps.h"
 #include "quant/place/why.h"
+#include "quant/quantize_steps.h"
 
 enum { MAX_EVALUATIONS = 16, SAMPLES_FOR_LAYERS = 8 };
 

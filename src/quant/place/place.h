@@ -4,8 +4,8 @@
 #define QDQ_PLACE_H
 
 #include "ir/ir.h"
-#include "quant/plan/plan.h"
 #include "quant/place/why.h"
+#include "quant/plan/plan.h"
 #include "target/target.h"
 
 /* Which nodes the user allows; each list ends with NULL, or is NULL. */

@@ -5,8 +5,8 @@
 
 #include "base/fail.h"
 #include "base/near.h"
-#include "quant/plan/plan.h"
 #include "quant/place/why.h"
+#include "quant/plan/plan.h"
 
 /* --- is it there? ------------------------------------------------------------------------------------------------ */
 
