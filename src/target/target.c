@@ -126,8 +126,9 @@ static void read_require(const qdq_json_place *p, qdq_target_op *op)
 
 static void read_op(qdq_target *t, const qdq_json_place *p)
 {
-    static const char *const keys[] = {"op",   "kind",   "rule",         "data",     "weight",  "axis",
-                                       "bias", "output", "only_between", "epilogue", "require", NULL};
+    static const char *const keys[] = {"op",       "kind",    "rule",   "data",         "weight",
+                                       "axis",     "bias",    "output", "only_between", "tied",
+                                       "epilogue", "require", NULL};
     static const char *const kinds[] = {"linear", "table", "joint", "pass", NULL};
     static const char *const axes[] = {"tensor", "0", "1", "last", "gemm", NULL};
     static const char *const outputs[] = {"float", "quantized", NULL};
@@ -143,12 +144,18 @@ static void read_op(qdq_target *t, const qdq_json_place *p)
     read_bias_rule(p, &op);
     op.quantize_output = qdq_json_word(p, "output", outputs, 0) == 1;
     op.only_between = qdq_json_bool(p, "only_between");
+    op.tied = qdq_json_bool(p, "tied");
     op.epilogue = qdq_json_texts(p, "epilogue");
     read_require(p, &op);
     if ((op.kind == QDQ_KIND_LINEAR || op.kind == QDQ_KIND_TABLE) &&
         (op.data == op.weight ||
          (op.bias == QDQ_BIAS_INPUT && (op.bias_input == op.data || op.bias_input == op.weight))))
         qdq_json_fail(p, "operator '%s': data, weight and bias are one input, expected different ones",
+                      op.op);
+    if (op.tied && (op.kind != QDQ_KIND_JOINT || !op.quantize_output || t->partitions != NULL))
+        qdq_json_fail(p,
+                      "operator '%s': key 'tied': of no meaning but for joint operators with quantized "
+                      "output, without 'partitions'",
                       op.op);
     if (qdq_target_find(t, op.op) != NULL)
         qdq_json_fail(p, "operator '%s' is listed twice", op.op);

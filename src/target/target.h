@@ -49,6 +49,7 @@ typedef struct qdq_target_op {
     uint32_t bias_input;
     bool quantize_output;        /* the kernel needs a Q behind it */
     bool only_between;           /* pays only with an 8-bit reader */
+    bool tied;                   /* copies codes if operands and result have one scale */
     const char *const *epilogue; /* operators that the engine fuses behind it; ends with NULL */
     const qdq_attr_is *require;
     size_t n_require;

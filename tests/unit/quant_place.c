@@ -224,7 +224,7 @@ static test_builder concatenation(void)
     return b;
 }
 
-static void p9_concat_between_8_bit_neighbours_requantizes(void **state)
+static void p9_concat_between_8_bit_neighbours(void **state)
 {
     test_builder b = concatenation();
 
@@ -234,7 +234,7 @@ static void p9_concat_between_8_bit_neighbours_requantizes(void **state)
     test_placed p = test_place(&b);
     assert_non_null(strstr(p.text, "cc: QDQ(r0) QDQ(r1)\nc2: QDQ(cc) "));
     for (size_t i = 0; i < p.plan->tensors.n; i++)
-        assert_null(p.plan->tensors.at[i].like); /* QLinearConcat takes operands of any scale: no group */
+        assert_null(p.plan->tensors.at[i].like); /* QLinearConcat takes operands of any scale; place_tied.c */
     test_placed_free(p);
 }
 
@@ -681,7 +681,7 @@ int main(void)
         cmocka_unit_test(a_global_pool_at_the_end_still_pools_codes),
         cmocka_unit_test(p7_silu_keeps_the_chain_in_8_bits),
         cmocka_unit_test(p8_squeeze_and_excitation),
-        cmocka_unit_test(p9_concat_between_8_bit_neighbours_requantizes),
+        cmocka_unit_test(p9_concat_between_8_bit_neighbours),
         cmocka_unit_test(concat_with_a_float_reader_stays_float),
         cmocka_unit_test(p14_batchnormalization_before_the_first_conv),
         cmocka_unit_test(p15_clip_is_part_of_the_conv),

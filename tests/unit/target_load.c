@@ -252,6 +252,9 @@ static void mistakes_are_named_with_their_place(void **state)
         {HEAD TYPES
          ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", \"data\": [1]}]}",
          "operator 'A': data, weight and bias are one input, expected different ones"},
+        {HEAD TYPES
+         ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"pass\", \"tied\": true}]}",
+         "operator 'A': key 'tied': of no meaning but for joint operators"},
         {HEAD TYPES ", \"no_kernel\": [{\"op\": \"A\"}]}", "no_kernel[0], key 'reason': expected a string"},
     };
     qdq_error err = QDQ_ERROR_INIT;

@@ -1,10 +1,11 @@
-/* place_chains.c - placement by chains, in five steps, each one loop over the graph:
+/* place_chains.c - placement by chains, in six steps, each one loop over the graph:
  *
  *   filter    mark what the user does not want quantized (place_filter.c)
  *   find      read the Q and DQ that the model has: they are kept (place_found.c)
  *   forward   producers first: can this node run in 8 bits, given what reaches it?
  *   backward  readers first: take back what pays only with an 8-bit reader and has none
  *   emit      write edges, weights, biases and reasons into the plan
+ *   tie       what a Concat joins shares one scale (place_tied.c)
  *
  * Decisions are about chains: a Conv takes its Relu along, an Add is 8-bit only between 8-bit neighbours, a
  * Reshape only hands on what it gets. */
@@ -165,7 +166,7 @@ static void backward(qdq_placing *p)
     }
 }
 
-/* --- all five ---------------------------------------------------------------------------------------------------- */
+/* --- all six ----------------------------------------------------------------------------------------------------- */
 
 static qdq_status place(qdq_placing *p, qdq_plan *plan, qdq_error *err)
 {
@@ -175,7 +176,8 @@ static qdq_status place(qdq_placing *p, qdq_plan *plan, qdq_error *err)
     backward(p);
     if (p->no_memory)
         return qdq_nomem(err);
-    return qdq_place_emit(p, plan, err);
+    QDQ_TRY(qdq_place_emit(p, plan, err));
+    return qdq_place_tie(p, plan, err);
 }
 
 qdq_status qdq_place_chains(const qdq_model *m, const qdq_target *t, const qdq_place_opts *opts,

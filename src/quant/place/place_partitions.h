@@ -58,7 +58,6 @@ typedef struct qdq_part_value {
     bool known;      /* at compile time, be it behind a DQ */
     bool through_dq; /* comes from a DQ of the model, copy operators aside */
     bool paired;     /* some edge out of it has Q/DQ */
-    uint32_t group;  /* of tensors that share a scale: another member's value id + 1, 0: none */
 } qdq_part_value;
 
 typedef struct qdq_parting {

@@ -2,6 +2,7 @@
  * and why the rest stays float. */
 #include "base/fail.h"
 #include "quant/place/place_emit.h"
+#include "quant/place/place_groups.h"
 #include "quant/place/place_partitions.h"
 
 /* --- edges ---------------------------------------------------------------------------------------------------------- */
@@ -58,33 +59,8 @@ static qdq_status emit_copy(qdq_parting *t, qdq_emitter *e, const qdq_node *n)
 
 /* --- groups --------------------------------------------------------------------------------------------------------- */
 
-/* The tensor that stands for all of the group of value id. */
-static uint32_t root_of(const qdq_parting *t, uint32_t id)
-{
-    while (t->value[id].group != id + 1) {
-        uint32_t up = t->value[id].group - 1;
-
-        t->value[id].group = t->value[up].group; /* halves the way for the next who asks */
-        id = up;
-    }
-    return id;
-}
-
-static void tie(const qdq_parting *t, const qdq_value *a, const qdq_value *b)
-{
-    if (t->value[a->id].group == 0)
-        t->value[a->id].group = a->id + 1;
-    if (t->value[b->id].group == 0)
-        t->value[b->id].group = b->id + 1;
-    uint32_t x = root_of(t, a->id), y = root_of(t, b->id);
-    if (x < y)
-        t->value[y].group = x + 1;
-    else
-        t->value[x].group = y + 1;
-}
-
 /* The engine moves Q over a Concat: with one scale, what stands before and behind it cancels. */
-static void tie_concat(const qdq_parting *t, const qdq_node *n)
+static void tie_concat(const qdq_parting *t, const qdq_node *n, qdq_groups *groups)
 {
     const qdq_value *out = qdq_node_out(n, 0);
 
@@ -96,25 +72,20 @@ static void tie_concat(const qdq_parting *t, const qdq_node *n)
         if (v == NULL || v->graph != n->graph || !t->value[v->id].paired || qdq_part_known(t, v))
             continue;
         QDQ_PART_SAY(t, n, "concat-group", true, "'%s' and '%s' share one scale", v->name, out->name);
-        tie(t, v, out);
+        qdq_groups_tie(groups, v, out);
     }
 }
 
-static qdq_status name_groups(const qdq_parting *t, qdq_plan *plan, qdq_error *err)
+static qdq_status emit_groups(const qdq_parting *t, qdq_plan *plan, qdq_error *err)
 {
-    const qdq_graph *g = t->p->model->graph;
+    qdq_groups groups;
 
-    for (size_t i = 0; i < plan->tensors.n; i++) {
-        qdq_plan_tensor *entry = &plan->tensors.at[i];
-        const qdq_value *v = qdq_graph_find(g, entry->tensor);
-
-        if (v == NULL || t->value[v->id].group == 0 || entry->known)
-            continue;
-        entry->group = qdq_arena_strdup(&plan->arena, g->values.at[root_of(t, v->id)]->name);
-        if (entry->group == NULL)
-            return qdq_nomem(err);
-    }
-    return QDQ_OK;
+    if (!qdq_groups_start(&groups, t->p->model->graph, &t->p->scratch))
+        return qdq_nomem(err);
+    for (size_t i = 0; i < t->p->n_order; i++)
+        if (t->p->order[i]->op == QDQ_OP_CONCAT)
+            tie_concat(t, t->p->order[i], &groups);
+    return qdq_groups_name(&groups, plan, err);
 }
 
 /* --- what stays float ----------------------------------------------------------------------------------------------- */
@@ -157,8 +128,5 @@ qdq_status qdq_part_emit(qdq_parting *t, qdq_plan *plan, qdq_error *err)
     QDQ_TRY(qdq_emit_start(&e, t->p, plan, err));
     for (size_t i = 0; i < t->p->n_order; i++)
         QDQ_TRY(emit_node(t, &e, t->p->order[i]));
-    for (size_t i = 0; i < t->p->n_order && t->rules->concat_groups; i++)
-        if (t->p->order[i]->op == QDQ_OP_CONCAT)
-            tie_concat(t, t->p->order[i]);
-    return name_groups(t, plan, err);
+    return t->rules->concat_groups ? emit_groups(t, plan, err) : QDQ_OK;
 }

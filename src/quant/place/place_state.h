@@ -182,4 +182,9 @@ qdq_status qdq_place_weights(const qdq_model *m, const qdq_target *t, const qdq_
 
 qdq_status qdq_place_emit(qdq_placing *p, qdq_plan *plan, qdq_error *err);
 
+/* --- place_tied.c: what operators join, and the result, share a scale ------------------------------------------------ */
+
+/* Groups entries that have been written. */
+qdq_status qdq_place_tie(qdq_placing *p, qdq_plan *plan, qdq_error *err);
+
 #endif /* QDQ_PLACE_STATE_H */
