@@ -127,13 +127,14 @@ static qdq_status print_json(const struct check_args *a, const char *path, const
 
 /* --- text -------------------------------------------------------------------------------------------------------- */
 
-static void print_text(const char *path, const qdq_finding *f, size_t n)
+/* `what`: "" where nothing but the model as such is checked. */
+static void print_text(const char *path, const char *what, const qdq_finding *f, size_t n)
 {
     size_t errors = count_errors(f, n), warnings = n - errors;
 
     for (size_t i = 0; i < n; i++)
         printf("%s: %s\n", f[i].is_error ? "error" : "warning", f[i].text);
-    printf("%s: %zu error%s, %zu warning%s\n", path, errors, errors == 1 ? "" : "s", warnings,
+    printf("%s%s: %zu error%s, %zu warning%s\n", path, what, errors, errors == 1 ? "" : "s", warnings,
            warnings == 1 ? "" : "s");
 }
 
@@ -148,7 +149,8 @@ static const char *amount(cli *c, uint64_t n)
     return text != NULL ? text : "";
 }
 
-static qdq_status print_target(cli *c, const qdq_target_check *t, qdq_error *err)
+static qdq_status print_target(cli *c, const char *path, const char *target, const qdq_target_check *t,
+                               qdq_error *err)
 {
     cli_table table = {.arena = &c->arena, .columns = t->proven ? "lllrrl" : "lllrl"};
 
@@ -173,10 +175,12 @@ static qdq_status print_target(cli *c, const qdq_target_check *t, qdq_error *err
         cli_cell(&table, "%s", f->why);
     }
     QDQ_TRY(cli_table_print(&table, stdout, err));
-    printf("%zu Q and DQ; %zu node%s next to them in 8 bits%s, %zu not; %zu finding%s, %zu of them error%s",
-           t->n_quantizers, t->n_fused, t->n_fused == 1 ? "" : "s",
-           t->proven ? ", proven by the engine's kernels" : "", t->n_unfused, t->n, t->n == 1 ? "" : "s",
-           t->n_errors, t->n_errors == 1 ? "" : "s");
+    size_t warnings = t->n - t->n_errors;
+    printf(
+        "%s, on %s: %zu error%s, %zu warning%s; %zu Q and DQ, %zu node%s next to them in 8 bits%s, %zu not",
+        path, target, t->n_errors, t->n_errors == 1 ? "" : "s", warnings, warnings == 1 ? "" : "s",
+        t->n_quantizers, t->n_fused, t->n_fused == 1 ? "" : "s",
+        t->proven ? ", proven by the engine's kernels" : "", t->n_unfused);
     if (t->converted > 0)
         printf("; %s elements converted for nothing in every run", amount(c, t->converted));
     if (t->microseconds > 0)
@@ -241,10 +245,10 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
         if (c->json)
             st = print_json(a, path, findings, n, t, err);
         else
-            print_text(path, findings, n);
+            print_text(path, t != NULL ? ", as a model" : "", findings, n);
     }
     if (st == QDQ_OK && t != NULL && !c->json)
-        st = print_target(c, t, err);
+        st = print_target(c, path, a->target, t, err);
     qdq_free(t);
     qdq_free(findings);
     qdq_model_free(m);

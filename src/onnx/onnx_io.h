@@ -1,5 +1,5 @@
-/* onnx_io.h - writing models to memory for engines: weights by reference, more outputs. The public ways to
- * load and save are in qdq/model.h. */
+/* onnx_io.h - writing models to memory for engines: weights by reference, more outputs; reading a tensor that is
+ * a file of its own. The public ways to load and save are in qdq/model.h. */
 #ifndef QDQ_ONNX_IO_H
 #define QDQ_ONNX_IO_H
 
@@ -33,5 +33,9 @@ qdq_status qdq_onnx_write_to_buf(const qdq_model *m, const qdq_onnx_write_opts *
 /* Fills *ref if the bytes of `t` lie as they are in a mapped file (a file of external data or the model file
  * itself): the file's base name, and where they are in it. Its folder: qdq_mapping_path(t->owner). */
 bool qdq_onnx_mapped_ref(const qdq_tensor *t, qdq_onnx_ref *ref);
+
+/* Reads a file that holds one TensorProto, as ONNX's test data do (input_0.pb). The tensor and the mapped file
+ * belong to *holder, an empty model that the caller frees. External data are refused. */
+qdq_status qdq_onnx_read_tensor(const char *path, qdq_model **holder, const qdq_tensor **out, qdq_error *err);
 
 #endif /* QDQ_ONNX_IO_H */

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "support/alloc_fail.h"
 #include "support/npy_file.h"
+#include "support/pb_build.h"
 
 typedef struct tried {
     const qdq_model *model;
@@ -69,6 +70,23 @@ static void arrays_survive_lack_of_memory(void **state)
     try_all(flat, test_path("folder"), "label", NULL);
 }
 
+static void protos_survive_lack_of_memory(void **state)
+{
+    (void)state;
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_buf b = PB_NEW;
+
+    pb_int(&b, 1, 3);
+    pb_int(&b, 1, 2);
+    pb_int(&b, 2, QDQ_FLOAT);
+    pb_bytes(&b, 4, ramp, 24); /* float_data, which is decoded */
+    mkdir(test_path("sets"), 0700);
+    mkdir(test_path("sets/test_data_set_0"), 0700);
+    assert_ok(qdq_write_file(test_path("sets/test_data_set_0/input_0.pb"), true, b.data, b.size, &err));
+    qdq_buf_free(&b);
+    try_all(flat, test_path("sets"), NULL, NULL);
+}
+
 static void random_data_survive_lack_of_memory(void **state)
 {
     (void)state;
@@ -113,9 +131,8 @@ static void comparing_survives_lack_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arrays_survive_lack_of_memory),
-        cmocka_unit_test(random_data_survive_lack_of_memory),
-        cmocka_unit_test(images_survive_lack_of_memory),
+        cmocka_unit_test(arrays_survive_lack_of_memory),      cmocka_unit_test(protos_survive_lack_of_memory),
+        cmocka_unit_test(random_data_survive_lack_of_memory), cmocka_unit_test(images_survive_lack_of_memory),
         cmocka_unit_test(comparing_survives_lack_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,11 @@
 /* data.c - calibration and test data: finds out what a spec means, knows the model's inputs, owns the buffers
  * that samples are lent from. How samples are made is the sources' business (data_npz.c, data_images.c,
- * data_random.c). */
+ * data_protos.c, data_random.c). */
 #include "quant/data/data_source.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -38,6 +39,25 @@ const char *qdq_io_text(const qdq_io *io, qdq_arena *a)
     if (io->rank >= 0 && text != NULL)
         text = qdq_arena_printf(a, "%s]", text);
     return text != NULL ? text : "?";
+}
+
+const char *qdq_data_type_text(qdq_data *d, qdq_elem elem, int rank, const int64_t *dim)
+{
+    qdq_io io = {.elem = elem, .rank = rank};
+
+    memcpy(io.dim, dim, (size_t)rank * sizeof *dim);
+    return qdq_io_text(&io, &d->arena);
+}
+
+bool qdq_data_elem_fits(const qdq_data *d, size_t k, qdq_elem elem)
+{
+    return elem == d->inputs[k].elem || (elem == QDQ_DOUBLE && d->inputs[k].elem == QDQ_FLOAT);
+}
+
+qdq_status qdq_data_misfit(qdq_data *d, size_t k, const char *found, const char *why, qdq_error *err)
+{
+    return qdq_fail(err, QDQ_E_FORMAT, "%s: it is %s, input '%s' is %s", why, found, d->inputs[k].name,
+                    qdq_io_text(&d->inputs[k], &d->arena));
 }
 
 int64_t qdq_io_batch(const qdq_io *io)
@@ -143,6 +163,55 @@ qdq_status qdq_data_shape(qdq_data *d, size_t k, qdq_elem elem, int rank, const 
     return QDQ_OK;
 }
 
+/* --- values ----------------------------------------------------------------------------------------------------- */
+
+/* In place: floats take less room and are written behind where the doubles are read. */
+static void narrow(void *data, size_t count)
+{
+    unsigned char *p = data;
+
+    for (size_t i = 0; i < count; i++) {
+        double wide;
+        float f;
+
+        memcpy(&wide, p + i * sizeof wide, sizeof wide);
+        f = (float)wide;
+        memcpy(p + i * sizeof f, &f, sizeof f);
+    }
+}
+
+static qdq_status check_finite(const qdq_array *a, qdq_error *err)
+{
+    int64_t n = qdq_array_count(a), i = 0;
+
+    if (a->elem == QDQ_FLOAT) {
+        const float *x = a->data;
+        while (i < n && isfinite(x[i]))
+            i++;
+    } else if (a->elem == QDQ_DOUBLE) {
+        const double *x = a->data;
+        while (i < n && isfinite(x[i]))
+            i++;
+    } else if (a->elem == QDQ_FLOAT16) {
+        const uint16_t *x = a->data;
+        while (i < n && (x[i] & 0x7c00) != 0x7c00)
+            i++;
+    } else {
+        return QDQ_OK;
+    }
+    if (i == n)
+        return QDQ_OK;
+    return qdq_fail(err, QDQ_E_FORMAT, "element %lld is NaN or infinite, expected finite numbers",
+                    (long long)i);
+}
+
+qdq_status qdq_data_finish(qdq_array *a, qdq_elem from, qdq_error *err)
+{
+    if (from != a->elem)
+        narrow(a->data, (size_t)qdq_array_count(a));
+    return check_finite(a, err);
+}
+
 /* --- files ------------------------------------------------------------------------------------------------------ */
 
 static bool has_suffix(const char *name, const char *suffix)
@@ -194,39 +263,74 @@ static qdq_status list_folder(qdq_data *d, path_vec *names, qdq_error *err)
     return st;
 }
 
-/* Sorts the folder's files into arrays and images, names what is neither. */
-static qdq_status sort_folder(qdq_data *d, path_vec *arrays, path_vec *images, qdq_error *err)
+/* What a folder's entries are, by name. The last one is for folders. */
+typedef enum kind { KIND_ARRAYS, KIND_IMAGES, KIND_PROTOS, KIND_SETS, KIND_OTHER } kind;
+
+static const char *const kind_names[KIND_OTHER] = {"arrays", "images", "input_K.pb", "test_data_set_N"};
+
+static kind kind_of(const char *name)
+{
+    if (is_array_file(name))
+        return KIND_ARRAYS;
+    if (is_image_file(name))
+        return KIND_IMAGES;
+    if (strncmp(name, "input_", 6) == 0 && has_suffix(name, ".pb"))
+        return KIND_PROTOS;
+    return strncmp(name, "test_data_set_", 14) == 0 ? KIND_SETS : KIND_OTHER;
+}
+
+/* What ONNX puts beside its test data is no mistake. */
+static bool is_expected(const char *name)
+{
+    return strncmp(name, "output_", 7) == 0 && has_suffix(name, ".pb");
+}
+
+/* A path that is not there fails by name later. */
+static bool is_of_kind(const char *path, kind k)
+{
+    struct stat s;
+
+    return stat(path, &s) != 0 || (k == KIND_SETS ? S_ISDIR(s.st_mode) : S_ISREG(s.st_mode));
+}
+
+#define EXPECTED_FILES "no .npz, .npy, .jpg, .jpeg, .png, .bmp or input_K.pb file"
+
+/* Sorts the folder's entries into kinds, names what is none of them; *found is the one kind that is there. */
+static qdq_status sort_folder(qdq_data *d, path_vec *lists, kind *found, qdq_error *err)
 {
     path_vec names = {0};
     size_t skipped = 0;
 
+    *found = KIND_OTHER;
     QDQ_TRY(list_folder(d, &names, err));
     for (size_t i = 0; i < names.n; i++) {
         const char *path = qdq_arena_printf(&d->arena, "%s/%s", d->spec, names.at[i]);
-        path_vec *list = is_array_file(names.at[i]) ? arrays : is_image_file(names.at[i]) ? images : NULL;
-        struct stat s;
+        kind k = kind_of(names.at[i]);
 
         if (path == NULL)
             return qdq_nomem(err);
-        if (list != NULL &&
-            (stat(path, &s) != 0 || S_ISREG(s.st_mode))) { /* a missing one fails by name later */
-            if (!QDQ_PUSH(&d->arena, list, path))
+        if (k != KIND_OTHER && is_of_kind(path, k)) {
+            if (!QDQ_PUSH(&d->arena, &lists[k], path))
                 return qdq_nomem(err);
-        } else if (skipped++ < MAX_NAMED_SKIPS) {
+        } else if (!is_expected(names.at[i]) && skipped++ < MAX_NAMED_SKIPS) {
             qdq_job_log(d->job, QDQ_LOG_WARNING, "%s: skipped: %s", path,
-                        list != NULL ? "not a regular file"
-                                     : "no .npz, .npy, .jpg, .jpeg, .png or .bmp file");
+                        k == KIND_OTHER  ? EXPECTED_FILES
+                        : k == KIND_SETS ? "not a folder"
+                                         : "not a regular file");
         }
     }
     if (skipped > MAX_NAMED_SKIPS)
         qdq_job_log(d->job, QDQ_LOG_WARNING, "%s: %zu more files skipped", d->spec,
                     skipped - MAX_NAMED_SKIPS);
-    if (arrays->n > 0 && images->n > 0)
-        return qdq_fail(err, QDQ_E_FORMAT, "%s: both arrays ('%s') and images ('%s'), expected one kind",
-                        d->spec, arrays->at[0], images->at[0]);
-    if (arrays->n == 0 && images->n == 0)
-        return qdq_fail(err, QDQ_E_FORMAT, "%s: no .npz, .npy, .jpg, .jpeg, .png or .bmp file in this folder",
-                        d->spec);
+    for (int k = 0; k < KIND_OTHER; k++) {
+        if (lists[k].n > 0 && *found != KIND_OTHER)
+            return qdq_fail(err, QDQ_E_FORMAT, "%s: both %s ('%s') and %s ('%s'), expected one kind", d->spec,
+                            kind_names[*found], lists[*found].at[0], kind_names[k], lists[k].at[0]);
+        if (lists[k].n > 0)
+            *found = (kind)k;
+    }
+    if (*found == KIND_OTHER)
+        return qdq_fail(err, QDQ_E_FORMAT, "%s: " EXPECTED_FILES " in this folder", d->spec);
     return QDQ_OK;
 }
 
@@ -240,16 +344,30 @@ static void tell_ignored(const qdq_data *d, const qdq_data_opts *opts)
             d->spec);
 }
 
+/* test_data_set_2 comes before test_data_set_10. */
+static int by_number(const void *a, const void *b)
+{
+    size_t n = strlen(*(const char *const *)a), m = strlen(*(const char *const *)b);
+
+    return n != m ? (n > m) - (n < m) : by_name(a, b);
+}
+
 static qdq_status open_folder(qdq_data *d, const qdq_data_opts *opts, qdq_error *err)
 {
-    path_vec arrays = {0}, images = {0};
+    path_vec lists[KIND_OTHER] = {{0}};
+    kind found;
 
-    QDQ_TRY(sort_folder(d, &arrays, &images, err));
-    if (arrays.n > 0) {
-        tell_ignored(d, opts);
-        return qdq_data_open_arrays(d, arrays.at, arrays.n, true, err);
-    }
-    return qdq_data_open_images(d, images.at, images.n, opts, err);
+    QDQ_TRY(sort_folder(d, lists, &found, err));
+    const path_vec *list = &lists[found];
+    if (found == KIND_IMAGES)
+        return qdq_data_open_images(d, list->at, list->n, opts, err);
+    tell_ignored(d, opts);
+    if (found == KIND_ARRAYS)
+        return qdq_data_open_arrays(d, list->at, list->n, true, err);
+    if (found == KIND_PROTOS)
+        return qdq_data_open_protos(d, &d->spec, 1, true, err);
+    qsort(list->at, list->n, sizeof *list->at, by_number);
+    return qdq_data_open_protos(d, list->at, list->n, true, err);
 }
 
 static qdq_status open_spec(qdq_data *d, const qdq_data_opts *opts, qdq_error *err)
@@ -264,11 +382,13 @@ static qdq_status open_spec(qdq_data *d, const qdq_data_opts *opts, qdq_error *e
         return qdq_fail_errno(err, QDQ_E_IO, errno, "%s", d->spec);
     if (S_ISDIR(s.st_mode))
         return open_folder(d, opts, err);
-    if (!is_array_file(d->spec))
-        return qdq_fail(err, QDQ_E_USAGE,
-                        "%s: data are a .npz or .npy file, a folder of those or of images, or random:SEED",
-                        d->spec);
+    if (!is_array_file(d->spec) && !has_suffix(d->spec, ".pb"))
+        return qdq_fail(
+            err, QDQ_E_USAGE,
+            "%s: data are a .npz, .npy or .pb file, a folder of those or of images, or random:SEED", d->spec);
     tell_ignored(d, opts);
+    if (has_suffix(d->spec, ".pb"))
+        return qdq_data_open_protos(d, &d->spec, 1, false, err);
     return qdq_data_open_arrays(d, &d->spec, 1, false, err);
 }
 

@@ -2,7 +2,6 @@
  * sample is read at a time; between samples only headers and labels are held. */
 #include "quant/data/data_source.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,10 +43,7 @@ typedef struct array_source {
 
 static const char *header_text(qdq_data *d, const qdq_npy *a)
 {
-    qdq_io io = {.elem = a->elem, .rank = a->rank};
-
-    memcpy(io.dim, a->dim, sizeof io.dim);
-    return qdq_io_text(&io, &d->arena);
+    return qdq_data_type_text(d, a->elem, a->rank, a->dim);
 }
 
 /* "'a', 'b'": the arrays in a file, or "none". */
@@ -112,8 +108,7 @@ static void tell_unused(qdq_data *d, const array_source *s)
 
 static qdq_status misfit(qdq_data *d, size_t k, const qdq_npy *a, const char *why, qdq_error *err)
 {
-    return qdq_fail(err, QDQ_E_FORMAT, "%s: it is %s, input '%s' is %s", why, header_text(d, a),
-                    d->inputs[k].name, qdq_io_text(&d->inputs[k], &d->arena));
+    return qdq_data_misfit(d, k, header_text(d, a), why, err);
 }
 
 /* Fits the array to the input: *samples is how many the file has, *rest how many batch items are left over. */
@@ -127,7 +122,7 @@ static qdq_status fit(qdq_data *d, size_t k, const qdq_npy *a, binding *b, size_
     *rest = 0;
     b->elem = a->elem;
     b->batch = qdq_io_batch(io);
-    if (a->elem != io->elem && !(a->elem == QDQ_DOUBLE && io->elem == QDQ_FLOAT))
+    if (!qdq_data_elem_fits(d, k, a->elem))
         return misfit(d, k, a, "wrong element type", err);
     b->constant = io->rank == 0 && a->rank == 0;
     if (s->folder && io->rank > 0 && a->rank == io->rank - 1 && b->batch == 1)
@@ -320,46 +315,6 @@ static size_t file_of(const array_source *s, size_t i)
 
 /* --- samples ----------------------------------------------------------------------------------------------------- */
 
-/* In place: floats take less room and are written behind where the doubles are read. */
-static void narrow(void *data, size_t count)
-{
-    unsigned char *p = data;
-
-    for (size_t i = 0; i < count; i++) {
-        double wide;
-        float f;
-
-        memcpy(&wide, p + i * sizeof wide, sizeof wide);
-        f = (float)wide;
-        memcpy(p + i * sizeof f, &f, sizeof f);
-    }
-}
-
-static qdq_status check_finite(const qdq_array *a, qdq_error *err)
-{
-    int64_t n = qdq_array_count(a), i = 0;
-
-    if (a->elem == QDQ_FLOAT) {
-        const float *x = a->data;
-        while (i < n && isfinite(x[i]))
-            i++;
-    } else if (a->elem == QDQ_DOUBLE) {
-        const double *x = a->data;
-        while (i < n && isfinite(x[i]))
-            i++;
-    } else if (a->elem == QDQ_FLOAT16) {
-        const uint16_t *x = a->data;
-        while (i < n && (x[i] & 0x7c00) != 0x7c00)
-            i++;
-    } else {
-        return QDQ_OK;
-    }
-    if (i == n)
-        return QDQ_OK;
-    return qdq_fail(err, QDQ_E_FORMAT, "element %lld is NaN or infinite, expected finite numbers",
-                    (long long)i);
-}
-
 static qdq_status read_array(qdq_data *d, size_t k, size_t index, qdq_error *err)
 {
     array_source *s = d->source;
@@ -370,9 +325,7 @@ static qdq_status read_array(qdq_data *d, size_t k, size_t index, qdq_error *err
     QDQ_TRY(qdq_data_shape(d, k, d->inputs[k].elem, b->rank, b->dim, err));
     QDQ_TRY(qdq_npz_read(s->npz, b->array, b->constant ? 0 : index * b->sample_bytes, a->data,
                          b->sample_bytes, err));
-    if (b->elem != a->elem)
-        narrow(a->data, b->sample_bytes / sizeof(double));
-    return check_finite(a, err);
+    return qdq_data_finish(a, b->elem, err);
 }
 
 static qdq_status get(qdq_data *d, size_t i, qdq_error *err)

@@ -30,6 +30,9 @@ qdq_status qdq_data_open_arrays(qdq_data *d, const char *const *paths, size_t n_
                                 qdq_error *err);
 qdq_status qdq_data_open_images(qdq_data *d, const char *const *paths, size_t n_paths,
                                 const qdq_data_opts *opts, qdq_error *err);
+/* Folders of input_K.pb, each a sample; or one file for a model with one input. */
+qdq_status qdq_data_open_protos(qdq_data *d, const char *const *paths, size_t n_paths, bool folder,
+                                qdq_error *err);
 qdq_status qdq_data_open_random(qdq_data *d, const char *seed, qdq_error *err);
 
 /* Shapes array k, with room for its elements. */
@@ -37,8 +40,19 @@ qdq_status qdq_data_shape(qdq_data *d, size_t k, qdq_elem elem, int rank, const 
 /* At least `bytes` of room in array k. */
 qdq_status qdq_data_reserve(qdq_data *d, size_t k, size_t bytes, qdq_error *err);
 
+/* What was read into the array as elements of type `from` becomes what the array is: double may have to become
+ * float. NaN and infinity are refused. */
+qdq_status qdq_data_finish(qdq_array *a, qdq_elem from, qdq_error *err);
+
+/* True if elements of that type can be data of input k, as they are or converted. */
+bool qdq_data_elem_fits(const qdq_data *d, size_t k, qdq_elem elem);
+/* Fails with "WHY: it is FOUND, input 'x' is ...". */
+qdq_status qdq_data_misfit(qdq_data *d, size_t k, const char *found, const char *why, qdq_error *err);
+
 /* "float [N, 1, 16, 16]": for messages; lives in the arena, and is "?" without memory. */
 const char *qdq_io_text(const qdq_io *io, qdq_arena *a);
+/* The same of an array. */
+const char *qdq_data_type_text(qdq_data *d, qdq_elem elem, int rank, const int64_t *dim);
 
 /* The samples of a batch: its first dim if that is fixed, else 1. */
 int64_t qdq_io_batch(const qdq_io *io);

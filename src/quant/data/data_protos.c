@@ -1,0 +1,131 @@
+/* data_protos.c - ONNX's test data as samples: folders with one TensorProto for each input, input_0.pb and so on.
+ * A folder is one run of the model, its batch included. Files are mapped for a sample, and not held. */
+#include "quant/data/data_source.h"
+
+#include <string.h>
+
+#include "base/fail.h"
+#include "ir/ir.h"
+#include "onnx/onnx_io.h"
+
+typedef struct proto_source {
+    const char *const *paths; /* folders; or, if `folder` is not set, one file */
+    bool folder;
+    size_t *by; /* for each input, 1 + the file that gave it in the set that is read */
+} proto_source;
+
+static qdq_status check_fit(qdq_data *d, size_t k, const qdq_tensor *t, qdq_error *err)
+{
+    const qdq_io *io = &d->inputs[k];
+    const char *found = qdq_data_type_text(d, t->elem, t->rank, t->dim);
+
+    if (!qdq_data_elem_fits(d, k, t->elem))
+        return qdq_data_misfit(d, k, found, "wrong element type", err);
+    if (io->rank >= 0 && t->rank != io->rank)
+        return qdq_data_misfit(d, k, found, "wrong number of dimensions", err);
+    if (t->count == 0)
+        return qdq_data_misfit(d, k, found, "empty tensor", err);
+    for (int i = 0; i < io->rank; i++)
+        if (io->dim[i] >= 0 && io->dim[i] != t->dim[i])
+            return qdq_data_misfit(d, k, found, "wrong shape", err);
+    return QDQ_OK;
+}
+
+static qdq_status copy_values(qdq_data *d, size_t k, const qdq_tensor *t, qdq_error *err)
+{
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    qdq_array *a = &d->arrays[k].array;
+    qdq_span data;
+
+    qdq_status st = qdq_tensor_data(t, &scratch, &data, err);
+    if (st == QDQ_OK)
+        st = qdq_data_reserve(d, k, data.size, err); /* of double, more than float needs */
+    if (st == QDQ_OK)
+        st = qdq_data_shape(d, k, d->inputs[k].elem, t->rank, t->dim, err);
+    if (st == QDQ_OK && data.size > 0)
+        memcpy(a->data, data.data, data.size);
+    qdq_arena_free(&scratch);
+    return st == QDQ_OK ? qdq_data_finish(a, t->elem, err) : st;
+}
+
+/* The input that file f is for: that of the tensor's name, or, for names that the model does not know, the f-th. */
+static qdq_status find_input(qdq_data *d, const qdq_tensor *t, size_t f, size_t *input, qdq_error *err)
+{
+    size_t *by = ((proto_source *)d->source)->by;
+    size_t k = 0;
+
+    while (k < d->n_inputs && strcmp(d->inputs[k].name, t->name) != 0)
+        k++;
+    *input = k = k < d->n_inputs ? k : f;
+    if (by[k] != 0)
+        return qdq_fail(err, QDQ_E_FORMAT, "a second tensor for input '%s', input_%zu.pb has the first",
+                        d->inputs[k].name, by[k] - 1);
+    by[k] = f + 1;
+    return QDQ_OK;
+}
+
+static qdq_status read_file(qdq_data *d, const char *path, size_t f, bool copy, qdq_error *err)
+{
+    const qdq_tensor *t;
+    qdq_model *holder;
+    size_t k = f;
+
+    QDQ_TRY(qdq_onnx_read_tensor(path, &holder, &t, err)); /* names the file itself */
+    qdq_status st = find_input(d, t, f, &k, err);
+    if (st == QDQ_OK)
+        st = check_fit(d, k, t, err);
+    if (st == QDQ_OK && copy) {
+        st = copy_values(d, k, t, err);
+        if (st != QDQ_OK)
+            st = qdq_within(err, st, "input '%s'", d->inputs[k].name);
+    }
+    qdq_model_free(holder);
+    return st == QDQ_OK ? st : qdq_within(err, st, "%s", path);
+}
+
+/* As many files as the model has inputs, each for another one: so every input gets its tensor. */
+static qdq_status read_set(qdq_data *d, size_t set, bool copy, qdq_error *err)
+{
+    proto_source *s = d->source;
+    qdq_arena_mark mark = qdq_arena_get_mark(&d->arena); /* paths, and what messages are made of */
+    qdq_status st = QDQ_OK;
+
+    memset(s->by, 0, d->n_inputs * sizeof *s->by);
+    for (size_t f = 0; f < d->n_inputs && st == QDQ_OK; f++) {
+        const char *path =
+            s->folder ? qdq_arena_printf(&d->arena, "%s/input_%zu.pb", s->paths[set], f) : s->paths[set];
+
+        st = path != NULL ? read_file(d, path, f, copy, err) : qdq_nomem(err);
+    }
+    qdq_arena_reset(&d->arena, mark);
+    return st;
+}
+
+static qdq_status get(qdq_data *d, size_t i, qdq_error *err)
+{
+    return read_set(d, i, true, err);
+}
+
+qdq_status qdq_data_open_protos(qdq_data *d, const char *const *paths, size_t n_paths, bool folder,
+                                qdq_error *err)
+{
+    proto_source *s = qdq_arena_alloc(&d->arena, sizeof *s);
+
+    if (s == NULL)
+        return qdq_nomem(err);
+    *s = (proto_source){paths, folder, qdq_arena_array(&d->arena, d->n_inputs, sizeof *s->by)};
+    if (s->by == NULL)
+        return qdq_nomem(err);
+    if (!folder && d->n_inputs != 1)
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "%s: one tensor, but the model has %zu inputs: expected a folder with input_0.pb to "
+                        "input_%zu.pb",
+                        paths[0], d->n_inputs, d->n_inputs - 1);
+    d->source = s;
+    d->get = get;
+    for (; d->count < n_paths; d->count++) {
+        QDQ_TRY(qdq_job_poll(d->job, err));
+        QDQ_TRY(read_set(d, d->count, false, err));
+    }
+    return QDQ_OK;
+}
