@@ -28,6 +28,20 @@ static const char model_text[] =
     "  o = DequantizeLinear(raw, s, z)\n"
     "}\n";
 
+/* Weights inside of operators: a scale below 0, zero points, biases of both forms, a table. */
+static const char nbits_text[] =
+    "<ir_version: 9, opset_import: [\"\" : 21, \"com.microsoft\" : 1]>\n"
+    "g (float[3,4] x, float[1,3,4] x3, int64[2] i) => (float[3,2] y, float[1,3,2] u, float[2,2] t) <\n"
+    "  uint8[2,1,8] w_quantized = {121, 138, 255, 255, 255, 255, 255, 255, 187, 240, 0, 0, 0, 0, 0, 0},\n"
+    "  float[2] s = {1, -0.5}, uint8[2,1] z = {9, 7}, float[2] b = {5, 6}, int4[2,2] t_Q4 = {1, -8, 7, 0},\n"
+    "  float[2,1] ts = {1, 0.5}> {\n"
+    "  [\"n\"] y = com.microsoft.MatMulNBits <K = 4, N = 2, block_size = 16> (x, w_quantized, s, z, \"\", "
+    "b)\n"
+    "  [\"o\"] u = com.microsoft.MatMulNBits <K = 4, N = 2, block_size = 16> (x3, w_quantized, s, \"\", "
+    "\"\", b)\n"
+    "  t = com.microsoft.GatherBlockQuantized <block_size = 16> (t_Q4, i, ts)\n"
+    "}\n";
+
 static qdq_status strip(void *ctx, qdq_error *err)
 {
     qdq_model *m = NULL, *out = NULL;
@@ -128,12 +142,14 @@ static void strip_survives_every_allocation_failure(void **state)
 {
     (void)state;
     assert_true(test_every_alloc_fails(strip, (void *)(uintptr_t)model_text) > 1);
+    assert_true(test_every_alloc_fails(strip, (void *)(uintptr_t)nbits_text) > 1);
 }
 
 static void import_survives_every_allocation_failure(void **state)
 {
     (void)state;
     assert_true(test_every_alloc_fails(import, (void *)(uintptr_t)model_text) > 1);
+    assert_true(test_every_alloc_fails(import, (void *)(uintptr_t)nbits_text) > 1);
 }
 
 static void check_survives_every_allocation_failure(void **state)

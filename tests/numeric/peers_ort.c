@@ -240,7 +240,7 @@ static void our_own_files_come_back_as_the_cleaned_model(void **state)
 {
     static const char *const models[] = {"digits/digits_cnn.onnx", "digits/digits_convnext.onnx",
                                          "digits/digits_vit.onnx"};
-    static const char *const targets[] = {"ort-cpu", "tensorrt", "tensorrt-fp8", "int4"};
+    static const char *const targets[] = {"ort-cpu", "tensorrt", "tensorrt-fp8", "int4", "ort-cpu-int4"};
     qdq_engine *e = need_ort();
     qdq_error err = QDQ_ERROR_INIT;
 
@@ -274,6 +274,39 @@ static void our_own_files_come_back_as_the_cleaned_model(void **state)
         }
 }
 
+/* ONNX Runtime's own MatMulNBits and GatherBlockQuantized, with scales below 0 and with zero points. */
+static void weights_inside_of_onnx_runtimes_operators_come_out(void **state)
+{
+    static const char *const files[] = {"ort_nbits_symmetric", "ort_nbits"};
+    qdq_engine *e = need_ort();
+    qdq_error err = QDQ_ERROR_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(files); i++) {
+        qdq_model *original = load("products"), *m = load(files[i]), *stripped = NULL, *again = NULL;
+        qdq_plan *plan = NULL;
+        size_t n_left = 9;
+
+        assert_ok(qdq_model_strip(m, NULL, &stripped, &n_left, &err));
+        assert_int_equal(n_left, 0);
+        assert_float(stripped);
+        assert_int_equal(stripped->graph->n_node, original->graph->n_node);
+        assert_true(sqnr(e, m, stripped) > 100);
+        assert_true(sqnr(e, original, stripped) > 10);
+        assert_ok(qdq_plan_import(m, NULL, &plan, NULL, &err));
+        assert_int_equal(qdq_plan_get_summary(plan)->n_weights, 3);
+        assert_ok(qdq_plan_apply(plan, stripped, false, &again, &err));
+        assert_int_equal(count_kernels(e, again, "MatMulNBits"), 2);
+        assert_int_equal(count_kernels(e, again, "GatherBlockQuantized"), 1);
+        assert_true(sqnr(e, m, again) > 100);
+        qdq_plan_free(plan);
+        qdq_model_free(again);
+        qdq_model_free(stripped);
+        qdq_model_free(m);
+        qdq_model_free(original);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,6 +314,7 @@ int main(void)
         cmocka_unit_test(onnx_runtimes_own_files_run_in_8_bits),
         cmocka_unit_test(what_the_rules_say_of_another_tools_file_the_kernels_prove),
         cmocka_unit_test(every_file_is_checked_for_every_target),
+        cmocka_unit_test(weights_inside_of_onnx_runtimes_operators_come_out),
         cmocka_unit_test(our_own_files_come_back_as_the_cleaned_model),
     };
 

@@ -114,16 +114,13 @@ static qdq_status new_weight(qdq_emitter *e, const qdq_value *w, const qdq_node 
                              .asymmetric = !f->weight.symmetric,
                              .reduced = f->weight.reduced,
                              .store = f->weight_store,
-                             .accuracy_level = f->accuracy_level,
                              .method = f->weight_method,
                              .rule = keep(e, rule),
                              .origin = "rule"};
 
     set_blocks(n, t, f, &entry);
-    if (f->weight_store == QDQ_WEIGHT_AS_NBITS && !qdq_nbits_takes(n, input, t, entry.type)) {
+    if (f->weight_store == QDQ_WEIGHT_AS_NBITS && !qdq_nbits_takes(n, input, t, entry.type))
         entry.store = QDQ_WEIGHT_AS_CODES;
-        entry.accuracy_level = 0;
-    }
     return entry.tensor != NULL && entry.rule != NULL && QDQ_PUSH(&e->plan->arena, &e->plan->weights, entry)
                ? QDQ_OK
                : qdq_nomem(e->err);
@@ -146,7 +143,10 @@ qdq_status qdq_emit_weight(qdq_emitter *e, const qdq_value *w, const qdq_node *n
         link->index = (uint32_t)e->plan->weights.n;
         QDQ_TRY(new_weight(e, w, n, input, axis, rule));
     }
-    qdq_edges *edges = &e->plan->weights.at[link->index].consumers;
+    qdq_plan_weight *entry = &e->plan->weights.at[link->index];
+    if (nbits && n->op != QDQ_OP_GATHER) /* tables have none */
+        entry->accuracy_level = f->accuracy_level;
+    qdq_edges *edges = &entry->consumers;
     return qdq_plan_add_edge(e->plan, edges, qdq_node_label(n, &e->p->scratch), input) ? QDQ_OK
                                                                                        : qdq_nomem(e->err);
 }

@@ -4,6 +4,7 @@
  *   codes -> DQ -> readers             a weight
  *   float constant -> Q -> DQ -> ...   a weight that is stored as floats, if it has several scales, or if a linear
  *                                      operator reads it where its weight is
+ *   MatMulNBits, GatherBlockQuantized  a weight
  *   int32 constant -> DQ -> reader     a bias, if its scale is that of activation times weight
  *
  * Of anything else (scales that are computed, codes as graph inputs) the plan says nothing, and the caller hears of it.
@@ -272,18 +273,60 @@ static qdq_status decode(qdq_importer *im, const qdq_node *dq, const qdq_tensor 
     return w->w != NULL ? QDQ_OK : qdq_nomem(im->err);
 }
 
+static int32_t zero_of(const qdq_found_weight *w, size_t i)
+{
+    return w->zeros != NULL ? w->zeros[i] : 0;
+}
+
+/* A table that a product reads, too, is packed twice in the file, and once in a plan. */
+static qdq_found_weight *same_packed(qdq_importer *im, const qdq_found_weight *w)
+{
+    size_t at = w->store == QDQ_WEIGHT_AS_NBITS ? recall(&im->packed, w->w) : 0;
+    qdq_found_weight *known = at != 0 ? &im->weights.at[at - 1] : NULL;
+
+    if (known == NULL || known->axis != w->axis || known->block != w->block || known->type != w->type ||
+        known->n_scales != w->n_scales)
+        return NULL;
+    for (size_t i = 0; i < w->n_scales; i++)
+        if (known->scales[i] != w->scales[i] || zero_of(known, i) != zero_of(w, i))
+            return NULL;
+    return known;
+}
+
+static qdq_status keep_weight(qdq_importer *im, const qdq_node *dq, qdq_found_weight *w)
+{
+    qdq_found_weight *known = same_packed(im, w);
+    bool ok = true;
+
+    if (known == NULL) {
+        ok = (w->store != QDQ_WEIGHT_AS_NBITS || remember(&im->packed, w->w, im->weights.n)) &&
+             QDQ_PUSH(&im->scratch, &im->weights, *w);
+        known = ok ? &im->weights.at[im->weights.n - 1] : NULL;
+    } else if (known->accuracy_level == 0) { /* that of a table */
+        known->accuracy_level = w->accuracy_level;
+    }
+    ok = ok && add_uses(im, dq->out[0], &known->edges) &&
+         remember(&im->weight_of, dq->out[0], (size_t)(known - im->weights.at));
+    return ok ? QDQ_OK : qdq_nomem(im->err);
+}
+
 /* `constant`: codes, or the floats in front of a Q. */
 static qdq_status import_weight(qdq_importer *im, qdq_node *dq, const qdq_tensor *constant)
 {
     const qdq_value *in = dq->in[0].value;
     bool as_float = qdq_value_const(in) == NULL;
     qdq_found_weight w = {.store = as_float ? QDQ_WEIGHT_AS_FLOAT : QDQ_WEIGHT_AS_CODES};
+    const qdq_map_value *level = qdq_map_get_int(&im->nbits_of, (uint64_t)(uintptr_t)dq);
     qdq_scale_grid grid;
     const float *floats;
     qdq_params p;
 
     if (!read_params(im, dq, constant, &p))
         return QDQ_OK;
+    if (level != NULL) {
+        w.store = QDQ_WEIGHT_AS_NBITS;
+        w.accuracy_level = (int)level->num - 1;
+    }
     w.type = p.codes;
     w.axis = p.axis;
     w.block = p.block;
@@ -298,10 +341,7 @@ static qdq_status import_weight(qdq_importer *im, qdq_node *dq, const qdq_tensor
     } else {
         QDQ_TRY(decode(im, dq, constant, &grid, &w));
     }
-    if (!add_uses(im, dq->out[0], &w.edges) || !remember(&im->weight_of, dq->out[0], im->weights.n) ||
-        !QDQ_PUSH(&im->scratch, &im->weights, w))
-        return qdq_nomem(im->err);
-    return QDQ_OK;
+    return keep_weight(im, dq, &w);
 }
 
 /* The bias's scales are those of activation times weight. */
@@ -486,6 +526,7 @@ static qdq_status in_each_graph(qdq_importer *im, qdq_status (*step)(qdq_importe
 static qdq_status import(qdq_importer *im, qdq_plan *p)
 {
     im->left.job = im->opts->job;
+    QDQ_TRY(qdq_strip_nbits(im->m, &im->nbits_of, &im->left, im->err));
     QDQ_TRY(qdq_strip_operators(im->m, &im->left, im->err));
     QDQ_TRY(qdq_strip_bounds(im->m, im->opts->bounds, im->opts->job, im->err));
     QDQ_TRY(in_each_graph(im, find_tensors));
@@ -499,16 +540,24 @@ static qdq_status import(qdq_importer *im, qdq_plan *p)
     return p != NULL ? qdq_import_write(im, p) : QDQ_OK;
 }
 
+static bool is_packed(const qdq_node *n)
+{
+    return strcmp(n->domain, "com.microsoft") == 0 &&
+           (strcmp(n->type, "MatMulNBits") == 0 || strcmp(n->type, "GatherBlockQuantized") == 0);
+}
+
 /* The 16-bit type of scales, or QDQ_FLOAT. */
 static qdq_elem storage_of(const qdq_model *m)
 {
     QDQ_FOR_GRAPHS (g, m)
         QDQ_FOR_NODES (n, g) {
-            const qdq_value *scale = qdq_node_in(n, 1);
+            uint32_t i = n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR ? 1
+                         : is_packed(n)                                                     ? 2
+                                                                                            : UINT32_MAX;
+            const qdq_value *scale = qdq_node_in(n, i);
             const qdq_tensor *t = scale != NULL ? qdq_value_const(scale) : NULL;
 
-            if ((n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR) && t != NULL &&
-                (t->elem == QDQ_FLOAT16 || t->elem == QDQ_BFLOAT16))
+            if (t != NULL && (t->elem == QDQ_FLOAT16 || t->elem == QDQ_BFLOAT16))
                 return t->elem;
         }
     return QDQ_FLOAT;
@@ -536,6 +585,8 @@ static qdq_status run(const qdq_model *m, const qdq_import_opts *opts, qdq_plan 
     qdq_map_free(&im.activation_of);
     qdq_map_free(&im.weight_of);
     qdq_map_free(&im.bias_of);
+    qdq_map_free(&im.nbits_of);
+    qdq_map_free(&im.packed);
     qdq_arena_free(&im.scratch);
     if (st != QDQ_OK || stripped == NULL)
         qdq_model_free(im.m);

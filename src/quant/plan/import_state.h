@@ -29,6 +29,7 @@ typedef struct qdq_found_weight {
     int64_t block;
     qdq_elem type;
     qdq_weight_store store;
+    int accuracy_level;
     const float *scales;
     const int32_t *zeros;
     size_t n_scales;
@@ -54,6 +55,8 @@ typedef struct qdq_importer {
     qdq_map activation_of; /* address of a DQ's output -> index into tensors */
     qdq_map weight_of;     /* likewise into weights */
     qdq_map bias_of;       /* DQ nodes of biases */
+    qdq_map nbits_of;      /* DQ nodes of weights that were inside of operators -> accuracy level + 1 */
+    qdq_map packed; /* address of a float initializer -> 1 + index of the weight that was inside of one */
     const qdq_import_opts *opts;
     qdq_leftover left;
     qdq_error *err;

@@ -53,6 +53,7 @@ static bool write_weight(qdq_plan *p, const qdq_found_weight *w)
                            .block = w->block,
                            .type = w->type,
                            .store = w->store,
+                           .accuracy_level = w->accuracy_level,
                            .rule = "imported",
                            .origin = "import"};
 

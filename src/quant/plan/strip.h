@@ -2,6 +2,7 @@
 #ifndef QDQ_STRIP_H
 #define QDQ_STRIP_H
 
+#include "base/map.h"
 #include "ir/ir.h"
 #include "qdq/quant.h"
 
@@ -13,6 +14,10 @@ typedef struct qdq_leftover {
 
 /* Operators that compute on codes become float ones between Q/DQ, where the model has some. */
 qdq_status qdq_strip_operators(qdq_model *m, qdq_leftover *left, qdq_error *err);
+
+/* ONNX Runtime's operators with weights of 4 and 8 bits become MatMul, Gemm and Gather behind DequantizeLinear. `levels`:
+ * address of each of these DQ -> the operator's accuracy level + 1. */
+qdq_status qdq_strip_nbits(qdq_model *m, qdq_map *levels, qdq_leftover *left, qdq_error *err);
 
 /* Puts back the Relu and Clip that a quantizer took out because the codes end there: without Q, nothing else would
  * clip. */
