@@ -102,7 +102,8 @@ typedef struct qdq_quantize_opts {
     const char *
         cache; /* file with ranges, TensorRT's calibration cache or qdq_plan_save_ranges()'s: only tensors that it
                           does not have are calibrated; or NULL */
-    bool equalize; /* cross-layer equalization first: runs the pass "equalize", too */
+    bool equalize;        /* cross-layer equalization first: runs the pass "equalize", too */
+    bool bias_correction; /* biases take off what rounding the weights adds to the mean of each channel */
 } qdq_quantize_opts;
 
 /* The least that placement and engines ask for: a model that is otherwise left as it is. */
@@ -111,7 +112,7 @@ typedef struct qdq_quantize_opts {
 #define QDQ_QUANTIZE_OPTS_INIT                                                                               \
     {                                                                                                        \
         sizeof(qdq_quantize_opts), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL,               \
-            QDQ_METHOD_DEFAULT, 0, NULL, false                                                               \
+            QDQ_METHOD_DEFAULT, 0, NULL, false, false                                                        \
     }
 
 /* Cleans a copy of `m`, places Q/DQ by the target's rules, calibrates on `data`, and gives the plan. Q/DQ that the

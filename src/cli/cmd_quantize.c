@@ -121,6 +121,7 @@ static qdq_status quantize_model(quantize *q, qdq_error *err)
     o.percentile = a->percentile;
     o.cache = a->cache;
     o.equalize = a->equalize;
+    o.bias_correction = a->bias_correction;
     o.passes = a->optimize ? NULL : QDQ_PASSES_LEAST;
     o.job = &q->c->job;
     o.why = q->why;

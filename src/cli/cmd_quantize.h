@@ -23,7 +23,7 @@ struct quantize_args {
     cli_format_args format;
     int64_t samples, threads;
     uint64_t memory;
-    bool equalize, dry_run, sqnr, force_plan, optimize;
+    bool equalize, bias_correction, dry_run, sqnr, force_plan, optimize;
     int method; /* qdq_method */
     double min_sqnr, percentile;
     const char *max_drop, *labels, *eval, *report;

@@ -103,6 +103,10 @@ static const cli_opt calibration_opts[] = {
      .kind = CLI_FLAG,
      .offset = CLI_AT(quantize_args, equalize),
      .help = "give channels between two Conv the same range in both weights first"},
+    {.name = "bias-correction",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(quantize_args, bias_correction),
+     .help = "take off biases what rounding the weights adds to the mean of a channel"},
     {.name = "cache",
      .kind = CLI_FILE,
      .offset = CLI_AT(quantize_args, cache),
@@ -206,6 +210,8 @@ static const char *choice_of_plan(const struct quantize_args *a)
         return "--cache";
     if (a->equalize)
         return "--equalize";
+    if (a->bias_correction)
+        return "--bias-correction";
     return cli_format_given(&a->format);
 }
 

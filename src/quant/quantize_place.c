@@ -5,6 +5,7 @@
 #include "quant/calib/calib.h"
 #include "quant/rest/rest.h"
 #include "quant/weights/awq.h"
+#include "quant/weights/bias_correct.h"
 
 qdq_status qdq_place_for(const qdq_model *clean, const qdq_target *t, const qdq_quantize_opts *opts,
                          const char *const *no_range, qdq_plan *p, qdq_error *err)
@@ -67,6 +68,8 @@ qdq_status qdq_place_with_scales(const qdq_model *clean, const qdq_target *t, qd
         QDQ_TRY(qdq_place_for(clean, t, opts, empty.at, p, err));
         if (known != NULL)
             QDQ_TRY(qdq_scales_give(known, p, err));
+        if (opts->bias_correction)
+            QDQ_TRY(qdq_bias_correct_means(clean, p, err));
         QDQ_TRY(calibrate(clean, t, e, data, opts, p, &empty, err));
         if (empty.n == before)
             return known != NULL ? qdq_scales_keep(known, p, err) : QDQ_OK;

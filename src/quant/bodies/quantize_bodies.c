@@ -6,6 +6,7 @@
 #include "ir/shape.h"
 #include "quant/bodies/bodies.h"
 #include "quant/quantize_place.h"
+#include "quant/weights/bias_correct.h"
 #include "quant/weights/bias_fit.h"
 #include "quant/weights/weight_mse.h"
 
@@ -37,6 +38,8 @@ static qdq_status plan_model(void *ctx, const qdq_model *m, qdq_data *data, int 
     QDQ_TRY(qdq_place_with_scales(m, pl->target, pl->engine, data, &opts, pl->known, p, err));
     QDQ_TRY(qdq_weight_mse_search(m, p, err));
     QDQ_TRY(qdq_drop_misfit_biases(m, opts.job, p, err));
+    if (opts.bias_correction)
+        QDQ_TRY(qdq_bias_correct(m, pl->target, opts.job, p, err));
     return qdq_bodies_plan(m, pl->engine, data, &co, plan_model, ctx, depth, p, err);
 }
 
@@ -81,9 +84,16 @@ static bool has_bodies(const qdq_model *m)
 qdq_status qdq_place_all(const qdq_model *clean, const qdq_target *t, qdq_engine *e, qdq_data *data,
                          const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan *p, qdq_error *err)
 {
-    planning pl = {.target = t, .engine = e, .opts = opts, .known = known};
+    qdq_quantize_opts own = *opts;
+    planning pl = {.target = t, .engine = e, .opts = &own, .known = known};
     qdq_data_opts dopts = QDQ_DATA_OPTS_INIT;
     qdq_data *random = NULL;
+
+    if (opts->bias_correction && (data == NULL || qdq_data_is_random(data))) {
+        qdq_job_log(opts->job, QDQ_LOG_WARNING,
+                    "biases are not corrected: random input has no means that count");
+        own.bias_correction = false;
+    }
 
     dopts.shapes = opts->shapes;
     dopts.n_shapes = opts->n_shapes;

@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "quant/calib/calib_cache.h"
+#include "quant/calib/calib_means.h"
 #include "quant/calib/calib_state.h"
 #include "quant/weights/weights.h"
 
@@ -166,6 +167,7 @@ static qdq_status observe_array(qdq_calibration *c, const char *name, const qdq_
     qdq_calib_slot *s = qdq_calib_find(c, name);
     size_t n = (size_t)qdq_array_count(a);
 
+    QDQ_TRY(qdq_means_add(c->plan, &c->means, name, a, err));
     if (s == NULL || s->observer == NULL)
         return QDQ_OK;
     if (a->elem != QDQ_FLOAT)
@@ -226,23 +228,38 @@ static qdq_status run_chunk(qdq_calibration *c, const char *const *expose, bool 
     return st;
 }
 
+/* First those whose range is asked for, then those whose mean alone is; NULL: nothing is asked of this one. */
+static const char *name_to_observe(const qdq_calibration *c, size_t i)
+{
+    if (i < c->slots.n)
+        return c->slots.at[i].observer != NULL ? c->slots.at[i].name : NULL;
+    const size_t mean = i - c->slots.n;
+    const char *name = c->plan->means.at[mean].tensor;
+    const qdq_calib_slot *s = qdq_calib_find(c, name);
+    bool is_first = qdq_map_get(&c->means, name)->num == mean;
+
+    return is_first && (s == NULL || s->observer == NULL) ? name : NULL;
+}
+
 /* The tensors that only a run shows, cut into chunks: NULL after each. */
 static qdq_status make_chunks(qdq_calibration *c, const char ***out, size_t *n_chunks, qdq_error *err)
 {
     uint64_t limit = c->opts->memory != 0 ? c->opts->memory : DEFAULT_MEMORY, used = 0;
-    const char **names = qdq_arena_array(&c->scratch, 2 * c->slots.n + 1, sizeof *names);
+    const size_t most = c->slots.n + c->plan->means.n;
+    const char **names = qdq_arena_array(&c->scratch, 2 * most + 1, sizeof *names);
     size_t n = 0;
 
     if (names == NULL)
         return qdq_nomem(err);
     *out = names;
     *n_chunks = 0;
-    for (size_t i = 0; i < c->slots.n; i++) {
-        const qdq_value *v = qdq_graph_find(c->m->graph, c->slots.at[i].name);
-        uint64_t bytes = bytes_of(v);
+    for (size_t i = 0; i < most; i++) {
+        const char *name = name_to_observe(c, i);
+        const qdq_value *v = name != NULL ? qdq_graph_find(c->m->graph, name) : NULL;
 
-        if (c->slots.at[i].observer == NULL || v->producer == NULL || qdq_value_const(v) != NULL)
+        if (v == NULL || v->producer == NULL || qdq_value_const(v) != NULL)
             continue;
+        uint64_t bytes = bytes_of(v);
         if (used > 0 && used + bytes > limit) {
             names[n++] = NULL;
             ++*n_chunks;
@@ -270,7 +287,7 @@ static qdq_status observe(qdq_calibration *c, qdq_error *err)
 
     QDQ_TRY(add_observers(c, err));
     QDQ_TRY(observe_constants(c, err));
-    if (all_cached(c)) /* all scales are there */
+    if (all_cached(c) && c->plan->means.n == 0) /* all that is asked for is there */
         return QDQ_OK;
     QDQ_TRY(make_chunks(c, &chunk, &n_chunks, err));
     c->total = (uint64_t)c->n_samples * (n_chunks > 0 ? n_chunks : 1);
@@ -306,6 +323,8 @@ qdq_status qdq_calibrate(const qdq_model *m, const qdq_target *t, qdq_engine *e,
     choose_method(&c);
     qdq_status st = add_slots(&c, err);
     if (st == QDQ_OK)
+        st = qdq_means_index(plan, &c.means, err);
+    if (st == QDQ_OK)
         st = use_cache(&c, err);
     if (st == QDQ_OK)
         st = observe(&c, err);
@@ -314,6 +333,7 @@ qdq_status qdq_calibrate(const qdq_model *m, const qdq_target *t, qdq_engine *e,
     for (size_t i = 0; i < c.slots.n; i++)
         qdq_observer_free(c.slots.at[i].observer);
     qdq_map_free(&c.by_name);
+    qdq_map_free(&c.means);
     qdq_arena_free(&c.scratch);
     return st;
 }

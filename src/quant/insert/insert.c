@@ -1,10 +1,11 @@
 /* insert.c - applies a plan to a graph:
  *
- *   resolve   every name in the plan to a value, node, input; unknown ones are listed and nothing is done
- *   weights   float initializer -> int8 initializer, scale, zero point, DQ
- *   scalings  x -> x / s for the products of scaled weights
- *   biases    float initializer -> int32 initializer with scale activation * weight, DQ
- *   tensors   x -> Q -> DQ -> its readers
+ *   resolve      every name in the plan to a value, node, input; unknown ones are listed and nothing is done
+ *   corrections  biases get what their plan adds to them, and are made where there was none
+ *   weights      float initializer -> int8 initializer, scale, zero point, DQ
+ *   scalings     x -> x / s for the products of scaled weights
+ *   biases       float initializer -> int32 initializer with scale activation * weight, DQ
+ *   tensors      x -> Q -> DQ -> its readers
  *
  * Q and DQ of the model that do what the plan says are used, not doubled. */
 #include "quant/insert/insert.h"
@@ -136,6 +137,8 @@ static qdq_status check_names(qdq_inserter *in)
         if (st == QDQ_OK)
             st = qdq_insert_check_bias(in, i, &list);
     }
+    for (size_t i = 0; i < p->corrections.n; i++)
+        qdq_insert_check_correction(in, i, &list);
     if (st == QDQ_OK && list.size > 0)
         st = qdq_fail(in->err, QDQ_E_FORMAT, "the plan names what the model does not have:%.*s",
                       (int)(list.size - 1 < 700 ? list.size - 1 : 700), list.data);
@@ -206,6 +209,8 @@ static qdq_status resolve(qdq_inserter *in)
     in->scaled_readers = qdq_arena_array(&in->scratch, p->scalings.n + 1, sizeof *in->scaled_readers);
     if (in->weight == NULL || in->scaled_readers == NULL)
         return qdq_nomem(in->err);
+    for (size_t i = 0; i < p->corrections.n; i++)
+        QDQ_TRY(qdq_insert_new_bias(in, i));
     return check_names(in);
 }
 
@@ -375,6 +380,9 @@ static void drop_originals(qdq_inserter *in)
     for (size_t i = 0; i < in->plan->biases.n; i++)
         if ((v = qdq_insert_find_value(in, in->plan->biases.at[i].tensor)) != NULL)
             qdq_value_remove_if_unused(v);
+    for (size_t i = 0; i < in->plan->corrections.n; i++)
+        if ((v = qdq_insert_find_value(in, in->plan->corrections.at[i].tensor)) != NULL)
+            qdq_value_remove_if_unused(v);
 }
 
 /* Q/DQ came with opset 10. */
@@ -405,13 +413,21 @@ static qdq_status sort_graphs(const qdq_inserter *in)
     return QDQ_OK;
 }
 
+/* Nothing is edited but biases. */
+static qdq_status find_scales(qdq_inserter *in)
+{
+    QDQ_TRY(resolve(in));
+    FOR_EACH(corrections, qdq_insert_correction, "correction of")
+    FOR_EACH(weights, qdq_insert_weight_scales, "weight")
+    FOR_EACH(biases, qdq_insert_room, "bias")
+    return QDQ_OK;
+}
+
 static qdq_status insert(qdq_inserter *in)
 {
     QDQ_TRY(check_opset(in));
     QDQ_TRY(sort_graphs(in));
-    QDQ_TRY(resolve(in));
-    FOR_EACH(weights, qdq_insert_weight_scales, "weight")
-    FOR_EACH(biases, qdq_insert_room, "bias")
+    QDQ_TRY(find_scales(in));
     FOR_EACH(weights, qdq_insert_weight, "weight")
     FOR_EACH(scalings, qdq_insert_scaling, "scaling of")
     FOR_EACH(biases, qdq_insert_bias, "bias")
@@ -421,17 +437,44 @@ static qdq_status insert(qdq_inserter *in)
     return in->unsorted ? sort_graphs(in) : QDQ_OK;
 }
 
+static void inserter_free(qdq_inserter *in)
+{
+    qdq_map_free(&in->nodes);
+    qdq_map_free(&in->tensors);
+    qdq_map_free(&in->weights);
+    qdq_map_free(&in->edges);
+    qdq_map_free(&in->scaling_of);
+    qdq_map_free(&in->values);
+    qdq_arena_free(&in->scratch);
+}
+
 qdq_status qdq_insert(qdq_model *m, const qdq_plan *plan, qdq_error *err)
 {
     qdq_inserter in = {.m = m, .g = m->graph, .plan = plan, .err = err};
     qdq_status st = insert(&in);
 
-    qdq_map_free(&in.nodes);
-    qdq_map_free(&in.tensors);
-    qdq_map_free(&in.weights);
-    qdq_map_free(&in.edges);
-    qdq_map_free(&in.scaling_of);
-    qdq_map_free(&in.values);
-    qdq_arena_free(&in.scratch);
+    inserter_free(&in);
+    return st;
+}
+
+qdq_status qdq_insert_try_weights(const qdq_model *m, const qdq_plan *plan, qdq_insert_weight_fn fn,
+                                  void *ctx, qdq_error *err)
+{
+    qdq_inserter in = {.plan = plan, .err = err};
+
+    QDQ_TRY(qdq_model_clone(m, &in.m, err));
+    in.g = in.m->graph;
+    qdq_status st = find_scales(&in);
+    for (size_t i = 0; i < plan->weights.n && st == QDQ_OK; i++) {
+        qdq_arena_mark mark = qdq_arena_get_mark(&in.scratch);
+        const float *back;
+
+        st = qdq_insert_weight_back(&in, i, &back);
+        if (st == QDQ_OK)
+            st = fn(ctx, i, in.weight[i].floats, back, err);
+        qdq_arena_reset(&in.scratch, mark);
+    }
+    inserter_free(&in);
+    qdq_model_free(in.m);
     return st;
 }

@@ -9,4 +9,11 @@
  * and the first few are listed; m is then to be thrown away. */
 qdq_status qdq_insert(qdq_model *m, const qdq_plan *plan, qdq_error *err);
 
+/* What comes back from the codes of entry `index` of plan->weights, without an edit: `w` and `back` are lent for the
+ * call. Anything but QDQ_OK ends it all. */
+typedef qdq_status (*qdq_insert_weight_fn)(void *ctx, size_t index, const float *w, const float *back,
+                                           qdq_error *err);
+qdq_status qdq_insert_try_weights(const qdq_model *m, const qdq_plan *plan, qdq_insert_weight_fn fn,
+                                  void *ctx, qdq_error *err);
+
 #endif /* QDQ_INSERT_H */

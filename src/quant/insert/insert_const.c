@@ -125,7 +125,8 @@ qdq_status qdq_insert_check_bias(qdq_inserter *in, size_t index, qdq_buf *list)
 static qdq_status bias_floats(qdq_inserter *in, const qdq_plan_bias *b, const bias_scale *s,
                               const qdq_tensor **t, const float **out)
 {
-    *t = qdq_value_const(qdq_insert_find_value(in, b->tensor));
+    /* what the reader has now: a correction may have copied it */
+    *t = qdq_value_const(qdq_node_in(qdq_insert_find_node(in, b->consumer.node), b->consumer.input));
     if (s->per_channel && ((*t)->rank != 1 || (size_t)(*t)->count != s->n))
         return qdq_fail(in->err, QDQ_E_FORMAT,
                         "expected one number for each of the %zu channels of weight '%s'", s->n, b->weight);
@@ -191,6 +192,9 @@ qdq_status qdq_insert_bias(qdq_inserter *in, size_t index)
     if (inputs[0] == NULL || inputs[1] == NULL)
         return qdq_nomem(in->err);
     QDQ_TRY(qdq_insert_back(in, b->tensor, reader, &form, inputs, codes, &dequantized));
+    qdq_value *was = qdq_node_in(reader, b->consumer.input);
     qdq_node_set_in(reader, b->consumer.input, dequantized);
+    if (was != qdq_insert_find_value(in, b->tensor))
+        qdq_value_remove_if_unused(was); /* a corrected copy */
     return QDQ_OK;
 }

@@ -90,6 +90,16 @@ qdq_status qdq_insert_scaling(qdq_inserter *in, size_t i);
 /* Entry i of plan->weights: first the scales of all, then room for biases, then the nodes. */
 qdq_status qdq_insert_weight_scales(qdq_inserter *in, size_t i);
 qdq_status qdq_insert_weight(qdq_inserter *in, size_t i);
+/* The floats that a reader of entry i gets, in `scratch`. */
+qdq_status qdq_insert_weight_back(qdq_inserter *in, size_t i, const float **out);
+
+/* --- insert_correction.c ------------------------------------------------------------------------------------------------ */
+
+/* Entry i of plan->corrections: first a bias of zeros where there was none, then what it names and the model does not
+ * have is appended to `list`, then the sum. */
+qdq_status qdq_insert_new_bias(qdq_inserter *in, size_t i);
+void qdq_insert_check_correction(const qdq_inserter *in, size_t i, qdq_buf *list);
+qdq_status qdq_insert_correction(qdq_inserter *in, size_t i);
 
 /* --- insert_const.c ---------------------------------------------------------------------------------------------------- */
 

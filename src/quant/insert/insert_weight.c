@@ -123,6 +123,22 @@ static qdq_status store_codes(qdq_inserter *in, const qdq_plan_weight *w, const 
     return *out != NULL ? QDQ_OK : qdq_nomem(in->err);
 }
 
+qdq_status qdq_insert_weight_back(qdq_inserter *in, size_t index, const float **out)
+{
+    const qdq_plan_weight *w = &in->plan->weights.at[index];
+    const qdq_weight_state *s = &in->weight[index];
+    size_t n = (size_t)s->tensor->count;
+    float *back = qdq_arena_array(&in->scratch, n + 1, sizeof *back);
+    void *codes = qdq_arena_array(&in->scratch, n + 1, qdq_code_size(w->type));
+
+    if (back == NULL || codes == NULL ||
+        !qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, codes) ||
+        !qdq_weight_decode(codes, &s->grid, w->type, s->scales, s->zeros, back))
+        return qdq_nomem(in->err);
+    *out = back;
+    return QDQ_OK;
+}
+
 /* Q of the float initializer, which stays. */
 static qdq_status store_floats(qdq_inserter *in, const qdq_plan_weight *w, const qdq_weight_state *s,
                                qdq_node *before, const qdq_scale_form *form, qdq_value *const params[3],

@@ -43,6 +43,7 @@ bool qdq_plan_absorb(qdq_plan *p, qdq_plan *from)
     ABSORB(p, shell, tensors);
     ABSORB(p, shell, weights);
     ABSORB(p, shell, biases);
+    ABSORB(p, shell, corrections);
     ABSORB(p, shell, quantized);
     ABSORB(p, shell, left_float);
     ABSORB(p, shell, rest.keep);
@@ -55,6 +56,8 @@ void qdq_plan_clear(qdq_plan *p)
     p->weights.n = 0;
     p->scalings.n = 0;
     p->biases.n = 0;
+    p->corrections.n = 0;
+    p->means.n = 0;
     p->quantized.n = 0;
     p->left_float.n = 0;
     p->rest.keep.n = 0;
@@ -124,6 +127,14 @@ static int compare_bias(const void *a, const void *b)
     return c != 0 ? c : compare_edge(&x->consumer, &y->consumer);
 }
 
+static int compare_correction(const void *a, const void *b)
+{
+    const qdq_plan_correction *x = a, *y = b;
+    int c = strcmp(x->tensor, y->tensor);
+
+    return c != 0 ? c : compare_edge(&x->consumer, &y->consumer);
+}
+
 static int compare_quantized(const void *a, const void *b)
 {
     return strcmp(((const qdq_plan_node *)a)->node, ((const qdq_plan_node *)b)->node);
@@ -163,6 +174,7 @@ static void sort_all(qdq_plan *p)
     sort(p->tensors.at, p->tensors.n, sizeof *p->tensors.at, compare_tensor);
     sort(p->weights.at, p->weights.n, sizeof *p->weights.at, compare_weight);
     sort(p->biases.at, p->biases.n, sizeof *p->biases.at, compare_bias);
+    sort(p->corrections.at, p->corrections.n, sizeof *p->corrections.at, compare_correction);
     sort(p->quantized.at, p->quantized.n, sizeof *p->quantized.at, compare_quantized);
     sort(p->left_float.at, p->left_float.n, sizeof *p->left_float.at, compare_float);
     sort(p->rest.keep.at, p->rest.keep.n, sizeof *p->rest.keep.at, compare_float);

@@ -74,6 +74,24 @@ typedef struct qdq_plan_bias {
     const char *rule, *origin;
 } qdq_plan_bias;
 
+/* What a constant bias is corrected by (bias_correct.h); a bias that the node does not have yet is 0. */
+typedef struct qdq_plan_correction {
+    const char *tensor;
+    qdq_edge consumer;
+    const float *delta; /* one for each output channel */
+    size_t n_delta;
+} qdq_plan_correction;
+
+/* While a plan is made: the mean of each channel of a tensor, which corrections ask for and calibration measures. */
+typedef struct qdq_plan_mean {
+    const char *tensor;
+    int axis; /* -1: the last */
+    size_t n; /* channels */
+    double *sum;
+    uint64_t *count;
+    size_t next; /* 1 + the index of another one of the same tensor; 0: none */
+} qdq_plan_mean;
+
 typedef struct qdq_plan_float {
     const char *node, *op, *reason;
 } qdq_plan_float;
@@ -104,6 +122,8 @@ struct qdq_plan {
     QDQ_VEC(qdq_plan_weight) weights;
     QDQ_VEC(qdq_plan_scaling) scalings;
     QDQ_VEC(qdq_plan_bias) biases;
+    QDQ_VEC(qdq_plan_correction) corrections;
+    QDQ_VEC(qdq_plan_mean) means;
     QDQ_VEC(qdq_plan_node) quantized; /* nodes that run in 8 bits */
     QDQ_VEC(qdq_plan_float) left_float;
     qdq_plan_rest rest;

@@ -40,13 +40,13 @@ static json_t *edge_list(const qdq_edges *edges)
     return whole(list, ok);
 }
 
-static json_t *scale_list(const float *scales, size_t n)
+static json_t *float_list(const float *numbers, size_t n)
 {
     json_t *list = json_array();
     bool ok = true;
 
     for (size_t i = 0; i < n && ok; i++)
-        ok = json_array_append_new(list, qdq_json_float(scales[i])) == 0;
+        ok = json_array_append_new(list, qdq_json_float(numbers[i])) == 0;
     return whole(list, ok);
 }
 
@@ -75,7 +75,7 @@ static bool set_scales(json_t *o, const qdq_plan_weight *w)
 {
     if (w->clip != NULL)
         return set(o, "clip_step", json_real(w->clip_step)) && set(o, "clip", json_string(w->clip));
-    return w->scales == NULL || (set(o, "scales", scale_list(w->scales, w->n_scales)) &&
+    return w->scales == NULL || (set(o, "scales", float_list(w->scales, w->n_scales)) &&
                                  (w->zero_points == NULL || set(o, "zero_points", zero_point_list(w))));
 }
 
@@ -110,7 +110,7 @@ static json_t *scaling_object(const qdq_plan_scaling *c)
     bool ok = set(o, "consumers", edge_list(&c->consumers));
 
     ok = ok && (c->fold == NULL || set(o, "fold", json_string(c->fold)));
-    return whole(o, ok && set(o, "scales", scale_list(c->scales, c->n_scales)));
+    return whole(o, ok && set(o, "scales", float_list(c->scales, c->n_scales)));
 }
 
 static json_t *bias_object(const qdq_plan_bias *b)
@@ -118,6 +118,14 @@ static json_t *bias_object(const qdq_plan_bias *b)
     return json_pack("{s:s, s:[s, I], s:s, s:s, s:s, s:s, s:s}", "tensor", b->tensor, "consumer",
                      b->consumer.node, (json_int_t)b->consumer.input, "type", "int32", "activation",
                      b->activation, "weight", b->weight, "rule", b->rule, "origin", b->origin);
+}
+
+static json_t *correction_object(const qdq_plan_correction *c)
+{
+    json_t *o = json_pack("{s:s, s:[s, I]}", "tensor", c->tensor, "consumer", c->consumer.node,
+                          (json_int_t)c->consumer.input);
+
+    return whole(o, set(o, "delta", float_list(c->delta, c->n_delta)));
 }
 
 static json_t *quantized_object(const qdq_plan_node *n)
@@ -195,6 +203,10 @@ qdq_status qdq_plan_to_text(const qdq_plan *p, char **text, qdq_error *err)
     }
     PUT_LIST(&b, "biases", p->biases, bias_object);
     qdq_buf_puts(&b, ",\n");
+    if (p->corrections.n > 0) {
+        PUT_LIST(&b, "corrections", p->corrections, correction_object);
+        qdq_buf_puts(&b, ",\n");
+    }
     PUT_LIST(&b, "quantized", p->quantized, quantized_object);
     qdq_buf_puts(&b, ",\n");
     PUT_LIST(&b, "left_float", p->left_float, float_object);
@@ -216,7 +228,7 @@ qdq_status qdq_plan_save(const qdq_plan *p, const char *path, bool allow_overwri
 /* --- reading --------------------------------------------------------------------------------------------------- */
 
 static const char an_edge[] = "[node, input number]", some_edges[] = "a list of [node, input number]",
-                  some_scales[] = "a list of numbers above 0";
+                  some_scales[] = "a list of numbers above 0", some_numbers[] = "a list of finite numbers";
 
 static bool to_scale(const json_t *j, float *out)
 {
@@ -285,23 +297,36 @@ static void read_tensor(qdq_plan *plan, const qdq_json_place *p)
         qdq_json_nomem(p);
 }
 
-static void read_scales(const qdq_json_place *p, const float **out, size_t *n_out)
+static bool to_float(const json_t *j, float *out)
 {
-    json_t *list = json_object_get(p->object, "scales");
-    size_t n = json_array_size(list);
-    float *scales = qdq_arena_array(p->reader->arena, n + 1, sizeof *scales);
+    *out = (float)json_number_value(j);
+    return json_is_number(j) && isfinite(*out);
+}
 
-    if (scales == NULL) {
+/* At least one, each as `to` has it. */
+static void read_floats(const qdq_json_place *p, const char *key, bool (*to)(const json_t *, float *),
+                        const char *expected, const float **out, size_t *n_out)
+{
+    json_t *list = json_object_get(p->object, key);
+    size_t n = json_array_size(list);
+    float *numbers = qdq_arena_array(p->reader->arena, n + 1, sizeof *numbers);
+
+    if (numbers == NULL) {
         qdq_json_nomem(p);
         return;
     }
     if (n == 0)
-        qdq_json_wrong(p, "scales", some_scales);
+        qdq_json_wrong(p, key, expected);
     for (size_t i = 0; i < n; i++)
-        if (!to_scale(json_array_get(list, i), &scales[i]))
-            qdq_json_wrong(p, "scales", some_scales);
-    *out = scales;
+        if (!to(json_array_get(list, i), &numbers[i]))
+            qdq_json_wrong(p, key, expected);
+    *out = numbers;
     *n_out = n;
+}
+
+static void read_scales(const qdq_json_place *p, const float **out, size_t *n_out)
+{
+    read_floats(p, "scales", to_scale, some_scales, out, n_out);
 }
 
 static void read_zero_points(const qdq_json_place *p, qdq_plan_weight *w)
@@ -418,6 +443,19 @@ static void read_bias(qdq_plan *plan, const qdq_json_place *p)
         qdq_json_nomem(p);
 }
 
+static void read_correction(qdq_plan *plan, const qdq_json_place *p)
+{
+    static const char *const keys[] = {"tensor", "consumer", "delta", NULL};
+    qdq_plan_correction c = {0};
+
+    qdq_json_known(p, keys);
+    c.tensor = qdq_json_text(p, "tensor", NULL);
+    c.consumer = read_edge(p, "consumer", json_object_get(p->object, "consumer"), an_edge);
+    read_floats(p, "delta", to_float, some_numbers, &c.delta, &c.n_delta);
+    if (!QDQ_PUSH(&plan->arena, &plan->corrections, c))
+        qdq_json_nomem(p);
+}
+
 static void read_quantized(qdq_plan *plan, const qdq_json_place *p)
 {
     static const char *const keys[] = {"node", "op", "kept", NULL};
@@ -462,9 +500,10 @@ static void read_rest(qdq_plan *plan, const qdq_json_place *top)
 
 static qdq_status read_plan(qdq_plan *plan, json_t *root, const char *text, size_t size, qdq_error *err)
 {
-    static const char *const keys[] = {"qdq_plan",  "model",      "target",  "created_by", "clean",
-                                       "opset",     "tensors",    "weights", "biases",     "placement_only",
-                                       "quantized", "left_float", "rest",    "scalings",   NULL};
+    static const char *const keys[] = {"qdq_plan", "model",          "target",      "created_by",
+                                       "clean",    "opset",          "tensors",     "weights",
+                                       "biases",   "placement_only", "quantized",   "left_float",
+                                       "rest",     "scalings",       "corrections", NULL};
     qdq_json_reader reader = {.arena = &plan->arena, .err = err, .text = text, .size = size};
     qdq_json_place top = qdq_json_top(&reader, root, "qdq_plan", QDQ_PLAN_VERSION), item;
 
@@ -483,6 +522,8 @@ static qdq_status read_plan(qdq_plan *plan, json_t *root, const char *text, size
         read_scaling(plan, &item);
     for (size_t i = 0; qdq_json_item(&top, "biases", i, &item); i++)
         read_bias(plan, &item);
+    for (size_t i = 0; qdq_json_item(&top, "corrections", i, &item); i++)
+        read_correction(plan, &item);
     for (size_t i = 0; qdq_json_item(&top, "quantized", i, &item); i++)
         read_quantized(plan, &item);
     for (size_t i = 0; qdq_json_item(&top, "left_float", i, &item); i++)

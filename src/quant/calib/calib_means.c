@@ -1,0 +1,125 @@
+/* calib_means.c - see the header. Sums are of doubles in the order of the samples: the same data gives the same means,
+ * however tensors are spread over runs. */
+#include "quant/calib/calib_means.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/fail.h"
+
+static qdq_plan_mean *find(const qdq_plan *p, const qdq_map *index, const char *tensor, int axis, size_t n)
+{
+    const qdq_map_value *at = qdq_map_get(index, tensor);
+
+    for (size_t i = at != NULL ? at->num + 1 : 0; i != 0; i = p->means.at[i - 1].next)
+        if (p->means.at[i - 1].axis == axis && p->means.at[i - 1].n == n)
+            return &p->means.at[i - 1];
+    return NULL;
+}
+
+const qdq_plan_mean *qdq_means_find(const qdq_plan *p, const qdq_map *index, const char *tensor, int axis,
+                                    size_t n)
+{
+    return find(p, index, tensor, axis, n);
+}
+
+bool qdq_means_want(qdq_plan *p, qdq_map *index, const char *tensor, int axis, size_t n)
+{
+    qdq_plan_mean mean = {.axis = axis, .n = n};
+    bool is_new;
+
+    if (find(p, index, tensor, axis, n) != NULL)
+        return true;
+    mean.tensor = qdq_arena_strdup(&p->arena, tensor);
+    mean.sum = qdq_arena_array(&p->arena, n + 1, sizeof *mean.sum);
+    mean.count = qdq_arena_array(&p->arena, n + 1, sizeof *mean.count);
+    qdq_map_value *at = mean.tensor != NULL ? qdq_map_put(index, mean.tensor, &is_new) : NULL;
+    if (at == NULL || mean.sum == NULL || mean.count == NULL)
+        return false;
+    if (is_new)
+        at->num = p->means.n;
+    else
+        mean.next = p->means.at[at->num].next;
+    if (!QDQ_PUSH(&p->arena, &p->means, mean))
+        return false;
+    if (!is_new)
+        p->means.at[at->num].next = p->means.n;
+    return true;
+}
+
+qdq_status qdq_means_index(qdq_plan *p, qdq_map *index, qdq_error *err)
+{
+    for (size_t i = 0; i < p->means.n; i++) {
+        bool is_new;
+        qdq_map_value *at = qdq_map_put(index, p->means.at[i].tensor, &is_new);
+
+        if (at == NULL)
+            return qdq_nomem(err);
+        if (is_new)
+            at->num = i;
+    }
+    return QDQ_OK;
+}
+
+/* --- adding ---------------------------------------------------------------------------------------------------------- */
+
+/* Channels side by side: a row is added to the sums of all. */
+static void add_row(qdq_plan_mean *m, const float *x)
+{
+    for (size_t c = 0; c < m->n; c++) {
+        bool finite = isfinite(x[c]);
+
+        m->sum[c] += finite ? (double)x[c] : 0;
+        m->count[c] += finite;
+    }
+}
+
+/* One channel. Four sums that do not wait for each other. */
+static void add_run(qdq_plan_mean *m, size_t c, const float *x, size_t n)
+{
+    double sum[4] = {0};
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        bool finite = isfinite(x[i]);
+
+        sum[i % 4] += finite ? (double)x[i] : 0;
+        count += finite;
+    }
+    m->sum[c] += (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    m->count[c] += count;
+}
+
+static qdq_status add(qdq_plan_mean *m, const qdq_array *a, qdq_error *err)
+{
+    int axis = m->axis < 0 ? a->rank - 1 : m->axis;
+    size_t outer = 1, inner = 1;
+    const float *x = a->data;
+
+    if (a->elem != QDQ_FLOAT || axis < 0 || axis >= a->rank || (size_t)a->dim[axis] != m->n)
+        return qdq_fail(err, QDQ_E_FORMAT, "tensor '%s': expected floats of %zu channels in dim %d",
+                        m->tensor, m->n, axis);
+    for (int i = 0; i < axis; i++)
+        outer *= (size_t)a->dim[i];
+    for (int i = axis + 1; i < a->rank; i++)
+        inner *= (size_t)a->dim[i];
+    for (size_t o = 0; o < outer && inner > 0; o++) {
+        const float *part = x + o * m->n * inner;
+
+        if (inner == 1)
+            add_row(m, part);
+        for (size_t c = 0; c < m->n && inner > 1; c++)
+            add_run(m, c, part + c * inner, inner);
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_means_add(qdq_plan *p, const qdq_map *index, const char *tensor, const qdq_array *a,
+                         qdq_error *err)
+{
+    const qdq_map_value *at = qdq_map_get(index, tensor);
+
+    for (size_t i = at != NULL ? at->num + 1 : 0; i != 0; i = p->means.at[i - 1].next)
+        QDQ_TRY(add(&p->means.at[i - 1], a, err));
+    return QDQ_OK;
+}

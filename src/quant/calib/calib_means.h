@@ -1,0 +1,21 @@
+/* calib_means.h - the means of channels that corrections of biases ask for: gathered in the runs of calibration. */
+#ifndef QDQ_CALIB_MEANS_H
+#define QDQ_CALIB_MEANS_H
+
+#include "base/map.h"
+#include "qdq/engine.h"
+#include "quant/plan/plan.h"
+
+/* Asks for one; the same one is there only once. `index` is as of qdq_means_index(). False: out of memory. */
+bool qdq_means_want(qdq_plan *p, qdq_map *index, const char *tensor, int axis, size_t n);
+
+/* Names of tensors -> the first of their means. */
+qdq_status qdq_means_index(qdq_plan *p, qdq_map *index, qdq_error *err);
+const qdq_plan_mean *qdq_means_find(const qdq_plan *p, const qdq_map *index, const char *tensor, int axis,
+                                    size_t n);
+
+/* A sample of the tensor. Values that are not finite are left out. */
+qdq_status qdq_means_add(qdq_plan *p, const qdq_map *index, const char *tensor, const qdq_array *a,
+                         qdq_error *err);
+
+#endif /* QDQ_CALIB_MEANS_H */

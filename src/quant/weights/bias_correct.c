@@ -1,0 +1,278 @@
+/* bias_correct.c - see the header. Products are listed twice: before calibration for the means that they need, and
+ * after it, when their weights have scales. */
+#include "quant/weights/bias_correct.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "quant/calib/calib_means.h"
+#include "quant/insert/insert.h"
+#include "quant/weights/linear_form.h"
+
+/* A node that reads a weight of the plan. */
+typedef struct product {
+    const qdq_node *n, *reader; /* of the bias */
+    uint32_t input;
+    size_t weight; /* index into the plan's */
+    const qdq_tensor *bias;
+    qdq_linear_form form;
+    const char *why; /* it is left alone; NULL: it is not */
+} product;
+
+typedef struct corrector {
+    const qdq_model *m;
+    const qdq_target *target;
+    qdq_plan *p;
+    qdq_arena scratch;
+    qdq_map nodes;             /* label -> node of the main graph */
+    qdq_map means;             /* qdq_means_index */
+    qdq_map tensors;           /* names of p->tensors -> index */
+    qdq_map scaled;            /* names of p->scalings */
+    QDQ_VEC(product) products; /* in the order of p->weights */
+    size_t at;                 /* the first of the weight at hand */
+    qdq_error *err;
+} corrector;
+
+/* --- products ------------------------------------------------------------------------------------------------------ */
+
+/* Embeddings and the like are no products: nobody asks why they have no bias. */
+static bool is_product(const qdq_node *n)
+{
+    return n->op == QDQ_OP_CONV || n->op == QDQ_OP_CONVTRANSPOSE || n->op == QDQ_OP_GEMM ||
+           n->op == QDQ_OP_MATMUL;
+}
+
+static bool is_scaled(const corrector *c, const qdq_node *n)
+{
+    return qdq_map_get(&c->scaled, n->in[0].value->name) != NULL;
+}
+
+static const char *look_at(const corrector *c, product *p)
+{
+    const qdq_value *x = qdq_node_in(p->n, 0);
+    const char *why = qdq_linear_form_of(p->n, &p->form);
+
+    if (why != NULL)
+        return why;
+    if (x == NULL || qdq_value_const(x) != NULL)
+        return "its data is constant";
+    if (c->p->weights.at[p->weight].store == QDQ_WEIGHT_AS_NBITS)
+        return "its weight goes into MatMulNBits";
+    why = qdq_linear_bias(p->n, &p->form, &p->reader, &p->input, &p->bias);
+    if (why == NULL && p->bias != NULL &&
+        qdq_map_get(&c->tensors, p->reader->in[p->input].value->name) != NULL)
+        why = "its bias is quantized like data";
+    return why;
+}
+
+static qdq_status list_weight(corrector *c, size_t index)
+{
+    const qdq_edges *edges = &c->p->weights.at[index].consumers;
+
+    for (size_t i = 0; i < edges->n; i++) {
+        const qdq_map_value *at = qdq_map_get(&c->nodes, edges->at[i].node);
+        product p = {.n = at != NULL ? at->ptr : NULL, .weight = index};
+
+        if (p.n == NULL || !is_product(p.n))
+            continue;
+        p.why = edges->at[i].input == 1 ? look_at(c, &p) : "its weight is its first input";
+        if (!QDQ_PUSH(&c->scratch, &c->products, p))
+            return qdq_nomem(c->err);
+    }
+    return QDQ_OK;
+}
+
+static qdq_status list_products(corrector *c)
+{
+    QDQ_FOR_NODES (n, c->m->graph) {
+        qdq_map_value *v = qdq_map_put(&c->nodes, qdq_node_label(n, &c->scratch), NULL);
+
+        if (v == NULL)
+            return qdq_nomem(c->err);
+        v->ptr = n;
+    }
+    for (size_t i = 0; i < c->p->tensors.n; i++) {
+        qdq_map_value *v = qdq_map_put(&c->tensors, c->p->tensors.at[i].tensor, NULL);
+
+        if (v == NULL)
+            return qdq_nomem(c->err);
+        v->num = i;
+    }
+    for (size_t i = 0; i < c->p->scalings.n; i++)
+        if (qdq_map_put(&c->scaled, c->p->scalings.at[i].tensor, NULL) == NULL)
+            return qdq_nomem(c->err);
+    QDQ_TRY(qdq_means_index(c->p, &c->means, c->err));
+    for (size_t i = 0; i < c->p->weights.n; i++)
+        QDQ_TRY(list_weight(c, i));
+    return QDQ_OK;
+}
+
+static void corrector_free(corrector *c)
+{
+    qdq_map_free(&c->nodes);
+    qdq_map_free(&c->means);
+    qdq_map_free(&c->tensors);
+    qdq_map_free(&c->scaled);
+    qdq_arena_free(&c->scratch);
+}
+
+qdq_status qdq_bias_correct_means(const qdq_model *m, qdq_plan *p, qdq_error *err)
+{
+    corrector c = {.m = m, .p = p, .err = err};
+    qdq_status st = list_products(&c);
+
+    for (size_t i = 0; i < c.products.n && st == QDQ_OK; i++) {
+        const product *at = &c.products.at[i];
+
+        if (at->why == NULL &&
+            !qdq_means_want(p, &c.means, at->n->in[0].value->name, at->form.axis, at->form.in))
+            st = qdq_nomem(err);
+    }
+    corrector_free(&c);
+    return st;
+}
+
+/* --- corrections --------------------------------------------------------------------------------------------------- */
+
+static const double *means_of(corrector *c, const product *p)
+{
+    const qdq_plan_mean *m =
+        qdq_means_find(c->p, &c->means, p->n->in[0].value->name, p->form.axis, p->form.in);
+    double *mean = qdq_arena_array(&c->scratch, p->form.in + 1, sizeof *mean);
+
+    for (size_t i = 0; m != NULL && mean != NULL && i < m->n; i++)
+        mean[i] = m->count[i] > 0 ? m->sum[i] / (double)m->count[i] : 0;
+    return mean;
+}
+
+/* Does a bias of this product become int32? As placement would say of one that is there. */
+static bool is_int32(const corrector *c, const product *p)
+{
+    const qdq_plan_weight *w = &c->p->weights.at[p->weight];
+    const qdq_value *x = p->n->in[0].value;
+    const qdq_map_value *entry = qdq_map_get(&c->tensors, x->name);
+    qdq_format f = c->target->format;
+
+    f.weight.type = w->type;
+    f.weight_block = w->block;
+    if (entry != NULL)
+        f.activation.type = c->p->tensors.at[entry->num].qparam.type;
+    else if (x->producer == NULL || x->producer->op != QDQ_OP_DEQUANTIZELINEAR)
+        return false;
+    for (size_t i = 0; i < c->target->ops.n; i++)
+        if (c->target->ops.at[i].bias == QDQ_BIAS_INPUT && strcmp(c->target->ops.at[i].op, p->n->type) == 0)
+            return qdq_format_has_int32_bias(&f);
+    return false;
+}
+
+static qdq_status add_bias(corrector *c, const product *p, const qdq_plan_correction *new)
+{
+    qdq_plan *plan = c->p;
+    const qdq_plan_weight *w = &plan->weights.at[p->weight];
+    qdq_plan_bias b = {.tensor = new->tensor,
+                       .consumer = new->consumer,
+                       .activation = qdq_arena_strdup(&plan->arena, p->n->in[0].value->name),
+                       .weight = w->tensor,
+                       .rule = w->rule,
+                       .origin = "rule"};
+
+    if (!is_int32(c, p))
+        return QDQ_OK;
+    return b.activation != NULL && QDQ_PUSH(&plan->arena, &plan->biases, b) ? QDQ_OK : qdq_nomem(c->err);
+}
+
+static bool name_is_taken(const corrector *c, const char *name)
+{
+    for (size_t i = 0; i < c->m->graphs.n; i++)
+        if (qdq_graph_find(c->m->graphs.at[i], name) != NULL)
+            return true;
+    return false;
+}
+
+static qdq_status add_correction(corrector *c, product *p, const double *delta)
+{
+    qdq_arena *arena = &c->p->arena;
+    float *kept = qdq_arena_array(arena, p->form.out + 1, sizeof *kept);
+    bool any = false;
+    qdq_plan_correction entry = {
+        .tensor = p->bias != NULL ? qdq_arena_strdup(arena, p->reader->in[p->input].value->name)
+                                  : qdq_arena_printf(arena, "%s_bias", p->n->out[0]->name),
+        .consumer = {qdq_arena_strdup(arena, qdq_node_label(p->reader, &c->scratch)), p->input},
+        .delta = kept,
+        .n_delta = p->form.out,
+    };
+
+    if (entry.tensor == NULL || entry.consumer.node == NULL || kept == NULL)
+        return qdq_nomem(c->err);
+    for (size_t i = 0; i < p->form.out; i++) {
+        kept[i] = (float)delta[i];
+        any |= kept[i] != 0;
+        if (!isfinite(kept[i]))
+            p->why = "the correction is not finite";
+    }
+    if (p->bias == NULL && name_is_taken(c, entry.tensor))
+        p->why = "the name of its bias is taken";
+    if (p->why != NULL || !any)
+        return QDQ_OK;
+    if (!QDQ_PUSH(arena, &c->p->corrections, entry))
+        return qdq_nomem(c->err);
+    return p->bias == NULL ? add_bias(c, p, &entry) : QDQ_OK;
+}
+
+/* Products of weight `index`, which comes back from its codes as `back`. */
+static qdq_status correct(void *ctx, size_t index, const float *w, const float *back, qdq_error *err)
+{
+    corrector *c = ctx;
+
+    while (c->at < c->products.n && c->products.at[c->at].weight < index)
+        c->at++;
+    for (; c->at < c->products.n && c->products.at[c->at].weight == index; c->at++) {
+        product *p = &c->products.at[c->at];
+
+        if (p->why == NULL && is_scaled(c, p->n))
+            p->why = "its data is scaled";
+        if (p->why != NULL)
+            continue;
+        const double *mean = means_of(c, p);
+        double *delta = qdq_arena_array(&c->scratch, p->form.out + 1, sizeof *delta);
+        if (mean == NULL || delta == NULL)
+            return qdq_nomem(err);
+        qdq_linear_error(&p->form, w, back, mean, delta);
+        QDQ_TRY(add_correction(c, p, delta));
+    }
+    return QDQ_OK;
+}
+
+static void tell(const corrector *c, const qdq_job *job)
+{
+    const product *first = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->products.n; i++) {
+        const product *p = &c->products.at[i];
+
+        if (p->why == NULL)
+            continue;
+        first = n++ == 0 ? p : first;
+    }
+    if (n > 0)
+        qdq_job_log(job, QDQ_LOG_WARNING, "%zu of %zu products keep their bias, as '%s': %s", n,
+                    c->products.n, first->n->out[0]->name, first->why);
+}
+
+qdq_status qdq_bias_correct(const qdq_model *m, const qdq_target *t, const qdq_job *job, qdq_plan *p,
+                            qdq_error *err)
+{
+    corrector c = {.m = m, .target = t, .p = p, .err = err};
+
+    if (!qdq_plan_finish(p)) /* weights in the order in which they are walked */
+        return qdq_nomem(err);
+    qdq_status st = list_products(&c);
+    if (st == QDQ_OK)
+        st = qdq_insert_try_weights(m, p, correct, &c, err);
+    if (st == QDQ_OK)
+        tell(&c, job);
+    corrector_free(&c);
+    return st;
+}

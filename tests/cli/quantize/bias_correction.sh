@@ -1,0 +1,33 @@
+# needs: ort
+# A product whose weights fall between codes, and data around 3: its bias takes the shift off. The plan says by how much, and
+# replays it; one that names no such product is refused; random input has no means.
+cat >coarse.onnxtxt <<'M'
+<ir_version: 10, opset_import: ["" : 21]>
+h (float[4,2] x) => (float[4,2] y)
+<float[2,2] w = {7, 7, 0.375, 1.375}, float[2] b = {1, 2}> {
+  z = MatMul(x, w)
+  y = Add(z, b)
+}
+M
+printf '\223NUMPY\1\0\166\0%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 2), }" >x.npy
+printf '\0\0\100\100%.0s' 1 2 3 4 5 6 7 8 >>x.npy # 3.0
+q() { qdq quantize coarse.onnxtxt --target int4 --calib x.npy -q "$@"; }
+q -o plain.onnx >/dev/null
+q -o a.onnx --plan-out a.json --bias-correction >/dev/null
+grep delta a.json
+qdq quantize coarse.onnxtxt --plan a.json -q -o b.onnx >/dev/null && cmp a.onnx b.onnx
+for f in plain a; do
+    qdq compare coarse.onnxtxt $f.onnx --data x.npy --json | grep '"max_abs'
+done
+qdq copy a.onnx -o a.onnxtxt && grep -o ' b = [^>]*' a.onnxtxt
+echo "mistakes"
+bad() {
+    sed "$1" a.json >bad.json
+    qdq quantize coarse.onnxtxt --plan bad.json -q -f -o c.onnx
+}
+bad 's/"delta": \[/&1, /'
+bad 's/"delta": \[[^,]*/"delta": [1e39/'
+bad '/delta/s/"tensor": "b"/"tensor": "c"/'
+bad '/delta/s/"Add@y", 1/"Add@y", 0/'
+qdq quantize coarse.onnxtxt --target int4 --calib random:1 -o d.onnx --bias-correction >/dev/null
+qdq quantize coarse.onnxtxt --plan a.json --bias-correction -o e.onnx
