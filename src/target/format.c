@@ -157,11 +157,29 @@ static void check_pattern(const qdq_json_place *p, const char *pattern)
         regfree(&re);
 }
 
+/* Calibration tells formats apart by the type of their codes alone, so one type has one form. `first` [type] is the
+ * form that came first. */
+static void check_form(const qdq_json_place *p, const qdq_qscheme *s, qdq_qscheme *first)
+{
+    qdq_qscheme *known = &first[s->type];
+
+    if (s->type == QDQ_FLOAT)
+        return;
+    if (known->type == QDQ_UNDEFINED)
+        *known = *s;
+    else if (known->symmetric != s->symmetric || known->reduced != s->reduced)
+        qdq_json_wrong(p, "activation",
+                       "'symmetric' and 'reduced' as other activations of this type have them, or another "
+                       "'type'");
+}
+
 void qdq_overrides_read(const qdq_json_place *p, const qdq_format *base, qdq_overrides *out)
 {
     static const char *const keys[] = {"node", "op", "activation", "weight", "bias", NULL};
+    qdq_qscheme forms[QDQ_ELEM_COUNT] = {{0}};
     qdq_json_place item;
 
+    check_form(p, &base->activation, forms);
     for (size_t i = 0; qdq_json_item(p, "overrides", i, &item); i++) {
         qdq_override o = {.format = *base};
 
@@ -174,6 +192,7 @@ void qdq_overrides_read(const qdq_json_place *p, const qdq_format *base, qdq_ove
         if (o.node == NULL && o.op == NULL)
             qdq_json_wrong(&item, "node", "a regular expression, or the key 'op'");
         qdq_format_read(&item, &o.format);
+        check_form(&item, &o.format.activation, forms);
         if (!QDQ_PUSH(p->reader->arena, out, o))
             qdq_json_nomem(p);
     }

@@ -52,10 +52,9 @@ static qdq_target *target_of(bool symmetric)
     return t;
 }
 
-static void calibrate(qdq_engine *e, const qdq_model *m, const qdq_calib_opts *opts, bool symmetric,
-                      qdq_plan *p, qdq_calib_names *empty)
+static void calibrate_for(const qdq_target *t, qdq_engine *e, const qdq_model *m, const qdq_calib_opts *opts,
+                          qdq_plan *p, qdq_calib_names *empty)
 {
-    qdq_target *t = target_of(symmetric);
     qdq_error err = QDQ_ERROR_INIT;
     qdq_data_opts dopts = QDQ_DATA_OPTS_INIT;
     qdq_data *d = NULL;
@@ -64,6 +63,14 @@ static void calibrate(qdq_engine *e, const qdq_model *m, const qdq_calib_opts *o
     assert_ok(qdq_data_open("random:4", m, &dopts, &d, &err));
     assert_ok(qdq_calibrate(m, t, e, d, opts, p, empty, &err));
     qdq_data_close(d);
+}
+
+static void calibrate(qdq_engine *e, const qdq_model *m, const qdq_calib_opts *opts, bool symmetric,
+                      qdq_plan *p, qdq_calib_names *empty)
+{
+    qdq_target *t = target_of(symmetric);
+
+    calibrate_for(t, e, m, opts, p, empty);
     qdq_target_free(t);
 }
 
@@ -127,6 +134,39 @@ static void n18_a_group_shares_the_scale_of_its_widest_member(void **state)
     qdq_model_free(m);
 }
 
+/* A Relu's output in int16, which one reader wants in uint8: that range has no negative half. */
+static void codes_of_two_types_on_one_tensor_have_ranges_of_their_own(void **state)
+{
+    static const wanted twice[] = {{"r0", NULL}, {"r0", NULL}}, once[] = {{"r0", NULL}};
+    qdq_engine *e = test_ort();
+    qdq_error err = QDQ_ERROR_INIT;
+
+    (void)state;
+    if (e == NULL)
+        test_missing("ONNX Runtime");
+    qdq_model *m = chain();
+    for (int method = QDQ_METHOD_MAX; method <= QDQ_METHOD_AUTO; method++) {
+        qdq_calib_opts opts = {.method = (qdq_method)method};
+        qdq_calib_names empty = {0};
+        qdq_plan *both = plan_of(twice, 2, QDQ_INT16), *alone = plan_of(once, 1, QDQ_UINT8);
+        qdq_target *t = target_of(false);
+
+        both->tensors.at[1].qparam.type = QDQ_UINT8;
+        assert_ok(qdq_target_set(
+            t, "overrides",
+            "[{\"op\": \"Relu\", \"activation\": {\"type\": \"int16\", \"symmetric\": true}}]", &err));
+        calibrate_for(t, e, m, &opts, both, &empty);
+        calibrate(e, m, &opts, false, alone, &empty);
+        assert_int_equal(both->tensors.at[1].qparam.zero_point, 0);
+        assert_true(both->tensors.at[1].qparam.scale == alone->tensors.at[0].qparam.scale);
+        assert_true(both->tensors.at[0].qparam.scale < both->tensors.at[1].qparam.scale / 50);
+        qdq_plan_free(both);
+        qdq_plan_free(alone);
+        qdq_target_free(t);
+    }
+    qdq_model_free(m);
+}
+
 /* Square roots of what is below 0: no value that a range could be made of. */
 static void a_tensor_of_nan_alone_leaves_its_nodes_float_and_the_others_not(void **state)
 {
@@ -168,6 +208,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_bound_on_memory_changes_no_scale),
         cmocka_unit_test(n18_a_group_shares_the_scale_of_its_widest_member),
+        cmocka_unit_test(codes_of_two_types_on_one_tensor_have_ranges_of_their_own),
         cmocka_unit_test(a_tensor_of_nan_alone_leaves_its_nodes_float_and_the_others_not),
     };
 

@@ -174,6 +174,12 @@ static void mistakes_are_named_with_their_place(void **state)
          "overrides[0], key 'type': expected 'float8e4m3fn', as activations are"},
         {HEAD TYPES ", \"overrides\": [{\"op\": \"Conv\", \"wieght\": {}}]}",
          "overrides[0]: unknown key 'wieght'"},
+        {HEAD TYPES ", \"overrides\": [{\"op\": \"Conv\", \"activation\": {\"symmetric\": true}}]}",
+         "overrides[0], key 'activation': expected 'symmetric' and 'reduced' as other activations of this "
+         "type"},
+        {HEAD TYPES ", \"overrides\": [{\"op\": \"Conv\", \"activation\": {\"type\": \"int16\"}},"
+                    " {\"op\": \"Gemm\", \"activation\": {\"type\": \"int16\", \"symmetric\": true}}]}",
+         "overrides[1], key 'activation': expected 'symmetric' and 'reduced' as"},
         {HEAD TYPES ", \"bias\": {\"type\": \"int8\"}}", "bias, key 'type': expected 'float' or 'int32'"},
         {HEAD TYPES ", \"graph_output\": \"maybe\"}",
          "key 'graph_output': expected 'float' or 'dequantized'"},

@@ -106,15 +106,32 @@ static qdq_status report_empty(const qdq_calibration *c, const qdq_calib_slot *s
     return name != NULL && QDQ_PUSH(&c->plan->arena, empty, name) ? QDQ_OK : qdq_nomem(err);
 }
 
+/* What codes of another type than the leader's have, beside those: a range that was searched for symmetric int16 is
+ * none for uint8. */
+static qdq_status range_for(const qdq_calib_slot *leader, const qdq_qscheme *scheme, qdq_range *r,
+                            qdq_error *err)
+{
+    *r = leader->range;
+    if (scheme->type == leader->type || leader->observer == NULL || qdq_observer_empty(leader->observer))
+        return QDQ_OK;
+    if (!qdq_observer_range(leader->observer, scheme, r, NULL))
+        return qdq_nomem(err);
+    if (leader->cached)
+        *r = both(leader->range, *r);
+    return QDQ_OK;
+}
+
 static qdq_status set_scale(const qdq_calibration *c, const qdq_calib_slot *leader, qdq_plan_tensor *entry,
                             qdq_error *err)
 {
     const qdq_qscheme scheme = qdq_calib_scheme(c, entry->qparam.type);
+    qdq_range r;
 
-    if (qdq_qparam_from_range(&scheme, leader->range.low, leader->range.high, &entry->qparam))
+    QDQ_TRY(range_for(leader, &scheme, &r, err));
+    if (qdq_qparam_from_range(&scheme, r.low, r.high, &entry->qparam))
         return QDQ_OK;
     return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': no codes of type %s for [%g, %g]", entry->tensor,
-                    qdq_elem_name(scheme.type), leader->range.low, leader->range.high);
+                    qdq_elem_name(scheme.type), r.low, r.high);
 }
 
 static void say_what_was_chosen(const qdq_calibration *c)
