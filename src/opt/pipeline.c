@@ -127,13 +127,29 @@ static qdq_status add_step(qdq_pipeline *p, const qdq_pass_info *pass, word w, q
     return QDQ_OK;
 }
 
-/* The entry of the target's list that names this pass. */
+/* What the target's formats say is the form that things have in the end: a pass that would give them another one has no
+ * business there, or quantizing twice would not be quantizing once. */
+static bool formats_forbid(const qdq_target *t, const qdq_pass_info *pass, word w)
+{
+    if (t == NULL || t->ops.n == 0)
+        return false;
+    if (strcmp(pass->name, "fold-weight-quantize") == 0)
+        return t->format.weight_store == QDQ_WEIGHT_AS_FLOAT;
+    if (strcmp(pass->name, "quantize-bias") == 0)
+        return !word_is(w, "quantize-bias:float") && !qdq_format_has_int32_bias(&t->format);
+    return false;
+}
+
+/* The entry of the target's list that names this pass, into *w. */
 static bool target_wants(const qdq_target *t, const qdq_pass_info *pass, word *w)
 {
     for (size_t i = 0; t != NULL && t->passes != NULL && t->passes[i] != NULL; i++) {
-        *w = (word){t->passes[i], strlen(t->passes[i])};
-        if (word_is(name_of(*w), pass->name))
+        word entry = {t->passes[i], strlen(t->passes[i])};
+
+        if (word_is(name_of(entry), pass->name)) {
+            *w = entry;
             return true;
+        }
     }
     return false;
 }
@@ -163,14 +179,13 @@ static qdq_status add_group(qdq_pipeline *p, word group, const qdq_target *t, qd
         const qdq_pass_info *pass = &passes[i];
         bool always = pass->when == QDQ_WHEN_DEFAULT ||
                       pass->when == (quantize ? QDQ_WHEN_QUANTIZE : QDQ_WHEN_OPTIMIZE);
-        word w;
+        word w = {pass->name, strlen(pass->name)};
+        bool wanted = target_wants(t, pass, &w);
 
-        if (rules_only && pass->rule == NULL)
+        if ((rules_only && pass->rule == NULL) || formats_forbid(t, pass, w))
             continue;
-        if (target_wants(t, pass, &w))
+        if (wanted || always)
             QDQ_TRY(add_step(p, pass, w, memory, err));
-        else if (always)
-            QDQ_TRY(add_step(p, pass, (word){pass->name, strlen(pass->name)}, memory, err));
     }
     return QDQ_OK;
 }

@@ -19,7 +19,8 @@
 #include "quant/rest/widen.h"
 #include "quant/weights/scale_types.h"
 
-/* A pass of the pipeline that has work again behind it: so that quantizing the result once more changes nothing. */
+/* A pass of the pipeline that has work again behind it, if it is there: so that quantizing the result once more changes
+ * nothing. */
 static qdq_status run_again(qdq_model *m, const char *pipeline, const char *pass, qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
@@ -43,7 +44,7 @@ static qdq_status raise_opset(qdq_model *m, const char *clean, int opset, qdq_er
     if (opset <= qdq_model_opset(m))
         return QDQ_OK;
     QDQ_TRY(qdq_model_set_opset(m, opset, err));
-    return run_again(m, clean, "drop-unused", err); /* below IR 4 no initializer could be dropped */
+    return qdq_model_run_passes(m, clean, err); /* a newer opset has operators for more of what is there */
 }
 
 /* The copy of `m` that plans speak of: cleaned, of an opset that has what is needed, with shapes. */
@@ -192,8 +193,10 @@ static qdq_status insert_and_convert(qdq_model *m, const qdq_plan *p, const qdq_
 qdq_status qdq_quantize_finish(qdq_model *m, const qdq_plan *p, const qdq_job *job, qdq_error *err)
 {
     QDQ_TRY(insert_and_convert(m, p, job, err));
-    if (p->tensors.n + p->weights.n + p->biases.n > 0)
+    if (p->tensors.n + p->weights.n + p->biases.n > 0) {
+        QDQ_TRY(run_again(m, p->clean, "lift-subgraph-initializers", err));
         QDQ_TRY(run_again(m, p->clean, "share-initializers", err)); /* Q/DQ bring equal constants */
+    }
     if (p->placement_only)
         QDQ_TRY(qdq_model_set_prop(m, "qdq.scales", "placement only: calibrated on random input", err));
     qdq_status st = qdq_model_verify(m, err);

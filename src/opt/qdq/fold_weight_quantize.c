@@ -2,7 +2,7 @@
  *
  * The codes are those that an engine would compute when it loads the model, bit by bit, so nothing changes but the
  * size of the file: a quarter for 8 bits. DequantizeLinear behind it stays: it is what tells engines that the
- * weight is quantized. Off in `default`, because a model that is still trained needs its float weights. */
+ * weight is quantized. Constants that Add or Mul read beside activations stay as they are. Off in `default`, because a model that is still trained needs its float weights. */
 #include <string.h>
 
 #include "base/fail.h"
@@ -27,6 +27,28 @@ static qdq_status replace(qdq_opt *o, qdq_node *q, const qdq_tensor *w, qdq_elem
     return QDQ_OK;
 }
 
+static bool is_operand(const qdq_node *n)
+{
+    return n->op == QDQ_OP_ADD || n->op == QDQ_OP_SUB || n->op == QDQ_OP_MUL || n->op == QDQ_OP_DIV ||
+           n->op == QDQ_OP_CONCAT;
+}
+
+/* Do operators that treat it like any activation read this constant, and no others? Plans have those as tensors, in
+ * the form that all tensors have: as codes they could not come back as what they were. */
+static bool is_tensor(const qdq_value *codes)
+{
+    QDQ_FOR_USES (u, codes) {
+        const qdq_value *back = qdq_node_out(u->node, 0);
+
+        if (u->node->op != QDQ_OP_DEQUANTIZELINEAR || back == NULL || back->n_use == 0)
+            return false;
+        QDQ_FOR_USES (r, back)
+            if (!is_operand(r->node))
+                return false;
+    }
+    return true;
+}
+
 static qdq_status try_node(qdq_opt *o, qdq_node *q, qdq_error *err)
 {
     const qdq_value *x = qdq_node_in(q, 0), *out = qdq_node_out(q, 0);
@@ -35,7 +57,7 @@ static qdq_status try_node(qdq_opt *o, qdq_node *q, qdq_error *err)
     void *codes = NULL;
     qdq_elem type;
 
-    if (q->op != QDQ_OP_QUANTIZELINEAR || w == NULL || out == NULL || out->n_use == 0)
+    if (q->op != QDQ_OP_QUANTIZELINEAR || w == NULL || out == NULL || out->n_use == 0 || is_tensor(out))
         return QDQ_OK;
     if (out->n_output > 0)
         why = "its codes are a graph output";

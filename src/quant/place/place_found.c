@@ -113,14 +113,24 @@ qdq_elem qdq_place_codes_of(const qdq_placing *p, const qdq_value *v)
     return f != NULL ? f->type : QDQ_UNDEFINED;
 }
 
+/* The code that a symmetric scheme has for zero: 0 of signed types, 128 of uint8. */
+static int32_t middle_code(qdq_elem type)
+{
+    int32_t low, high;
+
+    return qdq_elem_code_limits(type, &low, &high) ? (low + high + 1) / 2 : 0;
+}
+
 static bool takes(const qdq_placing *p, const qdq_found *f)
 {
     const qdq_qscheme *s = &p->target->format.activation;
-    int32_t low, high;
 
-    if (!qdq_elem_code_limits(f->type, &low, &high) || qdq_elem_bits(f->type) != qdq_elem_bits(s->type))
+    if (!qdq_elem_is_code(f->type) || qdq_elem_bits(f->type) != qdq_elem_bits(s->type))
         return false;
-    return !s->symmetric || (f->type == s->type && f->known && qdq_params_zero(&f->params, 0) == 0);
+    if (f->type == QDQ_FLOAT8E4M3FN || s->type == QDQ_FLOAT8E4M3FN)
+        return f->type == s->type;
+    return !s->symmetric ||
+           (f->type == s->type && f->known && qdq_params_zero(&f->params, 0) == middle_code(s->type));
 }
 
 const qdq_found *qdq_place_source(const qdq_placing *p, const qdq_value *v)
@@ -223,19 +233,24 @@ static bool zero_points_are_equal(const qdq_found *f)
     return true;
 }
 
+/* What the target's own format gives fits; beside that, 8 bits as integer kernels take them. */
 const char *qdq_place_weight_misfit(qdq_placing *p, const qdq_found *f, int axis)
 {
-    if (f->blocked)
+    const qdq_format *t = &p->target->format;
+    bool own = f->type == t->weight.type, any_zero = own && !t->weight.symmetric;
+
+    if (f->blocked && (!own || t->weight_block == 0))
         return "its weight is quantized in blocks";
-    if (f->type != QDQ_INT8 && (f->type != QDQ_UINT8 || p->target->format.activation.symmetric))
+    if (!own && f->type != QDQ_INT8 && (f->type != QDQ_UINT8 || t->activation.symmetric))
         return wrong_codes(p, f, "its weight");
-    if (f->axis >= 0 && f->axis != axis)
+    if (f->axis >= 0 && f->axis != axis && !f->blocked)
         return "its weight has scales along a dimension that no 8-bit kernel takes";
     if (f->fault != NULL)
         return sentence(p, "its weight", "in a way that no 8-bit kernel takes: ", f->fault);
-    if (!zero_points_are_equal(f))
+    if (!any_zero && !zero_points_are_equal(f))
         return "its weight has several zero points";
-    return p->target->format.activation.symmetric && f->known && qdq_params_zero(&f->params, 0) != 0
+    return t->activation.symmetric && !any_zero && f->known &&
+                   qdq_params_zero(&f->params, 0) != (own ? middle_code(f->type) : 0)
                ? "its weight has a zero point that is not 0"
                : NULL;
 }
