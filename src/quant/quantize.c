@@ -194,6 +194,10 @@ qdq_status qdq_quantize_finish(qdq_model *m, const qdq_plan *p, const qdq_job *j
 {
     QDQ_TRY(insert_and_convert(m, p, job, err));
     if (p->tensors.n + p->weights.n + p->biases.n > 0) {
+        qdq_shape_opts so = {.job = job};
+
+        QDQ_TRY(
+            qdq_model_infer(m, &so, err)); /* what gave a graph output was declared, and is inferred now */
         QDQ_TRY(run_again(m, p->clean, "lift-subgraph-initializers", err));
         QDQ_TRY(run_again(m, p->clean, "share-initializers", err)); /* Q/DQ bring equal constants */
     }

@@ -248,6 +248,31 @@ static void a_float16_model_is_quantized_and_stays_float16(void **state)
     qdq_model_free(again);
 }
 
+static void a_model_whose_inputs_became_float16_is_compared_on_the_samples_of_the_float_model(void **state)
+{
+    qdq_engine *e = need_ort();
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_data_opts dopts = QDQ_DATA_OPTS_INIT;
+    qdq_data *data = NULL;
+    qdq_model *m[2] = {test_model("<ir_version: 9, opset_import: [\"\" : 19]>\n"
+                                  "g (float[2,2] x) => (float[2,2] y) <float[2] w = {1.5, 2.5}> {\n"
+                                  "a = Mul(x, w)\n y = Neg(a)\n}"),
+                       test_model("<ir_version: 9, opset_import: [\"\" : 19]>\n"
+                                  "g (float16[2,2] x) => (float16[2,2] y) <float16[2] w = {1.5, 2.5}> {\n"
+                                  "a = Mul(x, w)\n y = Neg(a)\n}")};
+
+    (void)state;
+    dopts.max_samples = 40;
+    for (int i = 0; i < 2; i++) { /* and the other way round */
+        assert_ok(qdq_data_open("random:3", m[i], &dopts, &data, &err));
+        double db = sqnr_of(e, m[i], m[1 - i], data);
+        assert_true(db > 50 && (i == 1 || db < 120));
+        qdq_data_close(data);
+    }
+    qdq_model_free(m[0]);
+    qdq_model_free(m[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +280,7 @@ int main(void)
         cmocka_unit_test(the_plan_says_it_all),
         cmocka_unit_test(what_is_beyond_float16_stays_float),
         cmocka_unit_test(a_float16_model_is_quantized_and_stays_float16),
+        cmocka_unit_test(a_model_whose_inputs_became_float16_is_compared_on_the_samples_of_the_float_model),
         cmocka_unit_test(a_model_in_bfloat16_is_checked_as_a_copy_in_float32),
     };
 

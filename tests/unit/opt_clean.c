@@ -1,5 +1,6 @@
 /* opt_clean.c - the cleaning passes, as text in and text out. Each rule: fires, does not fire (each reason),
  * graph output, shared value, subgraph, Q/DQ, twice is once. */
+#include "ir/ir.h"
 #include "support/rewrite.h"
 
 /* --- lift-constants -------------------------------------------------------------------------------------------- */
@@ -15,6 +16,21 @@ static void constant_nodes_become_initializers(void **state)
                    "g (float[2] x) => (float[2] y) <float[2] c = {1, 2}> {\n"
                    "  y = Add(x, c)\n"
                    "}\n");
+}
+
+static void a_lifted_constant_has_its_type_before_shapes_are_inferred(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = test_model("g (float[2] x) => (float[2] y) {\n"
+                              "  c = Constant <value = float[2] {1, 2}> ()\n"
+                              "  y = Add(x, c)\n"
+                              "}\n");
+
+    (void)state;
+    assert_ok(qdq_model_run_passes(m, "lift-constants", &err));
+    const qdq_value *c = qdq_graph_find(m->graph, "c");
+    assert_true(c != NULL && c->type != NULL && c->type->elem == QDQ_FLOAT && c->type->rank == 1);
+    qdq_model_free(m);
 }
 
 static void constants_written_as_numbers_become_tensors(void **state)
@@ -284,6 +300,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(constant_nodes_become_initializers),
+        cmocka_unit_test(a_lifted_constant_has_its_type_before_shapes_are_inferred),
         cmocka_unit_test(constants_written_as_numbers_become_tensors),
         cmocka_unit_test(a_constant_that_is_a_graph_output_stays_a_node),
         cmocka_unit_test(a_constant_string_stays_a_node),

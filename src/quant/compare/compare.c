@@ -12,6 +12,7 @@
 #include "base/vec.h"
 #include "ir/ir.h"
 #include "quant/calib/held.h"
+#include "quant/compare/compare_feed.h"
 #include "quant/compare/compare_stat.h"
 #include "quant/rest/widen.h"
 
@@ -160,7 +161,11 @@ static qdq_status run_model(comparison *c, int k, size_t i, const qdq_named_arra
 
     if (st != QDQ_OK)
         return qdq_within(err, st, "%s model", k == 0 ? "first" : "second");
-    st = qdq_session_run(c->session[k], in, n, k == 0 ? hold : match, c, err);
+    qdq_arena_mark mark = qdq_arena_get_mark(&c->arena);
+    st = qdq_compare_feed(c->model[k], &in, n, &c->arena, err);
+    if (st == QDQ_OK)
+        st = qdq_session_run(c->session[k], in, n, k == 0 ? hold : match, c, err);
+    qdq_arena_reset(&c->arena, mark);
     if (st != QDQ_OK)
         return qdq_within(err, st, "%s model, sample %zu", k == 0 ? "first" : "second", i);
     if (i + 1 == c->end) {

@@ -253,20 +253,17 @@ qdq_status qdq_model_widen(const qdq_model *m, qdq_model **out, qdq_error *err)
     return QDQ_OK;
 }
 
-static bool has_float8(const qdq_model *m)
+static bool has_codes(const qdq_model *m)
 {
     QDQ_FOR_GRAPHS (g, m)
-        for (size_t i = 0; i < g->values.n; i++) {
-            const qdq_tensor *t = g->values.at[i]->dead ? NULL : g->values.at[i]->init;
-
-            if (t != NULL && qdq_elem_is_float(t->elem) && qdq_elem_bits(t->elem) == 8)
+        QDQ_FOR_NODES (n, g)
+            if (n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR)
                 return true;
-        }
     return false;
 }
 
-/* ONNX Runtime makes kernels for integers of Q/DQ with float8, and then refuses its own graph. It runs them as they
- * stand. */
+/* ONNX Runtime makes kernels for integers of Q/DQ, also with float8, with blocks and with constants that two of its
+ * rewrites want, and then refuses its own graph. It runs them as they stand. */
 static qdq_status open_plain(qdq_engine *e, const qdq_model *m, const qdq_session_opts *opts,
                              const char *which, const qdq_job *job, qdq_session **out, const qdq_error *why)
 {
@@ -289,12 +286,15 @@ qdq_status qdq_session_open_wide(qdq_engine *e, const qdq_model **m, const qdq_s
 
     if (st == QDQ_OK)
         return st;
-    if (st == QDQ_E_ENGINE && opts->level != QDQ_LEVEL_NONE && has_float8(*m) &&
+    if (st == QDQ_E_ENGINE && opts->level != QDQ_LEVEL_NONE && has_codes(*m) &&
         open_plain(e, *m, opts, which, job, out, &own) == QDQ_OK)
         return QDQ_OK;
     if (st == QDQ_E_ENGINE && *copy == NULL && qdq_model_has_half(*m) &&
         qdq_model_widen(*m, copy, &second) == QDQ_OK) {
-        if (qdq_session_open(e, *copy, opts, out, &second) == QDQ_OK) {
+        st = qdq_session_open(e, *copy, opts, out, &second);
+        if (st == QDQ_E_ENGINE && opts->level != QDQ_LEVEL_NONE && has_codes(*copy))
+            st = open_plain(e, *copy, opts, which, job, out, &second);
+        if (st == QDQ_OK) {
             *m = *copy;
             qdq_job_log(job, QDQ_LOG_WARNING, "%s: run as a copy widened to float32, since %s", which,
                         own.text);
@@ -305,5 +305,5 @@ qdq_status qdq_session_open_wide(qdq_engine *e, const qdq_model **m, const qdq_s
     }
     if (err != NULL)
         *err = own; /* what the engine said of the model itself */
-    return st;
+    return own.code;
 }
