@@ -4,7 +4,9 @@
 
 #include "quant/calib/calib_cache.h"
 #include "quant/calib/observer.h"
+#include "quant/plan/plan.h"
 #include "support/build.h"
+#include "support/npy_file.h"
 
 static void write_model(const char *path)
 {
@@ -15,7 +17,8 @@ static void write_model(const char *path)
     TEST_INPUT(&b, "x", 1, 8, 4, 4);
     test_conv(&b, "c0", "x", 8, 8, 3, 1);
     TEST_NODE(&b, "Relu", "r0", "c0");
-    test_conv(&b, "c1", "r0", 8, 8, 1, 1);
+    TEST_RANDOM(&b, "c1.w", 8, 8, 1, 1);
+    TEST_NODE(&b, "Conv", "c1", "r0", "c1.w"); /* gets a bias by correction */
     test_output(&b, "c1");
     qdq_model *m = test_built(&b);
     float *w = (float *)(uintptr_t)qdq_value_const(qdq_graph_find(m->graph, "c0.w"))->bytes.data;
@@ -27,7 +30,7 @@ static void write_model(const char *path)
 }
 
 typedef struct job {
-    const char *model, *ranges;
+    const char *model, *ranges, *data;
     qdq_method method;
 } job;
 
@@ -36,13 +39,16 @@ static qdq_status quantize(void *ctx, qdq_error *err)
     const job *j = ctx;
     qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
     qdq_model *m = NULL, *q = NULL;
+    qdq_data_opts dopts = QDQ_DATA_OPTS_INIT;
     qdq_engine *e = NULL;
     qdq_target *t = NULL;
+    qdq_data *d = NULL;
     qdq_plan *p = NULL;
     qdq_status st = qdq_model_load(j->model, NULL, &m, err);
 
     opts.method = j->method;
     opts.equalize = true;
+    opts.bias_correction = true;
     if (st == QDQ_OK)
         st = qdq_engine_open("sim:" QDQ_SOURCE_DIR "/tests/data/sim_basic.json", NULL, &e, err);
     if (st == QDQ_OK)
@@ -50,12 +56,17 @@ static qdq_status quantize(void *ctx, qdq_error *err)
     if (st == QDQ_OK)
         st = qdq_target_set(t, "weight.method", "mse", err);
     if (st == QDQ_OK)
-        st = qdq_quantize(m, t, e, NULL, &opts, &p, &q, err);
+        st = qdq_data_open(j->data, m, &dopts, &d, err);
+    if (st == QDQ_OK)
+        st = qdq_quantize(m, t, e, d, &opts, &p, &q, err);
+    if (st == QDQ_OK)
+        assert_int_equal(p->corrections.n, 2);
     if (st == QDQ_OK)
         st = qdq_plan_save_ranges(p, j->ranges, true, err);
     qdq_plan_free(p);
     qdq_model_free(q);
     qdq_target_free(t);
+    qdq_data_close(d);
     qdq_engine_close(e);
     qdq_model_free(m);
     return st;
@@ -67,7 +78,9 @@ static void every_method_survives_every_allocation_failure(void **state)
 
     (void)state;
     for (size_t i = 0; i < QDQ_COUNT(methods); i++) {
-        job j = {test_path("in.onnx"), test_path("ranges.json"), methods[i]};
+        static const float x[128] = {1, 2, 3, 4, [64] = 0.5f, 3};
+        job j = {test_path("in.onnx"), test_path("ranges.json"),
+                 test_npy_file("x.npy", TEST_HEADER("<f4", "(1, 8, 4, 4)"), x, sizeof x), methods[i]};
 
         write_model(j.model);
         assert_true(test_every_alloc_fails(quantize, &j) > 50);
