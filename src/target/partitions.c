@@ -154,10 +154,10 @@ static void read_classes(const qdq_json_place *p, qdq_partitions *out)
 const qdq_partitions *qdq_partitions_read(const qdq_json_place *p)
 {
     static const char *const keys[] = {
-        "pointwise", "pooling",     "convolutions",  "behind_convolution", "resize",      "sources",
-        "backbones", "mul_joins",   "mul_stays",     "kept_outputs",       "frozen",      "residual_add",
-        "mask_add",  "trace_depth", "concat_groups", "conv_filter",        "gemm_filter", "attention_filter",
-        NULL};
+        "pointwise",        "pooling",      "convolutions", "behind_convolution", "resize",
+        "sources",          "backbones",    "mul_joins",    "mul_stays",          "kept_outputs",
+        "frozen",           "residual_add", "mask_add",     "trace_depth",        "concat_groups",
+        "quantize_outputs", "conv_filter",  "gemm_filter",  "attention_filter",   NULL};
     static const char *const residuals[] = {"both-branches", "main-branch-float", NULL};
     qdq_partitions *out = qdq_arena_alloc(p->reader->arena, sizeof *out);
     qdq_json_place part;
@@ -175,6 +175,7 @@ const qdq_partitions *qdq_partitions_read(const qdq_json_place *p)
     out->residual_add = qdq_json_word(p, "residual_add", residuals, 0) == 1;
     out->trace_depth = qdq_json_int(p, "trace_depth", 0, SIZE_MAX_KEPT, 10);
     out->concat_groups = qdq_json_bool(p, "concat_groups");
+    out->quantize_outputs = qdq_json_bool(p, "quantize_outputs");
     if (qdq_json_member(p, "mask_add", &part))
         out->mask_add = read_rule(&part);
     if (qdq_json_member(p, "conv_filter", &part))

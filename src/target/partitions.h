@@ -68,7 +68,8 @@ typedef struct qdq_partitions {
     qdq_path mask_add;                     /* forward from an Add that stays float; n 0: none */
     int64_t trace_depth;                   /* pass operators between a kernel and what follows it */
     bool concat_groups;                    /* what a Concat joins has one scale */
-    qdq_conv_filter conv;                  /* rule NULL: none */
+    bool quantize_outputs; /* results of nodes that run in 8 bits get Q/DQ, too, whoever reads them */
+    qdq_conv_filter conv;  /* rule NULL: none */
     qdq_gemm_filter gemm;
     qdq_attention_filter attention;
 } qdq_partitions;

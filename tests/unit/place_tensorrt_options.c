@@ -66,6 +66,57 @@ static void a_graph_output_stays_the_float_result(void **state)
     test_placed_free(p);
 }
 
+/* ptq 6.1: Q/DQ around every operator */
+static void results_get_qdq_for_all_readers_where_the_target_wants_that(void **state)
+{
+    test_builder b = residual();
+    const qdq_place_opts opts = {0};
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_target *t = NULL;
+    qdq_plan *p[2] = {qdq_plan_new(), qdq_plan_new()};
+
+    (void)state;
+    TEST_NODE(&b, "Shape", "s", "c2");
+    test_output(&b, "s");
+    qdq_model *m = test_built(&b);
+    assert_ok(qdq_target_load(ON, &t, &err));
+    assert_ok(qdq_place(m, t, &opts, p[0], &err));
+    for (size_t i = 0; i < p[0]->tensors.n; i++) /* the main branch of a residual Add stays float */
+        assert_string_not_equal(p[0]->tensors.at[i].tensor, "c2");
+    assert_ok(qdq_target_set(t, "partitions.quantize_outputs", "true", &err));
+    assert_ok(qdq_place(m, t, &opts, p[1], &err));
+    size_t convs = 0;
+    for (size_t i = 0; i < p[1]->tensors.n; i++) {
+        const qdq_plan_tensor *entry = &p[1]->tensors.at[i];
+
+        assert_string_not_equal(entry->tensor, "a"); /* a graph output */
+        if (entry->tensor[0] != 'c')
+            continue;
+        assert_true(entry->all && entry->qparam.type == QDQ_INT8);
+        convs++;
+    }
+    assert_int_equal(convs, 3);
+    assert_ok(qdq_target_set(t, "graph_output", "dequantized", &err));
+    qdq_plan_free(p[1]);
+    p[1] = qdq_plan_new();
+    assert_ok(qdq_place(m, t, &opts, p[1], &err));
+    bool output = false;
+    for (size_t i = 0; i < p[1]->tensors.n; i++) {
+        p[1]->tensors.at[i].qparam.scale = 0.1f;
+        output |= strcmp(p[1]->tensors.at[i].tensor, "a") == 0;
+    }
+    assert_true(output);
+    assert_ok(qdq_insert(m, p[1], &err));
+    qdq_plan_free(p[0]); /* and again: nothing is left to do */
+    p[0] = qdq_plan_new();
+    assert_ok(qdq_place(m, t, &opts, p[0], &err));
+    assert_int_equal(p[0]->tensors.n + p[0]->weights.n, 0);
+    qdq_plan_free(p[0]);
+    qdq_plan_free(p[1]);
+    qdq_target_free(t);
+    qdq_model_free(m);
+}
+
 /* ptq 8.1 P26: no neighbour has a say */
 static void operators_that_are_named_are_quantized_whatever_is_around(void **state)
 {
@@ -334,6 +385,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_excluded_convolution_takes_no_add),
         cmocka_unit_test(a_graph_output_stays_the_float_result),
+        cmocka_unit_test(results_get_qdq_for_all_readers_where_the_target_wants_that),
         cmocka_unit_test(operators_that_are_named_are_quantized_whatever_is_around),
         cmocka_unit_test(included_nodes_are_all_that_is_quantized),
         cmocka_unit_test(a_constant_operand_is_quantized_when_it_is_asked_for),

@@ -93,6 +93,17 @@ qdq_status qdq_emit_edge(qdq_emitter *e, const qdq_value *v, const qdq_node *n, 
     return QDQ_OK;
 }
 
+qdq_status qdq_emit_result(qdq_emitter *e, const qdq_value *v, qdq_elem type, const char *rule)
+{
+    if (qdq_place_codes_of(e->p, v) != QDQ_UNDEFINED || !qdq_place_is_read_in_float(e->p, v))
+        return QDQ_OK;
+    qdq_plan_tensor *t = tensor_entry(e, v, type, qdq_place_source(e->p, v), rule);
+    if (t == NULL)
+        return qdq_nomem(e->err);
+    t->all = true;
+    return QDQ_OK;
+}
+
 /* Blocks lie along the input channels: along rows of a matrix if there is a scale per column, else along columns. Where
  * there is one scale for several matrices, blocks lie along the rows of each. */
 static void set_blocks(const qdq_node *n, const qdq_tensor *t, const qdq_format *f, qdq_plan_weight *w)

@@ -29,6 +29,9 @@ qdq_status qdq_emit_start(qdq_emitter *e, qdq_placing *p, qdq_plan *plan, qdq_er
 qdq_status qdq_emit_edge(qdq_emitter *e, const qdq_value *v, const qdq_node *n, uint32_t input, qdq_elem type,
                          const char *rule);
 
+/* All readers of v, the graph output included, read it as codes of `type`; unless they do already. */
+qdq_status qdq_emit_result(qdq_emitter *e, const qdq_value *v, qdq_elem type, const char *rule);
+
 /* Input `input` of n reads the constant w as codes in the format of n, with scales for the indices of `axis`, -1 for one
  * scale; blocks, if the format has them, lie across. */
 qdq_status qdq_emit_weight(qdq_emitter *e, const qdq_value *w, const qdq_node *n, uint32_t input, int axis,

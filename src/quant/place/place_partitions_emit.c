@@ -57,6 +57,20 @@ static qdq_status emit_copy(qdq_parting *t, qdq_emitter *e, const qdq_node *n)
     return QDQ_OK;
 }
 
+/* After all edges: an entry for all readers takes the place of those for some. */
+static qdq_status emit_result(qdq_parting *t, qdq_emitter *e, const qdq_node *n)
+{
+    const qdq_value *v = qdq_node_out(n, 0);
+
+    if (!qdq_part_of(t, n)->selected || v == NULL || !qdq_place_is_float(v) || qdq_part_known(t, v) ||
+        (!t->rules->quantize_outputs && !t->rule_of[n->op]->quantize_output))
+        return QDQ_OK;
+    if (v->n_output > 0 && !t->p->target->dequantized_outputs)
+        return QDQ_OK;
+    QDQ_PART_SAY(t, n, "output", true, "the target wants Q/DQ behind '%s', whoever reads it", v->name);
+    return qdq_emit_result(e, v, qdq_place_format(t->p, n)->activation.type, qdq_part_of(t, n)->rule);
+}
+
 /* --- groups --------------------------------------------------------------------------------------------------------- */
 
 /* The engine moves Q over a Concat: with one scale, what stands before and behind it cancels. */
@@ -128,5 +142,7 @@ qdq_status qdq_part_emit(qdq_parting *t, qdq_plan *plan, qdq_error *err)
     QDQ_TRY(qdq_emit_start(&e, t->p, plan, err));
     for (size_t i = 0; i < t->p->n_order; i++)
         QDQ_TRY(emit_node(t, &e, t->p->order[i]));
+    for (size_t i = 0; i < t->p->n_order; i++)
+        QDQ_TRY(emit_result(t, &e, t->p->order[i]));
     return t->rules->concat_groups ? emit_groups(t, plan, err) : QDQ_OK;
 }
