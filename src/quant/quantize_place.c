@@ -6,19 +6,27 @@
 #include "quant/rest/rest.h"
 #include "quant/weights/awq.h"
 #include "quant/weights/bias_correct.h"
+#include "quant/weights/bias_fit.h"
 
-qdq_status qdq_place_for(const qdq_model *clean, const qdq_target *t, const qdq_quantize_opts *opts,
-                         const char *const *no_range, qdq_plan *p, qdq_error *err)
+static qdq_status place(const qdq_model *clean, const qdq_target *t, const qdq_quantize_opts *opts,
+                        const char *const *no_range, const char *const *no_room, qdq_plan *p, qdq_error *err)
 {
     qdq_place_opts po = {.exclude = opts->exclude,
                          .include = opts->include,
                          .op_types = opts->op_types,
                          .exclude_op_types = opts->exclude_op_types,
                          .no_range = no_range,
+                         .no_room = no_room,
                          .why = opts->why,
                          .job = opts->job};
 
     return qdq_place(clean, t, &po, p, err);
+}
+
+qdq_status qdq_place_for(const qdq_model *clean, const qdq_target *t, const qdq_quantize_opts *opts,
+                         const char *const *no_range, qdq_plan *p, qdq_error *err)
+{
+    return place(clean, t, opts, no_range, NULL, p, err);
 }
 
 /* Scales, and what of the rest stays float32: samples decide both. */
@@ -52,34 +60,57 @@ static qdq_status calibrate(const qdq_model *m, const qdq_target *t, qdq_engine 
     return st;
 }
 
+/* Ends the list, which is not counted. */
+static qdq_status end_list(qdq_plan *p, qdq_calib_names *list, qdq_error *err)
+{
+    if (!QDQ_PUSH(&p->arena, list, NULL))
+        return qdq_nomem(err);
+    list->n--;
+    return QDQ_OK;
+}
+
+static void report(const qdq_job *job, const qdq_calib_names *empty, size_t n_empty,
+                   const qdq_calib_names *misfit, size_t n_misfit)
+{
+    for (size_t i = n_empty; i < empty->n; i++)
+        qdq_job_log(job, QDQ_LOG_WARNING, "tensor '%s': no finite value in calibration, its nodes stay float",
+                    empty->at[i]);
+    for (size_t i = n_misfit; i < misfit->n; i++)
+        qdq_job_log(job, QDQ_LOG_WARNING,
+                    "node '%s' stays float: int32 cannot hold its bias beside one scale of its weight",
+                    misfit->at[i]);
+}
+
 /* A tensor without any finite value cannot have a scale: its nodes stay float, and the others are placed again. What
- * lies behind operators that only move data shows in the next round. */
+ * lies behind operators that only move data shows in the next round. So does a bias that does not fit. */
 qdq_status qdq_place_with_scales(const qdq_model *clean, const qdq_target *t, qdq_engine *e, qdq_data *data,
                                  const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan *p,
                                  qdq_error *err)
 {
     enum { ROUNDS = 16 };
-    qdq_calib_names empty = {0};
+    qdq_calib_names empty = {0}, misfit = {0};
 
     for (int round = 0; round < ROUNDS; round++) {
-        size_t before = empty.n;
+        size_t n_empty = empty.n, n_misfit = misfit.n;
 
         qdq_plan_clear(p);
-        QDQ_TRY(qdq_place_for(clean, t, opts, empty.at, p, err));
+        QDQ_TRY(place(clean, t, opts, empty.at, misfit.at, p, err));
         if (known != NULL)
             QDQ_TRY(qdq_scales_give(known, p, err));
         if (opts->bias_correction)
             QDQ_TRY(qdq_bias_correct_means(clean, p, err));
         QDQ_TRY(calibrate(clean, t, e, data, opts, p, &empty, err));
-        if (empty.n == before)
+        if (empty.n == n_empty)
+            QDQ_TRY(qdq_find_misfit_biases(clean, p, &misfit, err));
+        if (empty.n == n_empty && misfit.n == n_misfit)
             return known != NULL ? qdq_scales_keep(known, p, err) : QDQ_OK;
-        for (size_t i = before; i < empty.n; i++)
-            qdq_job_log(opts->job, QDQ_LOG_WARNING,
-                        "tensor '%s': no finite value in calibration, its nodes stay float", empty.at[i]);
-        if (!QDQ_PUSH(&p->arena, &empty, NULL)) /* ends the list, and is not counted */
-            return qdq_nomem(err);
-        empty.n--;
+        report(opts->job, &empty, n_empty, &misfit, n_misfit);
+        QDQ_TRY(end_list(p, &empty, err));
+        QDQ_TRY(end_list(p, &misfit, err));
     }
-    return qdq_fail(err, QDQ_E_FORMAT, "tensor '%s': no finite value in calibration, as %zu others before it",
-                    empty.at[empty.n - 1], empty.n - 1);
+    return qdq_fail(err, QDQ_E_FORMAT, "%s '%s': %s, as %zu others before it",
+                    empty.n > 0 ? "tensor" : "node",
+                    empty.n > 0 ? empty.at[empty.n - 1] : misfit.at[misfit.n - 1],
+                    empty.n > 0 ? "no finite value in calibration" : "int32 cannot hold its bias",
+                    empty.n + misfit.n - 1);
 }

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "ir/shape.h"
 #include "quant/bodies/bodies.h"
+#include "quant/weights/bias_fit.h"
 #include "support/build.h"
 #include "support/quantize.h"
 
@@ -364,9 +365,42 @@ static void plans_and_targets_as_text_survive_every_allocation_failure(void **st
     qdq_plan_free(f.plan);
 }
 
+static qdq_status find_misfits(void *ctx, qdq_error *err)
+{
+    static const char plan[] =
+        "{\"qdq_plan\": 1, \"tensors\": [{\"tensor\": \"x\", \"consumers\": [[\"n\", 0]], \"type\": "
+        "\"uint8\", \"scale\": 0.5}], \"weights\": [{\"tensor\": \"w\", \"consumers\": [[\"n\", 1]], "
+        "\"type\": \"int8\"}], \"biases\": [{\"tensor\": \"b\", \"consumer\": [\"n\", 2], \"activation\": "
+        "\"x\", \"weight\": \"w\"}]}";
+    qdq_calib_names labels = {0};
+    qdq_plan *p = NULL;
+    qdq_status st = qdq_plan_parse(plan, sizeof plan - 1, "plan", &p, err);
+
+    if (st == QDQ_OK)
+        st = qdq_find_misfit_biases(ctx, p, &labels, err);
+    if (st == QDQ_OK) {
+        assert_int_equal(labels.n, 1);
+        assert_string_equal(labels.at[0], "n");
+    }
+    qdq_plan_free(p);
+    return st;
+}
+
+static void biases_without_room_are_found_or_the_allocation_is_reported(void **state)
+{
+    qdq_model *m =
+        test_model("g (float[1,1,2,2] x) => (float[1,1,2,2] y) <float[1,1,1,1] w = {1e-7}, float[1] b "
+                   "= {5}> {\n  [\"n\"] y = Conv(x, w, b)\n}\n");
+
+    (void)state;
+    assert_true(test_every_alloc_fails(find_misfits, m) > 1);
+    qdq_model_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(biases_without_room_are_found_or_the_allocation_is_reported),
         cmocka_unit_test(plans_and_targets_as_text_survive_every_allocation_failure),
         cmocka_unit_test(load_survives_every_allocation_failure),
         cmocka_unit_test(save_survives_every_allocation_failure_and_leaves_no_file),

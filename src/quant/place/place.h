@@ -13,6 +13,7 @@ typedef struct qdq_place_opts {
     const char *const *exclude, *const *include;           /* as in qdq_quantize_opts */
     const char *const *op_types, *const *exclude_op_types; /* likewise */
     const char *const *no_range; /* tensors that calibration saw no value of: their nodes stay float */
+    const char *const *no_room;  /* labels of nodes whose bias int32 cannot hold: they stay float */
     const qdq_job *job;          /* told which of them fit no node; may be NULL */
     qdq_why *why;                /* listens to the rules; may be NULL */
 } qdq_place_opts;

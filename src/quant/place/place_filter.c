@@ -221,6 +221,23 @@ static qdq_status filter_without_range(const filter *f, const char *const *tenso
     return ok ? QDQ_OK : qdq_nomem(err);
 }
 
+/* --- by label ------------------------------------------------------------------------------------------------------ */
+
+static qdq_status filter_without_room(const filter *f, const char *const *labels, qdq_error *err)
+{
+    qdq_map names = QDQ_MAP_INIT;
+    bool ok = true;
+
+    for (size_t i = 0; labels != NULL && labels[i] != NULL && ok; i++)
+        ok = qdq_map_put(&names, labels[i], NULL) != NULL;
+    for (size_t i = 0; i < f->n_order && ok && names.n_live > 0; i++)
+        if (qdq_map_get(&names, qdq_node_label(f->order[i], f->scratch)) != NULL)
+            keep_out(f, f->order[i], "bias-range",
+                     "int32 cannot hold its bias beside one scale of its weight");
+    qdq_map_free(&names);
+    return ok ? QDQ_OK : qdq_nomem(err);
+}
+
 /* --- all ------------------------------------------------------------------------------------------------------------ */
 
 /* The reason that a user reads is the most pointed one: the last that is said. */
@@ -240,5 +257,6 @@ qdq_status qdq_place_filter(const qdq_model *m, qdq_node *const *order, size_t n
     QDQ_TRY(filter_names(&f, opts->include, true, "include", not_included, err));
     filter_types(&f, opts->exclude_op_types, false, "exclude-op-types", "operator excluded by the user");
     QDQ_TRY(filter_names(&f, opts->exclude, false, "exclude", "excluded by the user", err));
-    return filter_without_range(&f, opts->no_range, err);
+    QDQ_TRY(filter_without_range(&f, opts->no_range, err));
+    return filter_without_room(&f, opts->no_room, err);
 }
