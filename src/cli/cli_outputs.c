@@ -26,7 +26,7 @@ json_t *cli_outputs_json(cli_json *j, const qdq_compare_tensor *t, size_t n)
 const char *cli_sqnr_text(double sqnr_db, char *text, size_t size)
 {
     if (isnan(sqnr_db))
-        snprintf(text, size, "zero everywhere");
+        snprintf(text, size, "no signal");
     else if (isinf(sqnr_db))
         snprintf(text, size, "equal");
     else

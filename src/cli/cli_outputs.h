@@ -17,7 +17,7 @@ qdq_status cli_outputs_print(cli *c, const char *what, const qdq_compare_tensor 
 /* The first tensor that misses the goal, or NULL. One that is zero everywhere proves nothing: it misses. */
 const qdq_compare_tensor *cli_outputs_below(const qdq_compare_tensor *t, size_t n, double min_sqnr);
 
-/* "12.3 dB", or "zero everywhere". */
+/* "12.3", "equal", or "no signal": zero or not finite everywhere. */
 const char *cli_sqnr_text(double sqnr_db, char *text, size_t size);
 
 #endif /* QDQ_CLI_OUTPUTS_H */

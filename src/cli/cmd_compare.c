@@ -180,8 +180,8 @@ const cli_command cmd_compare = {
     .about =
         "Runs two models on the same data and tells how far their outputs are apart: SQNR in dB\n"
         "(10 log10 of sum a^2 / sum (a-b)^2), cosine, largest error, how often the largest output is the\n"
-        "same, and with --labels the accuracy of both. An output that is zero everywhere proves nothing:\n"
-        "it has no SQNR and misses every --min-sqnr.\n"
+        "same, and with --labels the accuracy of both. An output that is zero or not finite\n"
+        "everywhere proves nothing: it is said to have no signal, and misses every --min-sqnr.\n"
         "\n"
         "--per-tensor matches the tensors inside both models by name, through Q and DQ. What lies between\n"
         "them is a layer. Each layer of B with Q/DQ also runs alone, on the values that A has in front of "
