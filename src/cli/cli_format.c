@@ -223,7 +223,7 @@ static qdq_status apply_set(change_list *l, const cli_names *set, qdq_error *err
     return QDQ_OK;
 }
 
-/* `is_file`: a target that may say what becomes of the rest; none of the built-in ones does. */
+/* `is_file`: a target that may say what becomes of the rest; the built-in ones leave it as the model has it. */
 static qdq_status check(const cli_format_args *a, bool is_file, qdq_error *err)
 {
     if (a->symmetric && a->asymmetric)

@@ -144,6 +144,12 @@ qdq_status qdq_quantize_again(const qdq_plan *first, qdq_plan *p, qdq_error *err
     p->clean = qdq_arena_strdup(&p->arena, first->clean);
     p->created_by = "qdq " QDQ_VERSION;
     p->opset = first->opset;
+    p->rest.widened = first->rest.widened;
+    for (size_t i = 0; i < first->rest.was_float.n; i++)
+        if (!QDQ_PUSH(&p->arena, &p->rest.was_float,
+                      qdq_arena_strdup(&p->arena, first->rest.was_float.at[i])) ||
+            p->rest.was_float.at[i] == NULL)
+            return qdq_nomem(err);
     return p->model != NULL && p->target != NULL && p->clean != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
@@ -157,12 +163,16 @@ static qdq_status make(const qdq_model *m, const qdq_target *t, qdq_engine *e, q
 
 qdq_status qdq_explain(const qdq_model *m, const qdq_target *t, const qdq_quantize_opts *opts, qdq_error *err)
 {
+    qdq_target *own = NULL;
     qdq_model *prepared = NULL;
     qdq_plan *p = qdq_plan_new();
 
     if (p == NULL)
         return qdq_nomem(err);
-    qdq_status st = qdq_quantize_begin(m, t, opts, p, &prepared, err);
+    qdq_status st = qdq_rest_follow(m, t, opts->job, &own, err);
+    t = own != NULL ? own : t;
+    if (st == QDQ_OK)
+        st = qdq_quantize_begin(m, t, opts, p, &prepared, err);
     if (st == QDQ_OK)
         st = qdq_place_for(prepared, t, opts, NULL, p, err);
     if (st == QDQ_OK)
@@ -172,6 +182,7 @@ qdq_status qdq_explain(const qdq_model *m, const qdq_target *t, const qdq_quanti
     if (st == QDQ_OK)
         st = qdq_why_conclude(opts->why, prepared, p, err);
     qdq_model_free(prepared);
+    qdq_target_free(own);
     qdq_plan_free(p);
     return st;
 }
@@ -213,6 +224,7 @@ qdq_status qdq_quantize(const qdq_model *m, const qdq_target *t, qdq_engine *e, 
                         const qdq_quantize_opts *opts, qdq_plan **plan, qdq_model **out, qdq_error *err)
 {
     static const qdq_quantize_opts defaults = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_target *own = NULL;
     qdq_model *prepared = NULL;
     qdq_plan *p = qdq_plan_new();
 
@@ -222,7 +234,10 @@ qdq_status qdq_quantize(const qdq_model *m, const qdq_target *t, qdq_engine *e, 
     if (p == NULL)
         return qdq_nomem(err);
     opts = opts != NULL ? opts : &defaults;
-    qdq_status st = make(m, t, e, data, opts, p, &prepared, err);
+    qdq_status st = qdq_rest_follow(m, t, opts->job, &own, err);
+    if (st == QDQ_OK)
+        st = make(m, own != NULL ? own : t, e, data, opts, p, &prepared, err);
+    qdq_target_free(own);
     if (st == QDQ_OK && out != NULL)
         st = qdq_quantize_finish(prepared, p, opts->job, err);
     if (st != QDQ_OK || out == NULL)

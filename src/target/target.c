@@ -45,14 +45,17 @@ static qdq_method read_method(const qdq_json_place *top)
 static void read_rest(qdq_target *t, const qdq_json_place *top)
 {
     static const char *const keys[] = {"type", "direct_io", "keep_sums", "keep", NULL};
-    static const char *const types[] = {"float", "float16", "bfloat16", NULL};
+    static const char *const types[] = {"float", "float16", "bfloat16", "model", NULL};
+    static const qdq_elem elems[] = {QDQ_FLOAT, QDQ_FLOAT16, QDQ_BFLOAT16, QDQ_FLOAT};
     qdq_json_place p;
 
     t->rest.type = QDQ_FLOAT;
     if (!qdq_json_member(top, "rest", &p))
         return;
     qdq_json_known(&p, keys);
-    t->rest.type = qdq_elem_from_name(types[qdq_json_word(&p, "type", types, 0)]);
+    int word = qdq_json_word(&p, "type", types, 0);
+    t->rest.type = elems[word];
+    t->rest.follows = word == 3;
     t->rest.direct_io = qdq_json_bool(&p, "direct_io");
     t->rest.keep_sums = qdq_json_bool(&p, "keep_sums");
     t->rest.keep = qdq_json_texts(&p, "keep");
@@ -322,18 +325,20 @@ static qdq_status set_key(json_t *root, const char *key, const char *value, qdq_
 
 qdq_status qdq_target_set(qdq_target *t, const char *key, const char *value, qdq_error *err)
 {
-    const qdq_target_change change = {key, value};
-    qdq_status st = qdq_target_set_all(t, &change, 1, err);
+    const qdq_target_change one = {key, value};
+    qdq_status st = qdq_target_set_all(t, &one, 1, err);
 
     return st == QDQ_OK ? st : qdq_within(err, st, "set %s", key);
 }
 
-qdq_status qdq_target_set_all(qdq_target *t, const qdq_target_change *changes, size_t n, qdq_error *err)
+/* *out is t with the changes. */
+static qdq_status change(const qdq_target *t, const qdq_target_change *changes, size_t n, qdq_target **out,
+                         qdq_error *err)
 {
-    qdq_target *changed = NULL;
     json_t *root = NULL;
     char *text = NULL;
 
+    *out = NULL;
     QDQ_TRY(qdq_json_parse(t->text, strlen(t->text), t->name, &root, err));
     qdq_status st = QDQ_OK;
     for (size_t i = 0; i < n && st == QDQ_OK; i++)
@@ -342,10 +347,24 @@ qdq_status qdq_target_set_all(qdq_target *t, const qdq_target_change *changes, s
         st = qdq_json_dump(root, &text, err);
     json_decref(root);
     if (st == QDQ_OK)
-        st = parse_target(text, strlen(text), t->name, false, &changed, err);
+        st = parse_target(text, strlen(text), t->name, false, out, err);
     qdq_free(text);
-    if (st != QDQ_OK)
-        return st;
+    return st;
+}
+
+qdq_status qdq_target_with(const qdq_target *t, const char *key, const char *value, qdq_target **out,
+                           qdq_error *err)
+{
+    const qdq_target_change one = {key, value};
+
+    return change(t, &one, 1, out, err);
+}
+
+qdq_status qdq_target_set_all(qdq_target *t, const qdq_target_change *changes, size_t n, qdq_error *err)
+{
+    qdq_target *changed;
+
+    QDQ_TRY(change(t, changes, n, &changed, err));
     qdq_arena_free(&t->arena);
     *t = *changed;
     free(changed);

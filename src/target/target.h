@@ -87,6 +87,7 @@ typedef struct qdq_no_kernel {
 /* What becomes of what is not quantized. */
 typedef struct qdq_target_rest {
     qdq_elem type;           /* QDQ_FLOAT: as it is; QDQ_FLOAT16, QDQ_BFLOAT16 */
+    bool follows;            /* it is that of the model; `type` is QDQ_FLOAT then */
     bool direct_io;          /* graph inputs and outputs, too */
     bool keep_sums;          /* operators that add up many numbers stay float32 */
     const char *const *keep; /* operators, or regular expressions on labels, that stay float32; or NULL */
@@ -113,6 +114,10 @@ struct qdq_target {
     QDQ_VEC(qdq_stay_float) stay;
     QDQ_VEC(qdq_no_kernel) none;
 };
+
+/* *out is the target with one key changed, as by qdq_target_set(). */
+qdq_status qdq_target_with(const qdq_target *t, const char *key, const char *value, qdq_target **out,
+                           qdq_error *err);
 
 const qdq_target_op *qdq_target_find(const qdq_target *t, const char *op); /* NULL: not listed */
 int qdq_target_opset(const qdq_target *t);                          /* the least that its formats need */

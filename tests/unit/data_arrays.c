@@ -250,10 +250,41 @@ static void double_becomes_float_with_a_note_and_big_endian_silently(void **stat
 
     assert_floats(sample(d, 0, 0), want, 2);
     assert_floats(sample(d, 1, 0), want + 2, 2);
-    assert_heard("double is converted to float for input 'x'");
+    assert_heard("double is rounded to float for input 'x'");
     qdq_data_close(d);
     d = opened(one_input, test_npy_file("turned.npy", TEST_HEADER(">f4", "(1, 2)"), turned, 8), NULL);
     assert_floats(sample(d, 0, 0), other, 2);
+    qdq_data_close(d);
+}
+
+/* float16: 1 is 0x3c00, 2048 + 1 is a tie to 0x6800; bfloat16: 1 is 0x3f80. */
+static void wide_floats_are_rounded_for_inputs_in_16_bits(void **state)
+{
+    (void)state;
+    static const char half[] = "g (float16[N,2] x) => (float16[N,2] y) { y = Relu(x) }";
+    static const char brain[] = "g (bfloat16[N,2] x) => (bfloat16[N,2] y) { y = Relu(x) }";
+    static const float wide[] = {1, 2049, -65504, 0};
+    static const double wider[] = {1, 2049}, beyond[] = {0, 70000};
+    static const uint16_t want[] = {0x3c00, 0x6800, 0xfbff, 0}, brains[] = {0x3f80, 0x4500};
+    qdq_data_opts opts = listen();
+    qdq_data *d = opened(half, test_npy_file("h.npy", TEST_HEADER("<f4", "(2, 2)"), wide, 16), &opts);
+
+    assert_int_equal(sample(d, 0, 0)->elem, QDQ_FLOAT16);
+    assert_memory_equal(sample(d, 0, 0)->data, want, 4);
+    assert_memory_equal(sample(d, 1, 0)->data, want + 2, 4);
+    assert_heard("float is rounded to float16 for input 'x'");
+    qdq_data_close(d);
+    d = opened(half, test_npy_file("h.npy", TEST_HEADER("<f8", "(1, 2)"), wider, 16), NULL);
+    assert_memory_equal(sample(d, 0, 0)->data, want, 4);
+    qdq_data_close(d);
+    d = opened(brain, test_npy_file("h.npy", TEST_HEADER("<f8", "(1, 2)"), wider, 16), NULL);
+    assert_memory_equal(sample(d, 0, 0)->data, brains, 4);
+    qdq_data_close(d);
+    d = opened(half, test_npy_file("h.npy", TEST_HEADER("<f8", "(1, 2)"), beyond, 16), NULL);
+    const qdq_named_array *in;
+    size_t n;
+    assert_fails(QDQ_E_FORMAT, "input 'x', sample 0: element 1 is 70000, expected what float16 can hold",
+                 qdq_data_get(d, 0, &in, &n, &err));
     qdq_data_close(d);
 }
 
@@ -390,7 +421,7 @@ static void arrays_that_do_not_fit_are_refused_with_both_shapes(void **state)
     qdq_data *d = opened(one_input, test_npy_file("huge.npy", TEST_HEADER("<f8", "(1, 2)"), huge, 16), NULL);
     const qdq_named_array *in;
     size_t n;
-    assert_fails(QDQ_E_FORMAT, "element 0 is NaN or infinite", qdq_data_get(d, 0, &in, &n, &err));
+    assert_fails(QDQ_E_FORMAT, "element 0 is 1e+300, expected what float can hold", qdq_data_get(d, 0, &in, &n, &err));
     qdq_data_close(d);
 }
 
@@ -531,6 +562,7 @@ int main(void)
         cmocka_unit_test(a_folder_is_read_file_by_file_in_order_of_name),
         cmocka_unit_test(inputs_without_dimensions_take_one_element_or_one_array_for_all),
         cmocka_unit_test(double_becomes_float_with_a_note_and_big_endian_silently),
+        cmocka_unit_test(wide_floats_are_rounded_for_inputs_in_16_bits),
         cmocka_unit_test(max_samples_bounds_the_count),
         cmocka_unit_test(options_for_images_are_named_when_there_are_none),
         cmocka_unit_test(labels_come_with_their_samples),

@@ -8,6 +8,7 @@
 #include "base/fail.h"
 #include "ir/edit.h"
 #include "quant/compare/compare_match.h"
+#include "quant/rest/widen.h"
 
 /* Of values that are held in one pass: bytes of one sample, and how many. */
 #define CHUNK_BYTES ((size_t)128 << 20)
@@ -21,7 +22,8 @@ static const char *const run_name[N_RUN] = {"first model", "second model", "seco
 typedef struct layering {
     qdq_engine *engine;
     qdq_data *data;
-    const qdq_model *model[2]; /* a, b as they were given */
+    const qdq_model *model[2]; /* a, b as they were given, or the copies that the engine runs */
+    qdq_model *wide[2];        /* these copies; NULL: not needed */
     qdq_compare_opts opts;
     size_t first, end;
     qdq_matching m;
@@ -50,6 +52,7 @@ typedef struct pass {
     void **converted; /* what of them is a copy in another type */
     size_t n_fed;
     qdq_session *session[N_RUN];
+    qdq_model *wide[N_RUN]; /* what a session runs instead, or NULL */
 } pass;
 
 /* --- preparing a pass ------------------------------------------------------------------------------------------- */
@@ -267,13 +270,16 @@ static qdq_status open_session(pass *p, int k, qdq_error *err)
 
     opts.threads = p->l->opts.threads;
     opts.fake_quant = p->l->opts.fake_quant;
+    const qdq_model *m = k == RUN_ALONE ? p->alone : p->l->model[k];
     if (k == RUN_ALONE)
-        return qdq_session_open(p->l->engine, p->alone, &opts, &p->session[k], err);
+        return qdq_session_open_wide(p->l->engine, &m, &opts, run_name[k], NULL, &p->session[k], &p->wide[k],
+                                     err);
     opts.shapes = p->l->opts.shapes;
     opts.n_shapes = p->l->opts.n_shapes;
     opts.expose = p->expose[k].at;
     opts.only_exposed = true;
-    return qdq_session_open(p->l->engine, p->l->model[k], &opts, &p->session[k], err);
+    return qdq_session_open_wide(p->l->engine, &m, &opts, run_name[k], NULL, &p->session[k], &p->wide[k],
+                                 err);
 }
 
 /* Opened when it is needed, and closed after the last sample: with one sample, no two are there at a time. */
@@ -335,8 +341,10 @@ static qdq_status run_pass(layering *l, qdq_match *values, size_t n, qdq_error *
     qdq_status st = run_samples(&p, err);
 
     drop_converted(&p);
-    for (int k = 0; k < N_RUN; k++)
+    for (int k = 0; k < N_RUN; k++) {
         qdq_session_close(p.session[k]);
+        qdq_model_free(p.wide[k]);
+    }
     for (size_t k = 0; k < p.of_a.n; k++)
         qdq_held_free(&p.of_a.at[k]->held);
     qdq_map_free(&p.by_output);
@@ -453,6 +461,24 @@ static qdq_status make_result(const layering *l, qdq_compare_layers_result **out
     return QDQ_OK;
 }
 
+/* A model that the engine refuses for its 16-bit floats is looked at as a copy in float32. That is found out before
+ * values are matched: the copy has fewer of them, since what is a Cast in one is nothing in the other. */
+static qdq_status widen(layering *l, int k, qdq_error *err)
+{
+    qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
+    qdq_session *session = NULL;
+
+    if (!qdq_model_has_half(l->model[k]))
+        return QDQ_OK;
+    opts.threads = l->opts.threads;
+    opts.shapes = l->opts.shapes;
+    opts.n_shapes = l->opts.n_shapes;
+    qdq_status st = qdq_session_open_wide(l->engine, &l->model[k], &opts, run_name[k], l->opts.job, &session,
+                                          &l->wide[k], err);
+    qdq_session_close(session);
+    return st == QDQ_OK ? st : qdq_within(err, st, "%s", run_name[k]);
+}
+
 static qdq_status compare_layers(layering *l, qdq_compare_layers_result **out, qdq_error *err)
 {
     const qdq_engine_info *info = qdq_engine_get_info(l->engine);
@@ -463,6 +489,8 @@ static qdq_status compare_layers(layering *l, qdq_compare_layers_result **out, q
     if ((info->capabilities & QDQ_CAN_EXPOSE) == 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "engine %s cannot show inner tensors", info->name);
     QDQ_TRY(qdq_data_get(l->data, l->first, &in, &n, err));
+    QDQ_TRY(widen(l, RUN_A, err));
+    QDQ_TRY(widen(l, RUN_B, err));
     QDQ_TRY(qdq_match_models(l->model[0], l->model[1], in, n, l->opts.job, &l->m, err));
     for (size_t i = 0; i < l->m.values.n; i++) {
         qdq_map_value *name = qdq_map_put(&l->by_name, l->m.values.at[i].name, NULL);
@@ -488,5 +516,7 @@ qdq_status qdq_compare_layers(qdq_engine *e, const qdq_model *a, const qdq_model
     qdq_map_free(&l.by_name);
     qdq_map_free(&l.by_fed);
     qdq_matching_free(&l.m);
+    qdq_model_free(l.wide[0]);
+    qdq_model_free(l.wide[1]);
     return st;
 }

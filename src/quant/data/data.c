@@ -49,11 +49,6 @@ const char *qdq_data_type_text(qdq_data *d, qdq_elem elem, int rank, const int64
     return qdq_io_text(&io, &d->arena);
 }
 
-bool qdq_data_elem_fits(const qdq_data *d, size_t k, qdq_elem elem)
-{
-    return elem == d->inputs[k].elem || (elem == QDQ_DOUBLE && d->inputs[k].elem == QDQ_FLOAT);
-}
-
 qdq_status qdq_data_misfit(qdq_data *d, size_t k, const char *found, const char *why, qdq_error *err)
 {
     return qdq_fail(err, QDQ_E_FORMAT, "%s: it is %s, input '%s' is %s", why, found, d->inputs[k].name,
@@ -161,55 +156,6 @@ qdq_status qdq_data_shape(qdq_data *d, size_t k, qdq_elem elem, int rank, const 
     shaped.data = d->arrays[k].array.data;
     d->arrays[k].array = shaped;
     return QDQ_OK;
-}
-
-/* --- values ----------------------------------------------------------------------------------------------------- */
-
-/* In place: floats take less room and are written behind where the doubles are read. */
-static void narrow(void *data, size_t count)
-{
-    unsigned char *p = data;
-
-    for (size_t i = 0; i < count; i++) {
-        double wide;
-        float f;
-
-        memcpy(&wide, p + i * sizeof wide, sizeof wide);
-        f = (float)wide;
-        memcpy(p + i * sizeof f, &f, sizeof f);
-    }
-}
-
-static qdq_status check_finite(const qdq_array *a, qdq_error *err)
-{
-    int64_t n = qdq_array_count(a), i = 0;
-
-    if (a->elem == QDQ_FLOAT) {
-        const float *x = a->data;
-        while (i < n && isfinite(x[i]))
-            i++;
-    } else if (a->elem == QDQ_DOUBLE) {
-        const double *x = a->data;
-        while (i < n && isfinite(x[i]))
-            i++;
-    } else if (a->elem == QDQ_FLOAT16) {
-        const uint16_t *x = a->data;
-        while (i < n && (x[i] & 0x7c00) != 0x7c00)
-            i++;
-    } else {
-        return QDQ_OK;
-    }
-    if (i == n)
-        return QDQ_OK;
-    return qdq_fail(err, QDQ_E_FORMAT, "element %lld is NaN or infinite, expected finite numbers",
-                    (long long)i);
-}
-
-qdq_status qdq_data_finish(qdq_array *a, qdq_elem from, qdq_error *err)
-{
-    if (from != a->elem)
-        narrow(a->data, (size_t)qdq_array_count(a));
-    return check_finite(a, err);
 }
 
 /* --- files ------------------------------------------------------------------------------------------------------ */

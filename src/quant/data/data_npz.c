@@ -14,7 +14,7 @@ enum { MAX_LABELS = 1 << 27, MAX_NAMES = 8 };
 /* How one input takes its samples from the open file. */
 typedef struct binding {
     size_t array;        /* in the file */
-    qdq_elem elem;       /* in the file: the input's, or double for float */
+    qdq_elem elem;       /* in the file: the input's, or a wider one */
     size_t sample_bytes; /* in the file */
     bool constant;       /* an array for an input without dimensions: every sample is the same */
     int64_t batch;
@@ -32,7 +32,7 @@ typedef struct array_source {
     size_t n_files;
     bool folder;
     bool opening; /* notes and warnings are given once, not each time a file is opened again */
-    bool told_double;
+    bool told_wide;
     size_t current; /* the file that is open */
     qdq_npz *npz;   /* NULL: none */
     binding *bindings;
@@ -166,10 +166,10 @@ static qdq_status bind_input(qdq_data *d, size_t k, size_t *samples, size_t *res
     const char *name = qdq_npz_name(s->npz, b->array);
     if (st != QDQ_OK)
         return name[0] == '\0' ? st : qdq_within(err, st, "array '%s'", name);
-    if (a->elem != d->inputs[k].elem && !s->told_double) {
-        s->told_double = true;
-        qdq_job_log(d->job, QDQ_LOG_INFO, "%s: double is converted to float for input '%s'",
-                    s->files[s->current].path, d->inputs[k].name);
+    if (a->elem != d->inputs[k].elem && !s->told_wide) {
+        s->told_wide = true;
+        qdq_job_log(d->job, QDQ_LOG_INFO, "%s: %s is rounded to %s for input '%s'", s->files[s->current].path,
+                    qdq_elem_name(a->elem), qdq_elem_name(d->inputs[k].elem), d->inputs[k].name);
     }
     return QDQ_OK;
 }

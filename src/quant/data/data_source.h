@@ -40,8 +40,8 @@ qdq_status qdq_data_shape(qdq_data *d, size_t k, qdq_elem elem, int rank, const 
 /* At least `bytes` of room in array k. */
 qdq_status qdq_data_reserve(qdq_data *d, size_t k, size_t bytes, qdq_error *err);
 
-/* What was read into the array as elements of type `from` becomes what the array is: double may have to become
- * float. NaN and infinity are refused. */
+/* What was read into the array as elements of type `from` becomes what the array is: wider floats are rounded, and
+ * what the type cannot hold, NaN and infinity are refused. */
 qdq_status qdq_data_finish(qdq_array *a, qdq_elem from, qdq_error *err);
 
 /* True if elements of that type can be data of input k, as they are or converted. */

@@ -13,6 +13,7 @@
 #include "quant/goal/node_cost.h"
 #include "quant/place/why.h"
 #include "quant/quantize_steps.h"
+#include "quant/rest/rest.h"
 
 enum { MAX_EVALUATIONS = 16, SAMPLES_FOR_LAYERS = 8 };
 
@@ -485,7 +486,12 @@ qdq_status qdq_quantize_goal(const qdq_model *m, const qdq_target *t, qdq_engine
     g.result = calloc(1, sizeof *g.result);
     if (g.result == NULL)
         return qdq_nomem(err);
-    qdq_status st = run(&g, plan, out, err);
+    qdq_target *own = NULL;
+    qdq_status st = qdq_rest_follow(m, t, g.opts.job, &own, err);
+    g.target = own != NULL ? own : t;
+    if (st == QDQ_OK)
+        st = run(&g, plan, out, err);
+    qdq_target_free(own);
     qdq_plan_free(g.first);
     qdq_model_free(g.clean);
     qdq_scales_free(&g.scales);

@@ -252,9 +252,12 @@ qdq_status qdq_emit_float(qdq_emitter *e, const qdq_node *n, const char *reason)
     if (qdq_state_of(e->p, n)->found != NULL ||
         qdq_format_weight_only(qdq_place_format(e->p, n)) != e->weights_alone)
         return QDQ_OK;
+    if (n->op == QDQ_OP_CAST && e->plan->rest.widened) /* a border of the copy in float32 */
+        return QDQ_OK;
     if ((qdq_op_get_info(n->op)->flags & QDQ_OP_CONTROL) != 0) /* what is inside speaks for itself */
         return QDQ_OK;
-    if (out == NULL || (out->type != NULL && out->type->elem != QDQ_FLOAT && out->type->elem != QDQ_FLOAT16))
+    if (out == NULL || (out->type != NULL && out->type->elem != QDQ_FLOAT && out->type->elem != QDQ_FLOAT16 &&
+                        out->type->elem != QDQ_BFLOAT16))
         return QDQ_OK;
     entry.node = keep_label(e, n);
     entry.op = n->domain[0] == '\0' ? keep(e, n->type)

@@ -12,6 +12,24 @@ bool qdq_place_is_float(const qdq_value *v)
     return v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR && v->type->elem == QDQ_FLOAT;
 }
 
+/* ONNX Runtime fuses no Q/DQ whose scales have 16 bits, so not every target takes such models as they are. */
+const char *qdq_place_not_float(qdq_elem elem)
+{
+    if (elem == QDQ_FLOAT16)
+        return "float16, and scales are float32 on this target: convert the model to float32, or take --rest "
+               "fp16";
+    if (elem == QDQ_BFLOAT16)
+        return "bfloat16, and scales are float32 on this target: convert the model to float32, or take "
+               "--rest bf16";
+    return "not float32";
+}
+
+const char *qdq_place_no_float(const qdq_value *v)
+{
+    return qdq_place_not_float(
+        v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->elem : QDQ_UNDEFINED);
+}
+
 /* NaN and infinity have no codes, and nothing has no range. */
 bool qdq_place_is_finite(qdq_placing *p, const qdq_tensor *t)
 {
@@ -192,7 +210,7 @@ const char *qdq_place_judge_weight(qdq_placing *p, const qdq_node *n, const qdq_
     if (w->count == 0)
         return "its weight is empty";
     if (found == NULL)
-        return w->elem != QDQ_FLOAT         ? "not float32"
+        return w->elem != QDQ_FLOAT         ? qdq_place_not_float(w->elem)
                : !qdq_place_is_finite(p, w) ? "its weight holds NaN or infinity"
                                             : NULL;
     if (found->type == QDQ_UINT8 && data == QDQ_INT8)
@@ -207,7 +225,7 @@ const char *qdq_place_judge_data(qdq_placing *p, const qdq_node *n, const qdq_va
     const qdq_found *found = qdq_place_found(p, v);
 
     if (!qdq_place_is_float(v))
-        return "not float32";
+        return qdq_place_no_float(v);
     *type = qdq_place_codes_at(p, v, n);
     if (found != NULL)
         return qdq_place_misfit(p, found, what);
@@ -274,7 +292,7 @@ static const char *judge_operand(qdq_placing *p, const qdq_value *v, qdq_elem *t
     qdq_elem codes = qdq_place_codes_of(p, v);
 
     if (constant == NULL && !qdq_place_is_float(v))
-        return "not float32";
+        return qdq_place_no_float(v);
     if (codes != QDQ_UNDEFINED) {
         const char *reason =
             qdq_place_found(p, v) != NULL ? qdq_place_misfit(p, qdq_place_found(p, v), "an input") : NULL;
@@ -389,7 +407,7 @@ static const char *judge(qdq_placing *p, const qdq_node *n)
     if (!qdq_place_attributes_fit(s->rule, n))
         return "its attributes have no 8-bit kernel";
     if (!qdq_place_is_float(qdq_node_out(n, 0)))
-        return "not float32";
+        return qdq_place_no_float(qdq_node_out(n, 0));
     for (uint32_t i = 1; i < n->n_out; i++)
         if (n->out[i] != NULL && !qdq_place_is_float(n->out[i])) /* the indices of a MaxPool */
             return "not all of its results are float32";

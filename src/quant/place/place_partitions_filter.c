@@ -33,7 +33,7 @@ static const char *judge_operands(const qdq_parting *t, const qdq_node *n)
     if (data == NULL || weight == NULL)
         return "an input is missing";
     if (!qdq_place_is_float(qdq_node_out(n, 0)))
-        return "not float32";
+        return qdq_place_no_float(qdq_node_out(n, 0));
     const qdq_tensor *w = qdq_place_weight(t->p, weight, &found);
     if (w == NULL)
         return judge_product(t, n, data, weight);

@@ -58,7 +58,9 @@ static const char *misfit(const qdq_parting *t, const qdq_node *n)
 
     if (!qdq_part_is(t, n, QDQ_PART_QUANTIZABLE))
         return qdq_target_reason(t->p->target, n->type);
-    if (!qdq_place_is_float(out) || qdq_part_known(t, out))
+    if (!qdq_place_is_float(out))
+        return qdq_place_no_float(out);
+    if (qdq_part_known(t, out))
         return "not float32";
     for (uint32_t i = 0; i < n->n_in && rule->kind == QDQ_KIND_JOINT; i++) {
         const qdq_value *v = n->in[i].value;
@@ -67,7 +69,7 @@ static const char *misfit(const qdq_parting *t, const qdq_node *n)
         if (v == NULL || !qdq_part_is_data(t, n, i))
             continue;
         if (!qdq_place_is_float(v))
-            return "not float32";
+            return qdq_place_no_float(v);
         if (constant != NULL && !qdq_place_is_finite(t->p, constant))
             return "a constant operand is empty, or holds NaN or infinity";
     }

@@ -128,6 +128,10 @@ const char *qdq_place_judge(qdq_placing *p, const qdq_node *n);
 /* A tensor of float32. */
 bool qdq_place_is_float(const qdq_value *v);
 
+/* Why what has elements of this type, or v, is not quantized. */
+const char *qdq_place_not_float(qdq_elem elem);
+const char *qdq_place_no_float(const qdq_value *v);
+
 /* NaN and infinity have no codes, and nothing has no range. */
 bool qdq_place_is_finite(qdq_placing *p, const qdq_tensor *t);
 

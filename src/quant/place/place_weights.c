@@ -21,7 +21,7 @@ static const char *judge_weight(qdq_placing *p, const qdq_node *n, const qdq_tar
     if (data != NULL && qdq_value_const(data) != NULL)
         return "both inputs are constant";
     if (t->elem != QDQ_FLOAT)
-        return "not float32";
+        return qdq_place_not_float(t->elem);
     if (t->count == 0)
         return "its weight is empty";
     if (t->rank < 2)

@@ -10,6 +10,11 @@
 
 #include "quant/calib/calib.h"
 
+/* A target whose rest follows the model, and a model that is in 16 bits: *out is the target that says which, to be freed.
+ * NULL: t is to be taken as it is. */
+qdq_status qdq_rest_follow(const qdq_model *m, const qdq_target *t, const qdq_job *job, qdq_target **out,
+                           qdq_error *err);
+
 /* A model that is in 16 bits already: placement wants float32, so plan->rest says that it is to be widened, and which of
  * its nodes were float32 and stay that. Does nothing for other models, or if the target wants no 16 bits. */
 qdq_status qdq_rest_begin(const qdq_model *m, const qdq_target *t, qdq_plan *plan, qdq_error *err);

@@ -1,0 +1,88 @@
+/* data_values.c - numbers of files become numbers of inputs: wider floats are rounded, since arrays are double by default
+ * and few tools write 16 bits; NaN and infinity are refused. */
+#include <math.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/half.h"
+#include "quant/data/data_source.h"
+
+bool qdq_data_elem_fits(const qdq_data *d, size_t k, qdq_elem elem)
+{
+    qdq_elem want = d->inputs[k].elem;
+    bool half = want == QDQ_FLOAT16 || want == QDQ_BFLOAT16;
+
+    return elem == want || (elem == QDQ_DOUBLE && (want == QDQ_FLOAT || half)) || (elem == QDQ_FLOAT && half);
+}
+
+/* Number i of doubles or floats. */
+static double wide_at(qdq_elem elem, const unsigned char *data, size_t i)
+{
+    double d;
+    float f;
+
+    if (elem == QDQ_DOUBLE) {
+        memcpy(&d, data + i * sizeof d, sizeof d);
+        return d;
+    }
+    memcpy(&f, data + i * sizeof f, sizeof f);
+    return (double)f;
+}
+
+/* In place: what is narrower takes less room and is written behind where the wide ones are read. */
+static qdq_status narrow(qdq_array *a, qdq_elem from, qdq_error *err)
+{
+    unsigned char *p = a->data;
+    size_t n = (size_t)qdq_array_count(a);
+
+    for (size_t i = 0; i < n; i++) {
+        double x = wide_at(from, p, i);
+        float f = (float)x;
+        uint16_t bits = 0;
+
+        if (a->elem != QDQ_FLOAT) {
+            bits = a->elem == QDQ_FLOAT16 ? qdq_float16_of_double(x) : qdq_bfloat16_of_double(x);
+            f = a->elem == QDQ_FLOAT16 ? qdq_float_of_float16(bits) : qdq_float_of_bfloat16(bits);
+        }
+        if (isfinite(x) && !isfinite(f))
+            return qdq_fail(err, QDQ_E_FORMAT, "element %zu is %g, expected what %s can hold", i, x,
+                            qdq_elem_name(a->elem));
+        if (a->elem == QDQ_FLOAT)
+            memcpy(p + i * sizeof f, &f, sizeof f);
+        else
+            memcpy(p + i * sizeof bits, &bits, sizeof bits);
+    }
+    return QDQ_OK;
+}
+
+static qdq_status check_finite(const qdq_array *a, qdq_error *err)
+{
+    int64_t n = qdq_array_count(a), i = 0;
+
+    if (a->elem == QDQ_FLOAT) {
+        const float *x = a->data;
+        while (i < n && isfinite(x[i]))
+            i++;
+    } else if (a->elem == QDQ_DOUBLE) {
+        const double *x = a->data;
+        while (i < n && isfinite(x[i]))
+            i++;
+    } else if (a->elem == QDQ_FLOAT16 || a->elem == QDQ_BFLOAT16) {
+        const uint16_t *x = a->data, top = a->elem == QDQ_FLOAT16 ? 0x7c00 : 0x7f80;
+        while (i < n && (x[i] & top) != top)
+            i++;
+    } else {
+        return QDQ_OK;
+    }
+    if (i == n)
+        return QDQ_OK;
+    return qdq_fail(err, QDQ_E_FORMAT, "element %lld is NaN or infinite, expected finite numbers",
+                    (long long)i);
+}
+
+qdq_status qdq_data_finish(qdq_array *a, qdq_elem from, qdq_error *err)
+{
+    if (from != a->elem)
+        QDQ_TRY(narrow(a, from, err));
+    return check_finite(a, err);
+}
