@@ -421,7 +421,8 @@ static void arrays_that_do_not_fit_are_refused_with_both_shapes(void **state)
     qdq_data *d = opened(one_input, test_npy_file("huge.npy", TEST_HEADER("<f8", "(1, 2)"), huge, 16), NULL);
     const qdq_named_array *in;
     size_t n;
-    assert_fails(QDQ_E_FORMAT, "element 0 is 1e+300, expected what float can hold", qdq_data_get(d, 0, &in, &n, &err));
+    assert_fails(QDQ_E_FORMAT, "element 0 is 1e+300, expected what float can hold",
+                 qdq_data_get(d, 0, &in, &n, &err));
     qdq_data_close(d);
 }
 
