@@ -161,6 +161,14 @@ static qdq_status plan_and_apply(quantize *q, qdq_error *err)
     return a->plan != NULL ? apply_plan(q, err) : quantize_model(q, err);
 }
 
+/* Outputs that have no SQNR (strings, shapes that follow the data) are an error where the user wants it, and otherwise
+ * no reason to keep the model back. */
+static bool is_asked_for_judgement(const struct quantize_args *a)
+{
+    return a->min_sqnr != 0 || a->max_drop != NULL || a->labels != NULL || a->eval != NULL ||
+           a->report != NULL;
+}
+
 static qdq_status judge(quantize *q, qdq_error *err)
 {
     qdq_compare_opts o = QDQ_COMPARE_OPTS_INIT;
@@ -179,9 +187,13 @@ static qdq_status judge(quantize *q, qdq_error *err)
     o.first = q->split.first;
     o.count = q->split.judge;
     o.job = &q->c->job;
-    return cli_at_file(
-        q->path, qdq_compare(q->engine, q->model, q->quantized, cmd_quantize_judge(q), &o, &q->compared, err),
-        err);
+    qdq_status st =
+        qdq_compare(q->engine, q->model, q->quantized, cmd_quantize_judge(q), &o, &q->compared, err);
+    if (st == QDQ_E_UNSUPPORTED && !is_asked_for_judgement(q->a)) {
+        cli_warn(&q->c->ui, "no SQNR, the outputs cannot be compared: %s", err->text);
+        return QDQ_OK;
+    }
+    return cli_at_file(q->path, st, err);
 }
 
 static void warn_of_little(const quantize *q)

@@ -129,8 +129,8 @@ static qdq_status match(void *ctx, const char *name, const qdq_array *b, qdq_err
                         name);
     v->is_done = true;
     if (!qdq_array_same_shape(&v->held.array, b))
-        return qdq_fail(err, QDQ_E_FORMAT, "output '%s' is [%s] in the first model, [%s] in the second", name,
-                        qdq_array_shape_text(&v->held.array, text[0], sizeof text[0]),
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "output '%s' is [%s] in the first model, [%s] in the second",
+                        name, qdq_array_shape_text(&v->held.array, text[0], sizeof text[0]),
                         qdq_array_shape_text(b, text[1], sizeof text[1]));
     qdq_compare_stat_add(&v->stat, &v->held.array, b);
     if (b->rank == 2 && qdq_elem_is_float(b->elem))
@@ -227,7 +227,7 @@ static qdq_status make_result(const comparison *c, qdq_compare_result **out, qdq
         text_size += strlen(c->outputs.at[i].name) + 1;
     }
     if (n == 0)
-        return qdq_fail(err, QDQ_E_FORMAT, "no output of the two models can be compared");
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "no output of the two models can be compared");
     qdq_compare_result *r = calloc(1, sizeof *r + n * sizeof *r->outputs + text_size);
     if (r == NULL)
         return qdq_nomem(err);
