@@ -167,7 +167,8 @@ static qdq_status array_of(driver *d, const qdq_tensor *t, qdq_array *out)
         return qdq_fail(d->err, QDQ_E_UNSUPPORTED, "tensor '%s' has rank %d", t->name, t->rank);
     QDQ_TRY(qdq_tensor_data(t, &d->scratch, &bytes, d->err));
     *out = (qdq_array){.elem = t->elem, .rank = t->rank, .bytes = bytes.size};
-    memcpy(out->dim, t->dim, (size_t)t->rank * sizeof *t->dim);
+    if (t->rank > 0) /* a scalar has no dims to read */
+        memcpy(out->dim, t->dim, (size_t)t->rank * sizeof *t->dim);
     out->data = (void *)(uintptr_t)bytes.data;
     return QDQ_OK;
 }
