@@ -9,7 +9,7 @@
 #include "base/fail.h"
 #include "quant/weights/weights.h"
 
-enum { STEPS = sizeof QDQ_CLIP_LETTERS - 1 };
+enum { STEPS = sizeof QDQ_CLIP_LETTERS - 1, LANES = 8 };
 
 /* --- one scale ------------------------------------------------------------------------------------------------------ */
 
@@ -24,6 +24,11 @@ static size_t gather(const float *w, const qdq_scale_grid *g, size_t i, float *x
     const qdq_channels *c = &g->c;
     size_t n = 0;
 
+    if (g->block == 0 && c->inner == 1) {
+        for (; n < c->outer; n++)
+            x[n] = w[n * c->channels + i];
+        return n;
+    }
     if (g->block == 0) {
         for (size_t o = 0; o < c->outer; o++, n += c->inner)
             memcpy(x + n, w + (o * c->channels + i) * c->inner, c->inner * sizeof *x);
@@ -38,18 +43,26 @@ static size_t gather(const float *w, const qdq_scale_grid *g, size_t i, float *x
 static double error_of(const qdq_qscheme *s, double low, double high, const float *x, size_t n,
                        float *restored, void *codes)
 {
-    double sum = 0;
+    double sum[LANES] = {0}, all = 0; /* sums that do not wait for each other */
     qdq_qparam p;
 
     if (!qdq_qparam_from_range(s, low, high, &p))
         return INFINITY;
     qdq_quantize_floats(&p, x, n, codes);
     qdq_dequantize_floats(&p, codes, n, restored);
-    for (size_t i = 0; i < n; i++) {
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (size_t k = 0; k < LANES; k++) {
+            double off = (double)x[i + k] - (double)restored[i + k];
+            sum[k] += off * off;
+        }
+    for (; i < n; i++) {
         double off = (double)x[i] - (double)restored[i];
-        sum += off * off;
+        sum[0] += off * off;
     }
-    return sum;
+    for (size_t k = 0; k < LANES; k++)
+        all += sum[k];
+    return all;
 }
 
 /* What is clipped only grows: from twice the least error on, no further step can win (as in threshold_mse.c). */
