@@ -3,6 +3,7 @@
 
 #include "base/random.h"
 #include "quant/weights/awq_state.h"
+#include "quant/weights/weights.h"
 #include "support/test.h"
 
 enum { K = 64, N = 40, ROWS = 300 };
@@ -64,6 +65,57 @@ static void channels_that_are_alike_are_left_alone(void **state)
     assert_true(qdq_awq_search_scales(&f.group, &f.arena));
     assert_null(f.group.s);
     qdq_arena_free(&f.arena);
+}
+
+/* Squared error of the kept rows, with the weights as they are written and read again: [K, N] in blocks of 32. */
+static double written_error(const fixture *f, const float *s)
+{
+    static float w[K * N], back[K * N], low[2 * N], high[2 * N], scales[2 * N];
+    static int32_t zeros[2 * N];
+    static unsigned char codes[K * N];
+    const qdq_scale_grid g = {{1, K, N}, 32, 2};
+    qdq_error err = QDQ_ERROR_INIT;
+    double sum = 0;
+
+    for (size_t i = 0; i < QDQ_COUNT(w); i++)
+        w[i] = f->w[i] * (s != NULL ? s[i / N] : 1);
+    assert_ok(qdq_weight_ranges(w, &g, low, high, &err));
+    assert_ok(qdq_weight_scales(&f->weight.scheme, low, high, NULL, QDQ_COUNT(low), scales, zeros, &err));
+    assert_true(qdq_weight_codes(w, &g, f->weight.scheme.type, scales, zeros, codes));
+    assert_true(qdq_weight_decode(codes, &g, f->weight.scheme.type, scales, zeros, back));
+    for (size_t r = 0; r < f->group.n_kept; r++)
+        for (size_t n = 0; n < N; n++) {
+            double y = 0;
+
+            for (size_t k = 0; k < K; k++)
+                y += (double)f->group.row[r * K + k] *
+                     ((double)back[k * N + n] / (s != NULL ? (double)s[k] : 1) - (double)f->w[k * N + n]);
+            sum += y * y;
+        }
+    return sum;
+}
+
+/* In each format the search weighs what is written, and takes no scales that lose more than none. */
+static void the_error_is_that_of_the_format_that_is_written(void **state)
+{
+    static const qdq_qscheme schemes[] = {{QDQ_INT4, true, false, QDQ_FLOAT},
+                                          {QDQ_UINT4, false, false, QDQ_FLOAT},
+                                          {QDQ_UINT8, false, false, QDQ_FLOAT}};
+    static fixture f;
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(schemes); i++)
+        for (int outlier = 1; outlier <= 31; outlier += 6) {
+            make(&f, (float)outlier);
+            f.weight.scheme = f.group.weights.at[0].scheme = schemes[i];
+            assert_true(qdq_awq_add_rows(&f.group, &f.arena, f.x, ROWS));
+            assert_true(qdq_awq_search_scales(&f.group, &f.arena));
+            double plain = written_error(&f, NULL), found = written_error(&f, f.group.s);
+            assert_true(fabs(qdq_awq_error(&f.group, &f.weight, NULL) - plain) < 1e-3 * plain);
+            assert_true(fabs(qdq_awq_error(&f.group, &f.weight, f.group.s) - found) < 1e-3 * found);
+            assert_true(found <= plain);
+            qdq_arena_free(&f.arena);
+        }
 }
 
 /* The error with clipping, by letters that hold for all blocks of a column, from outside. */
@@ -142,6 +194,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(channels_that_matter_are_scaled_up),
         cmocka_unit_test(channels_that_are_alike_are_left_alone),
+        cmocka_unit_test(the_error_is_that_of_the_format_that_is_written),
         cmocka_unit_test(ranges_are_cut_where_the_products_lose_least),
         cmocka_unit_test(transposed_weights_are_searched_alike),
         cmocka_unit_test(the_same_rows_are_kept_however_they_come),
