@@ -20,7 +20,7 @@ typedef struct qdq_data_opts {
     const char *channel_order;     /* "rgb" (default), "bgr", "gray" */
     const qdq_input_shape *shapes; /* fixes symbolic dims */
     size_t n_shapes;
-    const char *labels; /* key of the labels inside the .npz; NULL: none */
+    const char *labels; /* key of the labels inside the .npz; or a file, x.npy or x.npz:KEY; NULL: none */
     size_t max_samples; /* 0: all; random: 8 */
     const qdq_job *job; /* log: what was skipped, and why */
 } qdq_data_opts;

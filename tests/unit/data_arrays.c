@@ -385,6 +385,41 @@ static void labels_that_do_not_fit_are_refused(void **state)
     refused(one_input, "random:1", &opts, QDQ_E_USAGE, "can only come from .npz files");
 }
 
+static void labels_may_have_a_file_of_their_own(void **state)
+{
+    (void)state;
+    static const int32_t label[] = {3, 1, 4, 1, 5};
+    const test_array arrays[] = {{"k", TEST_HEADER("<i4", "(5,)"), label, 20},
+                                 {"f", TEST_HEADER("<f4", "(5,)"), ramp, 20}};
+    const char *path = test_npy_file("plain.npy", TEST_HEADER("<f4", "(5, 2)"), ramp, 40);
+    qdq_data_opts opts = listen();
+    char spec[300];
+    size_t n;
+
+    opts.labels = test_npy_file("l5.npy", TEST_HEADER("<i4", "(5,)"), label, 20);
+    qdq_data *d = opened(one_input, path, &opts);
+    assert_int_equal(*qdq_data_labels(d, 4, &n), 5);
+    assert_int_equal(n, 1);
+    qdq_data_close(d);
+    d = opened(batch_of_2, path, &opts); /* the fifth is left out, as its sample is */
+    assert_int_equal(qdq_data_labels(d, 1, &n)[1], 1);
+    assert_int_equal(n, 2);
+    qdq_data_close(d);
+    snprintf(spec, sizeof spec, "%s:k", test_npz_file("ls.npz", true, arrays, 2));
+    opts.labels = spec;
+    d = opened(one_input, path, &opts);
+    assert_int_equal(*qdq_data_labels(d, 2, &n), 4);
+    qdq_data_close(d);
+    spec[strlen(spec) - 1] = 'f';
+    refused(one_input, path, &opts, QDQ_E_FORMAT, "ls.npz: labels are float [5], expected integers [5]");
+    spec[strlen(spec) - 1] = 'g';
+    refused(one_input, path, &opts, QDQ_E_FORMAT, "ls.npz: no labels 'g' among 2 arrays");
+    opts.labels = test_npy_file("l3.npy", TEST_HEADER("<i4", "(3,)"), label, 12);
+    refused(one_input, path, &opts, QDQ_E_FORMAT, "l3.npy: labels are int32 [3], expected integers [5]");
+    opts.labels = "missing.npy";
+    refused(one_input, path, &opts, QDQ_E_IO, "missing.npy");
+}
+
 /* --- what is refused ------------------------------------------------------------------------------------------------ */
 
 static void arrays_that_do_not_fit_are_refused_with_both_shapes(void **state)
@@ -569,6 +604,7 @@ int main(void)
         cmocka_unit_test(labels_come_with_their_samples),
         cmocka_unit_test(labels_of_several_files_follow_each_other),
         cmocka_unit_test(labels_that_do_not_fit_are_refused),
+        cmocka_unit_test(labels_may_have_a_file_of_their_own),
         cmocka_unit_test(arrays_that_do_not_fit_are_refused_with_both_shapes),
         cmocka_unit_test(inputs_must_agree_on_the_number_of_samples),
         cmocka_unit_test(nan_and_infinity_are_found_in_their_sample),

@@ -346,13 +346,15 @@ static qdq_status open_data(qdq_data *d, const char *spec, const qdq_model *m, c
     d->spec = qdq_arena_strdup(&d->arena, spec);
     if (d->spec == NULL)
         return qdq_nomem(err);
-    if (opts->labels != NULL) {
+    if (opts->labels != NULL && !qdq_data_labels_are_apart(opts->labels)) {
         d->labels_key = qdq_arena_strdup(&d->arena, opts->labels);
         if (d->labels_key == NULL)
             return qdq_nomem(err);
     }
     QDQ_TRY(copy_inputs(d, m, opts, err));
     QDQ_TRY(open_spec(d, opts, err));
+    if (opts->labels != NULL && d->labels_key == NULL)
+        QDQ_TRY(qdq_data_open_labels(d, opts->labels, err));
     if (d->labels_key != NULL && d->labels == NULL)
         return qdq_fail(err, QDQ_E_USAGE, "%s: labels '%s' can only come from .npz files", spec,
                         d->labels_key);

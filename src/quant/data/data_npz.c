@@ -9,7 +9,7 @@
 #include "base/fail.h"
 #include "quant/data/npz.h"
 
-enum { MAX_LABELS = 1 << 27, MAX_NAMES = 8 };
+enum { MAX_NAMES = 8 };
 
 /* How one input takes its samples from the open file. */
 typedef struct binding {
@@ -204,36 +204,11 @@ static qdq_status bind_inputs(qdq_data *d, size_t *samples, qdq_error *err)
 
 /* --- labels ----------------------------------------------------------------------------------------------------- */
 
-static bool to_label(qdq_elem elem, const unsigned char *data, size_t i, int64_t *label)
-{
-    switch ((int)elem) {
-#define CASE(enumerator, type)                                                                               \
-    case enumerator: {                                                                                       \
-        type x;                                                                                              \
-        memcpy(&x, data + i * sizeof x, sizeof x);                                                           \
-        *label = (int64_t)x;                                                                                 \
-        return true;                                                                                         \
-    }
-        CASE(QDQ_INT8, int8_t)
-        CASE(QDQ_UINT8, uint8_t)
-        CASE(QDQ_INT16, int16_t)
-        CASE(QDQ_UINT16, uint16_t)
-        CASE(QDQ_INT32, int32_t)
-        CASE(QDQ_UINT32, uint32_t)
-        CASE(QDQ_INT64, int64_t)
-        CASE(QDQ_UINT64, uint64_t)
-#undef CASE
-    default: /* the one place where any other type is the same mistake */
-        return false;
-    }
-}
-
 /* Labels of the open file, behind those of the files before. */
 static qdq_status append_labels(qdq_data *d, size_t samples, qdq_error *err)
 {
     array_source *s = d->source;
     const binding *b = &s->bindings[0];
-    unsigned char piece[4096];
     const qdq_npy *a, *x;
     size_t array;
 
@@ -245,30 +220,12 @@ static qdq_status append_labels(qdq_data *d, size_t samples, qdq_error *err)
     QDQ_TRY(qdq_npz_header(s->npz, array, &a, err));
     QDQ_TRY(qdq_npz_header(s->npz, b->array, &x, err));
     int64_t items = b->constant || x->rank == b->rank - 1 ? 1 : x->dim[0];
-    int64_t unused;
-    if (!to_label(a->elem, (const unsigned char[8]){0}, 0, &unused) || a->rank < 1 || a->count != a->dim[0] ||
-        a->dim[0] != items)
+    if (!qdq_data_is_label(a->elem) || a->rank < 1 || a->count != a->dim[0] || a->dim[0] != items)
         return qdq_fail(err, QDQ_E_FORMAT, "labels '%s' are %s, expected integers [%lld]", d->labels_key,
                         header_text(d, a), (long long)items);
-    size_t n = samples * (size_t)b->batch;
-    if (n > MAX_LABELS - s->n_label)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "more than %d labels", MAX_LABELS);
-    int64_t *grown = realloc(d->labels, (s->n_label + n) * sizeof *grown);
-    if (grown == NULL)
-        return qdq_nomem(err);
-    d->labels = grown;
+    QDQ_TRY(qdq_data_add_labels(d, s->npz, array, s->n_label, samples * (size_t)b->batch, err));
     d->labels_per_sample = (size_t)b->batch;
-    for (size_t done = 0; done < n;) {
-        size_t now = sizeof piece / a->elem_size;
-
-        if (now > n - done)
-            now = n - done;
-        QDQ_TRY(qdq_npz_read(s->npz, array, done * a->elem_size, piece, now * a->elem_size, err));
-        for (size_t i = 0; i < now; i++)
-            to_label(a->elem, piece, i, &grown[s->n_label + done + i]);
-        done += now;
-    }
-    s->n_label += n;
+    s->n_label += samples * (size_t)b->batch;
     return QDQ_OK;
 }
 

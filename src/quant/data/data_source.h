@@ -35,6 +35,23 @@ qdq_status qdq_data_open_protos(qdq_data *d, const char *const *paths, size_t n_
                                 qdq_error *err);
 qdq_status qdq_data_open_random(qdq_data *d, const char *seed, qdq_error *err);
 
+/* --- data_labels.c ------------------------------------------------------------------------------------------------- */
+
+bool qdq_data_is_label(qdq_elem elem);
+
+/* The first n labels of an array, behind the `have` that are there. */
+struct qdq_npz;
+qdq_status qdq_data_add_labels(qdq_data *d, struct qdq_npz *z, size_t array, size_t have, size_t n,
+                               qdq_error *err);
+
+/* Does it name a file, "x.npy" or "x.npz:KEY", and no array beside the samples? */
+bool qdq_data_labels_are_apart(const char *spec);
+
+/* Labels of that file, when the samples have been counted. */
+qdq_status qdq_data_open_labels(qdq_data *d, const char *spec, qdq_error *err);
+
+/* --- data.c -------------------------------------------------------------------------------------------------------- */
+
 /* Shapes array k, with room for its elements. */
 qdq_status qdq_data_shape(qdq_data *d, size_t k, qdq_elem elem, int rank, const int64_t *dim, qdq_error *err);
 /* At least `bytes` of room in array k. */
