@@ -50,7 +50,7 @@ static void read_scheme(const qdq_json_place *p, const char *const *types, qdq_q
 static void read_activation(const qdq_json_place *top, qdq_format *f)
 {
     static const char *const keys[] = {"type", "symmetric", "reduced", NULL};
-    static const char *const first_keys[] = {"type", "symmetric", "reduced", "method", NULL};
+    static const char *const first_keys[] = {"type", "symmetric", "reduced", "method", "min_range", NULL};
     static const char *const types[] = {"float", "int8",  "uint8",        "int16", "uint16",
                                         "int4",  "uint4", "float8e4m3fn", NULL};
     qdq_json_place p;
@@ -61,6 +61,7 @@ static void read_activation(const qdq_json_place *top, qdq_format *f)
         return;
     }
     qdq_json_known(&p, f->activation.type == QDQ_UNDEFINED ? first_keys : keys); /* all have one "method" */
+    f->min_range = qdq_json_number(&p, "min_range", 0, 1e30, f->min_range);
     read_scheme(&p, types, &f->activation);
 }
 

@@ -24,6 +24,7 @@ typedef enum qdq_weight_method {
 typedef struct qdq_format {
     uint32_t id;            /* 0: the target's; else that of override id - 1 */
     qdq_qscheme activation; /* type QDQ_FLOAT: activations stay float, weights alone are quantized */
+    double min_range; /* of activations: highest less lowest value is at least that much; for all nodes */
     qdq_qscheme weight;
     bool weight_per_channel;
     int64_t weight_block; /* input channels that share a scale; 0: all of them */

@@ -167,6 +167,37 @@ static void codes_of_two_types_on_one_tensor_have_ranges_of_their_own(void **sta
     qdq_model_free(m);
 }
 
+static void tiny_ranges_are_widened_where_the_target_says_so(void **state)
+{
+    static const wanted w[] = {{"s1", NULL}}; /* a Sigmoid's, within [0, 1] */
+    qdq_engine *e = test_ort();
+    qdq_calib_opts opts = {.method = QDQ_METHOD_MAX};
+    qdq_calib_names empty = {0};
+    qdq_error err = QDQ_ERROR_INIT;
+
+    (void)state;
+    if (e == NULL)
+        test_missing("ONNX Runtime");
+    qdq_model *m = chain();
+    qdq_target *t = target_of(false);
+    qdq_plan *wide = plan_of(w, 1, QDQ_UINT8), *same = plan_of(w, 1, QDQ_UINT8),
+             *plain = plan_of(w, 1, QDQ_UINT8);
+    calibrate_for(t, e, m, &opts, plain, &empty);
+    assert_ok(qdq_target_set(t, "activation.min_range", "0.0001", &err));
+    calibrate_for(t, e, m, &opts, same, &empty);
+    assert_ok(qdq_target_set(t, "activation.min_range", "5.1", &err));
+    calibrate_for(t, e, m, &opts, wide, &empty);
+    assert_true(same->tensors.at[0].qparam.scale == plain->tensors.at[0].qparam.scale);
+    assert_float_equal(wide->tensors.at[0].qparam.scale, 0.02f, 1e-7);
+    assert_int_equal(wide->tensors.at[0].qparam.zero_point, 0);
+    assert_fails(QDQ_E_FORMAT, "min_range", qdq_target_set(t, "activation.min_range", "-1", &err));
+    qdq_plan_free(wide);
+    qdq_plan_free(same);
+    qdq_plan_free(plain);
+    qdq_target_free(t);
+    qdq_model_free(m);
+}
+
 /* Square roots of what is below 0: no value that a range could be made of. */
 static void a_tensor_of_nan_alone_leaves_its_nodes_float_and_the_others_not(void **state)
 {
@@ -209,6 +240,7 @@ int main(void)
         cmocka_unit_test(the_bound_on_memory_changes_no_scale),
         cmocka_unit_test(n18_a_group_shares_the_scale_of_its_widest_member),
         cmocka_unit_test(codes_of_two_types_on_one_tensor_have_ranges_of_their_own),
+        cmocka_unit_test(tiny_ranges_are_widened_where_the_target_says_so),
         cmocka_unit_test(a_tensor_of_nan_alone_leaves_its_nodes_float_and_the_others_not),
     };
 

@@ -128,6 +128,7 @@ static qdq_status set_scale(const qdq_calibration *c, const qdq_calib_slot *lead
     qdq_range r;
 
     QDQ_TRY(range_for(leader, &scheme, &r, err));
+    r.high = fmax(r.high, fmin(r.low, 0) + c->t->format.min_range);
     if (qdq_qparam_from_range(&scheme, r.low, r.high, &entry->qparam))
         return QDQ_OK;
     return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': no codes of type %s for [%g, %g]", entry->tensor,
