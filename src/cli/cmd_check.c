@@ -170,8 +170,10 @@ static qdq_status print_target(cli *c, const char *path, const char *target, con
         cli_cell(&table, "%s", f->kind);
         cli_cell(&table, "%s '%s'", f->op, f->node);
         cli_cell(&table, "%s", amount(c, f->converted));
-        if (t->proven)
-            cli_cell(&table, f->microseconds > 0 ? "%.1f" : "", f->microseconds);
+        if (t->proven && f->microseconds > 0)
+            cli_cell(&table, "%.1f", f->microseconds);
+        else if (t->proven)
+            cli_cell(&table, "-");
         cli_cell(&table, "%s", f->why);
     }
     QDQ_TRY(cli_table_print(&table, stdout, err));
