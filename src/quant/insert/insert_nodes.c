@@ -71,3 +71,15 @@ qdq_status qdq_insert_back(qdq_inserter *in, const char *base, qdq_node *before,
                            qdq_type_fixed(in->m, QDQ_FLOAT, shape->rank, shape->dim));
     return *out != NULL ? QDQ_OK : qdq_nomem(in->err);
 }
+
+qdq_node *qdq_insert_first_reader(const qdq_inserter *in, const qdq_edges *edges)
+{
+    qdq_node *first = NULL;
+
+    for (size_t i = 0; i < edges->n; i++) {
+        qdq_node *n = qdq_insert_find_node(in, edges->at[i].node);
+        if (first == NULL || qdq_insert_place(in, n) < qdq_insert_place(in, first))
+            first = n;
+    }
+    return first;
+}

@@ -112,19 +112,6 @@ static qdq_status divide_constant(qdq_inserter *in, const qdq_plan_scaling *c, q
     return QDQ_OK;
 }
 
-/* The first of the readers, before which a Mul goes. */
-static qdq_node *first_of(const qdq_inserter *in, const qdq_edges *edges)
-{
-    qdq_node *first = NULL;
-
-    for (size_t i = 0; i < edges->n; i++) {
-        qdq_node *n = qdq_insert_find_node(in, edges->at[i].node);
-        if (first == NULL || qdq_insert_place(in, n) < qdq_insert_place(in, first))
-            first = n;
-    }
-    return first;
-}
-
 static qdq_status insert_mul(qdq_inserter *in, const qdq_plan_scaling *c, qdq_value *x)
 {
     const int64_t dim = (int64_t)c->n_scales;
@@ -139,7 +126,8 @@ static qdq_status insert_mul(qdq_inserter *in, const qdq_plan_scaling *c, qdq_va
     wanted = qdq_arena_printf(&in->scratch, "%s_Mul", c->tensor);
     name = wanted != NULL ? qdq_graph_unique_node_name(in->g, wanted) : NULL;
     qdq_node *mul = by != NULL && names[0] != NULL && name != NULL
-                        ? qdq_graph_add_node(in->g, first_of(in, &c->consumers), "", "Mul", name, 2, 1, names)
+                        ? qdq_graph_add_node(in->g, qdq_insert_first_reader(in, &c->consumers), "", "Mul",
+                                             name, 2, 1, names)
                         : NULL;
     if (mul == NULL)
         return qdq_nomem(in->err);
@@ -158,7 +146,7 @@ qdq_status qdq_insert_scaling(qdq_inserter *in, size_t index)
     qdq_node *n = c->fold != NULL ? qdq_insert_find_node(in, c->fold) : NULL;
     uint32_t inputs[2];
 
-    in->g = first_of(in, &c->consumers)->graph;
+    in->g = qdq_insert_first_reader(in, &c->consumers)->graph;
     if (in->scaled_readers[index] != c->consumers.n)
         return qdq_fail(in->err, QDQ_E_FORMAT,
                         "%zu of its %zu readers have a weight in the plan, expected all",

@@ -52,6 +52,9 @@ static inline uint32_t qdq_insert_place(const qdq_inserter *in, const qdq_node *
 qdq_node *qdq_insert_find_node(const qdq_inserter *in, const char *label);
 qdq_value *qdq_insert_find_value(const qdq_inserter *in, const char *name);
 
+/* The first of the readers, before which goes what all of them read, so that each block of the file reads as one. */
+qdq_node *qdq_insert_first_reader(const qdq_inserter *in, const qdq_edges *edges);
+
 /* --- insert_nodes.c: building blocks; NULL: out of memory ----------------------------------------------------------- */
 
 /* `base` followed by `suffix`, free in the graph; in the model's memory. */

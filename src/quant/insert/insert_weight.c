@@ -11,19 +11,6 @@
 #include "quant/insert/insert_nbits.h"
 #include "quant/rest/rest.h"
 
-/* Where the constant's DQ goes: before its first reader, so that each block of the file reads as one. */
-static qdq_node *first_reader(const qdq_inserter *in, const qdq_edges *edges)
-{
-    qdq_node *first = NULL;
-
-    for (size_t i = 0; i < edges->n; i++) {
-        qdq_node *n = qdq_insert_find_node(in, edges->at[i].node);
-        if (first == NULL || qdq_insert_place(in, n) < qdq_insert_place(in, first))
-            first = n;
-    }
-    return first;
-}
-
 /* --- scales --------------------------------------------------------------------------------------------------------- */
 
 /* The part of the range that codes span, for each scale; NULL: out of memory. */
@@ -164,7 +151,7 @@ qdq_status qdq_insert_weight(qdq_inserter *in, size_t index)
 {
     const qdq_plan_weight *w = &in->plan->weights.at[index];
     const qdq_weight_state *s = &in->weight[index];
-    qdq_node *before = first_reader(in, &w->consumers);
+    qdq_node *before = qdq_insert_first_reader(in, &w->consumers);
     qdq_scale_form form = form_of(w, s);
     qdq_value *inputs[3] = {NULL}, *dequantized;
 
