@@ -58,6 +58,8 @@ need libjansson-dev has_module jansson
 need libyaml-dev has_module yaml-0.1
 need libxxhash-dev has_module libxxhash
 need libzip-dev has_module libzip
+need nettle-dev has_module nettle
+need libsqlite3-dev has_module sqlite3
 need zlib1g-dev has_module zlib
 need libstb-dev has_module stb
 if [ $want_tests = yes ]; then

@@ -31,5 +31,6 @@
 #include "report.h"
 #include "status.h"
 #include "tensor.h"
+#include "tune.h"
 
 #endif /* QDQ_QDQ_H */

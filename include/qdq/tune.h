@@ -1,0 +1,120 @@
+/* qdq/tune.h - placement by measuring: which Q/DQ make a model faster on the engine it will run on. */
+#ifndef QDQ_TUNE_H
+#define QDQ_TUNE_H
+
+#include "goal.h"
+#include "quant.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- regions ------------------------------------------------------------------------------------------------------ */
+
+typedef enum qdq_region_builder {
+    QDQ_REGIONS_AUTO = 0,  /* names, if 80 % of the nodes have one that begins with '/'; else structure */
+    QDQ_REGIONS_STRUCTURE, /* by post-dominators */
+    QDQ_REGIONS_NAMES      /* by the modules that exporters write into names: "/encoder/layer.0/MatMul" */
+} qdq_region_builder;
+
+typedef enum qdq_region_type { QDQ_REGION_LEAF, QDQ_REGION_COMPOSITE, QDQ_REGION_ROOT } qdq_region_type;
+
+typedef struct qdq_region_opts {
+    size_t size;
+    qdq_region_builder builder;
+    unsigned max_region_size; /* of merged neighbours, in nodes; 0: 10 */
+    unsigned min_refine_size; /* smaller regions are not taken apart; 0: 10 */
+} qdq_region_opts;
+
+#define QDQ_REGION_OPTS_INIT                                                                                 \
+    {                                                                                                        \
+        sizeof(qdq_region_opts), QDQ_REGIONS_AUTO, 0, 0                                                      \
+    }
+
+typedef enum qdq_regions_form { QDQ_REGIONS_TEXT, QDQ_REGIONS_JSON, QDQ_REGIONS_DOT } qdq_regions_form;
+
+/* --- tuning --------------------------------------------------------------------------------------------------------- */
+
+typedef enum qdq_tune_mode { QDQ_TUNE_REGION = 0 } qdq_tune_mode;
+
+typedef enum qdq_tune_preset { QDQ_TUNE_DEFAULT = 0, QDQ_TUNE_QUICK, QDQ_TUNE_EXTENSIVE } qdq_tune_preset;
+
+typedef struct qdq_tune_live qdq_tune_live;
+
+/* Zero stands for "as the preset has it" (docs/autotune.md). */
+typedef struct qdq_tune_opts {
+    size_t size;
+    qdq_tune_mode mode;
+    qdq_tune_preset preset;
+    const qdq_quantize_opts *quantize; /* calibration and what users exclude; NULL: defaults */
+    const qdq_goal_opts
+        *goal; /* min_sqnr: no candidate under it is kept; max_drop: the result is checked; NULL */
+
+    const char *engine; /* spec; NULL: "ort" */
+    const qdq_engine_opts *engine_opts;
+    const char *worker; /* program that runs engines; NULL: "qdq-worker" beside this program, then PATH */
+    int threads;        /* of the model while it is timed; 0: 1 */
+
+    unsigned schemes_per_region;
+    unsigned warmup_runs; /* before the first timed leg; 0: 2 */
+    unsigned timing_runs; /* of a leg at least; 0: 1, and 5 ms */
+    double min_gain;      /* a candidate that brings less is not kept; share: 0.003 */
+    bool strict;          /* every trial takes all its pairs */
+    double time_s;        /* budget; 0: none */
+    unsigned trials;      /* budget; 0: none */
+    unsigned max_builds;  /* budget; 0: none */
+    uint64_t seed;
+
+    qdq_region_opts regions;
+    const char *const *pattern_caches; /* files, the first preferred; ends with NULL; or NULL */
+    const qdq_model *qdq_baseline;     /* the same network with Q/DQ, as a seed; or NULL */
+    const char
+        *node_filter;  /* file: only regions with a node whose name fits one of its wildcards; or NULL */
+    const char *store; /* NULL: DIR/tune.db */
+    bool restart;
+    bool keep_models; /* every candidate in DIR/region_models */
+    const qdq_job *job;
+    void (*live)(void *ctx, const qdq_tune_live *now); /* ctx of the job; may be NULL */
+} qdq_tune_opts;
+
+#define QDQ_TUNE_OPTS_INIT                                                                                   \
+    {                                                                                                        \
+        .size = sizeof(qdq_tune_opts), .regions = QDQ_REGION_OPTS_INIT                                       \
+    }
+
+/* What is going on. Lent for the call. */
+struct qdq_tune_live {
+    const char *phase; /* "calibrating", "control", "start", "regions", "exceptions", "guard", "done" */
+    const char *unit;  /* signature of the pattern at hand; "" */
+    size_t unit_number, n_units;
+    unsigned trials, builds;
+    double baseline_ms, incumbent_ms;
+    double saved_share;       /* of the baseline's time */
+    double elapsed_s, left_s; /* left_s: NAN without a budget of time */
+};
+
+typedef enum qdq_tune_verdict {
+    QDQ_TUNED,       /* the search found the best */
+    QDQ_TUNED_RULES, /* nothing beat the rules' plan */
+    QDQ_TUNED_FLOAT  /* nothing beat the model that was given */
+} qdq_tune_verdict;
+
+typedef struct qdq_tune_result {
+    const char *mode, *engine; /* "region"; "ort 1.31.1" */
+    double baseline_ms, rules_ms, final_ms;
+    double predicted_ms;             /* of the final, by the gains on the way */
+    double speedup, ci_low, ci_high; /* baseline / final, fresh pairs of the guard, 95 % */
+    unsigned builds, timings;        /* of whole models; pairs */
+    double seconds;
+    size_t regions, patterns;
+    double mde; /* the least gain that could have been seen */
+    qdq_tune_verdict verdict;
+    bool placement_only;       /* no data: the scales mean nothing */
+    bool resumed, ended_early; /* ended_early: the budget was used up */
+    double sqnr_db;            /* of what was written, against the input; NAN: float */
+} qdq_tune_result;
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* QDQ_TUNE_H */

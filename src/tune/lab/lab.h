@@ -1,0 +1,83 @@
+/* lab.h - where models are built, run and timed: an engine in a worker process (`qdq-worker`, exec'd), so that an engine
+ * that crashes, traps, hangs or eats memory costs one trial.
+ *
+ * The worker lives on between calls and keeps models open. When it dies, the next call starts another one; models that
+ * were open are opened again when they are used. Times are taken with nothing else of ours running. */
+#ifndef QDQ_LAB_H
+#define QDQ_LAB_H
+
+#include "qdq/engine.h"
+
+typedef struct qdq_lab qdq_lab;
+
+typedef struct qdq_lab_opts {
+    const char *engine;      /* spec, as for qdq_engine_open() */
+    const char *ort_library; /* as in qdq_engine_opts */
+    const char *const *search_dirs;
+    const char *worker; /* program; NULL: "qdq-worker" beside the running program, then in PATH */
+    const char *logs;   /* folder for one file per build: what was asked, how it ended, output; NULL: none */
+    int threads;        /* of the engine; 0: 1 */
+    const qdq_input_shape *shapes;
+    size_t n_shapes;
+    double build_deadline_s; /* 0: 600 */
+    double run_deadline_s;   /* of one leg or run; 0: 60 */
+    uint64_t max_memory;     /* address space of the worker; 0: no limit */
+    unsigned warmup;         /* runs before the first timed leg of a model; 0: 2 */
+    unsigned leg_runs;       /* runs of a leg at least; 0: 1 */
+    double leg_ms;           /* a leg is repeated until it is so long; 0: 5 */
+    uint64_t seed;           /* of random inputs */
+    const char
+        *samples; /* .npz with the inputs to time with (the first sample) and to compare on; NULL: random */
+    const qdq_job *job;
+} qdq_lab_opts;
+
+/* How a trial failed inside the worker: it is a result, not an error of the call. */
+typedef enum qdq_lab_end {
+    QDQ_LAB_FINE,
+    QDQ_LAB_REFUSED, /* the engine said no: text */
+    QDQ_LAB_CRASHED, /* signal in text */
+    QDQ_LAB_HUNG,    /* past its deadline */
+    QDQ_LAB_MEMORY   /* out of memory */
+} qdq_lab_end;
+
+typedef struct qdq_lab_fate {
+    qdq_lab_end end;
+    char text[400];
+} qdq_lab_fate;
+
+const char *qdq_lab_end_name(qdq_lab_end e); /* "fine", "refused", "crashed", "hung", "memory" */
+
+/* QDQ_E_ENGINE where there is no worker program or no engine: the text says which. */
+qdq_status qdq_lab_open(const qdq_lab_opts *opts, qdq_lab **out, qdq_error *err);
+void qdq_lab_close(qdq_lab *lab); /* NULL is allowed */
+
+/* Name, version, device and capabilities of the engine in the worker: lent, as long as the lab. */
+const qdq_engine_info *qdq_lab_engine(const qdq_lab *lab);
+
+/* How many sessions were built, A/A and guard included. */
+unsigned qdq_lab_builds(const qdq_lab *lab);
+
+/* Builds a session for a model file. *handle is only valid if the fate is fine. */
+qdq_status qdq_lab_build(qdq_lab *lab, const char *path, int *handle, qdq_lab_fate *fate, qdq_error *err);
+void qdq_lab_drop(qdq_lab *lab, int handle);
+
+/* One leg of a, then one of b (`b_first`: the other way round): mean time of a run in each. `number` is that of the pair
+ * in its trial: engines with virtual time (sim) make their noise of it, so that a replayed trial sees the same. */
+qdq_status qdq_lab_pair(qdq_lab *lab, int a, int b, bool b_first, uint64_t number, double *a_ns, double *b_ns,
+                        qdq_lab_fate *fate, qdq_error *err);
+
+typedef struct qdq_lab_accuracy {
+    bool finite; /* no NaN, no infinity in any output */
+    double
+        sqnr_db; /* of the output that has least; INFINITY: equal; NAN: an output that is zero everywhere */
+} qdq_lab_accuracy;
+
+/* Runs both on the samples, and compares b's outputs with a's. */
+qdq_status qdq_lab_compare(qdq_lab *lab, int a, int b, qdq_lab_accuracy *out, qdq_lab_fate *fate,
+                           qdq_error *err);
+
+/* Time per executed layer, from a session of its own. *out goes to qdq_free(). */
+qdq_status qdq_lab_profile(qdq_lab *lab, const char *path, unsigned runs, qdq_layer **out, size_t *n,
+                           qdq_lab_fate *fate, qdq_error *err);
+
+#endif /* QDQ_LAB_H */

@@ -1,0 +1,39 @@
+/* pattern.h - regions that are alike. Two regions are instances of one pattern if their canonical forms are equal; the
+ * k-th node of the canonical order plays the same part in all of them, and so does its i-th canonical input. */
+#ifndef QDQ_PATTERN_H
+#define QDQ_PATTERN_H
+
+#include "tune/region/region.h"
+
+typedef struct qdq_instance {
+    const qdq_region *region;
+    const qdq_node **node; /* core nodes in canonical order, pattern.n_nodes of them */
+    uint32_t *
+        *input; /* node k, canonical input i -> input of the node: operands of commutative operators may be
+                               swapped */
+} qdq_instance;
+
+typedef struct qdq_pattern {
+    const char
+        *signature; /* Model-Optimizer's text (region-autotune.md 3.1): for display and for its cache files */
+    char hash[33];  /* the first 32 hexadecimal digits of SHA-256 of it */
+    uint64_t canon
+        [2]; /* of the canonical form: operators, attributes that matter, wiring, types, bucketed shapes */
+    size_t n_nodes;
+    qdq_instance *instance;
+    size_t n_instances;
+} qdq_pattern;
+
+typedef struct qdq_patterns {
+    qdq_arena arena;
+    qdq_pattern *pattern; /* in the order of their first instance */
+    size_t n;
+} qdq_patterns;
+
+qdq_status qdq_patterns_find(qdq_regions *r, qdq_patterns **out, qdq_error *err);
+void qdq_patterns_free(qdq_patterns *p); /* NULL is allowed */
+
+/* The text of one region; in `arena`. NULL: out of memory. */
+const char *qdq_region_signature(const qdq_regions *all, const qdq_region *r, qdq_arena *arena);
+
+#endif /* QDQ_PATTERN_H */

@@ -1,0 +1,44 @@
+/* region.h - regions of a graph: what is varied together. Every node that is not constant belongs to the core of exactly
+ * one region; what follows a core closely is its halo, whose inputs may be points of the region, but which others own. */
+#ifndef QDQ_REGION_H
+#define QDQ_REGION_H
+
+#include "ir/ir.h"
+#include "qdq/tune.h"
+
+typedef struct qdq_region qdq_region;
+typedef QDQ_VEC(qdq_region *) qdq_region_list;
+
+struct qdq_region {
+    uint32_t id; /* breadth first from the top, as it is printed */
+    uint32_t depth;
+    qdq_region_type type;
+    qdq_region *parent;
+    qdq_region_list children;        /* in topological order of their first node */
+    QDQ_VEC(const qdq_node *) nodes; /* direct ones, in topological order */
+    QDQ_VEC(const qdq_node *) halo;
+    QDQ_VEC(const qdq_value *)
+    inputs; /* by (first reader's place, input); never an omitted one, never a constant */
+    QDQ_VEC(const qdq_value *) outputs; /* read outside, or graph outputs, or read by nobody */
+    const char *path;                   /* of the names builder: "/encoder/layer.0"; NULL */
+    size_t n_total;                     /* nodes with those of all descendants */
+    uint32_t pattern;                   /* index into the patterns; set by qdq_patterns_find() */
+};
+
+typedef struct qdq_regions {
+    qdq_arena arena;
+    const qdq_model *model;
+    qdq_region_builder builder; /* structure or names: which was used */
+    double named_share;         /* of the nodes: with a name that begins with '/' (the 80 % rule) */
+    qdq_region_list all;        /* by id */
+    qdq_region_list top;
+    qdq_region **of; /* by node id: the region whose core has it; NULL: constant or shape arithmetic */
+    size_t n_nodes, n_covered;
+} qdq_regions;
+
+/* Only the main graph, which is sorted. Linear time. */
+qdq_status qdq_regions_find(const qdq_model *m, const qdq_region_opts *opts, qdq_regions **out,
+                            qdq_error *err);
+void qdq_regions_free(qdq_regions *r); /* NULL is allowed */
+
+#endif /* QDQ_REGION_H */

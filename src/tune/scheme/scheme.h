@@ -1,0 +1,66 @@
+/* scheme.h - which points of a pattern carry Q/DQ, as Model-Optimizer says it: points relative to a pattern, resolved in
+ * each of its instances. region-autotune.md 1.4, 1.5. */
+#ifndef QDQ_SCHEME_H
+#define QDQ_SCHEME_H
+
+#include "base/vec.h"
+#include "tune/region/pattern.h"
+#include "tune/space/space.h"
+
+#define QDQ_POINT_NONE (-1)
+
+typedef struct qdq_point {
+    int32_t region,
+        node;      /* of a node input: node; of a child input: region; of an output: one of both, else -1 */
+    int32_t index; /* of the input or output */
+} qdq_point;
+
+typedef QDQ_VEC(qdq_point) qdq_points;
+
+typedef struct qdq_scheme {
+    qdq_points node_inputs, child_inputs, outputs; /* each sorted, none twice; "none" before any number */
+    double latency_ms;                             /* INFINITY: not measured */
+    bool error;
+    const char *timestamp; /* ISO 8601 UTC, or NULL */
+} qdq_scheme;
+
+void qdq_scheme_hash(const qdq_scheme *s, char hash[33]);
+size_t qdq_scheme_distance(const qdq_scheme *a, const qdq_scheme *b);
+bool qdq_scheme_sort(
+    qdq_scheme *s); /* into the order above; false: it had a point twice, which is taken out */
+
+/* --- what a pattern offers, and what that is in the space ------------------------------------------------------------- */
+
+/* A decision of a pattern: the same slot group in each of its instances. */
+typedef struct qdq_choice {
+    qdq_point
+        point; /* the node input that names it: (canonical node, canonical input 0 for linear operators) */
+    uint32_t *group; /* by instance: of the space; QDQ_NO_GROUP where the instance cannot take it */
+    double cost_ns;  /* of its nodes in float, over all instances */
+} qdq_choice;
+
+typedef struct qdq_choices {
+    qdq_choice *choice;
+    size_t n;
+} qdq_choices;
+
+/* Only points that can matter (region-autotune.md W13): slots of the space, in core nodes. */
+qdq_status qdq_choices_find(const qdq_pattern *p, const qdq_space *s, qdq_arena *arena, qdq_choices *out,
+                            qdq_error *err);
+
+/* Sets the groups of one instance (or of all: SIZE_MAX) as the bits say, one bit for each choice. */
+void qdq_choices_apply(const qdq_choices *c, const qdq_pattern *p, size_t instance, const qdq_assign *bits,
+                       qdq_assign *a);
+
+/* Between bits and a scheme: child inputs and outputs become the choices whose slots they resolve to. */
+qdq_status qdq_choices_to_scheme(const qdq_choices *c, const qdq_assign *bits, qdq_arena *arena,
+                                 qdq_scheme *out, qdq_error *err);
+qdq_status qdq_choices_from_scheme(const qdq_choices *c, const qdq_pattern *p, const qdq_space *s,
+                                   const qdq_scheme *scheme, qdq_arena *arena, qdq_assign *bits,
+                                   qdq_error *err);
+
+/* Is input `i` of n a place where Model-Optimizer would not quantize? A reason, or NULL: region-autotune.md 4.1 with what
+ * is required of it. */
+const char *qdq_skip_reason(const qdq_node *n, uint32_t i);
+
+#endif /* QDQ_SCHEME_H */

@@ -1,0 +1,98 @@
+/* search.h - which assignment is fastest, in few measurements. Knows neither models nor engines: units of choices, what
+ * they weigh, seeds, and a function that measures a candidate against the incumbent. Deterministic: equal answers give
+ * an equal search, which is how a run goes on where it was cut off. */
+#ifndef QDQ_SEARCH_H
+#define QDQ_SEARCH_H
+
+#include "tune/measure/measure.h"
+#include "tune/space/assign.h"
+
+/* One decision, made alike in several places: bits of the assignment that are varied together. */
+typedef struct qdq_search_choice {
+    const uint32_t *bit; /* by instance; UINT32_MAX: this instance does not have it */
+    double worth_ns;     /* of what can be saved at most, over all instances: float time of the nodes */
+    bool linear;         /* an operator with a weight */
+} qdq_search_choice;
+
+/* A region pattern, or a fusion group with its like. */
+typedef struct qdq_search_unit {
+    const char *name;
+    const qdq_search_choice *choice;
+    size_t n_choices, n_instances;
+    const qdq_assign
+        *seed; /* bits over the choices: from caches, imports; measured before anything is mutated */
+    size_t n_seeds;
+} qdq_search_unit;
+
+typedef struct qdq_search_problem {
+    size_t n_bits;
+    const qdq_search_unit *unit;
+    size_t n_units;
+    const qdq_assign
+        *start; /* whole assignments to begin with, the best becomes the incumbent: nothing, everything,
+                                rules, imported, ... The first is the baseline ("nothing") */
+    const char *const *start_name;
+    size_t n_starts;
+    double base_ns; /* time of the baseline, for what a saving is worth */
+} qdq_search_problem;
+
+typedef struct qdq_search_opts {
+    qdq_test_opts test;
+    unsigned schemes_per_unit; /* candidates of one unit at most */
+    unsigned exhaustive;       /* units with so many choices or fewer are tried in full: 3 */
+    unsigned mutations;        /* bits changed at once at most: 3 */
+    unsigned stale;            /* candidates in a row that brought nothing end a unit */
+    unsigned max_trials;       /* of the whole search; 0: no bound */
+    unsigned max_builds;       /* likewise */
+    uint64_t seed;
+} qdq_search_opts;
+
+typedef enum qdq_search_phase {
+    QDQ_PHASE_START,
+    QDQ_PHASE_UNITS,
+    QDQ_PHASE_INTERACTIONS,
+    QDQ_PHASE_EXCEPTIONS,
+    QDQ_PHASE_DONE
+} qdq_search_phase;
+
+/* Something happened, for the live view and the report. */
+typedef struct qdq_search_event {
+    qdq_search_phase phase;
+    size_t unit, n_units; /* SIZE_MAX: the whole */
+    const qdq_assign *incumbent, *candidate;
+    const qdq_test_result *result; /* NULL: it failed */
+    bool kept;
+    double saved; /* share of the baseline's time, by what was kept so far */
+} qdq_search_event;
+
+typedef struct qdq_search_ops {
+    void *ctx;
+    /* Measures. *failed: the candidate cannot be had (built, run, accurate enough): it counts as refused. QDQ_E_GOAL:
+     * the budget is used up: the search ends with what it has. `same_plan` may be NULL; else it says that two
+     * assignments mean the same model, and nothing is measured. */
+    qdq_status (*measure)(void *ctx, const qdq_assign *incumbent, const qdq_assign *candidate,
+                          const qdq_test_opts *test, qdq_test_result *out, bool *failed, qdq_error *err);
+    bool (*same_plan)(void *ctx, const qdq_assign *a, const qdq_assign *b);
+    qdq_status (*event)(void *ctx, const qdq_search_event *e, qdq_error *err); /* may be NULL */
+    unsigned (*builds)(void *ctx);
+} qdq_search_ops;
+
+typedef struct qdq_search_unit_result {
+    qdq_assign best; /* bits over its choices, of most instances */
+    double gain;     /* share of the baseline's time that it brought, as measured when it was kept */
+    unsigned tried;
+    bool skipped; /* what it could bring at most lies under what can be detected */
+} qdq_search_unit_result;
+
+typedef struct qdq_search_result {
+    qdq_assign best;
+    qdq_search_unit_result *unit; /* in the arena */
+    double predicted_ns;          /* of the best, by the gains that were measured on the way */
+    unsigned trials, pairs;
+    bool ended_early; /* by the budget */
+} qdq_search_result;
+
+qdq_status qdq_search_run(const qdq_search_problem *p, const qdq_search_opts *opts, const qdq_search_ops *ops,
+                          qdq_arena *arena, qdq_search_result *out, qdq_error *err);
+
+#endif /* QDQ_SEARCH_H */

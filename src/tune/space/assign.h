@@ -1,0 +1,33 @@
+/* assign.h - an assignment: one bit for each slot group, on if it is quantized. Its hash names a measurement. */
+#ifndef QDQ_ASSIGN_H
+#define QDQ_ASSIGN_H
+
+#include "base/arena.h"
+
+typedef struct qdq_assign {
+    uint64_t *word; /* in the arena it was made in */
+    size_t n;       /* bits; those beyond are 0 */
+} qdq_assign;
+
+typedef struct qdq_assign_hash {
+    uint64_t low, high; /* XXH3, 128 bits, over n and the words */
+} qdq_assign_hash;
+
+bool qdq_assign_new(qdq_assign *a, size_t n, qdq_arena *arena); /* all off; false: out of memory */
+bool qdq_assign_copy(qdq_assign *a, const qdq_assign *from, qdq_arena *arena);
+
+static inline bool qdq_assign_get(const qdq_assign *a, size_t i)
+{
+    return (a->word[i / 64] >> (i % 64) & 1) != 0;
+}
+
+void qdq_assign_set(qdq_assign *a, size_t i, bool on);
+size_t qdq_assign_count(const qdq_assign *a);                         /* bits that are on */
+size_t qdq_assign_distance(const qdq_assign *a, const qdq_assign *b); /* bits that differ */
+bool qdq_assign_equal(const qdq_assign *a, const qdq_assign *b);
+qdq_assign_hash qdq_assign_get_hash(const qdq_assign *a);
+
+/* 32 hexadecimal digits and a NUL. */
+void qdq_assign_hash_text(qdq_assign_hash h, char text[33]);
+
+#endif /* QDQ_ASSIGN_H */

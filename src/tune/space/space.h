@@ -1,0 +1,60 @@
+/* space.h - what there is to decide: the slot groups of a target on a clean model, and the plan that an assignment
+ * stands for.
+ *
+ * A slot group is the least that can be quantized on its own: activation and weight of one linear operator; all data
+ * inputs of an operator whose kernel wants them together; on targets that place by edges (partitions) each data input
+ * of an operator that is not linear. Copy operators have none: they carry what their neighbours have. */
+#ifndef QDQ_SPACE_H
+#define QDQ_SPACE_H
+
+#include "ir/ir.h"
+#include "quant/calib/scales.h"
+#include "tune/space/assign.h"
+
+typedef struct qdq_slot_group {
+    const qdq_node *node; /* whose inputs it is about */
+    uint32_t inputs;      /* bit by bit; the weight of a linear operator is in it */
+    bool linear;
+    double
+        cost_ns; /* of the node in float: measured by the engine's profile if there is one, else from shapes */
+} qdq_slot_group;
+
+#define QDQ_NO_GROUP UINT32_MAX
+
+typedef struct qdq_space {
+    qdq_arena arena;
+    const qdq_model *clean;
+    qdq_target
+        *target; /* its own: the rules' conditions on shapes ("stay_float") are left out, legality stays */
+    qdq_slot_group *group;
+    size_t n_groups;
+    uint32_t *first_group; /* by node id; QDQ_NO_GROUP: none. The groups of a node follow each other */
+    qdq_assign
+        rules; /* what the rules of the target as it was decide; nearest to their plan, not always equal */
+} qdq_space;
+
+/* `opts` are those of quantize: what its users exclude has no groups. `clean` and `t` must outlive the space; `clean`
+ * has inferred shapes. */
+qdq_status qdq_space_new(const qdq_model *clean, const qdq_target *t, const qdq_quantize_opts *opts,
+                         qdq_space **out, qdq_error *err);
+void qdq_space_free(qdq_space *s); /* NULL is allowed */
+
+/* The group of an edge, or QDQ_NO_GROUP. */
+uint32_t qdq_space_group_of(const qdq_space *s, const qdq_node *n, uint32_t input);
+
+/* What a plan, from the rules or imported, quantizes. */
+qdq_status qdq_space_from_plan(const qdq_space *s, const qdq_plan *p, qdq_assign *out, qdq_arena *arena,
+                               qdq_error *err);
+
+/* The plan of an assignment, with scales: those in `known`, which qdq_space_calibrate() filled; a tensor that is not
+ * there (it shares a range with others only in this assignment) is calibrated on the spot, with the engine and the
+ * data. `head` is the plan whose head is taken. *out goes to qdq_plan_free(). */
+qdq_status qdq_space_plan(const qdq_space *s, const qdq_assign *a, const qdq_plan *head, qdq_engine *e,
+                          qdq_data *data, const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan **out,
+                          qdq_error *err);
+
+/* Scales for every group, in one calibration. */
+qdq_status qdq_space_calibrate(const qdq_space *s, const qdq_plan *head, qdq_engine *e, qdq_data *data,
+                               const qdq_quantize_opts *opts, qdq_scales *known, qdq_error *err);
+
+#endif /* QDQ_SPACE_H */
