@@ -114,10 +114,81 @@ static void blocks_rows_and_one_scale_are_searched_as_columns_are(void **state)
     }
 }
 
+/* The least error of any step, with the functions that make the codes: of `count` weights that lie `pitch` apart. */
+static double least_error(const float *x, size_t count, size_t pitch, const qdq_qscheme *s, double low,
+                          double high, char *letter, double *of_letter)
+{
+    double least = INFINITY;
+
+    for (int k = 0; QDQ_CLIP_LETTERS[k] != '\0'; k++) {
+        double part = 1 - k * QDQ_WEIGHT_MSE_STEP, sum = 0;
+        qdq_qparam p;
+
+        assert_true(qdq_qparam_from_range(s, low * part, high * part, &p));
+        for (size_t i = 0; i < count; i++) {
+            int32_t code = 0;
+            float back;
+            qdq_quantize_floats(&p, x + i * pitch, 1, &code);
+            qdq_dequantize_floats(&p, &code, 1, &back);
+            sum += pow((double)x[i * pitch] - (double)back, 2);
+        }
+        if (*letter == QDQ_CLIP_LETTERS[k])
+            *of_letter = sum;
+        least = fmin(least, sum);
+    }
+    return least;
+}
+
+/* Sizes that are no multiple of what is taken at once: 37 columns, 1500 rows. */
+static void no_other_step_gives_codes_that_come_back_better(void **state)
+{
+    enum { MANY = 1500, WIDE = 37 };
+    static const qdq_qscheme schemes[] = {{.type = QDQ_INT8, .symmetric = true},
+                                          {.type = QDQ_UINT8},
+                                          {.type = QDQ_INT4, .symmetric = true},
+                                          {.type = QDQ_INT16},
+                                          {.type = QDQ_FLOAT8E4M3FN, .symmetric = true}};
+    static const float units[] = {1, 1e-22F, 1e-38F}; /* squares and reciprocals that no float holds */
+    static const int64_t dim[2] = {MANY, WIDE};
+    const qdq_tensor t = {.name = "w", .elem = QDQ_FLOAT, .rank = 2, .dim = dim, .count = MANY * WIDE};
+    float *w = malloc((size_t)MANY * WIDE * sizeof *w);
+
+    (void)state;
+    assert_non_null(w);
+    for (size_t i = 0; i < QDQ_COUNT(schemes) * QDQ_COUNT(units); i++) {
+        const qdq_qscheme *s = &schemes[i / QDQ_COUNT(units)];
+        qdq_random r = qdq_random_new(i, NULL);
+        float low[MANY], high[MANY];
+        qdq_error err = QDQ_ERROR_INIT;
+        char letters[MANY];
+
+        for (size_t k = 0; k < (size_t)MANY * WIDE; k++) {
+            float v = qdq_random_normal(&r);
+            w[k] = v * v * v * units[i % QDQ_COUNT(units)]; /* a tail that is worth clipping */
+        }
+        for (int axis = 0; axis < 2; axis++) {
+            const qdq_scale_grid g = qdq_scale_grid_of(&t, axis, 0);
+            size_t count = axis == 0 ? WIDE : MANY, pitch = axis == 0 ? 1 : WIDE;
+
+            assert_ok(qdq_weight_ranges(w, &g, low, high, &err));
+            assert_true(qdq_weight_mse_letters(w, &g, s, low, high, letters));
+            for (size_t k = 0; k < WIDE; k += 4) {
+                double found = NAN, least = least_error(w + k * (axis == 0 ? WIDE : 1), count, pitch, s,
+                                                        (double)low[k], (double)high[k], &letters[k], &found);
+                if (!(found <= least * 1.001))
+                    fail_msg("scheme and unit %zu, axis %d, scale %zu: %g, least %g", i, axis, k, found,
+                             least);
+            }
+        }
+    }
+    free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_column_comes_back_worse_and_one_with_an_outlier_much_better),
+        cmocka_unit_test(no_other_step_gives_codes_that_come_back_better),
         cmocka_unit_test(blocks_rows_and_one_scale_are_searched_as_columns_are),
     };
 

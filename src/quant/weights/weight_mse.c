@@ -1,5 +1,5 @@
-/* weight_mse.c - see the header. Scales are searched in parallel, each on a copy of its own weights side by side, with
- * the functions that make the codes in the end: what is found holds for every type of codes. */
+/* weight_mse.c - see the header. Scales are searched in parallel, each on its own weights side by side: every step costs
+ * a walk over all of them, so that the walk is all that counts. */
 #include "quant/weights/weight_mse.h"
 
 #include <math.h>
@@ -9,72 +9,90 @@
 #include "base/fail.h"
 #include "quant/weights/weights.h"
 
-enum { STEPS = sizeof QDQ_CLIP_LETTERS - 1, LANES = 8 };
+enum {
+    STEPS = sizeof QDQ_CLIP_LETTERS - 1,
+    LANES = 16,   /* sums that do not wait for each other */
+    PIECE = 1024, /* elements: as many as a float sums up with enough digits */
+    COLUMNS = 16  /* that are taken out of a matrix at once: a cache line of each row */
+};
 
 /* --- one scale ------------------------------------------------------------------------------------------------------ */
 
-static size_t most_elements(const qdq_scale_grid *g)
+/* How far v is from the nearest whole number between the two. */
+static inline float distance(float v, float lowest, float highest)
 {
-    return g->block == 0 ? g->c.outer * g->c.inner : g->block;
+    const float magic = 12582912.0F; /* adding 1.5 * 2^23 leaves no bits behind the point */
+    float in = v > lowest ? v : lowest;
+
+    in = in < highest ? in : highest;
+    return v - ((in + magic) - magic);
 }
 
-/* The elements of scale i, in a row. Gives how many. */
-static size_t gather(const float *w, const qdq_scale_grid *g, size_t i, float *x)
+/* Squared distances to the nearest code, in steps. A product with 1 / scale instead of a quotient may give the other one
+ * of two codes that are equally near: that changes no sum. */
+static double distances(const float *x, size_t n, float per_unit, float lowest, float highest)
 {
-    const qdq_channels *c = &g->c;
-    size_t n = 0;
-
-    if (g->block == 0 && c->inner == 1) {
-        for (; n < c->outer; n++)
-            x[n] = w[n * c->channels + i];
-        return n;
-    }
-    if (g->block == 0) {
-        for (size_t o = 0; o < c->outer; o++, n += c->inner)
-            memcpy(x + n, w + (o * c->channels + i) * c->inner, c->inner * sizeof *x);
-        return n;
-    }
-    size_t inner = i % c->inner, first = i / c->inner % g->n_block * g->block, o = i / c->inner / g->n_block;
-    for (size_t k = first; k < first + g->block && k < c->channels; k++)
-        x[n++] = w[(o * c->channels + k) * c->inner + inner];
-    return n;
-}
-
-static double error_of(const qdq_qscheme *s, double low, double high, const float *x, size_t n,
-                       float *restored, void *codes)
-{
-    double sum[LANES] = {0}, all = 0; /* sums that do not wait for each other */
-    qdq_qparam p;
-
-    if (!qdq_qparam_from_range(s, low, high, &p))
-        return INFINITY;
-    qdq_quantize_floats(&p, x, n, codes);
-    qdq_dequantize_floats(&p, codes, n, restored);
+    float sum[LANES] = {0}, all = 0;
     size_t i = 0;
+
     for (; i + LANES <= n; i += LANES)
+#pragma omp simd
         for (size_t k = 0; k < LANES; k++) {
-            double off = (double)x[i + k] - (double)restored[i + k];
+            float off = distance(x[i + k] * per_unit, lowest, highest);
             sum[k] += off * off;
         }
     for (; i < n; i++) {
-        double off = (double)x[i] - (double)restored[i];
+        float off = distance(x[i] * per_unit, lowest, highest);
         sum[0] += off * off;
     }
     for (size_t k = 0; k < LANES; k++)
         all += sum[k];
-    return all;
+    return (double)all;
+}
+
+/* With the functions that make the codes in the end: holds for every type of codes. */
+static double error_by_codes(const qdq_qparam *p, const float *x, size_t n)
+{
+    float restored[PIECE];
+    int32_t codes[PIECE]; /* room for the widest */
+    double sum = 0;
+
+    qdq_quantize_floats(p, x, n, codes);
+    qdq_dequantize_floats(p, codes, n, restored);
+    for (size_t i = 0; i < n; i++) {
+        double off = (double)x[i] - (double)restored[i];
+        sum += off * off;
+    }
+    return sum;
+}
+
+static double error_of(const qdq_qscheme *s, double low, double high, const float *x, size_t n)
+{
+    int32_t lowest = 0, highest = 0;
+    double sum = 0;
+    qdq_qparam p;
+
+    if (!qdq_qparam_from_range(s, low, high, &p))
+        return INFINITY;
+    const float per_unit = 1 / p.scale;
+    const bool quick = qdq_elem_code_limits(p.type, &lowest, &highest) && isfinite(per_unit);
+    const float from = (float)(lowest - p.zero_point), to = (float)(highest - p.zero_point);
+    for (size_t i = 0; i < n; i += PIECE) {
+        size_t piece = n - i < PIECE ? n - i : PIECE;
+        sum += quick ? distances(x + i, piece, per_unit, from, to) : error_by_codes(&p, x + i, piece);
+    }
+    return quick ? sum * (double)p.scale * (double)p.scale : sum;
 }
 
 /* What is clipped only grows: from twice the least error on, no further step can win (as in threshold_mse.c). */
-static char search(const qdq_qscheme *s, double low, double high, const float *x, size_t n, float *restored,
-                   void *codes)
+static char search(const qdq_qscheme *s, double low, double high, const float *x, size_t n)
 {
     double least = INFINITY;
     int best = 0;
 
     for (int k = 0; k < STEPS; k++) {
         double part = 1 - k * QDQ_WEIGHT_MSE_STEP;
-        double error = error_of(s, low * part, high * part, x, n, restored, codes);
+        double error = error_of(s, low * part, high * part, x, n);
 
         if (error < least) {
             least = error;
@@ -88,23 +106,106 @@ static char search(const qdq_qscheme *s, double low, double high, const float *x
 
 /* --- all scales ------------------------------------------------------------------------------------------------------- */
 
+typedef struct weight {
+    const float *w;
+    const qdq_scale_grid *g;
+    const qdq_qscheme *s;
+    const float *low, *high;
+    char *letters;
+} weight;
+
+/* Do scales that follow each other belong to columns of a matrix? Then its rows are as long as there are columns. */
+static bool is_columns(const qdq_scale_grid *g)
+{
+    return g->block == 0 ? g->c.inner == 1 : g->c.inner > 1;
+}
+
+static size_t row_size(const qdq_scale_grid *g)
+{
+    return g->block == 0 ? g->c.channels : g->c.inner;
+}
+
+/* Elements of the block that scale i is for. */
+static size_t block_size(const qdq_scale_grid *g, size_t i)
+{
+    size_t left = g->c.channels - i / g->c.inner % g->n_block * g->block;
+
+    return left < g->block ? left : g->block;
+}
+
+/* Where the first element of scale i is. */
+static const float *first_of(const weight *m, size_t i)
+{
+    const qdq_scale_grid *g = m->g;
+
+    if (g->block == 0)
+        return m->w + i * g->c.inner;
+    size_t block = i / g->c.inner;
+    return m->w + (block / g->n_block * g->c.channels + block % g->n_block * g->block) * g->c.inner +
+           i % g->c.inner;
+}
+
+/* n scales from i on: columns, each put in a row of its own in x. */
+static void search_columns(const weight *m, size_t i, size_t n, float *x)
+{
+    const size_t rows = m->g->block == 0 ? m->g->c.outer : block_size(m->g, i);
+    const size_t pitch = rows + LANES; /* not a power of two, which a cache would hold few of */
+    const float *from = first_of(m, i);
+
+    for (size_t r = 0; r < rows; r++, from += row_size(m->g))
+        for (size_t k = 0; k < n; k++)
+            x[k * pitch + r] = from[k];
+    for (size_t k = 0; k < n; k++)
+        m->letters[i + k] = search(m->s, (double)m->low[i + k], (double)m->high[i + k], x + k * pitch, rows);
+}
+
+/* Scale i: one run of elements, or one in each of `outer` matrices, which are put together in x. */
+static void search_runs(const weight *m, size_t i, float *x)
+{
+    const qdq_channels *c = &m->g->c;
+    const float *from = first_of(m, i);
+    size_t n = m->g->block == 0 ? c->inner : block_size(m->g, i);
+
+    if (m->g->block == 0 && c->outer > 1) {
+        for (size_t o = 0; o < c->outer; o++)
+            memcpy(x + o * n, from + o * c->channels * n, n * sizeof *x);
+        from = x;
+        n *= c->outer;
+    }
+    m->letters[i] = search(m->s, (double)m->low[i], (double)m->high[i], from, n);
+}
+
+/* The elements that a thread needs room for. */
+static size_t room(const qdq_scale_grid *g)
+{
+    size_t rows = g->block == 0 ? g->c.outer : g->block;
+
+    return is_columns(g) ? COLUMNS * (rows + LANES) : g->block == 0 && g->c.outer > 1 ? rows * g->c.inner : 1;
+}
+
 bool qdq_weight_mse_letters(const float *w, const qdq_scale_grid *g, const qdq_qscheme *s, const float *low,
                             const float *high, char *letters)
 {
-    const size_t most = most_elements(g) + 1, scales = qdq_scale_count(g);
+    const weight m = {w, g, s, low, high, letters};
+    const size_t row = is_columns(g) ? row_size(g) : 1, at_once = is_columns(g) ? COLUMNS : 1;
+    const size_t per_row = (row + at_once - 1) / at_once, scales = qdq_scale_count(g);
+    const size_t n = row > 0 ? scales / row * per_row : 0;
     bool ok = true;
 
-#pragma omp parallel reduction(&& : ok) if (scales > 1)
+#pragma omp parallel reduction(&& : ok) if (n > 1)
     {
-        float *x = malloc(most * 2 * sizeof *x + most * sizeof(int32_t));
+        float *x = malloc((room(g) + 1) * sizeof *x);
 
         ok = x != NULL;
 #pragma omp for schedule(static)
-        for (size_t i = 0; i < scales; i++) {
-            if (x == NULL)
-                continue;
-            size_t n = gather(w, g, i, x);
-            letters[i] = search(s, (double)low[i], (double)high[i], x, n, x + most, (void *)(x + 2 * most));
+        for (size_t k = 0; k < n; k++) {
+            size_t first = k % per_row * at_once, i = k / per_row * row + first;
+            size_t left = row - first;
+
+            if (x != NULL && is_columns(g))
+                search_columns(&m, i, left < at_once ? left : at_once, x);
+            else if (x != NULL)
+                search_runs(&m, i, x);
         }
         free(x);
     }
