@@ -1,0 +1,253 @@
+/* measure.c - see the header. */
+#include "tune/measure/measure.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/fail.h"
+#include "engine/sample_stats.h"
+
+enum { CONTROL_PAIRS = 12, MAX_PAIRS = 4096 };
+
+/* 1.4826 times the median absolute deviation estimates the deviation of normal numbers. */
+static const double mad_to_sd = 1.4826;
+/* An outlier says that something else ran, not how much: beyond so many deviations it counts no more. */
+static const double clip_sd = 3;
+/* Times in nanoseconds of real runs differ by more than this; virtual times need not. */
+static const double least_sd = 1e-6;
+
+const char *qdq_verdict_name(qdq_verdict v)
+{
+    static const char *const names[] = {"undecided", "keep", "reject"};
+
+    return names[v];
+}
+
+/* --- numbers of pairs ------------------------------------------------------------------------------------------------ */
+
+typedef struct pairs {
+    double *incumbent, *candidate, *gain;
+    double *scratch; /* of walsh(n) */
+    size_t n, room;
+} pairs;
+
+static size_t walsh(size_t n)
+{
+    return n * (n + 1) / 2;
+}
+
+static double median(double *scratch, const double *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        scratch[i] = x[i];
+    qdq_stats_sort(scratch, n);
+    return qdq_stats_quantile(scratch, n, 0.5);
+}
+
+static double spread(pairs *p, double middle)
+{
+    for (size_t i = 0; i < p->n; i++)
+        p->scratch[i] = fabs(p->gain[i] - middle);
+    qdq_stats_sort(p->scratch, p->n);
+    return mad_to_sd * qdq_stats_quantile(p->scratch, p->n, 0.5);
+}
+
+/* The Hodges-Lehmann estimate, the median of the means of all pairs of gains, and the interval that belongs to it
+ * (Wilcoxon's signed ranks, normal approximation). Of few gains no interval of theirs covers 95 %: the extremes. */
+static void locate(pairs *p, qdq_test_result *out)
+{
+    const size_t n = p->n, m = walsh(n);
+    size_t k = 0;
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i; j < n; j++)
+            p->scratch[k++] = (p->gain[i] + p->gain[j]) / 2;
+    qdq_stats_sort(p->scratch, m);
+    out->gain = qdq_stats_quantile(p->scratch, m, 0.5);
+
+    double rank = (double)m / 2 - 1.96 * sqrt((double)m * (2 * (double)n + 1) / 12);
+    size_t low = rank > 0 ? (size_t)rank : 0;
+    out->ci_low = n > 0 ? p->scratch[low] : 0;
+    out->ci_high = n > 0 ? p->scratch[m - 1 - low] : 0;
+}
+
+/* Quantiles of the normal distribution (Abramowitz and Stegun 26.2.23, error below 4.5e-4). */
+static double z_of(double tail)
+{
+    double t = sqrt(-2 * log(tail));
+
+    return t -
+           (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+}
+
+static double detectable(const qdq_test_opts *o, double sd, size_t n)
+{
+    return (z_of(o->alpha) + z_of(o->beta)) * sd / sqrt((double)n);
+}
+
+static void summarize(pairs *p, const qdq_test_opts *o, qdq_test_result *out)
+{
+    locate(p, out);
+    out->sd = fmax(fmax(spread(p, out->gain), o->floor_sd), least_sd);
+    out->pairs = (unsigned)p->n;
+    out->mde = p->n > 0 ? detectable(o, out->sd, p->n) : INFINITY;
+    out->incumbent_ns = median(p->scratch, p->incumbent, p->n);
+    out->candidate_ns = median(p->scratch, p->candidate, p->n);
+}
+
+/* --- memory ---------------------------------------------------------------------------------------------------------- */
+
+static void pairs_free(pairs *p)
+{
+    free(p->incumbent);
+    free(p->candidate);
+    free(p->gain);
+    free(p->scratch);
+}
+
+static qdq_status pairs_new(pairs *p, size_t room, qdq_error *err)
+{
+    *p = (pairs){.room = room};
+    if (room > MAX_PAIRS)
+        return qdq_fail(err, QDQ_E_USAGE, "a test of %zu pairs: expected at most %d", room, MAX_PAIRS);
+    p->incumbent = calloc(room + 1, sizeof *p->incumbent);
+    p->candidate = calloc(room + 1, sizeof *p->candidate);
+    p->gain = calloc(room + 1, sizeof *p->gain);
+    p->scratch = calloc(walsh(room) + 1, sizeof *p->scratch);
+    if (p->incumbent == NULL || p->candidate == NULL || p->gain == NULL || p->scratch == NULL) {
+        pairs_free(p);
+        return qdq_nomem(err);
+    }
+    return QDQ_OK;
+}
+
+static qdq_status add(pairs *p, double incumbent_ns, double candidate_ns, qdq_error *err)
+{
+    if (!(incumbent_ns > 0) || !(candidate_ns > 0) || !isfinite(incumbent_ns) || !isfinite(candidate_ns))
+        return qdq_fail(err, QDQ_E_ENGINE, "pair %zu: times of %g and %g ns: expected more than 0", p->n,
+                        incumbent_ns, candidate_ns);
+    p->incumbent[p->n] = incumbent_ns;
+    p->candidate[p->n] = candidate_ns;
+    p->gain[p->n++] = 1 - candidate_ns / incumbent_ns;
+    return QDQ_OK;
+}
+
+static qdq_status take_one(pairs *p, qdq_pair_fn take, void *ctx, qdq_error *err)
+{
+    double incumbent_ns = 0, candidate_ns = 0;
+
+    QDQ_TRY(take(ctx, (unsigned)p->n, &incumbent_ns, &candidate_ns, err));
+    return add(p, incumbent_ns, candidate_ns, err);
+}
+
+/* --- the test -------------------------------------------------------------------------------------------------------- */
+
+/* The logarithm of how much likelier the gains are if the true one is `gain` than if it is 0. The noise is what all
+ * pairs so far show, so it is computed anew each time. */
+static double log_ratio(const pairs *p, const qdq_test_opts *o, const qdq_test_result *now)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < p->n; i++) {
+        double x = fmin(fmax(p->gain[i], now->gain - clip_sd * now->sd), now->gain + clip_sd * now->sd);
+        sum += o->gain * x - o->gain * o->gain / 2;
+    }
+    /* A deviation of n numbers is known to one part in sqrt(2n), no better. */
+    double sd = now->sd * (1 + 1 / sqrt(2 * (double)p->n));
+    return sum / (sd * sd);
+}
+
+static qdq_verdict decide(const pairs *p, const qdq_test_opts *o, const qdq_test_result *now)
+{
+    if (o->strict) {
+        if (p->n < o->max_pairs)
+            return QDQ_VERDICT_UNDECIDED;
+        return now->ci_low > o->enter    ? QDQ_VERDICT_KEEP
+               : now->ci_high < o->enter ? QDQ_VERDICT_REJECT
+                                         : QDQ_VERDICT_UNDECIDED;
+    }
+    if (p->n < o->pilot)
+        return QDQ_VERDICT_UNDECIDED;
+    double ratio = log_ratio(p, o, now);
+    if (ratio >= log((1 - o->beta) / o->alpha))
+        return now->gain >= o->enter && now->ci_low > 0 ? QDQ_VERDICT_KEEP : QDQ_VERDICT_UNDECIDED;
+    return ratio <= log(o->beta / (1 - o->alpha)) ? QDQ_VERDICT_REJECT : QDQ_VERDICT_UNDECIDED;
+}
+
+static qdq_status check(const qdq_test_opts *o, qdq_error *err)
+{
+    if (!(o->gain > 0) || !(o->alpha > 0 && o->alpha < 0.5) || !(o->beta > 0 && o->beta < 0.5) ||
+        o->max_pairs == 0 || o->pilot > o->max_pairs)
+        return qdq_fail(
+            err, QDQ_E_USAGE,
+            "a test for a gain of %g with errors %g and %g in %u to %u pairs: expected a gain above 0, "
+            "errors between 0 and 0.5, and a pilot no longer than the test",
+            o->gain, o->alpha, o->beta, o->pilot, o->max_pairs);
+    return QDQ_OK;
+}
+
+qdq_status qdq_test_run(const qdq_test_opts *opts, qdq_pair_fn take, void *ctx, qdq_test_result *out,
+                        qdq_error *err)
+{
+    pairs p;
+
+    *out = (qdq_test_result){0};
+    QDQ_TRY(check(opts, err));
+    QDQ_TRY(pairs_new(&p, opts->max_pairs, err));
+    qdq_status st = QDQ_OK;
+    while (st == QDQ_OK && p.n < opts->max_pairs && out->verdict == QDQ_VERDICT_UNDECIDED) {
+        st = take_one(&p, take, ctx, err);
+        if (st == QDQ_OK) {
+            summarize(&p, opts, out);
+            out->verdict = decide(&p, opts, out);
+        }
+    }
+    pairs_free(&p);
+    return st;
+}
+
+qdq_status qdq_pairs_summarize(const double *incumbent_ns, const double *candidate_ns, size_t n,
+                               const qdq_test_opts *opts, qdq_test_result *out, qdq_error *err)
+{
+    pairs p;
+    qdq_status st = QDQ_OK;
+
+    *out = (qdq_test_result){0};
+    QDQ_TRY(pairs_new(&p, n, err));
+    for (size_t i = 0; i < n && st == QDQ_OK; i++)
+        st = add(&p, incumbent_ns[i], candidate_ns[i], err);
+    if (st == QDQ_OK)
+        summarize(&p, opts, out);
+    pairs_free(&p);
+    return st;
+}
+
+/* --- epochs ---------------------------------------------------------------------------------------------------------- */
+
+qdq_status qdq_epoch_begin(const qdq_test_opts *opts, qdq_pair_fn take, void *ctx, qdq_epoch *out,
+                           qdq_error *err)
+{
+    qdq_test_opts o = *opts;
+    qdq_test_result r = {0};
+    pairs p;
+
+    *out = (qdq_epoch){0};
+    o.floor_sd = 0;
+    QDQ_TRY(pairs_new(&p, CONTROL_PAIRS, err));
+    qdq_status st = QDQ_OK;
+    while (st == QDQ_OK && p.n < CONTROL_PAIRS)
+        st = take_one(&p, take, ctx, err);
+    if (st == QDQ_OK) {
+        summarize(&p, &o, &r);
+        /* It must be wrong by what the tests are to tell apart: a bias that small is nobody's gain. */
+        bool differs = r.ci_low > o.enter || r.ci_high < -o.enter;
+        *out = (qdq_epoch){.aa_sd = r.sd, .aa_gain = r.gain, .base_ns = r.incumbent_ns, .noisy = differs};
+    }
+    pairs_free(&p);
+    return st;
+}
+
+bool qdq_epoch_drifted(const qdq_epoch *e, double incumbent_ns, double limit)
+{
+    return e->base_ns > 0 && fabs(incumbent_ns / e->base_ns - 1) > limit;
+}

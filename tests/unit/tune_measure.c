@@ -1,0 +1,234 @@
+/* tune_measure.c - the sequential test on pairs whose truth is known: how often it errs, what it costs, what it says. */
+#include "tune/measure/measure.h"
+
+#include <math.h>
+
+#include "base/random.h"
+#include "support/test.h"
+
+typedef struct bench {
+    qdq_random random;
+    double gain, noise; /* true gain of the candidate; deviation of one leg */
+    double slow_from;   /* pairs from this one on take twice as long */
+    unsigned outlier_every;
+    unsigned taken;
+    qdq_status fails;
+} bench;
+
+static qdq_status take(void *ctx, unsigned pair, double *incumbent_ns, double *candidate_ns, qdq_error *err)
+{
+    bench *b = ctx;
+    double machine = b->slow_from > 0 && pair >= b->slow_from ? 2e7 : 1e7;
+
+    (void)err;
+    if (b->fails != QDQ_OK)
+        return b->fails;
+    b->taken++;
+    *incumbent_ns = machine * (1 + b->noise * (double)qdq_random_normal(&b->random));
+    *candidate_ns = machine * (1 - b->gain) * (1 + b->noise * (double)qdq_random_normal(&b->random));
+    if (b->outlier_every > 0 && pair % b->outlier_every == 1)
+        *candidate_ns *= 2;
+    return QDQ_OK;
+}
+
+static bench bench_new(uint64_t seed, double gain, double noise)
+{
+    return (bench){.random = qdq_random_new(seed, "measure"), .gain = gain, .noise = noise};
+}
+
+/* Runs the test under many seeds, each behind its own A/A control; gives how often it kept, and pairs for each. */
+static unsigned keeps(double gain, double noise, unsigned runs, double *pairs)
+{
+    unsigned kept = 0;
+
+    *pairs = 0;
+    for (unsigned seed = 0; seed < runs; seed++) {
+        qdq_test_opts o = QDQ_TEST_OPTS_INIT;
+        bench aa = bench_new(seed + 100000, 0, noise), b = bench_new(seed, gain, noise);
+        qdq_epoch epoch;
+        qdq_test_result r;
+        assert_int_equal(qdq_epoch_begin(&o, take, &aa, &epoch, NULL), QDQ_OK);
+        o.floor_sd = epoch.aa_sd;
+        assert_int_equal(qdq_test_run(&o, take, &b, &r, NULL), QDQ_OK);
+        kept += r.verdict == QDQ_VERDICT_KEEP;
+        *pairs += (double)r.pairs / runs;
+    }
+    return kept;
+}
+
+static void a_candidate_that_brings_nothing_is_seldom_kept(void **state)
+{
+    double pairs;
+
+    (void)state;
+    for (int noise = 1; noise <= 20; noise += noise < 5 ? 2 : 5) { /* 0.1 to 2 % */
+        unsigned kept = keeps(0, noise * 1e-3, 2000, &pairs);
+        print_message("null, noise %.1f %%: %u of 2000 kept, %.1f pairs\n", noise * 0.1, kept, pairs);
+        assert_true(kept <= 40); /* one in fifty */
+    }
+}
+
+static void a_gain_above_the_noise_is_kept(void **state)
+{
+    double pairs;
+
+    (void)state;
+    assert_true(keeps(0.03, 0.005, 500, &pairs) >= 498);
+    print_message("3 %%, noise 0.5 %%: %.1f pairs\n", pairs);
+    assert_true(pairs <= 6);
+    unsigned kept = keeps(0.01, 0.005, 500, &pairs);
+    print_message("1 %%, noise 0.5 %%: %u of 500 kept, %.1f pairs\n", kept, pairs);
+    assert_true(kept >= 450);
+}
+
+static void a_loss_is_refused_early(void **state)
+{
+    double pairs;
+
+    (void)state;
+    assert_int_equal(keeps(-0.02, 0.005, 500, &pairs), 0);
+    assert_true(pairs < 6);
+}
+
+static void outliers_and_a_machine_that_slows_down_change_no_verdict(void **state)
+{
+    qdq_test_opts o = QDQ_TEST_OPTS_INIT;
+    qdq_test_result r;
+    bench b = bench_new(1, 0.05, 0.002);
+
+    (void)state;
+    b.outlier_every = 10;
+    assert_int_equal(qdq_test_run(&o, take, &b, &r, NULL), QDQ_OK);
+    assert_int_equal(r.verdict, QDQ_VERDICT_KEEP);
+    assert_true(fabs(r.gain - 0.05) < 0.01);
+    b = bench_new(2, 0.05, 0.002);
+    b.slow_from = 2;
+    assert_int_equal(qdq_test_run(&o, take, &b, &r, NULL), QDQ_OK);
+    assert_int_equal(r.verdict, QDQ_VERDICT_KEEP);
+    assert_true(r.incumbent_ns > 1.9e7);
+}
+
+static void a_test_without_noise_ends_after_the_pilot(void **state)
+{
+    qdq_test_opts o = QDQ_TEST_OPTS_INIT;
+    qdq_test_result r;
+    bench b = bench_new(1, 0, 0);
+
+    (void)state;
+    assert_int_equal(qdq_test_run(&o, take, &b, &r, NULL), QDQ_OK);
+    assert_int_equal(r.verdict, QDQ_VERDICT_REJECT);
+    assert_int_equal(r.pairs, o.pilot);
+    b = bench_new(1, 0.02, 0);
+    assert_int_equal(qdq_test_run(&o, take, &b, &r, NULL), QDQ_OK);
+    assert_int_equal(r.verdict, QDQ_VERDICT_KEEP);
+    assert_true(fabs(r.gain - 0.02) < 1e-12 && fabs(r.ci_low - 0.02) < 1e-12);
+}
+
+static void strict_takes_all_pairs(void **state)
+{
+    qdq_test_opts o = QDQ_TEST_OPTS_INIT;
+    qdq_test_result r;
+    bench b = bench_new(1, 0.05, 0.001);
+
+    (void)state;
+    o.strict = true;
+    assert_int_equal(qdq_test_run(&o, take, &b, &r, NULL), QDQ_OK);
+    assert_int_equal(r.pairs, o.max_pairs);
+    assert_int_equal(r.verdict, QDQ_VERDICT_KEEP);
+}
+
+static void the_interval_covers_the_truth(void **state)
+{
+    unsigned covered = 0;
+
+    (void)state;
+    for (unsigned seed = 0; seed < 1000; seed++) {
+        double a[20], c[20];
+        qdq_test_opts o = QDQ_TEST_OPTS_INIT;
+        qdq_test_result r;
+        bench b = bench_new(seed, 0.02, 0.005);
+        for (unsigned i = 0; i < 20; i++)
+            assert_int_equal(take(&b, i, &a[i], &c[i], NULL), QDQ_OK);
+        assert_int_equal(qdq_pairs_summarize(a, c, 20, &o, &r, NULL), QDQ_OK);
+        covered += r.ci_low <= 0.02 && 0.02 <= r.ci_high;
+    }
+    print_message("the interval covered the true gain in %u of 1000\n", covered);
+    assert_true(covered >= 930);
+}
+
+static void what_could_not_have_been_seen_is_said(void **state)
+{
+    qdq_test_opts o = QDQ_TEST_OPTS_INIT;
+    qdq_test_result r;
+    double a[16], c[16];
+
+    (void)state;
+    o.alpha = 0.05;
+    o.floor_sd = 0.007; /* subgraph-autotune 5.4 (5): n = 16 -> 0.5 % */
+    for (int i = 0; i < 16; i++)
+        a[i] = c[i] = 1e6;
+    assert_int_equal(qdq_pairs_summarize(a, c, 16, &o, &r, NULL), QDQ_OK);
+    assert_true(fabs(r.mde - 0.0051) < 0.0002);
+}
+
+static void a_control_that_sees_a_gain_calls_the_machine_noisy(void **state)
+{
+    qdq_test_opts o = QDQ_TEST_OPTS_INIT;
+    qdq_epoch e;
+    bench b = bench_new(3, 0, 0.003);
+
+    (void)state;
+    assert_int_equal(qdq_epoch_begin(&o, take, &b, &e, NULL), QDQ_OK);
+    assert_false(e.noisy);
+    assert_true(e.aa_sd > 0.001 && e.aa_sd < 0.02);
+    assert_true(fabs(e.base_ns - 1e7) < 1e6);
+    assert_false(qdq_epoch_drifted(&e, 1.05e7, 0.1));
+    assert_true(qdq_epoch_drifted(&e, 2e7, 0.1));
+    assert_true(qdq_epoch_drifted(&e, 0.5e7, 0.1));
+    b = bench_new(3, 0.05, 0.003); /* whoever runs second is faster: no machine to measure on */
+    assert_int_equal(qdq_epoch_begin(&o, take, &b, &e, NULL), QDQ_OK);
+    assert_true(e.noisy);
+    b = bench_new(3, -0.05, 0.003);
+    assert_int_equal(qdq_epoch_begin(&o, take, &b, &e, NULL), QDQ_OK);
+    assert_true(e.noisy);
+}
+
+static void failures_and_impossible_times_end_a_test(void **state)
+{
+    qdq_test_opts o = QDQ_TEST_OPTS_INIT;
+    qdq_test_result r;
+    qdq_epoch e;
+    bench b = bench_new(1, 2, 0); /* a negative time */
+    qdq_error err = QDQ_ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(qdq_test_run(&o, take, &b, &r, &err), QDQ_E_ENGINE);
+    assert_non_null(strstr(err.text, "expected more than 0"));
+    b = bench_new(1, 0, 0);
+    b.fails = QDQ_E_INTERRUPTED;
+    assert_int_equal(qdq_test_run(&o, take, &b, &r, NULL), QDQ_E_INTERRUPTED);
+    assert_int_equal(qdq_epoch_begin(&o, take, &b, &e, NULL), QDQ_E_INTERRUPTED);
+    o.pilot = 30;
+    assert_int_equal(qdq_test_run(&o, take, &b, &r, NULL), QDQ_E_USAGE);
+    o = (qdq_test_opts)QDQ_TEST_OPTS_INIT;
+    o.alpha = 0.7;
+    assert_int_equal(qdq_test_run(&o, take, &b, &r, NULL), QDQ_E_USAGE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_candidate_that_brings_nothing_is_seldom_kept),
+        cmocka_unit_test(a_gain_above_the_noise_is_kept),
+        cmocka_unit_test(a_loss_is_refused_early),
+        cmocka_unit_test(outliers_and_a_machine_that_slows_down_change_no_verdict),
+        cmocka_unit_test(a_test_without_noise_ends_after_the_pilot),
+        cmocka_unit_test(strict_takes_all_pairs),
+        cmocka_unit_test(the_interval_covers_the_truth),
+        cmocka_unit_test(what_could_not_have_been_seen_is_said),
+        cmocka_unit_test(a_control_that_sees_a_gain_calls_the_machine_noisy),
+        cmocka_unit_test(failures_and_impossible_times_end_a_test),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
