@@ -36,6 +36,9 @@ bool qdq_graph_make_input(qdq_graph *g, qdq_value *v); /* lists a value that is 
 bool qdq_graph_add_output(qdq_graph *g, qdq_value *v);
 /* A value with data. The tensor is made over to the graph; its name becomes the value's. */
 qdq_value *qdq_graph_add_init(qdq_graph *g, const char *name, qdq_tensor *t);
+/* The same wherever g is: in function bodies, which have no initializers, a Constant node in front of `before` (NULL:
+ * at the end). */
+qdq_value *qdq_graph_add_constant(qdq_graph *g, qdq_node *before, const char *name, qdq_tensor *t);
 
 /* Takes v out of the inputs; its uses and its initializer stay. */
 void qdq_graph_remove_input(qdq_graph *g, qdq_value *v);
@@ -71,6 +74,7 @@ bool qdq_node_set_int(qdq_node *n, const char *name, int64_t i);
 bool qdq_node_set_float(qdq_node *n, const char *name, float f);
 bool qdq_node_set_string(qdq_node *n, const char *name, const char *s);
 bool qdq_node_set_ints(qdq_node *n, const char *name, const int64_t *ints, size_t count); /* copies */
+bool qdq_node_set_tensor(qdq_node *n, const char *name, qdq_tensor *t); /* t is made over to the node */
 void qdq_node_remove_attr(qdq_node *n, const char *name);
 
 /* Every use of `from` reads `to` instead, in subgraphs too. If `from` is a graph output, its name belongs to

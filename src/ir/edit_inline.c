@@ -73,27 +73,31 @@ static qdq_value *copy_value(const inliner *in, const frame *f, const qdq_value 
     return v;
 }
 
+static qdq_value *add_sparse_node(const inliner *in, const frame *f, const char *name, const qdq_value *from)
+{
+    qdq_node *n = qdq_graph_add_node(f->to, in->node, "", "Constant", "", 0, 1, &name);
+    qdq_attr *a = qdq_arena_alloc(&in->m->arena, sizeof *a);
+
+    if (n == NULL || a == NULL)
+        return NULL;
+    *a = (qdq_attr){.name = "sparse_value", .type = QDQ_ATTR_SPARSE, .count = 1, .v.sparse = from->sparse};
+    qdq_value_set_type(n->out[0], from->type);
+    return qdq_node_set_attr(n, a) ? n->out[0] : NULL;
+}
+
 /* Constants of a branch that comes to stand in a function's body, where only nodes can be. */
 static bool copy_data_as_node(const inliner *in, const frame *f, const qdq_value *from)
 {
-    qdq_tensor *t = from->init != NULL ? qdq_tensor_share(in->m, from->init) : NULL;
-    qdq_attr *a = qdq_arena_alloc(&in->m->arena, sizeof *a);
     const char *name = name_in(f, from);
-    qdq_node *n;
+    qdq_tensor *t = from->init != NULL ? qdq_tensor_share(in->m, from->init) : NULL;
+    qdq_value *v = NULL;
 
-    if (a == NULL || name == NULL || (t == NULL && from->init != NULL) ||
-        (n = qdq_graph_add_node(f->to, in->node, "", "Constant", "", 0, 1, &name)) == NULL)
-        return false;
-    if (t != NULL) {
-        t->name = "";
-        *a = (qdq_attr){.name = "value", .type = QDQ_ATTR_TENSOR, .count = 1, .v.t = t};
-    } else {
-        *a =
-            (qdq_attr){.name = "sparse_value", .type = QDQ_ATTR_SPARSE, .count = 1, .v.sparse = from->sparse};
-    }
-    qdq_value_set_type(n->out[0], from->type);
-    f->value[from->id] = n->out[0];
-    return qdq_node_set_attr(n, a);
+    if (name != NULL && from->sparse != NULL)
+        v = add_sparse_node(in, f, name, from);
+    else if (name != NULL && t != NULL)
+        v = qdq_graph_add_constant(f->to, in->node, name, t);
+    f->value[from->id] = v;
+    return v != NULL;
 }
 
 static bool copy_data(const inliner *in, const frame *f, const qdq_value *from)

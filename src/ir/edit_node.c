@@ -379,6 +379,16 @@ bool qdq_node_set_ints(qdq_node *n, const char *name, const int64_t *ints, size_
     return qdq_node_set_attr(n, a);
 }
 
+bool qdq_node_set_tensor(qdq_node *n, const char *name, qdq_tensor *t)
+{
+    qdq_attr *a = new_attr(n, name, QDQ_ATTR_TENSOR);
+
+    if (a == NULL)
+        return false;
+    a->v.t = t;
+    return qdq_node_set_attr(n, a);
+}
+
 /* --- death -------------------------------------------------------------------------------------------------- */
 
 /* Everything but the outputs, which the two callers treat differently. */

@@ -260,6 +260,20 @@ qdq_value *qdq_graph_add_init(qdq_graph *g, const char *name, qdq_tensor *t)
     return v != NULL && qdq_value_set_init(v, t) ? v : NULL;
 }
 
+qdq_value *qdq_graph_add_constant(qdq_graph *g, qdq_node *before, const char *name, qdq_tensor *t)
+{
+    if (!qdq_graph_in_function(g))
+        return qdq_graph_add_init(g, name, t);
+    const qdq_type *type = qdq_type_fixed(g->model, t->elem, t->rank, t->dim);
+    qdq_node *n = type != NULL ? qdq_graph_add_node(g, before, "", "Constant", "", 0, 1, &name) : NULL;
+
+    if (n == NULL || !qdq_node_set_tensor(n, "value", t))
+        return NULL;
+    t->name = ""; /* the value has the name */
+    qdq_value_set_type(n->out[0], type);
+    return n->out[0];
+}
+
 /* Where v stands in the list of initializers. Cleared ones are rare, and mostly young. */
 static void unlist_init(qdq_graph *g, const qdq_value *v)
 {

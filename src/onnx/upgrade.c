@@ -78,14 +78,6 @@ static bool is_version_of_note(int version)
 
 /* --- one graph ----------------------------------------------------------------------------------------------- */
 
-/* The main graph or function body that g is part of. */
-static const qdq_graph *root_of(const qdq_graph *g)
-{
-    while (g->owner != NULL)
-        g = g->owner->graph;
-    return g;
-}
-
 /* Inside functions an attribute may stand for one of the caller's: adapters need the value. */
 static qdq_status adapt(qdq_upgrade *u, qdq_node *n, const step *s, qdq_error *err)
 {
@@ -129,7 +121,6 @@ static qdq_status convert_graph(qdq_upgrade *u, qdq_graph *g, int64_t from, int 
 {
     qdq_arena_mark mark = qdq_arena_get_mark(&u->scratch);
 
-    u->in_function = root_of(g)->function != NULL;
     if (from < to)
         QDQ_TRY(refuse_unknown(u, g, from, to, err));
     for (int version = (int)from + 1; version <= to; version++) {
@@ -158,7 +149,7 @@ static qdq_opset *default_import(qdq_opset *at, size_t n)
 /* The opset that g is written in; `to` when it has no node that could change, so that nothing is done. */
 static qdq_status opset_of_graph(qdq_model *m, qdq_graph *g, int to, int64_t *from, qdq_error *err)
 {
-    const qdq_function *f = root_of(g)->function;
+    const qdq_function *f = qdq_graph_function(g);
     const qdq_opset *set =
         f != NULL ? default_import(f->opsets.at, f->opsets.n) : default_import(m->opsets.at, m->opsets.n);
     bool needs_it = false;
@@ -252,7 +243,7 @@ static void take_types_back(const lent_types *lent)
 static qdq_status convert_graphs(qdq_upgrade *u, qdq_model *m, int to, qdq_error *err)
 {
     QDQ_FOR_GRAPHS (g, m) {
-        const qdq_function *f = root_of(g)->function;
+        const qdq_function *f = qdq_graph_function(g);
         int64_t from;
         qdq_status st = opset_of_graph(m, g, to, &from, err);
 
@@ -268,7 +259,7 @@ static qdq_status convert_graphs(qdq_upgrade *u, qdq_model *m, int to, qdq_error
 
 static qdq_status convert_model(qdq_model *m, int to, qdq_error *err)
 {
-    qdq_upgrade u = {QDQ_ARENA_INIT, false, QDQ_MAP_INIT};
+    qdq_upgrade u = {QDQ_ARENA_INIT, QDQ_MAP_INIT};
     qdq_arena types = QDQ_ARENA_INIT;
     lent_types lent = {0};
     qdq_status st = lend_types(m, &types, &lent, err);

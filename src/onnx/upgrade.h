@@ -7,7 +7,6 @@
 
 typedef struct qdq_upgrade {
     qdq_arena scratch;
-    bool in_function;  /* a function's body has no initializers: constants are nodes */
     qdq_map upsampled; /* by address: Resize nodes that were Upsample, whose scales are 1 or more */
 } qdq_upgrade;
 

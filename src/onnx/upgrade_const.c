@@ -20,22 +20,6 @@ const char *qdq_upgrade_name(qdq_upgrade *u, const qdq_node *n, const char *suff
     return text == NULL ? NULL : qdq_graph_unique_name(n->graph, text);
 }
 
-static qdq_value *constant_node(qdq_node *before, const char *name, qdq_tensor *t)
-{
-    qdq_graph *g = before->graph;
-    qdq_attr *a = qdq_arena_alloc(&g->model->arena, sizeof *a);
-    qdq_node *n;
-
-    if (a == NULL)
-        return NULL;
-    a->name = "value";
-    a->type = QDQ_ATTR_TENSOR;
-    a->count = 1;
-    a->v.t = t;
-    n = qdq_graph_add_node(g, before, "", "Constant", "", 0, 1, &name);
-    return n != NULL && qdq_node_set_attr(n, a) ? n->out[0] : NULL;
-}
-
 qdq_status qdq_upgrade_put(qdq_upgrade *u, qdq_node *n, uint32_t i, const char *suffix, qdq_tensor *t,
                            qdq_error *err)
 {
@@ -50,7 +34,7 @@ qdq_status qdq_upgrade_put(qdq_upgrade *u, qdq_node *n, uint32_t i, const char *
     while (n->n_in <= i)
         if (!qdq_node_append_in(n, NULL))
             return qdq_nomem(err);
-    v = u->in_function ? constant_node(n, name, t) : qdq_graph_add_init(n->graph, name, t);
+    v = qdq_graph_add_constant(n->graph, n, name, t);
     if (v == NULL)
         return qdq_nomem(err);
     qdq_node_set_in(n, i, v);

@@ -501,12 +501,8 @@ static qdq_status fold_parameters(folder *f)
 static bool put_constant_node(qdq_graph *g, qdq_node *before, qdq_value *v, qdq_tensor *t)
 {
     qdq_node *n = qdq_graph_add_node(g, before, "", "Constant", "", 0, 0, NULL);
-    qdq_attr *a = qdq_arena_alloc(&g->model->arena, sizeof *a);
 
-    if (n == NULL || a == NULL)
-        return false;
-    *a = (qdq_attr){.name = "value", .type = QDQ_ATTR_TENSOR, .count = 1, .v.t = t};
-    return qdq_node_append_out(n, v) && qdq_node_set_attr(n, a);
+    return n != NULL && qdq_node_append_out(n, v) && qdq_node_set_tensor(n, "value", t);
 }
 
 static qdq_status put_constant(folder *f, qdq_node *n, qdq_value *v)

@@ -193,15 +193,7 @@ qdq_value *qdq_opt_constant(qdq_opt *o, qdq_graph *g, qdq_node *before, const ch
     if (qdq_elem_bytes(t->elem, t->count, &bytes) &&
         o->state->pipeline.step[o->state->current].pass->rule != NULL)
         qdq_opt_book(o, o->state->current, 0, (int64_t)bytes, 0);
-    if (!qdq_graph_in_function(g))
-        return qdq_graph_add_init(g, name, t);
-    qdq_attr *a = qdq_arena_alloc(&g->model->arena, sizeof *a);
-    qdq_node *n = qdq_graph_add_node(g, before, "", "Constant", "", 0, 1, &name);
-    if (a == NULL || n == NULL)
-        return NULL;
-    *a = (qdq_attr){.name = "value", .type = QDQ_ATTR_TENSOR, .count = 1, .v.t = t};
-    qdq_value_set_type(n->out[0], qdq_type_fixed(g->model, t->elem, t->rank, t->dim));
-    return qdq_node_set_attr(n, a) && n->out[0]->type != NULL ? n->out[0] : NULL;
+    return qdq_graph_add_constant(g, before, name, t);
 }
 
 bool qdq_opt_recast(qdq_node *n, const char *op, uint32_t n_in, qdq_value *const *in)

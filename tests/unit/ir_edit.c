@@ -370,6 +370,31 @@ static void initializers_come_and_go(void **state)
     qdq_model_free(m);
 }
 
+static void a_constant_is_a_node_in_function_bodies(void **state)
+{
+    (void)state;
+    static const int64_t dim[] = {2};
+    static const float x[] = {1, 2};
+    qdq_model *m = test_model("<ir_version: 9, opset_import: [\"\" : 17, \"my\" : 1]>\n"
+                              "g (float[2] x) => (y) { y = my.F(x) }\n"
+                              "<domain: \"my\", opset_import: [\"\" : 17]> F (u) => (v) { v = Neg(u) }\n");
+    qdq_graph *body = m->functions.at[0]->body;
+    qdq_node *neg = qdq_graph_find(body, "v")->producer;
+    qdq_value *outside =
+        qdq_graph_add_constant(m->graph, maker(m, "y"), "w", qdq_tensor_of_floats(m, 1, dim, x));
+    qdq_value *inside = qdq_graph_add_constant(body, neg, "w", qdq_tensor_of_floats(m, 1, dim, x));
+
+    assert_non_null(outside->init);
+    assert_null(outside->producer);
+    assert_null(inside->init);
+    assert_string_equal(inside->producer->type, "Constant");
+    assert_ptr_equal(inside->producer->next, neg);
+    assert_int_equal(qdq_value_const(inside)->count, 2);
+    assert_int_equal(inside->type->dim[0].value, 2);
+    assert_sound(m);
+    qdq_model_free(m);
+}
+
 static void a_constant_that_callers_may_override_is_none(void **state)
 {
     (void)state;
@@ -691,6 +716,7 @@ int main(void)
         cmocka_unit_test(attributes_are_replaced_by_name),
         cmocka_unit_test(replacing_a_body_kills_the_old_one),
         cmocka_unit_test(initializers_come_and_go),
+        cmocka_unit_test(a_constant_is_a_node_in_function_bodies),
         cmocka_unit_test(a_constant_that_callers_may_override_is_none),
         cmocka_unit_test(inputs_and_outputs_are_edited_by_place),
         cmocka_unit_test(a_detached_value_can_become_a_constant),

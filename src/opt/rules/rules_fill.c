@@ -59,16 +59,6 @@ static const char *fill_check(const qdq_match *m)
     return why;
 }
 
-static qdq_status put_value(qdq_match *m, qdq_node *n, qdq_tensor *value, qdq_error *err)
-{
-    qdq_attr *a = qdq_arena_alloc(&m->graph->model->arena, sizeof *a);
-
-    if (a == NULL || value == NULL)
-        return qdq_nomem(err);
-    *a = (qdq_attr){.name = "value", .type = QDQ_ATTR_TENSOR, .count = 1, .v.t = value};
-    return qdq_node_set_attr(n, a) ? QDQ_OK : qdq_nomem(err);
-}
-
 static qdq_status fill_build(qdq_match *m, qdq_error *err)
 {
     qdq_arena memory = QDQ_ARENA_INIT;
@@ -81,7 +71,7 @@ static qdq_status fill_build(qdq_match *m, qdq_error *err)
     if (t == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_match_recast(m, "ConstantOfShape", 1, (qdq_value *[]){qdq_match_value(m, "s")}, err));
-    return put_value(m, m->root, t, err);
+    return qdq_node_set_tensor(m->root, "value", t) ? QDQ_OK : qdq_nomem(err);
 }
 
 const qdq_rule qdq_rule_cast_fill = {
@@ -110,7 +100,7 @@ static const char *dropout_check(const qdq_match *m)
 }
 
 /* The mask: all true, in the shape of x. */
-static qdq_value *add_mask(qdq_match *m, qdq_value *x, qdq_error *err)
+static qdq_value *add_mask(qdq_match *m, qdq_value *x)
 {
     static const int64_t one = 1;
     qdq_node *shape = qdq_match_add(m, "Shape", 1, &x, NULL);
@@ -121,7 +111,7 @@ static qdq_value *add_mask(qdq_match *m, qdq_value *x, qdq_error *err)
     qdq_tensor *t = qdq_tensor_new(m->graph->model, QDQ_BOOL, 1, &one, &data);
 
     if (mask == NULL || t == NULL || !qdq_elem_put_int(QDQ_BOOL, data, 0, 1) ||
-        put_value(m, mask, t, err) != QDQ_OK)
+        !qdq_node_set_tensor(mask, "value", t))
         return NULL;
     return mask->out[0];
 }
@@ -131,7 +121,7 @@ static qdq_status dropout_build(qdq_match *m, qdq_error *err)
     qdq_value *x = qdq_match_value(m, "x"), *mask = qdq_node_out(m->root, 1), *all;
 
     if (mask != NULL && (mask->n_use > 0 || mask->n_output > 0)) {
-        all = add_mask(m, x, err);
+        all = add_mask(m, x);
         if (all == NULL)
             return qdq_nomem(err);
         qdq_value_replace(mask, all); /* it may: the new one has a producer, and is no output yet */

@@ -103,19 +103,6 @@ qdq_status qdq_strip_operators(qdq_model *m, qdq_leftover *left, qdq_error *err)
 
 /* --- constants ------------------------------------------------------------------------------------------------------------ */
 
-/* In function bodies, where initializers cannot be, a Constant node before `before`. */
-static qdq_value *add_constant(qdq_graph *g, qdq_node *before, const char *name, qdq_tensor *t)
-{
-    if (!qdq_graph_in_function(g))
-        return qdq_graph_add_init(g, name, t);
-    qdq_attr *a = qdq_arena_alloc(&g->model->arena, sizeof *a);
-    qdq_node *n = qdq_graph_add_node(g, before, "", "Constant", "", 0, 1, &name);
-    if (a == NULL || n == NULL)
-        return NULL;
-    *a = (qdq_attr){.name = "value", .type = QDQ_ATTR_TENSOR, .count = 1, .v.t = t};
-    return qdq_node_set_attr(n, a) ? n->out[0] : NULL;
-}
-
 static void dequantize(const qdq_tensor *t, const qdq_params *p, const void *codes, void *out)
 {
     const qdq_scale_grid grid = qdq_scale_grid_of(t, p->axis, p->block);
@@ -157,7 +144,7 @@ static qdq_status restore(qdq_node *dq, const qdq_tensor *codes, qdq_arena *scra
     const char *base =
         suffix != NULL && suffix != from ? qdq_arena_strndup(scratch, from, (size_t)(suffix - from)) : from;
     const char *name = base != NULL ? qdq_graph_unique_name(g, base) : NULL;
-    *out = name != NULL ? add_constant(g, dq, name, t) : NULL;
+    *out = name != NULL ? qdq_graph_add_constant(g, dq, name, t) : NULL;
     return *out != NULL ? QDQ_OK : qdq_nomem(err);
 }
 

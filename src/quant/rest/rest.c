@@ -294,19 +294,15 @@ static qdq_status set_fill(qdq_rest_state *s, qdq_node *n)
     const float zero = 0;
     const qdq_tensor *from =
         old != NULL && old->type == QDQ_ATTR_TENSOR ? old->v.t : qdq_tensor_of_floats(s->m, 1, &one, &zero);
-    qdq_attr a = {.name = qdq_intern(s->m, "value"), .type = QDQ_ATTR_TENSOR, .count = 1};
     qdq_status st = QDQ_OK;
 
     qdq_tensor *t = from != NULL ? qdq_rest_tensor(s->m, from, s->rest->type, s->job, &st, s->err) : NULL;
-    qdq_attr *fresh = qdq_arena_alloc(&s->m->arena, sizeof *fresh);
     if (st != QDQ_OK)
         return st;
-    if (t == NULL || fresh == NULL || a.name == NULL)
+    if (t == NULL)
         return qdq_nomem(s->err);
-    t->name = qdq_intern(s->m, "");
-    a.v.t = t;
-    *fresh = a;
-    return qdq_node_set_attr(n, fresh) ? QDQ_OK : qdq_nomem(s->err);
+    t->name = "";
+    return qdq_node_set_tensor(n, "value", t) ? QDQ_OK : qdq_nomem(s->err);
 }
 
 static qdq_status convert_node(qdq_rest_state *s, qdq_node *n)
