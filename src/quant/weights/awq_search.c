@@ -38,6 +38,11 @@ static strip *new_strip(const qdq_awq_weight *w)
     return t;
 }
 
+static size_t strip_count(const qdq_awq_weight *w)
+{
+    return (w->n + STRIP - 1) / STRIP;
+}
+
 static size_t rows_of(const qdq_awq_weight *w, size_t block)
 {
     size_t left = w->k - block * w->block;
@@ -105,16 +110,16 @@ static double error_of(const strip *t, const qdq_awq_group *g, size_t j)
     return sum;
 }
 
-/* --- scales of channels ----------------------------------------------------------------------------------------------- */
+/* What is done with the columns first .. first + n, a strip. Strips go in parallel: what it writes is its own. */
+typedef void visit_strip(strip *t, const qdq_awq_group *g, const qdq_awq_weight *w, size_t first, size_t n,
+                         void *ctx);
 
-double qdq_awq_error(const qdq_awq_group *g, const qdq_awq_weight *w, const float *s)
+/* False: out of memory. */
+static bool each_strip(const qdq_awq_group *g, const qdq_awq_weight *w, visit_strip *visit, void *ctx)
 {
-    size_t strips = (w->n + STRIP - 1) / STRIP;
-    double *sums = calloc(strips + 1, sizeof *sums), sum = 0;
-    bool ok = sums != NULL;
+    size_t strips = strip_count(w);
+    bool ok = true;
 
-    if (!ok)
-        return -1;
 #pragma omp parallel reduction(&& : ok) if (strips > 1)
     {
         strip *t = new_strip(w);
@@ -122,23 +127,47 @@ double qdq_awq_error(const qdq_awq_group *g, const qdq_awq_weight *w, const floa
         ok = t != NULL;
 #pragma omp for schedule(static)
         for (size_t c = 0; c < strips; c++) {
-            size_t n = w->n - c * STRIP < STRIP ? w->n - c * STRIP : STRIP;
+            size_t first = c * STRIP, left = w->n - first;
 
-            if (t == NULL)
-                continue;
-            memset(t->y, 0, sizeof t->y);
-            for (size_t b = 0; b < w->n_block; b++) {
-                load(t, w, s, b, c * STRIP, n);
-                add_error(t, g, w, s, b, 1);
-            }
-            for (size_t j = 0; j < n; j++)
-                sums[c] += error_of(t, g, j);
+            if (t != NULL)
+                visit(t, g, w, first, left < STRIP ? left : STRIP, ctx);
         }
         free(t);
     }
-    for (size_t c = 0; c < strips; c++)
-        sum += sums[c];
-    free(sums);
+    return ok;
+}
+
+/* --- scales of channels ----------------------------------------------------------------------------------------------- */
+
+typedef struct scaled {
+    const float *s; /* of the channels; NULL: 1 */
+    double *sums;   /* of each strip, to be added in order whatever thread was first */
+} scaled;
+
+static void sum_errors(strip *t, const qdq_awq_group *g, const qdq_awq_weight *w, size_t first, size_t n,
+                       void *ctx)
+{
+    const scaled *by = ctx;
+
+    memset(t->y, 0, sizeof t->y);
+    for (size_t b = 0; b < w->n_block; b++) {
+        load(t, w, by->s, b, first, n);
+        add_error(t, g, w, by->s, b, 1);
+    }
+    for (size_t j = 0; j < n; j++)
+        by->sums[first / STRIP] += error_of(t, g, j);
+}
+
+double qdq_awq_error(const qdq_awq_group *g, const qdq_awq_weight *w, const float *s)
+{
+    size_t strips = strip_count(w);
+    scaled by = {s, calloc(strips + 1, sizeof *by.sums)};
+    bool ok = by.sums != NULL && each_strip(g, w, sum_errors, &by);
+    double sum = 0;
+
+    for (size_t c = 0; ok && c < strips; c++)
+        sum += by.sums[c];
+    free(by.sums);
     return ok ? sum : -1;
 }
 
@@ -259,24 +288,14 @@ static void clip_block(strip *t, const qdq_awq_group *g, const qdq_awq_weight *w
     }
 }
 
+static void clip_strip(strip *t, const qdq_awq_group *g, const qdq_awq_weight *w, size_t first, size_t n,
+                       void *letters)
+{
+    for (size_t b = 0; b < w->n_block; b++)
+        clip_block(t, g, w, b, first, n, letters);
+}
+
 bool qdq_awq_search_clip(const qdq_awq_group *g, const qdq_awq_weight *w, char *letters)
 {
-    size_t strips = (w->n + STRIP - 1) / STRIP;
-    bool ok = true;
-
-#pragma omp parallel reduction(&& : ok) if (strips > 1)
-    {
-        strip *t = new_strip(w);
-
-        ok = t != NULL;
-#pragma omp for schedule(static)
-        for (size_t c = 0; c < strips; c++) {
-            size_t n = w->n - c * STRIP < STRIP ? w->n - c * STRIP : STRIP;
-
-            for (size_t b = 0; b < w->n_block && t != NULL; b++)
-                clip_block(t, g, w, b, c * STRIP, n, letters);
-        }
-        free(t);
-    }
-    return ok;
+    return each_strip(g, w, clip_strip, letters);
 }
