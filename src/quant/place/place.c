@@ -1,22 +1,42 @@
-/* place.c - chooses the way in which a target wants placement to be done. */
+/* place.c - chooses the ways in which a target wants placement to be done: one for nodes that run on codes, and one for
+ * those whose weights alone are quantized, which a target or an override may ask for. */
 #include "quant/place/place.h"
 
 #include "base/fail.h"
 #include "quant/place/place_state.h"
 
+static qdq_status go(qdq_place_way *way, const qdq_model *m, const qdq_target *t, const qdq_place_opts *opts,
+                     qdq_plan *plan, qdq_error *err)
+{
+    qdq_placing p = {.model = m, .target = t, .opts = opts, .scratch = QDQ_ARENA_INIT};
+    qdq_status st = qdq_place_start(&p, err);
+
+    if (st == QDQ_OK)
+        st = way(&p, plan, err);
+    qdq_map_free(&p.finite);
+    qdq_arena_free(&p.scratch);
+    return st;
+}
+
+static bool overrides_with_weights_alone(const qdq_target *t)
+{
+    for (size_t i = 0; i < t->overrides.n; i++)
+        if (qdq_format_weight_only(&t->overrides.at[i].format))
+            return true;
+    return false;
+}
+
 qdq_status qdq_place(const qdq_model *m, const qdq_target *t, const qdq_place_opts *opts, qdq_plan *plan,
                      qdq_error *err)
 {
-    qdq_why_find(opts != NULL ? opts->why : NULL, m);
-    bool weights_alone = qdq_format_weight_only(&t->format);
     qdq_place_opts again = opts != NULL ? *opts : (qdq_place_opts){0};
 
-    if (!weights_alone)
-        again.job = NULL; /* what fits no node was told */
-    if (!weights_alone)
-        QDQ_TRY(t->partitions != NULL ? qdq_place_partitions(m, t, opts, plan, err)
-                                      : qdq_place_chains(m, t, opts, plan, err));
-    for (size_t i = 0; i < t->overrides.n; i++)
-        weights_alone = weights_alone || qdq_format_weight_only(&t->overrides.at[i].format);
-    return weights_alone ? qdq_place_weights(m, t, &again, plan, err) : QDQ_OK;
+    qdq_why_find(again.why, m);
+    if (qdq_format_weight_only(&t->format))
+        return go(qdq_place_weights, m, t, opts, plan, err);
+    QDQ_TRY(go(t->partitions != NULL ? qdq_place_partitions : qdq_place_chains, m, t, opts, plan, err));
+    if (!overrides_with_weights_alone(t))
+        return QDQ_OK;
+    again.job = NULL; /* what fits no node has been told */
+    return go(qdq_place_weights, m, t, &again, plan, err);
 }

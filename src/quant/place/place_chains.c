@@ -168,9 +168,8 @@ static void backward(qdq_placing *p)
 
 /* --- all six ----------------------------------------------------------------------------------------------------- */
 
-static qdq_status place(qdq_placing *p, qdq_plan *plan, qdq_error *err)
+qdq_status qdq_place_chains(qdq_placing *p, qdq_plan *plan, qdq_error *err)
 {
-    QDQ_TRY(qdq_place_start(p, err));
     qdq_place_leave_weights(p);
     forward(p);
     backward(p);
@@ -178,15 +177,4 @@ static qdq_status place(qdq_placing *p, qdq_plan *plan, qdq_error *err)
         return qdq_nomem(err);
     QDQ_TRY(qdq_place_emit(p, plan, err));
     return qdq_place_tie(p, plan, err);
-}
-
-qdq_status qdq_place_chains(const qdq_model *m, const qdq_target *t, const qdq_place_opts *opts,
-                            qdq_plan *plan, qdq_error *err)
-{
-    qdq_placing p = {.model = m, .target = t, .opts = opts, .scratch = QDQ_ARENA_INIT};
-    qdq_status st = place(&p, plan, err);
-
-    qdq_map_free(&p.finite);
-    qdq_arena_free(&p.scratch);
-    return st;
 }

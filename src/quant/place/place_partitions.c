@@ -114,7 +114,6 @@ static qdq_status set_up(qdq_parting *t, qdq_error *err)
     qdq_placing *p = t->p;
     const qdq_graph *g = p->model->graph;
 
-    QDQ_TRY(qdq_place_start(p, err));
     qdq_place_leave_weights(p);
     t->node = qdq_arena_array(&p->scratch, (size_t)g->next_node_id + 1, sizeof *t->node);
     t->value = qdq_arena_array(&p->scratch, g->values.n + 1, sizeof *t->value);
@@ -128,29 +127,19 @@ static qdq_status set_up(qdq_parting *t, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status place(qdq_parting *t, qdq_plan *plan, qdq_error *err)
+qdq_status qdq_place_partitions(qdq_placing *p, qdq_plan *plan, qdq_error *err)
 {
-    QDQ_TRY(set_up(t, err));
-    QDQ_TRY(qdq_part_filter(t, err));
-    QDQ_TRY(qdq_part_filter_attention(t, err));
-    if (!t->listed) {
-        QDQ_TRY(qdq_part_freeze(t, err));
-        QDQ_TRY(qdq_part_residual(t, err));
-        QDQ_TRY(qdq_part_grow(t, err));
+    qdq_parting t = {.p = p, .rules = p->target->partitions};
+
+    QDQ_TRY(set_up(&t, err));
+    QDQ_TRY(qdq_part_filter(&t, err));
+    QDQ_TRY(qdq_part_filter_attention(&t, err));
+    if (!t.listed) {
+        QDQ_TRY(qdq_part_freeze(&t, err));
+        QDQ_TRY(qdq_part_residual(&t, err));
+        QDQ_TRY(qdq_part_grow(&t, err));
     }
-    QDQ_TRY(qdq_part_select(t, err));
-    QDQ_TRY(qdq_part_emit(t, plan, err));
-    return t->p->no_memory ? qdq_nomem(err) : QDQ_OK;
-}
-
-qdq_status qdq_place_partitions(const qdq_model *m, const qdq_target *target, const qdq_place_opts *opts,
-                                qdq_plan *plan, qdq_error *err)
-{
-    qdq_placing p = {.model = m, .target = target, .opts = opts, .scratch = QDQ_ARENA_INIT};
-    qdq_parting t = {.p = &p, .rules = target->partitions};
-    qdq_status st = place(&t, plan, err);
-
-    qdq_map_free(&p.finite);
-    qdq_arena_free(&p.scratch);
-    return st;
+    QDQ_TRY(qdq_part_select(&t, err));
+    QDQ_TRY(qdq_part_emit(&t, plan, err));
+    return p->no_memory ? qdq_nomem(err) : QDQ_OK;
 }

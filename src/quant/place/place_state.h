@@ -70,6 +70,9 @@ static inline const qdq_format *qdq_place_format(const qdq_placing *p, const qdq
     return p->format != NULL ? p->format[n->id] : &p->target->format;
 }
 
+/* A way of placement, on what place_start.c has filled in: the decisions are written into the plan. */
+typedef qdq_status qdq_place_way(qdq_placing *p, qdq_plan *plan, qdq_error *err);
+
 /* --- place_start.c ------------------------------------------------------------------------------------------------- */
 
 /* Fills in all that follows from model, target and options; state.reason says what the user does not want. */
@@ -169,18 +172,15 @@ const char *qdq_place_stay(qdq_placing *p, const qdq_node *n, const qdq_tensor *
 
 /* --- place_chains.c: targets that fuse chains of Q/DQ nodes, as ONNX Runtime does ------------------------------------ */
 
-qdq_status qdq_place_chains(const qdq_model *m, const qdq_target *t, const qdq_place_opts *opts,
-                            qdq_plan *plan, qdq_error *err);
+qdq_place_way qdq_place_chains;
 
 /* --- place_partitions.c: targets that fuse kernels over several nodes, as TensorRT does ------------------------------ */
 
-qdq_status qdq_place_partitions(const qdq_model *m, const qdq_target *t, const qdq_place_opts *opts,
-                                qdq_plan *plan, qdq_error *err);
+qdq_place_way qdq_place_partitions;
 
 /* --- place_weights.c: nodes whose activations stay float; adds to what the plan has ---------------------------------- */
 
-qdq_status qdq_place_weights(const qdq_model *m, const qdq_target *t, const qdq_place_opts *opts,
-                             qdq_plan *plan, qdq_error *err);
+qdq_place_way qdq_place_weights;
 
 /* --- place_emit.c: writes the decisions into the plan -------------------------------------------------------------- */
 

@@ -69,26 +69,14 @@ static qdq_status place_node(qdq_emitter *e, const qdq_node *n)
     return qdq_emit_quantized(e, n, false);
 }
 
-static qdq_status place(qdq_placing *p, qdq_plan *plan, qdq_error *err)
+qdq_status qdq_place_weights(qdq_placing *p, qdq_plan *plan, qdq_error *err)
 {
     qdq_emitter e;
 
-    QDQ_TRY(qdq_place_start(p, err));
     QDQ_TRY(qdq_emit_start(&e, p, plan, err));
     e.weights_alone = true;
     for (size_t i = 0; i < p->n_order; i++)
         if (qdq_format_weight_only(qdq_place_format(p, p->order[i])))
             QDQ_TRY(place_node(&e, p->order[i]));
     return QDQ_OK;
-}
-
-qdq_status qdq_place_weights(const qdq_model *m, const qdq_target *t, const qdq_place_opts *opts,
-                             qdq_plan *plan, qdq_error *err)
-{
-    qdq_placing p = {.model = m, .target = t, .opts = opts, .scratch = QDQ_ARENA_INIT};
-    qdq_status st = place(&p, plan, err);
-
-    qdq_map_free(&p.finite);
-    qdq_arena_free(&p.scratch);
-    return st;
 }
