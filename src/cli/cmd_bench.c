@@ -66,6 +66,7 @@ typedef struct bench {
     int threads;
     qdq_model *models[MAX_MODELS];
     qdq_session *sessions[MAX_MODELS];
+    const char *unoptimized[MAX_MODELS]; /* why the engine's optimizations are off; NULL: they are not */
     qdq_bench_model times[MAX_MODELS];
     qdq_engine *engine;
 } bench;
@@ -116,6 +117,8 @@ static qdq_status print_json(const bench *b, qdq_error *err)
         cli_json_set(&j, model, "p10_ms", cli_json_real(t->p10_ms));
         cli_json_set(&j, model, "p90_ms", cli_json_real(t->p90_ms));
         cli_json_set(&j, model, "runs", json_integer(t->runs));
+        cli_json_set(&j, model, "unoptimized",
+                     b->unoptimized[i] != NULL ? cli_json_text(b->unoptimized[i]) : json_null());
         cli_json_add(&j, models, model);
         cli_json_set(&j, ratio, "model", cli_json_text(b->c->operand[i]));
         cli_json_set(&j, ratio, "speedup", cli_json_real(t->speedup));
@@ -151,6 +154,14 @@ static void print_assumed(const bench *b)
         }
 }
 
+static void print_unoptimized(const bench *b)
+{
+    for (size_t i = 0; i < b->n; i++)
+        if (b->unoptimized[i] != NULL)
+            printf("%s: run without the engine's optimizations, since it fails with them: %s\n",
+                   b->c->operand[i], b->unoptimized[i]);
+}
+
 static qdq_status print_text(const bench *b, qdq_error *err)
 {
     const qdq_engine_info *info = qdq_engine_get_info(b->engine);
@@ -161,6 +172,7 @@ static qdq_status print_text(const bench *b, qdq_error *err)
     printf("engine %s %s on %s, %d thread%s\n", info->name, info->version, info->device, b->threads,
            cli_plural((size_t)b->threads));
     print_assumed(b);
+    print_unoptimized(b);
     for (size_t i = 0; i < QDQ_COUNT(heads); i++)
         cli_cell(&t, "%s", heads[i]);
     for (size_t i = 0; i < b->n; i++) {
@@ -181,6 +193,40 @@ static qdq_status print_text(const bench *b, qdq_error *err)
 
 /* --- measuring ------------------------------------------------------------------------------------------------ */
 
+static qdq_status ignore(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
+{
+    (void)ctx, (void)name, (void)a, (void)err;
+    return QDQ_OK;
+}
+
+/* Some models load, and fail when they run. */
+static qdq_status run_once(const bench *b, qdq_session *s, qdq_error *err)
+{
+    qdq_named_array *in = NULL;
+    size_t n = 0;
+
+    if (!(qdq_engine_get_info(b->engine)->capabilities & QDQ_CAN_RUN))
+        return QDQ_OK;
+    qdq_status st = qdq_random_inputs(s, (uint64_t)b->a->seed, &in, &n, err);
+    if (st == QDQ_OK)
+        st = qdq_session_run(s, in, n, ignore, NULL, err);
+    qdq_free(in);
+    return st;
+}
+
+static qdq_status try_session(bench *b, size_t i, const qdq_session_opts *opts, qdq_error *err)
+{
+    qdq_status st = qdq_session_open(b->engine, b->models[i], opts, &b->sessions[i], err);
+
+    if (st == QDQ_OK)
+        st = run_once(b, b->sessions[i], err);
+    if (st != QDQ_OK) {
+        qdq_session_close(b->sessions[i]);
+        b->sessions[i] = NULL;
+    }
+    return st;
+}
+
 static qdq_status open_session(bench *b, size_t i, qdq_error *err)
 {
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
@@ -191,8 +237,13 @@ static qdq_status open_session(bench *b, size_t i, qdq_error *err)
     opts.threads = b->threads;
     opts.shapes = mine.at;
     opts.n_shapes = mine.n;
-    return cli_at_file(b->c->operand[i],
-                       qdq_session_open(b->engine, b->models[i], &opts, &b->sessions[i], err), err);
+    qdq_status st = try_session(b, i, &opts, err);
+    opts.level = QDQ_LEVEL_NONE;
+    if (st == QDQ_E_ENGINE && try_session(b, i, &opts, NULL) == QDQ_OK) {
+        b->unoptimized[i] = qdq_arena_strdup(&b->c->arena, err->text);
+        return b->unoptimized[i] != NULL ? QDQ_OK : qdq_nomem(err);
+    }
+    return cli_at_file(b->c->operand[i], st, err);
 }
 
 static qdq_status measure(bench *b, qdq_error *err)
@@ -244,11 +295,13 @@ const cli_command cmd_bench = {
         "Measures models in interleaved rounds, so that drift of the machine hits all alike. The speed-up\n"
         "of a model is the time of the first divided by its own: the median of paired rounds, with a\n"
         "95 % interval. Input is random. Dimensions that neither the model nor --shape fixes count as 1,\n"
-        "and the output says so.",
+        "and the output says so. A model that the engine runs without its optimizations alone is measured\n"
+        "like that, and the output says why.",
     .json = "{ \"engine\", \"engine_version\", \"device\", \"threads\",\n"
-            "  \"models\": [{\"model\", \"median_ms\", \"p10_ms\", \"p90_ms\", \"runs\"}],\n"
+            "  \"models\": [{\"model\", \"median_ms\", \"p10_ms\", \"p90_ms\", \"runs\", \"unoptimized\"}],\n"
             "  \"ratios\": [{\"model\", \"speedup\", \"ci_low\", \"ci_high\"}],\n"
-            "  \"run_as\": [{\"model\", \"input\", \"shape\"}] }",
+            "  \"run_as\": [{\"model\", \"input\", \"shape\"}] }\n"
+            "unoptimized: why the engine's optimizations are off for this model; null: they are on.",
     .example = "qdq bench model.onnx model.qdq.onnx --threads 1",
     .groups = groups,
     .args_size = sizeof(struct bench_args),

@@ -14,7 +14,9 @@
 #include "quant/calib/held.h"
 #include "quant/compare/compare_feed.h"
 #include "quant/compare/compare_stat.h"
-#include "quant/rest/widen.h"
+#include "quant/rest/safe_session.h"
+
+static const char *const model_name[2] = {"first model", "second model"};
 
 /* An output that both models have. */
 typedef struct common {
@@ -29,14 +31,13 @@ typedef struct common {
 typedef struct comparison {
     qdq_engine *engine;
     const qdq_model *model[2];
-    qdq_model *wide[2]; /* a copy that runs where the engine refuses the model itself */
     qdq_data *data;
     qdq_compare_opts opts;
     size_t first, end; /* samples */
     qdq_arena arena;
     QDQ_VEC(common) outputs;
     qdq_map by_name;
-    qdq_session *session[2];
+    qdq_safe_session session[2];
     const int64_t *labels; /* of the sample that runs */
     size_t n_labels;
     qdq_top1 top1;
@@ -142,14 +143,16 @@ static qdq_status match(void *ctx, const char *name, const qdq_array *b, qdq_err
 
 static qdq_status open_session(comparison *c, int k, qdq_error *err)
 {
-    qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
+    qdq_safe_session *s = &c->session[k];
 
-    opts.threads = c->opts.threads;
-    opts.shapes = c->opts.shapes;
-    opts.n_shapes = c->opts.n_shapes;
-    opts.fake_quant = c->opts.fake_quant;
-    return qdq_session_open_wide(c->engine, &c->model[k], &opts, k == 0 ? "first model" : "second model",
-                                 c->opts.job, &c->session[k], &c->wide[k], err);
+    *s = (qdq_safe_session){.engine = c->engine, .model = c->model[k], .which = model_name[k]};
+    s->job = c->opts.job;
+    s->opts = (qdq_session_opts)QDQ_SESSION_OPTS_INIT;
+    s->opts.threads = c->opts.threads;
+    s->opts.shapes = c->opts.shapes;
+    s->opts.n_shapes = c->opts.n_shapes;
+    s->opts.fake_quant = c->opts.fake_quant;
+    return qdq_safe_open(s, err);
 }
 
 /* A session is opened when it is needed, and closed after the last sample: with one sample, as quantize holds
@@ -157,21 +160,19 @@ static qdq_status open_session(comparison *c, int k, qdq_error *err)
 static qdq_status run_model(comparison *c, int k, size_t i, const qdq_named_array *in, size_t n,
                             qdq_error *err)
 {
-    qdq_status st = c->session[k] == NULL ? open_session(c, k, err) : QDQ_OK;
+    qdq_status st = c->session[k].session == NULL ? open_session(c, k, err) : QDQ_OK;
 
     if (st != QDQ_OK)
-        return qdq_within(err, st, "%s model", k == 0 ? "first" : "second");
+        return qdq_within(err, st, "%s", model_name[k]);
     qdq_arena_mark mark = qdq_arena_get_mark(&c->arena);
-    st = qdq_compare_feed(c->model[k], &in, n, &c->arena, err);
+    st = qdq_compare_feed(c->session[k].model, &in, n, &c->arena, err);
     if (st == QDQ_OK)
-        st = qdq_session_run(c->session[k], in, n, k == 0 ? hold : match, c, err);
+        st = qdq_safe_run(&c->session[k], in, n, k == 0 ? hold : match, c, err);
     qdq_arena_reset(&c->arena, mark);
     if (st != QDQ_OK)
-        return qdq_within(err, st, "%s model, sample %zu", k == 0 ? "first" : "second", i);
-    if (i + 1 == c->end) {
-        qdq_session_close(c->session[k]);
-        c->session[k] = NULL;
-    }
+        return qdq_within(err, st, "%s, sample %zu", model_name[k], i);
+    if (i + 1 == c->end)
+        qdq_safe_close(&c->session[k]);
     return QDQ_OK;
 }
 
@@ -284,10 +285,8 @@ qdq_status qdq_compare(qdq_engine *e, const qdq_model *a, const qdq_model *b, qd
     *out = NULL;
     c.opts = opts != NULL ? *opts : defaults;
     qdq_status st = compare(&c, out, err);
-    for (int k = 0; k < 2; k++) {
-        qdq_session_close(c.session[k]);
-        qdq_model_free(c.wide[k]);
-    }
+    for (int k = 0; k < 2; k++)
+        qdq_safe_close(&c.session[k]);
     for (size_t k = 0; k < c.outputs.n; k++)
         qdq_held_free(&c.outputs.at[k].held);
     qdq_map_free(&c.by_name);

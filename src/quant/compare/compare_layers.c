@@ -8,6 +8,7 @@
 #include "base/fail.h"
 #include "ir/edit.h"
 #include "quant/compare/compare_match.h"
+#include "quant/rest/safe_session.h"
 #include "quant/rest/widen.h"
 
 /* Of values that are held in one pass: bytes of one sample, and how many. */
@@ -51,8 +52,7 @@ typedef struct pass {
     qdq_named_array *fed;
     void **converted; /* what of them is a copy in another type */
     size_t n_fed;
-    qdq_session *session[N_RUN];
-    qdq_model *wide[N_RUN]; /* what a session runs instead, or NULL */
+    qdq_safe_session session[N_RUN];
 } pass;
 
 /* --- preparing a pass ------------------------------------------------------------------------------------------- */
@@ -264,38 +264,38 @@ static qdq_status feed(pass *p, const qdq_named_array *in, size_t n, bool *can, 
 
 /* --- a pass over the data --------------------------------------------------------------------------------------- */
 
+/* What the engine refuses was said when the outputs were compared, or will be. */
 static qdq_status open_session(pass *p, int k, qdq_error *err)
 {
-    qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
+    const qdq_compare_opts *o = &p->l->opts;
+    qdq_safe_session *s = &p->session[k];
 
-    opts.threads = p->l->opts.threads;
-    opts.fake_quant = p->l->opts.fake_quant;
-    const qdq_model *m = k == RUN_ALONE ? p->alone : p->l->model[k];
+    *s = (qdq_safe_session){.engine = p->l->engine, .which = run_name[k]};
+    s->model = k == RUN_ALONE ? p->alone : p->l->model[k];
+    s->opts = (qdq_session_opts)QDQ_SESSION_OPTS_INIT;
+    s->opts.threads = o->threads;
+    s->opts.fake_quant = o->fake_quant;
     if (k == RUN_ALONE)
-        return qdq_session_open_wide(p->l->engine, &m, &opts, run_name[k], NULL, &p->session[k], &p->wide[k],
-                                     err);
-    opts.shapes = p->l->opts.shapes;
-    opts.n_shapes = p->l->opts.n_shapes;
-    opts.expose = p->expose[k].at;
-    opts.only_exposed = true;
-    return qdq_session_open_wide(p->l->engine, &m, &opts, run_name[k], NULL, &p->session[k], &p->wide[k],
-                                 err);
+        return qdq_safe_open(s, err);
+    s->opts.shapes = o->shapes;
+    s->opts.n_shapes = o->n_shapes;
+    s->opts.expose = p->expose[k].at;
+    s->opts.only_exposed = true;
+    return qdq_safe_open(s, err);
 }
 
 /* Opened when it is needed, and closed after the last sample: with one sample, no two are there at a time. */
 static qdq_status run_one(pass *p, int k, size_t i, const qdq_named_array *in, size_t n, qdq_error *err)
 {
     static const qdq_output_fn take[N_RUN] = {take_a, take_b, take_alone};
-    qdq_status st = p->session[k] == NULL ? open_session(p, k, err) : QDQ_OK;
+    qdq_status st = p->session[k].session == NULL ? open_session(p, k, err) : QDQ_OK;
 
     if (st == QDQ_OK)
-        st = qdq_session_run(p->session[k], in, n, take[k], p, err);
+        st = qdq_safe_run(&p->session[k], in, n, take[k], p, err);
     if (st != QDQ_OK)
         return qdq_within(err, st, "%s, sample %zu", run_name[k], i);
-    if (i + 1 == p->l->end) {
-        qdq_session_close(p->session[k]);
-        p->session[k] = NULL;
-    }
+    if (i + 1 == p->l->end)
+        qdq_safe_close(&p->session[k]);
     return QDQ_OK;
 }
 
@@ -341,10 +341,8 @@ static qdq_status run_pass(layering *l, qdq_match *values, size_t n, qdq_error *
     qdq_status st = run_samples(&p, err);
 
     drop_converted(&p);
-    for (int k = 0; k < N_RUN; k++) {
-        qdq_session_close(p.session[k]);
-        qdq_model_free(p.wide[k]);
-    }
+    for (int k = 0; k < N_RUN; k++)
+        qdq_safe_close(&p.session[k]);
     for (size_t k = 0; k < p.of_a.n; k++)
         qdq_held_free(&p.of_a.at[k]->held);
     qdq_map_free(&p.by_output);
@@ -465,17 +463,20 @@ static qdq_status make_result(const layering *l, qdq_compare_layers_result **out
  * values are matched: the copy has fewer of them, since what is a Cast in one is nothing in the other. */
 static qdq_status widen(layering *l, int k, qdq_error *err)
 {
-    qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
-    qdq_session *session = NULL;
+    qdq_safe_session s = {.engine = l->engine, .model = l->model[k], .which = run_name[k]};
 
     if (!qdq_model_has_half(l->model[k]))
         return QDQ_OK;
-    opts.threads = l->opts.threads;
-    opts.shapes = l->opts.shapes;
-    opts.n_shapes = l->opts.n_shapes;
-    qdq_status st = qdq_session_open_wide(l->engine, &l->model[k], &opts, run_name[k], l->opts.job, &session,
-                                          &l->wide[k], err);
-    qdq_session_close(session);
+    s.job = l->opts.job;
+    s.opts = (qdq_session_opts)QDQ_SESSION_OPTS_INIT;
+    s.opts.threads = l->opts.threads;
+    s.opts.shapes = l->opts.shapes;
+    s.opts.n_shapes = l->opts.n_shapes;
+    qdq_status st = qdq_safe_open(&s, err);
+    l->model[k] = s.model;
+    l->wide[k] = s.copy;
+    s.copy = NULL;
+    qdq_safe_close(&s);
     return st == QDQ_OK ? st : qdq_within(err, st, "%s", run_name[k]);
 }
 

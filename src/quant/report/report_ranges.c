@@ -104,6 +104,7 @@ static qdq_status observe(watching *w, qdq_error *err)
         if (v != NULL && v->producer != NULL)
             names[n++] = v->name;
     }
+    so.level = QDQ_LEVEL_NONE; /* as in calibration, and some optimizations refuse Q/DQ that the model had */
     so.threads = w->r->opts.threads;
     so.shapes = w->r->opts.shapes;
     so.n_shapes = w->r->opts.n_shapes;

@@ -12,11 +12,4 @@ bool qdq_model_has_half(const qdq_model *m);
  * float8 codes stay what they are. Sequences and optionals of 16-bit floats are QDQ_E_UNSUPPORTED. */
 qdq_status qdq_model_widen(const qdq_model *m, qdq_model **out, qdq_error *err);
 
-/* Opens *m; if the engine refuses it and it has Q/DQ, without the engine's optimizations; if it has 16-bit floats, a
- * widened copy, which is then *m and *copy, and has to live as long as the session. `job` hears of what the engine
- * refused. `which` is a name for that ("second model"). */
-qdq_status qdq_session_open_wide(qdq_engine *e, const qdq_model **m, const qdq_session_opts *opts,
-                                 const char *which, const qdq_job *job, qdq_session **out, qdq_model **copy,
-                                 qdq_error *err);
-
 #endif /* QDQ_WIDEN_H */
