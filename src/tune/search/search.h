@@ -22,6 +22,7 @@ typedef struct qdq_search_unit {
     const qdq_assign
         *seed; /* bits over the choices: from caches, imports; measured before anything is mutated */
     size_t n_seeds;
+    bool settled; /* found out before on this engine and device: nothing but the seeds is tried */
 } qdq_search_unit;
 
 typedef struct qdq_search_problem {
@@ -68,11 +69,11 @@ typedef struct qdq_search_event {
 typedef struct qdq_search_ops {
     void *ctx;
     /* Measures. *failed: the candidate cannot be had (built, run, accurate enough): it counts as refused. QDQ_E_GOAL:
-     * the budget is used up: the search ends with what it has. `same_plan` may be NULL; else it says that two
-     * assignments mean the same model, and nothing is measured. */
+     * the budget is used up: the search ends with what it has. */
     qdq_status (*measure)(void *ctx, const qdq_assign *incumbent, const qdq_assign *candidate,
                           const qdq_test_opts *test, qdq_test_result *out, bool *failed, qdq_error *err);
-    bool (*same_plan)(void *ctx, const qdq_assign *a, const qdq_assign *b);
+    /* The name of the model that an assignment means: two that mean the same are measured once. NULL: its hash. */
+    qdq_status (*identity)(void *ctx, const qdq_assign *a, qdq_assign_hash *out, qdq_error *err);
     qdq_status (*event)(void *ctx, const qdq_search_event *e, qdq_error *err); /* may be NULL */
     unsigned (*builds)(void *ctx);
 } qdq_search_ops;

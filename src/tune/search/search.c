@@ -1,0 +1,234 @@
+/* search.c - the way of the search: starts, cuts, units, neighbours, exceptions, and once more where something was
+ * found. Each step changes the incumbent only by a measurement against it. */
+#include "tune/search/search.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "tune/search/search_state.h"
+
+enum { SWEEPS = 3 };
+
+void qdq_search_reset(qdq_searching *s)
+{
+    memcpy(s->candidate.word, s->incumbent.word, (s->p->n_bits + 63) / 64 * sizeof(uint64_t));
+}
+
+bool qdq_search_matters(const qdq_searching *s, double ns)
+{
+    return ns > fmax(s->noise, s->opts->test.enter) * s->p->base_ns;
+}
+
+/* --- one candidate ---------------------------------------------------------------------------------------------------- */
+
+static qdq_status identify(qdq_searching *s, const qdq_assign *a, uint64_t *out, qdq_error *err)
+{
+    qdq_assign_hash h = qdq_assign_get_hash(a);
+
+    if (s->ops->identity != NULL)
+        QDQ_TRY(s->ops->identity(s->ops->ctx, a, &h, err));
+    *out = h.low ^ (h.high * 0x9e3779b97f4a7c15u); /* 64 bits are enough: some hundreds of candidates */
+    return QDQ_OK;
+}
+
+static qdq_status remember(qdq_searching *s, uint64_t identity, double time, qdq_error *err)
+{
+    bool is_new;
+    qdq_map_value *place = qdq_map_put_int(&s->measured, identity, &is_new);
+
+    if (place == NULL || (is_new && !QDQ_PUSH(&s->scratch, &s->times, time)))
+        return qdq_nomem(err);
+    if (is_new)
+        place->num = s->times.n - 1;
+    s->times.at[place->num] = time;
+    return QDQ_OK;
+}
+
+static bool budget_left(qdq_searching *s)
+{
+    const qdq_search_opts *o = s->opts;
+
+    if ((o->max_trials > 0 && s->out->trials >= o->max_trials) ||
+        (o->max_builds > 0 && s->ops->builds != NULL && s->ops->builds(s->ops->ctx) >= o->max_builds))
+        s->over = true;
+    return !s->over;
+}
+
+static qdq_status tell(qdq_searching *s, size_t unit, const qdq_test_result *r, bool kept, qdq_error *err)
+{
+    qdq_search_event e = {.phase = s->phase,
+                          .unit = unit,
+                          .n_units = s->p->n_units,
+                          .incumbent = &s->incumbent,
+                          .candidate = &s->candidate,
+                          .result = r,
+                          .kept = kept,
+                          .saved = 1 - s->time};
+
+    return s->ops->event != NULL ? s->ops->event(s->ops->ctx, &e, err) : QDQ_OK;
+}
+
+static qdq_status measure(qdq_searching *s, size_t unit, uint64_t identity, qdq_tried *out, qdq_error *err)
+{
+    qdq_test_result r = {0};
+    bool failed = false;
+    qdq_status st =
+        s->ops->measure(s->ops->ctx, &s->incumbent, &s->candidate, &s->opts->test, &r, &failed, err);
+
+    if (st == QDQ_E_GOAL) {
+        s->over = true;
+        return QDQ_OK;
+    }
+    QDQ_TRY(st);
+    s->out->trials++;
+    s->out->pairs += r.pairs;
+    out->measured = true;
+    out->time = failed ? INFINITY : s->time * (1 - r.gain);
+    out->kept = !failed && r.verdict == QDQ_VERDICT_KEEP;
+    QDQ_TRY(remember(s, identity, out->time, err));
+    if (!failed)
+        s->noise = r.sd / sqrt(s->opts->test.max_pairs);
+    if (out->kept) {
+        if (unit != SIZE_MAX)
+            s->out->unit[unit].gain += s->time - out->time;
+        s->time = out->time;
+    }
+    QDQ_TRY(tell(s, unit, failed ? NULL : &r, out->kept, err));
+    if (out->kept)
+        memcpy(s->incumbent.word, s->candidate.word, (s->p->n_bits + 63) / 64 * sizeof(uint64_t));
+    return QDQ_OK;
+}
+
+qdq_status qdq_search_try(qdq_searching *s, size_t unit, qdq_tried *out, qdq_error *err)
+{
+    uint64_t mine, now;
+
+    *out = (qdq_tried){.time = NAN};
+    QDQ_TRY(identify(s, &s->candidate, &mine, err));
+    QDQ_TRY(identify(s, &s->incumbent, &now, err));
+    if (mine == now) {
+        out->time = s->time;
+        return QDQ_OK;
+    }
+    const qdq_map_value *known = qdq_map_get_int(&s->measured, mine);
+    if (known != NULL) {
+        out->time = s->times.at[known->num];
+        if (!(out->time < s->time * (1 - s->opts->test.enter)))
+            return QDQ_OK;
+    }
+    return budget_left(s) ? measure(s, unit, mine, out, err) : QDQ_OK;
+}
+
+/* --- the whole -------------------------------------------------------------------------------------------------------- */
+
+/* Each bit belongs to at most one unit. */
+static qdq_status weigh(qdq_searching *s, qdq_error *err)
+{
+    const qdq_search_problem *p = s->p;
+
+    s->worth = qdq_arena_array(&s->scratch, p->n_bits + 1, sizeof *s->worth);
+    s->unit_of = qdq_arena_array(&s->scratch, p->n_bits + 1, sizeof *s->unit_of);
+    s->out->unit = qdq_arena_array(s->arena, p->n_units + 1, sizeof *s->out->unit);
+    if (s->worth == NULL || s->unit_of == NULL || s->out->unit == NULL)
+        return qdq_nomem(err);
+    memset(s->unit_of, 0xff, (p->n_bits + 1) * sizeof *s->unit_of);
+    for (size_t u = 0; u < p->n_units; u++) {
+        const qdq_search_unit *unit = &p->unit[u];
+        for (size_t c = 0; c < unit->n_choices; c++)
+            for (size_t i = 0; i < unit->n_instances; i++) {
+                uint32_t bit = unit->choice[c].bit[i];
+                if (bit == UINT32_MAX)
+                    continue;
+                s->worth[bit] = unit->choice[c].worth_ns / (double)unit->n_instances;
+                s->unit_of[bit] = (uint32_t)u;
+                s->total_worth += s->worth[bit];
+            }
+    }
+    return QDQ_OK;
+}
+
+static qdq_status start(qdq_searching *s, qdq_error *err)
+{
+    const qdq_search_problem *p = s->p;
+    uint64_t base;
+
+    if (p->n_starts == 0)
+        return qdq_fail(err, QDQ_E_USAGE, "a search without a start: expected at least the baseline");
+    if (!qdq_assign_copy(&s->incumbent, &p->start[0], &s->scratch) ||
+        !qdq_assign_copy(&s->candidate, &p->start[0], &s->scratch))
+        return qdq_nomem(err);
+    s->time = 1;
+    QDQ_TRY(identify(s, &s->incumbent, &base, err));
+    QDQ_TRY(remember(s, base, 1, err));
+    s->phase = QDQ_PHASE_START;
+    for (size_t i = 1; i < p->n_starts && !s->over; i++) {
+        qdq_tried ignored;
+        memcpy(s->candidate.word, p->start[i].word, (p->n_bits + 63) / 64 * sizeof(uint64_t));
+        QDQ_TRY(qdq_search_try(s, SIZE_MAX, &ignored, err));
+    }
+    return QDQ_OK;
+}
+
+/* Is there anything that an earlier run did not settle? */
+static bool unsettled(const qdq_search_problem *p)
+{
+    for (size_t u = 0; u < p->n_units; u++)
+        if (!p->unit[u].settled)
+            return true;
+    return false;
+}
+
+static qdq_status sweep(qdq_searching *s, bool first, qdq_error *err)
+{
+    s->phase = QDQ_PHASE_INTERACTIONS;
+    if (first && !s->over && unsettled(s->p))
+        QDQ_TRY(qdq_search_cuts(s, err));
+    s->phase = QDQ_PHASE_UNITS;
+    if (!s->over)
+        QDQ_TRY(qdq_search_units(s, err));
+    s->phase = QDQ_PHASE_INTERACTIONS;
+    if (!s->over)
+        QDQ_TRY(qdq_search_pairs(s, err));
+    s->phase = QDQ_PHASE_EXCEPTIONS;
+    return s->over ? QDQ_OK : qdq_search_exceptions(s, err);
+}
+
+static qdq_status finish(qdq_searching *s, qdq_error *err)
+{
+    qdq_search_result *out = s->out;
+
+    s->phase = QDQ_PHASE_DONE;
+    out->predicted_ns = s->time * s->p->base_ns;
+    out->ended_early = s->over;
+    if (!qdq_assign_copy(&out->best, &s->incumbent, s->arena))
+        return qdq_nomem(err);
+    for (size_t u = 0; u < s->p->n_units; u++) {
+        if (!qdq_assign_new(&out->unit[u].best, s->p->unit[u].n_choices, s->arena))
+            return qdq_nomem(err);
+        qdq_search_mask(s, &s->p->unit[u], SIZE_MAX, &out->unit[u].best);
+    }
+    return tell(s, SIZE_MAX, NULL, false, err);
+}
+
+qdq_status qdq_search_run(const qdq_search_problem *p, const qdq_search_opts *opts, const qdq_search_ops *ops,
+                          qdq_arena *arena, qdq_search_result *out, qdq_error *err)
+{
+    qdq_searching s = {.p = p, .opts = opts, .ops = ops, .arena = arena, .out = out};
+
+    *out = (qdq_search_result){0};
+    qdq_status st = weigh(&s, err);
+    if (st == QDQ_OK)
+        st = start(&s, err);
+    for (int i = 0; i < SWEEPS && st == QDQ_OK && !s.over; i++) {
+        const double before = s.time;
+        st = sweep(&s, i == 0, err);
+        if (!(before - s.time > opts->test.gain * before))
+            break; /* another round would find less still */
+    }
+    if (st == QDQ_OK)
+        st = finish(&s, err);
+    qdq_map_free(&s.measured);
+    qdq_arena_free(&s.scratch);
+    return st;
+}

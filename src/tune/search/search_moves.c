@@ -1,0 +1,210 @@
+/* search_moves.c - moves across units: from some layer on, two neighbours together, one instance alone. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "tune/search/search_state.h"
+
+/* --- cuts ------------------------------------------------------------------------------------------------------------- */
+
+typedef struct cutting {
+    qdq_searching *s;
+    qdq_assign whole; /* that is cut */
+    bool back;
+} cutting;
+
+/* Bits in front of this one hold so much of all worth; counted from the back for cuts there. */
+static size_t at_share(const cutting *c, double share)
+{
+    const qdq_searching *s = c->s;
+    const size_t n = s->p->n_bits;
+    double sum = 0;
+
+    for (size_t k = 0; k < n; k++) {
+        sum += s->worth[c->back ? n - 1 - k : k];
+        if (sum >= share * s->total_worth)
+            return k + 1;
+    }
+    return n;
+}
+
+static qdq_status try_cut(cutting *c, size_t k, qdq_tried *out, qdq_error *err)
+{
+    qdq_searching *s = c->s;
+    const size_t n = s->p->n_bits;
+
+    memcpy(s->candidate.word, c->whole.word, (n + 63) / 64 * sizeof(uint64_t));
+    for (size_t i = 0; i < k; i++)
+        qdq_assign_set(&s->candidate, c->back ? n - 1 - i : i, false);
+    return qdq_search_try(s, SIZE_MAX, out, err);
+}
+
+/* The first operator that is on, then parts that double, as long as they bring something: compared with each other, for
+ * the incumbent may be another one altogether. */
+static qdq_status climb(cutting *c, qdq_error *err)
+{
+    static const double share[] = {1.0 / 32, 1.0 / 16, 1.0 / 8, 1.0 / 4, 1.0 / 2};
+    const size_t n = c->s->p->n_bits;
+    double best = INFINITY;
+    size_t k = 0, before = 0;
+    int worse = 0;
+
+    while (k < n && !qdq_assign_get(&c->whole, c->back ? n - 1 - k : k))
+        k++; /* off already */
+    k++;
+    for (size_t step = 0; step <= sizeof share / sizeof *share && worse < 2 && !c->s->over; step++) {
+        qdq_tried t;
+        size_t here = step == 0 ? k : at_share(c, share[step - 1]);
+        if (here <= before || here >= n)
+            continue;
+        QDQ_TRY(try_cut(c, here, &t, err));
+        before = here;
+        if (isnan(t.time))
+            continue;
+        worse = t.time < best * (1 - c->s->opts->test.enter) ? 0 : worse + 1;
+        best = fmin(best, t.time);
+    }
+    return QDQ_OK;
+}
+
+static bool take_whole(cutting *c)
+{
+    qdq_searching *s = c->s;
+
+    if (!qdq_assign_copy(&c->whole, &s->incumbent, &s->scratch))
+        return false;
+    if (qdq_assign_count(&c->whole) == 0)
+        for (size_t i = 0; i < s->p->n_bits; i++)
+            qdq_assign_set(&c->whole, i, true);
+    return true;
+}
+
+qdq_status qdq_search_cuts(qdq_searching *s, qdq_error *err)
+{
+    for (int back = 0; back < 2; back++) {
+        cutting c = {.s = s, .back = back == 1};
+        if (!take_whole(&c))
+            return qdq_nomem(err);
+        QDQ_TRY(climb(&c, err));
+    }
+    return QDQ_OK;
+}
+
+/* --- pairs ------------------------------------------------------------------------------------------------------------ */
+
+/* All on, or all off if most is on. */
+static void flip_unit(qdq_searching *s, size_t unit)
+{
+    const qdq_search_unit *u = &s->p->unit[unit];
+    size_t on = 0, have = 0;
+
+    for (size_t c = 0; c < u->n_choices; c++)
+        for (size_t i = 0; i < u->n_instances; i++)
+            if (u->choice[c].bit[i] != UINT32_MAX) {
+                have++;
+                on += qdq_assign_get(&s->incumbent, u->choice[c].bit[i]);
+            }
+    for (size_t c = 0; c < u->n_choices; c++)
+        for (size_t i = 0; i < u->n_instances; i++)
+            if (u->choice[c].bit[i] != UINT32_MAX)
+                qdq_assign_set(&s->candidate, u->choice[c].bit[i], 2 * on <= have);
+}
+
+typedef struct neighbours {
+    uint32_t a, b;
+    double worth;
+} neighbours;
+
+static int by_pair_worth(const void *x, const void *y)
+{
+    const neighbours *p = x, *q = y;
+
+    if (p->worth != q->worth)
+        return p->worth > q->worth ? -1 : 1;
+    return p->a != q->a ? (p->a < q->a ? -1 : 1) : p->b < q->b ? -1 : 1;
+}
+
+/* Bits that follow each other in the graph's order and are of different units. */
+static size_t find_pairs(const qdq_searching *s, neighbours *out)
+{
+    size_t n = 0;
+
+    for (size_t i = 1; i < s->p->n_bits; i++) {
+        uint32_t a = s->unit_of[i - 1], b = s->unit_of[i];
+        bool known = a == b || a == UINT32_MAX || b == UINT32_MAX;
+        for (size_t k = 0; k < n && !known; k++)
+            known = (out[k].a == a && out[k].b == b) || (out[k].a == b && out[k].b == a);
+        if (!known)
+            out[n++] = (neighbours){a, b, s->worth[i - 1] + s->worth[i]};
+    }
+    qsort(out, n, sizeof *out, by_pair_worth);
+    return n;
+}
+
+qdq_status qdq_search_pairs(qdq_searching *s, qdq_error *err)
+{
+    neighbours *pair = calloc(s->p->n_bits + 1, sizeof *pair);
+    qdq_status st = pair != NULL ? QDQ_OK : qdq_nomem(err);
+    size_t n = st == QDQ_OK ? find_pairs(s, pair) : 0;
+    unsigned stale = 0;
+
+    for (size_t i = 0; i < n && st == QDQ_OK && !s->over && stale < s->opts->stale; i++) {
+        qdq_tried t;
+        if (s->p->unit[pair[i].a].settled && s->p->unit[pair[i].b].settled)
+            continue;
+        if (!qdq_search_matters(s, pair[i].worth))
+            break;
+        qdq_search_reset(s);
+        flip_unit(s, pair[i].a);
+        flip_unit(s, pair[i].b);
+        st = qdq_search_try(s, SIZE_MAX, &t, err);
+        stale = t.kept ? 0 : stale + t.measured;
+    }
+    free(pair);
+    return st;
+}
+
+/* --- exceptions ------------------------------------------------------------------------------------------------------- */
+
+static bool any_on(const qdq_assign *mask)
+{
+    return qdq_assign_count(mask) > 0;
+}
+
+static qdq_status except_instances(qdq_searching *s, size_t index, qdq_error *err)
+{
+    const qdq_search_unit *u = &s->p->unit[index];
+    qdq_assign mask;
+    unsigned stale = 0;
+
+    if (!qdq_assign_new(&mask, u->n_choices, &s->scratch))
+        return qdq_nomem(err);
+    for (size_t i = 0; i < u->n_instances && !s->over && stale < s->opts->stale; i++) {
+        qdq_tried t;
+        qdq_search_mask(s, u, i, &mask);
+        bool on = !any_on(&mask);
+        for (size_t c = 0; c < u->n_choices; c++)
+            qdq_assign_set(&mask, c, on);
+        qdq_search_reset(s);
+        qdq_search_set(s, u, i, &mask);
+        QDQ_TRY(qdq_search_try(s, index, &t, err));
+        stale = t.kept ? 0 : stale + t.measured;
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_search_exceptions(qdq_searching *s, qdq_error *err)
+{
+    for (size_t u = 0; u < s->p->n_units && !s->over; u++) {
+        const qdq_search_unit *unit = &s->p->unit[u];
+        double worth = 0;
+
+        for (size_t c = 0; c < unit->n_choices; c++)
+            worth += unit->choice[c].worth_ns;
+        if (unit->n_instances > 1 && !unit->settled &&
+            qdq_search_matters(s, worth / (double)unit->n_instances))
+            QDQ_TRY(except_instances(s, u, err));
+    }
+    return QDQ_OK;
+}

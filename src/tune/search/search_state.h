@@ -1,0 +1,69 @@
+/* search_state.h - what the search knows while it works; shared by the search*.c files only. */
+#ifndef QDQ_SEARCH_STATE_H
+#define QDQ_SEARCH_STATE_H
+
+#include "base/map.h"
+#include "base/random.h"
+#include "base/vec.h"
+#include "tune/search/search.h"
+
+typedef struct qdq_searching {
+    const qdq_search_problem *p;
+    const qdq_search_opts *opts;
+    const qdq_search_ops *ops;
+    qdq_arena *arena;  /* of the caller: results */
+    qdq_arena scratch; /* of the search: dies with it */
+    qdq_search_result *out;
+    qdq_search_phase phase;
+
+    qdq_assign incumbent, candidate; /* candidate: where moves are put together */
+    double time;                     /* of the incumbent, as a share of the baseline's */
+    qdq_map measured;                /* identity -> index into `times` */
+    QDQ_VEC(double) times;           /* shares of the baseline's; INFINITY: failed */
+    bool over;                       /* the budget is used up */
+    double noise;                    /* of the last test: what cannot be seen is not tried */
+
+    double *worth;     /* by bit: ns of float time at most to be saved */
+    uint32_t *unit_of; /* by bit: index of the unit; UINT32_MAX: of none */
+    double total_worth;
+} qdq_searching;
+
+/* What became of a candidate. */
+typedef struct qdq_tried {
+    bool measured; /* now; else it was known, is the incumbent itself, or the budget is over */
+    bool kept;     /* it is the incumbent now */
+    double time;   /* as a share of the baseline's; NAN: not known */
+} qdq_tried;
+
+/* Measures s->candidate against the incumbent, unless it is known to be no better. `unit`: SIZE_MAX for none. */
+qdq_status qdq_search_try(qdq_searching *s, size_t unit, qdq_tried *out, qdq_error *err);
+
+/* Copies the incumbent into the candidate. */
+void qdq_search_reset(qdq_searching *s);
+
+/* Could a saving of so many ns be told from noise? */
+bool qdq_search_matters(const qdq_searching *s, double ns);
+
+/* --- search_units.c --------------------------------------------------------------------------------------------------- */
+
+/* Schemes of every unit, those first that may bring most. */
+qdq_status qdq_search_units(qdq_searching *s, qdq_error *err);
+
+/* Sets the choices of one instance (SIZE_MAX: of all) in the candidate as the bits of `mask` say. */
+void qdq_search_set(qdq_searching *s, const qdq_search_unit *u, size_t instance, const qdq_assign *mask);
+
+/* What most instances of the unit have in the incumbent, or one of them has. */
+void qdq_search_mask(const qdq_searching *s, const qdq_search_unit *u, size_t instance, qdq_assign *mask);
+
+/* --- search_moves.c --------------------------------------------------------------------------------------------------- */
+
+/* Everything but the first or last part of the graph: where 8 bits pay from some layer on. */
+qdq_status qdq_search_cuts(qdq_searching *s, qdq_error *err);
+
+/* Neighbouring units together: alone, each would pay for the borders between them. */
+qdq_status qdq_search_pairs(qdq_searching *s, qdq_error *err);
+
+/* Single instances otherwise than the others of their unit. */
+qdq_status qdq_search_exceptions(qdq_searching *s, qdq_error *err);
+
+#endif /* QDQ_SEARCH_STATE_H */

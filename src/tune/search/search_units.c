@@ -1,0 +1,236 @@
+/* search_units.c - the schemes of a unit: what others found out, the plain ones, all of them where they are few, and
+ * changes of the best one. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "tune/search/search_state.h"
+
+void qdq_search_set(qdq_searching *s, const qdq_search_unit *u, size_t instance, const qdq_assign *mask)
+{
+    for (size_t c = 0; c < u->n_choices; c++)
+        for (size_t i = 0; i < u->n_instances; i++)
+            if ((instance == SIZE_MAX || i == instance) && u->choice[c].bit[i] != UINT32_MAX)
+                qdq_assign_set(&s->candidate, u->choice[c].bit[i], qdq_assign_get(mask, c));
+}
+
+void qdq_search_mask(const qdq_searching *s, const qdq_search_unit *u, size_t instance, qdq_assign *mask)
+{
+    for (size_t c = 0; c < u->n_choices; c++) {
+        size_t on = 0, have = 0;
+        for (size_t i = 0; i < u->n_instances; i++)
+            if ((instance == SIZE_MAX || i == instance) && u->choice[c].bit[i] != UINT32_MAX) {
+                have++;
+                on += qdq_assign_get(&s->incumbent, u->choice[c].bit[i]);
+            }
+        qdq_assign_set(mask, c, 2 * on > have);
+    }
+}
+
+/* --- one unit --------------------------------------------------------------------------------------------------------- */
+
+typedef struct unit_search {
+    qdq_searching *s;
+    const qdq_search_unit *u;
+    size_t index;
+    qdq_assign mask, now; /* that is tried; that the incumbent has */
+    qdq_map seen;         /* masks that were tried, by hash */
+    unsigned stale;
+} unit_search;
+
+static bool enough(const unit_search *x)
+{
+    return x->s->over || x->s->out->unit[x->index].tried >= x->s->opts->schemes_per_unit;
+}
+
+/* Tries x->mask in all instances. */
+static qdq_status try_mask(unit_search *x, bool *kept, qdq_error *err)
+{
+    qdq_searching *s = x->s;
+    qdq_assign_hash h = qdq_assign_get_hash(&x->mask);
+    bool is_new;
+    qdq_tried t;
+
+    *kept = false;
+    if (enough(x))
+        return QDQ_OK;
+    if (qdq_map_put_int(&x->seen, h.low, &is_new) == NULL)
+        return qdq_nomem(err);
+    if (!is_new)
+        return QDQ_OK;
+    qdq_search_reset(s);
+    qdq_search_set(s, x->u, SIZE_MAX, &x->mask);
+    QDQ_TRY(qdq_search_try(s, x->index, &t, err));
+    *kept = t.kept;
+    s->out->unit[x->index].tried += t.measured;
+    x->stale = t.kept ? 0 : x->stale + t.measured;
+    if (t.kept)
+        qdq_search_mask(s, x->u, SIZE_MAX, &x->now);
+    return QDQ_OK;
+}
+
+static void fill(unit_search *x, bool on, bool linear_only)
+{
+    for (size_t c = 0; c < x->u->n_choices; c++)
+        qdq_assign_set(&x->mask, c, on && (!linear_only || x->u->choice[c].linear));
+}
+
+static void copy_bits(qdq_assign *to, const qdq_assign *from)
+{
+    memcpy(to->word, from->word, (to->n + 63) / 64 * sizeof *to->word);
+}
+
+static qdq_status try_seeds(unit_search *x, qdq_error *err)
+{
+    bool kept;
+
+    for (size_t i = 0; i < x->u->n_seeds; i++) {
+        copy_bits(&x->mask, &x->u->seed[i]);
+        QDQ_TRY(try_mask(x, &kept, err));
+    }
+    return QDQ_OK;
+}
+
+static qdq_status try_plain(unit_search *x, qdq_error *err)
+{
+    bool kept;
+
+    fill(x, true, true);
+    QDQ_TRY(try_mask(x, &kept, err));
+    fill(x, true, false);
+    QDQ_TRY(try_mask(x, &kept, err));
+    fill(x, false, false);
+    return try_mask(x, &kept, err);
+}
+
+static qdq_status try_all(unit_search *x, qdq_error *err)
+{
+    bool kept;
+
+    for (unsigned bits = 0; bits < 1u << x->u->n_choices; bits++) {
+        for (size_t c = 0; c < x->u->n_choices; c++)
+            qdq_assign_set(&x->mask, c, (bits >> c & 1) != 0);
+        QDQ_TRY(try_mask(x, &kept, err));
+    }
+    return QDQ_OK;
+}
+
+/* One choice otherwise, the dearest first; what is found is built upon. */
+static qdq_status try_single(unit_search *x, qdq_error *err)
+{
+    const qdq_search_unit *u = x->u;
+    bool *done = calloc(u->n_choices + 1, sizeof *done);
+    qdq_status st = done != NULL ? QDQ_OK : qdq_nomem(err);
+
+    for (size_t k = 0; k < u->n_choices && st == QDQ_OK && x->stale < x->s->opts->stale; k++) {
+        size_t best = SIZE_MAX;
+        bool kept;
+        for (size_t c = 0; c < u->n_choices; c++)
+            if (!done[c] && (best == SIZE_MAX || u->choice[c].worth_ns > u->choice[best].worth_ns))
+                best = c;
+        done[best] = true;
+        if (!qdq_search_matters(x->s, u->choice[best].worth_ns))
+            break;
+        copy_bits(&x->mask, &x->now);
+        qdq_assign_set(&x->mask, best, !qdq_assign_get(&x->mask, best));
+        st = try_mask(x, &kept, err);
+    }
+    free(done);
+    return st;
+}
+
+/* Some choices of the best otherwise, at random. */
+static qdq_status try_mutations(unit_search *x, qdq_error *err)
+{
+    enum { ATTEMPTS = 100 };
+    qdq_random random = qdq_random_new(x->s->opts->seed, x->u->name);
+
+    x->stale = 0;
+    for (int k = 0; k < ATTEMPTS && !enough(x) && x->stale < x->s->opts->stale; k++) {
+        bool kept;
+        unsigned flips =
+            1 + (unsigned)(qdq_random_u64(&random) % (x->s->opts->mutations > 0 ? x->s->opts->mutations : 1));
+        copy_bits(&x->mask, &x->now);
+        for (unsigned i = 0; i < flips; i++) {
+            size_t c = (size_t)(qdq_random_u64(&random) % x->u->n_choices);
+            qdq_assign_set(&x->mask, c, !qdq_assign_get(&x->mask, c));
+        }
+        QDQ_TRY(try_mask(x, &kept, err));
+    }
+    return QDQ_OK;
+}
+
+static qdq_status explore(unit_search *x, qdq_error *err)
+{
+    QDQ_TRY(try_seeds(x, err));
+    if (x->u->settled)
+        return QDQ_OK;
+    QDQ_TRY(try_plain(x, err));
+    if (x->u->n_choices <= x->s->opts->exhaustive)
+        return try_all(x, err);
+    x->stale = 0;
+    QDQ_TRY(try_single(x, err));
+    return try_mutations(x, err);
+}
+
+static double worth(const qdq_search_unit *u)
+{
+    double sum = 0;
+
+    for (size_t c = 0; c < u->n_choices; c++)
+        sum += u->choice[c].worth_ns;
+    return sum;
+}
+
+static qdq_status search_unit(qdq_searching *s, size_t index, qdq_error *err)
+{
+    unit_search x = {.s = s, .u = &s->p->unit[index], .index = index};
+    qdq_search_unit_result *out = &s->out->unit[index];
+
+    if (x.u->n_choices == 0)
+        return QDQ_OK;
+    if (!qdq_search_matters(s, worth(x.u))) {
+        out->skipped = out->tried == 0;
+        return QDQ_OK;
+    }
+    if (!qdq_assign_new(&x.mask, x.u->n_choices, &s->scratch) ||
+        !qdq_assign_new(&x.now, x.u->n_choices, &s->scratch))
+        return qdq_nomem(err);
+    qdq_search_mask(s, x.u, SIZE_MAX, &x.now);
+    qdq_status st = explore(&x, err);
+    qdq_map_free(&x.seen);
+    return st;
+}
+
+/* --- all units -------------------------------------------------------------------------------------------------------- */
+
+typedef struct ranked {
+    size_t index;
+    double worth;
+} ranked;
+
+static int by_worth(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+
+    if (x->worth != y->worth)
+        return x->worth > y->worth ? -1 : 1;
+    return x->index < y->index ? -1 : 1;
+}
+
+qdq_status qdq_search_units(qdq_searching *s, qdq_error *err)
+{
+    const size_t n = s->p->n_units;
+    ranked *order = calloc(n + 1, sizeof *order);
+    qdq_status st = order != NULL ? QDQ_OK : qdq_nomem(err);
+
+    for (size_t i = 0; i < n && st == QDQ_OK; i++)
+        order[i] = (ranked){i, worth(&s->p->unit[i])};
+    if (st == QDQ_OK)
+        qsort(order, n, sizeof *order, by_worth);
+    for (size_t i = 0; i < n && st == QDQ_OK && !s->over; i++)
+        st = search_unit(s, order[i].index, err);
+    free(order);
+    return st;
+}

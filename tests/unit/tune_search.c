@@ -1,0 +1,352 @@
+/* tune_search.c - the search on cost models whose best assignment is known by trying all. */
+#include "tune/search/search.h"
+
+#include <math.h>
+
+#include "base/random.h"
+#include "support/test.h"
+
+enum { MAX_BITS = 16, MAX_EDGES = 64, MAX_UNITS = 16 };
+
+/* Groups in a graph: each has a time in float and on codes; an edge between two that differ costs a conversion. */
+typedef struct world {
+    size_t n, n_edges;
+    double time[2][MAX_BITS];
+    struct {
+        int from, to; /* -1: the graph's input or output, which are float */
+        double cost;
+    } edge[MAX_EDGES];
+    double rest; /* what no assignment changes */
+
+    size_t n_units;
+    qdq_search_unit unit[MAX_UNITS];
+    qdq_search_choice choice[MAX_BITS];
+    uint32_t bit[MAX_BITS];
+
+    qdq_random noise;
+    double deviation;
+    unsigned measured, fails_at;
+    qdq_assign dead_bit; /* a candidate with such a bit cannot be built */
+    qdq_assign now, candidate;
+    unsigned events, kept;
+} world;
+
+static double time_of(const world *w, const qdq_assign *a)
+{
+    double t = w->rest;
+
+    for (size_t i = 0; i < w->n; i++)
+        t += w->time[qdq_assign_get(a, i)][i];
+    for (size_t e = 0; e < w->n_edges; e++) {
+        bool from = w->edge[e].from >= 0 && qdq_assign_get(a, (size_t)w->edge[e].from);
+        bool to = w->edge[e].to >= 0 && qdq_assign_get(a, (size_t)w->edge[e].to);
+        t += from != to ? w->edge[e].cost : 0;
+    }
+    return t;
+}
+
+static void add_edge(world *w, int from, int to, double cost)
+{
+    assert_true(w->n_edges < MAX_EDGES);
+    w->edge[w->n_edges].from = from;
+    w->edge[w->n_edges].to = to;
+    w->edge[w->n_edges++].cost = cost;
+}
+
+/* Blocks of a pattern one behind the other: a chain, or one with a way around (residual), or three that meet
+ * (attention). Instances of a pattern have the same costs. */
+static void build(world *w, qdq_arena *arena, uint64_t seed, double deviation)
+{
+    qdq_random r = qdq_random_new(seed, "world");
+    int last = -1;
+
+    *w = (world){.noise = qdq_random_new(seed, "noise"), .deviation = deviation, .rest = 50e3};
+    while (w->n + 6 <= MAX_BITS) {
+        size_t size = 1 + (size_t)(qdq_random_u64(&r) % 3);
+        size_t instances = 1 + (size_t)(qdq_random_u64(&r) % 3);
+        while (size * instances > MAX_BITS - w->n)
+            instances--;
+        int shape = (int)(qdq_random_u64(&r) % 3);
+        double f[3], q[3], convert = 1e3 + 9e3 * qdq_random_uniform(&r);
+        for (size_t k = 0; k < size; k++) {
+            f[k] = 1e4 + 2e5 * qdq_random_uniform(&r);
+            q[k] = f[k] * (0.3 + qdq_random_uniform(&r));
+        }
+        qdq_search_unit *u = &w->unit[w->n_units];
+        *u = (qdq_search_unit){.name = qdq_arena_printf(arena, "unit%zu", w->n_units),
+                               .choice = &w->choice[w->n],
+                               .n_choices = size,
+                               .n_instances = instances};
+        w->n_units++;
+        uint32_t *bits = qdq_arena_array(arena, size * instances, sizeof *bits);
+        for (size_t k = 0; k < size; k++)
+            w->choice[w->n + k] = (qdq_search_choice){bits + k * instances, f[k] * (double)instances, true};
+        for (size_t i = 0; i < instances; i++) {
+            int first = (int)w->n, before = last;
+            for (size_t k = 0; k < size; k++) {
+                size_t at = w->n++;
+                bits[k * instances + i] = (uint32_t)at;
+                w->time[0][at] = f[k];
+                w->time[1][at] = q[k];
+                add_edge(w, shape == 2 ? before : last, (int)at, convert);
+                if (shape == 2 && k > 0)
+                    add_edge(w, first, (int)at, convert / 2);
+                last = (int)at;
+            }
+            if (shape == 1 && size > 1)
+                add_edge(w, before, last, convert);
+        }
+    }
+    add_edge(w, last, -1, 5e3);
+}
+
+static double best_time(const world *w, qdq_arena *arena)
+{
+    qdq_assign a;
+    double best = INFINITY;
+
+    assert_true(qdq_assign_new(&a, w->n, arena));
+    for (uint64_t bits = 0; bits < (uint64_t)1 << w->n; bits++) {
+        a.word[0] = bits;
+        best = fmin(best, time_of(w, &a));
+    }
+    return best;
+}
+
+static qdq_status take(void *ctx, unsigned pair, double *incumbent_ns, double *candidate_ns, qdq_error *err)
+{
+    world *w = ctx;
+
+    (void)pair;
+    (void)err;
+    *incumbent_ns = time_of(w, &w->now) * (1 + w->deviation * (double)qdq_random_normal(&w->noise));
+    *candidate_ns = time_of(w, &w->candidate) * (1 + w->deviation * (double)qdq_random_normal(&w->noise));
+    return QDQ_OK;
+}
+
+static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assign *candidate,
+                          const qdq_test_opts *test, qdq_test_result *out, bool *failed, qdq_error *err)
+{
+    world *w = ctx;
+    qdq_test_opts o = *test;
+
+    w->measured++;
+    if (w->fails_at > 0 && w->measured == w->fails_at)
+        return QDQ_E_GOAL;
+    *failed = w->dead_bit.n > 0 && (candidate->word[0] & w->dead_bit.word[0]) != 0;
+    if (*failed)
+        return QDQ_OK;
+    w->now = *incumbent;
+    w->candidate = *candidate;
+    o.floor_sd = w->deviation * 1.4;
+    return qdq_test_run(&o, take, w, out, err);
+}
+
+static qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *err)
+{
+    world *w = ctx;
+
+    (void)err;
+    w->events++;
+    w->kept += e->kept;
+    return QDQ_OK;
+}
+
+static qdq_search_opts options(uint64_t seed)
+{
+    return (qdq_search_opts){.test = QDQ_TEST_OPTS_INIT,
+                             .schemes_per_unit = 12,
+                             .exhaustive = 3,
+                             .mutations = 3,
+                             .stale = 4,
+                             .seed = seed};
+}
+
+static qdq_search_result run(world *w, const qdq_search_opts *o, qdq_arena *arena)
+{
+    qdq_assign starts[2];
+    static const char *const names[] = {"nothing", "everything"};
+    const qdq_search_ops ops = {.ctx = w, .measure = measure, .event = event};
+    qdq_search_result out;
+
+    assert_true(qdq_assign_new(&starts[0], w->n, arena) && qdq_assign_new(&starts[1], w->n, arena));
+    for (size_t i = 0; i < w->n; i++)
+        qdq_assign_set(&starts[1], i, true);
+    const qdq_search_problem p = {.n_bits = w->n,
+                                  .unit = w->unit,
+                                  .n_units = w->n_units,
+                                  .start = starts,
+                                  .start_name = names,
+                                  .n_starts = 2,
+                                  .base_ns = time_of(w, &starts[0])};
+    assert_int_equal(qdq_search_run(&p, o, &ops, arena, &out, NULL), QDQ_OK);
+    return out;
+}
+
+static void most_of_the_gain_is_found_in_200_worlds(void **state)
+{
+    double found = 0, possible = 0, worst = 1, trials = 0, gap = 0;
+    unsigned complete = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        qdq_arena arena = QDQ_ARENA_INIT;
+        qdq_search_opts o = options(seed);
+        qdq_assign none;
+        world w;
+        build(&w, &arena, seed, 0.005);
+        assert_true(qdq_assign_new(&none, w.n, &arena));
+        double base = time_of(&w, &none), best = best_time(&w, &arena);
+        qdq_search_result r = run(&w, &o, &arena);
+        double mine = time_of(&w, &r.best), share = base > best ? (base - mine) / (base - best) : 1;
+        found += (base - mine) / base;
+        possible += (base - best) / base;
+        worst = fmin(worst, share);
+        complete += share > 0.97;
+        trials += r.trials;
+        gap = fmax(gap, fabs(r.predicted_ns / mine - 1));
+        qdq_arena_free(&arena);
+    }
+    print_message(
+        "found %.4f of the possible gain; at least %.2f, above 0.97 in %u of 200; %.1f trials; predicted "
+        "within %.1f %%\n",
+        found / possible, worst, complete, trials / 200, gap * 100);
+    assert_true(found / possible >= 0.97);
+}
+
+static void equal_answers_give_an_equal_search(void **state)
+{
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_search_opts o = options(7);
+    world a, b;
+
+    (void)state;
+    build(&a, &arena, 3, 0.005);
+    build(&b, &arena, 3, 0.005);
+    qdq_search_result x = run(&a, &o, &arena), y = run(&b, &o, &arena);
+    assert_true(qdq_assign_equal(&x.best, &y.best));
+    assert_int_equal(x.trials, y.trials);
+    assert_int_equal(x.pairs, y.pairs);
+    assert_int_equal(a.events, b.events);
+    qdq_arena_free(&arena);
+}
+
+static void a_budget_ends_the_search_with_the_best_so_far(void **state)
+{
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_search_opts o = options(1);
+    world w;
+
+    (void)state;
+    build(&w, &arena, 1, 0.001);
+    o.max_trials = 3;
+    qdq_search_result r = run(&w, &o, &arena);
+    assert_int_equal(r.trials, 3);
+    assert_true(r.ended_early);
+    build(&w, &arena, 1, 0.001);
+    o.max_trials = 0;
+    w.fails_at = 5;
+    r = run(&w, &o, &arena);
+    assert_int_equal(r.trials, 4);
+    assert_true(r.ended_early);
+    qdq_arena_free(&arena);
+}
+
+static void what_cannot_be_built_is_refused_and_the_search_goes_on(void **state)
+{
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_search_opts o = options(1);
+    world w;
+
+    (void)state;
+    build(&w, &arena, 5, 0.001);
+    assert_true(qdq_assign_new(&w.dead_bit, w.n, &arena));
+    qdq_assign_set(&w.dead_bit, 0, true);
+    qdq_search_result r = run(&w, &o, &arena);
+    assert_false(qdq_assign_get(&r.best, 0));
+    assert_true(r.trials > 3);
+    qdq_arena_free(&arena);
+}
+
+/* region 9 case 20: a cache with 16 schemes, all slower than nothing */
+static void bad_seeds_do_not_hide_that_nothing_is_best(void **state)
+{
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_search_opts o = options(1);
+    qdq_assign seeds[4];
+    world w;
+
+    (void)state;
+    build(&w, &arena, 2, 0.001);
+    for (size_t i = 0; i < w.n; i++)
+        w.time[1][i] = w.time[0][i] * 1.5;
+    for (int i = 0; i < 4; i++) {
+        assert_true(qdq_assign_new(&seeds[i], w.unit[0].n_choices, &arena));
+        for (size_t c = 0; c < w.unit[0].n_choices; c++)
+            qdq_assign_set(&seeds[i], c, c % (size_t)(i + 1) == 0);
+    }
+    w.unit[0].seed = seeds;
+    w.unit[0].n_seeds = 4;
+    qdq_search_result r = run(&w, &o, &arena);
+    assert_int_equal(qdq_assign_count(&r.best), 0);
+    qdq_arena_free(&arena);
+}
+
+static void a_settled_unit_is_not_explored(void **state)
+{
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_search_opts o = options(1);
+    world w;
+
+    (void)state;
+    build(&w, &arena, 4, 0.001);
+    qdq_search_result all = run(&w, &o, &arena);
+    build(&w, &arena, 4, 0.001);
+    for (size_t u = 0; u < w.n_units; u++) {
+        w.unit[u].seed = &all.unit[u].best;
+        w.unit[u].n_seeds = 1;
+        w.unit[u].settled = true;
+    }
+    qdq_search_result warm = run(&w, &o, &arena);
+    print_message("%u trials, warm %u\n", all.trials, warm.trials);
+    assert_true(warm.trials * 2 <= all.trials);
+    qdq_arena_free(&arena);
+}
+
+static void nothing_useless_is_kept(void **state)
+{
+    double kept = 0, trials = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        qdq_arena arena = QDQ_ARENA_INIT;
+        qdq_search_opts o = options(seed);
+        world w;
+        build(&w, &arena, seed, 0.005);
+        for (size_t i = 0; i < w.n; i++)
+            w.time[1][i] = w.time[0][i];
+        for (size_t e = 0; e < w.n_edges; e++)
+            w.edge[e].cost = 0;
+        qdq_search_result r = run(&w, &o, &arena);
+        kept += w.kept;
+        trials += r.trials;
+        qdq_arena_free(&arena);
+    }
+    print_message("%.3f useless candidates kept of 50\n", kept / trials * 50);
+    assert_true(kept / trials * 50 <= 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(most_of_the_gain_is_found_in_200_worlds),
+        cmocka_unit_test(equal_answers_give_an_equal_search),
+        cmocka_unit_test(a_budget_ends_the_search_with_the_best_so_far),
+        cmocka_unit_test(what_cannot_be_built_is_refused_and_the_search_goes_on),
+        cmocka_unit_test(bad_seeds_do_not_hide_that_nothing_is_best),
+        cmocka_unit_test(a_settled_unit_is_not_explored),
+        cmocka_unit_test(nothing_useless_is_kept),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
