@@ -55,6 +55,10 @@ const cli_opt cli_format_opts[] = {
      .kind = CLI_FLAG,
      .offset = CLI_AT(cli_format_args, reduce_range),
      .help = "weights: one bit less, for processors whose 8-bit sums saturate"},
+    {.name = "pow2",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(cli_format_args, pow2),
+     .help = "all scales are powers of two, rounded up: for processors that shift"},
     {.name = "block-size",
      .kind = CLI_TEXT,
      .offset = CLI_AT(cli_format_args, block),
@@ -162,6 +166,10 @@ static void apply_options(change_list *l, const cli_format_args *a)
         change(l, "weight.per_channel", a->per_channel ? "true" : "false");
     if (a->reduce_range)
         change(l, "weight.reduced", "true");
+    if (a->pow2) {
+        change(l, "activation.pow2", "true");
+        change(l, "weight.pow2", "true");
+    }
     if (a->block != NULL)
         change(l, "weight.block", a->block);
     if (a->weight_method != 0)
@@ -259,6 +267,8 @@ const char *cli_format_given(const cli_format_args *a)
         return a->per_channel ? "--per-channel" : "--per-tensor";
     if (a->reduce_range)
         return "--reduce-range";
+    if (a->pow2)
+        return "--pow2";
     if (a->block != NULL)
         return "--block-size";
     if (a->weight_method != 0)

@@ -8,7 +8,7 @@
 typedef struct cli_format_args {
     int preset, weight_method, weights, bias, rest; /* indices of choices, 0: not given */
     const char *activation_type, *weight_type;
-    bool symmetric, asymmetric, weight_asymmetric, per_channel, per_tensor, reduce_range, direct_io;
+    bool symmetric, asymmetric, weight_asymmetric, per_channel, per_tensor, reduce_range, pow2, direct_io;
     const char *block;
     cli_names rest_keep, set;
 } cli_format_args;

@@ -8,7 +8,7 @@ const char *const qdq_code_type_names[] = {"int8", "uint8", "int16",        "uin
                                            "int4", "uint4", "float8e4m3fn", NULL};
 const char *const qdq_weight_store_names[] = {"codes", "float", "nbits", NULL};
 
-enum { BLOCK_MAX = 1 << 20, NBITS_BLOCK_MIN = 16 };
+enum { BLOCK_MAX = 1 << 20, NBITS_BLOCK_MIN = 16, CLIP_STEPS_MAX = 51 };
 
 int qdq_codes_opset(qdq_elem type, bool blocked)
 {
@@ -43,14 +43,16 @@ static void read_scheme(const qdq_json_place *p, const char *const *types, qdq_q
         s->type = qdq_elem_from_name(types[qdq_json_word(p, "type", types, -1)]);
     s->symmetric = flag(p, "symmetric", s->symmetric) || s->type == QDQ_FLOAT8E4M3FN;
     s->reduced = flag(p, "reduced", s->reduced);
+    s->pow2 = flag(p, "pow2", s->pow2);
     if (s->reduced && s->type != QDQ_INT8 && s->type != QDQ_UINT8)
         qdq_json_wrong(p, "reduced", "false: it is for 8-bit integers, whose products may saturate");
 }
 
 static void read_activation(const qdq_json_place *top, qdq_format *f)
 {
-    static const char *const keys[] = {"type", "symmetric", "reduced", NULL};
-    static const char *const first_keys[] = {"type", "symmetric", "reduced", "method", "min_range", NULL};
+    static const char *const keys[] = {"type", "symmetric", "reduced", "pow2", NULL};
+    static const char *const first_keys[] = {"type",   "symmetric", "reduced", "pow2",
+                                             "method", "min_range", NULL};
     static const char *const types[] = {"float", "int8",  "uint8",        "int16", "uint16",
                                         "int4",  "uint4", "float8e4m3fn", NULL};
     qdq_json_place p;
@@ -96,10 +98,23 @@ static void check_weight(const qdq_json_place *p, const qdq_format *f)
         check_nbits(p, f);
 }
 
+/* Model-Optimizer's defaults (ptq.md 1.4). A plan has a letter for each part of the range. */
+static void read_awq(const qdq_json_place *p, qdq_awq_steps *s)
+{
+    if (s->alpha == 0)
+        *s = (qdq_awq_steps){0.1, 0.05, 0.5};
+    s->alpha = qdq_json_number(p, "alpha_step", 0.001, 1, s->alpha);
+    s->clip = qdq_json_number(p, "clip_step", 0.001, 0.5, s->clip);
+    s->clip_lowest = qdq_json_number(p, "clip_min", 0.01, 1, s->clip_lowest);
+    if ((1 - s->clip_lowest) / s->clip > CLIP_STEPS_MAX)
+        qdq_json_wrong(p, "clip_step", "at most 51 steps from 1 down to 'clip_min'");
+}
+
 static void read_weight(const qdq_json_place *top, qdq_format *f)
 {
-    static const char *const keys[] = {"type",  "symmetric", "reduced", "method",         "per_channel",
-                                       "block", "store",     "tables",  "accuracy_level", NULL};
+    static const char *const keys[] = {"type",        "symmetric", "reduced",  "pow2",   "method",
+                                       "per_channel", "block",     "store",    "tables", "accuracy_level",
+                                       "alpha_step",  "clip_step", "clip_min", NULL};
     static const char *const methods[] = {"absmax", "mse", "awq-lite", "awq-clip", "awq-full", NULL};
     qdq_json_place p;
 
@@ -119,6 +134,7 @@ static void read_weight(const qdq_json_place *top, qdq_format *f)
     f->weight_tables = flag(&p, "tables", f->weight_tables);
     f->weight_block = qdq_json_int(&p, "block", -1, BLOCK_MAX, f->weight_block);
     f->accuracy_level = (int)qdq_json_int(&p, "accuracy_level", 0, 4, f->accuracy_level);
+    read_awq(&p, &f->awq);
     if (f->weight_block < 0) { /* one block is a whole column */
         f->weight_block = 0;
         f->weight_per_channel = true;
@@ -168,10 +184,11 @@ static void check_form(const qdq_json_place *p, const qdq_qscheme *s, qdq_qschem
         return;
     if (known->type == QDQ_UNDEFINED)
         *known = *s;
-    else if (known->symmetric != s->symmetric || known->reduced != s->reduced)
-        qdq_json_wrong(p, "activation",
-                       "'symmetric' and 'reduced' as other activations of this type have them, or another "
-                       "'type'");
+    else if (known->symmetric != s->symmetric || known->reduced != s->reduced || known->pow2 != s->pow2)
+        qdq_json_wrong(
+            p, "activation",
+            "'symmetric', 'reduced' and 'pow2' as other activations of this type have them, or another "
+            "'type'");
 }
 
 void qdq_overrides_read(const qdq_json_place *p, const qdq_format *base, qdq_overrides *out)

@@ -21,6 +21,12 @@ typedef enum qdq_weight_method {
     QDQ_WEIGHT_AWQ_FULL  /* both */
 } qdq_weight_method;
 
+/* What AWQ tries: exponents of what activations hold from 0 to 1, and parts of the range from 1 down. */
+typedef struct qdq_awq_steps {
+    double alpha;             /* from one exponent to the next */
+    double clip, clip_lowest; /* from one part to the next, and the smallest one */
+} qdq_awq_steps;
+
 typedef struct qdq_format {
     uint32_t id;            /* 0: the target's; else that of override id - 1 */
     qdq_qscheme activation; /* type QDQ_FLOAT: activations stay float, weights alone are quantized */
@@ -30,6 +36,7 @@ typedef struct qdq_format {
     int64_t weight_block; /* input channels that share a scale; 0: all of them */
     qdq_weight_store weight_store;
     qdq_weight_method weight_method;
+    qdq_awq_steps awq;
     bool weight_tables; /* tables of embeddings, too */
     int accuracy_level; /* of MatMulNBits: what activations are rounded to; 0: left to the engine */
     bool int32_bias;

@@ -65,6 +65,22 @@ static float store_scale(double scale, qdq_elem storage)
     return (float)fmin(scale, FLT_MAX);
 }
 
+double qdq_power_of_two(double x)
+{
+    int exponent;
+
+    return frexp(x, &exponent) == 0.5 ? x : ldexp(1.0, exponent);
+}
+
+/* What store_scale() stops at on top is no power of two: then the one below. */
+static float scale_of(const qdq_qscheme *s, double scale)
+{
+    if (!s->pow2)
+        return store_scale(scale, s->storage);
+    double stored = (double)store_scale(qdq_power_of_two(scale), s->storage);
+    return (float)(qdq_power_of_two(stored) > stored ? qdq_power_of_two(stored) / 2 : stored);
+}
+
 /* Codes that are numbers themselves: the largest value becomes the largest code, and 0 is 0. */
 static bool float8_from_range(const qdq_qscheme *s, double low, double high, qdq_qparam *out)
 {
@@ -75,7 +91,7 @@ static bool float8_from_range(const qdq_qscheme *s, double low, double high, qdq
     if (largest == 0 && s->storage != QDQ_FLOAT8E8M0)
         *out = (qdq_qparam){s->type, 1, 0};
     else
-        *out = (qdq_qparam){s->type, store_scale(largest / QDQ_FLOAT8_MAX, s->storage), 0};
+        *out = (qdq_qparam){s->type, scale_of(s, largest / QDQ_FLOAT8_MAX), 0};
     return true;
 }
 
@@ -103,7 +119,9 @@ bool qdq_qparam_from_range(const qdq_qscheme *s, double low, double high, qdq_qp
         return true;
     }
     double scale = (high - low) / ((double)highest - lowest);
-    out->scale = store_scale(scale, s->storage);
+    if (s->pow2)
+        scale = qdq_power_of_two(scale); /* the zero point belongs to what is stored */
+    out->scale = scale_of(s, scale);
     if (!s->symmetric) {
         double zero_point = nearbyint(lowest - low / scale);
         out->zero_point = (int32_t)fmax(lowest, fmin(highest, zero_point));

@@ -21,6 +21,7 @@ typedef struct qdq_qscheme {
     bool reduced;   /* one bit less, for 8-bit kernels that saturate (x86 without VNNI) */
     qdq_elem
         storage; /* type of the scale: QDQ_FLOAT (also when 0), QDQ_FLOAT16, QDQ_BFLOAT16, QDQ_FLOAT8E8M0 */
+    bool pow2;   /* scales are powers of two, rounded up: for kernels that shift instead of multiplying */
 } qdq_qscheme;
 
 /* The codes that a scheme uses to compute a scale, and the limits that quantized values saturate at. False
@@ -32,6 +33,9 @@ bool qdq_elem_code_limits(qdq_elem type, int32_t *lowest, int32_t *highest);
  * point but 0. */
 bool qdq_elem_is_code(qdq_elem type);
 #define QDQ_FLOAT8_MAX 448.0
+
+/* The smallest power of two that is not below x > 0. */
+double qdq_power_of_two(double x);
 
 /* Scale and zero point for values in [low, high]; 0 is always inside the range. An empty range gives scale 1
  * and the zero point of 0. False when a bound is not finite or the type has no codes. */

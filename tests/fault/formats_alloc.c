@@ -128,15 +128,17 @@ static qdq_status search(void *ctx, qdq_error *err)
 {
     enum { K = 8, N = 4, ROWS = 140 };
     static float x[ROWS * K], w[K * N];
-    qdq_awq_group g = {.k = K};
-    qdq_awq_weight weight = {.w = w,
+    qdq_plan_weight entry = {.awq = {0.1, 0.05, 0.5}};
+    qdq_awq_group g = {.k = K, .alpha_step = 0.1};
+    qdq_awq_weight weight = {.entry = &entry,
+                             .w = w,
                              .k = K,
                              .n = N,
                              .step_k = N,
                              .step_n = 1,
                              .block = K,
                              .n_block = 1,
-                             .scheme = {QDQ_INT4, true, false, QDQ_FLOAT}};
+                             .scheme = {QDQ_INT4, true, false, QDQ_FLOAT, false}};
     qdq_arena arena = QDQ_ARENA_INIT;
     char letters[N + 1] = {0};
 

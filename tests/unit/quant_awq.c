@@ -27,6 +27,8 @@ static void make(fixture *f, float outlier)
     for (size_t i = 0; i < QDQ_COUNT(f->x); i++)
         f->x[i] = qdq_random_normal(&r) * (i % K == 3 || i % K == 40 ? outlier : 1);
     f->group.k = K;
+    f->group.alpha_step = 0.1;
+    f->entry.awq = (qdq_awq_steps){0.1, 0.05, 0.5};
     f->weight = (qdq_awq_weight){.entry = &f->entry,
                                  .w = f->w,
                                  .k = K,
@@ -35,7 +37,7 @@ static void make(fixture *f, float outlier)
                                  .step_n = 1,
                                  .block = 32,
                                  .n_block = 2,
-                                 .scheme = {QDQ_INT4, true, false, QDQ_FLOAT}};
+                                 .scheme = {QDQ_INT4, true, false, QDQ_FLOAT, false}};
     assert_true(QDQ_PUSH(&f->arena, &f->group.weights, f->weight));
 }
 
@@ -98,9 +100,9 @@ static double written_error(const fixture *f, const float *s)
 /* In each format the search weighs what is written, and takes no scales that lose more than none. */
 static void the_error_is_that_of_the_format_that_is_written(void **state)
 {
-    static const qdq_qscheme schemes[] = {{QDQ_INT4, true, false, QDQ_FLOAT},
-                                          {QDQ_UINT4, false, false, QDQ_FLOAT},
-                                          {QDQ_UINT8, false, false, QDQ_FLOAT}};
+    static const qdq_qscheme schemes[] = {{QDQ_INT4, true, false, QDQ_FLOAT, false},
+                                          {QDQ_UINT4, false, false, QDQ_FLOAT, false},
+                                          {QDQ_UINT8, false, false, QDQ_FLOAT, false}};
     static fixture f;
 
     (void)state;
@@ -139,6 +141,66 @@ static void ranges_are_cut_where_the_products_lose_least(void **state)
     for (size_t j = 0; j < 2 * N; j++)
         assert_true(letters[j] >= 'A' && letters[j] <= 'K');
     qdq_arena_free(&f.arena);
+}
+
+/* ptq 7 B26: the reference takes steps of 0.1 in one of its searches, whatever the option says */
+static void b26_the_steps_are_those_that_were_asked_for(void **state)
+{
+    static const double steps[] = {1, 0.5, 0.1, 0.02};
+    static fixture f;
+    double error = INFINITY, first = 0;
+    char letters[2 * N + 1] = {0};
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(steps); i++) {
+        make(&f, 30);
+        f.group.alpha_step = steps[i];
+        assert_true(qdq_awq_add_rows(&f.group, &f.arena, f.x, ROWS));
+        assert_true(qdq_awq_search_scales(&f.group, &f.arena));
+        double found = qdq_awq_error(&f.group, &f.weight, f.group.s);
+        assert_true(found <= error); /* each one's exponents are among the next one's */
+        error = found;
+        first = i == 0 ? found : first;
+        f.entry.awq = (qdq_awq_steps){0.1, 0.1, 0.8};
+        assert_true(qdq_awq_search_clip(&f.group, &f.weight, letters));
+        for (size_t j = 0; j < 2 * N; j++)
+            assert_in_range(letters[j], 'A', 'C'); /* 1, 0.9 and 0.8 */
+        qdq_arena_free(&f.arena);
+    }
+    assert_true(error < first);
+}
+
+/* ptq 7 B23: behind X / s stand the weights times s, and the error of a cut is that of X / s, not of X. With channels
+ * whose s differ by decades the two disagree about the best cut. */
+static void b23_cuts_are_judged_beside_the_scales_of_channels(void **state)
+{
+    static fixture f, g;
+    static float scaled[K * N];
+    char with[2 * N + 1] = {0}, divided[2 * N + 1] = {0}, plain[2 * N + 1] = {0};
+    float s[K];
+
+    (void)state;
+    make(&f, 1);
+    make(&g, 1);
+    for (size_t k = 0; k < K; k++)
+        s[k] = k % 2 == 0 ? 8 : 0.125F; /* exact: both ways give the same numbers */
+    for (size_t i = 0; i < QDQ_COUNT(scaled); i++)
+        scaled[i] = f.w[i] * s[i / N];
+    assert_true(qdq_awq_add_rows(&f.group, &f.arena, f.x, ROWS));
+    f.group.s = s;
+    assert_true(qdq_awq_search_clip(&f.group, &f.weight, with));
+    for (size_t i = 0; i < QDQ_COUNT(g.x); i++)
+        g.x[i] /= s[i % K];
+    g.weight.w = scaled;
+    assert_true(qdq_awq_add_rows(&g.group, &g.arena, g.x, ROWS));
+    assert_true(qdq_awq_search_clip(&g.group, &g.weight, divided));
+    assert_string_equal(with, divided);
+    for (size_t i = 0; i < f.group.n_kept * K; i++)
+        g.group.row[i] = f.group.row[i]; /* what the reference does: X beside W * s */
+    assert_true(qdq_awq_search_clip(&g.group, &g.weight, plain));
+    assert_string_not_equal(with, plain);
+    qdq_arena_free(&f.arena);
+    qdq_arena_free(&g.arena);
 }
 
 static void transposed_weights_are_searched_alike(void **state)
@@ -196,6 +258,8 @@ int main(void)
         cmocka_unit_test(channels_that_are_alike_are_left_alone),
         cmocka_unit_test(the_error_is_that_of_the_format_that_is_written),
         cmocka_unit_test(ranges_are_cut_where_the_products_lose_least),
+        cmocka_unit_test(b26_the_steps_are_those_that_were_asked_for),
+        cmocka_unit_test(b23_cuts_are_judged_beside_the_scales_of_channels),
         cmocka_unit_test(transposed_weights_are_searched_alike),
         cmocka_unit_test(the_same_rows_are_kept_however_they_come),
     };

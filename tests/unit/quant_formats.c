@@ -90,11 +90,15 @@ static void weights_of_every_format_come_back(void **state)
         "\"axis\": 0, \"type\": \"int4\", \"block\": 7",
         "\"axis\": 1, \"type\": \"int8\", \"block\": 4",
         "\"axis\": 0, \"type\": \"uint4\", \"symmetric\": false, \"block\": 16",
+        "\"axis\": 1, \"type\": \"int8\", \"pow2\": true",
+        "\"axis\": 1, \"type\": \"uint8\", \"symmetric\": false, \"reduced\": true, \"pow2\": true",
+        "\"axis\": 0, \"type\": \"int4\", \"pow2\": true, \"block\": 16",
+        "\"axis\": 1, \"type\": \"float8e4m3fn\", \"pow2\": true",
         "\"axis\": 1, \"type\": \"float8e4m3fn\"",
         "\"axis\": null, \"type\": \"float8e4m3fn\"",
         "\"axis\": 0, \"type\": \"float8e4m3fn\", \"block\": 16",
-        "\"axis\": null, \"type\": \"int4\", \"method\": \"given\", \"scales\": [0.25]",
-        "\"axis\": null, \"type\": \"uint4\", \"method\": \"given\", \"scales\": [2], \"zero_points\": [3]",
+        "\"axis\": null, \"type\": \"int4\", \"method\": \"given\", \"scales\": [0.3]",
+        "\"axis\": null, \"type\": \"uint4\", \"method\": \"given\", \"scales\": [2.3], \"zero_points\": [3]",
     };
     static const char *const stores[] = {"", ", \"store\": \"float\""};
     char weights[1000];

@@ -185,6 +185,36 @@ static void a_nearly_dead_channel_makes_room_for_its_bias(void **state)
     qdq_model_free(m);
 }
 
+/* A scale that is enlarged for its bias stays a power of two. */
+static void room_for_a_bias_beside_powers_of_two(void **state)
+{
+    test_builder b = two_convs();
+    qdq_model *m = test_built(&b);
+    float *w = (float *)(uintptr_t)qdq_graph_find(m->graph, "c0.w")->init->bytes.data;
+    float *bias = (float *)(uintptr_t)qdq_graph_find(m->graph, "c0.b")->init->bytes.data;
+    float scale[8];
+    int exponent;
+    int32_t code;
+
+    (void)state;
+    for (int i = 0; i < 8 * 9; i++)
+        w[i] = 1e-12f; /* channel 0 */
+    bias[0] = 5;
+    qdq_plan *p = planned(m);
+    for (size_t i = 0; i < p->weights.n; i++)
+        p->weights.at[i].pow2 = true;
+    qdq_model *q = inserted(m, p);
+    memcpy(&code, qdq_graph_find(q->graph, "c0.b_quantized")->init->bytes.data, sizeof code);
+    assert_true(code > 1000000000 &&
+                code < INT32_MAX); /* not clipped, and within a factor of two of the end */
+    memcpy(scale, qdq_graph_find(q->graph, "c0.w_scale")->init->bytes.data, sizeof scale);
+    for (int i = 0; i < 8; i++)
+        assert_true(frexpf(scale[i], &exponent) == 0.5f);
+    qdq_plan_free(p);
+    qdq_model_free(q);
+    qdq_model_free(m);
+}
+
 static void names_that_are_not_there_are_listed_and_nothing_is_done(void **state)
 {
     static const char text[] =
@@ -627,6 +657,7 @@ int main(void)
         cmocka_unit_test(a_graph_output_keeps_its_name),
         cmocka_unit_test(bias_scale_is_activation_times_weight),
         cmocka_unit_test(a_nearly_dead_channel_makes_room_for_its_bias),
+        cmocka_unit_test(room_for_a_bias_beside_powers_of_two),
         cmocka_unit_test(names_that_are_not_there_are_listed_and_nothing_is_done),
         cmocka_unit_test(integer_tensors_carry_no_codes),
         cmocka_unit_test(two_entries_for_all_readers_contradict),

@@ -40,7 +40,7 @@ static void n11_blocks_are_rows_that_follow_each_other(void **state)
 {
     static const float w[] = {1, 2, 3, 4, 5, 6, 7, 8};
     static const int64_t dim[] = {4, 2};
-    const qdq_qscheme s = {QDQ_INT4, true, false, QDQ_FLOAT};
+    const qdq_qscheme s = {QDQ_INT4, true, false, QDQ_FLOAT, false};
     qdq_tensor t = tensor_of(2, dim);
     static coded c;
 
@@ -55,7 +55,7 @@ static void n12_four_bit_blocks_use_seven_codes_on_each_side(void **state)
 {
     static const float block[] = {-.8f, .7f, .35f, 0}, zero[4] = {0}, two[] = {.5f, 1.5f, .875f, 1.75f};
     static const int64_t column[] = {4, 1}, square[] = {2, 2};
-    const qdq_qscheme s = {QDQ_INT4, true, false, QDQ_FLOAT};
+    const qdq_qscheme s = {QDQ_INT4, true, false, QDQ_FLOAT, false};
     qdq_tensor t = tensor_of(2, column), u = tensor_of(2, square);
     static coded c;
 
@@ -76,9 +76,9 @@ static void codes_follow_the_definition_whatever_the_layout(void **state)
     static const int64_t dims[][4] = {
         {7, 5, 3, 2}, {1, 9, 1, 11}, {1, 1, 1, 64}, {3, 70, 1, 1}, {2, 1, 5, 4}};
     static const qdq_qscheme schemes[] = {
-        {QDQ_INT8, true, false, QDQ_FLOAT},  {QDQ_UINT8, false, true, QDQ_FLOAT},
-        {QDQ_INT16, true, false, QDQ_FLOAT}, {QDQ_UINT4, false, false, QDQ_FLOAT},
-        {QDQ_INT4, true, false, QDQ_FLOAT},  {QDQ_FLOAT8E4M3FN, true, false, QDQ_FLOAT}};
+        {QDQ_INT8, true, false, QDQ_FLOAT, false},  {QDQ_UINT8, false, true, QDQ_FLOAT, false},
+        {QDQ_INT16, true, false, QDQ_FLOAT, false}, {QDQ_UINT4, false, false, QDQ_FLOAT, false},
+        {QDQ_INT4, true, false, QDQ_FLOAT, false},  {QDQ_FLOAT8E4M3FN, true, false, QDQ_FLOAT, false}};
     static float w[MOST], back[MOST];
     static coded c;
 
@@ -116,7 +116,7 @@ static void codes_follow_the_definition_whatever_the_layout(void **state)
 static void clipping_takes_a_part_of_the_range(void **state)
 {
     const float low[] = {-1, -2}, high[] = {2, 1}, factor[] = {0.5f, 1};
-    const qdq_qscheme s = {QDQ_INT8, true, false, QDQ_FLOAT};
+    const qdq_qscheme s = {QDQ_INT8, true, false, QDQ_FLOAT, false};
     qdq_error err = QDQ_ERROR_INIT;
     float scales[2];
     int32_t zeros[2];
@@ -151,7 +151,7 @@ static void odd_channels_have_scales(void **state)
 {
     static const int64_t one[] = {1, 1}, none[] = {0, 3};
     static const float zero[] = {0}, some[] = {-3};
-    const qdq_qscheme s = {QDQ_INT8, true, false, QDQ_FLOAT};
+    const qdq_qscheme s = {QDQ_INT8, true, false, QDQ_FLOAT, false};
     qdq_tensor t = tensor_of(2, one), u = tensor_of(2, none);
     static coded c;
 

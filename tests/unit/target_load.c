@@ -168,6 +168,12 @@ static void mistakes_are_named_with_their_place(void **state)
          "weight, key 'block': expected a power of two from 16 on"},
         {HEAD FORMAT("float", "\"type\": \"int4\", \"accuracy_level\": 5"),
          "weight, key 'accuracy_level': expected a whole number from 0 to 4"},
+        {HEAD FORMAT("float", "\"type\": \"int4\", \"alpha_step\": 0"),
+         "weight, key 'alpha_step': expected a number from 0.001 to 1"},
+        {HEAD FORMAT("float", "\"type\": \"int4\", \"clip_step\": 0.01, \"clip_min\": 0.2"),
+         "weight, key 'clip_step': expected at most 51 steps from 1 down to 'clip_min'"},
+        {HEAD FORMAT("float", "\"type\": \"int4\", \"pow2\": 1"),
+         "weight, key 'pow2': expected true or false"},
         {HEAD TYPES ", \"overrides\": [{\"weight\": {\"type\": \"int4\"}}]}",
          "overrides[0], key 'node': expected a regular expression, or the key 'op'"},
         {HEAD TYPES ", \"overrides\": [{\"node\": \"a(\"}]}",
@@ -177,11 +183,12 @@ static void mistakes_are_named_with_their_place(void **state)
         {HEAD TYPES ", \"overrides\": [{\"op\": \"Conv\", \"wieght\": {}}]}",
          "overrides[0]: unknown key 'wieght'"},
         {HEAD TYPES ", \"overrides\": [{\"op\": \"Conv\", \"activation\": {\"symmetric\": true}}]}",
-         "overrides[0], key 'activation': expected 'symmetric' and 'reduced' as other activations of this "
+         "overrides[0], key 'activation': expected 'symmetric', 'reduced' and 'pow2' as other activations of "
+         "this "
          "type"},
         {HEAD TYPES ", \"overrides\": [{\"op\": \"Conv\", \"activation\": {\"type\": \"int16\"}},"
                     " {\"op\": \"Gemm\", \"activation\": {\"type\": \"int16\", \"symmetric\": true}}]}",
-         "overrides[1], key 'activation': expected 'symmetric' and 'reduced' as"},
+         "overrides[1], key 'activation': expected 'symmetric', 'reduced' and 'pow2' as"},
         {HEAD TYPES ", \"bias\": {\"type\": \"int8\"}}", "bias, key 'type': expected 'float' or 'int32'"},
         {HEAD TYPES ", \"graph_output\": \"maybe\"}",
          "key 'graph_output': expected 'float' or 'dequantized'"},

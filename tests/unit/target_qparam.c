@@ -8,7 +8,7 @@
 
 static qdq_qparam of_range(qdq_elem type, bool symmetric, bool reduced, double low, double high)
 {
-    qdq_qscheme s = {type, symmetric, reduced, QDQ_FLOAT};
+    qdq_qscheme s = {type, symmetric, reduced, QDQ_FLOAT, false};
     qdq_qparam p = {0};
 
     assert_true(qdq_qparam_from_range(&s, low, high, &p));
@@ -54,7 +54,7 @@ static void n4_sixteen_bits_and_reduced_ranges(void **state)
 
 static void n5_empty_and_tiny_ranges(void **state)
 {
-    qdq_qscheme half = {QDQ_INT8, true, false, QDQ_FLOAT16};
+    qdq_qscheme half = {QDQ_INT8, true, false, QDQ_FLOAT16, false};
     qdq_qparam p;
 
     (void)state;
@@ -91,9 +91,39 @@ static void n18_pooled_ranges_give_one_scale(void **state)
     assert_qparam(of_range(QDQ_INT8, true, false, low, high), 0.03149606, 0);
 }
 
+/* ptq 4.3, OPT */
+static void scales_that_are_powers_of_two_are_rounded_up(void **state)
+{
+    static const struct {
+        qdq_qscheme s;
+        double low, high, scale;
+        int zero_point;
+    } cases[] = {
+        {{QDQ_INT8, true, false, QDQ_FLOAT, true}, -3, 6.35, 0.0625, 0},
+        {{QDQ_INT8, true, false, QDQ_FLOAT, true}, -1, 127 * 0.5, 0.5, 0}, /* one already */
+        {{QDQ_UINT8, false, false, QDQ_FLOAT, true}, -1, 3, 0.015625 * 2, 32},
+        {{QDQ_INT8, false, false, QDQ_FLOAT, true}, -1, 3, 0.03125, -96},
+        {{QDQ_INT8, true, false, QDQ_FLOAT, true}, 0, 0, 1, 0},
+        {{QDQ_FLOAT8E4M3FN, true, false, QDQ_FLOAT, true}, -1, 1, 0.00390625, 0},
+        {{QDQ_INT8, true, false, QDQ_FLOAT16, true}, -1e-9, 1e-9, 0x1p-23, 0},
+        {{QDQ_INT8, true, false, QDQ_FLOAT16, true}, -1e8, 1e8, 32768, 0}, /* float16 has no larger one */
+        {{QDQ_INT8, true, false, QDQ_FLOAT, true}, -1e300, 1e300, 0x1p127, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
+        qdq_qparam p;
+
+        assert_true(qdq_qparam_from_range(&cases[i].s, cases[i].low, cases[i].high, &p));
+        if ((double)p.scale != cases[i].scale || p.zero_point != cases[i].zero_point)
+            fail_msg("case %zu: want %g, %d; got %g, %d", i, cases[i].scale, cases[i].zero_point,
+                     (double)p.scale, (int)p.zero_point);
+    }
+}
+
 static void infinity_and_nan_have_no_scale(void **state)
 {
-    qdq_qscheme s = {QDQ_UINT8, false, false, QDQ_FLOAT};
+    qdq_qscheme s = {QDQ_UINT8, false, false, QDQ_FLOAT, false};
     qdq_qparam p;
 
     (void)state;
@@ -274,7 +304,7 @@ static void n14_scales_of_mx_formats_are_powers_of_two(void **state)
         double largest;
         int stored;
     } cases[] = {{3, 120}, {4, 121}, {7, 121}, {8, 122}, {448, 127}, {0, 0}};
-    const qdq_qscheme s = {QDQ_FLOAT8E4M3FN, true, false, QDQ_FLOAT8E8M0};
+    const qdq_qscheme s = {QDQ_FLOAT8E4M3FN, true, false, QDQ_FLOAT8E8M0, false};
     qdq_qparam p;
 
     (void)state;
@@ -336,6 +366,7 @@ int main(void)
         cmocka_unit_test(n5_empty_and_tiny_ranges),
         cmocka_unit_test(n6_rounds_half_to_even_and_saturates),
         cmocka_unit_test(n18_pooled_ranges_give_one_scale),
+        cmocka_unit_test(scales_that_are_powers_of_two_are_rounded_up),
         cmocka_unit_test(infinity_and_nan_have_no_scale),
         cmocka_unit_test(huge_and_nan_values_saturate),
         cmocka_unit_test(vector_and_scalar_quantization_agree),

@@ -13,8 +13,8 @@ typedef struct bias_scale {
     float activation;
     const float *weight; /* scales: one, or one per channel */
     size_t n;
-    bool per_channel;
-    float *room; /* the same, if they may be enlarged; else NULL */
+    bool per_channel, pow2; /* pow2: of the weight */
+    float *room;            /* the same, if they may be enlarged; else NULL */
 } bias_scale;
 
 static bool have_reader(const qdq_inserter *in, const qdq_edges *edges, const qdq_node *n)
@@ -81,6 +81,7 @@ static qdq_status weight_scale(qdq_inserter *in, const qdq_plan_bias *b, const q
                         "its weight '%s' is in blocks, expected one scale or one per channel", b->weight);
     if (in->plan->weights.at[i].scales == NULL)
         s->room = in->weight[i].scales;
+    s->pow2 = in->plan->weights.at[i].pow2;
     return QDQ_OK;
 }
 
@@ -155,7 +156,8 @@ qdq_status qdq_insert_room(qdq_inserter *in, size_t index)
         double least = qdq_bias_scale_min(bias[i]) / (double)s.activation;
 
         if ((double)*scale < least)
-            *scale = (float)fmin(least, FLT_MAX);
+            *scale =
+                (float)fmin(s.pow2 ? qdq_power_of_two(least) : least, s.pow2 ? 0x1p127 : (double)FLT_MAX);
     }
     return QDQ_OK;
 }

@@ -124,8 +124,10 @@ static qdq_status new_weight(qdq_emitter *e, const qdq_value *w, const qdq_node 
                              .type = f->weight.type,
                              .asymmetric = !f->weight.symmetric,
                              .reduced = f->weight.reduced,
+                             .pow2 = f->weight.pow2,
                              .store = f->weight_store,
                              .method = f->weight_method,
+                             .awq = f->awq,
                              .rule = keep(e, rule),
                              .origin = "rule"};
 

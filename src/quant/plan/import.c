@@ -248,10 +248,13 @@ static void find_scheme(qdq_importer *im, const float *w, const qdq_scale_grid *
 {
     bool is_8_bit = found->type == QDQ_INT8 || found->type == QDQ_UINT8;
 
-    for (int i = 0; i < (is_8_bit ? 4 : 2) && !found->follow; i++) {
+    for (int i = 0; i < 8 && !found->follow; i++) {
         qdq_arena_mark mark = qdq_arena_get_mark(&im->scratch);
+        bool reduced = (i & 2) != 0;
 
-        found->scheme = (qdq_qscheme){found->type, i % 2 == 0, i > 1, im->storage};
+        if (reduced && !is_8_bit)
+            continue;
+        found->scheme = (qdq_qscheme){found->type, i % 2 == 0, reduced, im->storage, i >= 4};
         found->follow = gives(im, &found->scheme, w, g, found);
         qdq_arena_reset(&im->scratch, mark);
     }

@@ -60,6 +60,7 @@ static bool write_weight(qdq_plan *p, const qdq_found_weight *w)
     if (w->follow) {
         out.asymmetric = !w->scheme.symmetric;
         out.reduced = w->scheme.reduced;
+        out.pow2 = w->scheme.pow2;
     } else if (!write_scales(p, w, &out)) {
         return false;
     }

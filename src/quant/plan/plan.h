@@ -40,7 +40,7 @@ typedef struct qdq_plan_weight {
     int axis;            /* -1: one scale */
     int64_t block;       /* indices along `axis` that share a scale; 0: a scale for each index */
     qdq_elem type;
-    bool asymmetric, reduced; /* how scales follow */
+    bool asymmetric, reduced, pow2; /* how scales follow */
     qdq_weight_store store;
     int accuracy_level;         /* of MatMulNBits */
     const float *scales;        /* given ones, in the order of the scale tensor; NULL: none */
@@ -50,7 +50,8 @@ typedef struct qdq_plan_weight {
         clip; /* the part of the range that codes span, for each scale: a letter of QDQ_CLIP_LETTERS, each one
                        * step less than the whole; NULL: the whole of all */
     double clip_step;
-    qdq_weight_method method; /* while a plan is made: what is still to be searched */
+    qdq_weight_method method; /* while a plan is made: what is still to be searched, */
+    qdq_awq_steps awq;        /* and how finely */
     const char *rule, *origin;
 } qdq_plan_weight;
 
@@ -153,7 +154,7 @@ static inline bool qdq_plan_has_rest(const qdq_plan *p)
 /* Whether scales of a weight follow from it: by these ranges of codes. */
 static inline qdq_qscheme qdq_plan_scheme(const qdq_plan_weight *w)
 {
-    return (qdq_qscheme){w->type, !w->asymmetric, w->reduced, QDQ_FLOAT};
+    return (qdq_qscheme){w->type, !w->asymmetric, w->reduced, QDQ_FLOAT, w->pow2};
 }
 
 bool qdq_plan_add_edge(qdq_plan *p, qdq_edges *edges, const char *node, uint32_t input);

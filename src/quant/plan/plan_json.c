@@ -66,6 +66,7 @@ static bool set_format(json_t *o, const qdq_plan_weight *w)
     bool ok = w->scales != NULL || !w->asymmetric || set(o, "symmetric", json_false());
 
     ok = ok && (w->scales != NULL || !w->reduced || set(o, "reduced", json_true()));
+    ok = ok && (w->scales != NULL || !w->pow2 || set(o, "pow2", json_true()));
     ok = ok &&
          (w->store == QDQ_WEIGHT_AS_CODES || set(o, "store", json_string(qdq_weight_store_names[w->store])));
     return ok && (w->accuracy_level == 0 || set(o, "accuracy_level", json_integer(w->accuracy_level)));
@@ -384,10 +385,10 @@ static void read_method(const qdq_json_place *p, qdq_plan_weight *w)
 
 static void read_weight(qdq_plan *plan, const qdq_json_place *p)
 {
-    static const char *const keys[] = {"tensor",  "consumers",   "axis",           "type",   "symmetric",
-                                       "reduced", "store",       "accuracy_level", "method", "block",
-                                       "scales",  "zero_points", "clip_step",      "clip",   "rule",
-                                       "origin",  NULL};
+    static const char *const keys[] = {"tensor",  "consumers", "axis",        "type",           "symmetric",
+                                       "reduced", "pow2",      "store",       "accuracy_level", "method",
+                                       "block",   "scales",    "zero_points", "clip_step",      "clip",
+                                       "rule",    "origin",    NULL};
     qdq_plan_weight w = {0};
 
     qdq_json_known(p, keys);
@@ -396,6 +397,7 @@ static void read_weight(qdq_plan *plan, const qdq_json_place *p)
     w.type = read_type(p);
     w.asymmetric = qdq_json_has(p, "symmetric") && !qdq_json_bool(p, "symmetric");
     w.reduced = qdq_json_bool(p, "reduced");
+    w.pow2 = qdq_json_bool(p, "pow2");
     w.store = (qdq_weight_store)qdq_json_word(p, "store", qdq_weight_store_names, 0);
     w.accuracy_level = (int)qdq_json_int(p, "accuracy_level", 0, 4, 0);
     w.axis = (int)qdq_json_int(p, "axis", 0, 64, -1);

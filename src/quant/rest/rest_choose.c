@@ -172,7 +172,7 @@ static qdq_status observe(chooser *c, const qdq_target *t, qdq_engine *e, qdq_da
             return qdq_nomem(c->err);
         v->num = c->observed->tensors.n;
     }
-    symmetric.format.activation = (qdq_qscheme){QDQ_INT8, true, false, QDQ_FLOAT};
+    symmetric.format.activation = (qdq_qscheme){QDQ_INT8, true, false, QDQ_FLOAT, false};
     opts.method = QDQ_METHOD_MAX;
     opts.cache = NULL;
     return qdq_calibrate(c->m, &symmetric, e, data, &opts, c->observed, NULL, c->err);

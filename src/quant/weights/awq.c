@@ -1,6 +1,7 @@
 /* awq.c - see the header: which weights read which activation, and what the plan says of the outcome. */
 #include "quant/weights/awq.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -71,7 +72,8 @@ static qdq_status add_weight(qdq_awq_state *a, qdq_plan_weight *w, const qdq_val
     weight.n_block = (weight.k + weight.block - 1) / weight.block;
     QDQ_TRY(qdq_weight_floats(t, &a->scratch, &weight.w, a->err));
     QDQ_TRY(new_group(a, x, weight.k, &g));
-    g->lite |= w->method != QDQ_WEIGHT_AWQ_CLIP;
+    if (w->method != QDQ_WEIGHT_AWQ_CLIP)
+        g->alpha_step = g->alpha_step == 0 ? w->awq.alpha : fmin(g->alpha_step, w->awq.alpha);
     return QDQ_PUSH(&a->scratch, &g->weights, weight) ? QDQ_OK : qdq_nomem(a->err);
 }
 
@@ -142,7 +144,7 @@ static qdq_status clip(qdq_awq_state *a, const qdq_awq_group *g, const qdq_awq_w
     if (strspn(letters, "A") == n) /* all of every range */
         return QDQ_OK;
     w->entry->clip = letters;
-    w->entry->clip_step = 0.05;
+    w->entry->clip_step = w->entry->awq.clip;
     w->entry->n_scales = n;
     return QDQ_OK;
 }
@@ -153,7 +155,7 @@ static qdq_status search(qdq_awq_state *a)
         qdq_awq_group *g = &a->groups.at[i];
 
         QDQ_TRY(qdq_job_poll(a->opts->job, a->err));
-        if (g->lite && !qdq_awq_search_scales(g, &a->scratch))
+        if (g->alpha_step != 0 && !qdq_awq_search_scales(g, &a->scratch))
             return qdq_nomem(a->err);
         if (g->s != NULL)
             QDQ_TRY(write_scaling(a, g));

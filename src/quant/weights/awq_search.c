@@ -13,8 +13,10 @@
  * follow (docs/decisions.md), and may cost a Mul. */
 #define WORTH 0.7
 
-enum { STRIP = 32, ALPHAS = 11, CLIPS = 11 };
-#define CLIP_STEP 0.05
+/* 0.5 / 0.05 is not quite 10 */
+#define SLACK 1e-6
+
+enum { STRIP = 32 };
 
 /* Of one thread: `block` rows of a strip. */
 typedef struct strip {
@@ -245,8 +247,8 @@ bool qdq_awq_search_scales(qdq_awq_group *g, qdq_arena *arena)
             return false;
     for (size_t k = 0; k < g->k; k++)
         weight[k] /= (double)g->weights.n;
-    for (int i = 0; i < ALPHAS; i++) {
-        scales_for(g, act, weight, (double)i / (ALPHAS - 1), s);
+    for (int i = 0; i <= (int)(1 / g->alpha_step + SLACK); i++) {
+        scales_for(g, act, weight, fmin(1, i * g->alpha_step), s);
         double error = error_of_group(g, s);
 
         if (error < 0)
@@ -271,12 +273,14 @@ static size_t scale_at(const qdq_awq_weight *w, size_t block, size_t column)
 static void clip_block(strip *t, const qdq_awq_group *g, const qdq_awq_weight *w, size_t block, size_t first,
                        size_t n, char *letters)
 {
+    const qdq_awq_steps *steps = &w->entry->awq;
+    const int last = (int)((1 - steps->clip_lowest) / steps->clip + SLACK);
     double least[STRIP];
 
     load(t, w, g->s, block, first, n);
-    for (int c = 0; c < CLIPS; c++) {
+    for (int c = 0; c <= last; c++) {
         memset(t->y, 0, sizeof t->y);
-        add_error(t, g, w, g->s, block, (float)(1 - c * CLIP_STEP));
+        add_error(t, g, w, g->s, block, (float)(1 - c * steps->clip));
         for (size_t j = 0; j < n; j++) {
             double error = error_of(t, g, j);
 

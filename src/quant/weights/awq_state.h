@@ -28,8 +28,8 @@ typedef struct qdq_awq_group {
     float *row;                        /* the kept ones, */
     size_t n_kept;                     /* so many, */
     uint64_t lot[QDQ_AWQ_ROWS], limit; /* with lots up to a limit */
-    bool lite;
-    float *s; /* NULL: not scaled */
+    double alpha_step;                 /* between exponents that are tried for `s`; 0: none are */
+    float *s;                          /* NULL: not scaled */
 } qdq_awq_group;
 
 typedef struct qdq_awq_state {

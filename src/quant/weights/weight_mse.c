@@ -225,7 +225,7 @@ static const qdq_tensor *find_constant(const qdq_model *m, const char *name)
 static qdq_status search_weight(const qdq_model *m, qdq_plan *p, qdq_plan_weight *w, qdq_arena *scratch,
                                 qdq_error *err)
 {
-    const qdq_qscheme scheme = {w->type, !w->asymmetric, w->reduced, QDQ_FLOAT};
+    const qdq_qscheme scheme = qdq_plan_scheme(w);
     const qdq_tensor *t = find_constant(m, w->tensor);
     const float *floats;
     qdq_scale_grid grid;

@@ -198,7 +198,7 @@ qdq_status qdq_weight_scales(const qdq_qscheme *s, const float *low, const float
         qdq_qparam p = {s->type, 1, 0};
 
         fits = qdq_qparam_from_range(s, (double)low[i] * f, (double)high[i] * f, &p) && fits;
-        scales[i] = four_bits && low[i] == high[i] ? 1e-5F : p.scale;
+        scales[i] = four_bits && low[i] == high[i] && !s->pow2 ? 1e-5F : p.scale;
         zeros[i] = p.zero_point;
     }
     return fits ? QDQ_OK

@@ -11,6 +11,7 @@ why --weight-asymmetric
 why --per-tensor
 why --per-channel
 why --reduce-range
+why --pow2
 why --format uint4 --block-size 16
 why --format int4 --weight-method mse
 why --format int4 --weights nbits
