@@ -82,7 +82,7 @@ static void small_products_stay_float(void **state)
     assert_string_equal(matmul_reason("Gemm", 2, 32, 64, 64, true), "(not left float)");
 }
 
-/* ptq 3.8 FIX: a dim that is not known is no 1 */
+/* ptq 3.8 FIX: a dim that is not known is no 1; ptq 7 B33: placement has no engine that it could run to find out */
 static void what_is_not_known_of_a_shape_excludes_nothing(void **state)
 {
     test_builder b = test_build(17);

@@ -58,6 +58,7 @@ static void order_and_split_of_the_data_do_not_matter_for_minmax(void **state)
     qdq_observer_free(parts);
 }
 
+/* ptq 7 B17: the reference takes the largest float for them */
 static void nan_and_infinity_are_counted_and_left_out(void **state)
 {
     const float bad[] = {NAN, INFINITY}, mixed[] = {1, -INFINITY};

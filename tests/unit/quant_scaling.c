@@ -147,6 +147,7 @@ static void what_does_not_fit_is_refused(void **state)
     }
 }
 
+/* ptq 7 B25: gain and bias behind the normalization, no bias in front of it and no weight of a product */
 static void constants_of_normalizations_and_products_can_take_it(void **state)
 {
     test_builder b = test_build(21);

@@ -1,0 +1,170 @@
+/* quant_weaknesses.c - what the reference does badly (ptq 7) and no test of a single file shows: numbers are its cases. */
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "ir/ir.h"
+#include "qdq/model.h"
+#include "quant/calib/threshold.h"
+#include "quant/insert/insert.h"
+#include "support/build.h"
+#include "support/placed.h"
+#include "support/test.h"
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void b5_the_opset_is_that_of_the_default_domain_wherever_it_stands(void **state)
+{
+    static const char text[] = "<ir_version: 8, opset_import: [\"trt.plugins\" : 1, \"\" : 12]>\n"
+                               "g (float[1,2] x) => (float[2] y) { y = Squeeze <axes = [0]> (x) }";
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = test_model(text);
+
+    (void)state;
+    assert_ok(qdq_model_set_opset(m, 13, &err));
+    assert_int_equal(qdq_model_opset_of(m, ""), 13);
+    assert_int_equal(qdq_model_opset_of(m, "trt.plugins"), 1);
+    assert_int_equal(qdq_graph_find(m->graph, "y")->producer->n_in, 2); /* converted, not just stamped */
+    qdq_model_free(m);
+}
+
+static void b6_what_cannot_be_raised_is_named_and_nothing_is_stamped(void **state)
+{
+    static const char text[] = "<ir_version: 8, opset_import: [\"\" : 12]>\n"
+                               "g (float[2] x) => (float[2] y) { y = NoSuchOperator (x) }";
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = test_model(text);
+
+    (void)state;
+    assert_fails(QDQ_E_UNSUPPORTED, "NoSuchOperator", qdq_model_set_opset(m, 21, &err));
+    assert_int_equal(qdq_model_opset_of(m, ""), 12);
+    qdq_model_free(m);
+}
+
+/* 2^60 ways from the product on, none of which leads to a Softmax: a search that forgets what it saw takes years. */
+static void b13_paths_through_what_is_read_twice_take_no_time(void **state)
+{
+    test_builder b = test_build(17);
+    char name[16], last[16] = "q";
+    double begin = cpu_seconds();
+
+    (void)state;
+    TEST_INPUT(&b, "x", 2, 64, 64);
+    TEST_INPUT(&b, "z", 2, 64, 64);
+    TEST_NODE(&b, "MatMul", "q", "x", "z");
+    for (int i = 0; i < 60; i++) {
+        snprintf(name, sizeof name, "a%d", i);
+        TEST_NODE(&b, i % 2 == 0 ? "Add" : "Mul", name, last, last);
+        snprintf(last, sizeof last, "a%d", i);
+    }
+    TEST_NODE(&b, "MatMul", "y", last, "z");
+    test_output(&b, "y");
+    test_placed p = test_place_on(&b, "tensorrt", NULL);
+    assert_true(cpu_seconds() - begin < 2);
+    test_placed_free(p);
+}
+
+/* Plain rounding to 4 bits with floats behind Q and DQ: both nodes say where the blocks are. */
+static void b18_q_and_dq_of_blocks_have_axis_and_block_size(void **state)
+{
+    static const char text[] =
+        "{\"qdq_plan\": 1, \"weights\": [{\"tensor\": \"w\", \"consumers\": [[\"y\", 1]], "
+        "\"axis\": 0, \"type\": \"int4\", \"block\": 16, \"store\": \"float\"}]}";
+    qdq_error err = QDQ_ERROR_INIT;
+    test_builder b = test_build(21);
+    qdq_plan *p = NULL;
+
+    (void)state;
+    TEST_INPUT(&b, "x", 2, 64);
+    TEST_RANDOM(&b, "w", 64, 48);
+    TEST_NODE(&b, "MatMul", "y", "x", "w");
+    test_output(&b, "y");
+    qdq_model *m = test_built(&b);
+    assert_ok(qdq_plan_parse(text, strlen(text), "plan", &p, &err));
+    assert_ok(qdq_insert(m, p, &err));
+    const qdq_node *dq = qdq_graph_find(m->graph, "y")->producer->in[1].value->producer;
+    const qdq_node *q = dq->in[0].value->producer;
+    assert_int_equal(q->op, QDQ_OP_QUANTIZELINEAR);
+    for (int i = 0; i < 2; i++) {
+        const qdq_node *n = i == 0 ? q : dq;
+        const qdq_tensor *scale = qdq_value_const(n->in[1].value);
+
+        assert_int_equal(qdq_node_int(n, "axis", -9), 0);
+        assert_int_equal(qdq_node_int(n, "block_size", -9), 16);
+        assert_true(scale->rank == 2 && scale->dim[0] == 4 && scale->dim[1] == 48);
+    }
+    qdq_plan_free(p);
+    qdq_model_free(m);
+}
+
+/* No path has rules by name of its own, and scales of int4 are amax / 7. */
+static void b27_the_head_is_quantized_like_any_layer_on_every_target(void **state)
+{
+    static const char *const targets[] = {"int4", "ort-cpu-int4"};
+    const double sevenths = 0.7;
+    qdq_qparam param;
+    const qdq_qscheme scheme = {.type = QDQ_INT4, .symmetric = true};
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(targets); i++) {
+        test_builder b = test_build(21);
+
+        TEST_INPUT(&b, "x", 2, 64);
+        TEST_RANDOM(&b, "w", 64, 64);
+        TEST_RANDOM(&b, "head.w", 64, 48);
+        TEST_NODE(&b, "MatMul", "/model/proj", "x", "w");
+        TEST_NODE(&b, "MatMul", "/lm_head/MatMul", "/model/proj", "head.w");
+        test_output(&b, "/lm_head/MatMul");
+        test_placed p = test_place_on(&b, targets[i], NULL);
+        assert_int_equal(p.plan->weights.n, 2);
+        assert_int_equal(p.plan->left_float.n, 0);
+        test_placed_free(p);
+    }
+    assert_true(qdq_qparam_from_range(&scheme, -sevenths, 0.3, &param));
+    assert_true(fabs((double)param.scale - sevenths / 7) < 1e-7);
+}
+
+/* A range that grows by thirty decades is as many bins as before, and a search costs milliseconds. */
+static void b40_histograms_stay_small_and_searches_cheap(void **state)
+{
+    const qdq_qscheme scheme = {.type = QDQ_INT8, .symmetric = true};
+    float x[1000];
+    double begin = cpu_seconds();
+
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        qdq_histogram h;
+        qdq_range r;
+
+        qdq_histogram_init(&h);
+        for (int decade = -20; decade < 10; decade++) {
+            for (size_t i = 0; i < QDQ_COUNT(x); i++)
+                x[i] = (float)(pow(10, decade) * cos((double)i));
+            qdq_histogram_add(&h, x, QDQ_COUNT(x));
+        }
+        assert_true(qdq_threshold_entropy(&h, &scheme, &r));
+        assert_true(r.high > 0 && r.high <= qdq_histogram_amax(&h));
+    }
+    assert_true(cpu_seconds() - begin <
+                2); /* 0.1 s here; Python's KL over bins of the first width never ends */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(b5_the_opset_is_that_of_the_default_domain_wherever_it_stands),
+        cmocka_unit_test(b6_what_cannot_be_raised_is_named_and_nothing_is_stamped),
+        cmocka_unit_test(b13_paths_through_what_is_read_twice_take_no_time),
+        cmocka_unit_test(b18_q_and_dq_of_blocks_have_axis_and_block_size),
+        cmocka_unit_test(b27_the_head_is_quantized_like_any_layer_on_every_target),
+        cmocka_unit_test(b40_histograms_stay_small_and_searches_cheap),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
