@@ -277,12 +277,58 @@ static void activations_make_a_better_choice_than_rounding(void **state)
     qdq_model_free(m);
 }
 
+typedef struct steps {
+    unsigned n[16]; /* by total */
+} steps;
+
+static void count_step(void *ctx, const char *stage, uint64_t done, uint64_t total)
+{
+    steps *s = ctx;
+
+    (void)done;
+    if (strcmp(stage, "weights") == 0 && total < QDQ_COUNT(s->n))
+        s->n[total]++;
+}
+
+/* ptq 7 B24: the reference runs all samples once for each weight. */
+static void b24_one_sweep_serves_all_weights(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_data_opts dopts = QDQ_DATA_OPTS_INIT;
+    qdq_engine *e = need_ort();
+    qdq_model *m = need_model("digits/digits_vit.onnx");
+    const char *path = test_corpus("digits/digits_calib.npz");
+    qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
+    steps s = {{0}};
+    const qdq_job job = {.size = sizeof job, .ctx = &s, .progress = count_step};
+    qdq_target *t = NULL;
+    qdq_plan *p = NULL;
+    qdq_data *d = NULL;
+
+    (void)state;
+    if (path == NULL)
+        test_missing("the model corpus");
+    dopts.max_samples = 7;
+    assert_ok(qdq_data_open(path, m, &dopts, &d, &err));
+    assert_ok(qdq_target_load("int4", &t, &err));
+    assert_ok(qdq_target_set(t, "weight.method", "awq-full", &err));
+    opts.job = &job;
+    assert_ok(qdq_quantize(m, t, e, d, &opts, &p, NULL, &err));
+    assert_true(qdq_plan_get_summary(p)->n_weights > 7);
+    assert_int_equal(s.n[7], 7); /* one step for each sample */
+    qdq_plan_free(p);
+    qdq_target_free(t);
+    qdq_data_close(d);
+    qdq_model_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_format_computes_what_its_decoded_weights_do),
         cmocka_unit_test(operators_of_the_engine_compute_what_dequantizelinear_does),
         cmocka_unit_test(formats_of_single_nodes_stand_side_by_side),
+        cmocka_unit_test(b24_one_sweep_serves_all_weights),
         cmocka_unit_test(activations_make_a_better_choice_than_rounding),
         cmocka_unit_test(eight_bits_fit_into_the_engine_s_products_too),
     };

@@ -163,10 +163,13 @@ static void constants_of_normalizations_and_products_can_take_it(void **state)
     TEST_NODE(&b, "Mul", "d", "x", "x");
     TEST_NODE(&b, "LayerNormalization", "e", "x", "row", "x");
     TEST_NODE(&b, "Relu", "f", "x");
+    TEST_RANDOM(&b, "square", 2, 2);
+    TEST_NODE(&b, "MatMul", "g", "x", "square");
+    TEST_NODE(&b, "Gemm", "h", "x", "square", "row");
     assert_int_equal(qdq_scaling_inputs(qdq_graph_find(b.g, "a")->producer, 2, inputs), 1);
     assert_int_equal(qdq_scaling_inputs(qdq_graph_find(b.g, "b")->producer, 2, inputs), 1);
     assert_int_equal(inputs[0], 0);
-    for (const char *const *n = (const char *const[]){"c", "d", "e", "f", NULL}; *n != NULL; n++)
+    for (const char *const *n = (const char *const[]){"c", "d", "e", "f", "g", "h", NULL}; *n != NULL; n++)
         assert_int_equal(qdq_scaling_inputs(qdq_graph_find(b.g, *n)->producer, 2, inputs), 0);
     qdq_model_free(b.m);
 }
