@@ -102,7 +102,7 @@ typedef struct qdq_quantize_opts {
     const char *
         cache; /* file with ranges, TensorRT's calibration cache or qdq_plan_save_ranges()'s: only tensors that it
                           does not have are calibrated; or NULL */
-    bool equalize;        /* cross-layer equalization first: runs the pass "equalize", too */
+    bool equalize;        /* cross-layer equalization first, where it helps: runs the pass "equalize", too */
     bool bias_correction; /* biases take off what rounding the weights adds to the mean of each channel */
 } qdq_quantize_opts;
 
@@ -207,6 +207,8 @@ typedef struct qdq_plan_summary {
     size_t n_left;
     bool placement_only;
     const char *target;
+    /* Of a plan made with `equalize`: pairs of Conv that share ranges now, and those that it would not help. */
+    size_t n_equalized, n_not_equalized;
 } qdq_plan_summary;
 
 QDQ_API const qdq_plan_summary *qdq_plan_get_summary(const qdq_plan *p);

@@ -18,6 +18,15 @@ static json_t *counts_json(cli_json *j, const qdq_plan_summary *s)
     return o;
 }
 
+static json_t *equalized_json(cli_json *j, const qdq_plan_summary *s)
+{
+    json_t *o = json_object();
+
+    cli_json_set(j, o, "pairs", json_integer((json_int_t)s->n_equalized));
+    cli_json_set(j, o, "left", json_integer((json_int_t)s->n_not_equalized));
+    return o;
+}
+
 static json_t *samples_json(cli_json *j, const quantize *q)
 {
     json_t *o = json_object();
@@ -86,6 +95,8 @@ qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
     cli_json_set(&j, root, "kept", operators_json(&j, s->kept, s->n_kept));
     cli_json_set(&j, root, "left_float", left_json(&j, s));
     cli_json_set(&j, root, "plan", counts_json(&j, s));
+    if (q->a->equalize)
+        cli_json_set(&j, root, "equalized", equalized_json(&j, s));
     cli_json_set(&j, root, "outputs",
                  q->compared != NULL ? cli_outputs_json(&j, q->compared->outputs, q->compared->n_outputs)
                                      : json_null());
@@ -133,6 +144,9 @@ static size_t count_kept(const qdq_plan_summary *s)
 
 static qdq_status print_placement(const quantize *q, const qdq_plan_summary *s, FILE *to, qdq_error *err)
 {
+    if (q->a->equalize)
+        fprintf(to, "\nequalized: %zu pair%s of Conv; %zu left, where it would not help\n", s->n_equalized,
+                cli_plural(s->n_equalized), s->n_not_equalized);
     fprintf(to, "\nquantized: %zu tensor%s, %zu weight%s, %zu bias%s\n", s->n_tensors,
             cli_plural(s->n_tensors), s->n_weights, cli_plural(s->n_weights), s->n_biases,
             s->n_biases == 1 ? "" : "es");

@@ -31,6 +31,7 @@ static const struct {
 } takes[] = {
     {"inline-functions", NULL},
     {"fold-batchnorm", "requant-per-tensor+clip+skip+through-qdq+float"},
+    {"equalize", "per-channel+weights"},
     {"quantize-bias", "int32+float+symmetric+saturate+skip+zero-bias"},
     {"share-initializers", "weights+all"},
 };

@@ -11,6 +11,7 @@
 #include "qdq/pass.h"
 #include "quant/bodies/bodies.h"
 #include "quant/bodies/quantize_bodies.h"
+#include "quant/equalized.h"
 #include "quant/insert/insert.h"
 #include "quant/plan/fingerprint.h"
 #include "quant/quantize_place.h"
@@ -49,14 +50,14 @@ static qdq_status raise_opset(qdq_model *m, const char *clean, int opset, qdq_er
 
 /* The copy of `m` that plans speak of: cleaned, of an opset that has what is needed, with shapes. */
 static qdq_status prepare(const qdq_model *m, const qdq_plan *p, const qdq_job *job, qdq_model **out,
-                          qdq_error *err)
+                          qdq_equalized *e, qdq_error *err)
 {
     qdq_shape_opts so = {.job = job};
     qdq_model *copy = NULL;
     qdq_status st = p->rest.widened ? qdq_model_widen(m, &copy, err) : qdq_model_clone(m, &copy, err);
 
     if (st == QDQ_OK)
-        st = qdq_model_run_passes(copy, p->clean, err);
+        st = qdq_clean(copy, p->clean, e, err);
     if (st == QDQ_OK)
         st = raise_opset(copy, p->clean, p->opset, err);
     if (st == QDQ_OK)
@@ -76,8 +77,9 @@ static qdq_status prepare(const qdq_model *m, const qdq_plan *p, const qdq_job *
 static qdq_status describe(qdq_plan *p, const qdq_model *m, const qdq_target *t,
                            const qdq_quantize_opts *opts, qdq_error *err)
 {
-    const char *passes = qdq_arena_printf(&p->arena, "%s%s", opts->passes != NULL ? opts->passes : "quantize",
-                                          opts->equalize ? ",equalize" : "");
+    const char *passes =
+        qdq_arena_printf(&p->arena, "%s%s%s", opts->passes != NULL ? opts->passes : "quantize",
+                         opts->equalize ? "," : "", opts->equalize ? qdq_equalize_pass(t) : "");
     char *clean;
 
     if (passes == NULL)
@@ -118,12 +120,16 @@ qdq_status qdq_quantize_plan(const qdq_model *clean, const qdq_target *t, qdq_en
 qdq_status qdq_quantize_begin(const qdq_model *m, const qdq_target *t, const qdq_quantize_opts *opts,
                               qdq_plan *p, qdq_model **prepared, qdq_error *err)
 {
+    qdq_equalized e;
+
     if (t->ops.n == 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
                         "target '%s' has no placement rules (key 'operators'): expected a target that has",
                         t->name);
     QDQ_TRY(describe(p, m, t, opts, err));
-    QDQ_TRY(prepare(m, p, opts->job, prepared, err));
+    QDQ_TRY(prepare(m, p, opts->job, prepared, &e, err));
+    p->n_equalized = e.n_done;
+    p->n_not_equalized = e.n_left;
     if (qdq_model_opset(*prepared) > t->max_opset)
         qdq_job_log(opts->job, QDQ_LOG_WARNING,
                     "opset %d: what the engine runs in 8 bits is known up to opset %d",
@@ -134,7 +140,9 @@ qdq_status qdq_quantize_begin(const qdq_model *m, const qdq_target *t, const qdq
 qdq_status qdq_quantize_clean(const qdq_plan *p, const qdq_model *m, const qdq_job *job, qdq_model **clean,
                               qdq_error *err)
 {
-    return prepare(m, p, job, clean, err);
+    qdq_equalized e;
+
+    return prepare(m, p, job, clean, &e, err);
 }
 
 qdq_status qdq_quantize_again(const qdq_plan *first, qdq_plan *p, qdq_error *err)
@@ -144,6 +152,8 @@ qdq_status qdq_quantize_again(const qdq_plan *first, qdq_plan *p, qdq_error *err
     p->clean = qdq_arena_strdup(&p->arena, first->clean);
     p->created_by = "qdq " QDQ_VERSION;
     p->opset = first->opset;
+    p->n_equalized = first->n_equalized;
+    p->n_not_equalized = first->n_not_equalized;
     p->rest.widened = first->rest.widened;
     for (size_t i = 0; i < first->rest.was_float.n; i++)
         if (!QDQ_PUSH(&p->arena, &p->rest.was_float,
@@ -275,11 +285,12 @@ static qdq_status check_fingerprint(const qdq_plan *p, const qdq_model *m, qdq_e
 qdq_status qdq_plan_apply(const qdq_plan *p, const qdq_model *m, bool force, qdq_model **out, qdq_error *err)
 {
     qdq_model *copy = NULL;
+    qdq_equalized e;
 
     *out = NULL;
     if (!force)
         QDQ_TRY(check_fingerprint(p, m, err));
-    QDQ_TRY(prepare(m, p, NULL, &copy, err));
+    QDQ_TRY(prepare(m, p, NULL, &copy, &e, err));
     qdq_status st = qdq_quantize_finish(copy, p, NULL, err);
     if (st != QDQ_OK) {
         qdq_model_free(copy);

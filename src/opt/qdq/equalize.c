@@ -6,13 +6,21 @@
  *
  * which gives both weights the same range in each channel, so that one scale for all channels serves them better. s is
  * rounded to a power of two: then nothing else is rounded, the float model computes the same to the last bit, and a
- * second run finds nothing to do. Sweeps go on until no channel asks for a factor: in a chain, one pair moves the next. */
+ * second run finds nothing to do. Sweeps go on until no channel asks for a factor: in a chain, one pair moves the next.
+ *
+ * Equal ranges are not the aim, but less noise behind the second Conv. Factors also spread what is between the two over
+ * other parts of its codes, and where every channel has a scale, the first weight gains nothing. So the noise that
+ * rounding adds is estimated from the weights with and without factors, and a pair that gains little is left alone.
+ * Arguments say what is rounded, and how: "per-channel" (weights have a scale for each output channel; else one) and
+ * "weights" (those alone, or so much more coarsely that data between the two do not count). */
 #include <math.h>
 
 #include "base/fail.h"
 #include "ir/qdq_node.h"
 #include "opt/fuse/linear.h"
 #include "target/qparam.h"
+
+#define LEAST_GAIN 0.05 /* of the noise: the estimate is no better than that */
 
 enum { SWEEPS = 8, LARGEST = 10 }; /* s is 2^-10 to 2^10: what is further apart than that has dead channels */
 
@@ -113,6 +121,15 @@ static double range_of_input(const layer *l, size_t i)
     return largest;
 }
 
+static double squares_of(const float *w, size_t n)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += (double)w[i] * (double)w[i];
+    return sum;
+}
+
 /* True if any channel asks for one. */
 static qdq_status find_factors(pair *p, bool *any, qdq_error *err)
 {
@@ -130,6 +147,98 @@ static qdq_status find_factors(pair *p, bool *any, qdq_error *err)
         p->exponent[i] = fabs(exact) > 0.5 + 1e-9 ? whole : 0; /* a tie would go back and forth */
         *any = *any || p->exponent[i] != 0;
     }
+    return QDQ_OK;
+}
+
+/* --- is it worth it? -------------------------------------------------------------------------------------------------- */
+
+/* Channels between the two: for an input of independent values of variance 1, as behind a normalization. */
+typedef struct between {
+    double power; /* of a value */
+    double reach; /* of the largest ones: the bias and four standard deviations */
+    double range; /* of the weights that make it */
+} between;
+
+static between *look_between(const pair *p, qdq_error *err)
+{
+    const layer *l = &p->first;
+    const size_t n = l->inputs * l->kernel;
+    between *c = qdq_arena_array(&p->o->scratch, l->channels + 1, sizeof *c);
+
+    for (size_t i = 0; c != NULL && i < l->channels; i++) {
+        double bias = l->bias != NULL ? fabs((double)l->b[i]) : 0, squares = squares_of(l->w + i * n, n);
+
+        c[i] = (between){squares + bias * bias, bias + 4 * sqrt(squares), range_of_output(l, i)};
+    }
+    if (c == NULL)
+        (void)qdq_nomem(err);
+    return c;
+}
+
+/* What a row of the second weight, which makes one channel behind it, does to noise before it, and adds. */
+typedef struct behind {
+    double signal;       /* that it makes, whatever the factors are */
+    double data, first;  /* noise of one scale for all channels, and of the first weight with one for each */
+    double range, power; /* of its own weights, and of what they meet */
+} behind;
+
+static behind look_at_row(const pair *p, const between *c, size_t o, bool scaled)
+{
+    const layer *l = &p->second;
+    behind r = {0};
+
+    for (size_t k = 0; k < l->inputs; k++) {
+        const size_t i = l->depthwise ? o : k;
+        const float *w = l->w + (o * l->inputs + k) * l->kernel;
+        const double s = scaled ? ldexp(1, p->exponent[i]) : 1, squares = squares_of(w, l->kernel);
+
+        r.signal += squares * c[i].power;
+        r.data += squares * s * s;
+        r.first += squares * c[i].range * c[i].range;
+        r.range = fmax(r.range, (double)qdq_absmax(w, l->kernel) * s);
+        r.power += c[i].power / (s * s) * (double)l->kernel;
+    }
+    return r;
+}
+
+/* Noise over signal, added up over the channels behind the second Conv; a dead one counts like an average one. */
+static double noise_of(const pair *p, const between *c, bool scaled)
+{
+    const bool per_channel = qdq_opt_has_arg(p->o, "per-channel");
+    const double data_step = qdq_opt_has_arg(p->o, "weights") ? 0 : 1 / 255.0, step = 1 / 127.0;
+    const double fan_in = (double)(p->first.inputs * p->first.kernel);
+    double reach = 0, range1 = 0, range2 = 0, signal = 0, noise = 0;
+
+    for (size_t i = 0; i < p->first.channels; i++) {
+        double s = scaled ? ldexp(1, p->exponent[i]) : 1;
+
+        reach = fmax(reach, c[i].reach / s);
+        range1 = fmax(range1, c[i].range / s);
+    }
+    for (size_t o = 0; o < p->second.channels; o++) {
+        behind r = look_at_row(p, c, o, scaled);
+
+        signal += r.signal / (double)p->second.channels;
+        range2 = fmax(range2, r.range);
+    }
+    for (size_t o = 0; o < p->second.channels; o++) {
+        behind r = look_at_row(p, c, o, scaled);
+        double first = per_channel ? r.first : r.data * range1 * range1;
+        double second = (per_channel ? r.range * r.range : range2 * range2) * r.power;
+
+        noise += (r.data * reach * reach * data_step * data_step + (first * fan_in + second) * step * step) /
+                 (r.signal + signal);
+    }
+    return noise;
+}
+
+static qdq_status is_worth_it(const pair *p, bool *yes, qdq_error *err)
+{
+    const between *c = look_between(p, err);
+
+    if (c == NULL)
+        return QDQ_E_NOMEM;
+    *yes = noise_of(p, c, true) < (1 - LEAST_GAIN) * noise_of(p, c, false);
     return QDQ_OK;
 }
 
@@ -212,7 +321,11 @@ static qdq_status try_pair(qdq_opt *o, qdq_node *n, bool *changed, qdq_error *er
     QDQ_TRY(find_factors(&p, &any, err));
     if (!any)
         return QDQ_OK;
+    bool worth;
+    QDQ_TRY(is_worth_it(&p, &worth, err));
     const char *why = speaks_against(&p);
+    if (why == NULL && !worth)
+        why = "equal ranges would not bring less noise";
     if (why != NULL)
         qdq_opt_refuse(o, n, why);
     if (why != NULL || !qdq_opt_take(o, n))

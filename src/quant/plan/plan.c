@@ -249,6 +249,8 @@ static bool summarize(qdq_plan *p)
 {
     qdq_plan_summary *s = &p->summary;
 
+    s->n_equalized = p->n_equalized;
+    s->n_not_equalized = p->n_not_equalized;
     s->n_tensors = p->tensors.n;
     s->n_weights = p->weights.n;
     s->n_biases = p->biases.n;

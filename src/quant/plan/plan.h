@@ -119,6 +119,7 @@ struct qdq_plan {
     const char *clean; /* pipeline that was run before, and is replayed */
     int opset;         /* the model is raised to this; 0: left as it is */
     bool placement_only;
+    size_t n_equalized, n_not_equalized; /* while a plan is made: pairs of Conv (pass "equalize") */
     QDQ_VEC(qdq_plan_tensor) tensors;
     QDQ_VEC(qdq_plan_weight) weights;
     QDQ_VEC(qdq_plan_scaling) scalings;
