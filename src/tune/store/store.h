@@ -1,80 +1,90 @@
 /* store.h - tune.db: runs, trials, every sample, verdicts. SQLite in WAL mode; each sample is committed before the next
  * one is taken. A search is a pure function of its options and of the samples: a run that was cut off goes on by being
  * run again, with the samples that are here handed out in place of measurements. */
-#ifndef QDQ_STORE_H
-#define QDQ_STORE_H
+#ifndef QDQ_TUNE_STORE_H
+#define QDQ_TUNE_STORE_H
 
 #include "qdq/status.h"
 
-#define QDQ_STORE_VERSION 1
+#define QDQ_TUNE_STORE_VERSION 1
 
-typedef struct qdq_store qdq_store;
+typedef struct qdq_tune_store qdq_tune_store;
 
 /* Makes the file if it is not there. QDQ_E_FORMAT: no store, or of a newer version (both versions are named);
- * QDQ_E_IO: full disk, read-only, locked by another process for longer than 5 s (its process id is named if it is
- * known). A torn WAL is what SQLite recovers. */
-qdq_status qdq_store_open(const char *path, qdq_store **out, qdq_error *err);
-void qdq_store_close(qdq_store *s); /* NULL is allowed */
+ * QDQ_E_IO: full disk, read-only, locked by another process for longer than 5 s. A torn WAL is what SQLite recovers. */
+qdq_status qdq_tune_store_open(const char *path, qdq_tune_store **out, qdq_error *err);
+void qdq_tune_store_close(qdq_tune_store *s); /* NULL is allowed */
 
 /* What makes two measurements comparable. All are text, none NULL. */
-typedef struct qdq_store_context {
+typedef struct qdq_tune_store_context {
     const char *model;  /* fingerprint of graph and weights */
     const char *engine; /* "ort 1.31.1" */
     const char *device; /* processor, its features, its number of cores */
     const char
         *options; /* canonical text of all that a time depends on: shapes, threads, level, leg, warm-up */
-} qdq_store_context;
+} qdq_tune_store_context;
 
-typedef struct qdq_store_run {
-    int64_t id;
-    bool resumed; /* an unfinished or finished run with the same context and search was there */
+typedef struct qdq_tune_store_run {
+    int64_t id, context;
+    int64_t since; /* samples belong to a context and a beginning: `restart` begins anew */
+    bool resumed;  /* an unfinished or finished run with the same context and search was there */
     bool finished;
     uint64_t n_samples; /* that it has already */
     char other[300];    /* not resumed although the folder has runs: in what the newest one differs */
-} qdq_store_run;
+} qdq_tune_store_run;
 
 /* `search` is the canonical text of all that the search depends on besides (mode, seed, presets, target). `restart`: a
  * new run even if one is there; its samples are not handed out again. */
-qdq_status qdq_store_begin(qdq_store *s, const qdq_store_context *c, const char *search, bool restart,
-                           qdq_store_run *out, qdq_error *err);
-qdq_status qdq_store_finish(qdq_store *s, const qdq_store_run *r, const char *report_json, qdq_error *err);
+qdq_status qdq_tune_store_begin(qdq_tune_store *s, const qdq_tune_store_context *c, const char *search,
+                                bool restart, qdq_tune_store_run *out, qdq_error *err);
+qdq_status qdq_tune_store_finish(qdq_tune_store *s, const qdq_tune_store_run *r, const char *report_json,
+                                 qdq_error *err);
 
 /* A trial: `incumbent` and `candidate` are hashes of assignments, or names ("float", "rules"); `nth` tells repeats
  * apart that are meant as fresh measurements (guard, epochs). Trials belong to a context, so that runs share them. */
-typedef struct qdq_store_trial {
+typedef struct qdq_tune_store_trial {
     int64_t id;
     unsigned n_pairs; /* that are known already */
     bool failed;      /* a candidate that the engine did not survive: `why` says how; it is not tried again */
     char why[400];
-} qdq_store_trial;
+} qdq_tune_store_trial;
 
-qdq_status qdq_store_trial_get(qdq_store *s, const qdq_store_run *r, const char *incumbent,
-                               const char *candidate, unsigned nth, qdq_store_trial *out, qdq_error *err);
-qdq_status qdq_store_pair_get(qdq_store *s, const qdq_store_trial *t, unsigned pair, double *incumbent_ns,
-                              double *candidate_ns, qdq_error *err);
+qdq_status qdq_tune_store_trial_get(qdq_tune_store *s, const qdq_tune_store_run *r, const char *incumbent,
+                                    const char *candidate, unsigned nth, qdq_tune_store_trial *out,
+                                    qdq_error *err);
+qdq_status qdq_tune_store_pair_get(qdq_tune_store *s, const qdq_tune_store_trial *t, unsigned pair,
+                                   double *incumbent_ns, double *candidate_ns, qdq_error *err);
 
 /* Committed when it returns. */
-qdq_status qdq_store_pair_add(qdq_store *s, const qdq_store_trial *t, unsigned pair, double incumbent_ns,
-                              double candidate_ns, qdq_error *err);
-qdq_status qdq_store_trial_fail(qdq_store *s, const qdq_store_trial *t, const char *why, qdq_error *err);
-qdq_status qdq_store_trial_verdict(qdq_store *s, const qdq_store_trial *t, const char *verdict, double gain,
-                                   double low, double high, qdq_error *err);
+qdq_status qdq_tune_store_pair_add(qdq_tune_store *s, const qdq_tune_store_trial *t, unsigned pair,
+                                   double incumbent_ns, double candidate_ns, qdq_error *err);
+qdq_status qdq_tune_store_trial_fail(qdq_tune_store *s, const qdq_tune_store_trial *t, const char *why,
+                                     qdq_error *err);
+qdq_status qdq_tune_store_trial_verdict(qdq_tune_store *s, const qdq_tune_store_trial *t, const char *verdict,
+                                        double gain, double low, double high, qdq_error *err);
 
 /* Values that a run computed once and that are expensive: calibrated ranges ("scales"), a profile ("profile"), ...: by
  * key, in the run's context. *value is NULL if it is not there; qdq_free(). */
-qdq_status qdq_store_value_get(qdq_store *s, const qdq_store_run *r, const char *key, char **value,
-                               qdq_error *err);
-qdq_status qdq_store_value_put(qdq_store *s, const qdq_store_run *r, const char *key, const char *value,
-                               qdq_error *err);
+qdq_status qdq_tune_store_value_get(qdq_tune_store *s, const qdq_tune_store_run *r, const char *key,
+                                    char **value, qdq_error *err);
+qdq_status qdq_tune_store_value_put(qdq_tune_store *s, const qdq_tune_store_run *r, const char *key,
+                                    const char *value, qdq_error *err);
 
 /* What happened, for `autotune --status` and the report: one row each, in order. */
-qdq_status qdq_store_event(qdq_store *s, const qdq_store_run *r, const char *kind, const char *json,
-                           qdq_error *err);
-typedef qdq_status (*qdq_store_event_fn)(void *ctx, double time, const char *kind, const char *json,
-                                         qdq_error *err);
-qdq_status qdq_store_events(qdq_store *s, int64_t run, qdq_store_event_fn fn, void *ctx, qdq_error *err);
+qdq_status qdq_tune_store_event(qdq_tune_store *s, const qdq_tune_store_run *r, const char *kind,
+                                const char *json, qdq_error *err);
+typedef qdq_status (*qdq_tune_store_event_fn)(void *ctx, double time, const char *kind, const char *json,
+                                              qdq_error *err);
+qdq_status qdq_tune_store_events(qdq_tune_store *s, int64_t run, qdq_tune_store_event_fn fn, void *ctx,
+                                 qdq_error *err);
 
-/* The newest run in the store, also one that another process is writing: false in *found if there is none. */
-qdq_status qdq_store_newest(qdq_store *s, int64_t *run, bool *found, qdq_error *err);
+/* The newest run in the store, also one that another process is writing. */
+typedef struct qdq_tune_store_newest_run {
+    bool found, finished;
+    int64_t id, pid;
+    char *report; /* JSON, of a finished one; qdq_free() */
+} qdq_tune_store_newest_run;
 
-#endif /* QDQ_STORE_H */
+qdq_status qdq_tune_store_newest(qdq_tune_store *s, qdq_tune_store_newest_run *out, qdq_error *err);
+
+#endif /* QDQ_TUNE_STORE_H */

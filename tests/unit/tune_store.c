@@ -1,0 +1,364 @@
+/* tune_store.c - what was reported is there again, whatever happened to the process or to the file in between. */
+#include "tune/store/store.h"
+
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/disk.h"
+
+static const qdq_tune_store_context here = {"model1", "sim 1", "cpu", "threads=1"};
+static qdq_error err;
+
+static qdq_tune_store *open_store(const char *path)
+{
+    qdq_tune_store *s;
+
+    assert_ok(qdq_tune_store_open(path, &s, &err));
+    return s;
+}
+
+static void add_pairs(qdq_tune_store *s, const qdq_tune_store_run *r, const char *candidate, unsigned n)
+{
+    qdq_tune_store_trial t;
+
+    assert_ok(qdq_tune_store_trial_get(s, r, "float", candidate, 0, &t, &err));
+    for (unsigned i = t.n_pairs; i < n; i++)
+        assert_ok(qdq_tune_store_pair_add(s, &t, i, 100 + i, 90 + i, &err));
+}
+
+/* region 9 case 21: interrupted after the third measurement, a run goes on with the fourth */
+static void an_unfinished_run_is_gone_on_with(void **state)
+{
+    const char *path = test_path("resume.db");
+    qdq_tune_store *s = open_store(path);
+    qdq_tune_store_run r;
+    qdq_tune_store_trial t;
+    double a, b;
+
+    (void)state;
+    assert_ok(qdq_tune_store_begin(s, &here, "seed=1", false, &r, &err));
+    assert_false(r.resumed);
+    add_pairs(s, &r, "c1", 3);
+    qdq_tune_store_close(s);
+
+    s = open_store(path);
+    assert_ok(qdq_tune_store_begin(s, &here, "seed=1", false, &r, &err));
+    assert_true(r.resumed);
+    assert_false(r.finished);
+    assert_int_equal(r.n_samples, 3);
+    assert_ok(qdq_tune_store_trial_get(s, &r, "float", "c1", 0, &t, &err));
+    assert_int_equal(t.n_pairs, 3);
+    assert_ok(qdq_tune_store_pair_get(s, &t, 2, &a, &b, &err));
+    assert_true(a == 102 && b == 92);
+    assert_fails(QDQ_E_FORMAT, "missing", qdq_tune_store_pair_get(s, &t, 3, &a, &b, &err));
+    assert_ok(
+        qdq_tune_store_trial_get(s, &r, "float", "c1", 1, &t, &err)); /* a fresh measurement of the same */
+    assert_int_equal(t.n_pairs, 0);
+    qdq_tune_store_close(s);
+}
+
+static void restart_hands_out_nothing_from_before(void **state)
+{
+    qdq_tune_store *s = open_store(test_path("restart.db"));
+    qdq_tune_store_run r, again, third;
+    qdq_tune_store_trial t;
+
+    (void)state;
+    assert_ok(qdq_tune_store_begin(s, &here, "seed=1", false, &r, &err));
+    add_pairs(s, &r, "c1", 5);
+    assert_ok(qdq_tune_store_begin(s, &here, "seed=1", true, &again, &err));
+    assert_false(again.resumed);
+    assert_int_equal(again.n_samples, 0);
+    assert_ok(qdq_tune_store_trial_get(s, &again, "float", "c1", 0, &t, &err));
+    assert_int_equal(t.n_pairs, 0);
+    assert_ok(qdq_tune_store_begin(s, &here, "seed=1", false, &third, &err)); /* goes on with the new one */
+    assert_true(third.resumed && third.id == again.id);
+    qdq_tune_store_close(s);
+}
+
+/* region 9 case 21: a state from another model, precision or quant type is not taken, and it is said why */
+static void another_model_or_engine_is_explained(void **state)
+{
+    qdq_tune_store *s = open_store(test_path("other.db"));
+    qdq_tune_store_context other = here;
+    qdq_tune_store_run r;
+
+    (void)state;
+    assert_ok(qdq_tune_store_begin(s, &here, "type=int8", false, &r, &err));
+    assert_string_equal(r.other, "");
+    other.model = "model2";
+    assert_ok(qdq_tune_store_begin(s, &other, "type=int8", false, &r, &err));
+    assert_false(r.resumed);
+    assert_non_null(strstr(r.other, "another model (model1, not model2)"));
+    other = here;
+    other.engine = "sim 2";
+    assert_ok(qdq_tune_store_begin(s, &other, "type=int8", false, &r, &err));
+    assert_non_null(strstr(r.other, "another engine"));
+    assert_ok(qdq_tune_store_begin(s, &here, "type=fp8", false, &r, &err));
+    assert_non_null(strstr(r.other, "another setting of the search"));
+    qdq_tune_store_close(s);
+}
+
+static void runs_of_one_context_share_what_was_measured(void **state)
+{
+    qdq_tune_store *s = open_store(test_path("shared.db"));
+    qdq_tune_store_run a, b;
+    qdq_tune_store_trial t;
+    char *value;
+
+    (void)state;
+    assert_ok(qdq_tune_store_begin(s, &here, "seed=1", false, &a, &err));
+    add_pairs(s, &a, "c1", 4);
+    assert_ok(qdq_tune_store_value_put(s, &a, "scales", "{}", &err));
+    assert_ok(qdq_tune_store_begin(s, &here, "seed=2", false, &b, &err));
+    assert_ok(qdq_tune_store_trial_get(s, &b, "float", "c1", 0, &t, &err));
+    assert_int_equal(t.n_pairs, 4);
+    assert_ok(qdq_tune_store_value_get(s, &b, "scales", &value, &err));
+    assert_string_equal(value, "{}");
+    qdq_free(value);
+    assert_ok(qdq_tune_store_value_get(s, &b, "nothing", &value, &err));
+    assert_null(value);
+    qdq_tune_store_close(s);
+}
+
+static void failures_and_verdicts_are_kept(void **state)
+{
+    qdq_tune_store *s = open_store(test_path("verdicts.db"));
+    qdq_tune_store_run r;
+    qdq_tune_store_trial t;
+    qdq_tune_store_newest_run newest;
+
+    (void)state;
+    assert_ok(qdq_tune_store_newest(s, &newest, &err));
+    assert_false(newest.found);
+    assert_ok(qdq_tune_store_begin(s, &here, "", false, &r, &err));
+    assert_ok(qdq_tune_store_trial_get(s, &r, "float", "bad", 0, &t, &err));
+    assert_ok(qdq_tune_store_trial_fail(s, &t, "crashed: SIGILL", &err));
+    assert_ok(qdq_tune_store_trial_get(s, &r, "float", "bad", 0, &t, &err));
+    assert_true(t.failed);
+    assert_string_equal(t.why, "crashed: SIGILL");
+    assert_ok(qdq_tune_store_trial_verdict(s, &t, "reject", -0.1, -0.2, 0, &err));
+    assert_ok(qdq_tune_store_newest(s, &newest, &err));
+    assert_true(newest.found && !newest.finished && newest.report == NULL && newest.pid == getpid());
+    assert_ok(qdq_tune_store_finish(s, &r, "{\"verdict\": \"float\"}", &err));
+    assert_ok(qdq_tune_store_newest(s, &newest, &err));
+    assert_true(newest.finished);
+    assert_string_equal(newest.report, "{\"verdict\": \"float\"}");
+    qdq_free(newest.report);
+    qdq_tune_store_close(s);
+}
+
+typedef struct heard {
+    int n;
+    double last;
+    char kinds[100];
+} heard;
+
+static qdq_status hear(void *ctx, double time, const char *kind, const char *json, qdq_error *e)
+{
+    heard *h = ctx;
+
+    (void)e;
+    assert_true(time >= h->last);
+    assert_string_equal(json, "{}");
+    h->last = time;
+    h->n++;
+    strcat(h->kinds, kind);
+    return h->n < 3 ? QDQ_OK : QDQ_E_INTERRUPTED;
+}
+
+static void events_come_in_their_order(void **state)
+{
+    qdq_tune_store *s = open_store(test_path("events.db"));
+    qdq_tune_store_run r;
+    heard h = {0};
+
+    (void)state;
+    assert_ok(qdq_tune_store_begin(s, &here, "", false, &r, &err));
+    assert_ok(qdq_tune_store_event(s, &r, "a", "{}", &err));
+    assert_ok(qdq_tune_store_event(s, &r, "b", "{}", &err));
+    assert_ok(qdq_tune_store_events(s, r.id, hear, &h, &err));
+    assert_string_equal(h.kinds, "ab");
+    assert_ok(qdq_tune_store_event(s, &r, "c", "{}", &err));
+    h = (heard){0};
+    assert_int_equal(qdq_tune_store_events(s, r.id, hear, &h, &err), QDQ_E_INTERRUPTED);
+    qdq_tune_store_close(s);
+}
+
+/* A process that writes samples until it is killed; each that it reported is there. */
+static void a_kill_loses_no_sample_that_was_reported(void **state)
+{
+    const char *path = test_path("kill.db");
+
+    (void)state;
+    qdq_tune_store_close(open_store(path));
+    for (int round = 0; round < 10; round++) {
+        int fd[2];
+        unsigned reported = 0, n;
+        qdq_tune_store_run r;
+        qdq_tune_store_trial t;
+
+        assert_int_equal(pipe(fd), 0);
+        pid_t child = fork();
+        if (child == 0) {
+            qdq_tune_store *s;
+            if (qdq_tune_store_open(path, &s, NULL) != QDQ_OK ||
+                qdq_tune_store_begin(s, &here, "", false, &r, NULL) != QDQ_OK ||
+                qdq_tune_store_trial_get(s, &r, "float", "c", 0, &t, NULL) != QDQ_OK)
+                _exit(1);
+            for (n = t.n_pairs;; n++)
+                if (qdq_tune_store_pair_add(s, &t, n, n + 1, n + 2, NULL) != QDQ_OK ||
+                    write(fd[1], &n, sizeof n) != sizeof n)
+                    _exit(1);
+        }
+        close(fd[1]);
+        for (int i = 0; i < 5 + 7 * round && read(fd[0], &n, sizeof n) == sizeof n; i++)
+            reported = n + 1;
+        kill(child, SIGKILL);
+        assert_int_equal(waitpid(child, NULL, 0), child);
+        while (read(fd[0], &n, sizeof n) == sizeof n)
+            reported = n + 1;
+        close(fd[0]);
+
+        qdq_tune_store *s = open_store(path);
+        double a, b;
+        assert_ok(qdq_tune_store_begin(s, &here, "", false, &r, &err));
+        assert_ok(qdq_tune_store_trial_get(s, &r, "float", "c", 0, &t, &err));
+        assert_true(reported > 0 && t.n_pairs >= reported && t.n_pairs <= reported + 1);
+        assert_ok(qdq_tune_store_pair_get(s, &t, reported - 1, &a, &b, &err));
+        assert_true(a == reported && b == reported + 1);
+        qdq_tune_store_close(s);
+    }
+}
+
+static void write_file(const char *path, const char *mode, const char *text)
+{
+    FILE *f = fopen(path, mode);
+
+    assert_non_null(f);
+    fputs(text, f);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void a_torn_wal_is_recovered(void **state)
+{
+    const char *path = test_path("torn.db"), *wal = test_path("torn.db-wal");
+    qdq_tune_store *s = open_store(path);
+    qdq_tune_store_run r;
+    struct stat st;
+
+    (void)state;
+    assert_ok(qdq_tune_store_begin(s, &here, "", false, &r, &err));
+    add_pairs(s, &r, "c", 20);
+    assert_int_equal(stat(wal, &st), 0);
+    char *copy = strdup(test_path("torn2.db"));
+    char command[1000];
+    snprintf(command, sizeof command, "cp %s %s && cp %s %s-wal && truncate -s -1000 %s-wal", path, copy, wal,
+             copy, copy);
+    assert_int_equal(system(command), 0);
+    qdq_tune_store_close(s);
+    s = open_store(copy);
+    assert_ok(qdq_tune_store_begin(s, &here, "", false, &r, &err));
+    assert_true(r.resumed);
+    assert_true(r.n_samples >= 18 && r.n_samples < 20);
+    qdq_tune_store_close(s);
+    free(copy);
+}
+
+static void a_newer_store_is_refused_with_both_versions(void **state)
+{
+    const char *path = test_path("newer.db");
+    sqlite3 *db;
+    qdq_tune_store *s;
+
+    (void)state;
+    qdq_tune_store_close(open_store(path));
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "PRAGMA user_version = 7", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    assert_fails(QDQ_E_FORMAT, "a store of version 7: this qdq reads version 1",
+                 qdq_tune_store_open(path, &s, &err));
+    assert_null(s);
+}
+
+static void what_is_no_store_is_refused(void **state)
+{
+    const char *text = test_path("text.db"), *other = test_path("other_program.db");
+    sqlite3 *db;
+    qdq_tune_store *s;
+
+    (void)state;
+    write_file(text, "w",
+               "this is not a database, although it is long enough to be mistaken for one by its name\n");
+    assert_fails(QDQ_E_FORMAT, "expected a store", qdq_tune_store_open(text, &s, &err));
+    assert_int_equal(sqlite3_open(other, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "CREATE TABLE t (x)", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    assert_fails(QDQ_E_FORMAT, "another program", qdq_tune_store_open(other, &s, &err));
+    assert_fails(QDQ_E_IO, "open", qdq_tune_store_open(test_path("no/such/folder.db"), &s, &err));
+    assert_fails(QDQ_E_IO, "open", qdq_tune_store_open(test_dir(), &s, &err));
+}
+
+static void a_locked_store_is_an_error_after_a_while(void **state)
+{
+    const char *path = test_path("locked.db");
+    qdq_tune_store *s = open_store(path);
+    qdq_tune_store_run r;
+    sqlite3 *db;
+
+    (void)state;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "BEGIN EXCLUSIVE", NULL, NULL, NULL), SQLITE_OK);
+    assert_fails(QDQ_E_IO, "another process has held the store",
+                 qdq_tune_store_begin(s, &here, "", false, &r, &err));
+    sqlite3_close(db);
+    assert_ok(qdq_tune_store_begin(s, &here, "", false, &r, &err));
+    qdq_tune_store_close(s);
+}
+
+static void a_full_disk_is_an_error_and_loses_nothing(void **state)
+{
+    const char *path = test_path("full.db");
+    qdq_tune_store *s = open_store(path);
+    qdq_tune_store_run r;
+    qdq_tune_store_trial t;
+    qdq_status st = QDQ_OK;
+    unsigned n = 0;
+
+    (void)state;
+    assert_ok(qdq_tune_store_begin(s, &here, "", false, &r, &err));
+    assert_ok(qdq_tune_store_trial_get(s, &r, "float", "c", 0, &t, &err));
+    test_limit_files(1 << 18);
+    for (; st == QDQ_OK && n < 100000; n++)
+        st = qdq_tune_store_pair_add(s, &t, n, 1, 1, &err);
+    test_limit_files(SIZE_MAX);
+    assert_int_equal(st, QDQ_E_IO);
+    qdq_tune_store_close(s);
+    s = open_store(path);
+    assert_ok(qdq_tune_store_begin(s, &here, "", false, &r, &err));
+    assert_int_equal(r.n_samples, n - 1);
+    qdq_tune_store_close(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_unfinished_run_is_gone_on_with),
+        cmocka_unit_test(restart_hands_out_nothing_from_before),
+        cmocka_unit_test(another_model_or_engine_is_explained),
+        cmocka_unit_test(runs_of_one_context_share_what_was_measured),
+        cmocka_unit_test(failures_and_verdicts_are_kept),
+        cmocka_unit_test(events_come_in_their_order),
+        cmocka_unit_test(a_kill_loses_no_sample_that_was_reported),
+        cmocka_unit_test(a_torn_wal_is_recovered),
+        cmocka_unit_test(a_newer_store_is_refused_with_both_versions),
+        cmocka_unit_test(what_is_no_store_is_refused),
+        cmocka_unit_test(a_locked_store_is_an_error_after_a_while),
+        cmocka_unit_test(a_full_disk_is_an_error_and_loses_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
