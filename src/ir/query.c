@@ -196,3 +196,17 @@ const char *qdq_node_label(const qdq_node *n, qdq_arena *scratch)
     text = qdq_arena_printf(scratch, "%s@#%u", n->type, (unsigned)n->id);
     return text == NULL ? "?" : text;
 }
+
+bool qdq_graph_map_labels(const qdq_graph *g, qdq_arena *scratch, qdq_map *nodes)
+{
+    QDQ_FOR_NODES (n, g) {
+        bool is_new;
+        qdq_map_value *v = qdq_map_put(nodes, qdq_node_label(n, scratch), &is_new);
+
+        if (v == NULL)
+            return false;
+        if (is_new)
+            v->ptr = n;
+    }
+    return true;
+}

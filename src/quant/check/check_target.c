@@ -90,18 +90,6 @@ const qdq_value *qdq_check_result(const qdq_checking *c, const qdq_target_op *ru
 
 /* --- place ------------------------------------------------------------------------------------------------------------ */
 
-static qdq_status map_labels(qdq_checking *c, qdq_map *nodes)
-{
-    QDQ_FOR_NODES (n, c->m->graph) {
-        qdq_map_value *place = qdq_map_put(nodes, qdq_node_label(n, &c->arena), NULL);
-
-        if (place == NULL)
-            return qdq_nomem(c->err);
-        place->ptr = n;
-    }
-    return QDQ_OK;
-}
-
 static qdq_status take_verdicts(qdq_checking *c, const qdq_plan *p, const qdq_map *nodes)
 {
     for (size_t i = 0; i < p->quantized.n; i++) {
@@ -129,7 +117,8 @@ static qdq_status place(qdq_checking *c)
     const qdq_place_opts none = {.job = NULL};
     qdq_plan *p = qdq_plan_new();
     qdq_map nodes = QDQ_MAP_INIT;
-    qdq_status st = p == NULL ? qdq_nomem(c->err) : map_labels(c, &nodes);
+    qdq_status st =
+        p != NULL && qdq_graph_map_labels(c->m->graph, &c->arena, &nodes) ? QDQ_OK : qdq_nomem(c->err);
 
     if (st == QDQ_OK)
         st = qdq_place(c->m, c->t, &none, p, c->err);

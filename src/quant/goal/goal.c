@@ -355,18 +355,6 @@ static qdq_status rank(ranking *k, const qdq_map *by_label, double float_time, q
     return QDQ_OK;
 }
 
-static qdq_status label_nodes(goal *g, qdq_map *by_label, qdq_error *err)
-{
-    QDQ_FOR_NODES (n, g->clean->graph) {
-        qdq_map_value *v = qdq_map_put(by_label, qdq_node_label(n, &g->arena), NULL);
-
-        if (v == NULL)
-            return qdq_nomem(err);
-        v->ptr = n;
-    }
-    return QDQ_OK;
-}
-
 static qdq_status rank_layers(goal *g, const qdq_model *quantized, qdq_error *err)
 {
     qdq_compare_opts o = QDQ_COMPARE_OPTS_INIT;
@@ -381,7 +369,7 @@ static qdq_status rank_layers(goal *g, const qdq_model *quantized, qdq_error *er
     QDQ_TRY(qdq_plan_time(g->clean, g->first, &time, &float_time, err));
     QDQ_TRY(qdq_compare_layers(g->engine, g->clean, quantized, judging_data(g), &o, &r, err));
     ranking k = {.g = g, .found = r};
-    qdq_status st = label_nodes(g, &by_label, err);
+    qdq_status st = qdq_graph_map_labels(g->clean->graph, &g->arena, &by_label) ? QDQ_OK : qdq_nomem(err);
     if (st == QDQ_OK)
         st = rank(&k, &by_label, float_time, err);
     qdq_free(r);

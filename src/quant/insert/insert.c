@@ -165,17 +165,10 @@ static bool resolve_graph(qdq_inserter *in, qdq_graph *g, uint32_t *place)
     bool is_new;
 
     in->place[g->index] = places;
-    if (places == NULL)
+    if (places == NULL || !qdq_graph_map_labels(g, &in->scratch, &in->nodes))
         return false;
-    QDQ_FOR_NODES (n, g) {
-        qdq_map_value *v = qdq_map_put(&in->nodes, qdq_node_label(n, &in->scratch), &is_new);
-
-        if (v == NULL)
-            return false;
-        if (is_new)
-            v->ptr = n;
+    QDQ_FOR_NODES (n, g)
         places[n->id] = (*place)++;
-    }
     for (size_t i = 0; i < g->values.n; i++) {
         if (g->values.at[i]->dead)
             continue;

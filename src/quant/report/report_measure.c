@@ -20,12 +20,8 @@ static qdq_status note(qdq_reporting *r, qdq_status st, const qdq_error *found, 
 
 static qdq_status index_plan(qdq_reporting *r, qdq_error *err)
 {
-    QDQ_FOR_NODES (n, r->clean->graph) {
-        qdq_map_value *v = qdq_map_put(&r->node, qdq_node_label(n, &r->arena), NULL);
-        if (v == NULL)
-            return qdq_nomem(err);
-        v->ptr = n;
-    }
+    if (!qdq_graph_map_labels(r->clean->graph, &r->arena, &r->node))
+        return qdq_nomem(err);
     for (size_t i = 0; i < r->plan->tensors.n; i++) {
         bool is_new;
         qdq_map_value *v = qdq_map_put(&r->tensor, r->plan->tensors.at[i].tensor, &is_new);

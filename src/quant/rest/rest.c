@@ -46,15 +46,8 @@ qdq_status qdq_rest_find_kept(const qdq_model *m, const qdq_plan *p, qdq_map *ke
     if (p->rest.keep.n == 0)
         return QDQ_OK;
     QDQ_FOR_GRAPHS (g, m)
-        QDQ_FOR_NODES (n, g) {
-            qdq_map_value *v =
-                st == QDQ_OK ? qdq_map_put(&by_label, qdq_node_label(n, &scratch), NULL) : NULL;
-
-            if (v == NULL)
-                st = qdq_nomem(err);
-            else
-                v->ptr = n;
-        }
+        if (st == QDQ_OK && !qdq_graph_map_labels(g, &scratch, &by_label))
+            st = qdq_nomem(err);
     if (st == QDQ_OK)
         st = keep_named(p, &by_label, kept, err);
     qdq_map_free(&by_label);

@@ -11,18 +11,6 @@
 
 /* --- groups ------------------------------------------------------------------------------------------------------- */
 
-static qdq_status map_nodes(qdq_awq_state *a, qdq_map *nodes)
-{
-    QDQ_FOR_NODES (n, a->m->graph) {
-        qdq_map_value *v = qdq_map_put(nodes, qdq_node_label(n, &a->scratch), NULL);
-
-        if (v == NULL)
-            return qdq_nomem(a->err);
-        v->ptr = n;
-    }
-    return QDQ_OK;
-}
-
 /* The one activation that all readers of the weight multiply it with; NULL: there is none. */
 static const qdq_value *activation_of(const qdq_map *nodes, const qdq_plan_weight *w, const qdq_tensor *t)
 {
@@ -80,7 +68,7 @@ static qdq_status add_weight(qdq_awq_state *a, qdq_plan_weight *w, const qdq_val
 static qdq_status find_groups(qdq_awq_state *a)
 {
     qdq_map nodes = QDQ_MAP_INIT;
-    qdq_status st = map_nodes(a, &nodes);
+    qdq_status st = qdq_graph_map_labels(a->m->graph, &a->scratch, &nodes) ? QDQ_OK : qdq_nomem(a->err);
 
     for (size_t i = 0; i < a->plan->weights.n && st == QDQ_OK; i++) {
         qdq_plan_weight *w = &a->plan->weights.at[i];

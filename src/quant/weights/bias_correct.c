@@ -85,13 +85,8 @@ static qdq_status list_weight(corrector *c, size_t index)
 
 static qdq_status list_products(corrector *c)
 {
-    QDQ_FOR_NODES (n, c->m->graph) {
-        qdq_map_value *v = qdq_map_put(&c->nodes, qdq_node_label(n, &c->scratch), NULL);
-
-        if (v == NULL)
-            return qdq_nomem(c->err);
-        v->ptr = n;
-    }
+    if (!qdq_graph_map_labels(c->m->graph, &c->scratch, &c->nodes))
+        return qdq_nomem(c->err);
     for (size_t i = 0; i < c->p->tensors.n; i++) {
         qdq_map_value *v = qdq_map_put(&c->tensors, c->p->tensors.at[i].tensor, NULL);
 

@@ -183,13 +183,8 @@ static qdq_status find_misfits(const qdq_model *m, qdq_plan *plan, const qdq_map
         qdq_arena_reset(scratch, mark);
         if (ok)
             continue;
-        if (nodes->n_live == 0)
-            QDQ_FOR_NODES (n, m->graph) {
-                qdq_map_value *v = qdq_map_put(nodes, qdq_node_label(n, &plan->arena), NULL);
-                if (v == NULL)
-                    return qdq_nomem(err);
-                v->ptr = n;
-            }
+        if (nodes->n_live == 0 && !qdq_graph_map_labels(m->graph, &plan->arena, nodes))
+            return qdq_nomem(err);
         const char *label = label_of(nodes, b, &plan->arena);
         if (label == NULL || !QDQ_PUSH(&plan->arena, labels, label))
             return qdq_nomem(err);
