@@ -167,6 +167,18 @@ static const run_table *runs_of_node(qdq_eval *c)
 
 /* --- two arrays --------------------------------------------------------------------------------------------------- */
 
+/* Three places that move together: in a, in b, in what comes out. */
+static bool begin_walk(qdq_walk *w, int rank, const int64_t *dim, const qdq_const *a, const qdq_const *b)
+{
+    w->rank = rank;
+    for (int i = 0; i < rank; i++)
+        w->dim[i] = dim[i];
+    qdq_eval_broadcast_strides(a, rank, w->stride[0]);
+    qdq_eval_broadcast_strides(b, rank, w->stride[1]);
+    qdq_eval_strides(rank, dim, w->stride[2]);
+    return qdq_walk_begin(w, 3);
+}
+
 static void walk_all(int rank, const int64_t *dim, const qdq_const *a, const qdq_const *b, size_t out_size,
                      void *out, qdq_run_fn *run)
 {
@@ -175,13 +187,7 @@ static void walk_all(int rank, const int64_t *dim, const qdq_const *a, const qdq
     char *to = out;
     qdq_walk w;
 
-    w.rank = rank;
-    for (int i = 0; i < rank; i++)
-        w.dim[i] = dim[i];
-    qdq_eval_broadcast_strides(a, rank, w.stride[0]);
-    qdq_eval_broadcast_strides(b, rank, w.stride[1]);
-    qdq_eval_strides(rank, dim, w.stride[2]);
-    for (bool more = qdq_walk_begin(&w, 3); more; more = qdq_walk_next(&w))
+    for (bool more = begin_walk(&w, rank, dim, a, b); more; more = qdq_walk_next(&w))
         run(from_a + w.offset[0] * (int64_t)size, w.step[0], from_b + w.offset[1] * (int64_t)size, w.step[1],
             to + w.offset[2] * (int64_t)out_size, w.run);
 }
@@ -398,13 +404,7 @@ bool qdq_eval_pow(qdq_eval *c)
     void *out = qdq_eval_output(c, 0, a->elem, rank, dim);
     if (out == NULL)
         return false;
-    w.rank = rank;
-    for (int i = 0; i < rank; i++)
-        w.dim[i] = dim[i];
-    qdq_eval_broadcast_strides(a, rank, w.stride[0]);
-    qdq_eval_broadcast_strides(b, rank, w.stride[1]);
-    qdq_eval_strides(rank, dim, w.stride[2]);
-    for (bool more = qdq_walk_begin(&w, 3); more; more = qdq_walk_next(&w))
+    for (bool more = begin_walk(&w, rank, dim, a, b); more; more = qdq_walk_next(&w))
         for (int64_t i = 0; i < w.run; i++)
             if (!power_at(a, w.offset[0] + i * w.step[0], b, w.offset[1] + i * w.step[1], out,
                           w.offset[2] + i * w.step[2]))

@@ -74,10 +74,11 @@ static const char *concat_check(const qdq_match *m)
     return NULL;
 }
 
-static qdq_value *with_new_dim(qdq_match *m, qdq_value *v, int64_t axis, qdq_error *err)
+/* v through `op`, Squeeze or Unsqueeze, at one axis. */
+static qdq_value *change_dim(qdq_match *m, const char *op, qdq_value *v, int64_t axis, qdq_error *err)
 {
     qdq_rule_ints axes = {1, {axis}};
-    qdq_node *n = qdq_match_add(m, "Unsqueeze", 1, &v, NULL);
+    qdq_node *n = qdq_match_add(m, op, 1, &v, NULL);
 
     return n != NULL && qdq_rule_put_ints(m, n, "axes", 1, 13, &axes, err) == QDQ_OK ? n->out[0] : NULL;
 }
@@ -90,7 +91,7 @@ static qdq_status concat_build(qdq_match *m, qdq_error *err)
     qdq_value *part[MAX_PARTS];
 
     for (uint32_t i = 0; i < s->n_in; i++) {
-        part[i] = new_axis ? with_new_dim(m, s->in[i].value, axis, err) : s->in[i].value;
+        part[i] = new_axis ? change_dim(m, "Unsqueeze", s->in[i].value, axis, err) : s->in[i].value;
         if (part[i] == NULL)
             return qdq_nomem(err);
     }
@@ -233,14 +234,6 @@ static bool type_parts(qdq_match *m, const qdq_node *split, const parts *p)
     return true;
 }
 
-static qdq_value *without_dim(qdq_match *m, qdq_value *v, int64_t axis, qdq_error *err)
-{
-    qdq_rule_ints axes = {1, {axis}};
-    qdq_node *n = qdq_match_add(m, "Squeeze", 1, &v, NULL);
-
-    return n != NULL && qdq_rule_put_ints(m, n, "axes", 1, 13, &axes, err) == QDQ_OK ? n->out[0] : NULL;
-}
-
 static qdq_status split_build(qdq_match *m, qdq_error *err)
 {
     qdq_value *part[MAX_PARTS];
@@ -250,7 +243,7 @@ static qdq_status split_build(qdq_match *m, qdq_error *err)
     if (find_parts(m, &p) != NULL || (split = add_split(m, &p)) == NULL || !type_parts(m, split, &p))
         return qdq_nomem(err);
     for (int i = 0; i < p.n; i++) {
-        part[i] = p.squeeze ? without_dim(m, split->out[i], p.axis, err) : split->out[i];
+        part[i] = p.squeeze ? change_dim(m, "Squeeze", split->out[i], p.axis, err) : split->out[i];
         if (part[i] == NULL)
             return qdq_nomem(err);
     }
