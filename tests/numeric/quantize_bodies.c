@@ -5,6 +5,7 @@
 #include "ir/ir.h"
 #include "numeric/ort_help.h"
 #include "quant/plan/plan.h"
+#include "support/placed.h"
 
 #define W                                                                                                    \
     "float[4,4] w = {0.5, -0.25, 0.125, 0.3, -0.4, 0.35, 0.2, -0.15, 0.45, 0.1, -0.3, 0.25, 0.05, -0.5, "    \
@@ -68,23 +69,6 @@ static void assert_close(qdq_engine *e, const done *d, double least)
     qdq_free(r);
 }
 
-/* The lists of a plan without rule and origin, which an ONNX file does not hold. */
-static char *essence(qdq_plan *p)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    char *text = NULL;
-
-    for (size_t i = 0; i < p->tensors.n; i++)
-        p->tensors.at[i].rule = p->tensors.at[i].origin = "";
-    for (size_t i = 0; i < p->weights.n; i++)
-        p->weights.at[i].rule = p->weights.at[i].origin = "";
-    for (size_t i = 0; i < p->biases.n; i++)
-        p->biases.at[i].rule = p->biases.at[i].origin = "";
-    p->quantized.n = p->left_float.n = 0;
-    assert_ok(qdq_plan_to_text(p, &text, &err));
-    return text;
-}
-
 /* apply(p) as text gives the same model; import(apply(p)) = p; and stripped, the model is float again. */
 static void assert_plan_says_it_all(qdq_engine *e, done *d, double least)
 {
@@ -103,8 +87,8 @@ static void assert_plan_says_it_all(qdq_engine *e, done *d, double least)
     qdq_free(a);
     qdq_free(b);
     assert_ok(qdq_plan_import(d->q, NULL, &imported, &stripped, &err));
-    a = strstr(plan = essence(parsed), "\"tensors\"");
-    b = essence(imported);
+    a = strstr(plan = test_plan_essence(parsed), "\"tensors\"");
+    b = test_plan_essence(imported);
     assert_string_equal(strstr(b, "\"tensors\""), a);
     qdq_free(plan);
     qdq_free(b);

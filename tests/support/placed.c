@@ -109,3 +109,20 @@ const char *test_reason(const qdq_plan *p, const char *node)
             return p->left_float.at[i].reason;
     return "(not left float)";
 }
+
+char *test_plan_essence(qdq_plan *p)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    char *text = NULL;
+
+    for (size_t i = 0; i < p->tensors.n; i++)
+        p->tensors.at[i].rule = p->tensors.at[i].origin = "";
+    for (size_t i = 0; i < p->weights.n; i++)
+        p->weights.at[i].rule = p->weights.at[i].origin = "";
+    for (size_t i = 0; i < p->biases.n; i++)
+        p->biases.at[i].rule = p->biases.at[i].origin = "";
+    p->quantized.n = p->left_float.n = 0;
+    p->model = p->target = p->created_by = p->clean = "";
+    assert_ok(qdq_plan_to_text(p, &text, &err));
+    return text;
+}

@@ -31,4 +31,7 @@ test_placed test_assert_lines(test_builder *b, const char *target, const qdq_pla
 /* Why the plan leaves a node float. */
 const char *test_reason(const qdq_plan *p, const char *node);
 
+/* The text of a plan without what an ONNX file does not hold, rule and origin above all, for qdq_free(). The plan loses it. */
+char *test_plan_essence(qdq_plan *p);
+
 #endif /* QDQ_TEST_PLACED_H */

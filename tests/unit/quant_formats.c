@@ -5,6 +5,7 @@
 #include "ir/graph_check.h"
 #include "quant/insert/insert.h"
 #include "support/build.h"
+#include "support/placed.h"
 #include "support/test.h"
 
 #define NODE(tensor, reader, more)                                                                           \
@@ -37,21 +38,6 @@ static qdq_plan *plan_with(const char *tensors, const char *weights)
     return p;
 }
 
-/* Without what an ONNX file does not hold. */
-static char *essence(qdq_plan *p)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    char *text = NULL;
-
-    for (size_t i = 0; i < p->tensors.n; i++)
-        p->tensors.at[i].rule = p->tensors.at[i].origin = "";
-    for (size_t i = 0; i < p->weights.n; i++)
-        p->weights.at[i].rule = p->weights.at[i].origin = "";
-    p->model = p->target = p->created_by = p->clean = "";
-    assert_ok(qdq_plan_to_text(p, &text, &err));
-    return text;
-}
-
 static void assert_comes_back(const char *tensors, const char *weights)
 {
     qdq_error err = QDQ_ERROR_INIT;
@@ -62,7 +48,7 @@ static void assert_comes_back(const char *tensors, const char *weights)
     assert_ok(qdq_model_verify(m, &err));
     assert_ok(qdq_plan_import(m, NULL, &again, &stripped, &err));
     assert_ok(qdq_model_verify(stripped, &err));
-    char *want = essence(p), *have = essence(again);
+    char *want = test_plan_essence(p), *have = test_plan_essence(again);
     assert_string_equal(have, want);
     QDQ_FOR_NODES (n, stripped->graph)
         assert_true(n->op == QDQ_OP_MATMUL || n->op == QDQ_OP_GEMM);

@@ -5,6 +5,7 @@
 #include "quant/insert/insert.h"
 #include "quant/place/place.h"
 #include "support/build.h"
+#include "support/placed.h"
 #include "support/test.h"
 
 /* The rule-based plan of a model, with scales that a calibration could have given. */
@@ -50,24 +51,6 @@ static test_builder two_convs(void)
     return b;
 }
 
-/* Lists of tensors, weights, biases without rule and origin, which an ONNX file does not hold. */
-static char *essence(qdq_plan *p)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    char *text = NULL;
-
-    for (size_t i = 0; i < p->tensors.n; i++)
-        p->tensors.at[i].rule = p->tensors.at[i].origin = "";
-    for (size_t i = 0; i < p->weights.n; i++)
-        p->weights.at[i].rule = p->weights.at[i].origin = "";
-    for (size_t i = 0; i < p->biases.n; i++)
-        p->biases.at[i].rule = p->biases.at[i].origin = "";
-    p->quantized.n = p->left_float.n = 0;
-    p->model = p->target = p->created_by = p->clean = "";
-    assert_ok(qdq_plan_to_text(p, &text, &err));
-    return text;
-}
-
 /* Applies the plan of a built model and reads it back. Consumes the model. */
 static void assert_import_inverts(qdq_model *m)
 {
@@ -76,7 +59,7 @@ static void assert_import_inverts(qdq_model *m)
     qdq_model *q = inserted(m, p), *stripped = NULL;
 
     assert_ok(qdq_plan_import(q, NULL, &again, &stripped, &err));
-    char *want = essence(p), *have = essence(again);
+    char *want = test_plan_essence(p), *have = test_plan_essence(again);
     assert_string_equal(have, want);
     assert_ok(qdq_model_verify(stripped, &err));
     QDQ_FOR_NODES (n, stripped->graph)

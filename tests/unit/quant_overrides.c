@@ -90,23 +90,6 @@ static void each_node_reads_its_own_format(void **state)
     qdq_model_free(m);
 }
 
-static char *essence(qdq_plan *p)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    char *text = NULL;
-
-    for (size_t i = 0; i < p->tensors.n; i++)
-        p->tensors.at[i].rule = p->tensors.at[i].origin = "";
-    for (size_t i = 0; i < p->weights.n; i++)
-        p->weights.at[i].rule = p->weights.at[i].origin = "";
-    for (size_t i = 0; i < p->biases.n; i++)
-        p->biases.at[i].rule = p->biases.at[i].origin = "";
-    p->quantized.n = p->left_float.n = 0;
-    p->model = p->target = p->created_by = p->clean = "";
-    assert_ok(qdq_plan_to_text(p, &text, &err));
-    return text;
-}
-
 static void what_stands_on_top_is_quantized_once_more(void **state)
 {
     qdq_error err = QDQ_ERROR_INIT;
@@ -124,7 +107,7 @@ static void what_stands_on_top_is_quantized_once_more(void **state)
     assert_int_equal(below->in[2].value->init->elem, QDQ_UINT8);
     assert_int_equal(qdq_graph_find(m->graph, "c8")->n_use, 1);
     assert_ok(qdq_plan_import(m, NULL, &again, &stripped, &err));
-    char *want = essence(p), *have = essence(again);
+    char *want = test_plan_essence(p), *have = test_plan_essence(again);
     assert_string_equal(have, want);
     qdq_free(want);
     qdq_free(have);
