@@ -65,7 +65,8 @@ bool cmd_quantize_has_goal(const struct quantize_args *a);
 qdq_status cmd_quantize_goal_check(const struct quantize_args *a, double *max_drop, qdq_error *err);
 /* As qdq_quantize(), under the goal. */
 qdq_status cmd_quantize_goal_run(quantize *q, const qdq_quantize_opts *opts, qdq_error *err);
-/* QDQ_E_GOAL where it was not reached; before anything is written unless the best is wanted all the same. */
+/* QDQ_E_GOAL where the goal was not reached. Asked before and after writing; only one of the two says so: after, if
+ * --best-effort wants the model all the same, else before. */
 qdq_status cmd_quantize_goal_answer(const quantize *q, bool written, qdq_error *err);
 void cmd_quantize_goal_json(const quantize *q, cli_json *j, json_t *root);
 qdq_status cmd_quantize_goal_print(const quantize *q, FILE *to, qdq_error *err);

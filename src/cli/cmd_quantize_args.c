@@ -226,5 +226,5 @@ qdq_status cmd_quantize_check(const struct quantize_args *a, qdq_error *err)
     if (!(a->percentile > 50 && a->percentile <= 100))
         return qdq_fail(err, QDQ_E_USAGE, "--percentile: found %g, expected more than 50 and at most 100",
                         a->percentile);
-    return cmd_quantize_goal_check(a, &(double){0}, err);
+    return QDQ_OK;
 }

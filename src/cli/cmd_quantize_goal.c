@@ -104,11 +104,8 @@ qdq_status cmd_quantize_goal_answer(const quantize *q, bool written, qdq_error *
         return check_given(q, err);
     if (q->goal->reached)
         return QDQ_OK;
-    if (!written) {
-        bool quiet = q->c->ui.level < QDQ_LOG_WARNING;
-        if (!quiet && !q->c->json && q->goal->n_steps > 1)
-            QDQ_TRY(cmd_quantize_goal_print(q, stderr, err));
-    }
+    if (!written && !q->c->json && q->c->ui.level >= QDQ_LOG_WARNING && q->goal->n_steps > 1)
+        QDQ_TRY(cmd_quantize_goal_print(q, stderr, err)); /* no result on stdout will show the trade */
     return qdq_fail(err, QDQ_E_GOAL, "%s: the goal is not reached by any model with a layer in 8 bits; %s%s",
                     q->path, q->goal->why, written ? "" : " (--best-effort writes what came nearest)");
 }
@@ -153,19 +150,16 @@ static json_t *layers_json(const quantize *q, cli_json *j)
 
 void cmd_quantize_goal_json(const quantize *q, cli_json *j, json_t *root)
 {
-    json_t *accuracy = json_object(), *goal = json_object();
+    const qdq_compare_result *r = q->compared;
+    json_t *accuracy = json_object(), *goal;
 
-    cli_json_set(j, root, "top1_agreement",
-                 q->compared != NULL ? cli_json_real(q->compared->top1_agreement) : json_null());
-    cli_json_set(j, accuracy, "before",
-                 q->compared != NULL ? cli_json_real(q->compared->accuracy_a) : json_null());
-    cli_json_set(j, accuracy, "after",
-                 q->compared != NULL ? cli_json_real(q->compared->accuracy_b) : json_null());
+    cli_json_set(j, root, "top1_agreement", r != NULL ? cli_json_real(r->top1_agreement) : json_null());
+    cli_json_set(j, accuracy, "before", r != NULL ? cli_json_real(r->accuracy_a) : json_null());
+    cli_json_set(j, accuracy, "after", r != NULL ? cli_json_real(r->accuracy_b) : json_null());
     cli_json_set(j, root, "accuracy", accuracy);
-    if (q->goal == NULL) {
-        json_decref(goal);
+    if (q->goal == NULL)
         return;
-    }
+    goal = json_object();
     cli_json_set(j, goal, "reached", json_boolean(q->goal->reached));
     cli_json_set(j, goal, "evaluations", steps_json(q, j));
     cli_json_set(j, goal, "layers", layers_json(q, j));

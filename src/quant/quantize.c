@@ -1,5 +1,5 @@
-/* quantize.c - the whole way on one screen: a model, float or partly quantized, becomes a plan; a plan and the model
- * become a model with Q/DQ. Both begin with the same preparation, which the plan records. */
+/* quantize.c - the whole way: a model, float or partly quantized, becomes a plan (qdq_quantize_plan); a plan and the model
+ * become a model with Q/DQ (qdq_quantize_finish). Both begin with the preparation of quantize_prepare.c. */
 #include "qdq/quant.h"
 
 #include <string.h>
@@ -9,92 +9,15 @@
 #include "ir/graph_check.h"
 #include "ir/shape.h"
 #include "qdq/pass.h"
-#include "quant/bodies/bodies.h"
 #include "quant/bodies/quantize_bodies.h"
-#include "quant/equalized.h"
 #include "quant/insert/insert.h"
 #include "quant/plan/fingerprint.h"
 #include "quant/quantize_place.h"
 #include "quant/quantize_steps.h"
 #include "quant/rest/rest.h"
-#include "quant/rest/widen.h"
 #include "quant/weights/scale_types.h"
 
-/* A pass of the pipeline that has work again behind it, if it is there: so that quantizing the result once more changes
- * nothing. */
-static qdq_status run_again(qdq_model *m, const char *pipeline, const char *pass, qdq_error *err)
-{
-    qdq_arena scratch = QDQ_ARENA_INIT;
-    qdq_status st = QDQ_OK;
-
-    for (const char *step = pipeline; *step != '\0' && st == QDQ_OK;) {
-        size_t size = strcspn(step, ",");
-
-        if (strncmp(step, pass, strlen(pass)) == 0 && (step[strlen(pass)] == ':' || size == strlen(pass))) {
-            const char *text = qdq_arena_strndup(&scratch, step, size); /* with its arguments */
-            st = text != NULL ? qdq_model_run_passes(m, text, err) : qdq_nomem(err);
-        }
-        step += size + (step[size] == ',');
-    }
-    qdq_arena_free(&scratch);
-    return st;
-}
-
-static qdq_status raise_opset(qdq_model *m, const char *clean, int opset, qdq_error *err)
-{
-    if (opset <= qdq_model_opset(m))
-        return QDQ_OK;
-    QDQ_TRY(qdq_model_set_opset(m, opset, err));
-    return qdq_model_run_passes(m, clean, err); /* a newer opset has operators for more of what is there */
-}
-
-/* The copy of `m` that plans speak of: cleaned, of an opset that has what is needed, with shapes. */
-static qdq_status prepare(const qdq_model *m, const qdq_plan *p, const qdq_job *job, qdq_model **out,
-                          qdq_equalized *e, qdq_error *err)
-{
-    qdq_shape_opts so = {.job = job};
-    qdq_model *copy = NULL;
-    qdq_status st = p->rest.widened ? qdq_model_widen(m, &copy, err) : qdq_model_clone(m, &copy, err);
-
-    if (st == QDQ_OK)
-        st = qdq_clean(copy, p->clean, e, err);
-    if (st == QDQ_OK)
-        st = raise_opset(copy, p->clean, p->opset, err);
-    if (st == QDQ_OK)
-        st = qdq_bodies_name_apart(copy, err);
-    if (st == QDQ_OK)
-        st = qdq_model_infer(copy, &so, err);
-    if (st != QDQ_OK) {
-        qdq_model_free(copy);
-        return st;
-    }
-    *out = copy;
-    return QDQ_OK;
-}
-
-/* --- make ------------------------------------------------------------------------------------------------------------ */
-
-static qdq_status describe(qdq_plan *p, const qdq_model *m, const qdq_target *t,
-                           const qdq_quantize_opts *opts, qdq_error *err)
-{
-    const char *passes =
-        qdq_arena_printf(&p->arena, "%s%s%s", opts->passes != NULL ? opts->passes : "quantize",
-                         opts->equalize ? "," : "", opts->equalize ? qdq_equalize_pass(t) : "");
-    char *clean;
-
-    if (passes == NULL)
-        return qdq_nomem(err);
-    QDQ_TRY(qdq_pass_pipeline(passes, t, &clean, err));
-    p->clean = qdq_arena_strdup(&p->arena, clean);
-    qdq_free(clean);
-    int least = qdq_target_opset(t);
-    p->opset = qdq_model_opset(m) < least ? least : 0;
-    p->created_by = "qdq " QDQ_VERSION;
-    p->target = qdq_arena_strdup(&p->arena, t->name);
-    QDQ_TRY(qdq_rest_begin(m, t, p, err));
-    QDQ_TRY(qdq_model_fingerprint(m, &p->arena, &p->model, err));
-    return p->target != NULL && p->clean != NULL ? QDQ_OK : qdq_nomem(err);
-}
+/* --- plan ------------------------------------------------------------------------------------------------------------ */
 
 /* Does any scale come from the samples? */
 static bool is_calibrated(const qdq_plan *p)
@@ -117,83 +40,25 @@ qdq_status qdq_quantize_plan(const qdq_model *clean, const qdq_target *t, qdq_en
     return qdq_plan_finish(p) ? QDQ_OK : qdq_nomem(err);
 }
 
-qdq_status qdq_quantize_begin(const qdq_model *m, const qdq_target *t, const qdq_quantize_opts *opts,
-                              qdq_plan *p, qdq_model **prepared, qdq_error *err)
+/* --- finish ---------------------------------------------------------------------------------------------------------- */
+
+/* Runs one pass of the pipeline, if it is part of it, once more: Q/DQ have given it work, which quantizing the result
+ * again would find. */
+static qdq_status run_again(qdq_model *m, const char *pipeline, const char *pass, qdq_error *err)
 {
-    qdq_equalized e;
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    qdq_status st = QDQ_OK;
 
-    if (t->ops.n == 0)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                        "target '%s' has no placement rules (key 'operators'): expected a target that has",
-                        t->name);
-    QDQ_TRY(describe(p, m, t, opts, err));
-    QDQ_TRY(prepare(m, p, opts->job, prepared, &e, err));
-    p->n_equalized = e.n_done;
-    p->n_not_equalized = e.n_left;
-    if (qdq_model_opset(*prepared) > t->max_opset)
-        qdq_job_log(opts->job, QDQ_LOG_WARNING,
-                    "opset %d: what the engine runs in 8 bits is known up to opset %d",
-                    qdq_model_opset(*prepared), t->max_opset);
-    return qdq_why_look(opts->why, m, *prepared, err);
-}
+    for (const char *step = pipeline; *step != '\0' && st == QDQ_OK;) {
+        size_t size = strcspn(step, ",");
 
-qdq_status qdq_quantize_clean(const qdq_plan *p, const qdq_model *m, const qdq_job *job, qdq_model **clean,
-                              qdq_error *err)
-{
-    qdq_equalized e;
-
-    return prepare(m, p, job, clean, &e, err);
-}
-
-qdq_status qdq_quantize_again(const qdq_plan *first, qdq_plan *p, qdq_error *err)
-{
-    p->model = qdq_arena_strdup(&p->arena, first->model);
-    p->target = qdq_arena_strdup(&p->arena, first->target);
-    p->clean = qdq_arena_strdup(&p->arena, first->clean);
-    p->created_by = "qdq " QDQ_VERSION;
-    p->opset = first->opset;
-    p->n_equalized = first->n_equalized;
-    p->n_not_equalized = first->n_not_equalized;
-    p->rest.widened = first->rest.widened;
-    for (size_t i = 0; i < first->rest.was_float.n; i++)
-        if (!QDQ_PUSH(&p->arena, &p->rest.was_float,
-                      qdq_arena_strdup(&p->arena, first->rest.was_float.at[i])) ||
-            p->rest.was_float.at[i] == NULL)
-            return qdq_nomem(err);
-    return p->model != NULL && p->target != NULL && p->clean != NULL ? QDQ_OK : qdq_nomem(err);
-}
-
-static qdq_status make(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                       const qdq_quantize_opts *opts, qdq_plan *p, qdq_model **prepared, qdq_error *err)
-{
-    QDQ_TRY(qdq_quantize_begin(m, t, opts, p, prepared, err));
-    QDQ_TRY(qdq_quantize_plan(*prepared, t, e, data, opts, NULL, p, err));
-    return qdq_why_conclude(opts->why, *prepared, p, err);
-}
-
-qdq_status qdq_explain(const qdq_model *m, const qdq_target *t, const qdq_quantize_opts *opts, qdq_error *err)
-{
-    qdq_target *own = NULL;
-    qdq_model *prepared = NULL;
-    qdq_plan *p = qdq_plan_new();
-
-    if (p == NULL)
-        return qdq_nomem(err);
-    qdq_status st = qdq_rest_follow(m, t, opts->job, &own, err);
-    t = own != NULL ? own : t;
-    if (st == QDQ_OK)
-        st = qdq_quantize_begin(m, t, opts, p, &prepared, err);
-    if (st == QDQ_OK)
-        st = qdq_place_for(prepared, t, opts, NULL, p, err);
-    if (st == QDQ_OK)
-        st = qdq_place_inside(prepared, t, opts, p, err);
-    if (st == QDQ_OK && !qdq_plan_finish(p))
-        st = qdq_nomem(err);
-    if (st == QDQ_OK)
-        st = qdq_why_conclude(opts->why, prepared, p, err);
-    qdq_model_free(prepared);
-    qdq_target_free(own);
-    qdq_plan_free(p);
+        if (strncmp(step, pass, strlen(pass)) == 0 && (step[strlen(pass)] == ':' || size == strlen(pass))) {
+            const char *text = qdq_arena_strndup(&scratch, step, size); /* with its arguments */
+            st = text != NULL ? qdq_model_run_passes(m, text, err) : qdq_nomem(err);
+        }
+        step += size + (step[size] == ',');
+    }
+    qdq_arena_free(&scratch);
     return st;
 }
 
@@ -228,6 +93,16 @@ qdq_status qdq_quantize_finish(qdq_model *m, const qdq_plan *p, const qdq_job *j
     if (st == QDQ_E_FORMAT)
         return qdq_within(err, QDQ_E_BUG, "after inserting Q/DQ");
     return st == QDQ_OK ? qdq_check_scale_types(m, err) : st;
+}
+
+/* --- all of it ------------------------------------------------------------------------------------------------------- */
+
+static qdq_status make(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
+                       const qdq_quantize_opts *opts, qdq_plan *p, qdq_model **prepared, qdq_error *err)
+{
+    QDQ_TRY(qdq_quantize_begin(m, t, opts, p, prepared, err));
+    QDQ_TRY(qdq_quantize_plan(*prepared, t, e, data, opts, NULL, p, err));
+    return qdq_why_conclude(opts->why, *prepared, p, err);
 }
 
 qdq_status qdq_quantize(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
@@ -267,6 +142,34 @@ qdq_status qdq_plan_make(const qdq_model *m, const qdq_target *t, qdq_engine *e,
     return qdq_quantize(m, t, e, data, opts, out, NULL, err);
 }
 
+/* --- placement alone ------------------------------------------------------------------------------------------------- */
+
+qdq_status qdq_explain(const qdq_model *m, const qdq_target *t, const qdq_quantize_opts *opts, qdq_error *err)
+{
+    qdq_target *own = NULL;
+    qdq_model *prepared = NULL;
+    qdq_plan *p = qdq_plan_new();
+
+    if (p == NULL)
+        return qdq_nomem(err);
+    qdq_status st = qdq_rest_follow(m, t, opts->job, &own, err);
+    t = own != NULL ? own : t;
+    if (st == QDQ_OK)
+        st = qdq_quantize_begin(m, t, opts, p, &prepared, err);
+    if (st == QDQ_OK)
+        st = qdq_place_for(prepared, t, opts, p, err);
+    if (st == QDQ_OK)
+        st = qdq_place_inside(prepared, t, opts, p, err);
+    if (st == QDQ_OK && !qdq_plan_finish(p))
+        st = qdq_nomem(err);
+    if (st == QDQ_OK)
+        st = qdq_why_conclude(opts->why, prepared, p, err);
+    qdq_model_free(prepared);
+    qdq_target_free(own);
+    qdq_plan_free(p);
+    return st;
+}
+
 /* --- apply ----------------------------------------------------------------------------------------------------------- */
 
 static qdq_status check_fingerprint(const qdq_plan *p, const qdq_model *m, qdq_error *err)
@@ -285,12 +188,11 @@ static qdq_status check_fingerprint(const qdq_plan *p, const qdq_model *m, qdq_e
 qdq_status qdq_plan_apply(const qdq_plan *p, const qdq_model *m, bool force, qdq_model **out, qdq_error *err)
 {
     qdq_model *copy = NULL;
-    qdq_equalized e;
 
     *out = NULL;
     if (!force)
         QDQ_TRY(check_fingerprint(p, m, err));
-    QDQ_TRY(prepare(m, p, NULL, &copy, &e, err));
+    QDQ_TRY(qdq_quantize_clean(p, m, NULL, &copy, err));
     qdq_status st = qdq_quantize_finish(copy, p, NULL, err);
     if (st != QDQ_OK) {
         qdq_model_free(copy);

@@ -24,9 +24,9 @@ static qdq_status place(const qdq_model *clean, const qdq_target *t, const qdq_q
 }
 
 qdq_status qdq_place_for(const qdq_model *clean, const qdq_target *t, const qdq_quantize_opts *opts,
-                         const char *const *no_range, qdq_plan *p, qdq_error *err)
+                         qdq_plan *p, qdq_error *err)
 {
-    return place(clean, t, opts, no_range, NULL, p, err);
+    return place(clean, t, opts, NULL, NULL, p, err);
 }
 
 /* Scales, and what of the rest stays float32: samples decide both. */

@@ -7,9 +7,9 @@
 #include "quant/place/place.h"
 #include "quant/calib/scales.h"
 
-/* Placement as `opts` want it, without scales. `no_range` as in qdq_place_opts. */
+/* Placement as `opts` want it, without scales. */
 qdq_status qdq_place_for(const qdq_model *clean, const qdq_target *t, const qdq_quantize_opts *opts,
-                         const char *const *no_range, qdq_plan *p, qdq_error *err);
+                         qdq_plan *p, qdq_error *err);
 
 /* The same with scales. `data` NULL: random input. `known` may be NULL; else its scales are taken, and new ones added. */
 qdq_status qdq_place_with_scales(const qdq_model *clean, const qdq_target *t, qdq_engine *e, qdq_data *data,

@@ -56,7 +56,7 @@ static qdq_status place_body(const qdq_graph *g, const qdq_target *t, const qdq_
     if (st == QDQ_OK)
         st = qdq_model_infer(body, NULL, err);
     if (st == QDQ_OK)
-        st = qdq_place_for(body, t, &own, NULL, sub, err);
+        st = qdq_place_for(body, t, &own, sub, err);
     if (st == QDQ_OK && !qdq_plan_absorb(p, sub))
         st = qdq_nomem(err);
     qdq_plan_free(sub);

@@ -1,0 +1,116 @@
+/* quantize_prepare.c - the copy of a model that plans speak of: cleaned, of an opset that has what is needed, with shapes.
+ * The plan's head records how it was made, so that the same copy is made when the plan is applied. */
+#include <string.h>
+
+#include "base/fail.h"
+#include "ir/edit.h"
+#include "ir/shape.h"
+#include "qdq/pass.h"
+#include "quant/bodies/bodies.h"
+#include "quant/equalized.h"
+#include "quant/place/why.h"
+#include "quant/plan/fingerprint.h"
+#include "quant/quantize_steps.h"
+#include "quant/rest/rest.h"
+#include "quant/rest/widen.h"
+
+static qdq_status raise_opset(qdq_model *m, const char *clean, int opset, qdq_error *err)
+{
+    if (opset <= qdq_model_opset(m))
+        return QDQ_OK;
+    QDQ_TRY(qdq_model_set_opset(m, opset, err));
+    return qdq_model_run_passes(m, clean, err); /* a newer opset has operators for more of what is there */
+}
+
+static qdq_status prepare(const qdq_plan *p, const qdq_model *m, const qdq_job *job, qdq_equalized *e,
+                          qdq_model **clean, qdq_error *err)
+{
+    qdq_shape_opts so = {.job = job};
+    qdq_model *copy = NULL;
+    qdq_status st = p->rest.widened ? qdq_model_widen(m, &copy, err) : qdq_model_clone(m, &copy, err);
+
+    if (st == QDQ_OK)
+        st = qdq_clean(copy, p->clean, e, err);
+    if (st == QDQ_OK)
+        st = raise_opset(copy, p->clean, p->opset, err);
+    if (st == QDQ_OK)
+        st = qdq_bodies_name_apart(copy, err);
+    if (st == QDQ_OK)
+        st = qdq_model_infer(copy, &so, err);
+    if (st != QDQ_OK) {
+        qdq_model_free(copy);
+        return st;
+    }
+    *clean = copy;
+    return QDQ_OK;
+}
+
+qdq_status qdq_quantize_clean(const qdq_plan *p, const qdq_model *m, const qdq_job *job, qdq_model **clean,
+                              qdq_error *err)
+{
+    qdq_equalized e; /* the plan says it already */
+
+    return prepare(p, m, job, &e, clean, err);
+}
+
+/* --- the head of a plan ---------------------------------------------------------------------------------------------- */
+
+static qdq_status describe(qdq_plan *p, const qdq_model *m, const qdq_target *t,
+                           const qdq_quantize_opts *opts, qdq_error *err)
+{
+    const char *passes =
+        qdq_arena_printf(&p->arena, "%s%s%s", opts->passes != NULL ? opts->passes : "quantize",
+                         opts->equalize ? "," : "", opts->equalize ? qdq_equalize_pass(t) : "");
+    char *clean;
+
+    if (passes == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_pass_pipeline(passes, t, &clean, err));
+    p->clean = qdq_arena_strdup(&p->arena, clean);
+    qdq_free(clean);
+    int least = qdq_target_opset(t);
+    p->opset = qdq_model_opset(m) < least ? least : 0;
+    p->created_by = "qdq " QDQ_VERSION;
+    p->target = qdq_arena_strdup(&p->arena, t->name);
+    QDQ_TRY(qdq_rest_begin(m, t, p, err));
+    QDQ_TRY(qdq_model_fingerprint(m, &p->arena, &p->model, err));
+    return p->target != NULL && p->clean != NULL ? QDQ_OK : qdq_nomem(err);
+}
+
+qdq_status qdq_quantize_begin(const qdq_model *m, const qdq_target *t, const qdq_quantize_opts *opts,
+                              qdq_plan *p, qdq_model **prepared, qdq_error *err)
+{
+    qdq_equalized e;
+
+    if (t->ops.n == 0)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "target '%s' has no placement rules (key 'operators'): expected a target that has",
+                        t->name);
+    QDQ_TRY(describe(p, m, t, opts, err));
+    QDQ_TRY(prepare(p, m, opts->job, &e, prepared, err));
+    p->n_equalized = e.n_done;
+    p->n_not_equalized = e.n_left;
+    if (qdq_model_opset(*prepared) > t->max_opset)
+        qdq_job_log(opts->job, QDQ_LOG_WARNING,
+                    "opset %d: what the engine runs in 8 bits is known up to opset %d",
+                    qdq_model_opset(*prepared), t->max_opset);
+    return qdq_why_look(opts->why, m, *prepared, err);
+}
+
+qdq_status qdq_quantize_again(const qdq_plan *first, qdq_plan *p, qdq_error *err)
+{
+    p->model = qdq_arena_strdup(&p->arena, first->model);
+    p->target = qdq_arena_strdup(&p->arena, first->target);
+    p->clean = qdq_arena_strdup(&p->arena, first->clean);
+    p->created_by = "qdq " QDQ_VERSION;
+    p->opset = first->opset;
+    p->n_equalized = first->n_equalized;
+    p->n_not_equalized = first->n_not_equalized;
+    p->rest.widened = first->rest.widened;
+    for (size_t i = 0; i < first->rest.was_float.n; i++)
+        if (!QDQ_PUSH(&p->arena, &p->rest.was_float,
+                      qdq_arena_strdup(&p->arena, first->rest.was_float.at[i])) ||
+            p->rest.was_float.at[i] == NULL)
+            return qdq_nomem(err);
+    return p->model != NULL && p->target != NULL && p->clean != NULL ? QDQ_OK : qdq_nomem(err);
+}
