@@ -207,12 +207,11 @@ static qdq_status plan_params(planner *pl, const qdq_encodings *e)
     for (int biases = 0; biases < 2; biases++)
         for (size_t i = 0; i < e->params.n; i++) {
             const qdq_encoding *param = &e->params.at[i];
-            const qdq_value *v = qdq_graph_find(pl->m->graph, param->tensor);
             bool wide = !param->is_float && qdq_elem_bits(param->type) == 32;
 
             if (wide != (biases == 1))
                 continue;
-            v = find(pl, param);
+            const qdq_value *v = find(pl, param);
             if (v == NULL || param->is_float)
                 continue;
             QDQ_TRY(wide && is_bias(pl, v) ? plan_bias(pl, v) : plan_weight(pl, param, v));

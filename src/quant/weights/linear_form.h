@@ -15,7 +15,7 @@ typedef struct qdq_linear_form {
 } qdq_linear_form;
 
 /* NULL, or why there is none, as what is said behind "node 'x': ". */
-const char *qdq_linear_form_of(const qdq_node *n, qdq_linear_form *out);
+const char *qdq_linear_form_of(const qdq_node *n, qdq_linear_form *f);
 
 /* Adds to out[oc] the factor times the sum of (w - back) * mean[ic] over input channels and the kernel. */
 void qdq_linear_error(const qdq_linear_form *f, const float *w, const float *back, const double *mean,
