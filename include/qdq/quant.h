@@ -93,7 +93,7 @@ typedef struct qdq_quantize_opts {
     size_t n_shapes;
     size_t samples;  /* use at most so many; 0: all */
     uint64_t memory; /* bound on the bytes of activations observed at once; 0: 256 MiB */
-    int threads;     /* of the engine; 0: all cores */
+    int threads;     /* of the engine; 0: 1. Last digits of scales depend on it */
     /* What is run on the copy before anything is placed (pass.h), and recorded in the plan; NULL: "quantize". */
     const char *passes;
     const qdq_job *job;
