@@ -514,7 +514,11 @@ static qdq_status put_constant(folder *f, qdq_node *n, qdq_value *v)
     qdq_value_detach(v);
     if (v->n_output > 0 || qdq_graph_in_function(f->g))
         return put_constant_node(f->g, n, v, t) ? QDQ_OK : qdq_nomem(f->err);
-    return qdq_value_set_init(v, t) ? QDQ_OK : qdq_nomem(f->err);
+    const qdq_type *type = qdq_type_fixed(f->g->model, t->elem, t->rank, t->dim);
+    if (type == NULL || !qdq_value_set_init(v, t))
+        return qdq_nomem(f->err);
+    qdq_value_set_type(v, type); /* inference gives types to outputs of nodes alone */
+    return QDQ_OK;
 }
 
 /* No computed node reads any more, so that what is still read is read by others, and nodes can go in any order. */

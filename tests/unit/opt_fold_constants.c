@@ -686,6 +686,26 @@ static void an_empty_graph_and_an_output_that_is_an_input_are_fine(void **state)
     stays("g () => (float[2] w) <\n  float[2] w = {1, 2}\n> {\n}\n");
 }
 
+/* Inference gives types to outputs of nodes alone: whoever asked for that of a computed weight got none, and targets with
+ * partitions put Q/DQ on the data of a product, but not on its weight. */
+static void what_was_computed_has_a_type(void **state)
+{
+    qdq_model *m = folded_with("<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                               "h (float[N,3] x) => (float[N,2] y) <float[2,3] w = {1, 2, 3, 4, 5, 6}> {\n"
+                               "  t = Transpose(w)\n  y = MatMul(x, t)\n}\n",
+                               (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, NULL);
+    const qdq_value *t = qdq_graph_find(m->graph, "t");
+
+    (void)state;
+    assert_non_null(qdq_value_const(t));
+    assert_non_null(t->type);
+    assert_int_equal(t->type->elem, QDQ_FLOAT);
+    assert_int_equal(t->type->rank, 2);
+    assert_int_equal(t->type->dim[0].value, 3);
+    assert_int_equal(t->type->dim[1].value, 2);
+    qdq_model_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -719,6 +739,7 @@ int main(void)
         cmocka_unit_test(lists_and_the_callback_decide),
         cmocka_unit_test(what_gives_nan_is_not_computed),
         cmocka_unit_test(an_empty_graph_and_an_output_that_is_an_input_are_fine),
+        cmocka_unit_test(what_was_computed_has_a_type),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
