@@ -139,6 +139,32 @@ static void both_branches_of_an_if_are_quantized(void **state)
     free_done(d);
 }
 
+/* The smaller branch comes last, and had the scale of the first; where it is the larger one, it was clipped. */
+static void what_two_branches_capture_has_the_range_that_each_of_them_sees(void **state)
+{
+    qdq_engine *e = need_ort();
+    done d = quantized(e, HEAD "graph (float[2,4] x) => (float[2,4] y) <" W ", " V ", float big = {1.5}> {\n"
+                               "a = Abs(x)\n s = ReduceMax <keepdims = 0> (a)\n c = Greater(s, big)\n"
+                               "y = If <then_branch = t () => (float[2,4] p) { [\"m1\"] p = MatMul(x, v) },\n"
+                               "else_branch = e () => (float[2,4] q) { [\"m2\"] q = MatMul(x, w) }> (c)\n}");
+    float then_scale = 0, else_scale = 0;
+
+    (void)state;
+    for (size_t i = 0; i < d.plan->tensors.n; i++) {
+        const qdq_plan_tensor *t = &d.plan->tensors.at[i];
+
+        if (qdq_edges_have(&t->consumers, "m1", 0))
+            then_scale = t->qparam.scale;
+        if (qdq_edges_have(&t->consumers, "m2", 0))
+            else_scale = t->qparam.scale;
+    }
+    assert_true(else_scale > 0 && else_scale <= 3.001F / 255);
+    assert_true(then_scale > else_scale * 1.2F);
+    assert_close(e, &d, 30);
+    assert_plan_says_it_all(e, &d, 30);
+    free_done(d);
+}
+
 static void a_branch_that_no_sample_takes_stays_float(void **state)
 {
     qdq_engine *e = need_ort();
@@ -304,6 +330,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_branches_of_an_if_are_quantized),
+        cmocka_unit_test(what_two_branches_capture_has_the_range_that_each_of_them_sees),
         cmocka_unit_test(a_branch_that_no_sample_takes_stays_float),
         cmocka_unit_test(a_loop_is_quantized_over_all_its_iterations),
         cmocka_unit_test(a_loop_that_ends_by_its_condition_is_followed),

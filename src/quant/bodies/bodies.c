@@ -79,10 +79,11 @@ static qdq_status leave_body(const qdq_body *b, const qdq_node *control, const c
 
 /* --- joining --------------------------------------------------------------------------------------------------------------- */
 
-/* A value that the body captures has the scale that it has outside, so that codes inside are those outside. */
-static void share_scale(const qdq_plan *p, qdq_plan_tensor *t)
+/* A value that the body captures has the scale that it has outside, so that codes inside are those outside. The first
+ * n_outside entries are from there: those behind them are of other bodies, which other samples may have reached. */
+static void share_scale(const qdq_plan *p, size_t n_outside, qdq_plan_tensor *t)
 {
-    for (size_t i = 0; i < p->tensors.n; i++)
+    for (size_t i = 0; i < n_outside; i++)
         if (p->tensors.at[i].qparam.type == t->qparam.type &&
             strcmp(p->tensors.at[i].tensor, t->tensor) == 0) {
             t->qparam = p->tensors.at[i].qparam;
@@ -113,7 +114,7 @@ static bool is_captured(const qdq_body *b, const char *tensor)
     return qdq_graph_find(b->graph, tensor) == NULL;
 }
 
-static qdq_status join(qdq_plan *p, qdq_plan *sub, const qdq_body *b, qdq_error *err)
+static qdq_status join(qdq_plan *p, size_t n_outside, qdq_plan *sub, const qdq_body *b, qdq_error *err)
 {
     for (size_t i = 0; i < sub->tensors.n; i++) {
         qdq_plan_tensor *t = &sub->tensors.at[i];
@@ -122,39 +123,46 @@ static qdq_status join(qdq_plan *p, qdq_plan *sub, const qdq_body *b, qdq_error 
         if (qdq_graph_find(b->model->graph, t->tensor) == NULL || !is_captured(b, t->tensor))
             continue;
         QDQ_TRY(list_readers(sub, t, b->model, err));
-        share_scale(p, t);
+        share_scale(p, n_outside, t);
     }
     return qdq_plan_absorb(p, sub) ? QDQ_OK : qdq_nomem(err);
 }
 
 /* --- planning -------------------------------------------------------------------------------------------------------------- */
 
-static qdq_status plan_body(const qdq_body *b, const qdq_node *control, qdq_plan_fn plan, void *ctx,
-                            int depth, qdq_plan *p, qdq_error *err)
+typedef struct planning {
+    qdq_plan_fn plan;
+    void *ctx;
+    int depth;
+    qdq_plan *p;
+    size_t n_outside; /* tensors of p that are of the graph around */
+    qdq_error *err;
+} planning;
+
+static qdq_status plan_body(const planning *pl, const qdq_body *b, const qdq_node *control)
 {
     if (b->why != NULL)
-        return leave_body(b, control, b->why, p, err);
-    if (depth >= MAX_DEPTH)
-        return leave_body(b, control, "bodies this deep are not run", p, err);
+        return leave_body(b, control, b->why, pl->p, pl->err);
+    if (pl->depth >= MAX_DEPTH)
+        return leave_body(b, control, "bodies this deep are not run", pl->p, pl->err);
     qdq_plan *sub = qdq_plan_new();
     if (sub == NULL)
-        return qdq_nomem(err);
-    qdq_status st = plan(ctx, b->model, b->data, depth + 1, sub, err);
+        return qdq_nomem(pl->err);
+    qdq_status st = pl->plan(pl->ctx, b->model, b->data, pl->depth + 1, sub, pl->err);
     if (st == QDQ_OK)
-        st = join(p, sub, b, err);
+        st = join(pl->p, pl->n_outside, sub, b, pl->err);
     qdq_plan_free(sub);
     return st;
 }
 
-static qdq_status plan_bodies(const qdq_model *m, const qdq_node *control, qdq_engine *e, qdq_data *data,
-                              const qdq_calib_opts *opts, qdq_plan_fn plan, void *ctx, int depth, qdq_plan *p,
-                              qdq_error *err)
+static qdq_status plan_bodies(const planning *pl, const qdq_model *m, const qdq_node *control, qdq_engine *e,
+                              qdq_data *data, const qdq_calib_opts *opts)
 {
     qdq_body_list bodies = {0};
-    qdq_status st = qdq_bodies_record(m, control, e, data, opts, &p->arena, &bodies, err);
+    qdq_status st = qdq_bodies_record(m, control, e, data, opts, &pl->p->arena, &bodies, pl->err);
 
     for (size_t i = 0; i < bodies.n && st == QDQ_OK; i++)
-        st = plan_body(&bodies.at[i], control, plan, ctx, depth, p, err);
+        st = plan_body(pl, &bodies.at[i], control);
     qdq_bodies_free(&bodies);
     return st;
 }
@@ -171,6 +179,7 @@ static bool has_graphs(const qdq_node *n)
 qdq_status qdq_bodies_plan(const qdq_model *m, qdq_engine *e, qdq_data *data, const qdq_calib_opts *opts,
                            qdq_plan_fn plan, void *ctx, int depth, qdq_plan *p, qdq_error *err)
 {
+    const planning pl = {plan, ctx, depth, p, p->tensors.n, err};
     size_t n_control = 0;
 
     QDQ_FOR_NODES (n, m->graph) {
@@ -181,7 +190,7 @@ qdq_status qdq_bodies_plan(const qdq_model *m, qdq_engine *e, qdq_data *data, co
                         "more than %d nodes with bodies: those behind them stay float", MAX_CONTROLS);
             return QDQ_OK;
         }
-        QDQ_TRY(plan_bodies(m, n, e, data, opts, plan, ctx, depth, p, err));
+        QDQ_TRY(plan_bodies(&pl, m, n, e, data, opts));
     }
     return QDQ_OK;
 }

@@ -27,10 +27,25 @@ static qdq_range range_of(const qdq_qparam *p)
     return (qdq_range){(lowest - p->zero_point) * scale, (highest - p->zero_point) * scale};
 }
 
-/* Entries of one tensor for several readers lie side by side, and the first one speaks for all. */
+/* Entries of one tensor for several readers lie side by side, and one line speaks for all. */
 static bool is_first(const qdq_plan *p, size_t i)
 {
     return i == 0 || strcmp(p->tensors.at[i].tensor, p->tensors.at[i - 1].tensor) != 0;
+}
+
+/* The range of the first, widened to those of others of its type: bodies have ranges of their own for what they capture. */
+static qdq_range range_of_all(const qdq_plan *p, size_t first)
+{
+    const qdq_plan_tensor *t = &p->tensors.at[first];
+    qdq_range r = range_of(&t->qparam);
+
+    for (size_t i = first + 1; i < p->tensors.n && !is_first(p, i); i++) {
+        const qdq_range other = range_of(&p->tensors.at[i].qparam);
+
+        if (p->tensors.at[i].qparam.type == t->qparam.type)
+            r = (qdq_range){fmin(r.low, other.low), fmax(r.high, other.high)};
+    }
+    return r;
 }
 
 static void put_trt(qdq_buf *b, const char *tensor, qdq_range r)
@@ -71,9 +86,9 @@ qdq_status qdq_plan_save_ranges(const qdq_plan *p, const char *path, bool allow_
                             "%s: the name of a tensor has a line break, expected the form .json", path);
         }
         if (ours)
-            put_ours(&b, t->tensor, range_of(&t->qparam), i == 0);
+            put_ours(&b, t->tensor, range_of_all(p, i), i == 0);
         else
-            put_trt(&b, t->tensor, range_of(&t->qparam));
+            put_trt(&b, t->tensor, range_of_all(p, i));
     }
     qdq_buf_puts(&b, ours ? "\n  ]\n}\n" : "");
     qdq_status st = b.failed ? qdq_nomem(err) : qdq_write_file(path, allow_overwrite, b.data, b.size, err);
