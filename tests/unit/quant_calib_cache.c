@@ -34,7 +34,7 @@ static qdq_plan *plan_of(const char *const *tensors, const float *scales, size_t
 static void n16_a_line_of_tensorrt_is_the_scale(void **state)
 {
     static const char text[] = HEAD "t: 3d4ccccd\n";
-    const qdq_qscheme int8 = {QDQ_INT8, true, false, QDQ_FLOAT};
+    const qdq_qscheme int8 = {.type = QDQ_INT8, .symmetric = true};
     qdq_error err = QDQ_ERROR_INIT;
     qdq_cache c;
     qdq_qparam p;
