@@ -93,6 +93,8 @@ static qdq_status open_data(quantize *q, qdq_error *err)
         request.max_samples = judge ? want + (want / 8 > 0 ? want / 8 : 1) : want;
     }
     QDQ_TRY(cli_data_open(q->c, &request, q->model, &q->data, err));
+    if (want > qdq_data_count(q->data))
+        cli_warn(&q->c->ui, "--samples %zu: %s has %zu", want, spec, qdq_data_count(q->data));
     q->split = split_samples(qdq_data_count(q->data), want, judge, a->plan == NULL);
     return wanted && a->eval != NULL ? open_eval(q, err) : QDQ_OK;
 }

@@ -215,6 +215,15 @@ static const char *choice_of_plan(const struct quantize_args *a)
     return cli_format_given(&a->format);
 }
 
+/* A target of one's own may say 'percentile' itself. */
+static bool takes_percentile(const struct quantize_args *a)
+{
+    bool is_file = a->target != NULL && strpbrk(a->target, "/.") != NULL;
+
+    return a->method == QDQ_METHOD_PERCENTILE || a->method == QDQ_METHOD_AUTO ||
+           (a->method == QDQ_METHOD_DEFAULT && (is_file || a->format.set.n > 0));
+}
+
 qdq_status cmd_quantize_check(const struct quantize_args *a, qdq_error *err)
 {
     const char *clash = choice_of_plan(a);
@@ -226,5 +235,7 @@ qdq_status cmd_quantize_check(const struct quantize_args *a, qdq_error *err)
     if (!(a->percentile > 50 && a->percentile <= 100))
         return qdq_fail(err, QDQ_E_USAGE, "--percentile: found %g, expected more than 50 and at most 100",
                         a->percentile);
+    if (a->percentile != 99.999 && !takes_percentile(a))
+        return qdq_fail(err, QDQ_E_USAGE, "found --percentile without --method percentile or auto");
     return QDQ_OK;
 }

@@ -214,6 +214,25 @@ static void labels_must_be_as_many_as_rows(void **state)
     assert_fails(QDQ_E_FORMAT, "output 'y': 3 rows in a sample, but 1 labels", err.code);
 }
 
+/* A model with two classes, and a label that would be the third: neither model is to blame. */
+static void a_label_that_is_no_class_is_named_with_its_sample(void **state)
+{
+    static const int64_t odd[] = {1, 2, 0};
+    const test_array arrays[] = {{"x", TEST_HEADER("<f4", "(3, 2)"), data, sizeof data},
+                                 {"label", TEST_HEADER("<i8", "(3,)"), odd, sizeof odd}};
+    qdq_engine *e = test_ort();
+
+    (void)state;
+    if (e == NULL) {
+        test_missing("ONNX Runtime");
+        return;
+    }
+    assert_null(compared(e, same, off_by_one, test_npz_file("odd.npz", false, arrays, 2), "label", NULL));
+    assert_fails(QDQ_E_FORMAT, "sample 1: its label is 2, expected 0 to 1 as output 'y' has 2 classes",
+                 err.code);
+    assert_null(strstr(err.text, "model"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +244,7 @@ int main(void)
         cmocka_unit_test(an_engine_that_fails_is_named_with_model_and_sample),
         cmocka_unit_test(sqnr_top1_and_accuracy_are_what_numpy_says),
         cmocka_unit_test(labels_must_be_as_many_as_rows),
+        cmocka_unit_test(a_label_that_is_no_class_is_named_with_its_sample),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,8 @@ try --method best
 try --percentile 50
 try --percentile 101
 try --percentile high
+try --percentile 99
+try --method max --percentile 99
 try --calib ''
 try --target ''
 try --plan ''
