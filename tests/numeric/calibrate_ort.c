@@ -241,6 +241,45 @@ static void count_line(void *ctx, qdq_log_level level, const char *text)
     *n += level <= QDQ_LOG_WARNING && strstr(text, "not finite") != NULL;
 }
 
+static void count_zeros(void *ctx, qdq_log_level level, const char *text)
+{
+    unsigned *n = ctx;
+
+    *n += level == QDQ_LOG_WARNING && strstr(text, "'r0' is 0 in all samples: its scale is 1") != NULL;
+}
+
+/* Samples of a wrong kind, or a dead layer: a scale that was made of nothing is none to trust. */
+static void a_tensor_of_zeros_alone_is_named(void **state)
+{
+    static const wanted w[] = {{"x", NULL}, {"r0", NULL}};
+    qdq_engine *e = test_ort();
+    test_builder b = test_build(17);
+    unsigned n = 0;
+
+    (void)state;
+    if (e == NULL)
+        test_missing("ONNX Runtime");
+    TEST_INPUT(&b, "x", 1, 16, 8, 8);
+    TEST_NODE(&b, "Abs", "a0", "x");
+    TEST_NODE(&b, "Neg", "n0", "a0");
+    TEST_NODE(&b, "Relu", "r0", "n0");
+    test_output(&b, "r0");
+    qdq_model *m = test_built(&b);
+    const qdq_job job = {.size = sizeof job, .ctx = &n, .log = count_zeros};
+    for (int method = QDQ_METHOD_MAX; method <= QDQ_METHOD_AUTO; method++) {
+        qdq_calib_opts opts = {.method = (qdq_method)method, .job = &job};
+        qdq_plan *p = plan_of(w, 2, QDQ_UINT8);
+        qdq_calib_names empty = {0};
+
+        n = 0;
+        calibrate(e, m, &opts, false, p, &empty);
+        assert_int_equal(n, 1);
+        assert_true(p->tensors.at[1].qparam.scale == 1 || p->tensors.at[0].qparam.scale == 1);
+        qdq_plan_free(p);
+    }
+    qdq_model_free(m);
+}
+
 /* ptq 7 B35: what gets no codes is not looked at. On tensorrt results get none; this one is all NaN, which is said of
  * every tensor that is looked at. */
 static void b35_tensors_without_codes_are_not_observed(void **state)
@@ -280,6 +319,7 @@ int main(void)
         cmocka_unit_test(n18_a_group_shares_the_scale_of_its_widest_member),
         cmocka_unit_test(codes_of_two_types_on_one_tensor_have_ranges_of_their_own),
         cmocka_unit_test(tiny_ranges_are_widened_where_the_target_says_so),
+        cmocka_unit_test(a_tensor_of_zeros_alone_is_named),
         cmocka_unit_test(b35_tensors_without_codes_are_not_observed),
         cmocka_unit_test(a_tensor_of_nan_alone_leaves_its_nodes_float_and_the_others_not),
     };

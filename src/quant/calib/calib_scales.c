@@ -148,6 +148,29 @@ static void say_what_was_chosen(const qdq_calibration *c)
                 n[QDQ_METHOD_MAX], n[QDQ_METHOD_PERCENTILE], n[QDQ_METHOD_ENTROPY], n[QDQ_METHOD_MSE]);
 }
 
+/* Any scale serves values that are all 0, and none serves what the next sample holds. */
+static void warn_of_zeros(const qdq_calibration *c)
+{
+    const char *first = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->slots.n; i++) {
+        const qdq_calib_slot *s = &c->slots.at[i];
+
+        if (s->leader != i || s->cached || s->range.low != 0 || s->range.high != 0)
+            continue;
+        first = first == NULL ? s->name : first;
+        n++;
+    }
+    if (n == 1)
+        qdq_job_log(c->opts->job, QDQ_LOG_WARNING,
+                    "tensor '%s' is 0 in all samples: its scale is 1, which fits nothing else", first);
+    else if (n > 1)
+        qdq_job_log(c->opts->job, QDQ_LOG_WARNING,
+                    "%zu tensors are 0 in all samples, '%s' first: their scale is 1, which fits nothing else",
+                    n, first);
+}
+
 qdq_status qdq_calib_scales(qdq_calibration *c, qdq_calib_names *empty, qdq_error *err)
 {
     QDQ_TRY(check_observers(c, err));
@@ -171,5 +194,7 @@ qdq_status qdq_calib_scales(qdq_calibration *c, qdq_calib_names *empty, qdq_erro
         entry->known = c->slots.at[s->leader].observer == NULL; /* no sample had a part in it */
     }
     say_what_was_chosen(c);
+    if (complete && c->t->format.min_range == 0)
+        warn_of_zeros(c);
     return QDQ_OK;
 }
