@@ -12,7 +12,6 @@
 #include "quant/bodies/quantize_bodies.h"
 #include "quant/insert/insert.h"
 #include "quant/plan/fingerprint.h"
-#include "quant/quantize_place.h"
 #include "quant/quantize_steps.h"
 #include "quant/rest/rest.h"
 #include "quant/weights/scale_types.h"
@@ -29,13 +28,14 @@ static bool is_calibrated(const qdq_plan *p)
 }
 
 qdq_status qdq_quantize_plan(const qdq_model *clean, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                             const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan *p, qdq_error *err)
+                             const qdq_quantize_opts *opts, const qdq_plan_basis *basis, qdq_plan *p,
+                             qdq_error *err)
 {
     if (t->engine[0] != '\0' && strcmp(t->engine, qdq_engine_get_info(e)->name) != 0)
         qdq_job_log(opts->job, QDQ_LOG_INFO,
                     "target '%s' is for engine %s: the ranges are those of engine %s", t->name, t->engine,
                     qdq_engine_get_info(e)->name);
-    QDQ_TRY(qdq_place_all(clean, t, e, data, opts, known, p, err));
+    QDQ_TRY(qdq_place_all(clean, t, e, data, opts, basis, p, err));
     p->placement_only = (data == NULL || qdq_data_is_random(data)) && is_calibrated(p);
     return qdq_plan_finish(p) ? QDQ_OK : qdq_nomem(err);
 }

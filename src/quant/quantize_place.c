@@ -2,14 +2,14 @@
 #include "quant/quantize_place.h"
 
 #include "base/fail.h"
-#include "quant/calib/calib.h"
 #include "quant/rest/rest.h"
 #include "quant/weights/awq.h"
 #include "quant/weights/bias_correct.h"
 #include "quant/weights/bias_fit.h"
 
 static qdq_status place(const qdq_model *clean, const qdq_target *t, const qdq_quantize_opts *opts,
-                        const char *const *no_range, const char *const *no_room, qdq_plan *p, qdq_error *err)
+                        const char *const *no_range, const char *const *no_room, const qdq_plan_basis *basis,
+                        qdq_plan *p, qdq_error *err)
 {
     qdq_place_opts po = {.exclude = opts->exclude,
                          .include = opts->include,
@@ -17,6 +17,8 @@ static qdq_status place(const qdq_model *clean, const qdq_target *t, const qdq_q
                          .exclude_op_types = opts->exclude_op_types,
                          .no_range = no_range,
                          .no_room = no_room,
+                         .stay = basis->stay,
+                         .finite = basis->finite,
                          .why = opts->why,
                          .job = opts->job};
 
@@ -26,38 +28,78 @@ static qdq_status place(const qdq_model *clean, const qdq_target *t, const qdq_q
 qdq_status qdq_place_for(const qdq_model *clean, const qdq_target *t, const qdq_quantize_opts *opts,
                          qdq_plan *p, qdq_error *err)
 {
-    return place(clean, t, opts, NULL, NULL, p, err);
+    const qdq_plan_basis nothing = {0};
+
+    return place(clean, t, opts, NULL, NULL, &nothing, p, err);
 }
 
-/* Scales, and what of the rest stays float32: samples decide both. */
-static qdq_status calibrate(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                            const qdq_quantize_opts *opts, qdq_plan *p, qdq_calib_names *empty,
-                            qdq_error *err)
+static bool needs_samples(const qdq_plan *p)
 {
-    qdq_calib_opts co = {.method = opts->method,
-                         .percentile = opts->percentile,
-                         .shapes = opts->shapes,
-                         .n_shapes = opts->n_shapes,
-                         .samples = opts->samples,
-                         .memory = opts->memory,
-                         .threads = opts->threads,
-                         .cache = opts->cache,
-                         .job = opts->job};
+    for (size_t i = 0; i < p->tensors.n; i++)
+        if (!p->tensors.at[i].known)
+            return true;
+    return p->means.n > 0;
+}
+
+static qdq_calib_opts calib_opts(const qdq_quantize_opts *opts)
+{
+    return (qdq_calib_opts){.method = opts->method,
+                            .percentile = opts->percentile,
+                            .shapes = opts->shapes,
+                            .n_shapes = opts->n_shapes,
+                            .samples = opts->samples,
+                            .memory = opts->memory,
+                            .threads = opts->threads,
+                            .cache = opts->cache,
+                            .job = opts->job};
+}
+
+qdq_status qdq_find_scales(const qdq_model *clean, const qdq_target *t, qdq_engine *e, qdq_data *data,
+                           const qdq_quantize_opts *opts, qdq_plan *p, qdq_calib_names *empty, qdq_error *err)
+{
+    const qdq_calib_opts co = calib_opts(opts);
     qdq_data_opts dopts = QDQ_DATA_OPTS_INIT;
     qdq_data *random = NULL;
 
     dopts.shapes = opts->shapes;
     dopts.n_shapes = opts->n_shapes;
     if (data == NULL)
-        QDQ_TRY(qdq_data_open("random:1", m, &dopts, &random, err));
-    const size_t before = empty->n;
-    qdq_status st = qdq_calibrate(m, t, e, data != NULL ? data : random, &co, p, empty, err);
-    if (st == QDQ_OK && empty->n == before)
-        st = qdq_awq(m, e, data, &co, p, err);
-    if (st == QDQ_OK && empty->n == before)
-        st = qdq_rest_choose(m, t, e, data, &co, p, err);
+        QDQ_TRY(qdq_data_open("random:1", clean, &dopts, &random, err));
+    qdq_status st = qdq_calibrate(clean, t, e, data != NULL ? data : random, &co, p, empty, err);
     qdq_data_close(random);
     return st;
+}
+
+static qdq_status take_rest(const qdq_plan_rest *from, qdq_plan *p, qdq_error *err)
+{
+    p->rest.type = from->type;
+    p->rest.direct_io = from->direct_io;
+    for (size_t i = 0; i < from->keep.n; i++) {
+        const qdq_plan_float *f = &from->keep.at[i];
+        qdq_plan_float entry = {qdq_arena_strdup(&p->arena, f->node), qdq_arena_strdup(&p->arena, f->op),
+                                qdq_arena_strdup(&p->arena, f->reason)};
+
+        if (entry.node == NULL || entry.op == NULL || entry.reason == NULL ||
+            !QDQ_PUSH(&p->arena, &p->rest.keep, entry))
+            return qdq_nomem(err);
+    }
+    return QDQ_OK;
+}
+
+/* Scales, and what of the rest stays float32: samples decide both. */
+static qdq_status calibrate(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
+                            const qdq_quantize_opts *opts, const qdq_plan_basis *basis, qdq_plan *p,
+                            qdq_calib_names *empty, qdq_error *err)
+{
+    const qdq_calib_opts co = calib_opts(opts);
+    const size_t before = empty->n;
+
+    if (basis->known == NULL || needs_samples(p))
+        QDQ_TRY(qdq_find_scales(m, t, e, data, opts, p, empty, err));
+    if (empty->n > before) /* there will be another plan */
+        return QDQ_OK;
+    QDQ_TRY(qdq_awq(m, e, data, &co, p, err));
+    return basis->rest != NULL ? take_rest(basis->rest, p, err) : qdq_rest_choose(m, t, e, data, &co, p, err);
 }
 
 /* Ends the list, which is not counted. */
@@ -84,26 +126,28 @@ static void report(const qdq_job *job, const qdq_calib_names *empty, size_t n_em
 /* A tensor without any finite value cannot have a scale: its nodes stay float, and the others are placed again. What
  * lies behind operators that only move data shows in the next round. So does a bias that does not fit. */
 qdq_status qdq_place_with_scales(const qdq_model *clean, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                                 const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan *p,
+                                 const qdq_quantize_opts *opts, const qdq_plan_basis *basis, qdq_plan *p,
                                  qdq_error *err)
 {
+    static const qdq_plan_basis nothing = {0};
     enum { ROUNDS = 16 };
     qdq_calib_names empty = {0}, misfit = {0};
 
+    basis = basis != NULL ? basis : &nothing;
     for (int round = 0; round < ROUNDS; round++) {
         size_t n_empty = empty.n, n_misfit = misfit.n;
 
         qdq_plan_clear(p);
-        QDQ_TRY(place(clean, t, opts, empty.at, misfit.at, p, err));
-        if (known != NULL)
-            QDQ_TRY(qdq_scales_give(known, p, err));
+        QDQ_TRY(place(clean, t, opts, empty.at, misfit.at, basis, p, err));
+        if (basis->known != NULL)
+            QDQ_TRY(qdq_scales_give(basis->known, p, err));
         if (opts->bias_correction)
             QDQ_TRY(qdq_bias_correct_means(clean, p, err));
-        QDQ_TRY(calibrate(clean, t, e, data, opts, p, &empty, err));
+        QDQ_TRY(calibrate(clean, t, e, data, opts, basis, p, &empty, err));
         if (empty.n == n_empty)
             QDQ_TRY(qdq_find_misfit_biases(clean, p, &misfit, err));
         if (empty.n == n_empty && misfit.n == n_misfit)
-            return known != NULL ? qdq_scales_keep(known, p, err) : QDQ_OK;
+            return basis->known != NULL ? qdq_scales_keep(basis->known, p, err) : QDQ_OK;
         report(opts->job, &empty, n_empty, &misfit, n_misfit);
         QDQ_TRY(end_list(p, &empty, err));
         QDQ_TRY(end_list(p, &misfit, err));

@@ -5,15 +5,30 @@
 
 #include "quant/plan/plan.h"
 #include "quant/place/place.h"
+#include "quant/calib/calib.h"
 #include "quant/calib/scales.h"
+
+/* What a plan builds on where many are made for one clean model; any of it may be NULL. */
+typedef struct qdq_plan_basis {
+    qdq_scales *known;         /* its scales are taken, and new ones added */
+    qdq_map *finite;           /* as in qdq_place_opts */
+    const uint32_t *stay;      /* likewise */
+    const qdq_target *bodies;  /* for the bodies of If, Loop and Scan, if it is another one */
+    const qdq_plan_rest *rest; /* that of another plan, complete: it does not depend on where Q/DQ are */
+} qdq_plan_basis;
 
 /* Placement as `opts` want it, without scales. */
 qdq_status qdq_place_for(const qdq_model *clean, const qdq_target *t, const qdq_quantize_opts *opts,
                          qdq_plan *p, qdq_error *err);
 
-/* The same with scales. `data` NULL: random input. `known` may be NULL; else its scales are taken, and new ones added. */
+/* The same with scales. `data` NULL: random input; `basis` NULL: nothing is there yet. */
 qdq_status qdq_place_with_scales(const qdq_model *clean, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                                 const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan *p,
+                                 const qdq_quantize_opts *opts, const qdq_plan_basis *basis, qdq_plan *p,
                                  qdq_error *err);
+
+/* Fills scales of a placed plan that are not there, as qdq_calibrate() does, for the options of quantize. */
+qdq_status qdq_find_scales(const qdq_model *clean, const qdq_target *t, qdq_engine *e, qdq_data *data,
+                           const qdq_quantize_opts *opts, qdq_plan *p, qdq_calib_names *empty,
+                           qdq_error *err);
 
 #endif /* QDQ_QUANTIZE_PLACE_H */

@@ -4,8 +4,8 @@
 #define QDQ_QUANTIZE_STEPS_H
 
 #include "ir/ir.h"
-#include "quant/calib/scales.h"
 #include "quant/plan/plan.h"
+#include "quant/quantize_place.h"
 #include "target/target.h"
 
 /* Fills the head of an empty plan, and *prepared: the model that plans speak of. */
@@ -19,9 +19,10 @@ qdq_status qdq_quantize_clean(const qdq_plan *p, const qdq_model *m, const qdq_j
 /* The head of another plan for the same model. */
 qdq_status qdq_quantize_again(const qdq_plan *first, qdq_plan *p, qdq_error *err);
 
-/* Places and calibrates: the rest of the plan. `known` may be NULL; else its scales are taken, and new ones added. */
+/* Places and calibrates: the rest of the plan. `basis` may be NULL. */
 qdq_status qdq_quantize_plan(const qdq_model *clean, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                             const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan *p, qdq_error *err);
+                             const qdq_quantize_opts *opts, const qdq_plan_basis *basis, qdq_plan *p,
+                             qdq_error *err);
 
 /* Applies the plan to the clean model, which becomes the quantized one. */
 qdq_status qdq_quantize_finish(qdq_model *m, const qdq_plan *p, const qdq_job *job, qdq_error *err);

@@ -14,14 +14,25 @@ typedef struct planning {
     const qdq_target *target;
     qdq_engine *engine;
     const qdq_quantize_opts *opts;
-    qdq_scales *known;
+    qdq_plan_basis basis;
 } planning;
+
+/* Clips that an earlier plan searched are not searched again. */
+static qdq_status search_weights(const qdq_model *m, qdq_scales *known, qdq_plan *p, qdq_error *err)
+{
+    if (known != NULL)
+        QDQ_TRY(qdq_scales_give_clips(known, p, err));
+    QDQ_TRY(qdq_weight_mse_search(m, p, err));
+    return known != NULL ? qdq_scales_keep_clips(known, p, err) : QDQ_OK;
+}
 
 /* One model, the main one or a body. Depth is bounded by qdq_bodies_plan(). */
 static qdq_status plan_model(void *ctx, const qdq_model *m, qdq_data *data, int depth, qdq_plan *p,
                              qdq_error *err)
 {
     const planning *pl = ctx;
+    const qdq_target *t = depth > 0 && pl->basis.bodies != NULL ? pl->basis.bodies : pl->target;
+    const qdq_plan_basis inside = {.known = pl->basis.known}, *basis = depth > 0 ? &inside : &pl->basis;
     qdq_quantize_opts opts = *pl->opts;
     qdq_calib_opts co = {.samples = opts.samples,
                          .memory = opts.memory,
@@ -35,11 +46,11 @@ static qdq_status plan_model(void *ctx, const qdq_model *m, qdq_data *data, int 
         opts.n_shapes = co.n_shapes = 0;
         opts.samples = co.samples = 0;
     }
-    QDQ_TRY(qdq_place_with_scales(m, pl->target, pl->engine, data, &opts, pl->known, p, err));
-    QDQ_TRY(qdq_weight_mse_search(m, p, err));
+    QDQ_TRY(qdq_place_with_scales(m, t, pl->engine, data, &opts, basis, p, err));
+    QDQ_TRY(search_weights(m, basis->known, p, err));
     QDQ_TRY(qdq_drop_misfit_biases(m, opts.job, p, err));
     if (opts.bias_correction)
-        QDQ_TRY(qdq_bias_correct(m, pl->target, opts.job, p, err));
+        QDQ_TRY(qdq_bias_correct(m, t, opts.job, p, err));
     return qdq_bodies_plan(m, pl->engine, data, &co, plan_model, ctx, depth, p, err);
 }
 
@@ -82,13 +93,16 @@ static bool has_bodies(const qdq_model *m)
 }
 
 qdq_status qdq_place_all(const qdq_model *clean, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                         const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan *p, qdq_error *err)
+                         const qdq_quantize_opts *opts, const qdq_plan_basis *basis, qdq_plan *p,
+                         qdq_error *err)
 {
     qdq_quantize_opts own = *opts;
-    planning pl = {.target = t, .engine = e, .opts = &own, .known = known};
+    planning pl = {.target = t, .engine = e, .opts = &own};
     qdq_data_opts dopts = QDQ_DATA_OPTS_INIT;
     qdq_data *random = NULL;
 
+    if (basis != NULL)
+        pl.basis = *basis;
     if (opts->bias_correction && (data == NULL || qdq_data_is_random(data))) {
         qdq_job_log(opts->job, QDQ_LOG_WARNING,
                     "biases are not corrected: random input has no means that count");

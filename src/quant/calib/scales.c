@@ -1,93 +1,215 @@
 /* scales.c - see the header. */
 #include "quant/calib/scales.h"
 
+#include <inttypes.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "base/fail.h"
 
-/* Names may hold any byte but zero: lengths keep two keys apart. NULL: out of memory. */
-static const char *key_of(const qdq_plan_tensor *t, qdq_arena *arena)
+/* --- activations ---------------------------------------------------------------------------------------------------- */
+
+/* Keys of the entries of one plan. */
+typedef struct keys {
+    qdq_arena scratch;
+    qdq_map groups; /* group -> hash over the names of its members, in the order of the plan */
+} keys;
+
+static qdq_status add_member(keys *k, const qdq_plan_tensor *t, qdq_error *err)
 {
-    const char *like = t->like != NULL ? t->like : "", *group = t->group != NULL ? t->group : "";
+    qdq_map_value *v = qdq_map_put(&k->groups, t->group, NULL);
 
-    return qdq_arena_printf(arena, "%d %zu %zu %s%s%s", (int)t->qparam.type, strlen(t->tensor), strlen(like),
-                            t->tensor, like, group);
-}
-
-/* The groups of which a member is missing. */
-static qdq_status find_broken(const qdq_scales *s, const qdq_plan *plan, qdq_arena *scratch, qdq_map *broken,
-                              qdq_error *err)
-{
-    for (size_t i = 0; i < plan->tensors.n; i++) {
-        const qdq_plan_tensor *t = &plan->tensors.at[i];
-
-        if (t->group == NULL || t->known)
-            continue;
-        const char *key = key_of(t, scratch);
-        if (key == NULL ||
-            (qdq_map_get(&s->by_use, key) == NULL && qdq_map_put(broken, t->group, NULL) == NULL))
-            return qdq_nomem(err);
-    }
+    if (v == NULL)
+        return qdq_nomem(err);
+    v->num = XXH3_64bits_withSeed(t->tensor, strlen(t->tensor) + 1, v->num + 1);
     return QDQ_OK;
 }
 
-static qdq_status give(const qdq_scales *s, qdq_plan *plan, qdq_arena *scratch, const qdq_map *broken,
-                       qdq_error *err)
+static qdq_status start_keys(keys *k, const qdq_plan *plan, qdq_error *err)
+{
+    for (size_t i = 0; i < plan->tensors.n; i++)
+        if (plan->tensors.at[i].group != NULL && plan->tensors.at[i].like == NULL)
+            QDQ_TRY(add_member(k, &plan->tensors.at[i], err));
+    return QDQ_OK;
+}
+
+static void end_keys(keys *k)
+{
+    qdq_map_free(&k->groups);
+    qdq_arena_free(&k->scratch);
+}
+
+/* NULL: out of memory. */
+static const char *key_of(const keys *k, const qdq_plan_tensor *t, qdq_arena *arena)
+{
+    const char *decides = t->like != NULL ? t->like : t->tensor;
+    const qdq_map_value *group = t->group != NULL ? qdq_map_get(&k->groups, t->group) : NULL;
+
+    return qdq_arena_printf(arena, "%d %" PRIx64 " %s", (int)t->qparam.type, group != NULL ? group->num : 0,
+                            decides);
+}
+
+static qdq_status give(const qdq_scales *s, keys *k, qdq_plan *plan, qdq_error *err)
 {
     for (size_t i = 0; i < plan->tensors.n; i++) {
         qdq_plan_tensor *t = &plan->tensors.at[i];
 
-        if (t->known || (t->group != NULL && qdq_map_get(broken, t->group) != NULL))
+        if (t->known)
             continue;
-        const char *key = key_of(t, scratch);
+        const char *key = key_of(k, t, &k->scratch);
         if (key == NULL)
             return qdq_nomem(err);
         const qdq_map_value *v = qdq_map_get(&s->by_use, key);
         if (v == NULL)
             continue;
         t->qparam = *(const qdq_qparam *)v->ptr;
-        t->known = true;
         t->given = true;
     }
     return QDQ_OK;
 }
 
+/* Of tensors with one range, all or none: else those that are missing would be calibrated without the others. */
+static qdq_status take_back_parts(const qdq_plan *plan, qdq_error *err)
+{
+    qdq_map broken = QDQ_MAP_INIT;
+    bool ok = true;
+
+    for (size_t i = 0; i < plan->tensors.n && ok; i++) {
+        const qdq_plan_tensor *t = &plan->tensors.at[i];
+
+        if (t->group != NULL && !t->known && !t->given)
+            ok = qdq_map_put(&broken, t->group, NULL) != NULL;
+    }
+    for (size_t i = 0; i < plan->tensors.n && ok; i++) {
+        qdq_plan_tensor *t = &plan->tensors.at[i];
+
+        if (t->given && t->group != NULL && qdq_map_get(&broken, t->group) != NULL)
+            t->given = false;
+        t->known |= t->given;
+    }
+    qdq_map_free(&broken);
+    return ok ? QDQ_OK : qdq_nomem(err);
+}
+
 qdq_status qdq_scales_give(const qdq_scales *s, qdq_plan *plan, qdq_error *err)
 {
-    qdq_arena scratch = QDQ_ARENA_INIT;
-    qdq_map broken = QDQ_MAP_INIT;
-    qdq_status st = find_broken(s, plan, &scratch, &broken, err);
+    keys k = {.scratch = QDQ_ARENA_INIT, .groups = QDQ_MAP_INIT};
+    qdq_status st = start_keys(&k, plan, err);
 
     if (st == QDQ_OK)
-        st = give(s, plan, &scratch, &broken, err);
-    qdq_map_free(&broken);
-    qdq_arena_free(&scratch);
+        st = give(s, &k, plan, err);
+    if (st == QDQ_OK)
+        st = take_back_parts(plan, err);
+    end_keys(&k);
     return st;
+}
+
+static qdq_status keep(qdq_scales *s, const keys *k, qdq_plan_tensor *t, qdq_error *err)
+{
+    if (t->given) {
+        t->known = t->given = false;
+        return QDQ_OK;
+    }
+    if (t->known)
+        return QDQ_OK;
+    const char *key = key_of(k, t, &s->arena);
+    qdq_qparam *kept = qdq_arena_alloc(&s->arena, sizeof *kept);
+    qdq_map_value *v = key != NULL && kept != NULL ? qdq_map_put(&s->by_use, key, NULL) : NULL;
+
+    if (v == NULL)
+        return qdq_nomem(err);
+    *kept = t->qparam;
+    v->ptr = kept;
+    return QDQ_OK;
 }
 
 qdq_status qdq_scales_keep(qdq_scales *s, qdq_plan *plan, qdq_error *err)
 {
-    for (size_t i = 0; i < plan->tensors.n; i++) {
-        qdq_plan_tensor *t = &plan->tensors.at[i];
+    keys k = {.scratch = QDQ_ARENA_INIT, .groups = QDQ_MAP_INIT};
+    qdq_status st = start_keys(&k, plan, err);
 
-        if (t->given)
-            t->known = t->given = false;
-        else if (!t->known) {
-            const char *key = key_of(t, &s->arena);
-            qdq_qparam *kept = qdq_arena_alloc(&s->arena, sizeof *kept);
-            qdq_map_value *v = key != NULL ? qdq_map_put(&s->by_use, key, NULL) : NULL;
+    for (size_t i = 0; i < plan->tensors.n && st == QDQ_OK; i++)
+        st = keep(s, &k, &plan->tensors.at[i], err);
+    end_keys(&k);
+    return st;
+}
 
-            if (kept == NULL || v == NULL)
-                return qdq_nomem(err);
-            *kept = t->qparam;
-            v->ptr = kept;
-        }
+/* --- weights -------------------------------------------------------------------------------------------------------- */
+
+/* All that the search depends on beside the numbers of the weight. NULL: out of memory. */
+static const char *weight_key(const qdq_plan_weight *w, qdq_arena *arena)
+{
+    return qdq_arena_printf(arena, "%d %d %lld %d%d %s", (int)w->type, w->axis, (long long)w->block,
+                            w->asymmetric, w->reduced, w->tensor);
+}
+
+static bool is_searched(const qdq_plan_weight *w)
+{
+    return w->method == QDQ_WEIGHT_MSE && w->scales == NULL;
+}
+
+typedef struct clip {
+    const char *letters;
+    size_t n;
+    double step;
+} clip;
+
+qdq_status qdq_scales_give_clips(const qdq_scales *s, qdq_plan *plan, qdq_error *err)
+{
+    for (size_t i = 0; i < plan->weights.n; i++) {
+        qdq_plan_weight *w = &plan->weights.at[i];
+        const qdq_map_value *v;
+        const char *key;
+
+        if (!is_searched(w) || w->clip != NULL)
+            continue;
+        key = weight_key(w, &plan->arena);
+        if (key == NULL)
+            return qdq_nomem(err);
+        v = qdq_map_get(&s->by_weight, key);
+        if (v == NULL)
+            continue;
+        const clip *c = v->ptr;
+        w->clip = qdq_arena_strndup(&plan->arena, c->letters, c->n);
+        if (w->clip == NULL)
+            return qdq_nomem(err);
+        w->n_scales = c->n;
+        w->clip_step = c->step;
     }
+    return QDQ_OK;
+}
+
+static qdq_status keep_clip(qdq_scales *s, const qdq_plan_weight *w, qdq_error *err)
+{
+    qdq_arena_mark mark = qdq_arena_get_mark(&s->arena);
+    const char *key = weight_key(w, &s->arena);
+
+    if (key != NULL && qdq_map_get(&s->by_weight, key) != NULL) {
+        qdq_arena_reset(&s->arena, mark);
+        return QDQ_OK;
+    }
+    clip *c = qdq_arena_alloc(&s->arena, sizeof *c);
+    const char *letters = qdq_arena_strndup(&s->arena, w->clip, w->n_scales);
+    qdq_map_value *v =
+        key != NULL && c != NULL && letters != NULL ? qdq_map_put(&s->by_weight, key, NULL) : NULL;
+    if (v == NULL)
+        return qdq_nomem(err);
+    *c = (clip){letters, w->n_scales, w->clip_step};
+    v->ptr = c;
+    return QDQ_OK;
+}
+
+qdq_status qdq_scales_keep_clips(qdq_scales *s, const qdq_plan *plan, qdq_error *err)
+{
+    for (size_t i = 0; i < plan->weights.n; i++)
+        if (is_searched(&plan->weights.at[i]) && plan->weights.at[i].clip != NULL)
+            QDQ_TRY(keep_clip(s, &plan->weights.at[i], err));
     return QDQ_OK;
 }
 
 void qdq_scales_free(qdq_scales *s)
 {
     qdq_map_free(&s->by_use);
+    qdq_map_free(&s->by_weight);
     qdq_arena_free(&s->arena);
 }

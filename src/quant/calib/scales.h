@@ -1,5 +1,5 @@
-/* scales.h - scales that were calibrated once, for the next plan of the same model: what a changed placement asks for
- * again is not calibrated again. */
+/* scales.h - scales that were found once, for the next plan of the same model: what a changed placement asks for again
+ * is neither calibrated nor searched again. */
 #ifndef QDQ_SCALES_H
 #define QDQ_SCALES_H
 
@@ -8,16 +8,21 @@
 
 typedef struct qdq_scales {
     qdq_arena arena;
-    qdq_map by_use; /* tensor, type, and whose range decides -> qdq_qparam */
+    qdq_map by_use;    /* type, and whose range decides, with those that share it -> qdq_qparam */
+    qdq_map by_weight; /* weight and form -> its `clip` */
 } qdq_scales;
 
-/* Fills the scales of `plan` that are there; calibration leaves them alone then. Of a group of tensors with one
- * range, all or none. */
+/* Fills the scales of `plan` that are there; calibration leaves them alone then. Tensors that share one range find it
+ * where just these shared one before. */
 qdq_status qdq_scales_give(const qdq_scales *s, qdq_plan *plan, qdq_error *err);
 
 /* Of a calibrated plan: keeps what was not found in the model, and makes it look as if all of it had just been
  * calibrated. */
 qdq_status qdq_scales_keep(qdq_scales *s, qdq_plan *plan, qdq_error *err);
+
+/* The same for the clips of weights that are searched by the squared error. */
+qdq_status qdq_scales_give_clips(const qdq_scales *s, qdq_plan *plan, qdq_error *err);
+qdq_status qdq_scales_keep_clips(qdq_scales *s, const qdq_plan *plan, qdq_error *err);
 
 void qdq_scales_free(qdq_scales *s);
 

@@ -82,6 +82,7 @@ static qdq_status list_exclusions(goal *g, const bool *gone, qdq_map *labels, qd
 
 static qdq_status fill_plan(goal *g, const bool *gone, qdq_map *labels, qdq_plan *p, qdq_error *err)
 {
+    const qdq_plan_basis basis = {.known = &g->scales};
     qdq_quantize_opts opts = g->opts;
 
     QDQ_TRY(qdq_quantize_again(g->first, p, err));
@@ -89,7 +90,7 @@ static qdq_status fill_plan(goal *g, const bool *gone, qdq_map *labels, qdq_plan
     opts.exclude = g->exclude;
     opts.job = &g->quiet;
     opts.why = NULL;
-    QDQ_TRY(qdq_quantize_plan(g->clean, g->target, g->engine, g->data, &opts, &g->scales, p, err));
+    QDQ_TRY(qdq_quantize_plan(g->clean, g->target, g->engine, g->data, &opts, &basis, p, err));
     give_reasons(p, gone, labels);
     return qdq_plan_finish(p) ? QDQ_OK : qdq_nomem(err);
 }
@@ -431,13 +432,14 @@ static qdq_status take_layers_back(goal *g, qdq_plan **plan, qdq_model **out, qd
 
 static qdq_status run(goal *g, qdq_plan **plan, qdq_model **out, qdq_error *err)
 {
+    const qdq_plan_basis basis = {.known = &g->scales};
     qdq_goal_result *r = &g->result->head;
 
     g->first = qdq_plan_new();
     if (g->first == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_quantize_begin(g->m, g->target, &g->opts, g->first, &g->clean, err));
-    QDQ_TRY(qdq_quantize_plan(g->clean, g->target, g->engine, g->data, &g->opts, &g->scales, g->first, err));
+    QDQ_TRY(qdq_quantize_plan(g->clean, g->target, g->engine, g->data, &g->opts, &basis, g->first, err));
     QDQ_TRY(apply(g, g->first, out, err));
     QDQ_TRY(evaluate(g, g->first, *out, 0, &g->first_trial, err));
     g->known_first = true;

@@ -3,6 +3,7 @@
 #ifndef QDQ_PLACE_H
 #define QDQ_PLACE_H
 
+#include "base/map.h"
 #include "ir/ir.h"
 #include "quant/place/why.h"
 #include "quant/plan/plan.h"
@@ -14,8 +15,13 @@ typedef struct qdq_place_opts {
     const char *const *op_types, *const *exclude_op_types; /* likewise */
     const char *const *no_range; /* tensors that calibration saw no value of: their nodes stay float */
     const char *const *no_room;  /* labels of nodes whose bias int32 cannot hold: they stay float */
-    const qdq_job *job;          /* told which of them fit no node; may be NULL */
-    qdq_why *why;                /* listens to the rules; may be NULL */
+    const uint32_t
+        *stay;       /* by node id of the main graph: inputs, bit by bit, that stay float all the same, as the
+                           * tuner wants it; any of them means the node, unless the target places by edges and the
+                           * node is not linear. NULL: none */
+    qdq_map *finite; /* what is known of constants, from placement to placement of one model; may be NULL */
+    const qdq_job *job; /* told which of the lists fit no node; may be NULL */
+    qdq_why *why;       /* listens to the rules; may be NULL */
 } qdq_place_opts;
 
 /* Fills tensors (scale 0), weights, biases, quantized and left_float of `plan`. A regular expression that

@@ -33,20 +33,22 @@ const char *qdq_place_no_float(const qdq_value *v)
 /* NaN and infinity have no codes, and nothing has no range. */
 bool qdq_place_is_finite(qdq_placing *p, const qdq_tensor *t)
 {
-    bool is_new;
-    qdq_map_value *known = qdq_map_put_int(&p->finite, (uintptr_t)t, &is_new); /* many nodes may read it */
+    enum { NOT_KNOWN, FINITE, NOT_FINITE };
+    qdq_map *map = p->opts != NULL && p->opts->finite != NULL ? p->opts->finite : &p->finite;
+    qdq_map_value *known = qdq_map_put_int(map, (uintptr_t)t, NULL); /* many nodes may read it */
 
     p->no_memory |= known == NULL;
-    if (known != NULL && !is_new)
-        return known->num != 0;
+    if (known != NULL && known->num != NOT_KNOWN)
+        return known->num == FINITE;
     qdq_arena_mark mark = qdq_arena_get_mark(&p->scratch); /* a copy of an unaligned weight is not kept */
     const float *floats;
-    bool finite = t->count > 0 && qdq_weight_floats(t, &p->scratch, &floats, NULL) == QDQ_OK &&
-                  qdq_absmax(floats, (size_t)t->count) >= 0;
+    qdq_status st = t->count > 0 ? qdq_weight_floats(t, &p->scratch, &floats, NULL) : QDQ_E_FORMAT;
+    bool finite = st == QDQ_OK && qdq_absmax(floats, (size_t)t->count) >= 0;
 
     qdq_arena_reset(&p->scratch, mark);
-    if (known != NULL)
-        known->num = finite;
+    p->no_memory |= st == QDQ_E_NOMEM; /* says nothing of the tensor */
+    if (known != NULL && st != QDQ_E_NOMEM)
+        known->num = finite ? FINITE : NOT_FINITE;
     return finite;
 }
 

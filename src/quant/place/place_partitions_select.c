@@ -9,6 +9,13 @@ static bool is_raw(const qdq_part_node *s, uint32_t i)
     return i < 32 && (s->raw >> i & 1) != 0;
 }
 
+static bool is_chosen(const qdq_parting *t, const qdq_node *n, uint32_t i)
+{
+    uint32_t stay = qdq_place_unchosen(t->p, n);
+
+    return stay != UINT32_MAX && (i >= 32 || (stay >> i & 1) == 0);
+}
+
 /* Constants are weights; where neighbours decide, other nodes with one were not selected. */
 static bool takes_constant(const qdq_parting *t, const qdq_node *n, const qdq_value *v)
 {
@@ -20,7 +27,7 @@ bool qdq_part_wants(const qdq_parting *t, const qdq_node *n, uint32_t i)
     const qdq_part_node *s = qdq_part_of(t, n);
     const qdq_value *v = qdq_node_in(n, i);
 
-    return s->selected && v != NULL && qdq_part_is_data(t, n, i) && !is_raw(s, i) &&
+    return s->selected && v != NULL && qdq_part_is_data(t, n, i) && !is_raw(s, i) && is_chosen(t, n, i) &&
            !qdq_part_through_dq(t, v) && qdq_place_is_float(v) &&
            (!qdq_part_known(t, v) || takes_constant(t, n, v));
 }
@@ -32,15 +39,6 @@ static void mark_pairs(const qdq_parting *t, const qdq_node *n)
             t->value[n->in[i].value->id].paired = true;
 }
 
-static void select_node(const qdq_parting *t, const qdq_node *n, const char *rule)
-{
-    qdq_part_node *s = qdq_part_of(t, n);
-
-    s->selected = true;
-    s->rule = rule;
-    mark_pairs(t, n);
-}
-
 static void leave(const qdq_parting *t, const qdq_node *n, const char *rule, const char *reason)
 {
     qdq_node_state *s = qdq_state_of(t->p, n);
@@ -48,6 +46,30 @@ static void leave(const qdq_parting *t, const qdq_node *n, const char *rule, con
     QDQ_PART_SAY(t, n, rule, false, "%s: it stays float", reason);
     if (s->reason == NULL)
         s->reason = reason;
+}
+
+/* Is there an input that makes it run in 8 bits, in spite of those that were not chosen? */
+static bool is_any_chosen(const qdq_parting *t, const qdq_node *n)
+{
+    bool any = qdq_place_unchosen(t->p, n) == 0;
+
+    for (uint32_t i = 0; i < n->n_in && !any; i++)
+        any = qdq_part_wants(t, n, i) ||
+              (n->in[i].value != NULL && qdq_part_is_data(t, n, i) && qdq_part_through_dq(t, n->in[i].value));
+    return any;
+}
+
+static void select_node(const qdq_parting *t, const qdq_node *n, const char *rule)
+{
+    qdq_part_node *s = qdq_part_of(t, n);
+
+    s->selected = true;
+    s->rule = rule;
+    s->selected = is_any_chosen(t, n);
+    if (s->selected)
+        mark_pairs(t, n);
+    else
+        leave(t, n, "tuner", "not chosen by the tuner");
 }
 
 /* Why the target would not quantize n whatever its neighbours are, or NULL. */

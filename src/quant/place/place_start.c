@@ -6,6 +6,17 @@
 #include "quant/place/place_format.h"
 #include "quant/place/place_state.h"
 
+/* As if the user had excluded the node, and nothing is said: whoever chooses does so many times. */
+static void leave_unchosen(qdq_placing *p, const qdq_node *n)
+{
+    const qdq_target_op *op = qdq_target_find(p->target, n->type);
+    bool by_edge = p->target->partitions != NULL && op != NULL && op->kind != QDQ_KIND_LINEAR &&
+                   op->kind != QDQ_KIND_TABLE;
+
+    if (qdq_place_unchosen(p, n) != 0 && !by_edge && qdq_state_of(p, n)->reason == NULL)
+        qdq_state_of(p, n)->reason = "not chosen by the tuner";
+}
+
 qdq_status qdq_place_start(qdq_placing *p, qdq_error *err)
 {
     const qdq_graph *g = p->model->graph;
@@ -19,6 +30,8 @@ qdq_status qdq_place_start(qdq_placing *p, qdq_error *err)
     QDQ_TRY(qdq_place_filter(p->model, p->order, p->n_order, p->opts, &p->scratch, &filtered, err));
     for (size_t i = 0; i < p->n_order; i++)
         qdq_state_of(p, p->order[i])->reason = filtered[p->order[i]->id];
+    for (size_t i = 0; i < p->n_order; i++)
+        leave_unchosen(p, p->order[i]);
     QDQ_TRY(qdq_place_formats(p->model, p->target, p->order, p->n_order, &p->scratch, &p->format, err));
     return qdq_place_find(p, err);
 }

@@ -42,8 +42,8 @@ typedef struct qdq_placing {
     const qdq_format *const *format; /* by node id; NULL: the target's for all */
     qdq_node_state *node;            /* by node id */
     qdq_value_state *value;          /* by value id */
-    qdq_map finite;                  /* constant tensor -> it holds no NaN and no infinity */
-    bool no_memory;                  /* a reason could not be written */
+    qdq_map finite; /* constant tensor -> what place_judge.c found; of this placement alone */
+    bool no_memory; /* a reason could not be written */
 } qdq_placing;
 
 static inline bool qdq_word_in(const char *const *list, const char *word)
@@ -63,6 +63,12 @@ static inline qdq_node_state *qdq_state_of(const qdq_placing *p, const qdq_node 
 static inline qdq_why *qdq_place_listener(const qdq_placing *p)
 {
     return p->opts != NULL ? p->opts->why : NULL;
+}
+
+/* Inputs of n that are not chosen, bit by bit. */
+static inline uint32_t qdq_place_unchosen(const qdq_placing *p, const qdq_node *n)
+{
+    return p->opts != NULL && p->opts->stay != NULL ? p->opts->stay[n->id] : 0;
 }
 
 static inline const qdq_format *qdq_place_format(const qdq_placing *p, const qdq_node *n)

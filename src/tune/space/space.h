@@ -24,11 +24,13 @@ typedef struct qdq_slot_group {
 typedef struct qdq_space {
     qdq_arena arena;
     const qdq_model *clean;
+    const qdq_target *given; /* as it was; what is inside of If, Loop and Scan follows it */
     qdq_target
         *target; /* its own: the rules' conditions on shapes ("stay_float") are left out, legality stays */
     qdq_slot_group *group;
     size_t n_groups;
     uint32_t *first_group; /* by node id; QDQ_NO_GROUP: none. The groups of a node follow each other */
+    qdq_map *finite;       /* what placement has found of constants */
     qdq_assign
         rules; /* what the rules of the target as it was decide; nearest to their plan, not always equal */
 } qdq_space;
@@ -42,6 +44,10 @@ void qdq_space_free(qdq_space *s); /* NULL is allowed */
 /* The group of an edge, or QDQ_NO_GROUP. */
 uint32_t qdq_space_group_of(const qdq_space *s, const qdq_node *n, uint32_t input);
 
+/* Where Q/DQ go if nothing is left out that could have them in any assignment; without scales. */
+qdq_status qdq_space_place_all(const qdq_space *s, const qdq_quantize_opts *opts, qdq_plan *p,
+                               qdq_error *err);
+
 /* What a plan, from the rules or imported, quantizes. */
 qdq_status qdq_space_from_plan(const qdq_space *s, const qdq_plan *p, qdq_assign *out, qdq_arena *arena,
                                qdq_error *err);
@@ -53,7 +59,7 @@ qdq_status qdq_space_plan(const qdq_space *s, const qdq_assign *a, const qdq_pla
                           qdq_data *data, const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan **out,
                           qdq_error *err);
 
-/* Scales for every group, in one calibration. */
+/* Scales for every group, in one calibration; in two where tensors share scales. */
 qdq_status qdq_space_calibrate(const qdq_space *s, const qdq_plan *head, qdq_engine *e, qdq_data *data,
                                const qdq_quantize_opts *opts, qdq_scales *known, qdq_error *err);
 

@@ -1,0 +1,367 @@
+/* tune_space.c - slot groups and the plans of assignments. A plan that the space makes is byte for byte what quantize
+ * makes when its user excludes what the assignment leaves out. */
+#include "base/file.h"
+#include "quant/quantize_steps.h"
+#include "support/build.h"
+#include "support/test.h"
+#include "tune/space/space.h"
+
+static qdq_error err;
+
+static const char cost[] =
+    "{\"qdq_sim\": 1, \"error\": 0.01, \"ops\": {"
+    "\"Conv\": {\"float_us\": 100, \"int8_us\": 30, \"inputs\": 2, \"output_q\": true},"
+    "\"MatMul\": {\"float_us\": 50, \"int8_us\": 20, \"inputs\": 2}}}";
+
+typedef struct setting {
+    qdq_model *m, *clean;
+    qdq_engine *engine;
+    qdq_target *target;
+    qdq_plan *head;
+    qdq_quantize_opts opts;
+    qdq_space *space;
+    qdq_scales known;
+    qdq_arena arena;
+} setting;
+
+static setting open_setting(qdq_model *m, const char *target)
+{
+    setting s = {.m = m, .opts = QDQ_QUANTIZE_OPTS_INIT, .head = qdq_plan_new()};
+    char spec[600];
+
+    assert_ok(qdq_write_file(test_path("sim.json"), true, cost, strlen(cost), &err));
+    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
+    assert_ok(qdq_engine_open(spec, NULL, &s.engine, &err));
+    assert_ok(qdq_target_load(target, &s.target, &err));
+    return s;
+}
+
+static void make_space(setting *s)
+{
+    assert_ok(qdq_quantize_begin(s->m, s->target, &s->opts, s->head, &s->clean, &err));
+    assert_ok(qdq_space_new(s->clean, s->target, &s->opts, &s->space, &err));
+}
+
+static void put_away(setting *s)
+{
+    qdq_space_free(s->space);
+    qdq_scales_free(&s->known);
+    qdq_plan_free(s->head);
+    qdq_arena_free(&s->arena);
+    qdq_model_free(s->clean);
+    qdq_target_free(s->target);
+    qdq_engine_close(s->engine);
+    qdq_model_free(s->m);
+}
+
+/* A first Conv that the rules of ort-cpu leave float, a residual block, what moves data, a classifier. */
+static qdq_model *residual(void)
+{
+    test_builder b = test_build(17);
+
+    TEST_INPUT(&b, "x", 1, 3, 16, 16);
+    test_conv(&b, "c0", "x", 16, 3, 3, 1);
+    TEST_NODE(&b, "Relu", "r0", "c0");
+    test_conv(&b, "c1", "r0", 16, 16, 3, 1);
+    TEST_NODE(&b, "Relu", "r1", "c1");
+    test_conv(&b, "c2", "r1", 16, 16, 3, 1);
+    TEST_NODE(&b, "Add", "a", "c2", "r0");
+    TEST_NODE(&b, "Relu", "r2", "a");
+    qdq_node *pool = TEST_NODE(&b, "MaxPool", "p", "r2");
+    assert_true(qdq_node_set_ints(pool, "kernel_shape", (const int64_t[]){2, 2}, 2) &&
+                qdq_node_set_ints(pool, "strides", (const int64_t[]){2, 2}, 2));
+    test_conv(&b, "c3", "p", 32, 16, 1, 1);
+    TEST_NODE(&b, "GlobalAveragePool", "g", "c3");
+    TEST_NODE(&b, "Flatten", "f", "g");
+    TEST_RANDOM(&b, "w", 32, 64);
+    TEST_NODE(&b, "MatMul", "y", "f", "w");
+    test_output(&b, "y");
+    return test_built(&b);
+}
+
+/* The groups as "c1:3 a:3 ..."; linear ones with a star. */
+static const char *groups_text(const setting *s)
+{
+    static char text[1000];
+    size_t n = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < s->space->n_groups; i++) {
+        const qdq_slot_group *g = &s->space->group[i];
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s%s:%x", i > 0 ? " " : "", g->linear ? "*" : "",
+                              g->node->out[0]->name, (unsigned)g->inputs);
+    }
+    return text;
+}
+
+static const char *assign_text(const setting *s, const qdq_assign *a)
+{
+    static char text[1000];
+    size_t n = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < s->space->n_groups; i++)
+        if (qdq_assign_get(a, i))
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n > 0 ? " " : "",
+                                  s->space->group[i].node->out[0]->name);
+    return text;
+}
+
+static qdq_plan *plan_of(setting *s, const qdq_assign *a)
+{
+    qdq_plan *p;
+
+    assert_ok(qdq_space_plan(s->space, a, s->head, s->engine, NULL, &s->opts, &s->known, &p, &err));
+    return p;
+}
+
+typedef struct bytes {
+    void *data;
+    size_t size;
+} bytes;
+
+static bytes bytes_of(const qdq_model *m)
+{
+    bytes b;
+
+    assert_ok(qdq_model_to_bytes(m, &b.data, &b.size, &err));
+    return b;
+}
+
+static bytes applied(const setting *s, const qdq_plan *p)
+{
+    qdq_model *m;
+
+    assert_ok(qdq_model_clone(s->clean, &m, &err));
+    assert_ok(qdq_quantize_finish(m, p, NULL, &err));
+    bytes b = bytes_of(m);
+    qdq_model_free(m);
+    return b;
+}
+
+static void assert_same_bytes(bytes a, bytes b)
+{
+    assert_int_equal(a.size, b.size);
+    assert_memory_equal(a.data, b.data, a.size);
+    qdq_free(a.data);
+    qdq_free(b.data);
+}
+
+static qdq_assign assignment(setting *s, uint64_t bits)
+{
+    qdq_assign a;
+
+    assert_true(qdq_assign_new(&a, s->space->n_groups, &s->arena));
+    for (size_t i = 0; i < a.n; i++)
+        qdq_assign_set(&a, i, (bits >> i & 1) != 0);
+    return a;
+}
+
+/* --- groups ----------------------------------------------------------------------------------------------------------- */
+
+static void what_computes_has_a_group_and_what_moves_data_has_none(void **state)
+{
+    (void)state;
+    setting s = open_setting(residual(), "ort-cpu");
+
+    make_space(&s);
+    assert_string_equal(groups_text(&s), "*c0:3 *c1:3 *c2:3 a:3 *c3:3 g:1 *y:3");
+    assert_string_equal(assign_text(&s, &s.space->rules), "c1 c2 a c3 g y");
+    for (size_t i = 0; i < s.space->n_groups; i++) {
+        const qdq_slot_group *g = &s.space->group[i];
+
+        assert_true(g->cost_ns > 0);
+        assert_int_equal(qdq_space_group_of(s.space, g->node, 0), i);
+        QDQ_FOR_USES (u, g->node->out[0])
+            if (u->node->op == QDQ_OP_RELU || u->node->op == QDQ_OP_MAXPOOL)
+                assert_int_equal(qdq_space_group_of(s.space, u->node, 0), QDQ_NO_GROUP);
+    }
+    put_away(&s);
+}
+
+static void what_the_user_excludes_has_no_group(void **state)
+{
+    static const char *const exclude[] = {"=c1", "^g$", NULL};
+
+    (void)state;
+    setting s = open_setting(residual(), "ort-cpu");
+
+    s.opts.exclude = exclude;
+    make_space(&s);
+    assert_string_equal(groups_text(&s), "*c0:3 *c2:3 a:3 *c3:3 *y:3");
+    put_away(&s);
+}
+
+/* The branch of an Add that its kernel computes has none: there stands nothing between it and the Add. */
+static void a_target_of_partitions_has_a_group_for_each_edge(void **state)
+{
+    (void)state;
+    setting s = open_setting(residual(), "tensorrt");
+
+    make_space(&s);
+    assert_string_equal(groups_text(&s), "*c0:3 *c1:3 *c2:3 a:2 p:1 *c3:3 g:1 *y:3");
+    put_away(&s);
+}
+
+/* --- plans ------------------------------------------------------------------------------------------------------------ */
+
+static void the_plan_of_the_rules_is_that_of_quantize(void **state)
+{
+    static const char *const targets[] = {"ort-cpu", "tensorrt", "tensorrt-fp8", "int4"};
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        setting s = open_setting(residual(), targets[i]);
+        qdq_model *want;
+        qdq_plan *rules;
+
+        make_space(&s);
+        assert_ok(qdq_space_calibrate(s.space, s.head, s.engine, NULL, &s.opts, &s.known, &err));
+        qdq_plan *p = plan_of(&s, &s.space->rules);
+        assert_ok(qdq_quantize(s.m, s.target, s.engine, NULL, &s.opts, &rules, &want, &err));
+        assert_int_equal(p->placement_only, rules->placement_only);
+        assert_same_bytes(applied(&s, p), bytes_of(want));
+        qdq_plan_free(p);
+        qdq_plan_free(rules);
+        qdq_model_free(want);
+        put_away(&s);
+    }
+}
+
+/* All of them: each is what quantize makes with these exclusions; none needs another calibration; and what it says of
+ * itself stands for the same plan. */
+static void every_plan_is_one_that_quantize_makes(void **state)
+{
+    (void)state;
+    setting s = open_setting(residual(), "ort-cpu");
+    qdq_target *bare;
+
+    make_space(&s);
+    assert_int_equal(s.space->n_groups, 7);
+    assert_ok(qdq_target_load("ort-cpu", &bare, &err));
+    assert_ok(qdq_target_set(bare, "stay_float", "[]", &err));
+    assert_ok(qdq_space_calibrate(s.space, s.head, s.engine, NULL, &s.opts, &s.known, &err));
+    const size_t known = s.known.by_use.n_live;
+    for (uint64_t bits = 0; bits < 128; bits++) {
+        const char *exclude[8] = {NULL};
+        size_t n = 0;
+        qdq_assign a = assignment(&s, bits), own;
+        qdq_quantize_opts opts = s.opts;
+        qdq_plan *by_user;
+        qdq_model *want;
+
+        qdq_plan *p = plan_of(&s, &a);
+        for (size_t i = 0; i < 7; i++)
+            if (!qdq_assign_get(&a, i))
+                exclude[n++] = qdq_arena_printf(&s.arena, "=%s", s.space->group[i].node->name);
+        opts.exclude = exclude;
+        assert_ok(qdq_quantize(s.m, bare, s.engine, NULL, &opts, &by_user, &want, &err));
+        assert_same_bytes(applied(&s, p), bytes_of(want));
+        assert_ok(qdq_space_from_plan(s.space, p, &own, &s.arena, &err));
+        for (size_t i = 0; i < 7; i++)
+            assert_true(qdq_assign_get(&a, i) || !qdq_assign_get(&own, i));
+        qdq_plan *again = plan_of(&s, &own);
+        assert_same_bytes(applied(&s, p), applied(&s, again));
+        qdq_plan_free(again);
+        qdq_plan_free(by_user);
+        qdq_model_free(want);
+        qdq_plan_free(p);
+    }
+    assert_int_equal(s.known.by_use.n_live, known);
+    qdq_target_free(bare);
+    put_away(&s);
+}
+
+static void every_edge_of_a_target_of_partitions_can_be_left_out(void **state)
+{
+    (void)state;
+    setting s = open_setting(residual(), "tensorrt");
+
+    make_space(&s);
+    assert_ok(qdq_space_calibrate(s.space, s.head, s.engine, NULL, &s.opts, &s.known, &err));
+    const size_t known = s.known.by_use.n_live;
+    for (uint64_t bits = 0; bits < 256; bits++) {
+        qdq_assign a = assignment(&s, bits), own;
+        qdq_plan *p = plan_of(&s, &a);
+
+        assert_ok(qdq_space_from_plan(s.space, p, &own, &s.arena, &err));
+        for (size_t i = 0; i < a.n; i++)
+            assert_true(qdq_assign_get(&a, i) || !qdq_assign_get(&own, i));
+        if (bits == 255)
+            assert_true(qdq_assign_equal(&a, &own));
+        if (bits == 0)
+            assert_int_equal(p->tensors.n + p->weights.n, 0);
+        qdq_plan_free(p);
+    }
+    assert_int_equal(s.known.by_use.n_live, known);
+    put_away(&s);
+}
+
+/* Two branches and a Concat: which tensors share a scale depends on what is quantized. */
+static void tensors_that_share_a_scale_in_one_assignment_alone_are_calibrated_when_it_comes(void **state)
+{
+    (void)state;
+    test_builder b = test_build(17);
+
+    TEST_INPUT(&b, "x", 1, 32, 8, 8);
+    test_conv(&b, "a", "x", 32, 32, 3, 1);
+    test_conv(&b, "b", "x", 32, 32, 3, 1);
+    assert_true(qdq_node_set_int(TEST_NODE(&b, "Concat", "cc", "a", "b"), "axis", 1));
+    test_conv(&b, "c", "cc", 32, 64, 3, 1);
+    test_conv(&b, "d", "b", 32, 32, 3, 1);
+    TEST_NODE(&b, "Add", "e", "c", "d");
+    test_output(&b, "e");
+    setting s = open_setting(test_built(&b), "ort-cpu");
+
+    make_space(&s);
+    assert_ok(qdq_space_calibrate(s.space, s.head, s.engine, NULL, &s.opts, &s.known, &err));
+    for (uint64_t bits = 0; bits < (uint64_t)1 << s.space->n_groups; bits++) {
+        qdq_assign a = assignment(&s, bits);
+        qdq_scales fresh = {0};
+        qdq_plan *p = plan_of(&s, &a), *alone;
+
+        assert_ok(qdq_space_plan(s.space, &a, s.head, s.engine, NULL, &s.opts, &fresh, &alone, &err));
+        assert_same_bytes(applied(&s, p), applied(&s, alone));
+        qdq_plan_free(p);
+        qdq_plan_free(alone);
+        qdq_scales_free(&fresh);
+    }
+    put_away(&s);
+}
+
+static void an_imported_plan_is_an_assignment(void **state)
+{
+    (void)state;
+    setting s = open_setting(residual(), "ort-cpu");
+    qdq_plan *imported;
+    qdq_model *m;
+    qdq_assign a;
+
+    make_space(&s);
+    qdq_plan *p = plan_of(&s, &s.space->rules);
+    assert_ok(qdq_model_clone(s.clean, &m, &err));
+    assert_ok(qdq_quantize_finish(m, p, NULL, &err));
+    assert_ok(qdq_plan_import(m, NULL, &imported, NULL, &err));
+    assert_ok(qdq_space_from_plan(s.space, imported, &a, &s.arena, &err));
+    assert_string_equal(assign_text(&s, &a), assign_text(&s, &s.space->rules));
+    qdq_plan_free(imported);
+    qdq_model_free(m);
+    qdq_plan_free(p);
+    put_away(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_computes_has_a_group_and_what_moves_data_has_none),
+        cmocka_unit_test(what_the_user_excludes_has_no_group),
+        cmocka_unit_test(a_target_of_partitions_has_a_group_for_each_edge),
+        cmocka_unit_test(the_plan_of_the_rules_is_that_of_quantize),
+        cmocka_unit_test(every_plan_is_one_that_quantize_makes),
+        cmocka_unit_test(every_edge_of_a_target_of_partitions_can_be_left_out),
+        cmocka_unit_test(tensors_that_share_a_scale_in_one_assignment_alone_are_calibrated_when_it_comes),
+        cmocka_unit_test(an_imported_plan_is_an_assignment),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
