@@ -63,13 +63,14 @@ static qdq_status run_again(qdq_model *m, const char *pipeline, const char *pass
 }
 
 /* Q/DQ, then the rest: nodes are found by the labels that they have before either. */
-static qdq_status insert_and_convert(qdq_model *m, const qdq_plan *p, const qdq_job *job, qdq_error *err)
+static qdq_status insert_and_convert(qdq_model *m, const qdq_plan *p, qdq_insert_cache *cache,
+                                     const qdq_job *job, qdq_error *err)
 {
     qdq_map kept = QDQ_MAP_INIT;
     qdq_status st = qdq_rest_find_kept(m, p, &kept, err);
 
     if (st == QDQ_OK)
-        st = qdq_insert(m, p, err);
+        st = qdq_insert_cached(m, p, cache, err);
     if (st == QDQ_OK)
         st = qdq_rest_convert(m, &p->rest, &kept, job, err);
     qdq_map_free(&kept);
@@ -78,7 +79,13 @@ static qdq_status insert_and_convert(qdq_model *m, const qdq_plan *p, const qdq_
 
 qdq_status qdq_quantize_finish(qdq_model *m, const qdq_plan *p, const qdq_job *job, qdq_error *err)
 {
-    QDQ_TRY(insert_and_convert(m, p, job, err));
+    return qdq_quantize_finish_cached(m, p, NULL, job, err);
+}
+
+qdq_status qdq_quantize_finish_cached(qdq_model *m, const qdq_plan *p, qdq_insert_cache *cache,
+                                      const qdq_job *job, qdq_error *err)
+{
+    QDQ_TRY(insert_and_convert(m, p, cache, job, err));
     if (p->tensors.n + p->weights.n + p->biases.n > 0) {
         qdq_shape_opts so = {.job = job};
 

@@ -4,6 +4,7 @@
 #define QDQ_QUANTIZE_STEPS_H
 
 #include "ir/ir.h"
+#include "quant/insert/insert_cache.h"
 #include "quant/plan/plan.h"
 #include "quant/quantize_place.h"
 #include "target/target.h"
@@ -26,5 +27,9 @@ qdq_status qdq_quantize_plan(const qdq_model *clean, const qdq_target *t, qdq_en
 
 /* Applies the plan to the clean model, which becomes the quantized one. */
 qdq_status qdq_quantize_finish(qdq_model *m, const qdq_plan *p, const qdq_job *job, qdq_error *err);
+
+/* The same with what earlier plans for copies of the same model made of its weights; `cache` may be NULL. */
+qdq_status qdq_quantize_finish_cached(qdq_model *m, const qdq_plan *p, qdq_insert_cache *cache,
+                                      const qdq_job *job, qdq_error *err);
 
 #endif /* QDQ_QUANTIZE_STEPS_H */

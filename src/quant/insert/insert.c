@@ -421,6 +421,8 @@ static qdq_status insert(qdq_inserter *in)
     QDQ_TRY(check_opset(in));
     QDQ_TRY(sort_graphs(in));
     QDQ_TRY(find_scales(in));
+    if (in->cache != NULL)
+        QDQ_TRY(qdq_insert_find_codes(in));
     FOR_EACH(weights, qdq_insert_weight, "weight")
     FOR_EACH(scalings, qdq_insert_scaling, "scaling of")
     FOR_EACH(biases, qdq_insert_bias, "bias")
@@ -443,7 +445,15 @@ static void inserter_free(qdq_inserter *in)
 
 qdq_status qdq_insert(qdq_model *m, const qdq_plan *plan, qdq_error *err)
 {
+    return qdq_insert_cached(m, plan, NULL, err);
+}
+
+qdq_status qdq_insert_cached(qdq_model *m, const qdq_plan *plan, qdq_insert_cache *cache, qdq_error *err)
+{
     qdq_inserter in = {.m = m, .g = m->graph, .plan = plan, .err = err};
+
+    if (plan->scalings.n == 0 && !qdq_plan_has_rest(plan)) /* what those do to weights is not in any key */
+        in.cache = cache;
     qdq_status st = insert(&in);
 
     inserter_free(&in);

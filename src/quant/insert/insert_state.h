@@ -9,7 +9,8 @@
 /* A weight while it is inserted: what biases need to know of it. */
 typedef struct qdq_weight_state {
     const qdq_tensor *tensor;
-    const float *floats;
+    const qdq_tensor *codes; /* from the cache, or NULL */
+    const float *floats;     /* NULL: not looked at yet, since the cache has what they would tell */
     qdq_scale_grid grid;
     float *scales;
     int32_t *zeros;
@@ -30,6 +31,7 @@ typedef struct qdq_inserter {
     qdq_model *m;
     qdq_graph *g; /* where the entry at hand goes: that of the nodes that read it */
     const qdq_plan *plan;
+    qdq_insert_cache *cache; /* or NULL */
     qdq_arena scratch;
     qdq_map nodes;            /* label -> node of any graph, as the plan names them: before any edit */
     qdq_map values;           /* name -> value, likewise; of two in different graphs the outer one */
@@ -92,6 +94,8 @@ qdq_status qdq_insert_scaling(qdq_inserter *in, size_t i);
 
 /* Entry i of plan->weights: first the scales of all, then room for biases, then the nodes. */
 qdq_status qdq_insert_weight_scales(qdq_inserter *in, size_t i);
+/* The codes of all, from the cache or for it. */
+qdq_status qdq_insert_find_codes(qdq_inserter *in);
 qdq_status qdq_insert_weight(qdq_inserter *in, size_t i);
 /* The floats that a reader of entry i gets, in `scratch`. */
 qdq_status qdq_insert_weight_back(qdq_inserter *in, size_t i, const float **out);

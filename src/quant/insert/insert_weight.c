@@ -52,6 +52,30 @@ static void given_scales(const qdq_inserter *in, const qdq_plan_weight *w, qdq_w
         memcpy(s->zeros, w->zero_points, w->n_scales * sizeof *s->zeros);
 }
 
+static qdq_status find_floats(qdq_inserter *in, qdq_weight_state *s)
+{
+    return s->floats != NULL ? QDQ_OK : qdq_weight_floats(s->tensor, &in->scratch, &s->floats, in->err);
+}
+
+static qdq_status cached_scales(qdq_inserter *in, const qdq_plan_weight *w, qdq_weight_state *s, size_t n)
+{
+    const qdq_cached_scales *known;
+
+    if (w->scales != NULL) {
+        given_scales(in, w, s);
+        return QDQ_OK;
+    }
+    known = qdq_insert_cached_scales(in->cache, w, &in->scratch);
+    if (known == NULL) {
+        QDQ_TRY(find_floats(in, s));
+        QDQ_TRY(scales_of_weight(in, w, s));
+        return qdq_insert_cache_scales(in->cache, w, s->scales, s->zeros, n, in->err);
+    }
+    memcpy(s->scales, known->scales, n * sizeof *s->scales);
+    memcpy(s->zeros, known->zeros, n * sizeof *s->zeros);
+    return QDQ_OK;
+}
+
 qdq_status qdq_insert_weight_scales(qdq_inserter *in, size_t index)
 {
     const qdq_plan_weight *w = &in->plan->weights.at[index];
@@ -67,15 +91,65 @@ qdq_status qdq_insert_weight_scales(qdq_inserter *in, size_t index)
         return qdq_fail(in->err, QDQ_E_FORMAT, "%zu %s, but %zu %s", w->n_scales,
                         w->scales != NULL ? "scales" : "letters in 'clip'", n,
                         w->block != 0 ? "blocks" : "channels");
-    QDQ_TRY(qdq_weight_floats(s->tensor, &in->scratch, &s->floats, in->err));
-    QDQ_TRY(qdq_insert_scaled(in, w, s));
     s->scales = qdq_arena_array(&in->scratch, n + 1, sizeof *s->scales);
     s->zeros = qdq_arena_array(&in->scratch, n + 1, sizeof *s->zeros);
     if (s->scales == NULL || s->zeros == NULL)
         return qdq_nomem(in->err);
+    if (in->cache != NULL)
+        return cached_scales(in, w, s, n);
+    QDQ_TRY(find_floats(in, s));
+    QDQ_TRY(qdq_insert_scaled(in, w, s));
     if (w->scales == NULL)
         return scales_of_weight(in, w, s);
     given_scales(in, w, s);
+    return QDQ_OK;
+}
+
+/* --- codes that may be there ---------------------------------------------------------------------------------------- */
+
+static qdq_status make_codes(qdq_inserter *in, const qdq_plan_weight *w, qdq_weight_state *s,
+                             qdq_fresh_codes *fresh)
+{
+    size_t size;
+    void *codes = NULL;
+
+    QDQ_TRY(find_floats(in, s));
+    if (qdq_elem_bytes(w->type, s->tensor->count, &size))
+        codes = qdq_arena_alloc(&in->scratch, size + 1);
+    if (codes == NULL || !qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, codes))
+        return qdq_nomem(in->err);
+    fresh->like = s->tensor;
+    fresh->type = w->type;
+    fresh->data = (qdq_span){codes, size};
+    return QDQ_OK;
+}
+
+qdq_status qdq_insert_find_codes(qdq_inserter *in)
+{
+    size_t n = 0, count = in->plan->weights.n;
+    qdq_fresh_codes *fresh = qdq_arena_array(&in->scratch, count + 1, sizeof *fresh);
+    const char **key = qdq_arena_array(&in->scratch, count + 1, sizeof *key);
+
+    if (fresh == NULL || key == NULL)
+        return qdq_nomem(in->err);
+    for (size_t i = 0; i < count; i++) {
+        const qdq_plan_weight *w = &in->plan->weights.at[i];
+        qdq_weight_state *s = &in->weight[i];
+
+        if (w->store != QDQ_WEIGHT_AS_CODES)
+            continue;
+        key[i] = qdq_insert_codes_key(w, s->scales, s->zeros, qdq_scale_count(&s->grid), &in->scratch);
+        if (key[i] == NULL)
+            return qdq_nomem(in->err);
+        if (qdq_insert_cached_codes(in->cache, key[i]) != NULL)
+            continue;
+        fresh[n].key = key[i];
+        QDQ_TRY(make_codes(in, w, s, &fresh[n++]));
+    }
+    QDQ_TRY(qdq_insert_cache_codes(in->cache, fresh, n, in->err));
+    for (size_t i = 0; i < count; i++)
+        if (key[i] != NULL)
+            in->weight[i].codes = qdq_insert_cached_codes(in->cache, key[i]);
     return QDQ_OK;
 }
 
@@ -101,9 +175,12 @@ static qdq_status store_codes(qdq_inserter *in, const qdq_plan_weight *w, const 
                               qdq_value **out)
 {
     void *codes;
-    qdq_tensor *t = qdq_tensor_new(in->m, w->type, s->tensor->rank, s->tensor->dim, &codes);
+    qdq_tensor *t = s->codes != NULL
+                        ? qdq_tensor_share(in->m, s->codes)
+                        : qdq_tensor_new(in->m, w->type, s->tensor->rank, s->tensor->dim, &codes);
 
-    if (t == NULL || !qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, codes))
+    if (t == NULL ||
+        (s->codes == NULL && !qdq_weight_codes(s->floats, &s->grid, w->type, s->scales, s->zeros, codes)))
         return qdq_nomem(in->err);
     const char *name = qdq_insert_name(in, w->tensor, "_quantized");
     *out = name != NULL ? qdq_graph_add_init(in->g, name, t) : NULL;
@@ -158,8 +235,10 @@ qdq_status qdq_insert_weight(qdq_inserter *in, size_t index)
     if (before == NULL)
         return qdq_fail(in->err, QDQ_E_FORMAT, "nothing reads it, expected at least one of 'consumers'");
     in->g = before->graph;
-    if (w->store == QDQ_WEIGHT_AS_NBITS)
+    if (w->store == QDQ_WEIGHT_AS_NBITS) {
+        QDQ_TRY(find_floats(in, &in->weight[index]));
         return qdq_insert_nbits(in, index);
+    }
     if (w->store == QDQ_WEIGHT_AS_CODES)
         QDQ_TRY(store_codes(in, w, s, &inputs[0]));
     inputs[1] = qdq_insert_scales(in, w->tensor, &form, s->scales);

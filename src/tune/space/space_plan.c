@@ -13,7 +13,7 @@ static qdq_quantize_opts without_talk(const qdq_quantize_opts *opts, qdq_job *qu
 {
     qdq_quantize_opts own = *opts;
 
-    *quiet = opts->job != NULL ? *opts->job : (qdq_job){0};
+    *quiet = opts->job != NULL ? *opts->job : (qdq_job)QDQ_JOB_INIT;
     quiet->log = NULL;
     own.job = quiet;
     own.why = NULL;
