@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "base/file.h"
 #include "base/json_read.h"
+#include "base/map.h"
 
 #define MAX_CACHE_BYTES ((size_t)256 << 20)
 
@@ -124,6 +125,39 @@ static qdq_status read_ours(qdq_cache *c, const char *text, size_t size, const c
     return reader.status != QDQ_OK ? qdq_within(err, reader.status, "%s", name) : QDQ_OK;
 }
 
+/* --- both ----------------------------------------------------------------------------------------------------------- */
+
+/* Files that were joined by hand list tensors twice: to take one of two ranges would be to guess. */
+static qdq_status check_twice(const qdq_cache *c, qdq_map *seen, qdq_error *err)
+{
+    for (size_t i = 0; i < c->ranges.n; i++) {
+        const qdq_cached_range *r = &c->ranges.at[i], *first;
+        bool is_new;
+        qdq_map_value *v = qdq_map_put(seen, r->tensor, &is_new);
+
+        if (v == NULL)
+            return qdq_nomem(err);
+        if (is_new)
+            v->num = i;
+        first = &c->ranges.at[v->num];
+        if (first->range.low != r->range.low || first->range.high != r->range.high)
+            return qdq_fail(
+                err, QDQ_E_FORMAT,
+                "tensor '%s': found the ranges %.9g to %.9g and %.9g to %.9g, expected one for each tensor",
+                r->tensor, first->range.low, first->range.high, r->range.low, r->range.high);
+    }
+    return QDQ_OK;
+}
+
+static qdq_status check_unique(const qdq_cache *c, const char *name, qdq_error *err)
+{
+    qdq_map seen = QDQ_MAP_INIT;
+    qdq_status st = check_twice(c, &seen, err);
+
+    qdq_map_free(&seen);
+    return st != QDQ_OK ? qdq_within(err, st, "%s", name) : QDQ_OK;
+}
+
 /* --- public --------------------------------------------------------------------------------------------------------- */
 
 qdq_status qdq_cache_parse(const char *text, size_t size, const char *name, qdq_cache *out, qdq_error *err)
@@ -131,15 +165,17 @@ qdq_status qdq_cache_parse(const char *text, size_t size, const char *name, qdq_
     qdq_status st;
 
     memset(out, 0, sizeof *out);
-    if (size > 0 && text[0] == '{')
-        return read_ours(out, text, size, name, err);
+    if (size > 0 && text[0] == '{') {
+        QDQ_TRY(read_ours(out, text, size, name, err));
+        return check_unique(out, name, err);
+    }
     if (memchr(text, '\0', size) != NULL)
         st = qdq_fail(err, QDQ_E_FORMAT, "found a NUL byte, expected text");
     else if (size < 4 || memcmp(text, "TRT-", 4) != 0)
         st = qdq_fail(err, QDQ_E_FORMAT, "expected a first line that begins with 'TRT-', or JSON");
     else
         st = read_lines(out, text, size, err);
-    return st != QDQ_OK ? qdq_within(err, st, "%s", name) : QDQ_OK;
+    return st != QDQ_OK ? qdq_within(err, st, "%s", name) : check_unique(out, name, err);
 }
 
 qdq_status qdq_cache_read(const char *path, qdq_cache *out, qdq_error *err)

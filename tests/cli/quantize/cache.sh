@@ -22,6 +22,13 @@ for line in "t 3d4ccccd" "t: 3d4cccczd" "t: 7fc00000" "t: bf800000" "t: 7f7fffff
     printf 'TRT-8601-EntropyCalibration2\nx: 3d4ccccd\n%s\n' "$line" >bad.cache
     qdq quantize conv.onnx -e sim:sim.json --dry-run --cache bad.cache
 done
+echo "a tensor twice: the same range is no mistake, another one is"
+printf 'TRT-8601-EntropyCalibration2\nx: 3d4ccccd\nt: 3f800000\nx: 3d4ccccd\n' >bad.cache
+qdq quantize conv.onnx -e sim:sim.json --dry-run -q --calib random:3 --cache bad.cache $s >/dev/null && echo taken
+echo "x: 3d4ccccc" >>bad.cache
+qdq quantize conv.onnx -e sim:sim.json --dry-run --cache bad.cache
+echo '{"qdq_ranges": 1, "tensors": [{"tensor": "x", "low": 0, "high": 1}, {"tensor": "x", "low": -1, "high": 1}]}' >bad.json
+qdq quantize conv.onnx -e sim:sim.json --dry-run --cache bad.json
 echo '{"qdq_ranges": 1, "tensors": [{"tensor": "x", "low": 2, "high": 1}]}' >bad.json
 qdq quantize conv.onnx -e sim:sim.json --dry-run --cache bad.json
 echo 'x: 3d4ccccd' >bad.cache
