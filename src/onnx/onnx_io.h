@@ -37,5 +37,8 @@ bool qdq_onnx_mapped_ref(const qdq_tensor *t, qdq_onnx_ref *ref);
 /* Reads a file that holds one TensorProto, as ONNX's test data do (input_0.pb). The tensor and the mapped file
  * belong to *holder, an empty model that the caller frees. External data are refused. */
 qdq_status qdq_onnx_read_tensor(const char *path, qdq_model **holder, const qdq_tensor **out, qdq_error *err);
+/* The same of bytes, which are copied; `name` stands for them in messages. */
+qdq_status qdq_onnx_read_tensor_bytes(const void *data, size_t bytes, const char *name, qdq_model **holder,
+                                      const qdq_tensor **out, qdq_error *err);
 
 #endif /* QDQ_ONNX_IO_H */

@@ -557,29 +557,51 @@ qdq_status qdq_model_load_bytes(const void *data, size_t bytes, const char *name
     return load_mapping(file, name, opts, out, err);
 }
 
-qdq_status qdq_onnx_read_tensor(const char *path, qdq_model **holder, const qdq_tensor **out, qdq_error *err)
+/* Takes the file. */
+static qdq_status read_tensor_file(qdq_mapping *file, const char *name, qdq_model **holder,
+                                   const qdq_tensor **out, qdq_error *err)
 {
-    qdq_reader r = {.external = QDQ_MAP_INIT};
+    qdq_reader r = {.external = QDQ_MAP_INIT, .file = file};
+    qdq_span bytes = {qdq_mapping_data(file), qdq_mapping_size(file)};
     qdq_tensor *t = NULL;
-    qdq_status st = QDQ_OK;
 
-    *holder = NULL;
-    *out = NULL;
-    QDQ_TRY(qdq_mapping_open(path, &r.file, err));
-    qdq_span bytes = {qdq_mapping_data(r.file), qdq_mapping_size(r.file)};
     if ((r.m = qdq_model_new()) == NULL) {
-        qdq_mapping_unref(r.file);
+        qdq_mapping_unref(file);
         return qdq_nomem(err);
     }
     r.in = (qdq_wire_in){bytes.data, &r.scratch, &r.m->arena};
-    st = qdq_model_hold(r.m, r.file) ? qdq_read_tensor(&r, bytes, &t, err) : qdq_nomem(err);
+    qdq_status st = qdq_model_hold(r.m, file) ? qdq_read_tensor(&r, bytes, &t, err) : qdq_nomem(err);
     qdq_map_free(&r.external);
     qdq_arena_free(&r.scratch);
     if (st != QDQ_OK) {
         qdq_model_free(r.m);
-        return qdq_within(err, st, "%s", path);
+        return qdq_within(err, st, "%s", name);
     }
     *holder = r.m;
     *out = t;
     return QDQ_OK;
+}
+
+qdq_status qdq_onnx_read_tensor(const char *path, qdq_model **holder, const qdq_tensor **out, qdq_error *err)
+{
+    qdq_mapping *file;
+
+    *holder = NULL;
+    *out = NULL;
+    QDQ_TRY(qdq_mapping_open(path, &file, err));
+    return read_tensor_file(file, path, holder, out, err);
+}
+
+qdq_status qdq_onnx_read_tensor_bytes(const void *data, size_t bytes, const char *name, qdq_model **holder,
+                                      const qdq_tensor **out, qdq_error *err)
+{
+    qdq_mapping *file = qdq_mapping_new_heap(bytes);
+
+    *holder = NULL;
+    *out = NULL;
+    if (file == NULL)
+        return qdq_nomem(err);
+    if (bytes > 0)
+        memcpy(qdq_mapping_heap_data(file), data, bytes);
+    return read_tensor_file(file, name, holder, out, err);
 }
