@@ -70,6 +70,22 @@ static void arrays_survive_lack_of_memory(void **state)
     try_all(flat, test_path("folder"), "label", NULL);
 }
 
+/* For an input of codes: the scale is looked up, and floats are quantized. */
+static void labels_of_a_file_and_codes_survive_lack_of_memory(void **state)
+{
+    (void)state;
+    char labels[600];
+
+    test_npz_file("labels.npz", true, arrays, 2);
+    snprintf(labels, sizeof labels, "%s:label", test_path("labels.npz"));
+    try_all(flat, test_npz_file("one.npz", true, arrays, 1), labels, NULL);
+    test_npy_file("labels.npy", TEST_HEADER("<i8", "(3,)"), label, 24);
+    try_all("<ir_version: 9, opset_import: [\"\" : 17]>\n"
+            "g (uint8[N,2] x) => (float[N,2] y) <float s = {0.5}, uint8 z = {3}>"
+            "{ d = DequantizeLinear(x, s, z) y = Neg(d) }",
+            test_npz_file("one.npz", true, arrays, 1), test_path("labels.npy"), NULL);
+}
+
 static void protos_survive_lack_of_memory(void **state)
 {
     (void)state;
@@ -131,8 +147,11 @@ static void comparing_survives_lack_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arrays_survive_lack_of_memory),      cmocka_unit_test(protos_survive_lack_of_memory),
-        cmocka_unit_test(random_data_survive_lack_of_memory), cmocka_unit_test(images_survive_lack_of_memory),
+        cmocka_unit_test(arrays_survive_lack_of_memory),
+        cmocka_unit_test(labels_of_a_file_and_codes_survive_lack_of_memory),
+        cmocka_unit_test(protos_survive_lack_of_memory),
+        cmocka_unit_test(random_data_survive_lack_of_memory),
+        cmocka_unit_test(images_survive_lack_of_memory),
         cmocka_unit_test(comparing_survives_lack_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

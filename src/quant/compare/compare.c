@@ -158,7 +158,7 @@ static qdq_status run_model(comparison *c, int k, size_t i, const qdq_named_arra
     if (st != QDQ_OK)
         return qdq_within(err, st, "%s", model_name[k]);
     qdq_arena_mark mark = qdq_arena_get_mark(&c->arena);
-    st = qdq_compare_feed(c->session[k].model, &in, n, &c->arena, err);
+    st = qdq_compare_feed(c->session[k].model, c->model[0], &in, n, &c->arena, err);
     if (st == QDQ_OK)
         st = qdq_safe_run(&c->session[k], in, n, k == 0 ? hold : match, c, err);
     qdq_arena_reset(&c->arena, mark);

@@ -5,21 +5,21 @@
 
 #include "base/fail.h"
 #include "base/half.h"
-#include "qdq/tensor.h"
+#include "quant/data/input_codes.h"
 
-static bool is_converted(qdq_elem elem)
+static bool is_plain(qdq_elem elem)
 {
     return elem == QDQ_FLOAT || elem == QDQ_FLOAT16 || elem == QDQ_BFLOAT16;
 }
 
-/* The type that m reads input `name` as, where an array of type `have` has to be converted to it; else `have`. */
-static qdq_elem wanted(const qdq_model *m, const char *name, qdq_elem have)
+/* The type that m reads input `name` as; `have` if it has no such input. */
+static qdq_elem read_as(const qdq_model *m, const char *name, qdq_elem have)
 {
     qdq_io io;
 
-    for (size_t i = 0; is_converted(have) && qdq_model_input(m, i, &io); i++)
+    for (size_t i = 0; qdq_model_input(m, i, &io); i++)
         if (strcmp(io.name, name) == 0)
-            return is_converted(io.elem) ? io.elem : have;
+            return io.elem;
     return have;
 }
 
@@ -36,9 +36,12 @@ static float number_at(const qdq_array *a, size_t i)
     return a->elem == QDQ_FLOAT16 ? qdq_float_of_float16(bits) : qdq_float_of_bfloat16(bits);
 }
 
-static qdq_status convert(qdq_array *a, qdq_elem elem, qdq_arena *memory, qdq_error *err)
+static qdq_status between_floats(qdq_array *a, qdq_elem elem, qdq_arena *memory, qdq_error *err)
 {
     const size_t n = (size_t)qdq_array_count(a), size = elem == QDQ_FLOAT ? 4 : 2;
+
+    if (a->elem == elem)
+        return QDQ_OK;
     char *to = qdq_arena_alloc(memory, n * size + 1);
 
     if (to == NULL)
@@ -56,15 +59,81 @@ static qdq_status convert(qdq_array *a, qdq_elem elem, qdq_arena *memory, qdq_er
     return QDQ_OK;
 }
 
-qdq_status qdq_compare_feed(const qdq_model *m, const qdq_named_array **in, size_t n, qdq_arena *memory,
-                            qdq_error *err)
+/* The scale is that of the model whose input takes codes. */
+static qdq_status read_codes(const qdq_model *m, const char *name, qdq_elem have, qdq_elem want,
+                             qdq_qparam *out, qdq_error *err)
+{
+    QDQ_TRY(qdq_input_codes(m, name, out, err));
+    if (out->type != QDQ_UNDEFINED)
+        return QDQ_OK;
+    return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                    "input '%s' is %s here and %s in the samples, and no DequantizeLinear with one constant "
+                    "scale says how the one becomes the other: expected inputs of one type in both models",
+                    name, qdq_elem_name(want), qdq_elem_name(have));
+}
+
+static qdq_status to_codes(const qdq_qparam *p, qdq_array *a, qdq_arena *memory, qdq_error *err)
+{
+    QDQ_TRY(between_floats(a, QDQ_FLOAT, memory, err));
+    const size_t n = (size_t)qdq_array_count(a), size = qdq_code_size(p->type);
+    void *to = qdq_arena_alloc(memory, n * size + 1);
+
+    if (to == NULL)
+        return qdq_nomem(err);
+    qdq_quantize_floats(p, a->data, n, to);
+    a->elem = p->type;
+    a->data = to;
+    a->bytes = n * size;
+    return QDQ_OK;
+}
+
+static qdq_status from_codes(const qdq_qparam *p, qdq_array *a, qdq_elem elem, qdq_arena *memory,
+                             qdq_error *err)
+{
+    const size_t n = (size_t)qdq_array_count(a);
+    float *to = qdq_arena_alloc(memory, n * sizeof *to + 1);
+
+    if (to == NULL)
+        return qdq_nomem(err);
+    qdq_dequantize_floats(p, a->data, n, to);
+    a->elem = QDQ_FLOAT;
+    a->data = to;
+    a->bytes = n * sizeof *to;
+    return between_floats(a, elem, memory, err);
+}
+
+static qdq_status convert(const qdq_model *m, const qdq_model *of, const char *name, qdq_array *a,
+                          qdq_elem want, qdq_arena *memory, qdq_error *err)
+{
+    qdq_qparam p;
+
+    if (is_plain(want) && is_plain(a->elem))
+        return between_floats(a, want, memory, err);
+    if (is_plain(a->elem)) {
+        QDQ_TRY(read_codes(m, name, a->elem, want, &p, err));
+        return to_codes(&p, a, memory, err);
+    }
+    QDQ_TRY(read_codes(of, name, a->elem, want, &p, err));
+    return from_codes(&p, a, want, memory, err);
+}
+
+/* Other pairs of types are no conversions: the engine says what it expected. */
+static bool is_converted(qdq_elem have, qdq_elem want)
+{
+    return have != want && ((is_plain(have) && (is_plain(want) || qdq_elem_is_code(want))) ||
+                            (qdq_elem_is_code(have) && is_plain(want)));
+}
+
+qdq_status qdq_compare_feed(const qdq_model *m, const qdq_model *of, const qdq_named_array **in, size_t n,
+                            qdq_arena *memory, qdq_error *err)
 {
     qdq_named_array *own = NULL;
 
     for (size_t i = 0; i < n; i++) {
-        const qdq_elem elem = wanted(m, (*in)[i].name, (*in)[i].array.elem);
+        const char *name = (*in)[i].name;
+        const qdq_elem have = (*in)[i].array.elem, want = read_as(m, name, have);
 
-        if (elem == (*in)[i].array.elem)
+        if (!is_converted(have, want))
             continue;
         if (own == NULL) {
             if ((own = qdq_arena_alloc(memory, n * sizeof *own)) == NULL)
@@ -72,7 +141,7 @@ qdq_status qdq_compare_feed(const qdq_model *m, const qdq_named_array **in, size
             memcpy(own, *in, n * sizeof *own);
             *in = own;
         }
-        QDQ_TRY(convert(&own[i].array, elem, memory, err));
+        QDQ_TRY(convert(m, of, name, &own[i].array, want, memory, err));
     }
     return QDQ_OK;
 }

@@ -8,6 +8,7 @@
 #include "base/fail.h"
 #include "ir/edit.h"
 #include "quant/compare/compare_match.h"
+#include "quant/compare/compare_feed.h"
 #include "quant/rest/safe_session.h"
 #include "quant/rest/widen.h"
 
@@ -23,6 +24,7 @@ static const char *const run_name[N_RUN] = {"first model", "second model", "seco
 typedef struct layering {
     qdq_engine *engine;
     qdq_data *data;
+    const qdq_model *of;       /* whose inputs the samples are made for: the first one as it was given */
     const qdq_model *model[2]; /* a, b as they were given, or the copies that the engine runs */
     qdq_model *wide[2];        /* these copies; NULL: not needed */
     qdq_compare_opts opts;
@@ -299,24 +301,37 @@ static qdq_status run_one(pass *p, int k, size_t i, const qdq_named_array *in, s
     return QDQ_OK;
 }
 
+static qdq_status run_each(pass *p, size_t i, const qdq_named_array *in, size_t n, qdq_arena *memory,
+                           qdq_error *err)
+{
+    layering *l = p->l;
+    const qdq_named_array *of_a = in, *of_b = in;
+    bool can = false;
+
+    QDQ_TRY(qdq_compare_feed(l->model[0], l->of, &of_a, n, memory, err));
+    QDQ_TRY(qdq_compare_feed(l->model[1], l->of, &of_b, n, memory, err));
+    for (size_t k = 0; k < p->of_a.n; k++)
+        p->of_a.at[k]->held.is_held = false;
+    QDQ_TRY(run_one(p, RUN_A, i, of_a, n, err));
+    QDQ_TRY(run_one(p, RUN_B, i, of_b, n, err));
+    if (p->alone != NULL)
+        QDQ_TRY(feed(p, of_b, n, &can, err));
+    return can ? run_one(p, RUN_ALONE, i, p->fed, p->n_fed, err) : QDQ_OK;
+}
+
 static qdq_status run_sample(pass *p, size_t i, qdq_error *err)
 {
     layering *l = p->l;
+    qdq_arena memory = QDQ_ARENA_INIT;
     const qdq_named_array *in;
     size_t n;
-    bool can = false;
 
     QDQ_TRY(qdq_job_poll(l->opts.job, err));
     QDQ_TRY(qdq_data_get(l->data, i, &in, &n, err));
-    for (size_t k = 0; k < p->of_a.n; k++)
-        p->of_a.at[k]->held.is_held = false;
-    QDQ_TRY(run_one(p, RUN_A, i, in, n, err));
-    QDQ_TRY(run_one(p, RUN_B, i, in, n, err));
-    if (p->alone != NULL)
-        QDQ_TRY(feed(p, in, n, &can, err));
-    if (can)
-        QDQ_TRY(run_one(p, RUN_ALONE, i, p->fed, p->n_fed, err));
+    qdq_status st = run_each(p, i, in, n, &memory, err);
     drop_converted(p);
+    qdq_arena_free(&memory);
+    QDQ_TRY(st);
     qdq_job_progress(l->opts.job, "compare layers", ++l->done, l->total);
     return QDQ_OK;
 }
@@ -509,7 +524,7 @@ qdq_status qdq_compare_layers(qdq_engine *e, const qdq_model *a, const qdq_model
                               const qdq_compare_opts *opts, qdq_compare_layers_result **out, qdq_error *err)
 {
     static const qdq_compare_opts defaults = QDQ_COMPARE_OPTS_INIT;
-    layering l = {.engine = e, .data = d, .model = {a, b}};
+    layering l = {.engine = e, .data = d, .of = a, .model = {a, b}};
 
     *out = NULL;
     l.opts = opts != NULL ? *opts : defaults;

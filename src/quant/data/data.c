@@ -13,6 +13,7 @@
 
 #include "base/fail.h"
 #include "base/vec.h"
+#include "quant/data/input_codes.h"
 
 /* A sample is held in memory whole: what is larger is no sample but a mistake, or an attack. */
 #define MAX_SAMPLE_BYTES ((size_t)2 << 30)
@@ -53,6 +54,19 @@ qdq_status qdq_data_misfit(qdq_data *d, size_t k, const char *found, const char 
 {
     return qdq_fail(err, QDQ_E_FORMAT, "%s: it is %s, input '%s' is %s", why, found, d->inputs[k].name,
                     qdq_io_text(&d->inputs[k], &d->arena));
+}
+
+qdq_status qdq_data_misfit_elem(qdq_data *d, size_t k, qdq_elem elem, const char *found, qdq_error *err)
+{
+    const qdq_elem want = d->inputs[k].elem;
+
+    if (!qdq_elem_is_float(elem) || !qdq_elem_is_code(want))
+        return qdq_data_misfit(d, k, found, "wrong element type", err);
+    return qdq_fail(
+        err, QDQ_E_FORMAT,
+        "wrong element type: it is %s, input '%s' is %s, and no DequantizeLinear with one constant "
+        "scale reads it: expected an array of %s",
+        found, d->inputs[k].name, qdq_io_text(&d->inputs[k], &d->arena), qdq_elem_name(want));
 }
 
 int64_t qdq_io_batch(const qdq_io *io)
@@ -99,7 +113,8 @@ static qdq_status copy_inputs(qdq_data *d, const qdq_model *m, const qdq_data_op
     d->inputs = qdq_arena_array(&d->arena, d->n_inputs, sizeof *d->inputs);
     d->arrays = qdq_arena_array(&d->arena, d->n_inputs, sizeof *d->arrays);
     d->room = qdq_arena_array(&d->arena, d->n_inputs, sizeof *d->room);
-    if (d->inputs == NULL || d->arrays == NULL || d->room == NULL) {
+    d->codes = qdq_arena_array(&d->arena, d->n_inputs, sizeof *d->codes);
+    if (d->inputs == NULL || d->codes == NULL || d->arrays == NULL || d->room == NULL) {
         d->n_inputs = 0;
         return qdq_nomem(err);
     }
@@ -108,6 +123,7 @@ static qdq_status copy_inputs(qdq_data *d, const qdq_model *m, const qdq_data_op
 
         if (!qdq_model_input(m, k, io))
             return qdq_fail(err, QDQ_E_BUG, "input %zu of %zu is not there", k, d->n_inputs);
+        QDQ_TRY(qdq_input_codes(m, io->name, &d->codes[k], err));
         io->name = qdq_arena_strdup(&d->arena, io->name);
         if (io->name == NULL)
             return qdq_nomem(err);

@@ -123,7 +123,7 @@ static qdq_status fit(qdq_data *d, size_t k, const qdq_npy *a, binding *b, size_
     b->elem = a->elem;
     b->batch = qdq_io_batch(io);
     if (!qdq_data_elem_fits(d, k, a->elem))
-        return misfit(d, k, a, "wrong element type", err);
+        return qdq_data_misfit_elem(d, k, a->elem, header_text(d, a), err);
     b->constant = io->rank == 0 && a->rank == 0;
     if (s->folder && io->rank > 0 && a->rank == io->rank - 1 && b->batch == 1)
         axis = 0; /* one file, one sample, saved without the batch */
@@ -168,8 +168,9 @@ static qdq_status bind_input(qdq_data *d, size_t k, size_t *samples, size_t *res
         return name[0] == '\0' ? st : qdq_within(err, st, "array '%s'", name);
     if (a->elem != d->inputs[k].elem && !s->told_wide) {
         s->told_wide = true;
-        qdq_job_log(d->job, QDQ_LOG_INFO, "%s: %s is rounded to %s for input '%s'", s->files[s->current].path,
-                    qdq_elem_name(a->elem), qdq_elem_name(d->inputs[k].elem), d->inputs[k].name);
+        qdq_job_log(d->job, QDQ_LOG_INFO, "%s: %s is %s to %s for input '%s'", s->files[s->current].path,
+                    qdq_elem_name(a->elem), d->codes[k].type != QDQ_UNDEFINED ? "quantized" : "rounded",
+                    qdq_elem_name(d->inputs[k].elem), d->inputs[k].name);
     }
     return QDQ_OK;
 }
@@ -282,7 +283,7 @@ static qdq_status read_array(qdq_data *d, size_t k, size_t index, qdq_error *err
     QDQ_TRY(qdq_data_shape(d, k, d->inputs[k].elem, b->rank, b->dim, err));
     QDQ_TRY(qdq_npz_read(s->npz, b->array, b->constant ? 0 : index * b->sample_bytes, a->data,
                          b->sample_bytes, err));
-    return qdq_data_finish(a, b->elem, err);
+    return qdq_data_finish(d, k, b->elem, err);
 }
 
 static qdq_status get(qdq_data *d, size_t i, qdq_error *err)

@@ -20,7 +20,7 @@ static qdq_status check_fit(qdq_data *d, size_t k, const qdq_tensor *t, qdq_erro
     const char *found = qdq_data_type_text(d, t->elem, t->rank, t->dim);
 
     if (!qdq_data_elem_fits(d, k, t->elem))
-        return qdq_data_misfit(d, k, found, "wrong element type", err);
+        return qdq_data_misfit_elem(d, k, t->elem, found, err);
     if (io->rank >= 0 && t->rank != io->rank)
         return qdq_data_misfit(d, k, found, "wrong number of dimensions", err);
     if (t->count == 0)
@@ -45,7 +45,7 @@ static qdq_status copy_values(qdq_data *d, size_t k, const qdq_tensor *t, qdq_er
     if (st == QDQ_OK && data.size > 0)
         memcpy(a->data, data.data, data.size);
     qdq_arena_free(&scratch);
-    return st == QDQ_OK ? qdq_data_finish(a, t->elem, err) : st;
+    return st == QDQ_OK ? qdq_data_finish(d, k, t->elem, err) : st;
 }
 
 /* The input that file f is for: that of the tensor's name, or, for names that the model does not know, the f-th. */

@@ -5,11 +5,14 @@
 
 #include "base/arena.h"
 #include "qdq/data.h"
+#include "target/qparam.h"
 
 struct qdq_data {
-    qdq_arena arena;         /* everything below that lives as long as the source */
-    const char *spec;        /* as the caller gave it */
-    qdq_io *inputs;          /* of the model, with the caller's shapes put in */
+    qdq_arena arena;  /* everything below that lives as long as the source */
+    const char *spec; /* as the caller gave it */
+    qdq_io *inputs;   /* of the model, with the caller's shapes put in */
+    qdq_qparam
+        *codes; /* of inputs that take codes: how floats become those; type QDQ_UNDEFINED: they do not */
     qdq_named_array *arrays; /* what qdq_data_get() lends, one per input */
     size_t *room;            /* bytes allocated for each of them */
     size_t n_inputs;
@@ -57,14 +60,16 @@ qdq_status qdq_data_shape(qdq_data *d, size_t k, qdq_elem elem, int rank, const 
 /* At least `bytes` of room in array k. */
 qdq_status qdq_data_reserve(qdq_data *d, size_t k, size_t bytes, qdq_error *err);
 
-/* What was read into the array as elements of type `from` becomes what the array is: wider floats are rounded, and
- * what the type cannot hold, NaN and infinity are refused. */
-qdq_status qdq_data_finish(qdq_array *a, qdq_elem from, qdq_error *err);
+/* What was read into array k as elements of type `from` becomes what the input takes: wider floats are rounded, for an input
+ * of codes quantized, and what the type cannot hold, NaN and infinity are refused. */
+qdq_status qdq_data_finish(qdq_data *d, size_t k, qdq_elem from, qdq_error *err);
 
 /* True if elements of that type can be data of input k, as they are or converted. */
 bool qdq_data_elem_fits(const qdq_data *d, size_t k, qdq_elem elem);
 /* Fails with "WHY: it is FOUND, input 'x' is ...". */
 qdq_status qdq_data_misfit(qdq_data *d, size_t k, const char *found, const char *why, qdq_error *err);
+/* The same for a type that does not fit; says what to do where floats meet an input of codes. */
+qdq_status qdq_data_misfit_elem(qdq_data *d, size_t k, qdq_elem elem, const char *found, qdq_error *err);
 
 /* "float [N, 1, 16, 16]": for messages; lives in the arena, and is "?" without memory. */
 const char *qdq_io_text(const qdq_io *io, qdq_arena *a);

@@ -1,5 +1,5 @@
 /* data_values.c - numbers of files become numbers of inputs: wider floats are rounded, since arrays are double by default
- * and few tools write 16 bits; NaN and infinity are refused. */
+ * and few tools write 16 bits; floats for an input of codes are quantized as the model says; NaN and infinity are refused. */
 #include <math.h>
 #include <string.h>
 
@@ -12,6 +12,8 @@ bool qdq_data_elem_fits(const qdq_data *d, size_t k, qdq_elem elem)
     qdq_elem want = d->inputs[k].elem;
     bool half = want == QDQ_FLOAT16 || want == QDQ_BFLOAT16;
 
+    if (d->codes[k].type != QDQ_UNDEFINED && (elem == QDQ_FLOAT || elem == QDQ_DOUBLE))
+        return true;
     return elem == want || (elem == QDQ_DOUBLE && (want == QDQ_FLOAT || half)) || (elem == QDQ_FLOAT && half);
 }
 
@@ -55,6 +57,22 @@ static qdq_status narrow(qdq_array *a, qdq_elem from, qdq_error *err)
     return QDQ_OK;
 }
 
+/* In place, too. A sample may be all over the range: what the codes cannot hold saturates, as it does in a Q. */
+static qdq_status quantize(const qdq_qparam *codes, qdq_array *a, qdq_elem from, qdq_error *err)
+{
+    unsigned char *p = a->data;
+    const size_t n = (size_t)qdq_array_count(a), size = qdq_code_size(codes->type);
+
+    for (size_t i = 0; i < n; i++) {
+        const float x = (float)wide_at(from, p, i);
+
+        if (!isfinite(x))
+            return qdq_fail(err, QDQ_E_FORMAT, "element %zu is NaN or infinite, expected finite numbers", i);
+        qdq_quantize_floats(codes, &x, 1, p + i * size);
+    }
+    return QDQ_OK;
+}
+
 static qdq_status check_finite(const qdq_array *a, qdq_error *err)
 {
     int64_t n = qdq_array_count(a), i = 0;
@@ -80,8 +98,12 @@ static qdq_status check_finite(const qdq_array *a, qdq_error *err)
                     (long long)i);
 }
 
-qdq_status qdq_data_finish(qdq_array *a, qdq_elem from, qdq_error *err)
+qdq_status qdq_data_finish(qdq_data *d, size_t k, qdq_elem from, qdq_error *err)
 {
+    qdq_array *a = &d->arrays[k].array;
+
+    if (from != a->elem && d->codes[k].type != QDQ_UNDEFINED)
+        return quantize(&d->codes[k], a, from, err);
     if (from != a->elem)
         QDQ_TRY(narrow(a, from, err));
     return check_finite(a, err);
