@@ -34,9 +34,9 @@ typedef struct qdq_data_opts {
  * fits a single input whatever its name), "x.npy", a folder of those (one file a sample or batch), a folder
  * of images, a folder with ONNX's test data (test_data_set_N, or input_K.pb: one TensorProto for each input, one
  * run of the model), "x.pb", "random:SEED". The first axis of an array counts samples; arrays are cut into pieces of the
- * model's batch (symbolic: 1), a remainder is dropped with a warning. Types must match the inputs
- * (wider floats are rounded, with a note; for an input of 8- or 16-bit codes that one scale follows, quantized); NaN and infinity are QDQ_E_FORMAT. Files are read sample by
- * sample, not held. */
+ * model's batch (symbolic: 1), a remainder is dropped with a warning. Types must match the inputs (wider floats are
+ * rounded, with a note; for an input of codes of 8 or 16 bits they are quantized with the one scale that follows it in the
+ * model); NaN and infinity are QDQ_E_FORMAT. Files are read sample by sample, not held. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_data_open(const char *spec, const qdq_model *m, const qdq_data_opts *opts,
                                               qdq_data **out, qdq_error *err);
 QDQ_API void qdq_data_close(qdq_data *d); /* NULL is allowed */

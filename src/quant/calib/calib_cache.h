@@ -22,7 +22,8 @@ typedef struct qdq_cache {
     QDQ_VEC(qdq_cached_range) ranges;
 } qdq_cache;
 
-/* Mistakes are QDQ_E_FORMAT with the line, or the entry and the key; so are two different ranges for a tensor. Freed with qdq_cache_free() either way. */
+/* Mistakes are QDQ_E_FORMAT with the line, or the entry and the key; so are two different ranges for a tensor. Freed with
+ * qdq_cache_free() either way. */
 qdq_status qdq_cache_read(const char *path, qdq_cache *out, qdq_error *err);
 qdq_status qdq_cache_parse(const char *text, size_t size, const char *name, qdq_cache *out, qdq_error *err);
 void qdq_cache_free(qdq_cache *c);
