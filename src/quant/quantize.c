@@ -62,6 +62,26 @@ static qdq_status run_again(qdq_model *m, const char *pipeline, const char *pass
     return st;
 }
 
+/* Passes that have work again where Q/DQ came: their constants may be equal. */
+static qdq_status tidy(qdq_model *m, const qdq_plan *p, qdq_error *err)
+{
+    QDQ_TRY(run_again(m, p->clean, "lift-subgraph-initializers", err));
+    return run_again(m, p->clean, "share-initializers", err);
+}
+
+/* Where the rest has another type the result is tidied before, too: what is one constant in the widened form of the
+ * result has to be one in the model that the conversion sees. Biases follow the scales that will be stored. */
+static qdq_status convert_rest(qdq_model *m, const qdq_plan *p, const qdq_map *kept, const qdq_job *job,
+                               qdq_error *err)
+{
+    if (!qdq_plan_has_rest(p))
+        return QDQ_OK;
+    QDQ_TRY(qdq_rest_round_scales(m, &p->rest, kept, err));
+    QDQ_TRY(run_again(m, p->clean, "quantize-bias", err));
+    QDQ_TRY(tidy(m, p, err));
+    return qdq_rest_convert(m, &p->rest, kept, job, err);
+}
+
 /* Q/DQ, then the rest: nodes are found by the labels that they have before either. */
 static qdq_status insert_and_convert(qdq_model *m, const qdq_plan *p, qdq_insert_cache *cache,
                                      const qdq_job *job, qdq_error *err)
@@ -72,7 +92,7 @@ static qdq_status insert_and_convert(qdq_model *m, const qdq_plan *p, qdq_insert
     if (st == QDQ_OK)
         st = qdq_insert_cached(m, p, cache, err);
     if (st == QDQ_OK)
-        st = qdq_rest_convert(m, &p->rest, &kept, job, err);
+        st = convert_rest(m, p, &kept, job, err);
     qdq_map_free(&kept);
     return st;
 }
@@ -91,8 +111,7 @@ qdq_status qdq_quantize_finish_cached(qdq_model *m, const qdq_plan *p, qdq_inser
 
         QDQ_TRY(
             qdq_model_infer(m, &so, err)); /* what gave a graph output was declared, and is inferred now */
-        QDQ_TRY(run_again(m, p->clean, "lift-subgraph-initializers", err));
-        QDQ_TRY(run_again(m, p->clean, "share-initializers", err)); /* Q/DQ bring equal constants */
+        QDQ_TRY(tidy(m, p, err));
     }
     if (p->placement_only)
         QDQ_TRY(qdq_model_set_prop(m, "qdq.scales", "placement only: calibrated on random input", err));

@@ -137,6 +137,16 @@ int32_t qdq_quantize_bias(double bias, float bias_scale)
     return (int32_t)fmax(INT32_MIN, fmin(INT32_MAX, code));
 }
 
+bool qdq_bias_scale_is(float scale, double product)
+{
+    double exact = (double)(float)product;
+
+    return fabs((double)scale - product) <= 1e-5 * product ||
+           (fabs((double)scale - product) <= product / 256 &&
+            (scale == qdq_float_of_bfloat16(qdq_bfloat16_of_double(exact)) ||
+             scale == qdq_float_of_float16(qdq_float16_of_double(exact))));
+}
+
 double qdq_bias_scale_min(float bias)
 {
     return 1.0001 * 2 * fabs((double)bias) / (4294967296.0 - 2);

@@ -68,6 +68,10 @@ void qdq_unpack_codes(qdq_elem type, const void *packed, size_t n, void *codes);
 /* The bias of a linear operator: int32 codes with the scale s_x * s_w that 8-bit kernels accumulate in. */
 int32_t qdq_quantize_bias(double bias, float bias_scale);
 
+/* Is `scale` that of data times that of weight? Within 1e-5, since what exporters compute in float may differ in the last
+ * bits; or the number of a 16-bit type next to it, which is what models in 16 bits store. */
+bool qdq_bias_scale_is(float scale, double product);
+
 /* The smallest bias scale at which |bias| still fits into int32, with headroom of one part in 10,000
  * (the bound that ONNX Runtime's tool uses since its PR 22020). */
 double qdq_bias_scale_min(float bias);

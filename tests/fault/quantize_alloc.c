@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "ir/shape.h"
 #include "quant/bodies/bodies.h"
+#include "quant/rest/rest.h"
 #include "quant/weights/bias_fit.h"
 #include "support/build.h"
 #include "support/quantize.h"
@@ -397,6 +398,32 @@ static void biases_without_room_are_found_or_the_allocation_is_reported(void **s
     qdq_model_free(m);
 }
 
+static qdq_status follow(void *ctx, qdq_error *err)
+{
+    qdq_target *t = NULL, *own = NULL;
+    qdq_status st = qdq_target_load("tensorrt", &t, err);
+
+    if (st == QDQ_OK)
+        st = qdq_target_set(t, "rest.type", "model", err);
+    if (st == QDQ_OK)
+        st = qdq_rest_follow(ctx, t, NULL, &own, err);
+    if (st == QDQ_OK)
+        assert_int_equal(own->rest.type, QDQ_BFLOAT16);
+    qdq_target_free(own);
+    qdq_target_free(t);
+    return st;
+}
+
+static void following_the_type_of_the_model_survives_every_allocation_failure(void **state)
+{
+    qdq_model *m = test_model("<ir_version: 10, opset_import: [\"\" : 22]>\n"
+                              "g (bfloat16[2] x) => (bfloat16[2] z) {\n y = Neg(x)\n z = Exp(y)\n}\n");
+
+    (void)state;
+    assert_true(test_every_alloc_fails(follow, m) > 20);
+    qdq_model_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -406,6 +433,7 @@ int main(void)
         cmocka_unit_test(save_survives_every_allocation_failure_and_leaves_no_file),
         cmocka_unit_test(quantize_survives_every_allocation_failure),
         cmocka_unit_test(a_rest_in_float16_survives_every_allocation_failure),
+        cmocka_unit_test(following_the_type_of_the_model_survives_every_allocation_failure),
         cmocka_unit_test(a_goal_survives_every_allocation_failure),
         cmocka_unit_test(bodies_survive_every_allocation_failure),
         cmocka_unit_test(explaining_survives_every_allocation_failure),

@@ -435,6 +435,70 @@ static void what_is_beyond_the_range_is_clamped_and_told(void **state)
     qdq_model_free(m);
 }
 
+/* Rounds scales, converts. */
+static void check_rounded(const char *text, const char *want)
+{
+    const qdq_plan_rest rest = {.type = QDQ_BFLOAT16};
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = test_model(text);
+    qdq_map none = QDQ_MAP_INIT;
+
+    assert_ok(qdq_model_infer(m, NULL, &err));
+    assert_ok(qdq_rest_round_scales(m, &rest, &none, &err));
+    assert_ok(qdq_rest_convert(m, &rest, &none, NULL, &err));
+    assert_ok(qdq_model_verify(m, &err));
+    test_assert_text(m, want);
+    qdq_model_free(m);
+}
+
+static void a_q_in_front_of_the_border_has_the_scale_of_its_dq(void **state)
+{
+    (void)state;
+    check_rounded(OPSET22 "graph (float[2] x) => (float[2] y) <float s = {0.1}, uint8 z = {3}> {\n"
+                          "q = QuantizeLinear(x, s, z)\n d = DequantizeLinear(q, s, z)\n a = Neg(d)\n"
+                          "y = Mul(a, s)\n}",
+                  "graph (float[2] x) => (float[2] y) <\n"
+                  "  bfloat16 s = {0.1},\n"
+                  "  uint8 z = {3},\n"
+                  "  float s_1 = {0.100097656},\n"
+                  "  bfloat16 s_1_bfloat16 = {0.1}\n"
+                  "> {\n"
+                  "  q = QuantizeLinear(x, s_1, z)\n"
+                  "  d = DequantizeLinear(q, s_1_bfloat16, z)\n"
+                  "  a = Neg(d)\n"
+                  "  y_bfloat16 = Mul(a, s)\n"
+                  "  [y_bfloat16_Cast] y = Cast <to = 1> (y_bfloat16)\n"
+                  "}\n");
+}
+
+static void scales_of_biases_and_of_what_stays_float_are_not_rounded(void **state)
+{
+    (void)state;
+    check_rounded(
+        OPSET22
+        "graph () => (float[2] y, float[2] z) <int32[2] b = {1, 2}, float s = {0.1}, uint8[2] w = {1, 2}> "
+        "{\n y = DequantizeLinear <output_dtype = 1> (w, s)\n z = DequantizeLinear(b, s)\n}",
+        "graph () => (float[2] y, float[2] z) <\n"
+        "  int32[2] b = {1, 2},\n"
+        "  float s = {0.1},\n"
+        "  uint8[2] w = {1, 2}\n"
+        "> {\n"
+        "  y = DequantizeLinear <output_dtype = 1> (w, s)\n"
+        "  z = DequantizeLinear(b, s)\n"
+        "}\n");
+}
+
+static void a_number_is_rounded_up_to_one_that_the_type_has(void **state)
+{
+    (void)state;
+    assert_true(qdq_rest_round_up(0.1F, QDQ_FLOAT) == 0.1F);
+    assert_true(qdq_rest_round_up(0.5F, QDQ_BFLOAT16) == 0.5F);
+    assert_true(qdq_rest_round_up(1.001F, QDQ_BFLOAT16) == 1.0078125F);
+    assert_true(qdq_rest_round_up(1.0001F, QDQ_FLOAT16) == 1.0009765625F);
+    assert_true(qdq_rest_round_up(1e-12F, QDQ_FLOAT16) == 0x1p-24F);
+    assert_true(qdq_rest_round_up(1e9F, QDQ_FLOAT16) == 65504.0F);
+}
+
 static void a_label_that_is_not_there_is_named(void **state)
 {
     qdq_error err = QDQ_ERROR_INIT;
@@ -502,6 +566,9 @@ int main(void)
         cmocka_unit_test(an_output_that_is_an_input_or_a_constant_stays_float),
         cmocka_unit_test(direct_io_changes_the_types_of_inputs_and_outputs),
         cmocka_unit_test(what_is_beyond_the_range_is_clamped_and_told),
+        cmocka_unit_test(a_q_in_front_of_the_border_has_the_scale_of_its_dq),
+        cmocka_unit_test(scales_of_biases_and_of_what_stays_float_are_not_rounded),
+        cmocka_unit_test(a_number_is_rounded_up_to_one_that_the_type_has),
         cmocka_unit_test(a_label_that_is_not_there_is_named),
         cmocka_unit_test(a_plan_says_what_stays_float),
     };

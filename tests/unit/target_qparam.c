@@ -329,6 +329,17 @@ static void decoding_inverts_encoding_within_half_a_step(void **state)
     assert_true(y[2] == 0);
 }
 
+static void the_scale_of_a_bias_may_be_the_16_bit_number_next_to_the_product(void **state)
+{
+    (void)state;
+    assert_true(qdq_bias_scale_is(0.03F, 0.3 * 0.1));
+    assert_true(qdq_bias_scale_is(0.030029296875F, 0.03));    /* bfloat16 */
+    assert_true(qdq_bias_scale_is(0.029998779296875F, 0.03)); /* float16 */
+    assert_false(qdq_bias_scale_is(0.0299072265625F, 0.03));  /* the bfloat16 on the other side */
+    assert_false(qdq_bias_scale_is(0.03001F, 0.03));
+    assert_false(qdq_bias_scale_is(0x1p-24F, 1.2 * 0x1p-24)); /* float16 has few digits there */
+}
+
 static void bias_codes_saturate_and_the_least_scale_fits(void **state)
 {
     (void)state;
@@ -359,6 +370,7 @@ static void minmax_leaves_out_what_is_not_finite(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_scale_of_a_bias_may_be_the_16_bit_number_next_to_the_product),
         cmocka_unit_test(n1_int8_symmetric_uses_the_larger_side),
         cmocka_unit_test(n2_uint8_asymmetric_always_includes_zero),
         cmocka_unit_test(n3_int8_asymmetric),

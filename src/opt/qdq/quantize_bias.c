@@ -142,7 +142,7 @@ static qdq_status read(quantizing *q, qdq_node *n, bool *is, const char **why, q
     return *why == NULL ? qdq_bias_read(q->o, &q->l, q->b, &q->old, why, err) : QDQ_OK;
 }
 
-/* Codes with the right scale already? Within 1e-5: what exporters compute in float may differ in the last bits. */
+/* Codes with the right scale already? */
 static bool is_right(const quantizing *q)
 {
     const qdq_params *b = &q->old.params, *w = &q->l.params;
@@ -155,7 +155,7 @@ static bool is_right(const quantizing *q)
         double right = (double)q->x.scale[0] * (double)w->scale[i % w->count];
 
         if (qdq_params_zero(b, i % b->count) != 0 ||
-            !(fabs((double)b->scale[i % b->count] - right) <= 1e-5 * right) || !(right >= (double)FLT_MIN))
+            !qdq_bias_scale_is(b->scale[i % b->count], right) || !(right >= (double)FLT_MIN))
             return false;
     }
     return true;

@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "quant/found.h"
 #include "quant/insert/insert_state.h"
+#include "quant/rest/rest.h"
 
 /* What the scale of a bias is made of. */
 typedef struct bias_scale {
@@ -155,9 +156,10 @@ qdq_status qdq_insert_room(qdq_inserter *in, size_t index)
         float *scale = &s.room[s.per_channel ? i : 0];
         double least = qdq_bias_scale_min(bias[i]) / (double)s.activation;
 
-        if ((double)*scale < least)
-            *scale =
-                (float)fmin(s.pow2 ? qdq_power_of_two(least) : least, s.pow2 ? 0x1p127 : (double)FLT_MAX);
+        if ((double)*scale < least) {
+            double wide = fmin(s.pow2 ? qdq_power_of_two(least) : least, s.pow2 ? 0x1p127 : (double)FLT_MAX);
+            *scale = qdq_rest_round_up((float)wide, in->plan->rest.type);
+        }
     }
     return QDQ_OK;
 }

@@ -27,9 +27,17 @@ qdq_status qdq_rest_choose(const qdq_model *m, const qdq_target *t, qdq_engine *
 /* The float as the type holds it; finite, and not 0, if it was that before. Other types change nothing. */
 float qdq_rest_round(float x, qdq_elem elem);
 
+/* The smallest number of the type that is not below x: of a positive x inside its range. */
+float qdq_rest_round_up(float x, qdq_elem elem);
+
 /* The nodes that p->rest keeps in float32, by address: *kept is to be freed with qdq_map_free(), also on failure.
  * Asked before anything is inserted, since labels may change then. Labels that no node has are QDQ_E_FORMAT. */
 qdq_status qdq_rest_find_kept(const qdq_model *m, const qdq_plan *p, qdq_map *kept, qdq_error *err);
+
+/* Scales of Q/DQ that can have the type become numbers of it, on both sides of a border: but those of biases, which
+ * follow from others. Before the conversion, so that what depends on scales can be made for those that will be stored. */
+qdq_status qdq_rest_round_scales(qdq_model *m, const qdq_plan_rest *rest, const qdq_map *kept,
+                                 qdq_error *err);
 
 /* Converts a model with inferred types. Does nothing if `rest` says float. What the type cannot hold is clamped, and
  * `job` hears of it. */

@@ -43,6 +43,18 @@ float qdq_rest_round(float x, qdq_elem elem)
     return elem == QDQ_FLOAT16 ? qdq_float_of_float16(bits) : qdq_float_of_bfloat16(bits);
 }
 
+float qdq_rest_round_up(float x, qdq_elem elem)
+{
+    bool clamped;
+
+    if (elem != QDQ_FLOAT16 && elem != QDQ_BFLOAT16)
+        return x;
+    uint16_t bits = bits_of(x, elem, &clamped);
+    if (qdq_rest_round(x, elem) < x && bits < limits_of(elem).largest)
+        bits++;
+    return elem == QDQ_FLOAT16 ? qdq_float_of_float16(bits) : qdq_float_of_bfloat16(bits);
+}
+
 static void convert(const char *from, uint16_t *to, int64_t count, qdq_elem elem, int64_t *n_clamped)
 {
     int64_t n = 0;
