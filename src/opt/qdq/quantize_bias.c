@@ -154,8 +154,8 @@ static bool is_right(const quantizing *q)
     for (int64_t i = 0; i < q->l.channels; i++) {
         double right = (double)q->x.scale[0] * (double)w->scale[i % w->count];
 
-        if (qdq_params_zero(b, i % b->count) != 0 ||
-            !qdq_bias_scale_is(b->scale[i % b->count], right) || !(right >= (double)FLT_MIN))
+        if (qdq_params_zero(b, i % b->count) != 0 || !qdq_bias_scale_is(b->scale[i % b->count], right) ||
+            !(right >= (double)FLT_MIN))
             return false;
     }
     return true;
