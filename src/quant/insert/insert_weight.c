@@ -46,8 +46,11 @@ static qdq_status scales_of_weight(qdq_inserter *in, const qdq_plan_weight *w, q
 
 static void given_scales(const qdq_inserter *in, const qdq_plan_weight *w, qdq_weight_state *s)
 {
+    qdq_elem type = in->plan->rest.type;
+    bool fit = qdq_rest_fits(w->scales, w->n_scales, type);
+
     for (size_t i = 0; i < w->n_scales; i++) /* codes are made with the scale that will be stored */
-        s->scales[i] = qdq_rest_round(w->scales[i], in->plan->rest.type);
+        s->scales[i] = fit ? qdq_rest_round(w->scales[i], type) : w->scales[i];
     if (w->zero_points != NULL)
         memcpy(s->zeros, w->zero_points, w->n_scales * sizeof *s->zeros);
 }

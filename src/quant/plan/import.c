@@ -17,6 +17,7 @@
 #include "ir/graph_check.h"
 #include "quant/plan/import_state.h"
 #include "quant/bodies/bodies.h"
+#include "quant/rest/rest.h"
 #include "quant/rest/widen.h"
 
 /* --- activations --------------------------------------------------------------------------------------------------- */
@@ -352,16 +353,24 @@ static bool is_bias_scale(const qdq_importer *im, const qdq_params *p, const qdq
                           size_t w)
 {
     const qdq_found_weight *weight = &im->weights.at[w - 1];
-    float room = im->storage == QDQ_FLOAT ? 1e-5f : 1.0f / 128;
 
     if (weight->n_scales != (size_t)p->count || (p->count > 1 && p->count != codes->count))
         return false;
     for (int64_t i = 0; i < p->count; i++) {
-        float expected = im->tensors.at[x - 1].qparam.scale * weight->scales[i];
-        if (fabsf(expected - p->scale[i]) > room * expected)
+        double product = (double)im->tensors.at[x - 1].qparam.scale * (double)weight->scales[i];
+
+        if (!qdq_bias_scale_is(p->scale[i], product))
             return false;
     }
     return true;
+}
+
+/* Codes of a bias were made for the product, and its scale may be a 16-bit number next to that. */
+static double bias_scale(const qdq_importer *im, const qdq_params *p, int64_t i, size_t x, size_t w)
+{
+    return im->storage == QDQ_FLOAT
+               ? (double)p->scale[i]
+               : (double)(im->tensors.at[x - 1].qparam.scale * im->weights.at[w - 1].scales[i]);
 }
 
 static qdq_status import_bias(qdq_importer *im, qdq_node *dq, const qdq_tensor *codes)
@@ -386,7 +395,7 @@ static qdq_status import_bias(qdq_importer *im, qdq_node *dq, const qdq_tensor *
     for (int64_t i = 0; i < codes->count; i++) {
         int32_t code;
         memcpy(&code, bytes.data + i * (int64_t)sizeof code, sizeof code);
-        float value = (float)((double)code * (double)p.scale[p.count > 1 ? i : 0]);
+        float value = (float)((double)code * bias_scale(im, &p, p.count > 1 ? i : 0, x, w));
         memcpy((char *)data + i * (int64_t)sizeof value, &value, sizeof value);
     }
     qdq_found_bias b = {restore(im, dq, t, p.scale, (size_t)p.count),
@@ -566,12 +575,33 @@ static qdq_elem storage_of(const qdq_model *m)
     return QDQ_FLOAT;
 }
 
+/* The nodes of the copy that were float32 in m, before any is renamed. */
+static qdq_status remember_float(qdq_importer *im, const qdq_model *m, qdq_error *err)
+{
+    qdq_rest_labels labels = {0};
+    qdq_map names = QDQ_MAP_INIT;
+    bool ok = true;
+
+    QDQ_TRY(qdq_rest_find_float(m, &im->scratch, &labels, err));
+    for (size_t i = 0; i < labels.n; i++)
+        ok = ok && qdq_map_put(&names, labels.at[i], NULL) != NULL;
+    QDQ_FOR_GRAPHS (g, im->m)
+        QDQ_FOR_NODES (n, g)
+            if (ok && qdq_map_get(&names, qdq_node_label(n, &im->scratch)) != NULL)
+                ok = qdq_map_put_int(&im->was_float, (uint64_t)(uintptr_t)n, NULL) != NULL;
+    qdq_map_free(&names);
+    return ok ? QDQ_OK : qdq_nomem(err);
+}
+
 /* Where scales have 16 bits, float32 stands on one side of Q/DQ and 16 bits may on the other: in the float model that
  * is left without them, all is float32. */
-static qdq_status open_copy(qdq_importer *im, const qdq_model *m, qdq_error *err)
+static qdq_status open_copy(qdq_importer *im, const qdq_model *m, bool want_plan, qdq_error *err)
 {
     im->storage = storage_of(m);
-    return im->storage == QDQ_FLOAT ? qdq_model_clone(m, &im->m, err) : qdq_model_widen(m, &im->m, err);
+    if (im->storage == QDQ_FLOAT)
+        return qdq_model_clone(m, &im->m, err);
+    QDQ_TRY(qdq_model_widen(m, &im->m, err));
+    return want_plan ? remember_float(im, m, err) : QDQ_OK;
 }
 
 static qdq_status run(const qdq_model *m, const qdq_import_opts *opts, qdq_plan *p, qdq_model **stripped,
@@ -579,7 +609,7 @@ static qdq_status run(const qdq_model *m, const qdq_import_opts *opts, qdq_plan 
 {
     static const qdq_import_opts defaults = QDQ_IMPORT_OPTS_INIT;
     qdq_importer im = {.err = err, .opts = opts != NULL ? opts : &defaults};
-    qdq_status st = open_copy(&im, m, err);
+    qdq_status st = open_copy(&im, m, p != NULL, err);
 
     if (st == QDQ_OK)
         st = qdq_bodies_name_apart(im.m, err); /* plans name values */
@@ -590,6 +620,7 @@ static qdq_status run(const qdq_model *m, const qdq_import_opts *opts, qdq_plan 
     qdq_map_free(&im.bias_of);
     qdq_map_free(&im.nbits_of);
     qdq_map_free(&im.packed);
+    qdq_map_free(&im.was_float);
     qdq_arena_free(&im.scratch);
     if (st != QDQ_OK || stripped == NULL)
         qdq_model_free(im.m);

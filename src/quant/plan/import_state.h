@@ -56,7 +56,8 @@ typedef struct qdq_importer {
     qdq_map weight_of;     /* likewise into weights */
     qdq_map bias_of;       /* DQ nodes of biases */
     qdq_map nbits_of;      /* DQ nodes of weights that were inside of operators -> accuracy level + 1 */
-    qdq_map packed; /* address of a float initializer -> 1 + index of the weight that was inside of one */
+    qdq_map packed;    /* address of a float initializer -> 1 + index of the weight that was inside of one */
+    qdq_map was_float; /* addresses of nodes that were float32 in a model that was widened */
     const qdq_import_opts *opts;
     qdq_leftover left;
     qdq_error *err;

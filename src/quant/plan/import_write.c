@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "quant/plan/fingerprint.h"
 #include "quant/plan/import_state.h"
+#include "quant/rest/rest.h"
 
 static bool write_edges(qdq_plan *p, const qdq_found_edges *from, qdq_edges *to)
 {
@@ -83,6 +84,22 @@ static bool write_bias(qdq_plan *p, const qdq_found_bias *b)
            QDQ_PUSH(&p->arena, &p->biases, out);
 }
 
+/* What was in 16 bits will be that again, and what was float32 stays it. */
+static qdq_status write_rest(const qdq_importer *im, qdq_plan *p)
+{
+    if (im->storage == QDQ_FLOAT)
+        return QDQ_OK;
+    QDQ_FOR_GRAPHS (g, im->m)
+        QDQ_FOR_NODES (n, g) {
+            if (qdq_map_get_int(&im->was_float, (uint64_t)(uintptr_t)n) == NULL)
+                continue;
+            const char *label = qdq_arena_strdup(&p->arena, qdq_node_label(n, &p->arena));
+            if (label == NULL || !QDQ_PUSH(&p->arena, &p->rest.was_float, label))
+                return qdq_nomem(im->err);
+        }
+    return qdq_rest_recall(im->m, im->storage, p, im->err);
+}
+
 qdq_status qdq_import_write(const qdq_importer *im, qdq_plan *p)
 {
     bool ok = true;
@@ -95,6 +112,7 @@ qdq_status qdq_import_write(const qdq_importer *im, qdq_plan *p)
         ok = ok && write_bias(p, &im->biases.at[i]);
     p->target = p->clean = "";
     p->created_by = "qdq " QDQ_VERSION ", imported";
+    QDQ_TRY(write_rest(im, p));
     QDQ_TRY(qdq_model_fingerprint(im->m, &p->arena, &p->model, im->err));
     return ok && qdq_plan_finish(p) ? QDQ_OK : qdq_nomem(im->err);
 }

@@ -19,6 +19,14 @@ qdq_status qdq_rest_follow(const qdq_model *m, const qdq_target *t, const qdq_jo
  * its nodes were float32 and stay that. Does nothing for other models, or if the target wants no 16 bits. */
 qdq_status qdq_rest_begin(const qdq_model *m, const qdq_target *t, qdq_plan *plan, qdq_error *err);
 
+/* Every node of m that computes float32, with the nodes that have 16 bits left out; Q, DQ and Cast are neither. Types are
+ * inferred. *out: labels, in `arena`. */
+typedef QDQ_VEC(const char *) qdq_rest_labels;
+qdq_status qdq_rest_find_float(const qdq_model *m, qdq_arena *arena, qdq_rest_labels *out, qdq_error *err);
+
+/* Fills plan->rest for m, a model in float32 that was in `type` but for the nodes in plan->rest.was_float. */
+qdq_status qdq_rest_recall(const qdq_model *m, qdq_elem type, qdq_plan *plan, qdq_error *err);
+
 /* Fills plan->rest from what the target says, for the model as placement sees it. With `data`, all float activations
  * of the main graph are observed: what comes near the end of the 16-bit range stays float32. */
 qdq_status qdq_rest_choose(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
@@ -26,6 +34,9 @@ qdq_status qdq_rest_choose(const qdq_model *m, const qdq_target *t, qdq_engine *
 
 /* The float as the type holds it; finite, and not 0, if it was that before. Other types change nothing. */
 float qdq_rest_round(float x, qdq_elem elem);
+
+/* Can the type hold these scales well enough? What it cannot hold keeps its Q or DQ in float32. */
+bool qdq_rest_fits(const float *scale, size_t n, qdq_elem elem);
 
 /* The smallest number of the type that is not below x: of a positive x inside its range. */
 float qdq_rest_round_up(float x, qdq_elem elem);

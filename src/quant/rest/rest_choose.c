@@ -13,36 +13,62 @@
 
 /* --- models in 16 bits --------------------------------------------------------------------------------------------------- */
 
-static qdq_status note_float(const qdq_model *m, qdq_plan *plan, qdq_error *err)
+/* Is n a node that computes float32, and nothing in 16 bits? What reads one value of any type, as Shape does, is none. */
+static bool computes_float(const qdq_node *n)
+{
+    size_t n_in = 0, n_out = 0;
+
+    if (n->op == QDQ_OP_CAST || n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR)
+        return false;
+    for (uint32_t i = 0; i < n->n_in + n->n_out; i++) {
+        const qdq_value *v = i < n->n_in ? n->in[i].value : n->out[i - n->n_in];
+        qdq_elem e = v != NULL ? qdq_rest_elem(v) : QDQ_UNDEFINED;
+
+        if (e == QDQ_FLOAT16 || e == QDQ_BFLOAT16)
+            return false;
+        n_in += e == QDQ_FLOAT && i < n->n_in;
+        n_out += e == QDQ_FLOAT && i >= n->n_in;
+    }
+    return n_out > 0 || n_in > 1;
+}
+
+static qdq_status note_float(const qdq_model *m, qdq_arena *arena, qdq_rest_labels *out, qdq_error *err)
 {
     QDQ_FOR_GRAPHS (g, m)
         QDQ_FOR_NODES (n, g) {
-            const qdq_value *out = qdq_node_out(n, 0);
-            bool border =
-                n->op == QDQ_OP_CAST || n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR;
-
-            if (out == NULL || border || !qdq_is_float_tensor(out))
+            if (!computes_float(n))
                 continue;
-            const char *label = qdq_arena_strdup(&plan->arena, qdq_node_label(n, &plan->arena));
-            if (label == NULL || !QDQ_PUSH(&plan->arena, &plan->rest.was_float, label))
+            const char *label = qdq_arena_strdup(arena, qdq_node_label(n, arena));
+            if (label == NULL || !QDQ_PUSH(arena, out, label))
                 return qdq_nomem(err);
         }
     return QDQ_OK;
 }
 
-qdq_status qdq_rest_begin(const qdq_model *m, const qdq_target *t, qdq_plan *plan, qdq_error *err)
+qdq_status qdq_rest_find_float(const qdq_model *m, qdq_arena *arena, qdq_rest_labels *out, qdq_error *err)
 {
     qdq_model *copy = NULL;
+
+    QDQ_TRY(qdq_model_clone(m, &copy, err)); /* the file need not say the types */
+    qdq_status st = qdq_model_infer(copy, NULL, err);
+    if (st == QDQ_OK)
+        st = note_float(copy, arena, out, err);
+    qdq_model_free(copy);
+    return st;
+}
+
+qdq_status qdq_rest_begin(const qdq_model *m, const qdq_target *t, qdq_plan *plan, qdq_error *err)
+{
+    qdq_rest_labels labels = {0};
 
     if ((t->rest.type != QDQ_FLOAT16 && t->rest.type != QDQ_BFLOAT16) || !qdq_model_has_half(m))
         return QDQ_OK;
     plan->rest.widened = true;
-    QDQ_TRY(qdq_model_clone(m, &copy, err)); /* the file need not say the types */
-    qdq_status st = qdq_model_infer(copy, NULL, err);
-    if (st == QDQ_OK)
-        st = note_float(copy, plan, err);
-    qdq_model_free(copy);
-    return st;
+    QDQ_TRY(qdq_rest_find_float(m, &plan->arena, &labels, err));
+    for (size_t i = 0; i < labels.n; i++)
+        if (!QDQ_PUSH(&plan->arena, &plan->rest.was_float, labels.at[i]))
+            return qdq_nomem(err);
+    return QDQ_OK;
 }
 
 typedef struct chooser {
@@ -281,5 +307,27 @@ qdq_status qdq_rest_choose(const qdq_model *m, const qdq_target *t, qdq_engine *
     qdq_map_free(&c.widest);
     qdq_map_free(&c.was_float);
     qdq_arena_free(&c.scratch);
+    return st;
+}
+
+qdq_status qdq_rest_recall(const qdq_model *m, qdq_elem type, qdq_plan *plan, qdq_error *err)
+{
+    const qdq_target_rest rest = {.type = type};
+    const qdq_calib_opts opts = {0};
+    qdq_model *copy = NULL;
+    chooser c = {.rest = &rest, .plan = plan, .opts = &opts, .err = err};
+
+    plan->rest.type = type;
+    c.judge = (qdq_rest_state){.rest = &plan->rest, .err = err};
+    QDQ_TRY(qdq_model_clone(m, &copy, err)); /* what is refused anyway is known by types */
+    c.m = copy;
+    c.observed = qdq_plan_new();
+    qdq_status st = c.observed != NULL ? qdq_model_infer(copy, NULL, err) : qdq_nomem(err);
+    if (st == QDQ_OK)
+        st = choose(&c);
+    qdq_plan_free(c.observed);
+    qdq_map_free(&c.was_float);
+    qdq_arena_free(&c.scratch);
+    qdq_model_free(copy);
     return st;
 }

@@ -4,8 +4,6 @@
  *   index    readers first: small tensors that only become indices and sizes stay float32, where they are exact
  *   values   what each producer gives
  *   wants    asked value by value, by the conversion */
-#include <math.h>
-
 #include "base/fail.h"
 #include "ir/graph_check.h"
 #include "quant/rest/rest_state.h"
@@ -59,11 +57,7 @@ static qdq_status scales_fit(qdq_rest_state *s, const qdq_node *n, bool *fit)
     if (t == NULL || t->elem != QDQ_FLOAT)
         return QDQ_OK;
     QDQ_TRY(qdq_tensor_floats(t, &s->scratch, &scale, s->err));
-    for (int64_t i = 0; i < t->count && *fit; i++) {
-        float rounded = qdq_rest_round(scale[i], s->rest->type);
-
-        *fit = scale[i] > 0 && fabsf(rounded - scale[i]) <= scale[i] / 256;
-    }
+    *fit = qdq_rest_fits(scale, (size_t)t->count, s->rest->type);
     qdq_arena_reset(&s->scratch, mark);
     return QDQ_OK;
 }

@@ -43,6 +43,14 @@ float qdq_rest_round(float x, qdq_elem elem)
     return elem == QDQ_FLOAT16 ? qdq_float_of_float16(bits) : qdq_float_of_bfloat16(bits);
 }
 
+bool qdq_rest_fits(const float *scale, size_t n, qdq_elem elem)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!(scale[i] > 0 && fabsf(qdq_rest_round(scale[i], elem) - scale[i]) <= scale[i] / 256))
+            return false;
+    return true;
+}
+
 float qdq_rest_round_up(float x, qdq_elem elem)
 {
     bool clamped;
