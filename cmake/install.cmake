@@ -29,6 +29,7 @@ endif()
 configure_file(cmake/qdq.pc.in ${PROJECT_BINARY_DIR}/qdq.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/qdq.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
+install(TARGETS qdq-worker RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}) # where the tool looks for it: beside itself
 if(TARGET qdq)
   install(TARGETS qdq RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

@@ -1,14 +1,10 @@
-/* child.c - one program, run to its end under a deadline. Knows nothing of engines.
- *
- * posix_spawn() instead of fork(): it neither copies the page tables of a process that has gigabytes mapped nor
- * runs any code of ours between the two halves, where a threaded program may do next to nothing. */
+/* child.c - one program, run to its end under a deadline. Knows nothing of engines. */
 #include "base/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -17,6 +13,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/spawn.h"
 
 #define GRACE_S 2.0 /* between SIGTERM and SIGKILL */
 
@@ -47,83 +44,17 @@ static void close_fd(int *fd)
 
 /* --- start --------------------------------------------------------------------------------------------------------- */
 
-/* A process may have been started without standard streams. A pipe that took one of their numbers would be
- * overwritten while the child's streams are put in place. */
-static int above_standard(int fd)
-{
-    if (fd < 0 || fd > STDERR_FILENO)
-        return fd;
-    int moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    close(fd);
-    return moved;
-}
-
 static int make_pipe(int *ours, int *theirs)
 {
     int fd[2];
 
     if (pipe2(fd, O_CLOEXEC) != 0)
         return errno;
-    *ours = above_standard(fd[0]);
-    *theirs = above_standard(fd[1]);
+    *ours = qdq_fd_above_standard(fd[0]);
+    *theirs = qdq_fd_above_standard(fd[1]);
     if (*ours < 0 || *theirs < 0 || fcntl(*ours, F_SETFL, O_NONBLOCK) != 0)
         return errno;
     return 0;
-}
-
-static int describe_streams(posix_spawn_file_actions_t *actions, const char *cwd, int out, int err)
-{
-    int reason = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-
-    if (reason == 0)
-        reason = posix_spawn_file_actions_adddup2(actions, out, STDOUT_FILENO);
-    if (reason == 0)
-        reason = posix_spawn_file_actions_adddup2(actions, err, STDERR_FILENO);
-    if (reason == 0 && cwd != NULL)
-        reason = posix_spawn_file_actions_addchdir_np(actions, cwd);
-    return reason;
-}
-
-/* Its own process group, and signals as a fresh program expects them whatever our caller ignores or blocks. */
-static int describe_signals(posix_spawnattr_t *attr)
-{
-    static const int usual[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGCHLD, SIGALRM, SIGXFSZ};
-    sigset_t set;
-    int reason = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF |
-                                                    POSIX_SPAWN_SETSIGMASK);
-
-    sigemptyset(&set);
-    if (reason == 0)
-        reason = posix_spawnattr_setpgroup(attr, 0);
-    if (reason == 0)
-        reason = posix_spawnattr_setsigmask(attr, &set);
-    for (size_t i = 0; i < QDQ_COUNT(usual); i++)
-        sigaddset(&set, usual[i]);
-    return reason != 0 ? reason : posix_spawnattr_setsigdefault(attr, &set);
-}
-
-/* The casts take away const that POSIX leaves out for old compilers; nothing is written through them. */
-static int spawn(child *c, int out, int err)
-{
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attr;
-    const qdq_child_opts *o = c->opts;
-    char *const *env = o->env == NULL ? environ : (char *const *)o->env;
-    int reason = posix_spawn_file_actions_init(&actions);
-
-    if (reason != 0)
-        return reason;
-    reason = posix_spawnattr_init(&attr);
-    if (reason == 0) {
-        reason = describe_streams(&actions, o->cwd, out, err);
-        if (reason == 0)
-            reason = describe_signals(&attr);
-        if (reason == 0)
-            reason = posix_spawnp(&c->pid, o->argv[0], &actions, &attr, (char *const *)o->argv, env);
-        posix_spawnattr_destroy(&attr);
-    }
-    posix_spawn_file_actions_destroy(&actions);
-    return reason;
 }
 
 static qdq_status start(child *c, qdq_error *err)
@@ -141,7 +72,10 @@ static qdq_status start(child *c, qdq_error *err)
     if (reason == 0)
         reason = make_pipe(&c->err.fd, &error);
     if (reason == 0)
-        reason = spawn(c, out, error);
+        reason = qdq_spawn(
+            &(qdq_spawn_opts){
+                .argv = o->argv, .cwd = o->cwd, .env = o->env, .in = -1, .out = out, .err = error},
+            &c->pid);
     close_fd(&out);
     close_fd(&error);
     if (reason != 0) {

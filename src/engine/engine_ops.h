@@ -28,6 +28,10 @@ typedef struct qdq_engine_ops {
     /* Runs n times on the bound inputs and tells how long that took. No copies, no callbacks inside. */
     qdq_status (*time_runs)(qdq_session *s, unsigned n, uint64_t *ns, qdq_error *err);
 
+    /* For engines whose time is a virtual one: the next timed block is the one of this number, whatever was timed
+     * before. NULL: time goes by itself. */
+    void (*seek)(qdq_session *s, uint64_t number);
+
     qdq_status (*profile)(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_layer **out,
                           size_t *n, qdq_error *err);
 } qdq_engine_ops;

@@ -20,7 +20,8 @@ typedef struct sim_session {
     qdq_model *model; /* a clone, whose shapes follow the inputs of the last run */
     qdq_arena scratch;
     qdq_sim_estimate estimate;
-    uint64_t samples; /* timed blocks so far */
+    uint64_t samples;    /* timed blocks so far */
+    qdq_sim_spoil spoil; /* what becomes of the outputs of the run at hand */
 } sim_session;
 
 /* --- engine ------------------------------------------------------------------------------------------------- */
@@ -60,15 +61,17 @@ static bool runs_node_in_int8(const sim_session *ss, const char *label, qdq_aren
     return false;
 }
 
-static qdq_status maybe_fail(sim_session *ss, const char *at, qdq_error *err)
+static qdq_status maybe_fail(qdq_session *s, const char *at, qdq_error *err)
 {
+    sim_session *ss = s->self;
+
+    ss->spoil = QDQ_SIM_SOUND;
     for (size_t i = 0; i < ss->sim->n_failure; i++) {
         qdq_sim_failure *f = &ss->sim->failure[i];
         if (strcmp(f->at, at) != 0 || (f->node != NULL && !runs_node_in_int8(ss, f->node, &ss->scratch)))
             continue;
-        uint64_t seen = atomic_fetch_add(&f->seen, 1) + 1;
-        if (f->nth == 0 || f->nth == seen)
-            return qdq_fail(err, QDQ_E_ENGINE, "%s", f->message);
+        if (qdq_sim_failure_is_due(f))
+            QDQ_TRY(qdq_sim_failure_happen(f, &s->arena, &ss->spoil, err));
     }
     return QDQ_OK;
 }
@@ -161,7 +164,7 @@ static qdq_status sim_session_open(qdq_session *s, const qdq_model *m, const qdq
     QDQ_TRY(qdq_model_infer(ss->model, &infer, err));
     QDQ_TRY(describe_all(s, ss->model->graph, err));
     QDQ_TRY(estimate(ss, err));
-    return maybe_fail(ss, "open", err);
+    return maybe_fail(s, "open", err);
 }
 
 static void sim_session_close(qdq_session *s)
@@ -233,13 +236,17 @@ static qdq_status make_output(const sim_session *ss, const qdq_value *v, uint64_
     a->data = malloc(a->bytes + 1);
     if (a->data == NULL)
         return qdq_nomem(err);
+    if (ss->spoil == QDQ_SIM_WRONG)
+        seed = ~seed;
     if (!qdq_random_fill(a, seed, v->name)) {
         free(a->data);
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "output '%s' is %s: there are no random numbers of that type",
                         v->name, qdq_elem_name(a->elem));
     }
-    if (a->elem == QDQ_FLOAT)
+    if (a->elem == QDQ_FLOAT) {
         shape_floats(ss, v, seed, a);
+        qdq_sim_spoil_floats(ss->spoil, a->data, qdq_array_count(a));
+    }
     return QDQ_OK;
 }
 
@@ -295,7 +302,7 @@ static qdq_status sim_run(qdq_session *s, const qdq_array *const *in, qdq_output
     sim_session *ss = s->self;
 
     QDQ_TRY(adopt_shapes(s, in, err));
-    QDQ_TRY(maybe_fail(ss, "run", err));
+    QDQ_TRY(maybe_fail(s, "run", err));
     uint64_t seed = hash_inputs(s, in, ss->sim->seed);
     for (size_t i = 0; fn != NULL && i < s->n_out; i++)
         QDQ_TRY(lend_output(s, qdq_graph_find(ss->model->graph, s->out[i].name), in, seed, fn, ctx, err));
@@ -319,7 +326,7 @@ static qdq_status sim_time_runs(qdq_session *s, unsigned n, uint64_t *ns, qdq_er
     qdq_random r = qdq_random_new(seed, "noise");
 
     *ns = 0;
-    QDQ_TRY(maybe_fail(ss, "time", err));
+    QDQ_TRY(maybe_fail(s, "time", err));
     double us = ss->estimate.total_us * (1 + sim->noise * (2 * qdq_random_uniform(&r) - 1));
     if (qdq_random_uniform(&r) < sim->outlier_rate)
         us *= sim->outlier_factor;
@@ -328,12 +335,19 @@ static qdq_status sim_time_runs(qdq_session *s, unsigned n, uint64_t *ns, qdq_er
     return QDQ_OK;
 }
 
+static void sim_seek(qdq_session *s, uint64_t number)
+{
+    sim_session *ss = s->self;
+
+    ss->samples = number;
+}
+
 static qdq_status sim_profile(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_layer **out,
                               size_t *n, qdq_error *err)
 {
     sim_session *ss = s->self;
     QDQ_TRY(adopt_shapes(s, in, err));
-    QDQ_TRY(maybe_fail(ss, "time", err));
+    QDQ_TRY(maybe_fail(s, "time", err));
 
     const qdq_sim_estimate *e = &ss->estimate;
     const char **label = qdq_arena_array(&ss->scratch, e->layers.n + 1, sizeof *label);
@@ -372,5 +386,6 @@ const qdq_engine_ops qdq_engine_sim = {
     .run = sim_run,
     .bind = sim_bind,
     .time_runs = sim_time_runs,
+    .seek = sim_seek,
     .profile = sim_profile,
 };

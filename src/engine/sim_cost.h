@@ -3,11 +3,10 @@
 #ifndef QDQ_SIM_COST_H
 #define QDQ_SIM_COST_H
 
-#include <stdatomic.h>
-
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "engine/sim_fail.h"
 #include "ir/ir.h"
 
 typedef struct qdq_sim_cost {
@@ -17,14 +16,6 @@ typedef struct qdq_sim_cost {
     bool output_q;                   /* its output must be read by one Q alone */
     const char *const *epilogue;     /* operators that a kernel takes in for nothing; ends with NULL */
 } qdq_sim_cost;
-
-typedef struct qdq_sim_failure {
-    const char *at;   /* "open", "run" or "time" */
-    uint64_t nth;     /* the n-th time that it could happen; 0: every time */
-    const char *node; /* only where this node runs in 8 bits; NULL: anywhere */
-    const char *message;
-    atomic_uint_fast64_t seen;
-} qdq_sim_failure;
 
 typedef struct qdq_sim {
     qdq_arena arena;

@@ -51,19 +51,6 @@ static void read_costs(const qdq_json_place *top, const char *key, qdq_map *out)
     }
 }
 
-static void read_failure(const qdq_json_place *p, qdq_sim_failure *f)
-{
-    static const char *const keys[] = {"at", "nth", "node", "message", NULL};
-    static const char *const times[] = {"open", "run", "time", NULL};
-
-    qdq_json_known(p, keys);
-    f->at = times[qdq_json_word(p, "at", times, 1)];
-    f->nth = (uint64_t)qdq_json_int(p, "nth", 0, INT64_MAX, 0);
-    if (qdq_json_has(p, "node"))
-        f->node = qdq_json_text(p, "node", NULL);
-    f->message = qdq_json_text(p, "message", "a failure that was asked for");
-}
-
 static void read_failures(const qdq_json_place *top, qdq_sim *sim)
 {
     size_t n = json_array_size(json_object_get(top->object, "fail"));
@@ -75,7 +62,7 @@ static void read_failures(const qdq_json_place *top, qdq_sim *sim)
         return;
     }
     while (qdq_json_item(top, "fail", sim->n_failure, &failure))
-        read_failure(&failure, &sim->failure[sim->n_failure++]);
+        qdq_sim_failure_read(&failure, &sim->failure[sim->n_failure++]);
 }
 
 static qdq_status read_model(qdq_sim *sim, json_t *root, qdq_error *err)

@@ -80,6 +80,9 @@ cmake -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_PREFIX_PATH="$root" >"$wor
 check "CMake, shared" "$work/cmake/build/shared"
 check "CMake, static" "$work/cmake/build/static"
 
+# The program that runs engines lies where the tool looks first: beside it.
+[ "$("$root/bin/qdq-worker" --version)" = "qdq-worker $version" ] || die "the installed worker does not run"
+
 if [ -x "$root/bin/qdq" ]; then
     "$root/bin/qdq" --version | grep -qF "$version" || die "the installed tool does not print its version"
     for file in share/bash-completion/completions/qdq share/zsh/site-functions/_qdq \

@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$1"
 
-order=(base ir onnx target opt engine report quant tune cli)
+order=(base ir onnx target opt engine report quant tune worker cli)
 bad=0
 complain() { echo "layers: $*"; bad=1; }
 

@@ -1,0 +1,20 @@
+/* spawn.h - starts a program as the leader of a process group of its own, so that it can be ended with all it started. */
+#ifndef QDQ_SPAWN_H
+#define QDQ_SPAWN_H
+
+#include <sys/types.h>
+
+typedef struct qdq_spawn_opts {
+    const char *const *argv; /* argv[0] is looked up in PATH if it has no slash; ends with NULL */
+    const char *cwd;         /* NULL: the caller's */
+    const char *const *env;  /* NULL: the caller's; ends with NULL */
+    int in, out, err;        /* its standard streams, each above 2; in -1: /dev/null */
+} qdq_spawn_opts;
+
+/* 0, or the system's reason. Signals are as a fresh program expects them, whatever the caller ignores or blocks. */
+int qdq_spawn(const qdq_spawn_opts *opts, pid_t *pid);
+
+/* The same descriptor under a number that no standard stream has; the old one is closed. -1: errno says why. */
+int qdq_fd_above_standard(int fd);
+
+#endif /* QDQ_SPAWN_H */

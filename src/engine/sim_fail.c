@@ -1,0 +1,111 @@
+/* sim_fail.c - see the header. A crash here is one of the process itself, and not a pretended one: what is tested with it
+ * is that somebody else survives. It happens to nobody who does not write it into a cost model. */
+#include "engine/sim_fail.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+
+/* --- read ----------------------------------------------------------------------------------------------------------- */
+
+static const char *const signal_names[] = {"SIGABRT", "SIGBUS",  "SIGFPE", "SIGILL",
+                                           "SIGKILL", "SIGSEGV", NULL};
+static const int signals[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGKILL, SIGSEGV};
+_Static_assert(QDQ_COUNT(signals) + 1 == QDQ_COUNT(signal_names), "each has its name");
+
+static void read_harm(const qdq_json_place *p, qdq_sim_failure *f)
+{
+    static const char *const outputs[] = {"nan", "inf", "zero", "wrong", NULL};
+    bool crash = qdq_json_has(p, "crash"), hang = qdq_json_has(p, "hang");
+    bool memory = qdq_json_has(p, "memory"), spoil = qdq_json_has(p, "outputs");
+
+    if (crash + hang + memory + spoil > 1)
+        qdq_json_fail(p, "more than one of 'crash', 'hang', 'memory' and 'outputs'");
+    f->harm = crash    ? QDQ_SIM_CRASH
+              : hang   ? QDQ_SIM_HANG
+              : memory ? QDQ_SIM_MEMORY
+              : spoil  ? QDQ_SIM_OUTPUTS
+                       : QDQ_SIM_ERROR;
+    f->signal = signals[qdq_json_word(p, "crash", signal_names, 0)];
+    f->seconds = qdq_json_number(p, "hang", 0, 1e6, 0);
+    f->bytes = (uint64_t)qdq_json_int(p, "memory", 1, 1 << 24, 1) << 20;
+    f->spoil = spoil ? (qdq_sim_spoil)(QDQ_SIM_NAN + qdq_json_word(p, "outputs", outputs, 0)) : QDQ_SIM_SOUND;
+    if (spoil && strcmp(f->at, "run") != 0)
+        qdq_json_fail(p, "'outputs' are spoilt at \"run\" only");
+}
+
+void qdq_sim_failure_read(const qdq_json_place *p, qdq_sim_failure *f)
+{
+    static const char *const keys[] = {"at",   "nth",    "node",    "message", "crash",
+                                       "hang", "memory", "outputs", NULL};
+    static const char *const times[] = {"open", "run", "time", NULL};
+
+    qdq_json_known(p, keys);
+    f->at = times[qdq_json_word(p, "at", times, 1)];
+    f->nth = (uint64_t)qdq_json_int(p, "nth", 0, INT64_MAX, 0);
+    if (qdq_json_has(p, "node"))
+        f->node = qdq_json_text(p, "node", NULL);
+    f->message = qdq_json_text(p, "message", "a failure that was asked for");
+    read_harm(p, f);
+}
+
+/* --- happen --------------------------------------------------------------------------------------------------------- */
+
+bool qdq_sim_failure_is_due(qdq_sim_failure *f)
+{
+    uint64_t seen = atomic_fetch_add(&f->seen, 1) + 1;
+
+    return f->nth == 0 || f->nth == seen;
+}
+
+/* Last words as engines have them: on the standard error, past all buffers. */
+static void crash(const qdq_sim_failure *f)
+{
+    ssize_t written = write(STDERR_FILENO, f->message, strlen(f->message));
+
+    written = write(STDERR_FILENO, "\n", 1);
+    (void)written;
+    kill(getpid(), f->signal);
+}
+
+static void hang(double seconds)
+{
+    struct timespec left = {(time_t)seconds, (long)((seconds - floor(seconds)) * 1e9)};
+
+    while (nanosleep(&left, &left) != 0 && errno == EINTR)
+        ;
+}
+
+qdq_status qdq_sim_failure_happen(const qdq_sim_failure *f, qdq_arena *arena, qdq_sim_spoil *spoil,
+                                  qdq_error *err)
+{
+    switch (f->harm) {
+    case QDQ_SIM_ERROR:
+        break;
+    case QDQ_SIM_CRASH:
+        crash(f);
+        break;
+    case QDQ_SIM_HANG:
+        hang(f->seconds);
+        return QDQ_OK;
+    case QDQ_SIM_MEMORY:
+        return qdq_arena_alloc(arena, f->bytes) != NULL ? QDQ_OK : qdq_nomem(err);
+    case QDQ_SIM_OUTPUTS:
+        *spoil = f->spoil;
+        return QDQ_OK;
+    }
+    return qdq_fail(err, QDQ_E_ENGINE, "%s", f->message);
+}
+
+void qdq_sim_spoil_floats(qdq_sim_spoil spoil, float *x, int64_t n)
+{
+    if (spoil == QDQ_SIM_SOUND || spoil == QDQ_SIM_WRONG)
+        return;
+    for (int64_t i = 0; i < n; i++)
+        x[i] = spoil == QDQ_SIM_NAN ? NAN : spoil == QDQ_SIM_INF ? INFINITY : 0;
+}

@@ -1,0 +1,51 @@
+/* sim_fail.h - failures of the `sim` engine: what a real engine may do to its caller, on demand (docs/sim.md). */
+#ifndef QDQ_SIM_FAIL_H
+#define QDQ_SIM_FAIL_H
+
+#include <stdatomic.h>
+
+#include "base/json_read.h"
+
+typedef enum qdq_sim_harm {
+    QDQ_SIM_ERROR,  /* a status */
+    QDQ_SIM_CRASH,  /* the process dies of a signal */
+    QDQ_SIM_HANG,   /* nothing happens for a while */
+    QDQ_SIM_MEMORY, /* memory is taken, until the session is closed */
+    QDQ_SIM_OUTPUTS /* they are not what they should be */
+} qdq_sim_harm;
+
+typedef enum qdq_sim_spoil {
+    QDQ_SIM_SOUND,
+    QDQ_SIM_NAN,
+    QDQ_SIM_INF,
+    QDQ_SIM_ZERO, /* everywhere */
+    QDQ_SIM_WRONG /* numbers, but others */
+} qdq_sim_spoil;
+
+typedef struct qdq_sim_failure {
+    const char *at;   /* "open", "run" or "time" */
+    uint64_t nth;     /* the n-th time that it could happen; 0: every time */
+    const char *node; /* only where this node runs in 8 bits; NULL: anywhere */
+    const char *message;
+    qdq_sim_harm harm;
+    int signal;
+    double seconds;
+    uint64_t bytes;
+    qdq_sim_spoil spoil;
+    atomic_uint_fast64_t seen;
+} qdq_sim_failure;
+
+/* Reads one from its object; mistakes go to the reader. */
+void qdq_sim_failure_read(const qdq_json_place *p, qdq_sim_failure *f);
+
+/* Is this the time at which it is to happen? Counts. */
+bool qdq_sim_failure_is_due(qdq_sim_failure *f);
+
+/* Lets it happen. `arena` is as long as the session; *spoil says what to make of the outputs. */
+qdq_status qdq_sim_failure_happen(const qdq_sim_failure *f, qdq_arena *arena, qdq_sim_spoil *spoil,
+                                  qdq_error *err);
+
+/* Does to the floats of an output what was asked for. */
+void qdq_sim_spoil_floats(qdq_sim_spoil spoil, float *x, int64_t n);
+
+#endif /* QDQ_SIM_FAIL_H */

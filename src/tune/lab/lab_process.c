@@ -1,0 +1,401 @@
+/* lab_process.c - see the header. The worker has a socket as its standard input, and one pipe for all it prints. */
+#include "tune/lab/lab_process.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fail.h"
+#include "base/spawn.h"
+#include "tune/lab/lab_message.h"
+
+/* The cancel flag and the deadline have no descriptor to poll: they are looked at this often. */
+enum { SLICE_MS = 20, OUTPUT_MAX = 256 * 1024, TAIL = 2000 };
+static const double grace_s = 2;
+
+struct qdq_lab_process {
+    char *program;
+    pid_t pid;                  /* also the process group; 0: dead and buried */
+    int socket, pipe;           /* -1: at its end */
+    qdq_buf in;                 /* what has arrived of an answer */
+    qdq_buf output;             /* what it printed, as far as it is kept */
+    char tail[TAIL + 1];        /* the last of it: last words stand at the end */
+    size_t tail_size, n_output; /* n_output: all that was printed */
+};
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+/* --- start --------------------------------------------------------------------------------------------------------- */
+
+static int make_channels(qdq_lab_process *p, int *their_socket, int *their_pipe)
+{
+    int fd[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) != 0)
+        return errno;
+    p->socket = qdq_fd_above_standard(fd[0]);
+    *their_socket = qdq_fd_above_standard(fd[1]);
+    if (pipe2(fd, O_CLOEXEC) != 0)
+        return errno;
+    p->pipe = qdq_fd_above_standard(fd[0]);
+    *their_pipe = qdq_fd_above_standard(fd[1]);
+    if (p->socket < 0 || *their_socket < 0 || p->pipe < 0 || *their_pipe < 0)
+        return errno;
+    if (fcntl(p->socket, F_SETFL, O_NONBLOCK) != 0 || fcntl(p->pipe, F_SETFL, O_NONBLOCK) != 0)
+        return errno;
+    return 0;
+}
+
+qdq_status qdq_lab_process_start(const char *program, qdq_lab_process **out, qdq_error *err)
+{
+    qdq_lab_process *p = calloc(1, sizeof *p);
+    char *name = malloc(strlen(program) + 1);
+    int their_socket = -1, their_pipe = -1;
+
+    *out = NULL;
+    if (p == NULL || name == NULL) {
+        free(p);
+        free(name);
+        return qdq_nomem(err);
+    }
+    memcpy(name, program, strlen(program) + 1);
+    *p = (qdq_lab_process){.program = name, .socket = -1, .pipe = -1};
+    p->in = (qdq_buf)QDQ_BUF_INIT(QDQ_LAB_MESSAGE_MAX + QDQ_LAB_HEAD);
+    p->output = (qdq_buf)QDQ_BUF_INIT(OUTPUT_MAX);
+    int reason = make_channels(p, &their_socket, &their_pipe);
+    const char *const argv[] = {program, NULL};
+    if (reason == 0)
+        reason = qdq_spawn(
+            &(qdq_spawn_opts){.argv = argv, .in = their_socket, .out = their_pipe, .err = their_pipe},
+            &p->pid);
+    close_fd(&their_socket);
+    close_fd(&their_pipe);
+    if (reason != 0) {
+        p->pid = 0;
+        qdq_lab_process_free(p);
+        return qdq_fail_errno(err, QDQ_E_ENGINE, reason, "%s: cannot start this program, which runs engines",
+                              program);
+    }
+    *out = p;
+    return QDQ_OK;
+}
+
+/* --- output -------------------------------------------------------------------------------------------------------- */
+
+static void keep_tail(qdq_lab_process *p, const char *text, size_t size)
+{
+    if (size > TAIL) {
+        text += size - TAIL;
+        size = TAIL;
+    }
+    size_t old = p->tail_size > TAIL - size ? TAIL - size : p->tail_size;
+    memmove(p->tail, p->tail + p->tail_size - old, old);
+    memcpy(p->tail + old, text, size);
+    p->tail_size = old + size;
+    p->tail[p->tail_size] = '\0';
+}
+
+/* One piece, so that a worker that prints faster than we read does not keep us from the clock. True if there was one. */
+static bool read_output(qdq_lab_process *p)
+{
+    char chunk[16 * 1024];
+    ssize_t n = p->pipe < 0 ? 0 : read(p->pipe, chunk, sizeof chunk);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    if (n <= 0) {
+        close_fd(&p->pipe);
+        return false;
+    }
+    size_t room = p->output.max - p->output.size;
+    p->n_output += (size_t)n;
+    qdq_buf_append(&p->output, chunk, (size_t)n > room ? room : (size_t)n);
+    keep_tail(p, chunk, (size_t)n);
+    return true;
+}
+
+/* What the pipe holds; there is no end to what something it left behind may go on printing. */
+static void read_rest(qdq_lab_process *p)
+{
+    for (int i = 0; i < 64 && read_output(p); i++)
+        ;
+}
+
+static void forget_output(qdq_lab_process *p)
+{
+    read_rest(p); /* of no question, but it must not fill the pipe */
+    qdq_buf_free(&p->output);
+    p->output = (qdq_buf)QDQ_BUF_INIT(OUTPUT_MAX);
+    p->n_output = p->tail_size = 0;
+    p->tail[0] = '\0';
+}
+
+const char *qdq_lab_process_output(const qdq_lab_process *p, size_t *size)
+{
+    *size = p->output.failed ? 0 : p->output.size;
+    return *size > 0 ? p->output.data : "";
+}
+
+/* The last line with something on it, made fit to stand in a message. */
+static void last_words(const qdq_lab_process *p, char *text, size_t size)
+{
+    const char *end = p->tail + p->tail_size;
+
+    while (end > p->tail && isspace((unsigned char)end[-1]))
+        end--;
+    const char *from = end;
+    while (from > p->tail && from[-1] != '\n')
+        from--;
+    size_t n = (size_t)(end - from) < size - 1 ? (size_t)(end - from) : size - 1;
+    memcpy(text, from, n);
+    text[n] = '\0';
+    for (char *c = text; *c != '\0'; c++)
+        if (iscntrl((unsigned char)*c))
+            *c = ' ';
+}
+
+/* --- end ------------------------------------------------------------------------------------------------------------ */
+
+/* True once it has ended; it is not reaped, so its number is not given to another process while we may still signal it.
+ * A host that ignores SIGCHLD has no children to wait for: those count as ended. */
+static bool has_ended(const qdq_lab_process *p)
+{
+    siginfo_t info;
+
+    info.si_pid = 0;
+    if (waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+        return errno != EINTR;
+    return info.si_pid == p->pid;
+}
+
+static bool wait_for_end(const qdq_lab_process *p, double seconds)
+{
+    double until = qdq_clock_seconds() + seconds;
+
+    while (!has_ended(p)) {
+        if (qdq_clock_seconds() >= until)
+            return false;
+        poll(NULL, 0, 1);
+    }
+    return true;
+}
+
+/* What it started goes with it. False: nobody knows how it ended. */
+static bool bury(qdq_lab_process *p, int *status)
+{
+    pid_t got;
+
+    kill(-p->pid, SIGKILL);
+    do
+        got = waitpid(p->pid, status, 0);
+    while (got < 0 && errno == EINTR);
+    read_rest(p);
+    bool known = got == p->pid;
+    p->pid = 0;
+    close_fd(&p->socket);
+    close_fd(&p->pipe);
+    return known;
+}
+
+void qdq_lab_process_kill(qdq_lab_process *p)
+{
+    int status;
+
+    if (p != NULL && p->pid > 0)
+        bury(p, &status);
+}
+
+void qdq_lab_process_free(qdq_lab_process *p)
+{
+    if (p == NULL)
+        return;
+    qdq_lab_process_kill(p);
+    close_fd(&p->socket);
+    close_fd(&p->pipe);
+    qdq_buf_free(&p->in);
+    qdq_buf_free(&p->output);
+    free(p->program);
+    free(p);
+}
+
+bool qdq_lab_process_is_alive(const qdq_lab_process *p)
+{
+    return p != NULL && p->pid > 0;
+}
+
+/* It hung up: how did it end? */
+static void explain_end(qdq_lab_process *p, qdq_lab_fate *fate)
+{
+    char words[200];
+    int status = 0;
+
+    wait_for_end(
+        p, grace_s); /* it hangs up before it has quite ended, and its own end is what we want to know */
+    bool known = bury(p, &status);
+    last_words(p, words, sizeof words);
+    const char *colon = words[0] != '\0' ? ": " : "";
+    *fate = (qdq_lab_fate){.end = qdq_lab_means_memory(p->tail) ? QDQ_LAB_MEMORY : QDQ_LAB_CRASHED};
+    if (!known) {
+        snprintf(fate->text, sizeof fate->text, "the worker ended, nobody knows how%s%s", colon, words);
+    } else if (!WIFSIGNALED(status)) {
+        snprintf(fate->text, sizeof fate->text, "the worker exited with code %d%s%s", WEXITSTATUS(status),
+                 colon, words);
+    } else {
+        const char *name = sigabbrev_np(WTERMSIG(status));
+        const char *by =
+            WTERMSIG(status) == SIGKILL ? " from outside, as by a system that is out of memory" : "";
+        snprintf(fate->text, sizeof fate->text, "SIG%s%s%s%s", name != NULL ? name : "?", by, colon, words);
+    }
+}
+
+static void end_hung(qdq_lab_process *p, double deadline_s, qdq_lab_fate *fate)
+{
+    int status;
+
+    bury(p, &status);
+    *fate = (qdq_lab_fate){.end = QDQ_LAB_HUNG};
+    snprintf(fate->text, sizeof fate->text, "no answer within %g s", deadline_s);
+}
+
+bool qdq_lab_process_end(qdq_lab_process *p)
+{
+    qdq_lab_object bye = qdq_lab_object_new();
+    qdq_buf text = QDQ_BUF_INIT(1000);
+    int status = 0;
+    bool fine = true;
+
+    if (qdq_lab_process_is_alive(p)) {
+        qdq_lab_put_text(&bye, "do", "bye");
+        if (!bye.failed)
+            qdq_lab_message_put(&text, bye.json);
+        fine = !bye.failed && !text.failed &&
+               send(p->socket, text.data, text.size, MSG_NOSIGNAL) == (ssize_t)text.size &&
+               wait_for_end(p, grace_s);
+        fine = bury(p, &status) && fine && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    }
+    json_decref(bye.json);
+    qdq_buf_free(&text);
+    qdq_lab_process_free(p);
+    return fine;
+}
+
+/* --- ask ------------------------------------------------------------------------------------------------------------ */
+
+typedef enum talk { TALK_ON, TALK_DONE, TALK_HUNG_UP } talk;
+
+/* As much of the question as the socket takes. */
+static talk send_some(const qdq_lab_process *p, const qdq_buf *text, size_t *sent)
+{
+    while (*sent < text->size) {
+        ssize_t n = send(p->socket, text->data + *sent, text->size - *sent, MSG_NOSIGNAL);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno == EAGAIN ? TALK_ON : TALK_HUNG_UP;
+        *sent += (size_t)n;
+    }
+    return TALK_ON;
+}
+
+static talk receive_some(qdq_lab_process *p)
+{
+    char chunk[16 * 1024];
+    ssize_t n = recv(p->socket, chunk, sizeof chunk, 0);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return TALK_ON;
+    if (n <= 0)
+        return TALK_HUNG_UP;
+    qdq_buf_append(&p->in, chunk, (size_t)n);
+    return TALK_ON;
+}
+
+/* A whole answer, and nothing behind it. */
+static qdq_status take_answer(qdq_lab_process *p, json_t **answer, qdq_error *err)
+{
+    size_t used;
+
+    if (p->in.failed)
+        return qdq_nomem(err);
+    qdq_status st = qdq_lab_message_take(p->in.data, p->in.size, &used, answer, err);
+    if (st == QDQ_OK && *answer != NULL && used < p->in.size)
+        st = qdq_fail(err, QDQ_E_FORMAT, "%zu bytes behind the answer", p->in.size - used);
+    if (st == QDQ_OK || st == QDQ_E_NOMEM)
+        return st;
+    json_decref(*answer);
+    *answer = NULL;
+    return qdq_within(err, QDQ_E_ENGINE, "%s: this is no answer", p->program);
+}
+
+static void wait_for_news(const qdq_lab_process *p, bool sending)
+{
+    struct pollfd fds[2] = {{p->socket, sending ? POLLIN | POLLOUT : POLLIN, 0}, {p->pipe, POLLIN, 0}};
+
+    poll(fds, 2, SLICE_MS); /* a negative descriptor is passed over */
+}
+
+static qdq_status converse(qdq_lab_process *p, const qdq_buf *text, double deadline_s,
+                           const qdq_cancel *cancel, json_t **answer, qdq_lab_fate *fate, qdq_error *err)
+{
+    double until = qdq_clock_seconds() + deadline_s;
+    size_t sent = 0;
+
+    for (;;) {
+        talk now = send_some(p, text, &sent);
+
+        if (now == TALK_ON) {
+            wait_for_news(p, sent < text->size);
+            read_output(p);
+            now = receive_some(p);
+        }
+        QDQ_TRY(take_answer(p, answer, err));
+        if (*answer != NULL)
+            return QDQ_OK;
+        if (now == TALK_HUNG_UP) {
+            explain_end(p, fate);
+            return QDQ_OK;
+        }
+        if (qdq_cancel_is_set(cancel))
+            return qdq_fail(err, QDQ_E_INTERRUPTED, "interrupted");
+        if (qdq_clock_seconds() >= until) {
+            end_hung(p, deadline_s, fate);
+            return QDQ_OK;
+        }
+    }
+}
+
+qdq_status qdq_lab_process_ask(qdq_lab_process *p, const json_t *question, double deadline_s,
+                               const qdq_cancel *cancel, json_t **answer, qdq_lab_fate *fate, qdq_error *err)
+{
+    qdq_buf text = QDQ_BUF_INIT(QDQ_LAB_MESSAGE_MAX + QDQ_LAB_HEAD);
+
+    *answer = NULL;
+    *fate = (qdq_lab_fate){0};
+    forget_output(p);
+    qdq_buf_free(&p->in);
+    p->in = (qdq_buf)QDQ_BUF_INIT(QDQ_LAB_MESSAGE_MAX + QDQ_LAB_HEAD);
+    qdq_lab_message_put(&text, question);
+    qdq_status st = text.failed ? qdq_nomem(err) : converse(p, &text, deadline_s, cancel, answer, fate, err);
+    qdq_buf_free(&text);
+    if (*answer != NULL)
+        read_rest(p); /* what it printed before it answered is there by now */
+    else
+        qdq_lab_process_kill(
+            p); /* what it would answer now would be taken for the answer to the next question */
+    return st;
+}

@@ -1,0 +1,83 @@
+/* worker.h - the program qdq-worker: an engine and sessions on it, for a lab in another process that asks
+ * (tune/lab/lab_message.h). Whatever the engine does to this process costs the lab one trial. */
+#ifndef QDQ_WORKER_H
+#define QDQ_WORKER_H
+
+#include "base/vec.h"
+#include "engine/engine_ops.h"
+#include "qdq/data.h"
+#include "tune/lab/lab_message.h"
+
+typedef struct qdq_worker_model {
+    int64_t handle;
+    qdq_model *model; /* its weights must stay mapped */
+    qdq_session *session;
+    qdq_arena inputs; /* what is bound */
+    unsigned runs;    /* of a leg; 0: not warm yet */
+} qdq_worker_model;
+
+/* Outputs of the model that others are compared with, from the last comparison: it is nearly always the same one. */
+typedef struct qdq_worker_reference {
+    int64_t handle;   /* -1: nothing is kept */
+    qdq_arena memory; /* of all that is kept */
+    QDQ_VEC(qdq_named_array *)
+    samples; /* each a list of outputs that ends with a NULL name; NULL: not kept */
+    size_t bytes;
+} qdq_worker_reference;
+
+typedef struct qdq_compare_sums qdq_compare_sums;
+
+typedef struct qdq_worker {
+    qdq_arena arena; /* as long as the process */
+    qdq_engine *engine;
+    qdq_engine_opts engine_opts;
+    qdq_job job;
+    qdq_input_shape *shapes;
+    size_t n_shapes;
+    int threads;
+    unsigned warmup, leg_runs;
+    double leg_ms;
+    uint64_t seed;
+    const char *samples; /* NULL: random */
+    qdq_data *data;      /* NULL: not opened yet */
+    QDQ_VEC(qdq_worker_model *) models;
+    qdq_worker_reference reference;
+    qdq_compare_sums *sums; /* of the comparison at hand */
+} qdq_worker;
+
+/* Answers until the lab says goodbye: 0. What is no question, and a lab that is gone, end it: 2. */
+int qdq_worker_serve(int fd);
+
+/* --- worker_models.c ------------------------------------------------------------------------------------------------ */
+
+/* Sample i in the types that m reads. *in is lent until the next call, or lies in `memory` as far as it had to be
+ * converted. *count: samples there are. */
+qdq_status qdq_worker_sample(qdq_worker *w, const qdq_model *m, size_t i, qdq_arena *memory,
+                             const qdq_named_array **in, size_t *n, size_t *count, qdq_error *err);
+
+qdq_status qdq_worker_open(qdq_worker *w, const char *path, bool profile, qdq_worker_model **out,
+                           qdq_error *err);
+void qdq_worker_close(qdq_worker_model *m); /* NULL is allowed */
+
+/* NULL: *err says that there is none. */
+qdq_worker_model *qdq_worker_find(const qdq_worker *w, int64_t handle, qdq_error *err);
+
+qdq_status qdq_worker_warm_up(qdq_worker *w, qdq_worker_model *m, qdq_error *err);
+qdq_status qdq_worker_time(qdq_worker_model *m, uint64_t number, double *ns, qdq_error *err);
+
+/* --- worker_compare.c ----------------------------------------------------------------------------------------------- */
+
+typedef struct qdq_worker_verdict {
+    size_t samples;
+    bool finite;
+    double sqnr_db; /* as in qdq_lab_accuracy */
+} qdq_worker_verdict;
+
+/* Runs both on a sample. Sample 0 begins a comparison, the others go on with it. */
+qdq_status qdq_worker_compare(qdq_worker *w, qdq_worker_model *a, qdq_worker_model *b, size_t sample,
+                              qdq_worker_verdict *out, qdq_error *err);
+/* A handle is used no more. */
+void qdq_worker_forget(qdq_worker *w, int64_t handle);
+void qdq_worker_compare_free(qdq_worker *w);
+
+#endif /* QDQ_WORKER_H */

@@ -1,0 +1,205 @@
+/* worker_compare.c - what two models give on the same samples: how far apart, and whether it is numbers at all. */
+#include "worker/worker.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "quant/compare/compare_stat.h"
+
+#define REFERENCE_MAX ((size_t)256 << 20)
+
+struct qdq_compare_sums {
+    int64_t a, b;
+    size_t next; /* sample */
+    qdq_arena arena;
+    qdq_compare_stat *stat; /* by output of a */
+    size_t n;
+};
+
+/* --- what the reference gave ---------------------------------------------------------------------------------------- */
+
+static void forget_reference(qdq_worker_reference *r)
+{
+    qdq_arena_free(&r->memory);
+    *r = (qdq_worker_reference){.handle = -1};
+}
+
+void qdq_worker_forget(qdq_worker *w, int64_t handle)
+{
+    if (w->reference.handle == handle)
+        forget_reference(&w->reference);
+    if (w->sums != NULL && (w->sums->a == handle || w->sums->b == handle))
+        w->sums->a = -1;
+}
+
+static void free_sums(qdq_compare_sums *s)
+{
+    if (s == NULL)
+        return;
+    qdq_arena_free(&s->arena);
+    free(s);
+}
+
+void qdq_worker_compare_free(qdq_worker *w)
+{
+    forget_reference(&w->reference);
+    free_sums(w->sums);
+    w->sums = NULL;
+}
+
+/* Outputs of one run, copied: both models' are needed at once. */
+typedef struct collector {
+    qdq_arena *memory;
+    qdq_named_array *at;
+    size_t n, room, bytes;
+} collector;
+
+static qdq_status collect(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
+{
+    collector *c = ctx;
+
+    if (c->n == c->room)
+        return qdq_fail(err, QDQ_E_ENGINE, "the engine gave more outputs than the %zu it has", c->room);
+    qdq_named_array *to = &c->at[c->n];
+    to->array = *a;
+    to->array.data = qdq_arena_alloc(c->memory, a->bytes + 1);
+    to->name = qdq_arena_strdup(c->memory, name);
+    if (to->array.data == NULL || to->name == NULL) {
+        to->name = NULL;
+        return qdq_nomem(err);
+    }
+    if (a->bytes > 0)
+        memcpy(to->array.data, a->data, a->bytes);
+    c->bytes += a->bytes;
+    c->n++;
+    return QDQ_OK;
+}
+
+/* *out ends with a NULL name. */
+static qdq_status run_model(qdq_worker *w, qdq_worker_model *m, size_t sample, qdq_arena *memory,
+                            qdq_named_array **out, size_t *bytes, size_t *samples, qdq_error *err)
+{
+    collector c = {.memory = memory, .room = m->session->n_out};
+    qdq_arena converted = QDQ_ARENA_INIT;
+    const qdq_named_array *in;
+    size_t n;
+
+    c.at = qdq_arena_array(memory, c.room + 1, sizeof *c.at);
+    if (c.at == NULL)
+        return qdq_nomem(err);
+    qdq_status st = qdq_worker_sample(w, m->model, sample, &converted, &in, &n, samples, err);
+    if (st == QDQ_OK)
+        st = qdq_session_run(m->session, in, n, collect, &c, err);
+    qdq_arena_free(&converted);
+    *out = c.at;
+    *bytes = c.bytes;
+    return st;
+}
+
+/* The outputs of `a`, kept from last time or to be kept for next time, if there is not too much of it. */
+static qdq_status refer(qdq_worker *w, qdq_worker_model *a, size_t sample, qdq_arena *memory,
+                        qdq_named_array **out, size_t *samples, qdq_error *err)
+{
+    qdq_worker_reference *r = &w->reference;
+    size_t bytes;
+
+    if (r->handle != a->handle) {
+        forget_reference(r);
+        r->handle = a->handle;
+    }
+    if (sample < r->samples.n) {
+        *out = r->samples.at[sample];
+        *samples = w->data != NULL ? qdq_data_count(w->data) : 1;
+        return QDQ_OK;
+    }
+    if (sample != r->samples.n || r->bytes >= REFERENCE_MAX)
+        return run_model(w, a, sample, memory, out, &bytes, samples, err);
+    qdq_status st = run_model(w, a, sample, &r->memory, out, &bytes, samples, err);
+    if (st == QDQ_OK && !QDQ_PUSH(&r->memory, &r->samples, *out))
+        st = qdq_nomem(err);
+    if (st != QDQ_OK)
+        forget_reference(r);
+    r->bytes += st == QDQ_OK ? bytes : 0;
+    return st;
+}
+
+/* --- sums ----------------------------------------------------------------------------------------------------------- */
+
+static qdq_status begin(qdq_worker *w, int64_t a, int64_t b, size_t outputs, qdq_error *err)
+{
+    qdq_compare_sums *s = calloc(1, sizeof *s);
+
+    free_sums(w->sums);
+    w->sums = s;
+    if (s == NULL)
+        return qdq_nomem(err);
+    s->a = a;
+    s->b = b;
+    s->n = outputs;
+    s->stat = qdq_arena_array(&s->arena, outputs + 1, sizeof *s->stat);
+    return s->stat != NULL ? QDQ_OK : qdq_nomem(err);
+}
+
+/* An engine that gives something else than the model promises has failed. */
+static qdq_status add_outputs(qdq_compare_sums *s, const qdq_named_array *a, const qdq_named_array *b,
+                              qdq_error *err)
+{
+    for (size_t i = 0; i < s->n && a[i].name != NULL; i++) {
+        const qdq_named_array *other = b;
+
+        while (other->name != NULL && strcmp(other->name, a[i].name) != 0)
+            other++;
+        if (other->name == NULL)
+            return qdq_fail(err, QDQ_E_ENGINE, "there is no output '%s' to compare", a[i].name);
+        if (other->array.rank != a[i].array.rank ||
+            memcmp(other->array.dim, a[i].array.dim, (size_t)a[i].array.rank * sizeof a[i].array.dim[0]) != 0)
+            return qdq_fail(err, QDQ_E_ENGINE, "output '%s' has another shape than that of the other model",
+                            a[i].name);
+        qdq_compare_stat_add(&s->stat[i], &a[i].array, &other->array);
+    }
+    return QDQ_OK;
+}
+
+/* A pair of numbers that are not finite and not the same makes the sum of differences infinite. An output that is zero
+ * everywhere has no SQNR, and is worse than any that has one. */
+static void conclude(const qdq_compare_sums *s, qdq_worker_verdict *out)
+{
+    out->finite = true;
+    out->sqnr_db = INFINITY;
+    for (size_t i = 0; i < s->n; i++) {
+        qdq_compare_tensor t = {0};
+
+        qdq_compare_stat_result(&s->stat[i], &t);
+        if (isinf(s->stat[i].dd)) {
+            out->finite = false;
+            t.sqnr_db = -INFINITY;
+        }
+        if (s->stat[i].elements > 0 && (isnan(t.sqnr_db) || !(t.sqnr_db >= out->sqnr_db)))
+            out->sqnr_db = isnan(out->sqnr_db) ? out->sqnr_db : t.sqnr_db;
+    }
+}
+
+qdq_status qdq_worker_compare(qdq_worker *w, qdq_worker_model *a, qdq_worker_model *b, size_t sample,
+                              qdq_worker_verdict *out, qdq_error *err)
+{
+    qdq_arena memory = QDQ_ARENA_INIT;
+    qdq_named_array *of_a = NULL, *of_b = NULL;
+    size_t bytes;
+
+    if (sample == 0)
+        QDQ_TRY(begin(w, a->handle, b->handle, a->session->n_out, err));
+    if (w->sums == NULL || w->sums->a != a->handle || w->sums->b != b->handle || w->sums->next != sample)
+        return qdq_fail(err, QDQ_E_BUG, "sample %zu is not the next one of this comparison", sample);
+    qdq_status st = refer(w, a, sample, &memory, &of_a, &out->samples, err);
+    if (st == QDQ_OK)
+        st = run_model(w, b, sample, &memory, &of_b, &bytes, &out->samples, err);
+    if (st == QDQ_OK)
+        st = add_outputs(w->sums, of_a, of_b, err);
+    qdq_arena_free(&memory);
+    w->sums->next++;
+    if (st == QDQ_OK)
+        conclude(w->sums, out);
+    return st;
+}

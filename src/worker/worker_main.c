@@ -1,0 +1,84 @@
+/* worker_main.c - the program: puts the process in order, and ends it when the lab is gone. What is asked and answered
+ * is in worker_serve.c. */
+#include "worker/worker.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* An engine that hangs or computes reads no questions, so it would outlive a lab that was killed: this thread waits for
+ * nothing but that. It takes along what the engine has started. */
+static void *watch(void *fd)
+{
+    struct pollfd lab = {*(const int *)fd, POLLRDHUP, 0};
+
+    while (poll(&lab, 1, -1) < 0)
+        ;
+    kill(0, SIGKILL);
+    return NULL;
+}
+
+static int start_watching(const int *fd)
+{
+    pthread_attr_t attr;
+    pthread_t thread;
+    int reason = pthread_attr_init(&attr);
+
+    if (reason != 0)
+        return reason;
+    pthread_attr_setstacksize(&attr, 256 * 1024); /* the usual 8 MiB count where memory is limited */
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    reason = pthread_create(&thread, &attr, watch, (void *)fd);
+    pthread_attr_destroy(&attr);
+    return reason;
+}
+
+/* The socket moves out of the way of an engine that reads its standard input. */
+static int take_socket(void)
+{
+    int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    int null = open("/dev/null", O_RDONLY);
+
+    if (fd < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0)
+        return -1;
+    close(null);
+    return fd;
+}
+
+static bool is_socket(int fd)
+{
+    int type;
+    socklen_t size = sizeof type;
+
+    return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0;
+}
+
+int main(int argc, char **argv)
+{
+    static int fd; /* the watching thread reads it */
+    struct rlimit no_core = {0, 0};
+
+    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+        printf("qdq-worker %s\n", qdq_version());
+        return 0;
+    }
+    if (argc != 1 || !is_socket(STDIN_FILENO)) {
+        fprintf(stderr,
+                "qdq-worker runs inference engines for qdq, which starts it; it is of no use by itself\n");
+        return 2;
+    }
+    setvbuf(stdout, NULL, _IOLBF, 0); /* last words must not die in a buffer */
+    setrlimit(RLIMIT_CORE, &no_core);
+    fd = take_socket();
+    if (fd < 0 || start_watching(&fd) != 0) {
+        perror("qdq-worker");
+        return 4;
+    }
+    return qdq_worker_serve(fd);
+}

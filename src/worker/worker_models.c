@@ -1,0 +1,162 @@
+/* worker_models.c - models with a session each, the samples they are run on, and their times. */
+#include "worker/worker.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "engine/session_inputs.h"
+#include "quant/compare/compare_feed.h"
+
+enum { RANDOM_SAMPLES = 4, ALIGNMENT = 64 };
+
+/* --- samples -------------------------------------------------------------------------------------------------------- */
+
+static qdq_status open_data(qdq_worker *w, const qdq_model *m, qdq_error *err)
+{
+    qdq_data_opts opts = QDQ_DATA_OPTS_INIT;
+    char random[40];
+
+    snprintf(random, sizeof random, "random:%llu", (unsigned long long)w->seed);
+    opts.shapes = w->shapes;
+    opts.n_shapes = w->n_shapes;
+    opts.max_samples = w->samples != NULL ? 0 : RANDOM_SAMPLES;
+    return qdq_data_open(w->samples != NULL ? w->samples : random, m, &opts, &w->data, err);
+}
+
+qdq_status qdq_worker_sample(qdq_worker *w, const qdq_model *m, size_t i, qdq_arena *memory,
+                             const qdq_named_array **in, size_t *n, size_t *count, qdq_error *err)
+{
+    *in = NULL;
+    *n = 0;
+    *count = 1;
+    if (qdq_model_input_count(m) == 0)
+        return QDQ_OK;
+    if (w->data == NULL)
+        QDQ_TRY(open_data(w, m, err));
+    *count = qdq_data_count(w->data);
+    QDQ_TRY(qdq_data_get(w->data, i, in, n, err));
+    return qdq_compare_feed(m, in, *n, memory, err);
+}
+
+/* --- sessions ------------------------------------------------------------------------------------------------------- */
+
+void qdq_worker_close(qdq_worker_model *m)
+{
+    if (m == NULL)
+        return;
+    qdq_session_close(m->session);
+    qdq_model_free(m->model);
+    qdq_arena_free(&m->inputs);
+    free(m);
+}
+
+qdq_status qdq_worker_open(qdq_worker *w, const char *path, bool profile, qdq_worker_model **out,
+                           qdq_error *err)
+{
+    qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
+    qdq_worker_model *m = calloc(1, sizeof *m);
+
+    *out = NULL;
+    if (m == NULL)
+        return qdq_nomem(err);
+    opts.threads = w->threads;
+    opts.shapes = w->shapes;
+    opts.n_shapes = w->n_shapes;
+    opts.profile = profile;
+    qdq_status st = qdq_model_load(path, NULL, &m->model, err);
+    if (st == QDQ_OK)
+        st = qdq_session_open(w->engine, m->model, &opts, &m->session, err);
+    if (st != QDQ_OK) {
+        qdq_worker_close(m);
+        return st;
+    }
+    *out = m;
+    return QDQ_OK;
+}
+
+qdq_worker_model *qdq_worker_find(const qdq_worker *w, int64_t handle, qdq_error *err)
+{
+    for (size_t i = 0; i < w->models.n; i++)
+        if (w->models.at[i]->handle == handle)
+            return w->models.at[i];
+    qdq_fail(err, QDQ_E_BUG, "the worker has no model with handle %lld", (long long)handle);
+    return NULL;
+}
+
+/* --- times ---------------------------------------------------------------------------------------------------------- */
+
+/* The sample is lent, what is bound must stay. Equally aligned for all models: it shows in their times. */
+static qdq_status copy_inputs(qdq_worker_model *m, const qdq_named_array *in, size_t n, qdq_named_array **out,
+                              qdq_error *err)
+{
+    *out = qdq_arena_array(&m->inputs, n + 1, sizeof **out);
+    if (*out == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < n; i++) {
+        char *data = qdq_arena_alloc(&m->inputs, in[i].array.bytes + ALIGNMENT);
+
+        if (data == NULL)
+            return qdq_nomem(err);
+        data += ALIGNMENT - (uintptr_t)data % ALIGNMENT;
+        (*out)[i] = in[i];
+        (*out)[i].array.data = data;
+        if (in[i].array.bytes > 0)
+            memcpy(data, in[i].array.data, in[i].array.bytes);
+    }
+    return QDQ_OK;
+}
+
+static qdq_status bind(qdq_worker *w, qdq_worker_model *m, qdq_error *err)
+{
+    const qdq_array **ordered = NULL;
+    const qdq_named_array *in;
+    qdq_named_array *own;
+    size_t n, count;
+
+    QDQ_TRY(qdq_worker_sample(w, m->model, 0, &m->inputs, &in, &n, &count, err));
+    QDQ_TRY(copy_inputs(m, in, n, &own, err));
+    QDQ_TRY(qdq_session_order_inputs(m->session, own, n, &ordered, err));
+    qdq_status st = w->engine->ops->bind(m->session, ordered, err);
+    free(ordered);
+    return st;
+}
+
+static void seek(qdq_session *s, uint64_t number)
+{
+    if (s->engine->ops->seek != NULL)
+        s->engine->ops->seek(s, number);
+}
+
+/* How many runs make a leg is found out once, from the fastest run: with the same number each time, times of two legs
+ * can be compared. */
+qdq_status qdq_worker_warm_up(qdq_worker *w, qdq_worker_model *m, qdq_error *err)
+{
+    uint64_t best = UINT64_MAX, ns = 0;
+
+    if ((w->engine->info.capabilities & QDQ_CAN_TIME) == 0)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "engine '%s' measures no time", w->engine->info.name);
+    QDQ_TRY(bind(w, m, err));
+    seek(m->session, 0);
+    for (unsigned i = 0; i < w->warmup; i++) {
+        QDQ_TRY(w->engine->ops->time_runs(m->session, 1, &ns, err));
+        best = ns < best ? ns : best;
+    }
+    double runs = ceil(w->leg_ms * 1e6 / (double)(best > 0 ? best : 1));
+    m->runs = runs > 1e6 ? 1000000 : runs < w->leg_runs ? w->leg_runs : (unsigned)runs;
+    return QDQ_OK;
+}
+
+qdq_status qdq_worker_time(qdq_worker_model *m, uint64_t number, double *ns, qdq_error *err)
+{
+    uint64_t total;
+
+    if (m->runs == 0)
+        return qdq_fail(err, QDQ_E_BUG, "the model has not been run before it is timed");
+    seek(m->session, number);
+    QDQ_TRY(m->session->engine->ops->time_runs(m->session, m->runs, &total, err));
+    *ns = (double)(total > 0 ? total : 1) / m->runs;
+    return QDQ_OK;
+}

@@ -1,0 +1,416 @@
+/* worker_serve.c - reads questions, has them answered, sends what came of it. */
+#include "worker/worker.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+
+/* A question, and the answer that is made. What is missing in the question is known to its reader. */
+typedef qdq_status (*answer_fn)(qdq_worker *w, const qdq_json_place *q, qdq_lab_object *answer,
+                                qdq_error *err);
+
+/* --- hello ---------------------------------------------------------------------------------------------------------- */
+
+static void print_log(void *ctx, qdq_log_level level, const char *text)
+{
+    (void)ctx;
+    if (level <= QDQ_LOG_WARNING)
+        printf("%s\n", text);
+}
+
+static qdq_status read_shapes(qdq_worker *w, const qdq_json_place *q, qdq_error *err)
+{
+    size_t n = json_array_size(json_object_get(q->object, "shapes"));
+    qdq_json_place p;
+
+    w->shapes = qdq_arena_array(&w->arena, n + 1, sizeof *w->shapes);
+    if (w->shapes == NULL)
+        return qdq_nomem(err);
+    while (qdq_json_item(q, "shapes", w->n_shapes, &p)) {
+        qdq_input_shape *s = &w->shapes[w->n_shapes++];
+        const json_t *dims = json_object_get(p.object, "dims");
+
+        s->name = qdq_lab_get_text(&p, "name", NULL);
+        for (size_t i = 0; i < json_array_size(dims) && i < QDQ_MAX_RANK; i++)
+            s->dim[s->rank++] = json_integer_value(json_array_get(dims, i));
+    }
+    return QDQ_OK;
+}
+
+static qdq_status limit_memory(int64_t bytes, qdq_error *err)
+{
+    struct rlimit limit = {(rlim_t)bytes, (rlim_t)bytes};
+
+    if (bytes > 0 && setrlimit(RLIMIT_AS, &limit) != 0)
+        return qdq_fail_errno(err, QDQ_E_USAGE, errno, "memory cannot be limited to %lld bytes",
+                              (long long)bytes);
+    return QDQ_OK;
+}
+
+static qdq_status read_hello(qdq_worker *w, const qdq_json_place *q, qdq_error *err)
+{
+    const char *version = qdq_lab_get_text(q, "version", NULL);
+
+    w->threads = (int)qdq_json_int(q, "threads", 1, INT32_MAX, 1);
+    w->warmup = (unsigned)qdq_json_int(q, "warmup", 1, UINT32_MAX, 1);
+    w->leg_runs = (unsigned)qdq_json_int(q, "leg_runs", 1, UINT32_MAX, 1);
+    w->leg_ms = qdq_json_number(q, "leg_ms", 0, INFINITY, 5);
+    w->seed = (uint64_t)qdq_json_int(q, "seed", INT64_MIN, INT64_MAX, 0);
+    if (qdq_json_has(q, "samples"))
+        w->samples = qdq_lab_get_text(q, "samples", NULL);
+    if (qdq_json_has(q, "ort_library"))
+        w->engine_opts.ort_library = qdq_lab_get_text(q, "ort_library", NULL);
+    QDQ_TRY(read_shapes(w, q, err));
+    if (strcmp(version, qdq_version()) != 0 && q->reader->status == QDQ_OK)
+        return qdq_fail(err, QDQ_E_USAGE, "qdq-worker is of version %s, expected %s: they belong together",
+                        qdq_version(), version);
+    return QDQ_OK;
+}
+
+/* The texts of the list again, as bytes. */
+static qdq_status read_dirs(qdq_worker *w, const qdq_json_place *q, qdq_error *err)
+{
+    const json_t *list = json_object_get(q->object, "search_dirs");
+    size_t n = json_array_size(list);
+    const char **dirs = qdq_arena_array(&w->arena, n + 1, sizeof *dirs);
+
+    if (dirs == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < n; i++) {
+        const char *text = json_string_value(json_array_get(list, i));
+
+        if ((dirs[i] = qdq_lab_bytes(&w->arena, text != NULL ? text : "")) == NULL)
+            return qdq_nomem(err);
+    }
+    w->engine_opts.search_dirs = dirs;
+    return QDQ_OK;
+}
+
+static qdq_status hello(qdq_worker *w, const qdq_json_place *q, qdq_lab_object *answer, qdq_error *err)
+{
+    const char *spec = qdq_lab_get_text(q, "engine", NULL);
+    int64_t max_memory = qdq_json_int(q, "max_memory", 0, INT64_MAX, 0);
+
+    if (w->engine != NULL)
+        return qdq_fail(err, QDQ_E_BUG, "the worker has been greeted before");
+    QDQ_TRY(read_hello(w, q, err));
+    QDQ_TRY(read_dirs(w, q, err));
+    if (q->reader->status != QDQ_OK)
+        return q->reader->status;
+    QDQ_TRY(limit_memory(max_memory, err));
+    QDQ_TRY(qdq_engine_open(spec, &w->engine_opts, &w->engine, err));
+    const qdq_engine_info *i = qdq_engine_get_info(w->engine);
+    qdq_lab_put_text(answer, "name", i->name);
+    qdq_lab_put_text(answer, "version", i->version);
+    qdq_lab_put_text(answer, "library", i->library);
+    qdq_lab_put_text(answer, "device", i->device);
+    qdq_lab_put_int(answer, "capabilities", i->capabilities);
+    qdq_lab_put_int(answer, "max_opset", i->max_opset);
+    qdq_lab_put_int(answer, "max_ir", i->max_ir);
+    return QDQ_OK;
+}
+
+/* --- models --------------------------------------------------------------------------------------------------------- */
+
+static qdq_status open_model(qdq_worker *w, const qdq_json_place *q, qdq_lab_object *answer, qdq_error *err)
+{
+    int64_t handle = qdq_json_int(q, "handle", 0, INT64_MAX, -1);
+    const char *path = qdq_lab_get_text(q, "path", NULL);
+    qdq_worker_model *m;
+
+    (void)answer;
+    if (q->reader->status != QDQ_OK)
+        return q->reader->status;
+    if (qdq_worker_find(w, handle, NULL) != NULL)
+        return qdq_fail(err, QDQ_E_BUG, "handle %lld is taken", (long long)handle);
+    if (!QDQ_RESERVE(&w->arena, &w->models))
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_worker_open(w, path, false, &m, err));
+    m->handle = handle;
+    w->models.at[w->models.n++] = m;
+    return QDQ_OK;
+}
+
+static qdq_status drop_model(qdq_worker *w, const qdq_json_place *q, qdq_lab_object *answer, qdq_error *err)
+{
+    const qdq_worker_model *m = qdq_worker_find(w, qdq_json_int(q, "handle", 0, INT64_MAX, -1), err);
+
+    (void)answer;
+    if (m == NULL)
+        return QDQ_E_BUG;
+    qdq_worker_forget(w, m->handle);
+    for (size_t i = 0; i < w->models.n; i++) {
+        if (w->models.at[i] == m) {
+            qdq_worker_close(w->models.at[i]);
+            w->models.at[i] = w->models.at[--w->models.n];
+            break;
+        }
+    }
+    return QDQ_OK;
+}
+
+static qdq_status warm(qdq_worker *w, const qdq_json_place *q, qdq_lab_object *answer, qdq_error *err)
+{
+    qdq_worker_model *m = qdq_worker_find(w, qdq_json_int(q, "handle", 0, INT64_MAX, -1), err);
+
+    if (m == NULL)
+        return QDQ_E_BUG;
+    QDQ_TRY(qdq_worker_warm_up(w, m, err));
+    qdq_lab_put_int(answer, "runs", m->runs);
+    return QDQ_OK;
+}
+
+static qdq_status leg(qdq_worker *w, const qdq_json_place *q, qdq_lab_object *answer, qdq_error *err)
+{
+    qdq_worker_model *m = qdq_worker_find(w, qdq_json_int(q, "handle", 0, INT64_MAX, -1), err);
+    uint64_t number = (uint64_t)qdq_json_int(q, "number", INT64_MIN, INT64_MAX, 0);
+    double ns;
+
+    if (m == NULL)
+        return QDQ_E_BUG;
+    QDQ_TRY(qdq_worker_time(m, number, &ns, err));
+    qdq_lab_put(answer, "ns", json_real(ns));
+    return QDQ_OK;
+}
+
+static qdq_status compare(qdq_worker *w, const qdq_json_place *q, qdq_lab_object *answer, qdq_error *err)
+{
+    qdq_worker_model *a = qdq_worker_find(w, qdq_json_int(q, "a", 0, INT64_MAX, -1), err);
+    qdq_worker_model *b = qdq_worker_find(w, qdq_json_int(q, "b", 0, INT64_MAX, -1), err);
+    size_t sample = (size_t)qdq_json_int(q, "sample", 0, INT64_MAX, -1);
+    qdq_worker_verdict v;
+
+    if (a == NULL || b == NULL || q->reader->status != QDQ_OK)
+        return QDQ_E_BUG;
+    QDQ_TRY(qdq_worker_compare(w, a, b, sample, &v, err));
+    qdq_lab_put_int(answer, "samples", (int64_t)v.samples);
+    qdq_lab_put(answer, "finite", json_boolean(v.finite));
+    /* JSON has no infinity, and nothing that is no number. */
+    qdq_lab_put_text(answer, "sqnr_is",
+                     isfinite(v.sqnr_db) ? "number"
+                     : isnan(v.sqnr_db)  ? "zero"
+                     : v.sqnr_db > 0     ? "equal"
+                                         : "broken");
+    qdq_lab_put(answer, "sqnr_db", json_real(isfinite(v.sqnr_db) ? v.sqnr_db : 0));
+    return QDQ_OK;
+}
+
+static qdq_status profile_session(qdq_worker *w, const qdq_worker_model *m, unsigned runs,
+                                  qdq_lab_object *answer, qdq_error *err)
+{
+    qdq_arena memory = QDQ_ARENA_INIT;
+    const qdq_named_array *in;
+    qdq_layer *layers = NULL;
+    size_t n_in, count, n = 0;
+    json_t *list = json_array();
+
+    qdq_status st = qdq_worker_sample(w, m->model, 0, &memory, &in, &n_in, &count, err);
+    if (st == QDQ_OK)
+        st = qdq_session_profile(m->session, in, n_in, runs, &layers, &n, err);
+    for (size_t i = 0; i < n; i++) {
+        json_t *row = json_array();
+        bool failed = json_array_append_new(row, qdq_lab_text(layers[i].name)) != 0;
+
+        failed = json_array_append_new(row, qdq_lab_text(layers[i].op)) != 0 || failed;
+        failed = json_array_append_new(row, json_real(layers[i].mean_us)) != 0 || failed;
+        failed = json_array_append_new(row, json_integer(layers[i].runs)) != 0 || failed;
+        answer->failed = json_array_append_new(list, row) != 0 || failed || answer->failed;
+    }
+    qdq_lab_put(answer, "layers", list);
+    qdq_free(layers);
+    qdq_arena_free(&memory);
+    return st;
+}
+
+static qdq_status profile(qdq_worker *w, const qdq_json_place *q, qdq_lab_object *answer, qdq_error *err)
+{
+    const char *path = qdq_lab_get_text(q, "path", NULL);
+    unsigned runs = (unsigned)qdq_json_int(q, "runs", 1, UINT32_MAX, 1);
+    qdq_worker_model *m;
+
+    if (q->reader->status != QDQ_OK)
+        return q->reader->status;
+    QDQ_TRY(qdq_worker_open(w, path, true, &m, err));
+    qdq_status st = profile_session(w, m, runs, answer, err);
+    qdq_worker_close(m);
+    return st;
+}
+
+/* --- answers -------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    answer_fn answer;
+} questions[] = {
+    {"hello", hello}, {"open", open_model}, {"drop", drop_model}, {"warm", warm},
+    {"leg", leg},     {"compare", compare}, {"profile", profile},
+};
+
+static answer_fn find_question(const char *name)
+{
+    for (size_t i = 0; i < QDQ_COUNT(questions); i++)
+        if (strcmp(questions[i].name, name) == 0)
+            return questions[i].answer;
+    return NULL;
+}
+
+static const char *end_of(qdq_status st, const qdq_error *err)
+{
+    if (st == QDQ_OK)
+        return "fine";
+    if (st == QDQ_E_NOMEM || qdq_lab_means_memory(err->text))
+        return "memory";
+    return st == QDQ_E_ENGINE || st == QDQ_E_UNSUPPORTED ? "refused" : "error";
+}
+
+/* An engine's words may contain line breaks; whoever reads them expects one line. */
+static void make_one_line(char *text)
+{
+    for (; *text != '\0'; text++)
+        if (*text == '\n' || *text == '\r' || *text == '\t')
+            *text = ' ';
+}
+
+static qdq_status conclude(qdq_lab_object *answer, qdq_status st, qdq_error *err)
+{
+    if (answer->failed) { /* it may be half full */
+        json_decref(answer->json);
+        *answer = qdq_lab_object_new();
+        st = qdq_nomem(err);
+    }
+    qdq_lab_put_text(answer, "end", end_of(st, err));
+    if (st != QDQ_OK) {
+        make_one_line(err->text);
+        qdq_lab_put_text(answer, "code", qdq_status_name(st));
+        qdq_lab_put_text(answer, "text", err->text);
+    }
+    return answer->failed ? QDQ_E_NOMEM : QDQ_OK;
+}
+
+static bool send_all(int fd, const qdq_buf *text)
+{
+    for (size_t sent = 0; sent < text->size;) {
+        ssize_t n = send(fd, text->data + sent, text->size - sent, MSG_NOSIGNAL);
+
+        if (n < 0 && errno != EINTR)
+            return false;
+        sent += n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+typedef enum next { GO_ON, GOODBYE, CONFUSED } next;
+
+static next confused(const char *why)
+{
+    fprintf(stderr, "qdq-worker: what arrives is no question: %s\n", why);
+    return CONFUSED;
+}
+
+static next send_answer(int fd, qdq_lab_object *answer, qdq_status st, qdq_error *err)
+{
+    qdq_buf text = QDQ_BUF_INIT(QDQ_LAB_MESSAGE_MAX + QDQ_LAB_HEAD);
+
+    st = conclude(answer, st, err);
+    if (st == QDQ_OK)
+        qdq_lab_message_put(&text, answer->json);
+    next n = st == QDQ_OK && !text.failed && send_all(fd, &text) ? GO_ON : CONFUSED;
+    qdq_buf_free(&text);
+    return n;
+}
+
+static next answer_question(qdq_worker *w, int fd, json_t *question)
+{
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_error err = QDQ_ERROR_INIT, wrong = QDQ_ERROR_INIT;
+    qdq_json_reader reader = {.arena = &arena, .err = &wrong};
+    const qdq_json_place q = {&reader, question, ""};
+    const char *name = qdq_lab_get_text(&q, "do", NULL);
+    answer_fn fn = find_question(name);
+    next n = GO_ON;
+
+    if (strcmp(name, "hello") == 0)
+        reader.arena = &w->arena; /* its texts are used for good */
+    if (strcmp(name, "bye") == 0) {
+        n = GOODBYE;
+    } else if (fn == NULL || (w->engine == NULL && fn != hello)) {
+        n = confused(reader.status != QDQ_OK ? wrong.text : name);
+    } else {
+        qdq_lab_object answer = qdq_lab_object_new();
+        qdq_status st = fn(w, &q, &answer, &err);
+        fflush(stdout);
+        if (reader.status == QDQ_E_NOMEM)
+            st = qdq_nomem(&err);
+        n = reader.status != QDQ_OK && reader.status != QDQ_E_NOMEM ? confused(wrong.text)
+                                                                    : send_answer(fd, &answer, st, &err);
+        json_decref(answer.json);
+    }
+    qdq_arena_free(&arena);
+    return n;
+}
+
+/* --- questions ------------------------------------------------------------------------------------------------------ */
+
+/* One message, which is all that may be there: the next question waits for an answer to this one. */
+static next receive(int fd, qdq_buf *in, json_t **question)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    size_t used = 0;
+
+    *question = NULL;
+    in->size = 0;
+    while (*question == NULL) {
+        char chunk[16 * 1024];
+        ssize_t n = recv(fd, chunk, sizeof chunk, 0);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return confused("the other side is gone");
+        qdq_buf_append(in, chunk, (size_t)n);
+        if (in->failed || qdq_lab_message_take(in->data, in->size, &used, question, &err) != QDQ_OK)
+            return confused(in->failed ? "it is too long" : err.text);
+    }
+    return used == in->size ? GO_ON : confused("there is more behind it");
+}
+
+static void free_all(qdq_worker *w)
+{
+    qdq_worker_compare_free(w);
+    for (size_t i = 0; i < w->models.n; i++)
+        qdq_worker_close(w->models.at[i]);
+    qdq_data_close(w->data);
+    qdq_engine_close(w->engine);
+    qdq_arena_free(&w->arena);
+}
+
+int qdq_worker_serve(int fd)
+{
+    qdq_worker w = {.arena = QDQ_ARENA_INIT,
+                    .job = QDQ_JOB_INIT,
+                    .engine_opts = QDQ_ENGINE_OPTS_INIT,
+                    .reference = {.handle = -1}};
+    qdq_buf in = QDQ_BUF_INIT(QDQ_LAB_MESSAGE_MAX + QDQ_LAB_HEAD);
+    json_t *question = NULL;
+    next n = GO_ON;
+
+    w.job.log = print_log;
+    w.job.threads = 1;
+    w.engine_opts.job = &w.job;
+    while (n == GO_ON) {
+        n = receive(fd, &in, &question);
+        if (n == GO_ON)
+            n = answer_question(&w, fd, question);
+        json_decref(question);
+    }
+    qdq_buf_free(&in);
+    free_all(&w);
+    return n == GOODBYE ? 0 : 2;
+}

@@ -1,0 +1,705 @@
+/* tune_lab.c - engines in a worker process: every way in which a trial can end, and that the lab goes on after it. */
+#include <dirent.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "support/test.h"
+#include "tune/lab/lab.h"
+
+#define WORKER QDQ_BUILD_DIR "/qdq-worker"
+
+static qdq_error err;
+
+/* --- models and engines ----------------------------------------------------------------------------------------------- */
+
+static const char float_text[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+                                 "g (float[N,1,4,4] x) => (float[N,1,4,4] y)\n"
+                                 "<float[1,1,1,1] w = {2}>\n"
+                                 "{ [conv] t = Conv(x, w)\n [relu] y = Relu(t) }\n";
+
+static const char int8_text[] =
+    "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+    "g (float[N,1,4,4] x) => (float[N,1,4,4] y)\n"
+    "<int8[1,1,1,1] w = {2}, float s = {0.1}, uint8 z = {0}, int8 zw = {0}>\n"
+    "{ xq = QuantizeLinear(x, s, z)\n xd = DequantizeLinear(xq, s, z)\n wd = DequantizeLinear(w, s, zw)\n"
+    "  [conv] t = Conv(xd, wd)\n [relu] r = Relu(t)\n rq = QuantizeLinear(r, s, z)\n"
+    "  y = DequantizeLinear(rq, s, z) }\n";
+
+#define COSTS                                                                                                \
+    "\"overhead_us\": 10, \"default\": {\"float_us\": 2}, \"convert\": {\"float_us\": 5}, \"error\": 0.01,"  \
+    "\"ops\": {\"Conv\": {\"float_us\": 100, \"int8_us\": 30, \"inputs\": 2, \"output_q\": true,"            \
+    "\"epilogue\": [\"Relu\"]}}"
+
+/* The path of a model file; static storage, as test_path(). */
+static const char *save(const char *name, const char *text)
+{
+    qdq_model *m = test_model(text);
+    qdq_save_opts opts = QDQ_SAVE_OPTS_INIT;
+    const char *path = test_path("%s", name);
+
+    opts.allow_overwrite = true;
+    assert_ok(qdq_model_save(m, path, &opts, &err));
+    qdq_model_free(m);
+    return path;
+}
+
+static const char *float_model(void)
+{
+    return save("float.onnx", float_text);
+}
+
+static const char *int8_model(void)
+{
+    return save("int8.onnx", int8_text);
+}
+
+static void count_warnings(void *ctx, qdq_log_level level, const char *text)
+{
+    unsigned *n = ctx;
+
+    *n += level <= QDQ_LOG_WARNING;
+    print_message("%s\n", text);
+}
+
+static unsigned warnings;
+static qdq_job job = {.size = sizeof(qdq_job), .ctx = &warnings, .log = count_warnings};
+
+/* `more`: further keys of the cost model, with a comma in front. */
+static qdq_lab *open_lab(const char *more, qdq_lab_opts opts)
+{
+    char json[2000], spec[600];
+    qdq_lab *lab = NULL;
+
+    snprintf(json, sizeof json, "{\"qdq_sim\": 1, " COSTS "%s}", more);
+    assert_ok(qdq_write_file(test_path("sim.json"), true, json, strlen(json), &err));
+    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
+    opts.engine = spec;
+    opts.worker = opts.worker != NULL ? opts.worker : WORKER;
+    opts.job = opts.job != NULL ? opts.job : &job;
+    assert_ok(qdq_lab_open(&opts, &lab, &err));
+    return lab;
+}
+
+/* The worker frees all it had: under the leak checker it would complain otherwise. */
+static void close_lab(qdq_lab *lab)
+{
+    warnings = 0;
+    qdq_lab_close(lab);
+    assert_int_equal(warnings, 0);
+}
+
+static int build(qdq_lab *lab, const char *path)
+{
+    qdq_lab_fate fate;
+    int handle;
+
+    assert_ok(qdq_lab_build(lab, path, &handle, &fate, &err));
+    if (fate.end != QDQ_LAB_FINE)
+        fail_msg("%s: %s", qdq_lab_end_name(fate.end), fate.text);
+    return handle;
+}
+
+static void assert_fate(const qdq_lab_fate *fate, qdq_lab_end end, const char *part)
+{
+    if (fate->end != end || strstr(fate->text, part) == NULL)
+        fail_msg("want %s with '%s', got %s: %s", qdq_lab_end_name(end), part, qdq_lab_end_name(fate->end),
+                 fate->text);
+}
+
+static bool is_sanitized(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+    return true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+    return true;
+#endif
+#endif
+    return false;
+}
+
+/* Where the 8-bit Conv runs, this happens; the float model goes on. */
+static void assert_pair_is_fine(qdq_lab *lab, int a)
+{
+    qdq_lab_fate fate;
+    double a_ns, b_ns;
+
+    assert_ok(qdq_lab_pair(lab, a, a, false, 0, &a_ns, &b_ns, &fate, &err));
+    assert_fate(&fate, QDQ_LAB_FINE, "");
+    assert_true(a_ns > 0 && b_ns > 0);
+}
+
+/* --- what goes well ---------------------------------------------------------------------------------------------------- */
+
+static void the_lab_knows_the_engine_of_its_worker(void **state)
+{
+    qdq_lab *lab = open_lab(", \"device\": \"abacus\"", (qdq_lab_opts){0});
+    const qdq_engine_info *i = qdq_lab_engine(lab);
+
+    (void)state;
+    assert_string_equal(i->name, "sim");
+    assert_string_equal(i->device, "abacus");
+    assert_true(i->capabilities & QDQ_CAN_TIME);
+    assert_int_equal(qdq_lab_builds(lab), 0);
+    close_lab(lab);
+}
+
+static void a_pair_has_the_time_of_each_model(void **state)
+{
+    qdq_lab *lab = open_lab("", (qdq_lab_opts){0});
+    int a = build(lab, float_model()), b = build(lab, int8_model());
+    qdq_lab_fate fate;
+    double a_ns, b_ns;
+
+    (void)state;
+    assert_ok(qdq_lab_pair(lab, a, b, false, 3, &a_ns, &b_ns, &fate, &err));
+    assert_fate(&fate, QDQ_LAB_FINE, "");
+    assert_true(fabs(a_ns - 110e3) < 1 && fabs(b_ns - 50e3) < 1);
+    assert_int_equal(qdq_lab_builds(lab), 2);
+    close_lab(lab);
+}
+
+static void the_noise_of_a_pair_is_that_of_its_number_in_any_order_and_process(void **state)
+{
+    double first[2], again[2], other[2];
+    qdq_lab_fate fate;
+
+    (void)state;
+    for (int round = 0; round < 2; round++) {
+        qdq_lab *lab = open_lab(", \"noise\": 0.1, \"seed\": 5", (qdq_lab_opts){0});
+        int a = build(lab, float_model()), b = build(lab, int8_model());
+        double *now = round == 0 ? first : again;
+
+        if (round == 1)
+            assert_ok(qdq_lab_pair(lab, b, a, false, 4, &other[0], &other[1], &fate, &err));
+        assert_ok(qdq_lab_pair(lab, a, b, round == 1, 7, &now[0], &now[1], &fate, &err));
+        assert_ok(qdq_lab_pair(lab, a, b, false, 8, &other[0], &other[1], &fate, &err));
+        assert_true(other[0] != now[0] && other[1] != now[1]);
+        close_lab(lab);
+    }
+    assert_true(first[0] == again[0] && first[1] == again[1]);
+}
+
+static void a_model_beside_itself_is_not_measured_twice_with_one_noise(void **state)
+{
+    qdq_lab *lab = open_lab(", \"noise\": 0.1", (qdq_lab_opts){0});
+    int a = build(lab, float_model());
+    qdq_lab_fate fate;
+    double x, y;
+
+    (void)state;
+    assert_ok(qdq_lab_pair(lab, a, a, false, 0, &x, &y, &fate, &err));
+    assert_true(x != y);
+    close_lab(lab);
+}
+
+static void a_dropped_model_is_no_handle_any_more(void **state)
+{
+    qdq_lab *lab = open_lab("", (qdq_lab_opts){0});
+    int a = build(lab, float_model()), b = build(lab, int8_model());
+    qdq_lab_accuracy acc;
+    qdq_lab_fate fate;
+    double x, y;
+
+    (void)state;
+    qdq_lab_drop(lab, b);
+    qdq_lab_drop(lab, b);
+    qdq_lab_drop(lab, 99);
+    assert_fails(QDQ_E_USAGE, "1 is no handle", qdq_lab_pair(lab, a, b, false, 0, &x, &y, &fate, &err));
+    assert_fails(QDQ_E_USAGE, "-1 is no handle", qdq_lab_compare(lab, -1, a, &acc, &fate, &err));
+    assert_pair_is_fine(lab, a);
+    close_lab(lab);
+}
+
+static void outputs_are_compared_on_samples(void **state)
+{
+    qdq_lab *lab = open_lab("", (qdq_lab_opts){.seed = 3});
+    int a = build(lab, float_model()), b = build(lab, int8_model());
+    qdq_lab_accuracy same, other, again;
+    qdq_lab_fate fate;
+
+    (void)state;
+    assert_ok(qdq_lab_compare(lab, a, a, &same, &fate, &err));
+    assert_true(same.finite && isinf(same.sqnr_db) && same.sqnr_db > 0);
+    assert_ok(qdq_lab_compare(lab, a, b, &other, &fate, &err));
+    /* A Relu's output has a mean square of 1/2, the kernel in 8 bits adds a deviation of 0.01 */
+    assert_true(other.finite && fabs(other.sqnr_db - 10 * log10(0.5 / 1e-4)) < 2);
+    assert_ok(qdq_lab_compare(lab, a, b, &again, &fate, &err)); /* from the kept outputs of a */
+    assert_true(again.sqnr_db == other.sqnr_db);
+    close_lab(lab);
+}
+
+/* One sample, or many: their sum decides, so what is in the file is what is compared on. */
+static void samples_of_a_file_are_used(void **state)
+{
+    qdq_lab_opts opts = {.samples = test_path("two.npy")};
+    static const char head[] =
+        "\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1, 4, 4), }";
+    char file[128 + 2 * 16 * 4];
+    const float big = 1e6f;
+    qdq_lab_accuracy acc;
+    qdq_lab_fate fate;
+
+    (void)state;
+    memset(file, ' ', 128);
+    memcpy(file, head, sizeof head - 1);
+    file[127] = '\n';
+    for (int i = 0; i < 32; i++)
+        memcpy(file + 128 + 4 * i, &big, 4);
+    assert_ok(qdq_write_file(opts.samples, true, file, sizeof file, &err));
+    qdq_lab *lab = open_lab("", opts);
+    /* An input that is an output shows the sample itself. */
+    int a = build(lab, save("echo.onnx", "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+                                         "g (float[N,1,4,4] x) => (float[N,1,4,4] x, float[N,1,4,4] y)\n"
+                                         "{ y = Relu(x) }\n"));
+    assert_ok(qdq_lab_compare(lab, a, a, &acc, &fate, &err));
+    assert_fate(&fate, QDQ_LAB_FINE, "");
+    assert_true(acc.finite && isinf(acc.sqnr_db));
+    close_lab(lab);
+
+    opts.samples = test_path("none.npz");
+    lab = open_lab("", opts);
+    a = build(lab, float_model());
+    assert_fails(QDQ_E_IO, "none.npz", qdq_lab_compare(lab, a, a, &acc, &fate, &err));
+    close_lab(lab);
+}
+
+static void a_profile_has_the_layers(void **state)
+{
+    qdq_lab *lab = open_lab("", (qdq_lab_opts){0});
+    qdq_layer *layers;
+    qdq_lab_fate fate;
+    size_t n;
+
+    (void)state;
+    assert_ok(qdq_lab_profile(lab, int8_model(), 3, &layers, &n, &fate, &err));
+    assert_fate(&fate, QDQ_LAB_FINE, "");
+    assert_int_equal(n, 3);
+    assert_string_equal(layers[1].name, "conv");
+    assert_string_equal(layers[1].op, "QLinearConv");
+    assert_true(layers[1].mean_us == 30 && layers[1].runs == 3);
+    qdq_free(layers);
+    assert_int_equal(qdq_lab_builds(lab), 1);
+    close_lab(lab);
+}
+
+static void names_that_are_no_text_travel_unchanged(void **state)
+{
+    qdq_lab *lab = open_lab("", (qdq_lab_opts){0});
+    qdq_layer *layers;
+    qdq_lab_fate fate;
+    size_t n;
+
+    (void)state;
+    const char *path = save("name-\xff\xc3.onnx", float_text);
+    assert_ok(qdq_lab_profile(lab, path, 1, &layers, &n, &fate, &err));
+    assert_int_equal(n, 1);
+    qdq_free(layers);
+    close_lab(lab);
+}
+
+/* --- fates ------------------------------------------------------------------------------------------------------------- */
+
+/* The float model is open when the 8-bit one ends the worker; afterwards it is open again, in another worker. */
+static void build_ends(const char *failure, qdq_lab_opts opts, qdq_lab_end end, const char *part)
+{
+    char more[300];
+    qdq_lab_fate fate;
+    int handle;
+
+    snprintf(more, sizeof more, ", \"fail\": [{\"at\": \"open\", \"node\": \"conv\", %s}]", failure);
+    qdq_lab *lab = open_lab(more, opts);
+    int a = build(lab, float_model());
+    assert_pair_is_fine(lab, a);
+    assert_ok(qdq_lab_build(lab, int8_model(), &handle, &fate, &err));
+    assert_fate(&fate, end, part);
+    assert_int_equal(handle, -1);
+    assert_pair_is_fine(lab, a);
+    close_lab(lab);
+}
+
+static void a_refused_model_is_a_fate(void **state)
+{
+    (void)state;
+    build_ends("\"message\": \"no kernel for it\"", (qdq_lab_opts){0}, QDQ_LAB_REFUSED, "no kernel for it");
+}
+
+static void a_crash_costs_one_trial(void **state)
+{
+    (void)state;
+    build_ends("\"crash\": \"SIGABRT\", \"message\": \"assertion failed\"", (qdq_lab_opts){0},
+               QDQ_LAB_CRASHED, "SIGABRT: assertion failed");
+    if (!is_sanitized()) /* which makes something else of it */
+        build_ends("\"crash\": \"SIGSEGV\"", (qdq_lab_opts){0}, QDQ_LAB_CRASHED, "SIGSEGV");
+}
+
+static void an_illegal_instruction_costs_one_trial(void **state)
+{
+    (void)state;
+    build_ends("\"crash\": \"SIGILL\"", (qdq_lab_opts){0}, QDQ_LAB_CRASHED, "SIGILL");
+}
+
+static void a_kill_from_outside_costs_one_trial(void **state)
+{
+    (void)state;
+    build_ends("\"crash\": \"SIGKILL\"", (qdq_lab_opts){0}, QDQ_LAB_CRASHED, "SIGKILL from outside");
+}
+
+static void a_hang_costs_its_deadline(void **state)
+{
+    double start = qdq_clock_seconds();
+
+    (void)state;
+    build_ends("\"hang\": 100", (qdq_lab_opts){.build_deadline_s = 0.3}, QDQ_LAB_HUNG,
+               "no answer within 0.3 s");
+    assert_true(qdq_clock_seconds() - start < 20);
+}
+
+static void memory_beyond_the_limit_costs_one_trial(void **state)
+{
+    (void)state;
+    if (is_sanitized()) /* it needs terabytes of addresses for itself */
+        skip();
+    build_ends("\"memory\": 4096", (qdq_lab_opts){.max_memory = (uint64_t)1 << 30}, QDQ_LAB_MEMORY, "memory");
+}
+
+static void an_engine_that_aborts_for_want_of_memory_is_told_from_a_crash(void **state)
+{
+    (void)state;
+    build_ends("\"crash\": \"SIGABRT\", \"message\": \"terminate called after throwing an instance of "
+               "'std::bad_alloc'\"",
+               (qdq_lab_opts){0}, QDQ_LAB_MEMORY, "bad_alloc");
+}
+
+static void a_model_is_not_to_blame_for_the_memory_of_its_neighbours(void **state)
+{
+    qdq_lab_opts opts = {.max_memory = (uint64_t)2 << 30};
+
+    (void)state;
+    if (is_sanitized())
+        skip();
+    qdq_lab *lab = open_lab(", \"fail\": [{\"at\": \"open\", \"memory\": 1200}]", opts);
+    int a = build(lab, float_model());
+    int b = build(lab, int8_model()); /* does not fit beside a; alone it does */
+    qdq_lab_fate fate;
+    double x, y;
+
+    assert_true(a >= 0 && b >= 0);
+    assert_ok(qdq_lab_pair(lab, a, b, false, 0, &x, &y, &fate, &err));
+    assert_fate(&fate, QDQ_LAB_MEMORY, "memory");
+    assert_pair_is_fine(lab, a);
+    close_lab(lab);
+}
+
+static void run_ends(const char *at, const char *failure, qdq_lab_end end, const char *part)
+{
+    char more[300];
+    qdq_lab_accuracy acc;
+    qdq_lab_fate fate;
+    double x, y;
+
+    snprintf(more, sizeof more, ", \"fail\": [{\"at\": \"%s\", \"node\": \"conv\", %s}]", at, failure);
+    qdq_lab *lab = open_lab(more, (qdq_lab_opts){.run_deadline_s = 0.3});
+    int a = build(lab, float_model()), b = build(lab, int8_model());
+    if (strcmp(at, "time") == 0)
+        assert_ok(qdq_lab_pair(lab, a, b, true, 0, &x, &y, &fate, &err));
+    else
+        assert_ok(qdq_lab_compare(lab, a, b, &acc, &fate, &err));
+    assert_fate(&fate, end, part);
+    assert_pair_is_fine(lab, a);
+    qdq_lab_drop(lab, b);
+    close_lab(lab);
+}
+
+static void runs_end_in_all_the_ways_that_builds_do(void **state)
+{
+    (void)state;
+    run_ends("time", "\"message\": \"overflow\"", QDQ_LAB_REFUSED, "overflow");
+    run_ends("time", "\"crash\": \"SIGILL\"", QDQ_LAB_CRASHED, "SIGILL");
+    run_ends("time", "\"hang\": 50", QDQ_LAB_HUNG, "no answer");
+    run_ends("time", "\"nth\": 3, \"crash\": \"SIGABRT\"", QDQ_LAB_CRASHED,
+             "SIGABRT"); /* after 2 warm-up runs */
+    run_ends("run", "\"message\": \"Failed to allocate memory for requested buffer\"", QDQ_LAB_MEMORY,
+             "buffer");
+    run_ends("run", "\"crash\": \"SIGABRT\"", QDQ_LAB_CRASHED, "SIGABRT");
+    run_ends("run", "\"hang\": 50", QDQ_LAB_HUNG, "no answer");
+}
+
+static qdq_lab_accuracy accuracy_with(const char *outputs)
+{
+    char more[300];
+    qdq_lab_accuracy acc;
+    qdq_lab_fate fate;
+
+    snprintf(more, sizeof more, ", \"fail\": [{\"node\": \"conv\", \"outputs\": \"%s\"}]", outputs);
+    qdq_lab *lab = open_lab(more, (qdq_lab_opts){0});
+    int a = build(lab, float_model()), b = build(lab, int8_model());
+    assert_ok(qdq_lab_compare(lab, a, b, &acc, &fate, &err));
+    assert_fate(&fate, QDQ_LAB_FINE, "");
+    close_lab(lab);
+    return acc;
+}
+
+static void outputs_that_are_no_numbers_or_others_are_seen(void **state)
+{
+    (void)state;
+    assert_false(accuracy_with("nan").finite);
+    assert_false(accuracy_with("inf").finite);
+    assert_true(isinf(accuracy_with("nan").sqnr_db) && accuracy_with("nan").sqnr_db < 0);
+    assert_true(accuracy_with("zero").finite && fabs(accuracy_with("zero").sqnr_db) < 1e-6);
+    assert_true(accuracy_with("wrong").finite && accuracy_with("wrong").sqnr_db < 3);
+}
+
+/* --- errors of the call ------------------------------------------------------------------------------------------------ */
+
+static void what_is_wrong_with_the_call_is_no_fate(void **state)
+{
+    qdq_input_shape shape = {"nobody", 1, {3}};
+    qdq_lab_fate fate;
+    int handle;
+
+    (void)state;
+    qdq_lab *lab = open_lab("", (qdq_lab_opts){0});
+    assert_fails(QDQ_E_IO, "missing.onnx",
+                 qdq_lab_build(lab, test_path("missing.onnx"), &handle, &fate, &err));
+    assert_int_equal(handle, -1);
+    close_lab(lab);
+    lab = open_lab("", (qdq_lab_opts){.shapes = &shape, .n_shapes = 1});
+    assert_fails(QDQ_E_USAGE, "'nobody'", qdq_lab_build(lab, float_model(), &handle, &fate, &err));
+    close_lab(lab);
+}
+
+static void shapes_reach_the_session(void **state)
+{
+    qdq_input_shape shape = {"x", 4, {1000, 1, 4, 4}};
+    qdq_lab *lab = open_lab("", (qdq_lab_opts){.shapes = &shape, .n_shapes = 1});
+    int a = build(lab, float_model());
+
+    (void)state;
+    assert_pair_is_fine(lab, a);
+    close_lab(lab);
+}
+
+static void a_missing_program_or_engine_says_so(void **state)
+{
+    qdq_lab *lab;
+    qdq_lab_opts opts = {.engine = "sim:/nowhere.json", .worker = test_path("no-such-program")};
+
+    (void)state;
+    assert_fails(QDQ_E_ENGINE, "no-such-program", qdq_lab_open(&opts, &lab, &err));
+    assert_null(lab);
+    opts.worker = WORKER;
+    assert_fails(QDQ_E_IO, "/nowhere.json", qdq_lab_open(&opts, &lab, &err));
+    opts.engine = "abacus";
+    assert_fails(QDQ_E_USAGE, "'abacus' is not known", qdq_lab_open(&opts, &lab, &err));
+    opts.worker = NULL; /* there is none beside this test */
+    assert_fails(QDQ_E_ENGINE, "there is no qdq-worker beside this program", qdq_lab_open(&opts, &lab, &err));
+}
+
+static void other_programs_are_found_out(void **state)
+{
+    static const char *const scripts[][2] = {
+        {"printf 'hello, world, this is no message at all'; cat", "no answer"},
+        {"exit 3", "exited with code 3"},
+        {"echo nothing to do here >&2; exit 0", "code 0: nothing to do here"},
+        {"printf '\\002\\000\\000\\000{}' >&0; sleep 5", "key 'end'"},
+        {"printf '\\017\\000\\000\\000{\"end\":\"maybe\"}' >&0; sleep 5", "key 'end'"},
+        {"printf '\\016\\000\\000\\000{\"end\":\"fine\"}' >&0; sleep 5", "key 'name'"},
+        {"printf '\\016\\000\\000\\000{\"end\":\"fine\"}and more' >&0; sleep 5", "behind the answer"},
+        {"printf 'garbage garbage garbage' >&0; sleep 5", "this is no answer"},
+        {"printf '\\004\\000\\000\\000{\"a\"' >&0; sleep 5", "this is no answer"},
+        {"sleep 60", "no answer within 0.3 s"},
+    };
+    char text[400];
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(scripts); i++) {
+        qdq_lab_opts opts = {.engine = "sim", .worker = test_path("script"), .build_deadline_s = 0.3};
+        qdq_lab *lab;
+
+        snprintf(text, sizeof text, "#!/bin/sh\n%s\n", scripts[i][0]);
+        assert_ok(qdq_write_file(opts.worker, true, text, strlen(text), &err));
+        assert_int_equal(chmod(opts.worker, 0700), 0);
+        assert_fails(QDQ_E_ENGINE, scripts[i][1], qdq_lab_open(&opts, &lab, &err));
+        assert_null(lab);
+    }
+}
+
+/* --- interruption ------------------------------------------------------------------------------------------------------ */
+
+static void *set_soon(void *cancel)
+{
+    usleep(200 * 1000);
+    qdq_cancel_set(cancel);
+    return NULL;
+}
+
+static void an_interrupt_ends_a_build_that_hangs(void **state)
+{
+    qdq_job mine = QDQ_JOB_INIT;
+    qdq_cancel *cancel = qdq_cancel_new();
+    pthread_t thread;
+    qdq_lab_fate fate;
+    int handle;
+
+    (void)state;
+    mine.cancel = cancel;
+    qdq_lab *lab = open_lab(", \"fail\": [{\"at\": \"open\", \"hang\": 100}]", (qdq_lab_opts){.job = &mine});
+    double start = qdq_clock_seconds();
+    assert_int_equal(pthread_create(&thread, NULL, set_soon, cancel), 0);
+    assert_fails(QDQ_E_INTERRUPTED, "interrupted", qdq_lab_build(lab, float_model(), &handle, &fate, &err));
+    assert_true(qdq_clock_seconds() - start < 20);
+    pthread_join(thread, NULL);
+    assert_fails(QDQ_E_INTERRUPTED, "interrupted", qdq_lab_build(lab, float_model(), &handle, &fate, &err));
+    qdq_lab_close(lab);
+    qdq_cancel_free(cancel);
+}
+
+/* --- logs -------------------------------------------------------------------------------------------------------------- */
+
+static void assert_log_has(const char *name, const char *part)
+{
+    char *text;
+    size_t size;
+
+    assert_ok(qdq_read_file(test_path("logs/%s", name), 100000, &text, &size, &err));
+    if (strstr(text, part) == NULL)
+        fail_msg("%s: '%s' is not in '%s'", name, part, text);
+    qdq_free(text);
+}
+
+static void every_build_leaves_a_log(void **state)
+{
+    char logs[300];
+    qdq_lab_opts opts = {.logs = logs};
+    qdq_lab_fate fate;
+    double x, y;
+    int b;
+
+    (void)state;
+    snprintf(logs, sizeof logs, "%s", test_path("logs"));
+    qdq_lab *lab = open_lab(", \"fail\": [{\"at\": \"time\", \"node\": \"conv\", \"crash\": \"SIGABRT\", "
+                            "\"message\": \"farewell\"}]",
+                            opts);
+    int a = build(lab, float_model());
+    b = build(lab, int8_model());
+    assert_ok(qdq_lab_pair(lab, a, b, false, 0, &x, &y, &fate, &err));
+    assert_fate(&fate, QDQ_LAB_CRASHED, "SIGABRT: farewell");
+    assert_pair_is_fine(lab, a);
+    assert_fails(QDQ_E_IO, "", qdq_lab_build(lab, test_path("missing.onnx"), &b, &fate, &err));
+    close_lab(lab);
+    assert_log_has("build-0001.log", "float.onnx");
+    assert_log_has("build-0001.log", "engine: sim 1, threads 1, worker 1");
+    assert_log_has("build-0001.log", "ended: fine after ");
+    assert_log_has("build-0002.log", "int8.onnx");
+    assert_log_has("build-0002.log", "farewell\nended: crashed: SIGABRT");
+    assert_log_has("build-0003.log", "worker 2"); /* the float model again */
+    assert_log_has("build-0004.log", "missing.onnx");
+    lab = open_lab("", opts); /* another run goes on counting */
+    build(lab, float_model());
+    close_lab(lab);
+    assert_log_has("build-0005.log", "ended: fine after ");
+}
+
+static void logs_that_cannot_be_written_fail_nothing(void **state)
+{
+    qdq_lab_opts opts = {.logs = test_path("gone")};
+
+    (void)state;
+    qdq_lab *lab = open_lab("", opts);
+    assert_int_equal(rmdir(opts.logs), 0);
+    warnings = 0;
+    build(lab, float_model());
+    build(lab, int8_model());
+    assert_int_equal(warnings, 1);
+    close_lab(lab);
+    opts.logs = test_path("no/such/parent");
+    opts.engine = "sim";
+    opts.worker = WORKER;
+    assert_fails(QDQ_E_IO, "no/such/parent", qdq_lab_open(&opts, &lab, &err));
+}
+
+/* --- processes --------------------------------------------------------------------------------------------------------- */
+
+/* Children of this process that are there, dead ones included. */
+static int count_children(pid_t parent)
+{
+    DIR *dir = opendir("/proc");
+    int n = 0;
+
+    assert_non_null(dir);
+    for (const struct dirent *e = readdir(dir); e != NULL; e = readdir(dir)) {
+        char path[300], text[400] = "";
+        int ppid = 0;
+
+        snprintf(path, sizeof path, "/proc/%s/stat", e->d_name);
+        FILE *f = e->d_name[0] >= '0' && e->d_name[0] <= '9' ? fopen(path, "r") : NULL;
+        if (f == NULL)
+            continue;
+        size_t got = fread(text, 1, sizeof text - 1, f);
+        fclose(f);
+        text[got] = '\0';
+        const char *p = strrchr(text, ')');
+        n += p != NULL && sscanf(p, ") %*c %d", &ppid) == 1 && ppid == parent;
+    }
+    closedir(dir);
+    return n;
+}
+
+static void no_process_is_left_behind(void **state)
+{
+    qdq_lab_fate fate;
+    int handle;
+
+    (void)state;
+    assert_int_equal(count_children(getpid()), 0);
+    qdq_lab *lab = open_lab(", \"fail\": [{\"at\": \"open\", \"node\": \"conv\", \"crash\": \"SIGABRT\"}]",
+                            (qdq_lab_opts){0});
+    assert_int_equal(count_children(getpid()), 1);
+    assert_ok(qdq_lab_build(lab, int8_model(), &handle, &fate, &err));
+    assert_int_equal(count_children(getpid()), 0);
+    build(lab, float_model());
+    assert_int_equal(count_children(getpid()), 1);
+    close_lab(lab);
+    assert_int_equal(count_children(getpid()), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_lab_knows_the_engine_of_its_worker),
+        cmocka_unit_test(a_pair_has_the_time_of_each_model),
+        cmocka_unit_test(the_noise_of_a_pair_is_that_of_its_number_in_any_order_and_process),
+        cmocka_unit_test(a_model_beside_itself_is_not_measured_twice_with_one_noise),
+        cmocka_unit_test(a_dropped_model_is_no_handle_any_more),
+        cmocka_unit_test(outputs_are_compared_on_samples),
+        cmocka_unit_test(samples_of_a_file_are_used),
+        cmocka_unit_test(a_profile_has_the_layers),
+        cmocka_unit_test(names_that_are_no_text_travel_unchanged),
+        cmocka_unit_test(a_refused_model_is_a_fate),
+        cmocka_unit_test(a_crash_costs_one_trial),
+        cmocka_unit_test(an_illegal_instruction_costs_one_trial),
+        cmocka_unit_test(a_kill_from_outside_costs_one_trial),
+        cmocka_unit_test(a_hang_costs_its_deadline),
+        cmocka_unit_test(memory_beyond_the_limit_costs_one_trial),
+        cmocka_unit_test(an_engine_that_aborts_for_want_of_memory_is_told_from_a_crash),
+        cmocka_unit_test(a_model_is_not_to_blame_for_the_memory_of_its_neighbours),
+        cmocka_unit_test(runs_end_in_all_the_ways_that_builds_do),
+        cmocka_unit_test(outputs_that_are_no_numbers_or_others_are_seen),
+        cmocka_unit_test(what_is_wrong_with_the_call_is_no_fate),
+        cmocka_unit_test(shapes_reach_the_session),
+        cmocka_unit_test(a_missing_program_or_engine_says_so),
+        cmocka_unit_test(other_programs_are_found_out),
+        cmocka_unit_test(an_interrupt_ends_a_build_that_hangs),
+        cmocka_unit_test(every_build_leaves_a_log),
+        cmocka_unit_test(logs_that_cannot_be_written_fail_nothing),
+        cmocka_unit_test(no_process_is_left_behind),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
