@@ -20,8 +20,8 @@ typedef struct sim_session {
     qdq_model *model; /* a clone, whose shapes follow the inputs of the last run */
     qdq_arena scratch;
     qdq_sim_estimate estimate;
-    uint64_t samples;    /* timed blocks so far */
-    qdq_sim_spoil spoil; /* what becomes of the outputs of the run at hand */
+    uint64_t samples;      /* timed blocks so far */
+    qdq_sim_effect effect; /* of failures on the call at hand */
 } sim_session;
 
 /* --- engine ------------------------------------------------------------------------------------------------- */
@@ -65,13 +65,13 @@ static qdq_status maybe_fail(qdq_session *s, const char *at, qdq_error *err)
 {
     sim_session *ss = s->self;
 
-    ss->spoil = QDQ_SIM_SOUND;
+    ss->effect = (qdq_sim_effect){QDQ_SIM_SOUND, 1};
     for (size_t i = 0; i < ss->sim->n_failure; i++) {
         qdq_sim_failure *f = &ss->sim->failure[i];
         if (strcmp(f->at, at) != 0 || (f->node != NULL && !runs_node_in_int8(ss, f->node, &ss->scratch)))
             continue;
         if (qdq_sim_failure_is_due(f))
-            QDQ_TRY(qdq_sim_failure_happen(f, &s->arena, &ss->spoil, err));
+            QDQ_TRY(qdq_sim_failure_happen(f, &s->arena, &ss->effect, err));
     }
     return QDQ_OK;
 }
@@ -236,7 +236,7 @@ static qdq_status make_output(const sim_session *ss, const qdq_value *v, uint64_
     a->data = malloc(a->bytes + 1);
     if (a->data == NULL)
         return qdq_nomem(err);
-    if (ss->spoil == QDQ_SIM_WRONG)
+    if (ss->effect.spoil == QDQ_SIM_WRONG)
         seed = ~seed;
     if (!qdq_random_fill(a, seed, v->name)) {
         free(a->data);
@@ -245,7 +245,7 @@ static qdq_status make_output(const sim_session *ss, const qdq_value *v, uint64_
     }
     if (a->elem == QDQ_FLOAT) {
         shape_floats(ss, v, seed, a);
-        qdq_sim_spoil_floats(ss->spoil, a->data, qdq_array_count(a));
+        qdq_sim_spoil_floats(ss->effect.spoil, a->data, qdq_array_count(a));
     }
     return QDQ_OK;
 }
@@ -327,7 +327,7 @@ static qdq_status sim_time_runs(qdq_session *s, unsigned n, uint64_t *ns, qdq_er
 
     *ns = 0;
     QDQ_TRY(maybe_fail(s, "time", err));
-    double us = ss->estimate.total_us * (1 + sim->noise * (2 * qdq_random_uniform(&r) - 1));
+    double us = ss->effect.slow * ss->estimate.total_us * (1 + sim->noise * (2 * qdq_random_uniform(&r) - 1));
     if (qdq_random_uniform(&r) < sim->outlier_rate)
         us *= sim->outlier_factor;
     double total = us * 1e3 * n;

@@ -20,29 +20,33 @@ _Static_assert(QDQ_COUNT(signals) + 1 == QDQ_COUNT(signal_names), "each has its 
 
 static void read_harm(const qdq_json_place *p, qdq_sim_failure *f)
 {
+    static const char *const harms[] = {"crash", "hang", "memory", "outputs", "slow"};
     static const char *const outputs[] = {"nan", "inf", "zero", "wrong", NULL};
-    bool crash = qdq_json_has(p, "crash"), hang = qdq_json_has(p, "hang");
-    bool memory = qdq_json_has(p, "memory"), spoil = qdq_json_has(p, "outputs");
+    int n = 0;
 
-    if (crash + hang + memory + spoil > 1)
-        qdq_json_fail(p, "more than one of 'crash', 'hang', 'memory' and 'outputs'");
-    f->harm = crash    ? QDQ_SIM_CRASH
-              : hang   ? QDQ_SIM_HANG
-              : memory ? QDQ_SIM_MEMORY
-              : spoil  ? QDQ_SIM_OUTPUTS
-                       : QDQ_SIM_ERROR;
+    for (int i = 0; i < (int)QDQ_COUNT(harms); i++) {
+        if (!qdq_json_has(p, harms[i]))
+            continue;
+        f->harm = (qdq_sim_harm)(QDQ_SIM_CRASH + i);
+        n++;
+    }
+    if (n > 1)
+        qdq_json_fail(p, "more than one of 'crash', 'hang', 'memory', 'outputs' and 'slow'");
     f->signal = signals[qdq_json_word(p, "crash", signal_names, 0)];
     f->seconds = qdq_json_number(p, "hang", 0, 1e6, 0);
     f->bytes = (uint64_t)qdq_json_int(p, "memory", 1, 1 << 24, 1) << 20;
-    f->spoil = spoil ? (qdq_sim_spoil)(QDQ_SIM_NAN + qdq_json_word(p, "outputs", outputs, 0)) : QDQ_SIM_SOUND;
-    if (spoil && strcmp(f->at, "run") != 0)
+    f->spoil = (qdq_sim_spoil)(QDQ_SIM_NAN + qdq_json_word(p, "outputs", outputs, 0));
+    f->slow = qdq_json_number(p, "slow", 0, 1e6, 1);
+    if (f->harm == QDQ_SIM_OUTPUTS && strcmp(f->at, "run") != 0)
         qdq_json_fail(p, "'outputs' are spoilt at \"run\" only");
+    if (f->harm == QDQ_SIM_SLOW && strcmp(f->at, "time") != 0)
+        qdq_json_fail(p, "'slow' is felt at \"time\" only");
 }
 
 void qdq_sim_failure_read(const qdq_json_place *p, qdq_sim_failure *f)
 {
     static const char *const keys[] = {"at",   "nth",    "node",    "message", "crash",
-                                       "hang", "memory", "outputs", NULL};
+                                       "hang", "memory", "outputs", "slow",    NULL};
     static const char *const times[] = {"open", "run", "time", NULL};
 
     qdq_json_known(p, keys);
@@ -60,7 +64,7 @@ bool qdq_sim_failure_is_due(qdq_sim_failure *f)
 {
     uint64_t seen = atomic_fetch_add(&f->seen, 1) + 1;
 
-    return f->nth == 0 || f->nth == seen;
+    return f->nth == 0 || f->nth == seen || (f->harm == QDQ_SIM_SLOW && f->nth < seen);
 }
 
 /* Last words as engines have them: on the standard error, past all buffers. */
@@ -81,7 +85,7 @@ static void hang(double seconds)
         ;
 }
 
-qdq_status qdq_sim_failure_happen(const qdq_sim_failure *f, qdq_arena *arena, qdq_sim_spoil *spoil,
+qdq_status qdq_sim_failure_happen(const qdq_sim_failure *f, qdq_arena *arena, qdq_sim_effect *effect,
                                   qdq_error *err)
 {
     switch (f->harm) {
@@ -96,7 +100,10 @@ qdq_status qdq_sim_failure_happen(const qdq_sim_failure *f, qdq_arena *arena, qd
     case QDQ_SIM_MEMORY:
         return qdq_arena_alloc(arena, f->bytes) != NULL ? QDQ_OK : qdq_nomem(err);
     case QDQ_SIM_OUTPUTS:
-        *spoil = f->spoil;
+        effect->spoil = f->spoil;
+        return QDQ_OK;
+    case QDQ_SIM_SLOW:
+        effect->slow *= f->slow;
         return QDQ_OK;
     }
     return qdq_fail(err, QDQ_E_ENGINE, "%s", f->message);

@@ -7,11 +7,12 @@
 #include "base/json_read.h"
 
 typedef enum qdq_sim_harm {
-    QDQ_SIM_ERROR,  /* a status */
-    QDQ_SIM_CRASH,  /* the process dies of a signal */
-    QDQ_SIM_HANG,   /* nothing happens for a while */
-    QDQ_SIM_MEMORY, /* memory is taken, until the session is closed */
-    QDQ_SIM_OUTPUTS /* they are not what they should be */
+    QDQ_SIM_ERROR,   /* a status */
+    QDQ_SIM_CRASH,   /* the process dies of a signal */
+    QDQ_SIM_HANG,    /* nothing happens for a while */
+    QDQ_SIM_MEMORY,  /* memory is taken, until the session is closed */
+    QDQ_SIM_OUTPUTS, /* they are not what they should be */
+    QDQ_SIM_SLOW     /* from then on all takes longer */
 } qdq_sim_harm;
 
 typedef enum qdq_sim_spoil {
@@ -21,6 +22,12 @@ typedef enum qdq_sim_spoil {
     QDQ_SIM_ZERO, /* everywhere */
     QDQ_SIM_WRONG /* numbers, but others */
 } qdq_sim_spoil;
+
+/* What becomes of the call at hand. */
+typedef struct qdq_sim_effect {
+    qdq_sim_spoil spoil;
+    double slow; /* times as long */
+} qdq_sim_effect;
 
 typedef struct qdq_sim_failure {
     const char *at;   /* "open", "run" or "time" */
@@ -32,6 +39,7 @@ typedef struct qdq_sim_failure {
     double seconds;
     uint64_t bytes;
     qdq_sim_spoil spoil;
+    double slow;
     atomic_uint_fast64_t seen;
 } qdq_sim_failure;
 
@@ -41,8 +49,8 @@ void qdq_sim_failure_read(const qdq_json_place *p, qdq_sim_failure *f);
 /* Is this the time at which it is to happen? Counts. */
 bool qdq_sim_failure_is_due(qdq_sim_failure *f);
 
-/* Lets it happen. `arena` is as long as the session; *spoil says what to make of the outputs. */
-qdq_status qdq_sim_failure_happen(const qdq_sim_failure *f, qdq_arena *arena, qdq_sim_spoil *spoil,
+/* Lets it happen. `arena` is as long as the session. */
+qdq_status qdq_sim_failure_happen(const qdq_sim_failure *f, qdq_arena *arena, qdq_sim_effect *effect,
                                   qdq_error *err);
 
 /* Does to the floats of an output what was asked for. */

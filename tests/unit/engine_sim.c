@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/random.h"
+#include "engine/engine_ops.h"
 #include "support/test.h"
 
 #define assert_near(x, want, by) assert_true(fabs((double)(x) - (double)(want)) <= (by))
@@ -605,6 +606,80 @@ static void failures_happen_where_they_are_asked_for(void **state)
     qdq_model_free(q);
 }
 
+static qdq_status add_up(void *ctx, const char *name, const qdq_array *a, qdq_error *e)
+{
+    (void)name;
+    (void)e;
+    float *sum = ctx;
+
+    *sum = 0;
+    for (int64_t i = 0; i < qdq_array_count(a); i++)
+        *sum += ((const float *)a->data)[i];
+    return QDQ_OK;
+}
+
+static void outputs_memory_and_patience_can_be_spoilt(void **state)
+{
+    static const char *const how[] = {"",
+                                      ", \"outputs\": \"nan\"",
+                                      ", \"outputs\": \"inf\"",
+                                      ", \"outputs\": \"zero\"",
+                                      ", \"outputs\": \"wrong\"",
+                                      ", \"hang\": 0.05"};
+    float y[QDQ_COUNT(how)], x[16] = {1};
+    qdq_named_array in = {"x", {QDQ_FLOAT, 4, {1, 1, 4, 4}, x, sizeof x}};
+    char json[300];
+    qdq_engine *e;
+    qdq_model *m = test_model(CONV_INT8(""));
+    qdq_session *s;
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(how); i++) {
+        snprintf(json, sizeof json, "{\"qdq_sim\": 1, \"fail\": [{\"nth\": %d%s}]}", i > 0 ? 1 : 99, how[i]);
+        opened o = open_all(json, conv_float, NULL);
+        assert_ok(qdq_session_run(o.s, &in, 1, add_up, &y[i], &err));
+        close_all(&o);
+    }
+    assert_true(isnan(y[1]) && isinf(y[2]) && y[3] == 0 && y[4] != y[0] && isfinite(y[4]) && y[5] == y[0]);
+
+    e = sim("{\"qdq_sim\": 1, \"fail\": [{\"at\": \"open\", \"memory\": 16777216}]}"); /* 16 TiB */
+    assert_fails(QDQ_E_NOMEM, "memory", qdq_session_open(e, m, NULL, &s, &err));
+    qdq_engine_close(e);
+    qdq_model_free(m);
+}
+
+static void a_machine_becomes_slow(void **state)
+{
+    opened o =
+        open_all("{\"qdq_sim\": 1, " COSTS ", \"fail\": [{\"at\": \"time\", \"nth\": 3, \"slow\": 2}]}",
+                 conv_float, NULL);
+    uint64_t ns;
+
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        assert_ok(o.e->ops->time_runs(o.s, 1, &ns, &err));
+        assert_near(ns, i < 2 ? 110e3 : 220e3, 1);
+    }
+    close_all(&o);
+}
+
+static void a_sample_is_found_again_by_its_number(void **state)
+{
+    opened o = open_all("{\"qdq_sim\": 1, \"noise\": 0.5}", conv_float, NULL);
+    uint64_t first[4], again;
+
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        assert_ok(o.e->ops->time_runs(o.s, 1, &first[i], &err));
+    for (int i = 3; i >= 0; i--) {
+        o.e->ops->seek(o.s, (uint64_t)i);
+        assert_ok(o.e->ops->time_runs(o.s, 1, &again, &err));
+        assert_true(again == first[i]);
+    }
+    assert_true(first[0] != first[1] && first[1] != first[2]);
+    close_all(&o);
+}
+
 static void mistakes_in_a_cost_model_are_named(void **state)
 {
     static const struct {
@@ -637,6 +712,14 @@ static void mistakes_in_a_cost_model_are_named(void **state)
         {"{\"qdq_sim\": 1, \"fail\": [{\"at\": \"noon\"}]}",
          "fail[0], key 'at': expected 'open', 'run' or 'time'"},
         {"{\"qdq_sim\": 1, \"fail\": [{\"when\": 1}]}", "fail[0]: unknown key 'when'"},
+        {"{\"qdq_sim\": 1, \"fail\": [{\"crash\": \"SIGNAL\"}]}",
+         "key 'crash': expected 'SIGABRT', 'SIGBUS'"},
+        {"{\"qdq_sim\": 1, \"fail\": [{\"hang\": -1}]}", "key 'hang': expected a number from 0"},
+        {"{\"qdq_sim\": 1, \"fail\": [{\"memory\": 0}]}", "key 'memory': expected a whole number from 1"},
+        {"{\"qdq_sim\": 1, \"fail\": [{\"hang\": 1, \"memory\": 1}]}", "fail[0]: more than one of 'crash'"},
+        {"{\"qdq_sim\": 1, \"fail\": [{\"outputs\": \"odd\"}]}", "key 'outputs': expected 'nan', 'inf'"},
+        {"{\"qdq_sim\": 1, \"fail\": [{\"at\": \"time\", \"outputs\": \"nan\"}]}", "spoilt at \"run\" only"},
+        {"{\"qdq_sim\": 1, \"fail\": [{\"slow\": 2}]}", "felt at \"time\" only"},
     };
     qdq_engine *e = NULL;
 
@@ -689,6 +772,9 @@ int main(void)
         cmocka_unit_test(the_callers_error_ends_a_run),
         cmocka_unit_test(an_output_of_unknown_shape_is_named),
         cmocka_unit_test(failures_happen_where_they_are_asked_for),
+        cmocka_unit_test(outputs_memory_and_patience_can_be_spoilt),
+        cmocka_unit_test(a_machine_becomes_slow),
+        cmocka_unit_test(a_sample_is_found_again_by_its_number),
         cmocka_unit_test(mistakes_in_a_cost_model_are_named),
         cmocka_unit_test(the_example_in_the_repository_loads),
     };

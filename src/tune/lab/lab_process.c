@@ -135,9 +135,9 @@ static void read_rest(qdq_lab_process *p)
         ;
 }
 
+/* Only what was read: words in the pipe may be the last ones of a worker that has died meanwhile. */
 static void forget_output(qdq_lab_process *p)
 {
-    read_rest(p); /* of no question, but it must not fill the pipe */
     qdq_buf_free(&p->output);
     p->output = (qdq_buf)QDQ_BUF_INIT(OUTPUT_MAX);
     p->n_output = p->tail_size = 0;

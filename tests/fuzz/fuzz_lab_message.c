@@ -1,0 +1,56 @@
+/* fuzz_lab_message.c - what arrives from a worker, hostile: messages are taken while there are any, and each that was
+ * taken is the same after it went on the way once more. */
+#include <stdlib.h>
+
+#include "base/fail.h"
+#include "tune/lab/lab_message.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void send_again(const json_t *message)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_buf b = QDQ_BUF_INIT(1 << 24);
+    json_t *back = NULL;
+    size_t used;
+
+    qdq_lab_message_put(&b, message);
+    /* What is nested deeper than we write is never sent by us. */
+    if (!b.failed && (qdq_lab_message_take(b.data, b.size, &used, &back, &err) != QDQ_OK || back == NULL ||
+                      used != b.size || !json_equal(back, (json_t *)message)))
+        abort();
+    json_decref(back);
+    qdq_buf_free(&b);
+}
+
+static void read_members(json_t *message)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_json_reader reader = {.arena = &arena, .err = &err};
+    const qdq_json_place p = {&reader, message, ""};
+
+    if (qdq_lab_get_text(&p, "text", "") == NULL)
+        abort();
+    qdq_arena_free(&arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const char *at = (const char *)data;
+
+    while (size > 0) {
+        qdq_error err = QDQ_ERROR_INIT;
+        json_t *message;
+        size_t used;
+
+        if (qdq_lab_message_take(at, size, &used, &message, &err) != QDQ_OK || message == NULL)
+            break;
+        send_again(message);
+        read_members(message);
+        json_decref(message);
+        at += used;
+        size -= used;
+    }
+    return 0;
+}

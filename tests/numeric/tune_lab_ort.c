@@ -1,0 +1,142 @@
+/* tune_lab_ort.c - ONNX Runtime in a worker: times, accuracy, layers, refusals. */
+#include <math.h>
+
+#include "support/build.h"
+#include "support/test.h"
+#include "tune/lab/lab.h"
+
+static qdq_error err;
+
+/* Convs enough for a run of about a millisecond. */
+static const char *conv_model(bool quantized)
+{
+    static const char *const in[] = {"x", "c0", "c1"}, *const dq[] = {"x.dq", "c0.dq", "c1.dq"};
+    static const char *const out[] = {"c0", "c1", "c2"};
+    static const float scale[] = {0.04f, 0.25f, 2}; /* each Conv makes numbers some seven times as large */
+    test_builder b = test_build(17);
+    const char *path = test_path("%s.onnx", quantized ? "int8" : "float");
+
+    TEST_INPUT(&b, "x", 1, 16, 32, 32);
+    for (int i = 0; i < 3; i++) {
+        if (quantized)
+            test_qdq(&b, in[i], QDQ_UINT8, scale[i], 128);
+        test_conv(&b, out[i], quantized ? dq[i] : in[i], 16, 16, 3, 1);
+    }
+    test_output(&b, "c2");
+    qdq_model *m = test_built(&b);
+    assert_ok(qdq_model_save(m, path, NULL, &err));
+    qdq_model_free(m);
+    return path;
+}
+
+static qdq_lab *open_lab(qdq_lab_opts opts)
+{
+    static char library[4100];
+    qdq_lab *lab;
+    qdq_engine *e = test_ort();
+
+    if (e == NULL)
+        test_missing("ONNX Runtime");
+    snprintf(library, sizeof library, "%s", qdq_engine_get_info(e)->library);
+    opts.engine = "ort";
+    opts.ort_library = library;
+    opts.worker = QDQ_BUILD_DIR "/qdq-worker";
+    assert_ok(qdq_lab_open(&opts, &lab, &err));
+    return lab;
+}
+
+static int build(qdq_lab *lab, const char *path)
+{
+    qdq_lab_fate fate;
+    int handle;
+
+    assert_ok(qdq_lab_build(lab, path, &handle, &fate, &err));
+    if (fate.end != QDQ_LAB_FINE)
+        fail_msg("%s: %s", qdq_lab_end_name(fate.end), fate.text);
+    return handle;
+}
+
+static void models_are_timed_compared_and_profiled(void **state)
+{
+    qdq_lab *lab = open_lab((qdq_lab_opts){.seed = 2});
+    int a = build(lab, conv_model(false)), b = build(lab, conv_model(true));
+    qdq_lab_accuracy acc;
+    qdq_lab_fate fate;
+    qdq_layer *layers;
+    double x, y, sum = 0;
+    size_t n;
+
+    (void)state;
+    assert_string_equal(qdq_lab_engine(lab)->name, "ort");
+    assert_ok(qdq_lab_pair(lab, a, b, false, 0, &x, &y, &fate, &err));
+    assert_int_equal(fate.end, QDQ_LAB_FINE);
+    assert_true(x > 1e3 && x < 1e9 && y > 1e3 && y < 1e9);
+    assert_ok(qdq_lab_compare(lab, a, b, &acc, &fate, &err));
+    assert_int_equal(fate.end, QDQ_LAB_FINE);
+    assert_true(acc.finite && acc.sqnr_db > 10 && acc.sqnr_db < 80);
+    assert_ok(qdq_lab_profile(lab, test_path("float.onnx"), 3, &layers, &n, &fate, &err));
+    assert_int_equal(fate.end, QDQ_LAB_FINE);
+    assert_true(n >= 3);
+    for (size_t i = 0; i < n; i++)
+        sum += layers[i].mean_us;
+    assert_true(sum > 1 && sum < 1e6);
+    qdq_free(layers);
+    qdq_lab_close(lab);
+}
+
+static void what_onnx_runtime_refuses_is_a_fate_with_its_words(void **state)
+{
+    qdq_lab *lab = open_lab((qdq_lab_opts){0});
+    qdq_model *m = test_model("<ir_version: 9, opset_import: [\"\" : 17, \"nobody\" : 1]>\n"
+                              "g (float[1] x) => (float[1] y) { y = nobody.Magic(x) }");
+    qdq_lab_fate fate;
+    int handle;
+
+    (void)state;
+    assert_ok(qdq_model_save(m, test_path("magic.onnx"), NULL, &err));
+    qdq_model_free(m);
+    assert_ok(qdq_lab_build(lab, test_path("magic.onnx"), &handle, &fate, &err));
+    assert_int_equal(fate.end, QDQ_LAB_REFUSED);
+    assert_non_null(strstr(fate.text, "Magic"));
+    assert_null(strchr(fate.text, '\n'));
+    qdq_lab_close(lab);
+}
+
+/* ONNX Runtime reports std::bad_alloc as a status, or the process dies of it. */
+static void a_model_beyond_the_memory_is_told_from_a_bad_one(void **state)
+{
+#if defined(__SANITIZE_ADDRESS__)
+    (void)state;
+    skip(); /* it needs terabytes of addresses for itself */
+#else
+    test_builder b = test_build(17);
+    qdq_lab *lab = open_lab((qdq_lab_opts){.max_memory = (uint64_t)1 << 30});
+    qdq_lab_accuracy acc;
+    qdq_lab_fate fate;
+
+    (void)state;
+    TEST_INPUT(&b, "x", 1, 1, 64, 64);
+    TEST_INTS(&b, "big", 4, 1, 100000, 64, 64);
+    TEST_NODE(&b, "Expand", "y", "x", "big");
+    test_output(&b, "y");
+    qdq_model *m = test_built(&b);
+    assert_ok(qdq_model_save(m, test_path("big.onnx"), NULL, &err));
+    qdq_model_free(m);
+    int a = build(lab, test_path("big.onnx"));
+    assert_ok(qdq_lab_compare(lab, a, a, &acc, &fate, &err));
+    if (fate.end != QDQ_LAB_MEMORY)
+        fail_msg("%s: %s", qdq_lab_end_name(fate.end), fate.text);
+    qdq_lab_close(lab);
+#endif
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(models_are_timed_compared_and_profiled),
+        cmocka_unit_test(what_onnx_runtime_refuses_is_a_fate_with_its_words),
+        cmocka_unit_test(a_model_beyond_the_memory_is_told_from_a_bad_one),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,293 @@
+/* tune_lab_message.c - what the lab and its worker say to each other, and garbage in its place. */
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/spawn.h"
+#include "support/test.h"
+#include "tune/lab/lab_message.h"
+
+static qdq_error err;
+
+/* --- messages ---------------------------------------------------------------------------------------------------------- */
+
+static void a_message_comes_back_as_it_went(void **state)
+{
+    qdq_lab_object o = qdq_lab_object_new();
+    qdq_buf b = QDQ_BUF_INIT(1000);
+    json_t *back;
+    size_t used;
+
+    (void)state;
+    qdq_lab_put_text(&o, "do", "open");
+    qdq_lab_put_text(&o, "nothing", NULL);
+    qdq_lab_put_int(&o, "handle", INT64_MIN);
+    qdq_lab_put(&o, "ns", json_real(0.1));
+    assert_false(o.failed);
+    qdq_lab_message_put(&b, o.json);
+    assert_false(b.failed);
+    assert_ok(qdq_lab_message_take(b.data, b.size, &used, &back, &err));
+    assert_int_equal(used, b.size);
+    assert_true(json_equal(o.json, back));
+    json_decref(back);
+    for (size_t part = 0; part < b.size; part++) { /* not there whole: no mistake, and no message */
+        assert_ok(qdq_lab_message_take(b.data, part, &used, &back, &err));
+        assert_true(back == NULL && used == 0);
+    }
+    json_decref(o.json);
+    qdq_buf_free(&b);
+}
+
+static void bytes_survive_json(void **state)
+{
+    char all[256];
+    qdq_arena arena = QDQ_ARENA_INIT;
+
+    (void)state;
+    for (int i = 0; i < 255; i++)
+        all[i] = (char)(i + 1);
+    all[255] = '\0';
+    json_t *text = qdq_lab_text(all);
+    assert_non_null(text);
+    assert_string_equal(qdq_lab_bytes(&arena, json_string_value(text)), all);
+    json_decref(text);
+    qdq_arena_free(&arena);
+}
+
+static void what_is_no_message_is_refused(void **state)
+{
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *part;
+    } cases[] = {
+        {"\0\0\0\0{}", 6, "0 bytes"},
+        {"\1\0\0\0{", 5, "1 bytes"},
+        {"\xff\xff\xff\xff{}", 6, "4294967295 bytes"},
+        {"\2\0\0\0[]", 6, "expected an object"},
+        {"\2\0\0\0{[", 6, "not JSON"},
+        {"\2\0\0\0{}", 5, NULL},
+        {"\x0d\0\0\0{\"a\":1,\"a\":2}", 17, "duplicate"},
+        {"\4\0\0\0{}  ", 8, NULL},
+        {"\4\0\0\0{}xx", 8, "not JSON"},
+        {"\6\0\0\0{\"\xff\":1}", 11, "not JSON"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
+        json_t *out;
+        size_t used;
+
+        if (cases[i].part != NULL) {
+            assert_fails(QDQ_E_FORMAT, cases[i].part,
+                         qdq_lab_message_take(cases[i].bytes, cases[i].size, &used, &out, &err));
+            assert_null(out);
+        } else {
+            assert_ok(qdq_lab_message_take(cases[i].bytes, cases[i].size, &used, &out, &err));
+            json_decref(out);
+        }
+    }
+}
+
+static void words_about_memory_are_understood(void **state)
+{
+    (void)state;
+    assert_true(qdq_lab_means_memory("what():  std::bad_alloc"));
+    assert_true(qdq_lab_means_memory("BFCArena: Failed to allocate memory for requested buffer of size 9"));
+    assert_true(qdq_lab_means_memory("out of memory"));
+    assert_false(qdq_lab_means_memory("memory pattern planner"));
+    assert_false(qdq_lab_means_memory(""));
+}
+
+/* --- a worker that hears garbage ---------------------------------------------------------------------------------------- */
+
+typedef struct peer {
+    pid_t pid;
+    int socket;
+} peer;
+
+static peer start_worker(void)
+{
+    static const char *const argv[] = {QDQ_BUILD_DIR "/qdq-worker", NULL};
+    int fd[2];
+    peer p;
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd), 0);
+    int quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    assert_int_equal(
+        qdq_spawn(&(qdq_spawn_opts){.argv = argv, .in = fd[1], .out = quiet, .err = quiet}, &p.pid), 0);
+    close(quiet);
+    close(fd[1]);
+    p.socket = fd[0];
+    return p;
+}
+
+static bool wait_for(peer *p, double seconds, int *status)
+{
+    double until = qdq_clock_seconds() + seconds;
+
+    while (waitpid(p->pid, status, WNOHANG) == 0) {
+        if (qdq_clock_seconds() > until)
+            return false;
+        poll(NULL, 0, 1);
+    }
+    return true;
+}
+
+/* The worker ends by itself: with code 2 where it can read that this is no question, or because we hang up, which may
+ * come first. */
+static void assert_exits(const char *bytes, size_t size, const char *what)
+{
+    peer p = start_worker();
+    int status = 0;
+
+    ssize_t sent = send(p.socket, bytes, size, MSG_NOSIGNAL);
+    assert_true(sent == (ssize_t)size);
+    shutdown(p.socket, SHUT_WR);
+    if (!wait_for(&p, 10, &status)) {
+        kill(-p.pid, SIGKILL);
+        waitpid(p.pid, &status, 0);
+        fail_msg("%s: the worker is still there", what);
+    }
+    close(p.socket);
+    if (!(WIFEXITED(status) && WEXITSTATUS(status) == 2) &&
+        !(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL))
+        fail_msg("%s: status %d", what, status);
+}
+
+static size_t frame(char *to, const char *text)
+{
+    size_t n = strlen(text);
+
+    for (int i = 0; i < 4; i++)
+        to[i] = (char)(n >> 8 * i);
+    memcpy(to + 4, text, n);
+    return n + 4;
+}
+
+static void a_worker_that_hears_garbage_exits(void **state)
+{
+    static const char *const texts[] = {
+        "{}",
+        "{\"do\": 7}",
+        "{\"do\": \"dance\"}",
+        "{\"do\": \"leg\", \"handle\": 0}", /* before hello */
+        "{\"do\": \"hello\"}",
+        "{\"do\": \"hello\", \"version\": \"0.1.0\", \"threads\": 0}",
+        "{\"do\": \"hello\", \"version\": \"0.1.0\", \"engine\": [1]}",
+        "{\"do\": \"hello\", \"version\": \"0.1.0\", \"engine\": \"sim\", \"shapes\": [7]}",
+    };
+    char bytes[400];
+
+    (void)state;
+    assert_exits("", 0, "nothing");
+    assert_exits("\2\0", 2, "half a head");
+    for (size_t i = 0; i < QDQ_COUNT(texts); i++)
+        assert_exits(bytes, frame(bytes, texts[i]), texts[i]);
+}
+
+static void random_garbage_ends_a_worker(void **state)
+{
+    static const char good[] =
+        "{\"do\": \"hello\", \"version\": \"0.1.0\", \"engine\": \"sim:/nowhere\", \"threads\": 1,"
+        "\"warmup\": 1, \"leg_runs\": 1, \"leg_ms\": 1.5, \"seed\": 0, \"shapes\": []}";
+    qdq_random r = qdq_random_new(11, "garbage");
+
+    (void)state;
+    for (int round = 0; round < 40; round++) {
+        char bytes[400], what[40];
+        size_t size = frame(bytes, good);
+
+        if (round % 2 == 0)
+            for (size_t i = 0; i < size; i++)
+                bytes[i] = (char)qdq_random_u64(&r);
+        for (int k = 0; k < 3; k++)
+            bytes[qdq_random_u64(&r) % size] = (char)qdq_random_u64(&r);
+        snprintf(what, sizeof what, "round %d", round);
+        assert_exits(bytes, size, what);
+    }
+}
+
+static void another_version_is_refused(void **state)
+{
+    peer p = start_worker();
+    char bytes[400], answer[1000];
+    int status = 0;
+
+    (void)state;
+    size_t size = frame(bytes, "{\"do\": \"hello\", \"version\": \"9.9\", \"engine\": \"sim\"}");
+    assert_true(send(p.socket, bytes, size, MSG_NOSIGNAL) == (ssize_t)size);
+    ssize_t n = recv(p.socket, answer, sizeof answer - 1, 0);
+    assert_true(n > 4);
+    answer[n] = '\0';
+    assert_non_null(strstr(answer + 4, "expected 9.9: they belong together"));
+    size = frame(bytes, "{\"do\": \"bye\"}");
+    assert_true(send(p.socket, bytes, size, MSG_NOSIGNAL) == (ssize_t)size);
+    assert_true(wait_for(&p, 10, &status));
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    close(p.socket);
+}
+
+/* --- a worker whose lab is gone ------------------------------------------------------------------------------------------ */
+
+static void a_worker_goes_when_its_lab_is_gone(void **state)
+{
+    static const char costs[] = "{\"qdq_sim\": 1, \"fail\": [{\"at\": \"open\", \"hang\": 100}]}";
+    qdq_lab_object open = qdq_lab_object_new(), hello = qdq_lab_object_new();
+    qdq_buf b = QDQ_BUF_INIT(2000);
+    char spec[600], answer[1000];
+    int status;
+
+    (void)state;
+    FILE *f = fopen(test_path("hang.json"), "w");
+    fputs(costs, f);
+    fclose(f);
+    qdq_model *m = test_model(
+        "<ir_version: 9, opset_import: [\"\" : 17]>\ng (float[1] x) => (float[1] y) { y = Relu(x) }");
+    assert_ok(qdq_model_save(m, test_path("m.onnx"), NULL, &err));
+    qdq_model_free(m);
+    snprintf(spec, sizeof spec, "sim:%s", test_path("hang.json"));
+    qdq_lab_put_text(&hello, "do", "hello");
+    qdq_lab_put_text(&hello, "version", qdq_version());
+    qdq_lab_put_text(&hello, "engine", spec);
+    qdq_lab_message_put(&b, hello.json);
+
+    peer p = start_worker();
+    assert_true(send(p.socket, b.data, b.size, MSG_NOSIGNAL) == (ssize_t)b.size);
+    assert_true(recv(p.socket, answer, sizeof answer, 0) > 4);
+    b.size = 0;
+    qdq_lab_put_text(&open, "do", "open");
+    qdq_lab_put_int(&open, "handle", 0);
+    qdq_lab_put_text(&open, "path", test_path("m.onnx"));
+    qdq_lab_message_put(&b, open.json);
+    assert_true(send(p.socket, b.data, b.size, MSG_NOSIGNAL) == (ssize_t)b.size);
+    poll(NULL, 0, 100);
+    assert_int_equal(waitpid(p.pid, &status, WNOHANG), 0); /* busy with a model that hangs */
+    close(p.socket);                                       /* as a lab that was killed does */
+    assert_true(wait_for(&p, 10, &status));
+    assert_true(WIFSIGNALED(status));
+    json_decref(open.json);
+    json_decref(hello.json);
+    qdq_buf_free(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_message_comes_back_as_it_went),
+        cmocka_unit_test(bytes_survive_json),
+        cmocka_unit_test(what_is_no_message_is_refused),
+        cmocka_unit_test(words_about_memory_are_understood),
+        cmocka_unit_test(a_worker_that_hears_garbage_exits),
+        cmocka_unit_test(random_garbage_ends_a_worker),
+        cmocka_unit_test(another_version_is_refused),
+        cmocka_unit_test(a_worker_goes_when_its_lab_is_gone),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
