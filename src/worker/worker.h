@@ -40,6 +40,7 @@ typedef struct qdq_worker {
     uint64_t seed;
     const char *samples; /* NULL: random */
     qdq_data *data;      /* NULL: not opened yet */
+    qdq_model *data_for; /* the model that they are samples of: a copy, for it may be dropped */
     QDQ_VEC(qdq_worker_model *) models;
     qdq_worker_reference reference;
     qdq_compare_sums *sums; /* of the comparison at hand */

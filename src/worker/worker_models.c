@@ -20,10 +20,12 @@ static qdq_status open_data(qdq_worker *w, const qdq_model *m, qdq_error *err)
     char random[40];
 
     snprintf(random, sizeof random, "random:%llu", (unsigned long long)w->seed);
+    if (w->data_for == NULL)
+        QDQ_TRY(qdq_model_clone(m, &w->data_for, err));
     opts.shapes = w->shapes;
     opts.n_shapes = w->n_shapes;
     opts.max_samples = w->samples != NULL ? 0 : RANDOM_SAMPLES;
-    return qdq_data_open(w->samples != NULL ? w->samples : random, m, &opts, &w->data, err);
+    return qdq_data_open(w->samples != NULL ? w->samples : random, w->data_for, &opts, &w->data, err);
 }
 
 qdq_status qdq_worker_sample(qdq_worker *w, const qdq_model *m, size_t i, qdq_arena *memory,
@@ -38,7 +40,7 @@ qdq_status qdq_worker_sample(qdq_worker *w, const qdq_model *m, size_t i, qdq_ar
         QDQ_TRY(open_data(w, m, err));
     *count = qdq_data_count(w->data);
     QDQ_TRY(qdq_data_get(w->data, i, in, n, err));
-    return qdq_compare_feed(m, in, *n, memory, err);
+    return qdq_compare_feed(m, w->data_for, in, *n, memory, err);
 }
 
 /* --- sessions ------------------------------------------------------------------------------------------------------- */

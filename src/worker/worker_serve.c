@@ -387,6 +387,7 @@ static void free_all(qdq_worker *w)
     for (size_t i = 0; i < w->models.n; i++)
         qdq_worker_close(w->models.at[i]);
     qdq_data_close(w->data);
+    qdq_model_free(w->data_for);
     qdq_engine_close(w->engine);
     qdq_arena_free(&w->arena);
 }
