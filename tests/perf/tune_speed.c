@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "quant/quantize_steps.h"
+#include "support/build.h"
 #include "support/test.h"
 #include "tune/space/candidates.h"
 #include "tune/space/space.h"
@@ -114,9 +115,65 @@ static void trial_of_resnet50_is_ready_in_milliseconds(void **state)
     qdq_arena_free(&arena);
 }
 
+/* Conv, Relu, Conv, Add, Relu, ...: as large as asked for. */
+static qdq_model *residual_chain(long nodes)
+{
+    test_builder b = test_build(17);
+    qdq_value *x = TEST_INPUT(&b, "x", 1, 16, 8, 8);
+    qdq_value *w = TEST_RANDOM(&b, "w", 16, 16, 1, 1);
+
+    for (long i = 0; i < nodes; i += 5) {
+        static const char *const ops[] = {"Conv", "Relu", "Conv", "Add", "Relu"};
+        qdq_value *start = x;
+
+        for (int k = 0; k < 5; k++) {
+            char name[32];
+            const char *out = name;
+
+            snprintf(name, sizeof name, "n%ld", i + k);
+            qdq_node *n = qdq_graph_add_node(b.g, NULL, "", ops[k], name, ops[k][0] == 'R' ? 1 : 2, 1, &out);
+            assert_non_null(n);
+            qdq_node_set_in(n, 0, x);
+            if (ops[k][0] != 'R')
+                qdq_node_set_in(n, 1, k == 3 ? start : w);
+            x = n->out[0];
+        }
+    }
+    test_output(&b, x->name);
+    return test_built(&b);
+}
+
+static void slots_of_large_graphs_are_found_in_linear_time(void **state)
+{
+    static const char *const targets[] = {"ort-cpu", "tensorrt"};
+    static const long sizes[] = {6000, 100000};
+    static const double limits_ms[] = {250, 5000};
+    const qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        qdq_model *m = residual_chain(sizes[i / 2]);
+        qdq_target *t;
+        qdq_space *s;
+
+        assert_ok(qdq_target_load(targets[i % 2], &t, &err));
+        double start = cpu_ms();
+        assert_ok(qdq_space_new(m, t, &opts, &s, &err));
+        double took = cpu_ms() - start;
+        printf("%s: %zu groups of %ld nodes in %.1f ms\n", targets[i % 2], s->n_groups, sizes[i / 2], took);
+        assert_true(took < limits_ms[i / 2]);
+        qdq_space_free(s);
+        qdq_target_free(t);
+        qdq_model_free(m);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(trial_of_resnet50_is_ready_in_milliseconds)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(trial_of_resnet50_is_ready_in_milliseconds),
+        cmocka_unit_test(slots_of_large_graphs_are_found_in_linear_time),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

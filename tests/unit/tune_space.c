@@ -329,6 +329,134 @@ static void tensors_that_share_a_scale_in_one_assignment_alone_are_calibrated_wh
     put_away(&s);
 }
 
+/* --- region-autotune.md, section 9 -------------------------------------------------------------------------------------- */
+
+/* What the plan has for tensor `name`: "all", or its readers as "Conv c1.0 ...", entries one behind the other. */
+static const char *readers_of(const qdq_plan *p, const char *name)
+{
+    static char text[500];
+    size_t n = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < p->tensors.n; i++) {
+        const qdq_plan_tensor *t = &p->tensors.at[i];
+
+        if (strcmp(t->tensor, name) != 0)
+            continue;
+        if (t->all)
+            n += (size_t)snprintf(text + n, sizeof text - n, "%sall", n > 0 ? ", " : "");
+        for (size_t k = 0; !t->all && k < t->consumers.n; k++)
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s:%u", n > 0 ? ", " : "",
+                                  t->consumers.at[k].node, (unsigned)t->consumers.at[k].input);
+    }
+    return text;
+}
+
+/* Groups by "NODE:INPUT" that are on; all others are off. */
+static qdq_plan *plan_with(setting *s, const char *const *on)
+{
+    qdq_assign a = assignment(s, 0);
+
+    for (; *on != NULL; on++) {
+        char name[40];
+        unsigned input;
+
+        assert_int_equal(sscanf(*on, "%39[^:]:%u", name, &input), 2);
+        const qdq_value *v = qdq_graph_find(s->clean->graph, name);
+        assert_non_null(v);
+        uint32_t group = qdq_space_group_of(s->space, v->producer, input);
+        assert_int_not_equal(group, QDQ_NO_GROUP);
+        qdq_assign_set(&a, group, true);
+    }
+    return plan_of(s, &a);
+}
+#define PLAN_WITH(s, ...) plan_with((s), (const char *const[]){__VA_ARGS__, NULL})
+
+/* `r0` is read by a Conv and by an Add that another kernel leads to. */
+static void region_9_case_15_edges_of_one_tensor_are_merged_or_stay_private(void **state)
+{
+    (void)state;
+    setting s = open_setting(residual(), "tensorrt");
+
+    make_space(&s);
+    assert_ok(qdq_space_calibrate(s.space, s.head, s.engine, NULL, &s.opts, &s.known, &err));
+    qdq_plan *both = PLAN_WITH(&s, "c1:0", "c2:0", "a:1");
+    assert_string_equal(readers_of(both, "r0"), "all"); /* one pair, both readers */
+    qdq_plan *conv = PLAN_WITH(&s, "c1:0", "c2:0");
+    assert_string_equal(readers_of(conv, "r0"), "c1:0"); /* the Add reads float */
+    qdq_plan *add = PLAN_WITH(&s, "c2:0", "a:1");
+    assert_string_equal(readers_of(add, "r0"), "a:1");
+    qdq_plan_free(both);
+    qdq_plan_free(conv);
+    qdq_plan_free(add);
+    put_away(&s);
+}
+
+/* Mul(a, a) with only slot 1 chosen: slot 1 only. */
+static void region_9_case_15_one_slot_of_a_square_is_chosen_alone(void **state)
+{
+    (void)state;
+    test_builder b = test_build(17);
+
+    TEST_INPUT(&b, "x", 1, 16, 8, 8);
+    test_conv(&b, "a", "x", 16, 16, 3, 1);
+    TEST_NODE(&b, "GlobalAveragePool", "p", "a"); /* or the kernel of the Conv would take the Mul along */
+    TEST_NODE(&b, "Mul", "m", "p", "p");
+    test_conv(&b, "y", "m", 16, 16, 3, 1);
+    test_output(&b, "y");
+    setting s = open_setting(test_built(&b), "tensorrt");
+
+    make_space(&s);
+    assert_string_equal(groups_text(&s), "*a:3 p:1 m:1 m:2 *y:3");
+    assert_ok(qdq_space_calibrate(s.space, s.head, s.engine, NULL, &s.opts, &s.known, &err));
+    qdq_plan *second = PLAN_WITH(&s, "a:0", "m:1", "y:0"), *both = PLAN_WITH(&s, "a:0", "m:0", "m:1", "y:0");
+    assert_string_equal(readers_of(second, "p"), "m:1");
+    assert_string_equal(readers_of(both, "p"), "all");
+    qdq_plan_free(second);
+    qdq_plan_free(both);
+    put_away(&s);
+}
+
+/* A linear operator never ends with its activation quantized and its weight not: in no assignment. */
+static void region_9_case_19_a_linear_operator_has_codes_for_both_operands_or_none(void **state)
+{
+    static const char *const targets[] = {"ort-cpu", "tensorrt"};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        setting s = open_setting(residual(), targets[i]);
+
+        make_space(&s);
+        assert_ok(qdq_space_calibrate(s.space, s.head, s.engine, NULL, &s.opts, &s.known, &err));
+        for (uint64_t bits = 0; bits < (uint64_t)1 << s.space->n_groups; bits++) {
+            qdq_assign a = assignment(&s, bits);
+            qdq_plan *p = plan_of(&s, &a);
+            bool weight[64] = {false};
+
+            for (size_t k = 0; k < p->weights.n; k++) {
+                const qdq_edge *e = &p->weights.at[k].consumers.at[0];
+                const qdq_value *v = qdq_graph_find(s.clean->graph, e->node);
+
+                weight[v->producer->id] = true;
+                assert_int_equal(e->input, 1);
+            }
+            for (size_t g = 0; g < s.space->n_groups;
+                 g++) /* chosen, and so its weight: or the node is all float */
+                if (s.space->group[g].linear && !qdq_assign_get(&a, g))
+                    assert_false(weight[s.space->group[g].node->id]);
+            for (size_t k = 0; k < p->quantized.n; k++) {
+                const qdq_value *v = qdq_graph_find(s.clean->graph, p->quantized.at[k].node);
+                uint32_t g = qdq_space_group_of(s.space, v->producer, 1);
+
+                if (g != QDQ_NO_GROUP && s.space->group[g].linear)
+                    assert_true(weight[v->producer->id]);
+            }
+            qdq_plan_free(p);
+        }
+        put_away(&s);
+    }
+}
+
 static void an_imported_plan_is_an_assignment(void **state)
 {
     (void)state;
@@ -360,6 +488,9 @@ int main(void)
         cmocka_unit_test(every_plan_is_one_that_quantize_makes),
         cmocka_unit_test(every_edge_of_a_target_of_partitions_can_be_left_out),
         cmocka_unit_test(tensors_that_share_a_scale_in_one_assignment_alone_are_calibrated_when_it_comes),
+        cmocka_unit_test(region_9_case_15_edges_of_one_tensor_are_merged_or_stay_private),
+        cmocka_unit_test(region_9_case_15_one_slot_of_a_square_is_chosen_alone),
+        cmocka_unit_test(region_9_case_19_a_linear_operator_has_codes_for_both_operands_or_none),
         cmocka_unit_test(an_imported_plan_is_an_assignment),
     };
 

@@ -44,7 +44,7 @@ static qdq_status copy_target(qdq_space *s, qdq_error *err)
 typedef QDQ_VEC(qdq_slot_group) groups;
 
 /* The inputs that the plan gives codes, not those that had some before. */
-static uint32_t covered_inputs(qdq_cover *c, const qdq_node *n)
+static uint32_t covered_inputs(const qdq_cover *c, const qdq_node *n)
 {
     uint32_t mask = 0;
 
@@ -64,7 +64,8 @@ static qdq_status add_group(qdq_space *s, groups *all, const qdq_node *n, uint32
     return QDQ_PUSH(&s->arena, all, g) ? QDQ_OK : qdq_nomem(err);
 }
 
-static qdq_status add_groups(qdq_space *s, groups *all, qdq_cover *full, const qdq_node *n, qdq_error *err)
+static qdq_status add_groups(qdq_space *s, groups *all, const qdq_cover *full, const qdq_node *n,
+                             qdq_error *err)
 {
     const qdq_target_op *op = qdq_target_find(s->target, n->type);
 
@@ -87,7 +88,7 @@ static qdq_status add_groups(qdq_space *s, groups *all, qdq_cover *full, const q
 
 /* --- from a plan ------------------------------------------------------------------------------------------------------ */
 
-static bool is_on(qdq_cover *c, const qdq_slot_group *g)
+static bool is_on(const qdq_cover *c, const qdq_slot_group *g)
 {
     for (uint32_t i = 0; i < 32 && i < g->node->n_in; i++)
         if ((g->inputs >> i & 1) != 0 && qdq_cover_input(c, g->node, i) == QDQ_COVERED_NOT)
@@ -99,7 +100,7 @@ qdq_status qdq_space_from_plan(const qdq_space *s, const qdq_plan *p, qdq_assign
                                qdq_error *err)
 {
     qdq_cover c;
-    qdq_status st = qdq_cover_open(&c, s->clean, s->target, p, err);
+    qdq_status st = qdq_cover_open(&c, s->clean, &s->labels, s->target, p, err);
 
     if (st == QDQ_OK && !qdq_assign_new(out, s->n_groups, arena))
         st = qdq_nomem(err);
@@ -143,7 +144,7 @@ static qdq_status find_groups(qdq_space *s, const qdq_quantize_opts *opts, qdq_p
     for (uint32_t i = 0; i <= s->clean->graph->next_node_id; i++)
         s->first_group[i] = QDQ_NO_GROUP;
     QDQ_TRY(qdq_space_place_all(s, opts, p, err));
-    qdq_status st = qdq_cover_open(&full, s->clean, s->target, p, err);
+    qdq_status st = qdq_cover_open(&full, s->clean, &s->labels, s->target, p, err);
     QDQ_FOR_NODES (n, s->clean->graph)
         if (st == QDQ_OK)
             st = add_groups(s, &all, &full, n, err);
@@ -163,7 +164,8 @@ static qdq_status find_rules(qdq_space *s, const qdq_quantize_opts *opts, qdq_pl
 static qdq_status fill(qdq_space *s, const qdq_quantize_opts *opts, qdq_error *err)
 {
     qdq_plan *p = qdq_plan_new();
-    qdq_status st = p != NULL ? copy_target(s, err) : qdq_nomem(err);
+    bool ok = p != NULL && qdq_graph_map_labels(s->clean->graph, &s->arena, &s->labels);
+    qdq_status st = ok ? copy_target(s, err) : qdq_nomem(err);
 
     if (st == QDQ_OK)
         st = find_groups(s, opts, p, err);
@@ -202,6 +204,7 @@ void qdq_space_free(qdq_space *s)
     if (s->finite != NULL)
         qdq_map_free(s->finite);
     free(s->finite);
+    qdq_map_free(&s->labels);
     qdq_arena_free(&s->arena);
     free(s);
 }

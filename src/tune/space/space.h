@@ -31,6 +31,7 @@ typedef struct qdq_space {
     size_t n_groups;
     uint32_t *first_group; /* by node id; QDQ_NO_GROUP: none. The groups of a node follow each other */
     qdq_map *finite;       /* what placement has found of constants */
+    qdq_map labels;        /* -> nodes of the main graph */
     qdq_assign
         rules; /* what the rules of the target as it was decide; nearest to their plan, not always equal */
 } qdq_space;
