@@ -41,6 +41,27 @@ const char *qdq_yaml_kind_name(qdq_yaml_kind kind)
     return "";
 }
 
+const qdq_yaml *qdq_yaml_get(const qdq_yaml *map, const char *key)
+{
+    for (const qdq_yaml *n = map != NULL && map->kind == QDQ_YAML_MAP ? map->first : NULL; n != NULL;
+         n = n->next)
+        if (strcmp(n->key, key) == 0)
+            return n;
+    return NULL;
+}
+
+bool qdq_yaml_is_null(const qdq_yaml *n)
+{
+    static const char *const nothing[] = {"", "~", "null", "Null", "NULL"};
+
+    if (n == NULL)
+        return true;
+    for (size_t i = 0; n->plain && i < QDQ_COUNT(nothing); i++)
+        if (strcmp(n->text, nothing[i]) == 0)
+            return true;
+    return false;
+}
+
 static qdq_status refuse(const reader *r, const yaml_mark_t *at, const char *what)
 {
     return qdq_fail(r->err, QDQ_E_FORMAT, "%s:%zu:%zu: %s", r->name, at->line + 1, at->column + 1, what);

@@ -24,4 +24,10 @@ qdq_status qdq_yaml_parse(const char *text, size_t size, const char *name, qdq_a
 
 const char *qdq_yaml_kind_name(qdq_yaml_kind kind); /* "a map" */
 
+/* The member of a map, or NULL: it has none of that name, or is no map. */
+const qdq_yaml *qdq_yaml_get(const qdq_yaml *map, const char *key);
+
+/* null, ~ or nothing, without quotes; also a node that is not there. */
+bool qdq_yaml_is_null(const qdq_yaml *n);
+
 #endif /* QDQ_YAML_READ_H */

@@ -4,6 +4,7 @@
 #ifndef QDQ_PATTERN_CACHE_H
 #define QDQ_PATTERN_CACHE_H
 
+#include "base/map.h"
 #include "tune/scheme/scheme.h"
 
 typedef struct qdq_pattern_schemes {
@@ -14,9 +15,10 @@ typedef struct qdq_pattern_schemes {
 
 typedef struct qdq_pattern_cache {
     qdq_arena arena;
-    unsigned minimum_distance; /* 4 */
-    unsigned max_entries;      /* of a pattern: 32; 0: no limit */
-    QDQ_VEC(qdq_pattern_schemes *) patterns;
+    unsigned minimum_distance;               /* 4 */
+    unsigned max_entries;                    /* of a pattern: 32; 0: no limit */
+    QDQ_VEC(qdq_pattern_schemes *) patterns; /* in the order in which they came */
+    qdq_map by_signature;                    /* -> index into patterns */
 } qdq_pattern_cache;
 
 #define QDQ_PATTERN_CACHE_INIT                                                                               \
@@ -24,17 +26,22 @@ typedef struct qdq_pattern_cache {
         .minimum_distance = 4, .max_entries = 32                                                             \
     }
 
-/* Reads a cache file or a state file (section 6.3, key "patterns"). Mistakes are QDQ_E_FORMAT with line and key; a
- * malformed pattern is left out, and the job is told. */
+/* Reads a cache file or a state file (section 6.3, key "patterns"; its limits are in "config"). Mistakes are QDQ_E_FORMAT
+ * with line and key; a malformed pattern is left out, and the job is told. Schemes that failed are left out: they are to
+ * be tried again. Nothing is thinned out; a signature that comes again adds its schemes to the first. On failure *out is
+ * empty; it goes to qdq_pattern_cache_free() in every case. */
 qdq_status qdq_pattern_cache_load(const char *path, const qdq_job *job, qdq_pattern_cache *out,
                                   qdq_error *err);
 qdq_status qdq_pattern_cache_parse(const char *text, size_t size, const char *name, const qdq_job *job,
                                    qdq_pattern_cache *out, qdq_error *err);
-qdq_status qdq_pattern_cache_text(const qdq_pattern_cache *c, char **text, qdq_error *err); /* qdq_free() */
+
+/* As Model-Optimizer would write it, in ASCII. *text goes to qdq_free(). */
+qdq_status qdq_pattern_cache_text(const qdq_pattern_cache *c, char **text, qdq_error *err);
 void qdq_pattern_cache_free(qdq_pattern_cache *c);
 
 /* Adds schemes to those of a pattern: without errors, each once with its least latency, by latency, at least
- * minimum_distance apart, at most max_entries. Nothing of `ps` is kept: all is copied. */
+ * minimum_distance apart, at most max_entries. Nothing of `ps` is kept: all is copied. On failure the cache is as it
+ * was. */
 qdq_status qdq_pattern_cache_add(qdq_pattern_cache *c, const qdq_pattern_schemes *ps, qdq_error *err);
 
 /* Adds the patterns of `other`; those that are known only if existing ones are not preferred. */

@@ -1,0 +1,14 @@
+/* sha256.h - names that are hashes of a text, as Model-Optimizer makes them: the first half of SHA-256. */
+#ifndef QDQ_SHA256_H
+#define QDQ_SHA256_H
+
+#include <nettle/sha2.h>
+
+/* The first 32 hexadecimal digits, and a NUL. */
+void qdq_sha256_name(const char *text, char name[33]);
+
+/* The same of a text in pieces, between sha256_init() of nettle and the end, which leaves h as it was after that. */
+void qdq_sha256_add(struct sha256_ctx *h, const char *text);
+void qdq_sha256_end(struct sha256_ctx *h, char name[33]);
+
+#endif /* QDQ_SHA256_H */

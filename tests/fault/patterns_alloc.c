@@ -1,0 +1,98 @@
+/* patterns_alloc.c - every allocation of pattern caches fails once: reading, adding, merging, writing. The cache that
+ * was there is as it was. */
+#include "support/alloc_fail.h"
+#include "tune/scheme/pattern_cache.h"
+
+static const char *const text =
+    "minimum_distance: 1\npattern_schemes:\n"
+    "- pattern_signature: A\n  schemes:\n"
+    "  - {latency_ms: 2, profile_timestamp: '2026', nodes_insertion_points: [{node_index: 0, input_index: "
+    "0}]}\n"
+    "  - {latency_ms: 1, child_region_inputs: [{region_index: 0, input_index: 0}]}\n"
+    "- pattern_signature: B\n  schemes: [{region_outputs: [{node_index: 1, output_index: 0}]}]\n"
+    "- pattern_signature: bad\n  schemes: 3\n"
+    "- pattern_signature: A\n  schemes: [{latency_ms: 3}]\n";
+
+static qdq_status read_cache(void *ctx, qdq_error *err)
+{
+    qdq_pattern_cache c;
+    qdq_status st = qdq_pattern_cache_parse(ctx, strlen(ctx), "c.yaml", NULL, &c, err);
+
+    assert_int_equal(c.patterns.n, st == QDQ_OK ? 2 : 0);
+    qdq_pattern_cache_free(&c);
+    return st;
+}
+
+static void reading_survives_every_allocation_failure(void **state)
+{
+    (void)state;
+    assert_true(test_every_alloc_fails(read_cache, (void *)(uintptr_t)text) >= 10);
+}
+
+static qdq_status write_cache(void *ctx, qdq_error *err)
+{
+    char *out;
+    qdq_status st = qdq_pattern_cache_text(ctx, &out, err);
+
+    assert_true((st == QDQ_OK) == (out != NULL));
+    qdq_free(out);
+    return st;
+}
+
+static void writing_survives_every_allocation_failure(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_pattern_cache c;
+
+    (void)state;
+    assert_ok(qdq_pattern_cache_parse(text, strlen(text), "c.yaml", NULL, &c, &err));
+    assert_true(test_every_alloc_fails(write_cache, &c) >= 1);
+    qdq_pattern_cache_free(&c);
+}
+
+/* Into a cache that knows A: what is half done leaves patterns whole or out. */
+static qdq_status merge(void *ctx, qdq_error *err)
+{
+    static const qdq_scheme fast = {.latency_ms = 0.5};
+    qdq_pattern_cache c = QDQ_PATTERN_CACHE_INIT;
+    qdq_pattern_schemes known = {.signature = "A"};
+    qdq_status st = QDQ_OK;
+
+    known.schemes.at = (qdq_scheme *)(uintptr_t)&fast;
+    known.schemes.n = 1;
+    c.minimum_distance = 1;
+    st = qdq_pattern_cache_add(&c, &known, err);
+    assert_int_equal(c.patterns.n, st == QDQ_OK ? 1 : 0);
+    if (st == QDQ_OK)
+        st = qdq_pattern_cache_merge(&c, ctx, false, err);
+    for (size_t i = 0; i < c.patterns.n; i++) {
+        const qdq_pattern_schemes *ps = c.patterns.at[i];
+
+        assert_ptr_equal(qdq_pattern_cache_find(&c, ps->signature), ps);
+        assert_true(ps->schemes.n == 1 || ps->schemes.n == 3);
+    }
+    qdq_pattern_cache_free(&c);
+    return st;
+}
+
+static void merging_survives_every_allocation_failure(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_pattern_cache c;
+
+    (void)state;
+    assert_ok(qdq_pattern_cache_parse(text, strlen(text), "c.yaml", NULL, &c, &err));
+    assert_true(test_every_alloc_fails(merge, &c) >= 4);
+    qdq_pattern_cache_free(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reading_survives_every_allocation_failure),
+        cmocka_unit_test(writing_survives_every_allocation_failure),
+        cmocka_unit_test(merging_survives_every_allocation_failure),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,643 @@
+/* tune_pattern_cache.c - what a cache keeps, and its files: ours, and those of Model-Optimizer, both ways. */
+#include "tune/scheme/pattern_cache.h"
+
+#include <locale.h>
+#include <math.h>
+
+#include "base/file.h"
+#include "base/yaml_read.h"
+#include "support/test.h"
+
+/* --- schemes of node inputs (k, 0) -------------------------------------------------------------------------------- */
+
+static qdq_scheme scheme(qdq_arena *arena, double ms, const char *nodes)
+{
+    qdq_scheme s = {.latency_ms = ms};
+
+    for (; *nodes != '\0'; nodes++) {
+        const qdq_point p = {QDQ_POINT_NONE, *nodes - '0', 0};
+        assert_true(QDQ_PUSH(arena, &s.node_inputs, p));
+    }
+    assert_true(qdq_scheme_sort(&s));
+    return s;
+}
+
+static void give(qdq_arena *arena, qdq_pattern_schemes *ps, qdq_scheme s)
+{
+    assert_true(QDQ_PUSH(arena, &ps->schemes, s));
+}
+
+static void expect_latencies(const qdq_pattern_cache *c, const char *signature, size_t n, const double *ms)
+{
+    const qdq_pattern_schemes *ps = qdq_pattern_cache_find(c, signature);
+
+    assert_non_null(ps);
+    assert_int_equal(ps->schemes.n, n);
+    for (size_t i = 0; i < n; i++)
+        if (isinf(ms[i]))
+            assert_true(isinf(ps->schemes.at[i].latency_ms));
+        else
+            assert_float_equal(ps->schemes.at[i].latency_ms, ms[i], 0);
+}
+#define EXPECT_LATENCIES(c, signature, ...)                                                                  \
+    expect_latencies(c, signature, sizeof((double[]){__VA_ARGS__}) / sizeof(double), (double[]){__VA_ARGS__})
+
+static char *text_of(const qdq_pattern_cache *c)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    char *text;
+
+    assert_ok(qdq_pattern_cache_text(c, &text, &err));
+    return text;
+}
+
+/* Save, load, save: the same bytes, so the same cache. */
+static void expect_round_trip(const qdq_pattern_cache *c)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_pattern_cache again;
+    char *text = text_of(c), *second;
+
+    assert_ok(qdq_pattern_cache_parse(text, strlen(text), "again", NULL, &again, &err));
+    assert_int_equal(again.minimum_distance, c->minimum_distance);
+    assert_int_equal(again.max_entries, c->max_entries);
+    assert_int_equal(again.patterns.n, c->patterns.n);
+    second = text_of(&again);
+    assert_string_equal(text, second);
+    qdq_free(text);
+    qdq_free(second);
+    qdq_pattern_cache_free(&again);
+}
+
+/* --- eviction ------------------------------------------------------------------------------------------------------ */
+
+static void region_9_case_3_near_and_slow_schemes_are_evicted(void **state)
+{
+    static const unsigned max_entries[] = {32, 2};
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_pattern_schemes ps = {.signature = "Conv->Relu", .size = 2};
+
+    (void)state;
+    give(&arena, &ps, scheme(&arena, 10, ""));
+    give(&arena, &ps, scheme(&arena, 9, "0"));
+    give(&arena, &ps, scheme(&arena, 8, "01234"));
+    give(&arena, &ps, scheme(&arena, 12, "56789"));
+    for (size_t i = 0; i < 2; i++) {
+        qdq_pattern_cache c = QDQ_PATTERN_CACHE_INIT;
+
+        c.max_entries = max_entries[i];
+        assert_ok(qdq_pattern_cache_add(&c, &ps, &err));
+        if (i == 0)
+            EXPECT_LATENCIES(&c, "Conv->Relu", 8, 9, 12);
+        else
+            EXPECT_LATENCIES(&c, "Conv->Relu", 8, 9);
+        expect_round_trip(&c);
+        qdq_pattern_cache_free(&c);
+    }
+    qdq_arena_free(&arena);
+}
+
+static void region_9_case_3_without_a_distance_each_scheme_stays_once(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_pattern_schemes ps = {.signature = "Conv->Relu", .size = 2};
+    qdq_pattern_cache c = QDQ_PATTERN_CACHE_INIT;
+
+    (void)state;
+    c.minimum_distance = 0;
+    give(&arena, &ps, scheme(&arena, 10, ""));
+    give(&arena, &ps, scheme(&arena, 9, "0"));
+    give(&arena, &ps, scheme(&arena, 7, "0"));
+    give(&arena, &ps, scheme(&arena, 3, "1"));
+    ps.schemes.at[3].error = true;
+    give(&arena, &ps, scheme(&arena, INFINITY, "2"));
+    assert_ok(qdq_pattern_cache_add(&c, &ps, &err));
+    EXPECT_LATENCIES(&c, "Conv->Relu", 7, 10, INFINITY);
+    expect_round_trip(&c);
+    qdq_pattern_cache_free(&c);
+    qdq_arena_free(&arena);
+}
+
+static void what_is_added_later_meets_what_is_there(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_pattern_schemes first = {.signature = "P", .size = 9}, second = {.signature = "P", .size = 10};
+    qdq_pattern_cache c = QDQ_PATTERN_CACHE_INIT;
+
+    (void)state;
+    give(&arena, &first, scheme(&arena, 5, "0123"));
+    give(&arena, &first, scheme(&arena, 6, "45678"));
+    give(&arena, &second, scheme(&arena, 4, "45678")); /* the same, faster */
+    give(&arena, &second, scheme(&arena, 5, "012"));   /* near one that is as fast: new ones come first */
+    assert_ok(qdq_pattern_cache_add(&c, &first, &err));
+    assert_ok(qdq_pattern_cache_add(&c, &second, &err));
+    EXPECT_LATENCIES(&c, "P", 4, 5);
+    assert_int_equal(c.patterns.at[0]->size, 10);
+    assert_int_equal(c.patterns.at[0]->schemes.at[1].node_inputs.n, 3);
+    assert_int_equal(c.patterns.n, 1);
+    qdq_arena_free(&arena); /* all was copied */
+    expect_round_trip(&c);
+    qdq_pattern_cache_free(&c);
+}
+
+/* --- merging ------------------------------------------------------------------------------------------------------- */
+
+static void add_one(qdq_pattern_cache *c, const char *signature, double ms, const char *nodes)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_pattern_schemes ps = {.signature = signature, .size = 3};
+
+    give(&arena, &ps, scheme(&arena, ms, nodes));
+    assert_ok(qdq_pattern_cache_add(c, &ps, &err));
+    qdq_arena_free(&arena);
+}
+
+static void merging_prefers_what_is_there_or_adds_to_it(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+
+    (void)state;
+    for (int prefer = 0; prefer < 2; prefer++) {
+        qdq_pattern_cache a = QDQ_PATTERN_CACHE_INIT, b = QDQ_PATTERN_CACHE_INIT;
+
+        add_one(&a, "both", 5, "0123");
+        add_one(&a, "mine", 7, "0");
+        add_one(&b, "yours", 8, "1");
+        add_one(&b, "both", 4, "4567");
+        assert_ok(qdq_pattern_cache_merge(&a, &b, prefer == 1, &err));
+        qdq_pattern_cache_free(&b);
+        assert_int_equal(a.patterns.n, 3);
+        assert_string_equal(a.patterns.at[2]->signature, "yours");
+        EXPECT_LATENCIES(&a, "mine", 7);
+        EXPECT_LATENCIES(&a, "yours", 8);
+        if (prefer == 1)
+            EXPECT_LATENCIES(&a, "both", 5);
+        else
+            EXPECT_LATENCIES(&a, "both", 4, 5);
+        assert_null(qdq_pattern_cache_find(&a, "neither"));
+        qdq_pattern_cache_free(&a);
+    }
+}
+
+/* --- files of Model-Optimizer -------------------------------------------------------------------------------------- */
+
+static const char *fixture(const char *name)
+{
+    static char path[1024];
+
+    snprintf(path, sizeof path, "%s/tests/data/patterns/%s", QDQ_SOURCE_DIR, name);
+    return path;
+}
+
+static void load(const char *name, qdq_pattern_cache *c)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+
+    assert_ok(qdq_pattern_cache_load(fixture(name), NULL, c, &err));
+}
+
+/* Every scheme has the hash that Model-Optimizer gave it. */
+static void hashes_are_those_in_the_file_of_model_optimizer(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_pattern_cache c;
+    const qdq_yaml *top, *pattern;
+    size_t size, n = 0, i = 0;
+    char *text;
+
+    (void)state;
+    load("autotuner_state_pattern_cache.yaml", &c);
+    assert_ok(qdq_read_file(fixture("autotuner_state_pattern_cache.yaml"), 1 << 20, &text, &size, &err));
+    assert_ok(qdq_yaml_parse(text, size, "modelopt", &arena, &top, &err));
+    for (pattern = qdq_yaml_get(top, "pattern_schemes")->first; pattern != NULL;
+         pattern = pattern->next, i++) {
+        const qdq_pattern_schemes *ps = c.patterns.at[i];
+        size_t k = 0;
+
+        assert_string_equal(qdq_yaml_get(pattern, "pattern_signature")->text, ps->signature);
+        for (const qdq_yaml *s = qdq_yaml_get(pattern, "schemes")->first; s != NULL; s = s->next, k++, n++) {
+            char hash[33];
+
+            qdq_scheme_hash(&ps->schemes.at[k], hash);
+            assert_string_equal(qdq_yaml_get(s, "hash")->text, hash);
+            assert_string_equal(qdq_yaml_get(s, "profile_timestamp")->text, ps->schemes.at[k].timestamp);
+        }
+        assert_int_equal(k, ps->schemes.n);
+    }
+    assert_int_equal(i, c.patterns.n);
+    assert_int_equal(i, 8);
+    assert_int_equal(n, 12);
+    qdq_free(text);
+    qdq_arena_free(&arena);
+    expect_round_trip(&c);
+    qdq_pattern_cache_free(&c);
+}
+
+static void a_signature_that_is_folded_over_lines_is_one_text(void **state)
+{
+    qdq_pattern_cache c;
+
+    (void)state;
+    load("autotuner_state_pattern_cache.yaml", &c);
+    assert_non_null(qdq_pattern_cache_find(
+        &c, "Constant[value=Constant (a quite long name of a constant: with # and spaces): (shape=[8], "
+            "dtype=float32)]->Add<external:Relu,internal:Constant>"));
+    qdq_pattern_cache_free(&c);
+}
+
+/* The state has what was measured, its sibling what Model-Optimizer's cache kept of that. */
+static void a_state_file_gives_the_cache_that_model_optimizer_keeps_beside_it(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_pattern_cache measured, theirs, ours = QDQ_PATTERN_CACHE_INIT;
+    char *a, *b;
+
+    (void)state;
+    load("autotuner_state.yaml", &measured);
+    load("autotuner_state_pattern_cache.yaml", &theirs);
+    assert_int_equal(measured.minimum_distance, 4);
+    assert_int_equal(measured.max_entries, 32);
+    assert_ok(qdq_pattern_cache_merge(&ours, &measured, true, &err));
+    a = text_of(&ours);
+    b = text_of(&theirs);
+    assert_string_equal(a, b);
+    qdq_free(a);
+    qdq_free(b);
+    qdq_pattern_cache_free(&ours);
+    qdq_pattern_cache_free(&measured);
+    qdq_pattern_cache_free(&theirs);
+}
+
+/* --- our files ----------------------------------------------------------------------------------------------------- */
+
+/* The layout that Model-Optimizer's readers and people know. */
+static void the_file_looks_like_model_optimizers(void **state)
+{
+    qdq_pattern_cache c = QDQ_PATTERN_CACHE_INIT;
+    const qdq_point child = {1, QDQ_POINT_NONE, 0}, output = {QDQ_POINT_NONE, 1, 0};
+    qdq_scheme *s;
+    char *text;
+
+    (void)state;
+    add_one(&c, "MatMul->Add<external:input-or-constant,internal:MatMul>", 11.75, "0");
+    s = &c.patterns.at[0]->schemes.at[0];
+    assert_true(QDQ_PUSH(&c.arena, &s->child_inputs, child) && QDQ_PUSH(&c.arena, &s->outputs, output));
+    s->timestamp = "2026-01-31T10:15:02.120000+00:00";
+    add_one(&c, "Relu", INFINITY, "");
+    text = text_of(&c);
+    assert_string_equal(text,
+                        "minimum_distance: 4\n"
+                        "max_entries_per_pattern: 32\n"
+                        "pattern_schemes:\n"
+                        "- pattern_signature: 'MatMul->Add<external:input-or-constant,internal:MatMul>'\n"
+                        "  pattern_size: 3\n"
+                        "  schemes:\n"
+                        "  - latency_ms: 11.75\n"
+                        "    error: false\n"
+                        "    profile_timestamp: '2026-01-31T10:15:02.120000+00:00'\n"
+                        "    nodes_insertion_points:\n"
+                        "    - node_index: 0\n"
+                        "      input_index: 0\n"
+                        "    child_region_inputs:\n"
+                        "    - region_index: 1\n"
+                        "      input_index: 0\n"
+                        "    region_outputs:\n"
+                        "    - region_index: null\n"
+                        "      node_index: 1\n"
+                        "      output_index: 0\n"
+                        "    hash: 'c115d504aebde56a13119e8f2ce69a9a'\n"
+                        "- pattern_signature: 'Relu'\n"
+                        "  pattern_size: 3\n"
+                        "  schemes:\n"
+                        "  - latency_ms: .inf\n"
+                        "    error: false\n"
+                        "    profile_timestamp: null\n"
+                        "    nodes_insertion_points: []\n"
+                        "    child_region_inputs: []\n"
+                        "    region_outputs: []\n"
+                        "    hash: '735cc3cc897328fe2f9937a0441db2ec'\n");
+    qdq_free(text);
+    expect_round_trip(&c);
+    qdq_pattern_cache_free(&c);
+}
+
+static void an_empty_cache_is_a_file(void **state)
+{
+    qdq_pattern_cache c = QDQ_PATTERN_CACHE_INIT;
+    char *text = text_of(&c);
+
+    (void)state;
+    assert_string_equal(text, "minimum_distance: 4\nmax_entries_per_pattern: 32\npattern_schemes: []\n");
+    qdq_free(text);
+    expect_round_trip(&c);
+    qdq_pattern_cache_free(&c);
+}
+
+/* Names of tensors in signatures may be anything. */
+static void any_signature_reads_back(void **state)
+{
+    static const char *const signatures[] = {"it's",
+                                             "a: b # c",
+                                             "\"quoted\" \\ back",
+                                             "tab\there\nand a line",
+                                             "caf\xc3\xa9 \xf0\x9f\x98\x80 \xef\xbf\xbe",
+                                             "null",
+                                             "",
+                                             " blank around ",
+                                             "- x",
+                                             "\xc2\x85\x7f \xe2\x80\xa8"};
+    qdq_pattern_cache c = QDQ_PATTERN_CACHE_INIT, again;
+    qdq_error err = QDQ_ERROR_INIT;
+    char *longest = malloc(100001), *text;
+
+    (void)state;
+    assert_non_null(longest);
+    memset(longest, 'x', 100000);
+    for (size_t i = 0; i < 100000; i += 7)
+        longest[i] = i % 2 == 0 ? ' ' : ':';
+    longest[100000] = '\0';
+    for (size_t i = 0; i < QDQ_COUNT(signatures); i++)
+        add_one(&c, signatures[i], 1, "0");
+    add_one(&c, longest, 1, "0");
+    text = text_of(&c);
+    for (const char *p = text; *p != '\0'; p++)
+        assert_true(*p == '\n' || (*p >= ' ' && *p <= '~'));
+    assert_ok(qdq_pattern_cache_parse(text, strlen(text), "again", NULL, &again, &err));
+    for (size_t i = 0; i < QDQ_COUNT(signatures); i++)
+        EXPECT_LATENCIES(&again, signatures[i], 1);
+    EXPECT_LATENCIES(&again, longest, 1);
+    qdq_free(text);
+    free(longest);
+    qdq_pattern_cache_free(&c);
+    qdq_pattern_cache_free(&again);
+}
+
+/* What is not UTF-8 is no text of YAML; the file stays readable. */
+static void a_signature_that_is_not_utf8_is_written_with_marks(void **state)
+{
+    static const char *const broken[] = {"\xff",     "\xc3",         "\xe2\x82",
+                                         "\xc0\x80", "\xed\xa0\x80", "\xf8\x88\x80\x80\x80"};
+    qdq_error err = QDQ_ERROR_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(broken); i++) {
+        qdq_pattern_cache c = QDQ_PATTERN_CACHE_INIT, again;
+        char *text;
+
+        add_one(&c, broken[i], 1, "0");
+        text = text_of(&c);
+        assert_ok(qdq_pattern_cache_parse(text, strlen(text), "again", NULL, &again, &err));
+        assert_int_equal(strncmp(again.patterns.at[0]->signature, "\xef\xbf\xbd", 3), 0);
+        qdq_free(text);
+        qdq_pattern_cache_free(&c);
+        qdq_pattern_cache_free(&again);
+    }
+}
+
+/* PyYAML takes "1e-05" and "12" for a text and an integer. */
+static void latencies_are_written_as_floats_of_yaml_and_read_back_exactly(void **state)
+{
+    static const struct {
+        double ms;
+        const char *text;
+    } cases[] = {{12, "12.0"},
+                 {1e-5, "1.0e-05"},
+                 {1.5e-7, "1.5e-07"},
+                 {0.1, "0.1"},
+                 {1e15, "1.0e+15"},
+                 {0, "0.0"},
+                 {1.0 / 3, "0.3333333333333333"},
+                 {1e300, "1.0e+300"}};
+    qdq_error err = QDQ_ERROR_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
+        qdq_pattern_cache c = QDQ_PATTERN_CACHE_INIT, again;
+        char want[64], *text;
+
+        add_one(&c, "P", cases[i].ms, "0");
+        text = text_of(&c);
+        snprintf(want, sizeof want, "latency_ms: %s\n", cases[i].text);
+        if (strstr(text, want) == NULL)
+            fail_msg("'%s' is not in:\n%s", want, text);
+        assert_ok(qdq_pattern_cache_parse(text, strlen(text), "again", NULL, &again, &err));
+        EXPECT_LATENCIES(&again, "P", cases[i].ms);
+        qdq_free(text);
+        qdq_pattern_cache_free(&c);
+        qdq_pattern_cache_free(&again);
+    }
+}
+
+/* --- what is missing or wrong ---------------------------------------------------------------------------------------- */
+
+static void parse(const char *text, qdq_pattern_cache *c)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+
+    assert_ok(qdq_pattern_cache_parse(text, strlen(text), "c.yaml", NULL, c, &err));
+}
+
+static void missing_keys_have_defaults(void **state)
+{
+    qdq_pattern_cache c;
+
+    (void)state;
+    parse("pattern_schemes:\n- pattern_signature: P\n  schemes:\n  - {}\n  - latency_ms: 3\n"
+          "    nodes_insertion_points: [{node_index: 1, input_index: 0}, {node_index: 1, input_index: 0}]\n"
+          "    region_outputs: [{node_index: 2, output_index: 1}]\n    more: x\n",
+          &c);
+    assert_int_equal(c.minimum_distance, 4);
+    assert_int_equal(c.max_entries, 32);
+    assert_int_equal(c.patterns.at[0]->size, 0);
+    EXPECT_LATENCIES(&c, "P", 3, INFINITY);
+    const qdq_scheme *s = &c.patterns.at[0]->schemes.at[0];
+    assert_int_equal(s->node_inputs.n, 1);
+    assert_int_equal(s->outputs.at[0].region, QDQ_POINT_NONE);
+    assert_int_equal(s->outputs.at[0].node, 2);
+    assert_false(s->error);
+    assert_null(s->timestamp);
+    qdq_pattern_cache_free(&c);
+    parse("patterns: null\nconfig:\n  pattern_cache_minimum_distance: 2\n  "
+          "pattern_cache_max_entries_per_pattern: 0\n"
+          "  other: 3\n",
+          &c);
+    assert_int_equal(c.minimum_distance, 2);
+    assert_int_equal(c.max_entries, 0);
+    assert_int_equal(c.patterns.n, 0);
+    qdq_pattern_cache_free(&c);
+}
+
+/* In states, patterns come once for each time they were tuned; what failed is to be tried again. */
+static void a_state_gives_each_pattern_once_and_no_failures(void **state)
+{
+    qdq_pattern_cache c;
+
+    (void)state;
+    parse("patterns:\n- pattern_signature: P\n  schemes: [{latency_ms: 5}]\n"
+          "- pattern_signature: empty\n  schemes: []\n"
+          "- pattern_signature: P\n  schemes: [{latency_ms: 4}, {latency_ms: .inf, error: true, "
+          "nodes_insertion_points: [{node_index: 0, input_index: 0}]}]\n",
+          &c);
+    assert_int_equal(c.patterns.n, 1);
+    EXPECT_LATENCIES(&c, "P", 4);
+    qdq_pattern_cache_free(&c);
+}
+
+typedef struct heard {
+    char text[1000];
+    unsigned n;
+} heard;
+
+static void hear(void *ctx, qdq_log_level level, const char *text)
+{
+    heard *h = ctx;
+
+    assert_int_equal(level, QDQ_LOG_WARNING);
+    snprintf(h->text, sizeof h->text, "%s", text);
+    h->n++;
+}
+
+static void a_malformed_pattern_is_left_out_with_line_and_reason(void **state)
+{
+    static const struct {
+        const char *pattern, *says;
+    } cases[] = {
+        {"12", "c.yaml:4:3: 'item' is '12', expected a map: pattern left out"},
+        {"pattern_size: 2", "c.yaml:4:3: no key 'pattern_signature': pattern left out"},
+        {"pattern_signature: null", "no key 'pattern_signature'"},
+        {"pattern_signature: [a]", "c.yaml:4:22: 'pattern_signature' is 'a list', expected a text"},
+        {"{pattern_signature: B, pattern_size: -2}", "'pattern_size' is '-2', expected a number from 0 on"},
+        {"{pattern_signature: B, schemes: 3}", "'schemes' is '3', expected a list"},
+        {"{pattern_signature: B, schemes: [3]}", "'item' is '3', expected a map"},
+        {"{pattern_signature: B, schemes: [{latency_ms: -1}]}",
+         "'latency_ms' is '-1', expected milliseconds"},
+        {"{pattern_signature: B, schemes: [{latency_ms: '1'}]}", "'latency_ms' is '1'"},
+        {"{pattern_signature: B, schemes: [{latency_ms: .nan}]}", "'latency_ms' is '.nan'"},
+        {"{pattern_signature: B, schemes: [{latency_ms: -.inf}]}", "'latency_ms' is '-.inf'"},
+        {"{pattern_signature: B, schemes: [{latency_ms: 1e999}]}", "'latency_ms' is '1e999'"},
+        {"{pattern_signature: B, schemes: [{latency_ms: 1e}]}", "'latency_ms' is '1e'"},
+        {"{pattern_signature: B, schemes: [{latency_ms: 0x10}]}", "'latency_ms' is '0x10'"},
+        {"{pattern_signature: B, schemes: [{latency_ms: .}]}", "'latency_ms' is '.'"},
+        {"{pattern_signature: B, schemes: [{latency_ms: []}]}", "'latency_ms' is 'a list'"},
+        {"{pattern_signature: B, schemes: [{error: 1}]}", "'error' is '1', expected true or false"},
+        {"{pattern_signature: B, schemes: [{profile_timestamp: []}]}", "'profile_timestamp' is 'a list'"},
+        {"{pattern_signature: B, schemes: [{nodes_insertion_points: {}}]}",
+         "'nodes_insertion_points' is 'a map'"},
+        {"{pattern_signature: B, schemes: [{nodes_insertion_points: [1]}]}", "'item' is '1', expected a map"},
+        {"{pattern_signature: B, schemes: [{nodes_insertion_points: [{node_index: 1}]}]}",
+         "no key 'input_index'"},
+        {"{pattern_signature: B, schemes: [{nodes_insertion_points: [{input_index: 1}]}]}",
+         "no key 'node_index'"},
+        {"{pattern_signature: B, schemes: [{nodes_insertion_points: [{node_index: null, input_index: 1}]}]}",
+         "'node_index' is 'null'"},
+        {"{pattern_signature: B, schemes: [{nodes_insertion_points: [{node_index: 2147483648, input_index: "
+         "1}]}]}",
+         "'node_index' is '2147483648'"},
+        {"{pattern_signature: B, schemes: [{child_region_inputs: [{region_index: a, input_index: 1}]}]}",
+         "'region_index' is 'a'"},
+        {"{pattern_signature: B, schemes: [{region_outputs: [{region_index: 1, node_index: 1, output_index: "
+         "1}]}]}",
+         "expected one of 'region_index' and 'node_index' to be null"},
+        {"{pattern_signature: B, schemes: [{region_outputs: [{output_index: 1}]}]}",
+         "expected one of 'region_index' and 'node_index' to be null"},
+        {"{pattern_signature: B, schemes: [{region_outputs: [{node_index: 1}]}]}", "no key 'output_index'"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
+        qdq_error err = QDQ_ERROR_INIT;
+        heard h = {.n = 0};
+        qdq_job job = QDQ_JOB_INIT;
+        qdq_pattern_cache c;
+        char text[1000];
+
+        job.ctx = &h;
+        job.log = hear;
+        snprintf(text, sizeof text,
+                 "pattern_schemes:\n- pattern_signature: A\n  schemes: [{latency_ms: 1}]\n- %s\n"
+                 "- pattern_signature: C\n  schemes: [{latency_ms: 2.5e+1}]\n",
+                 cases[i].pattern);
+        assert_ok(qdq_pattern_cache_parse(text, strlen(text), "c.yaml", &job, &c, &err));
+        if (h.n != 1 || strstr(h.text, cases[i].says) == NULL)
+            fail_msg("%s: said %u times: %s", cases[i].pattern, h.n, h.text);
+        assert_int_equal(c.patterns.n, 2);
+        EXPECT_LATENCIES(&c, "A", 1);
+        EXPECT_LATENCIES(&c, "C", 25);
+        qdq_pattern_cache_free(&c);
+    }
+}
+
+static void refuse(const char *text, const char *says)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_pattern_cache c;
+
+    assert_fails(QDQ_E_FORMAT, says, qdq_pattern_cache_parse(text, strlen(text), "c.yaml", NULL, &c, &err));
+    assert_int_equal(c.patterns.n, 0);
+}
+
+static void what_is_no_cache_is_refused(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_pattern_cache c;
+
+    (void)state;
+    refuse("", "c.yaml: neither 'pattern_schemes' nor 'patterns', expected a pattern cache");
+    refuse("[1]", "neither 'pattern_schemes' nor 'patterns'");
+    refuse("text", "neither 'pattern_schemes' nor 'patterns'");
+    refuse("pattern_schemes: 1\n", "c.yaml:1:18: 'pattern_schemes' is '1', expected a list");
+    refuse("minimum_distance: x\npattern_schemes: []\n",
+           "c.yaml:1:19: 'minimum_distance' is 'x', expected a number");
+    refuse("max_entries_per_pattern: 9999999999\npattern_schemes: []\n", "'max_entries_per_pattern'");
+    refuse("pattern_schemes: [\n", "c.yaml:2:1: not YAML");
+    refuse("pattern_schemes: &a []\n", "found an anchor");
+    assert_fails(QDQ_E_IO, "no_such.yaml", qdq_pattern_cache_load(test_path("no_such.yaml"), NULL, &c, &err));
+}
+
+/* The program around the library may use a decimal comma. */
+static void the_locale_does_not_matter(void **state)
+{
+    qdq_pattern_cache c;
+    char *text;
+
+    (void)state;
+    if (setlocale(LC_NUMERIC, "de_DE.UTF-8") == NULL && setlocale(LC_NUMERIC, "fr_FR.UTF-8") == NULL)
+        skip();
+    parse("pattern_schemes:\n- pattern_signature: P\n  schemes: [{latency_ms: 1.25}]\n", &c);
+    EXPECT_LATENCIES(&c, "P", 1.25);
+    text = text_of(&c);
+    setlocale(LC_NUMERIC, "C");
+    assert_non_null(strstr(text, "latency_ms: 1.25\n"));
+    qdq_free(text);
+    qdq_pattern_cache_free(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(region_9_case_3_near_and_slow_schemes_are_evicted),
+        cmocka_unit_test(region_9_case_3_without_a_distance_each_scheme_stays_once),
+        cmocka_unit_test(what_is_added_later_meets_what_is_there),
+        cmocka_unit_test(merging_prefers_what_is_there_or_adds_to_it),
+        cmocka_unit_test(hashes_are_those_in_the_file_of_model_optimizer),
+        cmocka_unit_test(a_signature_that_is_folded_over_lines_is_one_text),
+        cmocka_unit_test(a_state_file_gives_the_cache_that_model_optimizer_keeps_beside_it),
+        cmocka_unit_test(the_file_looks_like_model_optimizers),
+        cmocka_unit_test(an_empty_cache_is_a_file),
+        cmocka_unit_test(any_signature_reads_back),
+        cmocka_unit_test(a_signature_that_is_not_utf8_is_written_with_marks),
+        cmocka_unit_test(latencies_are_written_as_floats_of_yaml_and_read_back_exactly),
+        cmocka_unit_test(missing_keys_have_defaults),
+        cmocka_unit_test(a_state_gives_each_pattern_once_and_no_failures),
+        cmocka_unit_test(a_malformed_pattern_is_left_out_with_line_and_reason),
+        cmocka_unit_test(what_is_no_cache_is_refused),
+        cmocka_unit_test(the_locale_does_not_matter),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
