@@ -62,7 +62,7 @@ typedef struct cli_opt {
 
 /* Options that several commands share are one table; each command says where its struct for them lies. */
 typedef struct cli_group {
-    const char *title; /* "options", "engine"; NULL ends the list */
+    const char *title; /* "options", "engine"; "": more of the group before; NULL ends the list */
     const cli_opt *opts;
     size_t offset;
 } cli_group;

@@ -73,7 +73,8 @@ static void put_cell(qdq_buf *out, const char *text)
 
 static void put_markdown_group(const cli_group *g, qdq_buf *out)
 {
-    qdq_buf_printf(out, "\n| %s | |\n|---|---|\n", g->title);
+    if (*g->title != '\0')
+        qdq_buf_printf(out, "\n| %s | |\n|---|---|\n", g->title);
     for (const cli_opt *o = g->opts; o->name != NULL; o++) {
         qdq_buf label = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
         cli_opt_label(o, &label);

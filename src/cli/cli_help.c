@@ -58,7 +58,8 @@ void cli_help(const cli_command *cmd, qdq_buf *out)
 {
     qdq_buf_printf(out, "usage: qdq %s %s\n\n%s\n", cmd->name, cmd->synopsis, cmd->about);
     for (const cli_group *g = cmd->groups; g->title != NULL; g++) {
-        qdq_buf_printf(out, "\n%s:\n", g->title);
+        if (*g->title != '\0')
+            qdq_buf_printf(out, "\n%s:\n", g->title);
         for (const cli_opt *o = g->opts; o->name != NULL; o++)
             put_option(o, out);
     }

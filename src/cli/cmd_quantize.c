@@ -7,9 +7,6 @@
 #include "base/fail.h"
 #include "cli/cli_why.h"
 
-#define DEFAULT_RANDOM_SAMPLES 8
-#define MAX_JUDGES             64
-
 /* --- before the work ------------------------------------------------------------------------------------------ */
 
 static qdq_status check_side_file(const struct quantize_args *a, const char *path, const char *option,
@@ -29,79 +26,21 @@ static qdq_status check_outputs(cli *c, const struct quantize_args *a, qdq_error
     QDQ_TRY(cli_output_check(c, &a->out, err));
     QDQ_TRY(check_side_file(a, a->plan_out, "--plan-out", err));
     QDQ_TRY(check_side_file(a, a->report, "--report", err));
-    return check_side_file(a, a->cache_out, "--cache-out", err);
-}
-
-/* An eighth judges, at least one sample and at most as many as a good mean needs. */
-static quantize_split split_samples(size_t have, size_t want, bool judge, bool calibrate)
-{
-    quantize_split s = {0, 0, 0, false};
-
-    if (want == 0 || want > have)
-        want = have;
-    if (!calibrate) {
-        s.judge = judge ? want : 0;
-        return s;
-    }
-    s.calibrate = want;
-    if (!judge)
-        return s;
-    s.judge = want / 8 > MAX_JUDGES ? MAX_JUDGES : want / 8 > 0 ? want / 8 : 1;
-    if (have < 2) {
-        s.judge = have;
-        return s;
-    }
-    if (s.judge > have - want && want < have)
-        s.judge = have - want;
-    if (want == have)
-        s.calibrate = have - s.judge;
-    s.first = s.calibrate;
-    s.held_back = true;
-    return s;
+    return check_side_file(a, a->quant.cache_out, "--cache-out", err);
 }
 
 /* --- the work ------------------------------------------------------------------------------------------------- */
 
 static bool needs_engine(const struct quantize_args *a)
 {
-    return a->plan == NULL || ((a->calib != NULL || a->eval != NULL) && a->sqnr && !a->dry_run);
-}
-
-/* Labels are in the data that judge. */
-static qdq_status open_eval(quantize *q, qdq_error *err)
-{
-    const struct quantize_args *a = q->a;
-    cli_data_request request = {a->eval, &a->data, &a->shape.shapes, a->labels, 0};
-
-    QDQ_TRY(cli_data_open(q->c, &request, q->model, &q->eval, err));
-    q->split.first = 0;
-    q->split.judge = qdq_data_count(q->eval);
-    q->split.held_back = true;
-    return QDQ_OK;
+    return a->plan == NULL ||
+           ((a->quant.calib != NULL || a->quant.eval != NULL) && a->quant.sqnr && !a->dry_run);
 }
 
 static qdq_status open_data(quantize *q, qdq_error *err)
 {
-    const struct quantize_args *a = q->a;
-    const char *spec = a->calib != NULL ? a->calib : "random:0";
-    bool wanted = a->sqnr && !a->dry_run, judge = wanted && a->eval == NULL;
-    size_t want = (size_t)a->samples;
-    cli_data_request request = {spec, &a->data, &a->shape.shapes, judge ? a->labels : NULL, 0};
-
-    if (strncmp(spec, "random:", 7) == 0) { /* as many as are asked for, and those that judge */
-        want = want > 0 ? want : DEFAULT_RANDOM_SAMPLES;
-        request.max_samples = judge ? want + (want / 8 > 0 ? want / 8 : 1) : want;
-    }
-    QDQ_TRY(cli_data_open(q->c, &request, q->model, &q->data, err));
-    if (want > qdq_data_count(q->data))
-        cli_warn(&q->c->ui, "--samples %zu: %s has %zu", want, spec, qdq_data_count(q->data));
-    q->split = split_samples(qdq_data_count(q->data), want, judge, a->plan == NULL);
-    return wanted && a->eval != NULL ? open_eval(q, err) : QDQ_OK;
-}
-
-qdq_data *cmd_quantize_judge(const quantize *q)
-{
-    return q->eval != NULL ? q->eval : q->data;
+    return cli_samples_open(q->c, &q->a->quant, q->model, q->a->plan == NULL,
+                            q->a->quant.sqnr && !q->a->dry_run, &q->samples, err);
 }
 
 /* The plan, and unless it is to be printed alone, the model. */
@@ -110,27 +49,15 @@ static qdq_status quantize_model(quantize *q, qdq_error *err)
     const struct quantize_args *a = q->a;
     qdq_quantize_opts o = QDQ_QUANTIZE_OPTS_INIT;
 
-    o.exclude = a->exclude.at;
-    o.include = a->include.at;
-    o.op_types = a->op_types.at;
-    o.exclude_op_types = a->exclude_op_types.at;
-    o.shapes = a->shape.shapes.at;
-    o.n_shapes = a->shape.shapes.n;
-    o.samples = q->split.calibrate;
-    o.memory = a->memory;
+    cli_quant_fill(&a->quant, &o);
+    o.samples = q->samples.split.calibrate;
     o.threads = cli_threads(a->threads);
-    o.method = (qdq_method)a->method;
-    o.percentile = a->percentile;
-    o.cache = a->cache;
-    o.equalize = a->equalize;
-    o.bias_correction = a->bias_correction;
-    o.passes = a->optimize ? NULL : QDQ_PASSES_LEAST;
     o.job = &q->c->job;
     o.why = q->why;
     if (cmd_quantize_has_goal(a))
         return cli_at_file(q->path, cmd_quantize_goal_run(q, &o, err), err);
     return cli_at_file(q->path,
-                       qdq_quantize(q->model, q->target, q->engine, q->data, &o, &q->plan,
+                       qdq_quantize(q->model, q->target, q->engine, q->samples.data, &o, &q->plan,
                                     a->dry_run ? NULL : &q->quantized, err),
                        err);
 }
@@ -150,12 +77,12 @@ static qdq_status plan_and_apply(quantize *q, qdq_error *err)
     cli_shapes fitting;
 
     QDQ_TRY(cli_model_load(q->c, q->path, &q->model, err));
-    QDQ_TRY(cli_shapes_check(&a->shape.shapes, &q->model, 1, err));
-    QDQ_TRY(cli_shapes_pick(q->c, &a->shape.shapes, q->model, &fitting, err));
+    QDQ_TRY(cli_shapes_check(&a->quant.shape.shapes, &q->model, 1, err));
+    QDQ_TRY(cli_shapes_pick(q->c, &a->quant.shape.shapes, q->model, &fitting, err));
     if (a->plan != NULL)
         QDQ_TRY(qdq_plan_load(a->plan, &q->plan, err));
     else
-        QDQ_TRY(cli_target_open(q->c, a->target, &a->format, &q->target, err));
+        QDQ_TRY(cli_target_open(q->c, a->quant.target, &a->quant.format, &q->target, err));
     if (needs_engine(a)) {
         QDQ_TRY(open_data(q, err));
         QDQ_TRY(cli_engine_open(q->c, &a->engine, &q->engine, err));
@@ -167,30 +94,30 @@ static qdq_status plan_and_apply(quantize *q, qdq_error *err)
  * no reason to keep the model back. */
 static bool is_asked_for_judgement(const struct quantize_args *a)
 {
-    return a->min_sqnr != 0 || a->max_drop != NULL || a->labels != NULL || a->eval != NULL ||
-           a->report != NULL;
+    return a->quant.min_sqnr != 0 || a->quant.max_drop != NULL || a->quant.labels != NULL ||
+           a->quant.eval != NULL || a->report != NULL;
 }
 
 static qdq_status judge(quantize *q, qdq_error *err)
 {
     qdq_compare_opts o = QDQ_COMPARE_OPTS_INIT;
 
-    if (q->engine == NULL || q->split.judge == 0)
+    if (q->engine == NULL || q->samples.split.judge == 0)
         return QDQ_OK;
     if (!(qdq_engine_get_info(q->engine)->capabilities & QDQ_CAN_RUN)) {
         cli_warn(&q->c->ui, "engine %s gives no outputs: no SQNR", qdq_engine_get_info(q->engine)->name);
         return QDQ_OK;
     }
-    if (q->a->plan == NULL && !q->split.held_back)
+    if (q->a->plan == NULL && !q->samples.split.held_back)
         cli_warn(&q->c->ui, "one sample: SQNR is measured on the sample that calibrated, not held back");
     o.threads = cli_threads(q->a->threads);
-    o.shapes = q->a->shape.shapes.at;
-    o.n_shapes = q->a->shape.shapes.n;
-    o.first = q->split.first;
-    o.count = q->split.judge;
+    o.shapes = q->a->quant.shape.shapes.at;
+    o.n_shapes = q->a->quant.shape.shapes.n;
+    o.first = q->samples.split.first;
+    o.count = q->samples.split.judge;
     o.job = &q->c->job;
     qdq_status st =
-        qdq_compare(q->engine, q->model, q->quantized, cmd_quantize_judge(q), &o, &q->compared, err);
+        qdq_compare(q->engine, q->model, q->quantized, cli_samples_judge(&q->samples), &o, &q->compared, err);
     if (st == QDQ_E_UNSUPPORTED && !is_asked_for_judgement(q->a)) {
         cli_warn(&q->c->ui, "no SQNR, the outputs cannot be compared: %s", err->text);
         return QDQ_OK;
@@ -221,8 +148,8 @@ static qdq_status finish(quantize *q, qdq_error *err)
     QDQ_TRY(cli_model_save(q->c, q->quantized, &a->out, err));
     if (a->plan_out != NULL)
         QDQ_TRY(qdq_plan_save(q->plan, a->plan_out, a->out.force, err));
-    if (a->cache_out != NULL)
-        QDQ_TRY(qdq_plan_save_ranges(q->plan, a->cache_out, a->out.force, err));
+    if (a->quant.cache_out != NULL)
+        QDQ_TRY(qdq_plan_save_ranges(q->plan, a->quant.cache_out, a->out.force, err));
     QDQ_TRY(cmd_quantize_report(q, err));
     QDQ_TRY(q->c->json ? cmd_quantize_print_json(q, err)
                        : cmd_quantize_print_text(q, cli_result_stream(&a->out), err));
@@ -269,8 +196,7 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
     qdq_free(q.compared);
     qdq_plan_free(q.plan);
     qdq_why_free(q.why);
-    qdq_data_close(q.eval);
-    qdq_data_close(q.data);
+    cli_samples_close(&q.samples);
     qdq_engine_close(q.engine);
     qdq_target_free(q.target);
     qdq_model_free(q.quantized);

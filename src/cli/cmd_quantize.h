@@ -3,11 +3,10 @@
 #define QDQ_CMD_QUANTIZE_H
 
 #include "cli/cli.h"
-#include "cli/cli_data.h"
 #include "cli/cli_engine.h"
-#include "cli/cli_format.h"
 #include "cli/cli_model.h"
 #include "cli/cli_outputs.h"
+#include "cli/cli_quant.h"
 #include "qdq/compare.h"
 #include "qdq/goal.h"
 #include "qdq/quant.h"
@@ -16,26 +15,11 @@ struct quantize_args {
     cli_common common;
     cli_output_args out;
     cli_engine_args engine;
-    cli_data_args data;
-    cli_shape_args shape;
-    const char *calib, *target, *plan, *plan_out, *cache, *cache_out, *why;
-    cli_names exclude, include, op_types, exclude_op_types;
-    cli_format_args format;
-    int64_t samples, threads;
-    uint64_t memory;
-    bool equalize, bias_correction, dry_run, sqnr, force_plan, optimize;
-    int method; /* qdq_method */
-    double min_sqnr, percentile;
-    const char *max_drop, *labels, *eval, *report;
-    bool best_effort;
+    cli_quant_args quant;
+    const char *plan, *plan_out, *why, *report;
+    int64_t threads;
+    bool dry_run, force_plan, best_effort;
 };
-
-/* Which samples calibrate and which judge. */
-typedef struct quantize_split {
-    size_t calibrate;    /* the first so many; 0: none */
-    size_t first, judge; /* a range; judge 0: none */
-    bool held_back;      /* the two do not overlap */
-} quantize_split;
 
 typedef struct quantize {
     cli *c;
@@ -43,22 +27,17 @@ typedef struct quantize {
     const char *path;
     qdq_model *model, *quantized;
     qdq_target *target;
-    qdq_engine *engine; /* NULL: a plan was applied and nothing had to be run */
-    qdq_data *data;     /* likewise */
-    qdq_data *eval;     /* what judges instead of samples that are held back; NULL: those */
+    qdq_engine *engine;  /* NULL: a plan was applied and nothing had to be run */
+    cli_samples samples; /* likewise */
     qdq_plan *plan;
     qdq_why *why;                 /* NULL: not asked */
     qdq_compare_result *compared; /* NULL: not asked for, or not possible */
-    quantize_split split;
-    qdq_goal_result *goal; /* NULL: there was none */
-    double max_drop;       /* as a share; below 0: no such goal */
+    qdq_goal_result *goal;        /* NULL: there was none */
+    double max_drop;              /* as a share; below 0: no such goal */
 } quantize;
 
 /* cmd_quantize_report.c: the page of --report, if it is asked for. */
 qdq_status cmd_quantize_report(const quantize *q, qdq_error *err);
-
-/* The data that judges. */
-qdq_data *cmd_quantize_judge(const quantize *q);
 
 /* cmd_quantize_goal.c: a goal, and how it was reached. */
 bool cmd_quantize_has_goal(const struct quantize_args *a);

@@ -8,45 +8,27 @@
 
 bool cmd_quantize_has_goal(const struct quantize_args *a)
 {
-    return a->min_sqnr != 0 || a->max_drop != NULL;
-}
-
-/* "0.5%" or "0.5": points of a hundred. */
-static qdq_status read_percent(const char *text, double *share, qdq_error *err)
-{
-    char *end;
-    double x = strtod(text, &end);
-
-    if (end == text || (*end != '\0' && strcmp(end, "%") != 0) || !(x >= 0 && x <= 100))
-        return qdq_fail(err, QDQ_E_USAGE, "--max-drop: found '%s', expected 0%% to 100%%, as 0.5%%", text);
-    *share = x / 100;
-    return QDQ_OK;
+    return a->quant.min_sqnr != 0 || a->quant.max_drop != NULL;
 }
 
 qdq_status cmd_quantize_goal_check(const struct quantize_args *a, double *max_drop, qdq_error *err)
 {
-    const char *option = a->max_drop != NULL ? "--max-drop"
-                         : a->min_sqnr != 0  ? "--min-sqnr"
-                         : a->labels != NULL ? "--labels"
-                         : a->eval != NULL   ? "--eval"
-                         : a->best_effort    ? "--best-effort"
-                                             : NULL;
+    const char *option = a->quant.max_drop != NULL ? "--max-drop"
+                         : a->quant.min_sqnr != 0  ? "--min-sqnr"
+                         : a->quant.labels != NULL ? "--labels"
+                         : a->quant.eval != NULL   ? "--eval"
+                         : a->best_effort          ? "--best-effort"
+                                                   : NULL;
 
     *max_drop = -1;
     if (option == NULL)
         return QDQ_OK;
-    if (!a->sqnr || a->dry_run || (a->plan != NULL && a->calib == NULL && a->eval == NULL))
+    if (!a->quant.sqnr || a->dry_run || (a->plan != NULL && a->quant.calib == NULL && a->quant.eval == NULL))
         return qdq_fail(err, QDQ_E_USAGE, "found %s where nothing is measured: %s", option,
-                        a->dry_run ? "--dry-run"
-                        : !a->sqnr ? "--no-sqnr"
-                                   : "--plan without --calib or --eval");
-    if (a->max_drop != NULL)
-        QDQ_TRY(read_percent(a->max_drop, max_drop, err));
-    if (a->max_drop != NULL && a->labels == NULL)
-        return qdq_fail(err, QDQ_E_USAGE,
-                        "found --max-drop without --labels: expected the key of the labels");
-    if (a->labels != NULL && a->calib == NULL && a->eval == NULL)
-        return qdq_fail(err, QDQ_E_USAGE, "found --labels without --calib or --eval");
+                        a->dry_run       ? "--dry-run"
+                        : !a->quant.sqnr ? "--no-sqnr"
+                                         : "--plan without --calib or --eval");
+    QDQ_TRY(cli_quant_max_drop(&a->quant, max_drop, err));
     if (a->best_effort && !cmd_quantize_has_goal(a))
         return qdq_fail(err, QDQ_E_USAGE, "found --best-effort without --min-sqnr or --max-drop");
     return QDQ_OK;
@@ -62,13 +44,13 @@ qdq_status cmd_quantize_goal_run(quantize *q, const qdq_quantize_opts *opts, qdq
     if (!(info->capabilities & QDQ_CAN_RUN))
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "engine %s gives no outputs: no goal can be measured",
                         info->name);
-    goal.min_sqnr = q->a->min_sqnr;
+    goal.min_sqnr = q->a->quant.min_sqnr;
     goal.max_drop = q->max_drop;
-    goal.eval = q->eval;
-    goal.first = q->split.first;
-    goal.count = q->split.judge;
-    return qdq_quantize_goal(q->model, q->target, q->engine, q->data, opts, &goal, &q->plan, &q->quantized,
-                             &q->goal, err);
+    goal.eval = q->samples.eval;
+    goal.first = q->samples.split.first;
+    goal.count = q->samples.split.judge;
+    return qdq_quantize_goal(q->model, q->target, q->engine, q->samples.data, opts, &goal, &q->plan,
+                             &q->quantized, &q->goal, err);
 }
 
 /* Of a plan that was given, nothing is changed: it reaches the goal or it does not. */
@@ -88,12 +70,12 @@ static qdq_status check_given(const quantize *q, qdq_error *err)
                         "%s: accuracy: found %.4f, %.2f points below float, expected at most %g", q->path,
                         r->accuracy_b, (r->accuracy_a - r->accuracy_b) * 100, q->max_drop * 100);
     const qdq_compare_tensor *low =
-        q->a->min_sqnr != 0 ? cli_outputs_below(r->outputs, r->n_outputs, q->a->min_sqnr) : NULL;
+        q->a->quant.min_sqnr != 0 ? cli_outputs_below(r->outputs, r->n_outputs, q->a->quant.min_sqnr) : NULL;
     if (low == NULL)
         return QDQ_OK;
     return qdq_fail(err, QDQ_E_GOAL, "%s: output '%s': found SQNR %s%s, expected at least %g dB", q->path,
                     low->name, cli_sqnr_text(low->sqnr_db, text, sizeof text),
-                    isfinite(low->sqnr_db) ? " dB" : "", q->a->min_sqnr);
+                    isfinite(low->sqnr_db) ? " dB" : "", q->a->quant.min_sqnr);
 }
 
 qdq_status cmd_quantize_goal_answer(const quantize *q, bool written, qdq_error *err)

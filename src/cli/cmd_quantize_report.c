@@ -15,14 +15,14 @@ qdq_status cmd_quantize_report(const quantize *q, qdq_error *err)
         return QDQ_OK;
     slash = strrchr(q->path, '/');
     o.name = slash != NULL ? slash + 1 : q->path;
-    o.data = q->split.judge > 0 ? cmd_quantize_judge(q) : q->data;
-    o.first = q->split.judge > 0 ? q->split.first : 0;
-    o.count = q->split.judge;
+    o.data = q->samples.split.judge > 0 ? cli_samples_judge(&q->samples) : q->samples.data;
+    o.first = q->samples.split.judge > 0 ? q->samples.split.first : 0;
+    o.count = q->samples.split.judge;
     o.compared = q->compared;
     o.goal = q->goal;
     o.threads = cli_threads(a->threads);
-    o.shapes = a->shape.shapes.at;
-    o.n_shapes = a->shape.shapes.n;
+    o.shapes = a->quant.shape.shapes.at;
+    o.n_shapes = a->quant.shape.shapes.n;
     o.job = &q->c->job;
     return qdq_report_write(q->model, q->quantized, q->plan, q->engine, &o, a->report, a->out.force, err);
 }

@@ -32,11 +32,11 @@ static json_t *samples_json(cli_json *j, const quantize *q)
     json_t *o = json_object();
     bool compared = q->compared != NULL;
 
-    cli_json_set(j, o, "calibration", json_integer((json_int_t)q->split.calibrate));
+    cli_json_set(j, o, "calibration", json_integer((json_int_t)q->samples.split.calibrate));
     cli_json_set(j, o, "sqnr", json_integer(compared ? (json_int_t)q->compared->samples : 0));
     /* of a plan that was given, nobody knows what it was calibrated on */
     cli_json_set(j, o, "held_back",
-                 compared && q->a->plan == NULL ? json_boolean(q->split.held_back) : json_null());
+                 compared && q->a->plan == NULL ? json_boolean(q->samples.split.held_back) : json_null());
     return o;
 }
 
@@ -95,22 +95,22 @@ qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
     cli_json_set(&j, root, "kept", operators_json(&j, s->kept, s->n_kept));
     cli_json_set(&j, root, "left_float", left_json(&j, s));
     cli_json_set(&j, root, "plan", counts_json(&j, s));
-    if (q->a->equalize)
+    if (q->a->quant.equalize)
         cli_json_set(&j, root, "equalized", equalized_json(&j, s));
     cli_json_set(&j, root, "outputs",
                  q->compared != NULL ? cli_outputs_json(&j, q->compared->outputs, q->compared->n_outputs)
                                      : json_null());
     cli_json_set(&j, root, "weight_bytes", weights);
     cmd_quantize_goal_json(q, &j, root);
-    if (st == QDQ_OK && q->data != NULL)
-        st = cli_data_json_shapes(q->data, q->model, &q->a->shape.shapes, &j, shapes, err);
+    if (st == QDQ_OK && q->samples.data != NULL)
+        st = cli_data_json_shapes(q->samples.data, q->model, &q->a->quant.shape.shapes, &j, shapes, err);
     cli_json_set(&j, root, "run_as", shapes);
     if (q->why != NULL)
         cli_json_set(&j, root, "why", cli_why_json(&j, q->why));
     cli_json_add_files(&j, files, q->c, q->a->out.output);
     cli_json_add_files(&j, files, q->c, q->a->plan_out);
     cli_json_add_files(&j, files, q->c, q->a->report);
-    cli_json_add_files(&j, files, q->c, q->a->cache_out);
+    cli_json_add_files(&j, files, q->c, q->a->quant.cache_out);
     cli_json_set(&j, root, "files", files);
     if (st != QDQ_OK) {
         json_decref(root);
@@ -144,7 +144,7 @@ static size_t count_kept(const qdq_plan_summary *s)
 
 static qdq_status print_placement(const quantize *q, const qdq_plan_summary *s, FILE *to, qdq_error *err)
 {
-    if (q->a->equalize)
+    if (q->a->quant.equalize)
         fprintf(to, "\nequalized: %zu pair%s of Conv; %zu left, where it would not help\n", s->n_equalized,
                 cli_plural(s->n_equalized), s->n_not_equalized);
     fprintf(to, "\nquantized: %zu tensor%s, %zu weight%s, %zu bias%s\n", s->n_tensors,
@@ -169,17 +169,17 @@ static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)
         return QDQ_OK;
     fprintf(to, "\naccuracy against the model as it came on %zu sample%s%s\n", r->samples,
             cli_plural(r->samples),
-            q->eval != NULL      ? " of --eval"
-            : q->split.held_back ? " held back from calibration"
-            : q->a->plan == NULL ? ", not held back from calibration"
-                                 : "");
+            q->samples.eval != NULL      ? " of --eval"
+            : q->samples.split.held_back ? " held back from calibration"
+            : q->a->plan == NULL         ? ", not held back from calibration"
+                                         : "");
     QDQ_TRY(cli_outputs_print(q->c, "output", r->outputs, r->n_outputs, to, err));
     return cmd_quantize_goal_print(q, to, err);
 }
 
 static qdq_status print_sizes(const quantize *q, FILE *to, qdq_error *err)
 {
-    const char *const paths[] = {q->a->out.output, q->a->plan_out, q->a->cache_out, q->a->report};
+    const char *const paths[] = {q->a->out.output, q->a->plan_out, q->a->quant.cache_out, q->a->report};
     int64_t before = 0, after = 0;
 
     QDQ_TRY(cli_weight_bytes(q->model, &before, err));
@@ -199,11 +199,12 @@ qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err)
     fprintf(to, "%s: target %s", q->path, s->target);
     if (info != NULL)
         fprintf(to, ", engine %s %s", info->name, info->version);
-    if (q->split.calibrate > 0 && s->n_tensors > 0)
-        fprintf(to, ", calibrated on %zu sample%s", q->split.calibrate, cli_plural(q->split.calibrate));
+    if (q->samples.split.calibrate > 0 && s->n_tensors > 0)
+        fprintf(to, ", calibrated on %zu sample%s", q->samples.split.calibrate,
+                cli_plural(q->samples.split.calibrate));
     fputc('\n', to);
-    if (q->data != NULL)
-        QDQ_TRY(cli_data_print_shapes(q->data, q->model, &q->a->shape.shapes, to, err));
+    if (q->samples.data != NULL)
+        QDQ_TRY(cli_data_print_shapes(q->samples.data, q->model, &q->a->quant.shape.shapes, to, err));
     QDQ_TRY(print_placement(q, s, to, err));
     QDQ_TRY(print_accuracy(q, to, err));
     if (q->why != NULL) {

@@ -1,0 +1,294 @@
+/* cli_quant.c - the tables of what calibration, placement and judging share, and what is made of them. */
+#include "cli/cli_quant.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+
+#define DEFAULT_RANDOM_SAMPLES 8
+#define MAX_JUDGES             64
+
+const cli_opt cli_quant_what_opts[] = {
+    {.letter = 'T',
+     .name = "target",
+     .kind = CLI_TEXT,
+     .offset = CLI_AT(cli_quant_args, target),
+     .what = "NAME",
+     .help = "rules of an engine, or a FILE with them; default: ort-cpu; 'qdq targets'"},
+    {.letter = 'x',
+     .name = "exclude",
+     .kind = CLI_LIST,
+     .offset = CLI_AT(cli_quant_args, exclude),
+     .what = "REGEX",
+     .help = "leave nodes float whose name, or Op@output, it matches; repeatable"},
+    {.letter = 'i',
+     .name = "include",
+     .kind = CLI_LIST,
+     .offset = CLI_AT(cli_quant_args, include),
+     .what = "REGEX",
+     .help = "quantize only nodes that it matches; repeatable"},
+    {.name = "op-types",
+     .kind = CLI_NAMES,
+     .offset = CLI_AT(cli_quant_args, op_types),
+     .what = "A,B",
+     .help = "quantize these operators alone"},
+    {.name = "exclude-op-types",
+     .kind = CLI_NAMES,
+     .offset = CLI_AT(cli_quant_args, exclude_op_types),
+     .what = "A,B",
+     .help = "leave these operators float"},
+    {.name = "optimize",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(cli_quant_args, optimize),
+     .help = "run the passes of the group 'quantize' first",
+     .init = "on"},
+    CLI_END,
+};
+
+/* By qdq_method. */
+static const char *const methods[] = {
+    "default", "max", "entropy", "entropy-compat", "percentile", "mse", "moving-average", "auto", NULL};
+
+const cli_opt cli_quant_calibration_opts[] = {
+    {.letter = 'c',
+     .name = "calib",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(cli_quant_args, calib),
+     .what = "DATA",
+     .help = ".npz, .npy, a folder of them, of images or of test_data_set_N, or random:SEED"},
+    {.letter = 'n',
+     .name = "samples",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(cli_quant_args, samples),
+     .what = "N",
+     .help = "calibrate on the first N; default: all but those held back, of random 8",
+     .min = 1,
+     .max = 1000000000},
+    {.name = "method",
+     .kind = CLI_CHOICE,
+     .offset = CLI_AT(cli_quant_args, method),
+     .what = "NAME",
+     .help = "from values to ranges; default: the target's, which is max unless it says so",
+     .choices = methods},
+    {.name = "percentile",
+     .kind = CLI_REAL,
+     .offset = CLI_AT(cli_quant_args, percentile),
+     .what = "P",
+     .help = "with --method percentile: so many percent of the values stay inside",
+     .init = "99.999"},
+    {.name = "equalize",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(cli_quant_args, equalize),
+     .help = "give channels between two Conv the same range in both weights first, where that helps"},
+    {.name = "bias-correction",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(cli_quant_args, bias_correction),
+     .help = "take off biases what rounding the weights adds to the mean of a channel"},
+    {.name = "cache",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(cli_quant_args, cache),
+     .what = "FILE",
+     .help = "take ranges from a calibration cache, TensorRT's or ours; calibrate what it lacks"},
+    {.name = "cache-out",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(cli_quant_args, cache_out),
+     .what = "FILE",
+     .help = "write the ranges: X.json in our form, else in TensorRT's"},
+    {.name = "memory",
+     .kind = CLI_SIZE,
+     .offset = CLI_AT(cli_quant_args, memory),
+     .what = "SIZE",
+     .help = "bound on activations that are observed at once",
+     .init = "256MiB"},
+    CLI_END,
+};
+
+const cli_opt cli_quant_accuracy_opts[] = {
+    {.name = "sqnr",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(cli_quant_args, sqnr),
+     .help = "hold samples back and measure the outputs on them",
+     .init = "on"},
+    {.name = "min-sqnr",
+     .kind = CLI_REAL,
+     .offset = CLI_AT(cli_quant_args, min_sqnr),
+     .what = "DB",
+     .help = "layers go back to float until every output has so much"},
+    {.name = "max-drop",
+     .kind = CLI_TEXT,
+     .offset = CLI_AT(cli_quant_args, max_drop),
+     .what = "PERCENT",
+     .help = "likewise until the accuracy is no more points below float's, as 0.5%; needs --labels"},
+    {.name = "labels",
+     .kind = CLI_TEXT,
+     .offset = CLI_AT(cli_quant_args, labels),
+     .what = "KEY",
+     .help = "labels: array of the .npz that judges, or FILE.npy, FILE.npz:KEY; gives the accuracy"},
+    {.name = "eval",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(cli_quant_args, eval),
+     .what = "DATA",
+     .help = "judge on this instead of holding samples back"},
+    CLI_END,
+};
+
+/* --- options ------------------------------------------------------------------------------------------------------- */
+
+const char *cli_quant_choice(const cli_quant_args *a)
+{
+    if (a->target != NULL)
+        return "--target";
+    if (a->exclude.n > 0)
+        return "--exclude";
+    if (a->include.n > 0)
+        return "--include";
+    if (a->op_types.n > 0)
+        return "--op-types";
+    if (a->exclude_op_types.n > 0)
+        return "--exclude-op-types";
+    if (!a->optimize)
+        return "--no-optimize";
+    if (a->method != 0)
+        return "--method";
+    if (a->cache != NULL)
+        return "--cache";
+    if (a->equalize)
+        return "--equalize";
+    if (a->bias_correction)
+        return "--bias-correction";
+    return cli_format_given(&a->format);
+}
+
+/* A target of one's own may say 'percentile' itself. */
+static bool takes_percentile(const cli_quant_args *a)
+{
+    bool is_file = a->target != NULL && strpbrk(a->target, "/.") != NULL;
+
+    return a->method == QDQ_METHOD_PERCENTILE || a->method == QDQ_METHOD_AUTO ||
+           (a->method == QDQ_METHOD_DEFAULT && (is_file || a->format.set.n > 0));
+}
+
+qdq_status cli_quant_check(const cli_quant_args *a, qdq_error *err)
+{
+    if (!(a->percentile > 50 && a->percentile <= 100))
+        return qdq_fail(err, QDQ_E_USAGE, "--percentile: found %g, expected more than 50 and at most 100",
+                        a->percentile);
+    if (a->percentile != 99.999 && !takes_percentile(a))
+        return qdq_fail(err, QDQ_E_USAGE, "found --percentile without --method percentile or auto");
+    return QDQ_OK;
+}
+
+qdq_status cli_percent_read(const char *option, const char *text, double *share, qdq_error *err)
+{
+    char *end;
+    double x = strtod(text, &end);
+
+    if (end == text || (*end != '\0' && strcmp(end, "%") != 0) || !(x >= 0 && x <= 100))
+        return qdq_fail(err, QDQ_E_USAGE, "%s: found '%s', expected 0%% to 100%%, as 0.5%%", option, text);
+    *share = x / 100;
+    return QDQ_OK;
+}
+
+qdq_status cli_quant_max_drop(const cli_quant_args *a, double *share, qdq_error *err)
+{
+    *share = -1;
+    if (a->max_drop != NULL)
+        QDQ_TRY(cli_percent_read("--max-drop", a->max_drop, share, err));
+    if (a->max_drop != NULL && a->labels == NULL)
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found --max-drop without --labels: expected the key of the labels");
+    if (a->labels != NULL && a->calib == NULL && a->eval == NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found --labels without --calib or --eval");
+    return QDQ_OK;
+}
+
+void cli_quant_fill(const cli_quant_args *a, qdq_quantize_opts *o)
+{
+    o->exclude = a->exclude.at;
+    o->include = a->include.at;
+    o->op_types = a->op_types.at;
+    o->exclude_op_types = a->exclude_op_types.at;
+    o->shapes = a->shape.shapes.at;
+    o->n_shapes = a->shape.shapes.n;
+    o->memory = a->memory;
+    o->method = (qdq_method)a->method;
+    o->percentile = a->percentile;
+    o->cache = a->cache;
+    o->equalize = a->equalize;
+    o->bias_correction = a->bias_correction;
+    o->passes = a->optimize ? NULL : QDQ_PASSES_LEAST;
+}
+
+/* --- samples ------------------------------------------------------------------------------------------------------- */
+
+/* An eighth judges, at least one sample and at most as many as a good mean needs. */
+static cli_split split_samples(size_t have, size_t want, bool judge, bool calibrate)
+{
+    cli_split s = {0, 0, 0, false};
+
+    if (want == 0 || want > have)
+        want = have;
+    if (!calibrate) {
+        s.judge = judge ? want : 0;
+        return s;
+    }
+    s.calibrate = want;
+    if (!judge)
+        return s;
+    s.judge = want / 8 > MAX_JUDGES ? MAX_JUDGES : want / 8 > 0 ? want / 8 : 1;
+    if (have < 2) {
+        s.judge = have;
+        return s;
+    }
+    if (s.judge > have - want && want < have)
+        s.judge = have - want;
+    if (want == have)
+        s.calibrate = have - s.judge;
+    s.first = s.calibrate;
+    s.held_back = true;
+    return s;
+}
+
+/* Labels are in the data that judge. */
+static qdq_status open_eval(cli *c, const cli_quant_args *a, const qdq_model *m, cli_samples *out,
+                            qdq_error *err)
+{
+    cli_data_request request = {a->eval, &a->data, &a->shape.shapes, a->labels, 0};
+
+    QDQ_TRY(cli_data_open(c, &request, m, &out->eval, err));
+    out->split.first = 0;
+    out->split.judge = qdq_data_count(out->eval);
+    out->split.held_back = true;
+    return QDQ_OK;
+}
+
+qdq_status cli_samples_open(cli *c, const cli_quant_args *a, const qdq_model *m, bool calibrate, bool judge,
+                            cli_samples *out, qdq_error *err)
+{
+    const char *spec = a->calib != NULL ? a->calib : "random:0";
+    bool hold_back = judge && a->eval == NULL;
+    size_t want = (size_t)a->samples;
+    cli_data_request request = {spec, &a->data, &a->shape.shapes, hold_back ? a->labels : NULL, 0};
+
+    if (strncmp(spec, "random:", 7) == 0) { /* as many as are asked for, and those that judge */
+        want = want > 0 ? want : DEFAULT_RANDOM_SAMPLES;
+        request.max_samples = hold_back ? want + (want / 8 > 0 ? want / 8 : 1) : want;
+    }
+    QDQ_TRY(cli_data_open(c, &request, m, &out->data, err));
+    if (want > qdq_data_count(out->data))
+        cli_warn(&c->ui, "--samples %zu: %s has %zu", want, spec, qdq_data_count(out->data));
+    out->split = split_samples(qdq_data_count(out->data), want, hold_back, calibrate);
+    return judge && a->eval != NULL ? open_eval(c, a, m, out, err) : QDQ_OK;
+}
+
+void cli_samples_close(cli_samples *s)
+{
+    qdq_data_close(s->eval);
+    qdq_data_close(s->data);
+}
+
+qdq_data *cli_samples_judge(const cli_samples *s)
+{
+    return s->eval != NULL ? s->eval : s->data;
+}

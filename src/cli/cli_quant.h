@@ -1,0 +1,65 @@
+/* cli_quant.h - how a model is to be quantized: which nodes, in which formats, calibrated and judged on which data. The
+ * option tables that quantize and autotune share, and what the library wants to have made of them. */
+#ifndef QDQ_CLI_QUANT_H
+#define QDQ_CLI_QUANT_H
+
+#include "cli/cli.h"
+#include "cli/cli_data.h"
+#include "cli/cli_format.h"
+#include "cli/cli_model.h"
+#include "qdq/quant.h"
+
+typedef struct cli_quant_args {
+    cli_data_args data;
+    cli_shape_args shape;
+    cli_format_args format;
+    const char *calib, *target, *cache, *cache_out;
+    cli_names exclude, include, op_types, exclude_op_types;
+    int64_t samples;
+    uint64_t memory;
+    bool equalize, bias_correction, sqnr, optimize;
+    int method; /* qdq_method */
+    double min_sqnr, percentile;
+    const char *max_drop, *labels, *eval;
+} cli_quant_args;
+
+/* Offsets are in cli_quant_args; cli_format_opts, cli_data_opts and cli_shape_opts belong to its members. */
+extern const cli_opt cli_quant_what_opts[], cli_quant_calibration_opts[], cli_quant_accuracy_opts[];
+
+/* An option that says how a plan is to be made, "--target", if one is given; NULL: none. */
+const char *cli_quant_choice(const cli_quant_args *a);
+
+/* Values that no table can judge alone. */
+qdq_status cli_quant_check(const cli_quant_args *a, qdq_error *err);
+
+/* --max-drop as a share; below 0: not given. What it needs besides, and what --labels needs. */
+qdq_status cli_quant_max_drop(const cli_quant_args *a, double *share, qdq_error *err);
+
+/* "0.5%" or "0.5" as 0.005: `option` is named where `text` is none. */
+qdq_status cli_percent_read(const char *option, const char *text, double *share, qdq_error *err);
+
+/* All but samples, threads, job and what the caller listens with. */
+void cli_quant_fill(const cli_quant_args *a, qdq_quantize_opts *o);
+
+/* Which samples calibrate and which judge. */
+typedef struct cli_split {
+    size_t calibrate;    /* the first so many; 0: none */
+    size_t first, judge; /* a range; judge 0: none */
+    bool held_back;      /* the two do not overlap */
+} cli_split;
+
+typedef struct cli_samples {
+    qdq_data *data;
+    qdq_data *eval; /* what judges instead of samples that are held back; NULL: those */
+    cli_split split;
+} cli_samples;
+
+/* Opens --calib (without it: random:0) and --eval. On an error, too, the caller closes both. */
+qdq_status cli_samples_open(cli *c, const cli_quant_args *a, const qdq_model *m, bool calibrate, bool judge,
+                            cli_samples *out, qdq_error *err);
+void cli_samples_close(cli_samples *s);
+
+/* The data that judges. */
+qdq_data *cli_samples_judge(const cli_samples *s);
+
+#endif /* QDQ_CLI_QUANT_H */
