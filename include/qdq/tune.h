@@ -17,7 +17,7 @@ typedef enum qdq_region_builder {
     QDQ_REGIONS_NAMES      /* by the modules that exporters write into names: "/encoder/layer.0/MatMul" */
 } qdq_region_builder;
 
-typedef enum qdq_region_type { QDQ_REGION_LEAF, QDQ_REGION_COMPOSITE, QDQ_REGION_ROOT } qdq_region_type;
+typedef enum qdq_region_type { QDQ_REGION_LEAF, QDQ_REGION_COMPOSITE } qdq_region_type;
 
 typedef struct qdq_region_opts {
     size_t size;

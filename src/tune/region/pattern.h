@@ -8,9 +8,8 @@
 typedef struct qdq_instance {
     const qdq_region *region;
     const qdq_node **node; /* core nodes in canonical order, pattern.n_nodes of them */
-    uint32_t *
-        *input; /* node k, canonical input i -> input of the node: operands of commutative operators may be
-                               swapped */
+    uint32_t **input; /* node k, canonical input i -> input of the node: operands of commutative operators
+                              may be swapped */
 } qdq_instance;
 
 typedef struct qdq_pattern {

@@ -1,5 +1,6 @@
-/* region.h - regions of a graph: what is varied together. Every node that is not constant belongs to the core of exactly
- * one region; what follows a core closely is its halo, whose inputs may be points of the region, but which others own. */
+/* region.h - regions of a graph: what is varied together. Every node that is neither constant nor shape arithmetic
+ * belongs to the core of exactly one region; what follows a core closely is its halo, whose inputs may be points of the
+ * region, but which others own. */
 #ifndef QDQ_REGION_H
 #define QDQ_REGION_H
 
@@ -18,7 +19,7 @@ struct qdq_region {
     QDQ_VEC(const qdq_node *) nodes; /* direct ones, in topological order */
     QDQ_VEC(const qdq_node *) halo;
     QDQ_VEC(const qdq_value *)
-    inputs; /* by (first reader's place, input); never an omitted one, never a constant */
+    inputs; /* by (first reader's place, input); never an omitted one, a constant, or a computed shape */
     QDQ_VEC(const qdq_value *) outputs; /* read outside, or graph outputs, or read by nobody */
     const char *path;                   /* of the names builder: "/encoder/layer.0"; NULL */
     size_t n_total;                     /* nodes with those of all descendants */
@@ -33,6 +34,7 @@ typedef struct qdq_regions {
     qdq_region_list all;        /* by id */
     qdq_region_list top;
     qdq_region **of; /* by node id: the region whose core has it; NULL: constant or shape arithmetic */
+    uint32_t *place; /* by node id: its place in the graph's order, among those that have a region */
     size_t n_nodes, n_covered;
 } qdq_regions;
 

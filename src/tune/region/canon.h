@@ -1,0 +1,29 @@
+/* canon.h - the canonical form of a region: the same for regions that are alike, whatever their nodes are called and in
+ * whatever order they come. */
+#ifndef QDQ_CANON_H
+#define QDQ_CANON_H
+
+#include "tune/region/region.h"
+
+typedef struct qdq_canon qdq_canon; /* tables for one graph */
+
+typedef struct qdq_canon_form {
+    const qdq_node **node; /* of the region and its descendants, in canonical order: sources first */
+    uint32_t **input;      /* of each node: canonical input -> input */
+    size_t n;
+    uint64_t hash[2];
+} qdq_canon_form;
+
+qdq_status qdq_canon_new(const qdq_regions *all, qdq_arena *arena, qdq_canon **out, qdq_error *err);
+
+/* The form lives in `arena`. */
+qdq_status qdq_canon_region(qdq_canon *c, const qdq_region *r, qdq_arena *arena, qdq_canon_form *out,
+                            qdq_error *err);
+
+/* "Conv[kernel_shape=3x3]": of a node that has a region. */
+const char *qdq_canon_head(const qdq_canon *c, const qdq_node *n);
+
+/* Number of a dimension: numbers that make much the same work have the same one. */
+unsigned qdq_canon_bucket(int64_t dim);
+
+#endif /* QDQ_CANON_H */

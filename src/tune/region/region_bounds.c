@@ -1,0 +1,206 @@
+/* region_bounds.c - where regions begin and end: what they read and hand out, and the halo behind them. */
+#include "tune/region/region_build.h"
+
+#include <stdlib.h>
+
+#include "base/fail.h"
+
+enum { HALO_HOPS = 3 };
+
+typedef struct bounder {
+    qdq_regions *r;
+    const qdq_region_graph *g;
+    qdq_arena scratch;                /* of all of it */
+    uint32_t *value_seen, *node_seen; /* by id: number of the last region that saw it */
+    qdq_places front, next;
+} bounder;
+
+typedef struct ranked {
+    uint32_t place;
+    const qdq_node *node;
+} ranked;
+
+static int by_rank(const void *a, const void *b)
+{
+    uint32_t x = ((const ranked *)a)->place, y = ((const ranked *)b)->place;
+
+    return x < y ? -1 : x > y;
+}
+
+const qdq_node **qdq_region_all_nodes(const qdq_regions *all, const qdq_region *r, qdq_arena *arena)
+{
+    ranked *order = qdq_arena_array(arena, r->n_total + 1, sizeof *order);
+    const qdq_node **out = qdq_arena_array(arena, r->n_total + 1, sizeof(const qdq_node *));
+    QDQ_VEC(const qdq_region *) todo = {0};
+    size_t n = 0;
+
+    if (order == NULL || out == NULL || !QDQ_PUSH(arena, &todo, r))
+        return NULL;
+    for (size_t i = 0; i < todo.n; i++) {
+        const qdq_region *at = todo.at[i];
+        for (size_t k = 0; k < at->nodes.n; k++)
+            order[n++] = (ranked){all->place[at->nodes.at[k]->id], at->nodes.at[k]};
+        for (size_t k = 0; k < at->children.n; k++)
+            if (!QDQ_PUSH(arena, &todo, at->children.at[k]))
+                return NULL;
+    }
+    qsort(order, n, sizeof *order, by_rank);
+    for (size_t i = 0; i < n; i++)
+        out[i] = order[i].node;
+    return out;
+}
+
+static bool inside(const bounder *b, const qdq_region *r, const qdq_node *n)
+{
+    const qdq_region *at = b->r->of[n->id];
+
+    while (at != NULL && at->depth > r->depth)
+        at = at->parent;
+    return at == r;
+}
+
+/* --- inputs and outputs ----------------------------------------------------------------------------------------------- */
+
+static bool is_input(const bounder *b, const qdq_region *r, const qdq_value *v)
+{
+    if (v == NULL || qdq_region_is_const(v))
+        return false;
+    if (v->producer == NULL)
+        return true;
+    return b->r->of[v->producer->id] != NULL && !inside(b, r, v->producer);
+}
+
+static bool is_output(const bounder *b, const qdq_region *r, const qdq_value *v)
+{
+    bool is_read = false; /* what only asks for the shape does not count */
+
+    if (v == NULL || v->n_output > 0)
+        return v != NULL;
+    QDQ_FOR_USES (u, v) {
+        const qdq_node *reader = qdq_region_reader(b->g->g, u);
+        if (reader == NULL || b->r->of[reader->id] == NULL)
+            continue;
+        if (!inside(b, r, reader))
+            return true;
+        is_read = true;
+    }
+    return !is_read;
+}
+
+static qdq_status find_boundary(bounder *b, qdq_region *r, const qdq_node *const *node, qdq_error *err)
+{
+    qdq_region_values reads = {0};
+
+    for (size_t i = 0; i < r->n_total; i++) {
+        reads.n = 0;
+        QDQ_TRY(qdq_region_reads(node[i], &b->scratch, &reads, err));
+        for (size_t k = 0; k < reads.n; k++) {
+            const qdq_value *v = reads.at[k];
+            if (!is_input(b, r, v) || b->value_seen[v->id] == r->id + 1)
+                continue;
+            b->value_seen[v->id] = r->id + 1;
+            if (!QDQ_PUSH(&b->r->arena, &r->inputs, v))
+                return qdq_nomem(err);
+        }
+        for (uint32_t k = 0; k < node[i]->n_out; k++)
+            if (is_output(b, r, node[i]->out[k]) && !QDQ_PUSH(&b->r->arena, &r->outputs, node[i]->out[k]))
+                return qdq_nomem(err);
+    }
+    return QDQ_OK;
+}
+
+/* --- halo ------------------------------------------------------------------------------------------------------------- */
+
+/* What an engine may fuse into the kernel before it: the walk goes through these, and ends at all others. */
+static bool is_fusible(const qdq_node *n)
+{
+    switch ((int)n->op) {
+    case QDQ_OP_ADD:
+    case QDQ_OP_SUB:
+    case QDQ_OP_MUL:
+    case QDQ_OP_SUM:
+    case QDQ_OP_RELU:
+    case QDQ_OP_LEAKYRELU:
+    case QDQ_OP_PRELU:
+    case QDQ_OP_SIGMOID:
+    case QDQ_OP_TANH:
+    case QDQ_OP_GELU:
+    case QDQ_OP_HARDSWISH:
+    case QDQ_OP_HARDSIGMOID:
+    case QDQ_OP_IDENTITY:
+    case QDQ_OP_DROPOUT:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool see(bounder *b, const qdq_region *r, uint32_t place)
+{
+    bool seen = b->node_seen[place] == r->id + 1;
+
+    b->node_seen[place] = r->id + 1;
+    return !seen;
+}
+
+/* One step on: readers of `from` that are not in r. */
+static qdq_status widen(bounder *b, qdq_region *r, uint32_t from, qdq_error *err)
+{
+    const qdq_region_graph *g = b->g;
+
+    for (uint32_t e = g->first_reader[from]; e < g->first_reader[from + 1]; e++) {
+        uint32_t at = g->reader[e];
+        if (inside(b, r, g->node[at]) || !see(b, r, at))
+            continue;
+        if (!QDQ_PUSH(&b->r->arena, &r->halo, g->node[at]))
+            return qdq_nomem(err);
+        if (is_fusible(g->node[at]) && qdq_readers(g, at) == 1 && !QDQ_PUSH(&b->scratch, &b->next, at))
+            return qdq_nomem(err);
+    }
+    return QDQ_OK;
+}
+
+/* All readers of the core, and what can be fused behind them. */
+static qdq_status find_halo(bounder *b, qdq_region *r, const qdq_node *const *node, qdq_error *err)
+{
+    b->next.n = 0;
+    for (size_t i = 0; i < r->n_total; i++)
+        QDQ_TRY(widen(b, r, b->g->place[node[i]->id], err));
+    for (int hop = 1; hop < HALO_HOPS && b->next.n > 0; hop++) {
+        qdq_places front = b->next;
+        b->next = b->front;
+        b->front = front;
+        b->next.n = 0;
+        for (size_t i = 0; i < front.n; i++)
+            QDQ_TRY(widen(b, r, front.at[i], err));
+    }
+    return QDQ_OK;
+}
+
+static qdq_status bound_all(bounder *b, qdq_error *err)
+{
+    const qdq_graph *g = b->g->g;
+
+    b->value_seen = qdq_arena_array(&b->scratch, g->values.n + 1, sizeof *b->value_seen);
+    b->node_seen = qdq_arena_array(&b->scratch, (size_t)b->g->n + 1, sizeof *b->node_seen);
+    if (b->value_seen == NULL || b->node_seen == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < b->r->all.n; i++) {
+        qdq_region *r = b->r->all.at[i];
+        const qdq_node *const *node = qdq_region_all_nodes(b->r, r, &b->scratch);
+        if (node == NULL)
+            return qdq_nomem(err);
+        QDQ_TRY(find_boundary(b, r, node, err));
+        QDQ_TRY(find_halo(b, r, node, err));
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_regions_bound(qdq_regions *r, const qdq_region_graph *g, qdq_error *err)
+{
+    bounder b = {.r = r, .g = g};
+    qdq_status st = bound_all(&b, err);
+
+    qdq_arena_free(&b.scratch);
+    return st;
+}

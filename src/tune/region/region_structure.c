@@ -1,0 +1,138 @@
+/* region_structure.c - regions by the shape of the graph: runs of nodes with one reader each, and forks with all that lies
+ * between them and the node where their branches meet again. Nothing here depends on the order of independent branches. */
+#include "tune/region/region_build.h"
+
+#include "base/fail.h"
+
+enum { TAIL = 3 }; /* nodes from where branches meet: what is fused behind a residual Add, and no more */
+
+typedef struct grower {
+    qdq_rb *b;
+    uint32_t *owner; /* by place: number of the region; 0: none yet */
+    uint32_t n_regions;
+    qdq_places now; /* nodes of region n_regions */
+    qdq_region_list *top;
+} grower;
+
+static qdq_status take(grower *s, uint32_t i, qdq_error *err)
+{
+    s->owner[i] = s->n_regions;
+    return QDQ_PUSH(&s->b->scratch, &s->now, i) ? QDQ_OK : qdq_nomem(err);
+}
+
+static void begin(grower *s)
+{
+    s->n_regions++;
+    s->now.n = 0;
+}
+
+static qdq_status end(grower *s, qdq_error *err)
+{
+    qdq_region *r;
+
+    QDQ_TRY(qdq_region_refine(s->b, &s->now, NULL, &r, err));
+    return QDQ_PUSH(s->b->arena, s->top, r) ? QDQ_OK : qdq_nomem(err);
+}
+
+/* May the region go on into the only reader of its last node? Not if that waits for a branch that is as much entitled to
+ * it. What other nodes read, too, is no such branch: a residual, a mask. */
+static bool may_go_on(const grower *s, uint32_t reader)
+{
+    const qdq_region_graph *g = &s->b->g;
+
+    if (s->owner[reader] != 0)
+        return false;
+    for (uint32_t e = g->first_source[reader]; e < g->first_source[reader + 1]; e++)
+        if (s->owner[g->source[e]] != s->n_regions && qdq_readers(g, g->source[e]) == 1)
+            return false;
+    return true;
+}
+
+/* The branches of a fork, the node where they meet, and a short tail, if that is near: true in *found. */
+static qdq_status take_fork(grower *s, const uint32_t *reader, uint32_t n_readers, uint32_t meet, bool fresh,
+                            bool *found, qdq_error *err)
+{
+    const qdq_region_graph *g = &s->b->g;
+    qdq_places between = {0};
+    bool nomem = false;
+    const qdq_fork fork = {reader, n_readers, meet, QDQ_REGION_FORK_NODES, QDQ_REGION_HOPS, s->owner};
+
+    *found = meet != g->n && s->owner[meet] == 0 && qdq_region_between(s->b, &fork, &between, &nomem);
+    if (nomem)
+        return qdq_nomem(err);
+    if (!*found)
+        return QDQ_OK;
+    if (fresh && s->now.n > 0) {
+        QDQ_TRY(end(s, err));
+        begin(s);
+    }
+    for (size_t i = 0; i < between.n; i++)
+        QDQ_TRY(take(s, between.at[i], err));
+    QDQ_TRY(take(s, meet, err));
+    for (uint32_t i = 1, n = meet; i < TAIL && qdq_readers(g, n) == 1; i++) {
+        n = g->reader[g->first_reader[n]];
+        if (qdq_region_is_backbone(g->node[n]) || !may_go_on(s, n))
+            break;
+        QDQ_TRY(take(s, n, err));
+    }
+    return QDQ_OK;
+}
+
+/* A fork that ends a run belongs to the run: what comes behind it is a region of its own. A fork at the beginning belongs
+ * to its branches. */
+static qdq_status grow_from(grower *s, uint32_t i, qdq_error *err)
+{
+    const qdq_region_graph *g = &s->b->g;
+    bool found;
+
+    begin(s);
+    QDQ_TRY(take(s, i, err));
+    while (qdq_readers(g, i) == 1 && may_go_on(s, g->reader[g->first_reader[i]])) {
+        i = g->reader[g->first_reader[i]];
+        QDQ_TRY(take(s, i, err));
+    }
+    if (qdq_readers(g, i) > 1)
+        QDQ_TRY(take_fork(s, g->reader + g->first_reader[i], qdq_readers(g, i), g->meet[i], s->now.n > 1,
+                          &found, err));
+    return end(s, err);
+}
+
+/* A graph input that several nodes read is a fork without a node. */
+static qdq_status grow_from_input(grower *s, const qdq_value *v, qdq_error *err)
+{
+    const qdq_region_graph *g = &s->b->g;
+    qdq_places readers = {0};
+    uint32_t mark = ++s->b->n_seen, meet = g->n;
+    bool found;
+
+    QDQ_FOR_USES (u, v) {
+        const qdq_node *n = qdq_region_reader(g->g, u);
+        uint32_t r = n != NULL ? g->place[n->id] : QDQ_NO_PLACE;
+        if (r == QDQ_NO_PLACE || s->b->seen[r] == mark)
+            continue;
+        s->b->seen[r] = mark;
+        meet = readers.n == 0 ? r : qdq_region_meet(g, meet, r);
+        if (!QDQ_PUSH(&s->b->scratch, &readers, r))
+            return qdq_nomem(err);
+    }
+    if (readers.n < 2)
+        return QDQ_OK;
+    begin(s);
+    QDQ_TRY(take_fork(s, readers.at, (uint32_t)readers.n, meet, false, &found, err));
+    return found ? end(s, err) : QDQ_OK;
+}
+
+qdq_status qdq_regions_by_structure(qdq_rb *b, qdq_region_list *top, qdq_error *err)
+{
+    grower s = {.b = b, .top = top};
+
+    s.owner = qdq_arena_array(&b->scratch, (size_t)b->g.n + 1, sizeof *s.owner);
+    if (s.owner == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < b->g.g->inputs.n; i++)
+        QDQ_TRY(grow_from_input(&s, b->g.g->inputs.at[i], err));
+    for (uint32_t i = 0; i < b->g.n; i++)
+        if (s.owner[i] == 0)
+            QDQ_TRY(grow_from(&s, i, err));
+    return QDQ_OK;
+}

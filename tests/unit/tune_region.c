@@ -1,0 +1,557 @@
+/* tune_region.c - regions: cases 6 to 11, 14 and 25 of region-autotune.md section 9, with what is required there. */
+#include "tune/region/region.h"
+
+#include "base/buf.h"
+#include "support/build.h"
+#include "support/test.h"
+
+static qdq_error err;
+
+/* --- graphs ----------------------------------------------------------------------------------------------------------- */
+
+static qdq_node *conv(test_builder *b, const char *name, const char *x)
+{
+    static const int64_t three[2] = {3, 3}, ones[4] = {1, 1, 1, 1};
+
+    if (qdq_graph_find(b->g, "w") == NULL)
+        TEST_RANDOM(b, "w", 64, 64, 3, 3);
+    qdq_node *n = TEST_NODE(b, "Conv", name, x, "w");
+    assert_true(qdq_node_set_ints(n, "kernel_shape", three, 2) && qdq_node_set_ints(n, "pads", ones, 4));
+    return n;
+}
+
+static test_builder begin(void)
+{
+    test_builder b = test_build(17);
+
+    TEST_INPUT(&b, "x", 1, 64, 8, 8);
+    return b;
+}
+
+/* prefix0, prefix1, ... one behind the other; the ops in turn. */
+static const char *chain(test_builder *b, const char *const *ops, size_t n_ops, unsigned n, const char *x)
+{
+    static char last[32];
+
+    snprintf(last, sizeof last, "%s", x);
+    for (unsigned i = 0; i < n; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "n%u", i);
+        if (strcmp(ops[i % n_ops], "Conv") == 0)
+            conv(b, name, last);
+        else
+            TEST_NODE(b, ops[i % n_ops], name, last);
+        memcpy(last, name, sizeof last);
+    }
+    return last;
+}
+
+/* --- regions as text: {leaf} ({in} {composite}) ------------------------------------------------------------------------- */
+
+static void put(qdq_buf *b, const qdq_region *r)
+{
+    qdq_buf_putc(b, r->type == QDQ_REGION_LEAF ? '{' : '(');
+    for (size_t i = 0; i < r->nodes.n; i++)
+        qdq_buf_printf(b, "%s%s", i > 0 ? " " : "", r->nodes.at[i]->name);
+    for (size_t i = 0; i < r->children.n; i++) {
+        if (i > 0)
+            qdq_buf_putc(b, ' ');
+        put(b, r->children.at[i]);
+    }
+    qdq_buf_putc(b, r->type == QDQ_REGION_LEAF ? '}' : ')');
+}
+
+/* What every set of regions must keep. */
+static void assert_sound(const qdq_regions *r)
+{
+    size_t covered = 0;
+
+    assert_int_equal(r->n_covered, r->n_nodes);
+    for (size_t i = 0; i < r->all.n; i++) {
+        const qdq_region *at = r->all.at[i];
+        size_t total = at->nodes.n;
+        assert_int_equal(at->id, i);
+        assert_true(at->parent == NULL || (at->parent->id < at->id && at->depth == at->parent->depth + 1));
+        for (size_t k = 0; k < at->nodes.n; k++) {
+            assert_ptr_equal(r->of[at->nodes.at[k]->id], at);
+            assert_true(k == 0 || r->place[at->nodes.at[k - 1]->id] < r->place[at->nodes.at[k]->id]);
+        }
+        for (size_t k = 0; k < at->children.n; k++)
+            total += at->children.at[k]->n_total;
+        assert_int_equal(at->n_total, total);
+        assert_true(at->type == QDQ_REGION_LEAF ? at->children.n == 0 : at->children.n > 1);
+        for (size_t k = 0; k < at->halo.n; k++)
+            assert_ptr_not_equal(r->of[at->halo.at[k]->id], at);
+        covered += at->nodes.n;
+    }
+    assert_int_equal(covered, r->n_nodes);
+}
+
+static qdq_regions *find(const qdq_model *m, qdq_region_opts opts)
+{
+    qdq_regions *r;
+
+    assert_ok(qdq_regions_find(m, &opts, &r, &err));
+    assert_sound(r);
+    return r;
+}
+
+static void assert_regions_with(test_builder *b, qdq_region_opts opts, const char *want)
+{
+    qdq_model *m = test_built(b);
+    qdq_regions *r = find(m, opts);
+    qdq_buf text = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+
+    for (size_t i = 0; i < r->top.n; i++) {
+        if (i > 0)
+            qdq_buf_putc(&text, ' ');
+        put(&text, r->top.at[i]);
+    }
+    assert_string_equal(text.data, want);
+    qdq_buf_free(&text);
+    qdq_regions_free(r);
+    qdq_model_free(m);
+}
+
+static void assert_regions(test_builder *b, const char *want)
+{
+    assert_regions_with(b, (qdq_region_opts)QDQ_REGION_OPTS_INIT, want);
+}
+
+/* --- the cases ---------------------------------------------------------------------------------------------------------- */
+
+static void region_9_case_6_a_chain_is_one_leaf(void **state)
+{
+    test_builder b = begin();
+    qdq_regions *r;
+
+    (void)state;
+    conv(&b, "a", "x");
+    TEST_NODE(&b, "Relu", "y", "a");
+    test_output(&b, "y");
+    qdq_model *m = test_built(&b);
+    r = find(m, (qdq_region_opts)QDQ_REGION_OPTS_INIT);
+    assert_int_equal(r->all.n, 1);
+    const qdq_region *at = r->all.at[0];
+    assert_int_equal(at->type, QDQ_REGION_LEAF);
+    assert_int_equal(at->nodes.n, 2);
+    assert_int_equal(at->inputs.n, 1);
+    assert_string_equal(at->inputs.at[0]->name, "x");
+    assert_int_equal(at->outputs.n, 1);
+    assert_string_equal(at->outputs.at[0]->name, "y");
+    assert_int_equal(at->halo.n, 0);
+    qdq_regions_free(r);
+    qdq_model_free(m);
+}
+
+static void region_9_case_7_a_diamond_is_one_region_with_its_fork(void **state)
+{
+    test_builder b = begin();
+
+    (void)state;
+    conv(&b, "c", "x");
+    TEST_NODE(&b, "Relu", "p", "c");
+    TEST_NODE(&b, "Relu", "q", "c");
+    TEST_NODE(&b, "Add", "y", "p", "q");
+    test_output(&b, "y");
+    assert_regions(&b, "{c p q y}");
+}
+
+static void region_9_case_8_a_join_is_covered_once(void **state)
+{
+    test_builder b = begin();
+
+    (void)state;
+    TEST_INPUT(&b, "z", 1, 64, 8, 8);
+    conv(&b, "c1", "x");
+    conv(&b, "c2", "z");
+    TEST_NODE(&b, "Add", "a", "c1", "c2");
+    TEST_NODE(&b, "Relu", "y", "a");
+    test_output(&b, "y");
+    assert_regions(&b, "{c1} {c2} {a y}");
+}
+
+static void region_9_case_9_residual_blocks_are_regions(void **state)
+{
+    test_builder b = begin();
+    char from[16] = "s";
+
+    (void)state;
+    conv(&b, "stem", "x");
+    TEST_NODE(&b, "Relu", "s", "stem");
+    for (int i = 1; i <= 3; i++) {
+        char n[5][16];
+        for (int k = 0; k < 5; k++)
+            snprintf(n[k], sizeof n[k], "%c%d", 'a' + k, i);
+        conv(&b, n[0], from);
+        TEST_NODE(&b, "Relu", n[1], n[0]);
+        conv(&b, n[2], n[1]);
+        TEST_NODE(&b, "Add", n[3], n[2], from);
+        TEST_NODE(&b, "Relu", n[4], n[3]);
+        memcpy(from, n[4], sizeof from);
+    }
+    test_output(&b, from);
+    assert_regions(&b, "{stem s} {a1 b1 c1 d1 e1} {a2 b2 c2 d2 e2} {a3 b3 c3 d3 e3}");
+}
+
+static void region_9_case_10_large_regions_are_taken_apart(void **state)
+{
+    static const char *const pair[] = {"Conv", "Relu"}, *const relu[] = {"Relu"};
+    test_builder b = begin();
+
+    (void)state;
+    test_output(&b, chain(&b, pair, 2, 24, "x"));
+    assert_regions(&b, "({n0 n1 n2 n3 n4 n5} {n6 n7 n8 n9 n10 n11} {n12 n13 n14 n15 n16 n17} "
+                       "{n18 n19 n20 n21 n22 n23})");
+    b = begin();
+    test_output(&b, chain(&b, relu, 1, 12, "x"));
+    assert_regions(&b, "({n0 n1 n2 n3 n4 n5 n6 n7 n8 n9} {n10 n11})");
+    b = begin();
+    test_output(&b, chain(&b, relu, 1, 9, "x"));
+    assert_regions(&b, "{n0 n1 n2 n3 n4 n5 n6 n7 n8}");
+}
+
+static void region_9_case_10_the_least_size_is_honoured(void **state)
+{
+    static const char *const relu[] = {"Relu"};
+    qdq_region_opts opts = QDQ_REGION_OPTS_INIT;
+    test_builder b = begin();
+
+    (void)state;
+    opts.min_refine_size = 13;
+    test_output(&b, chain(&b, relu, 1, 12, "x"));
+    assert_regions_with(&b, opts, "{n0 n1 n2 n3 n4 n5 n6 n7 n8 n9 n10 n11}");
+    opts.min_refine_size = 4;
+    opts.max_region_size = 3;
+    b = begin();
+    test_output(&b, chain(&b, relu, 1, 7, "x"));
+    assert_regions_with(&b, opts, "({n0 n1 n2} {n3 n4 n5} {n6})");
+}
+
+static void region_9_case_11_branches_that_never_meet_stay_apart(void **state)
+{
+    test_builder b = begin();
+
+    (void)state;
+    conv(&b, "a", "x");
+    TEST_NODE(&b, "Relu", "y1", "a");
+    TEST_NODE(&b, "Sigmoid", "y2", "a");
+    test_output(&b, "y1");
+    test_output(&b, "y2");
+    assert_regions(&b, "{a} {y1} {y2}");
+}
+
+static void region_9_case_11_a_square_is_no_fork(void **state)
+{
+    test_builder b = begin();
+
+    (void)state;
+    conv(&b, "a", "x");
+    TEST_NODE(&b, "Mul", "y", "a", "a");
+    test_output(&b, "y");
+    assert_regions(&b, "{a y}");
+}
+
+static void region_9_case_14_each_node_of_an_attention_is_in_one_region(void **state)
+{
+    test_builder b = test_build(17);
+
+    (void)state;
+    TEST_INPUT(&b, "x", 1, 16, 64);
+    TEST_RANDOM(&b, "wq", 64, 64);
+    TEST_RANDOM(&b, "wk", 64, 64);
+    TEST_RANDOM(&b, "wv", 64, 64);
+    TEST_RANDOM(&b, "scale", 1);
+    TEST_NODE(&b, "MatMul", "q", "x", "wq");
+    TEST_NODE(&b, "MatMul", "k", "x", "wk");
+    const int64_t perm[3] = {0, 2, 1};
+    assert_true(qdq_node_set_ints(TEST_NODE(&b, "Transpose", "t", "k"), "perm", perm, 3));
+    TEST_NODE(&b, "MatMul", "qk", "q", "t");
+    TEST_NODE(&b, "Div", "d", "qk", "scale");
+    TEST_NODE(&b, "Softmax", "p", "d");
+    TEST_NODE(&b, "MatMul", "v", "x", "wv");
+    TEST_NODE(&b, "MatMul", "y", "p", "v");
+    test_output(&b, "y");
+    assert_regions(&b, "{q k t qk d p v y}");
+}
+
+/* 2 to the power of 40 ways lead through it. */
+static void region_9_case_25_chained_forks_take_linear_time(void **state)
+{
+    test_builder b = test_build(17);
+    char from[16] = "x";
+
+    (void)state;
+    TEST_INPUT(&b, "x", 1, 64);
+    for (int i = 0; i < 40; i++) {
+        char name[16], left[16], right[16];
+        snprintf(left, sizeof left, "l%d", i);
+        snprintf(right, sizeof right, "r%d", i);
+        const char *out[2] = {left, right};
+        snprintf(name, sizeof name, "s%d", i);
+        qdq_node *n = qdq_graph_add_node(b.g, NULL, "", "Split", name, 1, 2, out);
+        qdq_node_set_in(n, 0, qdq_graph_find(b.g, from));
+        assert_true(qdq_node_set_int(n, "axis", 1));
+        snprintf(name, sizeof name, "c%d", i);
+        assert_true(qdq_node_set_int(TEST_NODE(&b, "Concat", name, left, right), "axis", 1));
+        memcpy(from, name, sizeof from);
+    }
+    test_output(&b, from);
+    qdq_model *m = test_built(&b);
+    qdq_regions *r = find(m, (qdq_region_opts)QDQ_REGION_OPTS_INIT);
+    assert_int_equal(r->n_nodes, 80);
+    assert_int_equal(r->all.n, 9);
+    qdq_regions_free(r);
+    qdq_model_free(m);
+}
+
+static void region_9_case_25_left_out_inputs_make_no_edges(void **state)
+{
+    static const char *const outputs[] = {NULL, "h"}, *const inputs[] = {"x", "w", "r"};
+    test_builder b = test_build(17);
+
+    (void)state;
+    TEST_INPUT(&b, "x", 4, 1, 8);
+    TEST_INPUT(&b, "z", 1, 1, 4, 4);
+    TEST_RANDOM(&b, "w", 1, 32, 8);
+    TEST_RANDOM(&b, "r", 1, 32, 8);
+    TEST_RANDOM(&b, "s", 4);
+    qdq_node *lstm = qdq_graph_add_node(b.g, NULL, "", "LSTM", "lstm", 3, 2, outputs);
+    assert_true(qdq_node_set_int(lstm, "hidden_size", 8));
+    for (uint32_t i = 0; i < 3; i++)
+        qdq_node_set_in(lstm, i, qdq_graph_find(b.g, inputs[i]));
+    TEST_NODE(&b, "Resize", "u", "z", "", "s");
+    TEST_NODE(&b, "Resize", "v", "z", "", "s");
+    test_output(&b, "h");
+    test_output(&b, "u");
+    test_output(&b, "v");
+    qdq_model *m = test_built(&b);
+    qdq_regions *r = find(m, (qdq_region_opts)QDQ_REGION_OPTS_INIT);
+
+    assert_int_equal(r->all.n, 3);
+    for (size_t i = 0; i < r->all.n; i++) {
+        assert_int_equal(r->all.at[i]->inputs.n, 1);
+        assert_string_equal(r->all.at[i]->inputs.at[0]->name, i == 0 ? "x" : "z");
+        assert_int_equal(r->all.at[i]->halo.n, 0);
+    }
+    qdq_regions_free(r);
+    qdq_model_free(m);
+}
+
+/* --- names -------------------------------------------------------------------------------------------------------------- */
+
+static void name_node(test_builder *b, const char *out, const char *name)
+{
+    assert_true(qdq_node_set_name(qdq_graph_find(b->g, out)->producer, name));
+}
+
+static void region_9_case_25_names_say_the_module(void **state)
+{
+    static const char *const relu[] = {"Relu"};
+    qdq_region_opts opts = QDQ_REGION_OPTS_INIT;
+    static const struct {
+        const char *name, *path;
+    } want[] = {{"/a/fc/MatMul", "/a/fc"}, {"/MatMul", "/MatMul"}, {"", "/_misc_"}, {"/a//b/x", "/a/b"}};
+
+    (void)state;
+    opts.builder = QDQ_REGIONS_NAMES;
+    opts.min_refine_size = 1;
+    opts.max_region_size = 1;
+    for (size_t i = 0; i < QDQ_COUNT(want); i++) {
+        test_builder b = begin();
+        test_output(&b, chain(&b, relu, 1, 1, "x"));
+        name_node(&b, "n0", want[i].name);
+        qdq_model *m = test_built(&b);
+        qdq_regions *r = find(m, opts);
+        assert_int_equal(r->all.n, 1);
+        assert_string_equal(r->all.at[0]->path, want[i].path);
+        qdq_regions_free(r);
+        qdq_model_free(m);
+    }
+}
+
+static void region_9_case_25_names_need_four_fifths(void **state)
+{
+    static const char *const relu[] = {"Relu"};
+
+    (void)state;
+    for (unsigned named = 7; named <= 8; named++) {
+        test_builder b = begin();
+        test_output(&b, chain(&b, relu, 1, 10, "x"));
+        for (unsigned i = 0; i < named; i++) {
+            char out[16], name[16];
+            snprintf(out, sizeof out, "n%u", i);
+            snprintf(name, sizeof name, "/m/n%u", i);
+            name_node(&b, out, name);
+        }
+        qdq_model *m = test_built(&b);
+        qdq_regions *r = find(m, (qdq_region_opts)QDQ_REGION_OPTS_INIT);
+        assert_int_equal(r->builder, named == 8 ? QDQ_REGIONS_NAMES : QDQ_REGIONS_STRUCTURE);
+        assert_true(r->named_share > named / 10.0 - 1e-9 && r->named_share < named / 10.0 + 1e-9);
+        qdq_regions_free(r);
+        qdq_model_free(m);
+    }
+}
+
+static void region_9_case_25_a_small_module_is_one_region(void **state)
+{
+    test_builder b = test_build(17);
+
+    (void)state;
+    TEST_INPUT(&b, "x", 1, 64);
+    TEST_RANDOM(&b, "w", 64, 64);
+    TEST_RANDOM(&b, "bias", 64);
+    TEST_NODE(&b, "MatMul", "/a/fc1/MatMul", "x", "w");
+    TEST_NODE(&b, "Add", "/a/fc1/Add", "/a/fc1/MatMul", "bias");
+    TEST_NODE(&b, "Relu", "/a/act/Relu", "/a/fc1/Add");
+    TEST_NODE(&b, "MatMul", "/a/fc2/MatMul", "/a/act/Relu", "w");
+    TEST_NODE(&b, "Add", "/a/fc2/Add", "/a/fc2/MatMul", "bias");
+    test_output(&b, "/a/fc2/Add");
+    assert_regions(&b, "{/a/fc1/MatMul /a/fc1/Add /a/act/Relu /a/fc2/MatMul /a/fc2/Add}");
+}
+
+static void modules_are_composites_of_their_parts(void **state)
+{
+    qdq_region_opts opts = QDQ_REGION_OPTS_INIT;
+    test_builder b = test_build(17);
+    char from[32] = "x";
+
+    (void)state;
+    opts.min_refine_size = 6;
+    opts.max_region_size = 4;
+    TEST_INPUT(&b, "x", 1, 64);
+    for (int i = 0; i < 2; i++) {
+        static const char *const ops[] = {"attn/Relu", "attn/Tanh", "attn/Erf",
+                                          "mlp/Relu",  "mlp/Tanh",  "Add"};
+        for (int k = 0; k < 6; k++) {
+            char name[32];
+            snprintf(name, sizeof name, "/l.%d/%s", i, ops[k]);
+            if (k < 5)
+                TEST_NODE(&b, strrchr(name, '/') + 1, name, from);
+            else
+                TEST_NODE(&b, "Add", name, from, from);
+            memcpy(from, name, sizeof from);
+        }
+    }
+    test_output(&b, from);
+    assert_regions_with(
+        &b, opts,
+        "({/l.0/attn/Relu /l.0/attn/Tanh /l.0/attn/Erf} {/l.0/mlp/Relu /l.0/mlp/Tanh /l.0/Add}) "
+        "({/l.1/attn/Relu /l.1/attn/Tanh /l.1/attn/Erf} {/l.1/mlp/Relu /l.1/mlp/Tanh /l.1/Add})");
+}
+
+/* --- what is no part of it ------------------------------------------------------------------------------------------------ */
+
+static void constants_and_shape_arithmetic_have_no_region(void **state)
+{
+    qdq_model *m = test_model("g (float[N,4,8] x) => (float y) {\n"
+                              "  two = Constant <value_float = 2.0> ()\n"
+                              "  s = Shape(x)\n"
+                              "  i = Constant <value_ints = [0]> ()\n"
+                              "  n = Gather(s, i)\n"
+                              "  m = Constant <value_ints = [32]> ()\n"
+                              "  shape = Concat <axis = 0> (n, m)\n"
+                              "  p = Mul(x, two)\n"
+                              "  y = Reshape(p, shape)\n"
+                              "}\n");
+    qdq_regions *r;
+
+    (void)state;
+    assert_ok(qdq_model_infer_shapes(m, &err));
+    r = find(m, (qdq_region_opts)QDQ_REGION_OPTS_INIT);
+    assert_int_equal(r->n_nodes, 2);
+    assert_int_equal(r->all.n, 1);
+    assert_int_equal(r->all.at[0]->inputs.n, 1);
+    assert_string_equal(r->all.at[0]->inputs.at[0]->name, "x");
+    assert_null(r->of[qdq_graph_find(m->graph, "two")->producer->id]);
+    assert_null(r->of[qdq_graph_find(m->graph, "shape")->producer->id]);
+    qdq_regions_free(r);
+    qdq_model_free(m);
+}
+
+static void a_body_reads_for_its_node(void **state)
+{
+    qdq_model *m = test_model("g (bool c, float[4] x) => (float y) {\n"
+                              "  a = Relu(x)\n"
+                              "  y = If (c) <then_branch = t () => (float p) { p = Neg(a) },\n"
+                              "              else_branch = e () => (float q) { q = Abs(a) }>\n"
+                              "}\n");
+    qdq_regions *r = find(m, (qdq_region_opts)QDQ_REGION_OPTS_INIT);
+
+    (void)state;
+    assert_int_equal(r->all.n, 1);
+    assert_int_equal(r->all.at[0]->nodes.n, 2);
+    assert_int_equal(r->all.at[0]->outputs.n, 1);
+    assert_string_equal(r->all.at[0]->outputs.at[0]->name, "y");
+    qdq_regions_free(r);
+    qdq_model_free(m);
+}
+
+static void a_halo_is_what_reads_a_core_and_what_is_fused_behind(void **state)
+{
+    test_builder b = begin();
+
+    (void)state;
+    TEST_INPUT(&b, "z", 1, 64, 8, 8);
+    conv(&b, "c1", "x");
+    conv(&b, "c2", "z");
+    TEST_NODE(&b, "Add", "a", "c1", "c2");
+    TEST_NODE(&b, "Relu", "r", "a");
+    TEST_NODE(&b, "Softmax", "s", "r");
+    TEST_NODE(&b, "Relu", "y", "s");
+    test_output(&b, "y");
+    qdq_model *m = test_built(&b);
+    qdq_regions *r = find(m, (qdq_region_opts)QDQ_REGION_OPTS_INIT);
+    const qdq_region *first = r->all.at[0];
+    assert_int_equal(first->halo.n, 3);
+    assert_string_equal(first->halo.at[0]->name, "a");
+    assert_string_equal(first->halo.at[1]->name, "r");
+    assert_string_equal(first->halo.at[2]->name, "s");
+    qdq_regions_free(r);
+    qdq_model_free(m);
+}
+
+static void no_nodes_are_no_regions(void **state)
+{
+    static const qdq_region_builder builders[] = {QDQ_REGIONS_AUTO, QDQ_REGIONS_STRUCTURE, QDQ_REGIONS_NAMES};
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(builders); i++) {
+        qdq_model *m = test_model("g (float x) => (float x) { }");
+        qdq_region_opts opts = QDQ_REGION_OPTS_INIT;
+        opts.builder = builders[i];
+        qdq_regions *r = find(m, opts);
+        assert_int_equal(r->all.n, 0);
+        assert_true(r->named_share == 0);
+        qdq_regions_free(r);
+        qdq_model_free(m);
+    }
+    qdq_regions_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(region_9_case_6_a_chain_is_one_leaf),
+        cmocka_unit_test(region_9_case_7_a_diamond_is_one_region_with_its_fork),
+        cmocka_unit_test(region_9_case_8_a_join_is_covered_once),
+        cmocka_unit_test(region_9_case_9_residual_blocks_are_regions),
+        cmocka_unit_test(region_9_case_10_large_regions_are_taken_apart),
+        cmocka_unit_test(region_9_case_10_the_least_size_is_honoured),
+        cmocka_unit_test(region_9_case_11_branches_that_never_meet_stay_apart),
+        cmocka_unit_test(region_9_case_11_a_square_is_no_fork),
+        cmocka_unit_test(region_9_case_14_each_node_of_an_attention_is_in_one_region),
+        cmocka_unit_test(region_9_case_25_chained_forks_take_linear_time),
+        cmocka_unit_test(region_9_case_25_left_out_inputs_make_no_edges),
+        cmocka_unit_test(region_9_case_25_names_say_the_module),
+        cmocka_unit_test(region_9_case_25_names_need_four_fifths),
+        cmocka_unit_test(region_9_case_25_a_small_module_is_one_region),
+        cmocka_unit_test(modules_are_composites_of_their_parts),
+        cmocka_unit_test(constants_and_shape_arithmetic_have_no_region),
+        cmocka_unit_test(a_body_reads_for_its_node),
+        cmocka_unit_test(a_halo_is_what_reads_a_core_and_what_is_fused_behind),
+        cmocka_unit_test(no_nodes_are_no_regions),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
