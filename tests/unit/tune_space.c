@@ -392,6 +392,51 @@ static void region_9_case_15_edges_of_one_tensor_are_merged_or_stay_private(void
     put_away(&s);
 }
 
+/* What int8 has as 0.1 is 0.1 * 127 / 448 in float8; the zero point is a byte 0; opset and IR are raised to what can say
+ * so. */
+static void region_9_case_17_float8_has_its_own_scale_and_opset(void **state)
+{
+    (void)state;
+    test_builder b = test_build(17);
+
+    TEST_INPUT(&b, "x", 1, 32, 8, 8);
+    test_conv(&b, "y", "x", 32, 32, 3, 1);
+    test_output(&b, "y");
+    setting s = open_setting(test_built(&b), "tensorrt-fp8");
+    qdq_qscheme scheme = {.type = QDQ_INT8, .symmetric = true};
+    qdq_qparam p;
+    unsigned pairs = 0;
+
+    assert_true(qdq_qparam_from_range(&scheme, -12.7, 12.7, &p));
+    assert_float_equal(p.scale, 0.1, 1e-7);
+    scheme.type = QDQ_FLOAT8E4M3FN;
+    assert_true(qdq_qparam_from_range(&scheme, -12.7, 12.7, &p));
+    assert_float_equal(p.scale, 0.0283482, 1e-7);
+    make_space(&s);
+    assert_ok(qdq_space_calibrate(s.space, s.head, s.engine, NULL, &s.opts, &s.known, &err));
+    qdq_assign all = assignment(&s, UINT64_MAX);
+    qdq_plan *plan = plan_of(&s, &all);
+    qdq_model *m;
+    assert_ok(qdq_model_clone(s.clean, &m, &err));
+    assert_ok(qdq_quantize_finish(m, plan, NULL, &err));
+    assert_true(qdq_model_opset_of(m, "") >= 19 && m->ir_version >= 9);
+    QDQ_FOR_NODES (n, m->graph) {
+        if (n->op != QDQ_OP_QUANTIZELINEAR)
+            continue;
+        const qdq_tensor *zero = qdq_value_const(qdq_node_in(n, 2)),
+                         *scales = qdq_value_const(qdq_node_in(n, 1));
+        assert_int_equal(zero->elem, QDQ_FLOAT8E4M3FN);
+        assert_int_equal(scales->elem, QDQ_FLOAT);
+        assert_true(zero->rank == scales->rank && zero->count == scales->count);
+        assert_true(zero->count == 1 && zero->bytes.data[0] == 0);
+        pairs++;
+    }
+    assert_true(pairs >= 1);
+    qdq_model_free(m);
+    qdq_plan_free(plan);
+    put_away(&s);
+}
+
 /* Mul(a, a) with only slot 1 chosen: slot 1 only. */
 static void region_9_case_15_one_slot_of_a_square_is_chosen_alone(void **state)
 {
@@ -490,6 +535,7 @@ int main(void)
         cmocka_unit_test(tensors_that_share_a_scale_in_one_assignment_alone_are_calibrated_when_it_comes),
         cmocka_unit_test(region_9_case_15_edges_of_one_tensor_are_merged_or_stay_private),
         cmocka_unit_test(region_9_case_15_one_slot_of_a_square_is_chosen_alone),
+        cmocka_unit_test(region_9_case_17_float8_has_its_own_scale_and_opset),
         cmocka_unit_test(region_9_case_19_a_linear_operator_has_codes_for_both_operands_or_none),
         cmocka_unit_test(an_imported_plan_is_an_assignment),
     };

@@ -88,10 +88,21 @@ static qdq_status add_groups(qdq_space *s, groups *all, const qdq_cover *full, c
 
 /* --- from a plan ------------------------------------------------------------------------------------------------------ */
 
+/* The weight of an imported plan may be float: whoever has codes for the activation alone has them for nothing, and meant
+ * both. */
+static bool is_left_out(const qdq_cover *c, const qdq_slot_group *g, uint32_t input)
+{
+    const qdq_target_op *op = qdq_target_find(c->target, g->node->type);
+    bool weight = g->linear && op != NULL && input == (uint32_t)op->weight &&
+                  qdq_value_const(qdq_node_in(g->node, input)) != NULL;
+
+    return qdq_cover_input(c, g->node, input) == QDQ_COVERED_NOT && !weight;
+}
+
 static bool is_on(const qdq_cover *c, const qdq_slot_group *g)
 {
     for (uint32_t i = 0; i < 32 && i < g->node->n_in; i++)
-        if ((g->inputs >> i & 1) != 0 && qdq_cover_input(c, g->node, i) == QDQ_COVERED_NOT)
+        if ((g->inputs >> i & 1) != 0 && is_left_out(c, g, i))
             return false;
     return qdq_cover_runs(c, g->node);
 }
