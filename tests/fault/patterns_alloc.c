@@ -1,6 +1,8 @@
-/* patterns_alloc.c - every allocation of pattern caches fails once: reading, adding, merging, writing. The cache that
- * was there is as it was. */
+/* patterns_alloc.c - every allocation of pattern caches fails once: reading, adding, merging, writing, and what points of
+ * patterns are in the space. The cache that was there is as it was. */
+#include "quant/quantize_steps.h"
 #include "support/alloc_fail.h"
+#include "support/build.h"
 #include "tune/scheme/pattern_cache.h"
 
 static const char *const text =
@@ -86,12 +88,86 @@ static void merging_survives_every_allocation_failure(void **state)
     qdq_pattern_cache_free(&c);
 }
 
+/* --- choices ------------------------------------------------------------------------------------------------------- */
+
+typedef struct choosing {
+    const qdq_pattern *p;
+    const qdq_space *s;
+} choosing;
+
+static qdq_status choose(void *ctx, qdq_error *err)
+{
+    static const qdq_point output = {QDQ_POINT_NONE, 1, 0};
+    const choosing *g = ctx;
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_choices c = {0};
+    qdq_assign bits, back;
+    qdq_scheme scheme;
+    qdq_status st = qdq_choices_find(g->p, g->s, &arena, &c, err);
+
+    if (st == QDQ_OK && !qdq_assign_new(&bits, c.n, &arena))
+        st = qdq_nomem(err);
+    for (size_t i = 0; i < c.n && st == QDQ_OK; i++)
+        qdq_assign_set(&bits, i, true);
+    if (st == QDQ_OK)
+        st = qdq_choices_to_scheme(&c, &bits, &arena, &scheme, err);
+    if (st == QDQ_OK && !QDQ_PUSH(&arena, &scheme.outputs, output))
+        st = qdq_nomem(err);
+    if (st == QDQ_OK)
+        st = qdq_choices_from_scheme(&c, g->p, g->s, &scheme, &arena, &back, err);
+    if (st == QDQ_OK)
+        assert_true(qdq_assign_equal(&bits, &back));
+    qdq_arena_free(&arena);
+    return st;
+}
+
+static qdq_model *two_convs(void)
+{
+    test_builder b = test_build(17);
+
+    TEST_INPUT(&b, "x", 1, 8, 8, 8);
+    test_conv(&b, "c", "x", 8, 8, 3, 1);
+    TEST_NODE(&b, "Relu", "r", "c");
+    test_conv(&b, "y", "r", 8, 8, 3, 1);
+    test_output(&b, "y");
+    return test_built(&b);
+}
+
+static void choices_survive_every_allocation_failure(void **state)
+{
+    const qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = two_convs(), *clean;
+    qdq_target *t;
+    qdq_plan *head = qdq_plan_new();
+    qdq_space *s;
+    qdq_regions *r;
+    qdq_patterns *p;
+
+    (void)state;
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    assert_ok(qdq_quantize_begin(m, t, &opts, head, &clean, &err));
+    assert_ok(qdq_space_new(clean, t, &opts, &s, &err));
+    assert_ok(qdq_regions_find(clean, NULL, &r, &err));
+    assert_ok(qdq_patterns_find(r, &p, &err));
+    choosing g = {&p->pattern[0], s};
+    assert_true(test_every_alloc_fails(choose, &g) >= 2);
+    qdq_patterns_free(p);
+    qdq_regions_free(r);
+    qdq_space_free(s);
+    qdq_plan_free(head);
+    qdq_model_free(clean);
+    qdq_target_free(t);
+    qdq_model_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reading_survives_every_allocation_failure),
         cmocka_unit_test(writing_survives_every_allocation_failure),
         cmocka_unit_test(merging_survives_every_allocation_failure),
+        cmocka_unit_test(choices_survive_every_allocation_failure),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

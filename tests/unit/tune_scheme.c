@@ -104,6 +104,20 @@ static void outputs_of_nodes_and_of_children_are_different_points(void **state)
     assert_int_equal(qdq_scheme_distance(&node, &child), 2);
 }
 
+static void region_9_case_18_size_of_the_pool(void **state)
+{
+    static const struct {
+        size_t n, pool;
+    } cases[] = {{0, 0}, {1, 1}, {9, 9}, {10, 10}, {109, 10}, {110, 11}, {200, 20}, {250, 25}};
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(cases); i++)
+        assert_int_equal(qdq_scheme_pool(cases[i].n, 0.1, 10), cases[i].pool);
+    assert_int_equal(qdq_scheme_pool(20, 1, 10), 20);
+    assert_int_equal(qdq_scheme_pool(20, 2, 10), 20);
+    assert_int_equal(qdq_scheme_pool(20, 0, 0), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -114,6 +128,7 @@ int main(void)
         cmocka_unit_test(a_point_that_comes_twice_is_taken_out),
         cmocka_unit_test(region_9_case_2_distance),
         cmocka_unit_test(outputs_of_nodes_and_of_children_are_different_points),
+        cmocka_unit_test(region_9_case_18_size_of_the_pool),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

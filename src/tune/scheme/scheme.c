@@ -121,3 +121,11 @@ size_t qdq_scheme_distance(const qdq_scheme *a, const qdq_scheme *b)
     return differing(&a->node_inputs, &b->node_inputs) + differing(&a->child_inputs, &b->child_inputs) +
            differing(&a->outputs, &b->outputs);
 }
+
+size_t qdq_scheme_pool(size_t n, double share, size_t least)
+{
+    double part = (double)n * share;
+    size_t of_all = part >= (double)n ? n : (size_t)part, at_least = least < n ? least : n;
+
+    return of_all > at_least ? of_all : at_least;
+}

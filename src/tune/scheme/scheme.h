@@ -29,13 +29,17 @@ size_t qdq_scheme_distance(const qdq_scheme *a, const qdq_scheme *b);
 bool qdq_scheme_sort(
     qdq_scheme *s); /* into the order above; false: it had a point twice, which is taken out */
 
+/* How many of n schemes, the fastest first, are worth going on from: a share of them, but `least` if there are so many. */
+size_t qdq_scheme_pool(size_t n, double share, size_t least);
+
 /* --- what a pattern offers, and what that is in the space ------------------------------------------------------------- */
 
 /* A decision of a pattern: the same slot group in each of its instances. */
 typedef struct qdq_choice {
-    qdq_point
-        point; /* the node input that names it: (canonical node, canonical input 0 for linear operators) */
+    qdq_point point; /* the node input that names it: (canonical node, the first of its canonical inputs) */
+    uint32_t inputs; /* bit by bit: canonical inputs of the node that it is about, in any instance */
     uint32_t *group; /* by instance: of the space; QDQ_NO_GROUP where the instance cannot take it */
+    bool linear;     /* activation and weight, which are one decision */
     double cost_ns;  /* of its nodes in float, over all instances */
 } qdq_choice;
 
@@ -44,17 +48,26 @@ typedef struct qdq_choices {
     size_t n;
 } qdq_choices;
 
-/* Only points that can matter (region-autotune.md W13): slots of the space, in core nodes. */
+/* Only points that can matter (region-autotune.md W13): slots of the space, in core nodes. By node, then by input. */
 qdq_status qdq_choices_find(const qdq_pattern *p, const qdq_space *s, qdq_arena *arena, qdq_choices *out,
                             qdq_error *err);
 
-/* Sets the groups of one instance (or of all: SIZE_MAX) as the bits say, one bit for each choice. */
+/* Sets the groups of one instance (or of all: SIZE_MAX) as the bits say, one bit for each choice. No others: what
+ * regions inside of this one chose stays. */
 void qdq_choices_apply(const qdq_choices *c, const qdq_pattern *p, size_t instance, const qdq_assign *bits,
                        qdq_assign *a);
 
-/* Between bits and a scheme: child inputs and outputs become the choices whose slots they resolve to. */
+/* What most instances that can take a choice have in `whole`, or at least one of them. `bits` has one for each. */
+void qdq_choices_vote(const qdq_choices *c, const qdq_pattern *p, const qdq_assign *whole, qdq_assign *bits);
+void qdq_choices_union(const qdq_choices *c, const qdq_pattern *p, const qdq_assign *whole, qdq_assign *bits);
+
+/* Bits as a scheme of node inputs: the first of a linear operator, for Model-Optimizer adds the weight; all that a
+ * choice is about of others. Not measured. */
 qdq_status qdq_choices_to_scheme(const qdq_choices *c, const qdq_assign *bits, qdq_arena *arena,
                                  qdq_scheme *out, qdq_error *err);
+
+/* A scheme as bits: child inputs and outputs become the choices whose slots they resolve to, in any instance. Points
+ * that mean nothing here are left out: a file's signature may be that of another pattern. */
 qdq_status qdq_choices_from_scheme(const qdq_choices *c, const qdq_pattern *p, const qdq_space *s,
                                    const qdq_scheme *scheme, qdq_arena *arena, qdq_assign *bits,
                                    qdq_error *err);

@@ -1,0 +1,109 @@
+/* skip.c - see scheme.h: where Model-Optimizer would not quantize, in the order in which it asks; and where it should not:
+ * constant operands, float64, types that nobody knows. bfloat16 is a float here. */
+#include <string.h>
+
+#include "tune/scheme/scheme.h"
+
+enum { LEAST_ELEMENTS = 8 };
+
+static const char *const truth[] = {"Not",       "And",         "Or",       "Xor",     "BitwiseAnd",
+                                    "BitwiseOr", "BitwiseXor",  "BitShift", "IsNaN",   "IsInf",
+                                    "Sign",      "Abs",         "Equal",    "Greater", "GreaterOrEqual",
+                                    "Less",      "LessOrEqual", "Where",    "All",     "Any",
+                                    "Unique",    "NonZero",     NULL};
+static const char *const reductions[] = {"ReduceMax", "ReduceMin", "ReduceMean", "ReduceProd",
+                                         "ReduceSum", "TopK",      NULL};
+static const char *const movers[] = {
+    "Flatten",   "Transpose", "Concat",   "Split",   "Squeeze",        "Expand",    "ReverseSequence",
+    "Reshape",   "Tile",      "Gather",   "Slice",   "GatherElements", "GatherND",  "ScatterElements",
+    "ScatterND", "OneHot",    "Compress", "Scatter", "ExpandDims",     "Unsqueeze", "View",
+    "Pad",       "Cast",      "Ceil",     "Clip",    "Identity",       "Range",     "Shape",
+    NULL};
+static const char *const linear[] = {"Conv", "ConvTranspose", "Gemm", "MatMul", NULL};
+
+static bool is_of(const qdq_node *n, const char *const *types)
+{
+    for (size_t i = 0; n->domain[0] == '\0' && types[i] != NULL; i++)
+        if (strcmp(n->type, types[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool is_op(const qdq_node *n, qdq_op op)
+{
+    return n != NULL && n->op == op;
+}
+
+/* --- fused into a convolution -------------------------------------------------------------------------------------- */
+
+static const qdq_node *producer_of(const qdq_node *n, uint32_t i)
+{
+    const qdq_value *v = qdq_node_in(n, i);
+
+    return v != NULL ? v->producer : NULL;
+}
+
+static bool follows_conv(const qdq_node *n)
+{
+    const qdq_node *before = producer_of(n, 0);
+
+    return is_op(before, QDQ_OP_CONV) || is_op(before, QDQ_OP_CONVTRANSPOSE);
+}
+
+static bool fuses(const qdq_node *n)
+{
+    const qdq_node *before = producer_of(n, 0);
+
+    if (is_op(n, QDQ_OP_BATCHNORMALIZATION))
+        return follows_conv(n);
+    if ((!is_op(n, QDQ_OP_RELU) && !is_op(n, QDQ_OP_SOFTMAX)) || n->n_in != 1)
+        return false;
+    return follows_conv(n) || (is_op(before, QDQ_OP_BATCHNORMALIZATION) && follows_conv(before));
+}
+
+/* --- what is read -------------------------------------------------------------------------------------------------- */
+
+static const char *skip_value(const qdq_value *v)
+{
+    const qdq_type *t = v->type;
+    int64_t count = 1;
+
+    if (qdq_value_const(v) != NULL)
+        return "a constant operand";
+    if (t == NULL || t->kind != QDQ_TYPE_TENSOR || t->elem == QDQ_UNDEFINED)
+        return "its type is not known";
+    if (t->elem != QDQ_FLOAT && t->elem != QDQ_FLOAT16 && t->elem != QDQ_BFLOAT16)
+        return "not float32, float16 or bfloat16";
+    if (t->rank < 0)
+        return NULL;
+    for (int i = 0; i < t->rank; i++) {
+        int64_t dim = t->dim[i].value;
+
+        if (dim < 0)
+            return NULL;
+        count *= dim < LEAST_ELEMENTS ? dim : LEAST_ELEMENTS;
+        count = count < LEAST_ELEMENTS ? count : LEAST_ELEMENTS;
+    }
+    return count < LEAST_ELEMENTS ? "fewer than 8 elements" : NULL;
+}
+
+const char *qdq_skip_reason(const qdq_node *n, uint32_t i)
+{
+    const qdq_value *v = qdq_node_in(n, i);
+
+    if (v == NULL)
+        return "left out";
+    if (is_of(n, linear) && i > 0)
+        return i == 1 ? "goes with the activation" : "a bias";
+    if (fuses(n))
+        return "fuses into the convolution in front";
+    if (is_of(n, truth))
+        return "the operator tests, compares or selects";
+    if (is_of(n, reductions))
+        return "the operator reduces";
+    if (is_of(n, movers))
+        return "the operator moves or converts data";
+    if ((is_op(n, QDQ_OP_BATCHNORMALIZATION) || is_op(n, QDQ_OP_RESIZE)) && i > 0)
+        return "a parameter of the operator";
+    return skip_value(v);
+}

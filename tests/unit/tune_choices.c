@@ -1,0 +1,686 @@
+/* tune_choices.c - what patterns offer, what that is in the space, and how schemes say it. */
+#include <math.h>
+
+#include "base/file.h"
+#include "quant/quantize_steps.h"
+#include "support/build.h"
+#include "support/test.h"
+#include "tune/scheme/pattern_cache.h"
+
+static qdq_error err;
+
+typedef struct setting {
+    qdq_model *m, *clean;
+    qdq_target *target;
+    qdq_plan *head;
+    qdq_space *space;
+    qdq_regions *regions;
+    qdq_patterns *patterns;
+    qdq_arena arena;
+} setting;
+
+static setting open_setting(qdq_model *m, const char *target)
+{
+    const qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
+    setting s = {.m = m, .head = qdq_plan_new()};
+
+    assert_ok(qdq_target_load(target, &s.target, &err));
+    assert_ok(qdq_quantize_begin(s.m, s.target, &opts, s.head, &s.clean, &err));
+    assert_ok(qdq_space_new(s.clean, s.target, &opts, &s.space, &err));
+    assert_ok(qdq_regions_find(s.clean, NULL, &s.regions, &err));
+    assert_ok(qdq_patterns_find(s.regions, &s.patterns, &err));
+    return s;
+}
+
+static void put_away(setting *s)
+{
+    qdq_patterns_free(s->patterns);
+    qdq_regions_free(s->regions);
+    qdq_space_free(s->space);
+    qdq_plan_free(s->head);
+    qdq_arena_free(&s->arena);
+    qdq_model_free(s->clean);
+    qdq_target_free(s->target);
+    qdq_model_free(s->m);
+}
+
+/* The region of a value's producer gives the pattern. */
+static const qdq_pattern *pattern_of(const setting *s, const char *value)
+{
+    const qdq_value *v = qdq_graph_find(s->clean->graph, value);
+
+    assert_non_null(v);
+    assert_non_null(v->producer);
+    return &s->patterns->pattern[s->regions->of[v->producer->id]->pattern];
+}
+
+static qdq_choices choices_of(setting *s, const qdq_pattern *p)
+{
+    qdq_choices c;
+
+    assert_ok(qdq_choices_find(p, s->space, &s->arena, &c, &err));
+    return c;
+}
+
+/* "(node,input):inputs value/slots value/slots ...; ...": linear ones with a star, a dash for an instance without. */
+static const char *text_of(const setting *s, const qdq_pattern *p, const qdq_choices *c)
+{
+    static char text[2000];
+    size_t n = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < c->n; i++) {
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s(%d,%d):%x", i > 0 ? "; " : "",
+                              c->choice[i].linear ? "*" : "", (int)c->choice[i].point.node,
+                              (int)c->choice[i].point.index, (unsigned)c->choice[i].inputs);
+        for (size_t k = 0; k < p->n_instances; k++) {
+            uint32_t g = c->choice[i].group[k];
+            if (g == QDQ_NO_GROUP)
+                n += (size_t)snprintf(text + n, sizeof text - n, " -");
+            else
+                n += (size_t)snprintf(text + n, sizeof text - n, " %s/%x",
+                                      s->space->group[g].node->out[0]->name,
+                                      (unsigned)s->space->group[g].inputs);
+        }
+    }
+    return text;
+}
+
+static qdq_assign bits(setting *s, size_t n, uint64_t on)
+{
+    qdq_assign a;
+
+    assert_true(qdq_assign_new(&a, n, &s->arena));
+    for (size_t i = 0; i < n; i++)
+        qdq_assign_set(&a, i, (on >> i & 1) != 0);
+    return a;
+}
+
+static uint64_t number_of(const qdq_assign *a)
+{
+    return a->n > 0 ? a->word[0] : 0;
+}
+
+/* The names of what is on in the space. */
+static const char *names_of(const setting *s, const qdq_assign *a)
+{
+    static char text[1000];
+    size_t n = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < s->space->n_groups; i++)
+        if (qdq_assign_get(a, i))
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s/%x", n > 0 ? " " : "",
+                                  s->space->group[i].node->out[0]->name, (unsigned)s->space->group[i].inputs);
+    return text;
+}
+
+/* The name of what comes out of Q/DQ behind `x`, which are made once. ONNX Runtime's tools name them so. */
+static const char *dequantized(test_builder *b, const char *x)
+{
+    static char names[8][2][100];
+    static unsigned turn;
+    char *q = names[turn % 8][0], *dq = names[turn % 8][1];
+
+    turn++;
+    snprintf(q, 100, "%s_QuantizeLinear_Output", x);
+    snprintf(dq, 100, "%s_DequantizeLinear_Output", x);
+    if (qdq_graph_find(b->g, q) == NULL) {
+        test_q_or_dq(b, "QuantizeLinear", q, x, QDQ_INT8, 0.1f, 0);
+        test_q_or_dq(b, "DequantizeLinear", dq, q, QDQ_INT8, 0.1f, 0);
+    }
+    return dq;
+}
+
+static bool is_in(const char *list, const char *name)
+{
+    return strstr(list, name) != NULL;
+}
+
+static void conv(test_builder *b, const char *name, const char *x, const char *on)
+{
+    char w[40];
+    const char *weight = w;
+    const int64_t pads[4] = {1, 1, 1, 1}, kernel[2] = {3, 3};
+
+    snprintf(w, sizeof w, "%s.w", name);
+    TEST_RANDOM(b, w, 16, 16, 3, 3);
+    if (is_in(on, name)) {
+        x = dequantized(b, x);
+        weight = dequantized(b, w);
+    }
+    qdq_node *n = TEST_NODE(b, "Conv", name, x, weight);
+    assert_true(qdq_node_set_ints(n, "kernel_shape", kernel, 2) && qdq_node_set_ints(n, "pads", pads, 4));
+}
+
+static void add(test_builder *b, const char *name, const char *x, const char *y, const char *on)
+{
+    if (is_in(on, name)) {
+        x = dequantized(b, x);
+        y = dequantized(b, y);
+    }
+    TEST_NODE(b, "Add", name, x, y);
+}
+
+/* A stem and three residual blocks; the second adds its operands the other way round. Those named in `on` have Q/DQ at
+ * all their inputs. */
+static qdq_model *blocks(const char *on)
+{
+    static const char *const names[3][5] = {
+        {"a1", "q1", "b1", "s1", "r1"}, {"a2", "q2", "b2", "s2", "r2"}, {"a3", "q3", "b3", "s3", "r3"}};
+    test_builder b = test_build(17);
+    const char *x = "r0";
+
+    TEST_INPUT(&b, "x", 1, 16, 16, 16);
+    conv(&b, "c0", "x", on);
+    TEST_NODE(&b, "Relu", "r0", "c0");
+    for (int i = 0; i < 3; i++) {
+        const char *const *name = names[i];
+
+        conv(&b, name[0], x, on);
+        TEST_NODE(&b, "Relu", name[1], name[0]);
+        conv(&b, name[2], name[1], on);
+        if (i == 1)
+            add(&b, name[3], x, name[2], on);
+        else
+            add(&b, name[3], name[2], x, on);
+        TEST_NODE(&b, "Relu", name[4], name[3]);
+        x = name[4];
+    }
+    test_output(&b, "r3");
+    return test_built(&b);
+}
+
+/* --- choices ------------------------------------------------------------------------------------------------------- */
+
+static void choices_are_the_slot_groups_of_all_instances(void **state)
+{
+    (void)state;
+    setting s = open_setting(blocks(""), "ort-cpu");
+    const qdq_pattern *stem = pattern_of(&s, "c0"), *block = pattern_of(&s, "a1");
+    qdq_choices c = choices_of(&s, stem);
+
+    assert_string_equal(text_of(&s, stem, &c), "*(0,0):3 c0/3");
+    c = choices_of(&s, block);
+    assert_string_equal(text_of(&s, block, &c),
+                        "*(0,0):3 a1/3 a2/3 a3/3; *(2,0):3 b1/3 b2/3 b3/3; (3,0):3 s1/3 s2/3 s3/3");
+    for (size_t i = 0; i < c.n; i++) {
+        double sum = 0;
+        for (size_t k = 0; k < 3; k++)
+            sum += s.space->group[c.choice[i].group[k]].cost_ns;
+        assert_true(sum > 0);
+        assert_float_equal(c.choice[i].cost_ns, sum, 1e-9 * sum);
+    }
+    put_away(&s);
+}
+
+/* Where edges are placed, the operand from outside is one choice in all instances, whichever input it is. */
+static void region_9_case_25_swapped_operands_are_one_choice(void **state)
+{
+    (void)state;
+    setting s = open_setting(blocks(""), "tensorrt");
+    const qdq_pattern *block = pattern_of(&s, "a1");
+    qdq_choices c = choices_of(&s, block);
+
+    assert_string_equal(text_of(&s, block, &c),
+                        "*(0,0):3 a1/3 a2/3 a3/3; *(2,0):3 b1/3 b2/3 b3/3; (3,0):1 s1/2 s2/1 s3/2");
+    put_away(&s);
+}
+
+static void choices_are_set_in_one_instance_or_in_all(void **state)
+{
+    (void)state;
+    setting s = open_setting(blocks(""), "ort-cpu");
+    const qdq_pattern *block = pattern_of(&s, "a1");
+    qdq_choices c = choices_of(&s, block);
+    qdq_assign a = bits(&s, s.space->n_groups, 0), on = bits(&s, c.n, 5), off = bits(&s, c.n, 2);
+
+    qdq_choices_apply(&c, block, 1, &on, &a);
+    assert_string_equal(names_of(&s, &a), "a2/3 s2/3");
+    qdq_choices_apply(&c, block, SIZE_MAX, &on, &a);
+    assert_string_equal(names_of(&s, &a), "a1/3 s1/3 a2/3 s2/3 a3/3 s3/3");
+    qdq_choices_apply(&c, block, 0, &off, &a);
+    assert_string_equal(names_of(&s, &a), "b1/3 a2/3 s2/3 a3/3 s3/3");
+    put_away(&s);
+}
+
+static void most_instances_decide_and_any_makes_the_union(void **state)
+{
+    (void)state;
+    setting s = open_setting(blocks(""), "ort-cpu");
+    const qdq_pattern *block = pattern_of(&s, "a1");
+    qdq_choices c = choices_of(&s, block);
+    qdq_assign a = bits(&s, s.space->n_groups, 0), got = bits(&s, c.n, 7), mask = bits(&s, c.n, 1);
+
+    qdq_choices_apply(&c, block, 0, &mask, &a); /* a1 */
+    mask = bits(&s, c.n, 3);
+    qdq_choices_apply(&c, block, 2, &mask, &a); /* a3 b3 */
+    qdq_choices_vote(&c, block, &a, &got);
+    assert_int_equal(number_of(&got), 1);
+    qdq_choices_union(&c, block, &a, &got);
+    assert_int_equal(number_of(&got), 3);
+    c.choice[1].group[0] = c.choice[1].group[1] = QDQ_NO_GROUP; /* only the third can take it: one of one */
+    qdq_choices_vote(&c, block, &a, &got);
+    assert_int_equal(number_of(&got), 3);
+    put_away(&s);
+}
+
+/* Instances may differ in what is legal for them. */
+static void an_instance_without_the_slot_is_left_alone(void **state)
+{
+    (void)state;
+    setting s = open_setting(blocks(""), "ort-cpu");
+    const qdq_pattern *block = pattern_of(&s, "a1");
+    const qdq_node *second = qdq_graph_find(s.clean->graph, "b2")->producer;
+
+    s.space->first_group[second->id] = QDQ_NO_GROUP;
+    qdq_choices c = choices_of(&s, block);
+    assert_string_equal(text_of(&s, block, &c),
+                        "*(0,0):3 a1/3 a2/3 a3/3; *(2,0):3 b1/3 - b3/3; (3,0):3 s1/3 s2/3 s3/3");
+    qdq_assign a = bits(&s, s.space->n_groups, 0), on = bits(&s, c.n, 2);
+    qdq_choices_apply(&c, block, SIZE_MAX, &on, &a);
+    assert_string_equal(names_of(&s, &a), "b1/3 b3/3");
+    put_away(&s);
+}
+
+/* --- schemes ------------------------------------------------------------------------------------------------------- */
+
+static void expect_scheme(setting *s, const qdq_pattern *p, const qdq_choices *c, uint64_t on,
+                          const char *points)
+{
+    qdq_assign mask = bits(s, c->n, on), back;
+    qdq_scheme scheme;
+    char text[500] = "";
+    size_t n = 0;
+
+    assert_ok(qdq_choices_to_scheme(c, &mask, &s->arena, &scheme, &err));
+    for (size_t i = 0; i < scheme.node_inputs.n; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "(%d,%d)", (int)scheme.node_inputs.at[i].node,
+                              (int)scheme.node_inputs.at[i].index);
+    assert_string_equal(text, points);
+    assert_true(isinf(scheme.latency_ms) && !scheme.error && scheme.timestamp == NULL);
+    assert_int_equal(scheme.child_inputs.n + scheme.outputs.n, 0);
+    assert_ok(qdq_choices_from_scheme(c, p, s->space, &scheme, &s->arena, &back, &err));
+    assert_true(qdq_assign_equal(&back, &mask));
+}
+
+static void every_set_of_choices_is_a_scheme_and_back(void **state)
+{
+    (void)state;
+    for (int t = 0; t < 2; t++) {
+        setting s = open_setting(blocks(""), t == 0 ? "ort-cpu" : "tensorrt");
+        const qdq_pattern *block = pattern_of(&s, "a1");
+        qdq_choices c = choices_of(&s, block);
+
+        expect_scheme(&s, block, &c, 0, "");
+        expect_scheme(&s, block, &c, 1, "(0,0)");
+        expect_scheme(&s, block, &c, 2, "(2,0)");
+        expect_scheme(&s, block, &c, 3, "(0,0)(2,0)");
+        expect_scheme(&s, block, &c, 4, t == 0 ? "(3,0)(3,1)" : "(3,0)");
+        expect_scheme(&s, block, &c, 7, t == 0 ? "(0,0)(2,0)(3,0)(3,1)" : "(0,0)(2,0)(3,0)");
+        put_away(&s);
+    }
+}
+
+static uint64_t bits_of(setting *s, const qdq_pattern *p, const qdq_choices *c, const qdq_scheme *scheme)
+{
+    qdq_assign a;
+
+    assert_ok(qdq_choices_from_scheme(c, p, s->space, scheme, &s->arena, &a, &err));
+    return number_of(&a);
+}
+
+#define POINTS(...)                                                                                          \
+    {                                                                                                        \
+        (qdq_point[]){__VA_ARGS__}, sizeof((qdq_point[]){__VA_ARGS__}) / sizeof(qdq_point), 0                \
+    }
+#define NODE(n, i)                                                                                           \
+    {                                                                                                        \
+        -1, (n), (i)                                                                                         \
+    }
+#define CHILD(r, i)                                                                                          \
+    {                                                                                                        \
+        (r), -1, (i)                                                                                         \
+    }
+
+/* The output of the first Relu is what the second Conv reads: a scheme with that point means the same as one with the
+ * Conv's input, and is not measured again, because its bits are the same. */
+static void region_9_case_18_the_same_resolved_set_is_the_same_bits(void **state)
+{
+    const qdq_scheme output = {.outputs = POINTS({-1, 1, 0})}, input = {.node_inputs = POINTS(NODE(2, 0))};
+    const qdq_scheme conv_output = {.outputs = POINTS({-1, 0, 0})}; /* the Relu fuses: nothing */
+    char a[33], b[33];
+
+    (void)state;
+    setting s = open_setting(blocks(""), "ort-cpu");
+    const qdq_pattern *block = pattern_of(&s, "a1");
+    qdq_choices c = choices_of(&s, block);
+
+    qdq_scheme_hash(&output, a);
+    qdq_scheme_hash(&input, b);
+    assert_string_not_equal(a, b);
+    assert_int_equal(bits_of(&s, block, &c, &output), 2);
+    assert_int_equal(bits_of(&s, block, &c, &input), 2);
+    assert_int_equal(bits_of(&s, block, &c, &conv_output), 0);
+    put_away(&s);
+}
+
+static void points_that_mean_nothing_here_are_left_out(void **state)
+{
+    const qdq_scheme strange = {.node_inputs = POINTS(NODE(0, 0), NODE(0, 40), NODE(1, 0), NODE(99, 0)),
+                                .child_inputs = POINTS(CHILD(0, 0), CHILD(7, 1)),
+                                .outputs = POINTS({-1, 77, 0}, {-1, 1, 5}, {3, -1, 0})};
+
+    (void)state;
+    setting s = open_setting(blocks(""), "ort-cpu");
+    const qdq_pattern *block = pattern_of(&s, "a1");
+    qdq_choices c = choices_of(&s, block);
+
+    assert_int_equal(bits_of(&s, block, &c, &strange), 1);
+    put_away(&s);
+}
+
+/* Mul(p, p), slot 1 only. */
+static void region_9_case_15_one_slot_of_a_square_is_a_point_of_its_own(void **state)
+{
+    test_builder b = test_build(17);
+
+    (void)state;
+    TEST_INPUT(&b, "x", 1, 16, 8, 8);
+    test_conv(&b, "a", "x", 16, 16, 3, 1);
+    TEST_NODE(&b, "GlobalAveragePool", "p", "a");
+    TEST_NODE(&b, "Mul", "m", "p", "p");
+    test_conv(&b, "y", "m", 16, 16, 3, 1);
+    test_output(&b, "y");
+    setting s = open_setting(test_built(&b), "tensorrt");
+    const qdq_pattern *p = pattern_of(&s, "m");
+    qdq_choices c = choices_of(&s, p);
+    const qdq_scheme second = {.node_inputs = POINTS(NODE(2, 1))}, producer = {.outputs = POINTS({-1, 1, 0})};
+
+    assert_string_equal(text_of(&s, p, &c),
+                        "*(0,0):3 a/3; (1,0):1 p/1; (2,0):1 m/1; (2,1):2 m/2; *(3,0):3 y/3");
+    assert_int_equal(bits_of(&s, p, &c, &second), 8);
+    assert_int_equal(bits_of(&s, p, &c, &producer), 12); /* all readers */
+    put_away(&s);
+}
+
+/* --- composites ---------------------------------------------------------------------------------------------------- */
+
+static qdq_model *chain(void)
+{
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"};
+    static char relu[12][8];
+    test_builder b = test_build(17);
+    const char *x = "x";
+
+    TEST_INPUT(&b, "x", 1, 16, 16, 16);
+    for (int i = 0; i < 12; i++) {
+        snprintf(relu[i], sizeof relu[i], "%s_r", names[i]);
+        conv(&b, names[i], x, "");
+        TEST_NODE(&b, "Relu", relu[i], names[i]);
+        x = relu[i];
+    }
+    test_output(&b, "l_r");
+    return test_built(&b);
+}
+
+/* What the leaves chose stays: a region around them has nothing to say about their slots, whatever its scheme. */
+static void region_9_case_19_leaf_full_then_composite_inherits(void **state)
+{
+    (void)state;
+    setting s = open_setting(chain(), "ort-cpu");
+    qdq_assign a = bits(&s, s.space->n_groups, 0), before;
+    size_t composites = 0;
+
+    for (size_t i = 0; i < s.patterns->n; i++) {
+        qdq_choices c = choices_of(&s, &s.patterns->pattern[i]);
+        qdq_assign full = bits(&s, c.n, UINT64_MAX);
+        qdq_choices_apply(&c, &s.patterns->pattern[i], SIZE_MAX, &full, &a);
+    }
+    assert_int_equal(qdq_assign_count(&a), 12);
+    assert_true(qdq_assign_copy(&before, &a, &s.arena));
+    for (size_t i = 0; i < s.patterns->n; i++) {
+        const qdq_pattern *p = &s.patterns->pattern[i];
+        qdq_choices c = choices_of(&s, p);
+        qdq_assign none = bits(&s, c.n, 0);
+
+        if (p->instance[0].region->type == QDQ_REGION_LEAF)
+            continue;
+        composites++;
+        qdq_choices_apply(&c, p, SIZE_MAX, &none, &a);
+    }
+    assert_true(composites > 0);
+    assert_true(qdq_assign_equal(&a, &before));
+    put_away(&s);
+}
+
+/* A region with nodes of its own around two others: the one with fewer nodes is child 0. */
+static void child_inputs_and_outputs_become_what_the_region_itself_reads(void **state)
+{
+    const qdq_scheme large_in = {.child_inputs = POINTS(CHILD(1, 1))},
+                     large_out = {.outputs = POINTS({1, -1, 0})};
+    const qdq_scheme small_in = {.child_inputs = POINTS(CHILD(0, 0))},
+                     beyond = {.child_inputs = POINTS(CHILD(0, 1))};
+
+    (void)state;
+    setting s = open_setting(blocks(""), "ort-cpu");
+    const qdq_value *x = qdq_graph_find(s.clean->graph, "x"), *r0 = qdq_graph_find(s.clean->graph, "r0");
+    const qdq_value *b1 = qdq_graph_find(s.clean->graph, "b1"), *s1 = qdq_graph_find(s.clean->graph, "s1");
+    const qdq_value *large_inputs[] = {x, r0}, *large_outputs[] = {b1}, *small_inputs[] = {s1};
+    qdq_region large = {
+        .id = 2, .n_total = 9, .inputs = {large_inputs, 2, 0}, .outputs = {large_outputs, 1, 0}};
+    qdq_region small = {.id = 3, .n_total = 2, .inputs = {small_inputs, 1, 0}};
+    qdq_region *children[] = {&large, &small};
+    qdq_region whole = {.id = 1, .type = QDQ_REGION_COMPOSITE, .children = {children, 2, 0}, .n_total = 12};
+    const qdq_node *nodes[] = {s1->producer};
+    uint32_t order[] = {1, 0}, *orders[] = {order};
+    qdq_instance instance = {&whole, nodes, orders};
+    const qdq_pattern p = {.signature = "", .n_nodes = 1, .instance = &instance, .n_instances = 1};
+    qdq_choices c = choices_of(&s, &p);
+
+    assert_string_equal(text_of(&s, &p, &c), "(0,0):3 s1/3");
+    assert_int_equal(bits_of(&s, &p, &c, &large_in), 1);  /* r0 is read by the Add, too */
+    assert_int_equal(bits_of(&s, &p, &c, &large_out), 1); /* b1 */
+    assert_int_equal(bits_of(&s, &p, &c, &small_in), 0);  /* s1 is read by the child alone */
+    assert_int_equal(bits_of(&s, &p, &c, &beyond), 0);
+    put_away(&s);
+}
+
+/* --- baselines with Q/DQ ------------------------------------------------------------------------------------------- */
+
+/* What the pattern of `value` gets from a baseline. */
+static void import(setting *s, const qdq_model *baseline, const char *value, bool any, qdq_scheme *out)
+{
+    const qdq_pattern *p = pattern_of(s, value);
+    qdq_choices c = choices_of(s, p);
+    qdq_assign whole, mask = bits(s, c.n, 0);
+    qdq_plan *plan;
+
+    assert_ok(qdq_plan_import(baseline, NULL, &plan, NULL, &err));
+    assert_ok(qdq_space_from_plan(s->space, plan, &whole, &s->arena, &err));
+    (any ? qdq_choices_union : qdq_choices_vote)(&c, p, &whole, &mask);
+    assert_ok(qdq_choices_to_scheme(&c, &mask, &s->arena, out, &err));
+    qdq_plan_free(plan);
+}
+
+static bool has_node_input(const qdq_scheme *s, int32_t node, int32_t input)
+{
+    for (size_t i = 0; i < s->node_inputs.n; i++)
+        if (s->node_inputs.at[i].node == node && s->node_inputs.at[i].index == input)
+            return true;
+    return false;
+}
+
+static void region_9_case_22_a_baseline_gives_the_input_of_the_conv(void **state)
+{
+    (void)state;
+    qdq_model *baseline = blocks("c0 a1 b1 s1");
+    setting s = open_setting(blocks(""), "tensorrt");
+    qdq_scheme scheme;
+
+    assert_non_null(qdq_graph_find(baseline->graph, "x_QuantizeLinear_Output"));
+    import(&s, baseline, "c0", false, &scheme);
+    assert_int_equal(scheme.node_inputs.n, 1);
+    assert_true(has_node_input(&scheme, 0, 0));
+    qdq_model_free(baseline);
+    put_away(&s);
+}
+
+/* Of three instances two have the first Conv in 8 bits, one the second. */
+static void region_9_case_22_instances_that_disagree_vote(void **state)
+{
+    (void)state;
+    qdq_model *baseline = blocks("a1 a3 b2");
+    setting s = open_setting(blocks(""), "tensorrt");
+    qdq_scheme scheme;
+
+    import(&s, baseline, "a1", false, &scheme);
+    assert_int_equal(scheme.node_inputs.n, 1);
+    assert_true(has_node_input(&scheme, 0, 0));
+    import(&s, baseline, "a1", true, &scheme);
+    assert_int_equal(scheme.node_inputs.n, 2);
+    assert_true(has_node_input(&scheme, 0, 0) && has_node_input(&scheme, 2, 0));
+    qdq_model_free(baseline);
+    put_away(&s);
+}
+
+/* On ONNX Runtime, a kernel without Q behind it runs in float: a2 does not make it two of three. */
+static void region_9_case_22_what_has_no_codes_behind_it_does_not_vote(void **state)
+{
+    (void)state;
+    qdq_model *baseline = blocks("c0 a1 b1 s1 a2");
+    setting s = open_setting(blocks(""), "ort-cpu");
+    qdq_scheme scheme;
+
+    import(&s, baseline, "a1", false, &scheme);
+    assert_int_equal(scheme.node_inputs.n, 0);
+    import(&s, baseline, "a1", true, &scheme);
+    assert_int_equal(scheme.node_inputs.n, 4);
+    assert_true(has_node_input(&scheme, 0, 0) && has_node_input(&scheme, 2, 0));
+    assert_true(has_node_input(&scheme, 3, 0) && has_node_input(&scheme, 3, 1));
+    qdq_model_free(baseline);
+    put_away(&s);
+}
+
+/* Where no one gave the weight codes: what is tuned gives them. */
+static void region_9_case_22_a_baseline_of_activations_alone(void **state)
+{
+    (void)state;
+    test_builder b = test_build(17);
+    TEST_INPUT(&b, "x", 1, 16, 16, 16);
+    test_conv(&b, "c", dequantized(&b, "x"), 16, 16, 3, 1);
+    test_output(&b, "c");
+    qdq_model *baseline = test_built(&b);
+    b = test_build(17);
+    TEST_INPUT(&b, "x", 1, 16, 16, 16);
+    test_conv(&b, "c", "x", 16, 16, 3, 1);
+    test_output(&b, "c");
+    setting s = open_setting(test_built(&b), "tensorrt");
+    qdq_scheme scheme;
+
+    import(&s, baseline, "c", false, &scheme);
+    assert_int_equal(scheme.node_inputs.n, 1);
+    assert_true(has_node_input(&scheme, 0, 0));
+    qdq_model_free(baseline);
+    put_away(&s);
+}
+
+/* --- names of Model-Optimizer's ------------------------------------------------------------------------------------ */
+
+static const char *named_scalar(test_builder *b, const char *prefix, const char *base, qdq_elem type)
+{
+    static char names[8][120];
+    static unsigned turn;
+    char *name = names[turn++ % 8];
+    void *data;
+    qdq_tensor *t = qdq_tensor_new(b->m, type, 1, (const int64_t[]){1}, &data);
+
+    snprintf(name, sizeof names[0], "%s%s", prefix, base);
+    assert_non_null(t);
+    assert_true(type == QDQ_INT8 || qdq_elem_put_float(type, data, 0, 0.1));
+    assert_non_null(qdq_graph_add_init(b->g, name, t));
+    return name;
+}
+
+/* Q and DQ at `base` ("T_n2_i0", or "T_qdq" for all readers of T), nodes named with '/' and ':' as '_'. */
+static const char *modelopt_pair(test_builder *b, const char *x, const char *base, const char *plain)
+{
+    static char names[8][120];
+    static unsigned turn;
+    char *q = names[turn++ % 8], *dq = names[turn++ % 8], label[120];
+
+    snprintf(q, sizeof names[0], "%s_quantized", base);
+    snprintf(dq, sizeof names[0], "%s_dequantized", base);
+    qdq_node *n = TEST_NODE(b, "QuantizeLinear", q, x, named_scalar(b, "q_scale_", base, QDQ_FLOAT),
+                            named_scalar(b, "q_zp_", base, QDQ_INT8));
+    snprintf(label, sizeof label, "QDQ_Q_%s", plain);
+    n->name = qdq_intern(b->m, label);
+    n = TEST_NODE(b, "DequantizeLinear", dq, q, named_scalar(b, "dq_scale_", base, QDQ_FLOAT),
+                  named_scalar(b, "dq_zp_", base, QDQ_INT8));
+    snprintf(label, sizeof label, "QDQ_DQ_%s", plain);
+    n->name = qdq_intern(b->m, label);
+    return dq;
+}
+
+/* `/l1/conv/Conv:0` is read by a Conv, which gets a pair of its own, and by another one, which stays float; `a/b` and
+ * `a_b` would have the same names in Model-Optimizer. */
+static qdq_model *slashes(bool with_qdq)
+{
+    test_builder b = test_build(19);
+    const char *t = "/l1/conv/Conv:0";
+
+    TEST_INPUT(&b, "x", 1, 16, 8, 8);
+    TEST_RANDOM(&b, "w", 16, 16, 1, 1);
+    TEST_RANDOM(&b, "a/b", 16, 16, 1, 1);
+    TEST_RANDOM(&b, "a_b", 16, 16, 1, 1);
+    TEST_NODE(&b, "Conv", t, with_qdq ? modelopt_pair(&b, "x", "x_qdq", "x_qdq") : "x",
+              with_qdq ? modelopt_pair(&b, "w", "w_qdq", "w_qdq") : "w");
+    TEST_NODE(&b, "Conv", "p",
+              with_qdq ? modelopt_pair(&b, t, "/l1/conv/Conv:0_n2_i0", "_l1_conv_Conv_0_n2_i0") : t,
+              with_qdq ? modelopt_pair(&b, "a/b", "a/b_qdq", "a_b_qdq") : "a/b");
+    TEST_NODE(&b, "Conv", "q", t, with_qdq ? modelopt_pair(&b, "a_b", "a_b_qdq", "a_b_qdq") : "a_b");
+    TEST_NODE(&b, "Concat", "y", "p", "q");
+    assert_true(qdq_node_set_int(qdq_graph_find(b.g, "y")->producer, "axis", 1));
+    test_output(&b, "y");
+    return test_built(&b);
+}
+
+static void region_9_case_16_model_optimizers_names_are_imported(void **state)
+{
+    (void)state;
+    qdq_model *baseline = slashes(true);
+    setting s = open_setting(slashes(false), "tensorrt");
+    qdq_assign whole;
+    qdq_plan *plan;
+
+    assert_ok(qdq_plan_import(baseline, NULL, &plan, NULL, &err));
+    assert_ok(qdq_space_from_plan(s.space, plan, &whole, &s.arena, &err));
+    assert_string_equal(names_of(&s, &whole), "/l1/conv/Conv:0/3 p/3");
+    qdq_plan_free(plan);
+    qdq_model_free(baseline);
+    put_away(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(choices_are_the_slot_groups_of_all_instances),
+        cmocka_unit_test(region_9_case_25_swapped_operands_are_one_choice),
+        cmocka_unit_test(choices_are_set_in_one_instance_or_in_all),
+        cmocka_unit_test(most_instances_decide_and_any_makes_the_union),
+        cmocka_unit_test(an_instance_without_the_slot_is_left_alone),
+        cmocka_unit_test(every_set_of_choices_is_a_scheme_and_back),
+        cmocka_unit_test(region_9_case_18_the_same_resolved_set_is_the_same_bits),
+        cmocka_unit_test(points_that_mean_nothing_here_are_left_out),
+        cmocka_unit_test(region_9_case_15_one_slot_of_a_square_is_a_point_of_its_own),
+        cmocka_unit_test(region_9_case_19_leaf_full_then_composite_inherits),
+        cmocka_unit_test(child_inputs_and_outputs_become_what_the_region_itself_reads),
+        cmocka_unit_test(region_9_case_22_a_baseline_gives_the_input_of_the_conv),
+        cmocka_unit_test(region_9_case_22_instances_that_disagree_vote),
+        cmocka_unit_test(region_9_case_22_what_has_no_codes_behind_it_does_not_vote),
+        cmocka_unit_test(region_9_case_22_a_baseline_of_activations_alone),
+        cmocka_unit_test(region_9_case_16_model_optimizers_names_are_imported),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
