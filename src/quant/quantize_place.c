@@ -38,7 +38,10 @@ static bool needs_samples(const qdq_plan *p)
     for (size_t i = 0; i < p->tensors.n; i++)
         if (!p->tensors.at[i].known)
             return true;
-    return p->means.n > 0;
+    for (size_t i = 0; i < p->means.n; i++)
+        if (!p->means.at[i].known)
+            return true;
+    return false;
 }
 
 static qdq_calib_opts calib_opts(const qdq_quantize_opts *opts)
@@ -143,6 +146,8 @@ qdq_status qdq_place_with_scales(const qdq_model *clean, const qdq_target *t, qd
             QDQ_TRY(qdq_scales_give(basis->known, p, err));
         if (opts->bias_correction)
             QDQ_TRY(qdq_bias_correct_means(clean, p, err));
+        if (basis->known != NULL)
+            QDQ_TRY(qdq_scales_give_means(basis->known, p, err));
         QDQ_TRY(calibrate(clean, t, e, data, opts, basis, p, &empty, err));
         if (empty.n == n_empty)
             QDQ_TRY(qdq_find_misfit_biases(clean, p, &misfit, err));

@@ -238,7 +238,9 @@ static const char *name_to_observe(const qdq_calibration *c, size_t i)
     const qdq_calib_slot *s = qdq_calib_find(c, name);
     bool is_first = qdq_map_get(&c->means, name)->num == mean;
 
-    return is_first && (s == NULL || s->observer == NULL) ? name : NULL;
+    return is_first && qdq_means_missing(c->plan, name, &c->means) && (s == NULL || s->observer == NULL)
+               ? name
+               : NULL;
 }
 
 /* The tensors that only a run shows, cut into chunks: NULL after each. */
@@ -272,10 +274,13 @@ static qdq_status make_chunks(qdq_calibration *c, const char ***out, size_t *n_c
     return QDQ_OK;
 }
 
-static bool all_cached(const qdq_calibration *c)
+static bool all_known(const qdq_calibration *c)
 {
     for (size_t i = 0; i < c->slots.n; i++)
         if (!c->slots.at[i].cached)
+            return false;
+    for (size_t i = 0; i < c->plan->means.n; i++)
+        if (!c->plan->means.at[i].known)
             return false;
     return true;
 }
@@ -287,7 +292,7 @@ static qdq_status observe(qdq_calibration *c, qdq_error *err)
 
     QDQ_TRY(add_observers(c, err));
     QDQ_TRY(observe_constants(c, err));
-    if (all_cached(c) && c->plan->means.n == 0) /* all that is asked for is there */
+    if (all_known(c)) /* all that is asked for is there */
         return QDQ_OK;
     QDQ_TRY(make_chunks(c, &chunk, &n_chunks, err));
     c->total = (uint64_t)c->n_samples * (n_chunks > 0 ? n_chunks : 1);

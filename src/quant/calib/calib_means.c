@@ -61,6 +61,16 @@ qdq_status qdq_means_index(qdq_plan *p, qdq_map *index, qdq_error *err)
     return QDQ_OK;
 }
 
+bool qdq_means_missing(const qdq_plan *p, const char *tensor, const qdq_map *index)
+{
+    const qdq_map_value *at = qdq_map_get(index, tensor);
+
+    for (size_t i = at != NULL ? at->num + 1 : 0; i != 0; i = p->means.at[i - 1].next)
+        if (!p->means.at[i - 1].known)
+            return true;
+    return false;
+}
+
 /* --- adding ---------------------------------------------------------------------------------------------------------- */
 
 /* Channels side by side: a row is added to the sums of all. */
@@ -120,6 +130,7 @@ qdq_status qdq_means_add(qdq_plan *p, const qdq_map *index, const char *tensor, 
     const qdq_map_value *at = qdq_map_get(index, tensor);
 
     for (size_t i = at != NULL ? at->num + 1 : 0; i != 0; i = p->means.at[i - 1].next)
-        QDQ_TRY(add(&p->means.at[i - 1], a, err));
+        if (!p->means.at[i - 1].known)
+            QDQ_TRY(add(&p->means.at[i - 1], a, err));
     return QDQ_OK;
 }

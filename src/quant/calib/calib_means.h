@@ -14,6 +14,9 @@ qdq_status qdq_means_index(qdq_plan *p, qdq_map *index, qdq_error *err);
 const qdq_plan_mean *qdq_means_find(const qdq_plan *p, const qdq_map *index, const char *tensor, int axis,
                                     size_t n);
 
+/* Is there a mean of the tensor that no plan before this one had? */
+bool qdq_means_missing(const qdq_plan *p, const char *tensor, const qdq_map *index);
+
 /* A sample of the tensor. Values that are not finite are left out. */
 qdq_status qdq_means_add(qdq_plan *p, const qdq_map *index, const char *tensor, const qdq_array *a,
                          qdq_error *err);

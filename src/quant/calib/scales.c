@@ -104,6 +104,63 @@ qdq_status qdq_scales_give(const qdq_scales *s, qdq_plan *plan, qdq_error *err)
     return st;
 }
 
+/* --- means -------------------------------------------------------------------------------------------------------- */
+
+static const char *key_of_mean(const qdq_plan_mean *m, qdq_arena *arena)
+{
+    return qdq_arena_printf(arena, "%d %zu %s", m->axis, m->n, m->tensor);
+}
+
+qdq_status qdq_scales_give_means(const qdq_scales *s, qdq_plan *plan, qdq_error *err)
+{
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    qdq_status st = QDQ_OK;
+
+    for (size_t i = 0; i < plan->means.n && st == QDQ_OK; i++) {
+        qdq_plan_mean *m = &plan->means.at[i];
+        const char *key = key_of_mean(m, &scratch);
+        const qdq_map_value *v = key != NULL ? qdq_map_get(&s->means, key) : NULL;
+
+        if (key == NULL)
+            st = qdq_nomem(err);
+        if (v == NULL)
+            continue;
+        const qdq_plan_mean *kept = v->ptr;
+        memcpy(m->sum, kept->sum, m->n * sizeof *m->sum);
+        memcpy(m->count, kept->count, m->n * sizeof *m->count);
+        m->known = true;
+    }
+    qdq_arena_free(&scratch);
+    return st;
+}
+
+static qdq_status keep_mean(qdq_scales *s, const qdq_plan_mean *m, qdq_error *err)
+{
+    const char *key = key_of_mean(m, &s->arena);
+    qdq_plan_mean *kept = qdq_arena_alloc(&s->arena, sizeof *kept);
+    double *sum = qdq_arena_array(&s->arena, m->n + 1, sizeof *sum);
+    uint64_t *count = qdq_arena_array(&s->arena, m->n + 1, sizeof *count);
+    qdq_map_value *v = key != NULL ? qdq_map_put(&s->means, key, NULL) : NULL;
+
+    if (kept == NULL || sum == NULL || count == NULL || v == NULL)
+        return qdq_nomem(err);
+    memcpy(sum, m->sum, m->n * sizeof *sum);
+    memcpy(count, m->count, m->n * sizeof *count);
+    *kept = (qdq_plan_mean){.n = m->n, .sum = sum, .count = count};
+    v->ptr = kept;
+    return QDQ_OK;
+}
+
+static qdq_status keep_means(qdq_scales *s, const qdq_plan *plan, qdq_error *err)
+{
+    for (size_t i = 0; i < plan->means.n; i++)
+        if (!plan->means.at[i].known)
+            QDQ_TRY(keep_mean(s, &plan->means.at[i], err));
+    return QDQ_OK;
+}
+
+/* --- after calibration ----------------------------------------------------------------------------------------------- */
+
 static qdq_status keep(qdq_scales *s, const keys *k, qdq_plan_tensor *t, qdq_error *err)
 {
     if (t->given) {
@@ -131,7 +188,7 @@ qdq_status qdq_scales_keep(qdq_scales *s, qdq_plan *plan, qdq_error *err)
     for (size_t i = 0; i < plan->tensors.n && st == QDQ_OK; i++)
         st = keep(s, &k, &plan->tensors.at[i], err);
     end_keys(&k);
-    return st;
+    return st == QDQ_OK ? keep_means(s, plan, err) : st;
 }
 
 /* --- weights -------------------------------------------------------------------------------------------------------- */
@@ -211,5 +268,6 @@ void qdq_scales_free(qdq_scales *s)
 {
     qdq_map_free(&s->by_use);
     qdq_map_free(&s->by_weight);
+    qdq_map_free(&s->means);
     qdq_arena_free(&s->arena);
 }

@@ -10,11 +10,15 @@ typedef struct qdq_scales {
     qdq_arena arena;
     qdq_map by_use;    /* type, and whose range decides, with those that share it -> qdq_qparam */
     qdq_map by_weight; /* weight and form -> its `clip` */
+    qdq_map means;     /* tensor, axis, channels -> qdq_plan_mean */
 } qdq_scales;
 
 /* Fills the scales of `plan` that are there; calibration leaves them alone then. Tensors that share one range find it
  * where just these shared one before. */
 qdq_status qdq_scales_give(const qdq_scales *s, qdq_plan *plan, qdq_error *err);
+
+/* The same for the means of channels that it asks for. */
+qdq_status qdq_scales_give_means(const qdq_scales *s, qdq_plan *plan, qdq_error *err);
 
 /* Of a calibrated plan: keeps what was not found in the model, and makes it look as if all of it had just been
  * calibrated. */

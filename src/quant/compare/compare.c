@@ -14,6 +14,7 @@
 #include "quant/calib/held.h"
 #include "quant/compare/compare_feed.h"
 #include "quant/compare/compare_stat.h"
+#include "quant/compare/kept.h"
 #include "quant/rest/safe_session.h"
 
 static const char *const model_name[2] = {"first model", "second model"};
@@ -38,6 +39,7 @@ typedef struct comparison {
     QDQ_VEC(common) outputs;
     qdq_map by_name;
     qdq_safe_session session[2];
+    qdq_kept *kept; /* outputs of the first model, from comparison to comparison; NULL: they are not kept */
     const int64_t *labels; /* of the sample that runs */
     size_t n_labels;
     qdq_top1 top1;
@@ -187,6 +189,35 @@ static qdq_status check_labels(const comparison *c, size_t sample, qdq_error *er
     return QDQ_OK;
 }
 
+/* Copies that a comparison before this one made: lent, never freed here. */
+static void take_kept(comparison *c, size_t i)
+{
+    for (size_t k = 0; k < c->outputs.n; k++) {
+        common *v = &c->outputs.at[k];
+
+        v->held = c->kept->at[(i - c->first) * c->outputs.n + k];
+        v->left_out = !v->held.is_held;
+    }
+}
+
+static qdq_status keep(comparison *c, size_t i, qdq_error *err)
+{
+    for (size_t k = 0; k < c->outputs.n && !c->kept->is_over; k++)
+        if (c->outputs.at[k].held.is_held)
+            QDQ_TRY(qdq_keep(c->kept, (i - c->first) * c->outputs.n + k, &c->outputs.at[k].held.array, err));
+    return QDQ_OK;
+}
+
+static qdq_status run_first(comparison *c, size_t i, const qdq_named_array *in, size_t n, qdq_error *err)
+{
+    if (c->kept != NULL && c->kept->is_complete) {
+        take_kept(c, i);
+        return QDQ_OK;
+    }
+    QDQ_TRY(run_model(c, 0, i, in, n, err));
+    return c->kept != NULL ? keep(c, i, err) : QDQ_OK;
+}
+
 static qdq_status run_sample(comparison *c, size_t i, qdq_error *err)
 {
     const qdq_named_array *in;
@@ -197,7 +228,7 @@ static qdq_status run_sample(comparison *c, size_t i, qdq_error *err)
     c->labels = qdq_data_labels(c->data, i, &c->n_labels);
     for (size_t k = 0; k < c->outputs.n; k++)
         c->outputs.at[k].held.is_held = c->outputs.at[k].is_done = false;
-    QDQ_TRY(run_model(c, 0, i, in, n, err));
+    QDQ_TRY(run_first(c, i, in, n, err));
     QDQ_TRY(check_labels(c, i, err));
     QDQ_TRY(run_model(c, 1, i, in, n, err));
     for (size_t k = 0; k < c->outputs.n; k++)
@@ -284,22 +315,34 @@ static qdq_status compare(comparison *c, qdq_compare_result **out, qdq_error *er
 {
     QDQ_TRY(qdq_compare_range(c->data, &c->opts, &c->first, &c->end, err));
     QDQ_TRY(find_outputs(c, err));
+    if (c->kept != NULL)
+        QDQ_TRY(qdq_kept_begin(c->kept, (c->end - c->first) * c->outputs.n, err));
     QDQ_TRY(run_samples(c, err));
+    if (c->kept != NULL)
+        c->kept->is_complete = !c->kept->is_over;
     return make_result(c, out, err);
 }
 
 qdq_status qdq_compare(qdq_engine *e, const qdq_model *a, const qdq_model *b, qdq_data *d,
                        const qdq_compare_opts *opts, qdq_compare_result **out, qdq_error *err)
 {
+    return qdq_compare_keeping(e, a, b, d, opts, NULL, out, err);
+}
+
+qdq_status qdq_compare_keeping(qdq_engine *e, const qdq_model *a, const qdq_model *b, qdq_data *d,
+                               const qdq_compare_opts *opts, qdq_kept *kept, qdq_compare_result **out,
+                               qdq_error *err)
+{
+    const bool is_lent = kept != NULL && kept->is_complete;
     static const qdq_compare_opts defaults = QDQ_COMPARE_OPTS_INIT;
-    comparison c = {.engine = e, .model = {a, b}, .data = d, .arena = QDQ_ARENA_INIT};
+    comparison c = {.engine = e, .model = {a, b}, .data = d, .arena = QDQ_ARENA_INIT, .kept = kept};
 
     *out = NULL;
     c.opts = opts != NULL ? *opts : defaults;
     qdq_status st = compare(&c, out, err);
     for (int k = 0; k < 2; k++)
         qdq_safe_close(&c.session[k]);
-    for (size_t k = 0; k < c.outputs.n; k++)
+    for (size_t k = 0; k < c.outputs.n && !is_lent; k++)
         qdq_held_free(&c.outputs.at[k].held);
     qdq_map_free(&c.by_name);
     qdq_arena_free(&c.arena);

@@ -2,6 +2,7 @@
  * which order layers go is goal_search.c. */
 #include "qdq/goal.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +10,14 @@
 
 #include "base/fail.h"
 #include "quant/compare/influence.h"
+#include "quant/compare/kept.h"
 #include "quant/goal/goal_search.h"
 #include "quant/goal/node_cost.h"
 #include "quant/place/why.h"
 #include "quant/quantize_steps.h"
 #include "quant/rest/rest.h"
+
+#define KEPT_BYTES ((uint64_t)256 << 20) /* of outputs of the float model, as of activations in calibration */
 
 enum { MAX_EVALUATIONS = 16, SAMPLES_FOR_LAYERS = 8 };
 
@@ -36,6 +40,7 @@ typedef struct goal {
     qdq_model *clean;
     qdq_plan *first;   /* with everything in 8 bits that the rules allow */
     qdq_scales scales; /* of all plans so far */
+    qdq_kept kept;     /* what the float model gave in the first trial */
     qdq_goal_layer *layers;
     qdq_goal_item *items;
     size_t n_layers;
@@ -204,7 +209,12 @@ static qdq_status evaluate(goal *g, const qdq_plan *p, const qdq_model *quantize
     compare_opts(g, &o);
     QDQ_TRY(qdq_plan_time(g->clean, p, &time, &float_time, err));
     step.time_share = float_time > 0 ? time / float_time : 1;
-    QDQ_TRY(qdq_compare(g->engine, g->m, quantized, judging_data(g), &o, &r, err));
+    QDQ_TRY(qdq_compare_keeping(g->engine, g->m, quantized, judging_data(g), &o, &g->kept, &r, err));
+    if (g->kept.is_over && g->result->steps.n == 0)
+        qdq_job_log(g->opts.job, QDQ_LOG_INFO,
+                    "outputs of the float model are more than %" PRIu64
+                    " MiB: it runs again for each trial (--memory)",
+                    g->kept.limit >> 20);
     qdq_status st = judge(g, r, &step, out, err);
     qdq_free(r);
     step.holds = out->holds;
@@ -468,6 +478,7 @@ qdq_status qdq_quantize_goal(const qdq_model *m, const qdq_target *t, qdq_engine
     *out = NULL;
     *result_out = NULL;
     g.opts = opts != NULL ? *opts : defaults;
+    g.kept.limit = g.opts.memory != 0 ? g.opts.memory : KEPT_BYTES;
     if (data == NULL && how->eval == NULL)
         return qdq_fail(err, QDQ_E_USAGE, "a goal without data: found nothing to judge on");
     if (g.opts.job != NULL)
@@ -485,6 +496,7 @@ qdq_status qdq_quantize_goal(const qdq_model *m, const qdq_target *t, qdq_engine
     qdq_plan_free(g.first);
     qdq_model_free(g.clean);
     qdq_scales_free(&g.scales);
+    qdq_kept_free(&g.kept);
     qdq_arena_free(&g.arena);
     if (st != QDQ_OK) {
         qdq_plan_free(*plan);

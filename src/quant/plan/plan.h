@@ -90,6 +90,7 @@ typedef struct qdq_plan_mean {
     size_t n; /* channels */
     double *sum;
     uint64_t *count;
+    bool known;  /* from a plan before this one */
     size_t next; /* 1 + the index of another one of the same tensor; 0: none */
 } qdq_plan_mean;
 
