@@ -51,6 +51,7 @@ typedef struct qdq_target_check {
     uint64_t converted;  /* by all findings */
     double microseconds; /* likewise */
     bool proven;         /* by the engine's kernels */
+    size_t n_weights;    /* nodes whose weight alone is to be codes, and is: none of those above */
 } qdq_target_check;
 
 /* *out is freed with qdq_free() (one block). What is wrong with the model apart from its quantization is

@@ -83,6 +83,7 @@ static json_t *target_json(cli_json *j, const struct check_args *a, const qdq_ta
     cli_json_set(j, root, "quantizers", json_integer((json_int_t)t->n_quantizers));
     cli_json_set(j, root, "fused", json_integer((json_int_t)t->n_fused));
     cli_json_set(j, root, "unfused", json_integer((json_int_t)t->n_unfused));
+    cli_json_set(j, root, "weights_alone", json_integer((json_int_t)t->n_weights));
     cli_json_set(j, root, "errors", json_integer((json_int_t)t->n_errors));
     cli_json_set(j, root, "converted", json_integer((json_int_t)t->converted));
     cli_json_set(j, root, "microseconds", cli_json_real(t->microseconds));
@@ -183,6 +184,8 @@ static qdq_status print_target(cli *c, const char *path, const char *target, con
         path, target, t->n_errors, t->n_errors == 1 ? "" : "s", warnings, warnings == 1 ? "" : "s",
         t->n_quantizers, t->n_fused, t->n_fused == 1 ? "" : "s",
         t->proven ? ", proven by the engine's kernels" : "", t->n_unfused);
+    if (t->n_weights > 0)
+        printf(", %zu with codes for the weight alone", t->n_weights);
     if (t->converted > 0)
         printf("; %s elements converted for nothing in every run", amount(c, t->converted));
     if (t->microseconds > 0)
@@ -279,8 +282,8 @@ const cli_command cmd_check = {
         "the\n"
         "borders of what runs in float are neither. The kinds of findings: docs/check.md.",
     .json = "{ \"model\", \"errors\", \"warnings\", \"findings\": [{\"level\": \"error\", \"text\"}],\n"
-            "  \"quantization\": {\"target\", \"proven\", \"quantizers\", \"fused\", \"unfused\", "
-            "\"errors\", \"converted\",\n"
+            "  \"quantization\": {\"target\", \"proven\", \"quantizers\", \"fused\", \"unfused\",\n"
+            "    \"weights_alone\", \"errors\", \"converted\",\n"
             "    \"microseconds\", \"findings\": [{\"level\", \"kind\", \"op\", \"node\", \"why\", "
             "\"converted\", "
             "\"microseconds\"}]} }",

@@ -345,6 +345,93 @@ static void operators_on_codes_are_checked_as_q_and_dq(void **state)
                      "}\n");
 }
 
+/* Data is float by design, so that nothing next to the weight is to be fused: what `quantize -T int4` writes. */
+static void a_weight_in_codes_is_all_that_a_target_of_weights_alone_wants(void **state)
+{
+    static const char text[] =
+        "<ir_version: 10, opset_import: [\"\" : 21]>\n"
+        "g (float[2,4] x, int64[2] i) => (float[2,2] y, float[2,4] z) <int4[4,2] w = {1, 2, 3, 4, 5, 6, 7, "
+        "-8}, "
+        "float[2,2] s = {0.5, 0.25, 0.5, 0.25}, int4[4,4] t = {1, 2, 3, 4, 5, 6, 7, 1, 1, 2, 3, 4, 5, 6, 7, "
+        "1}, "
+        "float[4,2] u = {1, 1, 1, 1, 1, 1, 1, 1}> {\n"
+        "  [dw] dw = DequantizeLinear <axis = 0, block_size = 2> (w, s)\n"
+        "  [m] y = MatMul(x, dw)\n"
+        "  dt = DequantizeLinear <axis = 1, block_size = 2> (t, u)\n"
+        "  [e] z = Gather(dt, i)\n"
+        "}\n";
+    const char *const target[] = {"int4", "ort-cpu-int4"};
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(target); i++) {
+        qdq_error err = QDQ_ERROR_INIT;
+        qdq_model *m = test_model(text);
+        qdq_target *t = NULL;
+        qdq_target_check *r = NULL;
+
+        assert_string_equal(findings(text, target[i]), "");
+        assert_ok(qdq_target_load(target[i], &t, &err));
+        assert_ok(qdq_model_check_target(m, t, NULL, &r, &err));
+        assert_int_equal(r->n_weights, 2);
+        assert_int_equal(r->n_fused, 0);
+        assert_int_equal(r->n_unfused, 0);
+        assert_int_equal(r->converted, 0);
+        qdq_free(r);
+        qdq_target_free(t);
+        qdq_model_free(m);
+    }
+    assert_string_equal(findings(text, "ort-cpu"), "not-fused m;not-fused e;");
+}
+
+/* ... of data it wants none, and a constant that no rule names is no weight. */
+static void quantized_data_is_found_where_weights_alone_are_to_be(void **state)
+{
+    (void)state;
+    assert_string_equal(findings("g (float[2,2] x) => (float[2,2] y) <float s = {0.5}, uint8 z = {3}, "
+                                 "int8[2,2] w = {1, 2, 3, 4}, float ws = {0.5}, int8 wz = {0}> {\n"
+                                 "  [q] q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)\n"
+                                 "  dw = DequantizeLinear(w, ws, wz)\n"
+                                 "  [m] y = MatMul(d, dw)\n"
+                                 "}\n",
+                                 "int4"),
+                        "type q;");
+    assert_string_equal(
+        findings("g (float[2] x) => (float[2] y) <int8[2] w = {1, 2}, float ws = {0.5}, int8 wz = {0}> {\n"
+                 "  dw = DequantizeLinear(w, ws, wz)\n"
+                 "  [n] y = Sub(x, dw)\n"
+                 "}\n",
+                 "int4"),
+        "constant n;");
+}
+
+/* An override of weights alone counts for its node only. */
+static void an_override_of_weights_alone_is_heard(void **state)
+{
+    static const char text[] =
+        "g (float[2,2] x) => (float[2,2] z) <int8[2,2] w = {1, 2, 3, 4}, float ws = {0.5}, int8 wz = {0}> {\n"
+        "  dw = DequantizeLinear(w, ws, wz)\n"
+        "  [m] y = MatMul(x, dw)\n"
+        "  dv = DequantizeLinear(w, ws, wz)\n"
+        "  [n] z = MatMul(y, dv)\n"
+        "}\n";
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = test_model(text);
+    qdq_target *t = NULL;
+    qdq_target_check *r = NULL;
+
+    (void)state;
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    assert_ok(
+        qdq_target_set(t, "overrides", "[{\"node\": \"^m$\", \"activation\": {\"type\": \"float\"}}]", &err));
+    assert_ok(qdq_model_check_target(m, t, NULL, &r, &err));
+    assert_int_equal(r->n, 1);
+    assert_string_equal(r->findings[0].node, "n");
+    assert_int_equal(r->n_weights, 1);
+    qdq_free(r);
+    qdq_target_free(t);
+    qdq_model_free(m);
+}
+
 static void a_target_without_rules_is_refused(void **state)
 {
     qdq_error err = QDQ_ERROR_INIT;
@@ -384,6 +471,9 @@ int main(void)
         cmocka_unit_test(cost_counts_what_is_converted_for_nothing),
         cmocka_unit_test(kinds_have_names_and_help),
         cmocka_unit_test(operators_on_codes_are_checked_as_q_and_dq),
+        cmocka_unit_test(a_weight_in_codes_is_all_that_a_target_of_weights_alone_wants),
+        cmocka_unit_test(quantized_data_is_found_where_weights_alone_are_to_be),
+        cmocka_unit_test(an_override_of_weights_alone_is_heard),
         cmocka_unit_test(a_target_without_rules_is_refused),
     };
 

@@ -330,6 +330,15 @@ static bool is_rough(const qdq_checking *c, const qdq_node *n, const qdq_target_
            is_requantized(c, n) && reads_q(result);
 }
 
+/* The target wants codes of the weight alone, and has them: its data is float by design, and nothing is left to fuse. */
+static bool is_done_by_weight(const qdq_checking *c, const qdq_node *n, const qdq_target_op *rule)
+{
+    bool has_weight = rule->kind == QDQ_KIND_LINEAR || rule->kind == QDQ_KIND_TABLE;
+    const qdq_node *dq = has_weight ? qdq_check_dq(c, qdq_node_in(n, rule->weight)) : NULL;
+
+    return dq != NULL && qdq_found_constant(dq) != NULL && qdq_format_weight_only(c->format[n->id]);
+}
+
 static qdq_status check_node(qdq_checking *c, const qdq_node *n)
 {
     const qdq_target_op *rule = n->domain[0] == '\0' ? qdq_target_find(c->t, n->type) : NULL;
@@ -345,6 +354,10 @@ static qdq_status check_node(qdq_checking *c, const qdq_node *n)
         return QDQ_OK;
     if (rule->kind == QDQ_KIND_LINEAR)
         QDQ_TRY(qdq_check_linear(c, n, rule));
+    if (is_done_by_weight(c, n, rule)) {
+        c->n_weights++;
+        return QDQ_OK;
+    }
     bool fused = runs_in_8_bits(c, n, rule);
     c->n_fused += fused;
     if (fused && !is_rough(c, n, rule, result))

@@ -34,7 +34,8 @@ typedef struct qdq_checking {
     qdq_arena arena;
     qdq_check_node *node; /* by node id */
     qdq_finding_list found;
-    size_t n_quantizers, n_fused, n_unfused;
+    size_t n_quantizers, n_fused, n_unfused, n_weights;
+    const qdq_format *const *format; /* that the target has for a node, by its id */
     bool proven;
     qdq_error *err;
 } qdq_checking;

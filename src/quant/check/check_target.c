@@ -5,7 +5,8 @@
  *   engine    which kernels ran, if there is an engine: that proves it
  *   fusion    each node next to Q/DQ: is it fused, and if not, why
  *
- * Operators on codes are taken for what they are between Q/DQ. Nothing here decides by itself what an engine can run: placement does, from the target's description. */
+ * Operators on codes are taken for what they are between Q/DQ. Nothing here decides by itself what an engine can run:
+ * placement does, from the target's description. Where the target quantizes weights alone, no kernel has to fuse anything. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@
 #include "ir/shape.h"
 #include "quant/check/check_state.h"
 #include "quant/place/place.h"
+#include "quant/place/place_format.h"
 #include "quant/plan/strip.h"
 
 static const struct {
@@ -150,6 +152,7 @@ static qdq_target_check *pack(const qdq_checking *c)
                               .n_quantizers = c->n_quantizers,
                               .n_fused = c->n_fused,
                               .n_unfused = c->n_unfused,
+                              .n_weights = c->n_weights,
                               .proven = c->proven};
     for (size_t i = 0; i < c->found.n; i++) {
         list[i] = c->found.at[i];
@@ -163,6 +166,18 @@ static qdq_target_check *pack(const qdq_checking *c)
     }
     list[c->found.n] = (qdq_target_finding){.is_error = false};
     return out;
+}
+
+static qdq_status find_formats(qdq_checking *c)
+{
+    qdq_node **node = qdq_arena_array(&c->arena, (size_t)c->m->graph->next_node_id + 1, sizeof *node);
+    size_t n = 0;
+
+    if (node == NULL)
+        return qdq_nomem(c->err);
+    QDQ_FOR_NODES (at, c->m->graph)
+        node[n++] = at;
+    return qdq_place_formats(c->m, c->t, node, n, &c->arena, &c->format, c->err);
 }
 
 static qdq_status check(qdq_checking *c, qdq_target_check **out)
@@ -180,6 +195,7 @@ static qdq_status check(qdq_checking *c, qdq_target_check **out)
         return qdq_nomem(c->err);
     QDQ_TRY(qdq_check_params(c));
     QDQ_TRY(place(c));
+    QDQ_TRY(find_formats(c));
     if (c->opts->engine != NULL)
         QDQ_TRY(qdq_check_engine(c));
     QDQ_TRY(qdq_check_fusion(c));
