@@ -76,12 +76,11 @@ typedef struct qdq_job {
     void (*log)(void *ctx, qdq_log_level level, const char *text);                 /* one line, no newline */
     void (*progress)(void *ctx, const char *stage, uint64_t done, uint64_t total); /* total 0: unknown */
     const qdq_cancel *cancel;
-    int threads; /* threads for our own loops; 0: as many as OpenMP gives */
 } qdq_job;
 
 #define QDQ_JOB_INIT                                                                                         \
     {                                                                                                        \
-        sizeof(qdq_job), NULL, NULL, NULL, NULL, 0                                                           \
+        sizeof(qdq_job), NULL, NULL, NULL, NULL                                                              \
     }
 
 #ifdef __cplusplus

@@ -403,7 +403,6 @@ int qdq_worker_serve(int fd)
     next n = GO_ON;
 
     w.job.log = print_log;
-    w.job.threads = 1;
     w.engine_opts.job = &w.job;
     while (n == GO_ON) {
         n = receive(fd, &in, &question);
