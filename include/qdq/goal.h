@@ -55,8 +55,8 @@ typedef struct qdq_goal_result {
 /* Quantizes as qdq_quantize() does. If that misses the goal, layers go back to float, those first whose error is
  * largest for the time that they save: in steps that double, then by bisection; then groups come back as far as the
  * goal allows. Each time everything is placed anew around them, for they change their neighbours; what was calibrated
- * is kept. A goal that only a float model would reach is not reached: then *plan and *out are what came nearest.
- * *result goes to qdq_goal_result_free(). */
+ * is kept, and so are outputs of the float model, as far as `memory` of the options allows. A goal that only a float
+ * model would reach is not reached: then *plan and *out are what came nearest. *result goes to qdq_goal_result_free(). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_quantize_goal(const qdq_model *m, const qdq_target *t, qdq_engine *e,
                                                   qdq_data *data, const qdq_quantize_opts *opts,
                                                   const qdq_goal_opts *goal, qdq_plan **plan, qdq_model **out,

@@ -91,9 +91,11 @@ typedef struct qdq_quantize_opts {
     qdq_why *why; /* listens; may be NULL. A node or tensor that the model does not have is QDQ_E_USAGE */
     const qdq_input_shape *shapes;
     size_t n_shapes;
-    size_t samples;  /* use at most so many; 0: all */
-    uint64_t memory; /* bound on the bytes of activations observed at once; 0: 256 MiB */
-    int threads;     /* of the engine; 0: 1. Last digits of scales depend on it */
+    size_t samples; /* use at most so many; 0: all */
+    /* Bound on the bytes of activations observed at once, and, with a goal, on those of the float model's outputs that
+     * are kept from trial to trial (beyond it, that model runs again in each); 0: 256 MiB. */
+    uint64_t memory;
+    int threads; /* of the engine; 0: 1. Last digits of scales depend on it */
     /* What is run on the copy before anything is placed (pass.h), and recorded in the plan; NULL: "quantize". */
     const char *passes;
     const qdq_job *job;

@@ -99,7 +99,8 @@ const cli_opt cli_quant_calibration_opts[] = {
      .kind = CLI_SIZE,
      .offset = CLI_AT(cli_quant_args, memory),
      .what = "SIZE",
-     .help = "bound on activations that are observed at once",
+     .help = "bound on activations observed at once, and, with a goal, on outputs of the float model that "
+             "are kept",
      .init = "256MiB"},
     CLI_END,
 };

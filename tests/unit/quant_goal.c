@@ -15,6 +15,7 @@ static qdq_error err;
 static const char cost[] =
     "{\"qdq_sim\": 1, \"error\": 0.01, \"ops\": {"
     "\"Conv\": {\"float_us\": 100, \"int8_us\": 30, \"inputs\": 2, \"output_q\": true},"
+    "\"Gemm\": {\"float_us\": 50, \"int8_us\": 20, \"inputs\": 2},"
     "\"MatMul\": {\"float_us\": 50, \"int8_us\": 20, \"inputs\": 2}}}";
 
 typedef struct setting {
@@ -196,6 +197,130 @@ static void evaluations_are_bounded(void **state)
     put_away(&s);
 }
 
+/* --- what is computed once ------------------------------------------------------------------------------------------ */
+
+/* Products whose biases can be corrected. */
+static qdq_model *chain_with_biases(void)
+{
+    test_builder b = test_build(17);
+    char name[20], weight[20], bias[20], before[20] = "x";
+
+    TEST_INPUT(&b, "x", 4, 64);
+    for (int i = 0; i < LAYERS; i++) {
+        snprintf(name, sizeof name, "g%d", i);
+        snprintf(weight, sizeof weight, "w%d", i);
+        snprintf(bias, sizeof bias, "b%d", i);
+        TEST_RANDOM(&b, weight, 64, 64);
+        TEST_RANDOM(&b, bias, 64);
+        TEST_NODE(&b, "Gemm", name, before, weight, bias);
+        snprintf(before, sizeof before, "t%d", i);
+        TEST_NODE(&b, "Softmax", before, name);
+    }
+    test_output(&b, before);
+    return test_built(&b);
+}
+
+typedef struct heard {
+    size_t calibrated, compared; /* runs */
+    bool said_memory;
+} heard;
+
+static void count_runs(void *ctx, const char *stage, uint64_t done, uint64_t total)
+{
+    heard *h = ctx;
+
+    (void)done;
+    (void)total;
+    h->calibrated += strcmp(stage, "calibrate") == 0;
+    h->compared += strcmp(stage, "compare") == 0;
+}
+
+static void hear_memory(void *ctx, qdq_log_level level, const char *text)
+{
+    heard *h = ctx;
+
+    if (strstr(text, "it runs again for each trial (--memory)") != NULL) {
+        assert_int_equal(level, QDQ_LOG_INFO);
+        assert_false(h->said_memory); /* once is enough */
+        h->said_memory = true;
+    }
+}
+
+/* On samples of a file: random ones correct no bias. */
+static setting correcting(qdq_quantize_opts *opts, qdq_job *job)
+{
+    static float x[16][64];
+    setting s = set_up(chain_with_biases());
+
+    for (size_t i = 0; i < 16 * 64; i++)
+        x[i / 64][i % 64] = (float)(i * 37 % 101) / 25 - 1.5f;
+    qdq_data_close(s.data);
+    assert_ok(qdq_data_open(test_npy_file("x.npy", TEST_HEADER("<f4", "(16, 64)"), x, sizeof x), s.m, NULL,
+                            &s.data, &err));
+    s.goal.min_sqnr = 30; /* three of the layers may be in 8 bits */
+    job->progress = count_runs;
+    job->log = hear_memory;
+    opts->job = job;
+    opts->bias_correction = true;
+    return s;
+}
+
+/* Calibration again in each trial, for means that do not depend on what is quantized. */
+static void scales_and_means_are_gathered_in_one_calibration(void **state)
+{
+    heard one = {0}, all = {0};
+    qdq_job job = QDQ_JOB_INIT;
+    qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
+    setting s = correcting(&opts, &job);
+    qdq_plan *p;
+
+    (void)state;
+    job.ctx = &one;
+    assert_ok(qdq_plan_make(s.m, s.target, s.engine, s.data, &opts, &p, &err));
+    assert_int_equal(p->corrections.n, LAYERS);
+    assert_true(one.calibrated > 0);
+    qdq_plan_free(p);
+    job.ctx = &all;
+    assert_ok(
+        qdq_quantize_goal(s.m, s.target, s.engine, s.data, &opts, &s.goal, &s.plan, &s.out, &s.r, &err));
+    assert_true(s.r->n_steps > 2);
+    assert_int_equal(all.calibrated, one.calibrated);
+    assert_int_equal(all.compared, s.r->n_steps * qdq_data_count(s.data));
+    assert_false(all.said_memory);
+    put_away(&s);
+}
+
+/* The same trials and the same plan, whether the float model's outputs fit or not. */
+static void memory_bounds_what_is_kept_and_changes_no_result(void **state)
+{
+    heard h = {0};
+    qdq_job job = QDQ_JOB_INIT;
+    qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
+    setting s = correcting(&opts, &job), tight = correcting(&opts, &job);
+    char *text[2];
+
+    (void)state;
+    job.ctx = &h;
+    assert_ok(
+        qdq_quantize_goal(s.m, s.target, s.engine, s.data, &opts, &s.goal, &s.plan, &s.out, &s.r, &err));
+    assert_false(h.said_memory);
+    opts.memory = 1;
+    assert_ok(qdq_quantize_goal(tight.m, tight.target, tight.engine, tight.data, &opts, &tight.goal,
+                                &tight.plan, &tight.out, &tight.r, &err));
+    assert_true(h.said_memory);
+    assert_true(s.r->n_steps > 1);
+    assert_int_equal(s.r->n_steps, tight.r->n_steps);
+    for (size_t i = 0; i < s.r->n_steps; i++)
+        assert_true(s.r->steps[i].sqnr_db == tight.r->steps[i].sqnr_db);
+    assert_ok(qdq_plan_to_text(s.plan, &text[0], &err));
+    assert_ok(qdq_plan_to_text(tight.plan, &text[1], &err));
+    assert_string_equal(text[0], text[1]);
+    for (int i = 0; i < 2; i++)
+        qdq_free(text[i]);
+    put_away(&s);
+    put_away(&tight);
+}
+
 static void what_the_caller_excludes_stays_out_and_is_no_layer(void **state)
 {
     (void)state;
@@ -292,6 +417,8 @@ int main(void)
         cmocka_unit_test(the_plan_is_that_of_quantizing_without_the_layers),
         cmocka_unit_test(what_only_a_float_model_reaches_is_not_reached),
         cmocka_unit_test(evaluations_are_bounded),
+        cmocka_unit_test(scales_and_means_are_gathered_in_one_calibration),
+        cmocka_unit_test(memory_bounds_what_is_kept_and_changes_no_result),
         cmocka_unit_test(what_the_caller_excludes_stays_out_and_is_no_layer),
         cmocka_unit_test(a_goal_needs_data_and_labels),
         cmocka_unit_test(multiplications_are_counted_from_shapes),
