@@ -87,7 +87,7 @@ struct qdq_tune_live {
     const char *phase; /* "calibrating", "control", "start", "regions", "exceptions", "guard", "done" */
     const char *unit;  /* signature of the pattern at hand; "" */
     size_t unit_number, n_units;
-    unsigned trials, builds;
+    unsigned trials, builds, pairs; /* pairs: of timed legs, on disk */
     double baseline_ms, incumbent_ms;
     double saved_share;       /* of the baseline's time */
     double elapsed_s, left_s; /* left_s: NAN without a budget of time */
@@ -99,8 +99,11 @@ typedef enum qdq_tune_verdict {
     QDQ_TUNED_FLOAT  /* nothing beat the model that was given */
 } qdq_tune_verdict;
 
+QDQ_API const char *qdq_tune_verdict_name(qdq_tune_verdict v); /* "tuned", "rules", "float" */
+
 typedef struct qdq_tune_result {
-    const char *mode, *engine; /* "region"; "ort 1.31.1" */
+    const char *mode; /* "region" */
+    char engine[64];  /* "ort 1.31.1" */
     double baseline_ms, rules_ms, final_ms;
     double predicted_ms;             /* of the final, by the gains on the way */
     double speedup, ci_low, ci_high; /* baseline / final, fresh pairs of the guard, 95 % */
@@ -113,6 +116,18 @@ typedef struct qdq_tune_result {
     bool resumed, ended_early; /* ended_early: the budget was used up */
     double sqnr_db;            /* of what was written, against the input; NAN: float */
 } qdq_tune_result;
+
+/* Tunes m into the folder `dir`, which is made: model.onnx, plan.json, report.json, report.html, patterns.yaml,
+ * baseline.onnx, tune.db, logs/. The best so far is model.onnx at every moment. An unfinished run of the same kind in
+ * the folder is gone on with. The cancel flag of the job ends the run cleanly with QDQ_E_INTERRUPTED. `out` may be
+ * NULL; it is filled as far as the run came, also on failure. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
+                                             const char *dir, const qdq_tune_opts *opts, qdq_tune_result *out,
+                                             qdq_error *err);
+
+/* What a folder says of its newest run, be it ended or under way in another process: as JSON, the keys of report.json
+ * and "state": "running", "interrupted" or "finished". *text goes to qdq_free(). */
+QDQ_API QDQ_MUST_USE qdq_status qdq_tune_status(const char *dir, char **text, qdq_error *err);
 
 #ifdef __cplusplus
 }

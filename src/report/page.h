@@ -68,6 +68,10 @@ typedef struct qdq_page_bar {
 } qdq_page_bar;
 void qdq_page_bars(qdq_buf *b, const qdq_page_bar *bar, size_t n, const char *unit);
 
+/* Something that falls (or rises) in steps: from left to right, one step for each value; those that are marked have a dot. */
+void qdq_page_steps(qdq_buf *b, const char *title, const double *value, const bool *marked, size_t n,
+                    const char *unit);
+
 /* --- a line of the graph: who gives, what stands between, who reads ---------------------------------------------------- */
 
 typedef struct qdq_page_chip {

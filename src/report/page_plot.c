@@ -95,3 +95,37 @@ void qdq_page_bars(qdq_buf *b, const qdq_page_bar *bar, size_t n, const char *un
     }
     qdq_buf_puts(b, "</div>\n");
 }
+
+void qdq_page_steps(qdq_buf *b, const char *title, const double *value, const bool *marked, size_t n,
+                    const char *unit)
+{
+    enum { WIDE = 960, TALL = 180, BASE = 160 };
+    double most = 0;
+
+    for (size_t i = 0; i < n; i++)
+        most = fmax(most, value[i]);
+    if (n == 0 || !(most > 0))
+        return;
+    qdq_buf_puts(b, "<figure><figcaption>");
+    qdq_html_text(b, title);
+    qdq_buf_printf(
+        b,
+        "</figcaption><svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Steps\"><path class=\"edge\" "
+        "fill=\"none\" d=\"M0 %.1f",
+        WIDE, TALL, BASE - value[0] / most * (BASE - 10));
+    for (size_t i = 0; i < n; i++)
+        qdq_buf_printf(b, "H%.1fV%.1fH%.1f", (double)i * WIDE / (double)n,
+                       BASE - value[i] / most * (BASE - 10), (double)(i + 1) * WIDE / (double)n);
+    qdq_buf_puts(b, "\"/>");
+    for (size_t i = 0; i < n; i++)
+        if (marked[i])
+            qdq_buf_printf(b, "<rect class=\"in\" x=\"%.1f\" y=\"%.1f\" width=\"6\" height=\"6\"/>",
+                           (double)i * WIDE / (double)n - 3, BASE - value[i] / most * (BASE - 10) - 3);
+    qdq_buf_printf(b, "<path class=\"axis\" d=\"M0 %d.5H%d\"/><text x=\"0\" y=\"%d\">%.3g ", BASE, WIDE,
+                   TALL - 4, value[0]);
+    qdq_html_text(b, unit);
+    qdq_buf_printf(b, "</text><text x=\"%d\" y=\"%d\" text-anchor=\"end\">%.3g ", WIDE, TALL - 4,
+                   value[n - 1]);
+    qdq_html_text(b, unit);
+    qdq_buf_puts(b, "</text></svg></figure>\n");
+}

@@ -81,6 +81,16 @@ static void a_gain_above_the_noise_is_kept(void **state)
     assert_true(kept >= 450);
 }
 
+static void a_large_gain_is_seen_on_a_noisy_machine(void **state)
+{
+    double pairs;
+
+    (void)state;
+    unsigned kept = keeps(0.6, 0.1, 500, &pairs);
+    print_message("60 %%, noise 10 %%: %u of 500 kept, %.1f pairs\n", kept, pairs);
+    assert_true(kept >= 495 && pairs < 8);
+}
+
 static void a_loss_is_refused_early(void **state)
 {
     double pairs;
@@ -220,6 +230,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_candidate_that_brings_nothing_is_seldom_kept),
         cmocka_unit_test(a_gain_above_the_noise_is_kept),
+        cmocka_unit_test(a_large_gain_is_seen_on_a_noisy_machine),
         cmocka_unit_test(a_loss_is_refused_early),
         cmocka_unit_test(outliers_and_a_machine_that_slows_down_change_no_verdict),
         cmocka_unit_test(a_test_without_noise_ends_after_the_pilot),

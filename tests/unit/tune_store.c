@@ -141,6 +141,11 @@ static void failures_and_verdicts_are_kept(void **state)
     assert_true(t.failed);
     assert_string_equal(t.why, "crashed: SIGILL");
     assert_ok(qdq_tune_store_trial_verdict(s, &t, "reject", -0.1, -0.2, 0, &err));
+    /* region 9 case 21: a run that goes on tries again what failed */
+    assert_ok(qdq_tune_store_begin(s, &here, "", false, &r, &err));
+    assert_true(r.resumed);
+    assert_ok(qdq_tune_store_trial_get(s, &r, "float", "bad", 0, &t, &err));
+    assert_false(t.failed);
     assert_ok(qdq_tune_store_newest(s, &newest, &err));
     assert_true(newest.found && !newest.finished && newest.report == NULL && newest.pid == getpid());
     assert_ok(qdq_tune_store_finish(s, &r, "{\"verdict\": \"float\"}", &err));

@@ -157,6 +157,14 @@ static double log_ratio(const pairs *p, const qdq_test_opts *o, const qdq_test_r
     return sum / (sd * sd);
 }
 
+/* The ratio is made for small gains, and is slow to believe a large one where noise is large, too. */
+static bool is_plain(const qdq_test_opts *o, const qdq_test_result *now)
+{
+    const double deviations = 4;
+
+    return now->gain >= o->enter && now->gain * sqrt(now->pairs) >= deviations * now->sd;
+}
+
 static qdq_verdict decide(const pairs *p, const qdq_test_opts *o, const qdq_test_result *now)
 {
     if (o->strict) {
@@ -168,6 +176,8 @@ static qdq_verdict decide(const pairs *p, const qdq_test_opts *o, const qdq_test
     }
     if (p->n < o->pilot)
         return QDQ_VERDICT_UNDECIDED;
+    if (is_plain(o, now))
+        return QDQ_VERDICT_KEEP;
     double ratio = log_ratio(p, o, now);
     if (ratio >= log((1 - o->beta) / o->alpha))
         return now->gain >= o->enter && now->ci_low > 0 ? QDQ_VERDICT_KEEP : QDQ_VERDICT_UNDECIDED;

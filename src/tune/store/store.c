@@ -149,6 +149,14 @@ static qdq_status run(statement *st, qdq_error *err)
     return status;
 }
 
+static char *copy(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *out = malloc(size);
+
+    return out != NULL ? memcpy(out, text, size) : NULL;
+}
+
 /* A copy of a text column: NULL for NULL. */
 static qdq_status copy_text(const statement *st, int column, char **out, qdq_error *err)
 {
@@ -157,7 +165,7 @@ static qdq_status copy_text(const statement *st, int column, char **out, qdq_err
     *out = NULL;
     if (text == NULL)
         return QDQ_OK;
-    *out = strdup(text);
+    *out = copy(text);
     return *out != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
@@ -229,7 +237,7 @@ qdq_status qdq_tune_store_open(const char *path, qdq_tune_store **out, qdq_error
     *out = NULL;
     if (s == NULL)
         return qdq_nomem(err);
-    s->path = strdup(path);
+    s->path = copy(path);
     qdq_status st = s->path != NULL ? open_file(s, err) : qdq_nomem(err);
     if (st != QDQ_OK) {
         qdq_tune_store_close(s);
@@ -376,14 +384,23 @@ static qdq_status new_run(qdq_tune_store *s, const char *search, bool restart, q
     return QDQ_OK;
 }
 
+/* A failure may have been one of the moment: it is tried again. What happened is told anew, for all of it is asked
+ * again. */
 static qdq_status take_over(qdq_tune_store *s, const qdq_tune_store_run *r, qdq_error *err)
 {
-    statement st = prepare(s, "UPDATE run SET seen = ?, pid = ? WHERE id = ?", "run");
+    statement st = prepare(s, "UPDATE run SET seen = ?, pid = ?, finished = 0 WHERE id = ?", "run");
 
     bind_real(&st, now());
     bind_int(&st, (int64_t)getpid());
     bind_int(&st, r->id);
-    return run(&st, err);
+    QDQ_TRY(run(&st, err));
+    statement retry = prepare(s, "UPDATE trial SET failed = NULL WHERE context = ? AND since = ?", "run");
+    bind_int(&retry, r->context);
+    bind_int(&retry, r->since);
+    QDQ_TRY(run(&retry, err));
+    statement forget = prepare(s, "DELETE FROM event WHERE run = ?", "run");
+    bind_int(&forget, r->id);
+    return run(&forget, err);
 }
 
 static qdq_status begin(qdq_tune_store *s, const qdq_tune_store_context *c, const char *search, bool restart,
@@ -607,4 +624,13 @@ qdq_status qdq_tune_store_newest(qdq_tune_store *s, qdq_tune_store_newest_run *o
     }
     end(&st);
     return status;
+}
+
+qdq_status qdq_tune_store_count(qdq_tune_store *s, uint64_t *n, qdq_error *err)
+{
+    int64_t count;
+
+    QDQ_TRY(pragma_int(s, "SELECT count(*) FROM pair", &count, err));
+    *n = (uint64_t)count;
+    return QDQ_OK;
 }

@@ -87,4 +87,7 @@ typedef struct qdq_tune_store_newest_run {
 
 qdq_status qdq_tune_store_newest(qdq_tune_store *s, qdq_tune_store_newest_run *out, qdq_error *err);
 
+/* Samples of all runs. */
+qdq_status qdq_tune_store_count(qdq_tune_store *s, uint64_t *n, qdq_error *err);
+
 #endif /* QDQ_TUNE_STORE_H */

@@ -1,0 +1,81 @@
+/* npz_write.c - see the header. */
+#include "quant/data/npz_write.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <zip.h>
+
+#include "base/buf.h"
+#include "base/fail.h"
+
+static const char *const descr[QDQ_ELEM_COUNT] = {
+    [QDQ_FLOAT] = "<f4",  [QDQ_DOUBLE] = "<f8", [QDQ_FLOAT16] = "<f2", [QDQ_INT8] = "|i1",
+    [QDQ_UINT8] = "|u1",  [QDQ_INT16] = "<i2",  [QDQ_UINT16] = "<u2",  [QDQ_INT32] = "<i4",
+    [QDQ_UINT32] = "<u4", [QDQ_INT64] = "<i8",  [QDQ_UINT64] = "<u8",  [QDQ_BOOL] = "|b1"};
+
+/* Version 1.0: the data begin at a multiple of 64 bytes. */
+static void put_header(qdq_buf *b, const qdq_array *a)
+{
+    qdq_buf text = QDQ_BUF_INIT(1 << 16);
+
+    qdq_buf_printf(&text, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr[a->elem]);
+    for (int d = 0; d < a->rank; d++)
+        qdq_buf_printf(&text, "%lld,%s", (long long)a->dim[d], d + 1 < a->rank ? " " : "");
+    qdq_buf_puts(&text, "), }");
+    while ((10 + text.size + 1) % 64 != 0 && !text.failed)
+        qdq_buf_putc(&text, ' ');
+    qdq_buf_putc(&text, '\n');
+    qdq_buf_append(b, "\x93NUMPY\x01\x00", 8);
+    qdq_buf_putc(b, (char)(text.size & 0xff));
+    qdq_buf_putc(b, (char)(text.size >> 8));
+    qdq_buf_append(b, text.data, text.size);
+    qdq_buf_free(&text);
+}
+
+static qdq_status add(zip_t *zip, const qdq_named_array *a, qdq_error *err)
+{
+    qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+    char name[1024];
+
+    if (descr[a->array.elem] == NULL)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "input '%s': NumPy's files have no such type", a->name);
+    snprintf(name, sizeof name, "%s.npy", a->name);
+    put_header(&b, &a->array);
+    qdq_buf_append(&b, a->array.data, a->array.bytes);
+    size_t size = b.size;
+    void *data = qdq_buf_take(&b);
+    if (data == NULL)
+        return qdq_nomem(err);
+    zip_source_t *source = zip_source_buffer(zip, data, size, 1); /* frees the data */
+    if (source == NULL) {
+        free(data);
+        return qdq_nomem(err);
+    }
+    zip_int64_t index = zip_file_add(zip, name, source, ZIP_FL_ENC_UTF_8);
+    if (index < 0) {
+        zip_source_free(source);
+        return qdq_fail(err, QDQ_E_IO, "input '%s': %s", a->name, zip_strerror(zip));
+    }
+    zip_set_file_compression(zip, (zip_uint64_t)index, ZIP_CM_STORE, 0);
+    return QDQ_OK;
+}
+
+qdq_status qdq_npz_write(const char *path, const qdq_named_array *arrays, size_t n, qdq_error *err)
+{
+    int code = 0;
+    zip_t *zip = zip_open(path, ZIP_CREATE | ZIP_TRUNCATE, &code);
+    qdq_status st = QDQ_OK;
+
+    if (zip == NULL)
+        return qdq_fail(err, QDQ_E_IO, "%s: cannot be written (libzip %d)", path, code);
+    for (size_t i = 0; i < n && st == QDQ_OK; i++)
+        st = add(zip, &arrays[i], err);
+    if (st == QDQ_OK && zip_close(zip) == 0)
+        return QDQ_OK;
+    if (st == QDQ_OK)
+        st = qdq_fail(err, QDQ_E_IO, "%s: %s", path, zip_strerror(zip));
+    zip_discard(zip);
+    return st;
+}

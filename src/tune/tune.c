@@ -1,0 +1,326 @@
+/* tune.c - the whole run: prepare, calibrate once, pose the problem, search, and let the guard decide what is shipped. */
+#include "qdq/tune.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <xxhash.h>
+
+#include "base/clock.h"
+#include "base/fail.h"
+#include "quant/quantize_steps.h"
+#include "quant/rest/rest.h"
+#include "tune/tune_state.h"
+
+const char *qdq_tune_verdict_name(qdq_tune_verdict v)
+{
+    static const char *const names[] = {"tuned", "rules", "float"};
+
+    return names[v];
+}
+
+void qdq_tune_show(qdq_tuning *t, const char *phase)
+{
+    double elapsed = qdq_clock_seconds() - t->started;
+    qdq_tune_live now = {.phase = phase,
+                         .unit = t->unit != NULL ? t->unit : "",
+                         .unit_number = t->unit_number,
+                         .n_units = t->problem.n_units,
+                         .trials = (unsigned)t->found.trials,
+                         .builds = t->builds,
+                         .pairs = t->pairs,
+                         .baseline_ms = t->problem.base_ns * 1e-6,
+                         .incumbent_ms = t->problem.base_ns * (1 - t->saved) * 1e-6,
+                         .saved_share = t->saved,
+                         .elapsed_s = elapsed,
+                         .left_s = t->opts->time_s > 0 ? fmax(t->opts->time_s - elapsed, 0) : NAN};
+
+    t->phase = phase;
+    if (t->opts->live != NULL)
+        t->opts->live(t->job != NULL ? t->job->ctx : NULL, &now);
+}
+
+/* --- the folder ------------------------------------------------------------------------------------------------------- */
+
+static qdq_status make_folder(const char *path, qdq_error *err)
+{
+    struct stat st;
+
+    if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
+        return QDQ_OK;
+    return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot make the folder", path);
+}
+
+static qdq_status make_folders(qdq_tuning *t, qdq_error *err)
+{
+    const char *logs = qdq_tune_path(t, "logs"), *models = qdq_tune_path(t, "region_models");
+
+    if (logs == NULL || models == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(make_folder(t->dir, err));
+    QDQ_TRY(make_folder(logs, err));
+    if (t->opts->keep_models)
+        QDQ_TRY(make_folder(models, err));
+    return qdq_tempdir_new(t->dir, &t->work, err);
+}
+
+/* --- what is tuned ---------------------------------------------------------------------------------------------------- */
+
+static qdq_status open_engine(qdq_tuning *t, qdq_error *err)
+{
+    return qdq_engine_open(t->opts->engine != NULL ? t->opts->engine : "ort", t->opts->engine_opts,
+                           &t->engine, err);
+}
+
+static qdq_status prepare(qdq_tuning *t, qdq_error *err)
+{
+    t->head = qdq_plan_new();
+    t->nothing = qdq_plan_new();
+    if (t->head == NULL || t->nothing == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_quantize_begin(t->m, t->target, &t->quantize, t->head, &t->clean, err));
+    QDQ_TRY(qdq_quantize_again(t->head, t->nothing, err));
+    return qdq_plan_finish(t->nothing) ? QDQ_OK : qdq_nomem(err);
+}
+
+static qdq_status calibrate(qdq_tuning *t, qdq_error *err)
+{
+    qdq_tune_show(t, "calibrating");
+    QDQ_TRY(qdq_space_new(t->clean, t->target, &t->quantize, &t->space, err));
+    if (t->space->n_groups == 0)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "no operator of this model can run in 8 bits on target '%s'",
+                        t->target->name);
+    QDQ_TRY(qdq_space_calibrate(t->space, t->head, t->engine, t->data, &t->quantize, &t->scales, err));
+    QDQ_TRY(qdq_tune_rules_plan(t, err));
+    t->out->placement_only = t->data == NULL || qdq_data_is_random(t->data);
+    return QDQ_OK;
+}
+
+qdq_status qdq_tune_rules_plan(qdq_tuning *t, qdq_error *err)
+{
+    const qdq_plan_basis basis = {.known = &t->scales};
+    char *text;
+
+    t->rules = qdq_plan_new();
+    if (t->rules == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_quantize_again(t->head, t->rules, err));
+    QDQ_TRY(qdq_quantize_plan(t->clean, t->target, t->engine, t->data, &t->quantize, &basis, t->rules, err));
+    QDQ_TRY(qdq_plan_to_text(t->rules, &text, err));
+    XXH128_hash_t h = XXH3_128bits(text, strlen(text));
+    qdq_free(text);
+    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, t->rules_name);
+    return QDQ_OK;
+}
+
+/* --- where it is measured --------------------------------------------------------------------------------------------- */
+
+/* The processor, as the system calls it: times of another one are no times of this one. */
+static void device_name(char *out, size_t room)
+{
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    char line[1000];
+
+    snprintf(out, room, "unknown processor, %ld cores", sysconf(_SC_NPROCESSORS_ONLN));
+    while (f != NULL && fgets(line, sizeof line, f) != NULL) {
+        const char *name = strncmp(line, "model name", 10) == 0 ? strchr(line, ':') : NULL;
+        if (name == NULL)
+            continue;
+        line[strcspn(line, "\n")] = '\0';
+        snprintf(out, room, "%.200s, %ld cores", name + 2, sysconf(_SC_NPROCESSORS_ONLN));
+        break;
+    }
+    if (f != NULL)
+        fclose(f);
+}
+
+static qdq_status open_store(qdq_tuning *t, qdq_error *err)
+{
+    const char *path = t->opts->store != NULL ? t->opts->store : qdq_tune_path(t, "tune.db");
+    const char *search = qdq_tune_search_text(t), *options = qdq_tune_options_text(t);
+    char processor[300];
+
+    if (path == NULL || search == NULL || options == NULL)
+        return qdq_nomem(err);
+    device_name(processor, sizeof processor);
+    const char *device = qdq_arena_printf(&t->arena, "%s on %s", qdq_lab_engine(t->lab)->device, processor);
+    if (device == NULL)
+        return qdq_nomem(err);
+    const qdq_tune_store_context c = {
+        .model = t->head->model, .engine = t->out->engine, .device = device, .options = options};
+    QDQ_TRY(qdq_tune_store_open(path, &t->store, err));
+    QDQ_TRY(qdq_tune_store_begin(t->store, &c, search, t->opts->restart, &t->run, err));
+    t->out->resumed = t->run.resumed && t->run.n_samples > 0;
+    if (t->run.other[0] != '\0')
+        qdq_job_log(t->job, QDQ_LOG_WARNING, "%s: begins anew beside a run with %s", path, t->run.other);
+    else if (t->out->resumed)
+        qdq_job_log(t->job, QDQ_LOG_INFO, "%s: goes on with a run of %llu samples", path,
+                    (unsigned long long)t->run.n_samples);
+    return QDQ_OK;
+}
+
+static qdq_status open_lab(qdq_tuning *t, qdq_error *err)
+{
+    const qdq_tune_opts *o = t->opts;
+    qdq_lab_opts lo = {.engine = o->engine != NULL ? o->engine : "ort",
+                       .ort_library = o->engine_opts != NULL ? o->engine_opts->ort_library : NULL,
+                       .search_dirs = o->engine_opts != NULL ? o->engine_opts->search_dirs : NULL,
+                       .worker = o->worker,
+                       .logs = qdq_tune_path(t, "logs"),
+                       .threads = o->threads,
+                       .shapes = t->quantize.shapes,
+                       .n_shapes = t->quantize.n_shapes,
+                       .warmup = o->warmup_runs,
+                       .leg_runs = o->timing_runs,
+                       .seed = o->seed,
+                       .job = t->job};
+
+    QDQ_TRY(qdq_tune_samples(t, &lo.samples, err));
+    QDQ_TRY(qdq_lab_open(&lo, &t->lab, err));
+    const qdq_engine_info *info = qdq_lab_engine(t->lab);
+    snprintf(t->out->engine, sizeof t->out->engine, "%.20s%s%.40s", info->name,
+             info->version[0] != '\0' ? " " : "", info->version);
+    return QDQ_OK;
+}
+
+/* The model as it was given: what the result is compared with in the end, and what stays if nothing is better. */
+static qdq_status write_baseline(qdq_tuning *t, qdq_error *err)
+{
+    qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
+    const char *path = qdq_tune_path(t, "baseline.onnx");
+
+    so.allow_overwrite = true;
+    if (path == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_model_save(t->m, path, &so, err));
+    return access(qdq_tune_path(t, "model.onnx"), F_OK) == 0 ? QDQ_OK : qdq_tune_write_best(t, NULL, err);
+}
+
+/* --- the model's files ------------------------------------------------------------------------------------------------ */
+
+static qdq_status remember_files(qdq_tuning *t, qdq_error *err)
+{
+    const size_t n = t->m->mappings.n;
+
+    t->stamps = qdq_arena_array(&t->arena, n + 1, sizeof *t->stamps);
+    if (t->stamps == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < n; i++)
+        if (qdq_mapping_path(t->m->mappings.at[i]) == NULL ||
+            fstat(qdq_mapping_fd(t->m->mappings.at[i]), &t->stamps[i]) != 0)
+            t->stamps[i] = (struct stat){0};
+    return QDQ_OK;
+}
+
+/* A file that was replaced does no harm: what is mapped stays. One that was written to is another model from then on. */
+static qdq_status check_files(const qdq_tuning *t, qdq_error *err)
+{
+    for (size_t i = 0; i < t->m->mappings.n; i++) {
+        const qdq_mapping *file = t->m->mappings.at[i];
+        const struct stat *then = &t->stamps[i];
+        struct stat now;
+
+        if (then->st_ino == 0 || fstat(qdq_mapping_fd(file), &now) != 0)
+            continue;
+        if (now.st_size != then->st_size || now.st_mtim.tv_sec != then->st_mtim.tv_sec ||
+            now.st_mtim.tv_nsec != then->st_mtim.tv_nsec)
+            return qdq_fail(err, QDQ_E_IO,
+                            "%s was written to while it was tuned: what was measured is worth nothing",
+                            qdq_mapping_path(file));
+    }
+    return QDQ_OK;
+}
+
+/* --- search ----------------------------------------------------------------------------------------------------------- */
+
+static qdq_status search(qdq_tuning *t, qdq_error *err)
+{
+    qdq_tune_show(t, "control");
+    QDQ_TRY(qdq_tune_candidate_of(t, &t->problem.start[0], &t->base, err));
+    QDQ_TRY(qdq_tune_control(t, t->base, err));
+    t->problem.base_ns = t->epoch.base_ns;
+    QDQ_TRY(qdq_tune_weigh(t, err));
+    const qdq_search_ops ops = qdq_tune_search_ops(t);
+    return qdq_search_run(&t->problem, &t->search_opts, &ops, &t->arena, &t->found, err);
+}
+
+static void summarize(qdq_tuning *t)
+{
+    t->out->builds = t->builds;
+    t->out->timings = t->pairs;
+    t->out->seconds = qdq_clock_seconds() - t->started;
+    t->out->regions = t->regions != NULL ? t->regions->all.n : 0;
+    t->out->patterns = t->patterns != NULL ? t->patterns->n : 0;
+    t->out->ended_early = t->found.ended_early;
+}
+
+static qdq_status tune(qdq_tuning *t, qdq_error *err)
+{
+    QDQ_TRY(remember_files(t, err));
+    QDQ_TRY(make_folders(t, err));
+    QDQ_TRY(open_engine(t, err));
+    QDQ_TRY(prepare(t, err));
+    QDQ_TRY(calibrate(t, err));
+    qdq_tune_settings(t);
+    QDQ_TRY(open_lab(t, err));
+    QDQ_TRY(open_store(t, err));
+    QDQ_TRY(qdq_candidates_open(qdq_tempdir_path(t->work), t->clean, t->job, &t->files, err));
+    QDQ_TRY(write_baseline(t, err));
+    QDQ_TRY(qdq_tune_pose(t, err));
+    QDQ_TRY(search(t, err));
+    QDQ_TRY(check_files(t, err));
+    QDQ_TRY(qdq_tune_guard(t, err));
+    summarize(t);
+    QDQ_TRY(qdq_tune_write_results(t, err));
+    qdq_tune_show(t, "done");
+    return QDQ_OK;
+}
+
+static void close_all(qdq_tuning *t)
+{
+    qdq_lab_close(t->lab);
+    qdq_candidates_close(t->files);
+    qdq_tune_store_close(t->store);
+    qdq_pattern_cache_free(&t->known);
+    qdq_patterns_free(t->patterns);
+    qdq_regions_free(t->regions);
+    qdq_space_free(t->space);
+    qdq_scales_free(&t->scales);
+    qdq_plan_free(t->rules);
+    qdq_plan_free(t->nothing);
+    qdq_plan_free(t->head);
+    qdq_model_free(t->clean);
+    qdq_engine_close(t->engine);
+    qdq_tempdir_free(t->work);
+    qdq_map_free(&t->by_name);
+    qdq_map_free(&t->by_assign);
+    qdq_arena_free(&t->arena);
+}
+
+qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data, const char *dir,
+                        const qdq_tune_opts *opts, qdq_tune_result *out, qdq_error *err)
+{
+    static const qdq_tune_opts defaults = QDQ_TUNE_OPTS_INIT;
+    static const qdq_quantize_opts plain = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_tune_result own;
+    qdq_tuning run = {.m = m, .data = data, .dir = dir, .opts = opts != NULL ? opts : &defaults};
+    qdq_target *followed = NULL;
+
+    run.out = out != NULL ? out : &own;
+    *run.out = (qdq_tune_result){.mode = "region", .sqnr_db = NAN, .speedup = 1};
+    run.job = run.opts->job;
+    run.quantize = run.opts->quantize != NULL ? *run.opts->quantize : plain;
+    run.started = qdq_clock_seconds();
+    qdq_status st = qdq_rest_follow(m, t, run.job, &followed, err);
+    run.target = followed != NULL ? followed : t;
+    if (st == QDQ_OK)
+        st = tune(&run, err);
+    summarize(&run);
+    close_all(&run);
+    qdq_target_free(followed);
+    return st;
+}

@@ -1,0 +1,124 @@
+/* tune_guard.c - the last act: what is on disk, the model that was given, and the rules' plan, measured afresh, against
+ * each other. Whatever the search believed, the best of these three is what the user gets. */
+#include "tune/tune_state.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/fail.h"
+
+enum { GUARD_PAIRS = 24, GUARD_NTH = 2000 };
+
+static qdq_test_opts fresh(const qdq_tuning *t)
+{
+    qdq_test_opts o = t->test;
+
+    o.strict = true;
+    o.max_pairs = GUARD_PAIRS;
+    return o;
+}
+
+/* How much faster b is than a, with its interval. *ok: both lived. */
+static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candidate *b, qdq_test_result *r,
+                          bool *ok, qdq_error *err)
+{
+    const qdq_test_opts o = fresh(t);
+    bool failed;
+
+    QDQ_TRY(qdq_tune_compare(t, a, b, GUARD_NTH, &o, r, &failed, err));
+    *ok = !failed;
+    return QDQ_OK;
+}
+
+static void set_speedup(qdq_tune_result *out, const qdq_test_result *r)
+{
+    out->baseline_ms = r->incumbent_ns * 1e-6;
+    out->final_ms = r->candidate_ns * 1e-6;
+    out->speedup = 1 / (1 - r->gain);
+    out->ci_low = 1 / (1 - r->ci_low);
+    out->ci_high = 1 / (1 - r->ci_high);
+    out->mde = r->mde;
+}
+
+static qdq_status ship_input(qdq_tuning *t, const qdq_test_result *self, qdq_error *err)
+{
+    t->out->verdict = QDQ_TUNED_FLOAT;
+    t->out->final_ms = t->out->baseline_ms = self->incumbent_ns * 1e-6;
+    t->out->speedup = t->out->ci_low = t->out->ci_high = 1;
+    t->out->sqnr_db = NAN;
+    return qdq_tune_write_best(t, NULL, err);
+}
+
+static qdq_status ship_rules(qdq_tuning *t, qdq_tune_candidate *rules, const qdq_test_result *r,
+                             qdq_error *err)
+{
+    t->out->verdict = QDQ_TUNED_RULES;
+    set_speedup(t->out, r);
+    t->out->sqnr_db = rules->sqnr_db;
+    return qdq_tune_write_best(t, t->rules, err);
+}
+
+/* The rules' own plan: not always one that an assignment of the space can say. */
+static qdq_status build_rules(qdq_tuning *t, qdq_tune_candidate **out, qdq_error *err)
+{
+    const char *path = qdq_arena_printf(&t->arena, "%s/guard-rules.onnx", qdq_tempdir_path(t->work));
+
+    QDQ_TRY(qdq_tune_candidate_named(t, t->rules_name, out, err));
+    if (path == NULL)
+        return qdq_nomem(err);
+    if ((*out)->handle >= 0 || (*out)->failed)
+        return QDQ_OK;
+    QDQ_TRY(qdq_candidate_write(t->files, t->rules, "guard-rules.onnx", err));
+    return qdq_tune_build(t, *out, path, err);
+}
+
+static qdq_status build_written(qdq_tuning *t, const char *name, const char *file, qdq_tune_candidate **out,
+                                qdq_error *err)
+{
+    const char *path = qdq_tune_path(t, file);
+
+    if (path == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_tune_candidate_named(t, name, out, err));
+    return qdq_tune_build(t, *out, path, err);
+}
+
+/* A candidate's name, as far as a file of it is meant: 32 digits are the most. */
+static const char *written_name(qdq_tuning *t, const qdq_tune_candidate *best)
+{
+    return qdq_arena_printf(&t->arena, "written-%.24s", best->name);
+}
+
+qdq_status qdq_tune_guard(qdq_tuning *t, qdq_error *err)
+{
+    qdq_tune_candidate *best, *input, *rules, *written = NULL;
+    qdq_test_result of_rules = {0}, of_final = {0};
+    bool rules_ok, final_ok = false;
+
+    qdq_tune_show(t, "guard");
+    QDQ_TRY(qdq_tune_candidate_of(t, &t->found.best, &best, err));
+    QDQ_TRY(build_written(t, "input", "baseline.onnx", &input, err));
+    if (input->failed)
+        return qdq_fail(err, QDQ_E_ENGINE, "the model itself: %s", input->why);
+    QDQ_TRY(build_rules(t, &rules, err));
+    QDQ_TRY(measure(t, input, rules, &of_rules, &rules_ok, err));
+    if (qdq_assign_count(&t->found.best) > 0) {
+        const char *name = written_name(t, best);
+        if (name == NULL)
+            return qdq_nomem(err);
+        QDQ_TRY(build_written(t, name, "model.onnx", &written, err));
+        QDQ_TRY(measure(t, input, written, &of_final, &final_ok, err));
+    }
+    t->out->rules_ms = rules_ok ? of_rules.candidate_ns * 1e-6 : NAN;
+    t->out->predicted_ms = t->found.predicted_ns * 1e-6;
+    bool final_wins = final_ok && of_final.ci_low > 0, rules_win = rules_ok && of_rules.ci_low > 0;
+    if (final_wins && (!rules_win || of_final.gain >= of_rules.gain)) {
+        t->out->verdict = QDQ_TUNED;
+        t->out->sqnr_db = written->sqnr_db;
+        set_speedup(t->out, &of_final);
+        return QDQ_OK;
+    }
+    if (rules_win)
+        return ship_rules(t, rules, &of_rules, err);
+    return ship_input(t, &of_rules, err);
+}

@@ -1,0 +1,216 @@
+/* tune_problem.c - from a model to the search's problem: regions of one pattern are decided alike, and what is known
+ * beforehand is tried first. */
+#include "tune/tune_state.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/fail.h"
+
+enum { FILTER_FILE_MAX = 1 << 20 };
+
+/* --- which regions the user wants ------------------------------------------------------------------------------------- */
+
+typedef QDQ_VEC(const char *) name_list;
+
+static qdq_status read_filter(qdq_tuning *t, name_list *out, qdq_error *err)
+{
+    char *text = NULL, *rest = NULL;
+    size_t size;
+
+    if (t->opts->node_filter == NULL)
+        return QDQ_OK;
+    QDQ_TRY(qdq_read_file(t->opts->node_filter, FILTER_FILE_MAX, &text, &size, err));
+    qdq_status st = QDQ_OK;
+    for (char *line = strtok_r(text, "\n", &rest); line != NULL && st == QDQ_OK;
+         line = strtok_r(NULL, "\n", &rest)) {
+        line += strspn(line, " \t\r");
+        line[strcspn(line, "\r")] = '\0';
+        if (*line == '\0' || *line == '#')
+            continue;
+        const char *copy = qdq_arena_strdup(&t->arena, line);
+        if (copy == NULL || !QDQ_PUSH(&t->arena, out, copy))
+            st = qdq_nomem(err);
+    }
+    qdq_free(text);
+    if (st == QDQ_OK && out->n == 0)
+        return qdq_fail(err, QDQ_E_USAGE, "%s: no wildcard in it: expected one a line", t->opts->node_filter);
+    return st;
+}
+
+static bool wanted(const name_list *filter, const qdq_pattern *p)
+{
+    if (filter->n == 0)
+        return true;
+    for (size_t i = 0; i < p->n_instances; i++)
+        for (size_t k = 0; k < p->n_nodes; k++)
+            for (size_t f = 0; f < filter->n; f++) {
+                const char *name = p->instance[i].node[k]->name;
+                if (name != NULL && fnmatch(filter->at[f], name, 0) == 0)
+                    return true;
+            }
+    return false;
+}
+
+/* --- units ------------------------------------------------------------------------------------------------------------ */
+
+/* Schemes of the caches, and what an imported baseline has in most instances. */
+static qdq_status seed_unit(qdq_tuning *t, const qdq_pattern *p, const qdq_choices *c, qdq_search_unit *u,
+                            qdq_error *err)
+{
+    const qdq_pattern_schemes *known = qdq_pattern_cache_find(&t->known, p->signature);
+    qdq_assign *seed = qdq_arena_array(&t->arena, known != NULL ? known->schemes.n + 1 : 1, sizeof *seed);
+
+    if (seed == NULL)
+        return qdq_nomem(err);
+    u->seed = seed;
+    for (size_t i = 0; known != NULL && i < known->schemes.n; i++) {
+        QDQ_TRY(qdq_choices_from_scheme(c, p, t->space, &known->schemes.at[i], &t->arena, &seed[u->n_seeds],
+                                        err));
+        u->n_seeds++;
+        u->settled = u->settled || isfinite(known->schemes.at[i].latency_ms);
+    }
+    return QDQ_OK;
+}
+
+static qdq_status make_unit(qdq_tuning *t, const qdq_pattern *p, const qdq_choices *c, qdq_search_unit *u,
+                            qdq_error *err)
+{
+    qdq_search_choice *choice = qdq_arena_array(&t->arena, c->n + 1, sizeof *choice);
+
+    if (choice == NULL)
+        return qdq_nomem(err);
+    for (size_t k = 0; k < c->n; k++) {
+        choice[k] = (qdq_search_choice){.bit = c->choice[k].group, .worth_ns = c->choice[k].cost_ns};
+        for (size_t i = 0; i < p->n_instances; i++)
+            if (c->choice[k].group[i] != QDQ_NO_GROUP)
+                choice[k].linear = t->space->group[c->choice[k].group[i]].linear;
+    }
+    t->worth[p - t->patterns->pattern] = choice;
+    *u = (qdq_search_unit){
+        .name = p->signature, .choice = choice, .n_choices = c->n, .n_instances = p->n_instances};
+    return seed_unit(t, p, c, u, err);
+}
+
+static qdq_status make_units(qdq_tuning *t, qdq_error *err)
+{
+    name_list filter = {0};
+    qdq_search_unit *unit = qdq_arena_array(&t->arena, t->patterns->n + 1, sizeof *unit);
+
+    t->worth = qdq_arena_array(&t->arena, t->patterns->n + 1, sizeof *t->worth);
+    t->choices = qdq_arena_array(&t->arena, t->patterns->n + 1, sizeof *t->choices);
+    if (unit == NULL || t->choices == NULL || t->worth == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(read_filter(t, &filter, err));
+    for (size_t i = 0; i < t->patterns->n; i++) {
+        const qdq_pattern *p = &t->patterns->pattern[i];
+        QDQ_TRY(qdq_choices_find(p, t->space, &t->arena, &t->choices[i], err));
+        unit[i] = (qdq_search_unit){.name = p->signature};
+        if (wanted(&filter, p))
+            QDQ_TRY(make_unit(t, p, &t->choices[i], &unit[i], err));
+    }
+    t->problem.unit = unit;
+    t->problem.n_units = t->patterns->n;
+    return QDQ_OK;
+}
+
+/* --- starts ----------------------------------------------------------------------------------------------------------- */
+
+enum { MAX_STARTS = 8 };
+
+typedef struct starts {
+    qdq_assign assign[MAX_STARTS];
+    const char *name[MAX_STARTS];
+    size_t n;
+} starts;
+
+static qdq_status add_start(qdq_tuning *t, starts *s, const char *name, qdq_error *err)
+{
+    s->name[s->n] = name;
+    return qdq_assign_new(&s->assign[s->n++], t->space->n_groups, &t->arena) ? QDQ_OK : qdq_nomem(err);
+}
+
+/* The best scheme that the caches know of each pattern, in all its instances. */
+static bool apply_seeds(qdq_tuning *t, qdq_assign *a)
+{
+    bool any = false;
+
+    for (size_t u = 0; u < t->problem.n_units; u++)
+        if (t->problem.unit[u].n_seeds > 0) {
+            qdq_choices_apply(&t->choices[u], &t->patterns->pattern[u], SIZE_MAX, &t->problem.unit[u].seed[0],
+                              a);
+            any = true;
+        }
+    return any;
+}
+
+static qdq_status import_baseline(qdq_tuning *t, starts *s, qdq_error *err)
+{
+    qdq_plan *p;
+
+    if (t->opts->qdq_baseline == NULL)
+        return QDQ_OK;
+    QDQ_TRY(qdq_plan_import(t->opts->qdq_baseline, NULL, &p, NULL, err));
+    s->name[s->n] = "imported";
+    qdq_status st = qdq_space_from_plan(t->space, p, &s->assign[s->n++], &t->arena, err);
+    qdq_plan_free(p);
+    if (st == QDQ_OK && qdq_assign_count(&s->assign[s->n - 1]) == 0)
+        return qdq_fail(
+            err, QDQ_E_FORMAT,
+            "the Q/DQ baseline has Q/DQ nowhere that this model could: expected the same network");
+    return st;
+}
+
+static qdq_status make_starts(qdq_tuning *t, qdq_error *err)
+{
+    starts *s = qdq_arena_alloc(&t->arena, sizeof *s);
+
+    if (s == NULL)
+        return qdq_nomem(err);
+    *s = (starts){0};
+    QDQ_TRY(add_start(t, s, "nothing", err));
+    QDQ_TRY(add_start(t, s, "cached", err));
+    if (!apply_seeds(t, &s->assign[s->n - 1]))
+        s->n--;
+    QDQ_TRY(import_baseline(t, s, err));
+    s->name[s->n] = "rules";
+    if (!qdq_assign_copy(&s->assign[s->n++], &t->space->rules, &t->arena))
+        return qdq_nomem(err);
+    QDQ_TRY(add_start(t, s, "linear", err));
+    for (size_t i = 0; i < t->space->n_groups; i++)
+        qdq_assign_set(&s->assign[s->n - 1], i, t->space->group[i].linear);
+    QDQ_TRY(add_start(t, s, "everything", err));
+    for (size_t i = 0; i < t->space->n_groups; i++)
+        qdq_assign_set(&s->assign[s->n - 1], i, true);
+    t->problem.start = s->assign;
+    t->problem.start_name = s->name;
+    t->problem.n_starts = s->n;
+    return QDQ_OK;
+}
+
+/* --- all of it -------------------------------------------------------------------------------------------------------- */
+
+static qdq_status load_caches(qdq_tuning *t, qdq_error *err)
+{
+    t->known = (qdq_pattern_cache)QDQ_PATTERN_CACHE_INIT;
+    for (size_t i = 0; t->opts->pattern_caches != NULL && t->opts->pattern_caches[i] != NULL; i++) {
+        qdq_pattern_cache one = QDQ_PATTERN_CACHE_INIT;
+        qdq_status st = qdq_pattern_cache_load(t->opts->pattern_caches[i], t->job, &one, err);
+        if (st == QDQ_OK)
+            st = qdq_pattern_cache_merge(&t->known, &one, true, err);
+        qdq_pattern_cache_free(&one);
+        QDQ_TRY(st);
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_tune_pose(qdq_tuning *t, qdq_error *err)
+{
+    t->problem.n_bits = t->space->n_groups;
+    QDQ_TRY(load_caches(t, err));
+    QDQ_TRY(qdq_regions_find(t->clean, &t->opts->regions, &t->regions, err));
+    QDQ_TRY(qdq_patterns_find(t->regions, &t->patterns, err));
+    QDQ_TRY(make_units(t, err));
+    return make_starts(t, err);
+}

@@ -1,0 +1,192 @@
+/* tune_report.c - report.html: one page that needs nothing else. */
+#include "tune/tune_state.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "report/page.h"
+#include "target/target.h"
+
+enum { PAGE_BYTES = 64 << 20, TEXT = 200 };
+
+/* --- what came out ---------------------------------------------------------------------------------------------------- */
+
+static void show_figures(const qdq_tuning *t, qdq_buf *b)
+{
+    const qdq_tune_result *r = t->out;
+    char speed[TEXT], interval[TEXT], final[TEXT], base[TEXT], builds[TEXT], timings[TEXT], sqnr[TEXT];
+    size_t n = 0;
+    qdq_page_figure f[4];
+
+    snprintf(speed, sizeof speed, "%.2f", r->speedup);
+    snprintf(interval, sizeof interval, "95 %%: %.2f to %.2f", r->ci_low, r->ci_high);
+    f[n++] = (qdq_page_figure){speed, "\xc3\x97", "as fast as the model that was given", interval,
+                               r->ci_low > 1 ? QDQ_TONE_GOOD : QDQ_TONE_PLAIN};
+    snprintf(final, sizeof final, "%.3g", r->final_ms);
+    snprintf(base, sizeof base, "given %.3g ms, rules %.3g ms, predicted %.3g ms", r->baseline_ms,
+             r->rules_ms, r->predicted_ms);
+    f[n++] = (qdq_page_figure){final, "ms", "of one run", base, QDQ_TONE_PLAIN};
+    snprintf(builds, sizeof builds, "%u", r->builds);
+    snprintf(timings, sizeof timings, "%u pairs of timed legs in %.0f s", r->timings, r->seconds);
+    f[n++] = (qdq_page_figure){builds, NULL, "sessions built", timings, QDQ_TONE_PLAIN};
+    if (!isnan(r->sqnr_db)) {
+        snprintf(sqnr, sizeof sqnr, "%.1f", r->sqnr_db);
+        f[n++] =
+            (qdq_page_figure){sqnr, "dB", "SQNR of the worst output",
+                              r->placement_only ? "placement only: the scales come from random input" : NULL,
+                              r->placement_only ? QDQ_TONE_BAD : QDQ_TONE_PLAIN};
+    }
+    qdq_page_figures(b, f, n);
+}
+
+static const char *const verdict_text[] = {
+    "The search found the fastest of the three: the model that was given, the plan of the target's rules, "
+    "and its own.",
+    "Nothing that the search found was faster than the plan of the target's rules, which is what was "
+    "written.",
+    "No Q/DQ made this model faster on this engine: the model that was given was written again."};
+
+static void show_latency(const qdq_tuning *t, qdq_buf *b)
+{
+    const qdq_tune_result *r = t->out;
+    char text[700];
+    const qdq_page_bar bars[] = {
+        {"given", r->baseline_ms, r->baseline_ms, r->baseline_ms, QDQ_TONE_PLAIN},
+        {"rules", r->rules_ms, r->rules_ms, r->rules_ms, QDQ_TONE_PLAIN},
+        {"written", r->final_ms, r->baseline_ms / r->ci_high, r->baseline_ms / r->ci_low, QDQ_TONE_GOOD}};
+
+    snprintf(text, sizeof text,
+             "%s Measured afresh at the end, in pairs. A gain below %.2f %% could not have been seen in so "
+             "many pairs.%s",
+             verdict_text[r->verdict], r->mde * 100,
+             r->ended_early ? " The budget ended the search before it was through." : "");
+    qdq_page_section(b, "latency", "What came out", text);
+    qdq_page_bars(b, bars, QDQ_COUNT(bars), "ms");
+}
+
+/* --- how the search went ---------------------------------------------------------------------------------------------- */
+
+static void show_progress(const qdq_tuning *t, qdq_buf *b)
+{
+    double *ms = calloc(t->steps.n + 1, sizeof *ms);
+    bool *kept = calloc(t->steps.n + 1, sizeof *kept);
+
+    if (ms == NULL || kept == NULL)
+        b->failed = true;
+    for (size_t i = 0; i < t->steps.n && !b->failed; i++) {
+        ms[i] = t->problem.base_ns * (1 - t->steps.at[i].saved) * 1e-6;
+        kept[i] = t->steps.at[i].kept;
+    }
+    if (!b->failed)
+        qdq_page_steps(b, "Time of the best so far, trial by trial; a dot where one was kept", ms, kept,
+                       t->steps.n, "ms");
+    free(ms);
+    free(kept);
+}
+
+static const char *what_of(const qdq_tuning *t, const qdq_tune_step *s, size_t i)
+{
+    static const char *const phase[] = {"whole", "", "several regions", "one instance", ""};
+
+    if (s->phase == QDQ_PHASE_START)
+        return i + 1 < t->problem.n_starts ? t->problem.start_name[i + 1] : "whole";
+    return s->unit != SIZE_MAX ? t->problem.unit[s->unit].name : phase[s->phase];
+}
+
+static void show_trials(const qdq_tuning *t, qdq_buf *b)
+{
+    static const qdq_page_column columns[] = {
+        {.head = "Trial", .is_number = true},
+        {.head = "What was tried", .is_code = true},
+        {.head = "Gain", .is_number = true, .hint = "over the best so far"},
+        {.head = "from", .is_number = true, .hint = "95 % interval"},
+        {.head = "to", .is_number = true},
+        {.head = "Pairs", .is_number = true},
+        {.head = "Verdict"}};
+    static const qdq_page_table table = {.id = "trials", .column = columns, .n_columns = QDQ_COUNT(columns)};
+
+    qdq_page_section(
+        b, "search", "How the search went",
+        "Each candidate ran in pairs with the best so far, until it was clear which is faster or that "
+        "nobody could tell.");
+    show_progress(t, b);
+    qdq_page_table_begin(b, &table);
+    for (size_t i = 0; i < t->steps.n; i++) {
+        const qdq_tune_step *s = &t->steps.at[i];
+        bool measured = s->failed == NULL;
+        qdq_page_row_begin(b, s->kept ? QDQ_TONE_GOOD : measured ? QDQ_TONE_PLAIN : QDQ_TONE_BAD);
+        qdq_page_number(b, &table, 0, (double)i + 1, "%.0f");
+        qdq_page_cell(b, &table, 1, what_of(t, s, i));
+        qdq_page_share(b, &table, 2, measured ? s->result.gain : NAN);
+        qdq_page_share(b, &table, 3, measured ? s->result.ci_low : NAN);
+        qdq_page_share(b, &table, 4, measured ? s->result.ci_high : NAN);
+        qdq_page_number(b, &table, 5, s->result.pairs, "%.0f");
+        qdq_page_cell(b, &table, 6, measured ? qdq_verdict_name(s->result.verdict) : s->failed);
+        qdq_page_row_end(b);
+    }
+    qdq_page_table_end(b);
+}
+
+/* --- what won where --------------------------------------------------------------------------------------------------- */
+
+static void show_patterns(const qdq_tuning *t, qdq_buf *b)
+{
+    static const qdq_page_column columns[] = {
+        {.head = "Pattern", .is_code = true},
+        {.head = "Instances", .is_number = true},
+        {.head = "Quantized", .hint = "decisions that are on, of all"},
+        {.head = "Tried", .is_number = true},
+        {.head = "Gain", .is_number = true, .hint = "of the given model's time"},
+        {.head = "Note"}};
+    static const qdq_page_table table = {
+        .id = "patterns", .column = columns, .n_columns = QDQ_COUNT(columns)};
+    char text[TEXT];
+
+    qdq_page_section(
+        b, "patterns", "What won where",
+        "Regions of one pattern are decided alike; gains are those of trials of this pattern alone.");
+    qdq_page_table_begin(b, &table);
+    for (size_t u = 0; u < t->problem.n_units; u++) {
+        const qdq_search_unit *unit = &t->problem.unit[u];
+        const qdq_search_unit_result *r = &t->found.unit[u];
+        if (unit->n_choices == 0)
+            continue;
+        qdq_page_row_begin(b, r->gain > 0 ? QDQ_TONE_GOOD : QDQ_TONE_PLAIN);
+        qdq_page_cell(b, &table, 0, unit->name);
+        qdq_page_number(b, &table, 1, (double)unit->n_instances, "%.0f");
+        snprintf(text, sizeof text, "%zu of %zu", qdq_assign_count(&r->best), unit->n_choices);
+        qdq_page_cell(b, &table, 2, text);
+        qdq_page_number(b, &table, 3, r->tried, "%.0f");
+        qdq_page_share(b, &table, 4, r->gain);
+        qdq_page_cell(b, &table, 5,
+                      unit->settled ? "known from a cache"
+                      : r->skipped  ? "too small to matter"
+                                    : "");
+        qdq_page_row_end(b);
+    }
+    qdq_page_table_end(b);
+}
+
+qdq_status qdq_tune_write_page(qdq_tuning *t, qdq_error *err)
+{
+    const char *path = qdq_tune_path(t, "report.html");
+    qdq_buf b = QDQ_BUF_INIT(PAGE_BYTES);
+    char subtitle[TEXT];
+
+    if (path == NULL)
+        return qdq_nomem(err);
+    snprintf(subtitle, sizeof subtitle, "Target %s, engine %s, %zu regions of %zu patterns", t->target->name,
+             t->out->engine, t->out->regions, t->out->patterns);
+    qdq_page_begin(&b, "Tuned placement", "qdq autotune", subtitle);
+    show_figures(t, &b);
+    show_latency(t, &b);
+    show_trials(t, &b);
+    show_patterns(t, &b);
+    qdq_page_end(&b, "Written by qdq " QDQ_VERSION);
+    qdq_status st = b.failed ? qdq_nomem(err) : qdq_write_file(path, true, b.data, b.size, err);
+    qdq_buf_free(&b);
+    return st;
+}

@@ -1,0 +1,91 @@
+/* tune_samples.c - the samples that candidates are timed and compared on, for the process that runs the engine. */
+#include "tune/tune_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "quant/data/npz_write.h"
+
+enum { SAMPLES = 4 };
+
+typedef struct stacked {
+    qdq_named_array *array; /* by input */
+    size_t n;
+} stacked;
+
+static void stacked_free(stacked *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        free(s->array[i].array.data);
+    free(s->array);
+}
+
+/* Puts a sample behind those that are there: along the first axis, where readers cut it again. */
+static qdq_status stack(stacked *s, const qdq_named_array *in, size_t n, qdq_error *err)
+{
+    if (s->array == NULL) {
+        s->array = calloc(n + 1, sizeof *s->array);
+        if (s->array == NULL)
+            return qdq_nomem(err);
+        s->n = n;
+    }
+    for (size_t i = 0; i < n; i++) {
+        qdq_named_array *to = &s->array[i];
+        size_t before = to->array.bytes;
+        unsigned char *data = realloc(to->array.data, before + in[i].array.bytes + 1);
+        if (data == NULL)
+            return qdq_nomem(err);
+        memcpy(data + before, in[i].array.data, in[i].array.bytes);
+        int64_t rows = before > 0 ? to->array.dim[0] : 0;
+        *to = in[i];
+        to->array.data = data;
+        to->array.bytes += before;
+        if (to->array.rank > 0)
+            to->array.dim[0] += rows;
+    }
+    return QDQ_OK;
+}
+
+static bool can_be_stacked(const qdq_named_array *in, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (in[i].array.rank == 0)
+            return false;
+    return true;
+}
+
+static qdq_status gather(qdq_tuning *t, stacked *s, qdq_error *err)
+{
+    for (size_t k = 0; k < SAMPLES && k < qdq_data_count(t->data); k++) {
+        const qdq_named_array *in;
+        size_t n;
+        QDQ_TRY(qdq_data_get(t->data, k, &in, &n, err));
+        QDQ_TRY(stack(s, in, n, err));
+        if (!can_be_stacked(in, n))
+            break;
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_tune_samples(qdq_tuning *t, const char **path, qdq_error *err)
+{
+    stacked s = {0};
+    char *file;
+
+    *path = NULL;
+    if (t->data == NULL)
+        return QDQ_OK;
+    file = qdq_arena_printf(&t->arena, "%s/samples.npz", qdq_tempdir_path(t->work));
+    qdq_status st = file != NULL ? gather(t, &s, err) : qdq_nomem(err);
+    if (st == QDQ_OK)
+        st = qdq_npz_write(file, s.array, s.n, err);
+    stacked_free(&s);
+    if (st == QDQ_E_UNSUPPORTED) {
+        qdq_job_log(t->job, QDQ_LOG_WARNING, "measured on random input: %s", err != NULL ? err->text : "");
+        return QDQ_OK;
+    }
+    if (st == QDQ_OK)
+        *path = file;
+    return st;
+}

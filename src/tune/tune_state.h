@@ -1,0 +1,166 @@
+/* tune_state.h - what a run of the tuner knows; shared by the tune*.c files only. */
+#ifndef QDQ_TUNE_STATE_H
+#define QDQ_TUNE_STATE_H
+
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "quant/calib/scales.h"
+#include "quant/quantize_steps.h"
+#include "qdq/tune.h"
+#include "tune/lab/lab.h"
+#include "tune/region/pattern.h"
+#include "tune/scheme/pattern_cache.h"
+#include "tune/scheme/scheme.h"
+#include "tune/search/search.h"
+#include "tune/space/candidates.h"
+#include "tune/space/space.h"
+#include "tune/store/store.h"
+
+/* What an assignment means on the engine: equal plans have equal names, and are built and measured once. */
+typedef struct qdq_tune_candidate {
+    char name[33];
+    qdq_assign assign;
+    int handle;   /* in the lab; -1: not built in this process */
+    bool counted; /* among the builds, also of the process that was cut off */
+    bool checked; /* its outputs were compared with the float model's */
+    bool failed;
+    char why[400]; /* then */
+    double sqnr_db;
+} qdq_tune_candidate;
+
+/* A trial of the search, for the report. */
+typedef struct qdq_tune_step {
+    qdq_search_phase phase;
+    size_t unit; /* SIZE_MAX: of the whole */
+    const char *candidate;
+    qdq_test_result result;
+    const char *failed; /* why; NULL: it was measured */
+    bool kept;
+    double saved; /* with it, if it was kept */
+} qdq_tune_step;
+
+typedef struct qdq_tuning {
+    const qdq_model *m;
+    const qdq_target *target;
+    qdq_data *data;
+    const qdq_tune_opts *opts;
+    qdq_quantize_opts quantize;
+    const char *dir;
+    const qdq_job *job;
+    qdq_arena arena;
+    double started;
+    struct stat *stamps; /* of the model's mapped files, when the run began */
+
+    qdq_engine *engine; /* of calibration, in this process */
+    qdq_plan *head;     /* empty: what all plans of the clean model begin with */
+    qdq_plan *nothing;  /* the plan without Q/DQ */
+    qdq_model *clean;
+    qdq_scales scales;
+    qdq_plan *rules; /* the plan of the target's rules */
+    char rules_name[33];
+    qdq_space *space;
+
+    qdq_regions *regions;
+    qdq_patterns *patterns;
+    qdq_search_choice **worth; /* by pattern: what the problem's units have */
+    qdq_choices *choices;      /* by pattern */
+    qdq_pattern_cache known;   /* of the files that users gave */
+
+    qdq_tempdir *work;
+    qdq_candidates *files;
+    qdq_lab *lab;
+    qdq_tune_store *store;
+    qdq_tune_store_run run;
+    QDQ_VEC(qdq_tune_candidate *) candidates;
+    qdq_map by_name;   /* name -> candidate */
+    qdq_map by_assign; /* hash of an assignment -> candidate */
+    qdq_tune_candidate *base;
+
+    qdq_test_opts test;
+    qdq_search_opts search_opts;
+    qdq_search_problem problem;
+    qdq_search_result found;
+    qdq_epoch epoch;
+    unsigned epochs;
+    unsigned builds, pairs;
+    QDQ_VEC(qdq_tune_step) steps;
+    const char *phase, *unit;
+    size_t unit_number;
+    double saved;
+    qdq_tune_result *out;
+} qdq_tuning;
+
+/* DIR/NAME; NULL: out of memory. */
+const char *qdq_tune_path(qdq_tuning *t, const char *name);
+
+/* Fills rules and rules_name. */
+qdq_status qdq_tune_rules_plan(qdq_tuning *t, qdq_error *err);
+
+/* Some of the data as a file; NULL: there are none, or none that a file can hold. */
+qdq_status qdq_tune_samples(qdq_tuning *t, const char **path, qdq_error *err);
+
+/* Tells who watches. */
+void qdq_tune_show(qdq_tuning *t, const char *phase);
+
+/* --- tune_presets.c --------------------------------------------------------------------------------------------------- */
+
+/* Fills test and search_opts from the preset and what users set besides. */
+void qdq_tune_settings(qdq_tuning *t);
+/* All that decisions depend on, as text: two runs with equal texts are one run. In the arena; NULL: out of memory. */
+const char *qdq_tune_search_text(qdq_tuning *t);
+const char *qdq_tune_options_text(qdq_tuning *t); /* all that times depend on */
+
+/* --- tune_problem.c --------------------------------------------------------------------------------------------------- */
+
+/* Regions, patterns, choices and starts: the search's problem. */
+qdq_status qdq_tune_pose(qdq_tuning *t, qdq_error *err);
+
+/* --- tune_weigh.c ----------------------------------------------------------------------------------------------------- */
+
+/* Fills in what groups and choices are worth, once the time of the baseline is known. */
+qdq_status qdq_tune_weigh(qdq_tuning *t, qdq_error *err);
+
+/* --- tune_trials.c ---------------------------------------------------------------------------------------------------- */
+
+/* The candidate of an assignment. */
+qdq_status qdq_tune_candidate_of(qdq_tuning *t, const qdq_assign *a, qdq_tune_candidate **out,
+                                 qdq_error *err);
+
+/* A candidate that is no assignment of the space: a model file under a name. */
+qdq_status qdq_tune_candidate_named(qdq_tuning *t, const char *name, qdq_tune_candidate **out,
+                                    qdq_error *err);
+
+/* Is its model built, and are its outputs right? `path` NULL: written from its plan. Not so: c->failed. */
+qdq_status qdq_tune_build(qdq_tuning *t, qdq_tune_candidate *c, const char *path, qdq_error *err);
+
+/* A test between two; the `nth` of them. Samples that the store has are taken from there. *failed: a leg died. */
+qdq_status qdq_tune_compare(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candidate *b, unsigned nth,
+                            const qdq_test_opts *test, qdq_test_result *out, bool *failed, qdq_error *err);
+
+/* The A/A control of a new epoch. */
+qdq_status qdq_tune_control(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err);
+
+/* The search's eyes. */
+qdq_search_ops qdq_tune_search_ops(qdq_tuning *t);
+
+/* --- tune_guard.c ----------------------------------------------------------------------------------------------------- */
+
+/* Fresh pairs of what was written against the input and against the rules' plan: the best becomes model.onnx. */
+qdq_status qdq_tune_guard(qdq_tuning *t, qdq_error *err);
+
+/* --- tune_write.c ----------------------------------------------------------------------------------------------------- */
+
+/* model.onnx and plan.json of an assignment: the best so far. NULL: the float model. */
+qdq_status qdq_tune_write_best(qdq_tuning *t, const qdq_plan *p, qdq_error *err);
+/* report.json, patterns.yaml, report.html */
+qdq_status qdq_tune_write_results(qdq_tuning *t, qdq_error *err);
+
+/* --- tune_report.c ---------------------------------------------------------------------------------------------------- */
+
+/* report.html: what came out, how the search went, what won where. */
+qdq_status qdq_tune_write_page(qdq_tuning *t, qdq_error *err);
+
+#endif /* QDQ_TUNE_STATE_H */

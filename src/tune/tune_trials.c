@@ -1,0 +1,406 @@
+/* tune_trials.c - one trial: two candidates, their models, samples from the store as far as it has them, and new ones
+ * behind them. Everything a decision depends on goes through here, which is why a run that was cut off can be run
+ * again: it asks the same questions, and most of the answers are on disk. */
+#include "tune/tune_state.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "base/clock.h"
+#include "base/fail.h"
+
+/* --- candidates ------------------------------------------------------------------------------------------------------- */
+
+static qdq_status add_candidate(qdq_tuning *t, const char *name, qdq_tune_candidate **out, qdq_error *err)
+{
+    qdq_map_value *known = qdq_map_get(&t->by_name, name);
+
+    if (known != NULL) {
+        *out = known->ptr;
+        return QDQ_OK;
+    }
+    qdq_tune_candidate *c = qdq_arena_alloc(&t->arena, sizeof *c);
+    if (c == NULL)
+        return qdq_nomem(err);
+    *c = (qdq_tune_candidate){.handle = -1, .sqnr_db = NAN};
+    snprintf(c->name, sizeof c->name, "%s", name);
+    qdq_map_value *place = qdq_map_put(&t->by_name, c->name, NULL);
+    if (place == NULL || !QDQ_PUSH(&t->arena, &t->candidates, c))
+        return qdq_nomem(err);
+    place->ptr = c;
+    *out = c;
+    return QDQ_OK;
+}
+
+qdq_status qdq_tune_candidate_named(qdq_tuning *t, const char *name, qdq_tune_candidate **out, qdq_error *err)
+{
+    return add_candidate(t, name, out, err);
+}
+
+/* A plan without Q/DQ is the float model, whatever the assignment wanted. */
+static qdq_status name_of_plan(const qdq_plan *p, char name[33], qdq_error *err)
+{
+    char *text;
+
+    if (p->tensors.n + p->weights.n == 0) {
+        snprintf(name, 33, "nothing");
+        return QDQ_OK;
+    }
+    QDQ_TRY(qdq_plan_to_text(p, &text, err));
+    XXH128_hash_t h = XXH3_128bits(text, strlen(text));
+    qdq_free(text);
+    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, name);
+    return QDQ_OK;
+}
+
+qdq_status qdq_tune_candidate_of(qdq_tuning *t, const qdq_assign *a, qdq_tune_candidate **out, qdq_error *err)
+{
+    const qdq_assign_hash h = qdq_assign_get_hash(a);
+    const uint64_t key = h.low ^ (h.high * 0x9e3779b97f4a7c15u);
+    const qdq_map_value *known = qdq_map_get_int(&t->by_assign, key);
+    qdq_plan *p;
+    char name[33];
+
+    if (known != NULL) {
+        *out = known->ptr;
+        return QDQ_OK;
+    }
+    QDQ_TRY(qdq_space_plan(t->space, a, t->head, t->engine, t->data, &t->quantize, &t->scales, &p, err));
+    qdq_status st = name_of_plan(p, name, err);
+    qdq_plan_free(p);
+    QDQ_TRY(st);
+    QDQ_TRY(add_candidate(t, name, out, err));
+    if ((*out)->assign.word == NULL && !qdq_assign_copy(&(*out)->assign, a, &t->arena))
+        return qdq_nomem(err);
+    qdq_map_value *place = qdq_map_put_int(&t->by_assign, key, NULL);
+    if (place == NULL)
+        return qdq_nomem(err);
+    place->ptr = *out;
+    return QDQ_OK;
+}
+
+/* --- models ----------------------------------------------------------------------------------------------------------- */
+
+static void give_up(qdq_tune_candidate *c, const char *what, const char *why)
+{
+    c->failed = true;
+    snprintf(c->why, sizeof c->why, "%s: %.300s", what, why);
+}
+
+static qdq_status write_model(qdq_tuning *t, qdq_tune_candidate *c, const char *file, qdq_error *err)
+{
+    qdq_plan *p = NULL;
+    qdq_status st = QDQ_OK;
+
+    if (c->assign.word != NULL && qdq_assign_count(&c->assign) > 0)
+        st = qdq_space_plan(t->space, &c->assign, t->head, t->engine, t->data, &t->quantize, &t->scales, &p,
+                            err);
+    if (st == QDQ_OK)
+        st = qdq_candidate_write(t->files, p, file, err);
+    if (st == QDQ_OK && t->opts->keep_models && p != NULL) {
+        const char *path = qdq_arena_printf(&t->arena, "%s/region_models/%s.onnx", t->dir, c->name);
+        qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
+        qdq_model *m = NULL;
+        so.allow_overwrite = true;
+        st = path != NULL ? qdq_candidate_model(t->files, p, &m, err) : qdq_nomem(err);
+        if (st == QDQ_OK)
+            st = qdq_model_save(m, path, &so, err);
+        qdq_model_free(m);
+    }
+    qdq_plan_free(p);
+    return st;
+}
+
+/* Are its outputs those of the float model, as far as the user wants? Asked once; the store remembers the answer. */
+static qdq_status check_outputs(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
+{
+    const double least = t->opts->goal != NULL ? t->opts->goal->min_sqnr : 0;
+    qdq_lab_accuracy a;
+    qdq_lab_fate fate = {0};
+    char text[64];
+
+    if (c->checked || c == t->base)
+        return QDQ_OK;
+    QDQ_TRY(qdq_tune_build(t, t->base, NULL, err));
+    if (t->base->failed)
+        return qdq_fail(err, QDQ_E_ENGINE, "the model itself: %s", t->base->why);
+    QDQ_TRY(qdq_lab_compare(t->lab, t->base->handle, c->handle, &a, &fate, err));
+    c->checked = true;
+    c->sqnr_db = a.sqnr_db;
+    if (fate.end != QDQ_LAB_FINE)
+        give_up(c, qdq_lab_end_name(fate.end), fate.text);
+    else if (!a.finite)
+        give_up(c, "outputs", "not finite");
+    else if (least > 0 && !(a.sqnr_db >= least)) {
+        snprintf(text, sizeof text, "SQNR %.2f dB, expected at least %g dB", a.sqnr_db, least);
+        give_up(c, "outputs", text);
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_tune_build(qdq_tuning *t, qdq_tune_candidate *c, const char *path, qdq_error *err)
+{
+    const char *file = NULL;
+    qdq_lab_fate fate = {0};
+
+    if (c->failed || c->handle >= 0)
+        return QDQ_OK;
+    if (path == NULL) {
+        file = qdq_arena_printf(&t->arena, "%s.onnx", c->name);
+        path = qdq_arena_printf(&t->arena, "%s/%s.onnx", qdq_tempdir_path(t->work), c->name);
+        if (file == NULL || path == NULL)
+            return qdq_nomem(err);
+        QDQ_TRY(write_model(t, c, file, err));
+    }
+    QDQ_TRY(qdq_lab_build(t->lab, path, &c->handle, &fate, err));
+    if (fate.end != QDQ_LAB_FINE) {
+        c->handle = -1;
+        give_up(c, qdq_lab_end_name(fate.end), fate.text);
+        return QDQ_OK;
+    }
+    return check_outputs(t, c, err);
+}
+
+/* What is no incumbent any more takes memory only. */
+static void drop(qdq_tuning *t, qdq_tune_candidate *c)
+{
+    if (c->handle < 0 || c == t->base)
+        return;
+    qdq_lab_drop(t->lab, c->handle);
+    c->handle = -1;
+}
+
+/* --- samples ---------------------------------------------------------------------------------------------------------- */
+
+typedef struct taking {
+    qdq_tuning *t;
+    qdq_tune_candidate *a, *b;
+    qdq_tune_store_trial trial;
+    bool failed;
+} taking;
+
+static uint64_t number_of(const taking *k, unsigned pair)
+{
+    return ((uint64_t)k->trial.id << 12) + pair; /* the same in a run that goes on */
+}
+
+static qdq_status fail_trial(taking *k, const char *why, qdq_error *err)
+{
+    k->failed = true;
+    QDQ_TRY(qdq_tune_store_trial_fail(k->t->store, &k->trial, why, err));
+    return qdq_fail(err, QDQ_E_GOAL, "%s", why);
+}
+
+static qdq_status measure_pair(taking *k, unsigned pair, double *a_ns, double *b_ns, qdq_error *err)
+{
+    qdq_lab_fate fate = {0};
+
+    QDQ_TRY(qdq_job_poll(k->t->job, err));
+    QDQ_TRY(qdq_tune_build(k->t, k->a, NULL, err));
+    QDQ_TRY(qdq_tune_build(k->t, k->b, NULL, err));
+    if (k->a->failed || k->b->failed)
+        return fail_trial(k, k->a->failed ? k->a->why : k->b->why, err);
+    QDQ_TRY(qdq_lab_pair(k->t->lab, k->a->handle, k->b->handle, pair % 2 == 1, number_of(k, pair), a_ns, b_ns,
+                         &fate, err));
+    if (fate.end != QDQ_LAB_FINE) {
+        give_up(k->b, qdq_lab_end_name(fate.end), fate.text);
+        k->b->handle = -1;
+        return fail_trial(k, k->b->why, err);
+    }
+    return qdq_tune_store_pair_add(k->t->store, &k->trial, pair, *a_ns, *b_ns, err);
+}
+
+static qdq_status take(void *ctx, unsigned pair, double *a_ns, double *b_ns, qdq_error *err)
+{
+    taking *k = ctx;
+
+    k->t->pairs++;
+    if (pair < k->trial.n_pairs)
+        return qdq_tune_store_pair_get(k->t->store, &k->trial, pair, a_ns, b_ns, err);
+    return measure_pair(k, pair, a_ns, b_ns, err);
+}
+
+static void count(qdq_tuning *t, qdq_tune_candidate *c)
+{
+    t->builds += !c->counted;
+    c->counted = true;
+}
+
+static qdq_status begin(qdq_tuning *t, taking *k, unsigned nth, qdq_error *err)
+{
+    count(t, k->a);
+    count(t, k->b);
+    return qdq_tune_store_trial_get(t->store, &t->run, k->a->name, k->b->name, nth, &k->trial, err);
+}
+
+/* Of the store's answer, or of the test's: a trial that failed is no error of the run. */
+static qdq_status conclude(taking *k, qdq_status st, const qdq_test_result *r, bool *failed, qdq_error *err)
+{
+    if (k->failed && st == QDQ_E_GOAL) {
+        *failed = true;
+        return QDQ_OK;
+    }
+    QDQ_TRY(st);
+    return qdq_tune_store_trial_verdict(k->t->store, &k->trial, qdq_verdict_name(r->verdict), r->gain,
+                                        r->ci_low, r->ci_high, err);
+}
+
+qdq_status qdq_tune_compare(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candidate *b, unsigned nth,
+                            const qdq_test_opts *test, qdq_test_result *out, bool *failed, qdq_error *err)
+{
+    taking k = {.t = t, .a = a, .b = b};
+
+    *out = (qdq_test_result){0};
+    *failed = false;
+    QDQ_TRY(begin(t, &k, nth, err));
+    if (k.trial.failed) {
+        give_up(b, "before", k.trial.why);
+        *failed = true;
+        return QDQ_OK;
+    }
+    return conclude(&k, qdq_test_run(test, take, &k, out, err), out, failed, err);
+}
+
+qdq_status qdq_tune_control(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
+{
+    taking k = {.t = t, .a = c, .b = c};
+
+    t->builds++; /* a session of its own where the engine needs one */
+    QDQ_TRY(begin(t, &k, 1000 + t->epochs++, err));
+    qdq_status st = qdq_epoch_begin(&t->test, take, &k, &t->epoch, err);
+    if (st == QDQ_E_GOAL && k.failed)
+        return qdq_fail(err, QDQ_E_ENGINE, "the model cannot be timed: %s", c->why);
+    QDQ_TRY(st);
+    if (t->epoch.noisy)
+        qdq_job_log(
+            t->job, QDQ_LOG_WARNING,
+            "this machine is noisy: a model compared with itself seems to be %.2f %% faster; gains of that "
+            "size mean nothing",
+            fabs(t->epoch.aa_gain) * 100);
+    t->test.floor_sd = t->epoch.aa_sd;
+    return QDQ_OK;
+}
+
+/* --- the search's eyes ------------------------------------------------------------------------------------------------ */
+
+static bool time_is_up(const qdq_tuning *t)
+{
+    return t->opts->time_s > 0 && qdq_clock_seconds() - t->started >= t->opts->time_s;
+}
+
+/* After the machine has changed its pace, noise is another one, too. */
+static qdq_status follow_drift(qdq_tuning *t, qdq_tune_candidate *incumbent, const qdq_test_result *r,
+                               qdq_error *err)
+{
+    const double limit = fmax(0.1, 3 * t->epoch.aa_sd); /* of a noisy machine, single medians differ */
+
+    if (!qdq_epoch_drifted(&t->epoch, r->incumbent_ns, limit))
+        return QDQ_OK;
+    qdq_job_log(t->job, QDQ_LOG_WARNING, "the machine's pace changed by %.0f %%: noise is measured again",
+                (r->incumbent_ns / t->epoch.base_ns - 1) * 100);
+    return qdq_tune_control(t, incumbent, err);
+}
+
+static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assign *candidate,
+                          const qdq_test_opts *test, qdq_test_result *out, bool *failed, qdq_error *err)
+{
+    qdq_tuning *t = ctx;
+    qdq_test_opts own = *test;
+    qdq_tune_candidate *a, *b;
+
+    QDQ_TRY(qdq_job_poll(t->job, err));
+    if (time_is_up(t))
+        return QDQ_E_GOAL;
+    QDQ_TRY(qdq_tune_candidate_of(t, incumbent, &a, err));
+    QDQ_TRY(qdq_tune_candidate_of(t, candidate, &b, err));
+    own.floor_sd = t->epoch.aa_sd;
+    QDQ_TRY(qdq_tune_compare(t, a, b, 0, &own, out, failed, err));
+    if (!*failed)
+        QDQ_TRY(follow_drift(t, a, out, err));
+    bool kept = !*failed && out->verdict == QDQ_VERDICT_KEEP;
+    if (kept)
+        t->epoch.base_ns *= 1 - out->gain;
+    drop(t, kept ? a : b);
+    return QDQ_OK;
+}
+
+static qdq_status identity(void *ctx, const qdq_assign *a, qdq_assign_hash *out, qdq_error *err)
+{
+    qdq_tune_candidate *c;
+
+    QDQ_TRY(qdq_tune_candidate_of(ctx, a, &c, err));
+    *out = (qdq_assign_hash){(uint64_t)(uintptr_t)c, 0};
+    return QDQ_OK;
+}
+
+static qdq_status kept(qdq_tuning *t, const qdq_search_event *e, qdq_error *err)
+{
+    qdq_plan *p;
+
+    if (qdq_assign_count(e->candidate) == 0)
+        return qdq_tune_write_best(t, NULL, err);
+    QDQ_TRY(qdq_space_plan(t->space, e->candidate, t->head, t->engine, t->data, &t->quantize, &t->scales, &p,
+                           err));
+    qdq_status st = qdq_tune_write_best(t, p, err);
+    qdq_plan_free(p);
+    return st;
+}
+
+static qdq_status record(qdq_tuning *t, const qdq_search_event *e, qdq_error *err)
+{
+    static const char *const phase[] = {"start", "regions", "interactions", "exceptions", "done"};
+    char text[400];
+    qdq_tune_candidate *c;
+
+    if (e->phase == QDQ_PHASE_DONE)
+        return QDQ_OK;
+    QDQ_TRY(qdq_tune_candidate_of(t, e->candidate, &c, err));
+    const qdq_tune_step step = {.phase = e->phase,
+                                .unit = e->unit,
+                                .candidate = c->name,
+                                .result = e->result != NULL ? *e->result : (qdq_test_result){0},
+                                .failed = e->result == NULL ? c->why : NULL,
+                                .kept = e->kept,
+                                .saved = e->saved};
+    if (!QDQ_PUSH(&t->arena, &t->steps, step))
+        return qdq_nomem(err);
+    snprintf(text, sizeof text,
+             "{\"phase\": \"%s\", \"unit\": %lld, \"candidate\": \"%s\", \"failed\": %s, \"kept\": %s, "
+             "\"gain\": %.6g, "
+             "\"low\": %.6g, \"high\": %.6g, \"pairs\": %u, \"saved\": %.6g}",
+             phase[e->phase], e->unit == SIZE_MAX ? -1LL : (long long)e->unit, c->name,
+             e->result == NULL ? "true" : "false", e->kept ? "true" : "false",
+             e->result != NULL ? e->result->gain : 0, e->result != NULL ? e->result->ci_low : 0,
+             e->result != NULL ? e->result->ci_high : 0, e->result != NULL ? e->result->pairs : 0, e->saved);
+    return qdq_tune_store_event(t->store, &t->run, "trial", text, err);
+}
+
+static qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *err)
+{
+    static const char *const phase[] = {"start", "regions", "regions", "exceptions", "done"};
+    qdq_tuning *t = ctx;
+
+    t->unit = e->unit != SIZE_MAX ? t->problem.unit[e->unit].name : "";
+    t->unit_number = e->unit != SIZE_MAX ? e->unit + 1 : 0;
+    t->saved = e->saved;
+    QDQ_TRY(record(t, e, err));
+    if (e->kept)
+        QDQ_TRY(kept(t, e, err));
+    qdq_tune_show(t, phase[e->phase]);
+    return QDQ_OK;
+}
+
+static unsigned builds(void *ctx)
+{
+    return ((qdq_tuning *)ctx)->builds;
+}
+
+qdq_search_ops qdq_tune_search_ops(qdq_tuning *t)
+{
+    return (qdq_search_ops){
+        .ctx = t, .measure = measure, .identity = identity, .event = event, .builds = builds};
+}

@@ -1,0 +1,138 @@
+/* tune_write.c - what a run leaves in its folder. Every file appears whole, by rename: a reader never sees half of one. */
+#include "tune/tune_state.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "base/json.h"
+
+const char *qdq_tune_path(qdq_tuning *t, const char *name)
+{
+    return qdq_arena_printf(&t->arena, "%s/%s", t->dir, name);
+}
+
+/* --- the model -------------------------------------------------------------------------------------------------------- */
+
+static qdq_status save(qdq_tuning *t, const qdq_model *m, const char *name, qdq_error *err)
+{
+    qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
+    const char *path = qdq_tune_path(t, name);
+
+    so.allow_overwrite = true;
+    return path != NULL ? qdq_model_save(m, path, &so, err) : qdq_nomem(err);
+}
+
+qdq_status qdq_tune_write_best(qdq_tuning *t, const qdq_plan *p, qdq_error *err)
+{
+    const char *path = qdq_tune_path(t, "plan.json");
+    qdq_model *m = NULL;
+
+    if (path == NULL)
+        return qdq_nomem(err);
+    if (p == NULL) {
+        QDQ_TRY(save(t, t->m, "model.onnx", err));
+        return qdq_plan_save(t->nothing, path, true, err);
+    }
+    QDQ_TRY(qdq_candidate_model(t->files, p, &m, err));
+    qdq_status st = save(t, m, "model.onnx", err);
+    qdq_model_free(m);
+    return st == QDQ_OK ? qdq_plan_save(p, path, true, err) : st;
+}
+
+/* --- patterns.yaml ---------------------------------------------------------------------------------------------------- */
+
+/* What the search found for each pattern; its time is that of the whole model with it. */
+static qdq_status add_pattern(qdq_tuning *t, qdq_pattern_cache *c, size_t u, qdq_error *err)
+{
+    const qdq_pattern *p = &t->patterns->pattern[u];
+    qdq_pattern_schemes one = {.signature = p->signature, .size = p->n_nodes};
+    qdq_scheme scheme = {0};
+
+    if (t->choices[u].n == 0)
+        return QDQ_OK;
+    QDQ_TRY(qdq_choices_to_scheme(&t->choices[u], &t->found.unit[u].best, &t->arena, &scheme, err));
+    scheme.latency_ms = t->out->final_ms;
+    if (!QDQ_PUSH(&t->arena, &one.schemes, scheme))
+        return qdq_nomem(err);
+    return qdq_pattern_cache_add(c, &one, err);
+}
+
+static qdq_status write_patterns(qdq_tuning *t, qdq_error *err)
+{
+    qdq_pattern_cache c = QDQ_PATTERN_CACHE_INIT;
+    const char *path = qdq_tune_path(t, "patterns.yaml");
+    char *text = NULL;
+    qdq_status st = path != NULL ? QDQ_OK : qdq_nomem(err);
+
+    for (size_t u = 0; u < t->problem.n_units && st == QDQ_OK; u++)
+        st = add_pattern(t, &c, u, err);
+    if (st == QDQ_OK)
+        st = qdq_pattern_cache_merge(&c, &t->known, true, err);
+    if (st == QDQ_OK)
+        st = qdq_pattern_cache_text(&c, &text, err);
+    if (st == QDQ_OK)
+        st = qdq_write_file(path, true, text, strlen(text), err);
+    qdq_free(text);
+    qdq_pattern_cache_free(&c);
+    return st;
+}
+
+/* --- report.json ------------------------------------------------------------------------------------------------------ */
+
+static void put_number(json_t *j, const char *key, double x)
+{
+    json_object_set_new(j, key, isfinite(x) ? json_real(x) : json_null());
+}
+
+static json_t *report(const qdq_tune_result *r)
+{
+    json_t *j = json_object();
+
+    json_object_set_new(j, "mode", json_string(r->mode));
+    json_object_set_new(j, "engine", json_string(r->engine));
+    put_number(j, "baseline_ms", r->baseline_ms);
+    put_number(j, "rules_ms", r->rules_ms);
+    put_number(j, "final_ms", r->final_ms);
+    put_number(j, "predicted_ms", r->predicted_ms);
+    put_number(j, "speedup", r->speedup);
+    put_number(j, "ci_low", r->ci_low);
+    put_number(j, "ci_high", r->ci_high);
+    json_object_set_new(j, "builds", json_integer(r->builds));
+    json_object_set_new(j, "timings", json_integer(r->timings));
+    put_number(j, "seconds", r->seconds);
+    json_object_set_new(j, "verdict", json_string(qdq_tune_verdict_name(r->verdict)));
+    json_object_set_new(j, "regions", json_integer((json_int_t)r->regions));
+    json_object_set_new(j, "patterns", json_integer((json_int_t)r->patterns));
+    put_number(j, "min_detectable_gain", r->mde);
+    put_number(j, "sqnr_db", r->sqnr_db);
+    json_object_set_new(j, "placement_only", json_boolean(r->placement_only));
+    json_object_set_new(j, "resumed", json_boolean(r->resumed));
+    json_object_set_new(j, "budget_used_up", json_boolean(r->ended_early));
+    return j;
+}
+
+qdq_status qdq_tune_write_results(qdq_tuning *t, qdq_error *err)
+{
+    const char *path = qdq_tune_path(t, "report.json");
+    json_t *j = report(t->out);
+    char *text = NULL;
+
+    if (j == NULL || path == NULL) {
+        json_decref(j);
+        return qdq_nomem(err);
+    }
+    qdq_status st = qdq_json_dump(j, &text, err);
+    json_decref(j);
+    if (st == QDQ_OK)
+        st = qdq_write_file(path, true, text, strlen(text), err);
+    if (st == QDQ_OK)
+        st = write_patterns(t, err);
+    if (st == QDQ_OK)
+        st = qdq_tune_write_page(t, err);
+    if (st == QDQ_OK)
+        st = qdq_tune_store_finish(t->store, &t->run, text, err);
+    qdq_free(text);
+    return st;
+}

@@ -1,0 +1,102 @@
+/* tune_kill.c - a tuning run that is killed at 200 moments and run again ends as if nothing had happened: the same plan,
+ * nothing lost that had been reported, nothing measured twice. */
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "support/tuned.h"
+
+enum { KILLS = 200 };
+
+static int report_to = -1;
+
+static void live(void *ctx, const qdq_tune_live *now)
+{
+    (void)ctx;
+    if (report_to >= 0 && write(report_to, &now->pairs, sizeof now->pairs) != sizeof now->pairs)
+        _exit(3);
+}
+
+static qdq_status tune(const qdq_model *m, const char *folder, const char *engine, qdq_tune_result *out,
+                       qdq_error *err)
+{
+    qdq_tune_opts opts = test_tuned_opts(engine);
+
+    opts.live = live;
+    return test_tuned_run(m, folder, &opts, out, err);
+}
+
+static void nap(double seconds)
+{
+    struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+
+    nanosleep(&t, NULL);
+}
+
+/* How many samples it had reported when it died. */
+static unsigned run_and_kill(const qdq_model *m, const char *folder, const char *engine, double after)
+{
+    int fd[2];
+    unsigned last = 0, n;
+    qdq_tune_result r;
+
+    assert_int_equal(pipe(fd), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        close(fd[0]);
+        report_to = fd[1];
+        _exit(tune(m, folder, engine, &r, NULL) == QDQ_OK ? 0 : 1);
+    }
+    close(fd[1]);
+    nap(after);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    while (read(fd[0], &n, sizeof n) == sizeof n)
+        last = n;
+    close(fd[0]);
+    return last;
+}
+
+static void killed_at_200_moments_it_ends_with_the_same_plan(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_tune_result r;
+    qdq_random random = qdq_random_new(2026, "kill");
+    qdq_model *m = test_tuned_model();
+    const char *engine = test_tuned_costs(TEST_TUNED_OPS, NULL);
+    char *folder = strdup(test_path("whole"));
+
+    (void)state;
+    double before = qdq_clock_seconds();
+    assert_ok(tune(m, folder, engine, &r, &err));
+    double whole = qdq_clock_seconds() - before;
+    char *want = test_tuned_file(folder, "plan.json");
+    uint64_t samples = test_tuned_samples(folder);
+    print_message("a run takes %.2f s and %llu samples: %s, %.2f times as fast\n", whole,
+                  (unsigned long long)samples, qdq_tune_verdict_name(r.verdict), r.speedup);
+    assert_int_equal(r.verdict, QDQ_TUNED);
+    free(folder);
+    for (int i = 0; i < KILLS; i++) {
+        folder = strdup(test_path("killed%d", i));
+        unsigned reported = run_and_kill(m, folder, engine, qdq_random_uniform(&random) * whole);
+        assert_true(test_tuned_samples(folder) >= reported);
+        assert_ok(tune(m, folder, engine, &r, &err));
+        char *plan = test_tuned_file(folder, "plan.json");
+        assert_string_equal(plan, want);
+        assert_int_equal(test_tuned_samples(folder), samples);
+        qdq_free(plan);
+        free(folder);
+    }
+    qdq_free(want);
+    qdq_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(killed_at_200_moments_it_ends_with_the_same_plan)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

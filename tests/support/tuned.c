@@ -1,0 +1,96 @@
+/* tuned.c - see the header. */
+#include "support/tuned.h"
+
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/random.h"
+#include "tune/store/store.h"
+
+qdq_model *test_tuned_model(void)
+{
+    static const char network[] =
+        "g (float[1,8] x) => (float[1,8] y)"
+        "<float[8,8] a = {%s}, float[8,8] b = {%s}, float[8,8] c = {%s}> {"
+        " h1 = MatMul(x, a) r1 = Relu(h1) h2 = MatMul(r1, b) r2 = Relu(h2) s = Add(r2, x)"
+        " h3 = MatMul(s, c) r3 = Relu(h3) h4 = MatMul(r3, a) r4 = Relu(h4) z = Add(r4, s) y = Tanh(z) }";
+    static char text[20000], numbers[3][4000];
+    qdq_random r = qdq_random_new(1, "weights");
+
+    for (int w = 0; w < 3; w++) {
+        size_t at = 0;
+        for (int i = 0; i < 64; i++)
+            at += (size_t)snprintf(numbers[w] + at, sizeof numbers[w] - at, "%s%.3f", i > 0 ? ", " : "",
+                                   (double)qdq_random_normal(&r));
+    }
+    snprintf(text, sizeof text, network, numbers[0], numbers[1], numbers[2]);
+    return test_model(text);
+}
+
+const char *test_tuned_costs(const char *ops, const char *more)
+{
+    static char spec[4][4300];
+    static int next;
+    char *to = spec[next % 4];
+    const char *path = test_path("costs%d.json", next++);
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    fprintf(f,
+            "{\"qdq_sim\": 1, \"seed\": 5, \"noise\": 0.004, \"overhead_us\": 20, \"convert\": "
+            "{\"float_us\": 12}, "
+            "\"ops\": {%s}%s%s}",
+            ops, more != NULL ? ", " : "", more != NULL ? more : "");
+    assert_int_equal(fclose(f), 0);
+    snprintf(to, sizeof spec[0], "sim:%s", path);
+    return to;
+}
+
+qdq_tune_opts test_tuned_opts(const char *engine)
+{
+    qdq_tune_opts o = QDQ_TUNE_OPTS_INIT;
+
+    o.engine = engine;
+    o.worker = QDQ_BUILD_DIR "/qdq-worker";
+    o.seed = 7;
+    return o;
+}
+
+qdq_status test_tuned_run(const qdq_model *m, const char *folder, const qdq_tune_opts *opts,
+                          qdq_tune_result *out, qdq_error *err)
+{
+    qdq_target *target = NULL;
+
+    QDQ_TRY(qdq_target_load("ort-cpu", &target, err));
+    qdq_status st = qdq_target_set(target, "engine", "sim", err);
+    if (st == QDQ_OK)
+        st = qdq_autotune(m, target, NULL, folder, opts, out, err);
+    qdq_target_free(target);
+    return st;
+}
+
+char *test_tuned_file(const char *folder, const char *name)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    char path[4300], *text;
+    size_t size;
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    assert_ok(qdq_read_file(path, 1 << 20, &text, &size, &err));
+    return text;
+}
+
+uint64_t test_tuned_samples(const char *folder)
+{
+    char path[4300];
+    qdq_tune_store *s;
+    uint64_t n = 0;
+
+    snprintf(path, sizeof path, "%s/tune.db", folder);
+    if (access(path, F_OK) != 0 || qdq_tune_store_open(path, &s, NULL) != QDQ_OK)
+        return 0;
+    if (qdq_tune_store_count(s, &n, NULL) != QDQ_OK)
+        n = 0;
+    qdq_tune_store_close(s);
+    return n;
+}

@@ -1,0 +1,32 @@
+/* tuned.h - tuning runs of a small network on the sim engine, whose costs the test writes. */
+#ifndef QDQ_TUNED_H
+#define QDQ_TUNED_H
+
+#include "support/test.h"
+
+/* Four MatMul with Relu, two Add around them. */
+qdq_model *test_tuned_model(void);
+
+/* A cost model: the ops of the network, and what the test adds ("\"fail\": [...]"), behind a comma; NULL: nothing. The
+ * spec "sim:FILE" of a file below test_dir(); static storage, four at a time. */
+const char *test_tuned_costs(const char *ops, const char *more);
+
+/* MatMul pays, Add does not. */
+#define TEST_TUNED_OPS                                                                                       \
+    "\"MatMul\": {\"float_us\": 100, \"int8_us\": 30}, \"Add\": {\"float_us\": 20, \"int8_us\": 60, "        \
+    "\"inputs\": 2}"
+
+/* Options with that engine, the worker of the build, and a seed. */
+qdq_tune_opts test_tuned_opts(const char *engine);
+
+/* qdq_autotune() with the target ort-cpu for sim, into a folder. */
+qdq_status test_tuned_run(const qdq_model *m, const char *folder, const qdq_tune_opts *opts,
+                          qdq_tune_result *out, qdq_error *err);
+
+/* A file of the folder; qdq_free(). */
+char *test_tuned_file(const char *folder, const char *name);
+
+/* How many samples the folder's store has. */
+uint64_t test_tuned_samples(const char *folder);
+
+#endif /* QDQ_TUNED_H */

@@ -1,0 +1,334 @@
+/* tune_run.c - whole tuning runs on the sim engine: what is written, what is refused, what is gone on with. */
+#include <math.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "support/tuned.h"
+
+static qdq_error err;
+static qdq_model *model;
+
+static int make(void **state)
+{
+    (void)state;
+    model = test_tuned_model();
+    return 0;
+}
+
+static int drop(void **state)
+{
+    (void)state;
+    qdq_model_free(model);
+    return 0;
+}
+
+static qdq_tune_result run(const char *folder, const char *engine)
+{
+    const qdq_tune_opts o = test_tuned_opts(engine);
+    qdq_tune_result r;
+
+    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    return r;
+}
+
+/* Does the plan in the folder quantize the MatMul that gives `output`? */
+static bool has(const char *folder, const char *output)
+{
+    char *text = test_tuned_file(folder, "plan.json"), want[100];
+
+    snprintf(want, sizeof want, "{\"node\": \"MatMul@%s\", \"op\": \"MatMul\"}", output);
+    bool found = strstr(text, want) != NULL;
+    qdq_free(text);
+    return found;
+}
+
+static void the_best_of_search_rules_and_given_is_written(void **state)
+{
+    const char *folder = test_path("best");
+    qdq_tune_result r = run(folder, test_tuned_costs(TEST_TUNED_OPS, NULL));
+    qdq_model *m;
+
+    (void)state;
+    assert_int_equal(r.verdict, QDQ_TUNED);
+    assert_true(r.speedup > 1.8 && r.ci_low > 1.7 && r.final_ms <= r.rules_ms * 1.01);
+    assert_true(fabs(r.predicted_ms / r.final_ms - 1) < 0.03);
+    assert_true(r.placement_only);
+    assert_true(r.builds > 3 && r.timings > 20 && r.regions > 0 && r.patterns > 0);
+    assert_true(has(folder, "h1") && has(folder, "h4"));
+    assert_ok(qdq_model_load(test_path("best/model.onnx"), NULL, &m, &err));
+    qdq_model_free(m);
+    assert_int_equal(access(test_path("best/baseline.onnx"), F_OK), 0);
+    assert_int_equal(access(test_path("best/report.html"), F_OK), 0);
+    assert_int_equal(access(test_path("best/patterns.yaml"), F_OK), 0);
+}
+
+static void where_nothing_pays_the_given_model_is_written(void **state)
+{
+    const char *folder = test_path("nothing");
+    qdq_tune_result r =
+        run(folder, test_tuned_costs("\"MatMul\": {\"float_us\": 100, \"int8_us\": 110}", NULL));
+    char *plan = test_tuned_file(folder, "plan.json");
+
+    (void)state;
+    assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
+    assert_true(r.speedup == 1);
+    assert_non_null(strstr(plan, "\"tensors\": []"));
+    qdq_free(plan);
+}
+
+/* Each of these happens where the MatMul that gives h2 runs in 8 bits. */
+static void what_the_engine_does_not_survive_costs_that_candidate(void **state)
+{
+    static const char *const failures[] = {
+        "{\"at\": \"run\", \"node\": \"MatMul@h2\", \"crash\": \"SIGILL\"}",
+        "{\"at\": \"open\", \"node\": \"MatMul@h2\", \"message\": \"no such kernel\"}",
+        "{\"at\": \"time\", \"node\": \"MatMul@h2\", \"crash\": \"SIGSEGV\"}",
+        "{\"at\": \"run\", \"node\": \"MatMul@h2\", \"outputs\": \"nan\"}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(failures); i++) {
+        char more[300];
+        snprintf(more, sizeof more, "\"fail\": [%s]", failures[i]);
+        const char *folder = test_path("fails%zu", i);
+        qdq_tune_result r = run(folder, test_tuned_costs(TEST_TUNED_OPS, more));
+        if (has(folder, "h2"))
+            fail_msg("%s: it is in the plan", failures[i]);
+        assert_int_equal(r.verdict, QDQ_TUNED);
+        assert_true(has(folder, "h1"));
+    }
+}
+
+static void what_misses_the_accuracy_is_refused_however_fast(void **state)
+{
+    qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
+    const char *folder = test_path("accurate");
+    qdq_tune_opts o = test_tuned_opts(test_tuned_costs(
+        TEST_TUNED_OPS, "\"fail\": [{\"at\": \"run\", \"node\": \"MatMul@h2\", \"outputs\": \"wrong\"}]"));
+    qdq_tune_result r;
+
+    (void)state;
+    goal.min_sqnr = 10;
+    o.goal = &goal;
+    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_false(has(folder, "h2"));
+    assert_true(has(folder, "h1"));
+    assert_true(r.sqnr_db >= 10);
+}
+
+static void a_finished_run_measures_nothing_again(void **state)
+{
+    const char *folder = test_path("again"), *engine = test_tuned_costs(TEST_TUNED_OPS, NULL);
+    qdq_tune_result first = run(folder, engine), second;
+    uint64_t samples = test_tuned_samples(folder);
+    char *plan = test_tuned_file(folder, "plan.json"), *again;
+
+    (void)state;
+    second = run(folder, engine);
+    assert_true(second.resumed && !first.resumed);
+    assert_int_equal(test_tuned_samples(folder), samples);
+    again = test_tuned_file(folder, "plan.json");
+    assert_string_equal(again, plan);
+    assert_int_equal(first.builds, second.builds);
+    assert_true(first.speedup == second.speedup);
+    qdq_free(plan);
+    qdq_free(again);
+
+    qdq_tune_opts o = test_tuned_opts(engine);
+    o.restart = true;
+    assert_ok(test_tuned_run(model, folder, &o, &second, &err));
+    assert_false(second.resumed);
+    assert_true(test_tuned_samples(folder) > samples);
+}
+
+static void a_budget_ends_the_search_and_the_guard_still_decides(void **state)
+{
+    const char *folder = test_path("budget");
+    qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, NULL));
+    qdq_tune_result r;
+
+    (void)state;
+    o.trials = 2;
+    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_true(r.ended_early);
+    assert_true(r.speedup > 1);
+    o.trials = 0;
+    o.time_s = 1e-9;
+    assert_ok(test_tuned_run(model, test_path("no_time"), &o, &r, &err));
+    assert_true(r.ended_early);
+}
+
+typedef struct stopping {
+    qdq_cancel *cancel;
+    unsigned after;
+} stopping;
+
+static void stop_after(void *ctx, const qdq_tune_live *now)
+{
+    stopping *s = ctx;
+
+    if (now->trials >= s->after && strcmp(now->phase, "regions") == 0)
+        qdq_cancel_set(s->cancel);
+}
+
+static void an_interrupted_run_leaves_the_best_so_far_and_goes_on(void **state)
+{
+    const char *folder = test_path("interrupted"), *engine = test_tuned_costs(TEST_TUNED_OPS, NULL);
+    qdq_tune_opts o = test_tuned_opts(engine);
+    qdq_job job = QDQ_JOB_INIT;
+    stopping s = {.cancel = qdq_cancel_new()};
+    qdq_tune_result r;
+    char *status;
+
+    (void)state;
+    job.ctx = &s;
+    job.cancel = s.cancel;
+    o.job = &job;
+    o.live = stop_after;
+    assert_int_equal(test_tuned_run(model, folder, &o, &r, &err), QDQ_E_INTERRUPTED);
+    uint64_t samples = test_tuned_samples(folder);
+    assert_true(samples > 0);
+    assert_int_equal(access(test_path("interrupted/model.onnx"), F_OK), 0);
+    assert_ok(qdq_tune_status(folder, &status, &err));
+    assert_non_null(strstr(status, "\"trials\""));
+    qdq_free(status);
+
+    r = run(folder, engine);
+    assert_true(r.resumed);
+    assert_true(test_tuned_samples(folder) > samples);
+    char *mine = test_tuned_file(folder, "plan.json");
+    run(test_path("whole"), engine);
+    char *whole = test_tuned_file(test_path("whole"), "plan.json");
+    assert_string_equal(mine, whole);
+    qdq_free(mine);
+    qdq_free(whole);
+    qdq_cancel_free(s.cancel);
+}
+
+static void a_machine_that_slows_down_changes_no_plan(void **state)
+{
+    const char *calm = test_path("calm"), *slow = test_path("slow");
+
+    (void)state;
+    run(calm, test_tuned_costs(TEST_TUNED_OPS, NULL));
+    run(slow, test_tuned_costs(TEST_TUNED_OPS, "\"fail\": [{\"at\": \"time\", \"nth\": 60, \"slow\": 2}]"));
+    for (int i = 1; i <= 4; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "h%d", i);
+        assert_true(has(calm, name) == has(slow, name));
+    }
+}
+
+static void write_into_model(void *ctx, const qdq_tune_live *now)
+{
+    (void)ctx;
+    if (strcmp(now->phase, "start") == 0 || strcmp(now->phase, "regions") == 0) {
+        FILE *f = fopen(test_path("changing.onnx"), "r+");
+        if (f != NULL) {
+            int c = fgetc(f);
+            rewind(f);
+            fputc(c, f); /* the same byte: only the time of the change is another */
+            fclose(f);
+        }
+    }
+}
+
+static void a_model_that_is_written_to_meanwhile_is_an_error(void **state)
+{
+    const char *path = strdup(test_path("changing.onnx"));
+    qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, NULL));
+    qdq_tune_result r;
+    qdq_model *m;
+
+    (void)state;
+    assert_ok(qdq_model_save(model, path, NULL, &err));
+    assert_ok(qdq_model_load(path, NULL, &m, &err));
+    o.live = write_into_model;
+    assert_fails(QDQ_E_IO, "changing.onnx was written to while it was tuned",
+                 test_tuned_run(m, test_path("changed"), &o, &r, &err));
+    qdq_model_free(m);
+    free((char *)path);
+}
+
+static void the_report_has_what_the_result_has(void **state)
+{
+    const char *folder = test_path("report");
+    qdq_tune_result r = run(folder, test_tuned_costs(TEST_TUNED_OPS, NULL));
+    char *text = test_tuned_file(folder, "report.json"), *status;
+    static const char *const keys[] = {"mode",    "engine",  "baseline_ms", "rules_ms", "final_ms",
+                                       "speedup", "ci_low",  "ci_high",     "builds",   "timings",
+                                       "seconds", "verdict", "regions",     "patterns"};
+    json_t *j;
+
+    (void)state;
+    assert_ok(qdq_json_parse(text, strlen(text), "report", &j, &err));
+    for (size_t i = 0; i < QDQ_COUNT(keys); i++)
+        assert_non_null(json_object_get(j, keys[i]));
+    assert_true(json_number_value(json_object_get(j, "speedup")) == r.speedup);
+    assert_int_equal(json_integer_value(json_object_get(j, "builds")), r.builds);
+    json_decref(j);
+    assert_ok(qdq_tune_status(folder, &status, &err));
+    assert_non_null(strstr(status, "\"state\": \"finished\""));
+    qdq_free(status);
+    qdq_free(text);
+}
+
+static void every_candidate_is_kept_if_that_is_wanted(void **state)
+{
+    const char *folder = test_path("keep");
+    qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, NULL));
+    qdq_tune_result r;
+
+    (void)state;
+    o.keep_models = true;
+    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    char command[4300];
+    snprintf(command, sizeof command, "test $(ls %s/region_models | grep -c onnx$) -ge 3", folder);
+    assert_int_equal(system(command), 0);
+}
+
+static void what_cannot_begin_says_why(void **state)
+{
+    qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, NULL));
+    const char *file = test_path("a_file");
+    FILE *f = fopen(file, "w");
+    qdq_tune_result r;
+    char *status;
+    qdq_model *m = test_model("g (float[1,8] x) => (float[1,8] y) { y = Tanh(x) }");
+
+    (void)state;
+    assert_non_null(f);
+    fclose(f);
+    assert_fails(QDQ_E_IO, "cannot make the folder", test_tuned_run(model, file, &o, &r, &err));
+    assert_fails(QDQ_E_IO, "", test_tuned_run(model, test_path("no/such/dir"), &o, &r, &err));
+    assert_fails(QDQ_E_UNSUPPORTED, "no operator of this model",
+                 test_tuned_run(m, test_path("none"), &o, &r, &err));
+    qdq_model_free(m);
+    o.node_filter = test_path("no_filter");
+    assert_fails(QDQ_E_IO, "no_filter", test_tuned_run(model, test_path("filter"), &o, &r, &err));
+    o.node_filter = NULL;
+    o.worker = "/no/such/worker";
+    assert_fails(QDQ_E_ENGINE, "worker", test_tuned_run(model, test_path("worker"), &o, &r, &err));
+    assert_fails(QDQ_E_IO, "expected a folder of qdq autotune",
+                 qdq_tune_status(test_path("nowhere"), &status, &err));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_best_of_search_rules_and_given_is_written),
+        cmocka_unit_test(where_nothing_pays_the_given_model_is_written),
+        cmocka_unit_test(what_the_engine_does_not_survive_costs_that_candidate),
+        cmocka_unit_test(what_misses_the_accuracy_is_refused_however_fast),
+        cmocka_unit_test(a_finished_run_measures_nothing_again),
+        cmocka_unit_test(a_budget_ends_the_search_and_the_guard_still_decides),
+        cmocka_unit_test(an_interrupted_run_leaves_the_best_so_far_and_goes_on),
+        cmocka_unit_test(a_machine_that_slows_down_changes_no_plan),
+        cmocka_unit_test(a_model_that_is_written_to_meanwhile_is_an_error),
+        cmocka_unit_test(the_report_has_what_the_result_has),
+        cmocka_unit_test(every_candidate_is_kept_if_that_is_wanted),
+        cmocka_unit_test(what_cannot_begin_says_why),
+    };
+
+    return cmocka_run_group_tests(tests, make, drop);
+}
