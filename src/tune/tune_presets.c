@@ -11,8 +11,8 @@ typedef struct preset {
 
 /* docs/autotune.md shows this table. By qdq_tune_preset. */
 static const preset presets[] = {
-    {"default", 8, 3, 3, 20, 40},
-    {"quick", 4, 2, 2, 12, 16},
+    {"default", 8, 2, 3, 20, 40},
+    {"quick", 4, 1, 2, 12, 16},
     {"extensive", 32, 5, 6, 40, 0},
 };
 

@@ -84,7 +84,7 @@ typedef struct qdq_tuning {
     qdq_search_problem problem;
     qdq_search_result found;
     qdq_epoch epoch;
-    unsigned epochs;
+    unsigned epochs, calm_trials;
     unsigned builds, pairs;
     QDQ_VEC(qdq_tune_step) steps;
     const char *phase, *unit;

@@ -292,16 +292,28 @@ static bool time_is_up(const qdq_tuning *t)
     return t->opts->time_s > 0 && qdq_clock_seconds() - t->started >= t->opts->time_s;
 }
 
+/* Has the noise been far below that of the control for some trials? Then they took more pairs than they needed. */
+static bool is_calmer(qdq_tuning *t, const qdq_test_result *r)
+{
+    enum { TRIALS = 3 };
+
+    t->calm_trials = 2 * r->seen_sd < t->epoch.aa_sd ? t->calm_trials + 1 : 0;
+    return t->calm_trials >= TRIALS;
+}
+
 /* After the machine has changed its pace, noise is another one, too. */
 static qdq_status follow_drift(qdq_tuning *t, qdq_tune_candidate *incumbent, const qdq_test_result *r,
                                qdq_error *err)
 {
     const double limit = fmax(0.1, 3 * t->epoch.aa_sd); /* of a noisy machine, single medians differ */
+    const bool drifted = qdq_epoch_drifted(&t->epoch, r->incumbent_ns, limit);
 
-    if (!qdq_epoch_drifted(&t->epoch, r->incumbent_ns, limit))
+    if (drifted)
+        qdq_job_log(t->job, QDQ_LOG_WARNING, "the machine's pace changed by %.0f %%: noise is measured again",
+                    (r->incumbent_ns / t->epoch.base_ns - 1) * 100);
+    if (!is_calmer(t, r) && !drifted)
         return QDQ_OK;
-    qdq_job_log(t->job, QDQ_LOG_WARNING, "the machine's pace changed by %.0f %%: noise is measured again",
-                (r->incumbent_ns / t->epoch.base_ns - 1) * 100);
+    t->calm_trials = 0;
     return qdq_tune_control(t, incumbent, err);
 }
 

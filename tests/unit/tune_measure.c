@@ -98,6 +98,9 @@ static void a_loss_is_refused_early(void **state)
     (void)state;
     assert_int_equal(keeps(-0.02, 0.005, 500, &pairs), 0);
     assert_true(pairs < 6);
+    assert_int_equal(keeps(-0.5, 0.1, 500, &pairs), 0);
+    print_message("-50 %%, noise 10 %%: %.1f pairs\n", pairs);
+    assert_true(pairs < 8);
 }
 
 static void outliers_and_a_machine_that_slows_down_change_no_verdict(void **state)

@@ -155,10 +155,10 @@ static qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *err)
 static qdq_search_opts options(uint64_t seed)
 {
     return (qdq_search_opts){.test = QDQ_TEST_OPTS_INIT,
-                             .schemes_per_unit = 12,
-                             .exhaustive = 3,
+                             .schemes_per_unit = 8,
+                             .exhaustive = 2,
                              .mutations = 3,
-                             .stale = 4,
+                             .stale = 3,
                              .seed = seed};
 }
 

@@ -88,7 +88,8 @@ static double detectable(const qdq_test_opts *o, double sd, size_t n)
 static void summarize(pairs *p, const qdq_test_opts *o, qdq_test_result *out)
 {
     locate(p, out);
-    out->sd = fmax(fmax(spread(p, out->gain), o->floor_sd), least_sd);
+    out->seen_sd = fmax(spread(p, out->gain), least_sd);
+    out->sd = fmax(out->seen_sd, o->floor_sd);
     out->pairs = (unsigned)p->n;
     out->mde = p->n > 0 ? detectable(o, out->sd, p->n) : INFINITY;
     out->incumbent_ns = median(p->scratch, p->incumbent, p->n);
@@ -157,12 +158,20 @@ static double log_ratio(const pairs *p, const qdq_test_opts *o, const qdq_test_r
     return sum / (sd * sd);
 }
 
-/* The ratio is made for small gains, and is slow to believe a large one where noise is large, too. */
-static bool is_plain(const qdq_test_opts *o, const qdq_test_result *now)
+/* The ratio is made for small gains: where noise is large, it is slow to believe a large one, and to refuse a large
+ * loss. Keeping asks for more than refusing, because it is what cannot be taken back. */
+static bool plainly_better(const qdq_test_opts *o, const qdq_test_result *now)
 {
     const double deviations = 4;
 
     return now->gain >= o->enter && now->gain * sqrt(now->pairs) >= deviations * now->sd;
+}
+
+static bool plainly_no_better(const qdq_test_opts *o, const qdq_test_result *now)
+{
+    const double deviations = 3;
+
+    return (o->enter - now->gain) * sqrt(now->pairs) >= deviations * now->sd;
 }
 
 static qdq_verdict decide(const pairs *p, const qdq_test_opts *o, const qdq_test_result *now)
@@ -176,8 +185,10 @@ static qdq_verdict decide(const pairs *p, const qdq_test_opts *o, const qdq_test
     }
     if (p->n < o->pilot)
         return QDQ_VERDICT_UNDECIDED;
-    if (is_plain(o, now))
+    if (plainly_better(o, now))
         return QDQ_VERDICT_KEEP;
+    if (plainly_no_better(o, now))
+        return QDQ_VERDICT_REJECT;
     double ratio = log_ratio(p, o, now);
     if (ratio >= log((1 - o->beta) / o->alpha))
         return now->gain >= o->enter && now->ci_low > 0 ? QDQ_VERDICT_KEEP : QDQ_VERDICT_UNDECIDED;

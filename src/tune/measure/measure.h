@@ -32,8 +32,9 @@ typedef struct qdq_test_result {
     qdq_verdict verdict;
     double gain;            /* 1 - candidate / incumbent: Hodges-Lehmann estimate of the pairs */
     double ci_low, ci_high; /* 95 % interval of it */
-    double sd;              /* of one pair's gain: 1.4826 times the median absolute deviation */
-    double mde; /* the least gain that so many pairs would have shown: (z_alpha + z_beta) sd / sqrt(n) */
+    double sd;      /* of one pair's gain: 1.4826 times the median absolute deviation; at least floor_sd */
+    double seen_sd; /* the same without floor_sd */
+    double mde;     /* the least gain that so many pairs would have shown: (z_alpha + z_beta) sd / sqrt(n) */
     unsigned pairs;
     double incumbent_ns, candidate_ns; /* medians */
 } qdq_test_result;

@@ -10,7 +10,8 @@
 
 typedef struct cutting {
     qdq_searching *s;
-    qdq_assign whole; /* that is cut */
+    qdq_assign whole; /* that is cut: the incumbent, or everything where the incumbent is nothing */
+    bool is_incumbent;
     bool back;
 } cutting;
 
@@ -46,7 +47,7 @@ static qdq_status climb(cutting *c, qdq_error *err)
 {
     static const double share[] = {1.0 / 32, 1.0 / 16, 1.0 / 8, 1.0 / 4, 1.0 / 2};
     const size_t n = c->s->p->n_bits;
-    double best = INFINITY;
+    double best = c->is_incumbent ? c->s->time : INFINITY;
     size_t k = 0, before = 0;
     int worse = 0;
 
@@ -74,7 +75,8 @@ static bool take_whole(cutting *c)
 
     if (!qdq_assign_copy(&c->whole, &s->incumbent, &s->scratch))
         return false;
-    if (qdq_assign_count(&c->whole) == 0)
+    c->is_incumbent = qdq_assign_count(&c->whole) > 0;
+    if (!c->is_incumbent)
         for (size_t i = 0; i < s->p->n_bits; i++)
             qdq_assign_set(&c->whole, i, true);
     return true;

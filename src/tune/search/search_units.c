@@ -37,6 +37,7 @@ typedef struct unit_search {
     qdq_assign mask, now; /* that is tried; that the incumbent has */
     qdq_map seen;         /* masks that were tried, by hash */
     unsigned stale;
+    bool found; /* something was kept */
 } unit_search;
 
 static bool enough(const unit_search *x)
@@ -65,8 +66,10 @@ static qdq_status try_mask(unit_search *x, bool *kept, qdq_error *err)
     *kept = t.kept;
     s->out->unit[x->index].tried += t.measured;
     x->stale = t.kept ? 0 : x->stale + t.measured;
-    if (t.kept)
+    if (t.kept) {
+        x->found = true;
         qdq_search_mask(s, x->u, SIZE_MAX, &x->now);
+    }
     return QDQ_OK;
 }
 
@@ -163,6 +166,8 @@ static qdq_status try_mutations(unit_search *x, qdq_error *err)
 
 static qdq_status explore(unit_search *x, qdq_error *err)
 {
+    const size_t many = 4;
+
     QDQ_TRY(try_seeds(x, err));
     if (x->u->settled)
         return QDQ_OK;
@@ -171,7 +176,8 @@ static qdq_status explore(unit_search *x, qdq_error *err)
         return try_all(x, err);
     x->stale = 0;
     QDQ_TRY(try_single(x, err));
-    return try_mutations(x, err);
+    /* Where each change of one alone is a loss, so are most of two: they are worth a trial where there are many. */
+    return x->found || x->u->n_choices > many ? try_mutations(x, err) : QDQ_OK;
 }
 
 static double worth(const qdq_search_unit *u)
