@@ -404,6 +404,29 @@ static void region_9_case_15_one_slot_of_a_square_is_a_point_of_its_own(void **s
     put_away(&s);
 }
 
+/* A cache that Model-Optimizer wrote has this pattern under our signature: Conv, Add and what fuses (nothing). */
+static void a_cache_of_model_optimizer_gives_seeds(void **state)
+{
+    char path[1024];
+    qdq_pattern_cache cache;
+
+    (void)state;
+    snprintf(path, sizeof path, "%s/tests/data/patterns/autotuner_state_pattern_cache.yaml", QDQ_SOURCE_DIR);
+    assert_ok(qdq_pattern_cache_load(path, NULL, &cache, &err));
+    setting s = open_setting(blocks(""), "ort-cpu");
+    const qdq_pattern *block = pattern_of(&s, "a1");
+    const qdq_pattern_schemes *known = qdq_pattern_cache_find(&cache, block->signature);
+    qdq_choices c = choices_of(&s, block);
+
+    assert_non_null(known);
+    assert_int_equal(known->size, block->n_nodes);
+    assert_int_equal(known->schemes.n, 2);
+    assert_int_equal(bits_of(&s, block, &c, &known->schemes.at[0]), 6); /* (2,0) (3,0) (4,0), output of 4 */
+    assert_int_equal(bits_of(&s, block, &c, &known->schemes.at[1]), 0);
+    qdq_pattern_cache_free(&cache);
+    put_away(&s);
+}
+
 /* --- composites ---------------------------------------------------------------------------------------------------- */
 
 static qdq_model *chain(void)
@@ -672,6 +695,7 @@ int main(void)
         cmocka_unit_test(every_set_of_choices_is_a_scheme_and_back),
         cmocka_unit_test(region_9_case_18_the_same_resolved_set_is_the_same_bits),
         cmocka_unit_test(points_that_mean_nothing_here_are_left_out),
+        cmocka_unit_test(a_cache_of_model_optimizer_gives_seeds),
         cmocka_unit_test(region_9_case_15_one_slot_of_a_square_is_a_point_of_its_own),
         cmocka_unit_test(region_9_case_19_leaf_full_then_composite_inherits),
         cmocka_unit_test(child_inputs_and_outputs_become_what_the_region_itself_reads),
