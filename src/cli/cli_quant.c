@@ -99,8 +99,7 @@ const cli_opt cli_quant_calibration_opts[] = {
      .kind = CLI_SIZE,
      .offset = CLI_AT(cli_quant_args, memory),
      .what = "SIZE",
-     .help = "bound on activations observed at once, and, with a goal, on outputs of the float model that "
-             "are kept",
+     .help = "bound on activations observed at once, and on float outputs that a goal keeps",
      .init = "256MiB"},
     CLI_END,
 };
