@@ -4,13 +4,19 @@
 #include "cli/cli_format.h"
 #include "cli/cli_model.h"
 #include "cli/cli_why.h"
+#include "qdq/tune.h"
 
 struct inspect_args {
     cli_common common;
     bool dot;
     const char *why, *target;
+    bool regions, all_regions;
+    int64_t max_region_size;
+    int region_builder;
     cli_format_args format;
 };
+
+static const char *const builders[] = {"auto", "structure", "names", NULL};
 
 static const cli_opt options[] = {
     {.name = "dot",
@@ -31,8 +37,35 @@ static const cli_opt options[] = {
     CLI_END,
 };
 
+static const cli_opt region_options[] = {
+    {.name = "regions",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(inspect_args, regions),
+     .help = "print the regions that 'qdq autotune' would vary, and their patterns; with -v every node"},
+    {.name = "all-regions",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(inspect_args, all_regions),
+     .help = "regions without an operator that can be quantized, too"},
+    {.name = "max-region-size",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(inspect_args, max_region_size),
+     .what = "N",
+     .help = "nodes of a leaf that neighbours are joined to; default: 10",
+     .min = 1,
+     .max = 100000},
+    {.name = "region-builder",
+     .kind = CLI_CHOICE,
+     .offset = CLI_AT(inspect_args, region_builder),
+     .what = "NAME",
+     .help = "by what regions are found; auto: names, if 80 % of the nodes have one that begins with '/'",
+     .init = "auto",
+     .choices = builders},
+    CLI_END,
+};
+
 static const cli_group groups[] = {
     {"inspect", options, 0},
+    {"regions", region_options, 0},
     {"formats of the target", cli_format_opts, CLI_AT(inspect_args, format)},
     {"options", cli_common_opts, 0},
     {NULL, NULL, 0},
@@ -63,28 +96,56 @@ static qdq_status explain(cli *c, const struct inspect_args *a, const qdq_model 
     return st;
 }
 
-static qdq_status run(cli *c, const void *args, qdq_error *err)
+static qdq_status view_regions(const cli *c, const struct inspect_args *a, const qdq_model *m, char **text,
+                               qdq_error *err)
 {
-    const struct inspect_args *a = args;
-    qdq_model *m = NULL;
-    char *text = NULL;
+    qdq_regions_form form = a->dot ? QDQ_REGIONS_DOT : c->json ? QDQ_REGIONS_JSON : QDQ_REGIONS_TEXT;
+    qdq_region_opts o = QDQ_REGION_OPTS_INIT;
+
+    o.builder = (qdq_region_builder)a->region_builder;
+    o.max_region_size = (unsigned)a->max_region_size;
+    return cli_at_file(c->operand[0],
+                       qdq_regions_print(m, &o, form, a->all_regions, a->common.verbose > 0, text, err), err);
+}
+
+static qdq_status check_options(const cli *c, const struct inspect_args *a, qdq_error *err)
+{
+    const char *asks = a->target != NULL ? "--target" : cli_format_given(&a->format);
+    const char *regions = a->all_regions           ? "--all-regions"
+                          : a->max_region_size > 0 ? "--max-region-size"
+                          : a->region_builder > 0  ? "--region-builder"
+                                                   : NULL;
 
     if (a->dot && c->json)
         return qdq_fail(err, QDQ_E_USAGE, "found --dot and --json, expected one of them");
     if (a->dot && a->why != NULL)
         return qdq_fail(err, QDQ_E_USAGE, "found --dot and --why, expected one of them");
-    const char *asks = a->target != NULL ? "--target" : cli_format_given(&a->format);
+    if (a->regions && a->why != NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found --regions and --why, expected one of them");
     if (a->why == NULL && asks != NULL)
         return qdq_fail(err, QDQ_E_USAGE, "found %s without --why", asks);
-    QDQ_TRY(cli_model_load(c, c->operand[0], &m, err));
-    if (a->why != NULL) {
-        qdq_status explained = explain(c, a, m, err);
-        qdq_model_free(m);
-        return explained;
-    }
+    if (!a->regions && regions != NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found %s without --regions", regions);
+    return QDQ_OK;
+}
+
+static qdq_status run(cli *c, const void *args, qdq_error *err)
+{
+    const struct inspect_args *a = args;
     qdq_view view = a->dot ? QDQ_VIEW_DOT : c->json ? QDQ_VIEW_JSON : QDQ_VIEW_TEXT;
-    qdq_status st = qdq_model_inspect(m, view, &text, err);
-    if (st == QDQ_OK)
+    qdq_model *m = NULL;
+    char *text = NULL;
+    qdq_status st;
+
+    QDQ_TRY(check_options(c, a, err));
+    QDQ_TRY(cli_model_load(c, c->operand[0], &m, err));
+    if (a->why != NULL)
+        st = explain(c, a, m, err);
+    else if (a->regions)
+        st = view_regions(c, a, m, &text, err);
+    else
+        st = qdq_model_inspect(m, view, &text, err);
+    if (st == QDQ_OK && text != NULL)
         fputs(text, stdout);
     qdq_free(text);
     qdq_model_free(m);
@@ -105,14 +166,22 @@ const cli_command cmd_inspect = {
         "--why NAME asks the rules of a target what they make of a node (named by its name, or as\n"
         "Op@output) or of a tensor (its producer and its readers): one line for each rule that looked,\n"
         "in that order, with node, rule, whether it holds, and the verdict; 'plan' says what came of it.\n"
-        "The model is cleaned first, as 'qdq quantize' does. Nothing is calibrated.",
+        "The model is cleaned first, as 'qdq quantize' does. Nothing is calibrated.\n"
+        "\n"
+        "--regions shows how autotuning takes the model apart: disjoint regions that together hold every\n"
+        "node but constants and shape arithmetic, and patterns: regions that are alike, which are tuned\n"
+        "once for all of them. The model is cleaned first; no engine is needed. With --dot regions are\n"
+        "frames, and equal colours are equal patterns.",
     .json = "{ \"ir_version\", \"opsets\": {\"\": 17}, \"nodes\", \"ops\": {\"Conv\": 53, "
             "\"com.microsoft::Gelu\": 1},\n"
             "  \"initializers\", \"weight_bytes\", \"inputs\": [{\"name\", \"type\", \"shape\"}], "
             "\"outputs\": [...],\n"
             "  \"qdq\": {\"quantize\", \"dequantize\"} }\n"
             "Counts are of the main graph; bodies of subgraphs and functions are counted apart.\n"
-            "With --why: [{ \"node\", \"rule\", \"holds\", \"verdict\" }]",
+            "With --why: [{ \"node\", \"rule\", \"holds\", \"verdict\" }]\n"
+            "With --regions: { \"builder\", \"named_share\", \"nodes\", \"covered_nodes\", "
+            "\"hidden_regions\",\n"
+            "  \"regions\": [...], \"patterns\": [...], \"leaf_sizes\": [...] }: docs/autotune.md",
     .example = "qdq inspect model.onnx --json",
     .groups = groups,
     .args_size = sizeof(struct inspect_args),

@@ -8,6 +8,7 @@
 typedef struct finding {
     qdq_model *m;
     qdq_region_opts opts;
+    int form;
 } finding;
 
 /* A residual block of modules, a fork that is taken apart, attributes of all kinds. */
@@ -67,10 +68,31 @@ static void finding_regions_survives_every_allocation_failure(void **state)
     qdq_model_free(f.m);
 }
 
+static qdq_status print(void *ctx, qdq_error *err)
+{
+    const finding *f = ctx;
+    char *text = NULL;
+    qdq_status st = qdq_regions_print(f->m, &f->opts, (qdq_regions_form)f->form, true, true, &text, err);
+
+    qdq_free(text);
+    return st;
+}
+
+static void printing_regions_survives_every_allocation_failure(void **state)
+{
+    finding f = {.m = build(), .opts = QDQ_REGION_OPTS_INIT};
+
+    (void)state;
+    for (f.form = QDQ_REGIONS_TEXT; f.form <= QDQ_REGIONS_DOT; f.form++)
+        assert_true(test_every_alloc_fails(print, &f) >= 8);
+    qdq_model_free(f.m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finding_regions_survives_every_allocation_failure),
+        cmocka_unit_test(printing_regions_survives_every_allocation_failure),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

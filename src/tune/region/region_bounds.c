@@ -111,30 +111,6 @@ static qdq_status find_boundary(bounder *b, qdq_region *r, const qdq_node *const
 
 /* --- halo ------------------------------------------------------------------------------------------------------------- */
 
-/* What an engine may fuse into the kernel before it: the walk goes through these, and ends at all others. */
-static bool is_fusible(const qdq_node *n)
-{
-    switch ((int)n->op) {
-    case QDQ_OP_ADD:
-    case QDQ_OP_SUB:
-    case QDQ_OP_MUL:
-    case QDQ_OP_SUM:
-    case QDQ_OP_RELU:
-    case QDQ_OP_LEAKYRELU:
-    case QDQ_OP_PRELU:
-    case QDQ_OP_SIGMOID:
-    case QDQ_OP_TANH:
-    case QDQ_OP_GELU:
-    case QDQ_OP_HARDSWISH:
-    case QDQ_OP_HARDSIGMOID:
-    case QDQ_OP_IDENTITY:
-    case QDQ_OP_DROPOUT:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static bool see(bounder *b, const qdq_region *r, uint32_t place)
 {
     bool seen = b->node_seen[place] == r->id + 1;
@@ -154,7 +130,8 @@ static qdq_status widen(bounder *b, qdq_region *r, uint32_t from, qdq_error *err
             continue;
         if (!QDQ_PUSH(&b->r->arena, &r->halo, g->node[at]))
             return qdq_nomem(err);
-        if (is_fusible(g->node[at]) && qdq_readers(g, at) == 1 && !QDQ_PUSH(&b->scratch, &b->next, at))
+        if (qdq_region_is_fusible(g->node[at]) && qdq_readers(g, at) == 1 &&
+            !QDQ_PUSH(&b->scratch, &b->next, at))
             return qdq_nomem(err);
     }
     return QDQ_OK;

@@ -26,6 +26,29 @@ bool qdq_region_is_backbone(const qdq_node *n)
     }
 }
 
+bool qdq_region_is_fusible(const qdq_node *n)
+{
+    switch ((int)n->op) {
+    case QDQ_OP_ADD:
+    case QDQ_OP_SUB:
+    case QDQ_OP_MUL:
+    case QDQ_OP_SUM:
+    case QDQ_OP_RELU:
+    case QDQ_OP_LEAKYRELU:
+    case QDQ_OP_PRELU:
+    case QDQ_OP_SIGMOID:
+    case QDQ_OP_TANH:
+    case QDQ_OP_GELU:
+    case QDQ_OP_HARDSWISH:
+    case QDQ_OP_HARDSIGMOID:
+    case QDQ_OP_IDENTITY:
+    case QDQ_OP_DROPOUT:
+        return true;
+    default:
+        return false;
+    }
+}
+
 const qdq_node *qdq_region_reader(const qdq_graph *g, const qdq_use *u)
 {
     const qdq_node *n = u->node;

@@ -47,4 +47,7 @@ bool qdq_region_is_const(const qdq_value *v);
 /* Kernels that other operators are fused into: what a region is built around. */
 bool qdq_region_is_backbone(const qdq_node *n);
 
+/* What an engine may fuse into the kernel before it. */
+bool qdq_region_is_fusible(const qdq_node *n);
+
 #endif /* QDQ_REGION_GRAPH_H */

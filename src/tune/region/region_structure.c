@@ -48,9 +48,10 @@ static bool may_go_on(const grower *s, uint32_t reader)
     return true;
 }
 
-/* The branches of a fork, the node where they meet, and a short tail, if that is near: true in *found. */
+/* The branches of a fork, the node where they meet, and a short tail, if that is near: true in *found, and the last node
+ * in *last. */
 static qdq_status take_fork(grower *s, const uint32_t *reader, uint32_t n_readers, uint32_t meet, bool fresh,
-                            bool *found, qdq_error *err)
+                            bool *found, uint32_t *last, qdq_error *err)
 {
     const qdq_region_graph *g = &s->b->g;
     qdq_places between = {0};
@@ -62,28 +63,40 @@ static qdq_status take_fork(grower *s, const uint32_t *reader, uint32_t n_reader
         return qdq_nomem(err);
     if (!*found)
         return QDQ_OK;
-    if (fresh && s->now.n > 0) {
+    if (fresh) {
         QDQ_TRY(end(s, err));
         begin(s);
     }
     for (size_t i = 0; i < between.n; i++)
         QDQ_TRY(take(s, between.at[i], err));
     QDQ_TRY(take(s, meet, err));
-    for (uint32_t i = 1, n = meet; i < TAIL && qdq_readers(g, n) == 1; i++) {
-        n = g->reader[g->first_reader[n]];
-        if (qdq_region_is_backbone(g->node[n]) || !may_go_on(s, n))
+    *last = meet;
+    for (uint32_t i = 1; i < TAIL && qdq_readers(g, *last) == 1; i++) {
+        uint32_t next = g->reader[g->first_reader[*last]];
+        if (!qdq_region_is_fusible(g->node[next]) || !may_go_on(s, next))
             break;
-        QDQ_TRY(take(s, n, err));
+        QDQ_TRY(take(s, next, err));
+        *last = next;
     }
     return QDQ_OK;
 }
 
-/* A fork that ends a run belongs to the run: what comes behind it is a region of its own. A fork at the beginning belongs
- * to its branches. */
+/* From node i, the last of the region, through forks that follow each other, as residual blocks do. A fork that ends a
+ * region belongs to it: what comes behind is a region of its own. A fork at the beginning belongs to its branches. */
+static qdq_status grow_through_forks(grower *s, uint32_t i, qdq_error *err)
+{
+    const qdq_region_graph *g = &s->b->g;
+    bool found = true;
+
+    while (found && qdq_readers(g, i) > 1)
+        QDQ_TRY(take_fork(s, g->reader + g->first_reader[i], qdq_readers(g, i), g->meet[i], s->now.n > 1,
+                          &found, &i, err));
+    return end(s, err);
+}
+
 static qdq_status grow_from(grower *s, uint32_t i, qdq_error *err)
 {
     const qdq_region_graph *g = &s->b->g;
-    bool found;
 
     begin(s);
     QDQ_TRY(take(s, i, err));
@@ -91,10 +104,7 @@ static qdq_status grow_from(grower *s, uint32_t i, qdq_error *err)
         i = g->reader[g->first_reader[i]];
         QDQ_TRY(take(s, i, err));
     }
-    if (qdq_readers(g, i) > 1)
-        QDQ_TRY(take_fork(s, g->reader + g->first_reader[i], qdq_readers(g, i), g->meet[i], s->now.n > 1,
-                          &found, err));
-    return end(s, err);
+    return grow_through_forks(s, i, err);
 }
 
 /* A graph input that several nodes read is a fork without a node. */
@@ -102,7 +112,7 @@ static qdq_status grow_from_input(grower *s, const qdq_value *v, qdq_error *err)
 {
     const qdq_region_graph *g = &s->b->g;
     qdq_places readers = {0};
-    uint32_t mark = ++s->b->n_seen, meet = g->n;
+    uint32_t mark = ++s->b->n_seen, meet = g->n, last = 0;
     bool found;
 
     QDQ_FOR_USES (u, v) {
@@ -118,8 +128,8 @@ static qdq_status grow_from_input(grower *s, const qdq_value *v, qdq_error *err)
     if (readers.n < 2)
         return QDQ_OK;
     begin(s);
-    QDQ_TRY(take_fork(s, readers.at, (uint32_t)readers.n, meet, false, &found, err));
-    return found ? end(s, err) : QDQ_OK;
+    QDQ_TRY(take_fork(s, readers.at, (uint32_t)readers.n, meet, false, &found, &last, err));
+    return found ? grow_through_forks(s, last, err) : QDQ_OK;
 }
 
 qdq_status qdq_regions_by_structure(qdq_rb *b, qdq_region_list *top, qdq_error *err)

@@ -1,0 +1,243 @@
+/* region_print.c - the regions of a model, for reading: the tree, the patterns, how much is covered, how large leaves are. */
+#include "tune/region/region_print.h"
+
+#include <string.h>
+
+#include "base/fail.h"
+#include "quant/quantize_steps.h"
+
+enum { ITEMS = 20, SIGNATURE = 80 };
+
+void qdq_region_put_name(qdq_buf *b, const qdq_node *n)
+{
+    if (n->name[0] != '\0') {
+        qdq_buf_puts(b, n->name);
+        return;
+    }
+    qdq_buf_printf(b, "%s@%s", n->type, n->n_out > 0 && n->out[0] != NULL ? n->out[0]->name : "");
+}
+
+/* --- text ------------------------------------------------------------------------------------------------------------- */
+
+static void put_head(const qdq_region_view *v, qdq_buf *b)
+{
+    const qdq_regions *r = v->r;
+    double percent = r->n_nodes > 0 ? 100.0 * (double)r->n_covered / (double)r->n_nodes : 100;
+
+    qdq_buf_printf(b, "builder   %s (%.0f %% of the nodes are named by modules)\n",
+                   r->builder == QDQ_REGIONS_NAMES ? "names" : "structure", 100 * r->named_share);
+    qdq_buf_printf(b, "regions   %zu, of %zu patterns", r->all.n, v->p->n);
+    if (v->n_shown < r->all.n)
+        qdq_buf_printf(b, "; %zu without an operator that can be quantized are not shown",
+                       r->all.n - v->n_shown);
+    qdq_buf_printf(b, "\ncoverage  %zu of %zu nodes, %.4g %%\n", r->n_covered, r->n_nodes, percent);
+}
+
+static void indent(qdq_buf *b, unsigned depth)
+{
+    for (unsigned i = 0; i < depth; i++)
+        qdq_buf_puts(b, "  ");
+}
+
+static void put_values(qdq_buf *b, unsigned depth, const char *what, const qdq_value *const *at, size_t n)
+{
+    if (n == 0)
+        return;
+    indent(b, depth);
+    qdq_buf_puts(b, what);
+    for (size_t i = 0; i < n && i < ITEMS; i++)
+        qdq_buf_printf(b, "%s%s", i > 0 ? ", " : " ", at[i]->name);
+    if (n > ITEMS)
+        qdq_buf_printf(b, ", and %zu more", n - ITEMS);
+    qdq_buf_putc(b, '\n');
+}
+
+static void put_region_nodes(const qdq_region_view *v, qdq_buf *b, const qdq_region *r)
+{
+    for (size_t i = 0; i < r->nodes.n && v->verbose; i++) {
+        indent(b, r->depth + 3);
+        qdq_buf_printf(b, "%s ", r->nodes.at[i]->type);
+        qdq_region_put_name(b, r->nodes.at[i]);
+        qdq_buf_putc(b, '\n');
+    }
+    for (size_t i = 0; i < r->halo.n && v->verbose; i++) {
+        indent(b, r->depth + 3);
+        qdq_buf_printf(b, "halo: %s ", r->halo.at[i]->type);
+        qdq_region_put_name(b, r->halo.at[i]);
+        qdq_buf_putc(b, '\n');
+    }
+}
+
+static void put_region(const qdq_region_view *v, qdq_buf *b, const qdq_region *r)
+{
+    indent(b, r->depth + 1);
+    qdq_buf_printf(b, "%u %s, level %u, pattern %u, ", (unsigned)r->id,
+                   r->type == QDQ_REGION_LEAF ? "leaf" : "composite", (unsigned)r->depth,
+                   (unsigned)r->pattern);
+    if (r->type == QDQ_REGION_LEAF)
+        qdq_buf_printf(b, "nodes %zu", r->nodes.n);
+    else
+        qdq_buf_printf(b, "nodes %zu of %zu, children %zu", r->nodes.n, r->n_total, r->children.n);
+    if (r->path != NULL)
+        qdq_buf_printf(b, ", %s", r->path[0] != '\0' ? r->path : "/");
+    qdq_buf_putc(b, '\n');
+    put_values(b, r->depth + 3, "in ", r->inputs.at, r->inputs.n);
+    put_values(b, r->depth + 3, "out", r->outputs.at, r->outputs.n);
+    put_region_nodes(v, b, r);
+}
+
+/* Ids count level by level: what lies beside a region has the next one. */
+const qdq_region *qdq_region_next(const qdq_regions *all, const qdq_region *r)
+{
+    if (r == NULL)
+        return all->top.n > 0 ? all->top.at[0] : NULL;
+    if (r->children.n > 0)
+        return r->children.at[0];
+    for (; r != NULL; r = r->parent) {
+        const qdq_region_list *beside = r->parent != NULL ? &r->parent->children : &all->top;
+        size_t place = r->id - beside->at[0]->id;
+        if (place + 1 < beside->n)
+            return beside->at[place + 1];
+    }
+    return NULL;
+}
+
+static void put_tree(const qdq_region_view *v, qdq_buf *b)
+{
+    qdq_buf_puts(b, "\ntree\n");
+    for (const qdq_region *r = qdq_region_next(v->r, NULL); r != NULL; r = qdq_region_next(v->r, r))
+        if (v->shown[r->id])
+            put_region(v, b, r);
+}
+
+static void put_patterns(const qdq_region_view *v, qdq_buf *b)
+{
+    qdq_buf_puts(b, "\npatterns\n  number  instances  nodes  signature\n");
+    for (size_t i = 0; i < v->p->n; i++) {
+        const qdq_pattern *p = &v->p->pattern[i];
+        size_t size = strlen(p->signature), shown = 0;
+        for (size_t k = 0; k < p->n_instances; k++)
+            shown += v->shown[p->instance[k].region->id];
+        if (shown == 0)
+            continue;
+        qdq_buf_printf(b, "  %6zu  %9zu  %5zu  ", i, p->n_instances, p->instance[0].region->n_total);
+        if (size > SIGNATURE && !v->verbose)
+            qdq_buf_printf(b, "%.*s...\n", SIGNATURE - 3, p->signature);
+        else
+            qdq_buf_printf(b, "%s\n", p->signature);
+    }
+}
+
+static void put_sizes(const qdq_region_view *v, qdq_buf *b)
+{
+    qdq_buf_puts(b, "\nsizes of leaves\n  nodes  leaves\n");
+    for (size_t n = 1; n <= v->most_nodes; n++)
+        if (v->leaves_of[n] > 0)
+            qdq_buf_printf(b, "  %5zu  %6zu\n", n, v->leaves_of[n]);
+}
+
+void qdq_region_print_text(const qdq_region_view *v, qdq_buf *b)
+{
+    put_head(v, b);
+    if (v->n_shown == 0)
+        return;
+    put_tree(v, b);
+    put_patterns(v, b);
+    put_sizes(v, b);
+}
+
+/* --- what is shown ---------------------------------------------------------------------------------------------------- */
+
+/* The operators that Model-Optimizer quantizes. */
+static bool can_be_quantized(const qdq_node *n)
+{
+    static const char *const ops[] = {
+        "Conv",          "ConvTranspose", "Gemm", "MatMul", "AveragePool", "MaxPool", "GlobalAveragePool",
+        "GlobalMaxPool", "Resize",        "Add",  "Sum",    "Mul",         "Relu"};
+
+    for (size_t i = 0; i < QDQ_COUNT(ops); i++)
+        if (n->domain[0] == '\0' && strcmp(n->type, ops[i]) == 0)
+            return true;
+    return false;
+}
+
+/* A region is shown if it, or one in it, has such an operator: children come behind their parents. */
+static qdq_status choose_shown(qdq_region_view *v, bool all, qdq_arena *arena, qdq_error *err)
+{
+    for (size_t i = 0; i < v->r->all.n; i++)
+        if (v->r->all.at[i]->nodes.n > v->most_nodes)
+            v->most_nodes = v->r->all.at[i]->nodes.n;
+    v->shown = qdq_arena_array(arena, v->r->all.n + 1, sizeof *v->shown);
+    v->leaves_of = qdq_arena_array(arena, v->most_nodes + 1, sizeof *v->leaves_of);
+    if (v->shown == NULL || v->leaves_of == NULL)
+        return qdq_nomem(err);
+    for (size_t i = v->r->all.n; i-- > 0;) {
+        const qdq_region *r = v->r->all.at[i];
+        for (size_t k = 0; k < r->nodes.n; k++)
+            v->shown[i] = v->shown[i] || can_be_quantized(r->nodes.at[k]);
+        v->shown[i] = v->shown[i] || all;
+        if (v->shown[i] && r->parent != NULL)
+            v->shown[r->parent->id] = true;
+        v->n_shown += v->shown[i];
+        v->leaves_of[r->nodes.n] += v->shown[i] && r->type == QDQ_REGION_LEAF;
+    }
+    return QDQ_OK;
+}
+
+static qdq_status print_view(const qdq_region_view *v, qdq_regions_form form, char **text, qdq_error *err)
+{
+    qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+
+    if (form == QDQ_REGIONS_JSON)
+        return qdq_region_print_json(v, text, err);
+    if (form == QDQ_REGIONS_DOT)
+        qdq_region_print_dot(v, &b);
+    else
+        qdq_region_print_text(v, &b);
+    *text = qdq_buf_take(&b);
+    return *text != NULL ? QDQ_OK : qdq_nomem(err);
+}
+
+static qdq_status print_clean(const qdq_model *clean, const qdq_region_opts *opts, qdq_regions_form form,
+                              bool all, bool verbose, char **text, qdq_error *err)
+{
+    qdq_region_view v = {.verbose = verbose};
+    qdq_regions *r = NULL;
+    qdq_patterns *p = NULL;
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_status st = qdq_regions_find(clean, opts, &r, err);
+
+    if (st == QDQ_OK)
+        st = qdq_patterns_find(r, &p, err);
+    v.r = r;
+    v.p = p;
+    if (st == QDQ_OK)
+        st = choose_shown(&v, all, &arena, err);
+    if (st == QDQ_OK)
+        st = print_view(&v, form, text, err);
+    qdq_arena_free(&arena);
+    qdq_patterns_free(p);
+    qdq_regions_free(r);
+    return st;
+}
+
+/* A target decides nothing here but which passes clean the model: ort-cpu is the default of quantizing. */
+qdq_status qdq_regions_print(const qdq_model *m, const qdq_region_opts *opts, qdq_regions_form form, bool all,
+                             bool verbose, char **text, qdq_error *err)
+{
+    qdq_quantize_opts quantize = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_plan *plan = qdq_plan_new();
+    qdq_target *t = NULL;
+    qdq_model *clean = NULL;
+    qdq_status st = plan != NULL ? qdq_target_load("ort-cpu", &t, err) : qdq_nomem(err);
+
+    *text = NULL;
+    if (st == QDQ_OK)
+        st = qdq_quantize_begin(m, t, &quantize, plan, &clean, err);
+    if (st == QDQ_OK)
+        st = print_clean(clean, opts, form, all, verbose, text, err);
+    qdq_model_free(clean);
+    qdq_target_free(t);
+    qdq_plan_free(plan);
+    return st;
+}
