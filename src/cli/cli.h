@@ -25,8 +25,9 @@ struct cli {
 /* What main prints its list from and hands to the documentation; ends with NULL. */
 extern const cli_command *const cli_commands[];
 
-extern const cli_command cmd_bench, cmd_bug, cmd_check, cmd_compare, cmd_copy, cmd_docs, cmd_engines,
-    cmd_extract, cmd_import, cmd_inspect, cmd_optimize, cmd_passes, cmd_quantize, cmd_strip, cmd_targets;
+extern const cli_command cmd_autotune, cmd_bench, cmd_bug, cmd_check, cmd_compare, cmd_copy, cmd_docs,
+    cmd_engines, cmd_extract, cmd_import, cmd_inspect, cmd_optimize, cmd_passes, cmd_quantize, cmd_strip,
+    cmd_targets;
 
 /* 0 to 5, 6, 70, 130: docs/cli.md. */
 int cli_exit_code(qdq_status st);

@@ -177,6 +177,8 @@ static qdq_status parse_long(parser *p, const char *arg)
         return QDQ_OK;
     }
     if (value == NULL)
+        value = o->bare;
+    if (value == NULL)
         QDQ_TRY(next_value(p, o, &value));
     return set_value(p, o, offset, value);
 }

@@ -19,6 +19,7 @@ typedef enum cli_kind {
     CLI_CHOICE, /* int: index into choices */
     CLI_WHOLE,  /* int64_t from min to max */
     CLI_REAL,   /* double, finite */
+    CLI_TIME,   /* double, seconds: 90, 90s, 10m, 1.5h */
     CLI_SIZE,   /* uint64_t bytes: 4096, 256M, 1GiB */
     CLI_LIST,   /* cli_names: one element each time it is given */
     CLI_NAMES,  /* cli_names: A,B,C; given again it adds */
@@ -51,13 +52,15 @@ typedef struct cli_opt {
     const char *init; /* parsed before the command line and shown as the default; NULL: zero */
     int64_t min, max; /* CLI_WHOLE */
     const char *const *choices;
+    const char
+        *bare; /* the value where '=' brings none: the next word is never one; NULL: there must be one */
 } cli_opt;
 
 /* OPT(letter, name, kind, struct, member, ...): the offset is taken here so that tables stay readable. */
 #define CLI_AT(type, member) offsetof(struct type, member)
 #define CLI_END                                                                                              \
     {                                                                                                        \
-        0, NULL, CLI_FLAG, 0, NULL, NULL, NULL, 0, 0, NULL                                                   \
+        0, NULL, CLI_FLAG, 0, NULL, NULL, NULL, 0, 0, NULL, NULL                                             \
     }
 
 /* Options that several commands share are one table; each command says where its struct for them lies. */

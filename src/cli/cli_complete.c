@@ -37,7 +37,7 @@ static void put_bash_values(const cli_command *cmd, qdq_buf *out)
     qdq_buf_puts(out, "            case $before in\n");
     FOR_OPTS(o, cmd)
     {
-        if (!takes_value(o) || o->kind == CLI_FILE)
+        if (!takes_value(o) || o->kind == CLI_FILE || o->bare != NULL)
             continue;
         qdq_buf_puts(out, "            ");
         if (o->letter != 0)
@@ -106,11 +106,14 @@ static void put_zsh_option(const cli_opt *o, qdq_buf *out)
     bool again = o->kind == CLI_COUNT || o->kind == CLI_LIST || o->kind == CLI_NAMES || o->kind == CLI_SHAPES;
 
     qdq_buf_printf(out, "                '%s--%s%s%s[", again ? "*" : "", is_default_on(o) ? "no-" : "",
-                   o->name, takes_value(o) ? "=" : "");
+                   o->name,
+                   o->bare != NULL  ? "=-"
+                   : takes_value(o) ? "="
+                                    : "");
     put_zsh_help(o->help, out);
     qdq_buf_putc(out, ']');
     if (takes_value(o)) {
-        qdq_buf_printf(out, ":%s:", o->kind == CLI_CHOICE ? "word" : "value");
+        qdq_buf_printf(out, "%s:%s:", o->bare != NULL ? ":" : "", o->kind == CLI_CHOICE ? "word" : "value");
         if (o->kind == CLI_FILE)
             qdq_buf_puts(out, "_files");
         if (o->kind == CLI_CHOICE) {
@@ -180,7 +183,7 @@ void cli_docs_fish(qdq_buf *out)
                            is_default_on(o) ? "no-" : "", o->name);
             if (o->letter != 0)
                 qdq_buf_printf(out, " -s %c", o->letter);
-            if (takes_value(o))
+            if (takes_value(o) && o->bare == NULL)
                 qdq_buf_puts(out, o->kind == CLI_FILE ? " -r -F" : " -x");
             if (o->kind == CLI_CHOICE) {
                 qdq_buf_puts(out, " -a '");

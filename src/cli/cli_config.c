@@ -151,6 +151,8 @@ static qdq_status set_option(const config *c, const cli_opt *o, size_t offset, c
         return at_value(c, v, v, set_flag(c, o, offset, v));
     if (o->kind == CLI_COUNT)
         return at_value(c, v, v, set_count(c, offset, v));
+    if (o->bare != NULL && v->kind == QDQ_YAML_SCALAR && v->plain && strcmp(v->text, "true") == 0)
+        return at_value(c, v, v, set_text(c, o, offset, o->bare));
     if (v->kind == QDQ_YAML_SCALAR)
         return at_value(c, v, v, set_text(c, o, offset, v->text));
     if (o->kind == CLI_REALS && v->kind == QDQ_YAML_LIST)

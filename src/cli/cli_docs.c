@@ -22,7 +22,7 @@ const cli_docs_part cli_docs_parts[] = {
      "stdout is for results, human or --json; stderr is for everything else. Errors are one line: where, "
      "what\n"
      "was found, what was expected. Progress is shown on a terminal alone, at most five times a second, or\n"
-     "with --progress=always; elsewhere a plain line a minute.\n"
+     "with --progress=always; elsewhere a plain line a minute, of a tuning run one for each pattern.\n"
      "\n"
      "Ctrl-C ends a command at the next safe point and leaves nothing half done; a second one ends it at "
      "once.\n"

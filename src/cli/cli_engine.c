@@ -54,18 +54,24 @@ static const char *const *search_dirs(cli *c)
     return dirs;
 }
 
-qdq_status cli_engine_open(cli *c, const cli_engine_args *a, qdq_engine **out, qdq_error *err)
+qdq_status cli_engine_opts_fill(cli *c, const cli_engine_args *a, qdq_engine_opts *opts, qdq_error *err)
 {
-    qdq_engine_opts opts = QDQ_ENGINE_OPTS_INIT;
-
     /* From 1.31 on, ONNX Runtime keeps a data base below the home folder and reports to its makers. What is
      * measured here is nobody else's business, unless the user says so. */
     if (setenv("ORT_DISABLE_TELEMETRY", "1", 0) != 0)
         return qdq_nomem(err);
-    opts.ort_library = a->ort_library != NULL ? a->ort_library : from_environment("QDQ_ORT_LIBRARY");
-    opts.search_dirs = search_dirs(c);
-    opts.temp_dir = from_environment("TMPDIR");
-    opts.job = &c->job;
+    opts->ort_library = a->ort_library != NULL ? a->ort_library : from_environment("QDQ_ORT_LIBRARY");
+    opts->search_dirs = search_dirs(c);
+    opts->temp_dir = from_environment("TMPDIR");
+    opts->job = &c->job;
+    return QDQ_OK;
+}
+
+qdq_status cli_engine_open(cli *c, const cli_engine_args *a, qdq_engine **out, qdq_error *err)
+{
+    qdq_engine_opts opts = QDQ_ENGINE_OPTS_INIT;
+
+    QDQ_TRY(cli_engine_opts_fill(c, a, &opts, err));
     QDQ_TRY(qdq_engine_open(a->engine, &opts, out, err));
     const qdq_engine_info *info = qdq_engine_get_info(*out);
     cli_note(&c->ui, "engine %s %s from %s", info->name, info->version, info->library);

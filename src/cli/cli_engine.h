@@ -12,6 +12,9 @@ typedef struct cli_engine_args {
 
 extern const cli_opt cli_engine_opts[];
 
+/* Where engines are looked for, from options and environment; what is lent lives as long as `c`. */
+qdq_status cli_engine_opts_fill(cli *c, const cli_engine_args *a, qdq_engine_opts *opts, qdq_error *err);
+
 qdq_status cli_engine_open(cli *c, const cli_engine_args *a, qdq_engine **out, qdq_error *err);
 
 /* Threads for an option that was given as `asked`; 0: the processors that this process may use. */

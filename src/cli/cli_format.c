@@ -282,6 +282,16 @@ const char *cli_format_given(const cli_format_args *a)
     return a->rest_keep.n > 0 ? list_names[0] : a->set.n > 0 ? list_names[1] : NULL;
 }
 
+qdq_status cli_format_preset(const char *name, cli_format_args *a, qdq_error *err)
+{
+    for (int i = 0; presets[i] != NULL; i++)
+        if (strcmp(presets[i], name) == 0) {
+            a->preset = i;
+            return QDQ_OK;
+        }
+    return qdq_fail(err, QDQ_E_BUG, "no format '%s'", name);
+}
+
 static qdq_status change_target(cli *c, qdq_target *t, const cli_format_args *a, bool is_file, qdq_error *err)
 {
     change_list l = {.arena = &c->arena};

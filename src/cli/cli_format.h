@@ -18,6 +18,9 @@ extern const cli_opt cli_format_opts[];
 /* An option of the group that was given, "--weight-type"; NULL: none. */
 const char *cli_format_given(const cli_format_args *a);
 
+/* As if --format said so. */
+qdq_status cli_format_preset(const char *name, cli_format_args *a, qdq_error *err);
+
 /* The target NAME (NULL: ort-cpu) with these changes: first the preset, then the options, then --set. */
 qdq_status cli_target_open(cli *c, const char *name, const cli_format_args *a, qdq_target **out,
                            qdq_error *err);

@@ -10,12 +10,17 @@ void cli_opt_label(const cli_opt *o, qdq_buf *out)
     if (o->letter != 0)
         qdq_buf_printf(out, "-%c, ", o->letter);
     qdq_buf_printf(out, o->kind == CLI_FLAG && o->init != NULL ? "--[no-]%s" : "--%s", o->name);
+    if (o->what == NULL && o->kind != CLI_CHOICE)
+        return;
+    qdq_buf_puts(out, o->bare != NULL ? "[=" : " ");
     if (o->kind == CLI_CHOICE) {
         for (size_t i = 0; o->choices[i] != NULL; i++)
-            qdq_buf_printf(out, "%c%s", i == 0 ? ' ' : '|', o->choices[i]);
-    } else if (o->what != NULL) {
-        qdq_buf_printf(out, " %s", o->what);
+            qdq_buf_printf(out, "%s%s", i == 0 ? "" : "|", o->choices[i]);
+    } else {
+        qdq_buf_puts(out, o->what);
     }
+    if (o->bare != NULL)
+        qdq_buf_putc(out, ']');
 }
 
 void cli_opt_default(const cli_opt *o, qdq_buf *out)

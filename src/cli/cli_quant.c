@@ -179,6 +179,15 @@ qdq_status cli_quant_check(const cli_quant_args *a, qdq_error *err)
     return QDQ_OK;
 }
 
+const char *cli_quant_judging(const cli_quant_args *a)
+{
+    return a->max_drop != NULL ? "--max-drop"
+           : a->min_sqnr != 0  ? "--min-sqnr"
+           : a->labels != NULL ? "--labels"
+           : a->eval != NULL   ? "--eval"
+                               : NULL;
+}
+
 qdq_status cli_percent_read(const char *option, const char *text, double *share, qdq_error *err)
 {
     char *end;

@@ -32,6 +32,9 @@ const char *cli_quant_choice(const cli_quant_args *a);
 /* Values that no table can judge alone. */
 qdq_status cli_quant_check(const cli_quant_args *a, qdq_error *err);
 
+/* An option that judges what was quantized, "--min-sqnr", if one is given; NULL: none. */
+const char *cli_quant_judging(const cli_quant_args *a);
+
 /* --max-drop as a share; below 0: not given. What it needs besides, and what --labels needs. */
 qdq_status cli_quant_max_drop(const cli_quant_args *a, double *share, qdq_error *err);
 

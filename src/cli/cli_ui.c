@@ -132,6 +132,32 @@ static void progress_text(const cli_ui *ui, uint64_t done, uint64_t total, doubl
         snprintf(text + n, size - (size_t)n, ", %d:%02d left", (int)left / 60, (int)left % 60);
 }
 
+static void redraw(cli_ui *ui, char *text)
+{
+    size_t columns = terminal_columns() - 1;
+
+    if (strlen(text) > columns)
+        text[columns] = '\0';
+    size_t shown = strlen(text);
+    fprintf(stderr, "\r%s%*s", text, shown < ui->shown ? (int)(ui->shown - shown) : 0, "");
+    fflush(stderr);
+    ui->shown = shown;
+}
+
+void cli_ui_show(cli_ui *ui, const char *text, bool ended)
+{
+    char line[200];
+    double now = now_s();
+
+    if (!ui->live && ui->minutely && ended)
+        fprintf(stderr, "qdq: %s\n", text);
+    if (!ui->live || (ui->last != 0 && now - ui->last < LIVE_INTERVAL))
+        return;
+    ui->last = now;
+    snprintf(line, sizeof line, "%s", text);
+    redraw(ui, line);
+}
+
 void cli_ui_progress(void *ctx, const char *stage, uint64_t done, uint64_t total)
 {
     cli_ui *ui = ctx;
@@ -154,13 +180,7 @@ void cli_ui_progress(void *ctx, const char *stage, uint64_t done, uint64_t total
         fprintf(stderr, "qdq: %s\n", text);
         return;
     }
-    size_t columns = terminal_columns() - 1;
-    if (strlen(text) > columns)
-        text[columns] = '\0';
-    size_t shown = strlen(text);
-    fprintf(stderr, "\r%s%*s", text, shown < ui->shown ? (int)(ui->shown - shown) : 0, "");
-    fflush(stderr);
-    ui->shown = shown;
+    redraw(ui, text);
 }
 
 /* --- tables ----------------------------------------------------------------------------------------------------- */

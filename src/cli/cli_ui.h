@@ -29,6 +29,10 @@ void cli_ui_progress(void *ctx, const char *stage, uint64_t done, uint64_t total
 void cli_warn(cli_ui *ui, const char *fmt, ...) QDQ_PRINTF(2, 3);
 void cli_note(cli_ui *ui, const char *fmt, ...) QDQ_PRINTF(2, 3);
 
+/* A line of progress that is no count: `ended` is one that must not be left out. Written over on a terminal, and only
+ * as often as one can read; elsewhere what has ended alone is said. */
+void cli_ui_show(cli_ui *ui, const char *text, bool ended);
+
 /* Takes the live line off the screen. */
 void cli_ui_clear(cli_ui *ui);
 

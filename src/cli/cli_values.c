@@ -52,6 +52,22 @@ static bool read_real(const char *text, size_t size, double *to)
     return end == copy + size && isfinite(*to);
 }
 
+/* Seconds, minutes or hours. */
+static qdq_status read_time(const char *text, double *to, qdq_error *err)
+{
+    size_t digits = strspn(text, ".0123456789");
+    const char *unit = text + digits;
+    double scale = strcmp(unit, "h") == 0                    ? 3600
+                   : strcmp(unit, "m") == 0                  ? 60
+                   : *unit == '\0' || strcmp(unit, "s") == 0 ? 1
+                                                             : 0;
+
+    if (scale == 0 || !read_real(text, digits, to) || *to <= 0 || *to > 1e7)
+        return qdq_fail(err, QDQ_E_USAGE, "found '%s', expected a time above 0, as 90s, 10m or 1.5h", text);
+    *to *= scale;
+    return QDQ_OK;
+}
+
 static qdq_status read_size(const char *text, uint64_t *to, qdq_error *err)
 {
     static const char units[] = "KMGT";
@@ -205,6 +221,8 @@ qdq_status cli_value_read(const cli_opt *o, const char *text, qdq_arena *arena, 
         if (!read_real(text, strlen(text), to))
             return qdq_fail(err, QDQ_E_USAGE, "found '%s', expected a number", text);
         return QDQ_OK;
+    case CLI_TIME:
+        return read_time(text, to, err);
     case CLI_SIZE:
         return read_size(text, to, err);
     case CLI_LIST:

@@ -83,10 +83,14 @@ static qdq_status plan_and_apply(quantize *q, qdq_error *err)
         QDQ_TRY(qdq_plan_load(a->plan, &q->plan, err));
     else
         QDQ_TRY(cli_target_open(q->c, a->quant.target, &a->quant.format, &q->target, err));
-    if (needs_engine(a)) {
+    if (needs_engine(a))
         QDQ_TRY(open_data(q, err));
+    if (a->autotune != 0)
+        QDQ_TRY(cmd_quantize_tune(q, err));
+    if (needs_engine(a))
         QDQ_TRY(cli_engine_open(q->c, &a->engine, &q->engine, err));
-    }
+    if (a->autotune != 0)
+        return QDQ_OK;
     return a->plan != NULL ? apply_plan(q, err) : quantize_model(q, err);
 }
 
@@ -192,6 +196,7 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
         st = q.a->dry_run ? print_plan(&q, err) : finish(&q, err);
     if (st == QDQ_OK)
         st = cmd_quantize_goal_answer(&q, true, err);
+    json_decref(q.tuned);
     qdq_goal_result_free(q.goal);
     qdq_free(q.compared);
     qdq_plan_free(q.plan);
@@ -244,6 +249,11 @@ const cli_command cmd_quantize = {
         "Q/DQ that a model has already are kept, scales included: what training left float beside them is\n"
         "completed by the target's rules. Quantizing twice is quantizing once.\n"
         "\n"
+        "--autotune measures placements on the engine and keeps the fastest, as 'qdq autotune' does, which "
+        "has\n"
+        "more options. The folder of that run stays beside the model: after Ctrl-C the same command goes "
+        "on.\n"
+        "\n"
         "--plan applies a plan as it is and needs no engine; with --calib it is judged on that data.",
     .json = "{ \"model\", \"output\", \"target\", \"engine\", \"engine_version\", \"placement_only\",\n"
             "  \"samples\": {\"calibration\", \"sqnr\", \"held_back\"}, \"quantized\": {\"Conv\": 20},\n"
@@ -258,6 +268,7 @@ const cli_command cmd_quantize = {
             "  \"holds\"}], \"layers\": [{\"node\", \"op\", \"error\", \"saved_share\", \"float\"}]}.\n"
             "null: not known or not measured; equal outputs have sqnr_db null and \"equal\": true.\n"
             "With --why also \"why\": [{\"node\", \"rule\", \"holds\", \"verdict\"}].\n"
+            "With --autotune also \"autotune\": what 'qdq autotune --json' prints.\n"
             "With --dry-run: the plan, or with --why that list.",
     .example = "qdq quantize model.onnx -o model.qdq.onnx --calib photos --mean 127 --std 128",
     .groups = cmd_quantize_groups,

@@ -16,7 +16,8 @@ struct quantize_args {
     cli_output_args out;
     cli_engine_args engine;
     cli_quant_args quant;
-    const char *plan, *plan_out, *why, *report;
+    const char *plan, *plan_out, *why, *report, *autotune_dir;
+    int autotune; /* 0: off, else 1 + qdq_tune_preset */
     int64_t threads;
     bool dry_run, force_plan, best_effort;
 };
@@ -34,6 +35,8 @@ typedef struct quantize {
     qdq_compare_result *compared; /* NULL: not asked for, or not possible */
     qdq_goal_result *goal;        /* NULL: there was none */
     double max_drop;              /* as a share; below 0: no such goal */
+    const char *tuned_in;         /* the folder of --autotune */
+    json_t *tuned;                /* its report; NULL: nothing was tuned */
 } quantize;
 
 /* cmd_quantize_report.c: the page of --report, if it is asked for. */
@@ -49,6 +52,12 @@ qdq_status cmd_quantize_goal_run(quantize *q, const qdq_quantize_opts *opts, qdq
 qdq_status cmd_quantize_goal_answer(const quantize *q, bool written, qdq_error *err);
 void cmd_quantize_goal_json(const quantize *q, cli_json *j, json_t *root);
 qdq_status cmd_quantize_goal_print(const quantize *q, FILE *to, qdq_error *err);
+
+/* cmd_quantize_tune.c: --autotune. Fills plan and quantized; the engine is not open meanwhile. */
+extern const cli_opt cmd_quantize_tune_opts[];
+qdq_status cmd_quantize_tune_check(const struct quantize_args *a, qdq_error *err);
+qdq_status cmd_quantize_tune(quantize *q, qdq_error *err);
+qdq_status cmd_quantize_tune_print(const quantize *q, FILE *to, qdq_error *err);
 
 /* cmd_quantize_args.c: the tables, one group for each theme; what does not go together. */
 extern const cli_group cmd_quantize_groups[];

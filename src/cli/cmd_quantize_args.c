@@ -58,6 +58,7 @@ static const cli_opt goal_opts[] = {
 const cli_group cmd_quantize_groups[] = {
     {"output", cli_output_opts, CLI_AT(quantize_args, out)},
     {"plan", plan_opts, 0},
+    {"tuning", cmd_quantize_tune_opts, 0},
     {"what is quantized", cli_quant_what_opts, CLI_AT(quantize_args, quant)},
     {"formats", cli_format_opts, CLI_AT(quantize_args, quant.format)},
     {"calibration", cli_quant_calibration_opts, CLI_AT(quantize_args, quant)},
@@ -81,5 +82,6 @@ qdq_status cmd_quantize_check(const struct quantize_args *a, qdq_error *err)
         return qdq_fail(err, QDQ_E_USAGE, "found --plan and %s: a plan is applied as it is", clash);
     if (a->plan == NULL && a->force_plan)
         return qdq_fail(err, QDQ_E_USAGE, "found --force-plan without --plan");
+    QDQ_TRY(cmd_quantize_tune_check(a, err));
     return cli_quant_check(&a->quant, err);
 }

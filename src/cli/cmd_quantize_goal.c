@@ -13,13 +13,10 @@ bool cmd_quantize_has_goal(const struct quantize_args *a)
 
 qdq_status cmd_quantize_goal_check(const struct quantize_args *a, double *max_drop, qdq_error *err)
 {
-    const char *option = a->quant.max_drop != NULL ? "--max-drop"
-                         : a->quant.min_sqnr != 0  ? "--min-sqnr"
-                         : a->quant.labels != NULL ? "--labels"
-                         : a->quant.eval != NULL   ? "--eval"
-                         : a->best_effort          ? "--best-effort"
-                                                   : NULL;
+    const char *option = cli_quant_judging(&a->quant);
 
+    if (option == NULL && a->best_effort)
+        option = "--best-effort";
     *max_drop = -1;
     if (option == NULL)
         return QDQ_OK;

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "cli/cli_outputs.h"
+#include "cli/cli_tune.h"
 #include "cli/cli_why.h"
 #include "cli/cmd_quantize.h"
 
@@ -107,6 +108,8 @@ qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
     cli_json_set(&j, root, "run_as", shapes);
     if (q->why != NULL)
         cli_json_set(&j, root, "why", cli_why_json(&j, q->why));
+    if (q->tuned != NULL)
+        cli_json_set(&j, root, "autotune", json_incref(q->tuned));
     cli_json_add_files(&j, files, q->c, q->a->out.output);
     cli_json_add_files(&j, files, q->c, q->a->plan_out);
     cli_json_add_files(&j, files, q->c, q->a->report);
@@ -211,5 +214,9 @@ qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err)
         fprintf(to, "\nwhy '%s':\n", q->a->why);
         QDQ_TRY(cli_why_print(q->c, q->why, to, err));
     }
-    return print_sizes(q, to, err);
+    QDQ_TRY(cmd_quantize_tune_print(q, to, err));
+    QDQ_TRY(print_sizes(q, to, err));
+    if (q->tuned != NULL)
+        cli_tune_report_verdict(q->tuned, to);
+    return QDQ_OK;
 }

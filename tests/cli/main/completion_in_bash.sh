@@ -14,3 +14,6 @@ complete_words qdq copy --external-data ''
 complete_words qdq quantize --no-
 complete_words qdq quantize --samples ''
 complete_words qdq bench mod
+complete_words qdq autotune --preset ''
+complete_words qdq autotune --region-builder s
+complete_words qdq quantize --autot

@@ -1,0 +1,178 @@
+/* cli_tune.c - what stands between the command line and qdq_autotune(). */
+#include "cli/cli_tune.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+
+const char *const cli_tune_presets[] = {"default", "quick", "extensive", NULL};
+
+/* --- the folder -------------------------------------------------------------------------------------------------- */
+
+static const char *const outputs[] = {"model.onnx",  "plan.json",     "report.json",
+                                      "report.html", "patterns.yaml", "baseline.onnx"};
+
+static bool look(const char *dir, const char *name, struct stat *st)
+{
+    char path[4096];
+    int n = snprintf(path, sizeof path, "%s/%s", dir, name);
+
+    return n > 0 && (size_t)n < sizeof path && stat(path, st) == 0;
+}
+
+/* A run leaves its store, or where that is elsewhere, logs beside the baseline. */
+static bool is_of_a_run(const char *dir)
+{
+    struct stat st;
+
+    return look(dir, "tune.db", &st) || (look(dir, "baseline.onnx", &st) && look(dir, "logs", &st));
+}
+
+static qdq_status check_content(const char *dir, const struct stat *model, bool force, qdq_error *err)
+{
+    bool ours = force || is_of_a_run(dir);
+    struct stat st;
+
+    for (size_t i = 0; i < QDQ_COUNT(outputs); i++) {
+        if (!look(dir, outputs[i], &st))
+            continue;
+        if (model != NULL && st.st_dev == model->st_dev && st.st_ino == model->st_ino)
+            return qdq_fail(err, QDQ_E_USAGE,
+                            "found --output %s, where %s is the model itself: expected another folder", dir,
+                            outputs[i]);
+        if (!ours)
+            return qdq_fail(err, QDQ_E_IO, "%s: found %s, which is of no run of autotune, -f overwrites it",
+                            dir, outputs[i]);
+    }
+    return QDQ_OK;
+}
+
+static qdq_status check_parent(const char *dir, qdq_error *err)
+{
+    char parent[4096];
+    size_t n = strlen(dir);
+    struct stat st;
+
+    while (n > 1 && dir[n - 1] == '/')
+        n--;
+    while (n > 0 && dir[n - 1] != '/')
+        n--;
+    if (n >= sizeof parent)
+        return qdq_fail(err, QDQ_E_IO, "%s: the name is too long", dir);
+    memcpy(parent, n > 0 ? dir : ".", n > 0 ? n : 1);
+    parent[n > 0 ? n : 1] = '\0';
+    if (stat(parent, &st) != 0)
+        return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: folder '%s'", dir, parent);
+    return S_ISDIR(st.st_mode) ? QDQ_OK : qdq_fail(err, QDQ_E_IO, "%s: '%s' is no folder", dir, parent);
+}
+
+qdq_status cli_tune_check_folder(const char *dir, const char *model, bool force, qdq_error *err)
+{
+    struct stat st, of_model;
+
+    if (stat(dir, &st) != 0)
+        return errno == ENOENT ? check_parent(dir, err) : qdq_fail_errno(err, QDQ_E_IO, errno, "%s", dir);
+    if (!S_ISDIR(st.st_mode))
+        return qdq_fail(err, QDQ_E_IO, "%s: found a file, expected a folder", dir);
+    bool is_file = !cli_is_stdout(model) && stat(model, &of_model) == 0;
+    return check_content(dir, is_file ? &of_model : NULL, force, err);
+}
+
+/* --- what cannot be measured --------------------------------------------------------------------------------------- */
+
+/* The type of activations, as the target has it after all options. */
+static qdq_status activation_type(const qdq_target *t, char *out, size_t size, qdq_error *err)
+{
+    json_t *j = json_loads(qdq_target_text(t), 0, NULL);
+    const char *type = json_string_value(json_object_get(json_object_get(j, "activation"), "type"));
+
+    if (j == NULL)
+        return qdq_nomem(err);
+    snprintf(out, size, "%s", type != NULL ? type : "");
+    json_decref(j);
+    return QDQ_OK;
+}
+
+static qdq_status check_types(const qdq_target *t, const char *engine, qdq_error *err)
+{
+    bool is_ort = strcmp(engine, "ort") == 0 || strncmp(engine, "ort:", 4) == 0;
+    char type[40];
+
+    QDQ_TRY(activation_type(t, type, sizeof type, err));
+    if (is_ort && strncmp(type, "float8", 6) == 0)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "engine %s has no kernels for activations in %s: Q/DQ would only cost it time, and "
+                        "nothing could be found out by measuring (quantize places fp8 by rules)",
+                        engine, type);
+    if (strcmp(type, "float") == 0)
+        return qdq_fail(
+            err, QDQ_E_UNSUPPORTED,
+            "found a target that quantizes weights alone, expected one with a type of activations: "
+            "there is no placement to tune");
+    return QDQ_OK;
+}
+
+/* --- the run -------------------------------------------------------------------------------------------------------- */
+
+static void view_log(void *ctx, qdq_log_level level, const char *text)
+{
+    cli_ui_log(((cli_tune_view *)ctx)->ui, level, text);
+}
+
+static void view_progress(void *ctx, const char *stage, uint64_t done, uint64_t total)
+{
+    cli_ui_progress(((cli_tune_view *)ctx)->ui, stage, done, total);
+}
+
+static void view_live(void *ctx, const qdq_tune_live *now)
+{
+    cli_tune_view_live(ctx, now);
+}
+
+static qdq_status say_interrupted(const char *dir, qdq_error *err)
+{
+    struct stat st;
+
+    if (!look(dir, "model.onnx", &st))
+        return qdq_fail(err, QDQ_E_INTERRUPTED, "interrupted before anything was measured");
+    return qdq_fail(err, QDQ_E_INTERRUPTED,
+                    "interrupted: the best so far is %s/model.onnx, the same command goes on from there",
+                    dir);
+}
+
+qdq_status cli_tune_run(cli *c, const cli_tune_request *r, qdq_tune_opts *o, qdq_error *err)
+{
+    qdq_quantize_opts quantize = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
+    qdq_engine_opts engine = QDQ_ENGINE_OPTS_INIT;
+    cli_tune_view view = {.ui = &c->ui};
+    qdq_job job = c->job;
+
+    QDQ_TRY(check_types(r->target, r->engine->engine, err));
+    job.ctx = &view;
+    job.log = view_log;
+    job.progress = view_progress;
+    QDQ_TRY(cli_engine_opts_fill(c, r->engine, &engine, err));
+    engine.job = &job;
+    cli_quant_fill(r->quant, &quantize);
+    quantize.samples = r->samples->split.calibrate;
+    quantize.threads = r->calibration_threads;
+    quantize.job = &job;
+    goal.min_sqnr = r->quant->min_sqnr;
+    goal.max_drop = r->max_drop;
+    goal.eval = r->samples->eval;
+    goal.first = r->samples->split.first;
+    goal.count = r->samples->split.judge;
+    o->quantize = &quantize;
+    o->goal = &goal;
+    o->engine = r->engine->engine;
+    o->engine_opts = &engine;
+    o->job = &job;
+    o->live = view_live;
+    qdq_status st = qdq_autotune(r->model, r->target, r->samples->data, r->dir, o, NULL, err);
+    cli_ui_clear(&c->ui);
+    return st == QDQ_E_INTERRUPTED ? say_interrupted(r->dir, err) : cli_at_file(r->path, st, err);
+}

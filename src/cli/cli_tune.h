@@ -1,0 +1,53 @@
+/* cli_tune.h - tuning, as the commands autotune and quantize do it: the folder, the call, what is seen meanwhile, and
+ * the report of a run for people. */
+#ifndef QDQ_CLI_TUNE_H
+#define QDQ_CLI_TUNE_H
+
+#include "cli/cli_engine.h"
+#include "cli/cli_json.h"
+#include "cli/cli_quant.h"
+#include "qdq/tune.h"
+
+/* "default", "quick", "extensive": by qdq_tune_preset. */
+extern const char *const cli_tune_presets[];
+
+/* Before the work begins: `dir` is a folder or can be made, and what lies in it is from a run or from nobody. With
+ * `force`, whatever lies in it. `model`: the file that is tuned, which must not be one of those that are written. */
+qdq_status cli_tune_check_folder(const char *dir, const char *model, bool force, qdq_error *err);
+
+typedef struct cli_tune_request {
+    const char *path; /* of the model, for messages */
+    const qdq_model *model;
+    const qdq_target *target;
+    const cli_quant_args *quant;
+    const cli_engine_args *engine;
+    const cli_samples *samples;
+    const char *dir;
+    int calibration_threads;
+    double max_drop; /* below 0: none */
+} cli_tune_request;
+
+/* Runs the tuner: `o` has what is peculiar to it, the rest is made of the request. Ctrl-C: the message says what is
+ * in the folder. */
+qdq_status cli_tune_run(cli *c, const cli_tune_request *r, qdq_tune_opts *o, qdq_error *err);
+
+/* cli_tune_view.c: the line that shows how far a run is. */
+typedef struct cli_tune_view {
+    cli_ui *ui;
+    bool begun;
+    char phase[24]; /* what is under way */
+    size_t number;
+    char text[200]; /* and how far it came */
+} cli_tune_view;
+
+void cli_tune_view_live(cli_tune_view *v, const qdq_tune_live *now);
+
+/* cli_tune_report.c: report.json of the folder as it is (qdq_free()), and read (released by the caller). */
+qdq_status cli_tune_report_text(const char *dir, char **out, qdq_error *err);
+qdq_status cli_tune_report_load(const char *dir, json_t **out, qdq_error *err);
+/* How long things took and what was found. */
+qdq_status cli_tune_report_print(cli *c, json_t *report, FILE *to, qdq_error *err);
+/* The last line: verdict, speedup with its interval, "placement only". Nothing for a run that has not ended. */
+void cli_tune_report_verdict(json_t *report, FILE *to);
+
+#endif /* QDQ_CLI_TUNE_H */

@@ -1,0 +1,128 @@
+/* cli_tune_report.c - report.json of a run, for people. What a run that has not ended cannot say is left out. */
+#include "cli/cli_tune.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/file.h"
+
+#define REPORT_MAX (16 << 20)
+
+qdq_status cli_tune_report_text(const char *dir, char **out, qdq_error *err)
+{
+    char path[4096];
+    size_t size = 0;
+    int n = snprintf(path, sizeof path, "%s/report.json", dir);
+
+    if (n < 0 || (size_t)n >= sizeof path)
+        return qdq_fail(err, QDQ_E_IO, "%s: the name is too long", dir);
+    return qdq_read_file(path, REPORT_MAX, out, &size, err);
+}
+
+qdq_status cli_tune_report_load(const char *dir, json_t **out, qdq_error *err)
+{
+    char *text = NULL;
+
+    QDQ_TRY(cli_tune_report_text(dir, &text, err));
+    *out = json_loads(text, 0, NULL);
+    qdq_free(text);
+    return *out != NULL ? QDQ_OK : qdq_fail(err, QDQ_E_FORMAT, "%s/report.json: found no JSON", dir);
+}
+
+/* NAN: not there, or null. */
+static double number(json_t *report, const char *key)
+{
+    json_t *v = json_object_get(report, key);
+
+    return json_is_number(v) ? json_number_value(v) : (double)NAN;
+}
+
+static void add_time(cli_table *t, const char *what, double ms, double speedup)
+{
+    if (!isfinite(ms))
+        return;
+    cli_cell(t, "%s", what);
+    cli_cell(t, "%.4g", ms);
+    cli_cell(t, "%.3f", speedup);
+}
+
+static qdq_status print_times(cli *c, json_t *report, FILE *to, qdq_error *err)
+{
+    cli_table t = {.arena = &c->arena, .columns = "lrr"};
+    double base = number(report, "baseline_ms"), rules = number(report, "rules_ms");
+
+    if (!isfinite(base))
+        return QDQ_OK;
+    cli_cell(&t, "model");
+    cli_cell(&t, "ms");
+    cli_cell(&t, "speed-up");
+    add_time(&t, "as it came", base, 1);
+    add_time(&t, "by the rules", rules, base / rules);
+    add_time(&t, "final", number(report, "final_ms"), number(report, "speedup")); /* of pairs, not of means */
+    return cli_table_print(&t, to, err);
+}
+
+static void print_counts(json_t *report, FILE *to)
+{
+    double seconds = number(report, "seconds");
+    const char *state = json_string_value(json_object_get(report, "state"));
+    const char *engine = json_string_value(json_object_get(report, "engine"));
+    static const char *const counts[] = {"regions", "patterns", "trials", "kept", "builds", "timings"};
+    const char *between = "";
+
+    if (state != NULL)
+        fprintf(to, "state: %s\n", state);
+    if (engine != NULL)
+        fprintf(to, "engine %s\n", engine);
+    for (size_t i = 0; i < QDQ_COUNT(counts); i++)
+        if (isfinite(number(report, counts[i]))) {
+            fprintf(to, "%s%s %.0f", between, counts[i], number(report, counts[i]));
+            between = ", ";
+        }
+    if (isfinite(seconds))
+        fprintf(to, "%s%.1f s", between, seconds);
+    if (*between != '\0' || isfinite(seconds))
+        fputc('\n', to);
+}
+
+static void print_remarks(json_t *report, FILE *to)
+{
+    const char *phase = json_string_value(json_object_get(report, "phase"));
+    double mde = number(report, "min_detectable_gain"), sqnr = number(report, "sqnr_db"),
+           saved = number(report, "saved");
+
+    if (phase != NULL)
+        fprintf(to, "phase: %s\n", phase);
+    if (isfinite(saved))
+        fprintf(to, "saved so far: %.1f %%\n", saved * 100);
+    if (isfinite(sqnr))
+        fprintf(to, "SQNR of the outputs: %.2f dB\n", sqnr);
+    if (isfinite(mde))
+        fprintf(to, "a gain below %.2f %% could not have been seen\n", mde * 100);
+    if (json_is_true(json_object_get(report, "resumed")))
+        fputs("went on with an earlier run\n", to);
+    if (json_is_true(json_object_get(report, "budget_used_up")))
+        fputs("ended early: the budget was used up\n", to);
+}
+
+void cli_tune_report_verdict(json_t *report, FILE *to)
+{
+    const char *verdict = json_string_value(json_object_get(report, "verdict"));
+
+    if (verdict == NULL)
+        return;
+    fprintf(to, "%s: speedup %.3f (95 %% interval %.3f to %.3f)", verdict, number(report, "speedup"),
+            number(report, "ci_low"), number(report, "ci_high"));
+    if (json_is_true(json_object_get(report, "placement_only")))
+        fputs(", placement only: scales come from random data, --calib DATA gives real ones", to);
+    fputc('\n', to);
+}
+
+qdq_status cli_tune_report_print(cli *c, json_t *report, FILE *to, qdq_error *err)
+{
+    print_counts(report, to);
+    QDQ_TRY(print_times(c, report, to, err));
+    print_remarks(report, to);
+    return QDQ_OK;
+}

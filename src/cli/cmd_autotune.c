@@ -1,0 +1,219 @@
+/* cmd_autotune.c - tune a model into a folder, and tell how a run stands. The options are in cmd_autotune_args.c, the call
+ * is in cli_tune.c. */
+#include "cli/cmd_autotune.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+
+typedef struct autotune {
+    cli *c;
+    const struct autotune_args *a;
+    const char *path;
+    qdq_model *model, *baseline;
+    qdq_target *target;
+    cli_samples samples;
+    double max_drop;
+} autotune;
+
+/* --- status --------------------------------------------------------------------------------------------------------- */
+
+static qdq_status print_status(cli *c, const char *dir, json_t *report, qdq_error *err)
+{
+    printf("%s\n", dir);
+    QDQ_TRY(cli_tune_report_print(c, report, stdout, err));
+    cli_tune_report_verdict(report, stdout);
+    return QDQ_OK;
+}
+
+static qdq_status tell_status(cli *c, const char *dir, qdq_error *err)
+{
+    char *text = NULL;
+
+    QDQ_TRY(qdq_tune_status(dir, &text, err));
+    json_t *report = json_loads(text, 0, NULL);
+    qdq_status st = report == NULL ? qdq_nomem(err) : QDQ_OK;
+    if (st == QDQ_OK && c->json)
+        fputs(text, stdout);
+    else if (st == QDQ_OK)
+        st = print_status(c, dir, report, err);
+    json_decref(report);
+    qdq_free(text);
+    return st;
+}
+
+/* --- tuning --------------------------------------------------------------------------------------------------------- */
+
+static qdq_status load(autotune *t, qdq_error *err)
+{
+    const cli_quant_args *q = &t->a->quant;
+    cli_format_args format;
+    cli_shapes fitting;
+
+    QDQ_TRY(cmd_autotune_format(t->a, &format, err));
+    QDQ_TRY(cli_model_load(t->c, t->path, &t->model, err));
+    QDQ_TRY(cli_shapes_check(&q->shape.shapes, &t->model, 1, err));
+    QDQ_TRY(cli_shapes_pick(t->c, &q->shape.shapes, t->model, &fitting, err));
+    QDQ_TRY(cli_target_open(t->c, q->target, &format, &t->target, err));
+    if (t->a->qdq_baseline != NULL)
+        QDQ_TRY(cli_model_load(t->c, t->a->qdq_baseline, &t->baseline, err));
+    return cli_samples_open(t->c, q, t->model, true, q->sqnr, &t->samples, err);
+}
+
+static qdq_status tune(autotune *t, qdq_error *err)
+{
+    const struct autotune_args *a = t->a;
+    qdq_tune_opts o = QDQ_TUNE_OPTS_INIT;
+    const cli_tune_request r = {.path = t->path,
+                                .model = t->model,
+                                .target = t->target,
+                                .quant = &a->quant,
+                                .engine = &a->engine,
+                                .samples = &t->samples,
+                                .dir = a->output,
+                                .calibration_threads = cli_threads(a->calib_threads),
+                                .max_drop = t->max_drop};
+
+    QDQ_TRY(cmd_autotune_fill(a, &o, err));
+    o.qdq_baseline = t->baseline;
+    return cli_tune_run(t->c, &r, &o, err);
+}
+
+/* --- result --------------------------------------------------------------------------------------------------------- */
+
+static const char *in_folder(const autotune *t, const char *name)
+{
+    return qdq_arena_printf(&t->c->arena, "%s/%s", t->a->output, name);
+}
+
+static qdq_status save_ranges(const autotune *t, qdq_error *err)
+{
+    const char *path = in_folder(t, "plan.json");
+    qdq_plan *plan = NULL;
+
+    if (t->a->quant.cache_out == NULL)
+        return QDQ_OK;
+    if (path == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_plan_load(path, &plan, err));
+    qdq_status st = qdq_plan_save_ranges(plan, t->a->quant.cache_out, t->a->force, err);
+    qdq_plan_free(plan);
+    return st;
+}
+
+static qdq_status print_result(const autotune *t, json_t *report, qdq_error *err)
+{
+    const char *const files[] = {in_folder(t, "model.onnx"), in_folder(t, "plan.json"),
+                                 in_folder(t, "report.html"), in_folder(t, "patterns.yaml")};
+    const cli_shapes *shapes = &t->a->quant.shape.shapes;
+
+    printf("%s\n", t->path);
+    QDQ_TRY(cli_data_print_shapes(t->samples.data, t->model, shapes, stdout, err));
+    QDQ_TRY(cli_tune_report_print(t->c, report, stdout, err));
+    QDQ_TRY(cli_print_files(t->c, files, QDQ_COUNT(files), stdout, err));
+    cli_tune_report_verdict(report, stdout);
+    return QDQ_OK;
+}
+
+static qdq_status print_json(const char *dir, qdq_error *err)
+{
+    char *text = NULL;
+
+    QDQ_TRY(cli_tune_report_text(dir, &text, err));
+    fputs(text, stdout); /* ends with a newline */
+    qdq_free(text);
+    return QDQ_OK;
+}
+
+static qdq_status finish(const autotune *t, qdq_error *err)
+{
+    json_t *report = NULL;
+
+    QDQ_TRY(save_ranges(t, err));
+    if (t->c->json)
+        return print_json(t->a->output, err);
+    QDQ_TRY(cli_tune_report_load(t->a->output, &report, err));
+    qdq_status st = print_result(t, report, err);
+    json_decref(report);
+    return st;
+}
+
+static qdq_status check(autotune *t, qdq_error *err)
+{
+    const struct autotune_args *a = t->a;
+
+    QDQ_TRY(cli_quant_max_drop(&a->quant, &t->max_drop, err));
+    if (a->quant.cache_out != NULL)
+        QDQ_TRY(cli_path_check(a->quant.cache_out, a->force, err));
+    return cli_tune_check_folder(a->output, t->path, a->force, err);
+}
+
+static qdq_status run(cli *c, const void *args, qdq_error *err)
+{
+    autotune t = {.c = c, .a = args};
+
+    QDQ_TRY(cmd_autotune_check(t.a, c->n_operands, err));
+    if (t.a->status != NULL)
+        return tell_status(c, t.a->status, err);
+    t.path = c->operand[0];
+    QDQ_TRY(check(&t, err));
+    qdq_status st = load(&t, err);
+    if (st == QDQ_OK)
+        st = tune(&t, err);
+    if (st == QDQ_OK)
+        st = finish(&t, err);
+    cli_samples_close(&t.samples);
+    qdq_target_free(t.target);
+    qdq_model_free(t.baseline);
+    qdq_model_free(t.model);
+    return st;
+}
+
+const cli_command cmd_autotune = {
+    .name = "autotune",
+    .synopsis = "MODEL -o DIR [--calib DATA] [options]",
+    .operands = "MODEL",
+    .min_operands = 0,
+    .max_operands = 1,
+    .summary = "find by measuring which Q/DQ make a model faster",
+    .about =
+        "Calibrates once, then tries placements of Q/DQ on the engine, each against the best so far in\n"
+        "interleaved pairs, and keeps what is faster for sure. Regions of the model that look alike are "
+        "decided\n"
+        "alike. At the end the file that was written is measured against the model as it came and against "
+        "the\n"
+        "rules' plan: the best of the three is DIR/model.onnx, so that it is never slower. docs/autotune.md\n"
+        "says how it decides and how to read the result.\n"
+        "\n"
+        "The verdict is 'tuned', 'rules' (nothing beat the rules' plan) or 'float' (nothing beat the model "
+        "as it\n"
+        "came); the exit code is 0 with each. Without --calib scales come from random data: then the result\n"
+        "shows placement only, and the last line says so. With --min-sqnr or --max-drop, nothing that "
+        "misses\n"
+        "the goal is kept, however fast it is.\n"
+        "\n"
+        "DIR gets model.onnx (at every moment the best so far), plan.json, report.json, report.html,\n"
+        "patterns.yaml (for --pattern-cache), baseline.onnx, tune.db and logs. Engines run in a process of "
+        "their\n"
+        "own: what crashes or hangs there costs one candidate. Ctrl-C ends a run cleanly with exit code 130, "
+        "a\n"
+        "second one at once; in both cases the same command goes on with it, and measures nothing twice.\n"
+        "'qdq autotune --status DIR' tells how a run stands, from another terminal, too.",
+    .json = "report.json: { \"mode\", \"engine\", \"baseline_ms\", \"rules_ms\", \"final_ms\", "
+            "\"predicted_ms\",\n"
+            "  \"speedup\", \"ci_low\", \"ci_high\", \"builds\", \"timings\", \"seconds\", \"verdict\",\n"
+            "  \"regions\", \"patterns\", \"min_detectable_gain\", \"sqnr_db\", \"placement_only\", "
+            "\"resumed\",\n"
+            "  \"budget_used_up\" }. speedup: baseline_ms / final_ms in pairs, with its 95 % interval; "
+            "builds: of "
+            "whole models.\n"
+            "With --status the same and \"state\": \"running\", \"interrupted\" or \"finished\"; of a run "
+            "that has "
+            "not\n"
+            "ended only what is known.",
+    .example = "qdq autotune model.onnx -o tuned --calib photos --mean 127 --std 128 --time 10m",
+    .groups = cmd_autotune_groups,
+    .args_size = sizeof(struct autotune_args),
+    .run = run,
+};

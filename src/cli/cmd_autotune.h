@@ -1,0 +1,32 @@
+/* cmd_autotune.h - the options of autotune. */
+#ifndef QDQ_CMD_AUTOTUNE_H
+#define QDQ_CMD_AUTOTUNE_H
+
+#include "cli/cli_tune.h"
+
+struct autotune_args {
+    cli_common common;
+    cli_engine_args engine;
+    cli_quant_args quant;
+    const char *output, *status, *min_gain, *worker, *qdq_baseline, *node_filter, *store;
+    cli_names pattern_caches;
+    bool force, restart, keep_models;
+    int mode, preset, type, accept, builder; /* indices of choices */
+    int64_t schemes, trials, builds, seed, max_region, min_refine, warmup_runs, timing_runs, threads,
+        calib_threads;
+    double time_s;
+};
+
+/* cmd_autotune_args.c */
+extern const cli_group cmd_autotune_groups[];
+
+/* What does not go together, and files that are not there. `n_models`: operands. */
+qdq_status cmd_autotune_check(const struct autotune_args *a, size_t n_models, qdq_error *err);
+
+/* The formats with what --type says. */
+qdq_status cmd_autotune_format(const struct autotune_args *a, cli_format_args *out, qdq_error *err);
+
+/* What is peculiar to tuning, but for the baseline. */
+qdq_status cmd_autotune_fill(const struct autotune_args *a, qdq_tune_opts *o, qdq_error *err);
+
+#endif /* QDQ_CMD_AUTOTUNE_H */

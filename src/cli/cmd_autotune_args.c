@@ -1,0 +1,319 @@
+/* cmd_autotune_args.c - the options of autotune, one table for each theme, and what they mean together. What it shares
+ * with quantize is in cli_quant.c. */
+#include "cli/cmd_autotune.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+
+static const char *const modes[] = {"region", NULL};
+static const char *const types[] = {"target", "int8", "uint8", "fp8", NULL};
+static const char *const accepts[] = {"sequential", "strict", NULL};
+static const char *const builders[] = {"auto", "structure", "names", NULL}; /* by qdq_region_builder */
+
+static const cli_opt output_opts[] = {
+    {.letter = 'o',
+     .name = "output",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(autotune_args, output),
+     .what = "DIR",
+     .help = "folder for all that a run makes; one with an unfinished run is gone on with"},
+    {.letter = 'f',
+     .name = "force",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(autotune_args, force),
+     .help = "overwrite files in it that are of no run"},
+    {.name = "restart",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(autotune_args, restart),
+     .help = "begin anew, whatever was measured before"},
+    {.name = "keep-models",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(autotune_args, keep_models),
+     .help = "every candidate as a model in DIR/region_models"},
+    {.name = "store",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(autotune_args, store),
+     .what = "FILE",
+     .help = "what was measured; several runs may share one; default: DIR/tune.db"},
+    {.name = "status",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(autotune_args, status),
+     .what = "DIR",
+     .help = "tell how a run stands or ended, and do nothing else"},
+    CLI_END,
+};
+
+static const cli_opt search_opts[] = {
+    {.name = "mode",
+     .kind = CLI_CHOICE,
+     .offset = CLI_AT(autotune_args, mode),
+     .what = "MODE",
+     .help = "what is decided together",
+     .init = "region",
+     .choices = modes},
+    {.name = "preset",
+     .kind = CLI_CHOICE,
+     .offset = CLI_AT(autotune_args, preset),
+     .what = "PRESET",
+     .help = "how thorough: a table in docs/autotune.md; options win over it",
+     .init = "default",
+     .choices = cli_tune_presets},
+    {.name = "schemes-per-region",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(autotune_args, schemes),
+     .what = "N",
+     .help = "placements that are tried for each pattern; default: the preset's",
+     .min = 1,
+     .max = 1000000},
+    {.name = "time",
+     .kind = CLI_TIME,
+     .offset = CLI_AT(autotune_args, time_s),
+     .what = "TIME",
+     .help = "stop searching after this: 90s, 10m, 1.5h"},
+    {.name = "trials",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(autotune_args, trials),
+     .what = "N",
+     .help = "stop searching after so many comparisons",
+     .min = 1,
+     .max = 1000000000},
+    {.name = "max-builds",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(autotune_args, builds),
+     .what = "N",
+     .help = "stop searching after the engine has built so many models; default: the preset's",
+     .min = 1,
+     .max = 1000000000},
+    {.name = "min-gain",
+     .kind = CLI_TEXT,
+     .offset = CLI_AT(autotune_args, min_gain),
+     .what = "PERCENT",
+     .help = "what brings less is not kept; default: 0.3%"},
+    {.name = "accept",
+     .kind = CLI_CHOICE,
+     .offset = CLI_AT(autotune_args, accept),
+     .what = "HOW",
+     .help = "strict: no comparison ends before it has all its pairs",
+     .init = "sequential",
+     .choices = accepts},
+    {.name = "seed",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(autotune_args, seed),
+     .what = "N",
+     .help = "of what is tried by chance",
+     .init = "0",
+     .min = 0,
+     .max = INT64_MAX},
+    {.name = "type",
+     .kind = CLI_CHOICE,
+     .offset = CLI_AT(autotune_args, type),
+     .what = "TYPE",
+     .help = "types of activations and weights, as --format has them",
+     .init = "target",
+     .choices = types},
+    CLI_END,
+};
+
+static const cli_opt region_opts[] = {
+    {.name = "region-builder",
+     .kind = CLI_CHOICE,
+     .offset = CLI_AT(autotune_args, builder),
+     .what = "HOW",
+     .help = "auto: names, if 80 % of the nodes have one, else structure",
+     .init = "auto",
+     .choices = builders},
+    {.name = "max-region-size",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(autotune_args, max_region),
+     .what = "N",
+     .help = "neighbours are merged up to so many nodes",
+     .init = "10",
+     .min = 1,
+     .max = 1000000},
+    {.name = "min-refine-size",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(autotune_args, min_refine),
+     .what = "N",
+     .help = "regions with fewer nodes are not taken apart",
+     .init = "10",
+     .min = 1,
+     .max = 1000000},
+    {.name = "node-filter",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(autotune_args, node_filter),
+     .what = "FILE",
+     .help = "tune only regions with a node whose name fits one of its wildcards, one a line"},
+    CLI_END,
+};
+
+static const cli_opt known_opts[] = {
+    {.name = "pattern-cache",
+     .kind = CLI_LIST,
+     .offset = CLI_AT(autotune_args, pattern_caches),
+     .what = "FILE",
+     .help = "patterns.yaml of a run, or Model-Optimizer's; repeatable, the first counts most"},
+    {.name = "qdq-baseline",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(autotune_args, qdq_baseline),
+     .what = "MODEL",
+     .help = "the same network with Q/DQ: its placement is tried early"},
+    CLI_END,
+};
+
+static const cli_opt measure_opts[] = {
+    {.letter = 't',
+     .name = "threads",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(autotune_args, threads),
+     .what = "N",
+     .help = "threads of the engine while it is timed; 0: all processors",
+     .init = "1",
+     .min = 0,
+     .max = 1024},
+    {.name = "calib-threads",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(autotune_args, calib_threads),
+     .what = "N",
+     .help = "threads of the engine while it calibrates; 0: all processors",
+     .init = "0",
+     .min = 0,
+     .max = 1024},
+    {.name = "warmup-runs",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(autotune_args, warmup_runs),
+     .what = "N",
+     .help = "runs of a model before it is timed first",
+     .init = "2",
+     .min = 1,
+     .max = 1000000},
+    {.name = "timing-runs",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(autotune_args, timing_runs),
+     .what = "N",
+     .help = "runs of a leg of a pair at least; it lasts 5 ms in any case",
+     .init = "1",
+     .min = 1,
+     .max = 1000000},
+    {.name = "worker",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(autotune_args, worker),
+     .what = "FILE",
+     .help = "program that runs engines; default: qdq-worker beside qdq, then in PATH"},
+    CLI_END,
+};
+
+const cli_group cmd_autotune_groups[] = {
+    {"output", output_opts, 0},
+    {"search", search_opts, 0},
+    {"regions", region_opts, 0},
+    {"what is known already", known_opts, 0},
+    {"measuring", measure_opts, 0},
+    {"what is quantized", cli_quant_what_opts, CLI_AT(autotune_args, quant)},
+    {"formats", cli_format_opts, CLI_AT(autotune_args, quant.format)},
+    {"calibration", cli_quant_calibration_opts, CLI_AT(autotune_args, quant)},
+    {"accuracy", cli_quant_accuracy_opts, CLI_AT(autotune_args, quant)},
+    {"data", cli_data_opts, CLI_AT(autotune_args, quant.data)},
+    {"shapes", cli_shape_opts, CLI_AT(autotune_args, quant.shape)},
+    {"engine", cli_engine_opts, CLI_AT(autotune_args, engine)},
+    {"options", cli_common_opts, 0},
+    {NULL, NULL, 0},
+};
+
+/* --- what they mean together ----------------------------------------------------------------------------------------- */
+
+/* What would be found out after minutes of calibration is said at once. */
+static qdq_status check_readable(const char *path, qdq_error *err)
+{
+    int fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+
+    if (path == NULL)
+        return QDQ_OK;
+    if (fd < 0)
+        return qdq_fail_errno(err, QDQ_E_IO, errno, "%s", path);
+    close(fd);
+    return QDQ_OK;
+}
+
+static qdq_status check_status(const struct autotune_args *a, size_t n_models, qdq_error *err)
+{
+    if (n_models > 0)
+        return qdq_fail(err, QDQ_E_USAGE, "found --status and a model: expected one of them");
+    if (a->output != NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found --status and --output: expected one of them");
+    return QDQ_OK;
+}
+
+static qdq_status check_judging(const struct autotune_args *a, qdq_error *err)
+{
+    const char *judging = cli_quant_judging(&a->quant);
+
+    if (judging != NULL && !a->quant.sqnr)
+        return qdq_fail(err, QDQ_E_USAGE, "found %s where nothing is held back to judge on: --no-sqnr",
+                        judging);
+    return QDQ_OK;
+}
+
+qdq_status cmd_autotune_check(const struct autotune_args *a, size_t n_models, qdq_error *err)
+{
+    qdq_tune_opts scratch = QDQ_TUNE_OPTS_INIT;
+
+    if (a->status != NULL)
+        return check_status(a, n_models, err);
+    if (n_models == 0)
+        return qdq_fail(err, QDQ_E_USAGE, "found 0 arguments, expected MODEL");
+    if (a->output == NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found no --output, expected -o DIR");
+    QDQ_TRY(cli_quant_check(&a->quant, err));
+    QDQ_TRY(check_judging(a, err));
+    QDQ_TRY(cmd_autotune_fill(a, &scratch, err));
+    QDQ_TRY(check_readable(a->node_filter, err));
+    QDQ_TRY(check_readable(a->qdq_baseline, err));
+    for (size_t i = 0; i < a->pattern_caches.n; i++)
+        QDQ_TRY(check_readable(a->pattern_caches.at[i], err));
+    return QDQ_OK;
+}
+
+qdq_status cmd_autotune_format(const struct autotune_args *a, cli_format_args *out, qdq_error *err)
+{
+    *out = a->quant.format;
+    if (a->type == 0)
+        return QDQ_OK;
+    if (out->preset != 0)
+        return qdq_fail(err, QDQ_E_USAGE, "found --type and --format, expected one of them");
+    return cli_format_preset(types[a->type], out, err);
+}
+
+qdq_status cmd_autotune_fill(const struct autotune_args *a, qdq_tune_opts *o, qdq_error *err)
+{
+    o->mode = (qdq_tune_mode)a->mode;
+    o->preset = (qdq_tune_preset)a->preset;
+    o->worker = a->worker;
+    o->threads = cli_threads(a->threads);
+    o->schemes_per_region = (unsigned)a->schemes;
+    o->warmup_runs = (unsigned)a->warmup_runs;
+    o->timing_runs = (unsigned)a->timing_runs;
+    o->strict = a->accept == 1;
+    o->time_s = a->time_s;
+    o->trials = (unsigned)a->trials;
+    o->max_builds = (unsigned)a->builds;
+    o->seed = (uint64_t)a->seed;
+    o->regions.builder = (qdq_region_builder)a->builder;
+    o->regions.max_region_size = (unsigned)a->max_region;
+    o->regions.min_refine_size = (unsigned)a->min_refine;
+    o->pattern_caches = a->pattern_caches.at;
+    o->node_filter = a->node_filter;
+    o->store = a->store;
+    o->restart = a->restart;
+    o->keep_models = a->keep_models;
+    if (a->min_gain == NULL)
+        return QDQ_OK;
+    QDQ_TRY(cli_percent_read("--min-gain", a->min_gain, &o->min_gain, err));
+    return o->min_gain > 0 && o->min_gain < 0.5
+               ? QDQ_OK
+               : qdq_fail(err, QDQ_E_USAGE,
+                          "--min-gain: found '%s', expected more than 0%% and less than 50%%", a->min_gain);
+}

@@ -1,0 +1,97 @@
+/* cmd_quantize_tune.c - quantize --autotune: calibration, rules and tuning in one go. What the tuner leaves in its folder
+ * becomes plan and model of the command, which are judged and written as if the rules had made them. */
+#include "cli/cli_tune.h"
+#include "cli/cmd_quantize.h"
+
+#include <string.h>
+
+#include "base/fail.h"
+
+static const char *const choices[] = {"off", "default", "quick", "extensive", NULL}; /* off, then presets */
+
+const cli_opt cmd_quantize_tune_opts[] = {
+    {.name = "autotune",
+     .kind = CLI_CHOICE,
+     .offset = CLI_AT(quantize_args, autotune),
+     .what = "PRESET",
+     .help = "keep of all placements the one that measures fastest: 'qdq help autotune'",
+     .init = "off",
+     .choices = choices,
+     .bare = "default"},
+    {.name = "autotune-dir",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(quantize_args, autotune_dir),
+     .what = "DIR",
+     .help = "folder of the run, which is gone on with if it was cut off; default: OUT.tune"},
+    CLI_END,
+};
+
+qdq_status cmd_quantize_tune_check(const struct quantize_args *a, qdq_error *err)
+{
+    const char *clash = a->plan != NULL  ? "--plan"
+                        : a->dry_run     ? "--dry-run"
+                        : a->why != NULL ? "--why"
+                                         : NULL;
+
+    if (a->autotune == 0)
+        return a->autotune_dir == NULL
+                   ? QDQ_OK
+                   : qdq_fail(err, QDQ_E_USAGE, "found --autotune-dir without --autotune");
+    if (clash != NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found --autotune and %s, expected one of them", clash);
+    if (cli_is_stdout(a->out.output) && a->autotune_dir == NULL)
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found --autotune and --output -, expected --autotune-dir: no folder has that name");
+    return QDQ_OK;
+}
+
+static qdq_status folder_of(quantize *q, qdq_error *err)
+{
+    const struct quantize_args *a = q->a;
+
+    q->tuned_in =
+        a->autotune_dir != NULL ? a->autotune_dir : qdq_arena_printf(&q->c->arena, "%s.tune", a->out.output);
+    if (q->tuned_in == NULL)
+        return qdq_nomem(err);
+    return cli_tune_check_folder(q->tuned_in, q->path, a->out.force, err);
+}
+
+static qdq_status take_result(quantize *q, qdq_error *err)
+{
+    const char *plan = qdq_arena_printf(&q->c->arena, "%s/plan.json", q->tuned_in);
+    const char *model = qdq_arena_printf(&q->c->arena, "%s/model.onnx", q->tuned_in);
+
+    if (plan == NULL || model == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(cli_tune_report_load(q->tuned_in, &q->tuned, err));
+    QDQ_TRY(qdq_plan_load(plan, &q->plan, err));
+    return qdq_model_load(model, NULL, &q->quantized, err);
+}
+
+qdq_status cmd_quantize_tune(quantize *q, qdq_error *err)
+{
+    const struct quantize_args *a = q->a;
+    qdq_tune_opts o = QDQ_TUNE_OPTS_INIT;
+
+    QDQ_TRY(folder_of(q, err));
+    o.preset = (qdq_tune_preset)(a->autotune - 1);
+    const cli_tune_request r = {.path = q->path,
+                                .model = q->model,
+                                .target = q->target,
+                                .quant = &a->quant,
+                                .engine = &a->engine,
+                                .samples = &q->samples,
+                                .dir = q->tuned_in,
+                                .calibration_threads = cli_threads(a->threads),
+                                .max_drop = q->max_drop};
+    QDQ_TRY(cli_tune_run(q->c, &r, &o, err));
+    return take_result(q, err);
+}
+
+qdq_status cmd_quantize_tune_print(const quantize *q, FILE *to, qdq_error *err)
+{
+    if (q->tuned == NULL)
+        return QDQ_OK;
+    fprintf(to, "\ntuned in %s\n", q->tuned_in);
+    return cli_tune_report_print(q->c, q->tuned, to, err);
+}

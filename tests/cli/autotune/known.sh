@@ -1,0 +1,30 @@
+# what was found out once is tried first: fewer builds, and the result is not worse
+. "$FIXTURES/chain.sh"
+chain 12 >m.onnxtxt
+cp "$FIXTURES"/{sim.json,conv.onnxtxt} .
+value() { sed -n "s/.*\"$2\": \([^,]*\),\{0,1\}/\1/p" "$1/report.json"; }
+tune() { # tune DIR OPTION...
+    local dir=$1
+    shift
+    qdq autotune m.onnxtxt -o "$dir" -e sim:sim.json -q "$@" >/dev/null
+    echo "$* -> $?"
+}
+tune cold
+tune warm --pattern-cache cold/patterns.yaml
+[ "$(value warm builds)" -lt "$(value cold builds)" ] && echo "fewer builds"
+cmp cold/plan.json warm/plan.json && echo "the same plan"
+tune twice --pattern-cache cold/patterns.yaml --pattern-cache warm/patterns.yaml
+tune imported --qdq-baseline cold/model.onnx
+cmp cold/plan.json imported/plan.json && echo "the same plan"
+tune alien --qdq-baseline conv.onnxtxt
+printf '# the last ones\n\nfc1[01]\n' >last.txt
+tune filtered --node-filter last.txt
+[ "$(value filtered builds)" -lt "$(value cold builds)" ] && echo "fewer builds"
+echo 'nowhere*' >none.txt
+tune nowhere --node-filter none.txt
+: >empty.txt
+tune empty --node-filter empty.txt
+echo 'pattern_schemes: 7' >malformed.yaml
+tune malformed --pattern-cache malformed.yaml
+echo '- [' >broken.yaml
+tune broken --pattern-cache broken.yaml
