@@ -55,7 +55,7 @@ typedef struct qdq_tune_opts {
     qdq_tune_preset preset;
     const qdq_quantize_opts *quantize; /* calibration and what users exclude; NULL: defaults */
     const qdq_goal_opts
-        *goal; /* min_sqnr: no candidate under it is kept; max_drop: the result is checked; NULL */
+        *goal; /* min_sqnr: no candidate under it is kept; max_drop: none that misses it is shipped; NULL */
 
     const char *engine; /* spec; NULL: "ort" */
     const qdq_engine_opts *engine_opts;

@@ -72,6 +72,14 @@ static qdq_status build_rules(qdq_tuning *t, qdq_tune_candidate **out, qdq_error
     return qdq_tune_build(t, *out, path, err);
 }
 
+/* Faster for sure than what was given, and as accurate as the user wants. */
+static qdq_status wins(qdq_tuning *t, const qdq_test_result *r, bool ok, const qdq_plan *p, bool *out,
+                       qdq_error *err)
+{
+    *out = ok && r->ci_low > 0;
+    return *out ? qdq_tune_keeps_accuracy(t, p, out, err) : QDQ_OK;
+}
+
 static qdq_status build_written(qdq_tuning *t, const char *name, const char *file, qdq_tune_candidate **out,
                                 qdq_error *err)
 {
@@ -93,7 +101,7 @@ qdq_status qdq_tune_guard(qdq_tuning *t, qdq_error *err)
 {
     qdq_tune_candidate *best, *input, *rules, *written = NULL;
     qdq_test_result of_rules = {0}, of_final = {0};
-    bool rules_ok, final_ok = false;
+    bool rules_ok, final_ok = false, final_wins, rules_win = false;
 
     qdq_tune_show(t, "guard");
     QDQ_TRY(qdq_tune_candidate_of(t, &t->found.best, &best, err));
@@ -111,8 +119,10 @@ qdq_status qdq_tune_guard(qdq_tuning *t, qdq_error *err)
     }
     t->out->rules_ms = rules_ok ? of_rules.candidate_ns * 1e-6 : NAN;
     t->out->predicted_ms = t->found.predicted_ns * 1e-6;
-    bool final_wins = final_ok && of_final.ci_low > 0, rules_win = rules_ok && of_rules.ci_low > 0;
-    if (final_wins && (!rules_win || of_final.gain >= of_rules.gain)) {
+    QDQ_TRY(wins(t, &of_final, final_ok, NULL, &final_wins, err));
+    if (!final_wins || of_rules.gain > of_final.gain) /* what would not be shipped is not judged */
+        QDQ_TRY(wins(t, &of_rules, rules_ok, t->rules, &rules_win, err));
+    if (final_wins && !rules_win) {
         t->out->verdict = QDQ_TUNED;
         t->out->sqnr_db = written->sqnr_db;
         set_speedup(t->out, &of_final);

@@ -151,6 +151,12 @@ qdq_search_ops qdq_tune_search_ops(qdq_tuning *t);
 /* Fresh pairs of what was written against the input and against the rules' plan: the best becomes model.onnx. */
 qdq_status qdq_tune_guard(qdq_tuning *t, qdq_error *err);
 
+/* --- tune_goal.c ------------------------------------------------------------------------------------------------------ */
+
+/* Is the accuracy of a plan (NULL: of model.onnx) as near to the given model's as the goal wants? Yes without such a
+ * goal. */
+qdq_status qdq_tune_keeps_accuracy(qdq_tuning *t, const qdq_plan *p, bool *keeps, qdq_error *err);
+
 /* --- tune_write.c ----------------------------------------------------------------------------------------------------- */
 
 /* model.onnx and plan.json of an assignment: the best so far. NULL: the float model. */
