@@ -55,17 +55,37 @@ static bool wanted(const name_list *filter, const qdq_pattern *p)
 
 /* --- units ------------------------------------------------------------------------------------------------------------ */
 
-/* Schemes of the caches, and what an imported baseline has in most instances. */
+/* What an imported baseline has in most instances of the pattern, and, where they do not agree, what any of them has. */
+static qdq_status seed_imported(qdq_tuning *t, const qdq_pattern *p, const qdq_choices *c, qdq_assign *seed,
+                                qdq_search_unit *u, qdq_error *err)
+{
+    qdq_assign *vote = &seed[u->n_seeds], *any = &seed[u->n_seeds + 1];
+
+    if (t->imported.word == NULL || c->n == 0)
+        return QDQ_OK;
+    if (!qdq_assign_new(vote, c->n, &t->arena) || !qdq_assign_new(any, c->n, &t->arena))
+        return qdq_nomem(err);
+    qdq_choices_vote(c, p, &t->imported, vote);
+    qdq_choices_union(c, p, &t->imported, any);
+    u->n_seeds += qdq_assign_equal(vote, any) ? 1 : 2;
+    return QDQ_OK;
+}
+
+/* The fastest of the caches, as many as are worth going on from, behind what was imported. */
 static qdq_status seed_unit(qdq_tuning *t, const qdq_pattern *p, const qdq_choices *c, qdq_search_unit *u,
                             qdq_error *err)
 {
+    const double share = 0.1; /* region-autotune.md 1.8: top_percent_to_mutate, minimum_schemes_to_mutate */
+    const size_t least = 10;
     const qdq_pattern_schemes *known = qdq_pattern_cache_find(&t->known, p->signature);
-    qdq_assign *seed = qdq_arena_array(&t->arena, known != NULL ? known->schemes.n + 1 : 1, sizeof *seed);
+    const size_t n = known != NULL ? qdq_scheme_pool(known->schemes.n, share, least) : 0;
+    qdq_assign *seed = qdq_arena_array(&t->arena, n + 3, sizeof *seed);
 
     if (seed == NULL)
         return qdq_nomem(err);
     u->seed = seed;
-    for (size_t i = 0; known != NULL && i < known->schemes.n; i++) {
+    QDQ_TRY(seed_imported(t, p, c, seed, u, err));
+    for (size_t i = 0; i < n; i++) {
         QDQ_TRY(qdq_choices_from_scheme(c, p, t->space, &known->schemes.at[i], &t->arena, &seed[u->n_seeds],
                                         err));
         u->n_seeds++;
@@ -145,23 +165,6 @@ static bool apply_seeds(qdq_tuning *t, qdq_assign *a)
     return any;
 }
 
-static qdq_status import_baseline(qdq_tuning *t, starts *s, qdq_error *err)
-{
-    qdq_plan *p;
-
-    if (t->opts->qdq_baseline == NULL)
-        return QDQ_OK;
-    QDQ_TRY(qdq_plan_import(t->opts->qdq_baseline, NULL, &p, NULL, err));
-    s->name[s->n] = "imported";
-    qdq_status st = qdq_space_from_plan(t->space, p, &s->assign[s->n++], &t->arena, err);
-    qdq_plan_free(p);
-    if (st == QDQ_OK && qdq_assign_count(&s->assign[s->n - 1]) == 0)
-        return qdq_fail(
-            err, QDQ_E_FORMAT,
-            "the Q/DQ baseline has Q/DQ nowhere that this model could: expected the same network");
-    return st;
-}
-
 static qdq_status make_starts(qdq_tuning *t, qdq_error *err)
 {
     starts *s = qdq_arena_alloc(&t->arena, sizeof *s);
@@ -173,7 +176,9 @@ static qdq_status make_starts(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(add_start(t, s, "cached", err));
     if (!apply_seeds(t, &s->assign[s->n - 1]))
         s->n--;
-    QDQ_TRY(import_baseline(t, s, err));
+    s->name[s->n] = "imported";
+    if (t->imported.word != NULL && !qdq_assign_copy(&s->assign[s->n++], &t->imported, &t->arena))
+        return qdq_nomem(err);
     s->name[s->n] = "rules";
     if (!qdq_assign_copy(&s->assign[s->n++], &t->space->rules, &t->arena))
         return qdq_nomem(err);
@@ -189,7 +194,23 @@ static qdq_status make_starts(qdq_tuning *t, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- all of it -------------------------------------------------------------------------------------------------------- */
+/* --- what users hand in ------------------------------------------------------------------------------------------------ */
+
+static qdq_status import_baseline(qdq_tuning *t, qdq_error *err)
+{
+    qdq_plan *p;
+
+    if (t->opts->qdq_baseline == NULL)
+        return QDQ_OK;
+    QDQ_TRY(qdq_plan_import(t->opts->qdq_baseline, NULL, &p, NULL, err));
+    qdq_status st = qdq_space_from_plan(t->space, p, &t->imported, &t->arena, err);
+    qdq_plan_free(p);
+    if (st == QDQ_OK && qdq_assign_count(&t->imported) == 0)
+        return qdq_fail(
+            err, QDQ_E_FORMAT,
+            "the Q/DQ baseline has Q/DQ nowhere that this model could: expected the same network");
+    return st;
+}
 
 static qdq_status load_caches(qdq_tuning *t, qdq_error *err)
 {
@@ -205,10 +226,13 @@ static qdq_status load_caches(qdq_tuning *t, qdq_error *err)
     return QDQ_OK;
 }
 
+/* --- all of it -------------------------------------------------------------------------------------------------------- */
+
 qdq_status qdq_tune_pose(qdq_tuning *t, qdq_error *err)
 {
     t->problem.n_bits = t->space->n_groups;
     QDQ_TRY(load_caches(t, err));
+    QDQ_TRY(import_baseline(t, err));
     QDQ_TRY(qdq_regions_find(t->clean, &t->opts->regions, &t->regions, err));
     QDQ_TRY(qdq_patterns_find(t->regions, &t->patterns, err));
     QDQ_TRY(make_units(t, err));

@@ -67,6 +67,7 @@ typedef struct qdq_tuning {
     qdq_patterns *patterns;
     qdq_search_choice **worth; /* by pattern: what the problem's units have */
     qdq_choices *choices;      /* by pattern */
+    qdq_assign imported;       /* what a Q/DQ baseline quantizes; word NULL: there is none */
     qdq_pattern_cache known;   /* of the files that users gave */
 
     qdq_tempdir *work;

@@ -273,6 +273,46 @@ static void the_report_has_what_the_result_has(void **state)
     qdq_free(text);
 }
 
+/* region 9 case 22: an imported placement is a start, and a seed of each pattern */
+static void a_qdq_baseline_is_a_start(void **state)
+{
+    const char *engine = test_tuned_costs(TEST_TUNED_OPS, NULL);
+    qdq_tune_opts o = test_tuned_opts(engine);
+    qdq_tune_result r;
+    qdq_model *baseline, *other = test_model("g (float[1,4] p) => (float[1,4] q) { q = Tanh(p) }");
+
+    (void)state;
+    run(test_path("first"), engine);
+    assert_ok(qdq_model_load(test_path("first/model.onnx"), NULL, &baseline, &err));
+    o.qdq_baseline = baseline;
+    o.trials = 1; /* the first start is measured, and nothing else */
+    assert_ok(test_tuned_run(model, test_path("imported"), &o, &r, &err));
+    assert_true(has(test_path("imported"), "h1") && has(test_path("imported"), "h4"));
+    assert_true(r.speedup > 1.8);
+    o.qdq_baseline = other;
+    assert_fails(QDQ_E_FORMAT, "expected the same network",
+                 test_tuned_run(model, test_path("imported2"), &o, &r, &err));
+    qdq_model_free(other);
+    qdq_model_free(baseline);
+}
+
+/* Part 5: its own patterns.yaml makes a second run short. */
+static void its_own_cache_makes_the_next_run_short(void **state)
+{
+    const char *engine = test_tuned_costs(TEST_TUNED_OPS, NULL), *caches[2] = {NULL, NULL};
+    qdq_tune_opts o = test_tuned_opts(engine);
+    qdq_tune_result cold = run(test_path("cold"), engine), warm;
+
+    (void)state;
+    caches[0] = strdup(test_path("cold/patterns.yaml"));
+    o.pattern_caches = caches;
+    assert_ok(test_tuned_run(model, test_path("warm"), &o, &warm, &err));
+    print_message("%u builds, warm %u\n", cold.builds, warm.builds);
+    assert_true(warm.final_ms <= cold.final_ms * 1.01);
+    assert_true(warm.builds < cold.builds);
+    free((char *)caches[0]);
+}
+
 static void every_candidate_is_kept_if_that_is_wanted(void **state)
 {
     const char *folder = test_path("keep");
@@ -326,6 +366,8 @@ int main(void)
         cmocka_unit_test(a_machine_that_slows_down_changes_no_plan),
         cmocka_unit_test(a_model_that_is_written_to_meanwhile_is_an_error),
         cmocka_unit_test(the_report_has_what_the_result_has),
+        cmocka_unit_test(a_qdq_baseline_is_a_start),
+        cmocka_unit_test(its_own_cache_makes_the_next_run_short),
         cmocka_unit_test(every_candidate_is_kept_if_that_is_wanted),
         cmocka_unit_test(what_cannot_begin_says_why),
     };
