@@ -92,8 +92,8 @@ static qdq_status calibrate(qdq_tuning *t, qdq_error *err)
     qdq_tune_show(t, "calibrating");
     QDQ_TRY(qdq_space_new(t->clean, t->target, &t->quantize, &t->space, err));
     if (t->space->n_groups == 0)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "no operator of this model can run in 8 bits on target '%s'",
-                        t->target->name);
+        qdq_job_log(t->job, QDQ_LOG_WARNING, "no operator of this model can run in 8 bits on target '%s'",
+                    t->target->name);
     QDQ_TRY(qdq_space_calibrate(t->space, t->head, t->engine, t->data, &t->quantize, &t->scales, err));
     QDQ_TRY(qdq_tune_rules_plan(t, err));
     t->out->placement_only = t->data == NULL || qdq_data_is_random(t->data);

@@ -43,7 +43,9 @@ static void set_speedup(qdq_tune_result *out, const qdq_test_result *r)
 static qdq_status ship_input(qdq_tuning *t, const qdq_test_result *self, qdq_error *err)
 {
     t->out->verdict = QDQ_TUNED_FLOAT;
-    t->out->final_ms = t->out->baseline_ms = self->incumbent_ns * 1e-6;
+    /* Where the rules' plan could not be timed beside it, the search's control knows how long it takes. */
+    double ns = self->incumbent_ns > 0 ? self->incumbent_ns : t->problem.base_ns;
+    t->out->final_ms = t->out->baseline_ms = ns * 1e-6;
     t->out->speedup = t->out->ci_low = t->out->ci_high = 1;
     t->out->sqnr_db = NAN;
     return qdq_tune_write_best(t, NULL, err);
