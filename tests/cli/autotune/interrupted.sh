@@ -22,7 +22,7 @@ interrupt() { # interrupt DIR SIGNAL...
     kill -CONT $job
     wait $job
     code=$?
-    while kill -0 $job 2>/dev/null; do # what has come back from wait was the stop
+    while [ $code -eq $((128 + $(kill -l STOP))) ]; do # what has come back from wait was the stop
         wait $job
         code=$?
     done
