@@ -76,7 +76,7 @@ enum { NODES = 20000 };
 
 static qdq_value *add(test_builder *b, const char *op, long i, qdq_value *x, qdq_value *y)
 {
-    char name[64];
+    char name[100];
     const char *out = name;
 
     snprintf(name, sizeof name, "/l.%ld/m.%ld/n.%ld", i / 4096, i / 64, i);
