@@ -642,9 +642,14 @@ static void outputs_memory_and_patience_can_be_spoilt(void **state)
     }
     assert_true(isnan(y[1]) && isinf(y[2]) && y[3] == 0 && y[4] != y[0] && isfinite(y[4]) && y[5] == y[0]);
 
+#ifndef QDQ_ARENA_MALLOC /* AddressSanitizer ends the program that asks for so much */
     e = sim("{\"qdq_sim\": 1, \"fail\": [{\"at\": \"open\", \"memory\": 16777216}]}"); /* 16 TiB */
     assert_fails(QDQ_E_NOMEM, "memory", qdq_session_open(e, m, NULL, &s, &err));
     qdq_engine_close(e);
+#else
+    (void)s;
+    (void)e;
+#endif
     qdq_model_free(m);
 }
 

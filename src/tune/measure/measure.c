@@ -106,6 +106,7 @@ static void pairs_free(pairs *p)
     free(p->scratch);
 }
 
+/* pairs_free() in any case. */
 static qdq_status pairs_new(pairs *p, size_t room, qdq_error *err)
 {
     *p = (pairs){.room = room};
@@ -115,11 +116,9 @@ static qdq_status pairs_new(pairs *p, size_t room, qdq_error *err)
     p->candidate = calloc(room + 1, sizeof *p->candidate);
     p->gain = calloc(room + 1, sizeof *p->gain);
     p->scratch = calloc(walsh(room) + 1, sizeof *p->scratch);
-    if (p->incumbent == NULL || p->candidate == NULL || p->gain == NULL || p->scratch == NULL) {
-        pairs_free(p);
-        return qdq_nomem(err);
-    }
-    return QDQ_OK;
+    return p->incumbent != NULL && p->candidate != NULL && p->gain != NULL && p->scratch != NULL
+               ? QDQ_OK
+               : qdq_nomem(err);
 }
 
 static qdq_status add(pairs *p, double incumbent_ns, double candidate_ns, qdq_error *err)
@@ -214,8 +213,7 @@ qdq_status qdq_test_run(const qdq_test_opts *opts, qdq_pair_fn take, void *ctx, 
 
     *out = (qdq_test_result){0};
     QDQ_TRY(check(opts, err));
-    QDQ_TRY(pairs_new(&p, opts->max_pairs, err));
-    qdq_status st = QDQ_OK;
+    qdq_status st = pairs_new(&p, opts->max_pairs, err);
     while (st == QDQ_OK && p.n < opts->max_pairs && out->verdict == QDQ_VERDICT_UNDECIDED) {
         st = take_one(&p, take, ctx, err);
         if (st == QDQ_OK) {
@@ -231,10 +229,9 @@ qdq_status qdq_pairs_summarize(const double *incumbent_ns, const double *candida
                                const qdq_test_opts *opts, qdq_test_result *out, qdq_error *err)
 {
     pairs p;
-    qdq_status st = QDQ_OK;
 
     *out = (qdq_test_result){0};
-    QDQ_TRY(pairs_new(&p, n, err));
+    qdq_status st = pairs_new(&p, n, err);
     for (size_t i = 0; i < n && st == QDQ_OK; i++)
         st = add(&p, incumbent_ns[i], candidate_ns[i], err);
     if (st == QDQ_OK)
@@ -254,8 +251,7 @@ qdq_status qdq_epoch_begin(const qdq_test_opts *opts, qdq_pair_fn take, void *ct
 
     *out = (qdq_epoch){0};
     o.floor_sd = 0;
-    QDQ_TRY(pairs_new(&p, CONTROL_PAIRS, err));
-    qdq_status st = QDQ_OK;
+    qdq_status st = pairs_new(&p, CONTROL_PAIRS, err);
     while (st == QDQ_OK && p.n < CONTROL_PAIRS)
         st = take_one(&p, take, ctx, err);
     if (st == QDQ_OK) {

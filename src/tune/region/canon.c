@@ -75,7 +75,7 @@ static uint64_t hash_type(const qdq_value *v)
     }
     if (v->type == NULL)
         return 0;
-    h = mix((uint64_t)v->type->elem, (uint64_t)(v->type->rank + 1));
+    h = mix((uint64_t)v->type->elem, (uint64_t)v->type->rank + 1);
     if (v->type->kind != QDQ_TYPE_TENSOR)
         return mix(h, (uint64_t)v->type->kind + 256);
     for (int i = 0; i < v->type->rank; i++)
