@@ -35,13 +35,6 @@ typedef struct child {
     bool timed_out;
 } child;
 
-static void close_fd(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
-}
-
 /* --- start --------------------------------------------------------------------------------------------------------- */
 
 static int make_pipe(int *ours, int *theirs)
@@ -76,8 +69,8 @@ static qdq_status start(child *c, qdq_error *err)
             &(qdq_spawn_opts){
                 .argv = o->argv, .cwd = o->cwd, .env = o->env, .in = -1, .out = out, .err = error},
             &c->pid);
-    close_fd(&out);
-    close_fd(&error);
+    qdq_fd_close(&out);
+    qdq_fd_close(&error);
     if (reason != 0) {
         c->pid = 0;
         return qdq_fail_errno(err, QDQ_E_IO, reason, "%s: cannot start it", o->argv[0]);
@@ -97,7 +90,7 @@ static bool drain(stream *s)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
     if (n <= 0) {
-        close_fd(&s->fd);
+        qdq_fd_close(&s->fd);
         return false;
     }
     size_t room = s->text.max - s->text.size, size = (size_t)n;
@@ -107,16 +100,6 @@ static bool drain(stream *s)
     }
     qdq_buf_append(&s->text, chunk, size);
     return true;
-}
-
-/* Not reaped yet: so its number is not given to another process while we may still signal the group. */
-static bool has_ended(pid_t pid, bool *lost)
-{
-    siginfo_t info;
-
-    info.si_pid = 0;
-    *lost = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno != EINTR;
-    return *lost || info.si_pid == pid;
 }
 
 static void mind_the_clock(child *c)
@@ -141,7 +124,7 @@ static bool watch(child *c, qdq_status *code)
     int slice = SLICE_MIN_MS;
     bool lost = false;
 
-    while (!has_ended(c->pid, &lost)) {
+    while (!qdq_has_ended(c->pid, &lost)) {
         struct pollfd fds[2] = {{c->out.fd, POLLIN, 0}, {c->err.fd, POLLIN, 0}};
 
         poll(fds, 2, slice); /* a negative descriptor is passed over */
@@ -229,8 +212,8 @@ qdq_status qdq_child_run(const qdq_child_opts *opts, qdq_child_result *result, q
 
     *result = (qdq_child_result){0};
     qdq_status st = run(&c, result, err);
-    close_fd(&c.out.fd);
-    close_fd(&c.err.fd);
+    qdq_fd_close(&c.out.fd);
+    qdq_fd_close(&c.err.fd);
     qdq_buf_free(&c.out.text);
     qdq_buf_free(&c.err.text);
     if (st != QDQ_OK)

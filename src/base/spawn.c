@@ -2,9 +2,11 @@
  * runs any code of ours between the two halves, where a threaded program may do next to nothing. */
 #include "base/spawn.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fail.h"
@@ -75,4 +77,20 @@ int qdq_spawn(const qdq_spawn_opts *o, pid_t *pid)
     }
     posix_spawn_file_actions_destroy(&actions);
     return reason;
+}
+
+void qdq_fd_close(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+bool qdq_has_ended(pid_t pid, bool *lost)
+{
+    siginfo_t info;
+
+    info.si_pid = 0;
+    *lost = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno != EINTR;
+    return *lost || info.si_pid == pid;
 }

@@ -2,6 +2,7 @@
 #ifndef QDQ_SPAWN_H
 #define QDQ_SPAWN_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 typedef struct qdq_spawn_opts {
@@ -16,5 +17,12 @@ int qdq_spawn(const qdq_spawn_opts *opts, pid_t *pid);
 
 /* The same descriptor under a number that no standard stream has; the old one is closed. -1: errno says why. */
 int qdq_fd_above_standard(int fd);
+
+/* Closes what is open, and forgets it. */
+void qdq_fd_close(int *fd);
+
+/* It is not reaped yet: so its number is not given to another process while its group may still be signalled. *lost:
+ * somebody else took its exit status, or the host ignores SIGCHLD and has no children to wait for. */
+bool qdq_has_ended(pid_t pid, bool *lost);
 
 #endif /* QDQ_SPAWN_H */

@@ -1,7 +1,6 @@
 /* bench.c - interleaved timing: a round times every session once, in an order that rotates, and only times of
  * one round are compared with each other. Machines drift by more than what is to be measured; what hits one
  * round hits all of its legs. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/fail.h"
@@ -58,8 +57,7 @@ static qdq_status warm_up(bench *b, size_t i, qdq_error *err)
         if (ns < best)
             best = ns;
     }
-    double runs = ceil(leg_ns / (double)(best > 0 ? best : 1));
-    b->runs_per_leg[i] = runs < 1 ? 1 : runs > 1e6 ? 1000000 : (unsigned)runs;
+    b->runs_per_leg[i] = qdq_stats_leg_runs(leg_ns, best, 1);
     return QDQ_OK;
 }
 

@@ -4,6 +4,7 @@
 #define QDQ_SAMPLE_STATS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 void qdq_stats_sort(double *x, size_t n);
 
@@ -13,5 +14,8 @@ double qdq_stats_quantile(const double *sorted, size_t n, double q);
 /* An interval of order statistics that covers the median of whatever the samples come from with at least 95 %
  * probability. Below 6 samples no interval of theirs does; then it is that of the extremes (for 5: 93.75 %). */
 void qdq_stats_median_interval(const double *sorted, size_t n, double *low, double *high);
+
+/* How many runs make a leg of so many ns, if the fastest takes best_ns: at least `least`, at most a million. */
+unsigned qdq_stats_leg_runs(double leg_ns, uint64_t best_ns, unsigned least);
 
 #endif /* QDQ_SAMPLE_STATS_H */

@@ -6,8 +6,7 @@
 
 #include <string.h>
 
-/* Text inside a double-quoted label. */
-static void escaped(qdq_buf *out, const char *s)
+void qdq_dot_escape(qdq_buf *out, const char *s)
 {
     for (; *s != '\0'; s++) {
         if (*s == '"' || *s == '\\')
@@ -30,12 +29,12 @@ static void print_node(qdq_buf *out, const qdq_node *n)
 {
     qdq_buf_printf(out, "  g%un%u [shape=box, style=filled, fillcolor=\"%s\", label=\"",
                    (unsigned)n->graph->index, (unsigned)n->id, color_of(n));
-    escaped(out, n->domain);
+    qdq_dot_escape(out, n->domain);
     qdq_buf_puts(out, n->domain[0] == '\0' ? "" : "::");
-    escaped(out, n->type);
+    qdq_dot_escape(out, n->type);
     if (n->name[0] != '\0') {
         qdq_buf_puts(out, "\\n");
-        escaped(out, n->name);
+        qdq_dot_escape(out, n->name);
     }
     qdq_buf_puts(out, "\"];\n");
 }
@@ -47,10 +46,10 @@ static void print_end(qdq_buf *out, const qdq_value *v, char kind)
 
     qdq_buf_printf(out, "  g%u%c%u [shape=ellipse, label=\"", (unsigned)v->graph->index, kind,
                    (unsigned)v->id);
-    escaped(out, v->name);
+    qdq_dot_escape(out, v->name);
     if (v->type != NULL && qdq_print_type(&t, v->type) && !t.failed) {
         qdq_buf_puts(out, "\\n");
-        escaped(out, t.data);
+        qdq_dot_escape(out, t.data);
     }
     out->failed |= t.failed;
     qdq_buf_free(&t);
@@ -60,7 +59,7 @@ static void print_end(qdq_buf *out, const qdq_value *v, char kind)
 static void print_edge_label(qdq_buf *out, const qdq_value *v)
 {
     qdq_buf_puts(out, " [label=\"");
-    escaped(out, v->name);
+    qdq_dot_escape(out, v->name);
     qdq_buf_puts(out, "\"];\n");
 }
 
@@ -98,7 +97,7 @@ static void print_graph(qdq_buf *out, const qdq_graph *g)
 {
     if (g->owner != NULL || g->function != NULL) {
         qdq_buf_printf(out, "  subgraph cluster_%u {\n  label=\"", (unsigned)g->index);
-        escaped(out, g->name);
+        qdq_dot_escape(out, g->name);
         qdq_buf_puts(out, "\";\n");
     }
     for (size_t i = 0; i < g->inputs.n; i++)
@@ -115,7 +114,7 @@ static void print_graph(qdq_buf *out, const qdq_graph *g)
 void qdq_print_dot(const qdq_model *m, qdq_buf *out)
 {
     qdq_buf_puts(out, "digraph \"");
-    escaped(out, m->graph->name);
+    qdq_dot_escape(out, m->graph->name);
     qdq_buf_puts(out, "\" {\n");
     QDQ_FOR_GRAPHS (g, m)
         print_graph(out, g);

@@ -5,6 +5,9 @@
 #include "base/buf.h"
 #include "ir/ir.h"
 
+/* Text inside a double-quoted label. */
+void qdq_dot_escape(qdq_buf *out, const char *s);
+
 void qdq_print_dot(const qdq_model *m, qdq_buf *out);
 
 #endif /* QDQ_INSPECT_DOT_H */

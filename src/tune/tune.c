@@ -8,8 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <xxhash.h>
-
 #include "base/clock.h"
 #include "base/fail.h"
 #include "quant/quantize_steps.h"
@@ -29,7 +27,7 @@ void qdq_tune_show(qdq_tuning *t, const char *phase)
     qdq_tune_live now = {.phase = phase,
                          .unit = t->unit != NULL ? t->unit : "",
                          .unit_number = t->unit_number,
-                         .n_units = t->problem.n_units,
+                         .n_units = t->patterns != NULL ? t->patterns->n : 0,
                          .trials = (unsigned)t->found.trials,
                          .builds = t->builds,
                          .pairs = t->pairs,
@@ -87,6 +85,18 @@ static qdq_status prepare(qdq_tuning *t, qdq_error *err)
     return qdq_plan_finish(t->nothing) ? QDQ_OK : qdq_nomem(err);
 }
 
+static qdq_status plan_by_rules(qdq_tuning *t, qdq_error *err)
+{
+    const qdq_plan_basis basis = {.known = &t->scales};
+
+    t->rules = qdq_plan_new();
+    if (t->rules == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_quantize_again(t->head, t->rules, err));
+    QDQ_TRY(qdq_quantize_plan(t->clean, t->target, t->engine, t->data, &t->quantize, &basis, t->rules, err));
+    return qdq_tune_name_plan(t->rules, t->rules_name, err);
+}
+
 static qdq_status calibrate(qdq_tuning *t, qdq_error *err)
 {
     qdq_tune_show(t, "calibrating");
@@ -95,25 +105,8 @@ static qdq_status calibrate(qdq_tuning *t, qdq_error *err)
         qdq_job_log(t->job, QDQ_LOG_WARNING, "no operator of this model can run in 8 bits on target '%s'",
                     t->target->name);
     QDQ_TRY(qdq_space_calibrate(t->space, t->head, t->engine, t->data, &t->quantize, &t->scales, err));
-    QDQ_TRY(qdq_tune_rules_plan(t, err));
+    QDQ_TRY(plan_by_rules(t, err));
     t->out->placement_only = t->data == NULL || qdq_data_is_random(t->data);
-    return QDQ_OK;
-}
-
-qdq_status qdq_tune_rules_plan(qdq_tuning *t, qdq_error *err)
-{
-    const qdq_plan_basis basis = {.known = &t->scales};
-    char *text;
-
-    t->rules = qdq_plan_new();
-    if (t->rules == NULL)
-        return qdq_nomem(err);
-    QDQ_TRY(qdq_quantize_again(t->head, t->rules, err));
-    QDQ_TRY(qdq_quantize_plan(t->clean, t->target, t->engine, t->data, &t->quantize, &basis, t->rules, err));
-    QDQ_TRY(qdq_plan_to_text(t->rules, &text, err));
-    XXH128_hash_t h = XXH3_128bits(text, strlen(text));
-    qdq_free(text);
-    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, t->rules_name);
     return QDQ_OK;
 }
 
@@ -179,6 +172,8 @@ static qdq_status open_lab(qdq_tuning *t, qdq_error *err)
                        .seed = o->seed,
                        .job = t->job};
 
+    if (lo.logs == NULL)
+        return qdq_nomem(err);
     QDQ_TRY(qdq_tune_samples(t, &lo.samples, err));
     QDQ_TRY(qdq_lab_open(&lo, &t->lab, err));
     const qdq_engine_info *info = qdq_lab_engine(t->lab);
@@ -191,13 +186,13 @@ static qdq_status open_lab(qdq_tuning *t, qdq_error *err)
 static qdq_status write_baseline(qdq_tuning *t, qdq_error *err)
 {
     qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
-    const char *path = qdq_tune_path(t, "baseline.onnx");
+    const char *path = qdq_tune_path(t, "baseline.onnx"), *best = qdq_tune_path(t, "model.onnx");
 
     so.allow_overwrite = true;
-    if (path == NULL)
+    if (path == NULL || best == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_model_save(t->m, path, &so, err));
-    return access(qdq_tune_path(t, "model.onnx"), F_OK) == 0 ? QDQ_OK : qdq_tune_write_best(t, NULL, err);
+    return access(best, F_OK) == 0 ? QDQ_OK : qdq_tune_write_best(t, NULL, err);
 }
 
 /* --- the model's files ------------------------------------------------------------------------------------------------ */
@@ -239,11 +234,16 @@ static qdq_status check_files(const qdq_tuning *t, qdq_error *err)
 
 static qdq_status search(qdq_tuning *t, qdq_error *err)
 {
+    qdq_assign nothing;
+
     qdq_tune_show(t, "control");
-    QDQ_TRY(qdq_tune_candidate_of(t, &t->problem.start[0], &t->base, err));
+    if (!qdq_assign_new(&nothing, t->space->n_groups, &t->arena))
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_tune_candidate_of(t, &nothing, &t->base, err));
     QDQ_TRY(qdq_tune_control(t, t->base, err));
     t->problem.base_ns = t->epoch.base_ns;
     QDQ_TRY(qdq_tune_weigh(t, err));
+    QDQ_TRY(qdq_tune_pose(t, err));
     const qdq_search_ops ops = qdq_tune_search_ops(t);
     return qdq_search_run(&t->problem, &t->search_opts, &ops, &t->arena, &t->found, err);
 }
@@ -270,7 +270,7 @@ static qdq_status tune(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(open_store(t, err));
     QDQ_TRY(qdq_candidates_open(qdq_tempdir_path(t->work), t->clean, t->job, &t->files, err));
     QDQ_TRY(write_baseline(t, err));
-    QDQ_TRY(qdq_tune_pose(t, err));
+    QDQ_TRY(qdq_tune_read(t, err));
     QDQ_TRY(search(t, err));
     QDQ_TRY(check_files(t, err));
     QDQ_TRY(qdq_tune_guard(t, err));

@@ -12,9 +12,7 @@ enum { FILTER_FILE_MAX = 1 << 20 };
 
 /* --- which regions the user wants ------------------------------------------------------------------------------------- */
 
-typedef QDQ_VEC(const char *) name_list;
-
-static qdq_status read_filter(qdq_tuning *t, name_list *out, qdq_error *err)
+static qdq_status read_filter(qdq_tuning *t, qdq_error *err)
 {
     char *text = NULL, *rest = NULL;
     size_t size;
@@ -30,24 +28,24 @@ static qdq_status read_filter(qdq_tuning *t, name_list *out, qdq_error *err)
         if (*line == '\0' || *line == '#')
             continue;
         const char *copy = qdq_arena_strdup(&t->arena, line);
-        if (copy == NULL || !QDQ_PUSH(&t->arena, out, copy))
+        if (copy == NULL || !QDQ_PUSH(&t->arena, &t->filter, copy))
             st = qdq_nomem(err);
     }
     qdq_free(text);
-    if (st == QDQ_OK && out->n == 0)
+    if (st == QDQ_OK && t->filter.n == 0)
         return qdq_fail(err, QDQ_E_USAGE, "%s: no wildcard in it: expected one a line", t->opts->node_filter);
     return st;
 }
 
-static bool wanted(const name_list *filter, const qdq_pattern *p)
+static bool wanted(const qdq_tuning *t, const qdq_pattern *p)
 {
-    if (filter->n == 0)
+    if (t->filter.n == 0)
         return true;
     for (size_t i = 0; i < p->n_instances; i++)
         for (size_t k = 0; k < p->n_nodes; k++)
-            for (size_t f = 0; f < filter->n; f++) {
+            for (size_t f = 0; f < t->filter.n; f++) {
                 const char *name = p->instance[i].node[k]->name;
-                if (name != NULL && fnmatch(filter->at[f], name, 0) == 0)
+                if (name != NULL && fnmatch(t->filter.at[f], name, 0) == 0)
                     return true;
             }
     return false;
@@ -101,13 +99,9 @@ static qdq_status make_unit(qdq_tuning *t, const qdq_pattern *p, const qdq_choic
 
     if (choice == NULL)
         return qdq_nomem(err);
-    for (size_t k = 0; k < c->n; k++) {
-        choice[k] = (qdq_search_choice){.bit = c->choice[k].group, .worth_ns = c->choice[k].cost_ns};
-        for (size_t i = 0; i < p->n_instances; i++)
-            if (c->choice[k].group[i] != QDQ_NO_GROUP)
-                choice[k].linear = t->space->group[c->choice[k].group[i]].linear;
-    }
-    t->worth[p - t->patterns->pattern] = choice;
+    for (size_t k = 0; k < c->n; k++)
+        choice[k] = (qdq_search_choice){
+            .bit = c->choice[k].group, .worth_ns = c->choice[k].cost_ns, .linear = c->choice[k].linear};
     *u = (qdq_search_unit){
         .name = p->signature, .choice = choice, .n_choices = c->n, .n_instances = p->n_instances};
     return seed_unit(t, p, c, u, err);
@@ -115,19 +109,16 @@ static qdq_status make_unit(qdq_tuning *t, const qdq_pattern *p, const qdq_choic
 
 static qdq_status make_units(qdq_tuning *t, qdq_error *err)
 {
-    name_list filter = {0};
     qdq_search_unit *unit = qdq_arena_array(&t->arena, t->patterns->n + 1, sizeof *unit);
 
-    t->worth = qdq_arena_array(&t->arena, t->patterns->n + 1, sizeof *t->worth);
     t->choices = qdq_arena_array(&t->arena, t->patterns->n + 1, sizeof *t->choices);
-    if (unit == NULL || t->choices == NULL || t->worth == NULL)
+    if (unit == NULL || t->choices == NULL)
         return qdq_nomem(err);
-    QDQ_TRY(read_filter(t, &filter, err));
     for (size_t i = 0; i < t->patterns->n; i++) {
         const qdq_pattern *p = &t->patterns->pattern[i];
         QDQ_TRY(qdq_choices_find(p, t->space, &t->arena, &t->choices[i], err));
         unit[i] = (qdq_search_unit){.name = p->signature};
-        if (wanted(&filter, p))
+        if (wanted(t, p))
             QDQ_TRY(make_unit(t, p, &t->choices[i], &unit[i], err));
     }
     t->problem.unit = unit;
@@ -228,13 +219,18 @@ static qdq_status load_caches(qdq_tuning *t, qdq_error *err)
 
 /* --- all of it -------------------------------------------------------------------------------------------------------- */
 
-qdq_status qdq_tune_pose(qdq_tuning *t, qdq_error *err)
+qdq_status qdq_tune_read(qdq_tuning *t, qdq_error *err)
 {
-    t->problem.n_bits = t->space->n_groups;
     QDQ_TRY(load_caches(t, err));
     QDQ_TRY(import_baseline(t, err));
     QDQ_TRY(qdq_regions_find(t->clean, &t->opts->regions, &t->regions, err));
     QDQ_TRY(qdq_patterns_find(t->regions, &t->patterns, err));
+    return read_filter(t, err);
+}
+
+qdq_status qdq_tune_pose(qdq_tuning *t, qdq_error *err)
+{
+    t->problem.n_bits = t->space->n_groups;
     QDQ_TRY(make_units(t, err));
     return make_starts(t, err);
 }

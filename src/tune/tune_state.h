@@ -65,10 +65,11 @@ typedef struct qdq_tuning {
 
     qdq_regions *regions;
     qdq_patterns *patterns;
-    qdq_search_choice **worth; /* by pattern: what the problem's units have */
-    qdq_choices *choices;      /* by pattern */
-    qdq_assign imported;       /* what a Q/DQ baseline quantizes; word NULL: there is none */
-    qdq_pattern_cache known;   /* of the files that users gave */
+    QDQ_VEC(const char *)
+    filter; /* wildcards on names of nodes: a region must have one that fits; none: any will do */
+    qdq_choices *choices;    /* by pattern */
+    qdq_assign imported;     /* what a Q/DQ baseline quantizes; word NULL: there is none */
+    qdq_pattern_cache known; /* of the files that users gave */
 
     qdq_tempdir *work;
     qdq_candidates *files;
@@ -97,9 +98,6 @@ typedef struct qdq_tuning {
 /* DIR/NAME; NULL: out of memory. */
 const char *qdq_tune_path(qdq_tuning *t, const char *name);
 
-/* Fills rules and rules_name. */
-qdq_status qdq_tune_rules_plan(qdq_tuning *t, qdq_error *err);
-
 /* Some of the data as a file; NULL: there are none, or none that a file can hold. */
 qdq_status qdq_tune_samples(qdq_tuning *t, const char **path, qdq_error *err);
 
@@ -116,12 +114,15 @@ const char *qdq_tune_options_text(qdq_tuning *t); /* all that times depend on */
 
 /* --- tune_problem.c --------------------------------------------------------------------------------------------------- */
 
-/* Regions, patterns, choices and starts: the search's problem. */
+/* What users hand in beside the model, regions and patterns: mistakes show before anything is measured. */
+qdq_status qdq_tune_read(qdq_tuning *t, qdq_error *err);
+
+/* Choices, units and starts: the search's problem, once groups are weighed. */
 qdq_status qdq_tune_pose(qdq_tuning *t, qdq_error *err);
 
 /* --- tune_weigh.c ----------------------------------------------------------------------------------------------------- */
 
-/* Fills in what groups and choices are worth, once the time of the baseline is known. */
+/* Fills in what groups are worth, once the time of the baseline is known. */
 qdq_status qdq_tune_weigh(qdq_tuning *t, qdq_error *err);
 
 /* --- tune_trials.c ---------------------------------------------------------------------------------------------------- */
@@ -129,6 +130,9 @@ qdq_status qdq_tune_weigh(qdq_tuning *t, qdq_error *err);
 /* The candidate of an assignment. */
 qdq_status qdq_tune_candidate_of(qdq_tuning *t, const qdq_assign *a, qdq_tune_candidate **out,
                                  qdq_error *err);
+
+/* 32 digits of a plan's text. */
+qdq_status qdq_tune_name_plan(const qdq_plan *p, char name[33], qdq_error *err);
 
 /* A candidate that is no assignment of the space: a model file under a name. */
 qdq_status qdq_tune_candidate_named(qdq_tuning *t, const char *name, qdq_tune_candidate **out,

@@ -41,15 +41,10 @@ qdq_status qdq_tune_candidate_named(qdq_tuning *t, const char *name, qdq_tune_ca
     return add_candidate(t, name, out, err);
 }
 
-/* A plan without Q/DQ is the float model, whatever the assignment wanted. */
-static qdq_status name_of_plan(const qdq_plan *p, char name[33], qdq_error *err)
+qdq_status qdq_tune_name_plan(const qdq_plan *p, char name[33], qdq_error *err)
 {
     char *text;
 
-    if (p->tensors.n + p->weights.n == 0) {
-        snprintf(name, 33, "nothing");
-        return QDQ_OK;
-    }
     QDQ_TRY(qdq_plan_to_text(p, &text, err));
     XXH128_hash_t h = XXH3_128bits(text, strlen(text));
     qdq_free(text);
@@ -57,10 +52,24 @@ static qdq_status name_of_plan(const qdq_plan *p, char name[33], qdq_error *err)
     return QDQ_OK;
 }
 
+/* A plan without Q/DQ is the float model, whatever the assignment wanted. */
+static qdq_status name_candidate(const qdq_plan *p, char name[33], qdq_error *err)
+{
+    if (p->tensors.n + p->weights.n > 0)
+        return qdq_tune_name_plan(p, name, err);
+    snprintf(name, 33, "nothing");
+    return QDQ_OK;
+}
+
+static qdq_status plan_of(qdq_tuning *t, const qdq_assign *a, qdq_plan **out, qdq_error *err)
+{
+    return qdq_space_plan(t->space, a, t->head, t->engine, t->data, &t->quantize, &t->scales, out, err);
+}
+
 qdq_status qdq_tune_candidate_of(qdq_tuning *t, const qdq_assign *a, qdq_tune_candidate **out, qdq_error *err)
 {
     const qdq_assign_hash h = qdq_assign_get_hash(a);
-    const uint64_t key = h.low ^ (h.high * 0x9e3779b97f4a7c15u);
+    const uint64_t key = qdq_assign_hash_key(h);
     const qdq_map_value *known = qdq_map_get_int(&t->by_assign, key);
     qdq_plan *p;
     char name[33];
@@ -69,8 +78,8 @@ qdq_status qdq_tune_candidate_of(qdq_tuning *t, const qdq_assign *a, qdq_tune_ca
         *out = known->ptr;
         return QDQ_OK;
     }
-    QDQ_TRY(qdq_space_plan(t->space, a, t->head, t->engine, t->data, &t->quantize, &t->scales, &p, err));
-    qdq_status st = name_of_plan(p, name, err);
+    QDQ_TRY(plan_of(t, a, &p, err));
+    qdq_status st = name_candidate(p, name, err);
     qdq_plan_free(p);
     QDQ_TRY(st);
     QDQ_TRY(add_candidate(t, name, out, err));
@@ -97,8 +106,7 @@ static qdq_status write_model(qdq_tuning *t, qdq_tune_candidate *c, const char *
     qdq_status st = QDQ_OK;
 
     if (c->assign.word != NULL && qdq_assign_count(&c->assign) > 0)
-        st = qdq_space_plan(t->space, &c->assign, t->head, t->engine, t->data, &t->quantize, &t->scales, &p,
-                            err);
+        st = plan_of(t, &c->assign, &p, err);
     if (st == QDQ_OK)
         st = qdq_candidate_write(t->files, p, file, err);
     if (st == QDQ_OK && t->opts->keep_models && p != NULL) {
@@ -115,7 +123,7 @@ static qdq_status write_model(qdq_tuning *t, qdq_tune_candidate *c, const char *
     return st;
 }
 
-/* Are its outputs those of the float model, as far as the user wants? Asked once; the store remembers the answer. */
+/* Are its outputs those of the float model, as far as the user wants? Asked once for each model that is built. */
 static qdq_status check_outputs(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
 {
     const double least = t->opts->goal != NULL ? t->opts->goal->min_sqnr : 0;
@@ -355,8 +363,7 @@ static qdq_status kept(qdq_tuning *t, const qdq_search_event *e, qdq_error *err)
 
     if (qdq_assign_count(e->candidate) == 0)
         return qdq_tune_write_best(t, NULL, err);
-    QDQ_TRY(qdq_space_plan(t->space, e->candidate, t->head, t->engine, t->data, &t->quantize, &t->scales, &p,
-                           err));
+    QDQ_TRY(plan_of(t, e->candidate, &p, err));
     qdq_status st = qdq_tune_write_best(t, p, err);
     qdq_plan_free(p);
     return st;

@@ -152,21 +152,6 @@ static void weigh_groups(qdq_tuning *t, const double *ns)
     }
 }
 
-static void weigh_choices(qdq_tuning *t)
-{
-    for (size_t u = 0; u < t->problem.n_units; u++) {
-        const qdq_search_unit *unit = &t->problem.unit[u];
-        for (size_t c = 0; c < unit->n_choices; c++) {
-            qdq_choice *choice = &t->choices[u].choice[c];
-            choice->cost_ns = 0;
-            for (size_t i = 0; i < unit->n_instances; i++)
-                if (choice->group[i] != QDQ_NO_GROUP)
-                    choice->cost_ns += t->space->group[choice->group[i]].cost_ns;
-            t->worth[u][c].worth_ns = choice->cost_ns;
-        }
-    }
-}
-
 qdq_status qdq_tune_weigh(qdq_tuning *t, qdq_error *err)
 {
     double *ns = calloc((size_t)t->clean->graph->next_node_id + 1, sizeof *ns);
@@ -175,10 +160,8 @@ qdq_status qdq_tune_weigh(qdq_tuning *t, qdq_error *err)
         return qdq_nomem(err);
     from_shapes(t, ns);
     qdq_status st = read_profile(t, ns, err);
-    if (st == QDQ_OK) {
+    if (st == QDQ_OK)
         weigh_groups(t, ns);
-        weigh_choices(t);
-    }
     free(ns);
     return st;
 }

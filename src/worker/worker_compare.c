@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "quant/calib/held.h"
 #include "quant/compare/compare_stat.h"
 
 #define REFERENCE_MAX ((size_t)256 << 20)
@@ -153,8 +154,7 @@ static qdq_status add_outputs(qdq_compare_sums *s, const qdq_named_array *a, con
             other++;
         if (other->name == NULL)
             return qdq_fail(err, QDQ_E_ENGINE, "there is no output '%s' to compare", a[i].name);
-        if (other->array.rank != a[i].array.rank ||
-            memcmp(other->array.dim, a[i].array.dim, (size_t)a[i].array.rank * sizeof a[i].array.dim[0]) != 0)
+        if (!qdq_array_same_shape(&other->array, &a[i].array))
             return qdq_fail(err, QDQ_E_ENGINE, "output '%s' has another shape than that of the other model",
                             a[i].name);
         qdq_compare_stat_add(&s->stat[i], &a[i].array, &other->array);

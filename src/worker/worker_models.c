@@ -1,12 +1,12 @@
 /* worker_models.c - models with a session each, the samples they are run on, and their times. */
 #include "worker/worker.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
+#include "engine/sample_stats.h"
 #include "engine/session_inputs.h"
 #include "quant/compare/compare_feed.h"
 
@@ -146,8 +146,7 @@ qdq_status qdq_worker_warm_up(qdq_worker *w, qdq_worker_model *m, qdq_error *err
         QDQ_TRY(w->engine->ops->time_runs(m->session, 1, &ns, err));
         best = ns < best ? ns : best;
     }
-    double runs = ceil(w->leg_ms * 1e6 / (double)(best > 0 ? best : 1));
-    m->runs = runs > 1e6 ? 1000000 : runs < w->leg_runs ? w->leg_runs : (unsigned)runs;
+    m->runs = qdq_stats_leg_runs(w->leg_ms * 1e6, best, w->leg_runs);
     return QDQ_OK;
 }
 

@@ -32,13 +32,6 @@ struct qdq_lab_process {
     size_t tail_size, n_output; /* n_output: all that was printed */
 };
 
-static void close_fd(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
-}
-
 /* --- start --------------------------------------------------------------------------------------------------------- */
 
 static int make_channels(qdq_lab_process *p, int *their_socket, int *their_pipe)
@@ -82,8 +75,8 @@ qdq_status qdq_lab_process_start(const char *program, qdq_lab_process **out, qdq
         reason = qdq_spawn(
             &(qdq_spawn_opts){.argv = argv, .in = their_socket, .out = their_pipe, .err = their_pipe},
             &p->pid);
-    close_fd(&their_socket);
-    close_fd(&their_pipe);
+    qdq_fd_close(&their_socket);
+    qdq_fd_close(&their_pipe);
     if (reason != 0) {
         p->pid = 0;
         qdq_lab_process_free(p);
@@ -118,7 +111,7 @@ static bool read_output(qdq_lab_process *p)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
     if (n <= 0) {
-        close_fd(&p->pipe);
+        qdq_fd_close(&p->pipe);
         return false;
     }
     size_t room = p->output.max - p->output.size;
@@ -170,23 +163,12 @@ static void last_words(const qdq_lab_process *p, char *text, size_t size)
 
 /* --- end ------------------------------------------------------------------------------------------------------------ */
 
-/* True once it has ended; it is not reaped, so its number is not given to another process while we may still signal it.
- * A host that ignores SIGCHLD has no children to wait for: those count as ended. */
-static bool has_ended(const qdq_lab_process *p)
-{
-    siginfo_t info;
-
-    info.si_pid = 0;
-    if (waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
-        return errno != EINTR;
-    return info.si_pid == p->pid;
-}
-
 static bool wait_for_end(const qdq_lab_process *p, double seconds)
 {
     double until = qdq_clock_seconds() + seconds;
+    bool lost;
 
-    while (!has_ended(p)) {
+    while (!qdq_has_ended(p->pid, &lost)) {
         if (qdq_clock_seconds() >= until)
             return false;
         poll(NULL, 0, 1);
@@ -206,8 +188,8 @@ static bool bury(qdq_lab_process *p, int *status)
     read_rest(p);
     bool known = got == p->pid;
     p->pid = 0;
-    close_fd(&p->socket);
-    close_fd(&p->pipe);
+    qdq_fd_close(&p->socket);
+    qdq_fd_close(&p->pipe);
     return known;
 }
 
@@ -224,8 +206,8 @@ void qdq_lab_process_free(qdq_lab_process *p)
     if (p == NULL)
         return;
     qdq_lab_process_kill(p);
-    close_fd(&p->socket);
-    close_fd(&p->pipe);
+    qdq_fd_close(&p->socket);
+    qdq_fd_close(&p->pipe);
     qdq_buf_free(&p->in);
     qdq_buf_free(&p->output);
     free(p->program);

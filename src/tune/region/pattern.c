@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/sha256.h"
 #include "tune/region/canon.h"
 #include "tune/region/signature.h"
 
@@ -25,8 +26,7 @@ static qdq_status open_matcher(matcher *s, qdq_error *err)
 
 /* --- texts ------------------------------------------------------------------------------------------------------------ */
 
-/* Children by their size, those of one size in their order. */
-static const qdq_region **sorted_children(const qdq_region *r, qdq_arena *scratch)
+const qdq_region **qdq_region_sorted_children(const qdq_region *r, qdq_arena *scratch)
 {
     const qdq_region **out = qdq_arena_array(scratch, r->children.n + 1, sizeof(const qdq_region *));
     uint32_t *order = qdq_arena_array(scratch, r->n_total + 2, sizeof *order);
@@ -60,7 +60,7 @@ static bool put_nodes(matcher *s, qdq_buf *b, const qdq_region *r, const qdq_can
 
 static bool put_region(matcher *s, qdq_buf *b, const qdq_region *r, const qdq_canon_form *form)
 {
-    const qdq_region **child = sorted_children(r, &s->scratch);
+    const qdq_region **child = qdq_region_sorted_children(r, &s->scratch);
 
     if (child == NULL)
         return false;
@@ -152,7 +152,7 @@ static qdq_status begin_pattern(matcher *s, const qdq_region *r, const qdq_canon
     out->signature = qdq_arena_strdup(s->arena, s->text[r->id]);
     if (out->signature == NULL)
         return qdq_nomem(err);
-    qdq_signature_hash(out->signature, out->hash);
+    qdq_sha256_name(out->signature, out->hash);
     memcpy(out->canon, form->hash, sizeof out->canon);
     out->n_nodes = r->nodes.n;
     return QDQ_OK;

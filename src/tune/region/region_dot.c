@@ -1,23 +1,15 @@
 /* region_dot.c - regions as frames around the nodes of a graph, for Graphviz; equal colours are equal patterns. */
+#include "ir/inspect_dot.h"
 #include "tune/region/region_graph.h"
 #include "tune/region/region_print.h"
-
-static void escaped(qdq_buf *out, const char *s)
-{
-    for (; *s != '\0'; s++) {
-        if (*s == '"' || *s == '\\')
-            qdq_buf_putc(out, '\\');
-        qdq_buf_putc(out, (unsigned char)*s >= ' ' ? *s : '?');
-    }
-}
 
 static void put_node(qdq_buf *b, const qdq_node *n)
 {
     qdq_buf_printf(b, "n%u [label=\"", (unsigned)n->id);
-    escaped(b, n->type);
+    qdq_dot_escape(b, n->type);
     if (n->name[0] != '\0') {
         qdq_buf_puts(b, "\\n");
-        escaped(b, n->name);
+        qdq_dot_escape(b, n->name);
     }
     qdq_buf_puts(b, "\"];\n");
 }
@@ -27,7 +19,7 @@ static void open_frame(qdq_buf *b, const qdq_region *r)
 {
     qdq_buf_printf(b, "subgraph cluster_%u { label=\"", (unsigned)r->id);
     if (r->path != NULL)
-        escaped(b, r->path);
+        qdq_dot_escape(b, r->path);
     else
         qdq_buf_printf(b, "region %u", (unsigned)r->id);
     qdq_buf_printf(b, ", pattern %u\"; ", (unsigned)r->pattern);

@@ -2,8 +2,6 @@
  * share, are named by their contents. */
 #include "tune/region/signature.h"
 
-#include <nettle/sha2.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -206,16 +204,4 @@ bool qdq_signature_sources(qdq_buf *b, const qdq_regions *all, const qdq_region 
         qdq_buf_printf(b, "%c%s:%s", i == 0 ? '<' : ',', o[i].place, o[i].what);
     qdq_buf_putc(b, '>');
     return true;
-}
-
-void qdq_signature_hash(const char *signature, char hash[33])
-{
-    struct sha256_ctx ctx;
-    uint8_t digest[SHA256_DIGEST_SIZE];
-
-    sha256_init(&ctx);
-    sha256_update(&ctx, strlen(signature), (const uint8_t *)signature);
-    sha256_digest(&ctx, sizeof digest, digest);
-    for (size_t i = 0; i < 16; i++)
-        snprintf(hash + 2 * i, 3, "%02x", digest[i]);
 }

@@ -19,6 +19,4 @@ bool qdq_is_symmetric(const qdq_node *n);
 bool qdq_signature_sources(qdq_buf *b, const qdq_regions *all, const qdq_region *r, const qdq_node *n,
                            qdq_arena *scratch);
 
-void qdq_signature_hash(const char *signature, char hash[33]);
-
 #endif /* QDQ_SIGNATURE_H */

@@ -1,6 +1,5 @@
 /* choices_scheme.c - see scheme.h: bits of a pattern's choices as points, and back. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/fail.h"
 #include "tune/scheme/scheme.h"
@@ -62,27 +61,6 @@ static void take_readers(resolving *r, size_t instance, const qdq_value *v)
     }
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const qdq_region *p = *(const qdq_region *const *)a, *q = *(const qdq_region *const *)b;
-
-    if (p->n_total != q->n_total)
-        return p->n_total < q->n_total ? -1 : 1;
-    return p->id < q->id ? -1 : p->id > q->id;
-}
-
-/* Children in the order of signatures. NULL: out of memory. */
-static const qdq_region **sorted_children(resolving *r, const qdq_region *of)
-{
-    const qdq_region **out = qdq_arena_array(&r->scratch, of->children.n + 1, sizeof(const qdq_region *));
-
-    for (size_t i = 0; out != NULL && i < of->children.n; i++)
-        out[i] = of->children.at[i];
-    if (out != NULL)
-        qsort(out, of->children.n, sizeof(const qdq_region *), by_size);
-    return out;
-}
-
 static bool is_below(int32_t i, size_t n)
 {
     return i >= 0 && (size_t)i < n;
@@ -109,7 +87,7 @@ static void take_output(resolving *r, size_t instance, const qdq_region *const *
 
 static bool take_boundaries(resolving *r, size_t instance, const qdq_scheme *scheme)
 {
-    const qdq_region **child = sorted_children(r, r->p->instance[instance].region);
+    const qdq_region **child = qdq_region_sorted_children(r->p->instance[instance].region, &r->scratch);
 
     if (child == NULL)
         return false;

@@ -12,7 +12,7 @@ enum { SWEEPS = 3 };
 
 void qdq_search_reset(qdq_searching *s)
 {
-    memcpy(s->candidate.word, s->incumbent.word, (s->p->n_bits + 63) / 64 * sizeof(uint64_t));
+    qdq_assign_take(&s->candidate, &s->incumbent);
 }
 
 bool qdq_search_matters(const qdq_searching *s, double ns)
@@ -28,7 +28,7 @@ static qdq_status identify(qdq_searching *s, const qdq_assign *a, uint64_t *out,
 
     if (s->ops->identity != NULL)
         QDQ_TRY(s->ops->identity(s->ops->ctx, a, &h, err));
-    *out = h.low ^ (h.high * 0x9e3779b97f4a7c15u); /* 64 bits are enough: some hundreds of candidates */
+    *out = qdq_assign_hash_key(h);
     return QDQ_OK;
 }
 
@@ -96,7 +96,7 @@ static qdq_status measure(qdq_searching *s, size_t unit, uint64_t identity, qdq_
     }
     QDQ_TRY(tell(s, unit, failed ? NULL : &r, out->kept, err));
     if (out->kept)
-        memcpy(s->incumbent.word, s->candidate.word, (s->p->n_bits + 63) / 64 * sizeof(uint64_t));
+        qdq_assign_take(&s->incumbent, &s->candidate);
     return QDQ_OK;
 }
 
@@ -164,7 +164,7 @@ static qdq_status start(qdq_searching *s, qdq_error *err)
     s->phase = QDQ_PHASE_START;
     for (size_t i = 1; i < p->n_starts && !s->over; i++) {
         qdq_tried ignored;
-        memcpy(s->candidate.word, p->start[i].word, (p->n_bits + 63) / 64 * sizeof(uint64_t));
+        qdq_assign_take(&s->candidate, &p->start[i]);
         QDQ_TRY(qdq_search_try(s, SIZE_MAX, &ignored, err));
     }
     return QDQ_OK;

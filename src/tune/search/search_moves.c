@@ -1,7 +1,6 @@
 /* search_moves.c - moves across units: from some layer on, two neighbours together, one instance alone. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/fail.h"
 #include "tune/search/search_state.h"
@@ -35,7 +34,7 @@ static qdq_status try_cut(cutting *c, size_t k, qdq_tried *out, qdq_error *err)
     qdq_searching *s = c->s;
     const size_t n = s->p->n_bits;
 
-    memcpy(s->candidate.word, c->whole.word, (n + 63) / 64 * sizeof(uint64_t));
+    qdq_assign_take(&s->candidate, &c->whole);
     for (size_t i = 0; i < k; i++)
         qdq_assign_set(&s->candidate, c->back ? n - 1 - i : i, false);
     return qdq_search_try(s, SIZE_MAX, out, err);
@@ -200,12 +199,8 @@ qdq_status qdq_search_exceptions(qdq_searching *s, qdq_error *err)
 {
     for (size_t u = 0; u < s->p->n_units && !s->over; u++) {
         const qdq_search_unit *unit = &s->p->unit[u];
-        double worth = 0;
-
-        for (size_t c = 0; c < unit->n_choices; c++)
-            worth += unit->choice[c].worth_ns;
         if (unit->n_instances > 1 && !unit->settled &&
-            qdq_search_matters(s, worth / (double)unit->n_instances))
+            qdq_search_matters(s, qdq_search_worth(unit) / (double)unit->n_instances))
             QDQ_TRY(except_instances(s, u, err));
     }
     return QDQ_OK;

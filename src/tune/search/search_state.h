@@ -49,6 +49,9 @@ bool qdq_search_matters(const qdq_searching *s, double ns);
 /* Schemes of every unit, those first that may bring most. */
 qdq_status qdq_search_units(qdq_searching *s, qdq_error *err);
 
+/* What all choices of a unit are worth together, in ns. */
+double qdq_search_worth(const qdq_search_unit *u);
+
 /* Sets the choices of one instance (SIZE_MAX: of all) in the candidate as the bits of `mask` say. */
 void qdq_search_set(qdq_searching *s, const qdq_search_unit *u, size_t instance, const qdq_assign *mask);
 

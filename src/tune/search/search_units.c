@@ -2,7 +2,6 @@
  * changes of the best one. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/fail.h"
 #include "tune/search/search_state.h"
@@ -79,17 +78,12 @@ static void fill(unit_search *x, bool on, bool linear_only)
         qdq_assign_set(&x->mask, c, on && (!linear_only || x->u->choice[c].linear));
 }
 
-static void copy_bits(qdq_assign *to, const qdq_assign *from)
-{
-    memcpy(to->word, from->word, (to->n + 63) / 64 * sizeof *to->word);
-}
-
 static qdq_status try_seeds(unit_search *x, qdq_error *err)
 {
     bool kept;
 
     for (size_t i = 0; i < x->u->n_seeds; i++) {
-        copy_bits(&x->mask, &x->u->seed[i]);
+        qdq_assign_take(&x->mask, &x->u->seed[i]);
         QDQ_TRY(try_mask(x, &kept, err));
     }
     return QDQ_OK;
@@ -135,7 +129,7 @@ static qdq_status try_single(unit_search *x, qdq_error *err)
         done[best] = true;
         if (!qdq_search_matters(x->s, u->choice[best].worth_ns))
             break;
-        copy_bits(&x->mask, &x->now);
+        qdq_assign_take(&x->mask, &x->now);
         qdq_assign_set(&x->mask, best, !qdq_assign_get(&x->mask, best));
         st = try_mask(x, &kept, err);
     }
@@ -154,7 +148,7 @@ static qdq_status try_mutations(unit_search *x, qdq_error *err)
         bool kept;
         unsigned flips =
             1 + (unsigned)(qdq_random_u64(&random) % (x->s->opts->mutations > 0 ? x->s->opts->mutations : 1));
-        copy_bits(&x->mask, &x->now);
+        qdq_assign_take(&x->mask, &x->now);
         for (unsigned i = 0; i < flips; i++) {
             size_t c = (size_t)(qdq_random_u64(&random) % x->u->n_choices);
             qdq_assign_set(&x->mask, c, !qdq_assign_get(&x->mask, c));
@@ -180,7 +174,7 @@ static qdq_status explore(unit_search *x, qdq_error *err)
     return x->found || x->u->n_choices > many ? try_mutations(x, err) : QDQ_OK;
 }
 
-static double worth(const qdq_search_unit *u)
+double qdq_search_worth(const qdq_search_unit *u)
 {
     double sum = 0;
 
@@ -196,7 +190,7 @@ static qdq_status search_unit(qdq_searching *s, size_t index, qdq_error *err)
 
     if (x.u->n_choices == 0)
         return QDQ_OK;
-    if (!qdq_search_matters(s, worth(x.u))) {
+    if (!qdq_search_matters(s, qdq_search_worth(x.u))) {
         out->skipped = out->tried == 0;
         return QDQ_OK;
     }
@@ -232,7 +226,7 @@ qdq_status qdq_search_units(qdq_searching *s, qdq_error *err)
     qdq_status st = order != NULL ? QDQ_OK : qdq_nomem(err);
 
     for (size_t i = 0; i < n && st == QDQ_OK; i++)
-        order[i] = (ranked){i, worth(&s->p->unit[i])};
+        order[i] = (ranked){i, qdq_search_worth(&s->p->unit[i])};
     if (st == QDQ_OK)
         qsort(order, n, sizeof *order, by_worth);
     for (size_t i = 0; i < n && st == QDQ_OK && !s->over; i++)

@@ -22,8 +22,13 @@ bool qdq_assign_copy(qdq_assign *a, const qdq_assign *from, qdq_arena *arena)
 {
     if (!qdq_assign_new(a, from->n, arena))
         return false;
-    memcpy(a->word, from->word, words(from->n) * sizeof *a->word);
+    qdq_assign_take(a, from);
     return true;
+}
+
+void qdq_assign_take(qdq_assign *a, const qdq_assign *from)
+{
+    memcpy(a->word, from->word, words(from->n) * sizeof *a->word);
 }
 
 void qdq_assign_set(qdq_assign *a, size_t i, bool on)

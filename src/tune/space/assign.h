@@ -15,6 +15,7 @@ typedef struct qdq_assign_hash {
 
 bool qdq_assign_new(qdq_assign *a, size_t n, qdq_arena *arena); /* all off; false: out of memory */
 bool qdq_assign_copy(qdq_assign *a, const qdq_assign *from, qdq_arena *arena);
+void qdq_assign_take(qdq_assign *a, const qdq_assign *from); /* the bits of another one of the same size */
 
 static inline bool qdq_assign_get(const qdq_assign *a, size_t i)
 {
@@ -26,6 +27,12 @@ size_t qdq_assign_count(const qdq_assign *a);                         /* bits th
 size_t qdq_assign_distance(const qdq_assign *a, const qdq_assign *b); /* bits that differ */
 bool qdq_assign_equal(const qdq_assign *a, const qdq_assign *b);
 qdq_assign_hash qdq_assign_get_hash(const qdq_assign *a);
+
+/* For maps of some hundreds of assignments, where 64 bits are enough. */
+static inline uint64_t qdq_assign_hash_key(qdq_assign_hash h)
+{
+    return h.low ^ (h.high * 0x9e3779b97f4a7c15u);
+}
 
 /* 32 hexadecimal digits and a NUL. */
 void qdq_assign_hash_text(qdq_assign_hash h, char text[33]);
