@@ -8,6 +8,7 @@
 #include "quant/plan/plan.h"
 #include "quant/weights/weights.h"
 #include "support/npy_file.h"
+#include "support/placed.h"
 
 enum { SAMPLES = 16, ROWS = 2, K = 4, ROW = ROWS * K, COUNT = SAMPLES * ROW };
 
@@ -165,27 +166,6 @@ static void assert_bias(const done *d, const char *node)
     qdq_arena_free(&scratch);
 }
 
-/* The plan as text, read and applied again, gives the same model. */
-static void assert_replayed(const done *d)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_plan *parsed = NULL;
-    qdq_model *again = NULL;
-    char *plan, *a, *b;
-
-    assert_ok(qdq_plan_to_text(d->plan, &plan, &err));
-    assert_ok(qdq_plan_parse(plan, strlen(plan), "plan", &parsed, &err));
-    assert_ok(qdq_plan_apply(parsed, d->m, false, &again, &err));
-    assert_ok(qdq_model_to_text(d->q, &a, &err));
-    assert_ok(qdq_model_to_text(again, &b, &err));
-    assert_string_equal(a, b);
-    qdq_free(plan);
-    qdq_free(a);
-    qdq_free(b);
-    qdq_plan_free(parsed);
-    qdq_model_free(again);
-}
-
 /* One weight and one bias for three products: outside all samples count, in each branch those that took it. */
 static void each_branch_of_an_if_is_corrected_by_what_took_it(void **state)
 {
@@ -212,7 +192,7 @@ static void each_branch_of_an_if_is_corrected_by_what_took_it(void **state)
     assert_bias(&d, "then");
     assert_bias(&d, "else");
     assert_bias(&d, "outside");
-    assert_replayed(&d);
+    test_assert_plan_replays(d.plan, d.m, d.q);
     free_done(d);
 }
 
@@ -230,7 +210,7 @@ static void a_branch_comes_nearer(void **state)
     double before = sqnr(e, &d, d.plain), after = sqnr(e, &d, d.q);
     if (!(after > before + 6))
         fail_msg("%g dB without, %g dB with", before, after);
-    assert_replayed(&d);
+    test_assert_plan_replays(d.plan, d.m, d.q);
     free_done(d);
 }
 
@@ -256,7 +236,7 @@ static void a_loop_is_corrected_by_the_means_over_its_iterations(void **state)
     assert_delta(&d, "inside", mean);
     assert_bias(&d, "inside");
     assert_true(sqnr(e, &d, d.q) > sqnr(e, &d, d.plain));
-    assert_replayed(&d);
+    test_assert_plan_replays(d.plan, d.m, d.q);
     free_done(d);
 }
 
@@ -287,7 +267,7 @@ static void a_conv_in_a_branch_gets_a_bias(void **state)
     assert_ptr_not_equal(conv->graph, d.q->graph);
     assert_non_null(qdq_node_in(conv, 2));
     assert_true(sqnr(e, &d, d.q) > sqnr(e, &d, d.plain));
-    assert_replayed(&d);
+    test_assert_plan_replays(d.plan, d.m, d.q);
     free_done(d);
 }
 
@@ -305,7 +285,7 @@ static void a_branch_that_no_sample_takes_keeps_its_bias(void **state)
     (void)state;
     assert_int_equal(d.plan->corrections.n, 1);
     assert_non_null(correction_of(d.plan, "then"));
-    assert_replayed(&d);
+    test_assert_plan_replays(d.plan, d.m, d.q);
     free_done(d);
 }
 

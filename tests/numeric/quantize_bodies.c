@@ -73,19 +73,14 @@ static void assert_close(qdq_engine *e, const done *d, double least)
 static void assert_plan_says_it_all(qdq_engine *e, done *d, double least)
 {
     qdq_plan *parsed = NULL, *imported = NULL;
-    qdq_model *again = NULL, *stripped = NULL;
+    qdq_model *stripped = NULL;
     qdq_error err = QDQ_ERROR_INIT;
     char *plan, *a, *b;
 
+    test_assert_plan_replays(d->plan, d->m, d->q);
     assert_ok(qdq_plan_to_text(d->plan, &plan, &err));
     assert_ok(qdq_plan_parse(plan, strlen(plan), "plan", &parsed, &err));
-    assert_ok(qdq_plan_apply(parsed, d->m, false, &again, &err));
-    assert_ok(qdq_model_to_text(d->q, &a, &err));
-    assert_ok(qdq_model_to_text(again, &b, &err));
-    assert_string_equal(a, b);
     qdq_free(plan);
-    qdq_free(a);
-    qdq_free(b);
     assert_ok(qdq_plan_import(d->q, NULL, &imported, &stripped, &err));
     a = strstr(plan = test_plan_essence(parsed), "\"tensors\"");
     b = test_plan_essence(imported);
@@ -98,7 +93,6 @@ static void assert_plan_says_it_all(qdq_engine *e, done *d, double least)
     qdq_model_free(d->q);
     d->q = stripped;
     assert_close(e, d, least);
-    qdq_model_free(again);
     qdq_plan_free(parsed);
     qdq_plan_free(imported);
 }

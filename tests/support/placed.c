@@ -126,3 +126,23 @@ char *test_plan_essence(qdq_plan *p)
     assert_ok(qdq_plan_to_text(p, &text, &err));
     return text;
 }
+
+void test_assert_plan_replays(const qdq_plan *p, const qdq_model *m, const qdq_model *q)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_plan *parsed = NULL;
+    qdq_model *again = NULL;
+    char *plan, *a, *b;
+
+    assert_ok(qdq_plan_to_text(p, &plan, &err));
+    assert_ok(qdq_plan_parse(plan, strlen(plan), "plan", &parsed, &err));
+    assert_ok(qdq_plan_apply(parsed, m, false, &again, &err));
+    assert_ok(qdq_model_to_text(q, &a, &err));
+    assert_ok(qdq_model_to_text(again, &b, &err));
+    assert_string_equal(a, b);
+    qdq_free(plan);
+    qdq_free(a);
+    qdq_free(b);
+    qdq_plan_free(parsed);
+    qdq_model_free(again);
+}

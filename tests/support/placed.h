@@ -34,4 +34,7 @@ const char *test_reason(const qdq_plan *p, const char *node);
 /* The text of a plan without what an ONNX file does not hold, rule and origin above all, for qdq_free(). The plan loses it. */
 char *test_plan_essence(qdq_plan *p);
 
+/* The plan as text, read and applied again to m, gives the model q: the same text. */
+void test_assert_plan_replays(const qdq_plan *p, const qdq_model *m, const qdq_model *q);
+
 #endif /* QDQ_TEST_PLACED_H */

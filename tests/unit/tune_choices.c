@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "quant/quantize_steps.h"
 #include "support/build.h"
+#include "support/schemes.h"
 #include "support/test.h"
 #include "tune/scheme/pattern_cache.h"
 
@@ -329,19 +330,6 @@ static uint64_t bits_of(setting *s, const qdq_pattern *p, const qdq_choices *c, 
     assert_ok(qdq_choices_from_scheme(c, p, s->space, scheme, &s->arena, &a, &err));
     return number_of(&a);
 }
-
-#define POINTS(...)                                                                                          \
-    {                                                                                                        \
-        (qdq_point[]){__VA_ARGS__}, sizeof((qdq_point[]){__VA_ARGS__}) / sizeof(qdq_point), 0                \
-    }
-#define NODE(n, i)                                                                                           \
-    {                                                                                                        \
-        -1, (n), (i)                                                                                         \
-    }
-#define CHILD(r, i)                                                                                          \
-    {                                                                                                        \
-        (r), -1, (i)                                                                                         \
-    }
 
 /* The output of the first Relu is what the second Conv reads: a scheme with that point means the same as one with the
  * Conv's input, and is not measured again, because its bits are the same. */

@@ -2,20 +2,8 @@
 #include "tune/scheme/scheme.h"
 
 #include "base/sha256.h"
+#include "support/schemes.h"
 #include "support/test.h"
-
-#define POINTS(...)                                                                                          \
-    {                                                                                                        \
-        (qdq_point[]){__VA_ARGS__}, sizeof((qdq_point[]){__VA_ARGS__}) / sizeof(qdq_point), 0                \
-    }
-#define NODE(n, i)                                                                                           \
-    {                                                                                                        \
-        -1, (n), (i)                                                                                         \
-    }
-#define CHILD(r, i)                                                                                          \
-    {                                                                                                        \
-        (r), -1, (i)                                                                                         \
-    }
 
 static void expect_hash(qdq_scheme s, const char *want)
 {
