@@ -16,9 +16,10 @@ all: ## build the tool, the library, examples and, where cmocka is, the tests
 	@$(CONFIGURE) -B $(BUILD) --log-level=WARNING
 	@cmake --build $(BUILD) -j $(JOBS)
 
-demo: ## install what is missing, build, quantize a face detector, show what it brings
+demo: ## install what is missing, build, tune a face detector, show what it brings
 	@scripts/setup.sh
-	@$(MAKE) --no-print-directory all
+	@$(CONFIGURE) -B $(BUILD) --log-level=WARNING
+	@cmake --build $(BUILD) -j $(JOBS) -t qdq qdq-worker ultraface_demo
 	@scripts/demo.sh $(BUILD)
 
 check: ## install what the tests need, build and run them

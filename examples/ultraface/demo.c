@@ -1,6 +1,6 @@
-/* demo.c - what `make demo` shows: a float model and its quantized form, measured side by side.
+/* demo.c - what `make demo` shows: a float model and the tuned one, measured side by side.
  *
- *     ultraface_demo MODEL QUANTIZED PHOTOS PICTURE OUT.png
+ *     ultraface_demo MODEL TUNED PHOTOS PICTURE OUT.png
  *
  * Latencies are of one thread, in interleaved rounds. SQNR and cosine are of all photographs together.
  * Exit status: 0, 1 (no face, or not the same one), 2 (usage), 3 (anything that failed), 5 (no ONNX Runtime). */
@@ -77,10 +77,14 @@ static qdq_status find_faces(demo *d, qdq_error *err)
         face found[MAX_FACES];
 
         st = faces_find(d->session[i], &p, found, MAX_FACES, &d->n_faces[i], err);
-        if (st != QDQ_OK || d->n_faces[i] == 0)
-            continue;
-        d->best[i] = found[0];
-        photo_draw_box(&p, found[0].left, found[0].top, found[0].right, found[0].bottom, colors[i]);
+        if (st == QDQ_OK && d->n_faces[i] > 0)
+            d->best[i] = found[0];
+    }
+    for (int i = 0; st == QDQ_OK && i < 2; i++) { /* not before both have seen the picture as it is */
+        const face *f = &d->best[i];
+
+        if (d->n_faces[i] > 0)
+            photo_draw_box(&p, f->left, f->top, f->right, f->bottom, colors[i]);
     }
     if (st == QDQ_OK && !photo_write_png(d->out, &p)) {
         snprintf(err->text, sizeof err->text, "%s: cannot be written", d->out);
@@ -168,7 +172,7 @@ static void print_table(const demo *d)
     char interval[60];
 
     printf("UltraFace on %s %s, %s, one thread\n\n", info->name, info->version, info->device);
-    print_line("", "float", "8 bits");
+    print_line("", "float", "tuned");
     print_numbers("latency, median, ms", 2, d->times[0].median_ms, d->times[1].median_ms);
     print_numbers("speed-up", 2, d->times[0].speedup, d->times[1].speedup);
     snprintf(interval, sizeof interval, "%.2f to %.2f", d->times[1].ci_low, d->times[1].ci_high);
@@ -198,7 +202,7 @@ int main(int argc, char **argv)
     int status = 3;
 
     if (argc != 6) {
-        fprintf(stderr, "usage: ultraface_demo MODEL QUANTIZED PHOTOS PICTURE OUT.png\n");
+        fprintf(stderr, "usage: ultraface_demo MODEL TUNED PHOTOS PICTURE OUT.png\n");
         return 2;
     }
     d.path[0] = argv[1];
@@ -216,7 +220,7 @@ int main(int argc, char **argv)
         status = conclude(&d);
         printf(
             "\n  SQNR and cosine are of all %zu photographs in %s, on which the model was calibrated too.\n"
-            "  8-bit model: %s\n  boxes, red (float) and green (8 bits): %s\n",
+            "  tuned model: %s\n  boxes, red (float) and green (tuned): %s\n",
             d.difference->samples, d.photos, d.path[1], d.out);
     }
     if (err.text[0] != '\0')
