@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "support/build.h"
+#include "support/labs.h"
 #include "support/test.h"
 #include "tune/lab/lab.h"
 
@@ -45,21 +46,10 @@ static qdq_lab *open_lab(qdq_lab_opts opts)
     return lab;
 }
 
-static int build(qdq_lab *lab, const char *path)
-{
-    qdq_lab_fate fate;
-    int handle;
-
-    assert_ok(qdq_lab_build(lab, path, &handle, &fate, &err));
-    if (fate.end != QDQ_LAB_FINE)
-        fail_msg("%s: %s", qdq_lab_end_name(fate.end), fate.text);
-    return handle;
-}
-
 static void models_are_timed_compared_and_profiled(void **state)
 {
     qdq_lab *lab = open_lab((qdq_lab_opts){.seed = 2});
-    int a = build(lab, conv_model(false)), b = build(lab, conv_model(true));
+    int a = test_lab_build(lab, conv_model(false)), b = test_lab_build(lab, conv_model(true));
     qdq_lab_accuracy acc;
     qdq_lab_fate fate;
     qdq_layer *layers;
@@ -122,7 +112,7 @@ static void a_model_beyond_the_memory_is_told_from_a_bad_one(void **state)
     qdq_model *m = test_built(&b);
     assert_ok(qdq_model_save(m, test_path("big.onnx"), NULL, &err));
     qdq_model_free(m);
-    int a = build(lab, test_path("big.onnx"));
+    int a = test_lab_build(lab, test_path("big.onnx"));
     assert_ok(qdq_lab_compare(lab, a, a, &acc, &fate, &err));
     if (fate.end != QDQ_LAB_MEMORY)
         fail_msg("%s: %s", qdq_lab_end_name(fate.end), fate.text);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "support/labs.h"
 #include "support/test.h"
 #include "tune/lab/lab.h"
 
@@ -93,17 +94,6 @@ static void close_lab(qdq_lab *lab)
     assert_int_equal(warnings, 0);
 }
 
-static int build(qdq_lab *lab, const char *path)
-{
-    qdq_lab_fate fate;
-    int handle;
-
-    assert_ok(qdq_lab_build(lab, path, &handle, &fate, &err));
-    if (fate.end != QDQ_LAB_FINE)
-        fail_msg("%s: %s", qdq_lab_end_name(fate.end), fate.text);
-    return handle;
-}
-
 static void assert_fate(const qdq_lab_fate *fate, qdq_lab_end end, const char *part)
 {
     if (fate->end != end || strstr(fate->text, part) == NULL)
@@ -152,7 +142,7 @@ static void the_lab_knows_the_engine_of_its_worker(void **state)
 static void a_pair_has_the_time_of_each_model(void **state)
 {
     qdq_lab *lab = open_lab("", (qdq_lab_opts){0});
-    int a = build(lab, float_model()), b = build(lab, int8_model());
+    int a = test_lab_build(lab, float_model()), b = test_lab_build(lab, int8_model());
     qdq_lab_fate fate;
     double a_ns, b_ns;
 
@@ -172,7 +162,7 @@ static void the_noise_of_a_pair_is_that_of_its_number_in_any_order_and_process(v
     (void)state;
     for (int round = 0; round < 2; round++) {
         qdq_lab *lab = open_lab(", \"noise\": 0.1, \"seed\": 5", (qdq_lab_opts){0});
-        int a = build(lab, float_model()), b = build(lab, int8_model());
+        int a = test_lab_build(lab, float_model()), b = test_lab_build(lab, int8_model());
         double *now = round == 0 ? first : again;
 
         if (round == 1)
@@ -188,7 +178,7 @@ static void the_noise_of_a_pair_is_that_of_its_number_in_any_order_and_process(v
 static void a_model_beside_itself_is_not_measured_twice_with_one_noise(void **state)
 {
     qdq_lab *lab = open_lab(", \"noise\": 0.1", (qdq_lab_opts){0});
-    int a = build(lab, float_model());
+    int a = test_lab_build(lab, float_model());
     qdq_lab_fate fate;
     double x, y;
 
@@ -201,7 +191,7 @@ static void a_model_beside_itself_is_not_measured_twice_with_one_noise(void **st
 static void a_dropped_model_is_no_handle_any_more(void **state)
 {
     qdq_lab *lab = open_lab("", (qdq_lab_opts){0});
-    int a = build(lab, float_model()), b = build(lab, int8_model());
+    int a = test_lab_build(lab, float_model()), b = test_lab_build(lab, int8_model());
     qdq_lab_accuracy acc;
     qdq_lab_fate fate;
     double x, y;
@@ -219,7 +209,7 @@ static void a_dropped_model_is_no_handle_any_more(void **state)
 static void outputs_are_compared_on_samples(void **state)
 {
     qdq_lab *lab = open_lab("", (qdq_lab_opts){.seed = 3});
-    int a = build(lab, float_model()), b = build(lab, int8_model());
+    int a = test_lab_build(lab, float_model()), b = test_lab_build(lab, int8_model());
     qdq_lab_accuracy same, other, again;
     qdq_lab_fate fate;
 
@@ -254,9 +244,10 @@ static void samples_of_a_file_are_used(void **state)
     assert_ok(qdq_write_file(opts.samples, true, file, sizeof file, &err));
     qdq_lab *lab = open_lab("", opts);
     /* An input that is an output shows the sample itself. */
-    int a = build(lab, save("echo.onnx", "<ir_version: 9, opset_import: [\"\" : 17]>\n"
-                                         "g (float[N,1,4,4] x) => (float[N,1,4,4] x, float[N,1,4,4] y)\n"
-                                         "{ y = Relu(x) }\n"));
+    int a =
+        test_lab_build(lab, save("echo.onnx", "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+                                              "g (float[N,1,4,4] x) => (float[N,1,4,4] x, float[N,1,4,4] y)\n"
+                                              "{ y = Relu(x) }\n"));
     assert_ok(qdq_lab_compare(lab, a, a, &acc, &fate, &err));
     assert_fate(&fate, QDQ_LAB_FINE, "");
     assert_true(acc.finite && isinf(acc.sqnr_db));
@@ -264,7 +255,7 @@ static void samples_of_a_file_are_used(void **state)
 
     opts.samples = test_path("none.npz");
     lab = open_lab("", opts);
-    a = build(lab, float_model());
+    a = test_lab_build(lab, float_model());
     assert_fails(QDQ_E_IO, "none.npz", qdq_lab_compare(lab, a, a, &acc, &fate, &err));
     close_lab(lab);
 }
@@ -314,7 +305,7 @@ static void build_ends(const char *failure, qdq_lab_opts opts, qdq_lab_end end, 
 
     snprintf(more, sizeof more, ", \"fail\": [{\"at\": \"open\", \"node\": \"conv\", %s}]", failure);
     qdq_lab *lab = open_lab(more, opts);
-    int a = build(lab, float_model());
+    int a = test_lab_build(lab, float_model());
     assert_pair_is_fine(lab, a);
     assert_ok(qdq_lab_build(lab, int8_model(), &handle, &fate, &err));
     assert_fate(&fate, end, part);
@@ -384,8 +375,8 @@ static void a_model_is_not_to_blame_for_the_memory_of_its_neighbours(void **stat
     if (is_sanitized())
         skip();
     qdq_lab *lab = open_lab(", \"fail\": [{\"at\": \"open\", \"memory\": 1200}]", opts);
-    int a = build(lab, float_model());
-    int b = build(lab, int8_model()); /* does not fit beside a; alone it does */
+    int a = test_lab_build(lab, float_model());
+    int b = test_lab_build(lab, int8_model()); /* does not fit beside a; alone it does */
     qdq_lab_fate fate;
     double x, y;
 
@@ -405,7 +396,7 @@ static void run_ends(const char *at, const char *failure, qdq_lab_end end, const
 
     snprintf(more, sizeof more, ", \"fail\": [{\"at\": \"%s\", \"node\": \"conv\", %s}]", at, failure);
     qdq_lab *lab = open_lab(more, (qdq_lab_opts){.run_deadline_s = 0.3});
-    int a = build(lab, float_model()), b = build(lab, int8_model());
+    int a = test_lab_build(lab, float_model()), b = test_lab_build(lab, int8_model());
     if (strcmp(at, "time") == 0)
         assert_ok(qdq_lab_pair(lab, a, b, true, 0, &x, &y, &fate, &err));
     else
@@ -438,7 +429,7 @@ static qdq_lab_accuracy accuracy_with(const char *outputs)
 
     snprintf(more, sizeof more, ", \"fail\": [{\"node\": \"conv\", \"outputs\": \"%s\"}]", outputs);
     qdq_lab *lab = open_lab(more, (qdq_lab_opts){0});
-    int a = build(lab, float_model()), b = build(lab, int8_model());
+    int a = test_lab_build(lab, float_model()), b = test_lab_build(lab, int8_model());
     assert_ok(qdq_lab_compare(lab, a, b, &acc, &fate, &err));
     assert_fate(&fate, QDQ_LAB_FINE, "");
     close_lab(lab);
@@ -478,7 +469,7 @@ static void shapes_reach_the_session(void **state)
 {
     qdq_input_shape shape = {"x", 4, {1000, 1, 4, 4}};
     qdq_lab *lab = open_lab("", (qdq_lab_opts){.shapes = &shape, .n_shapes = 1});
-    int a = build(lab, float_model());
+    int a = test_lab_build(lab, float_model());
 
     (void)state;
     assert_pair_is_fine(lab, a);
@@ -586,8 +577,8 @@ static void every_build_leaves_a_log(void **state)
     qdq_lab *lab = open_lab(", \"fail\": [{\"at\": \"time\", \"node\": \"conv\", \"crash\": \"SIGABRT\", "
                             "\"message\": \"farewell\"}]",
                             opts);
-    int a = build(lab, float_model());
-    b = build(lab, int8_model());
+    int a = test_lab_build(lab, float_model());
+    b = test_lab_build(lab, int8_model());
     assert_ok(qdq_lab_pair(lab, a, b, false, 0, &x, &y, &fate, &err));
     assert_fate(&fate, QDQ_LAB_CRASHED, "SIGABRT: farewell");
     assert_pair_is_fine(lab, a);
@@ -601,7 +592,7 @@ static void every_build_leaves_a_log(void **state)
     assert_log_has("build-0003.log", "worker 2"); /* the float model again */
     assert_log_has("build-0004.log", "missing.onnx");
     lab = open_lab("", opts); /* another run goes on counting */
-    build(lab, float_model());
+    test_lab_build(lab, float_model());
     close_lab(lab);
     assert_log_has("build-0005.log", "ended: fine after ");
 }
@@ -614,8 +605,8 @@ static void logs_that_cannot_be_written_fail_nothing(void **state)
     qdq_lab *lab = open_lab("", opts);
     assert_int_equal(rmdir(opts.logs), 0);
     warnings = 0;
-    build(lab, float_model());
-    build(lab, int8_model());
+    test_lab_build(lab, float_model());
+    test_lab_build(lab, int8_model());
     assert_int_equal(warnings, 1);
     close_lab(lab);
     opts.logs = test_path("no/such/parent");
@@ -663,7 +654,7 @@ static void no_process_is_left_behind(void **state)
     assert_int_equal(count_children(getpid()), 1);
     assert_ok(qdq_lab_build(lab, int8_model(), &handle, &fate, &err));
     assert_int_equal(count_children(getpid()), 0);
-    build(lab, float_model());
+    test_lab_build(lab, float_model());
     assert_int_equal(count_children(getpid()), 1);
     close_lab(lab);
     assert_int_equal(count_children(getpid()), 0);

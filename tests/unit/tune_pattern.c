@@ -1,7 +1,7 @@
 /* tune_pattern.c - patterns: cases 4, 5, 9 and 25 of region-autotune.md section 9, and what makes regions alike. */
 #include "tune/region/pattern.h"
 
-#include "support/build.h"
+#include "support/blocks.h"
 #include "base/sha256.h"
 #include "support/test.h"
 #include "tune/region/canon.h"
@@ -72,30 +72,6 @@ static const char *read_by(const found *f, const char *value, size_t k, size_t i
     const qdq_instance *at = instance_of(f, value);
 
     return qdq_node_in(at->node[k], at->input[k][i])->name;
-}
-
-static void weight(test_builder *b, const char *name, int64_t out, int64_t in, int64_t k)
-{
-    if (qdq_graph_find(b->g, name) == NULL)
-        TEST_RANDOM(b, name, out, in, k, k);
-}
-
-static qdq_node *conv(test_builder *b, const char *name, const char *x)
-{
-    static const int64_t three[2] = {3, 3}, ones[4] = {1, 1, 1, 1};
-
-    weight(b, "w", 64, 64, 3);
-    qdq_node *n = TEST_NODE(b, "Conv", name, x, "w");
-    assert_true(qdq_node_set_ints(n, "kernel_shape", three, 2) && qdq_node_set_ints(n, "pads", ones, 4));
-    return n;
-}
-
-static test_builder begin(void)
-{
-    test_builder b = test_build(17);
-
-    TEST_INPUT(&b, "x", 1, 64, 8, 8);
-    return b;
 }
 
 /* --- case 4 --------------------------------------------------------------------------------------------------------------- */
@@ -191,11 +167,11 @@ static void assert_signature(qdq_model *m, const char *const parts[][4], size_t 
 
 static qdq_model *three_nodes(void)
 {
-    test_builder b = begin();
+    test_builder b = test_build_planes();
 
     TEST_INPUT(&b, "z", 1, 64, 8, 8);
     TEST_RANDOM(&b, "const", 1);
-    assert_true(qdq_node_set_int(conv(&b, "a", "x"), "group", 1));
+    assert_true(qdq_node_set_int(test_conv3(&b, "a", "x"), "group", 1));
     TEST_NODE(&b, "Add", "b", "z", "a");
     TEST_NODE(&b, "Mul", "y", "b", "const");
     test_output(&b, "y");
@@ -228,8 +204,8 @@ static void region_9_case_5_the_order_of_operands_does_not_matter(void **state)
     (void)state;
     for (int swap = 0; swap < 2; swap++) {
         static const char *const only[][4] = {{"y"}};
-        test_builder b = begin();
-        conv(&b, "c", "x");
+        test_builder b = test_build_planes();
+        test_conv3(&b, "c", "x");
         TEST_NODE(&b, "Add", "y", swap ? "c" : "x", swap ? "x" : "c");
         test_output(&b, "y");
         qdq_model *m = test_built(&b);
@@ -242,24 +218,11 @@ static void region_9_case_5_the_order_of_operands_does_not_matter(void **state)
 
 static void region_9_case_9_equal_blocks_are_instances_of_one_pattern(void **state)
 {
-    test_builder b = begin();
-    char from[16] = "s";
+    test_builder b = test_build_planes();
 
     (void)state;
-    conv(&b, "stem", "x");
-    TEST_NODE(&b, "Relu", "s", "stem");
-    for (int i = 1; i <= 3; i++) {
-        char n[5][16];
-        for (int k = 0; k < 5; k++)
-            snprintf(n[k], sizeof n[k], "%c%d", 'a' + k, i);
-        conv(&b, n[0], from);
-        TEST_NODE(&b, "Relu", n[1], n[0]);
-        conv(&b, n[2], n[1]);
-        TEST_NODE(&b, "Add", n[3], i == 2 ? from : n[2], i == 2 ? n[2] : from);
-        TEST_NODE(&b, "Relu", n[4], n[3]);
-        memcpy(from, n[4], sizeof from);
-    }
-    test_output(&b, from);
+    test_residual_blocks(&b, 1u << 2);
+    test_output(&b, "e3");
     found f = find(&b);
     assert_int_equal(f.p->n, 2);
     assert_int_equal(f.p->pattern[1].n_instances, 3);
@@ -281,7 +244,7 @@ static void region_9_case_9_equal_blocks_are_instances_of_one_pattern(void **sta
 
 static void region_9_case_10_the_leaves_of_a_chain_are_equal(void **state)
 {
-    test_builder b = begin();
+    test_builder b = test_build_planes();
     char from[16] = "x";
 
     (void)state;
@@ -289,7 +252,7 @@ static void region_9_case_10_the_leaves_of_a_chain_are_equal(void **state)
         char name[16];
         snprintf(name, sizeof name, "n%d", i);
         if (i % 2 == 0)
-            conv(&b, name, from);
+            test_conv3(&b, name, from);
         else
             TEST_NODE(&b, "Relu", name, from);
         memcpy(from, name, sizeof from);
@@ -308,7 +271,7 @@ static void region_9_case_10_the_leaves_of_a_chain_are_equal(void **state)
 /* Add(c, s) and Add(s, c), both operands from outside the region of the Add. */
 static void region_9_case_25_swapped_operands_play_the_same_part(void **state)
 {
-    test_builder b = begin();
+    test_builder b = test_build_planes();
 
     (void)state;
     for (int i = 1; i <= 2; i++) {
@@ -322,7 +285,7 @@ static void region_9_case_25_swapped_operands_play_the_same_part(void **state)
         TEST_INPUT(&b, p, 1, 64, 8, 8);
         TEST_INPUT(&b, q, 1, 64, 8, 8);
         TEST_NODE(&b, "Sigmoid", s, p);
-        conv(&b, c, q);
+        test_conv3(&b, c, q);
         TEST_NODE(&b, "Add", a, i == 1 ? c : s, i == 1 ? s : c);
         TEST_NODE(&b, "Relu", y, a);
         test_output(&b, y);
@@ -384,10 +347,10 @@ static void attributes_that_matter_make_other_patterns(void **state)
 
     (void)state;
     for (int k = 0; k < 3; k++) {
-        test_builder b = begin();
+        test_builder b = test_build_planes();
         TEST_INPUT(&b, "z", 1, 64, 8, 8);
-        conv(&b, "c1", "x");
-        qdq_node *n = conv(&b, "c2", "z");
+        test_conv3(&b, "c1", "x");
+        qdq_node *n = test_conv3(&b, "c2", "z");
         if (k == 0) /* what is the default may be written or not */
             assert_true(qdq_node_set_ints(n, "strides", one, 2) &&
                         qdq_node_set_string(n, "auto_pad", "NOTSET") && qdq_node_set_int(n, "group", 1));
@@ -402,7 +365,7 @@ static void attributes_that_matter_make_other_patterns(void **state)
 
 static void a_constant_operand_is_another_pattern(void **state)
 {
-    test_builder b = begin();
+    test_builder b = test_build_planes();
 
     (void)state;
     TEST_INPUT(&b, "z", 1, 64, 8, 8);
@@ -421,7 +384,7 @@ static void wiring_makes_other_patterns(void **state)
 {
     (void)state;
     for (int swap = 0; swap < 2; swap++) {
-        test_builder b = begin();
+        test_builder b = test_build_planes();
         TEST_INPUT(&b, "z", 1, 64, 8, 8);
         TEST_NODE(&b, "Relu", "r1", "x");
         TEST_NODE(&b, "Sub", "y1", "r1", "x");
@@ -439,7 +402,7 @@ static void wiring_makes_other_patterns(void **state)
 /* Branches of one kind, written in another order: each node stays with its own branch. */
 static void equal_branches_keep_together(void **state)
 {
-    test_builder b = begin();
+    test_builder b = test_build_planes();
 
     (void)state;
     for (int i = 1; i <= 2; i++) {
@@ -447,7 +410,7 @@ static void equal_branches_keep_together(void **state)
         for (int k = 0; k < 6; k++)
             snprintf(n[k], sizeof n[k], "%c%d", 'a' + k, i);
         const char *from = i == 1 ? "x" : "f1";
-        conv(&b, n[0], from);
+        test_conv3(&b, n[0], from);
         TEST_NODE(&b, "Sigmoid", n[1], n[0]);
         TEST_NODE(&b, "Sigmoid", n[2], n[0]);
         TEST_NODE(&b, "Tanh", n[i == 1 ? 3 : 4], n[i == 1 ? 1 : 2]);

@@ -2,31 +2,12 @@
 #include "tune/region/region.h"
 
 #include "base/buf.h"
-#include "support/build.h"
+#include "support/blocks.h"
 #include "support/test.h"
 
 static qdq_error err;
 
 /* --- graphs ----------------------------------------------------------------------------------------------------------- */
-
-static qdq_node *conv(test_builder *b, const char *name, const char *x)
-{
-    static const int64_t three[2] = {3, 3}, ones[4] = {1, 1, 1, 1};
-
-    if (qdq_graph_find(b->g, "w") == NULL)
-        TEST_RANDOM(b, "w", 64, 64, 3, 3);
-    qdq_node *n = TEST_NODE(b, "Conv", name, x, "w");
-    assert_true(qdq_node_set_ints(n, "kernel_shape", three, 2) && qdq_node_set_ints(n, "pads", ones, 4));
-    return n;
-}
-
-static test_builder begin(void)
-{
-    test_builder b = test_build(17);
-
-    TEST_INPUT(&b, "x", 1, 64, 8, 8);
-    return b;
-}
 
 /* prefix0, prefix1, ... one behind the other; the ops in turn. */
 static const char *chain(test_builder *b, const char *const *ops, size_t n_ops, unsigned n, const char *x)
@@ -38,7 +19,7 @@ static const char *chain(test_builder *b, const char *const *ops, size_t n_ops, 
         char name[32];
         snprintf(name, sizeof name, "n%u", i);
         if (strcmp(ops[i % n_ops], "Conv") == 0)
-            conv(b, name, last);
+            test_conv3(b, name, last);
         else
             TEST_NODE(b, ops[i % n_ops], name, last);
         memcpy(last, name, sizeof last);
@@ -122,11 +103,11 @@ static void assert_regions(test_builder *b, const char *want)
 
 static void region_9_case_6_a_chain_is_one_leaf(void **state)
 {
-    test_builder b = begin();
+    test_builder b = test_build_planes();
     qdq_regions *r;
 
     (void)state;
-    conv(&b, "a", "x");
+    test_conv3(&b, "a", "x");
     TEST_NODE(&b, "Relu", "y", "a");
     test_output(&b, "y");
     qdq_model *m = test_built(&b);
@@ -146,10 +127,10 @@ static void region_9_case_6_a_chain_is_one_leaf(void **state)
 
 static void region_9_case_7_a_diamond_is_one_region_with_its_fork(void **state)
 {
-    test_builder b = begin();
+    test_builder b = test_build_planes();
 
     (void)state;
-    conv(&b, "c", "x");
+    test_conv3(&b, "c", "x");
     TEST_NODE(&b, "Relu", "p", "c");
     TEST_NODE(&b, "Relu", "q", "c");
     TEST_NODE(&b, "Add", "y", "p", "q");
@@ -159,12 +140,12 @@ static void region_9_case_7_a_diamond_is_one_region_with_its_fork(void **state)
 
 static void region_9_case_8_a_join_is_covered_once(void **state)
 {
-    test_builder b = begin();
+    test_builder b = test_build_planes();
 
     (void)state;
     TEST_INPUT(&b, "z", 1, 64, 8, 8);
-    conv(&b, "c1", "x");
-    conv(&b, "c2", "z");
+    test_conv3(&b, "c1", "x");
+    test_conv3(&b, "c2", "z");
     TEST_NODE(&b, "Add", "a", "c1", "c2");
     TEST_NODE(&b, "Relu", "y", "a");
     test_output(&b, "y");
@@ -173,25 +154,12 @@ static void region_9_case_8_a_join_is_covered_once(void **state)
 
 static void region_9_case_9_residual_blocks_are_regions(void **state)
 {
-    test_builder b = begin();
-    char from[16] = "s";
+    test_builder b = test_build_planes();
 
     (void)state;
-    conv(&b, "stem", "x");
-    TEST_NODE(&b, "Relu", "s", "stem");
-    for (int i = 1; i <= 3; i++) {
-        char n[5][16];
-        for (int k = 0; k < 5; k++)
-            snprintf(n[k], sizeof n[k], "%c%d", 'a' + k, i);
-        conv(&b, n[0], from);
-        TEST_NODE(&b, "Relu", n[1], n[0]);
-        conv(&b, n[2], n[1]);
-        TEST_NODE(&b, "Add", n[3], n[2], from);
-        TEST_NODE(&b, "Relu", n[4], n[3]);
-        memcpy(from, n[4], sizeof from);
-    }
+    test_residual_blocks(&b, 0);
     /* What ends the network is not part of the last block, although nothing forks behind it. */
-    TEST_NODE(&b, "GlobalAveragePool", "pool", from);
+    TEST_NODE(&b, "GlobalAveragePool", "pool", "e3");
     TEST_NODE(&b, "Flatten", "flat", "pool");
     test_output(&b, "flat");
     assert_regions(&b, "{stem s} {a1 b1 c1 d1 e1} {a2 b2 c2 d2 e2} {a3 b3 c3 d3 e3} {pool flat}");
@@ -200,16 +168,16 @@ static void region_9_case_9_residual_blocks_are_regions(void **state)
 static void region_9_case_10_large_regions_are_taken_apart(void **state)
 {
     static const char *const pair[] = {"Conv", "Relu"}, *const relu[] = {"Relu"};
-    test_builder b = begin();
+    test_builder b = test_build_planes();
 
     (void)state;
     test_output(&b, chain(&b, pair, 2, 24, "x"));
     assert_regions(&b, "({n0 n1 n2 n3 n4 n5} {n6 n7 n8 n9 n10 n11} {n12 n13 n14 n15 n16 n17} "
                        "{n18 n19 n20 n21 n22 n23})");
-    b = begin();
+    b = test_build_planes();
     test_output(&b, chain(&b, relu, 1, 12, "x"));
     assert_regions(&b, "({n0 n1 n2 n3 n4 n5 n6 n7 n8 n9} {n10 n11})");
-    b = begin();
+    b = test_build_planes();
     test_output(&b, chain(&b, relu, 1, 9, "x"));
     assert_regions(&b, "{n0 n1 n2 n3 n4 n5 n6 n7 n8}");
 }
@@ -218,7 +186,7 @@ static void region_9_case_10_the_least_size_is_honoured(void **state)
 {
     static const char *const relu[] = {"Relu"};
     qdq_region_opts opts = QDQ_REGION_OPTS_INIT;
-    test_builder b = begin();
+    test_builder b = test_build_planes();
 
     (void)state;
     opts.min_refine_size = 13;
@@ -226,17 +194,17 @@ static void region_9_case_10_the_least_size_is_honoured(void **state)
     assert_regions_with(&b, opts, "{n0 n1 n2 n3 n4 n5 n6 n7 n8 n9 n10 n11}");
     opts.min_refine_size = 4;
     opts.max_region_size = 3;
-    b = begin();
+    b = test_build_planes();
     test_output(&b, chain(&b, relu, 1, 7, "x"));
     assert_regions_with(&b, opts, "({n0 n1 n2} {n3 n4 n5} {n6})");
 }
 
 static void region_9_case_11_branches_that_never_meet_stay_apart(void **state)
 {
-    test_builder b = begin();
+    test_builder b = test_build_planes();
 
     (void)state;
-    conv(&b, "a", "x");
+    test_conv3(&b, "a", "x");
     TEST_NODE(&b, "Relu", "y1", "a");
     TEST_NODE(&b, "Sigmoid", "y2", "a");
     test_output(&b, "y1");
@@ -246,10 +214,10 @@ static void region_9_case_11_branches_that_never_meet_stay_apart(void **state)
 
 static void region_9_case_11_a_square_is_no_fork(void **state)
 {
-    test_builder b = begin();
+    test_builder b = test_build_planes();
 
     (void)state;
-    conv(&b, "a", "x");
+    test_conv3(&b, "a", "x");
     TEST_NODE(&b, "Mul", "y", "a", "a");
     test_output(&b, "y");
     assert_regions(&b, "{a y}");
@@ -361,7 +329,7 @@ static void region_9_case_25_names_say_the_module(void **state)
     opts.min_refine_size = 1;
     opts.max_region_size = 1;
     for (size_t i = 0; i < QDQ_COUNT(want); i++) {
-        test_builder b = begin();
+        test_builder b = test_build_planes();
         test_output(&b, chain(&b, relu, 1, 1, "x"));
         name_node(&b, "n0", want[i].name);
         qdq_model *m = test_built(&b);
@@ -379,7 +347,7 @@ static void region_9_case_25_names_need_four_fifths(void **state)
 
     (void)state;
     for (unsigned named = 7; named <= 8; named++) {
-        test_builder b = begin();
+        test_builder b = test_build_planes();
         test_output(&b, chain(&b, relu, 1, 10, "x"));
         for (unsigned i = 0; i < named; i++) {
             char out[16], name[16];
@@ -492,12 +460,12 @@ static void a_body_reads_for_its_node(void **state)
 
 static void a_halo_is_what_reads_a_core_and_what_is_fused_behind(void **state)
 {
-    test_builder b = begin();
+    test_builder b = test_build_planes();
 
     (void)state;
     TEST_INPUT(&b, "z", 1, 64, 8, 8);
-    conv(&b, "c1", "x");
-    conv(&b, "c2", "z");
+    test_conv3(&b, "c1", "x");
+    test_conv3(&b, "c2", "z");
     TEST_NODE(&b, "Add", "a", "c1", "c2");
     TEST_NODE(&b, "Relu", "r", "a");
     TEST_NODE(&b, "Softmax", "s", "r");
