@@ -191,11 +191,12 @@ static uint64_t hash_inputs(const qdq_session *s, const qdq_array *const *in, ui
     return seed;
 }
 
-/* The operator that gave v its numbers: Q and DQ hand on those of another. */
+/* The operator that gave v its numbers: Q, DQ and Cast hand on those of another. */
 static const char *source_op(const qdq_value *v)
 {
-    for (int hops = 0; hops < 2 && v != NULL && v->producer != NULL; hops++) {
-        if (v->producer->op != QDQ_OP_DEQUANTIZELINEAR && v->producer->op != QDQ_OP_QUANTIZELINEAR)
+    for (int hops = 0; hops < 3 && v != NULL && v->producer != NULL; hops++) {
+        if (v->producer->op != QDQ_OP_DEQUANTIZELINEAR && v->producer->op != QDQ_OP_QUANTIZELINEAR &&
+            v->producer->op != QDQ_OP_CAST)
             break;
         v = qdq_node_in(v->producer, 0);
     }

@@ -73,7 +73,7 @@ qdq_status qdq_find_scales(const qdq_model *clean, const qdq_target *t, qdq_engi
     return st;
 }
 
-static qdq_status take_rest(const qdq_plan_rest *from, qdq_plan *p, qdq_error *err)
+qdq_status qdq_take_rest(const qdq_plan_rest *from, qdq_plan *p, qdq_error *err)
 {
     p->rest.type = from->type;
     p->rest.direct_io = from->direct_io;
@@ -102,7 +102,8 @@ static qdq_status calibrate(const qdq_model *m, const qdq_target *t, qdq_engine 
     if (empty->n > before) /* there will be another plan */
         return QDQ_OK;
     QDQ_TRY(qdq_awq(m, e, data, &co, p, err));
-    return basis->rest != NULL ? take_rest(basis->rest, p, err) : qdq_rest_choose(m, t, e, data, &co, p, err);
+    return basis->rest != NULL ? qdq_take_rest(basis->rest, p, err)
+                               : qdq_rest_choose(m, t, e, data, &co, p, err);
 }
 
 /* Ends the list, which is not counted. */

@@ -31,4 +31,7 @@ qdq_status qdq_find_scales(const qdq_model *clean, const qdq_target *t, qdq_engi
                            const qdq_quantize_opts *opts, qdq_plan *p, qdq_calib_names *empty,
                            qdq_error *err);
 
+/* The precision of what is not quantized, and which nodes stay float32, as another plan for the model has it. */
+qdq_status qdq_take_rest(const qdq_plan_rest *from, qdq_plan *p, qdq_error *err);
+
 #endif /* QDQ_QUANTIZE_PLACE_H */

@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
-#include "quant/quantize_steps.h"
 #include "quant/rest/rest.h"
 #include "tune/tune_state.h"
 
@@ -72,42 +71,6 @@ static qdq_status open_engine(qdq_tuning *t, qdq_error *err)
 {
     return qdq_engine_open(t->opts->engine != NULL ? t->opts->engine : "ort", t->opts->engine_opts,
                            &t->engine, err);
-}
-
-static qdq_status prepare(qdq_tuning *t, qdq_error *err)
-{
-    t->head = qdq_plan_new();
-    t->nothing = qdq_plan_new();
-    if (t->head == NULL || t->nothing == NULL)
-        return qdq_nomem(err);
-    QDQ_TRY(qdq_quantize_begin(t->m, t->target, &t->quantize, t->head, &t->clean, err));
-    QDQ_TRY(qdq_quantize_again(t->head, t->nothing, err));
-    return qdq_plan_finish(t->nothing) ? QDQ_OK : qdq_nomem(err);
-}
-
-static qdq_status plan_by_rules(qdq_tuning *t, qdq_error *err)
-{
-    const qdq_plan_basis basis = {.known = &t->scales};
-
-    t->rules = qdq_plan_new();
-    if (t->rules == NULL)
-        return qdq_nomem(err);
-    QDQ_TRY(qdq_quantize_again(t->head, t->rules, err));
-    QDQ_TRY(qdq_quantize_plan(t->clean, t->target, t->engine, t->data, &t->quantize, &basis, t->rules, err));
-    return qdq_tune_name_plan(t->rules, t->rules_name, err);
-}
-
-static qdq_status calibrate(qdq_tuning *t, qdq_error *err)
-{
-    qdq_tune_show(t, "calibrating");
-    QDQ_TRY(qdq_space_new(t->clean, t->target, &t->quantize, &t->space, err));
-    if (t->space->n_groups == 0)
-        qdq_job_log(t->job, QDQ_LOG_WARNING, "no operator of this model can run in 8 bits on target '%s'",
-                    t->target->name);
-    QDQ_TRY(qdq_space_calibrate(t->space, t->head, t->engine, t->data, &t->quantize, &t->scales, err));
-    QDQ_TRY(plan_by_rules(t, err));
-    t->out->placement_only = t->data == NULL || qdq_data_is_random(t->data);
-    return QDQ_OK;
 }
 
 /* --- where it is measured --------------------------------------------------------------------------------------------- */
@@ -182,16 +145,14 @@ static qdq_status open_lab(qdq_tuning *t, qdq_error *err)
     return QDQ_OK;
 }
 
-/* The model as it was given: what the result is compared with in the end, and what stays if nothing is better. */
+/* What the result is compared with in the end, and what stays if nothing is better. */
 static qdq_status write_baseline(qdq_tuning *t, qdq_error *err)
 {
-    qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
-    const char *path = qdq_tune_path(t, "baseline.onnx"), *best = qdq_tune_path(t, "model.onnx");
+    const char *best = qdq_tune_path(t, "model.onnx");
 
-    so.allow_overwrite = true;
-    if (path == NULL || best == NULL)
+    if (best == NULL)
         return qdq_nomem(err);
-    QDQ_TRY(qdq_model_save(t->m, path, &so, err));
+    QDQ_TRY(qdq_tune_write_baseline(t, "baseline.onnx", err));
     return access(best, F_OK) == 0 ? QDQ_OK : qdq_tune_write_best(t, NULL, err);
 }
 
@@ -263,8 +224,8 @@ static qdq_status tune(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(remember_files(t, err));
     QDQ_TRY(make_folders(t, err));
     QDQ_TRY(open_engine(t, err));
-    QDQ_TRY(prepare(t, err));
-    QDQ_TRY(calibrate(t, err));
+    QDQ_TRY(qdq_tune_prepare(t, err));
+    QDQ_TRY(qdq_tune_calibrate(t, err));
     qdq_tune_settings(t);
     QDQ_TRY(open_lab(t, err));
     QDQ_TRY(open_store(t, err));
@@ -307,7 +268,7 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
     static const qdq_tune_opts defaults = QDQ_TUNE_OPTS_INIT;
     static const qdq_quantize_opts plain = QDQ_QUANTIZE_OPTS_INIT;
     qdq_tune_result own;
-    qdq_tuning run = {.m = m, .data = data, .dir = dir, .opts = opts != NULL ? opts : &defaults};
+    qdq_tuning run = {.m = m, .asked = t, .data = data, .dir = dir, .opts = opts != NULL ? opts : &defaults};
     qdq_target *followed = NULL;
 
     run.out = out != NULL ? out : &own;

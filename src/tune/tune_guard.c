@@ -93,29 +93,46 @@ static qdq_status build_written(qdq_tuning *t, const char *name, const char *fil
     return qdq_tune_build(t, *out, path, err);
 }
 
-/* A candidate's name, as far as a file of it is meant: 32 digits are the most. */
-static const char *written_name(qdq_tuning *t, const qdq_tune_candidate *best)
+/* What the search ended with, as it ships. *name: of the file of it; 32 letters are the most. */
+static qdq_status write_found(qdq_tuning *t, const char **name, qdq_error *err)
 {
-    return qdq_arena_printf(&t->arena, "written-%.24s", best->name);
+    qdq_plan *p;
+    char digits[33];
+
+    QDQ_TRY(qdq_tune_plan_of(t, &t->found.best, &p, err));
+    qdq_status st = qdq_tune_name_plan(p, digits, err);
+    if (st == QDQ_OK && t->correct)
+        st = qdq_tune_write_best(t, p, err);
+    qdq_plan_free(p);
+    QDQ_TRY(st);
+    *name = qdq_arena_printf(&t->arena, "written-%.24s", digits);
+    return *name != NULL ? QDQ_OK : qdq_nomem(err);
+}
+
+static qdq_status build_input(qdq_tuning *t, qdq_tune_candidate **input, qdq_error *err)
+{
+    const char *name = t->converted ? qdq_arena_printf(&t->arena, "input-%.26s", t->nothing_name) : "input";
+
+    if (name == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(build_written(t, name, "baseline.onnx", input, err));
+    return (*input)->failed ? qdq_fail(err, QDQ_E_ENGINE, "the model itself: %s", (*input)->why) : QDQ_OK;
 }
 
 qdq_status qdq_tune_guard(qdq_tuning *t, qdq_error *err)
 {
-    qdq_tune_candidate *best, *input, *rules, *written = NULL;
+    qdq_tune_candidate *input, *rules, *written = NULL;
     qdq_test_result of_rules = {0}, of_final = {0};
     bool rules_ok, final_ok = false, final_wins, rules_win = false;
 
     qdq_tune_show(t, "guard");
-    QDQ_TRY(qdq_tune_candidate_of(t, &t->found.best, &best, err));
-    QDQ_TRY(build_written(t, "input", "baseline.onnx", &input, err));
-    if (input->failed)
-        return qdq_fail(err, QDQ_E_ENGINE, "the model itself: %s", input->why);
+    QDQ_TRY(qdq_tune_correct(t, err));
+    QDQ_TRY(build_input(t, &input, err));
     QDQ_TRY(build_rules(t, &rules, err));
     QDQ_TRY(measure(t, input, rules, &of_rules, &rules_ok, err));
     if (qdq_assign_count(&t->found.best) > 0) {
-        const char *name = written_name(t, best);
-        if (name == NULL)
-            return qdq_nomem(err);
+        const char *name;
+        QDQ_TRY(write_found(t, &name, err));
         QDQ_TRY(build_written(t, name, "model.onnx", &written, err));
         QDQ_TRY(measure(t, input, written, &of_final, &final_ok, err));
     }

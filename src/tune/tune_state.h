@@ -44,10 +44,11 @@ typedef struct qdq_tune_step {
 
 typedef struct qdq_tuning {
     const qdq_model *m;
-    const qdq_target *target;
+    const qdq_target *asked, *target; /* as it was given; with the precision that the model has */
     qdq_data *data;
     const qdq_tune_opts *opts;
     qdq_quantize_opts quantize;
+    bool correct; /* biases, once it is known what is shipped */
     const char *dir;
     const qdq_job *job;
     qdq_arena arena;
@@ -56,7 +57,9 @@ typedef struct qdq_tuning {
 
     qdq_engine *engine; /* of calibration, in this process */
     qdq_plan *head;     /* empty: what all plans of the clean model begin with */
-    qdq_plan *nothing;  /* the plan without Q/DQ */
+    qdq_plan *nothing;  /* the plan without Q/DQ, in the precision that ships */
+    char nothing_name[33];
+    bool converted; /* to that precision: the baseline is not the model as it was given */
     qdq_model *clean;
     qdq_scales scales;
     qdq_plan *rules; /* the plan of the target's rules */
@@ -103,6 +106,20 @@ qdq_status qdq_tune_samples(qdq_tuning *t, const char **path, qdq_error *err);
 
 /* Tells who watches. */
 void qdq_tune_show(qdq_tuning *t, const char *phase);
+
+/* --- tune_plans.c ----------------------------------------------------------------------------------------------------- */
+
+/* The clean model, and the precision that ships. */
+qdq_status qdq_tune_prepare(qdq_tuning *t, qdq_error *err);
+
+/* The space, all scales, and the rules' plan. */
+qdq_status qdq_tune_calibrate(qdq_tuning *t, qdq_error *err);
+
+/* From now on plans have corrected biases, if users want them; so has the rules' plan. */
+qdq_status qdq_tune_correct(qdq_tuning *t, qdq_error *err);
+
+/* The plan of an assignment: qdq_plan_free(). */
+qdq_status qdq_tune_plan_of(qdq_tuning *t, const qdq_assign *a, qdq_plan **out, qdq_error *err);
 
 /* --- tune_presets.c --------------------------------------------------------------------------------------------------- */
 
@@ -164,7 +181,9 @@ qdq_status qdq_tune_keeps_accuracy(qdq_tuning *t, const qdq_plan *p, bool *keeps
 
 /* --- tune_write.c ----------------------------------------------------------------------------------------------------- */
 
-/* model.onnx and plan.json of an assignment: the best so far. NULL: the float model. */
+/* What the result is compared with: the model as it was given, or converted to the precision that ships. */
+qdq_status qdq_tune_write_baseline(qdq_tuning *t, const char *name, qdq_error *err);
+/* model.onnx and plan.json of an assignment: the best so far. NULL: the baseline. */
 qdq_status qdq_tune_write_best(qdq_tuning *t, const qdq_plan *p, qdq_error *err);
 /* report.json, patterns.yaml, report.html */
 qdq_status qdq_tune_write_results(qdq_tuning *t, qdq_error *err);

@@ -52,18 +52,13 @@ qdq_status qdq_tune_name_plan(const qdq_plan *p, char name[33], qdq_error *err)
     return QDQ_OK;
 }
 
-/* A plan without Q/DQ is the float model, whatever the assignment wanted. */
-static qdq_status name_candidate(const qdq_plan *p, char name[33], qdq_error *err)
+/* A plan without Q/DQ is the baseline, whatever the assignment wanted. */
+static qdq_status name_candidate(const qdq_tuning *t, const qdq_plan *p, char name[33], qdq_error *err)
 {
     if (p->tensors.n + p->weights.n > 0)
         return qdq_tune_name_plan(p, name, err);
-    snprintf(name, 33, "nothing");
+    memcpy(name, t->nothing_name, 33);
     return QDQ_OK;
-}
-
-static qdq_status plan_of(qdq_tuning *t, const qdq_assign *a, qdq_plan **out, qdq_error *err)
-{
-    return qdq_space_plan(t->space, a, t->head, t->engine, t->data, &t->quantize, &t->scales, out, err);
 }
 
 qdq_status qdq_tune_candidate_of(qdq_tuning *t, const qdq_assign *a, qdq_tune_candidate **out, qdq_error *err)
@@ -78,8 +73,8 @@ qdq_status qdq_tune_candidate_of(qdq_tuning *t, const qdq_assign *a, qdq_tune_ca
         *out = known->ptr;
         return QDQ_OK;
     }
-    QDQ_TRY(plan_of(t, a, &p, err));
-    qdq_status st = name_candidate(p, name, err);
+    QDQ_TRY(qdq_tune_plan_of(t, a, &p, err));
+    qdq_status st = name_candidate(t, p, name, err);
     qdq_plan_free(p);
     QDQ_TRY(st);
     QDQ_TRY(add_candidate(t, name, out, err));
@@ -106,9 +101,9 @@ static qdq_status write_model(qdq_tuning *t, qdq_tune_candidate *c, const char *
     qdq_status st = QDQ_OK;
 
     if (c->assign.word != NULL && qdq_assign_count(&c->assign) > 0)
-        st = plan_of(t, &c->assign, &p, err);
+        st = qdq_tune_plan_of(t, &c->assign, &p, err);
     if (st == QDQ_OK)
-        st = qdq_candidate_write(t->files, p, file, err);
+        st = qdq_candidate_write(t->files, p != NULL ? p : t->nothing, file, err);
     if (st == QDQ_OK && t->opts->keep_models && p != NULL) {
         const char *path = qdq_arena_printf(&t->arena, "%s/region_models/%s.onnx", t->dir, c->name);
         qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
@@ -123,26 +118,66 @@ static qdq_status write_model(qdq_tuning *t, qdq_tune_candidate *c, const char *
     return st;
 }
 
+static bool has_own_reference(const qdq_tuning *t)
+{
+    return t->converted && !t->nothing->rest.direct_io;
+}
+
+/* What outputs are compared with: the model as it was given, or its clean copy, which is the baseline. Where inputs have
+ * another type than in the given model, no sample is the same for both. */
+static qdq_status build_reference(qdq_tuning *t, const qdq_tune_candidate **out, qdq_error *err)
+{
+    qdq_tune_candidate *c = t->base;
+    qdq_lab_fate fate = {0};
+
+    if (has_own_reference(t))
+        QDQ_TRY(add_candidate(t, "given", &c, err));
+    *out = c;
+    if (!has_own_reference(t))
+        QDQ_TRY(qdq_tune_build(t, c, NULL, err));
+    else if (c->handle < 0 && !c->failed) {
+        const char *path = qdq_arena_printf(&t->arena, "%s/given.onnx", qdq_tempdir_path(t->work));
+        if (path == NULL)
+            return qdq_nomem(err);
+        QDQ_TRY(qdq_model_save(t->m, path, NULL, err));
+        QDQ_TRY(qdq_lab_build(t->lab, path, &c->handle, &fate, err));
+        if (fate.end != QDQ_LAB_FINE)
+            give_up(c, qdq_lab_end_name(fate.end), fate.text);
+    }
+    return c->failed ? qdq_fail(err, QDQ_E_ENGINE, "the model itself: %s", c->why) : QDQ_OK;
+}
+
+/* No placement can reach a goal that is missed without any. */
+static qdq_status check_precision(const qdq_tune_candidate *base, double least, qdq_error *err)
+{
+    return least > 0 && !(base->sqnr_db >= least) ? qdq_fail(err, QDQ_E_GOAL,
+                                                             "in the precision that ships, without any Q/DQ: "
+                                                             "found SQNR %.2f dB, expected at least %g dB",
+                                                             base->sqnr_db, least)
+                                                  : QDQ_OK;
+}
+
 /* Are its outputs those of the float model, as far as the user wants? Asked once for each model that is built. */
 static qdq_status check_outputs(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
 {
     const double least = t->opts->goal != NULL ? t->opts->goal->min_sqnr : 0;
+    const qdq_tune_candidate *reference;
     qdq_lab_accuracy a;
     qdq_lab_fate fate = {0};
     char text[64];
 
-    if (c->checked || c == t->base)
+    if (c->checked || (c == t->base && !has_own_reference(t)))
         return QDQ_OK;
-    QDQ_TRY(qdq_tune_build(t, t->base, NULL, err));
-    if (t->base->failed)
-        return qdq_fail(err, QDQ_E_ENGINE, "the model itself: %s", t->base->why);
-    QDQ_TRY(qdq_lab_compare(t->lab, t->base->handle, c->handle, &a, &fate, err));
     c->checked = true;
+    QDQ_TRY(build_reference(t, &reference, err));
+    QDQ_TRY(qdq_lab_compare(t->lab, reference->handle, c->handle, &a, &fate, err));
     c->sqnr_db = a.sqnr_db;
     if (fate.end != QDQ_LAB_FINE)
         give_up(c, qdq_lab_end_name(fate.end), fate.text);
     else if (!a.finite)
         give_up(c, "outputs", "not finite");
+    else if (c == t->base)
+        return check_precision(c, least, err);
     else if (least > 0 && !(a.sqnr_db >= least)) {
         snprintf(text, sizeof text, "SQNR %.2f dB, expected at least %g dB", a.sqnr_db, least);
         give_up(c, "outputs", text);
@@ -363,7 +398,7 @@ static qdq_status kept(qdq_tuning *t, const qdq_search_event *e, qdq_error *err)
 
     if (qdq_assign_count(e->candidate) == 0)
         return qdq_tune_write_best(t, NULL, err);
-    QDQ_TRY(plan_of(t, e->candidate, &p, err));
+    QDQ_TRY(qdq_tune_plan_of(t, e->candidate, &p, err));
     qdq_status st = qdq_tune_write_best(t, p, err);
     qdq_plan_free(p);
     return st;

@@ -24,21 +24,30 @@ static qdq_status save(qdq_tuning *t, const qdq_model *m, const char *name, qdq_
     return path != NULL ? qdq_model_save(m, path, &so, err) : qdq_nomem(err);
 }
 
+static qdq_status save_plan_as_model(qdq_tuning *t, const qdq_plan *p, const char *name, qdq_error *err)
+{
+    qdq_model *m = NULL;
+
+    QDQ_TRY(qdq_candidate_model(t->files, p, &m, err));
+    qdq_status st = save(t, m, name, err);
+    qdq_model_free(m);
+    return st;
+}
+
+qdq_status qdq_tune_write_baseline(qdq_tuning *t, const char *name, qdq_error *err)
+{
+    return t->converted ? save_plan_as_model(t, t->nothing, name, err) : save(t, t->m, name, err);
+}
+
 qdq_status qdq_tune_write_best(qdq_tuning *t, const qdq_plan *p, qdq_error *err)
 {
     const char *path = qdq_tune_path(t, "plan.json");
-    qdq_model *m = NULL;
 
     if (path == NULL)
         return qdq_nomem(err);
-    if (p == NULL) {
-        QDQ_TRY(save(t, t->m, "model.onnx", err));
-        return qdq_plan_save(t->nothing, path, true, err);
-    }
-    QDQ_TRY(qdq_candidate_model(t->files, p, &m, err));
-    qdq_status st = save(t, m, "model.onnx", err);
-    qdq_model_free(m);
-    return st == QDQ_OK ? qdq_plan_save(p, path, true, err) : st;
+    QDQ_TRY(p != NULL ? save_plan_as_model(t, p, "model.onnx", err)
+                      : qdq_tune_write_baseline(t, "model.onnx", err));
+    return qdq_plan_save(p != NULL ? p : t->nothing, path, true, err);
 }
 
 /* --- patterns.yaml ---------------------------------------------------------------------------------------------------- */

@@ -32,7 +32,8 @@ static qdq_status plan_model(void *ctx, const qdq_model *m, qdq_data *data, int 
 {
     const planning *pl = ctx;
     const qdq_target *t = depth > 0 && pl->basis.bodies != NULL ? pl->basis.bodies : pl->target;
-    const qdq_plan_basis inside = {.known = pl->basis.known}, *basis = depth > 0 ? &inside : &pl->basis;
+    const qdq_plan_basis inside = {.known = pl->basis.known, .rest = pl->basis.rest},
+                         *basis = depth > 0 ? &inside : &pl->basis;
     qdq_quantize_opts opts = *pl->opts;
     qdq_calib_opts co = {.samples = opts.samples,
                          .memory = opts.memory,

@@ -1,0 +1,297 @@
+/* tune_options.c - what users may ask of a tuning run, each with its effect: in which precision it tunes, when it
+ * calibrates, and what it refuses. */
+#include <math.h>
+#include <unistd.h>
+
+#include "ir/ir.h"
+#include "support/npy_file.h"
+#include "support/tuned.h"
+
+static qdq_error err;
+static qdq_model *model;
+
+#define OPS                                                                                                  \
+    "\"Gemm\": {\"float_us\": 100, \"int8_us\": 30}, \"Cast\": {\"float_us\": 15}, \"Relu\": "               \
+    "{\"float_us\": 1}"
+
+/* Three Gemm with biases and Relu. */
+static qdq_model *gemms(void)
+{
+    static char text[20000];
+    size_t at = (size_t)snprintf(text, sizeof text, "g (float[1,8] x) => (float[1,8] y)<");
+
+    for (int w = 0; w < 3; w++) {
+        at += (size_t)snprintf(text + at, sizeof text - at, "%sfloat[8,8] w%d = {", w > 0 ? ", " : "", w);
+        for (int i = 0; i < 64; i++)
+            at += (size_t)snprintf(text + at, sizeof text - at, "%s%.3f", i > 0 ? ", " : "",
+                                   ((i * 37 + w * 11) % 101 - 50) / 100.0);
+        at += (size_t)snprintf(text + at, sizeof text - at,
+                               "}, float[8] b%d = {0.1, 0.2, -0.1, 0.3, -0.2, 0.4, 0.5, -0.5}", w);
+    }
+    snprintf(text + at, sizeof text - at,
+             "> { [fc0] h0 = Gemm(x, w0, b0) r0 = Relu(h0) [fc1] h1 = Gemm(r0, w1, b1) r1 = Relu(h1)"
+             " [fc2] h2 = Gemm(r1, w2, b2) y = Tanh(h2) }");
+    return test_model(text);
+}
+
+static int make(void **state)
+{
+    (void)state;
+    model = gemms();
+    return 0;
+}
+
+static int drop(void **state)
+{
+    (void)state;
+    qdq_model_free(model);
+    return 0;
+}
+
+/* ort-cpu for sim, with one key changed; NULL: none. */
+static qdq_target *target(const char *key, const char *value)
+{
+    qdq_target *t;
+
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    assert_ok(qdq_target_set(t, "engine", "sim", &err));
+    if (key != NULL)
+        assert_ok(qdq_target_set(t, key, value, &err));
+    return t;
+}
+
+/* Eight samples that are none of random:SEED. */
+static qdq_data *samples(void)
+{
+    float x[8][8];
+    qdq_data *d;
+
+    for (int i = 0; i < 64; i++)
+        x[i / 8][i % 8] = (float)((i * 29) % 64 - 20) / 16;
+    assert_ok(qdq_data_open(test_npy_file("samples.npy", TEST_HEADER("<f4", "(8, 8)"), x, sizeof x), model,
+                            NULL, &d, &err));
+    return d;
+}
+
+/* --- the precision that ships ----------------------------------------------------------------------------------------- */
+
+typedef struct types {
+    size_t weights, scales; /* of the type; the three biases are equal, and shared */
+    size_t others;          /* weights of another float type */
+} types;
+
+static types count_types(const char *path, qdq_elem want)
+{
+    types t = {0};
+    qdq_model *m;
+
+    assert_ok(qdq_model_load(path, NULL, &m, &err));
+    QDQ_FOR_INITS(v, m->graph)
+    {
+        bool is_float =
+            v->init->elem == QDQ_FLOAT || v->init->elem == QDQ_FLOAT16 || v->init->elem == QDQ_BFLOAT16;
+        if (!is_float)
+            continue;
+        if (v->init->count < 8)
+            t.scales += v->init->elem == want;
+        else if (v->init->elem == want)
+            t.weights++;
+        else
+            t.others++;
+    }
+    qdq_model_free(m);
+    return t;
+}
+
+typedef struct hearing {
+    double search_ms; /* of the baseline, as the search saw it */
+    size_t calibrations, in_search;
+    bool searching;
+} hearing;
+
+static void look(void *ctx, const qdq_tune_live *now)
+{
+    hearing *h = ctx;
+
+    h->searching = strcmp(now->phase, "control") == 0 || strcmp(now->phase, "start") == 0 ||
+                   strcmp(now->phase, "regions") == 0 || strcmp(now->phase, "exceptions") == 0;
+    if (h->searching && now->baseline_ms > 0)
+        h->search_ms = now->baseline_ms;
+}
+
+static void hear_progress(void *ctx, const char *stage, uint64_t done, uint64_t total)
+{
+    hearing *h = ctx;
+
+    (void)total;
+    if (strcmp(stage, "calibrate") != 0 || done != 1)
+        return;
+    h->calibrations++;
+    h->in_search += h->searching;
+}
+
+static qdq_tune_result run(const char *folder, const qdq_target *t, qdq_data *data, qdq_tune_opts *o,
+                           hearing *h)
+{
+    qdq_job job = QDQ_JOB_INIT;
+    qdq_quantize_opts quantize = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_tune_result r;
+
+    job.ctx = h;
+    job.progress = hear_progress;
+    if (o->quantize != NULL)
+        quantize = *o->quantize;
+    quantize.job = &job;
+    o->quantize = &quantize;
+    o->job = &job;
+    o->live = look;
+    assert_ok(qdq_autotune(model, t, data, folder, o, &r, &err));
+    return r;
+}
+
+/* W13b: what is measured is what ships. */
+static void with_rest_the_model_is_converted_before_it_is_tuned(void **state)
+{
+    static const struct {
+        const char *value;
+        qdq_elem type;
+    } rests[] = {{"float16", QDQ_FLOAT16}, {"bfloat16", QDQ_BFLOAT16}};
+    qdq_target *plain = target(NULL, NULL);
+    qdq_data *data = samples();
+    hearing without = {0};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        qdq_tune_opts o = test_tuned_opts(test_tuned_costs(OPS, NULL));
+        qdq_target *t = target("rest.type", rests[i].value);
+        const char *folder = test_path("rest%zu", i);
+        char path[4300];
+        hearing h = {0};
+        qdq_tune_result r = run(folder, t, data, &o, &h);
+
+        assert_int_equal(r.verdict, QDQ_TUNED);
+        snprintf(path, sizeof path, "%s/baseline.onnx", folder);
+        types of_baseline = count_types(path, rests[i].type);
+        assert_true(of_baseline.weights == 4 && of_baseline.others == 0);
+        snprintf(path, sizeof path, "%s/model.onnx", folder);
+        assert_true(count_types(path, rests[i].type).scales > 0);
+        assert_int_equal(count_types(path, rests[i].type).others, 0);
+        /* Two Cast more than the float32 model, in the search and in the guard. */
+        o = test_tuned_opts(test_tuned_costs(OPS, NULL));
+        run(test_path("plain%zu", i), plain, data, &o, &without);
+        assert_true(h.search_ms > without.search_ms + 0.02);
+        assert_true(fabs(h.search_ms / r.baseline_ms - 1) < 0.03);
+        qdq_target_free(t);
+    }
+    qdq_data_close(data);
+    qdq_target_free(plain);
+}
+
+static void where_nothing_pays_the_converted_model_is_written(void **state)
+{
+    qdq_tune_opts o =
+        test_tuned_opts(test_tuned_costs("\"Gemm\": {\"float_us\": 100, \"int8_us\": 110}", NULL));
+    qdq_target *t = target("rest.type", "float16");
+    const char *folder = test_path("rest_float");
+    hearing h = {0};
+    qdq_tune_result r = run(folder, t, NULL, &o, &h);
+    char *plan = test_tuned_file(folder, "plan.json");
+
+    (void)state;
+    assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
+    assert_non_null(strstr(plan, "\"type\": \"float16\""));
+    assert_non_null(strstr(plan, "\"left_float\": []"));
+    assert_int_equal(count_types(test_path("rest_float/model.onnx"), QDQ_FLOAT16).weights, 4);
+    qdq_free(plan);
+    qdq_target_free(t);
+}
+
+static void a_goal_that_the_precision_alone_misses_is_said_at_once(void **state)
+{
+    qdq_tune_opts o = test_tuned_opts(
+        test_tuned_costs(OPS, "\"fail\": [{\"at\": \"run\", \"nth\": 2, \"outputs\": \"wrong\"}]"));
+    qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
+    qdq_target *t = target("rest.type", "float16");
+    qdq_tune_result r;
+
+    (void)state;
+    goal.min_sqnr = 30;
+    o.goal = &goal;
+    assert_fails(QDQ_E_GOAL, "in the precision that ships, without any Q/DQ",
+                 qdq_autotune(model, t, NULL, test_path("rest_goal"), &o, &r, &err));
+    qdq_target_free(t);
+}
+
+static void what_stays_float32_is_settled_in_one_calibration(void **state)
+{
+    qdq_tune_opts o = test_tuned_opts(test_tuned_costs(OPS, NULL));
+    qdq_target *t = target("rest.type", "float16");
+    qdq_data *data = samples();
+    hearing h = {0};
+
+    (void)state;
+    run(test_path("rest_once"), t, data, &o, &h);
+    assert_int_equal(h.in_search, 0);
+    assert_int_equal(h.calibrations, 2); /* scales; magnitudes of what float16 might not hold */
+    qdq_data_close(data);
+    qdq_target_free(t);
+}
+
+/* --- calibration -------------------------------------------------------------------------------------------------------- */
+
+static void biases_are_corrected_once_the_search_is_over(void **state)
+{
+    qdq_tune_opts o = test_tuned_opts(test_tuned_costs(OPS, NULL)), plain = o;
+    qdq_quantize_opts quantize = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_target *t = target(NULL, NULL);
+    qdq_data *data = samples();
+    hearing h = {0}, without = {0};
+    qdq_model *applied, *written;
+    qdq_plan *p;
+
+    (void)state;
+    quantize.bias_correction = true;
+    o.quantize = &quantize;
+    qdq_tune_result r = run(test_path("corrected"), t, data, &o, &h);
+    qdq_tune_result r2 = run(test_path("plain"), t, data, &plain, &without);
+    char *with = test_tuned_file(test_path("corrected"), "plan.json"),
+         *none = test_tuned_file(test_path("plain"), "plan.json");
+
+    assert_int_equal(h.in_search, 0);
+    assert_int_equal(without.calibrations, 1);
+    assert_true(h.calibrations > 1 && h.calibrations <= 3);
+    assert_int_equal(r.builds, r2.builds);
+    assert_non_null(strstr(with, "\"corrections\""));
+    assert_null(strstr(none, "\"corrections\""));
+
+    /* and the model has what the plan says */
+    assert_ok(qdq_plan_load(test_path("corrected/plan.json"), &p, &err));
+    assert_ok(qdq_plan_apply(p, model, false, &applied, &err));
+    assert_ok(qdq_model_load(test_path("corrected/model.onnx"), NULL, &written, &err));
+    char *a = NULL, *b = NULL;
+    assert_ok(qdq_model_to_text(applied, &a, &err));
+    assert_ok(qdq_model_to_text(written, &b, &err));
+    assert_string_equal(a, b);
+    qdq_free(a);
+    qdq_free(b);
+    qdq_free(with);
+    qdq_free(none);
+    qdq_model_free(applied);
+    qdq_model_free(written);
+    qdq_plan_free(p);
+    qdq_data_close(data);
+    qdq_target_free(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(with_rest_the_model_is_converted_before_it_is_tuned),
+        cmocka_unit_test(where_nothing_pays_the_converted_model_is_written),
+        cmocka_unit_test(a_goal_that_the_precision_alone_misses_is_said_at_once),
+        cmocka_unit_test(what_stays_float32_is_settled_in_one_calibration),
+        cmocka_unit_test(biases_are_corrected_once_the_search_is_over),
+    };
+
+    return cmocka_run_group_tests(tests, make, drop);
+}
