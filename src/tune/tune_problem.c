@@ -126,6 +126,25 @@ static qdq_status make_units(qdq_tuning *t, qdq_error *err)
     return QDQ_OK;
 }
 
+/* --- borders ---------------------------------------------------------------------------------------------------------- */
+
+/* What composites decide, beyond what is in their parts. */
+static qdq_status make_borders(qdq_tuning *t, qdq_error *err)
+{
+    qdq_borders found;
+    qdq_search_border *border;
+
+    QDQ_TRY(qdq_borders_find(t->patterns, t->space, &t->arena, &found, err));
+    border = qdq_arena_array(&t->arena, found.n + 1, sizeof *border);
+    if (border == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < found.n; i++)
+        border[i] = (qdq_search_border){found.at[i].group, found.at[i].n_groups};
+    t->problem.border = border;
+    t->problem.n_borders = found.n;
+    return QDQ_OK;
+}
+
 /* --- starts ----------------------------------------------------------------------------------------------------------- */
 
 enum { MAX_STARTS = 8 };
@@ -232,5 +251,6 @@ qdq_status qdq_tune_pose(qdq_tuning *t, qdq_error *err)
 {
     t->problem.n_bits = t->space->n_groups;
     QDQ_TRY(make_units(t, err));
+    QDQ_TRY(make_borders(t, err));
     return make_starts(t, err);
 }

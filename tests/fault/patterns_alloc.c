@@ -1,8 +1,8 @@
 /* patterns_alloc.c - every allocation of pattern caches fails once: reading, adding, merging, writing, and what points of
  * patterns are in the space. The cache that was there is as it was. */
-#include "quant/quantize_steps.h"
 #include "support/alloc_fail.h"
-#include "support/build.h"
+#include "support/blocks.h"
+#include "support/regioned.h"
 #include "tune/scheme/pattern_cache.h"
 
 static const char *const text =
@@ -135,30 +135,38 @@ static qdq_model *two_convs(void)
 
 static void choices_survive_every_allocation_failure(void **state)
 {
-    const qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = two_convs(), *clean;
-    qdq_target *t;
-    qdq_plan *head = qdq_plan_new();
-    qdq_space *s;
-    qdq_regions *r;
-    qdq_patterns *p;
+    (void)state;
+    test_regioned s = test_regioned_open(two_convs(), "ort-cpu", NULL);
+    choosing g = {&s.patterns->pattern[0], s.space};
+    assert_true(test_every_alloc_fails(choose, &g) >= 2);
+    test_regioned_free(&s);
+}
+
+static qdq_status find_borders(void *ctx, qdq_error *err)
+{
+    const test_regioned *s = ctx;
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_borders b;
+    qdq_status st = qdq_borders_find(s->patterns, s->space, &arena, &b, err);
+
+    if (st == QDQ_OK)
+        assert_int_equal(b.n, 3);
+    qdq_arena_free(&arena);
+    return st;
+}
+
+static void borders_survive_every_allocation_failure(void **state)
+{
+    qdq_region_opts opts = QDQ_REGION_OPTS_INIT;
+    test_builder b = test_build_planes();
 
     (void)state;
-    assert_ok(qdq_target_load("ort-cpu", &t, &err));
-    assert_ok(qdq_quantize_begin(m, t, &opts, head, &clean, &err));
-    assert_ok(qdq_space_new(clean, t, &opts, &s, &err));
-    assert_ok(qdq_regions_find(clean, NULL, &r, &err));
-    assert_ok(qdq_patterns_find(r, &p, &err));
-    choosing g = {&p->pattern[0], s};
-    assert_true(test_every_alloc_fails(choose, &g) >= 2);
-    qdq_patterns_free(p);
-    qdq_regions_free(r);
-    qdq_space_free(s);
-    qdq_plan_free(head);
-    qdq_model_free(clean);
-    qdq_target_free(t);
-    qdq_model_free(m);
+    opts.max_region_size = opts.min_refine_size = 2;
+    test_residual_blocks(&b, 0);
+    test_output(&b, "e3");
+    test_regioned s = test_regioned_open(test_built(&b), "ort-cpu", &opts);
+    assert_true(test_every_alloc_fails(find_borders, &s) >= 4);
+    test_regioned_free(&s);
 }
 
 int main(void)
@@ -168,6 +176,7 @@ int main(void)
         cmocka_unit_test(writing_survives_every_allocation_failure),
         cmocka_unit_test(merging_survives_every_allocation_failure),
         cmocka_unit_test(choices_survive_every_allocation_failure),
+        cmocka_unit_test(borders_survive_every_allocation_failure),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

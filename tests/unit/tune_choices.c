@@ -2,47 +2,19 @@
 #include <math.h>
 
 #include "base/file.h"
-#include "quant/quantize_steps.h"
 #include "support/build.h"
+#include "support/regioned.h"
 #include "support/schemes.h"
 #include "support/test.h"
 #include "tune/scheme/pattern_cache.h"
 
 static qdq_error err;
 
-typedef struct setting {
-    qdq_model *m, *clean;
-    qdq_target *target;
-    qdq_plan *head;
-    qdq_space *space;
-    qdq_regions *regions;
-    qdq_patterns *patterns;
-    qdq_arena arena;
-} setting;
+typedef test_regioned setting;
 
 static setting open_setting(qdq_model *m, const char *target)
 {
-    const qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
-    setting s = {.m = m, .head = qdq_plan_new()};
-
-    assert_ok(qdq_target_load(target, &s.target, &err));
-    assert_ok(qdq_quantize_begin(s.m, s.target, &opts, s.head, &s.clean, &err));
-    assert_ok(qdq_space_new(s.clean, s.target, &opts, &s.space, &err));
-    assert_ok(qdq_regions_find(s.clean, NULL, &s.regions, &err));
-    assert_ok(qdq_patterns_find(s.regions, &s.patterns, &err));
-    return s;
-}
-
-static void put_away(setting *s)
-{
-    qdq_patterns_free(s->patterns);
-    qdq_regions_free(s->regions);
-    qdq_space_free(s->space);
-    qdq_plan_free(s->head);
-    qdq_arena_free(&s->arena);
-    qdq_model_free(s->clean);
-    qdq_target_free(s->target);
-    qdq_model_free(s->m);
+    return test_regioned_open(m, target, NULL);
 }
 
 /* The region of a value's producer gives the pattern. */
@@ -212,7 +184,7 @@ static void choices_are_the_slot_groups_of_all_instances(void **state)
         assert_true(sum > 0);
         assert_float_equal(c.choice[i].cost_ns, sum, 1e-9 * sum);
     }
-    put_away(&s);
+    test_regioned_free(&s);
 }
 
 /* Where edges are placed, the operand from outside is one choice in all instances, whichever input it is. */
@@ -225,7 +197,7 @@ static void region_9_case_25_swapped_operands_are_one_choice(void **state)
 
     assert_string_equal(text_of(&s, block, &c),
                         "*(0,0):3 a1/3 a2/3 a3/3; *(2,0):3 b1/3 b2/3 b3/3; (3,0):1 s1/2 s2/1 s3/2");
-    put_away(&s);
+    test_regioned_free(&s);
 }
 
 static void choices_are_set_in_one_instance_or_in_all(void **state)
@@ -242,7 +214,7 @@ static void choices_are_set_in_one_instance_or_in_all(void **state)
     assert_string_equal(names_of(&s, &a), "a1/3 s1/3 a2/3 s2/3 a3/3 s3/3");
     qdq_choices_apply(&c, block, 0, &off, &a);
     assert_string_equal(names_of(&s, &a), "b1/3 a2/3 s2/3 a3/3 s3/3");
-    put_away(&s);
+    test_regioned_free(&s);
 }
 
 static void most_instances_decide_and_any_makes_the_union(void **state)
@@ -263,7 +235,7 @@ static void most_instances_decide_and_any_makes_the_union(void **state)
     c.choice[1].group[0] = c.choice[1].group[1] = QDQ_NO_GROUP; /* only the third can take it: one of one */
     qdq_choices_vote(&c, block, &a, &got);
     assert_int_equal(number_of(&got), 3);
-    put_away(&s);
+    test_regioned_free(&s);
 }
 
 /* Instances may differ in what is legal for them. */
@@ -281,7 +253,7 @@ static void an_instance_without_the_slot_is_left_alone(void **state)
     qdq_assign a = bits(&s, s.space->n_groups, 0), on = bits(&s, c.n, 2);
     qdq_choices_apply(&c, block, SIZE_MAX, &on, &a);
     assert_string_equal(names_of(&s, &a), "b1/3 b3/3");
-    put_away(&s);
+    test_regioned_free(&s);
 }
 
 /* --- schemes ------------------------------------------------------------------------------------------------------- */
@@ -319,7 +291,7 @@ static void every_set_of_choices_is_a_scheme_and_back(void **state)
         expect_scheme(&s, block, &c, 3, "(0,0)(2,0)");
         expect_scheme(&s, block, &c, 4, t == 0 ? "(3,0)(3,1)" : "(3,0)");
         expect_scheme(&s, block, &c, 7, t == 0 ? "(0,0)(2,0)(3,0)(3,1)" : "(0,0)(2,0)(3,0)");
-        put_away(&s);
+        test_regioned_free(&s);
     }
 }
 
@@ -350,7 +322,7 @@ static void region_9_case_18_the_same_resolved_set_is_the_same_bits(void **state
     assert_int_equal(bits_of(&s, block, &c, &output), 2);
     assert_int_equal(bits_of(&s, block, &c, &input), 2);
     assert_int_equal(bits_of(&s, block, &c, &conv_output), 0);
-    put_away(&s);
+    test_regioned_free(&s);
 }
 
 static void points_that_mean_nothing_here_are_left_out(void **state)
@@ -365,7 +337,7 @@ static void points_that_mean_nothing_here_are_left_out(void **state)
     qdq_choices c = choices_of(&s, block);
 
     assert_int_equal(bits_of(&s, block, &c, &strange), 1);
-    put_away(&s);
+    test_regioned_free(&s);
 }
 
 /* Mul(p, p), slot 1 only. */
@@ -389,7 +361,7 @@ static void region_9_case_15_one_slot_of_a_square_is_a_point_of_its_own(void **s
                         "*(0,0):3 a/3; (1,0):1 p/1; (2,0):1 m/1; (2,1):2 m/2; *(3,0):3 y/3");
     assert_int_equal(bits_of(&s, p, &c, &second), 8);
     assert_int_equal(bits_of(&s, p, &c, &producer), 12); /* all readers */
-    put_away(&s);
+    test_regioned_free(&s);
 }
 
 /* A cache that Model-Optimizer wrote has this pattern under our signature: Conv, Add and what fuses (nothing). */
@@ -412,7 +384,7 @@ static void a_cache_of_model_optimizer_gives_seeds(void **state)
     assert_int_equal(bits_of(&s, block, &c, &known->schemes.at[0]), 6); /* (2,0) (3,0) (4,0), output of 4 */
     assert_int_equal(bits_of(&s, block, &c, &known->schemes.at[1]), 0);
     qdq_pattern_cache_free(&cache);
-    put_away(&s);
+    test_regioned_free(&s);
 }
 
 /* --- composites ---------------------------------------------------------------------------------------------------- */
@@ -462,7 +434,7 @@ static void region_9_case_19_leaf_full_then_composite_inherits(void **state)
     }
     assert_true(composites > 0);
     assert_true(qdq_assign_equal(&a, &before));
-    put_away(&s);
+    test_regioned_free(&s);
 }
 
 /* A region with nodes of its own around two others: the one with fewer nodes is child 0. */
@@ -485,7 +457,7 @@ static void child_inputs_and_outputs_become_what_the_region_itself_reads(void **
     qdq_region whole = {.id = 1, .type = QDQ_REGION_COMPOSITE, .children = {children, 2, 0}, .n_total = 12};
     const qdq_node *nodes[] = {s1->producer};
     uint32_t order[] = {1, 0}, *orders[] = {order};
-    qdq_instance instance = {&whole, nodes, orders};
+    qdq_instance instance = {.region = &whole, .node = nodes, .input = orders};
     const qdq_pattern p = {.signature = "", .n_nodes = 1, .instance = &instance, .n_instances = 1};
     qdq_choices c = choices_of(&s, &p);
 
@@ -494,7 +466,7 @@ static void child_inputs_and_outputs_become_what_the_region_itself_reads(void **
     assert_int_equal(bits_of(&s, &p, &c, &large_out), 1); /* b1 */
     assert_int_equal(bits_of(&s, &p, &c, &small_in), 0);  /* s1 is read by the child alone */
     assert_int_equal(bits_of(&s, &p, &c, &beyond), 0);
-    put_away(&s);
+    test_regioned_free(&s);
 }
 
 /* --- baselines with Q/DQ ------------------------------------------------------------------------------------------- */
@@ -534,7 +506,7 @@ static void region_9_case_22_a_baseline_gives_the_input_of_the_conv(void **state
     assert_int_equal(scheme.node_inputs.n, 1);
     assert_true(has_node_input(&scheme, 0, 0));
     qdq_model_free(baseline);
-    put_away(&s);
+    test_regioned_free(&s);
 }
 
 /* Of three instances two have the first Conv in 8 bits, one the second. */
@@ -552,7 +524,7 @@ static void region_9_case_22_instances_that_disagree_vote(void **state)
     assert_int_equal(scheme.node_inputs.n, 2);
     assert_true(has_node_input(&scheme, 0, 0) && has_node_input(&scheme, 2, 0));
     qdq_model_free(baseline);
-    put_away(&s);
+    test_regioned_free(&s);
 }
 
 /* On ONNX Runtime, a kernel without Q behind it runs in float: a2 does not make it two of three. */
@@ -570,7 +542,7 @@ static void region_9_case_22_what_has_no_codes_behind_it_does_not_vote(void **st
     assert_true(has_node_input(&scheme, 0, 0) && has_node_input(&scheme, 2, 0));
     assert_true(has_node_input(&scheme, 3, 0) && has_node_input(&scheme, 3, 1));
     qdq_model_free(baseline);
-    put_away(&s);
+    test_regioned_free(&s);
 }
 
 /* Where no one gave the weight codes: what is tuned gives them. */
@@ -593,7 +565,7 @@ static void region_9_case_22_a_baseline_of_activations_alone(void **state)
     assert_int_equal(scheme.node_inputs.n, 1);
     assert_true(has_node_input(&scheme, 0, 0));
     qdq_model_free(baseline);
-    put_away(&s);
+    test_regioned_free(&s);
 }
 
 /* --- names of Model-Optimizer's ------------------------------------------------------------------------------------ */
@@ -669,7 +641,7 @@ static void region_9_case_16_model_optimizers_names_are_imported(void **state)
     assert_string_equal(names_of(&s, &whole), "/l1/conv/Conv:0/3 p/3");
     qdq_plan_free(plan);
     qdq_model_free(baseline);
-    put_away(&s);
+    test_regioned_free(&s);
 }
 
 int main(void)

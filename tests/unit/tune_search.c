@@ -20,6 +20,7 @@ typedef struct world {
 
     size_t n_units;
     qdq_search_unit unit[MAX_UNITS];
+    qdq_search_border border;
     qdq_search_choice choice[MAX_BITS];
     uint32_t bit[MAX_BITS];
 
@@ -175,6 +176,8 @@ static qdq_search_result run(world *w, const qdq_search_opts *o, qdq_arena *aren
     const qdq_search_problem p = {.n_bits = w->n,
                                   .unit = w->unit,
                                   .n_units = w->n_units,
+                                  .border = &w->border,
+                                  .n_borders = w->border.n_bits > 0,
                                   .start = starts,
                                   .start_name = names,
                                   .n_starts = 2,
@@ -336,6 +339,72 @@ static void nothing_useless_is_kept(void **state)
     assert_true(kept / trials * 50 <= 1);
 }
 
+/* Two units of two choices. The first of each read one tensor, in front of which a conversion costs more than 8 bits save in
+ * one of them; the second of each are much slower in 8 bits. */
+static void build_readers(world *w)
+{
+    static const uint32_t bit[4] = {0, 1, 2, 3}, readers[2] = {0, 3};
+    static const uint32_t *const of[4] = {bit, bit + 1, bit + 3, bit + 2};
+
+    *w = (world){.n = 4, .n_units = 2, .rest = 50e3, .border = {readers, 2}};
+    for (size_t i = 0; i < 4; i++) {
+        w->time[0][i] = 100e3;
+        w->time[1][i] = i == 0 || i == 3 ? 80e3 : 300e3;
+        w->choice[i] = (qdq_search_choice){of[i], 100e3, true};
+    }
+    w->unit[0] = (qdq_search_unit){.name = "a", .choice = w->choice, .n_choices = 2, .n_instances = 1};
+    w->unit[1] = (qdq_search_unit){.name = "b", .choice = w->choice + 2, .n_choices = 2, .n_instances = 1};
+    add_edge(w, 0, 3, 30e3);
+}
+
+static void readers_of_one_tensor_in_two_units_are_tried_together(void **state)
+{
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_search_opts o = options(1);
+    world w;
+
+    (void)state;
+    build_readers(&w);
+    w.border.n_bits = 0;
+    qdq_search_result alone = run(&w, &o, &arena);
+    assert_int_equal(qdq_assign_count(&alone.best), 0);
+    build_readers(&w);
+    qdq_search_result r = run(&w, &o, &arena);
+    assert_int_equal(r.best.word[0], 1 | 1 << 3);
+    build_readers(&w);
+    w.unit[0].settled = w.unit[1].settled = true; /* borders between them are, too */
+    r = run(&w, &o, &arena);
+    assert_int_equal(qdq_assign_count(&r.best), 0);
+    qdq_arena_free(&arena);
+}
+
+/* Bits of one unit are its own business, and those of no unit nobody's. */
+static void a_border_within_a_unit_is_not_tried_again(void **state)
+{
+    static const uint32_t mine[2] = {0, 1}, nobodys[2] = {0, 4};
+    const uint32_t *const of[] = {mine, nobodys};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        qdq_arena arena = QDQ_ARENA_INIT;
+        qdq_search_opts o = options(1);
+        world w;
+        build_readers(&w);
+        w.n = 5;
+        w.time[0][4] = w.time[1][4] = 1e3;
+        w.border.n_bits = 0;
+        qdq_search_result without = run(&w, &o, &arena);
+        build_readers(&w);
+        w.n = 5;
+        w.time[0][4] = w.time[1][4] = 1e3;
+        w.border.bit = of[i];
+        qdq_search_result with = run(&w, &o, &arena);
+        assert_int_equal(with.trials, without.trials);
+        assert_false(qdq_assign_get(&with.best, 4));
+        qdq_arena_free(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +415,8 @@ int main(void)
         cmocka_unit_test(bad_seeds_do_not_hide_that_nothing_is_best),
         cmocka_unit_test(a_settled_unit_is_not_explored),
         cmocka_unit_test(nothing_useless_is_kept),
+        cmocka_unit_test(readers_of_one_tensor_in_two_units_are_tried_together),
+        cmocka_unit_test(a_border_within_a_unit_is_not_tried_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

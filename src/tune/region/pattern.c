@@ -133,6 +133,8 @@ static qdq_status make_instance(matcher *s, const qdq_region *r, const qdq_canon
     size_t n = 0;
 
     out->region = r;
+    out->inner = form->node;
+    out->inner_input = form->input;
     out->node = qdq_arena_array(s->arena, r->nodes.n + 1, sizeof(const qdq_node *));
     out->input = qdq_arena_array(s->arena, r->nodes.n + 1, sizeof(uint32_t *));
     if (out->node == NULL || out->input == NULL)

@@ -10,6 +10,8 @@ typedef struct qdq_instance {
     const qdq_node **node; /* core nodes in canonical order, pattern.n_nodes of them */
     uint32_t **input; /* node k, canonical input i -> input of the node: operands of commutative operators
                               may be swapped */
+    const qdq_node **inner; /* with those of all descendants, region->n_total of them, in canonical order */
+    uint32_t **inner_input; /* as `input` */
 } qdq_instance;
 
 typedef struct qdq_pattern {

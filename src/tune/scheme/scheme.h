@@ -72,6 +72,27 @@ qdq_status qdq_choices_from_scheme(const qdq_choices *c, const qdq_pattern *p, c
                                    const qdq_scheme *scheme, qdq_arena *arena, qdq_assign *bits,
                                    qdq_error *err);
 
+/* --- composites ------------------------------------------------------------------------------------------------------- */
+
+/* What a composite decides beyond its children: a tensor at a border of theirs, which goes from one of them to another,
+ * into the composite or out of it. Its scheme is a delta: the slots of all readers of the tensor in all instances get or
+ * lose codes together; what is at other borders, and all that the children chose, is inherited. */
+typedef struct qdq_border {
+    const qdq_value *value; /* in the first instance */
+    uint32_t *group;        /* of the space: what reads the tensor, in all instances, each once */
+    size_t n_groups;
+    double cost_ns; /* of their nodes in float */
+} qdq_border;
+
+typedef QDQ_VEC(qdq_border) qdq_borders;
+
+/* Of all patterns of composites, in their order; of one pattern by (first reader's canonical place, input), then those that
+ * go out by their producer's. A tensor that nothing reads in 8 bits is none, nor one with more than 64 readers. */
+qdq_status qdq_borders_find(const qdq_patterns *p, const qdq_space *s, qdq_arena *arena, qdq_borders *out,
+                            qdq_error *err);
+
+/* --- skip table ------------------------------------------------------------------------------------------------------- */
+
 /* Is input `i` of n a place where Model-Optimizer would not quantize? A reason, or NULL: region-autotune.md 4.1 with what
  * is required of it. */
 const char *qdq_skip_reason(const qdq_node *n, uint32_t i);

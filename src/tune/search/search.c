@@ -190,6 +190,8 @@ static qdq_status sweep(qdq_searching *s, bool first, qdq_error *err)
     s->phase = QDQ_PHASE_INTERACTIONS;
     if (!s->over)
         QDQ_TRY(qdq_search_pairs(s, err));
+    if (!s->over)
+        QDQ_TRY(qdq_search_borders(s, err));
     s->phase = QDQ_PHASE_EXCEPTIONS;
     return s->over ? QDQ_OK : qdq_search_exceptions(s, err);
 }

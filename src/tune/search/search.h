@@ -25,10 +25,18 @@ typedef struct qdq_search_unit {
     bool settled; /* found out before on this engine and device: nothing but the seeds is tried */
 } qdq_search_unit;
 
+/* Bits of several units that meet at a border, as the readers of one tensor: worth being changed together. */
+typedef struct qdq_search_border {
+    const uint32_t *bit;
+    size_t n_bits;
+} qdq_search_border;
+
 typedef struct qdq_search_problem {
     size_t n_bits;
     const qdq_search_unit *unit;
     size_t n_units;
+    const qdq_search_border *border; /* may be NULL */
+    size_t n_borders;
     const qdq_assign
         *start; /* whole assignments to begin with, the best becomes the incumbent: nothing, everything,
                                 rules, imported, ... The first is the baseline ("nothing") */

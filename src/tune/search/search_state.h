@@ -66,6 +66,9 @@ qdq_status qdq_search_cuts(qdq_searching *s, qdq_error *err);
 /* Neighbouring units together: alone, each would pay for the borders between them. */
 qdq_status qdq_search_pairs(qdq_searching *s, qdq_error *err);
 
+/* Borders between units: all that reads there on, or off. All else stays as the units chose it. search_borders.c */
+qdq_status qdq_search_borders(qdq_searching *s, qdq_error *err);
+
 /* Single instances otherwise than the others of their unit. */
 qdq_status qdq_search_exceptions(qdq_searching *s, qdq_error *err);
 

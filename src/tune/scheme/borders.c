@@ -1,0 +1,187 @@
+/* borders.c - see scheme.h: what composites can decide. A border is found in the first instance of a pattern; in the others
+ * it is where the node in the same canonical place reads at the same canonical input. */
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/map.h"
+#include "tune/scheme/scheme.h"
+
+enum { MAX_READERS = 64 }; /* what more nodes read than that, a mask, is no border between two */
+
+typedef struct finder {
+    const qdq_space *s;
+    qdq_arena *arena;
+    qdq_arena scratch;
+    qdq_borders *out;
+
+    const qdq_pattern *p; /* at hand */
+    qdq_map child;        /* id of a node of its first instance -> number of the child with it */
+    qdq_map seen;         /* ids of values of its first instance */
+    uint32_t *stamp;      /* by group: number of the last border that has it */
+    uint32_t n_stamps;
+    qdq_error *err;
+} finder;
+
+/* Where a border is: input or output `slot` of node `place`, both canonical; an output's slot is the node's own. */
+typedef struct spot {
+    size_t place;
+    uint32_t slot;
+    bool is_output;
+} spot;
+
+static const qdq_value *value_at(const qdq_instance *in, const spot *at)
+{
+    const qdq_node *n = in->inner[at->place];
+
+    if (at->is_output)
+        return qdq_node_out(n, at->slot);
+    return at->slot < n->n_in ? qdq_node_in(n, in->inner_input[at->place][at->slot]) : NULL;
+}
+
+/* --- one border ---------------------------------------------------------------------------------------------------- */
+
+typedef QDQ_VEC(uint32_t) group_list;
+
+static qdq_status push_readers(finder *f, const qdq_value *v, group_list *groups)
+{
+    size_t n = 0;
+
+    QDQ_FOR_USES (u, v) {
+        if (++n > MAX_READERS)
+            return QDQ_OK;
+        if (u->node->graph != f->s->clean->graph)
+            continue;
+        uint32_t g = qdq_space_group_of(f->s, u->node, u->index);
+        if (g == QDQ_NO_GROUP || f->stamp[g] == f->n_stamps)
+            continue;
+        f->stamp[g] = f->n_stamps;
+        if (!QDQ_PUSH(f->arena, groups, g))
+            return qdq_nomem(f->err);
+    }
+    return QDQ_OK;
+}
+
+static qdq_status add_border(finder *f, const spot *at)
+{
+    qdq_border b = {.value = value_at(&f->p->instance[0], at)};
+    group_list groups = {0};
+
+    f->n_stamps++;
+    for (size_t k = 0; k < f->p->n_instances; k++) {
+        const qdq_value *v = value_at(&f->p->instance[k], at);
+        if (v != NULL)
+            QDQ_TRY(push_readers(f, v, &groups));
+    }
+    if (groups.n == 0)
+        return QDQ_OK;
+    b.group = groups.at;
+    b.n_groups = groups.n;
+    for (size_t i = 0; i < groups.n; i++)
+        b.cost_ns += f->s->group[groups.at[i]].cost_ns;
+    return QDQ_PUSH(f->arena, f->out, b) ? QDQ_OK : qdq_nomem(f->err);
+}
+
+/* --- one pattern --------------------------------------------------------------------------------------------------- */
+
+/* Each node of the first instance belongs to one child, at whatever depth. */
+static qdq_status number_children(finder *f)
+{
+    const qdq_region *r = f->p->instance[0].region;
+    QDQ_VEC(const qdq_region *) todo = {0};
+    bool ok = true, is_new;
+
+    for (size_t c = 0; c < r->children.n; c++) {
+        todo.n = 0;
+        ok = ok && QDQ_PUSH(&f->scratch, &todo, (const qdq_region *)r->children.at[c]);
+        for (size_t i = 0; ok && i < todo.n; i++) {
+            const qdq_region *at = todo.at[i];
+            for (size_t k = 0; ok && k < at->nodes.n; k++) {
+                qdq_map_value *v = qdq_map_put_int(&f->child, at->nodes.at[k]->id, &is_new);
+                ok = v != NULL;
+                if (ok)
+                    v->num = c + 1;
+            }
+            for (size_t k = 0; ok && k < at->children.n; k++)
+                ok = QDQ_PUSH(&f->scratch, &todo, (const qdq_region *)at->children.at[k]);
+        }
+    }
+    return ok ? QDQ_OK : qdq_nomem(f->err);
+}
+
+/* 0: none, it is outside. */
+static uint64_t child_of(const finder *f, const qdq_node *n)
+{
+    const qdq_map_value *v = n != NULL ? qdq_map_get_int(&f->child, n->id) : NULL;
+
+    return v != NULL ? v->num : 0;
+}
+
+static bool is_const(const qdq_value *v)
+{
+    return qdq_value_const(v) != NULL || v->sparse != NULL;
+}
+
+static bool comes_in(const finder *f, const qdq_node *reader, const qdq_value *v)
+{
+    const qdq_node *from = v->producer != NULL && v->producer->graph == reader->graph ? v->producer : NULL;
+
+    return !is_const(v) && child_of(f, from) != child_of(f, reader);
+}
+
+static bool goes_out(const finder *f, const qdq_value *v)
+{
+    QDQ_FOR_USES (u, v)
+        if (u->node->graph == f->s->clean->graph && child_of(f, u->node) == 0)
+            return true;
+    return false;
+}
+
+static qdq_status look_at(finder *f, const spot *at)
+{
+    const qdq_value *v = value_at(&f->p->instance[0], at);
+    const qdq_node *n = f->p->instance[0].inner[at->place];
+    bool is_new = false;
+
+    if (v == NULL || !(at->is_output ? goes_out(f, v) : comes_in(f, n, v)))
+        return QDQ_OK;
+    if (qdq_map_put_int(&f->seen, v->id, &is_new) == NULL)
+        return qdq_nomem(f->err);
+    return is_new ? add_border(f, at) : QDQ_OK;
+}
+
+static qdq_status find_in(finder *f)
+{
+    const qdq_instance *first = &f->p->instance[0];
+
+    QDQ_TRY(number_children(f));
+    for (size_t i = 0; i < first->region->n_total; i++)
+        for (uint32_t k = 0; k < first->inner[i]->n_in; k++)
+            QDQ_TRY(look_at(f, &(spot){i, k, false}));
+    for (size_t i = 0; i < first->region->n_total; i++)
+        for (uint32_t k = 0; k < first->inner[i]->n_out; k++)
+            QDQ_TRY(look_at(f, &(spot){i, k, true}));
+    return QDQ_OK;
+}
+
+qdq_status qdq_borders_find(const qdq_patterns *p, const qdq_space *s, qdq_arena *arena, qdq_borders *out,
+                            qdq_error *err)
+{
+    finder f = {.s = s, .arena = arena, .out = out, .err = err};
+    qdq_status st = QDQ_OK;
+
+    *out = (qdq_borders){0};
+    f.stamp = qdq_arena_array(&f.scratch, s->n_groups + 1, sizeof *f.stamp);
+    if (f.stamp == NULL)
+        st = qdq_nomem(err);
+    for (size_t i = 0; i < p->n && st == QDQ_OK; i++) {
+        f.p = &p->pattern[i];
+        if (f.p->instance[0].region->children.n == 0)
+            continue;
+        st = find_in(&f);
+        qdq_map_free(&f.child);
+        qdq_map_free(&f.seen);
+        f.child = f.seen = (qdq_map)QDQ_MAP_INIT;
+    }
+    qdq_arena_free(&f.scratch);
+    return st;
+}

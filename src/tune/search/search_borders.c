@@ -1,0 +1,93 @@
+/* search_borders.c - deltas at the borders of composites. Units decide about the nodes in them; a tensor that several of
+ * them read is worth codes only if all take them. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/fail.h"
+#include "tune/search/search_state.h"
+
+typedef struct ranked {
+    size_t index;
+    double worth;
+} ranked;
+
+static int by_worth(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+
+    if (x->worth != y->worth)
+        return x->worth > y->worth ? -1 : 1;
+    return x->index < y->index ? -1 : 1;
+}
+
+/* What one unit has there, it has tried itself; what units have settled, stays. */
+static bool is_open(const qdq_searching *s, const qdq_search_border *b)
+{
+    uint32_t first = UINT32_MAX;
+    bool several = false, settled = true;
+
+    for (size_t i = 0; i < b->n_bits; i++) {
+        uint32_t unit = s->unit_of[b->bit[i]];
+        if (unit == UINT32_MAX)
+            continue;
+        several = several || (first != UINT32_MAX && unit != first);
+        settled = settled && s->p->unit[unit].settled;
+        first = unit;
+    }
+    return several && !settled;
+}
+
+static double worth_of(const qdq_searching *s, const qdq_search_border *b)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < b->n_bits; i++)
+        sum += s->worth[b->bit[i]];
+    return sum;
+}
+
+/* All on, or all off if most is on. What no unit decides about (nodes that the user filtered out) stays. */
+static void flip(qdq_searching *s, const qdq_search_border *b)
+{
+    size_t on = 0, have = 0;
+
+    for (size_t i = 0; i < b->n_bits; i++) {
+        have += s->unit_of[b->bit[i]] != UINT32_MAX;
+        on += s->unit_of[b->bit[i]] != UINT32_MAX && qdq_assign_get(&s->incumbent, b->bit[i]);
+    }
+    for (size_t i = 0; i < b->n_bits; i++)
+        if (s->unit_of[b->bit[i]] != UINT32_MAX)
+            qdq_assign_set(&s->candidate, b->bit[i], 2 * on <= have);
+}
+
+static size_t rank(const qdq_searching *s, ranked *out)
+{
+    const double least = fmax(s->noise, s->opts->test.enter) * s->p->base_ns;
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->p->n_borders; i++) {
+        double worth = worth_of(s, &s->p->border[i]);
+        if (worth > least && is_open(s, &s->p->border[i]))
+            out[n++] = (ranked){i, worth};
+    }
+    qsort(out, n, sizeof *out, by_worth);
+    return n;
+}
+
+qdq_status qdq_search_borders(qdq_searching *s, qdq_error *err)
+{
+    ranked *order = calloc(s->p->n_borders + 1, sizeof *order);
+    qdq_status st = order != NULL ? QDQ_OK : qdq_nomem(err);
+    size_t n = st == QDQ_OK ? rank(s, order) : 0;
+    unsigned stale = 0;
+
+    for (size_t i = 0; i < n && st == QDQ_OK && !s->over && stale < s->opts->stale; i++) {
+        qdq_tried t;
+        qdq_search_reset(s);
+        flip(s, &s->p->border[order[i].index]);
+        st = qdq_search_try(s, SIZE_MAX, &t, err);
+        stale = t.kept ? 0 : stale + t.measured;
+    }
+    free(order);
+    return st;
+}

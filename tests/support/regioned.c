@@ -1,0 +1,31 @@
+/* regioned.c - see the header. */
+#include "support/regioned.h"
+
+#include "quant/quantize_steps.h"
+#include "support/test.h"
+
+test_regioned test_regioned_open(qdq_model *m, const char *target, const qdq_region_opts *regions)
+{
+    const qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_error err;
+    test_regioned s = {.m = m, .head = qdq_plan_new()};
+
+    assert_ok(qdq_target_load(target, &s.target, &err));
+    assert_ok(qdq_quantize_begin(s.m, s.target, &opts, s.head, &s.clean, &err));
+    assert_ok(qdq_space_new(s.clean, s.target, &opts, &s.space, &err));
+    assert_ok(qdq_regions_find(s.clean, regions, &s.regions, &err));
+    assert_ok(qdq_patterns_find(s.regions, &s.patterns, &err));
+    return s;
+}
+
+void test_regioned_free(test_regioned *s)
+{
+    qdq_patterns_free(s->patterns);
+    qdq_regions_free(s->regions);
+    qdq_space_free(s->space);
+    qdq_plan_free(s->head);
+    qdq_arena_free(&s->arena);
+    qdq_model_free(s->clean);
+    qdq_target_free(s->target);
+    qdq_model_free(s->m);
+}

@@ -1,0 +1,93 @@
+/* tune_borders.c - what composites decide: tensors at the borders of their parts. */
+#include "support/blocks.h"
+#include "support/regioned.h"
+#include "support/test.h"
+#include "tune/scheme/scheme.h"
+
+static qdq_error err;
+
+/* Leaves of two nodes, so that each residual block is a composite of {a b} {c d e} or so. */
+static test_regioned open_blocks(const char *target, unsigned swapped)
+{
+    qdq_region_opts opts = QDQ_REGION_OPTS_INIT;
+    test_builder b = test_build_planes();
+
+    opts.max_region_size = opts.min_refine_size = 2;
+    test_residual_blocks(&b, swapped);
+    test_output(&b, "e3");
+    return test_regioned_open(test_built(&b), target, &opts);
+}
+
+/* "value: reader/slots reader/slots; ..." */
+static const char *text_of(const test_regioned *s, const qdq_borders *b)
+{
+    static char text[4000];
+    size_t n = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < b->n; i++) {
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s:", i > 0 ? "; " : "", b->at[i].value->name);
+        for (size_t k = 0; k < b->at[i].n_groups; k++) {
+            const qdq_slot_group *g = &s->space->group[b->at[i].group[k]];
+            n += (size_t)snprintf(text + n, sizeof text - n, " %s/%x", g->node->out[0]->name,
+                                  (unsigned)g->inputs);
+        }
+    }
+    return text;
+}
+
+static void assert_borders(const char *target, unsigned swapped, const char *want)
+{
+    test_regioned s = open_blocks(target, swapped);
+    qdq_borders b;
+
+    assert_ok(qdq_borders_find(s.patterns, s.space, &s.arena, &b, &err));
+    assert_string_equal(text_of(&s, &b), want);
+    for (size_t i = 0; i < b.n; i++) {
+        double sum = 0;
+        for (size_t k = 0; k < b.at[i].n_groups; k++)
+            sum += s.space->group[b.at[i].group[k]].cost_ns;
+        assert_true(sum > 0);
+        assert_float_equal(b.at[i].cost_ns, sum, 1e-9 * sum);
+    }
+    test_regioned_free(&s);
+}
+
+static void borders_are_what_several_parts_read(void **state)
+{
+    (void)state;
+    assert_borders("ort-cpu", 0,
+                   "s: a1/3 d1/3 a2/3 d2/3 a3/3 d3/3; b1: c1/3 c2/3 c3/3; e1: a2/3 d2/3 a3/3 d3/3");
+}
+
+static void borders_are_in_the_same_place_of_swapped_instances(void **state)
+{
+    (void)state;
+    assert_borders("tensorrt", 1u << 2,
+                   "s: a1/3 d1/2 a2/3 d2/1 a3/3 d3/2; b1: c1/3 c2/3 c3/3; e1: a2/3 d2/1 a3/3 d3/2");
+}
+
+static void leaves_have_no_borders(void **state)
+{
+    test_builder b = test_build_planes();
+    qdq_borders borders;
+
+    (void)state;
+    test_residual_blocks(&b, 0);
+    test_output(&b, "e3");
+    test_regioned s = test_regioned_open(test_built(&b), "ort-cpu", NULL);
+    assert_ok(qdq_borders_find(s.patterns, s.space, &s.arena, &borders, &err));
+    assert_int_equal(borders.n, 0);
+    test_regioned_free(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(borders_are_what_several_parts_read),
+        cmocka_unit_test(borders_are_in_the_same_place_of_swapped_instances),
+        cmocka_unit_test(leaves_have_no_borders),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
