@@ -15,6 +15,7 @@ import numpy
 
 from optimizing import Optimizing
 from quantizing import Quantizing
+from tuning import Tuning
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -52,7 +53,7 @@ def number(x):
     return "%.0f" % x if abs(x) >= 100 else "%.3g" % x
 
 
-class Bench(Optimizing, Quantizing):
+class Bench(Optimizing, Quantizing, Tuning):
     def __init__(self, build, models, peers, rounds):
         self.rounds = rounds
         self.build, self.models, self.peers_python = build, models, peers
@@ -141,7 +142,7 @@ class Bench(Optimizing, Quantizing):
                     print(failed, file=sys.stderr)
         return [(statistics.median(r[0] for r in cost), max(r[2] for r in cost)) if cost else None for cost in costs]
 
-    PARTS = ("inspect", "graph_sizes", "quantize", "optimize")
+    PARTS = ("inspect", "graph_sizes", "quantize", "optimize", "tuning")
 
 
 def main():

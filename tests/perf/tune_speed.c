@@ -1,6 +1,8 @@
-/* tune_speed.c - what a trial of the tuner costs beside the engine: the plan of an assignment, and its model as a file.
- * What is promised, 3 ms and 5 ms for a model of 100 MB, is measured here; the limits leave room for a slow, shared
- * machine. No weight is copied: the folder does not grow, and the model is small. */
+/* tune_speed.c - what a trial of the tuner costs beside the engine: the plan of an assignment, and its model as a file; and
+ * how long it takes to see what there is to decide. What is promised, 3 ms and 5 ms for a model of 100 MB, is measured
+ * here; the limits leave room for a slow, shared machine. No weight is copied: the folder does not grow, and the model is
+ * small. */
+#include <math.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -9,6 +11,7 @@
 #include "quant/quantize_steps.h"
 #include "support/build.h"
 #include "support/test.h"
+#include "tune/region/pattern.h"
 #include "tune/space/candidates.h"
 #include "tune/space/space.h"
 
@@ -143,26 +146,57 @@ static qdq_model *residual_chain(long nodes)
     return test_built(&b);
 }
 
-static void slots_of_large_graphs_are_found_in_linear_time(void **state)
+/* Processor milliseconds of regions, patterns and slots, in this order. */
+static void take_apart(const qdq_model *m, const qdq_target *t, double ms[3], size_t *n_groups)
+{
+    const qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
+    const qdq_region_opts how = QDQ_REGION_OPTS_INIT;
+    double start = cpu_ms(), at[3];
+    qdq_regions *r;
+    qdq_patterns *p;
+    qdq_space *s;
+
+    assert_ok(qdq_regions_find(m, &how, &r, &err));
+    at[0] = cpu_ms();
+    assert_ok(qdq_patterns_find(r, &p, &err));
+    at[1] = cpu_ms();
+    assert_ok(qdq_space_new(m, t, &opts, &s, &err));
+    at[2] = cpu_ms();
+    for (int i = 0; i < 3; i++)
+        ms[i] = at[i] - (i == 0 ? start : at[i - 1]);
+    *n_groups = s->n_groups;
+    qdq_space_free(s);
+    qdq_patterns_free(p);
+    qdq_regions_free(r);
+}
+
+/* The limits leave room for a slow, shared machine: 50 ms and 1 s are promised on ort-cpu, and what `make bench` prints. */
+static void regions_and_slots_of_large_graphs_are_found_in_linear_time(void **state)
 {
     static const char *const targets[] = {"ort-cpu", "tensorrt"};
     static const long sizes[] = {6000, 100000};
     static const double limits_ms[] = {250, 5000};
-    const qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
 
     (void)state;
     for (size_t i = 0; i < 4; i++) {
         qdq_model *m = residual_chain(sizes[i / 2]);
+        double least[3] = {0}, sum = INFINITY;
+        size_t n_groups = 0;
         qdq_target *t;
-        qdq_space *s;
 
         assert_ok(qdq_target_load(targets[i % 2], &t, &err));
-        double start = cpu_ms();
-        assert_ok(qdq_space_new(m, t, &opts, &s, &err));
-        double took = cpu_ms() - start;
-        printf("%s: %zu groups of %ld nodes in %.1f ms\n", targets[i % 2], s->n_groups, sizes[i / 2], took);
-        assert_true(took < limits_ms[i / 2]);
-        qdq_space_free(s);
+        for (int round = 0; round < 3; round++) {
+            double ms[3];
+            take_apart(m, t, ms, &n_groups);
+            if (ms[0] + ms[1] + ms[2] < sum) {
+                memcpy(least, ms, sizeof ms);
+                sum = ms[0] + ms[1] + ms[2];
+            }
+        }
+        printf("%s, %ld nodes: regions %.1f ms, patterns %.1f ms, %zu groups %.1f ms, together %.1f ms\n",
+               targets[i % 2], sizes[i / 2], least[0], least[1], n_groups, least[2], sum);
+        assert_true(n_groups >= (size_t)sizes[i / 2] / 5 * 3);
+        assert_true(sum < limits_ms[i / 2]);
         qdq_target_free(t);
         qdq_model_free(m);
     }
@@ -172,7 +206,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(trial_of_resnet50_is_ready_in_milliseconds),
-        cmocka_unit_test(slots_of_large_graphs_are_found_in_linear_time),
+        cmocka_unit_test(regions_and_slots_of_large_graphs_are_found_in_linear_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

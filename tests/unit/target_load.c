@@ -1,4 +1,6 @@
 /* target_load.c - target descriptions: the built-in ones load, and every mistake is named with its place. */
+#include <jansson.h>
+
 #include "base/file.h"
 #include "support/test.h"
 #include "target/target.h"
@@ -91,6 +93,31 @@ static void a_file_is_read_like_a_builtin(void **state)
     assert_int_equal(copy->ops.n, builtin->ops.n);
     qdq_target_free(builtin);
     qdq_target_free(copy);
+}
+
+/* What the search without knowledge is measured with (make bench): all that ort-cpu can do, and nothing of what pays. */
+static void the_bare_target_is_ort_cpu_without_what_was_measured(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_target *full, *bare;
+    json_t *a, *b, *op;
+    size_t i;
+
+    (void)state;
+    assert_ok(qdq_target_load("ort-cpu", &full, &err));
+    assert_ok(qdq_target_load(QDQ_SOURCE_DIR "/tests/data/ort_cpu_bare.json", &bare, &err));
+    a = json_loads(qdq_target_text(full), 0, NULL);
+    b = json_loads(qdq_target_text(bare), 0, NULL);
+    json_object_del(a, "stay_float");
+    json_object_del(a, "no_kernel");
+    json_array_foreach(json_object_get(a, "operators"), i, op) json_object_del(op, "only_between");
+    json_object_set(a, "name", json_object_get(b, "name"));
+    json_object_set(a, "help", json_object_get(b, "help"));
+    assert_true(json_equal(a, b));
+    json_decref(a);
+    json_decref(b);
+    qdq_target_free(full);
+    qdq_target_free(bare);
 }
 
 static void formats_are_read_and_overridden_for_some_nodes(void **state)
@@ -316,6 +343,7 @@ int main(void)
         cmocka_unit_test(tensorrt_takes_symmetric_codes_and_float_biases),
         cmocka_unit_test(a_key_is_changed_as_if_the_file_said_so),
         cmocka_unit_test(a_file_is_read_like_a_builtin),
+        cmocka_unit_test(the_bare_target_is_ort_cpu_without_what_was_measured),
         cmocka_unit_test(formats_are_read_and_overridden_for_some_nodes),
         cmocka_unit_test(mistakes_are_named_with_their_place),
         cmocka_unit_test(another_version_is_not_supported),

@@ -1,0 +1,220 @@
+"""The part of the benchmark about `qdq autotune`: what a search brings, what it costs, and what it finds without being told.
+
+One thread times the models. What the search ships is compared afresh with the file of the rules' plan, as `qdq bench` does: the
+search's own numbers are not taken on trust. What fails says so in its row, and the other rows are measured all the same."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+from quantizing import IMAGE
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BARE = os.path.join(HERE, "..", "..", "tests", "data", "ort_cpu_bare.json")
+MODELS = ("resnet18", "convnext_tiny", "mobilenet_v2", "ultraface")
+BLIND = ("resnet18", "convnext_tiny", "ultraface")
+BLIND_BUILDS = 40
+BUILDERS = (("resnet18", "structure"), ("resnet18", "names"), ("vit_b_32", "structure"), ("vit_b_32", "names"))
+
+
+def interval(ratio):
+    """As `bench` gives it: how many times as fast as the first model. A report has null where it cannot say."""
+    if None in (ratio["speedup"], ratio["ci_low"], ratio["ci_high"]):
+        return "-"
+    return "%.3f (%.3f to %.3f)" % (ratio["speedup"], ratio["ci_low"], ratio["ci_high"])
+
+
+def ms(x):
+    return "-" if x is None else "%.2f" % x
+
+
+def off_by(predicted, measured):
+    return "-" if predicted is None or not measured else "%+.1f %%" % (100 * (predicted / measured - 1))
+
+
+class Tuning:
+    """Needs of Bench: qdq, build, models, rounds, path(), table(), skeletons(), samples(), qdq_json()."""
+
+    # --- one model ---------------------------------------------------------------------------------------------------
+
+    def tuning_input(self, name):
+        """Model, and options for its data."""
+        if name == "ultraface":
+            return (os.path.join(self.models, "real", "ultraface_rfb320.onnx"),
+                    ["--calib", os.path.join(self.models, "real", "photos"), *IMAGE])
+        self.skeletons((name,))
+        return self.path(name + ".onnx"), ["--calib", self.samples()]
+
+    def tune(self, name, into, *options):
+        """The report of a search from the beginning, with `wall`, its seconds as a process; None if it failed, and why is
+        printed."""
+        model, data = self.tuning_input(name)
+        folder = self.path("tune", into)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(os.path.dirname(folder), exist_ok=True)
+        start = time.perf_counter()
+        done = subprocess.run([self.qdq, "autotune", model, "-o", folder, "--threads", "1", "--quiet", "--json", *data,
+                               *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        wall = time.perf_counter() - start
+        if done.returncode != 0:
+            print("autotune %s: status %d\n%s" % (into, done.returncode, done.stderr.decode(errors="replace")),
+                  file=sys.stderr)
+            return None
+        return dict(json.loads(done.stdout), wall=wall, folder=folder)
+
+    def tuned(self, name):
+        """The search with nothing but defaults, once in a process."""
+        done = self.__dict__.setdefault("tuned_reports", {})
+        if name not in done:
+            done[name] = self.tune(name, name)
+        return done[name]
+
+    def rules_file(self, name):
+        model, data = self.tuning_input(name)
+        out = self.path("tune", name + ".rules.onnx")
+        os.makedirs(os.path.dirname(out), exist_ok=True)
+        subprocess.check_call([self.qdq, "quantize", model, "-o", out, "-f", "--no-sqnr", "-q", *data],
+                              stdout=subprocess.DEVNULL)
+        return out
+
+    def speedups(self, name, *files):
+        """How many times as fast as the first file the others are."""
+        rounds = self.rounds * (5 if name == "ultraface" else 1)
+        return self.qdq_json("bench", *files, "--rounds", str(rounds), "--threads", "1")["ratios"][1:]
+
+    # --- what a search brings ------------------------------------------------------------------------------------------
+
+    def tuning_models(self, names):
+        rows = []
+        for name in names:
+            r = self.tuned(name)
+            if r is None:
+                rows.append((name, "failed", *["-"] * 10))
+                continue
+            final = os.path.join(r["folder"], "model.onnx")
+            (over_rules,) = self.speedups(name, self.rules_file(name), final)
+            (over_float,) = self.speedups(name, self.tuning_input(name)[0], final)
+            rows.append((name, r["verdict"], ms(r["baseline_ms"]), ms(r["rules_ms"]), ms(r["final_ms"]),
+                         interval(r), interval(over_float), interval(over_rules), r["builds"], r["timings"],
+                         r["seconds"], r["wall"]))
+        self.table("tuning_" + "_".join(names) if len(names) == 1 else "tuning_models",
+                   "qdq autotune, one thread (asked: never slower than float or the rules' plan, 3 % faster than it on one of "
+                   "the first three; ultraface 1.2 times float; resnet18 in 20 builds and 25 s)",
+                   ("model", "verdict", "float ms", "rules ms", "final ms", "float / final", "afresh", "rules / final afresh",
+                    "builds", "pairs", "s", "process s"), rows)
+
+    def tuning_resnet18(self):
+        self.tuning_models(("resnet18",))
+
+    def tuning_convnext_tiny(self):
+        self.tuning_models(("convnext_tiny",))
+
+    def tuning_mobilenet_v2(self):
+        self.tuning_models(("mobilenet_v2",))
+
+    def tuning_ultraface(self):
+        self.tuning_models(("ultraface",))
+
+    def tuning_blind(self):
+        """A target that says what is legal and not what pays: does the search find what the rules know?"""
+        rows = []
+        for name in BLIND:
+            r = self.tune(name, name + "_blind", "--target", BARE, "--trials", str(BLIND_BUILDS), "--max-builds",
+                          str(BLIND_BUILDS))
+            if r is None:
+                rows.append((name, "failed", *["-"] * 8))
+                continue
+            final = os.path.join(r["folder"], "model.onnx")
+            (over_rules,) = self.speedups(name, self.rules_file(name), final)
+            rows.append((name, r["verdict"], ms(r["baseline_ms"]), ms(r["rules_ms"]), ms(r["final_ms"]),
+                         ms(r["predicted_ms"]), off_by(r["predicted_ms"], r["final_ms"]), interval(over_rules), r["builds"], r["seconds"]))
+        self.table("tuning_blind", "search without knowledge (asked: 0.97 of the speed that the full target's rules give, in %d "
+                   "builds; predicted within 3 %%)" % BLIND_BUILDS,
+                   ("model", "verdict", "float ms", "all that is legal ms", "final ms", "predicted ms", "off by",
+                    "full target's rules / final, afresh", "builds", "s"), rows)
+
+    def tuning_warm(self):
+        """Again, with what the first run found out about its patterns."""
+        first = self.tuned("resnet18")
+        warm = first and self.tune("resnet18", "resnet18_warm", "--pattern-cache",
+                                   os.path.join(first["folder"], "patterns.yaml"))
+        rows = [("first", "failed", *["-"] * 5)]
+        if warm:
+            (over_first,) = self.speedups("resnet18", *(os.path.join(r["folder"], "model.onnx") for r in (first, warm)))
+            rows = [(what, r["verdict"], ms(r["final_ms"]), r["builds"], "%.2f" % (r["builds"] / first["builds"]),
+                     r["seconds"], ratio) for what, r, ratio in
+                    (("first", first, "-"), ("with its patterns.yaml", warm, interval(over_first)))]
+        self.table("tuning_warm", "resnet18 from its own pattern cache (asked: a third of the builds, not slower)",
+                   ("run", "verdict", "final ms", "builds", "of the first", "s", "first / this, afresh"), rows)
+
+    def region_builders(self):
+        """Both ways to take a model apart, for docs/decisions.md."""
+        rows = []
+        for name, builder in BUILDERS:
+            model, _ = self.tuning_input(name)
+            seen = self.qdq_json("inspect", model, "--regions", "--region-builder", builder)
+            leaves = sum(row["leaves"] for row in seen["leaf_sizes"])
+            r = self.tune(name, "%s_%s" % (name, builder), "--region-builder", builder)
+            found = (("failed", *["-"] * 6) if r is None else
+                     (r["regions"], r["patterns"], r["builds"], r["timings"], r["seconds"], r["verdict"], interval(r)))
+            rows.append((name, builder, "%.0f %%" % (100 * seen["covered_nodes"] / max(seen["nodes"], 1)), leaves, *found))
+        self.table("region_builders", "region builders (coverage and leaves: inspect --regions; the rest: autotune)",
+                   ("model", "builder", "coverage", "leaves", "regions", "patterns", "builds", "pairs", "s", "verdict",
+                    "float / final"), rows)
+
+    # --- what it costs, and how well it searches: programs of the tests print it -----------------------------------------
+
+    def printed_by(self, test, *patterns):
+        """What a test program printed, as the groups of each pattern where it fits."""
+        program = os.path.join(self.build, "tests", test)
+        if not os.path.exists(program):
+            print("%s is missing: it is built with the tests, by `make check`" % program, file=sys.stderr)
+            return [[] for _ in patterns]
+        done = subprocess.run([program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        text = done.stdout.decode(errors="replace")
+        if done.returncode != 0:
+            print("%s: status %d\n%s" % (test, done.returncode, text), file=sys.stderr)
+        return [re.findall(pattern, text, re.MULTILINE) for pattern in patterns]
+
+    def regions(self):
+        (found,) = self.printed_by("test_tune_speed", r"^(\S+), (\d+) nodes: regions ([\d.]+) ms, patterns ([\d.]+) ms, "
+                                   r"(\d+) groups ([\d.]+) ms, together ([\d.]+) ms")
+        self.table("regions", "taking a generated graph apart, processor ms, the least of three (asked on ort-cpu: 50 ms for "
+                   "6,000 nodes, 1 s for 100,000)",
+                   ("target", "nodes", "regions", "patterns and signatures", "slot groups", "groups ms", "together"),
+                   [(m[0], int(m[1]), float(m[2]), float(m[3]), int(m[4]), float(m[5]), float(m[6])) for m in found])
+
+    def candidates(self):
+        first, trial = self.printed_by("test_tune_speed", r"^first candidate: ([\d.]+) ms, (\d+) KiB, all weights ([\d.]+) MB",
+                                       r"^a trial: plan ([\d.]+) ms, candidate ([\d.]+) ms \(slowest ([\d.]+)\)")
+        rows = [(float(t[0]), float(t[1]), float(t[2]), float(t[0]) + float(t[1]), float(f[0]), int(f[1]), float(f[2]))
+                for f, t in zip(first, trial)]
+        self.table("candidates", "preparing one candidate of resnet50, 102 MB, means of 20 (asked: 5 ms, no weight copied)",
+                   ("plan ms", "model ms", "slowest model ms", "together ms", "the first, with all weights, ms",
+                    "model KiB", "weights of all MB"), rows)
+
+    def tuning_sim(self):
+        found, kept = self.printed_by(
+            "test_tune_search", r"^found ([\d.]+) of the possible gain; at least ([\d.]+), above 0.97 in (\d+) of 200; "
+            r"([\d.]+) trials; predicted within ([\d.]+) %", r"^([\d.]+) useless candidates kept of 50")
+        nulls = self.printed_by("test_tune_measure", r"^null, noise ([\d.]+) %: (\d+) of 2000 kept, ([\d.]+) pairs")[0]
+        self.table("tuning_sim", "search where the best is known: 200 seeds of chains, residuals, attention, 0.5 % noise (asked: "
+                   "0.97 of the gain; at most 1 of 50 useless candidates kept)",
+                   ("of the possible gain", "worst seed", "seeds above 0.97", "trials", "predicted within %",
+                    "useless kept of 50"),
+                   [(*(f[0], f[1], int(f[2]), float(f[3]), float(f[4])), k) for f, k in zip(found, kept)])
+        self.table("tuning_nulls", "useless candidates behind a control of their own, 2,000 each",
+                   ("noise of a leg %", "kept", "of 50", "pairs"),
+                   [(float(n), int(k), int(k) / 40, float(p)) for n, k, p in nulls])
+
+    def tuning(self):
+        self.tuning_models(MODELS)
+        self.tuning_warm()
+        self.tuning_blind()
+        self.region_builders()
+        self.regions()
+        self.candidates()
+        self.tuning_sim()
