@@ -411,6 +411,43 @@ static void modules_are_composites_of_their_parts(void **state)
         "({/l.1/attn/Relu /l.1/attn/Tanh /l.1/attn/Erf} {/l.1/mlp/Relu /l.1/mlp/Tanh /l.1/Add})");
 }
 
+/* Optimizers make nodes without names. One between nodes of a module is in it; one between two modules is in what is around
+ * both, and one between strangers in none. */
+static void a_node_without_a_name_is_where_its_neighbours_are(void **state)
+{
+    static const char *const names[] = {"/a/q/Relu", "", "/a/q/Tanh", "", "/a/k/Relu", "", "/b/Relu"};
+    static const char *const want[] = {"/a/q", "/a/q", "/a/q", "/a", "/a/k", "/_misc_", "/b"};
+    qdq_region_opts opts = QDQ_REGION_OPTS_INIT;
+    test_builder b = test_build_planes();
+    char from[8] = "x";
+
+    (void)state;
+    opts.builder = QDQ_REGIONS_NAMES;
+    opts.min_refine_size = 1;
+    opts.max_region_size = 1;
+    for (size_t i = 0; i < QDQ_COUNT(names); i++) {
+        char out[8];
+        snprintf(out, sizeof out, "n%zu", i);
+        TEST_NODE(&b, "Sigmoid", out, from);
+        name_node(&b, out, names[i]);
+        memcpy(from, out, sizeof from);
+    }
+    test_output(&b, from);
+    qdq_model *m = test_built(&b);
+    qdq_regions *r = find(m, opts);
+    for (size_t i = 0; i < QDQ_COUNT(want); i++) {
+        char out[8];
+        snprintf(out, sizeof out, "n%zu", i);
+        const char *path = r->of[qdq_graph_find(m->graph, out)->producer->id]->path,
+                   *inner = strstr(path, "/__direct__");
+        size_t size = inner != NULL ? (size_t)(inner - path) : strlen(path);
+        if (strlen(want[i]) != size || strncmp(want[i], path, size) != 0)
+            fail_msg("%s: %s instead of %s", out, path, want[i]);
+    }
+    qdq_regions_free(r);
+    qdq_model_free(m);
+}
+
 /* --- what is no part of it ------------------------------------------------------------------------------------------------ */
 
 static void constants_and_shape_arithmetic_have_no_region(void **state)
@@ -518,6 +555,7 @@ int main(void)
         cmocka_unit_test(region_9_case_25_names_need_four_fifths),
         cmocka_unit_test(region_9_case_25_a_small_module_is_one_region),
         cmocka_unit_test(modules_are_composites_of_their_parts),
+        cmocka_unit_test(a_node_without_a_name_is_where_its_neighbours_are),
         cmocka_unit_test(constants_and_shape_arithmetic_have_no_region),
         cmocka_unit_test(a_body_reads_for_its_node),
         cmocka_unit_test(a_halo_is_what_reads_a_core_and_what_is_fused_behind),

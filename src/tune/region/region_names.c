@@ -13,6 +13,7 @@ typedef struct module module;
 struct module {
     const char *path;
     module *parent;
+    unsigned depth;
     qdq_places direct; /* nodes of this module and of no module in it */
     uint32_t n_total;
     qdq_region_list made; /* regions of it */
@@ -22,6 +23,7 @@ typedef struct namer {
     qdq_rb *b;
     qdq_map by_path;
     QDQ_VEC(module *) modules; /* parents first */
+    module **of;               /* by place */
     qdq_region **leaf;         /* by place */
     qdq_region *whole;         /* of the module around all others */
 } namer;
@@ -42,12 +44,13 @@ static module *module_at(namer *s, const char *path, size_t size, module *parent
         return NULL;
     qdq_map_set_key(v, m->path);
     m->parent = parent;
+    m->depth = parent != NULL ? parent->depth + 1 : 0;
     v->ptr = m;
     return QDQ_PUSH(&s->b->scratch, &s->modules, m) ? m : NULL;
 }
 
-/* The name without empty parts and without its last part, unless that is the only one: "/a//fc/MatMul" -> "/a/fc". What has
- * no name is in "/_misc_". Writes the path into `path`, which has room for the name and "/_misc_". */
+/* The name without empty parts and without its last part, unless that is the only one: "/a//fc/MatMul" -> "/a/fc". Writes
+ * the path into `path`, which has room for the name and a '/'. 0: it has no name. */
 static size_t path_of(const char *name, char *path)
 {
     size_t size = 0, last = 0, parts = 0;
@@ -64,30 +67,74 @@ static size_t path_of(const char *name, char *path)
         name += part;
         name += *name == '/';
     }
-    if (parts == 0)
-        memcpy(path, "/_misc_", size = strlen("/_misc_"));
     return parts > 1 ? last : size;
 }
 
-static qdq_status register_node(namer *s, uint32_t place, char *path, qdq_error *err)
+static module *make_modules(namer *s, const char *path, size_t size)
 {
     module *m = s->modules.at[0];
-    size_t size = path_of(s->b->g.node[place]->name, path), end = 0;
+    size_t end = 0;
 
     for (unsigned depth = 0; m != NULL && end < size && depth < MAX_DEPTH; depth++) {
         const char *slash = memchr(path + end + 1, '/', size - end - 1);
         end = slash != NULL ? (size_t)(slash - path) : size;
         m = module_at(s, path, end, m);
     }
-    if (m == NULL || !QDQ_PUSH(&s->b->scratch, &m->direct, place))
-        return qdq_nomem(err);
+    return m;
+}
+
+static module *common(module *a, module *b)
+{
+    if (a == NULL || b == NULL)
+        return a != NULL ? a : b;
+    while (a != b) {
+        if (a->depth >= b->depth)
+            a = a->parent;
+        else
+            b = b->parent;
+    }
+    return a;
+}
+
+/* A node without a name, as optimizers make them, is in the module that all nodes around it are in, as far as that is known;
+ * NULL: there is none. */
+static module *module_around(const namer *s, uint32_t place)
+{
+    const qdq_region_graph *g = &s->b->g;
+    module *m = NULL;
+
+    for (uint32_t e = g->first_source[place]; e < g->first_source[place + 1]; e++)
+        m = common(m, s->of[g->source[e]]);
+    for (uint32_t e = g->first_reader[place]; e < g->first_reader[place + 1]; e++)
+        m = common(m, s->of[g->reader[e]]);
+    return m != NULL && m->depth > 0 ? m : NULL;
+}
+
+static qdq_status register_nodes(namer *s, char *path, qdq_error *err)
+{
+    static const char nowhere[] = "/_misc_";
+    const qdq_region_graph *g = &s->b->g;
+
+    for (uint32_t i = 0; i < g->n; i++) {
+        size_t size = path_of(g->node[i]->name, path);
+        if (size > 0 && (s->of[i] = make_modules(s, path, size)) == NULL)
+            return qdq_nomem(err);
+    }
+    for (uint32_t i = 0; i < g->n; i++) {
+        if (s->of[i] == NULL)
+            s->of[i] = module_around(s, i);
+        if (s->of[i] == NULL)
+            s->of[i] = make_modules(s, nowhere, strlen(nowhere));
+        if (s->of[i] == NULL || !QDQ_PUSH(&s->b->scratch, &s->of[i]->direct, i))
+            return qdq_nomem(err);
+    }
     return QDQ_OK;
 }
 
 static qdq_status find_modules(namer *s, qdq_error *err)
 {
     const qdq_region_graph *g = &s->b->g;
-    size_t longest = sizeof "/_misc_";
+    size_t longest = 2;
 
     for (uint32_t i = 0; i < g->n; i++)
         if (strlen(g->node[i]->name) + 2 > longest)
@@ -95,8 +142,7 @@ static qdq_status find_modules(namer *s, qdq_error *err)
     char *path = qdq_arena_alloc(&s->b->scratch, longest);
     if (path == NULL || module_at(s, "", 0, NULL) == NULL)
         return qdq_nomem(err);
-    for (uint32_t i = 0; i < g->n; i++)
-        QDQ_TRY(register_node(s, i, path, err));
+    QDQ_TRY(register_nodes(s, path, err));
     for (size_t i = s->modules.n; i-- > 0;) {
         module *m = s->modules.at[i];
         m->n_total += (uint32_t)m->direct.n;
@@ -242,7 +288,8 @@ qdq_status qdq_regions_by_names(qdq_rb *b, qdq_region_list *top, qdq_error *err)
     qdq_status st = QDQ_OK;
 
     s.leaf = qdq_arena_array(&b->scratch, (size_t)b->g.n + 1, sizeof(qdq_region *));
-    st = s.leaf == NULL ? qdq_nomem(err) : find_modules(&s, err);
+    s.of = qdq_arena_array(&b->scratch, (size_t)b->g.n + 1, sizeof(module *));
+    st = s.leaf == NULL || s.of == NULL ? qdq_nomem(err) : find_modules(&s, err);
     if (st == QDQ_OK)
         st = make_regions(&s, top, err);
     qdq_map_free(&s.by_path);
