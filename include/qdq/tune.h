@@ -62,19 +62,28 @@ typedef struct qdq_tune_opts {
     const char *worker; /* program that runs engines; NULL: "qdq-worker" beside this program, then PATH */
     int threads;        /* of the model while it is timed; 0: 1 */
 
-    unsigned schemes_per_region;
-    unsigned warmup_runs; /* before the first timed leg; 0: 2 */
-    unsigned timing_runs; /* of a leg at least; 0: 1, and 5 ms */
-    double min_gain;      /* a candidate that brings less is not kept; share: 0.003 */
-    bool strict;          /* every trial takes all its pairs */
-    double time_s;        /* budget; 0: none */
-    unsigned trials;      /* budget; 0: none */
-    unsigned max_builds;  /* budget; 0: none */
+    unsigned schemes_per_region; /* candidates of a pattern at most */
+    unsigned max_mutations;      /* decisions of a pattern that a change by chance has at most; 0: 3 */
+    unsigned max_attempts;       /* such changes that are drawn for a pattern at most; 0: 100 */
+    unsigned warmup_runs;        /* before the first timed leg; 0: 2 */
+    unsigned timing_runs;        /* of a leg at least; 0: 1, and 5 ms */
+    double min_gain;             /* a candidate that brings less is not kept; share: 0.003 */
+    bool strict;                 /* every trial takes all its pairs */
+    double time_s;               /* budget; 0: none */
+    unsigned trials;             /* budget; 0: none */
+    unsigned max_builds;         /* budget; 0: none */
     uint64_t seed;
 
     qdq_region_opts regions;
     const char *const *pattern_caches; /* files, the first preferred; ends with NULL; or NULL */
-    const qdq_model *qdq_baseline;     /* the same network with Q/DQ, as a seed; or NULL */
+    double
+        pool_share; /* of the schemes that they have for a pattern, so many are tried, the fastest first; 0: 0.1 */
+    unsigned pool_least; /* but at least so many, if they have them; 0: 10 */
+    /* Of all caches, patterns.yaml included; these two count as they are. */
+    unsigned
+        pattern_cache_distance; /* points by which two schemes of a pattern differ at least; QDQ_TUNE_OPTS_INIT: 4 */
+    unsigned pattern_cache_entries; /* schemes of a pattern at most; 0: no bound; QDQ_TUNE_OPTS_INIT: 32 */
+    const qdq_model *qdq_baseline;  /* the same network with Q/DQ, as a seed; or NULL */
     const char
         *node_filter;  /* file: only regions with a node whose name fits one of its wildcards; or NULL */
     const char *store; /* NULL: DIR/tune.db */
@@ -86,7 +95,8 @@ typedef struct qdq_tune_opts {
 
 #define QDQ_TUNE_OPTS_INIT                                                                                   \
     {                                                                                                        \
-        .size = sizeof(qdq_tune_opts), .regions = QDQ_REGION_OPTS_INIT                                       \
+        .size = sizeof(qdq_tune_opts), .regions = QDQ_REGION_OPTS_INIT, .pattern_cache_distance = 4,         \
+        .pattern_cache_entries = 32                                                                          \
     }
 
 /* What is going on. Lent for the call. */

@@ -8,12 +8,12 @@ struct autotune_args {
     cli_common common;
     cli_engine_args engine;
     cli_quant_args quant;
-    const char *output, *status, *min_gain, *worker, *qdq_baseline, *node_filter, *store;
+    const char *output, *status, *min_gain, *worker, *qdq_baseline, *node_filter, *store, *pool_share;
     cli_names pattern_caches;
     bool force, restart, keep_models;
     int mode, preset, type, accept, builder; /* indices of choices */
-    int64_t schemes, trials, builds, seed, max_region, min_refine, warmup_runs, timing_runs, threads,
-        calib_threads;
+    int64_t schemes, mutations, attempts, pool_least, cache_distance, cache_entries, trials, builds, seed,
+        max_region, min_refine, warmup_runs, timing_runs, threads, calib_threads;
     double time_s;
 };
 

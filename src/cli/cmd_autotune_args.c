@@ -69,6 +69,22 @@ static const cli_opt search_opts[] = {
      .help = "placements that are tried for each pattern; default: the preset's",
      .min = 1,
      .max = 1000000},
+    {.name = "max-mutations",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(autotune_args, mutations),
+     .what = "N",
+     .help = "decisions of a pattern that are changed at once by chance, at most",
+     .init = "3",
+     .min = 1,
+     .max = 1000000},
+    {.name = "max-attempts",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(autotune_args, attempts),
+     .what = "N",
+     .help = "such changes that are drawn for a pattern, at most",
+     .init = "100",
+     .min = 1,
+     .max = 1000000},
     {.name = "time",
      .kind = CLI_TIME,
      .offset = CLI_AT(autotune_args, time_s),
@@ -156,6 +172,35 @@ static const cli_opt known_opts[] = {
      .offset = CLI_AT(autotune_args, pattern_caches),
      .what = "FILE",
      .help = "patterns.yaml of a run, or Model-Optimizer's; repeatable, the first counts most"},
+    {.name = "pattern-cache-distance",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(autotune_args, cache_distance),
+     .what = "N",
+     .help = "schemes of a cached pattern that differ in fewer points from a faster one are left out",
+     .init = "4",
+     .min = 0,
+     .max = 1000000},
+    {.name = "pattern-cache-entries",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(autotune_args, cache_entries),
+     .what = "N",
+     .help = "schemes of a cached pattern at most; 0: no bound",
+     .init = "32",
+     .min = 0,
+     .max = 1000000},
+    {.name = "pool-share",
+     .kind = CLI_TEXT,
+     .offset = CLI_AT(autotune_args, pool_share),
+     .what = "PERCENT",
+     .help = "so much of a cached pattern's schemes is tried, the fastest first; default: 10%"},
+    {.name = "pool-least",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(autotune_args, pool_least),
+     .what = "N",
+     .help = "but at least so many, if there are",
+     .init = "10",
+     .min = 1,
+     .max = 1000000},
     {.name = "qdq-baseline",
      .kind = CLI_FILE,
      .offset = CLI_AT(autotune_args, qdq_baseline),
@@ -287,6 +332,23 @@ qdq_status cmd_autotune_format(const struct autotune_args *a, cli_format_args *o
     return cli_format_preset(types[a->type], out, err);
 }
 
+static qdq_status fill_shares(const struct autotune_args *a, qdq_tune_opts *o, qdq_error *err)
+{
+    if (a->pool_share != NULL) {
+        QDQ_TRY(cli_percent_read("--pool-share", a->pool_share, &o->pool_share, err));
+        if (o->pool_share == 0)
+            return qdq_fail(err, QDQ_E_USAGE, "--pool-share: found '%s', expected more than 0%%",
+                            a->pool_share);
+    }
+    if (a->min_gain == NULL)
+        return QDQ_OK;
+    QDQ_TRY(cli_percent_read("--min-gain", a->min_gain, &o->min_gain, err));
+    return o->min_gain > 0 && o->min_gain < 0.5
+               ? QDQ_OK
+               : qdq_fail(err, QDQ_E_USAGE,
+                          "--min-gain: found '%s', expected more than 0%% and less than 50%%", a->min_gain);
+}
+
 qdq_status cmd_autotune_fill(const struct autotune_args *a, qdq_tune_opts *o, qdq_error *err)
 {
     o->mode = (qdq_tune_mode)a->mode;
@@ -309,11 +371,10 @@ qdq_status cmd_autotune_fill(const struct autotune_args *a, qdq_tune_opts *o, qd
     o->store = a->store;
     o->restart = a->restart;
     o->keep_models = a->keep_models;
-    if (a->min_gain == NULL)
-        return QDQ_OK;
-    QDQ_TRY(cli_percent_read("--min-gain", a->min_gain, &o->min_gain, err));
-    return o->min_gain > 0 && o->min_gain < 0.5
-               ? QDQ_OK
-               : qdq_fail(err, QDQ_E_USAGE,
-                          "--min-gain: found '%s', expected more than 0%% and less than 50%%", a->min_gain);
+    o->max_mutations = (unsigned)a->mutations;
+    o->max_attempts = (unsigned)a->attempts;
+    o->pattern_cache_distance = (unsigned)a->cache_distance;
+    o->pattern_cache_entries = (unsigned)a->cache_entries;
+    o->pool_least = (unsigned)a->pool_least;
+    return fill_shares(a, o, err);
 }

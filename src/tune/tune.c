@@ -41,6 +41,21 @@ void qdq_tune_show(qdq_tuning *t, const char *phase)
         t->opts->live(t->job != NULL ? t->job->ctx : NULL, &now);
 }
 
+void qdq_tune_tell(const qdq_tuning *t, const qdq_tune_step *s)
+{
+    static const char *const phase[] = {"start", "regions", "interactions", "exceptions", "done"};
+    const char *unit = s->unit != SIZE_MAX ? t->problem.unit[s->unit].name : "the whole";
+
+    if (s->failed != NULL)
+        qdq_job_log(t->job, QDQ_LOG_INFO, "trial %u, %s, %.60s: %s", (unsigned)t->found.trials,
+                    phase[s->phase], unit, s->failed);
+    else
+        qdq_job_log(t->job, QDQ_LOG_INFO, "trial %u, %s, %.60s: gain %.2f %% (%.2f to %.2f, %u pairs), %s",
+                    (unsigned)t->found.trials, phase[s->phase], unit, s->result.gain * 100,
+                    s->result.ci_low * 100, s->result.ci_high * 100, s->result.pairs,
+                    s->kept ? "kept" : "not kept");
+}
+
 /* --- the folder ------------------------------------------------------------------------------------------------------- */
 
 static qdq_status make_folder(const char *path, qdq_error *err)
@@ -227,11 +242,11 @@ static qdq_status tune(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(qdq_tune_prepare(t, err));
     QDQ_TRY(qdq_tune_calibrate(t, err));
     qdq_tune_settings(t);
+    QDQ_TRY(qdq_tune_read(t, err));
     QDQ_TRY(open_lab(t, err));
     QDQ_TRY(open_store(t, err));
     QDQ_TRY(qdq_candidates_open(qdq_tempdir_path(t->work), t->clean, t->job, &t->files, err));
     QDQ_TRY(write_baseline(t, err));
-    QDQ_TRY(qdq_tune_read(t, err));
     QDQ_TRY(search(t, err));
     QDQ_TRY(check_files(t, err));
     QDQ_TRY(qdq_tune_guard(t, err));
@@ -276,7 +291,9 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
     run.job = run.opts->job;
     run.quantize = run.opts->quantize != NULL ? *run.opts->quantize : plain;
     run.started = qdq_clock_seconds();
-    qdq_status st = qdq_rest_follow(m, t, run.job, &followed, err);
+    qdq_status st = qdq_tune_check(run.opts, err);
+    if (st == QDQ_OK)
+        st = qdq_rest_follow(m, t, run.job, &followed, err);
     run.target = followed != NULL ? followed : t;
     if (st == QDQ_OK)
         st = tune(&run, err);

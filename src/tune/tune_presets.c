@@ -1,7 +1,10 @@
 /* tune_presets.c - presets as a table, and the settings of a run as text, by which an unfinished run is found again. */
 #include "tune/tune_state.h"
 
+#include <xxhash.h>
+
 #include "base/buf.h"
+#include "base/fail.h"
 #include "target/target.h"
 
 typedef struct preset {
@@ -15,6 +18,33 @@ static const preset presets[] = {
     {"quick", 4, 1, 2, 12, 16},
     {"extensive", 32, 5, 6, 40, 0},
 };
+
+/* NAN is in no range. */
+static qdq_status check_range(const char *name, double x, double end, qdq_error *err)
+{
+    return x >= 0 && x < end
+               ? QDQ_OK
+               : qdq_fail(err, QDQ_E_USAGE, "found %s %g, expected 0 or more and less than %g", name, x, end);
+}
+
+qdq_status qdq_tune_check(const qdq_tune_opts *o, qdq_error *err)
+{
+    const double ever = 1e12; /* s: what the store's clock can hold, and then some */
+
+    if (o->mode != QDQ_TUNE_REGION)
+        return qdq_fail(err, QDQ_E_USAGE, "found mode %d, expected 0 (region)", (int)o->mode);
+    if ((unsigned)o->preset >= QDQ_COUNT(presets))
+        return qdq_fail(err, QDQ_E_USAGE, "found preset %d, expected 0 to %zu", (int)o->preset,
+                        QDQ_COUNT(presets) - 1);
+    if ((unsigned)o->regions.builder > QDQ_REGIONS_NAMES)
+        return qdq_fail(err, QDQ_E_USAGE, "found region builder %d, expected 0 to %d",
+                        (int)o->regions.builder, (int)QDQ_REGIONS_NAMES);
+    if (o->threads < 0)
+        return qdq_fail(err, QDQ_E_USAGE, "found %d threads, expected 0 or more", o->threads);
+    QDQ_TRY(check_range("min_gain", o->min_gain, 0.5, err));
+    QDQ_TRY(check_range("pool_share", o->pool_share, 1 + 1e-9, err));
+    return check_range("time_s", o->time_s, ever, err);
+}
 
 void qdq_tune_settings(qdq_tuning *t)
 {
@@ -32,26 +62,61 @@ void qdq_tune_settings(qdq_tuning *t)
         (qdq_search_opts){.test = t->test,
                           .schemes_per_unit = o->schemes_per_region > 0 ? o->schemes_per_region : p->schemes,
                           .exhaustive = p->exhaustive,
-                          .mutations = 3,
+                          .mutations = o->max_mutations > 0 ? o->max_mutations : 3,
+                          .attempts = o->max_attempts > 0 ? o->max_attempts : 100,
                           .stale = p->stale,
                           .max_trials = o->trials,
                           .max_builds = o->max_builds > 0 ? o->max_builds : p->max_builds,
                           .seed = o->seed};
 }
 
+qdq_pattern_cache qdq_tune_new_cache(const qdq_tuning *t)
+{
+    qdq_pattern_cache c = QDQ_PATTERN_CACHE_INIT;
+
+    c.minimum_distance = t->opts->pattern_cache_distance;
+    c.max_entries = t->opts->pattern_cache_entries;
+    return c;
+}
+
+/* What users handed in besides the model, in a few digits: other seeds make another search. False: out of memory. */
+static bool name_known(const qdq_tuning *t, char name[33])
+{
+    qdq_buf b = QDQ_BUF_INIT(1 << 30);
+    char *text = NULL, digits[33] = "";
+
+    if (qdq_pattern_cache_text(&t->known, &text, NULL) == QDQ_OK)
+        qdq_buf_printf(&b, "%s", text);
+    for (size_t i = 0; i < t->filter.n; i++)
+        qdq_buf_printf(&b, "\n%s", t->filter.at[i]);
+    if (t->imported.word != NULL)
+        qdq_assign_hash_text(qdq_assign_get_hash(&t->imported), digits);
+    qdq_buf_printf(&b, "\n%s", digits);
+    bool ok = text != NULL && !b.failed;
+    XXH128_hash_t h = XXH3_128bits(ok ? b.data : "", ok ? b.size : 0);
+    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, name);
+    qdq_buf_free(&b);
+    qdq_free(text);
+    return ok;
+}
+
 const char *qdq_tune_search_text(qdq_tuning *t)
 {
     const qdq_search_opts *o = &t->search_opts;
+    char known[33];
 
+    if (!name_known(t, known))
+        return NULL;
     return qdq_arena_printf(
         &t->arena,
         "mode=region preset=%s schemes=%u exhaustive=%u stale=%u pairs=%u strict=%d enter=%.17g seed=%llu "
         "builder=%d "
-        "size=%u/%u min_sqnr=%.17g target=%s plan=%s",
+        "size=%u/%u min_sqnr=%.17g target=%s plan=%s correct=%d mutations=%u/%u pool=%.17g/%u known=%s",
         presets[t->opts->preset].name, o->schemes_per_unit, o->exhaustive, o->stale, o->test.max_pairs,
         o->test.strict, o->test.enter, (unsigned long long)o->seed, (int)t->opts->regions.builder,
         t->opts->regions.max_region_size, t->opts->regions.min_refine_size,
-        t->opts->goal != NULL ? t->opts->goal->min_sqnr : 0.0, t->target->name, t->rules_name);
+        t->opts->goal != NULL ? t->opts->goal->min_sqnr : 0.0, t->target->name, t->rules_name, t->correct,
+        o->mutations, o->attempts, t->opts->pool_share, t->opts->pool_least, known);
 }
 
 static void put_shape(qdq_buf *b, const qdq_input_shape *s)

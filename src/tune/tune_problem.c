@@ -73,8 +73,8 @@ static qdq_status seed_imported(qdq_tuning *t, const qdq_pattern *p, const qdq_c
 static qdq_status seed_unit(qdq_tuning *t, const qdq_pattern *p, const qdq_choices *c, qdq_search_unit *u,
                             qdq_error *err)
 {
-    const double share = 0.1; /* region-autotune.md 1.8: top_percent_to_mutate, minimum_schemes_to_mutate */
-    const size_t least = 10;
+    const double share = t->opts->pool_share > 0 ? t->opts->pool_share : 0.1;
+    const size_t least = t->opts->pool_least > 0 ? t->opts->pool_least : 10;
     const qdq_pattern_schemes *known = qdq_pattern_cache_find(&t->known, p->signature);
     const size_t n = known != NULL ? qdq_scheme_pool(known->schemes.n, share, least) : 0;
     qdq_assign *seed = qdq_arena_array(&t->arena, n + 3, sizeof *seed);
@@ -224,7 +224,7 @@ static qdq_status import_baseline(qdq_tuning *t, qdq_error *err)
 
 static qdq_status load_caches(qdq_tuning *t, qdq_error *err)
 {
-    t->known = (qdq_pattern_cache)QDQ_PATTERN_CACHE_INIT;
+    t->known = qdq_tune_new_cache(t);
     for (size_t i = 0; t->opts->pattern_caches != NULL && t->opts->pattern_caches[i] != NULL; i++) {
         qdq_pattern_cache one = QDQ_PATTERN_CACHE_INIT;
         qdq_status st = qdq_pattern_cache_load(t->opts->pattern_caches[i], t->job, &one, err);

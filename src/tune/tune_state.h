@@ -107,6 +107,9 @@ qdq_status qdq_tune_samples(qdq_tuning *t, const char **path, qdq_error *err);
 /* Tells who watches. */
 void qdq_tune_show(qdq_tuning *t, const char *phase);
 
+/* Tells who wants to know more how a trial ended. */
+void qdq_tune_tell(const qdq_tuning *t, const qdq_tune_step *s);
+
 /* --- tune_plans.c ----------------------------------------------------------------------------------------------------- */
 
 /* The clean model, and the precision that ships. */
@@ -123,8 +126,13 @@ qdq_status qdq_tune_plan_of(qdq_tuning *t, const qdq_assign *a, qdq_plan **out, 
 
 /* --- tune_presets.c --------------------------------------------------------------------------------------------------- */
 
+/* What no program should ask for. */
+qdq_status qdq_tune_check(const qdq_tune_opts *o, qdq_error *err);
+
 /* Fills test and search_opts from the preset and what users set besides. */
 void qdq_tune_settings(qdq_tuning *t);
+/* An empty one with the limits that users want. */
+qdq_pattern_cache qdq_tune_new_cache(const qdq_tuning *t);
 /* All that decisions depend on, as text: two runs with equal texts are one run. In the arena; NULL: out of memory. */
 const char *qdq_tune_search_text(qdq_tuning *t);
 const char *qdq_tune_options_text(qdq_tuning *t); /* all that times depend on */

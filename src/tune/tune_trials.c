@@ -150,11 +150,12 @@ static qdq_status build_reference(qdq_tuning *t, const qdq_tune_candidate **out,
 /* No placement can reach a goal that is missed without any. */
 static qdq_status check_precision(const qdq_tune_candidate *base, double least, qdq_error *err)
 {
-    return least > 0 && !(base->sqnr_db >= least) ? qdq_fail(err, QDQ_E_GOAL,
-                                                             "in the precision that ships, without any Q/DQ: "
-                                                             "found SQNR %.2f dB, expected at least %g dB",
-                                                             base->sqnr_db, least)
-                                                  : QDQ_OK;
+    return least != 0 && !(base->sqnr_db >= least)
+               ? qdq_fail(err, QDQ_E_GOAL,
+                          "in the precision that ships, without any Q/DQ: "
+                          "found SQNR %.2f dB, expected at least %g dB",
+                          base->sqnr_db, least)
+               : QDQ_OK;
 }
 
 /* Are its outputs those of the float model, as far as the user wants? Asked once for each model that is built. */
@@ -178,7 +179,7 @@ static qdq_status check_outputs(qdq_tuning *t, qdq_tune_candidate *c, qdq_error 
         give_up(c, "outputs", "not finite");
     else if (c == t->base)
         return check_precision(c, least, err);
-    else if (least > 0 && !(a.sqnr_db >= least)) {
+    else if (least != 0 && !(a.sqnr_db >= least)) {
         snprintf(text, sizeof text, "SQNR %.2f dB, expected at least %g dB", a.sqnr_db, least);
         give_up(c, "outputs", text);
     }
@@ -422,6 +423,7 @@ static qdq_status record(qdq_tuning *t, const qdq_search_event *e, qdq_error *er
                                 .saved = e->saved};
     if (!QDQ_PUSH(&t->arena, &t->steps, step))
         return qdq_nomem(err);
+    qdq_tune_tell(t, &step);
     snprintf(text, sizeof text,
              "{\"phase\": \"%s\", \"unit\": %lld, \"candidate\": \"%s\", \"failed\": %s, \"kept\": %s, "
              "\"gain\": %.6g, "

@@ -70,7 +70,7 @@ static qdq_status add_pattern(qdq_tuning *t, qdq_pattern_cache *c, size_t u, qdq
 
 static qdq_status write_patterns(qdq_tuning *t, qdq_error *err)
 {
-    qdq_pattern_cache c = QDQ_PATTERN_CACHE_INIT;
+    qdq_pattern_cache c = qdq_tune_new_cache(t);
     const char *path = qdq_tune_path(t, "patterns.yaml");
     char *text = NULL;
     qdq_status st = path != NULL ? QDQ_OK : qdq_nomem(err);

@@ -283,6 +283,42 @@ static void biases_are_corrected_once_the_search_is_over(void **state)
     qdq_target_free(t);
 }
 
+/* --- what is refused -------------------------------------------------------------------------------------------------- */
+
+static void expect_refusal(qdq_tune_opts o, const char *says)
+{
+    qdq_target *t = target(NULL, NULL);
+    const char *folder = test_path("refused");
+    qdq_tune_result r;
+
+    assert_fails(QDQ_E_USAGE, says, qdq_autotune(model, t, NULL, folder, &o, &r, &err));
+    assert_int_not_equal(access(folder, F_OK), 0);
+    qdq_target_free(t);
+}
+
+static void options_out_of_range_are_refused_before_anything_is_made(void **state)
+{
+    const qdq_tune_opts good = test_tuned_opts(test_tuned_costs(OPS, NULL));
+    qdq_tune_opts o;
+
+    (void)state;
+#define EXPECT(field, value, says) (o = good, o.field = (value), expect_refusal(o, says))
+    EXPECT(min_gain, (double)NAN, "found min_gain nan, expected 0 or more and less than 0.5");
+    EXPECT(min_gain, -0.1, "found min_gain -0.1");
+    EXPECT(min_gain, 0.5, "found min_gain 0.5");
+    EXPECT(pool_share, (double)NAN, "found pool_share nan");
+    EXPECT(pool_share, 1.5, "found pool_share 1.5");
+    EXPECT(pool_share, -1, "found pool_share -1");
+    EXPECT(time_s, (double)NAN, "found time_s nan");
+    EXPECT(time_s, (double)INFINITY, "found time_s inf");
+    EXPECT(time_s, -1, "found time_s -1");
+    EXPECT(threads, -1, "found -1 threads, expected 0 or more");
+    EXPECT(preset, (qdq_tune_preset)3, "found preset 3, expected 0 to 2");
+    EXPECT(mode, (qdq_tune_mode)1, "found mode 1, expected 0 (region)");
+    EXPECT(regions.builder, (qdq_region_builder)3, "found region builder 3, expected 0 to 2");
+#undef EXPECT
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +327,7 @@ int main(void)
         cmocka_unit_test(a_goal_that_the_precision_alone_misses_is_said_at_once),
         cmocka_unit_test(what_stays_float32_is_settled_in_one_calibration),
         cmocka_unit_test(biases_are_corrected_once_the_search_is_over),
+        cmocka_unit_test(options_out_of_range_are_refused_before_anything_is_made),
     };
 
     return cmocka_run_group_tests(tests, make, drop);

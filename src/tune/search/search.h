@@ -50,6 +50,7 @@ typedef struct qdq_search_opts {
     unsigned schemes_per_unit; /* candidates of one unit at most */
     unsigned exhaustive;       /* units with so many choices or fewer are tried in full: 3 */
     unsigned mutations;        /* bits changed at once at most: 3 */
+    unsigned attempts;         /* changes drawn for a unit at most; 0: 100 */
     unsigned stale;            /* candidates in a row that brought nothing end a unit */
     unsigned max_trials;       /* of the whole search; 0: no bound */
     unsigned max_builds;       /* likewise */

@@ -140,11 +140,11 @@ static qdq_status try_single(unit_search *x, qdq_error *err)
 /* Some choices of the best otherwise, at random. */
 static qdq_status try_mutations(unit_search *x, qdq_error *err)
 {
-    enum { ATTEMPTS = 100 };
+    const unsigned attempts = x->s->opts->attempts > 0 ? x->s->opts->attempts : 100;
     qdq_random random = qdq_random_new(x->s->opts->seed, x->u->name);
 
     x->stale = 0;
-    for (int k = 0; k < ATTEMPTS && !enough(x) && x->stale < x->s->opts->stale; k++) {
+    for (unsigned k = 0; k < attempts && !enough(x) && x->stale < x->s->opts->stale; k++) {
         bool kept;
         unsigned flips =
             1 + (unsigned)(qdq_random_u64(&random) % (x->s->opts->mutations > 0 ? x->s->opts->mutations : 1));

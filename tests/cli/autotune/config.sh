@@ -8,6 +8,12 @@ preset: quick
 mode: region
 schemes-per-region: 3
 time: 10m
+max-mutations: 2
+max-attempts: 10
+pattern-cache-distance: 2
+pattern-cache-entries: 8
+pool-share: 20%
+pool-least: 5
 trials: 100
 max-builds: 50
 min-gain: 0.5%
@@ -30,6 +36,7 @@ qdq autotune conv.onnx --config tune.yaml | tail -1 | sed 's/: .*interval.*)/: m
 ls tuned
 qdq autotune conv.onnx --config tune.yaml | grep "earlier run"
 qdq autotune conv.onnx --config tune.yaml -o other | tail -1 | sed 's/: .*interval.*)/: measured/'
+head -2 tuned/patterns.yaml
 qdq autotune conv.onnx --config tune.yaml --seed 5 | grep "earlier run"
 try() {
     echo "$1" >wrong.yaml
@@ -41,3 +48,7 @@ try 'time: soon'
 try 'trial: 3'
 try 'restart: 1'
 try 'pattern-cache: {a: b}'
+try 'pool-share: -1%'
+try 'pool-share: .nan'
+try 'max-mutations: 2.5'
+try 'pattern-cache-distance: true'
