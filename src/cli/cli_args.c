@@ -6,6 +6,7 @@
 
 #include "base/fail.h"
 #include "base/near.h"
+#include "cli/cli.h"
 #include "cli/cli_config.h"
 #include "cli/cli_values.h"
 
@@ -109,6 +110,25 @@ static bool is_given(void *ctx, const cli_opt *o)
     return false;
 }
 
+static bool has_option(const cli_command *cmd, const char *name)
+{
+    FOR_OPTS(o, g, cmd)
+    {
+        if (strcmp(o->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A command that has the option: it was taken for this one. NULL: there is none. */
+static const char *other_command_with(const char *name)
+{
+    for (size_t i = 0; cli_commands[i] != NULL; i++)
+        if (!cli_commands[i]->hidden && has_option(cli_commands[i], name))
+            return cli_commands[i]->name;
+    return NULL;
+}
+
 static qdq_status unknown_option(const parser *p, const char *name, size_t size)
 {
     cli_names names = {NULL, 0, 0};
@@ -121,6 +141,9 @@ static qdq_status unknown_option(const parser *p, const char *name, size_t size)
         if (!QDQ_PUSH(p->arena, &names, o->name))
             return qdq_nomem(p->err);
     }
+    const char *other = other_command_with(word);
+    if (other != NULL)
+        return qdq_fail(p->err, QDQ_E_USAGE, "unknown option '--%s', which 'qdq %s' has", word, other);
     const char *near = qdq_nearest(word, names.at, names.n);
     if (near != NULL)
         return qdq_fail(p->err, QDQ_E_USAGE, "unknown option '--%s', did you mean '--%s'?", word, near);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "cli/cli_report.h"
 
 typedef struct autotune {
     cli *c;
@@ -102,17 +103,58 @@ static qdq_status save_ranges(const autotune *t, qdq_error *err)
     return st;
 }
 
-static qdq_status print_result(const autotune *t, json_t *report, qdq_error *err)
+/* As quantize has it: layers, ranges, borders of what was written. */
+static qdq_status write_page(const autotune *t, qdq_plan *plan, qdq_model *written, qdq_error *err)
+{
+    const struct autotune_args *a = t->a;
+    cli_report_request r = {.path = t->path,
+                            .model = t->model,
+                            .quantized = written,
+                            .plan = plan,
+                            .quant = &a->quant,
+                            .samples = &t->samples,
+                            .threads = cli_threads(a->threads),
+                            .file = a->report,
+                            .force = a->force};
+
+    QDQ_TRY(cli_engine_open(t->c, &a->engine, &r.engine, err));
+    qdq_status st = cli_report_write(t->c, &r, err);
+    qdq_engine_close(r.engine);
+    cli_ui_clear(&t->c->ui);
+    return st;
+}
+
+static qdq_status report(const autotune *t, qdq_error *err)
+{
+    const char *plan_path = in_folder(t, "plan.json"), *path = in_folder(t, "model.onnx");
+    qdq_plan *plan = NULL;
+    qdq_model *written = NULL;
+
+    if (t->a->report == NULL)
+        return QDQ_OK;
+    if (plan_path == NULL || path == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_plan_load(plan_path, &plan, err));
+    qdq_status st = qdq_model_load(path, NULL, &written, err);
+    if (st == QDQ_OK)
+        st = write_page(t, plan, written, err);
+    qdq_model_free(written);
+    qdq_plan_free(plan);
+    return st;
+}
+
+static qdq_status print_result(const autotune *t, json_t *result, qdq_error *err)
 {
     const char *const files[] = {in_folder(t, "model.onnx"), in_folder(t, "plan.json"),
-                                 in_folder(t, "report.html"), in_folder(t, "patterns.yaml")};
+                                 in_folder(t, "report.html"), in_folder(t, "patterns.yaml"), t->a->report};
+    const size_t n_files = QDQ_COUNT(files) - (t->a->report == NULL);
     const cli_shapes *shapes = &t->a->quant.shape.shapes;
 
     printf("%s\n", t->path);
     QDQ_TRY(cli_data_print_shapes(t->samples.data, t->model, shapes, stdout, err));
-    QDQ_TRY(cli_tune_report_print(t->c, report, stdout, err));
-    QDQ_TRY(cli_print_files(t->c, files, QDQ_COUNT(files), stdout, err));
-    cli_tune_report_verdict(report, stdout);
+    QDQ_TRY(cli_tune_report_print(t->c, result, stdout, err));
+    QDQ_TRY(cli_print_files(t->c, files, n_files, stdout, err));
+    cli_tune_report_verdict(result, stdout);
     return QDQ_OK;
 }
 
@@ -128,14 +170,15 @@ static qdq_status print_json(const char *dir, qdq_error *err)
 
 static qdq_status finish(const autotune *t, qdq_error *err)
 {
-    json_t *report = NULL;
+    json_t *result = NULL;
 
     QDQ_TRY(save_ranges(t, err));
+    QDQ_TRY(report(t, err));
     if (t->c->json)
         return print_json(t->a->output, err);
-    QDQ_TRY(cli_tune_report_load(t->a->output, &report, err));
-    qdq_status st = print_result(t, report, err);
-    json_decref(report);
+    QDQ_TRY(cli_tune_report_load(t->a->output, &result, err));
+    qdq_status st = print_result(t, result, err);
+    json_decref(result);
     return st;
 }
 
@@ -146,6 +189,8 @@ static qdq_status check(autotune *t, qdq_error *err)
     QDQ_TRY(cli_quant_max_drop(&a->quant, &t->max_drop, err));
     if (a->quant.cache_out != NULL)
         QDQ_TRY(cli_path_check(a->quant.cache_out, a->force, err));
+    if (a->report != NULL)
+        QDQ_TRY(cli_path_check(a->report, a->force, err));
     return cli_tune_check_folder(a->output, t->path, a->force, err);
 }
 
@@ -191,7 +236,8 @@ const cli_command cmd_autotune = {
         "came); the exit code is 0 with each. Without --calib scales come from random data: then the result\n"
         "shows placement only, and the last line says so. With --min-sqnr or --max-drop, nothing that "
         "misses\n"
-        "the goal is kept, however fast it is.\n"
+        "the goal is kept, however fast it is; the model as it came misses none, so there is no "
+        "--best-effort.\n"
         "\n"
         "DIR gets model.onnx (at every moment the best so far), plan.json, report.json, report.html,\n"
         "patterns.yaml (for --pattern-cache), baseline.onnx, tune.db and logs. Engines run in a process of "

@@ -8,7 +8,8 @@ struct autotune_args {
     cli_common common;
     cli_engine_args engine;
     cli_quant_args quant;
-    const char *output, *status, *min_gain, *worker, *qdq_baseline, *node_filter, *store, *pool_share;
+    const char *output, *status, *report, *min_gain, *worker, *qdq_baseline, *node_filter, *store,
+        *pool_share;
     cli_names pattern_caches;
     bool force, restart, keep_models;
     int mode, preset, type, accept, builder; /* indices of choices */

@@ -25,7 +25,7 @@ static const cli_opt output_opts[] = {
      .name = "force",
      .kind = CLI_FLAG,
      .offset = CLI_AT(autotune_args, force),
-     .help = "overwrite files in it that are of no run"},
+     .help = "overwrite files that are of no run"},
     {.name = "restart",
      .kind = CLI_FLAG,
      .offset = CLI_AT(autotune_args, restart),
@@ -176,7 +176,7 @@ static const cli_opt known_opts[] = {
      .kind = CLI_WHOLE,
      .offset = CLI_AT(autotune_args, cache_distance),
      .what = "N",
-     .help = "schemes of a cached pattern that differ in fewer points from a faster one are left out",
+     .help = "points by which schemes of a cached pattern differ at least",
      .init = "4",
      .min = 0,
      .max = 1000000},
@@ -251,6 +251,15 @@ static const cli_opt measure_opts[] = {
     CLI_END,
 };
 
+static const cli_opt report_opts[] = {
+    {.name = "report",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(autotune_args, report),
+     .what = "FILE",
+     .help = "the page of quantize --report about what was written"},
+    CLI_END,
+};
+
 const cli_group cmd_autotune_groups[] = {
     {"output", output_opts, 0},
     {"search", search_opts, 0},
@@ -261,6 +270,7 @@ const cli_group cmd_autotune_groups[] = {
     {"formats", cli_format_opts, CLI_AT(autotune_args, quant.format)},
     {"calibration", cli_quant_calibration_opts, CLI_AT(autotune_args, quant)},
     {"accuracy", cli_quant_accuracy_opts, CLI_AT(autotune_args, quant)},
+    {"", report_opts, 0},
     {"data", cli_data_opts, CLI_AT(autotune_args, quant.data)},
     {"shapes", cli_shape_opts, CLI_AT(autotune_args, quant.shape)},
     {"engine", cli_engine_opts, CLI_AT(autotune_args, engine)},

@@ -10,8 +10,12 @@ tune
 tune --type int8
 tune --format int8
 tune --type uint8
+tune --type fp8
 tune --type fp8 --target tensorrt-fp8
+tune --type target
+tune --rest fp32
 tune --rest fp16
+tune --rest bf16
 tune --activation-type uint8 --weight-type int8 --asymmetric
 tune --symmetric --per-tensor --reduce-range --pow2
 tune --weight-asymmetric --per-channel

@@ -1,0 +1,25 @@
+/* cli_report.c - see the header. */
+#include "cli/cli_report.h"
+
+#include <string.h>
+
+#include "qdq/report.h"
+
+qdq_status cli_report_write(cli *c, const cli_report_request *r, qdq_error *err)
+{
+    qdq_report_opts o = QDQ_REPORT_OPTS_INIT;
+    const char *slash = strrchr(r->path, '/');
+    const bool judges = r->samples->split.judge > 0;
+
+    o.name = slash != NULL ? slash + 1 : r->path;
+    o.data = judges ? cli_samples_judge(r->samples) : r->samples->data;
+    o.first = judges ? r->samples->split.first : 0;
+    o.count = r->samples->split.judge;
+    o.compared = r->compared;
+    o.goal = r->goal;
+    o.threads = r->threads;
+    o.shapes = r->quant->shape.shapes.at;
+    o.n_shapes = r->quant->shape.shapes.n;
+    o.job = &c->job;
+    return qdq_report_write(r->model, r->quantized, r->plan, r->engine, &o, r->file, r->force, err);
+}

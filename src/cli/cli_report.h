@@ -1,0 +1,25 @@
+/* cli_report.h - --report, as quantize and autotune have it: one page about the model that was made. */
+#ifndef QDQ_CLI_REPORT_H
+#define QDQ_CLI_REPORT_H
+
+#include "cli/cli_quant.h"
+#include "qdq/compare.h"
+#include "qdq/goal.h"
+
+typedef struct cli_report_request {
+    const char *path; /* of the model, for the heading */
+    const qdq_model *model, *quantized;
+    const qdq_plan *plan;
+    qdq_engine *engine; /* NULL: nothing is measured */
+    const cli_quant_args *quant;
+    const cli_samples *samples;
+    const qdq_compare_result *compared; /* NULL: not measured before */
+    const qdq_goal_result *goal;        /* NULL: there was none */
+    int threads;
+    const char *file;
+    bool force;
+} cli_report_request;
+
+qdq_status cli_report_write(cli *c, const cli_report_request *r, qdq_error *err);
+
+#endif /* QDQ_CLI_REPORT_H */
