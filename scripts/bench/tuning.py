@@ -17,7 +17,7 @@ BARE = os.path.join(HERE, "..", "..", "tests", "data", "ort_cpu_bare.json")
 MODELS = ("resnet18", "convnext_tiny", "mobilenet_v2", "ultraface")
 BLIND = ("resnet18", "convnext_tiny", "ultraface")
 BLIND_BUILDS = 40
-BUILDERS = (("resnet18", "structure"), ("resnet18", "names"), ("vit_b_32", "structure"), ("vit_b_32", "names"))
+BUILDERS = ("resnet18, structure", "resnet18, names", "vit_b_32, structure", "vit_b_32, names")
 
 
 def interval(ratio):
@@ -35,6 +35,18 @@ def off_by(predicted, measured):
     return "-" if predicted is None or not measured else "%+.1f %%" % (100 * (predicted / measured - 1))
 
 
+def rows_of(header, row, names):
+    """A row for each name; where it fails, the reason is printed, and the others are measured all the same."""
+    rows = []
+    for name in names:
+        try:
+            rows.append(row(name))
+        except (SystemExit, Exception) as failed:  # bench.py ends where a command of ours fails
+            print("%s: %s" % (name, failed), file=sys.stderr)
+            rows.append((name, "failed", *["-"] * (len(header) - 2)))
+    return rows
+
+
 class Tuning:
     """Needs of Bench: qdq, build, models, rounds, path(), table(), skeletons(), samples(), qdq_json()."""
 
@@ -49,8 +61,7 @@ class Tuning:
         return self.path(name + ".onnx"), ["--calib", self.samples()]
 
     def tune(self, name, into, *options):
-        """The report of a search from the beginning, with `wall`, its seconds as a process; None if it failed, and why is
-        printed."""
+        """The report of a search from the beginning, with `wall`, its seconds as a process."""
         model, data = self.tuning_input(name)
         folder = self.path("tune", into)
         shutil.rmtree(folder, ignore_errors=True)
@@ -60,9 +71,8 @@ class Tuning:
                                *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         wall = time.perf_counter() - start
         if done.returncode != 0:
-            print("autotune %s: status %d\n%s" % (into, done.returncode, done.stderr.decode(errors="replace")),
-                  file=sys.stderr)
-            return None
+            raise RuntimeError("autotune %s: status %d\n%s" % (into, done.returncode,
+                                                               done.stderr.decode(errors="replace")))
         return dict(json.loads(done.stdout), wall=wall, folder=folder)
 
     def tuned(self, name):
@@ -88,23 +98,22 @@ class Tuning:
     # --- what a search brings ------------------------------------------------------------------------------------------
 
     def tuning_models(self, names):
-        rows = []
-        for name in names:
+        header = ("model", "verdict", "float ms", "rules ms", "final ms", "predicted ms", "float / final", "afresh",
+                  "rules / final afresh", "builds", "pairs", "s", "process s")
+
+        def row(name):
             r = self.tuned(name)
-            if r is None:
-                rows.append((name, "failed", *["-"] * 10))
-                continue
             final = os.path.join(r["folder"], "model.onnx")
             (over_rules,) = self.speedups(name, self.rules_file(name), final)
             (over_float,) = self.speedups(name, self.tuning_input(name)[0], final)
-            rows.append((name, r["verdict"], ms(r["baseline_ms"]), ms(r["rules_ms"]), ms(r["final_ms"]),
-                         interval(r), interval(over_float), interval(over_rules), r["builds"], r["timings"],
-                         r["seconds"], r["wall"]))
-        self.table("tuning_" + "_".join(names) if len(names) == 1 else "tuning_models",
+            return (name, r["verdict"], ms(r["baseline_ms"]), ms(r["rules_ms"]), ms(r["final_ms"]),
+                    ms(r["predicted_ms"]), interval(r), interval(over_float), interval(over_rules), r["builds"],
+                    r["timings"], r["seconds"], r["wall"])
+
+        self.table("tuning_" + names[0] if len(names) == 1 else "tuning_models",
                    "qdq autotune, one thread (asked: never slower than float or the rules' plan, 3 % faster than it on one of "
-                   "the first three; ultraface 1.2 times float; resnet18 in 20 builds and 25 s)",
-                   ("model", "verdict", "float ms", "rules ms", "final ms", "float / final", "afresh", "rules / final afresh",
-                    "builds", "pairs", "s", "process s"), rows)
+                   "the first three; ultraface 1.2 times float; resnet18 in 20 builds and 25 s)", header,
+                   rows_of(header, row, names))
 
     def tuning_resnet18(self):
         self.tuning_models(("resnet18",))
@@ -120,50 +129,51 @@ class Tuning:
 
     def tuning_blind(self):
         """A target that says what is legal and not what pays: does the search find what the rules know?"""
-        rows = []
-        for name in BLIND:
+        header = ("model", "verdict", "float ms", "all that is legal ms", "final ms", "predicted ms", "off by",
+                  "full target's rules / final, afresh", "builds", "s")
+
+        def row(name):
             r = self.tune(name, name + "_blind", "--target", BARE, "--trials", str(BLIND_BUILDS), "--max-builds",
                           str(BLIND_BUILDS))
-            if r is None:
-                rows.append((name, "failed", *["-"] * 8))
-                continue
             final = os.path.join(r["folder"], "model.onnx")
             (over_rules,) = self.speedups(name, self.rules_file(name), final)
-            rows.append((name, r["verdict"], ms(r["baseline_ms"]), ms(r["rules_ms"]), ms(r["final_ms"]),
-                         ms(r["predicted_ms"]), off_by(r["predicted_ms"], r["final_ms"]), interval(over_rules), r["builds"], r["seconds"]))
+            return (name, r["verdict"], ms(r["baseline_ms"]), ms(r["rules_ms"]), ms(r["final_ms"]), ms(r["predicted_ms"]),
+                    off_by(r["predicted_ms"], r["final_ms"]), interval(over_rules), r["builds"], r["seconds"])
+
         self.table("tuning_blind", "search without knowledge (asked: 0.97 of the speed that the full target's rules give, in %d "
-                   "builds; predicted within 3 %%)" % BLIND_BUILDS,
-                   ("model", "verdict", "float ms", "all that is legal ms", "final ms", "predicted ms", "off by",
-                    "full target's rules / final, afresh", "builds", "s"), rows)
+                   "builds; predicted within 3 %%)" % BLIND_BUILDS, header, rows_of(header, row, BLIND))
 
     def tuning_warm(self):
         """Again, with what the first run found out about its patterns."""
-        first = self.tuned("resnet18")
-        warm = first and self.tune("resnet18", "resnet18_warm", "--pattern-cache",
-                                   os.path.join(first["folder"], "patterns.yaml"))
-        rows = [("first", "failed", *["-"] * 5)]
-        if warm:
+        header = ("run", "verdict", "final ms", "builds", "of the first", "s", "first / this, afresh")
+
+        def row(run):
+            first = self.tuned("resnet18")
+            if run == "first":
+                return (run, first["verdict"], ms(first["final_ms"]), first["builds"], "1", first["seconds"], "-")
+            warm = self.tune("resnet18", "resnet18_warm", "--pattern-cache", os.path.join(first["folder"], "patterns.yaml"))
             (over_first,) = self.speedups("resnet18", *(os.path.join(r["folder"], "model.onnx") for r in (first, warm)))
-            rows = [(what, r["verdict"], ms(r["final_ms"]), r["builds"], "%.2f" % (r["builds"] / first["builds"]),
-                     r["seconds"], ratio) for what, r, ratio in
-                    (("first", first, "-"), ("with its patterns.yaml", warm, interval(over_first)))]
-        self.table("tuning_warm", "resnet18 from its own pattern cache (asked: a third of the builds, not slower)",
-                   ("run", "verdict", "final ms", "builds", "of the first", "s", "first / this, afresh"), rows)
+            return (run, warm["verdict"], ms(warm["final_ms"]), warm["builds"],
+                    "%.2f" % (warm["builds"] / first["builds"]), warm["seconds"], interval(over_first))
+
+        self.table("tuning_warm", "resnet18 from its own pattern cache (asked: a third of the builds, not slower)", header,
+                   rows_of(header, row, ("first", "with its patterns.yaml")))
 
     def region_builders(self):
         """Both ways to take a model apart, for docs/decisions.md."""
-        rows = []
-        for name, builder in BUILDERS:
-            model, _ = self.tuning_input(name)
-            seen = self.qdq_json("inspect", model, "--regions", "--region-builder", builder)
-            leaves = sum(row["leaves"] for row in seen["leaf_sizes"])
+        header = ("model, builder", "coverage", "leaves", "regions", "patterns", "builds", "pairs", "s", "verdict",
+                  "float / final", "SQNR dB")
+
+        def row(which):
+            name, builder = which.split(", ")
+            seen = self.qdq_json("inspect", self.tuning_input(name)[0], "--regions", "--region-builder", builder)
             r = self.tune(name, "%s_%s" % (name, builder), "--region-builder", builder)
-            found = (("failed", *["-"] * 6) if r is None else
-                     (r["regions"], r["patterns"], r["builds"], r["timings"], r["seconds"], r["verdict"], interval(r)))
-            rows.append((name, builder, "%.0f %%" % (100 * seen["covered_nodes"] / max(seen["nodes"], 1)), leaves, *found))
-        self.table("region_builders", "region builders (coverage and leaves: inspect --regions; the rest: autotune)",
-                   ("model", "builder", "coverage", "leaves", "regions", "patterns", "builds", "pairs", "s", "verdict",
-                    "float / final"), rows)
+            return (which, "%.0f %%" % (100 * seen["covered_nodes"] / max(seen["nodes"], 1)),
+                    sum(size["leaves"] for size in seen["leaf_sizes"]), r["regions"], r["patterns"], r["builds"],
+                    r["timings"], r["seconds"], r["verdict"], interval(r), "-" if r["sqnr_db"] is None else r["sqnr_db"])
+
+        self.table("region_builders", "region builders (coverage and leaves: inspect --regions; the rest: autotune)", header,
+                   rows_of(header, row, BUILDERS))
 
     # --- what it costs, and how well it searches: programs of the tests print it -----------------------------------------
 
