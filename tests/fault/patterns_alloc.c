@@ -150,7 +150,7 @@ static qdq_status find_borders(void *ctx, qdq_error *err)
     qdq_status st = qdq_borders_find(s->patterns, s->space, &arena, &b, err);
 
     if (st == QDQ_OK)
-        assert_int_equal(b.n, 3);
+        assert_int_equal(b.n, 4);
     qdq_arena_free(&arena);
     return st;
 }

@@ -83,28 +83,42 @@ static qdq_status add_border(finder *f, const spot *at)
 
 /* --- one pattern --------------------------------------------------------------------------------------------------- */
 
-/* Each node of the first instance belongs to one child, at whatever depth. */
+typedef QDQ_VEC(const qdq_region *) region_list;
+
+/* Gives all nodes of a child, at whatever depth, its number. */
+static bool number_nodes(finder *f, const qdq_region *child, uint64_t number, region_list *todo)
+{
+    bool is_new;
+
+    todo->n = 0;
+    if (!QDQ_PUSH(&f->scratch, todo, child))
+        return false;
+    for (size_t i = 0; i < todo->n; i++) {
+        const qdq_region *at = todo->at[i];
+        for (size_t k = 0; k < at->nodes.n; k++) {
+            qdq_map_value *v = qdq_map_put_int(&f->child, at->nodes.at[k]->id, &is_new);
+            if (v == NULL)
+                return false;
+            v->num = number;
+        }
+        for (size_t k = 0; k < at->children.n; k++) {
+            const qdq_region *inner = at->children.at[k];
+            if (!QDQ_PUSH(&f->scratch, todo, inner))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* A leaf on top is a child of the whole. */
 static qdq_status number_children(finder *f)
 {
     const qdq_region *r = f->p->instance[0].region;
-    QDQ_VEC(const qdq_region *) todo = {0};
-    bool ok = true, is_new;
+    region_list todo = {0};
+    bool ok = r->children.n > 0 || number_nodes(f, r, 1, &todo);
 
-    for (size_t c = 0; c < r->children.n; c++) {
-        todo.n = 0;
-        ok = ok && QDQ_PUSH(&f->scratch, &todo, (const qdq_region *)r->children.at[c]);
-        for (size_t i = 0; ok && i < todo.n; i++) {
-            const qdq_region *at = todo.at[i];
-            for (size_t k = 0; ok && k < at->nodes.n; k++) {
-                qdq_map_value *v = qdq_map_put_int(&f->child, at->nodes.at[k]->id, &is_new);
-                ok = v != NULL;
-                if (ok)
-                    v->num = c + 1;
-            }
-            for (size_t k = 0; ok && k < at->children.n; k++)
-                ok = QDQ_PUSH(&f->scratch, &todo, (const qdq_region *)at->children.at[k]);
-        }
-    }
+    for (size_t c = 0; c < r->children.n && ok; c++)
+        ok = number_nodes(f, r->children.at[c], c + 1, &todo);
     return ok ? QDQ_OK : qdq_nomem(f->err);
 }
 
@@ -157,10 +171,21 @@ static qdq_status find_in(finder *f)
     for (size_t i = 0; i < first->region->n_total; i++)
         for (uint32_t k = 0; k < first->inner[i]->n_in; k++)
             QDQ_TRY(look_at(f, &(spot){i, k, false}));
-    for (size_t i = 0; i < first->region->n_total; i++)
+    for (size_t i = 0; i < first->region->n_total && first->region->children.n > 0; i++)
         for (uint32_t k = 0; k < first->inner[i]->n_out; k++)
             QDQ_TRY(look_at(f, &(spot){i, k, true}));
     return QDQ_OK;
+}
+
+/* Composites, and the parts of the whole: what comes into a leaf that is on top. */
+static bool has_borders(const qdq_pattern *p)
+{
+    if (p->instance[0].region->children.n > 0)
+        return true;
+    for (size_t k = 0; k < p->n_instances; k++)
+        if (p->instance[k].region->parent == NULL)
+            return true;
+    return false;
 }
 
 qdq_status qdq_borders_find(const qdq_patterns *p, const qdq_space *s, qdq_arena *arena, qdq_borders *out,
@@ -175,7 +200,7 @@ qdq_status qdq_borders_find(const qdq_patterns *p, const qdq_space *s, qdq_arena
         st = qdq_nomem(err);
     for (size_t i = 0; i < p->n && st == QDQ_OK; i++) {
         f.p = &p->pattern[i];
-        if (f.p->instance[0].region->children.n == 0)
+        if (!has_borders(f.p))
             continue;
         st = find_in(&f);
         qdq_map_free(&f.child);

@@ -86,7 +86,8 @@ typedef struct qdq_border {
 
 typedef QDQ_VEC(qdq_border) qdq_borders;
 
-/* Of all patterns of composites, in their order; of one pattern by (first reader's canonical place, input), then those that
+/* Of all patterns of composites, and, as the whole model is one, of leaves on top, whose inputs they are. In the order of the
+ * patterns; of one pattern by (first reader's canonical place, input), then those that
  * go out by their producer's. A tensor that nothing reads in 8 bits is none, nor one with more than 64 readers. */
 qdq_status qdq_borders_find(const qdq_patterns *p, const qdq_space *s, qdq_arena *arena, qdq_borders *out,
                             qdq_error *err);
