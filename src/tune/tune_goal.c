@@ -1,5 +1,6 @@
-/* tune_goal.c - a goal in accuracy: what is shipped may be no more points below the given model than the user allows. It
- * costs a run over all samples that judge, so only what would be shipped is asked. */
+/* tune_goal.c - a goal in accuracy: what is shipped may be no more points below the given model than the user allows, and
+ * no output may have less SQNR. Candidates were asked on a few samples; a run over all that judge costs more, so only
+ * what would be shipped is asked. */
 #include "tune/tune_state.h"
 
 #include <math.h>
@@ -21,14 +22,28 @@ static qdq_status compare(qdq_tuning *t, const qdq_model *m, qdq_compare_result 
     return qdq_compare(t->engine, t->m, m, goal->eval != NULL ? goal->eval : t->data, &o, out, err);
 }
 
-static qdq_status judge(qdq_tuning *t, const qdq_model *m, bool *keeps, qdq_error *err)
+/* An output that is zero everywhere has no SQNR, and misses it. */
+static bool has_sqnr(const qdq_tuning *t, const qdq_compare_result *r)
 {
-    const double most = t->opts->goal->max_drop;
-    qdq_compare_result *r = NULL;
+    const double least = t->opts->goal->min_sqnr;
 
-    QDQ_TRY(compare(t, m, &r, err));
-    const double before = r->accuracy_a, after = r->accuracy_b;
-    qdq_free(r);
+    for (size_t i = 0; least != 0 && i < r->n_outputs; i++)
+        if (!(r->outputs[i].sqnr_db >= least)) {
+            qdq_job_log(t->job, QDQ_LOG_WARNING,
+                        "what is fastest is not taken: output '%s': SQNR %.2f dB on all samples that judge, "
+                        "expected at least %g dB",
+                        r->outputs[i].name, r->outputs[i].sqnr_db, least);
+            return false;
+        }
+    return true;
+}
+
+static qdq_status has_accuracy(const qdq_tuning *t, const qdq_compare_result *r, bool *keeps, qdq_error *err)
+{
+    const double most = t->opts->goal->max_drop, before = r->accuracy_a, after = r->accuracy_b;
+
+    if (most < 0)
+        return QDQ_OK;
     if (isnan(before))
         return qdq_fail(err, QDQ_E_USAGE,
                         "found no accuracy, expected labels for an output with two classes or more");
@@ -42,13 +57,33 @@ static qdq_status judge(qdq_tuning *t, const qdq_model *m, bool *keeps, qdq_erro
     return QDQ_OK;
 }
 
+static qdq_status judge(qdq_tuning *t, const qdq_model *m, bool *keeps, qdq_error *err)
+{
+    qdq_compare_result *r = NULL;
+
+    QDQ_TRY(compare(t, m, &r, err));
+    *keeps = has_sqnr(t, r);
+    qdq_status st = *keeps ? has_accuracy(t, r, keeps, err) : QDQ_OK;
+    qdq_free(r);
+    return st;
+}
+
+/* Is there anything left to ask? Inputs of another type than the given model's have no samples that fit both. */
+static bool has_goal(const qdq_tuning *t)
+{
+    const qdq_goal_opts *g = t->opts->goal;
+    bool samples = t->data != NULL || (g != NULL && g->eval != NULL);
+
+    return g != NULL && (g->max_drop >= 0 || (g->min_sqnr != 0 && samples && !t->nothing->rest.direct_io));
+}
+
 qdq_status qdq_tune_keeps_accuracy(qdq_tuning *t, const qdq_plan *p, bool *keeps, qdq_error *err)
 {
     const char *path = qdq_tune_path(t, "model.onnx");
     qdq_model *m = NULL;
 
     *keeps = true;
-    if (t->opts->goal == NULL || t->opts->goal->max_drop < 0)
+    if (!has_goal(t))
         return QDQ_OK;
     if (t->data == NULL && t->opts->goal->eval == NULL)
         return qdq_fail(err, QDQ_E_USAGE,

@@ -55,12 +55,27 @@ static bool can_be_stacked(const qdq_named_array *in, size_t n)
     return true;
 }
 
+/* What judges, if it is said what that is: calibration has not seen it. */
+static qdq_data *judging_data(const qdq_tuning *t, size_t *first, size_t *count)
+{
+    const qdq_goal_opts *goal = t->opts->goal;
+    qdq_data *data = goal != NULL && goal->eval != NULL ? goal->eval : t->data;
+    const size_t all = data != NULL ? qdq_data_count(data) : 0;
+
+    *first = goal != NULL && goal->first < all ? goal->first : 0;
+    *count = goal != NULL && goal->count > 0 && goal->count < all - *first ? goal->count : all - *first;
+    return data;
+}
+
 static qdq_status gather(qdq_tuning *t, stacked *s, qdq_error *err)
 {
-    for (size_t k = 0; k < SAMPLES && k < qdq_data_count(t->data); k++) {
+    size_t first, count;
+    qdq_data *data = judging_data(t, &first, &count);
+
+    for (size_t k = 0; k < SAMPLES && k < count; k++) {
         const qdq_named_array *in;
         size_t n;
-        QDQ_TRY(qdq_data_get(t->data, k, &in, &n, err));
+        QDQ_TRY(qdq_data_get(data, first + k, &in, &n, err));
         QDQ_TRY(stack(s, in, n, err));
         if (!can_be_stacked(in, n))
             break;
@@ -74,7 +89,7 @@ qdq_status qdq_tune_samples(qdq_tuning *t, const char **path, qdq_error *err)
     char *file;
 
     *path = NULL;
-    if (t->data == NULL)
+    if (t->data == NULL && (t->opts->goal == NULL || t->opts->goal->eval == NULL))
         return QDQ_OK;
     file = qdq_arena_printf(&t->arena, "%s/samples.npz", qdq_tempdir_path(t->work));
     qdq_status st = file != NULL ? gather(t, &s, err) : qdq_nomem(err);

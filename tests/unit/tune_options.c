@@ -106,6 +106,7 @@ static types count_types(const char *path, qdq_elem want)
 typedef struct hearing {
     double search_ms; /* of the baseline, as the search saw it */
     size_t calibrations, in_search;
+    uint64_t judged; /* samples that a comparison ran on, outside of workers */
     bool searching;
 } hearing;
 
@@ -123,7 +124,8 @@ static void hear_progress(void *ctx, const char *stage, uint64_t done, uint64_t 
 {
     hearing *h = ctx;
 
-    (void)total;
+    if (strcmp(stage, "compare") == 0)
+        h->judged = total;
     if (strcmp(stage, "calibrate") != 0 || done != 1)
         return;
     h->calibrations++;
@@ -283,6 +285,30 @@ static void biases_are_corrected_once_the_search_is_over(void **state)
     qdq_target_free(t);
 }
 
+/* --- a goal --------------------------------------------------------------------------------------------------------------- */
+
+static void what_is_shipped_is_judged_on_all_samples_that_judge(void **state)
+{
+    qdq_tune_opts o = test_tuned_opts(test_tuned_costs(OPS, "\"error\": 0.01"));
+    qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
+    qdq_target *t = target(NULL, NULL);
+    qdq_data *data = samples();
+    hearing h = {0}, without = {0};
+
+    (void)state;
+    run(test_path("unjudged"), t, data, &o, &without);
+    assert_int_equal(without.judged, 0);
+    o = test_tuned_opts(o.engine);
+    goal.min_sqnr = 10;
+    goal.first = 3;
+    o.goal = &goal;
+    qdq_tune_result r = run(test_path("judged"), t, data, &o, &h);
+    assert_int_equal(r.verdict, QDQ_TUNED);
+    assert_int_equal(h.judged, 5);
+    qdq_data_close(data);
+    qdq_target_free(t);
+}
+
 /* --- what is refused -------------------------------------------------------------------------------------------------- */
 
 static void expect_refusal(qdq_tune_opts o, const char *says)
@@ -327,6 +353,7 @@ int main(void)
         cmocka_unit_test(a_goal_that_the_precision_alone_misses_is_said_at_once),
         cmocka_unit_test(what_stays_float32_is_settled_in_one_calibration),
         cmocka_unit_test(biases_are_corrected_once_the_search_is_over),
+        cmocka_unit_test(what_is_shipped_is_judged_on_all_samples_that_judge),
         cmocka_unit_test(options_out_of_range_are_refused_before_anything_is_made),
     };
 
