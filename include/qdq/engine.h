@@ -137,7 +137,7 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_bench(qdq_session *const *sessions, size_t n
 typedef struct qdq_layer {
     const char *name; /* as the engine calls it */
     const char *op;   /* kernel: "QLinearConv", "FusedConv", ... */
-    double mean_us;   /* per run */
+    double median_us; /* over the runs */
     unsigned runs;
 } qdq_layer;
 

@@ -15,7 +15,8 @@
 
 typedef struct layer {
     const char *name, *op;
-    double total_us, pending_us; /* pending: of a run that has not ended yet */
+    double pending_us;  /* of a run that has not ended yet */
+    QDQ_VEC(double) us; /* of the runs since it was first seen */
 } layer;
 
 typedef struct reader {
@@ -107,14 +108,16 @@ static layer *find_layer(reader *r, const char *name, size_t name_size, const ch
 
 /* Files may end in the middle of a run (ORT stops at a million events), so only whole runs count; the first
  * one warms up and does not. */
-static void end_run(reader *r)
+static bool end_run(reader *r)
 {
     for (size_t i = 0; i < r->layers.n; i++) {
-        if (r->runs > 0)
-            r->layers.at[i].total_us += r->layers.at[i].pending_us;
-        r->layers.at[i].pending_us = 0;
+        layer *l = &r->layers.at[i];
+        if (r->runs > 0 && !QDQ_PUSH(&r->arena, &l->us, l->pending_us))
+            return false;
+        l->pending_us = 0;
     }
     r->runs++;
+    return true;
 }
 
 static bool add_event(reader *r, const json_t *event)
@@ -124,8 +127,8 @@ static bool add_event(reader *r, const json_t *event)
     const json_t *args = json_object_get(event, "args");
     size_t n = strlen(name);
 
-    if (strcmp(cat, "Session") == 0 && strcmp(name, "model_run") == 0)
-        end_run(r);
+    if (strcmp(cat, "Session") == 0 && strcmp(name, "model_run") == 0 && !end_run(r))
+        return false;
     if (strcmp(cat, "Node") != 0 || n < sizeof suffix - 1 ||
         strcmp(name + n - (sizeof suffix - 1), suffix) != 0)
         return true; /* another kind of event */
@@ -178,6 +181,27 @@ static qdq_status read_text(reader *r, char *text, qdq_error *err)
     return QDQ_OK;
 }
 
+static int by_time(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Of a layer that did not run in each run, it took no time in the others. */
+static double median_us(layer *l, unsigned runs)
+{
+    const size_t missing = runs - l->us.n;
+    double middle[2];
+
+    qsort(l->us.at, l->us.n, sizeof *l->us.at, by_time);
+    for (size_t i = 0; i < 2; i++) {
+        size_t at = (runs - 1 + i) / 2;
+        middle[i] = at < missing ? 0 : l->us.at[at - missing];
+    }
+    return (middle[0] + middle[1]) / 2;
+}
+
 /* All layers and their names in one block, so that qdq_free() frees everything. */
 static qdq_status pack(const reader *r, unsigned runs, qdq_layer **out, size_t *n, qdq_error *err)
 {
@@ -190,8 +214,8 @@ static qdq_status pack(const reader *r, unsigned runs, qdq_layer **out, size_t *
         return qdq_nomem(err);
     char *p = (char *)(l + r->layers.n + 1);
     for (size_t i = 0; i < r->layers.n; i++) {
-        const layer *from = &r->layers.at[i];
-        l[i] = (qdq_layer){.mean_us = from->total_us / runs, .runs = runs};
+        layer *from = &r->layers.at[i];
+        l[i] = (qdq_layer){.median_us = median_us(from, runs), .runs = runs};
         l[i].name = qdq_pack_text(&p, from->name);
         l[i].op = qdq_pack_text(&p, from->op);
     }

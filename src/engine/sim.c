@@ -45,7 +45,9 @@ static qdq_status sim_open(qdq_engine *e, const char *arg, const qdq_engine_opts
     e->info.library = qdq_arena_strdup(&e->arena, arg);
     if (e->info.library == NULL)
         return qdq_nomem(err);
-    e->info.capabilities = QDQ_CAN_RUN | QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_CAN_EXPOSE;
+    e->info.capabilities = QDQ_CAN_RUN | QDQ_CAN_TIME | QDQ_CAN_EXPOSE;
+    if (!sim->no_profile)
+        e->info.capabilities |= QDQ_CAN_PROFILE;
     return QDQ_OK;
 }
 
@@ -365,7 +367,7 @@ static qdq_status sim_profile(qdq_session *s, const qdq_array *const *in, unsign
     char *p = (char *)(l + e->layers.n + 1);
     for (size_t i = 0; i < e->layers.n; i++) {
         const qdq_sim_layer *from = &e->layers.at[i];
-        l[i] = (qdq_layer){.mean_us = from->us, .runs = runs};
+        l[i] = (qdq_layer){.median_us = from->us, .runs = runs};
         l[i].name = qdq_pack_text(&p, label[i]);
         l[i].op = p;
         if (from->is_int8) {

@@ -69,7 +69,7 @@ static qdq_status read_model(qdq_sim *sim, json_t *root, qdq_error *err)
 {
     static const char *const keys[] = {
         "qdq_sim", "device",  "seed",    "noise", "outlier_rate", "outlier_factor", "overhead_us",
-        "error",   "convert", "default", "ops",   "nodes",        "fail",           NULL};
+        "error",   "convert", "default", "ops",   "nodes",        "fail",           "no_profile", NULL};
     qdq_json_reader reader = {.arena = &sim->arena, .err = err};
     qdq_json_place top = qdq_json_top(&reader, root, "qdq_sim", 1), cost;
 
@@ -83,6 +83,7 @@ static qdq_status read_model(qdq_sim *sim, json_t *root, qdq_error *err)
     sim->outlier_factor = qdq_json_number(&top, "outlier_factor", 1, INFINITY, 1);
     sim->overhead_us = qdq_json_number(&top, "overhead_us", 0, INFINITY, 0);
     sim->error = qdq_json_number(&top, "error", 0, INFINITY, 0);
+    sim->no_profile = qdq_json_bool(&top, "no_profile");
 
     sim->convert = sim->other = (qdq_sim_cost){.float_us = 1, .int8_us = -1, .inputs = 1};
     if (qdq_json_member(&top, "convert", &cost))

@@ -30,34 +30,25 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candida
     return QDQ_OK;
 }
 
-static void set_speedup(qdq_tune_result *out, const qdq_test_result *r)
+/* Everything in one scale: what was given, as it was timed here, and shares of that from pairs. */
+static void set_times(qdq_tuning *t, const qdq_test_result *of_shipped, const qdq_test_result *of_rules)
 {
-    out->baseline_ms = r->incumbent_ns * 1e-6;
-    out->final_ms = r->candidate_ns * 1e-6;
-    out->speedup = 1 / (1 - r->gain);
-    out->ci_low = 1 / (1 - r->ci_low);
-    out->ci_high = 1 / (1 - r->ci_high);
-    out->mde = r->mde;
-}
+    qdq_tune_result *out = t->out;
+    const qdq_test_result *of_any = of_shipped != NULL ? of_shipped : of_rules;
+    /* Where nothing could be timed beside it, the search's control knows how long it takes. */
+    const double ns = of_any != NULL ? of_any->incumbent_ns : t->problem.base_ns;
 
-static qdq_status ship_input(qdq_tuning *t, const qdq_test_result *self, qdq_error *err)
-{
-    t->out->verdict = QDQ_TUNED_FLOAT;
-    /* Where the rules' plan could not be timed beside it, the search's control knows how long it takes. */
-    double ns = self->incumbent_ns > 0 ? self->incumbent_ns : t->problem.base_ns;
-    t->out->final_ms = t->out->baseline_ms = ns * 1e-6;
-    t->out->speedup = t->out->ci_low = t->out->ci_high = 1;
-    t->out->sqnr_db = NAN;
-    return qdq_tune_write_best(t, NULL, err);
-}
-
-static qdq_status ship_rules(qdq_tuning *t, qdq_tune_candidate *rules, const qdq_test_result *r,
-                             qdq_error *err)
-{
-    t->out->verdict = QDQ_TUNED_RULES;
-    set_speedup(t->out, r);
-    t->out->sqnr_db = rules->sqnr_db;
-    return qdq_tune_write_best(t, t->rules, err);
+    out->baseline_ms = out->final_ms = ns * 1e-6;
+    out->speedup = out->ci_low = out->ci_high = 1;
+    out->rules_ms = of_rules != NULL ? out->baseline_ms * (1 - of_rules->gain) : NAN;
+    out->predicted_ms = out->baseline_ms * t->found.predicted_ns / t->problem.base_ns;
+    if (of_shipped == NULL)
+        return;
+    out->final_ms = out->baseline_ms * (1 - of_shipped->gain);
+    out->speedup = 1 / (1 - of_shipped->gain);
+    out->ci_low = 1 / (1 - of_shipped->ci_low);
+    out->ci_high = 1 / (1 - of_shipped->ci_high);
+    out->mde = of_shipped->mde;
 }
 
 /* The rules' own plan: not always one that an assignment of the space can say. */
@@ -93,8 +84,9 @@ static qdq_status build_written(qdq_tuning *t, const char *name, const char *fil
     return qdq_tune_build(t, *out, path, err);
 }
 
-/* What the search ended with, as it ships. *name: of the file of it; 32 letters are the most. */
-static qdq_status write_found(qdq_tuning *t, const char **name, qdq_error *err)
+/* What the search ended with, as it ships. *name: of the file of it; 32 letters are the most. *is_rules: it is the rules'
+ * plan. */
+static qdq_status write_found(qdq_tuning *t, const char **name, bool *is_rules, qdq_error *err)
 {
     qdq_plan *p;
     char digits[33];
@@ -105,6 +97,7 @@ static qdq_status write_found(qdq_tuning *t, const char **name, qdq_error *err)
         st = qdq_tune_write_best(t, p, err);
     qdq_plan_free(p);
     QDQ_TRY(st);
+    *is_rules = strcmp(digits, t->rules_name) == 0;
     *name = qdq_arena_printf(&t->arena, "written-%.24s", digits);
     return *name != NULL ? QDQ_OK : qdq_nomem(err);
 }
@@ -119,35 +112,78 @@ static qdq_status build_input(qdq_tuning *t, qdq_tune_candidate **input, qdq_err
     return (*input)->failed ? qdq_fail(err, QDQ_E_ENGINE, "the model itself: %s", (*input)->why) : QDQ_OK;
 }
 
+typedef struct guard {
+    qdq_tune_candidate *input, *rules, *written; /* written NULL: the search ended with what was given */
+    qdq_test_result of_rules, of_written;        /* against the input */
+    bool rules_ok, written_ok;
+    bool same; /* is what was written the rules' plan? */
+} guard;
+
+static qdq_status measure_rules(qdq_tuning *t, guard *g, qdq_error *err)
+{
+    QDQ_TRY(build_rules(t, &g->rules, err));
+    return measure(t, g->input, g->rules, &g->of_rules, &g->rules_ok, err);
+}
+
+static qdq_status measure_written(qdq_tuning *t, guard *g, qdq_error *err)
+{
+    const char *name;
+
+    QDQ_TRY(write_found(t, &name, &g->same, err));
+    QDQ_TRY(build_written(t, name, "model.onnx", &g->written, err));
+    return measure(t, g->input, g->written, &g->of_written, &g->written_ok, err);
+}
+
+/* Is what was written the faster one, in turns with the rules' model? */
+static qdq_status wins_duel(qdq_tuning *t, const guard *g, bool *out, qdq_error *err)
+{
+    qdq_test_result r;
+    bool ok;
+
+    *out = true;
+    if (g->same || !g->rules_ok)
+        return QDQ_OK;
+    QDQ_TRY(measure(t, g->rules, g->written, &r, &ok, err));
+    *out = ok && r.gain >= 0;
+    return QDQ_OK;
+}
+
+static qdq_status decide(qdq_tuning *t, const guard *g, qdq_error *err)
+{
+    const qdq_test_result *of_rules = g->rules_ok ? &g->of_rules : NULL;
+    bool written_wins = false, rules_win = false;
+
+    t->out->sqnr_db = NAN;
+    if (g->written != NULL)
+        QDQ_TRY(wins(t, &g->of_written, g->written_ok, NULL, &written_wins, err));
+    if (written_wins)
+        QDQ_TRY(wins_duel(t, g, &written_wins, err));
+    if (!written_wins && !g->same) /* what would not be shipped is not judged */
+        QDQ_TRY(wins(t, &g->of_rules, g->rules_ok, t->rules, &rules_win, err));
+    if (!written_wins && !rules_win) {
+        t->out->verdict = QDQ_TUNED_FLOAT;
+        set_times(t, NULL, of_rules);
+        return qdq_tune_write_best(t, NULL, err);
+    }
+    t->out->verdict = rules_win || g->same ? QDQ_TUNED_RULES : QDQ_TUNED;
+    t->out->sqnr_db = rules_win ? g->rules->sqnr_db : g->written->sqnr_db;
+    set_times(t, rules_win ? &g->of_rules : &g->of_written, of_rules);
+    return rules_win ? qdq_tune_write_best(t, t->rules, err) : QDQ_OK;
+}
+
 qdq_status qdq_tune_guard(qdq_tuning *t, qdq_error *err)
 {
-    qdq_tune_candidate *input, *rules, *written = NULL;
-    qdq_test_result of_rules = {0}, of_final = {0};
-    bool rules_ok, final_ok = false, final_wins, rules_win = false;
+    guard g = {0};
 
     qdq_tune_show(t, "guard");
     QDQ_TRY(qdq_tune_correct(t, err));
-    QDQ_TRY(build_input(t, &input, err));
-    QDQ_TRY(build_rules(t, &rules, err));
-    QDQ_TRY(measure(t, input, rules, &of_rules, &rules_ok, err));
-    if (qdq_assign_count(&t->found.best) > 0) {
-        const char *name;
-        QDQ_TRY(write_found(t, &name, err));
-        QDQ_TRY(build_written(t, name, "model.onnx", &written, err));
-        QDQ_TRY(measure(t, input, written, &of_final, &final_ok, err));
-    }
-    t->out->rules_ms = rules_ok ? of_rules.candidate_ns * 1e-6 : NAN;
-    t->out->predicted_ms = t->found.predicted_ns * 1e-6;
-    QDQ_TRY(wins(t, &of_final, final_ok, NULL, &final_wins, err));
-    if (!final_wins || of_rules.gain > of_final.gain) /* what would not be shipped is not judged */
-        QDQ_TRY(wins(t, &of_rules, rules_ok, t->rules, &rules_win, err));
-    if (final_wins && !rules_win) {
-        t->out->verdict = QDQ_TUNED;
-        t->out->sqnr_db = written->sqnr_db;
-        set_speedup(t->out, &of_final);
-        return QDQ_OK;
-    }
-    if (rules_win)
-        return ship_rules(t, rules, &of_rules, err);
-    return ship_input(t, &of_rules, err);
+    QDQ_TRY(build_input(t, &g.input, err));
+    if (qdq_assign_count(&t->found.best) > 0)
+        QDQ_TRY(measure_written(t, &g, err));
+    if (g.same) {
+        g.of_rules = g.of_written;
+        g.rules_ok = g.written_ok;
+    } else
+        QDQ_TRY(measure_rules(t, &g, err));
+    return decide(t, &g, err);
 }

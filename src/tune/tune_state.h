@@ -19,16 +19,25 @@
 #include "tune/space/space.h"
 #include "tune/store/store.h"
 
+/* Where the time of a model goes, by ids of the clean model's nodes. */
+typedef struct qdq_tune_times {
+    double *own;    /* us of the node's kernel */
+    double *border; /* of conversions beside it; one between two nodes counts for both */
+    double sum, known;
+    bool is_known; /* does the profile say of most of the time where it goes? */
+} qdq_tune_times;
+
 /* What an assignment means on the engine: equal plans have equal names, and are built and measured once. */
 typedef struct qdq_tune_candidate {
     char name[33];
     qdq_assign assign;
     int handle;   /* in the lab; -1: not built in this process */
-    bool counted; /* among the builds, also of the process that was cut off */
+    bool counted; /* among the builds, while it is open; also of the process that was cut off */
     bool checked; /* its outputs were compared with the float model's */
     bool failed;
     char why[400]; /* then */
     double sqnr_db;
+    const qdq_tune_times *times; /* NULL: not profiled */
 } qdq_tune_candidate;
 
 /* A trial of the search, for the report. */
@@ -145,6 +154,15 @@ qdq_status qdq_tune_read(qdq_tuning *t, qdq_error *err);
 /* Choices, units and starts: the search's problem, once groups are weighed. */
 qdq_status qdq_tune_pose(qdq_tuning *t, qdq_error *err);
 
+/* --- tune_profile.c --------------------------------------------------------------------------------------------------- */
+
+/* Fills in c->times, where nobody has. */
+qdq_status qdq_tune_profile(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err);
+
+/* The same by bits, as the search wants it. *known: false where the engine cannot, or says too little. */
+qdq_status qdq_tune_profile_bits(qdq_tuning *t, const qdq_assign *a, qdq_search_cost *cost, bool *known,
+                                 qdq_error *err);
+
 /* --- tune_weigh.c ----------------------------------------------------------------------------------------------------- */
 
 /* Fills in what groups are worth, once the time of the baseline is known. */
@@ -162,6 +180,9 @@ qdq_status qdq_tune_name_plan(const qdq_plan *p, char name[33], qdq_error *err);
 /* A candidate that is no assignment of the space: a model file under a name. */
 qdq_status qdq_tune_candidate_named(qdq_tuning *t, const char *name, qdq_tune_candidate **out,
                                     qdq_error *err);
+
+/* Writes its model into the folder of candidates. */
+qdq_status qdq_tune_model_file(qdq_tuning *t, qdq_tune_candidate *c, const char **path, qdq_error *err);
 
 /* Is its model built, and are its outputs right? `path` NULL: written from its plan. Not so: c->failed. */
 qdq_status qdq_tune_build(qdq_tuning *t, qdq_tune_candidate *c, const char *path, qdq_error *err);

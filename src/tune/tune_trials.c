@@ -186,20 +186,22 @@ static qdq_status check_outputs(qdq_tuning *t, qdq_tune_candidate *c, qdq_error 
     return QDQ_OK;
 }
 
+qdq_status qdq_tune_model_file(qdq_tuning *t, qdq_tune_candidate *c, const char **path, qdq_error *err)
+{
+    const char *file = qdq_arena_printf(&t->arena, "%s.onnx", c->name);
+
+    *path = qdq_arena_printf(&t->arena, "%s/%s.onnx", qdq_tempdir_path(t->work), c->name);
+    return file != NULL && *path != NULL ? write_model(t, c, file, err) : qdq_nomem(err);
+}
+
 qdq_status qdq_tune_build(qdq_tuning *t, qdq_tune_candidate *c, const char *path, qdq_error *err)
 {
-    const char *file = NULL;
     qdq_lab_fate fate = {0};
 
     if (c->failed || c->handle >= 0)
         return QDQ_OK;
-    if (path == NULL) {
-        file = qdq_arena_printf(&t->arena, "%s.onnx", c->name);
-        path = qdq_arena_printf(&t->arena, "%s/%s.onnx", qdq_tempdir_path(t->work), c->name);
-        if (file == NULL || path == NULL)
-            return qdq_nomem(err);
-        QDQ_TRY(write_model(t, c, file, err));
-    }
+    if (path == NULL)
+        QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
     QDQ_TRY(qdq_lab_build(t->lab, path, &c->handle, &fate, err));
     if (fate.end != QDQ_LAB_FINE) {
         c->handle = -1;
@@ -212,7 +214,11 @@ qdq_status qdq_tune_build(qdq_tuning *t, qdq_tune_candidate *c, const char *path
 /* What is no incumbent any more takes memory only. */
 static void drop(qdq_tuning *t, qdq_tune_candidate *c)
 {
-    if (c->handle < 0 || c == t->base)
+    if (c == t->base)
+        return;
+    c->counted =
+        false; /* the next time is another build, also in a run that goes on and has it all on disk */
+    if (c->handle < 0)
         return;
     qdq_lab_drop(t->lab, c->handle);
     c->handle = -1;
@@ -313,7 +319,6 @@ qdq_status qdq_tune_control(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err
 {
     taking k = {.t = t, .a = c, .b = c};
 
-    t->builds++; /* a session of its own where the engine needs one */
     QDQ_TRY(begin(t, &k, 1000 + t->epochs++, err));
     qdq_status st = qdq_epoch_begin(&t->test, take, &k, &t->epoch, err);
     if (st == QDQ_E_GOAL && k.failed)
@@ -450,6 +455,11 @@ static qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *err)
     return QDQ_OK;
 }
 
+static qdq_status profile(void *ctx, const qdq_assign *a, qdq_search_cost *cost, bool *known, qdq_error *err)
+{
+    return qdq_tune_profile_bits(ctx, a, cost, known, err);
+}
+
 static unsigned builds(void *ctx)
 {
     return ((qdq_tuning *)ctx)->builds;
@@ -457,6 +467,10 @@ static unsigned builds(void *ctx)
 
 qdq_search_ops qdq_tune_search_ops(qdq_tuning *t)
 {
-    return (qdq_search_ops){
-        .ctx = t, .measure = measure, .identity = identity, .event = event, .builds = builds};
+    return (qdq_search_ops){.ctx = t,
+                            .measure = measure,
+                            .identity = identity,
+                            .event = event,
+                            .builds = builds,
+                            .profile = profile};
 }

@@ -219,7 +219,7 @@ static qdq_status profile_session(qdq_worker *w, const qdq_worker_model *m, unsi
         bool failed = json_array_append_new(row, qdq_lab_text(layers[i].name)) != 0;
 
         failed = json_array_append_new(row, qdq_lab_text(layers[i].op)) != 0 || failed;
-        failed = json_array_append_new(row, json_real(layers[i].mean_us)) != 0 || failed;
+        failed = json_array_append_new(row, json_real(layers[i].median_us)) != 0 || failed;
         failed = json_array_append_new(row, json_integer(layers[i].runs)) != 0 || failed;
         answer->failed = json_array_append_new(list, row) != 0 || failed || answer->failed;
     }

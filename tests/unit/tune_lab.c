@@ -273,7 +273,7 @@ static void a_profile_has_the_layers(void **state)
     assert_int_equal(n, 3);
     assert_string_equal(layers[1].name, "conv");
     assert_string_equal(layers[1].op, "QLinearConv");
-    assert_true(layers[1].mean_us == 30 && layers[1].runs == 3);
+    assert_true(layers[1].median_us == 30 && layers[1].runs == 3);
     qdq_free(layers);
     assert_int_equal(qdq_lab_builds(lab), 1);
     close_lab(lab);

@@ -172,7 +172,7 @@ static void a_finished_run_measures_nothing_again(void **state)
 static void a_budget_ends_the_search_and_the_guard_still_decides(void **state)
 {
     const char *folder = test_path("budget");
-    qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, NULL));
+    qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND));
     qdq_tune_result r;
 
     (void)state;
@@ -201,7 +201,7 @@ static void stop_after(void *ctx, const qdq_tune_live *now)
 
 static void an_interrupted_run_leaves_the_best_so_far_and_goes_on(void **state)
 {
-    const char *folder = test_path("interrupted"), *engine = test_tuned_costs(TEST_TUNED_OPS, NULL);
+    const char *folder = test_path("interrupted"), *engine = test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND);
     qdq_tune_opts o = test_tuned_opts(engine);
     qdq_job job = QDQ_JOB_INIT;
     stopping s = {.cancel = qdq_cancel_new()};
@@ -327,7 +327,7 @@ static void a_qdq_baseline_is_a_start(void **state)
 /* Part 5: its own patterns.yaml makes a second run short. */
 static void its_own_cache_makes_the_next_run_short(void **state)
 {
-    const char *engine = test_tuned_costs(TEST_TUNED_OPS, NULL), *caches[2] = {NULL, NULL};
+    const char *engine = test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND), *caches[2] = {NULL, NULL};
     qdq_tune_opts o = test_tuned_opts(engine);
     qdq_tune_result cold = run(test_path("cold"), engine), warm;
 
@@ -344,7 +344,7 @@ static void its_own_cache_makes_the_next_run_short(void **state)
 static void every_candidate_is_kept_if_that_is_wanted(void **state)
 {
     const char *folder = test_path("keep");
-    qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, NULL));
+    qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND));
     qdq_tune_result r;
 
     (void)state;

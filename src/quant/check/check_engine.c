@@ -56,7 +56,7 @@ static qdq_status take(qdq_checking *c, const qdq_layer *layers, size_t n)
             strcmp(layers[i].op, "QuantizeLinear") == 0 || strcmp(layers[i].op, "DequantizeLinear") == 0;
 
         if (is_conversion) {
-            s->microseconds += layers[i].mean_us;
+            s->microseconds += layers[i].median_us;
             continue;
         }
         s->kernel = qdq_arena_strdup(&c->arena, layers[i].op);

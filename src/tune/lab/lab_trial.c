@@ -136,7 +136,7 @@ static qdq_status pack_layers(const raw_layer *raw, size_t count, qdq_layer **ou
         return qdq_nomem(err);
     char *text = (char *)(layers + count + 1);
     for (size_t i = 0; i < count; i++) {
-        layers[i] = (qdq_layer){.mean_us = raw[i].us, .runs = raw[i].runs};
+        layers[i] = (qdq_layer){.median_us = raw[i].us, .runs = raw[i].runs};
         layers[i].name = qdq_pack_text(&text, raw[i].name);
         layers[i].op = qdq_pack_text(&text, raw[i].op);
     }

@@ -15,9 +15,9 @@ void qdq_search_reset(qdq_searching *s)
     qdq_assign_take(&s->candidate, &s->incumbent);
 }
 
-bool qdq_search_matters(const qdq_searching *s, double ns)
+bool qdq_search_matters(const qdq_searching *s, double share)
 {
-    return ns > fmax(s->noise, s->opts->test.enter) * s->p->base_ns;
+    return share > fmax(s->noise, s->opts->test.enter) * s->time;
 }
 
 /* --- one candidate ---------------------------------------------------------------------------------------------------- */
@@ -95,14 +95,39 @@ static qdq_status measure(qdq_searching *s, size_t unit, uint64_t identity, qdq_
         s->time = out->time;
     }
     QDQ_TRY(tell(s, unit, failed ? NULL : &r, out->kept, err));
-    if (out->kept)
+    if (out->kept) {
         qdq_assign_take(&s->incumbent, &s->candidate);
+        s->is_profiled = false;
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_search_known_time(qdq_searching *s, const qdq_assign *a, double *out, qdq_error *err)
+{
+    uint64_t name;
+
+    QDQ_TRY(identify(s, a, &name, err));
+    const qdq_map_value *known = qdq_map_get_int(&s->measured, name);
+    *out = known != NULL && isfinite(s->times.at[known->num]) ? s->times.at[known->num] : NAN;
+    return QDQ_OK;
+}
+
+/* Starts are measured whatever they promise; what comes later builds on profiles. */
+static qdq_status is_worth_it(qdq_searching *s, bool *worth, qdq_error *err)
+{
+    *worth = budget_left(s);
+    if (s->phase == QDQ_PHASE_START || !*worth)
+        return QDQ_OK;
+    QDQ_TRY(qdq_search_hope_update(s, err));
+    *worth = qdq_search_is_hopeful(s);
+    s->out->ruled_out += !*worth;
     return QDQ_OK;
 }
 
 qdq_status qdq_search_try(qdq_searching *s, size_t unit, qdq_tried *out, qdq_error *err)
 {
     uint64_t mine, now;
+    bool worth;
 
     *out = (qdq_tried){.time = NAN};
     QDQ_TRY(identify(s, &s->candidate, &mine, err));
@@ -117,7 +142,8 @@ qdq_status qdq_search_try(qdq_searching *s, size_t unit, qdq_tried *out, qdq_err
         if (!(out->time < s->time * (1 - s->opts->test.enter)))
             return QDQ_OK;
     }
-    return budget_left(s) ? measure(s, unit, mine, out, err) : QDQ_OK;
+    QDQ_TRY(is_worth_it(s, &worth, err));
+    return worth ? measure(s, unit, mine, out, err) : QDQ_OK;
 }
 
 /* --- the whole -------------------------------------------------------------------------------------------------------- */
@@ -145,6 +171,32 @@ static qdq_status weigh(qdq_searching *s, qdq_error *err)
                 s->total_worth += s->worth[bit];
             }
     }
+    return qdq_search_hope_init(s, err);
+}
+
+/* Is there anything that an earlier run did not settle? */
+static bool unsettled(const qdq_search_problem *p)
+{
+    for (size_t u = 0; u < p->n_units; u++)
+        if (!p->unit[u].settled)
+            return true;
+    return false;
+}
+
+static qdq_status start_by_profile(qdq_searching *s, qdq_error *err)
+{
+    static const double borders[] = {
+        2, 0}; /* a way into codes and one out; none, where neighbours are not neighbours */
+    bool known = false;
+
+    if (!s->over && unsettled(s->p))
+        QDQ_TRY(qdq_search_profile_ends(s, &known, err));
+    for (size_t i = 0; i < QDQ_COUNT(borders) && known && !s->over; i++) {
+        qdq_tried ignored;
+        if (!qdq_search_by_profile(s, borders[i]))
+            return qdq_nomem(err);
+        QDQ_TRY(qdq_search_try(s, SIZE_MAX, &ignored, err));
+    }
     return QDQ_OK;
 }
 
@@ -167,16 +219,7 @@ static qdq_status start(qdq_searching *s, qdq_error *err)
         qdq_assign_take(&s->candidate, &p->start[i]);
         QDQ_TRY(qdq_search_try(s, SIZE_MAX, &ignored, err));
     }
-    return QDQ_OK;
-}
-
-/* Is there anything that an earlier run did not settle? */
-static bool unsettled(const qdq_search_problem *p)
-{
-    for (size_t u = 0; u < p->n_units; u++)
-        if (!p->unit[u].settled)
-            return true;
-    return false;
+    return start_by_profile(s, err);
 }
 
 static qdq_status sweep(qdq_searching *s, bool first, qdq_error *err)
@@ -185,6 +228,8 @@ static qdq_status sweep(qdq_searching *s, bool first, qdq_error *err)
     if (first && !s->over && unsettled(s->p))
         QDQ_TRY(qdq_search_cuts(s, err));
     s->phase = QDQ_PHASE_UNITS;
+    if (!s->over)
+        QDQ_TRY(qdq_search_hope_update(s, err));
     if (!s->over)
         QDQ_TRY(qdq_search_units(s, err));
     s->phase = QDQ_PHASE_INTERACTIONS;

@@ -65,6 +65,13 @@ typedef enum qdq_search_phase {
     QDQ_PHASE_DONE
 } qdq_search_phase;
 
+/* What a profile says of one bit in a model, as shares of that model's time. */
+typedef struct qdq_search_cost {
+    double own; /* of the kernel that the bit is about */
+    double
+        border; /* of conversions (Q, DQ, layouts) right in front of it and behind it: at most so much goes with it */
+} qdq_search_cost;
+
 /* Something happened, for the live view and the report. */
 typedef struct qdq_search_event {
     qdq_search_phase phase;
@@ -85,6 +92,9 @@ typedef struct qdq_search_ops {
     qdq_status (*identity)(void *ctx, const qdq_assign *a, qdq_assign_hash *out, qdq_error *err);
     qdq_status (*event)(void *ctx, const qdq_search_event *e, qdq_error *err); /* may be NULL */
     unsigned (*builds)(void *ctx);
+    /* Fills cost[n_bits] from a profile of an assignment. *known: false if there is none. May be NULL: nothing is
+     * ruled out but by measuring. */
+    qdq_status (*profile)(void *ctx, const qdq_assign *a, qdq_search_cost *cost, bool *known, qdq_error *err);
 } qdq_search_ops;
 
 typedef struct qdq_search_unit_result {
@@ -99,7 +109,8 @@ typedef struct qdq_search_result {
     qdq_search_unit_result *unit; /* in the arena */
     double predicted_ns;          /* of the best, by the gains that were measured on the way */
     unsigned trials, pairs;
-    bool ended_early; /* by the budget */
+    unsigned ruled_out; /* candidates that profiles gave no hope, and that were not measured */
+    bool ended_early;   /* by the budget */
 } qdq_search_result;
 
 qdq_status qdq_search_run(const qdq_search_problem *p, const qdq_search_opts *opts, const qdq_search_ops *ops,

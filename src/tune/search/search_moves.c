@@ -114,15 +114,15 @@ static void flip_unit(qdq_searching *s, size_t unit)
 
 typedef struct neighbours {
     uint32_t a, b;
-    double worth;
+    double hope;
 } neighbours;
 
-static int by_pair_worth(const void *x, const void *y)
+static int by_pair_hope(const void *x, const void *y)
 {
     const neighbours *p = x, *q = y;
 
-    if (p->worth != q->worth)
-        return p->worth > q->worth ? -1 : 1;
+    if (p->hope != q->hope)
+        return p->hope > q->hope ? -1 : 1;
     return p->a != q->a ? (p->a < q->a ? -1 : 1) : p->b < q->b ? -1 : 1;
 }
 
@@ -137,9 +137,9 @@ static size_t find_pairs(const qdq_searching *s, neighbours *out)
         for (size_t k = 0; k < n && !known; k++)
             known = (out[k].a == a && out[k].b == b) || (out[k].a == b && out[k].b == a);
         if (!known)
-            out[n++] = (neighbours){a, b, s->worth[i - 1] + s->worth[i]};
+            out[n++] = (neighbours){a, b, fmax(s->hope[i - 1], 0) + fmax(s->hope[i], 0)};
     }
-    qsort(out, n, sizeof *out, by_pair_worth);
+    qsort(out, n, sizeof *out, by_pair_hope);
     return n;
 }
 
@@ -154,7 +154,7 @@ qdq_status qdq_search_pairs(qdq_searching *s, qdq_error *err)
         qdq_tried t;
         if (s->p->unit[pair[i].a].settled && s->p->unit[pair[i].b].settled)
             continue;
-        if (!qdq_search_matters(s, pair[i].worth))
+        if (!qdq_search_matters(s, pair[i].hope))
             break;
         qdq_search_reset(s);
         flip_unit(s, pair[i].a);
@@ -200,7 +200,7 @@ qdq_status qdq_search_exceptions(qdq_searching *s, qdq_error *err)
     for (size_t u = 0; u < s->p->n_units && !s->over; u++) {
         const qdq_search_unit *unit = &s->p->unit[u];
         if (unit->n_instances > 1 && !unit->settled &&
-            qdq_search_matters(s, qdq_search_worth(unit) / (double)unit->n_instances))
+            qdq_search_matters(s, qdq_search_unit_hope(s, unit) / (double)unit->n_instances))
             QDQ_TRY(except_instances(s, u, err));
     }
     return QDQ_OK;

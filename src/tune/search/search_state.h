@@ -23,9 +23,15 @@ typedef struct qdq_searching {
     bool over;                       /* the budget is used up */
     double noise;                    /* of the last test: what cannot be seen is not tried */
 
-    double *worth;     /* by bit: ns of float time at most to be saved */
+    double *worth;     /* by bit: ns of float time */
     uint32_t *unit_of; /* by bit: index of the unit; UINT32_MAX: of none */
     double total_worth;
+
+    double *
+        hope; /* by bit: what flipping it in the incumbent may save at most, as a share of the baseline's time */
+    qdq_search_cost *off, *on, *now; /* by bit: profiles of nothing, of everything, of the incumbent */
+    bool has_on, is_profiled;        /* is `on` filled in; is there nothing to be learnt by a profile now? */
+    bool rules_out;                  /* is `hope` that of this incumbent? */
 } qdq_searching;
 
 /* What became of a candidate. */
@@ -41,16 +47,40 @@ qdq_status qdq_search_try(qdq_searching *s, size_t unit, qdq_tried *out, qdq_err
 /* Copies the incumbent into the candidate. */
 void qdq_search_reset(qdq_searching *s);
 
-/* Could a saving of so many ns be told from noise? */
-bool qdq_search_matters(const qdq_searching *s, double ns);
+/* Could a saving of such a share of the baseline's time be told from noise? */
+bool qdq_search_matters(const qdq_searching *s, double share);
+
+/* The time of an assignment that was measured, as a share of the baseline's; NAN: it was not, or failed. */
+qdq_status qdq_search_known_time(qdq_searching *s, const qdq_assign *a, double *out, qdq_error *err);
+
+/* --- search_hope.c ---------------------------------------------------------------------------------------------------- */
+
+/* Makes room for `hope`: float times, as long as nothing is profiled. */
+qdq_status qdq_search_hope_init(qdq_searching *s, qdq_error *err);
+
+/* Profiles of nothing and of everything. *known: there are both. */
+qdq_status qdq_search_profile_ends(qdq_searching *s, bool *known, qdq_error *err);
+
+/* What is fastest by these profiles, if each change between on and off from one bit to the next in the graph's order
+ * costs so many typical borders; by dynamic programming. Into the candidate. False: out of memory. */
+bool qdq_search_by_profile(qdq_searching *s, double borders);
+
+/* Profiles the incumbent, if that was not done, and finds what may be hoped for. */
+qdq_status qdq_search_hope_update(qdq_searching *s, qdq_error *err);
+
+/* May the candidate be faster than the incumbent by more than noise? */
+bool qdq_search_is_hopeful(const qdq_searching *s);
+
+/* What flipping all bits of a choice may save at most. */
+double qdq_search_choice_hope(const qdq_searching *s, const qdq_search_unit *u, size_t choice);
 
 /* --- search_units.c --------------------------------------------------------------------------------------------------- */
 
 /* Schemes of every unit, those first that may bring most. */
 qdq_status qdq_search_units(qdq_searching *s, qdq_error *err);
 
-/* What all choices of a unit are worth together, in ns. */
-double qdq_search_worth(const qdq_search_unit *u);
+/* What a unit may save at most, by whatever is changed in it. */
+double qdq_search_unit_hope(const qdq_searching *s, const qdq_search_unit *u);
 
 /* Sets the choices of one instance (SIZE_MAX: of all) in the candidate as the bits of `mask` say. */
 void qdq_search_set(qdq_searching *s, const qdq_search_unit *u, size_t instance, const qdq_assign *mask);

@@ -124,10 +124,11 @@ static qdq_status try_single(unit_search *x, qdq_error *err)
         size_t best = SIZE_MAX;
         bool kept;
         for (size_t c = 0; c < u->n_choices; c++)
-            if (!done[c] && (best == SIZE_MAX || u->choice[c].worth_ns > u->choice[best].worth_ns))
+            if (!done[c] && (best == SIZE_MAX ||
+                             qdq_search_choice_hope(x->s, u, c) > qdq_search_choice_hope(x->s, u, best)))
                 best = c;
         done[best] = true;
-        if (!qdq_search_matters(x->s, u->choice[best].worth_ns))
+        if (!qdq_search_matters(x->s, qdq_search_choice_hope(x->s, u, best)))
             break;
         qdq_assign_take(&x->mask, &x->now);
         qdq_assign_set(&x->mask, best, !qdq_assign_get(&x->mask, best));
@@ -174,12 +175,12 @@ static qdq_status explore(unit_search *x, qdq_error *err)
     return x->found || x->u->n_choices > many ? try_mutations(x, err) : QDQ_OK;
 }
 
-double qdq_search_worth(const qdq_search_unit *u)
+double qdq_search_unit_hope(const qdq_searching *s, const qdq_search_unit *u)
 {
     double sum = 0;
 
     for (size_t c = 0; c < u->n_choices; c++)
-        sum += u->choice[c].worth_ns;
+        sum += qdq_search_choice_hope(s, u, c);
     return sum;
 }
 
@@ -190,7 +191,7 @@ static qdq_status search_unit(qdq_searching *s, size_t index, qdq_error *err)
 
     if (x.u->n_choices == 0)
         return QDQ_OK;
-    if (!qdq_search_matters(s, qdq_search_worth(x.u))) {
+    if (!qdq_search_matters(s, qdq_search_unit_hope(s, x.u))) {
         out->skipped = out->tried == 0;
         return QDQ_OK;
     }
@@ -207,15 +208,15 @@ static qdq_status search_unit(qdq_searching *s, size_t index, qdq_error *err)
 
 typedef struct ranked {
     size_t index;
-    double worth;
+    double hope;
 } ranked;
 
-static int by_worth(const void *a, const void *b)
+static int by_hope(const void *a, const void *b)
 {
     const ranked *x = a, *y = b;
 
-    if (x->worth != y->worth)
-        return x->worth > y->worth ? -1 : 1;
+    if (x->hope != y->hope)
+        return x->hope > y->hope ? -1 : 1;
     return x->index < y->index ? -1 : 1;
 }
 
@@ -226,9 +227,9 @@ qdq_status qdq_search_units(qdq_searching *s, qdq_error *err)
     qdq_status st = order != NULL ? QDQ_OK : qdq_nomem(err);
 
     for (size_t i = 0; i < n && st == QDQ_OK; i++)
-        order[i] = (ranked){i, qdq_search_worth(&s->p->unit[i])};
+        order[i] = (ranked){i, qdq_search_unit_hope(s, &s->p->unit[i])};
     if (st == QDQ_OK)
-        qsort(order, n, sizeof *order, by_worth);
+        qsort(order, n, sizeof *order, by_hope);
     for (size_t i = 0; i < n && st == QDQ_OK && !s->over; i++)
         st = search_unit(s, order[i].index, err);
     free(order);

@@ -17,7 +17,8 @@ void qdq_candidates_close(qdq_candidates *c); /* removes what it made in the fol
  * last write. Tensors refer to mappings that live until qdq_candidates_close(). */
 qdq_status qdq_candidate_model(qdq_candidates *c, const qdq_plan *p, qdq_model **out, qdq_error *err);
 
-/* The same as a file folder/NAME, ready for qdq_model_open() and for engines that take external data beside a model. */
+/* The same as a file folder/NAME, ready for qdq_model_open() and for engines that take external data beside a model. Nodes
+ * that had no name of their own are called as qdq_node_label() calls them. */
 qdq_status qdq_candidate_write(qdq_candidates *c, const qdq_plan *p, const char *name, qdq_error *err);
 
 #endif /* QDQ_CANDIDATES_H */

@@ -1,0 +1,301 @@
+/* tune_profile.c - where the time of a candidate goes: layers of the engine's profile, told by their names to the nodes of
+ * the clean model, and to the decisions about them. */
+#include "tune/tune_state.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/json.h"
+
+enum { PROFILE_RUNS = 8 };
+
+/* --- measuring, or remembering ----------------------------------------------------------------------------------------- */
+
+/* [{"name": ..., "op": ..., "us": ...}, ...]: kept in the store, for a run that goes on has to see the same. */
+static qdq_status to_text(const qdq_layer *layer, size_t n, char **text, qdq_error *err)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < n && list != NULL; i++)
+        json_array_append_new(list, json_pack("{s:s, s:s, s:f}", "name", layer[i].name, "op", layer[i].op,
+                                              "us", layer[i].median_us));
+    qdq_status st = list != NULL ? qdq_json_dump(list, text, err) : qdq_nomem(err);
+    json_decref(list);
+    return st;
+}
+
+static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key, char **text, qdq_error *err)
+{
+    const char *path;
+    qdq_lab_fate fate = {0};
+    qdq_layer *layers = NULL;
+    size_t n = 0;
+
+    QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
+    QDQ_TRY(qdq_lab_profile(t->lab, path, PROFILE_RUNS, &layers, &n, &fate, err));
+    if (fate.end != QDQ_LAB_FINE)
+        qdq_job_log(t->job, QDQ_LOG_WARNING, "no profile of %s (%s: %s)", path, qdq_lab_end_name(fate.end),
+                    fate.text);
+    qdq_status st = to_text(layers, n, text, err);
+    qdq_free(layers);
+    return st == QDQ_OK ? qdq_tune_store_value_put(t->store, &t->run, key, *text, err) : st;
+}
+
+static qdq_status get_layers(qdq_tuning *t, qdq_tune_candidate *c, json_t **out, qdq_error *err)
+{
+    const char *key = qdq_arena_printf(&t->arena, "profile %s", c->name);
+    char *text = NULL;
+
+    if (key == NULL)
+        return qdq_nomem(err);
+    t->builds++;
+    QDQ_TRY(qdq_tune_store_value_get(t->store, &t->run, key, &text, err));
+    if (text == NULL)
+        QDQ_TRY(measure(t, c, key, &text, err));
+    qdq_status st = qdq_json_parse(text, strlen(text), key, out, err);
+    qdq_free(text);
+    return st;
+}
+
+/* --- whose time it is --------------------------------------------------------------------------------------------------- */
+
+/* Engines call a layer as the node, or as the tensor it gives, with endings of their own and those of conversions. */
+static bool cut_ending(char *name)
+{
+    static const char *const endings[] = {"_nchwc", "/duplicated", "_QuantizeLinear", "_DequantizeLinear",
+                                          "_q",     "_dq"};
+    static const char numbered[] = "_token_";
+    size_t n = strlen(name), digits = 0;
+
+    for (size_t i = 0; i < QDQ_COUNT(endings); i++) {
+        size_t end = strlen(endings[i]);
+        if (n > end && strcmp(name + n - end, endings[i]) == 0) {
+            name[n - end] = '\0';
+            return true;
+        }
+    }
+    while (digits < n && isdigit((unsigned char)name[n - 1 - digits]))
+        digits++;
+    n -= digits;
+    if (digits == 0 || n < sizeof numbered ||
+        strncmp(name + n - (sizeof numbered - 1), numbered, sizeof numbered - 1) != 0)
+        return false;
+    name[n - (sizeof numbered - 1)] = '\0';
+    return true;
+}
+
+typedef struct layer {
+    const char *op;
+    double us;
+    const qdq_node *node;   /* whose kernel it is; NULL: nobody knows */
+    const qdq_value *value; /* the tensor that it gives, if that is what it is called after */
+} layer;
+
+typedef struct reading {
+    const qdq_graph *graph;
+    qdq_map labels;
+    QDQ_VEC(layer) layers; /* in order of execution */
+    bool *is_named;        /* by node: is a layer called after it? */
+    const qdq_node *last;  /* the node of the kernel before; NULL: there was none, or nobody knows */
+    double waiting;        /* of conversions behind it, for the kernel that comes */
+    qdq_tune_times *times;
+} reading;
+
+static void find_owner(const reading *r, char *name, layer *l)
+{
+    do {
+        const qdq_map_value *node = qdq_map_get(&r->labels, name);
+        l->value = node == NULL ? qdq_graph_find(r->graph, name) : NULL;
+        if (node != NULL)
+            l->node = node->ptr;
+        else if (l->value != NULL)
+            l->node = l->value->producer;
+    } while (l->node == NULL && l->value == NULL && cut_ending(name));
+}
+
+/* What moves numbers from one form into another, and is not a node of the model. */
+static bool is_conversion(const layer *l)
+{
+    static const char *const ops[] = {"QuantizeLinear", "DequantizeLinear", "ReorderInput",
+                                      "ReorderOutput",  "Transpose",        "Cast"};
+
+    for (size_t i = 0; i < QDQ_COUNT(ops); i++)
+        if (strcmp(l->op, ops[i]) == 0)
+            return l->node == NULL || strcmp(l->node->type, l->op) != 0;
+    return false;
+}
+
+/* Is the node of that type what the kernel computes before its epilogue? "Conv" is, of "QLinearConv" and "FusedConv". */
+static bool is_core(const layer *l, const qdq_node *n)
+{
+    return strstr(l->op, n->type) != NULL;
+}
+
+/* A fused kernel is called after what it ends with, or gives: its core is in front of that. Of two, it is the one that
+ * has no layer of its own. */
+static const qdq_node *core_of(const reading *r, const layer *l, const qdq_node *n, int depth)
+{
+    if (is_core(l, n))
+        return n == l->node || !r->is_named[n->id] ? n : NULL;
+    for (uint32_t i = 0; i < n->n_in && depth > 0; i++) {
+        const qdq_value *v = qdq_node_in(n, i);
+        const qdq_node *from = v != NULL ? v->producer : NULL;
+        const qdq_node *core =
+            from != NULL && from->graph == r->graph ? core_of(r, l, from, depth - 1) : NULL;
+        if (core != NULL)
+            return core;
+    }
+    return NULL;
+}
+
+static void find_cores(reading *r)
+{
+    const int longest = 4; /* an epilogue of Add and an activation of three nodes */
+
+    for (size_t i = 0; i < r->layers.n; i++)
+        if (r->layers.at[i].node != NULL)
+            r->is_named[r->layers.at[i].node->id] = true;
+    for (size_t i = 0; i < r->layers.n; i++) {
+        layer *l = &r->layers.at[i];
+        const qdq_node *core = l->node != NULL && !is_conversion(l) ? core_of(r, l, l->node, longest) : NULL;
+        if (core == NULL)
+            continue;
+        r->is_named[core->id] = true;
+        l->node = core;
+    }
+}
+
+static void add_border(reading *r, const qdq_node *n, double us)
+{
+    if (n != NULL)
+        r->times->border[n->id] += us;
+}
+
+/* A conversion belongs to who gives the tensor and who reads it; one without a name to the kernels around it. */
+static void add_conversion(reading *r, const layer *l)
+{
+    if (l->value == NULL) {
+        add_border(r, r->last, l->us);
+        r->waiting += l->us;
+        return;
+    }
+    add_border(r, l->value->producer, l->us);
+    for (const qdq_use *u = l->value->first; u != NULL; u = u->next)
+        if (u->node->graph == r->graph)
+            add_border(r, u->node, l->us);
+}
+
+static void add_kernel(reading *r, const layer *l)
+{
+    add_border(r, l->node, r->waiting);
+    r->waiting = 0;
+    r->last = l->node;
+    if (l->node == NULL)
+        return;
+    r->times->own[l->node->id] += l->us;
+    r->times->known += l->us;
+}
+
+static void add_up(reading *r)
+{
+    for (size_t i = 0; i < r->layers.n; i++) {
+        const layer *l = &r->layers.at[i];
+        r->times->sum += l->us;
+        if (is_conversion(l))
+            add_conversion(r, l);
+        else
+            add_kernel(r, l);
+    }
+}
+
+static qdq_status read_layers(qdq_tuning *t, reading *r, const json_t *list, qdq_error *err)
+{
+    size_t i;
+    const json_t *one;
+
+    json_array_foreach(list, i, one)
+    {
+        const char *name = json_string_value(json_object_get(one, "name"));
+        const char *op = json_string_value(json_object_get(one, "op"));
+        char *own = name != NULL ? qdq_arena_strdup(&t->arena, name) : NULL;
+        layer l = {.us = json_number_value(json_object_get(one, "us"))};
+        if (name == NULL || op == NULL)
+            continue;
+        l.op = qdq_arena_strdup(&t->arena, op);
+        if (own == NULL || l.op == NULL)
+            return qdq_nomem(err);
+        find_owner(r, own, &l);
+        if (!QDQ_PUSH(&t->arena, &r->layers, l))
+            return qdq_nomem(err);
+    }
+    return QDQ_OK;
+}
+
+/* --- times of nodes ----------------------------------------------------------------------------------------------------- */
+
+/* Fills in times that are there. */
+static qdq_status read_profile(qdq_tuning *t, qdq_tune_candidate *c, qdq_tune_times *times, qdq_error *err)
+{
+    const double enough = 0.5;
+    reading r = {.graph = t->clean->graph, .labels = QDQ_MAP_INIT, .times = times};
+    json_t *layers = NULL;
+
+    r.is_named = qdq_arena_array(&t->arena, (size_t)r.graph->next_node_id + 1, sizeof *r.is_named);
+    if (r.is_named == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(get_layers(t, c, &layers, err));
+    qdq_status st = qdq_graph_map_labels(r.graph, &t->arena, &r.labels) ? QDQ_OK : qdq_nomem(err);
+    if (st == QDQ_OK)
+        st = read_layers(t, &r, layers, err);
+    if (st == QDQ_OK) {
+        find_cores(&r);
+        add_up(&r);
+    }
+    times->is_known = times->sum > 0 && times->known >= enough * times->sum;
+    qdq_map_free(&r.labels);
+    json_decref(layers);
+    return st;
+}
+
+qdq_status qdq_tune_profile(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
+{
+    const size_t n = (size_t)t->clean->graph->next_node_id + 1;
+    qdq_tune_times *times;
+
+    if (c->times != NULL)
+        return QDQ_OK;
+    times = qdq_arena_alloc(&t->arena, sizeof *times);
+    if (times == NULL)
+        return qdq_nomem(err);
+    *times = (qdq_tune_times){.own = qdq_arena_array(&t->arena, n, sizeof *times->own),
+                              .border = qdq_arena_array(&t->arena, n, sizeof *times->border)};
+    if (times->own == NULL || times->border == NULL)
+        return qdq_nomem(err);
+    c->times = times;
+    return (qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_PROFILE) != 0 ? read_profile(t, c, times, err)
+                                                                         : QDQ_OK;
+}
+
+/* --- times of decisions -------------------------------------------------------------------------------------------------- */
+
+qdq_status qdq_tune_profile_bits(qdq_tuning *t, const qdq_assign *a, qdq_search_cost *cost, bool *known,
+                                 qdq_error *err)
+{
+    const qdq_slot_group *g = t->space->group;
+    qdq_tune_candidate *c;
+
+    QDQ_TRY(qdq_tune_candidate_of(t, a, &c, err));
+    QDQ_TRY(qdq_tune_profile(t, c, err));
+    const qdq_tune_times *times = c->times;
+    *known = times->is_known;
+    for (size_t i = 0, end; i < t->space->n_groups && *known; i = end) {
+        for (end = i; end < t->space->n_groups && g[end].node == g[i].node;)
+            end++; /* groups of one node divide its time */
+        for (size_t k = i; k < end; k++)
+            cost[k] = (qdq_search_cost){.own = times->own[g[k].node->id] / times->sum / (double)(end - i),
+                                        .border = times->border[g[k].node->id] / times->sum};
+    }
+    return QDQ_OK;
+}
