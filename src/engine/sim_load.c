@@ -68,8 +68,8 @@ static void read_failures(const qdq_json_place *top, qdq_sim *sim)
 static qdq_status read_model(qdq_sim *sim, json_t *root, qdq_error *err)
 {
     static const char *const keys[] = {
-        "qdq_sim", "device",  "seed",    "noise", "outlier_rate", "outlier_factor", "overhead_us",
-        "error",   "convert", "default", "ops",   "nodes",        "fail",           "no_profile", NULL};
+        "qdq_sim", "device",  "seed", "noise", "outlier_rate", "outlier_factor", "overhead_us", "error",
+        "convert", "default", "ops",  "nodes", "fail",         "no_profile",     NULL};
     qdq_json_reader reader = {.arena = &sim->arena, .err = err};
     qdq_json_place top = qdq_json_top(&reader, root, "qdq_sim", 1), cost;
 

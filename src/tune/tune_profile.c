@@ -210,7 +210,7 @@ static void add_up(reading *r)
     }
 }
 
-static qdq_status read_layers(qdq_tuning *t, reading *r, const json_t *list, qdq_error *err)
+static qdq_status read_layers(reading *r, const json_t *list, qdq_arena *arena, qdq_error *err)
 {
     size_t i;
     const json_t *one;
@@ -219,15 +219,15 @@ static qdq_status read_layers(qdq_tuning *t, reading *r, const json_t *list, qdq
     {
         const char *name = json_string_value(json_object_get(one, "name"));
         const char *op = json_string_value(json_object_get(one, "op"));
-        char *own = name != NULL ? qdq_arena_strdup(&t->arena, name) : NULL;
+        char *own = name != NULL ? qdq_arena_strdup(arena, name) : NULL;
         layer l = {.us = json_number_value(json_object_get(one, "us"))};
         if (name == NULL || op == NULL)
             continue;
-        l.op = qdq_arena_strdup(&t->arena, op);
+        l.op = qdq_arena_strdup(arena, op);
         if (own == NULL || l.op == NULL)
             return qdq_nomem(err);
         find_owner(r, own, &l);
-        if (!QDQ_PUSH(&t->arena, &r->layers, l))
+        if (!QDQ_PUSH(arena, &r->layers, l))
             return qdq_nomem(err);
     }
     return QDQ_OK;
@@ -235,33 +235,33 @@ static qdq_status read_layers(qdq_tuning *t, reading *r, const json_t *list, qdq
 
 /* --- times of nodes ----------------------------------------------------------------------------------------------------- */
 
-/* Fills in times that are there. */
-static qdq_status read_profile(qdq_tuning *t, qdq_tune_candidate *c, qdq_tune_times *times, qdq_error *err)
+qdq_status qdq_tune_attribute(const qdq_graph *g, const json_t *list, qdq_arena *arena, qdq_tune_times *out,
+                              qdq_error *err)
 {
+    const size_t n = (size_t)g->next_node_id + 1;
     const double enough = 0.5;
-    reading r = {.graph = t->clean->graph, .labels = QDQ_MAP_INIT, .times = times};
-    json_t *layers = NULL;
+    reading r = {.graph = g, .labels = QDQ_MAP_INIT, .times = out};
 
-    r.is_named = qdq_arena_array(&t->arena, (size_t)r.graph->next_node_id + 1, sizeof *r.is_named);
-    if (r.is_named == NULL)
+    *out = (qdq_tune_times){.own = qdq_arena_array(arena, n, sizeof *out->own),
+                            .border = qdq_arena_array(arena, n, sizeof *out->border)};
+    r.is_named = qdq_arena_array(arena, n, sizeof *r.is_named);
+    if (out->own == NULL || out->border == NULL || r.is_named == NULL)
         return qdq_nomem(err);
-    QDQ_TRY(get_layers(t, c, &layers, err));
-    qdq_status st = qdq_graph_map_labels(r.graph, &t->arena, &r.labels) ? QDQ_OK : qdq_nomem(err);
+    qdq_status st = qdq_graph_map_labels(g, arena, &r.labels) ? QDQ_OK : qdq_nomem(err);
     if (st == QDQ_OK)
-        st = read_layers(t, &r, layers, err);
+        st = read_layers(&r, list, arena, err);
     if (st == QDQ_OK) {
         find_cores(&r);
         add_up(&r);
+        out->is_known = out->sum > 0 && out->known >= enough * out->sum;
     }
-    times->is_known = times->sum > 0 && times->known >= enough * times->sum;
     qdq_map_free(&r.labels);
-    json_decref(layers);
     return st;
 }
 
 qdq_status qdq_tune_profile(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
 {
-    const size_t n = (size_t)t->clean->graph->next_node_id + 1;
+    json_t *layers = NULL;
     qdq_tune_times *times;
 
     if (c->times != NULL)
@@ -269,13 +269,12 @@ qdq_status qdq_tune_profile(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err
     times = qdq_arena_alloc(&t->arena, sizeof *times);
     if (times == NULL)
         return qdq_nomem(err);
-    *times = (qdq_tune_times){.own = qdq_arena_array(&t->arena, n, sizeof *times->own),
-                              .border = qdq_arena_array(&t->arena, n, sizeof *times->border)};
-    if (times->own == NULL || times->border == NULL)
-        return qdq_nomem(err);
+    if ((qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_PROFILE) != 0)
+        QDQ_TRY(get_layers(t, c, &layers, err));
+    qdq_status st = qdq_tune_attribute(t->clean->graph, layers, &t->arena, times, err);
+    json_decref(layers);
     c->times = times;
-    return (qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_PROFILE) != 0 ? read_profile(t, c, times, err)
-                                                                         : QDQ_OK;
+    return st;
 }
 
 /* --- times of decisions -------------------------------------------------------------------------------------------------- */

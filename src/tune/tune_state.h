@@ -156,6 +156,11 @@ qdq_status qdq_tune_pose(qdq_tuning *t, qdq_error *err);
 
 /* --- tune_profile.c --------------------------------------------------------------------------------------------------- */
 
+/* Times of a graph's nodes from a list of layers in order of execution: [{"name", "op", "us"}, ...]; NULL: nobody knows
+ * anything. Arrays in the arena. */
+qdq_status qdq_tune_attribute(const qdq_graph *g, const json_t *list, qdq_arena *arena, qdq_tune_times *out,
+                              qdq_error *err);
+
 /* Fills in c->times, where nobody has. */
 qdq_status qdq_tune_profile(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err);
 

@@ -60,16 +60,15 @@ static unsigned run_and_kill(const qdq_model *m, const char *folder, const char 
     return last;
 }
 
-static void killed_at_200_moments_it_ends_with_the_same_plan(void **state)
+/* Kills runs on that engine, at moments of one that nobody kills, and lets each go on. */
+static void kill_runs(const char *name, const char *engine, int kills)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_tune_result r;
-    qdq_random random = qdq_random_new(2026, "kill");
+    qdq_random random = qdq_random_new(2026, name);
     qdq_model *m = test_tuned_model();
-    const char *engine = test_tuned_costs(TEST_TUNED_OPS, NULL);
-    char *folder = strdup(test_path("whole"));
+    char *folder = strdup(test_path("%s", name));
 
-    (void)state;
     double before = qdq_clock_seconds();
     assert_ok(tune(m, folder, engine, &r, &err));
     double whole = qdq_clock_seconds() - before;
@@ -79,8 +78,8 @@ static void killed_at_200_moments_it_ends_with_the_same_plan(void **state)
                   (unsigned long long)samples, qdq_tune_verdict_name(r.verdict), r.speedup);
     assert_int_equal(r.verdict, QDQ_TUNED);
     free(folder);
-    for (int i = 0; i < KILLS; i++) {
-        folder = strdup(test_path("killed%d", i));
+    for (int i = 0; i < kills; i++) {
+        folder = strdup(test_path("%s%d", name, i));
         unsigned reported = run_and_kill(m, folder, engine, qdq_random_uniform(&random) * whole);
         assert_true(test_tuned_samples(folder) >= reported);
         assert_ok(tune(m, folder, engine, &r, &err));
@@ -92,6 +91,13 @@ static void killed_at_200_moments_it_ends_with_the_same_plan(void **state)
     }
     qdq_free(want);
     qdq_model_free(m);
+}
+
+static void killed_at_200_moments_it_ends_with_the_same_plan(void **state)
+{
+    (void)state;
+    kill_runs("blind", test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND), KILLS / 2);
+    kill_runs("profiled", test_tuned_costs(TEST_TUNED_OPS, NULL), KILLS / 2);
 }
 
 int main(void)

@@ -16,6 +16,9 @@ const char *test_tuned_costs(const char *ops, const char *more);
     "\"MatMul\": {\"float_us\": 100, \"int8_us\": 30}, \"Add\": {\"float_us\": 20, \"int8_us\": 60, "        \
     "\"inputs\": 2}"
 
+/* For test_tuned_costs(): no profile rules out candidates, so that there is more to measure. */
+#define TEST_TUNED_BLIND "\"no_profile\": true"
+
 /* Options with that engine, the worker of the build, and a seed. */
 qdq_tune_opts test_tuned_opts(const char *engine);
 

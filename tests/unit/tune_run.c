@@ -201,7 +201,8 @@ static void stop_after(void *ctx, const qdq_tune_live *now)
 
 static void an_interrupted_run_leaves_the_best_so_far_and_goes_on(void **state)
 {
-    const char *folder = test_path("interrupted"), *engine = test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND);
+    const char *folder = test_path("interrupted"),
+               *engine = test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND);
     qdq_tune_opts o = test_tuned_opts(engine);
     qdq_job job = QDQ_JOB_INIT;
     stopping s = {.cancel = qdq_cancel_new()};
@@ -324,6 +325,22 @@ static void a_qdq_baseline_is_a_start(void **state)
     qdq_model_free(baseline);
 }
 
+/* A profile says which candidates cannot win: they are not built, and the plan is the same. */
+static void a_profile_makes_the_search_short(void **state)
+{
+    qdq_tune_result blind = run(test_path("blind"), test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND)),
+                    seeing = run(test_path("seeing"), test_tuned_costs(TEST_TUNED_OPS, NULL));
+
+    (void)state;
+    print_message("%u builds, with profiles %u\n", blind.builds, seeing.builds);
+    assert_true(seeing.builds < blind.builds);
+    char *a = test_tuned_file(test_path("blind"), "plan.json"),
+         *b = test_tuned_file(test_path("seeing"), "plan.json");
+    assert_string_equal(a, b);
+    qdq_free(a);
+    qdq_free(b);
+}
+
 /* Part 5: its own patterns.yaml makes a second run short. */
 static void its_own_cache_makes_the_next_run_short(void **state)
 {
@@ -393,6 +410,7 @@ int main(void)
         cmocka_unit_test(a_model_that_is_written_to_meanwhile_is_an_error),
         cmocka_unit_test(the_report_has_what_the_result_has),
         cmocka_unit_test(a_qdq_baseline_is_a_start),
+        cmocka_unit_test(a_profile_makes_the_search_short),
         cmocka_unit_test(its_own_cache_makes_the_next_run_short),
         cmocka_unit_test(every_candidate_is_kept_if_that_is_wanted),
         cmocka_unit_test(what_cannot_begin_says_why),

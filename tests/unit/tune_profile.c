@@ -1,0 +1,124 @@
+/* tune_profile.c - whose time a profile's layers are: named as ONNX Runtime names them, fused, converted, unknown. */
+#include "base/json.h"
+#include "support/test.h"
+#include "tune/tune_state.h"
+
+static const char network[] =
+    "g (float[1,4,8,8] x) => (float[1,4,8,8] y) <float[4,4,1,1] w = {%s}> {"
+    " [conv1] a = Conv(x, w) [relu1] r = Relu(a) [conv2] b = Conv(r, w) [side] s = Conv(r, w)"
+    " [add] c = Add(b, s) [relu2] y = Relu(c) }";
+
+typedef struct attributed {
+    qdq_model *m;
+    qdq_arena arena;
+    qdq_tune_times times;
+} attributed;
+
+static attributed attribute(const char *layers)
+{
+    attributed a = {.arena = QDQ_ARENA_INIT};
+    char zeros[200] = "0", text[1000];
+    qdq_error err = QDQ_ERROR_INIT;
+    json_t *list;
+
+    for (int i = 1; i < 16; i++)
+        strcat(zeros, ", 0");
+    snprintf(text, sizeof text, network, zeros);
+    a.m = test_model(text);
+    assert_ok(qdq_json_parse(layers, strlen(layers), "layers", &list, &err));
+    assert_ok(qdq_tune_attribute(a.m->graph, list, &a.arena, &a.times, &err));
+    json_decref(list);
+    return a;
+}
+
+static void done(attributed *a)
+{
+    qdq_model_free(a->m);
+    qdq_arena_free(&a->arena);
+}
+
+static double own(const attributed *a, const char *node)
+{
+    QDQ_FOR_NODES (n, a->m->graph)
+        if (strcmp(n->name, node) == 0)
+            return a->times.own[n->id];
+    return -1;
+}
+
+static double border(const attributed *a, const char *node)
+{
+    QDQ_FOR_NODES (n, a->m->graph)
+        if (strcmp(n->name, node) == 0)
+            return a->times.border[n->id];
+    return -1;
+}
+
+static void a_fused_kernel_is_called_after_its_end_and_belongs_to_its_conv(void **state)
+{
+    attributed a = attribute("[{\"name\": \"r_nchwc\", \"op\": \"Conv\", \"us\": 5},"
+                             " {\"name\": \"s_nchwc\", \"op\": \"Conv\", \"us\": 7},"
+                             " {\"name\": \"y_nchwc\", \"op\": \"Conv\", \"us\": 9}]");
+
+    (void)state;
+    assert_true(own(&a, "conv1") == 5 && own(&a, "relu1") == 0);
+    assert_true(own(&a, "side") == 7 &&
+                own(&a, "conv2") == 9); /* of two in front of the Add, the other is taken */
+    assert_true(a.times.is_known && a.times.sum == 21 && a.times.known == 21);
+    done(&a);
+}
+
+static void kernels_on_codes_keep_the_name_of_the_node(void **state)
+{
+    attributed a =
+        attribute("[{\"name\": \"x_QuantizeLinear\", \"op\": \"QuantizeLinear\", \"us\": 1},"
+                  " {\"name\": \"conv1_token_12\", \"op\": \"QLinearConv\", \"us\": 5},"
+                  " {\"name\": \"r_DequantizeLinear/duplicated\", \"op\": \"DequantizeLinear\", \"us\": 2},"
+                  " {\"name\": \"add\", \"op\": \"QLinearAdd\", \"us\": 3}]");
+
+    (void)state;
+    assert_true(own(&a, "conv1") == 5 && own(&a, "add") == 3);
+    assert_true(border(&a, "conv1") == 1); /* who reads x */
+    assert_true(border(&a, "relu1") == 2 && border(&a, "conv2") == 2 && border(&a, "side") == 2);
+    done(&a);
+}
+
+static void a_conversion_without_a_name_belongs_to_the_kernels_around_it(void **state)
+{
+    attributed a = attribute("[{\"name\": \"conv1\", \"op\": \"Conv\", \"us\": 5},"
+                             " {\"name\": \"ReorderOutput_token_2\", \"op\": \"ReorderOutput\", \"us\": 2},"
+                             " {\"name\": \"relu1\", \"op\": \"Relu\", \"us\": 1},"
+                             " {\"name\": \"nobody\", \"op\": \"Gelu\", \"us\": 1},"
+                             " {\"name\": \"Transpose\", \"op\": \"Transpose\", \"us\": 4},"
+                             " {\"name\": \"conv2\", \"op\": \"Conv\", \"us\": 5}]");
+
+    (void)state;
+    assert_true(border(&a, "conv1") == 2 && border(&a, "relu1") == 2);
+    assert_true(border(&a, "conv2") == 4);
+    done(&a);
+}
+
+static void layers_of_another_network_say_nothing(void **state)
+{
+    attributed a = attribute("[{\"name\": \"encoder\", \"op\": \"MatMul\", \"us\": 50},"
+                             " {\"name\": \"relu1\", \"op\": \"Relu\", \"us\": 1}]");
+
+    (void)state;
+    assert_false(a.times.is_known);
+    assert_true(a.times.sum == 51);
+    done(&a);
+    a = attribute("[]");
+    assert_false(a.times.is_known);
+    done(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_fused_kernel_is_called_after_its_end_and_belongs_to_its_conv),
+        cmocka_unit_test(kernels_on_codes_keep_the_name_of_the_node),
+        cmocka_unit_test(a_conversion_without_a_name_belongs_to_the_kernels_around_it),
+        cmocka_unit_test(layers_of_another_network_say_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
