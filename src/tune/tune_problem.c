@@ -69,6 +69,36 @@ static qdq_status seed_imported(qdq_tuning *t, const qdq_pattern *p, const qdq_c
     return QDQ_OK;
 }
 
+/* Has a cache something of it that was measured? */
+static bool is_settled(const qdq_tuning *t, const qdq_pattern *p)
+{
+    const qdq_pattern_schemes *known = qdq_pattern_cache_find(&t->known, p->signature);
+
+    for (size_t i = 0; known != NULL && i < known->schemes.n; i++)
+        if (isfinite(known->schemes.at[i].latency_ms))
+            return true;
+    return false;
+}
+
+static bool has_groups(const qdq_tuning *t, const qdq_pattern *p)
+{
+    for (size_t i = 0; i < p->n_instances; i++)
+        for (size_t k = 0; k < p->n_nodes; k++)
+            if (t->space->first_group[p->instance[i].node[k]->id] != QDQ_NO_GROUP)
+                return true;
+    return false;
+}
+
+bool qdq_tune_is_settled(const qdq_tuning *t)
+{
+    for (size_t i = 0; i < t->patterns->n; i++) {
+        const qdq_pattern *p = &t->patterns->pattern[i];
+        if (has_groups(t, p) && wanted(t, p) && !is_settled(t, p))
+            return false;
+    }
+    return true;
+}
+
 /* The fastest of the caches, as many as are worth going on from, behind what was imported. */
 static qdq_status seed_unit(qdq_tuning *t, const qdq_pattern *p, const qdq_choices *c, qdq_search_unit *u,
                             qdq_error *err)
@@ -82,12 +112,12 @@ static qdq_status seed_unit(qdq_tuning *t, const qdq_pattern *p, const qdq_choic
     if (seed == NULL)
         return qdq_nomem(err);
     u->seed = seed;
+    u->settled = is_settled(t, p);
     QDQ_TRY(seed_imported(t, p, c, seed, u, err));
     for (size_t i = 0; i < n; i++) {
         QDQ_TRY(qdq_choices_from_scheme(c, p, t->space, &known->schemes.at[i], &t->arena, &seed[u->n_seeds],
                                         err));
         u->n_seeds++;
-        u->settled = u->settled || isfinite(known->schemes.at[i].latency_ms);
     }
     return QDQ_OK;
 }
@@ -175,6 +205,21 @@ static bool apply_seeds(qdq_tuning *t, qdq_assign *a)
     return any;
 }
 
+/* What the rules decide, all linear operators, everything. */
+static qdq_status add_plain_starts(qdq_tuning *t, starts *s, qdq_error *err)
+{
+    s->name[s->n] = "rules";
+    if (!qdq_assign_copy(&s->assign[s->n++], &t->space->rules, &t->arena))
+        return qdq_nomem(err);
+    QDQ_TRY(add_start(t, s, "linear", err));
+    for (size_t i = 0; i < t->space->n_groups; i++)
+        qdq_assign_set(&s->assign[s->n - 1], i, t->space->group[i].linear);
+    QDQ_TRY(add_start(t, s, "everything", err));
+    for (size_t i = 0; i < t->space->n_groups; i++)
+        qdq_assign_set(&s->assign[s->n - 1], i, true);
+    return QDQ_OK;
+}
+
 static qdq_status make_starts(qdq_tuning *t, qdq_error *err)
 {
     starts *s = qdq_arena_alloc(&t->arena, sizeof *s);
@@ -189,15 +234,8 @@ static qdq_status make_starts(qdq_tuning *t, qdq_error *err)
     s->name[s->n] = "imported";
     if (t->imported.word != NULL && !qdq_assign_copy(&s->assign[s->n++], &t->imported, &t->arena))
         return qdq_nomem(err);
-    s->name[s->n] = "rules";
-    if (!qdq_assign_copy(&s->assign[s->n++], &t->space->rules, &t->arena))
-        return qdq_nomem(err);
-    QDQ_TRY(add_start(t, s, "linear", err));
-    for (size_t i = 0; i < t->space->n_groups; i++)
-        qdq_assign_set(&s->assign[s->n - 1], i, t->space->group[i].linear);
-    QDQ_TRY(add_start(t, s, "everything", err));
-    for (size_t i = 0; i < t->space->n_groups; i++)
-        qdq_assign_set(&s->assign[s->n - 1], i, true);
+    if (!qdq_tune_is_settled(t)) /* else the guard alone compares with the rules */
+        QDQ_TRY(add_plain_starts(t, s, err));
     t->problem.start = s->assign;
     t->problem.start_name = s->name;
     t->problem.n_starts = s->n;

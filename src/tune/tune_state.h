@@ -151,6 +151,9 @@ const char *qdq_tune_options_text(qdq_tuning *t); /* all that times depend on */
 /* What users hand in beside the model, regions and patterns: mistakes show before anything is measured. */
 qdq_status qdq_tune_read(qdq_tuning *t, qdq_error *err);
 
+/* Do caches know of every pattern how to quantize it? Then they are followed, and nothing is explored. */
+bool qdq_tune_is_settled(const qdq_tuning *t);
+
 /* Choices, units and starts: the search's problem, once groups are weighed. */
 qdq_status qdq_tune_pose(qdq_tuning *t, qdq_error *err);
 

@@ -43,9 +43,11 @@ qdq_status qdq_tune_candidate_named(qdq_tuning *t, const char *name, qdq_tune_ca
 
 qdq_status qdq_tune_name_plan(const qdq_plan *p, char name[33], qdq_error *err)
 {
+    qdq_plan silent = *p;
     char *text;
 
-    QDQ_TRY(qdq_plan_to_text(p, &text, err));
+    silent.left_float.n = 0; /* why a node is left float changes no model */
+    QDQ_TRY(qdq_plan_to_text(&silent, &text, err));
     XXH128_hash_t h = XXH3_128bits(text, strlen(text));
     qdq_free(text);
     qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, name);

@@ -178,7 +178,7 @@ static qdq_status weigh(qdq_searching *s, qdq_error *err)
 static bool unsettled(const qdq_search_problem *p)
 {
     for (size_t u = 0; u < p->n_units; u++)
-        if (!p->unit[u].settled)
+        if (p->unit[u].n_choices > 0 && !p->unit[u].settled)
             return true;
     return false;
 }
@@ -228,7 +228,7 @@ static qdq_status sweep(qdq_searching *s, bool first, qdq_error *err)
     if (first && !s->over && unsettled(s->p))
         QDQ_TRY(qdq_search_cuts(s, err));
     s->phase = QDQ_PHASE_UNITS;
-    if (!s->over)
+    if (!s->over && unsettled(s->p))
         QDQ_TRY(qdq_search_hope_update(s, err));
     if (!s->over)
         QDQ_TRY(qdq_search_units(s, err));

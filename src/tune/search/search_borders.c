@@ -8,15 +8,15 @@
 
 typedef struct ranked {
     size_t index;
-    double worth;
+    double hope;
 } ranked;
 
-static int by_worth(const void *a, const void *b)
+static int by_hope(const void *a, const void *b)
 {
     const ranked *x = a, *y = b;
 
-    if (x->worth != y->worth)
-        return x->worth > y->worth ? -1 : 1;
+    if (x->hope != y->hope)
+        return x->hope > y->hope ? -1 : 1;
     return x->index < y->index ? -1 : 1;
 }
 
@@ -37,12 +37,12 @@ static bool is_open(const qdq_searching *s, const qdq_search_border *b)
     return several && !settled;
 }
 
-static double worth_of(const qdq_searching *s, const qdq_search_border *b)
+static double hope_of(const qdq_searching *s, const qdq_search_border *b)
 {
     double sum = 0;
 
     for (size_t i = 0; i < b->n_bits; i++)
-        sum += s->worth[b->bit[i]];
+        sum += fmax(s->hope[b->bit[i]], 0);
     return sum;
 }
 
@@ -62,15 +62,14 @@ static void flip(qdq_searching *s, const qdq_search_border *b)
 
 static size_t rank(const qdq_searching *s, ranked *out)
 {
-    const double least = fmax(s->noise, s->opts->test.enter) * s->p->base_ns;
     size_t n = 0;
 
     for (size_t i = 0; i < s->p->n_borders; i++) {
-        double worth = worth_of(s, &s->p->border[i]);
-        if (worth > least && is_open(s, &s->p->border[i]))
-            out[n++] = (ranked){i, worth};
+        double hope = hope_of(s, &s->p->border[i]);
+        if (qdq_search_matters(s, hope) && is_open(s, &s->p->border[i]))
+            out[n++] = (ranked){i, hope};
     }
-    qsort(out, n, sizeof *out, by_worth);
+    qsort(out, n, sizeof *out, by_hope);
     return n;
 }
 
