@@ -211,6 +211,21 @@ qdq_status qdq_json_dump(const json_t *j, char **text, qdq_error *err)
     return *text == NULL ? qdq_nomem(err) : QDQ_OK;
 }
 
+json_t *qdq_json_new_text(const char *text)
+{
+    json_t *j = json_string(text);
+    const size_t size = strlen(text);
+    char *copy = j == NULL ? malloc(size + 1) : NULL;
+
+    if (copy == NULL)
+        return j;
+    for (size_t i = 0; i <= size; i++)
+        copy[i] = (unsigned char)text[i] < 0x80 ? text[i] : '?';
+    j = json_string(copy);
+    free(copy);
+    return j;
+}
+
 json_t *qdq_json_float(float x)
 {
     char number[40];

@@ -8,6 +8,7 @@
 
 #include "base/fail.h"
 #include "base/file.h"
+#include "base/json.h"
 
 void cli_json_set(cli_json *j, json_t *object, const char *key, json_t *value)
 {
@@ -23,19 +24,7 @@ void cli_json_add(cli_json *j, json_t *array, json_t *value)
 
 json_t *cli_json_text(const char *text)
 {
-    json_t *v = json_string(text);
-
-    if (v != NULL)
-        return v;
-    size_t size = strlen(text);
-    char *copy = malloc(size + 1);
-    if (copy == NULL)
-        return NULL;
-    for (size_t i = 0; i <= size; i++)
-        copy[i] = (unsigned char)text[i] < 0x80 ? text[i] : '?';
-    v = json_string(copy);
-    free(copy);
-    return v;
+    return qdq_json_new_text(text);
 }
 
 json_t *cli_json_real(double v)

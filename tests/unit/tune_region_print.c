@@ -55,6 +55,27 @@ static void regions_without_kernels_are_hidden_but_counted(void **state)
     qdq_free(every);
 }
 
+static void names_that_are_no_utf8_are_written_with_marks(void **state)
+{
+    test_builder b = test_build(17);
+    json_t *o = NULL;
+    char *text = NULL;
+
+    (void)state;
+    TEST_INPUT(&b, "x", 1, 8);
+    TEST_NODE(&b, "Sigmoid", "/m/a\xff/Sigmoid", "x");
+    TEST_NODE(&b, "Erf", "/m/b\n\"/Erf", "/m/a\xff/Sigmoid");
+    test_output(&b, "/m/b\n\"/Erf");
+    qdq_model *m = test_built(&b);
+    assert_ok(qdq_regions_print(m, NULL, QDQ_REGIONS_JSON, true, false, &text, &err));
+    assert_ok(qdq_json_parse(text, strlen(text), "regions", &o, &err));
+    assert_non_null(strstr(text, "\"/m/a?/Sigmoid\""));
+    assert_non_null(strstr(text, "\"/m/b\\n\\\"/Erf\""));
+    json_decref(o);
+    qdq_free(text);
+    qdq_model_free(m);
+}
+
 static size_t count(const char *text, const char *part)
 {
     size_t n = 0;
@@ -120,6 +141,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(regions_without_kernels_are_hidden_but_counted),
+        cmocka_unit_test(names_that_are_no_utf8_are_written_with_marks),
         cmocka_unit_test(frames_lie_in_each_other),
         cmocka_unit_test(the_tree_goes_down_before_it_goes_on),
         cmocka_unit_test(long_lists_end_with_a_count),

@@ -15,7 +15,7 @@ static json_t *node_names(const qdq_node *const *at, size_t n)
     for (size_t i = 0; list != NULL && i < n; i++) {
         qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
         qdq_region_put_name(&b, at[i]);
-        bool ok = !b.failed && json_array_append_new(list, json_string(b.data)) == 0;
+        bool ok = !b.failed && json_array_append_new(list, qdq_json_new_text(b.data)) == 0;
         qdq_buf_free(&b);
         if (!ok) {
             json_decref(list);
@@ -30,7 +30,7 @@ static json_t *value_names(const qdq_value *const *at, size_t n)
     json_t *list = json_array();
 
     for (size_t i = 0; list != NULL && i < n; i++)
-        if (json_array_append_new(list, json_string(at[i]->name)) != 0) {
+        if (json_array_append_new(list, qdq_json_new_text(at[i]->name)) != 0) {
             json_decref(list);
             return NULL;
         }
@@ -58,7 +58,7 @@ static json_t *region_json(const qdq_region *r)
         put(o, "level", json_integer(r->depth)) &&
         put(o, "parent", r->parent != NULL ? json_integer(r->parent->id) : json_null()) &&
         put(o, "children", region_ids(&r->children)) &&
-        put(o, "path", r->path != NULL ? json_string(r->path) : json_null()) &&
+        put(o, "path", r->path != NULL ? qdq_json_new_text(r->path) : json_null()) &&
         put(o, "pattern", json_integer(r->pattern)) && put(o, "nodes", node_names(r->nodes.at, r->nodes.n)) &&
         put(o, "total_nodes", json_integer((json_int_t)r->n_total)) &&
         put(o, "halo", node_names(r->halo.at, r->halo.n)) &&
@@ -88,7 +88,7 @@ static json_t *pattern_json(const qdq_pattern *p)
 
     for (size_t i = 0; ok && i < p->n_instances; i++)
         ok = json_array_append_new(ids, json_integer(p->instance[i].region->id)) == 0;
-    ok = ok && put(o, "signature", json_string(p->signature)) && put(o, "hash", json_string(p->hash)) &&
+    ok = ok && put(o, "signature", qdq_json_new_text(p->signature)) && put(o, "hash", json_string(p->hash)) &&
          put(o, "nodes", json_integer((json_int_t)p->instance[0].region->n_total)) &&
          json_object_set(o, "instances", ids) == 0;
     json_decref(ids);
