@@ -125,6 +125,7 @@ typedef struct qdq_tune_result {
     double predicted_ms;             /* of the final, by the gains on the way */
     double speedup, ci_low, ci_high; /* baseline / final, fresh pairs of the guard, 95 % */
     unsigned builds, timings;        /* of whole models; pairs */
+    unsigned ruled_out;              /* candidates that profiles gave no hope, and that were not built */
     double seconds;
     size_t regions, patterns;
     double mde; /* the least gain that could have been seen */

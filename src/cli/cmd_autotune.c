@@ -248,7 +248,8 @@ const cli_command cmd_autotune = {
         "'qdq autotune --status DIR' tells how a run stands, from another terminal, too.",
     .json = "report.json: { \"mode\", \"engine\", \"baseline_ms\", \"rules_ms\", \"final_ms\", "
             "\"predicted_ms\",\n"
-            "  \"speedup\", \"ci_low\", \"ci_high\", \"builds\", \"timings\", \"seconds\", \"verdict\",\n"
+            "  \"speedup\", \"ci_low\", \"ci_high\", \"builds\", \"timings\", \"ruled_out\", \"seconds\", "
+            "\"verdict\",\n"
             "  \"regions\", \"patterns\", \"min_detectable_gain\", \"sqnr_db\", \"placement_only\", "
             "\"resumed\",\n"
             "  \"budget_used_up\" }. speedup: baseline_ms / final_ms in pairs, with its 95 % interval; "

@@ -228,6 +228,7 @@ static void summarize(qdq_tuning *t)
 {
     t->out->builds = t->builds;
     t->out->timings = t->pairs;
+    t->out->ruled_out = t->found.ruled_out;
     t->out->seconds = qdq_clock_seconds() - t->started;
     t->out->regions = t->regions != NULL ? t->regions->all.n : 0;
     t->out->patterns = t->patterns != NULL ? t->patterns->n : 0;

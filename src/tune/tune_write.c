@@ -110,6 +110,7 @@ static json_t *report(const qdq_tune_result *r)
     put_number(j, "ci_high", r->ci_high);
     json_object_set_new(j, "builds", json_integer(r->builds));
     json_object_set_new(j, "timings", json_integer(r->timings));
+    json_object_set_new(j, "ruled_out", json_integer(r->ruled_out));
     put_number(j, "seconds", r->seconds);
     json_object_set_new(j, "verdict", json_string(qdq_tune_verdict_name(r->verdict)));
     json_object_set_new(j, "regions", json_integer((json_int_t)r->regions));
