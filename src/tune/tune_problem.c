@@ -220,6 +220,30 @@ static qdq_status add_plain_starts(qdq_tuning *t, starts *s, qdq_error *err)
     return QDQ_OK;
 }
 
+/* With a filter, nothing but the choices of wanted patterns is ever on. */
+static qdq_status keep_to_filter(qdq_tuning *t, starts *s, qdq_error *err)
+{
+    qdq_assign *allowed = qdq_arena_alloc(&t->arena, sizeof *allowed);
+
+    if (t->filter.n == 0)
+        return QDQ_OK;
+    if (allowed == NULL || !qdq_assign_new(allowed, t->space->n_groups, &t->arena))
+        return qdq_nomem(err);
+    for (size_t u = 0; u < t->problem.n_units; u++) {
+        const qdq_search_unit *unit = &t->problem.unit[u];
+        for (size_t c = 0; c < unit->n_choices; c++)
+            for (size_t i = 0; i < unit->n_instances; i++)
+                if (unit->choice[c].bit[i] != UINT32_MAX)
+                    qdq_assign_set(allowed, unit->choice[c].bit[i], true);
+    }
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t bit = 0; bit < t->space->n_groups; bit++)
+            if (!qdq_assign_get(allowed, bit))
+                qdq_assign_set(&s->assign[i], bit, false);
+    t->problem.allowed = allowed;
+    return QDQ_OK;
+}
+
 static qdq_status make_starts(qdq_tuning *t, qdq_error *err)
 {
     starts *s = qdq_arena_alloc(&t->arena, sizeof *s);
@@ -236,6 +260,7 @@ static qdq_status make_starts(qdq_tuning *t, qdq_error *err)
         return qdq_nomem(err);
     if (!qdq_tune_is_settled(t)) /* else the guard alone compares with the rules */
         QDQ_TRY(add_plain_starts(t, s, err));
+    QDQ_TRY(keep_to_filter(t, s, err));
     t->problem.start = s->assign;
     t->problem.start_name = s->name;
     t->problem.n_starts = s->n;

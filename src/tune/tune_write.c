@@ -59,7 +59,7 @@ static qdq_status add_pattern(qdq_tuning *t, qdq_pattern_cache *c, size_t u, qdq
     qdq_pattern_schemes one = {.signature = p->signature, .size = p->n_nodes};
     qdq_scheme scheme = {0};
 
-    if (t->choices[u].n == 0)
+    if (t->choices[u].n == 0 || t->problem.unit[u].n_choices == 0) /* nothing was tried there */
         return QDQ_OK;
     QDQ_TRY(qdq_choices_to_scheme(&t->choices[u], &t->found.unit[u].best, &t->arena, &scheme, err));
     scheme.latency_ms = t->out->final_ms;

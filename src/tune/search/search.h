@@ -42,7 +42,8 @@ typedef struct qdq_search_problem {
                                 rules, imported, ... The first is the baseline ("nothing") */
     const char *const *start_name;
     size_t n_starts;
-    double base_ns; /* time of the baseline, for what a saving is worth */
+    const qdq_assign *allowed; /* bits that may be on; NULL: all. Units and starts keep to it */
+    double base_ns;            /* time of the baseline, for what a saving is worth */
 } qdq_search_problem;
 
 typedef struct qdq_search_opts {

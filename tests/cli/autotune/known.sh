@@ -25,8 +25,12 @@ tune all
 tune filtered --node-filter last.txt
 [ "$(value filtered builds)" -lt "$(value all builds)" ] && echo "fewer builds"
 sim=sim.json
+quantized() { sed -n '/"quantized"/,/]/s/.*"node": "\([^"]*\)".*/\1/p' "$1/plan.json" | tr '\n' ' '; }
+echo "all: $(quantized all)"
+echo "filtered: $(quantized filtered)"
 echo 'nowhere*' >none.txt
 tune nowhere --node-filter none.txt
+echo "nowhere: $(quantized nowhere)"
 : >empty.txt
 tune empty --node-filter empty.txt
 echo 'pattern_schemes: 7' >malformed.yaml
