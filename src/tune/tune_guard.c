@@ -7,27 +7,30 @@
 
 #include "base/fail.h"
 
-enum { GUARD_PAIRS = 24, GUARD_NTH = 2000 };
+enum { GUARD_PAIRS = 24, MORE_PAIRS = 96, GUARD_NTH = 2000 };
 
-static qdq_test_opts fresh(const qdq_tuning *t)
+static qdq_status measure_pairs(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candidate *b, unsigned nth,
+                                unsigned pairs, qdq_test_result *r, bool *ok, qdq_error *err)
 {
     qdq_test_opts o = t->test;
+    bool failed;
 
     o.strict = true;
-    o.max_pairs = GUARD_PAIRS;
-    return o;
+    o.max_pairs = pairs;
+    QDQ_TRY(qdq_tune_compare(t, a, b, nth, &o, r, &failed, err));
+    *ok = !failed;
+    return QDQ_OK;
 }
 
-/* How much faster b is than a, with its interval. *ok: both lived. */
+/* How much faster b is than a, with its interval; on a noisy machine from more pairs, for what was found should not be lost
+ * to a wide interval. *ok: both lived. */
 static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candidate *b, qdq_test_result *r,
                           bool *ok, qdq_error *err)
 {
-    const qdq_test_opts o = fresh(t);
-    bool failed;
-
-    QDQ_TRY(qdq_tune_compare(t, a, b, GUARD_NTH, &o, r, &failed, err));
-    *ok = !failed;
-    return QDQ_OK;
+    QDQ_TRY(measure_pairs(t, a, b, GUARD_NTH, GUARD_PAIRS, r, ok, err));
+    if (!*ok || !(r->gain > 0) || r->ci_low > 0)
+        return QDQ_OK;
+    return measure_pairs(t, a, b, GUARD_NTH + 1, MORE_PAIRS, r, ok, err);
 }
 
 /* Everything in one scale: what was given, as it was timed here, and shares of that from pairs. */
@@ -41,14 +44,14 @@ static void set_times(qdq_tuning *t, const qdq_test_result *of_shipped, const qd
     out->baseline_ms = out->final_ms = ns * 1e-6;
     out->speedup = out->ci_low = out->ci_high = 1;
     out->rules_ms = of_rules != NULL ? out->baseline_ms * (1 - of_rules->gain) : NAN;
-    out->predicted_ms = out->baseline_ms * t->found.predicted_ns / t->problem.base_ns;
+    out->predicted_ms = NAN;
+    out->mde = of_any != NULL ? of_any->mde : NAN;
     if (of_shipped == NULL)
         return;
     out->final_ms = out->baseline_ms * (1 - of_shipped->gain);
     out->speedup = 1 / (1 - of_shipped->gain);
     out->ci_low = 1 / (1 - of_shipped->ci_low);
     out->ci_high = 1 / (1 - of_shipped->ci_high);
-    out->mde = of_shipped->mde;
 }
 
 /* The rules' own plan: not always one that an assignment of the space can say. */
@@ -168,6 +171,8 @@ static qdq_status decide(qdq_tuning *t, const guard *g, qdq_error *err)
     t->out->verdict = rules_win || g->same ? QDQ_TUNED_RULES : QDQ_TUNED;
     t->out->sqnr_db = rules_win ? g->rules->sqnr_db : g->written->sqnr_db;
     set_times(t, rules_win ? &g->of_rules : &g->of_written, of_rules);
+    if (!rules_win)
+        t->out->predicted_ms = t->out->baseline_ms * t->found.predicted_ns / t->problem.base_ns;
     return rules_win ? qdq_tune_write_best(t, t->rules, err) : QDQ_OK;
 }
 

@@ -46,6 +46,16 @@ qdq_status qdq_tune_check(const qdq_tune_opts *o, qdq_error *err)
     return check_range("time_s", o->time_s, ever, err);
 }
 
+/* What is left for the search: the guard builds what was given, the rules' model and what was written. */
+static unsigned builds_of_search(unsigned all)
+{
+    enum { OF_GUARD = 3 };
+
+    if (all == 0)
+        return 0; /* no bound */
+    return all > OF_GUARD ? all - OF_GUARD : 1;
+}
+
 void qdq_tune_settings(qdq_tuning *t)
 {
     const qdq_tune_opts *o = t->opts;
@@ -66,7 +76,7 @@ void qdq_tune_settings(qdq_tuning *t)
                           .attempts = o->max_attempts > 0 ? o->max_attempts : 100,
                           .stale = p->stale,
                           .max_trials = o->trials,
-                          .max_builds = o->max_builds > 0 ? o->max_builds : p->max_builds,
+                          .max_builds = builds_of_search(o->max_builds > 0 ? o->max_builds : p->max_builds),
                           .seed = o->seed};
 }
 

@@ -121,6 +121,7 @@ static qdq_status is_worth_it(qdq_searching *s, bool *worth, qdq_error *err)
     QDQ_TRY(qdq_search_hope_update(s, err));
     *worth = qdq_search_is_hopeful(s);
     s->out->ruled_out += !*worth;
+    *worth = *worth && budget_left(s); /* the profile was a build, too */
     return QDQ_OK;
 }
 
