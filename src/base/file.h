@@ -68,7 +68,14 @@ typedef struct qdq_tempdir qdq_tempdir;
 /* A new folder, mode 0700, below `parent` (NULL: the system's folder for temporary files, which the caller
  * may name because the library reads no environment: /tmp). */
 qdq_status qdq_tempdir_new(const char *parent, qdq_tempdir **out, qdq_error *err);
+/* The same with a name that begins with `prefix`, by which leftovers of dead processes are known. */
+qdq_status qdq_tempdir_new_as(const char *parent, const char *prefix, qdq_tempdir **out, qdq_error *err);
 const char *qdq_tempdir_path(const qdq_tempdir *d);
 void qdq_tempdir_free(qdq_tempdir *d); /* with all that is in it; NULL is allowed */
+
+/* What dead processes left in `dir`: private folders with this prefix, and temporary files of outputs whose names are
+ * `names` (ends with NULL; NULL: of any). Only for who knows that no living process has such folders there. */
+void qdq_tempdir_sweep(const char *dir, const char *prefix, const char *const *names);
+void qdq_tempdir_remove(const char *path); /* a folder with all that is in it, as far as possible */
 
 #endif /* QDQ_FILE_H */

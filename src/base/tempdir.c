@@ -4,6 +4,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,21 +21,23 @@ struct qdq_tempdir {
 
 qdq_status qdq_tempdir_new(const char *parent, qdq_tempdir **out, qdq_error *err)
 {
-    static const char name[] = "/qdq-XXXXXX";
+    return qdq_tempdir_new_as(parent, "qdq-", out, err);
+}
 
+qdq_status qdq_tempdir_new_as(const char *parent, const char *prefix, qdq_tempdir **out, qdq_error *err)
+{
     *out = NULL;
     if (parent == NULL)
         parent = "/tmp";
-    size_t size = strlen(parent);
+    size_t room = strlen(parent) + strlen(prefix) + sizeof "/XXXXXX";
     qdq_tempdir *d = malloc(sizeof *d);
-    char *path = malloc(size + sizeof name);
+    char *path = malloc(room);
     if (d == NULL || path == NULL) {
         free(d);
         free(path);
         return qdq_nomem(err);
     }
-    memcpy(path, parent, size);
-    memcpy(path + size, name, sizeof name);
+    snprintf(path, room, "%s/%sXXXXXX", parent, prefix);
     if (mkdtemp(path) == NULL) {
         qdq_status st =
             qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot make a folder for temporary files", parent);
@@ -73,12 +77,64 @@ static void remove_content(int parent, const char *name, unsigned depth)
     closedir(dir);
 }
 
+void qdq_tempdir_remove(const char *path)
+{
+    remove_content(AT_FDCWD, path, 0);
+    rmdir(path);
+}
+
 void qdq_tempdir_free(qdq_tempdir *d)
 {
     if (d == NULL)
         return;
-    remove_content(AT_FDCWD, d->path, 0);
-    rmdir(d->path);
+    qdq_tempdir_remove(d->path);
     free(d->path);
     free(d);
+}
+
+/* --- leftovers ---------------------------------------------------------------------------------------------------- */
+
+static bool is_tempdir(const char *name, const char *prefix)
+{
+    const size_t n = strlen(prefix);
+
+    return strncmp(name, prefix, n) == 0 && strlen(name) == n + sizeof "XXXXXX" - 1;
+}
+
+/* ".NAME.PROCESS-MARK.tmp", as outfile.c makes it, of a process that is no more. */
+static bool is_dead_outfile(const char *name, const char *const *names)
+{
+    static const char end[] = ".tmp";
+    const size_t size = strlen(name);
+    const char *dot = name + size - (size >= sizeof end ? sizeof end - 1 : 0);
+    unsigned long process, mark;
+    int used = 0;
+    bool ours = names == NULL;
+
+    if (name[0] != '.' || strcmp(dot, end) != 0)
+        return false;
+    do
+        dot--;
+    while (dot > name && *dot != '.');
+    if (dot == name || sscanf(dot, ".%lx-%lx%n", &process, &mark, &used) != 2 || strcmp(dot + used, end) != 0)
+        return false;
+    for (; !ours && *names != NULL; names++)
+        ours = strncmp(name + 1, *names, strlen(*names)) == 0 && name[1 + strlen(*names)] == '.';
+    return ours && kill((pid_t)process, 0) != 0 && errno == ESRCH;
+}
+
+void qdq_tempdir_sweep(const char *dir, const char *prefix, const char *const *names)
+{
+    DIR *d = opendir(dir);
+
+    if (d == NULL)
+        return;
+    for (const struct dirent *e = readdir(d); e != NULL; e = readdir(d)) {
+        if (is_tempdir(e->d_name, prefix)) {
+            remove_content(dirfd(d), e->d_name, 0);
+            unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR);
+        } else if (is_dead_outfile(e->d_name, names))
+            unlinkat(dirfd(d), e->d_name, 0);
+    }
+    closedir(d);
 }

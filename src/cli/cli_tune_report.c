@@ -67,12 +67,15 @@ static void print_counts(json_t *report, FILE *to)
 {
     double seconds = number(report, "seconds");
     const char *state = json_string_value(json_object_get(report, "state"));
+    const char *error = json_string_value(json_object_get(report, "error"));
     const char *engine = json_string_value(json_object_get(report, "engine"));
     static const char *const counts[] = {"regions", "patterns", "trials", "kept", "builds", "timings"};
     const char *between = "";
 
     if (state != NULL)
         fprintf(to, "state: %s\n", state);
+    if (error != NULL)
+        fprintf(to, "%s\n", error);
     if (engine != NULL)
         fprintf(to, "engine %s\n", engine);
     for (size_t i = 0; i < QDQ_COUNT(counts); i++)

@@ -255,10 +255,9 @@ const cli_command cmd_autotune = {
             "  \"budget_used_up\" }. speedup: baseline_ms / final_ms in pairs, with its 95 % interval; "
             "builds: of "
             "whole models.\n"
-            "With --status the same and \"state\": \"running\", \"interrupted\" or \"finished\"; of a run "
-            "that has "
-            "not\n"
-            "ended only what is known.",
+            "With --status the same and \"state\": \"running\", \"interrupted\", \"failed\" (then \"error\" "
+            "says\n"
+            "why) or \"finished\"; of a run that has not finished only what is known.",
     .example = "qdq autotune model.onnx -o tuned --calib photos --mean 127 --std 128 --time 10m",
     .groups = cmd_autotune_groups,
     .args_size = sizeof(struct autotune_args),

@@ -1,11 +1,9 @@
 /* tune.c - the whole run: prepare, calibrate once, pose the problem, search, and let the guard decide what is shipped. */
 #include "qdq/tune.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -56,30 +54,6 @@ void qdq_tune_tell(const qdq_tuning *t, const qdq_tune_step *s)
                     s->kept ? "kept" : "not kept");
 }
 
-/* --- the folder ------------------------------------------------------------------------------------------------------- */
-
-static qdq_status make_folder(const char *path, qdq_error *err)
-{
-    struct stat st;
-
-    if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
-        return QDQ_OK;
-    return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot make the folder", path);
-}
-
-static qdq_status make_folders(qdq_tuning *t, qdq_error *err)
-{
-    const char *logs = qdq_tune_path(t, "logs"), *models = qdq_tune_path(t, "region_models");
-
-    if (logs == NULL || models == NULL)
-        return qdq_nomem(err);
-    QDQ_TRY(make_folder(t->dir, err));
-    QDQ_TRY(make_folder(logs, err));
-    if (t->opts->keep_models)
-        QDQ_TRY(make_folder(models, err));
-    return qdq_tempdir_new(t->dir, &t->work, err);
-}
-
 /* --- what is tuned ---------------------------------------------------------------------------------------------------- */
 
 static qdq_status open_engine(qdq_tuning *t, qdq_error *err)
@@ -125,6 +99,7 @@ static qdq_status open_store(qdq_tuning *t, qdq_error *err)
         .model = t->head->model, .engine = t->out->engine, .device = device, .options = options};
     QDQ_TRY(qdq_tune_store_open(path, &t->store, err));
     QDQ_TRY(qdq_tune_store_begin(t->store, &c, search, t->opts->restart, &t->run, err));
+    QDQ_TRY(qdq_tune_folder_began(t->folder, t->run.id, err));
     t->out->resumed = t->run.resumed && t->run.n_samples > 0;
     if (t->run.other[0] != '\0')
         qdq_job_log(t->job, QDQ_LOG_WARNING, "%s: begins anew beside a run with %s", path, t->run.other);
@@ -141,6 +116,7 @@ static qdq_status open_lab(qdq_tuning *t, qdq_error *err)
                        .ort_library = o->engine_opts != NULL ? o->engine_opts->ort_library : NULL,
                        .search_dirs = o->engine_opts != NULL ? o->engine_opts->search_dirs : NULL,
                        .worker = o->worker,
+                       .work = qdq_tempdir_path(t->work),
                        .logs = qdq_tune_path(t, "logs"),
                        .threads = o->threads,
                        .shapes = t->quantize.shapes,
@@ -164,10 +140,15 @@ static qdq_status open_lab(qdq_tuning *t, qdq_error *err)
 static qdq_status write_baseline(qdq_tuning *t, qdq_error *err)
 {
     const char *best = qdq_tune_path(t, "model.onnx");
+    char of[33];
 
     if (best == NULL)
         return qdq_nomem(err);
-    QDQ_TRY(qdq_tune_write_baseline(t, "baseline.onnx", err));
+    QDQ_TRY(qdq_tune_name_plan(t->nothing, of, err)); /* knows the model and what it was converted to */
+    if (!qdq_tune_folder_has(t->folder, "baseline.onnx", of)) {
+        QDQ_TRY(qdq_tune_write_baseline(t, "baseline.onnx", err));
+        QDQ_TRY(qdq_tune_folder_wrote(t->folder, "baseline.onnx", of, err));
+    }
     return access(best, F_OK) == 0 ? QDQ_OK : qdq_tune_write_best(t, NULL, err);
 }
 
@@ -238,7 +219,8 @@ static void summarize(qdq_tuning *t)
 static qdq_status tune(qdq_tuning *t, qdq_error *err)
 {
     QDQ_TRY(remember_files(t, err));
-    QDQ_TRY(make_folders(t, err));
+    QDQ_TRY(qdq_tune_folder_open(t->dir, t->opts->keep_models, t->opts->store, &t->folder, err));
+    t->work = qdq_tune_folder_work(t->folder);
     QDQ_TRY(open_engine(t, err));
     QDQ_TRY(qdq_tune_prepare(t, err));
     QDQ_TRY(qdq_tune_calibrate(t, err));
@@ -257,7 +239,7 @@ static qdq_status tune(qdq_tuning *t, qdq_error *err)
     return QDQ_OK;
 }
 
-static void close_all(qdq_tuning *t)
+static void close_all(qdq_tuning *t, const char *why)
 {
     qdq_lab_close(t->lab);
     qdq_candidates_close(t->files);
@@ -272,7 +254,7 @@ static void close_all(qdq_tuning *t)
     qdq_plan_free(t->head);
     qdq_model_free(t->clean);
     qdq_engine_close(t->engine);
-    qdq_tempdir_free(t->work);
+    qdq_tune_folder_close(t->folder, why);
     qdq_map_free(&t->by_name);
     qdq_map_free(&t->by_assign);
     qdq_arena_free(&t->arena);
@@ -286,7 +268,9 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
     qdq_tune_result own;
     qdq_tuning run = {.m = m, .asked = t, .data = data, .dir = dir, .opts = opts != NULL ? opts : &defaults};
     qdq_target *followed = NULL;
+    qdq_error own_err = QDQ_ERROR_INIT;
 
+    err = err != NULL ? err : &own_err;
     run.out = out != NULL ? out : &own;
     *run.out = (qdq_tune_result){.mode = "region", .sqnr_db = NAN, .speedup = 1};
     run.job = run.opts->job;
@@ -299,7 +283,7 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
     if (st == QDQ_OK)
         st = tune(&run, err);
     summarize(&run);
-    close_all(&run);
+    close_all(&run, st != QDQ_OK && st != QDQ_E_INTERRUPTED ? err->text : NULL);
     qdq_target_free(followed);
     return st;
 }

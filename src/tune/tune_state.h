@@ -18,6 +18,7 @@
 #include "tune/space/candidates.h"
 #include "tune/space/space.h"
 #include "tune/store/store.h"
+#include "tune/tune_folder.h"
 
 /* Where the time of a model goes, by ids of the clean model's nodes. */
 typedef struct qdq_tune_times {
@@ -83,7 +84,8 @@ typedef struct qdq_tuning {
     qdq_assign imported;     /* what a Q/DQ baseline quantizes; word NULL: there is none */
     qdq_pattern_cache known; /* of the files that users gave */
 
-    qdq_tempdir *work;
+    qdq_tune_folder *folder;
+    qdq_tempdir *work; /* the folder's */
     qdq_candidates *files;
     qdq_lab *lab;
     qdq_tune_store *store;

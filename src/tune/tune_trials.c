@@ -263,7 +263,7 @@ static qdq_status measure_pair(taking *k, unsigned pair, double *a_ns, double *b
         k->b->handle = -1;
         return fail_trial(k, k->b->why, err);
     }
-    return qdq_tune_store_pair_add(k->t->store, &k->trial, pair, *a_ns, *b_ns, err);
+    return qdq_tune_store_pair_add(k->t->store, &k->trial, pair, a_ns, b_ns, err);
 }
 
 static qdq_status take(void *ctx, unsigned pair, double *a_ns, double *b_ns, qdq_error *err)

@@ -3,6 +3,8 @@
 #ifndef QDQ_WORKER_H
 #define QDQ_WORKER_H
 
+#include <stdatomic.h>
+
 #include "base/vec.h"
 #include "engine/engine_ops.h"
 #include "qdq/data.h"
@@ -27,7 +29,15 @@ typedef struct qdq_worker_reference {
 
 typedef struct qdq_compare_sums qdq_compare_sums;
 
+/* What the thread that waits for the lab's end must know. */
+typedef struct qdq_worker_watch {
+    int fd;
+    atomic_bool has_work; /* from when on `work` may be read */
+    char work[4096];      /* the run's folder: removed where the lab died, which would have done it */
+} qdq_worker_watch;
+
 typedef struct qdq_worker {
+    qdq_worker_watch *watch;
     qdq_arena arena; /* as long as the process */
     qdq_engine *engine;
     qdq_engine_opts engine_opts;
@@ -47,7 +57,7 @@ typedef struct qdq_worker {
 } qdq_worker;
 
 /* Answers until the lab says goodbye: 0. What is no question, and a lab that is gone, end it: 2. */
-int qdq_worker_serve(int fd);
+int qdq_worker_serve(qdq_worker_watch *watch);
 
 /* --- worker_models.c ------------------------------------------------------------------------------------------------ */
 

@@ -12,19 +12,24 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 /* An engine that hangs or computes reads no questions, so it would outlive a lab that was killed: this thread waits for
- * nothing but that. It takes along what the engine has started. */
-static void *watch(void *fd)
+ * nothing but that. It takes along what the engine has started, and the files of the run. */
+static void *watch(void *ctx)
 {
-    struct pollfd lab = {*(const int *)fd, POLLRDHUP, 0};
+    qdq_worker_watch *w = ctx;
+    struct pollfd lab = {w->fd, POLLRDHUP, 0};
 
     while (poll(&lab, 1, -1) < 0)
         ;
+    if (atomic_load(&w->has_work))
+        qdq_tempdir_remove(w->work);
     kill(0, SIGKILL);
     return NULL;
 }
 
-static int start_watching(const int *fd)
+static int start_watching(qdq_worker_watch *w)
 {
     pthread_attr_t attr;
     pthread_t thread;
@@ -34,7 +39,7 @@ static int start_watching(const int *fd)
         return reason;
     pthread_attr_setstacksize(&attr, 256 * 1024); /* the usual 8 MiB count where memory is limited */
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    reason = pthread_create(&thread, &attr, watch, (void *)fd);
+    reason = pthread_create(&thread, &attr, watch, w);
     pthread_attr_destroy(&attr);
     return reason;
 }
@@ -61,7 +66,7 @@ static bool is_socket(int fd)
 
 int main(int argc, char **argv)
 {
-    static int fd; /* the watching thread reads it */
+    static qdq_worker_watch watched;
     struct rlimit no_core = {0, 0};
 
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
@@ -75,10 +80,10 @@ int main(int argc, char **argv)
     }
     setvbuf(stdout, NULL, _IOLBF, 0); /* last words must not die in a buffer */
     setrlimit(RLIMIT_CORE, &no_core);
-    fd = take_socket();
-    if (fd < 0 || start_watching(&fd) != 0) {
+    watched.fd = take_socket();
+    if (watched.fd < 0 || start_watching(&watched) != 0) {
         perror("qdq-worker");
         return 4;
     }
-    return qdq_worker_serve(fd);
+    return qdq_worker_serve(&watched);
 }

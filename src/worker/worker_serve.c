@@ -54,6 +54,18 @@ static qdq_status limit_memory(int64_t bytes, qdq_error *err)
     return QDQ_OK;
 }
 
+/* A folder whose name is too long to be kept is left for the next run to remove. */
+static void read_work(qdq_worker *w, const qdq_json_place *q)
+{
+    const char *work = qdq_lab_get_text(q, "work", NULL);
+
+    w->engine_opts.temp_dir = work;
+    if (q->reader->status != QDQ_OK || strlen(work) >= sizeof w->watch->work)
+        return;
+    snprintf(w->watch->work, sizeof w->watch->work, "%s", work);
+    atomic_store(&w->watch->has_work, true);
+}
+
 static qdq_status read_hello(qdq_worker *w, const qdq_json_place *q, qdq_error *err)
 {
     const char *version = qdq_lab_get_text(q, "version", NULL);
@@ -67,6 +79,8 @@ static qdq_status read_hello(qdq_worker *w, const qdq_json_place *q, qdq_error *
         w->samples = qdq_lab_get_text(q, "samples", NULL);
     if (qdq_json_has(q, "ort_library"))
         w->engine_opts.ort_library = qdq_lab_get_text(q, "ort_library", NULL);
+    if (qdq_json_has(q, "work"))
+        read_work(w, q);
     QDQ_TRY(read_shapes(w, q, err));
     if (strcmp(version, qdq_version()) != 0 && q->reader->status == QDQ_OK)
         return qdq_fail(err, QDQ_E_USAGE, "qdq-worker is of version %s, expected %s: they belong together",
@@ -392,9 +406,10 @@ static void free_all(qdq_worker *w)
     qdq_arena_free(&w->arena);
 }
 
-int qdq_worker_serve(int fd)
+int qdq_worker_serve(qdq_worker_watch *watch)
 {
-    qdq_worker w = {.arena = QDQ_ARENA_INIT,
+    qdq_worker w = {.watch = watch,
+                    .arena = QDQ_ARENA_INIT,
                     .job = QDQ_JOB_INIT,
                     .engine_opts = QDQ_ENGINE_OPTS_INIT,
                     .reference = {.handle = -1}};
@@ -405,9 +420,9 @@ int qdq_worker_serve(int fd)
     w.job.log = print_log;
     w.engine_opts.job = &w.job;
     while (n == GO_ON) {
-        n = receive(fd, &in, &question);
+        n = receive(watch->fd, &in, &question);
         if (n == GO_ON)
-            n = answer_question(&w, fd, question);
+            n = answer_question(&w, watch->fd, question);
         json_decref(question);
     }
     qdq_buf_free(&in);

@@ -1,5 +1,7 @@
 /* tune_kill.c - a tuning run that is killed at 200 moments and run again ends as if nothing had happened: the same plan,
  * nothing lost that had been reported, nothing measured twice. */
+#include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -11,21 +13,11 @@
 
 enum { KILLS = 200 };
 
-static int report_to = -1;
-
-static void live(void *ctx, const qdq_tune_live *now)
-{
-    (void)ctx;
-    if (report_to >= 0 && write(report_to, &now->pairs, sizeof now->pairs) != sizeof now->pairs)
-        _exit(3);
-}
-
 static qdq_status tune(const qdq_model *m, const char *folder, const char *engine, qdq_tune_result *out,
                        qdq_error *err)
 {
     qdq_tune_opts opts = test_tuned_opts(engine);
 
-    opts.live = live;
     return test_tuned_run(m, folder, &opts, out, err);
 }
 
@@ -37,19 +29,13 @@ static void nap(double seconds)
 }
 
 /* How many samples it had reported when it died. */
-static unsigned run_and_kill(const qdq_model *m, const char *folder, const char *engine, double after)
+static unsigned run_and_kill(const char *folder, const char *engine, double after)
 {
     int fd[2];
     unsigned last = 0, n;
-    qdq_tune_result r;
 
-    assert_int_equal(pipe(fd), 0);
-    pid_t child = fork();
-    if (child == 0) {
-        close(fd[0]);
-        report_to = fd[1];
-        _exit(tune(m, folder, engine, &r, NULL) == QDQ_OK ? 0 : 1);
-    }
+    assert_int_equal(pipe2(fd, O_CLOEXEC), 0);
+    pid_t child = test_tuned_start(folder, engine, fd[1]);
     close(fd[1]);
     nap(after);
     kill(child, SIGKILL);
@@ -60,6 +46,30 @@ static unsigned run_and_kill(const qdq_model *m, const char *folder, const char 
     return last;
 }
 
+/* The time of a whole run, with what it takes to start a process. */
+static void run_and_wait(const char *folder, const char *engine)
+{
+    int null = open("/dev/null", O_WRONLY | O_CLOEXEC), status;
+    pid_t child = test_tuned_start(folder, engine, null);
+
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    close(null);
+}
+
+/* Its files go with the worker, which outlives it by a moment. */
+static bool has_work(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    bool found = false;
+
+    for (const struct dirent *e = dir != NULL ? readdir(dir) : NULL; e != NULL; e = readdir(dir))
+        found = found || strncmp(e->d_name, ".work-", 6) == 0 || strstr(e->d_name, ".tmp") != NULL;
+    if (dir != NULL)
+        closedir(dir);
+    return found;
+}
+
 /* Kills runs on that engine, at moments of one that nobody kills, and lets each go on. */
 static void kill_runs(const char *name, const char *engine, int kills)
 {
@@ -68,9 +78,11 @@ static void kill_runs(const char *name, const char *engine, int kills)
     qdq_random random = qdq_random_new(2026, name);
     qdq_model *m = test_tuned_model();
     char *folder = strdup(test_path("%s", name));
+    int in_the_middle = 0;
 
-    double before = qdq_clock_seconds();
     assert_ok(tune(m, folder, engine, &r, &err));
+    double before = qdq_clock_seconds();
+    run_and_wait(test_path("%s_timed", name), engine);
     double whole = qdq_clock_seconds() - before;
     char *want = test_tuned_file(folder, "plan.json");
     uint64_t samples = test_tuned_samples(folder);
@@ -80,15 +92,20 @@ static void kill_runs(const char *name, const char *engine, int kills)
     free(folder);
     for (int i = 0; i < kills; i++) {
         folder = strdup(test_path("%s%d", name, i));
-        unsigned reported = run_and_kill(m, folder, engine, qdq_random_uniform(&random) * whole);
-        assert_true(test_tuned_samples(folder) >= reported);
+        unsigned reported = run_and_kill(folder, engine, qdq_random_uniform(&random) * whole);
+        uint64_t kept = test_tuned_samples(folder);
+        assert_true(kept >= reported);
+        in_the_middle += kept > 0 && kept < samples;
         assert_ok(tune(m, folder, engine, &r, &err));
         char *plan = test_tuned_file(folder, "plan.json");
         assert_string_equal(plan, want);
         assert_int_equal(test_tuned_samples(folder), samples);
+        assert_false(has_work(folder));
         qdq_free(plan);
         free(folder);
     }
+    print_message("%d of %d were killed between their first sample and their last\n", in_the_middle, kills);
+    assert_true(in_the_middle > kills / 10); /* else nothing has been tested */
     qdq_free(want);
     qdq_model_free(m);
 }
@@ -100,8 +117,10 @@ static void killed_at_200_moments_it_ends_with_the_same_plan(void **state)
     kill_runs("profiled", test_tuned_costs(TEST_TUNED_OPS, NULL), KILLS / 2);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1)
+        return test_tuned_child(argc, argv);
     const struct CMUnitTest tests[] = {cmocka_unit_test(killed_at_200_moments_it_ends_with_the_same_plan)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,9 @@
  * system gives us none, and test_limit_files() has to do. At most one in a program. */
 const char *test_small_disk(size_t room);
 
+/* Mounts that disk to be read only, or as before. */
+bool test_disk_read_only(bool yes);
+
 /* No file may grow beyond `size` from now on: writing fails as on a full disk. SIZE_MAX: no limit again. */
 void test_limit_files(size_t size);
 

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/random.h"
+#include "base/spawn.h"
 #include "tune/store/store.h"
 
 qdq_model *test_tuned_model(void)
@@ -68,6 +69,39 @@ qdq_status test_tuned_run(const qdq_model *m, const char *folder, const qdq_tune
     qdq_target_free(target);
     return st;
 }
+
+/* --- a process of its own --------------------------------------------------------------------------------------------- */
+
+pid_t test_tuned_start(const char *folder, const char *engine, int report)
+{
+    const char *const argv[] = {"/proc/self/exe", folder, engine, NULL};
+    pid_t pid = 0;
+
+    assert_int_equal(
+        qdq_spawn(&(qdq_spawn_opts){.argv = argv, .in = -1, .out = report, .err = STDERR_FILENO}, &pid), 0);
+    return pid;
+}
+
+static void report_pairs(void *ctx, const qdq_tune_live *now)
+{
+    (void)ctx;
+    if (write(STDOUT_FILENO, &now->pairs, sizeof now->pairs) != sizeof now->pairs)
+        _exit(3);
+}
+
+int test_tuned_child(int argc, char **argv)
+{
+    qdq_model *m = test_tuned_model();
+    qdq_tune_opts o = test_tuned_opts(argc > 2 ? argv[2] : "");
+    qdq_tune_result r;
+
+    o.live = report_pairs;
+    qdq_status st = test_tuned_run(m, argv[1], &o, &r, NULL);
+    qdq_model_free(m);
+    return st == QDQ_OK ? 0 : 1;
+}
+
+/* --- what a run left --------------------------------------------------------------------------------------------------- */
 
 char *test_tuned_file(const char *folder, const char *name)
 {

@@ -2,6 +2,8 @@
 #ifndef QDQ_TUNED_H
 #define QDQ_TUNED_H
 
+#include <sys/types.h>
+
 #include "support/test.h"
 
 /* Four MatMul with Relu, two Add around them. */
@@ -25,6 +27,13 @@ qdq_tune_opts test_tuned_opts(const char *engine);
 /* qdq_autotune() with the target ort-cpu for sim, into a folder. */
 qdq_status test_tuned_run(const qdq_model *m, const char *folder, const qdq_tune_opts *opts,
                           qdq_tune_result *out, qdq_error *err);
+
+/* The same in a process of its own, which may be killed: fork() alone leaves the threads of calibration behind, for which
+ * the child then waits for ever. It is this program again, so main() begins with `if (argc > 1) return
+ * test_tuned_child(argc, argv);`. What it writes to `report` are numbers of pairs on disk (unsigned), one after each
+ * step. */
+pid_t test_tuned_start(const char *folder, const char *engine, int report);
+int test_tuned_child(int argc, char **argv);
 
 /* A file of the folder; qdq_free(). */
 char *test_tuned_file(const char *folder, const char *name);

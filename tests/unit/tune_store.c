@@ -25,8 +25,10 @@ static void add_pairs(qdq_tune_store *s, const qdq_tune_store_run *r, const char
     qdq_tune_store_trial t;
 
     assert_ok(qdq_tune_store_trial_get(s, r, "float", candidate, 0, &t, &err));
-    for (unsigned i = t.n_pairs; i < n; i++)
-        assert_ok(qdq_tune_store_pair_add(s, &t, i, 100 + i, 90 + i, &err));
+    for (unsigned i = t.n_pairs; i < n; i++) {
+        double incumbent = 100 + i, candidate_ns = 90 + i;
+        assert_ok(qdq_tune_store_pair_add(s, &t, i, &incumbent, &candidate_ns, &err));
+    }
 }
 
 /* region 9 case 21: interrupted after the third measurement, a run goes on with the fourth */
@@ -124,6 +126,59 @@ static void runs_of_one_context_share_what_was_measured(void **state)
     qdq_tune_store_close(s);
 }
 
+/* Two processes at the same trial: what the first one measured is what both go by. */
+static void of_two_runs_at_once_the_first_sample_counts(void **state)
+{
+    const char *path = test_path("at_once.db");
+    qdq_tune_store *s = open_store(path), *other = open_store(path);
+    qdq_tune_store_run r, q;
+    qdq_tune_store_trial t, u;
+    double a = 100, b = 90, c = 200, d = 190;
+
+    (void)state;
+    assert_ok(qdq_tune_store_begin(s, &here, "seed=1", false, &r, &err));
+    assert_ok(qdq_tune_store_begin(other, &here, "seed=2", false, &q, &err));
+    assert_ok(qdq_tune_store_trial_get(s, &r, "float", "c", 0, &t, &err));
+    assert_ok(qdq_tune_store_trial_get(other, &q, "float", "c", 0, &u, &err));
+    assert_ok(qdq_tune_store_pair_add(s, &t, 0, &a, &b, &err));
+    assert_ok(qdq_tune_store_pair_add(other, &u, 0, &c, &d, &err));
+    assert_true(a == 100 && b == 90 && c == 100 && d == 90);
+    qdq_tune_store_close(other);
+    qdq_tune_store_close(s);
+}
+
+/* autotune --status of a folder on a disk that is mounted to be read */
+static void a_store_is_read_where_nothing_can_be_written(void **state)
+{
+    const char *disk = test_small_disk(1 << 20), *name = "odd #1?%41.db";
+    qdq_tune_store_newest_run newest;
+    qdq_tune_store_run r;
+    char path[4300];
+    qdq_tune_store *s;
+
+    (void)state;
+    if (disk == NULL) {
+        test_missing("a disk of its own");
+        return;
+    }
+    snprintf(path, sizeof path, "%s/%s", disk, name);
+    assert_fails(QDQ_E_IO, "open", qdq_tune_store_open_to_read(path, &s, &err));
+    assert_int_equal(test_count_files(disk), 0);
+    s = open_store(path);
+    assert_ok(qdq_tune_store_begin(s, &here, "", false, &r, &err));
+    qdq_tune_store_close(s);
+    assert_int_equal(test_count_files(disk), 1);
+    assert_true(test_disk_read_only(true));
+    assert_fails(QDQ_E_IO, "", qdq_tune_store_open(path, &s, &err));
+    assert_ok(qdq_tune_store_open_to_read(path, &s, &err));
+    assert_ok(qdq_tune_store_find(s, r.id, &newest, &err));
+    assert_true(newest.found && newest.pid == getpid());
+    assert_ok(qdq_tune_store_find(s, r.id + 1, &newest, &err));
+    assert_false(newest.found);
+    qdq_tune_store_close(s);
+    assert_true(test_disk_read_only(false));
+}
+
 static void failures_and_verdicts_are_kept(void **state)
 {
     qdq_tune_store *s = open_store(test_path("verdicts.db"));
@@ -214,8 +269,9 @@ static void a_kill_loses_no_sample_that_was_reported(void **state)
                 qdq_tune_store_begin(s, &here, "", false, &r, NULL) != QDQ_OK ||
                 qdq_tune_store_trial_get(s, &r, "float", "c", 0, &t, NULL) != QDQ_OK)
                 _exit(1);
-            for (n = t.n_pairs;; n++)
-                if (qdq_tune_store_pair_add(s, &t, n, n + 1, n + 2, NULL) != QDQ_OK ||
+            double a, b;
+            for (n = t.n_pairs; a = n + 1, b = n + 2, true; n++)
+                if (qdq_tune_store_pair_add(s, &t, n, &a, &b, NULL) != QDQ_OK ||
                     write(fd[1], &n, sizeof n) != sizeof n)
                     _exit(1);
         }
@@ -332,13 +388,14 @@ static void a_full_disk_is_an_error_and_loses_nothing(void **state)
     qdq_tune_store_trial t;
     qdq_status st = QDQ_OK;
     unsigned n = 0;
+    double a = 1, b = 1;
 
     (void)state;
     assert_ok(qdq_tune_store_begin(s, &here, "", false, &r, &err));
     assert_ok(qdq_tune_store_trial_get(s, &r, "float", "c", 0, &t, &err));
     test_limit_files(1 << 18);
     for (; st == QDQ_OK && n < 100000; n++)
-        st = qdq_tune_store_pair_add(s, &t, n, 1, 1, &err);
+        st = qdq_tune_store_pair_add(s, &t, n, &a, &b, &err);
     test_limit_files(SIZE_MAX);
     assert_int_equal(st, QDQ_E_IO);
     qdq_tune_store_close(s);
@@ -355,6 +412,8 @@ int main(void)
         cmocka_unit_test(restart_hands_out_nothing_from_before),
         cmocka_unit_test(another_model_or_engine_is_explained),
         cmocka_unit_test(runs_of_one_context_share_what_was_measured),
+        cmocka_unit_test(of_two_runs_at_once_the_first_sample_counts),
+        cmocka_unit_test(a_store_is_read_where_nothing_can_be_written),
         cmocka_unit_test(failures_and_verdicts_are_kept),
         cmocka_unit_test(events_come_in_their_order),
         cmocka_unit_test(a_kill_loses_no_sample_that_was_reported),

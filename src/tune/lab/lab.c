@@ -360,6 +360,7 @@ static qdq_status write_hello(qdq_lab *lab, const qdq_lab_opts *o, qdq_error *er
     qdq_lab_put(&h, "leg_ms", json_real(o->leg_ms));
     qdq_lab_put_int(&h, "seed", (int64_t)o->seed);
     qdq_lab_put_text(&h, "samples", o->samples);
+    qdq_lab_put_text(&h, "work", o->work);
     lab->hello = h.json;
     return h.failed ? qdq_nomem(err) : QDQ_OK;
 }

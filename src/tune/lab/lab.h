@@ -15,8 +15,10 @@ typedef struct qdq_lab_opts {
     const char *ort_library; /* as in qdq_engine_opts */
     const char *const *search_dirs;
     const char *worker; /* program; NULL: "qdq-worker" beside the running program, then in PATH */
-    const char *logs;   /* folder for one file per build: what was asked, how it ended, output; NULL: none */
-    int threads;        /* of the engine; 0: 1 */
+    const char *work; /* folder of the run's temporary files: the worker puts its own into it, and removes it
+                           when the lab dies; NULL: none */
+    const char *logs; /* folder for one file per build: what was asked, how it ended, output; NULL: none */
+    int threads;      /* of the engine; 0: 1 */
     const qdq_input_shape *shapes;
     size_t n_shapes;
     double build_deadline_s; /* 0: 600 */

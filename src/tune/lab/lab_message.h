@@ -5,7 +5,7 @@
  *   question, key `do`                                             answer, besides `end`
  *   hello    version, engine, ort_library, search_dirs, threads,   name, version, library, device, capabilities,
  *            shapes, max_memory, warmup, leg_runs, leg_ms, seed,   max_opset, max_ir
- *            samples
+ *            samples, work
  *   open     handle, path
  *   drop     handle
  *   warm     handle: binds inputs, runs until warm                 runs: of a leg

@@ -2,12 +2,14 @@
  * after a kill. */
 #include "tune/store/store.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -192,25 +194,36 @@ static qdq_status create(qdq_tune_store *s, qdq_error *err)
     return execute(s, head, "create", err);
 }
 
-/* Two processes may come at once: one of them makes the tables. */
-static qdq_status create_or_check(qdq_tune_store *s, qdq_error *err)
+/* Is it a store that we read? *empty: there is nothing in it yet. */
+static qdq_status check(qdq_tune_store *s, bool *empty, qdq_error *err)
 {
     int64_t id, version, tables;
 
+    QDQ_TRY(pragma_int(s, "PRAGMA application_id", &id, err));
+    QDQ_TRY(pragma_int(s, "PRAGMA user_version", &version, err));
+    QDQ_TRY(pragma_int(s, "SELECT count(*) FROM sqlite_master", &tables, err));
+    *empty = tables == 0 && id == 0;
+    if (*empty)
+        return QDQ_OK;
+    if (id != APPLICATION_ID)
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "%s: an SQLite database of another program: expected a store of qdq autotune",
+                        s->path);
+    if (version != QDQ_TUNE_STORE_VERSION)
+        return qdq_fail(err, QDQ_E_FORMAT, "%s: a store of version %lld: this qdq reads version %d", s->path,
+                        (long long)version, QDQ_TUNE_STORE_VERSION);
+    return QDQ_OK;
+}
+
+/* Two processes may come at once: one of them makes the tables. */
+static qdq_status create_or_check(qdq_tune_store *s, qdq_error *err)
+{
+    bool empty;
+
     QDQ_TRY(execute(s, "BEGIN IMMEDIATE", "open", err));
-    qdq_status st = pragma_int(s, "PRAGMA application_id", &id, err);
-    if (st == QDQ_OK)
-        st = pragma_int(s, "PRAGMA user_version", &version, err);
-    if (st == QDQ_OK)
-        st = pragma_int(s, "SELECT count(*) FROM sqlite_master", &tables, err);
-    if (st == QDQ_OK && tables == 0 && id == 0)
+    qdq_status st = check(s, &empty, err);
+    if (st == QDQ_OK && empty)
         st = create(s, err);
-    else if (st == QDQ_OK && id != APPLICATION_ID)
-        st = qdq_fail(err, QDQ_E_FORMAT,
-                      "%s: an SQLite database of another program: expected a store of qdq autotune", s->path);
-    else if (st == QDQ_OK && version != QDQ_TUNE_STORE_VERSION)
-        st = qdq_fail(err, QDQ_E_FORMAT, "%s: a store of version %lld: this qdq reads version %d", s->path,
-                      (long long)version, QDQ_TUNE_STORE_VERSION);
     if (st == QDQ_OK)
         return execute(s, "COMMIT", "open", err);
     sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
@@ -230,7 +243,65 @@ static qdq_status open_file(qdq_tune_store *s, qdq_error *err)
     return create_or_check(s, err);
 }
 
-qdq_status qdq_tune_store_open(const char *path, qdq_tune_store **out, qdq_error *err)
+/* For a folder that cannot be written to. SQLite reads a WAL only with a file beside it that it may write, and what is
+ * immutable it reads without one: right where no WAL has been left. */
+static int open_immutable(qdq_tune_store *s)
+{
+    const size_t room = sizeof "file:?immutable=1" + 3 * strlen(s->path);
+    char *uri = malloc(room), *to = uri;
+
+    if (uri == NULL)
+        return SQLITE_NOMEM;
+    to += snprintf(to, room, "file:");
+    for (const char *c = s->path; *c != '\0'; c++)
+        to += isalnum((unsigned char)*c) || strchr("/-._~", *c) != NULL
+                  ? snprintf(to, 2, "%c", *c)
+                  : snprintf(to, 4, "%%%02X", (unsigned char)*c);
+    snprintf(to, sizeof "?immutable=1", "?immutable=1");
+    sqlite3_close(s->db);
+    s->db = NULL;
+    int rc = sqlite3_open_v2(uri, &s->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+    free(uri);
+    return rc;
+}
+
+static bool has_wal(const qdq_tune_store *s)
+{
+    const size_t room = strlen(s->path) + sizeof "-wal";
+    char *wal = malloc(room);
+    struct stat st;
+
+    if (wal == NULL)
+        return true;
+    snprintf(wal, room, "%s-wal", s->path);
+    bool has = stat(wal, &st) == 0 && st.st_size > 0;
+    free(wal);
+    return has;
+}
+
+static qdq_status open_to_read(qdq_tune_store *s, qdq_error *err)
+{
+    qdq_error why = QDQ_ERROR_INIT;
+    bool empty;
+    int rc = sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READWRITE, NULL);
+
+    if (rc != SQLITE_OK)
+        return fail(s, rc, "open", err);
+    sqlite3_busy_timeout(s->db, BUSY_MS);
+    qdq_status st = check(s, &empty, &why);
+    if (st == QDQ_E_IO && !has_wal(s)) {
+        rc = open_immutable(s);
+        st = rc != SQLITE_OK ? fail(s, rc, "open", &why) : check(s, &empty, &why);
+    }
+    if (st == QDQ_OK && empty)
+        st = qdq_fail(&why, QDQ_E_FORMAT, "%s: no run has begun in it", s->path);
+    if (st != QDQ_OK && err != NULL)
+        *err = why;
+    return st;
+}
+
+static qdq_status open_by(const char *path, qdq_status (*how)(qdq_tune_store *, qdq_error *),
+                          qdq_tune_store **out, qdq_error *err)
 {
     qdq_tune_store *s = calloc(1, sizeof *s);
 
@@ -238,13 +309,23 @@ qdq_status qdq_tune_store_open(const char *path, qdq_tune_store **out, qdq_error
     if (s == NULL)
         return qdq_nomem(err);
     s->path = copy(path);
-    qdq_status st = s->path != NULL ? open_file(s, err) : qdq_nomem(err);
+    qdq_status st = s->path != NULL ? how(s, err) : qdq_nomem(err);
     if (st != QDQ_OK) {
         qdq_tune_store_close(s);
         return st;
     }
     *out = s;
     return QDQ_OK;
+}
+
+qdq_status qdq_tune_store_open(const char *path, qdq_tune_store **out, qdq_error *err)
+{
+    return open_by(path, open_file, out, err);
+}
+
+qdq_status qdq_tune_store_open_to_read(const char *path, qdq_tune_store **out, qdq_error *err)
+{
+    return open_by(path, open_to_read, out, err);
 }
 
 void qdq_tune_store_close(qdq_tune_store *s)
@@ -510,16 +591,19 @@ qdq_status qdq_tune_store_pair_get(qdq_tune_store *s, const qdq_tune_store_trial
 }
 
 qdq_status qdq_tune_store_pair_add(qdq_tune_store *s, const qdq_tune_store_trial *t, unsigned pair,
-                                   double incumbent_ns, double candidate_ns, qdq_error *err)
+                                   double *incumbent_ns, double *candidate_ns, qdq_error *err)
 {
     statement st = prepare(
-        s, "INSERT INTO pair (trial, number, incumbent_ns, candidate_ns) VALUES (?, ?, ?, ?)", "sample");
+        s, "INSERT OR IGNORE INTO pair (trial, number, incumbent_ns, candidate_ns) VALUES (?, ?, ?, ?)",
+        "sample");
 
     bind_int(&st, t->id);
     bind_int(&st, pair);
-    bind_real(&st, incumbent_ns);
-    bind_real(&st, candidate_ns);
-    return run(&st, err);
+    bind_real(&st, *incumbent_ns);
+    bind_real(&st, *candidate_ns);
+    QDQ_TRY(run(&st, err));
+    return sqlite3_changes(s->db) > 0 ? QDQ_OK
+                                      : qdq_tune_store_pair_get(s, t, pair, incumbent_ns, candidate_ns, err);
 }
 
 qdq_status qdq_tune_store_trial_fail(qdq_tune_store *s, const qdq_tune_store_trial *t, const char *why,
@@ -610,10 +694,19 @@ qdq_status qdq_tune_store_events(qdq_tune_store *s, int64_t run_id, qdq_tune_sto
 
 qdq_status qdq_tune_store_newest(qdq_tune_store *s, qdq_tune_store_newest_run *out, qdq_error *err)
 {
-    statement st = prepare(s, "SELECT id, finished, pid, report FROM run ORDER BY id DESC LIMIT 1", "runs");
+    return qdq_tune_store_find(s, 0, out, err);
+}
+
+qdq_status qdq_tune_store_find(qdq_tune_store *s, int64_t run_id, qdq_tune_store_newest_run *out,
+                               qdq_error *err)
+{
+    statement st = prepare(
+        s, "SELECT id, finished, pid, report FROM run WHERE id = ?1 OR ?1 = 0 ORDER BY id DESC LIMIT 1",
+        "runs");
     bool row = false;
 
     *out = (qdq_tune_store_newest_run){0};
+    bind_int(&st, run_id);
     qdq_status status = step(&st, &row, err);
     if (status == QDQ_OK && row) {
         out->id = sqlite3_column_int64(st.at, 0);

@@ -13,6 +13,8 @@ typedef struct qdq_tune_store qdq_tune_store;
 /* Makes the file if it is not there. QDQ_E_FORMAT: no store, or of a newer version (both versions are named);
  * QDQ_E_IO: full disk, read-only, locked by another process for longer than 5 s. A torn WAL is what SQLite recovers. */
 qdq_status qdq_tune_store_open(const char *path, qdq_tune_store **out, qdq_error *err);
+/* To look at only: the file must be there, and nothing in its folder is changed, which may be read-only. */
+qdq_status qdq_tune_store_open_to_read(const char *path, qdq_tune_store **out, qdq_error *err);
 void qdq_tune_store_close(qdq_tune_store *s); /* NULL is allowed */
 
 /* What makes two measurements comparable. All are text, none NULL. */
@@ -55,9 +57,9 @@ qdq_status qdq_tune_store_trial_get(qdq_tune_store *s, const qdq_tune_store_run 
 qdq_status qdq_tune_store_pair_get(qdq_tune_store *s, const qdq_tune_store_trial *t, unsigned pair,
                                    double *incumbent_ns, double *candidate_ns, qdq_error *err);
 
-/* Committed when it returns. */
+/* Committed when it returns. Where another run that shares the store was first, its sample counts, and is handed out. */
 qdq_status qdq_tune_store_pair_add(qdq_tune_store *s, const qdq_tune_store_trial *t, unsigned pair,
-                                   double incumbent_ns, double candidate_ns, qdq_error *err);
+                                   double *incumbent_ns, double *candidate_ns, qdq_error *err);
 qdq_status qdq_tune_store_trial_fail(qdq_tune_store *s, const qdq_tune_store_trial *t, const char *why,
                                      qdq_error *err);
 qdq_status qdq_tune_store_trial_verdict(qdq_tune_store *s, const qdq_tune_store_trial *t, const char *verdict,
@@ -86,6 +88,9 @@ typedef struct qdq_tune_store_newest_run {
 } qdq_tune_store_newest_run;
 
 qdq_status qdq_tune_store_newest(qdq_tune_store *s, qdq_tune_store_newest_run *out, qdq_error *err);
+/* That of this number. */
+qdq_status qdq_tune_store_find(qdq_tune_store *s, int64_t run, qdq_tune_store_newest_run *out,
+                               qdq_error *err);
 
 /* Samples of all runs. */
 qdq_status qdq_tune_store_count(qdq_tune_store *s, uint64_t *n, qdq_error *err);

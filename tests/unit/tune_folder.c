@@ -1,0 +1,205 @@
+/* tune_folder.c - the folder of a run: one run at a time, nothing of dead ones stays, and what can be asked of it. */
+#include "tune/tune_folder.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/disk.h"
+
+static qdq_error err;
+
+static qdq_tune_folder *open_folder(const char *dir)
+{
+    qdq_tune_folder *f;
+
+    assert_ok(qdq_tune_folder_open(dir, true, NULL, &f, &err));
+    return f;
+}
+
+static void put(const char *path)
+{
+    assert_ok(qdq_write_file(path, false, "x", 1, &err));
+}
+
+static bool there(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+/* The number of a process that has ended. */
+static unsigned long dead(void)
+{
+    pid_t child = fork();
+
+    if (child == 0)
+        _exit(0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    return (unsigned long)child;
+}
+
+static void a_second_run_in_one_folder_is_refused(void **state)
+{
+    char *dir = strdup(test_path("twice"));
+    char want[200];
+    qdq_tune_folder *f = open_folder(dir), *g;
+
+    (void)state;
+    snprintf(want, sizeof want, "twice: another run is at work in this folder (process %ld)", (long)getpid());
+    assert_fails(QDQ_E_IO, want, qdq_tune_folder_open(dir, false, NULL, &g, &err));
+    assert_null(g);
+    assert_true(there(qdq_tempdir_path(qdq_tune_folder_work(f)))); /* that of the first is untouched */
+    qdq_tune_folder_close(f, NULL);
+    qdq_tune_folder_close(open_folder(dir), NULL);
+    free(dir);
+}
+
+static void what_dead_runs_left_goes_and_nothing_else(void **state)
+{
+    char *dir = strdup(test_path("left"));
+    unsigned long process = dead();
+
+    (void)state;
+    qdq_tune_folder_close(open_folder(dir), NULL);
+    assert_int_equal(test_count_files(dir), 3); /* note, logs, region_models */
+    assert_int_equal(mkdir(test_path("left/.work-abcdef"), 0700), 0);
+    put(test_path("left/.work-abcdef/candidate.onnx"));
+    put(test_path("left/.model.onnx.%lx-12.tmp", process));
+    put(test_path("left/.model.onnx.data.%lx-12.tmp", process));
+    put(test_path("left/region_models/.0123.onnx.%lx-12.tmp", process));
+    put(test_path("left/.model.onnx.%lx-12.tmp", (unsigned long)getpid())); /* of a living process */
+    put(test_path("left/.notes.%lx-12.tmp", process));                      /* of nobody we know */
+    put(test_path("left/model.onnx.%lx-12.tmp", process));
+    put(test_path("left/.model.onnx.tmp"));
+    put(test_path("left/.work-abcdefg"));
+    assert_int_equal(mkdir(test_path("left/qdq-models"), 0700), 0);
+    assert_int_equal(symlink(test_dir(), test_path("left/.work-link12")), 0);
+    qdq_tune_folder_close(open_folder(dir), NULL);
+    assert_false(there(test_path("left/.work-abcdef")));
+    assert_false(there(test_path("left/.model.onnx.%lx-12.tmp", process)));
+    assert_false(there(test_path("left/.model.onnx.data.%lx-12.tmp", process)));
+    assert_int_equal(test_count_files(test_path("left/region_models")), 0);
+    assert_int_equal(test_count_files(dir), 3 + 7);
+    free(dir);
+}
+
+static void a_killed_run_is_told_from_a_living_one(void **state)
+{
+    char *dir = strdup(test_path("killed"));
+    qdq_tune_note note;
+    int fd[2];
+    char byte;
+
+    (void)state;
+    assert_ok(qdq_tune_note_read(dir, &note, &err));
+    assert_false(note.found);
+    assert_int_equal(pipe(fd), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        qdq_tune_folder *f;
+        if (qdq_tune_folder_open(dir, false, "elsewhere.db", &f, NULL) != QDQ_OK ||
+            qdq_tune_folder_began(f, 7, NULL) != QDQ_OK || write(fd[1], "x", 1) != 1)
+            _exit(1);
+        pause();
+    }
+    assert_int_equal(read(fd[0], &byte, 1), 1);
+    assert_ok(qdq_tune_note_read(dir, &note, &err));
+    assert_true(note.found && note.running && note.process == child && note.run == 7);
+    assert_true(note.store[0] == '/' && strstr(note.store, "/elsewhere.db") != NULL);
+    qdq_tune_note_free(&note);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_ok(qdq_tune_note_read(dir, &note, &err));
+    assert_true(note.found && !note.running);
+    assert_null(note.failed);
+    qdq_tune_note_free(&note);
+    assert_int_equal(test_count_files(dir), 3); /* note, logs, and its work */
+    qdq_tune_folder_close(open_folder(dir), "no such engine");
+    assert_ok(qdq_tune_note_read(dir, &note, &err));
+    assert_string_equal(note.failed, "no such engine");
+    assert_true(note.run == 0 && note.store == NULL);
+    qdq_tune_note_free(&note);
+    close(fd[0]);
+    close(fd[1]);
+    free(dir);
+}
+
+static void what_was_written_is_known_until_somebody_changes_it(void **state)
+{
+    char *dir = strdup(test_path("files"));
+    qdq_tune_folder *f = open_folder(dir);
+
+    (void)state;
+    assert_false(qdq_tune_folder_has(f, "baseline.onnx", "model1"));
+    put(test_path("files/baseline.onnx"));
+    assert_ok(qdq_tune_folder_wrote(f, "baseline.onnx", "model1", &err));
+    qdq_tune_folder_close(f, NULL);
+    f = open_folder(dir);
+    assert_true(qdq_tune_folder_has(f, "baseline.onnx", "model1"));
+    assert_false(qdq_tune_folder_has(f, "baseline.onnx", "model2"));
+    assert_false(qdq_tune_folder_has(f, "model.onnx", "model1"));
+    assert_ok(qdq_write_file(test_path("files/baseline.onnx"), true, "y", 1, &err));
+    assert_false(qdq_tune_folder_has(f, "baseline.onnx", "model1"));
+    assert_int_equal(unlink(test_path("files/baseline.onnx")), 0);
+    assert_false(qdq_tune_folder_has(f, "baseline.onnx", "model1"));
+    qdq_tune_folder_close(f, NULL);
+    free(dir);
+}
+
+static void a_garbled_note_is_begun_anew(void **state)
+{
+    static const char *const garbage[] = {"", "{", "7", "{\"files\": 7}",
+                                          "{\"process\": \"x\", \"store\": 1}"};
+    char *dir = strdup(test_path("garbled"));
+    qdq_tune_note note;
+
+    (void)state;
+    qdq_tune_folder_close(open_folder(dir), NULL);
+    for (size_t i = 0; i < QDQ_COUNT(garbage); i++) {
+        assert_ok(qdq_write_file(test_path("garbled/.run"), true, garbage[i], strlen(garbage[i]), &err));
+        if (qdq_tune_note_read(dir, &note, &err) == QDQ_OK)
+            qdq_tune_note_free(&note);
+        qdq_tune_folder *f = open_folder(dir);
+        put(test_path("garbled/plan.json%zu", i));
+        assert_ok(qdq_tune_folder_wrote(f, "plan.json", "p", &err));
+        qdq_tune_folder_close(f, NULL);
+    }
+    free(dir);
+}
+
+static void a_folder_that_cannot_be_written_to_is_an_error(void **state)
+{
+    const char *disk = test_small_disk(1 << 20);
+    char dir[4300];
+    qdq_tune_folder *f;
+
+    (void)state;
+    put(test_path("file"));
+    assert_fails(QDQ_E_IO, "file: cannot make the folder",
+                 qdq_tune_folder_open(test_path("file"), false, NULL, &f, &err));
+    if (disk == NULL) {
+        test_missing("a disk of its own");
+        return;
+    }
+    snprintf(dir, sizeof dir, "%s/dir", disk);
+    qdq_tune_folder_close(open_folder(dir), NULL);
+    assert_true(test_disk_read_only(true));
+    assert_fails(QDQ_E_IO, "dir: cannot write into this folder: Read-only file system",
+                 qdq_tune_folder_open(dir, false, NULL, &f, &err));
+    assert_true(test_disk_read_only(false));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_second_run_in_one_folder_is_refused),
+        cmocka_unit_test(what_dead_runs_left_goes_and_nothing_else),
+        cmocka_unit_test(a_killed_run_is_told_from_a_living_one),
+        cmocka_unit_test(what_was_written_is_known_until_somebody_changes_it),
+        cmocka_unit_test(a_garbled_note_is_begun_anew),
+        cmocka_unit_test(a_folder_that_cannot_be_written_to_is_an_error),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
