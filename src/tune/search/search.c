@@ -15,6 +15,11 @@ void qdq_search_reset(qdq_searching *s)
     qdq_assign_take(&s->candidate, &s->incumbent);
 }
 
+bool qdq_search_allows(const qdq_searching *s, size_t bit)
+{
+    return s->p->allowed == NULL || qdq_assign_get(s->p->allowed, bit);
+}
+
 bool qdq_search_matters(const qdq_searching *s, double share)
 {
     return share > fmax(s->noise, s->opts->test.enter) * s->time;

@@ -46,7 +46,7 @@ qdq_status qdq_search_profile_ends(qdq_searching *s, bool *known, qdq_error *err
     double time;
 
     for (size_t i = 0; i < s->p->n_bits; i++)
-        qdq_assign_set(&s->candidate, i, true);
+        qdq_assign_set(&s->candidate, i, qdq_search_allows(s, i));
     QDQ_TRY(qdq_search_known_time(s, &s->candidate, &time, err));
     QDQ_TRY(profile(s, &s->candidate, time, s->on, &s->has_on, err));
     *known = s->has_on;
@@ -85,7 +85,7 @@ bool qdq_search_by_profile(qdq_searching *s, double borders)
     }
     bool on = least[1] < least[0];
     for (size_t i = n; i-- > 0;) {
-        qdq_assign_set(&s->candidate, i, on);
+        qdq_assign_set(&s->candidate, i, on && qdq_search_allows(s, i));
         on = from_on[on][i];
     }
     return true;

@@ -77,7 +77,7 @@ static bool take_whole(cutting *c)
     c->is_incumbent = qdq_assign_count(&c->whole) > 0;
     if (!c->is_incumbent)
         for (size_t i = 0; i < s->p->n_bits; i++)
-            qdq_assign_set(&c->whole, i, s->p->allowed == NULL || qdq_assign_get(s->p->allowed, i));
+            qdq_assign_set(&c->whole, i, qdq_search_allows(s, i));
     return true;
 }
 

@@ -47,6 +47,9 @@ qdq_status qdq_search_try(qdq_searching *s, size_t unit, qdq_tried *out, qdq_err
 /* Copies the incumbent into the candidate. */
 void qdq_search_reset(qdq_searching *s);
 
+/* May the bit be on? */
+bool qdq_search_allows(const qdq_searching *s, size_t bit);
+
 /* Could a saving of such a share of the baseline's time be told from noise? */
 bool qdq_search_matters(const qdq_searching *s, double share);
 
