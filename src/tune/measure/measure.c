@@ -7,7 +7,7 @@
 #include "base/fail.h"
 #include "engine/sample_stats.h"
 
-enum { CONTROL_PAIRS = 12, MAX_PAIRS = 4096 };
+enum { CONTROL_PAIRS = 12, MAX_PAIRS = 4096, LONGER = 3 };
 
 /* 1.4826 times the median absolute deviation estimates the deviation of normal numbers. */
 static const double mad_to_sd = 1.4826;
@@ -206,6 +206,27 @@ static qdq_status check(const qdq_test_opts *o, qdq_error *err)
     return QDQ_OK;
 }
 
+/* Does the last look lean towards a gain? Then more pairs are worth their time: on a noisy machine it is found, or seen to
+ * be none. */
+static bool is_promising(const qdq_test_opts *o, const qdq_test_result *now)
+{
+    return now->gain >= o->enter && now->gain * sqrt(now->pairs) >= now->sd;
+}
+
+/* Is the time of what is kept known well enough? All later gains build upon it. */
+static bool is_precise(const qdq_test_opts *o, const qdq_test_result *now)
+{
+    return now->sd <= o->precision * (1 - now->gain) * sqrt(now->pairs);
+}
+
+static bool goes_on(const pairs *p, const qdq_test_opts *o, const qdq_test_result *now)
+{
+    if (p->n < o->max_pairs)
+        return now->verdict == QDQ_VERDICT_UNDECIDED ||
+               (now->verdict == QDQ_VERDICT_KEEP && o->precision > 0 && !is_precise(o, now));
+    return !o->strict && now->verdict == QDQ_VERDICT_UNDECIDED && p->n < p->room && is_promising(o, now);
+}
+
 qdq_status qdq_test_run(const qdq_test_opts *opts, qdq_pair_fn take, void *ctx, qdq_test_result *out,
                         qdq_error *err)
 {
@@ -213,13 +234,14 @@ qdq_status qdq_test_run(const qdq_test_opts *opts, qdq_pair_fn take, void *ctx, 
 
     *out = (qdq_test_result){0};
     QDQ_TRY(check(opts, err));
-    qdq_status st = pairs_new(&p, opts->max_pairs, err);
-    while (st == QDQ_OK && p.n < opts->max_pairs && out->verdict == QDQ_VERDICT_UNDECIDED) {
+    qdq_status st = pairs_new(&p, opts->strict ? opts->max_pairs : opts->max_pairs * LONGER, err);
+    while (st == QDQ_OK && goes_on(&p, opts, out)) {
         st = take_one(&p, take, ctx, err);
-        if (st == QDQ_OK) {
-            summarize(&p, opts, out);
+        if (st != QDQ_OK)
+            break;
+        summarize(&p, opts, out);
+        if (out->verdict == QDQ_VERDICT_UNDECIDED)
             out->verdict = decide(&p, opts, out);
-        }
     }
     pairs_free(&p);
     return st;
