@@ -209,7 +209,7 @@ class Tuning:
     def tuning_sim(self):
         found, kept = self.printed_by(
             "test_tune_search", r"^found ([\d.]+) of the possible gain; at least ([\d.]+), above 0.97 in (\d+) of 200; "
-            r"([\d.]+) trials; predicted within ([\d.]+) %", r"^([\d.]+) useless candidates kept of 50")
+            r"([\d.]+) trials and profiles, [\d.]+ ruled out; predicted within ([\d.]+) %", r"^([\d.]+) useless candidates kept of 50")
         nulls = self.printed_by("test_tune_measure", r"^null, noise ([\d.]+) %: (\d+) of 2000 kept, ([\d.]+) pairs")[0]
         self.table("tuning_sim", "search where the best is known: 200 seeds of chains, residuals, attention, 0.5 % noise (asked: "
                    "0.97 of the gain; at most 1 of 50 useless candidates kept)",

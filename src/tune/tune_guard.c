@@ -151,6 +151,19 @@ static qdq_status wins_duel(qdq_tuning *t, const guard *g, bool *out, qdq_error 
     return QDQ_OK;
 }
 
+/* The search's gains are those over the clean model, which may be faster than what was given. */
+static qdq_status predict(qdq_tuning *t, const guard *g, qdq_error *err)
+{
+    qdq_test_result of_clean;
+    bool ok;
+
+    QDQ_TRY(measure_pairs(t, g->input, t->base, GUARD_NTH, GUARD_PAIRS / 2, &of_clean, &ok, err));
+    if (ok)
+        t->out->predicted_ms =
+            t->out->baseline_ms * (1 - of_clean.gain) * t->found.predicted_ns / t->problem.base_ns;
+    return QDQ_OK;
+}
+
 static qdq_status decide(qdq_tuning *t, const guard *g, qdq_error *err)
 {
     const qdq_test_result *of_rules = g->rules_ok ? &g->of_rules : NULL;
@@ -172,7 +185,7 @@ static qdq_status decide(qdq_tuning *t, const guard *g, qdq_error *err)
     t->out->sqnr_db = rules_win ? g->rules->sqnr_db : g->written->sqnr_db;
     set_times(t, rules_win ? &g->of_rules : &g->of_written, of_rules);
     if (!rules_win)
-        t->out->predicted_ms = t->out->baseline_ms * t->found.predicted_ns / t->problem.base_ns;
+        QDQ_TRY(predict(t, g, err));
     return rules_win ? qdq_tune_write_best(t, t->rules, err) : QDQ_OK;
 }
 
