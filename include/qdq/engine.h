@@ -30,21 +30,23 @@ typedef struct qdq_engine_opts {
 
 /* What an engine can do. */
 enum {
-    QDQ_CAN_RUN = 1,         /* real outputs */
-    QDQ_CAN_TIME = 2,        /* latency */
-    QDQ_CAN_PROFILE = 4,     /* time per executed layer */
-    QDQ_CAN_EXPOSE = 8,      /* intermediate tensors as outputs */
-    QDQ_CAN_MAP_WEIGHTS = 16 /* takes weights from the model's files without a copy */
+    QDQ_CAN_RUN = 1,          /* real outputs */
+    QDQ_CAN_TIME = 2,         /* latency */
+    QDQ_CAN_PROFILE = 4,      /* time per executed layer */
+    QDQ_CAN_EXPOSE = 8,       /* intermediate tensors as outputs */
+    QDQ_CAN_MAP_WEIGHTS = 16, /* takes weights from the model's files without a copy */
+    QDQ_CAN_GROUP = 32        /* the nodes behind each executed layer */
 };
 
 typedef struct qdq_engine_info {
-    const char *name;      /* "ort" */
-    const char *version;   /* "1.31.1"; "" if unknown */
-    const char *library;   /* file it was loaded from; "" if none */
-    const char *device;    /* "cpu" */
-    unsigned capabilities; /* QDQ_CAN_... */
-    int max_opset;         /* highest opset of the default domain it loads; 0: unknown */
-    int max_ir;            /* likewise */
+    const char *name;        /* "ort" */
+    const char *version;     /* "1.31.1"; "" if unknown */
+    const char *library;     /* file it was loaded from; "" if none */
+    const char *device;      /* "cpu" */
+    unsigned capabilities;   /* QDQ_CAN_... */
+    int max_opset;           /* highest opset of the default domain it loads; 0: unknown */
+    int max_ir;              /* likewise */
+    const char *fingerprint; /* what times depend on, as text: name, version, device, options of the engine */
 } qdq_engine_info;
 
 /* QDQ_E_USAGE for an unknown name, QDQ_E_ENGINE when the engine is not to be had: the text says how to get
@@ -74,11 +76,12 @@ typedef struct qdq_session_opts {
     const qdq_input_shape *shapes; /* fixes symbolic dims of inputs; the others count as 1 when timing */
     size_t n_shapes;
     bool fake_quant; /* Q/DQ in float, no 8-bit kernels: the accuracy reference */
+    bool groups;     /* needed for qdq_session_groups, with what that takes; slows runs down */
 } qdq_session_opts;
 
 #define QDQ_SESSION_OPTS_INIT                                                                                \
     {                                                                                                        \
-        sizeof(qdq_session_opts), QDQ_LEVEL_ALL, 0, false, NULL, false, NULL, 0, false                       \
+        sizeof(qdq_session_opts), QDQ_LEVEL_ALL, 0, false, NULL, false, NULL, 0, false, false                \
     }
 
 /* Makes a model ready to run. The model is only read during this call, but its weights must stay mapped:
@@ -147,6 +150,32 @@ typedef struct qdq_layer {
 QDQ_API QDQ_MUST_USE qdq_status qdq_session_profile(qdq_session *s, const qdq_named_array *in, size_t n_in,
                                                     unsigned runs, qdq_layer **out, size_t *n,
                                                     qdq_error *err);
+
+/* --- groups --------------------------------------------------------------------------------------------------- */
+
+/* How the nodes of a layer were found. */
+typedef enum qdq_group_source {
+    QDQ_GROUP_NONE,  /* they were not */
+    QDQ_GROUP_SLICE, /* what computes the tensors that it gives from those that it reads */
+    QDQ_GROUP_EXACT  /* the engine names them */
+} qdq_group_source;
+
+/* One executed layer, and the nodes of the model that it computes. A node may be in several of them. */
+typedef struct qdq_group {
+    const char *layer, *op;         /* as the engine calls it; its kernel */
+    const char *in_type, *out_type; /* "u8", "i8", "f32", "f16", "bf16", "f8", "i32", ...; "": not known */
+    double median_us;               /* of one run; NAN: the engine does not say */
+    bool conversion;                /* moves numbers from one form into another: reorder, Q, DQ, cast */
+    const char *const *node;        /* n_nodes labels, name, or Op@output where it has none of its own */
+    size_t n_nodes;
+    qdq_group_source source;
+} qdq_group;
+
+/* Layers in order of execution with their source nodes; `runs` profiled runs, or 0: no times, and no inputs are
+ * needed. *out is freed with qdq_free() (one block). QDQ_E_UNSUPPORTED where the engine cannot; the session must
+ * have been opened with `groups`, and is of no further use afterwards. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_session_groups(qdq_session *s, const qdq_named_array *in, size_t n_in,
+                                                   unsigned runs, qdq_group **out, size_t *n, qdq_error *err);
 
 /* Fills arrays for all inputs of a session from a seed: floats normal(0,1), integers 0 or 1, dims that are
  * not fixed 1. *out is freed with qdq_free() (one block). */

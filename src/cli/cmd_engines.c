@@ -36,6 +36,7 @@ static const struct {
     {QDQ_CAN_PROFILE, "profile"},
     {QDQ_CAN_EXPOSE, "expose"},
     {QDQ_CAN_MAP_WEIGHTS, "map-weights"},
+    {QDQ_CAN_GROUP, "groups"},
 };
 
 static json_t *engine_json(cli_json *j, const qdq_engine_info *info)
@@ -51,6 +52,7 @@ static json_t *engine_json(cli_json *j, const qdq_engine_info *info)
     for (size_t i = 0; i < QDQ_COUNT(capabilities); i++)
         if (info->capabilities & capabilities[i].flag)
             cli_json_add(j, can, json_string(capabilities[i].name));
+    cli_json_set(j, entry, "fingerprint", cli_json_text(info->fingerprint));
     cli_json_set(j, entry, "capabilities", can);
     cli_json_set(j, entry, "max_opset", info->max_opset == 0 ? json_null() : json_integer(info->max_opset));
     cli_json_set(j, entry, "max_ir", info->max_ir == 0 ? json_null() : json_integer(info->max_ir));
@@ -158,10 +160,9 @@ const cli_command cmd_engines = {
     .about =
         "Lists the engines with version, library and capabilities, or why one is not to be had here. With\n"
         "a name, the exit code is 5 if that engine is not to be had.",
-    .json =
-        "[{ \"name\", \"available\": true, \"version\", \"library\", \"device\", \"capabilities\": [...],\n"
-        "   \"max_opset\", \"max_ir\" }, { \"name\", \"available\": false, \"help\", \"reason\" }];\n"
-        "with a name: one of these objects",
+    .json = "[{ \"name\", \"available\": true, \"version\", \"library\", \"device\", \"fingerprint\",\n"
+            "   \"capabilities\": [...], \"max_opset\", \"max_ir\" },\n"
+            " { \"name\", \"available\": false, \"help\", \"reason\" }]; with a name: one of these objects",
     .example = "qdq engines\nqdq engines ort --ort-library /opt/ort/lib/libonnxruntime.so",
     .groups = groups,
     .args_size = sizeof(struct engines_args),

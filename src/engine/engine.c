@@ -50,6 +50,16 @@ static qdq_status find_engine(const char *spec, size_t *which, const char **arg,
     return QDQ_E_USAGE;
 }
 
+/* For engines without options that times depend on. */
+static qdq_status describe(qdq_engine *e, qdq_error *err)
+{
+    const qdq_engine_info *i = &e->info;
+
+    e->info.fingerprint =
+        qdq_arena_printf(&e->arena, "%s %s %s", i->name, i->version[0] != '\0' ? i->version : "-", i->device);
+    return e->info.fingerprint != NULL ? QDQ_OK : qdq_nomem(err);
+}
+
 qdq_status qdq_engine_open(const char *spec, const qdq_engine_opts *opts, qdq_engine **out, qdq_error *err)
 {
     static const qdq_engine_opts defaults = QDQ_ENGINE_OPTS_INIT;
@@ -74,6 +84,8 @@ qdq_status qdq_engine_open(const char *spec, const qdq_engine_opts *opts, qdq_en
         st = qdq_nomem(err);
     if (st == QDQ_OK)
         st = e->ops->open(e, arg, opts, err);
+    if (st == QDQ_OK && e->info.fingerprint == NULL)
+        st = describe(e, err);
     if (st != QDQ_OK) {
         qdq_engine_close(e);
         return qdq_within(err, st, "engine '%s'", engines[i].name);
@@ -108,12 +120,21 @@ static qdq_status open_session(qdq_session *s, const qdq_model *m, const qdq_ses
         return qdq_fail(err, QDQ_E_USAGE, "%d threads: expected at least 1", opts->threads);
     if (opts->profile && (info->capabilities & QDQ_CAN_PROFILE) == 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "this engine has no profile per layer");
+    if (opts->groups && (info->capabilities & QDQ_CAN_GROUP) == 0)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "this engine does not tell which nodes a layer computes");
     if (opts->expose != NULL && (info->capabilities & QDQ_CAN_EXPOSE) == 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "this engine cannot show intermediate tensors");
 
     QDQ_TRY(qdq_session_model(m, opts, &own, err));
-    qdq_status st = s->engine->ops->session_open(s, own != NULL ? own : m, opts, err);
-    qdq_model_free(own);
+    qdq_status st = QDQ_OK;
+    if (opts->groups && own == NULL)
+        st = qdq_model_clone(m, &own, err);
+    if (st == QDQ_OK && opts->groups)
+        s->source = own;
+    if (st == QDQ_OK)
+        st = s->engine->ops->session_open(s, own != NULL ? own : m, opts, err);
+    if (s->source == NULL)
+        qdq_model_free(own);
     return st;
 }
 
@@ -130,6 +151,7 @@ qdq_status qdq_session_open(qdq_engine *e, const qdq_model *m, const qdq_session
         return qdq_nomem(err);
     s->engine = e;
     s->can_profile = opts->profile;
+    s->can_group = opts->groups;
     qdq_status st = open_session(s, m, opts, err);
     if (st != QDQ_OK) {
         qdq_session_close(s);
@@ -144,6 +166,7 @@ void qdq_session_close(qdq_session *s)
     if (s == NULL)
         return;
     s->engine->ops->session_close(s);
+    qdq_model_free(s->source);
     qdq_arena_free(&s->arena);
     free(s);
 }
@@ -194,6 +217,28 @@ qdq_status qdq_session_profile(qdq_session *s, const qdq_named_array *in, size_t
     QDQ_TRY(qdq_session_order_inputs(s, in, n_in, &ordered, err));
     s->can_profile = false;
     qdq_status st = s->engine->ops->profile(s, ordered, runs, out, n, err);
+    free(ordered);
+    return st;
+}
+
+qdq_status qdq_session_groups(qdq_session *s, const qdq_named_array *in, size_t n_in, unsigned runs,
+                              qdq_group **out, size_t *n, qdq_error *err)
+{
+    const qdq_array **ordered = NULL;
+
+    *out = NULL;
+    *n = 0;
+    if ((s->engine->info.capabilities & QDQ_CAN_GROUP) == 0)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "engine '%s' does not tell which nodes a layer computes",
+                        s->engine->info.name);
+    if (!s->can_group)
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "groups: expected a session that was opened with `groups` and not yet asked");
+    if (runs > 0)
+        QDQ_TRY(qdq_session_order_inputs(s, in, n_in, &ordered, err));
+    s->can_group = false;
+    s->can_profile = false;
+    qdq_status st = s->engine->ops->groups(s, ordered, runs, out, n, err);
     free(ordered);
     return st;
 }

@@ -34,6 +34,11 @@ typedef struct qdq_engine_ops {
 
     qdq_status (*profile)(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_layer **out,
                           size_t *n, qdq_error *err);
+
+    /* The nodes are those of s->source, which is there if the session was opened with `groups`. `in` is NULL if
+     * runs is 0. NULL: the engine cannot, and does not claim QDQ_CAN_GROUP. */
+    qdq_status (*groups)(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_group **out,
+                         size_t *n, qdq_error *err);
 } qdq_engine_ops;
 
 #define ENGINE(symbol, name, help) extern const qdq_engine_ops qdq_engine_##symbol;
@@ -54,7 +59,9 @@ struct qdq_session {
     qdq_arena arena; /* as long as the session */
     qdq_io *in, *out;
     size_t n_in, n_out;
-    bool can_profile; /* opened with `profile`, and not yet used up */
+    bool can_profile;  /* opened with `profile`, and not yet used up */
+    bool can_group;    /* opened with `groups`, likewise */
+    qdq_model *source; /* what the engine was given; NULL without `groups` */
     void *self;
 };
 

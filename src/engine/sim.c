@@ -12,6 +12,7 @@
 #include "engine/engine_ops.h"
 #include "engine/session_inputs.h"
 #include "engine/sim_cost.h"
+#include "engine/sim_groups.h"
 #include "ir/edit.h"
 #include "ir/shape.h"
 
@@ -45,7 +46,7 @@ static qdq_status sim_open(qdq_engine *e, const char *arg, const qdq_engine_opts
     e->info.library = qdq_arena_strdup(&e->arena, arg);
     if (e->info.library == NULL)
         return qdq_nomem(err);
-    e->info.capabilities = QDQ_CAN_RUN | QDQ_CAN_TIME | QDQ_CAN_EXPOSE;
+    e->info.capabilities = QDQ_CAN_RUN | QDQ_CAN_TIME | QDQ_CAN_EXPOSE | QDQ_CAN_GROUP;
     if (!sim->no_profile)
         e->info.capabilities |= QDQ_CAN_PROFILE;
     return QDQ_OK;
@@ -381,6 +382,17 @@ static qdq_status sim_profile(qdq_session *s, const qdq_array *const *in, unsign
     return QDQ_OK;
 }
 
+static qdq_status sim_groups(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_group **out,
+                             size_t *n, qdq_error *err)
+{
+    sim_session *ss = s->self;
+
+    if (runs > 0)
+        QDQ_TRY(adopt_shapes(s, in, err));
+    QDQ_TRY(maybe_fail(s, "time", err));
+    return qdq_sim_groups(ss->sim, &ss->estimate, runs > 0, &ss->scratch, out, n, err);
+}
+
 const qdq_engine_ops qdq_engine_sim = {
     .open = sim_open,
     .close = sim_close,
@@ -391,4 +403,5 @@ const qdq_engine_ops qdq_engine_sim = {
     .time_runs = sim_time_runs,
     .seek = sim_seek,
     .profile = sim_profile,
+    .groups = sim_groups,
 };

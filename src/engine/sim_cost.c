@@ -48,7 +48,7 @@ static const qdq_sim_cost *find_cost(const estimator *e, const qdq_node *n)
 }
 
 /* The last node of n's epilogue, n itself if it has none. */
-static qdq_node *epilogue_end(const qdq_sim_cost *cost, qdq_node *n)
+static const qdq_node *epilogue_end(const qdq_sim_cost *cost, const qdq_node *n)
 {
     for (bool found = true; found && cost->epilogue != NULL;) {
         qdq_node *next = n->n_out > 0 && n->out[0] != NULL ? qdq_value_only_user(n->out[0]) : NULL;
@@ -184,6 +184,7 @@ qdq_status qdq_sim_estimate_graph(const qdq_sim *sim, const qdq_graph *g, qdq_ar
     e.is_taken = qdq_arena_array(arena, (size_t)g->next_node_id + 1, sizeof *e.is_taken);
     if (e.is_int8 == NULL || e.is_taken == NULL)
         return qdq_nomem(err);
+    out->is_taken = e.is_taken;
     QDQ_FOR_NODES (n, g)
         e.is_int8[n->id] = !is_q(n) && !is_dq(n) && runs_in_int8(find_cost(&e, n), n);
     QDQ_FOR_NODES (n, g) {
@@ -198,4 +199,41 @@ qdq_status qdq_sim_estimate_graph(const qdq_sim *sim, const qdq_graph *g, qdq_ar
         if (!e.is_taken[n->id])
             QDQ_TRY(add_layer(&e, n, out, err));
     return QDQ_OK;
+}
+
+/* --- what a layer computes ------------------------------------------------------------------------------------------ */
+
+/* The DQ in front of an 8-bit kernel, and a Q of a constant in front of that. */
+static bool push_readers(const qdq_sim_estimate *e, const qdq_sim_layer *l, qdq_arena *arena,
+                         qdq_sim_nodes *nodes)
+{
+    for (uint32_t i = 0; l->is_int8 && i < l->node->n_in; i++) {
+        const qdq_node *dq = producer(l->node, i);
+        if (!is_dq(dq) || dq->graph != l->node->graph || !e->is_taken[dq->id])
+            continue;
+        const qdq_node *q = producer(dq, 0);
+        if (is_q(q) && qdq_value_const(qdq_node_in(q, 0)) != NULL && !QDQ_PUSH(arena, nodes, q))
+            return false;
+        if (!QDQ_PUSH(arena, nodes, dq))
+            return false;
+    }
+    return true;
+}
+
+bool qdq_sim_layer_nodes(const qdq_sim *sim, const qdq_sim_estimate *e, const qdq_sim_layer *l,
+                         qdq_arena *arena, qdq_sim_nodes *nodes)
+{
+    const estimator find = {.sim = sim, .arena = arena};
+    const qdq_node *end = epilogue_end(find_cost(&find, l->node), l->node);
+
+    if (!push_readers(e, l, arena, nodes) || !QDQ_PUSH(arena, nodes, l->node))
+        return false;
+    for (const qdq_node *n = l->node; n != end;) {
+        n = qdq_value_only_user(n->out[0]);
+        if (!QDQ_PUSH(arena, nodes, n))
+            return false;
+    }
+    const qdq_node *q =
+        l->is_int8 && end->n_out > 0 && end->out[0] != NULL ? qdq_value_only_user(end->out[0]) : NULL;
+    return !is_q(q) || !e->is_taken[q->id] || QDQ_PUSH(arena, nodes, q);
 }

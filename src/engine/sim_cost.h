@@ -47,6 +47,8 @@ typedef struct qdq_sim_estimate {
     QDQ_VEC(qdq_sim_layer) layers; /* in file order, what is taken in by others left out */
     double total_us;               /* with overhead */
     size_t n_int8;
+    const bool
+        *is_taken; /* by node id: costs nothing, as a kernel takes it in or it is computed beforehand */
     uint64_t
         assignment; /* hash of which edges carry Q/DQ, and of which type; not of names of Q/DQ themselves */
 } qdq_sim_estimate;
@@ -54,5 +56,11 @@ typedef struct qdq_sim_estimate {
 /* What one run of the main graph costs; shapes must have been inferred. Everything is in `arena`. */
 qdq_status qdq_sim_estimate_graph(const qdq_sim *sim, const qdq_graph *g, qdq_arena *arena,
                                   qdq_sim_estimate *out, qdq_error *err);
+
+/* The nodes that a layer computes, its own included, appended to *nodes: what it reads through, its epilogue, and the
+ * Q behind. False: out of memory. */
+typedef QDQ_VEC(const qdq_node *) qdq_sim_nodes;
+bool qdq_sim_layer_nodes(const qdq_sim *sim, const qdq_sim_estimate *e, const qdq_sim_layer *l,
+                         qdq_arena *arena, qdq_sim_nodes *nodes);
 
 #endif /* QDQ_SIM_COST_H */

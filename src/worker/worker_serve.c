@@ -125,6 +125,7 @@ static qdq_status hello(qdq_worker *w, const qdq_json_place *q, qdq_lab_object *
     qdq_lab_put_text(answer, "version", i->version);
     qdq_lab_put_text(answer, "library", i->library);
     qdq_lab_put_text(answer, "device", i->device);
+    qdq_lab_put_text(answer, "fingerprint", i->fingerprint);
     qdq_lab_put_int(answer, "capabilities", i->capabilities);
     qdq_lab_put_int(answer, "max_opset", i->max_opset);
     qdq_lab_put_int(answer, "max_ir", i->max_ir);

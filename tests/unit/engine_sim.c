@@ -196,6 +196,82 @@ static void a_session_opened_without_profile_has_none(void **state)
     close_all(&o);
 }
 
+/* --- groups ------------------------------------------------------------------------------------------------- */
+
+/* "a + b" */
+static const char *nodes_of(const qdq_group *g)
+{
+    static char text[200];
+
+    text[0] = '\0';
+    for (size_t i = 0; i < g->n_nodes; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i > 0 ? " + " : "", g->node[i]);
+    return text;
+}
+
+static void groups_name_the_nodes_of_every_kernel(void **state)
+{
+    qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
+    qdq_named_array *in;
+    qdq_group *g;
+    size_t n_in, n;
+
+    (void)state;
+    opts.groups = true;
+    opened o = open_all("{\"qdq_sim\": 1, " COSTS "}", conv_int8, &opts);
+    assert_true((qdq_engine_get_info(o.e)->capabilities & QDQ_CAN_GROUP) != 0);
+    assert_ok(qdq_random_inputs(o.s, 1, &in, &n_in, &err));
+    assert_ok(qdq_session_groups(o.s, in, n_in, 3, &g, &n, &err));
+    assert_int_equal(n, 3);
+    assert_string_equal(g[0].layer, "QuantizeLinear@xq");
+    assert_string_equal(nodes_of(&g[0]), "QuantizeLinear@xq");
+    assert_true(g[0].conversion && !g[1].conversion && g[2].conversion);
+    assert_string_equal(g[0].in_type, "f32");
+    assert_string_equal(g[0].out_type, "u8");
+    assert_string_equal(g[1].op, "QLinearConv");
+    assert_string_equal(nodes_of(&g[1]),
+                        "DequantizeLinear@xd + DequantizeLinear@wd + conv + relu + QuantizeLinear@rq");
+    assert_string_equal(g[1].in_type, "u8");
+    assert_string_equal(g[1].out_type, "u8");
+    assert_int_equal(g[1].source, QDQ_GROUP_EXACT);
+    assert_near(g[1].median_us, 30, 1e-9);
+    qdq_free(g);
+    assert_fails(QDQ_E_USAGE, "not yet asked", qdq_session_groups(o.s, in, n_in, 3, &g, &n, &err));
+    assert_true(g == NULL && n == 0);
+    qdq_free(in);
+    close_all(&o);
+}
+
+static void groups_without_runs_have_no_times(void **state)
+{
+    qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
+    qdq_group *g;
+    size_t n;
+
+    (void)state;
+    opts.groups = true;
+    opened o = open_all("{\"qdq_sim\": 1, " COSTS "}", conv_float, &opts);
+    assert_ok(qdq_session_groups(o.s, NULL, 0, 0, &g, &n, &err));
+    assert_int_equal(n, 1);
+    assert_string_equal(nodes_of(&g[0]), "conv + relu");
+    assert_string_equal(g[0].in_type, "f32");
+    assert_true(isnan(g[0].median_us));
+    qdq_free(g);
+    close_all(&o);
+    o = open_all("{\"qdq_sim\": 1, " COSTS "}", conv_float, NULL);
+    assert_fails(QDQ_E_USAGE, "opened with `groups`", qdq_session_groups(o.s, NULL, 0, 0, &g, &n, &err));
+    close_all(&o);
+}
+
+static void a_fingerprint_says_what_times_depend_on(void **state)
+{
+    qdq_engine *e = sim("{\"qdq_sim\": 1, \"device\": \"toaster\"}");
+
+    (void)state;
+    assert_string_equal(qdq_engine_get_info(e)->fingerprint, "sim 1 toaster");
+    qdq_engine_close(e);
+}
+
 /* --- noise -------------------------------------------------------------------------------------------------- */
 
 #define NOISY "{\"qdq_sim\": 1, \"noise\": 0.05, " COSTS ", \"seed\": "
@@ -760,6 +836,9 @@ int main(void)
         cmocka_unit_test(costs_grow_with_elements_and_single_nodes_have_their_own),
         cmocka_unit_test(the_profile_lists_what_is_executed),
         cmocka_unit_test(a_session_opened_without_profile_has_none),
+        cmocka_unit_test(groups_name_the_nodes_of_every_kernel),
+        cmocka_unit_test(groups_without_runs_have_no_times),
+        cmocka_unit_test(a_fingerprint_says_what_times_depend_on),
         cmocka_unit_test(noise_repeats_and_does_not_depend_on_inserted_names),
         cmocka_unit_test(bench_finds_the_true_ratio_within_its_interval),
         cmocka_unit_test(bench_stops_by_time_when_no_rounds_are_given),

@@ -107,6 +107,7 @@ static qdq_status read_info(qdq_lab *lab, qdq_lab_answer *answer, qdq_error *err
 
     const char *name = qdq_lab_get_text(p, "name", NULL), *version = qdq_lab_get_text(p, "version", NULL);
     const char *library = qdq_lab_get_text(p, "library", NULL), *device = qdq_lab_get_text(p, "device", NULL);
+    const char *fingerprint = qdq_lab_get_text(p, "fingerprint", NULL);
     i->capabilities = (unsigned)qdq_json_int(p, "capabilities", 0, UINT32_MAX, 0);
     i->max_opset = (int)qdq_json_int(p, "max_opset", 0, INT32_MAX, 0);
     i->max_ir = (int)qdq_json_int(p, "max_ir", 0, INT32_MAX, 0);
@@ -115,7 +116,9 @@ static qdq_status read_info(qdq_lab *lab, qdq_lab_answer *answer, qdq_error *err
     i->version = qdq_arena_strdup(&lab->arena, version);
     i->library = qdq_arena_strdup(&lab->arena, library);
     i->device = qdq_arena_strdup(&lab->arena, device);
-    if (i->name == NULL || i->version == NULL || i->library == NULL || i->device == NULL)
+    i->fingerprint = qdq_arena_strdup(&lab->arena, fingerprint);
+    if (i->name == NULL || i->version == NULL || i->library == NULL || i->device == NULL ||
+        i->fingerprint == NULL)
         return qdq_nomem(err);
     return QDQ_OK;
 }

@@ -4,7 +4,7 @@
  *
  *   question, key `do`                                             answer, besides `end`
  *   hello    version, engine, ort_library, search_dirs, threads,   name, version, library, device, capabilities,
- *            shapes, max_memory, warmup, leg_runs, leg_ms, seed,   max_opset, max_ir
+ *            shapes, max_memory, warmup, leg_runs, leg_ms, seed,   fingerprint, max_opset, max_ir
  *            samples, work
  *   open     handle, path
  *   drop     handle

@@ -1,0 +1,98 @@
+/* engine_layer.c - executed layers and their nodes, packed into the one block that callers free. */
+#include "engine/engine_layer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/pack.h"
+
+const char *qdq_engine_type(qdq_elem e)
+{
+    static const char *const names[QDQ_ELEM_COUNT] = {
+        [QDQ_FLOAT] = "f32",     [QDQ_UINT8] = "u8",          [QDQ_INT8] = "i8",
+        [QDQ_UINT16] = "u16",    [QDQ_INT16] = "i16",         [QDQ_INT32] = "i32",
+        [QDQ_INT64] = "i64",     [QDQ_BOOL] = "bool",         [QDQ_FLOAT16] = "f16",
+        [QDQ_DOUBLE] = "f64",    [QDQ_UINT32] = "u32",        [QDQ_UINT64] = "u64",
+        [QDQ_BFLOAT16] = "bf16", [QDQ_FLOAT8E4M3FN] = "f8",   [QDQ_FLOAT8E4M3FNUZ] = "f8",
+        [QDQ_FLOAT8E5M2] = "f8", [QDQ_FLOAT8E5M2FNUZ] = "f8", [QDQ_UINT4] = "u4",
+        [QDQ_INT4] = "i4",       [QDQ_FLOAT4E2M1] = "f4",     [QDQ_UINT2] = "u2",
+        [QDQ_INT2] = "i2",
+    };
+
+    return (unsigned)e < QDQ_ELEM_COUNT && names[e] != NULL ? names[e] : "";
+}
+
+typedef struct packer {
+    size_t *first;      /* of each layer, into label; one more at the end */
+    const char **label; /* of all layers, one behind the other */
+    size_t bytes;       /* of all texts */
+} packer;
+
+static bool is_repeated(const qdq_engine_layer *l, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (l->nodes.at[k] == l->nodes.at[i])
+            return true;
+    return false;
+}
+
+static const char *text_of(const char *s)
+{
+    return s != NULL ? s : "";
+}
+
+static qdq_status measure(packer *p, const qdq_engine_layer *l, size_t n, qdq_arena *scratch, qdq_error *err)
+{
+    size_t n_labels = 0;
+
+    for (size_t i = 0; i < n; i++)
+        n_labels += l[i].nodes.n;
+    p->first = qdq_arena_array(scratch, n + 1, sizeof *p->first);
+    p->label = qdq_arena_array(scratch, n_labels + 1, sizeof *p->label);
+    if (p->first == NULL || p->label == NULL)
+        return qdq_nomem(err);
+    n_labels = 0;
+    for (size_t i = 0; i < n; i++) {
+        p->first[i] = n_labels;
+        for (size_t k = 0; k < l[i].nodes.n; k++) {
+            if (is_repeated(&l[i], k))
+                continue;
+            p->label[n_labels] = qdq_node_label(l[i].nodes.at[k], scratch);
+            p->bytes += strlen(p->label[n_labels++]) + 1;
+        }
+        p->bytes += strlen(text_of(l[i].name)) + strlen(text_of(l[i].op)) + 2;
+        p->bytes += strlen(text_of(l[i].in_type)) + strlen(text_of(l[i].out_type)) + 2;
+    }
+    p->first[n] = n_labels;
+    return QDQ_OK;
+}
+
+qdq_status qdq_engine_layers_pack(const qdq_engine_layer *l, size_t n, qdq_arena *scratch, qdq_group **out,
+                                  size_t *n_out, qdq_error *err)
+{
+    packer p = {0};
+
+    QDQ_TRY(measure(&p, l, n, scratch, err));
+    qdq_group *g = malloc((n + 1) * sizeof *g + (p.first[n] + 1) * sizeof(char *) + p.bytes);
+    if (g == NULL)
+        return qdq_nomem(err);
+    const char **label = (const char **)(g + n + 1);
+    char *text = (char *)(label + p.first[n] + 1);
+    for (size_t i = 0; i < n; i++) {
+        g[i] = (qdq_group){.median_us = l[i].us,
+                           .conversion = l[i].conversion,
+                           .node = label + p.first[i],
+                           .n_nodes = p.first[i + 1] - p.first[i],
+                           .source = l[i].source};
+        g[i].layer = qdq_pack_text(&text, text_of(l[i].name));
+        g[i].op = qdq_pack_text(&text, text_of(l[i].op));
+        g[i].in_type = qdq_pack_text(&text, text_of(l[i].in_type));
+        g[i].out_type = qdq_pack_text(&text, text_of(l[i].out_type));
+        for (size_t k = p.first[i]; k < p.first[i + 1]; k++)
+            label[k] = qdq_pack_text(&text, p.label[k]);
+    }
+    *out = g;
+    *n_out = n;
+    return QDQ_OK;
+}

@@ -1,0 +1,26 @@
+/* engine_layer.h - executed layers while their nodes are being found, and as callers get them. */
+#ifndef QDQ_ENGINE_LAYER_H
+#define QDQ_ENGINE_LAYER_H
+
+#include "base/vec.h"
+#include "ir/ir.h"
+#include "qdq/engine.h"
+
+/* One executed layer. Texts are lent: they must live until it is packed. */
+typedef struct qdq_engine_layer {
+    const char *name, *op;
+    const char *in_type, *out_type; /* NULL: not known */
+    double us;                      /* NAN: not known */
+    bool conversion;
+    qdq_group_source source;
+    QDQ_VEC(const qdq_node *) nodes; /* of the source model; one that is there twice is given once */
+} qdq_engine_layer;
+
+/* All of it in one block, as qdq_session_groups() gives it. `scratch` is for labels. */
+qdq_status qdq_engine_layers_pack(const qdq_engine_layer *l, size_t n, qdq_arena *scratch, qdq_group **out,
+                                  size_t *n_out, qdq_error *err);
+
+/* "f32" for QDQ_FLOAT; "" for a type that no engine computes with. */
+const char *qdq_engine_type(qdq_elem e);
+
+#endif /* QDQ_ENGINE_LAYER_H */

@@ -1,0 +1,70 @@
+/* sim_groups.c - the layers of the `sim` engine with their nodes: it knows what each kernel takes in, so all are exact. */
+#include "engine/sim_groups.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "engine/engine_layer.h"
+
+static qdq_elem elem_of(const qdq_value *v)
+{
+    if (v == NULL)
+        return QDQ_UNDEFINED;
+    if (v->init != NULL)
+        return v->init->elem;
+    return v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->elem : QDQ_UNDEFINED;
+}
+
+/* What the kernel reads: codes, where it takes in the DQ. */
+static qdq_elem type_read(const qdq_sim_estimate *e, const qdq_sim_layer *l)
+{
+    const qdq_value *v = qdq_node_in(l->node, 0);
+    const qdq_node *from = v != NULL ? v->producer : NULL;
+
+    if (l->is_int8 && from != NULL && from->op == QDQ_OP_DEQUANTIZELINEAR && from->graph == l->node->graph &&
+        e->is_taken[from->id])
+        v = qdq_node_in(from, 0);
+    return elem_of(v);
+}
+
+static const char *op_of(const qdq_sim_layer *l, qdq_arena *scratch)
+{
+    return l->is_int8 ? qdq_arena_printf(scratch, "QLinear%s", l->node->type) : l->node->type;
+}
+
+static qdq_status make_layer(const qdq_sim *sim, const qdq_sim_estimate *e, const qdq_sim_layer *from,
+                             bool timed, qdq_arena *scratch, qdq_engine_layer *l, qdq_error *err)
+{
+    const qdq_node *n = from->node;
+    qdq_sim_nodes nodes = {0};
+
+    if (!qdq_sim_layer_nodes(sim, e, from, scratch, &nodes))
+        return qdq_nomem(err);
+    *l = (qdq_engine_layer){.name = qdq_node_label(n, scratch), .op = op_of(from, scratch)};
+    if (l->op == NULL)
+        return qdq_nomem(err);
+    const qdq_node *last = nodes.at[nodes.n - 1];
+    l->in_type = qdq_engine_type(type_read(e, from));
+    l->out_type = qdq_engine_type(elem_of(qdq_node_out(last, 0)));
+    l->us = timed && !sim->no_profile ? from->us : NAN;
+    l->conversion =
+        n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR || n->op == QDQ_OP_CAST;
+    l->source = QDQ_GROUP_EXACT;
+    for (size_t i = 0; i < nodes.n; i++)
+        if (!QDQ_PUSH(scratch, &l->nodes, nodes.at[i]))
+            return qdq_nomem(err);
+    return QDQ_OK;
+}
+
+qdq_status qdq_sim_groups(const qdq_sim *sim, const qdq_sim_estimate *e, bool timed, qdq_arena *scratch,
+                          qdq_group **out, size_t *n, qdq_error *err)
+{
+    qdq_engine_layer *l = qdq_arena_array(scratch, e->layers.n + 1, sizeof *l);
+
+    if (l == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < e->layers.n; i++)
+        QDQ_TRY(make_layer(sim, e, &e->layers.at[i], timed, scratch, &l[i], err));
+    return qdq_engine_layers_pack(l, e->layers.n, scratch, out, n, err);
+}
