@@ -22,13 +22,24 @@ static qdq_status measure_pairs(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_c
     return QDQ_OK;
 }
 
-/* How much faster b is than a, with its interval; on a noisy machine from more pairs, for what was found should not be lost
- * to a wide interval. *ok: both lived. */
+/* Is more to be learnt? What was found should not be lost to a wide interval; and where pairs are cheap, it need not be
+ * wide. */
+static bool is_vague(const qdq_test_result *r)
+{
+    const double width = 0.04, affordable_ns = 5e9;
+
+    if (r->gain > 0 && r->ci_low <= 0)
+        return true;
+    return r->ci_high - r->ci_low > width * (1 - r->gain) &&
+           MORE_PAIRS * (r->incumbent_ns + r->candidate_ns) < affordable_ns;
+}
+
+/* How much faster b is than a, with its interval. *ok: both lived. */
 static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candidate *b, qdq_test_result *r,
                           bool *ok, qdq_error *err)
 {
     QDQ_TRY(measure_pairs(t, a, b, GUARD_NTH, GUARD_PAIRS, r, ok, err));
-    if (!*ok || !(r->gain > 0) || r->ci_low > 0)
+    if (!*ok || !is_vague(r))
         return QDQ_OK;
     return measure_pairs(t, a, b, GUARD_NTH + 1, MORE_PAIRS, r, ok, err);
 }
