@@ -87,13 +87,9 @@ static void show_progress(const qdq_tuning *t, qdq_buf *b)
     free(kept);
 }
 
-static const char *what_of(const qdq_tuning *t, const qdq_tune_step *s, size_t i)
+static const char *what_of(const qdq_tuning *t, const qdq_tune_step *s)
 {
-    static const char *const phase[] = {"whole", "", "several regions", "one instance", ""};
-
-    if (s->phase == QDQ_PHASE_START)
-        return i + 1 < t->problem.n_starts ? t->problem.start_name[i + 1] : "whole";
-    return s->unit != SIZE_MAX ? t->problem.unit[s->unit].name : phase[s->phase];
+    return s->unit != SIZE_MAX ? t->problem.unit[s->unit].name : s->move;
 }
 
 static void show_trials(const qdq_tuning *t, qdq_buf *b)
@@ -119,7 +115,7 @@ static void show_trials(const qdq_tuning *t, qdq_buf *b)
         bool measured = s->failed == NULL;
         qdq_page_row_begin(b, s->kept ? QDQ_TONE_GOOD : measured ? QDQ_TONE_PLAIN : QDQ_TONE_BAD);
         qdq_page_number(b, &table, 0, (double)i + 1, "%.0f");
-        qdq_page_cell(b, &table, 1, what_of(t, s, i));
+        qdq_page_cell(b, &table, 1, what_of(t, s));
         qdq_page_share(b, &table, 2, measured ? s->result.gain : NAN);
         qdq_page_share(b, &table, 3, measured ? s->result.ci_low : NAN);
         qdq_page_share(b, &table, 4, measured ? s->result.ci_high : NAN);
@@ -163,7 +159,7 @@ static void show_patterns(const qdq_tuning *t, qdq_buf *b)
         qdq_page_share(b, &table, 4, r->gain);
         qdq_page_cell(b, &table, 5,
                       unit->settled ? "known from a cache"
-                      : r->skipped  ? "too small to matter"
+                      : r->skipped  ? "promises too little"
                                     : "");
         qdq_page_row_end(b);
     }

@@ -45,6 +45,7 @@ typedef struct qdq_tune_candidate {
 typedef struct qdq_tune_step {
     qdq_search_phase phase;
     size_t unit; /* SIZE_MAX: of the whole */
+    const char *move;
     const char *candidate;
     qdq_test_result result;
     const char *failed; /* why; NULL: it was measured */

@@ -423,6 +423,7 @@ static qdq_status record(qdq_tuning *t, const qdq_search_event *e, qdq_error *er
     QDQ_TRY(qdq_tune_candidate_of(t, e->candidate, &c, err));
     const qdq_tune_step step = {.phase = e->phase,
                                 .unit = e->unit,
+                                .move = e->move,
                                 .candidate = c->name,
                                 .result = e->result != NULL ? *e->result : (qdq_test_result){0},
                                 .failed = e->result == NULL ? c->why : NULL,
@@ -444,7 +445,7 @@ static qdq_status record(qdq_tuning *t, const qdq_search_event *e, qdq_error *er
 
 static qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *err)
 {
-    static const char *const phase[] = {"start", "regions", "regions", "exceptions", "done"};
+    static const char *const phase[] = {"start", "regions", "", "exceptions", "done"};
     qdq_tuning *t = ctx;
 
     t->unit = e->unit != SIZE_MAX ? t->problem.unit[e->unit].name : "";
@@ -453,7 +454,7 @@ static qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *err)
     QDQ_TRY(record(t, e, err));
     if (e->kept)
         QDQ_TRY(kept(t, e, err));
-    qdq_tune_show(t, phase[e->phase]);
+    qdq_tune_show(t, e->phase == QDQ_PHASE_INTERACTIONS ? e->move : phase[e->phase]);
     return QDQ_OK;
 }
 

@@ -63,6 +63,7 @@ static bool budget_left(qdq_searching *s)
 static qdq_status tell(qdq_searching *s, size_t unit, const qdq_test_result *r, bool kept, qdq_error *err)
 {
     qdq_search_event e = {.phase = s->phase,
+                          .move = s->move,
                           .unit = unit,
                           .n_units = s->p->n_units,
                           .incumbent = &s->incumbent,
@@ -195,6 +196,7 @@ static qdq_status start_by_profile(qdq_searching *s, qdq_error *err)
         2, 0}; /* a way into codes and one out; none, where neighbours are not neighbours */
     bool known = false;
 
+    s->move = "by profile";
     if (!s->over && unsettled(s->p))
         QDQ_TRY(qdq_search_profile_ends(s, &known, err));
     for (size_t i = 0; i < QDQ_COUNT(borders) && known && !s->over; i++) {
@@ -222,6 +224,7 @@ static qdq_status start(qdq_searching *s, qdq_error *err)
     s->phase = QDQ_PHASE_START;
     for (size_t i = 1; i < p->n_starts && !s->over; i++) {
         qdq_tried ignored;
+        s->move = p->start_name[i];
         qdq_assign_take(&s->candidate, &p->start[i]);
         QDQ_TRY(qdq_search_try(s, SIZE_MAX, &ignored, err));
     }
@@ -234,16 +237,20 @@ static qdq_status sweep(qdq_searching *s, bool first, qdq_error *err)
     if (first && !s->over && unsettled(s->p))
         QDQ_TRY(qdq_search_cuts(s, err));
     s->phase = QDQ_PHASE_UNITS;
+    s->move = "a pattern";
     if (!s->over && unsettled(s->p))
         QDQ_TRY(qdq_search_hope_update(s, err));
     if (!s->over)
         QDQ_TRY(qdq_search_units(s, err));
     s->phase = QDQ_PHASE_INTERACTIONS;
+    s->move = "two neighbours";
     if (!s->over)
         QDQ_TRY(qdq_search_pairs(s, err));
+    s->move = "all that reads a tensor";
     if (!s->over)
         QDQ_TRY(qdq_search_borders(s, err));
     s->phase = QDQ_PHASE_EXCEPTIONS;
+    s->move = "one instance";
     return s->over ? QDQ_OK : qdq_search_exceptions(s, err);
 }
 

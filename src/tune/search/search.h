@@ -76,6 +76,8 @@ typedef struct qdq_search_cost {
 /* Something happened, for the live view and the report. */
 typedef struct qdq_search_event {
     qdq_search_phase phase;
+    const char
+        *move; /* what kind of candidate it is: the name of a start, "by profile", "two neighbours", ... */
     size_t unit, n_units; /* SIZE_MAX: the whole */
     const qdq_assign *incumbent, *candidate;
     const qdq_test_result *result; /* NULL: it failed */

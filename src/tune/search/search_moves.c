@@ -85,6 +85,7 @@ qdq_status qdq_search_cuts(qdq_searching *s, qdq_error *err)
 {
     for (int back = 0; back < 2; back++) {
         cutting c = {.s = s, .back = back == 1};
+        s->move = c.back ? "all but the last" : "all but the first";
         if (!take_whole(&c))
             return qdq_nomem(err);
         QDQ_TRY(climb(&c, err));

@@ -15,6 +15,7 @@ typedef struct qdq_searching {
     qdq_arena scratch; /* of the search: dies with it */
     qdq_search_result *out;
     qdq_search_phase phase;
+    const char *move; /* of candidates that are tried now */
 
     qdq_assign incumbent, candidate; /* candidate: where moves are put together */
     double time;                     /* of the incumbent, as a share of the baseline's */
