@@ -340,6 +340,77 @@ static void points_that_mean_nothing_here_are_left_out(void **state)
     test_regioned_free(&s);
 }
 
+/* Conv and Relu, whose output nobody reads: a point at it has nothing to quantize, and is not offered. */
+static void region_9_case_6_an_output_without_readers_is_no_choice(void **state)
+{
+    const qdq_scheme output = {.outputs = POINTS({-1, 1, 0})}, relu = {.node_inputs = POINTS(NODE(1, 0))};
+    static const char *const targets[] = {"ort-cpu", "tensorrt"};
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(targets); i++) {
+        test_builder b = test_build(17);
+        TEST_INPUT(&b, "x", 1, 64, 8, 8);
+        test_conv(&b, "c", "x", 64, 64, 3, 1);
+        TEST_NODE(&b, "Relu", "y", "c");
+        test_output(&b, "y");
+        setting s = open_setting(test_built(&b), targets[i]);
+        const qdq_pattern *p = pattern_of(&s, "y");
+        qdq_choices c = choices_of(&s, p);
+
+        assert_string_equal(text_of(&s, p, &c), "*(0,0):3 c/3");
+        assert_int_equal(bits_of(&s, p, &c, &output), 0);
+        assert_int_equal(bits_of(&s, p, &c, &relu), 0);
+        test_regioned_free(&s);
+    }
+}
+
+/* Both products of two activations: a point at one operand stands for both. */
+static void region_9_case_14_a_point_of_a_product_stands_for_both_operands(void **state)
+{
+    static const char *const targets[] = {"ort-cpu", "tensorrt"};
+    const int64_t perm[3] = {0, 2, 1};
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(targets); i++) {
+        test_builder b = test_build(17);
+        TEST_INPUT(&b, "x", 1, 64, 64);
+        TEST_RANDOM(&b, "wq", 64, 64);
+        TEST_RANDOM(&b, "wk", 64, 64);
+        TEST_RANDOM(&b, "wv", 64, 64);
+        TEST_RANDOM(&b, "scale", 1);
+        TEST_NODE(&b, "MatMul", "q", "x", "wq");
+        TEST_NODE(&b, "MatMul", "k", "x", "wk");
+        assert_true(qdq_node_set_ints(TEST_NODE(&b, "Transpose", "t", "k"), "perm", perm, 3));
+        TEST_NODE(&b, "MatMul", "qk", "q", "t");
+        TEST_NODE(&b, "Div", "d", "qk", "scale");
+        TEST_NODE(&b, "Softmax", "p", "d");
+        TEST_NODE(&b, "MatMul", "v", "x", "wv");
+        TEST_NODE(&b, "MatMul", "pv", "p", "v");
+        test_output(&b, "pv");
+        setting s = open_setting(test_built(&b), targets[i]);
+        static const char *const products[] = {"qk", "pv"};
+
+        for (size_t k = 0; k < QDQ_COUNT(products); k++) {
+            const qdq_pattern *p = pattern_of(&s, products[k]);
+            const qdq_node *node = qdq_graph_find(s.clean->graph, products[k])->producer;
+            const uint32_t group = qdq_space_group_of(s.space, node, 0);
+            qdq_choices c = choices_of(&s, p);
+            int32_t at = 0;
+
+            assert_int_not_equal(group, QDQ_NO_GROUP);
+            assert_int_equal(qdq_space_group_of(s.space, node, 1), group);
+            assert_int_equal(s.space->group[group].inputs, 3);
+            while (p->instance[0].node[at] != node)
+                at++;
+            const qdq_scheme first = {.node_inputs = POINTS(NODE(at, 0))};
+            uint64_t on = bits_of(&s, p, &c, &first);
+            assert_int_equal(__builtin_popcountll(on), 1);
+            assert_int_equal(c.choice[__builtin_ctzll(on)].group[0], group);
+        }
+        test_regioned_free(&s);
+    }
+}
+
 /* Mul(p, p), slot 1 only. */
 static void region_9_case_15_one_slot_of_a_square_is_a_point_of_its_own(void **state)
 {
@@ -656,6 +727,8 @@ int main(void)
         cmocka_unit_test(region_9_case_18_the_same_resolved_set_is_the_same_bits),
         cmocka_unit_test(points_that_mean_nothing_here_are_left_out),
         cmocka_unit_test(a_cache_of_model_optimizer_gives_seeds),
+        cmocka_unit_test(region_9_case_6_an_output_without_readers_is_no_choice),
+        cmocka_unit_test(region_9_case_14_a_point_of_a_product_stands_for_both_operands),
         cmocka_unit_test(region_9_case_15_one_slot_of_a_square_is_a_point_of_its_own),
         cmocka_unit_test(region_9_case_19_leaf_full_then_composite_inherits),
         cmocka_unit_test(child_inputs_and_outputs_become_what_the_region_itself_reads),

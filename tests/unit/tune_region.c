@@ -1,7 +1,10 @@
 /* tune_region.c - regions: cases 6 to 11, 14 and 25 of region-autotune.md section 9, with what is required there. */
 #include "tune/region/region.h"
 
+#include <math.h>
+
 #include "base/buf.h"
+#include "base/clock.h"
 #include "support/blocks.h"
 #include "support/test.h"
 
@@ -269,10 +272,16 @@ static void region_9_case_25_chained_forks_take_linear_time(void **state)
     }
     test_output(&b, from);
     qdq_model *m = test_built(&b);
-    qdq_regions *r = find(m, (qdq_region_opts)QDQ_REGION_OPTS_INIT);
-    assert_int_equal(r->n_nodes, 80);
-    assert_int_equal(r->all.n, 9);
-    qdq_regions_free(r);
+    double least = 1;
+    for (int i = 0; i < 5; i++) { /* the best of five: somebody else may want the processor */
+        const double begun = qdq_clock_seconds();
+        qdq_regions *r = find(m, (qdq_region_opts)QDQ_REGION_OPTS_INIT);
+        least = fmin(least, qdq_clock_seconds() - begun);
+        assert_int_equal(r->n_nodes, 80);
+        assert_int_equal(r->all.n, 9);
+        qdq_regions_free(r);
+    }
+    assert_true(least < 0.01);
     qdq_model_free(m);
 }
 

@@ -1,6 +1,7 @@
 /* tune_space.c - slot groups and the plans of assignments. A plan that the space makes is byte for byte what quantize
  * makes when its user excludes what the assignment leaves out. */
 #include "base/file.h"
+#include "ir/graph_check.h"
 #include "quant/quantize_steps.h"
 #include "support/build.h"
 #include "support/test.h"
@@ -392,32 +393,103 @@ static void region_9_case_15_edges_of_one_tensor_are_merged_or_stay_private(void
     put_away(&s);
 }
 
-/* What int8 has as 0.1 is 0.1 * 127 / 448 in float8; the zero point is a byte 0; opset and IR are raised to what can say
- * so. */
-static void region_9_case_17_float8_has_its_own_scale_and_opset(void **state)
+/* `a/b` and `a_b` are two tensors, and somebody has taken the names that Q/DQ would get: none comes twice. */
+static qdq_model *alike_names(void)
 {
-    (void)state;
-    test_builder b = test_build(17);
+    test_builder b = test_build(19);
 
-    TEST_INPUT(&b, "x", 1, 32, 8, 8);
-    test_conv(&b, "y", "x", 32, 32, 3, 1);
+    TEST_INPUT(&b, "x", 1, 16, 8, 8);
+    TEST_RANDOM(&b, "w/1", 16, 16, 1, 1);
+    TEST_RANDOM(&b, "w_1", 16, 16, 1, 1);
+    TEST_RANDOM(&b, "w_2", 16, 16, 1, 1);
+    TEST_NODE(&b, "Conv", "a/b", "x", "w/1");
+    TEST_NODE(&b, "Conv", "a_b", "x", "w_1");
+    TEST_NODE(&b, "Add", "s", "a/b", "a_b");
+    TEST_NODE(&b, "Relu", "a/b_QuantizeLinear_Output", "s");
+    TEST_NODE(&b, "Relu", "w_1_quantized", "a/b_QuantizeLinear_Output");
+    TEST_NODE(&b, "Relu", "w/1_scale", "w_1_quantized");
+    TEST_NODE(&b, "Conv", "y", "w/1_scale", "w_2");
+    qdq_graph_find(b.g, "w/1_scale")->producer->name = qdq_intern(b.m, "x_QuantizeLinear");
     test_output(&b, "y");
-    setting s = open_setting(test_built(&b), "tensorrt-fp8");
-    qdq_qscheme scheme = {.type = QDQ_INT8, .symmetric = true};
-    qdq_qparam p;
+    return test_built(&b);
+}
+
+static void no_name_comes_twice(const qdq_model *m)
+{
+    qdq_map nodes = QDQ_MAP_INIT, values = QDQ_MAP_INIT;
+    bool is_new;
+
+    QDQ_FOR_NODES (n, m->graph) {
+        if (n->name != NULL && n->name[0] != '\0') {
+            assert_non_null(qdq_map_put(&nodes, n->name, &is_new));
+            if (!is_new)
+                fail_msg("two nodes '%s'", n->name);
+        }
+        for (uint32_t i = 0; i < n->n_out; i++) {
+            if (n->out[i] == NULL)
+                continue;
+            assert_non_null(qdq_map_put(&values, n->out[i]->name, &is_new));
+            if (!is_new)
+                fail_msg("two tensors '%s'", n->out[i]->name);
+        }
+    }
+    QDQ_FOR_INITS(v, m->graph)
+    {
+        assert_non_null(qdq_map_put(&values, v->name, &is_new));
+        if (!is_new)
+            fail_msg("two tensors '%s'", v->name);
+    }
+    qdq_map_free(&nodes);
+    qdq_map_free(&values);
+}
+
+/* Names are those of ONNX Runtime's tool; types are those of the tensor: a float16 model has float16 scales, and DQ gives
+ * float16. */
+static void region_9_case_16_names_stay_unique_and_types_fit(void **state)
+{
+    static const char *const targets[] = {"ort-cpu", "tensorrt"};
+
+    (void)state;
+    for (size_t i = 0; i < 2 * QDQ_COUNT(targets); i++) {
+        const bool half = i >= QDQ_COUNT(targets);
+        setting s = open_setting(alike_names(), targets[i % QDQ_COUNT(targets)]);
+        qdq_plan *plan;
+        qdq_model *m;
+        unsigned pairs = 0;
+
+        if (half)
+            assert_ok(qdq_target_set(s.target, "rest", "{\"type\": \"float16\", \"direct_io\": true}", &err));
+        assert_ok(qdq_quantize(s.m, s.target, s.engine, NULL, &s.opts, &plan, &m, &err));
+        assert_ok(qdq_model_verify(m, &err));
+        no_name_comes_twice(m);
+        QDQ_FOR_NODES (n, m->graph) {
+            if (n->op != QDQ_OP_DEQUANTIZELINEAR)
+                continue;
+            const qdq_tensor *scale = qdq_value_const(qdq_node_in(n, 1));
+            assert_non_null(scale);
+            assert_int_equal(scale->elem, half ? QDQ_FLOAT16 : QDQ_FLOAT);
+            assert_int_equal(n->out[0]->type->elem, half ? QDQ_FLOAT16 : QDQ_FLOAT);
+            pairs++;
+        }
+        assert_true(pairs >= 4);
+        assert_non_null(qdq_graph_find(m->graph, "a/b"));
+        qdq_plan_free(plan);
+        qdq_model_free(m);
+        put_away(&s);
+    }
+}
+
+/* Q/DQ of all groups, in float8; scales in `half` if the network is. */
+static void expect_float8(setting *s, bool half)
+{
     unsigned pairs = 0;
 
-    assert_true(qdq_qparam_from_range(&scheme, -12.7, 12.7, &p));
-    assert_float_equal(p.scale, 0.1, 1e-7);
-    scheme.type = QDQ_FLOAT8E4M3FN;
-    assert_true(qdq_qparam_from_range(&scheme, -12.7, 12.7, &p));
-    assert_float_equal(p.scale, 0.0283482, 1e-7);
-    make_space(&s);
-    assert_ok(qdq_space_calibrate(s.space, s.head, s.engine, NULL, &s.opts, &s.known, &err));
-    qdq_assign all = assignment(&s, UINT64_MAX);
-    qdq_plan *plan = plan_of(&s, &all);
+    make_space(s);
+    assert_ok(qdq_space_calibrate(s->space, s->head, s->engine, NULL, &s->opts, &s->known, &err));
+    qdq_assign all = assignment(s, UINT64_MAX);
+    qdq_plan *plan = plan_of(s, &all);
     qdq_model *m;
-    assert_ok(qdq_model_clone(s.clean, &m, &err));
+    assert_ok(qdq_model_clone(s->clean, &m, &err));
     assert_ok(qdq_quantize_finish(m, plan, NULL, &err));
     assert_true(qdq_model_opset_of(m, "") >= 19 && m->ir_version >= 9);
     QDQ_FOR_NODES (n, m->graph) {
@@ -426,7 +498,7 @@ static void region_9_case_17_float8_has_its_own_scale_and_opset(void **state)
         const qdq_tensor *zero = qdq_value_const(qdq_node_in(n, 2)),
                          *scales = qdq_value_const(qdq_node_in(n, 1));
         assert_int_equal(zero->elem, QDQ_FLOAT8E4M3FN);
-        assert_int_equal(scales->elem, QDQ_FLOAT);
+        assert_int_equal(scales->elem, half ? QDQ_FLOAT16 : QDQ_FLOAT);
         assert_true(zero->rank == scales->rank && zero->count == scales->count);
         assert_true(zero->count == 1 && zero->bytes.data[0] == 0);
         pairs++;
@@ -434,6 +506,43 @@ static void region_9_case_17_float8_has_its_own_scale_and_opset(void **state)
     assert_true(pairs >= 1);
     qdq_model_free(m);
     qdq_plan_free(plan);
+}
+
+static qdq_model *one_conv(void)
+{
+    test_builder b = test_build(17);
+
+    TEST_INPUT(&b, "x", 1, 32, 8, 8);
+    test_conv(&b, "y", "x", 32, 32, 3, 1);
+    test_output(&b, "y");
+    return test_built(&b);
+}
+
+/* What int8 has as 0.1 is 0.1 * 127 / 448 in float8 (Model-Optimizer multiplies by the inverse, which leaves most of the
+ * codes unused); the zero point is a byte 0; opset and IR are raised to what can say so. */
+static void region_9_case_17_float8_has_its_own_scale_and_opset(void **state)
+{
+    (void)state;
+    setting s = open_setting(one_conv(), "tensorrt-fp8");
+    qdq_qscheme scheme = {.type = QDQ_INT8, .symmetric = true};
+    qdq_qparam p;
+
+    assert_true(qdq_qparam_from_range(&scheme, -12.7, 12.7, &p));
+    assert_float_equal(p.scale, 0.1, 1e-7);
+    scheme.type = QDQ_FLOAT8E4M3FN;
+    assert_true(qdq_qparam_from_range(&scheme, -12.7, 12.7, &p));
+    assert_float_equal(p.scale, 0.0283482, 1e-7);
+    expect_float8(&s, false);
+    put_away(&s);
+}
+
+static void region_9_case_17_a_network_in_float16_has_scales_in_float16(void **state)
+{
+    (void)state;
+    setting s = open_setting(one_conv(), "tensorrt-fp8");
+
+    assert_ok(qdq_target_set(s.target, "rest", "{\"type\": \"float16\", \"direct_io\": true}", &err));
+    expect_float8(&s, true);
     put_away(&s);
 }
 
@@ -535,7 +644,9 @@ int main(void)
         cmocka_unit_test(tensors_that_share_a_scale_in_one_assignment_alone_are_calibrated_when_it_comes),
         cmocka_unit_test(region_9_case_15_edges_of_one_tensor_are_merged_or_stay_private),
         cmocka_unit_test(region_9_case_15_one_slot_of_a_square_is_chosen_alone),
+        cmocka_unit_test(region_9_case_16_names_stay_unique_and_types_fit),
         cmocka_unit_test(region_9_case_17_float8_has_its_own_scale_and_opset),
+        cmocka_unit_test(region_9_case_17_a_network_in_float16_has_scales_in_float16),
         cmocka_unit_test(region_9_case_19_a_linear_operator_has_codes_for_both_operands_or_none),
         cmocka_unit_test(an_imported_plan_is_an_assignment),
     };

@@ -1,0 +1,119 @@
+/* tune_resume.c - case 21 of region-autotune.md section 9 in whole runs: whenever a run ends, what it leaves is whole, and the
+ * next one takes it from there. What the store alone promises is in tune_store.c. */
+#include <string.h>
+
+#include "support/tuned.h"
+
+static qdq_error err;
+static qdq_model *model;
+
+static int make(void **state)
+{
+    (void)state;
+    model = test_tuned_model();
+    return 0;
+}
+
+static int drop(void **state)
+{
+    (void)state;
+    qdq_model_free(model);
+    return 0;
+}
+
+typedef struct stopping {
+    qdq_cancel *cancel;
+    const char *phase;
+} stopping;
+
+static void stop_in(void *ctx, const qdq_tune_live *now)
+{
+    stopping *s = ctx;
+
+    if (strcmp(now->phase, s->phase) == 0)
+        qdq_cancel_set(s->cancel);
+}
+
+static void expect_state(const char *folder, const char *state, const char *more)
+{
+    char *status, want[100];
+
+    assert_ok(qdq_tune_status(folder, &status, &err));
+    snprintf(want, sizeof want, "\"state\": \"%s\"", state);
+    if (strstr(status, want) == NULL || strstr(status, more) == NULL)
+        fail_msg("found %s, expected %s and %s", status, want, more);
+    qdq_free(status);
+}
+
+/* Saved before the baseline is known: as calibration begins, and as the first measurement does. */
+static void region_9_case_21_a_run_may_end_before_its_baseline_is_timed(void **state)
+{
+    static const char *const phases[] = {"calibrating", "control"};
+    const char *engine = test_tuned_costs(TEST_TUNED_OPS, NULL);
+    qdq_tune_opts o = test_tuned_opts(engine);
+    qdq_tune_result r;
+
+    (void)state;
+    assert_ok(test_tuned_run(model, test_path("whole"), &o, &r, &err));
+    char *whole = test_tuned_file(test_path("whole"), "plan.json");
+    for (size_t i = 0; i < QDQ_COUNT(phases); i++) {
+        const char *folder = test_path("early%zu", i);
+        stopping s = {.cancel = qdq_cancel_new(), .phase = phases[i]};
+        qdq_job job = QDQ_JOB_INIT;
+
+        job.ctx = &s;
+        job.cancel = s.cancel;
+        o = test_tuned_opts(engine);
+        o.job = &job;
+        o.live = stop_in;
+        assert_int_equal(test_tuned_run(model, folder, &o, &r, &err), QDQ_E_INTERRUPTED);
+        assert_int_equal(test_tuned_samples(folder), 0);
+        expect_state(folder, "interrupted", phases[i]);
+        o = test_tuned_opts(engine);
+        assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+        assert_false(r.resumed); /* there was nothing yet */
+        char *mine = test_tuned_file(folder, "plan.json");
+        assert_string_equal(mine, whole);
+        expect_state(folder, "finished", "\"verdict\": \"tuned\"");
+        qdq_free(mine);
+        qdq_cancel_free(s.cancel);
+    }
+    qdq_free(whole);
+}
+
+/* Nothing can be compared with a model that cannot be timed: no speed-up of any size is found beside it. */
+static void region_9_case_21_a_baseline_that_fails_ends_the_run(void **state)
+{
+    static const struct {
+        const char *failure, *why;
+    } cases[] = {{"{\"at\": \"time\", \"message\": \"no clock\"}", "no clock"},
+                 {"{\"at\": \"time\", \"crash\": \"SIGSEGV\"}", "SIGSEGV"}};
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
+        const char *folder = test_path("failing%zu", i);
+        char more[200];
+        qdq_tune_result r;
+
+        snprintf(more, sizeof more, "\"fail\": [%s]", cases[i].failure);
+        qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, more));
+        for (int again = 0; again < 2; again++) { /* the second time it is tried again, and said again */
+            assert_fails(QDQ_E_ENGINE, "the model cannot be timed",
+                         test_tuned_run(model, folder, &o, &r, &err));
+            assert_non_null(strstr(err.text, cases[i].why));
+            expect_state(folder, "failed", cases[i].why);
+        }
+        assert_true(r.speedup == 1 && r.final_ms == 0);
+        assert_int_equal(test_tuned_samples(folder), 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(region_9_case_21_a_run_may_end_before_its_baseline_is_timed),
+        cmocka_unit_test(region_9_case_21_a_baseline_that_fails_ends_the_run),
+    };
+
+    return cmocka_run_group_tests(tests, make, drop);
+}

@@ -1,0 +1,283 @@
+/* tune_search_cases.c - cases 18, 19 and 20 of region-autotune.md section 9: what is tried of a pattern, in which order, and
+ * what of it is never tried twice. */
+#include "tune/search/search.h"
+
+#include "support/test.h"
+
+enum { MAX_CHOICES = 5, MAX_INSTANCES = 3, MAX_BITS = 2 * MAX_CHOICES * MAX_INSTANCES, MAX_TRIALS = 100 };
+
+/* Units whose choices each cost or save so much of the baseline's time, wherever they are; all that is measured is
+ * written down. */
+typedef struct bench {
+    double cost[MAX_BITS];
+    uint32_t bit[2][MAX_CHOICES][MAX_INSTANCES];
+    qdq_search_choice choice[2][MAX_CHOICES];
+    qdq_search_unit unit[2];
+    size_t n_units, n_bits;
+    uint64_t same_as[2]; /* two assignments that mean one model; 0, 0: there are none */
+
+    uint64_t incumbent[MAX_TRIALS], candidate[MAX_TRIALS];
+    qdq_search_phase phase[MAX_TRIALS];
+    size_t unit_of[MAX_TRIALS];
+    size_t n;
+} bench;
+
+static void add_unit(bench *b, const char *name, size_t choices, size_t instances)
+{
+    const size_t u = b->n_units++;
+
+    for (size_t c = 0; c < choices; c++) {
+        for (size_t i = 0; i < instances; i++)
+            b->bit[u][c][i] = (uint32_t)(b->n_bits + c * instances + i);
+        b->choice[u][c] = (qdq_search_choice){.bit = b->bit[u][c], .worth_ns = 1e5};
+    }
+    b->n_bits += choices * instances;
+    b->unit[u] = (qdq_search_unit){
+        .name = name, .choice = b->choice[u], .n_choices = choices, .n_instances = instances};
+}
+
+static double time_of(const bench *b, uint64_t bits)
+{
+    double t = 1;
+
+    for (size_t i = 0; i < b->n_bits; i++)
+        t += (bits >> i & 1) != 0 ? b->cost[i] : 0;
+    return t;
+}
+
+static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assign *candidate,
+                          const qdq_test_opts *test, qdq_test_result *out, bool *failed, qdq_error *err)
+{
+    bench *b = ctx;
+    const double before = time_of(b, incumbent->word[0]), after = time_of(b, candidate->word[0]);
+
+    (void)err;
+    assert_true(b->n < MAX_TRIALS);
+    b->incumbent[b->n] = incumbent->word[0];
+    b->candidate[b->n++] = candidate->word[0];
+    *failed = false;
+    *out = (qdq_test_result){.gain = 1 - after / before, .pairs = test->pilot};
+    out->verdict = out->gain > test->enter ? QDQ_VERDICT_KEEP : QDQ_VERDICT_REJECT;
+    return QDQ_OK;
+}
+
+static qdq_status identity(void *ctx, const qdq_assign *a, qdq_assign_hash *out, qdq_error *err)
+{
+    const bench *b = ctx;
+    const uint64_t bits = a->word[0];
+
+    (void)err;
+    *out = (qdq_assign_hash){bits == b->same_as[1] ? b->same_as[0] : bits, 0};
+    return QDQ_OK;
+}
+
+static qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *err)
+{
+    bench *b = ctx;
+
+    (void)err;
+    if (e->phase == QDQ_PHASE_DONE)
+        return QDQ_OK;
+    b->phase[b->n - 1] = e->phase;
+    b->unit_of[b->n - 1] = e->unit;
+    return QDQ_OK;
+}
+
+static qdq_search_opts options(unsigned schemes)
+{
+    return (qdq_search_opts){.test = QDQ_TEST_OPTS_INIT,
+                             .schemes_per_unit = schemes,
+                             .exhaustive = 2,
+                             .mutations = 3,
+                             .stale = schemes};
+}
+
+/* Begins with nothing, and with `second` if it is not 0. */
+static qdq_search_result run(bench *b, const qdq_search_opts *o, uint64_t second, qdq_arena *arena)
+{
+    static const char *const names[] = {"nothing", "cached"};
+    const qdq_search_ops ops = {.ctx = b, .measure = measure, .identity = identity, .event = event};
+    qdq_assign starts[2];
+    qdq_search_result out;
+
+    assert_true(qdq_assign_new(&starts[0], b->n_bits, arena) && qdq_assign_new(&starts[1], b->n_bits, arena));
+    starts[1].word[0] = second;
+    const qdq_search_problem p = {.n_bits = b->n_bits,
+                                  .unit = b->unit,
+                                  .n_units = b->n_units,
+                                  .start = starts,
+                                  .start_name = names,
+                                  .n_starts = 1 + (second != 0),
+                                  .base_ns = 1e6};
+    assert_int_equal(qdq_search_run(&p, o, &ops, arena, &out, NULL), QDQ_OK);
+    return out;
+}
+
+static void expect_each_once(const bench *b)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        assert_true(b->candidate[i] != b->incumbent[i]);
+        for (size_t k = 0; k < i; k++)
+            assert_true(b->candidate[i] != b->candidate[k]);
+    }
+}
+
+static bool was_tried(const bench *b, uint64_t bits)
+{
+    for (size_t i = 0; i < b->n; i++)
+        if (b->candidate[i] == bits)
+            return true;
+    return false;
+}
+
+/* Two decisions: nothing, which is what all others are measured against, then a, b, and both; then it is over. */
+static void region_9_case_18_two_decisions_are_four_schemes_and_an_end(void **state)
+{
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_search_opts o = options(1000);
+    bench b = {.cost = {0.1, 0.1}};
+
+    (void)state;
+    add_unit(&b, "pair", 2, 1);
+    qdq_search_result r = run(&b, &o, 0, &arena);
+    assert_int_equal(b.n, 3);
+    expect_each_once(&b);
+    for (size_t i = 0; i < b.n; i++)
+        assert_int_equal(b.incumbent[i], 0);
+    assert_true(was_tried(&b, 1) && was_tried(&b, 2) && was_tried(&b, 3));
+    assert_false(r.ended_early);
+    assert_int_equal(qdq_assign_count(&r.best), 0);
+    qdq_arena_free(&arena);
+}
+
+static void region_9_case_18_what_means_the_same_is_not_measured_again(void **state)
+{
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_search_opts o = options(1000);
+    bench b = {.cost = {0.1, 0.1}, .same_as = {1, 3}};
+
+    (void)state;
+    add_unit(&b, "pair", 2, 1);
+    run(&b, &o, 0, &arena);
+    assert_int_equal(b.n, 2);
+    assert_true(was_tried(&b, 2) && was_tried(&b, 1) != was_tried(&b, 3));
+    qdq_arena_free(&arena);
+}
+
+/* The part of a unit in an assignment: the mask of its choices, or SIZE_MAX where instances differ. */
+static size_t mask_of(const bench *b, size_t u, uint64_t bits)
+{
+    size_t mask = 0;
+
+    for (size_t c = 0; c < b->unit[u].n_choices; c++)
+        for (size_t i = 0; i < b->unit[u].n_instances; i++) {
+            const size_t on = bits >> b->bit[u][c][i] & 1;
+            if (i > 0 && on != (mask >> c & 1))
+                return SIZE_MAX;
+            mask |= on << c;
+        }
+    return mask;
+}
+
+/* What a cache says of a pattern is what its trials are compared with, and never what they are. And no pattern erases what
+ * another one decided. */
+static void region_9_case_19_what_is_tried_beats_what_is_stored(void **state)
+{
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_search_opts o = options(8);
+    qdq_assign seed;
+    bench b = {.cost = {0}};
+    size_t tried = 0;
+
+    (void)state;
+    add_unit(&b, "first", 3, 3);
+    add_unit(&b, "second", 2, 2);
+    for (size_t i = 0; i < b.n_bits; i++)
+        b.cost[i] = i % 3 == 0 ? -0.01 : 0.01;
+    assert_true(qdq_assign_new(&seed, 3, &arena));
+    qdq_assign_set(&seed, 1, true);
+    b.unit[0].seed = &seed;
+    b.unit[0].n_seeds = 1;
+    const uint64_t stored = 7u << b.bit[0][1][0]; /* in all instances */
+    run(&b, &o, stored, &arena);
+    expect_each_once(&b);
+    for (size_t i = 0; i < b.n; i++) {
+        if (b.phase[i] != QDQ_PHASE_UNITS)
+            continue;
+        const size_t u = b.unit_of[i];
+        assert_int_not_equal(mask_of(&b, u, b.candidate[i]), SIZE_MAX);
+        assert_int_not_equal(mask_of(&b, u, b.candidate[i]), mask_of(&b, u, b.incumbent[i]));
+        assert_int_equal(mask_of(&b, 1 - u, b.candidate[i]), mask_of(&b, 1 - u, b.incumbent[i]));
+        tried++;
+    }
+    assert_true(tried >= 4);
+    qdq_arena_free(&arena);
+}
+
+/* A cache with 16 schemes, a budget of 8, three instances. */
+static void give_seeds(bench *b, qdq_assign seed[16], qdq_arena *arena)
+{
+    for (size_t i = 0; i < 16; i++) {
+        assert_true(qdq_assign_new(&seed[i], MAX_CHOICES, arena));
+        seed[i].word[0] = i + 1;
+    }
+    add_unit(b, "known", MAX_CHOICES, MAX_INSTANCES);
+    b->unit[0].seed = seed;
+    b->unit[0].n_seeds = 16;
+    b->unit[0].settled = true;
+}
+
+static void region_9_case_20_a_known_pattern_is_profiled_once_within_its_budget(void **state)
+{
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_search_opts o = options(8);
+    qdq_assign seed[16];
+    bench b = {.cost = {0}};
+
+    (void)state;
+    give_seeds(&b, seed, &arena);
+    for (size_t i = 0; i < b.n_bits; i++)
+        b.cost[i] = i < 2 * MAX_INSTANCES ? -0.01 : 0.02; /* the third seed, 1 | 2, is the best */
+    qdq_search_result r = run(&b, &o, 0, &arena);
+    assert_int_equal(b.n, 8); /* for all three instances together */
+    assert_int_equal(r.unit[0].tried, 8);
+    expect_each_once(&b);
+    assert_int_equal(b.incumbent[0], 0); /* nothing is measured along */
+    for (size_t i = 0; i < b.n; i++)
+        assert_int_equal(mask_of(&b, 0, b.candidate[i]), i + 1);
+    assert_int_equal(mask_of(&b, 0, r.best.word[0]), 3);
+    qdq_arena_free(&arena);
+}
+
+static void region_9_case_20_where_all_seeds_are_slower_nothing_is_best(void **state)
+{
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_search_opts o = options(8);
+    qdq_assign seed[16];
+    bench b = {.cost = {0}};
+
+    (void)state;
+    give_seeds(&b, seed, &arena);
+    for (size_t i = 0; i < b.n_bits; i++)
+        b.cost[i] = 0.01;
+    qdq_search_result r = run(&b, &o, 0, &arena);
+    assert_int_equal(b.n, 8);
+    for (size_t i = 0; i < b.n; i++)
+        assert_int_equal(b.incumbent[i], 0);
+    assert_int_equal(qdq_assign_count(&r.best), 0);
+    assert_int_equal(qdq_assign_count(&r.unit[0].best), 0);
+    qdq_arena_free(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(region_9_case_18_two_decisions_are_four_schemes_and_an_end),
+        cmocka_unit_test(region_9_case_18_what_means_the_same_is_not_measured_again),
+        cmocka_unit_test(region_9_case_19_what_is_tried_beats_what_is_stored),
+        cmocka_unit_test(region_9_case_20_a_known_pattern_is_profiled_once_within_its_budget),
+        cmocka_unit_test(region_9_case_20_where_all_seeds_are_slower_nothing_is_best),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
