@@ -8,7 +8,9 @@
 #include "base/fail.h"
 #include "qdq/compare.h"
 
-static qdq_status compare(qdq_tuning *t, const qdq_model *m, qdq_compare_result **out, qdq_error *err)
+/* count: 0: all that judge */
+static qdq_status compare(qdq_tuning *t, const qdq_model *m, size_t count, qdq_compare_result **out,
+                          qdq_error *err)
 {
     const qdq_goal_opts *goal = t->opts->goal;
     qdq_compare_opts o = QDQ_COMPARE_OPTS_INIT;
@@ -17,7 +19,7 @@ static qdq_status compare(qdq_tuning *t, const qdq_model *m, qdq_compare_result 
     o.shapes = t->quantize.shapes;
     o.n_shapes = t->quantize.n_shapes;
     o.first = goal->first;
-    o.count = goal->count;
+    o.count = count > 0 ? count : goal->count;
     o.job = t->job;
     return qdq_compare(t->engine, t->m, m, goal->eval != NULL ? goal->eval : t->data, &o, out, err);
 }
@@ -38,34 +40,28 @@ static bool has_sqnr(const qdq_tuning *t, const qdq_compare_result *r)
     return true;
 }
 
-static qdq_status has_accuracy(const qdq_tuning *t, const qdq_compare_result *r, bool *keeps, qdq_error *err)
+static bool has_accuracy(const qdq_tuning *t, const qdq_compare_result *r)
 {
     const double most = t->opts->goal->max_drop, before = r->accuracy_a, after = r->accuracy_b;
+    const bool keeps = most < 0 || before - after <= most + 1e-9;
 
-    if (most < 0)
-        return QDQ_OK;
-    if (isnan(before))
-        return qdq_fail(err, QDQ_E_USAGE,
-                        "found no accuracy, expected labels for an output with two classes or more");
-    *keeps = before - after <= most + 1e-9;
-    if (!*keeps)
+    if (!keeps)
         qdq_job_log(t->job, QDQ_LOG_WARNING,
                     "what is fastest is not taken: accuracy %.4f, %.2f points below that of the given model, "
                     "expected "
                     "at most %g",
                     after, (before - after) * 100, most * 100);
-    return QDQ_OK;
+    return keeps;
 }
 
 static qdq_status judge(qdq_tuning *t, const qdq_model *m, bool *keeps, qdq_error *err)
 {
     qdq_compare_result *r = NULL;
 
-    QDQ_TRY(compare(t, m, &r, err));
-    *keeps = has_sqnr(t, r);
-    qdq_status st = *keeps ? has_accuracy(t, r, keeps, err) : QDQ_OK;
+    QDQ_TRY(compare(t, m, 0, &r, err));
+    *keeps = has_sqnr(t, r) && has_accuracy(t, r);
     qdq_free(r);
-    return st;
+    return QDQ_OK;
 }
 
 /* Is there anything left to ask? Inputs of another type than the given model's have no samples that fit both. */
@@ -85,13 +81,28 @@ qdq_status qdq_tune_keeps_accuracy(qdq_tuning *t, const qdq_plan *p, bool *keeps
     *keeps = true;
     if (!has_goal(t))
         return QDQ_OK;
-    if (t->data == NULL && t->opts->goal->eval == NULL)
-        return qdq_fail(err, QDQ_E_USAGE,
-                        "found a goal in accuracy without data, expected samples with labels");
     if (path == NULL)
         return qdq_nomem(err);
     QDQ_TRY(p != NULL ? qdq_candidate_model(t->files, p, &m, err) : qdq_model_load(path, NULL, &m, err));
     qdq_status st = judge(t, m, keeps, err);
     qdq_model_free(m);
     return st;
+}
+
+qdq_status qdq_tune_check_goal(qdq_tuning *t, qdq_error *err)
+{
+    qdq_compare_result *r = NULL;
+
+    if (t->opts->goal == NULL || t->opts->goal->max_drop < 0)
+        return QDQ_OK;
+    if (t->data == NULL && t->opts->goal->eval == NULL)
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found a goal in accuracy without data, expected samples with labels");
+    QDQ_TRY(compare(t, t->m, 1, &r, err));
+    const bool labelled = !isnan(r->accuracy_a);
+    qdq_free(r);
+    if (!labelled)
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found no accuracy, expected labels for an output with two classes or more");
+    return QDQ_OK;
 }

@@ -206,6 +206,8 @@ qdq_status qdq_tune_guard(qdq_tuning *t, qdq_error *err)
 
     qdq_tune_show(t, "guard");
     QDQ_TRY(qdq_tune_correct(t, err));
+    if (t->unwritten)
+        QDQ_TRY(qdq_tune_write_assignment(t, &t->found.best, err));
     QDQ_TRY(build_input(t, &g.input, err));
     if (qdq_assign_count(&t->found.best) > 0)
         QDQ_TRY(measure_written(t, &g, err));

@@ -59,7 +59,12 @@ qdq_status qdq_tune_prepare(qdq_tuning *t, qdq_error *err)
         QDQ_TRY(settle_rest(t, err));
     else if (!qdq_plan_finish(t->nothing))
         return qdq_nomem(err);
-    return qdq_tune_name_plan(t->nothing, t->nothing_name, err);
+    QDQ_TRY(qdq_tune_name_plan(t->nothing, t->nothing_name, err));
+    QDQ_TRY(qdq_space_new(t->clean, t->target, &t->quantize, &t->space, err));
+    if (t->space->n_groups == 0)
+        qdq_job_log(t->job, QDQ_LOG_WARNING, "no operator of this model can run in 8 bits on target '%s'",
+                    t->target->name);
+    return QDQ_OK;
 }
 
 /* The one of the target's rules. */
@@ -79,10 +84,6 @@ static qdq_status plan_by_rules(qdq_tuning *t, qdq_error *err)
 qdq_status qdq_tune_calibrate(qdq_tuning *t, qdq_error *err)
 {
     qdq_tune_show(t, "calibrating");
-    QDQ_TRY(qdq_space_new(t->clean, t->target, &t->quantize, &t->space, err));
-    if (t->space->n_groups == 0)
-        qdq_job_log(t->job, QDQ_LOG_WARNING, "no operator of this model can run in 8 bits on target '%s'",
-                    t->target->name);
     QDQ_TRY(qdq_space_calibrate(t->space, t->head, t->engine, t->data, &t->quantize, &t->scales, err));
     QDQ_TRY(plan_by_rules(t, err));
     t->out->placement_only = t->data == NULL || qdq_data_is_random(t->data);

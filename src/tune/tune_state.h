@@ -103,6 +103,8 @@ typedef struct qdq_tuning {
     qdq_epoch epoch;
     unsigned epochs, calm_trials;
     unsigned builds, pairs;
+    bool measured;  /* something, in this process: before, a run that goes on hears what it knew */
+    bool unwritten; /* the incumbent is not in model.onnx */
     QDQ_VEC(qdq_tune_step) steps;
     const char *phase, *unit;
     size_t unit_number;
@@ -205,6 +207,9 @@ qdq_status qdq_tune_compare(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candi
 /* The A/A control of a new epoch. */
 qdq_status qdq_tune_control(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err);
 
+/* model.onnx and plan.json of an assignment. */
+qdq_status qdq_tune_write_assignment(qdq_tuning *t, const qdq_assign *a, qdq_error *err);
+
 /* The search's eyes. */
 qdq_search_ops qdq_tune_search_ops(qdq_tuning *t);
 
@@ -214,6 +219,9 @@ qdq_search_ops qdq_tune_search_ops(qdq_tuning *t);
 qdq_status qdq_tune_guard(qdq_tuning *t, qdq_error *err);
 
 /* --- tune_goal.c ------------------------------------------------------------------------------------------------------ */
+
+/* Can accuracy be judged, if it is to be? Asked before anything that takes time. */
+qdq_status qdq_tune_check_goal(qdq_tuning *t, qdq_error *err);
 
 /* Is the accuracy of a plan (NULL: of model.onnx) as near to the given model's as the goal wants? Yes without such a
  * goal. */

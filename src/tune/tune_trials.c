@@ -252,6 +252,7 @@ static qdq_status measure_pair(taking *k, unsigned pair, double *a_ns, double *b
     qdq_lab_fate fate = {0};
 
     QDQ_TRY(qdq_job_poll(k->t->job, err));
+    k->t->measured = true;
     QDQ_TRY(qdq_tune_build(k->t, k->a, NULL, err));
     QDQ_TRY(qdq_tune_build(k->t, k->b, NULL, err));
     if (k->a->failed || k->b->failed)
@@ -400,16 +401,24 @@ static qdq_status identity(void *ctx, const qdq_assign *a, qdq_assign_hash *out,
     return QDQ_OK;
 }
 
-static qdq_status kept(qdq_tuning *t, const qdq_search_event *e, qdq_error *err)
+qdq_status qdq_tune_write_assignment(qdq_tuning *t, const qdq_assign *a, qdq_error *err)
 {
     qdq_plan *p;
 
-    if (qdq_assign_count(e->candidate) == 0)
+    t->unwritten = false;
+    if (qdq_assign_count(a) == 0)
         return qdq_tune_write_best(t, NULL, err);
-    QDQ_TRY(qdq_tune_plan_of(t, e->candidate, &p, err));
+    QDQ_TRY(qdq_tune_plan_of(t, a, &p, err));
     qdq_status st = qdq_tune_write_best(t, p, err);
     qdq_plan_free(p);
     return st;
+}
+
+/* A run that goes on finds on its way what an earlier process found, and left in model.onnx, or something better. */
+static qdq_status kept(qdq_tuning *t, const qdq_search_event *e, qdq_error *err)
+{
+    t->unwritten = t->out->resumed && !t->measured;
+    return t->unwritten ? QDQ_OK : qdq_tune_write_assignment(t, e->candidate, err);
 }
 
 static qdq_status record(qdq_tuning *t, const qdq_search_event *e, qdq_error *err)

@@ -199,6 +199,38 @@ static void stop_after(void *ctx, const qdq_tune_live *now)
         qdq_cancel_set(s->cancel);
 }
 
+static void stop_early(void *ctx, const qdq_tune_live *now)
+{
+    stopping *s = ctx;
+
+    if (now->trials >= s->after)
+        qdq_cancel_set(s->cancel);
+}
+
+/* What it knew it runs through again: meanwhile, the best that was found stays in the folder. */
+static void a_run_that_goes_on_does_not_go_back(void **state)
+{
+    const char *folder = test_path("goes_on"), *engine = test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND);
+    qdq_tune_opts o = test_tuned_opts(engine);
+    qdq_job job = QDQ_JOB_INIT;
+    stopping s = {.cancel = qdq_cancel_new(), .after = 1};
+    qdq_tune_result r = run(folder, engine);
+    char *before = test_tuned_file(folder, "plan.json"), *after;
+
+    (void)state;
+    assert_int_equal(r.verdict, QDQ_TUNED);
+    job.ctx = &s;
+    job.cancel = s.cancel;
+    o.job = &job;
+    o.live = stop_early;
+    assert_int_equal(test_tuned_run(model, folder, &o, &r, &err), QDQ_E_INTERRUPTED);
+    after = test_tuned_file(folder, "plan.json");
+    assert_string_equal(after, before);
+    qdq_free(before);
+    qdq_free(after);
+    qdq_cancel_free(s.cancel);
+}
+
 static void an_interrupted_run_leaves_the_best_so_far_and_goes_on(void **state)
 {
     const char *folder = test_path("interrupted"),
@@ -405,6 +437,7 @@ int main(void)
         cmocka_unit_test(what_misses_the_accuracy_is_refused_however_fast),
         cmocka_unit_test(a_finished_run_measures_nothing_again),
         cmocka_unit_test(a_budget_ends_the_search_and_the_guard_still_decides),
+        cmocka_unit_test(a_run_that_goes_on_does_not_go_back),
         cmocka_unit_test(an_interrupted_run_leaves_the_best_so_far_and_goes_on),
         cmocka_unit_test(a_machine_that_slows_down_changes_no_plan),
         cmocka_unit_test(a_model_that_is_written_to_meanwhile_is_an_error),
