@@ -43,6 +43,25 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key,
     return st == QDQ_OK ? qdq_tune_store_value_put(t->store, &t->run, key, *text, err) : st;
 }
 
+/* What the store has; *out NULL: nothing, or nothing that can be read, which is measured once more. */
+static qdq_status recall(qdq_tuning *t, const char *key, json_t **out, qdq_error *err)
+{
+    qdq_error why = QDQ_ERROR_INIT;
+    char *text = NULL;
+
+    *out = NULL;
+    QDQ_TRY(qdq_tune_store_value_get(t->store, &t->run, key, &text, err));
+    if (text == NULL)
+        return QDQ_OK;
+    qdq_status st = qdq_json_parse(text, strlen(text), key, out, &why);
+    qdq_free(text);
+    if (st == QDQ_E_NOMEM)
+        return qdq_nomem(err);
+    if (st != QDQ_OK)
+        qdq_job_log(t->job, QDQ_LOG_WARNING, "the store is damaged: %s: it is measured once more", why.text);
+    return QDQ_OK;
+}
+
 static qdq_status get_layers(qdq_tuning *t, qdq_tune_candidate *c, json_t **out, qdq_error *err)
 {
     const char *key = qdq_arena_printf(&t->arena, "profile %s", c->name);
@@ -51,9 +70,10 @@ static qdq_status get_layers(qdq_tuning *t, qdq_tune_candidate *c, json_t **out,
     if (key == NULL)
         return qdq_nomem(err);
     t->builds++;
-    QDQ_TRY(qdq_tune_store_value_get(t->store, &t->run, key, &text, err));
-    if (text == NULL)
-        QDQ_TRY(measure(t, c, key, &text, err));
+    QDQ_TRY(recall(t, key, out, err));
+    if (*out != NULL)
+        return QDQ_OK;
+    QDQ_TRY(measure(t, c, key, &text, err));
     qdq_status st = qdq_json_parse(text, strlen(text), key, out, err);
     qdq_free(text);
     return st;
