@@ -1,6 +1,6 @@
 /* qdq/engine.h - run, time and profile models on an inference engine.
  *
- * A spec names an engine: "ort", "ort:/path/to/libonnxruntime.so.1", "sim:cost.json". The library reads no
+ * A spec names an engine: "ort", "ort:/path/to/libonnxruntime.so.1", "trtexec", "sim:cost.json". The library reads no
  * environment variables: pass what you find there in qdq_engine_opts. One engine may be used by many threads;
  * one session by one thread at a time. */
 #ifndef QDQ_ENGINE_H
@@ -21,11 +21,17 @@ typedef struct qdq_engine_opts {
     const char *const *search_dirs; /* folders to look for engine libraries in, ends with NULL; or NULL */
     const char *temp_dir;           /* parent of private folders; NULL: /tmp */
     const qdq_job *job;             /* log: the engine's own warnings arrive here */
+    const char *trtexec;            /* program of the engine trtexec; NULL: "trtexec", looked up in PATH */
+    const char *trtexec_args;   /* options for each of its commands, taken apart without a shell; or NULL */
+    const char *timing_cache;   /* file in which its builds keep what they timed; NULL: a private one */
+    const char *const *plugins; /* libraries with operators, ends with NULL; or NULL: static plugins of
+                                       trtexec, custom operators of ort */
+    const char *record;         /* folder in which trtexec leaves what `replay` can read; NULL: none */
 } qdq_engine_opts;
 
 #define QDQ_ENGINE_OPTS_INIT                                                                                 \
     {                                                                                                        \
-        sizeof(qdq_engine_opts), NULL, NULL, NULL, NULL                                                      \
+        .size = sizeof(qdq_engine_opts)                                                                      \
     }
 
 /* What an engine can do. */
@@ -176,20 +182,6 @@ typedef struct qdq_group {
  * have been opened with `groups`, and is of no further use afterwards. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_session_groups(qdq_session *s, const qdq_named_array *in, size_t n_in,
                                                    unsigned runs, qdq_group **out, size_t *n, qdq_error *err);
-
-/* How much of the time is known to belong to which nodes. */
-typedef struct qdq_groups_sum {
-    double us, conversions_us; /* of all layers with a time; NAN if none has one */
-    double attributed; /* share of the time without conversions whose nodes are known, 0 to 1; likewise */
-    size_t n_timed;
-} qdq_groups_sum;
-
-QDQ_API qdq_groups_sum qdq_groups_add(const qdq_group *g, size_t n);
-
-/* A drawing for Graphviz: layers of several nodes as frames, colours by what they read and give. `m` is the model that the
- * session was opened with. *text is freed with qdq_free(). */
-QDQ_API QDQ_MUST_USE qdq_status qdq_groups_dot(const qdq_model *m, const qdq_group *g, size_t n, char **text,
-                                               qdq_error *err);
 
 /* Fills arrays for all inputs of a session from a seed: floats normal(0,1), integers 0 or 1, dims that are
  * not fixed 1. *out is freed with qdq_free() (one block). */

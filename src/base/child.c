@@ -25,6 +25,7 @@ typedef struct stream {
     int fd; /* our end; -1: at its end */
     qdq_buf text;
     bool truncated;
+    bool keep_last;
 } stream;
 
 typedef struct child {
@@ -33,6 +34,7 @@ typedef struct child {
     stream out, err;
     double term_at, kill_at; /* 0: never */
     bool timed_out;
+    size_t logged;
 } child;
 
 /* --- start --------------------------------------------------------------------------------------------------------- */
@@ -80,9 +82,32 @@ static qdq_status start(child *c, qdq_error *err)
 
 /* --- watch --------------------------------------------------------------------------------------------------------- */
 
+/* A log that cannot be written is no reason to end the child: its last words are kept elsewhere. */
+static void write_log(child *c, const char *text, size_t size)
+{
+    size_t room = c->opts->max_log - c->logged;
+
+    if (c->opts->log <= STDERR_FILENO || room == 0)
+        return;
+    ssize_t n = write(c->opts->log, text, size < room ? size : room);
+    c->logged = n < 0 ? c->opts->max_log : c->logged + (size_t)n;
+}
+
+/* Twice as much is collected before half of it goes, so that each byte is moved once. */
+static void keep_end(stream *s, const char *text, size_t size, size_t max)
+{
+    qdq_buf_append(&s->text, text, size);
+    if (s->text.failed || s->text.size <= max * 2)
+        return;
+    memmove(s->text.data, s->text.data + s->text.size - max, max);
+    s->text.size = max;
+    s->text.data[max] = '\0';
+    s->truncated = true;
+}
+
 /* Reads one piece, so that a child that writes faster than we read does not keep us from the clock. True if
  * there was something. */
-static bool drain(stream *s)
+static bool drain(child *c, stream *s)
 {
     char chunk[16 * 1024];
     ssize_t n = s->fd < 0 ? 0 : read(s->fd, chunk, sizeof chunk);
@@ -92,6 +117,11 @@ static bool drain(stream *s)
     if (n <= 0) {
         qdq_fd_close(&s->fd);
         return false;
+    }
+    write_log(c, chunk, (size_t)n);
+    if (s->keep_last) {
+        keep_end(s, chunk, (size_t)n, c->opts->max_output);
+        return true;
     }
     size_t room = s->text.max - s->text.size, size = (size_t)n;
     if (size > room) {
@@ -128,8 +158,8 @@ static bool watch(child *c, qdq_status *code)
         struct pollfd fds[2] = {{c->out.fd, POLLIN, 0}, {c->err.fd, POLLIN, 0}};
 
         poll(fds, 2, slice); /* a negative descriptor is passed over */
-        bool heard = drain(&c->out);
-        heard = drain(&c->err) || heard;
+        bool heard = drain(c, &c->out);
+        heard = drain(c, &c->err) || heard;
         slice = heard ? SLICE_MIN_MS : slice * 2 > SLICE_MAX_MS ? SLICE_MAX_MS : slice * 2;
         if (*code == QDQ_OK && (c->out.text.failed || c->err.text.failed))
             *code = QDQ_E_NOMEM;
@@ -145,10 +175,11 @@ static bool watch(child *c, qdq_status *code)
 
 /* --- end ------------------------------------------------------------------------------------------------------------ */
 
-/* What the pipe still holds. More than is kept need not be read: nobody waits for it to be taken. */
-static void drain_rest(stream *s)
+/* What the pipe still holds. More than is kept need not be read, nobody waits for it to be taken, unless the end counts;
+ * and there is no end to what something it left behind may go on printing. */
+static void drain_rest(child *c, stream *s)
 {
-    while (!s->truncated && !s->text.failed && drain(s))
+    for (int i = 0; i < 4096 && (s->keep_last || !s->truncated) && !s->text.failed && drain(c, s); i++)
         ;
 }
 
@@ -164,8 +195,8 @@ static qdq_status reap(child *c, bool known, qdq_child_result *result, qdq_error
             got = waitpid(c->pid, &status, 0);
         while (got < 0 && errno == EINTR);
     }
-    drain_rest(&c->out);
-    drain_rest(&c->err);
+    drain_rest(c, &c->out);
+    drain_rest(c, &c->err);
     if (got != c->pid)
         return qdq_fail(err, QDQ_E_IO, "%s: its exit status is lost: this process ignores SIGCHLD",
                         c->opts->argv[0]);
@@ -174,8 +205,23 @@ static qdq_status reap(child *c, bool known, qdq_child_result *result, qdq_error
     return QDQ_OK;
 }
 
+/* The last of it, if that is what was asked for. */
+static void cut(const child *c, stream *s)
+{
+    size_t max = c->opts->max_output;
+
+    if (!s->keep_last || s->text.failed || s->text.size <= max)
+        return;
+    memmove(s->text.data, s->text.data + s->text.size - max, max);
+    s->text.size = max;
+    s->text.data[max] = '\0';
+    s->truncated = true;
+}
+
 static qdq_status hand_over(child *c, qdq_child_result *result, qdq_error *err)
 {
+    cut(c, &c->out);
+    cut(c, &c->err);
     result->timed_out = c->timed_out;
     result->truncated = c->out.truncated || c->err.truncated;
     result->out_size = c->out.text.size;
@@ -205,10 +251,11 @@ static qdq_status run(child *c, qdq_child_result *result, qdq_error *err)
 
 qdq_status qdq_child_run(const qdq_child_opts *opts, qdq_child_result *result, qdq_error *err)
 {
-    size_t max = opts->max_output < QDQ_BUF_NO_LIMIT ? opts->max_output : QDQ_BUF_NO_LIMIT;
+    size_t most = opts->max_output < QDQ_BUF_NO_LIMIT / 4 ? opts->max_output : QDQ_BUF_NO_LIMIT / 4;
+    size_t max = opts->keep_last ? most * 2 + 32 * 1024 : most;
     child c = {.opts = opts,
-               .out = {.fd = -1, .text = QDQ_BUF_INIT(max)},
-               .err = {.fd = -1, .text = QDQ_BUF_INIT(max)}};
+               .out = {.fd = -1, .text = QDQ_BUF_INIT(max), .keep_last = opts->keep_last},
+               .err = {.fd = -1, .text = QDQ_BUF_INIT(max), .keep_last = opts->keep_last}};
 
     *result = (qdq_child_result){0};
     qdq_status st = run(&c, result, err);

@@ -12,6 +12,9 @@ typedef struct qdq_child_opts {
     const char *const *env;  /* NULL: the caller's; ends with NULL */
     double deadline_s;       /* 0: none. Then SIGTERM to the group, 2 s later SIGKILL */
     size_t max_output;       /* of stdout and of stderr each; what is beyond is read and dropped */
+    bool keep_last; /* what is beyond pushes out the beginning instead: last words stand at the end */
+    int log;        /* gets all it prints as it comes, both streams; a descriptor above 2, 0: none */
+    size_t max_log; /* bytes of that; what is beyond is dropped */
     const qdq_cancel *cancel;
 } qdq_child_opts;
 

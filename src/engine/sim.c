@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "engine/engine_ops.h"
 #include "engine/session_inputs.h"
+#include "engine/session_io.h"
 #include "engine/sim_cost.h"
 #include "engine/sim_groups.h"
 #include "ir/edit.h"
@@ -114,45 +115,6 @@ static qdq_status adopt_shapes(qdq_session *s, const qdq_array *const *in, qdq_e
 
 /* --- sessions ----------------------------------------------------------------------------------------------- */
 
-static qdq_status describe(qdq_session *s, const qdq_value *v, qdq_io *io, qdq_error *err)
-{
-    const qdq_type *t = v->type;
-
-    *io = (qdq_io){.name = qdq_arena_strdup(&s->arena, v->name), .rank = -1};
-    if (io->name == NULL)
-        return qdq_nomem(err);
-    if (t == NULL || t->kind != QDQ_TYPE_TENSOR)
-        return QDQ_OK;
-    io->elem = t->elem;
-    if (t->rank > QDQ_MAX_RANK)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s' has rank %d: expected at most %d", v->name,
-                        t->rank, QDQ_MAX_RANK);
-    io->rank = t->rank;
-    for (int a = 0; a < t->rank; a++) {
-        io->dim[a] = t->dim[a].value;
-        if (t->dim[a].value >= 0 || t->dim[a].param == NULL)
-            continue;
-        io->param[a] = qdq_arena_strdup(&s->arena, t->dim[a].param);
-        if (io->param[a] == NULL)
-            return qdq_nomem(err);
-    }
-    return QDQ_OK;
-}
-
-static qdq_status describe_all(qdq_session *s, const qdq_graph *g, qdq_error *err)
-{
-    s->in = qdq_arena_array(&s->arena, g->inputs.n + 1, sizeof *s->in);
-    s->out = qdq_arena_array(&s->arena, g->outputs.n + 1, sizeof *s->out);
-    if (s->in == NULL || s->out == NULL)
-        return qdq_nomem(err);
-    for (size_t i = 0; i < g->inputs.n; i++)
-        if (g->inputs.at[i]->init == NULL)
-            QDQ_TRY(describe(s, g->inputs.at[i], &s->in[s->n_in++], err));
-    for (size_t i = 0; i < g->outputs.n; i++)
-        QDQ_TRY(describe(s, g->outputs.at[i], &s->out[s->n_out++], err));
-    return QDQ_OK;
-}
-
 static qdq_status sim_session_open(qdq_session *s, const qdq_model *m, const qdq_session_opts *opts,
                                    qdq_error *err)
 {
@@ -165,7 +127,7 @@ static qdq_status sim_session_open(qdq_session *s, const qdq_model *m, const qdq
     ss->sim = s->engine->self;
     QDQ_TRY(qdq_model_clone(m, &ss->model, err));
     QDQ_TRY(qdq_model_infer(ss->model, &infer, err));
-    QDQ_TRY(describe_all(s, ss->model->graph, err));
+    QDQ_TRY(qdq_session_describe(s, ss->model->graph, err));
     QDQ_TRY(estimate(ss, err));
     return maybe_fail(s, "open", err);
 }

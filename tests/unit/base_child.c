@@ -333,10 +333,31 @@ static void missing_standard_streams_do_no_harm(void **state)
     qdq_child_result_free(&r);
 }
 
+static void of_much_output_the_end_is_kept_and_the_log_has_its_limit(void **state)
+{
+    const char *path = test_path("log");
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    qdq_child_result r =
+        shell("yes 12345678 | head -c 5000000; echo; echo last words; echo problem >&2",
+              (qdq_child_opts){.keep_last = true, .max_output = 1000, .log = fd, .max_log = 200000});
+
+    (void)state;
+    assert_true(fd > 2);
+    assert_int_equal(r.exit_code, 0);
+    assert_true(r.truncated);
+    assert_int_equal(r.out_size, 1000);
+    assert_string_equal(r.out + 1000 - 11, "last words\n");
+    assert_string_equal(r.err, "problem\n");
+    assert_int_equal(lseek(fd, 0, SEEK_END), 200000);
+    close(fd);
+    qdq_child_result_free(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(output_and_exit_code_come_back),
+        cmocka_unit_test(of_much_output_the_end_is_kept_and_the_log_has_its_limit),
         cmocka_unit_test(a_killed_child_says_which_signal),
         cmocka_unit_test(arguments_pass_through_no_shell),
         cmocka_unit_test(folder_and_environment_are_given),

@@ -1,0 +1,45 @@
+/* session_io.c - see the header. */
+#include "engine/session_io.h"
+
+#include <string.h>
+
+#include "base/fail.h"
+
+static qdq_status describe(qdq_session *s, const qdq_value *v, qdq_io *io, qdq_error *err)
+{
+    const qdq_type *t = v->type;
+
+    *io = (qdq_io){.name = qdq_arena_strdup(&s->arena, v->name), .rank = -1};
+    if (io->name == NULL)
+        return qdq_nomem(err);
+    if (t == NULL || t->kind != QDQ_TYPE_TENSOR)
+        return QDQ_OK;
+    io->elem = t->elem;
+    if (t->rank > QDQ_MAX_RANK)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s' has rank %d: expected at most %d", v->name,
+                        t->rank, QDQ_MAX_RANK);
+    io->rank = t->rank;
+    for (int a = 0; a < t->rank; a++) {
+        io->dim[a] = t->dim[a].value;
+        if (t->dim[a].value >= 0 || t->dim[a].param == NULL)
+            continue;
+        io->param[a] = qdq_arena_strdup(&s->arena, t->dim[a].param);
+        if (io->param[a] == NULL)
+            return qdq_nomem(err);
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_session_describe(qdq_session *s, const qdq_graph *g, qdq_error *err)
+{
+    s->in = qdq_arena_array(&s->arena, g->inputs.n + 1, sizeof *s->in);
+    s->out = qdq_arena_array(&s->arena, g->outputs.n + 1, sizeof *s->out);
+    if (s->in == NULL || s->out == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < g->inputs.n; i++)
+        if (g->inputs.at[i]->init == NULL)
+            QDQ_TRY(describe(s, g->inputs.at[i], &s->in[s->n_in++], err));
+    for (size_t i = 0; i < g->outputs.n; i++)
+        QDQ_TRY(describe(s, g->outputs.at[i], &s->out[s->n_out++], err));
+    return QDQ_OK;
+}

@@ -1,0 +1,194 @@
+/* trt_args.c - see the header. The grammar of shapes is in trt_shapes.c. */
+#include "engine/trt/trt_args.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/fail.h"
+
+/* --- words -------------------------------------------------------------------------------------------------------------- */
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* One word, which begins at *p; *p is left behind it. */
+static qdq_status read_word(const char **p, const char *text, qdq_arena *arena, const char **out,
+                            qdq_error *err)
+{
+    qdq_buf b = QDQ_BUF_INIT(1 << 20);
+    const char *s = *p, *open = NULL;
+
+    for (; *s != '\0' && (open != NULL || !is_space(*s)); s++) {
+        if (open != NULL && *s == *open) {
+            open = NULL;
+        } else if (open == NULL && (*s == '\'' || *s == '"')) {
+            open = s;
+        } else {
+            if (*s == '\\' && s[1] != '\0' && (open == NULL || *open == '"'))
+                s++;
+            qdq_buf_putc(&b, *s);
+        }
+    }
+    *p = s;
+    if (open != NULL) {
+        qdq_buf_free(&b);
+        return qdq_fail(err, QDQ_E_USAGE, "the quote at byte %zu of '%s' is not closed",
+                        (size_t)(open - text) + 1, text);
+    }
+    *out = b.failed ? NULL : qdq_arena_strndup(arena, b.size > 0 ? b.data : "", b.size);
+    qdq_buf_free(&b);
+    return *out != NULL ? QDQ_OK : qdq_nomem(err);
+}
+
+qdq_status qdq_trt_split(const char *text, qdq_arena *arena, const char ***out, size_t *n, qdq_error *err)
+{
+    qdq_trt_argv argv = {0};
+    const char *word = NULL;
+
+    for (const char *p = text;;) {
+        while (is_space(*p))
+            p++;
+        if (*p == '\0')
+            break;
+        QDQ_TRY(read_word(&p, text, arena, &word, err));
+        if (!QDQ_PUSH(arena, &argv, word))
+            return qdq_nomem(err);
+    }
+    *n = argv.n;
+    if (!QDQ_PUSH(arena, &argv, NULL))
+        return qdq_nomem(err);
+    *out = argv.at;
+    return QDQ_OK;
+}
+
+/* --- options ------------------------------------------------------------------------------------------------------------ */
+
+size_t qdq_trt_key_size(const char *arg)
+{
+    return strcspn(arg, "=");
+}
+
+bool qdq_trt_same_key(const char *a, const char *b)
+{
+    size_t n = qdq_trt_key_size(a);
+
+    return n == qdq_trt_key_size(b) && memcmp(a, b, n) == 0;
+}
+
+static bool is_one_of(const char *arg, const char *const *list)
+{
+    for (; *list != NULL; list++)
+        if (qdq_trt_same_key(arg, *list))
+            return true;
+    return false;
+}
+
+bool qdq_trt_is_precision_flag(const char *arg)
+{
+    static const char *const list[] = {"--fp16", "--int8", "--best", "--bf16", "--fp8", "--int4", NULL};
+
+    return is_one_of(arg, list);
+}
+
+/* Each use adds one. */
+static bool may_repeat(const char *arg)
+{
+    static const char *const list[] = {"--staticPlugins", "--dynamicPlugins", "--setPluginsToSerialize",
+                                       "--plugins", NULL};
+
+    return is_one_of(arg, list);
+}
+
+static bool is_ours(const char *arg)
+{
+    static const char *const list[] = {"--onnx",
+                                       "--saveEngine",
+                                       "--loadEngine",
+                                       "--exportTimes",
+                                       "--exportProfile",
+                                       "--exportLayerInfo",
+                                       "--exportOutput",
+                                       "--loadInputs",
+                                       "--skipInference",
+                                       "--buildOnly",
+                                       "--help",
+                                       "-h",
+                                       NULL};
+
+    return is_one_of(arg, list);
+}
+
+static qdq_status take_shapes(qdq_trt_user *u, const char *arg, qdq_arena *arena, bool *taken, qdq_error *err)
+{
+    struct {
+        const char *key;
+        qdq_trt_shapes *to;
+    } keys[] = {{"--minShapes", &u->min},
+                {"--optShapes", &u->opt},
+                {"--maxShapes", &u->max},
+                {"--shapes", &u->shapes}};
+    size_t n = qdq_trt_key_size(arg);
+
+    *taken = false;
+    for (size_t i = 0; i < QDQ_COUNT(keys); i++) {
+        if (!qdq_trt_same_key(arg, keys[i].key))
+            continue;
+        *taken = true;
+        if (keys[i].to->n > 0)
+            return qdq_fail(err, QDQ_E_USAGE, "%s is there twice", keys[i].key);
+        qdq_status st = qdq_trt_shapes_parse(arg[n] == '=' ? arg + n + 1 : "", arena, keys[i].to, err);
+        return st == QDQ_OK ? st : qdq_within(err, st, "%s", keys[i].key);
+    }
+    return QDQ_OK;
+}
+
+static qdq_status add(qdq_trt_user *u, const char *arg, qdq_arena *arena, qdq_error *err)
+{
+    static const char remote[] = "--remoteAutoTuningConfig";
+
+    if (strncmp(arg, "--", 2) != 0)
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found '%s', expected --OPTION or --OPTION=VALUE: trtexec takes no other", arg);
+    if (is_ours(arg))
+        return qdq_fail(err, QDQ_E_USAGE, "%.*s is set by qdq, which needs its files where it looks for them",
+                        (int)qdq_trt_key_size(arg), arg);
+    for (size_t i = 0; i < u->args.n && !may_repeat(arg); i++)
+        if (qdq_trt_same_key(arg, u->args.at[i]))
+            return qdq_fail(err, QDQ_E_USAGE, "%.*s is there twice, which trtexec refuses",
+                            (int)qdq_trt_key_size(arg), arg);
+    if (qdq_trt_same_key(arg, remote) && arg[sizeof remote - 1] == '=')
+        u->remote = arg + sizeof remote;
+    u->weakly_typed = u->weakly_typed || qdq_trt_is_precision_flag(arg);
+    return QDQ_PUSH(arena, &u->args, arg) ? QDQ_OK : qdq_nomem(err);
+}
+
+/* A profile has one range for each tensor that is named anywhere. */
+static qdq_status check_ranges(const qdq_trt_user *u, qdq_error *err)
+{
+    for (size_t i = 0; i < u->opt.n; i++) {
+        const qdq_trt_shape *opt = &u->opt.at[i];
+        const qdq_trt_shape *min = qdq_trt_shape_find(&u->min, opt->name);
+        const qdq_trt_shape *max = qdq_trt_shape_find(&u->max, opt->name);
+
+        QDQ_TRY(qdq_trt_range_check(min != NULL ? min : opt, opt, max != NULL ? max : opt, err));
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_trt_user_parse(const char *text, qdq_arena *arena, qdq_trt_user *out, qdq_error *err)
+{
+    const char **argv;
+    size_t n;
+    bool taken;
+
+    *out = (qdq_trt_user){0};
+    QDQ_TRY(qdq_trt_split(text, arena, &argv, &n, err));
+    for (size_t i = 0; i < n; i++) {
+        QDQ_TRY(take_shapes(out, argv[i], arena, &taken, err));
+        if (!taken)
+            QDQ_TRY(add(out, argv[i], arena, err));
+    }
+    return check_ranges(out, err);
+}

@@ -1,0 +1,67 @@
+/* trt_record.c - see the header. */
+#include "engine/trt/trt_record.h"
+
+#include <errno.h>
+#include <nettle/sha2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/fail.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/sha256.h"
+
+qdq_status qdq_trt_record_engine(const char *dir, const qdq_engine_info *info, qdq_error *err)
+{
+    char path[4096], *text = NULL;
+
+    if (mkdir(dir, 0777) != 0 && errno != EEXIST)
+        return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot make this folder", dir);
+    if (snprintf(path, sizeof path, "%s/replay.json", dir) >= (int)sizeof path)
+        return qdq_fail(err, QDQ_E_IO, "%s: the name is too long", dir);
+    json_t *j = json_pack("{s:i, s:s, s:s, s:s}", "qdq_replay", 1, "engine", info->name, "version",
+                          info->version, "device", info->device);
+    qdq_status st = j != NULL ? qdq_json_dump(j, &text, err) : qdq_nomem(err);
+    if (st == QDQ_OK)
+        st = qdq_write_file(path, true, text, strlen(text), err);
+    qdq_free(text);
+    json_decref(j);
+    return st;
+}
+
+qdq_status qdq_trt_record_key(const qdq_model *m, qdq_arena *arena, const char **key, qdq_error *err)
+{
+    struct sha256_ctx h;
+    char name[33];
+    void *data;
+    size_t size;
+
+    QDQ_TRY(qdq_model_to_bytes(m, &data, &size, err));
+    sha256_init(&h);
+    sha256_update(&h, size, data);
+    qdq_sha256_end(&h, name);
+    qdq_free(data);
+    *key = qdq_arena_strdup(arena, name);
+    return *key != NULL ? QDQ_OK : qdq_nomem(err);
+}
+
+void qdq_trt_record_file(const char *dir, const char *key, const char *what, const char *path)
+{
+    enum { MAX = 256 << 20 };
+    char to[4096], *text = NULL;
+    size_t size;
+
+    if (dir == NULL || key == NULL || snprintf(to, sizeof to, "%s/%s.%s", dir, key, what) >= (int)sizeof to)
+        return;
+    if (qdq_read_file(path, MAX, &text, &size, NULL) != QDQ_OK)
+        return;
+    FILE *f = fopen(to, strcmp(what, "log") == 0 ? "a" : "w");
+    if (f != NULL) {
+        fwrite(text, 1, size, f);
+        fclose(f);
+    }
+    qdq_free(text);
+    if (strcmp(what, "log") == 0)
+        remove(path); /* it is appended to; the next copy is to begin where this one ended */
+}

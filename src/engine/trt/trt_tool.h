@@ -1,0 +1,46 @@
+/* trt_tool.h - trtexec as a program: what version it is and what options it has, runs of it under a deadline, options that
+ * it refuses left out from then on, its failures in words. Knows no models. */
+#ifndef QDQ_TRT_TOOL_H
+#define QDQ_TRT_TOOL_H
+
+#include "engine/trt/trt_args.h"
+#include "engine/trt/trt_log.h"
+
+typedef struct qdq_trt_tool {
+    const char *program;
+    int major, minor, patch;    /* -1: it does not say */
+    const char *const *options; /* of --help */
+    size_t n_options;
+    qdq_trt_argv refused; /* of ours, which it turned out not to have */
+    qdq_trt_user user;
+    const char *timing_cache;   /* file; NULL */
+    const char *const *plugins; /* ends with NULL; or NULL */
+    const qdq_job *job;
+    unsigned trust_told; /* warnings that were passed on already */
+    qdq_arena arena;
+} qdq_trt_tool;
+
+/* Looks it up (PATH, if the name has no slash), asks for its help once, and checks the user's options against its version.
+ * QDQ_E_ENGINE: not there, not to be started, or no trtexec. */
+qdq_status qdq_trt_tool_open(qdq_trt_tool *t, const char *program, const char *user_args, qdq_error *err);
+void qdq_trt_tool_close(qdq_trt_tool *t);
+
+/* Does it have this option, as far as its help and what it refused say? */
+bool qdq_trt_tool_has(const qdq_trt_tool *t, const char *option);
+bool qdq_trt_tool_is(const qdq_trt_tool *t, int major,
+                     int minor); /* of that version or a newer one; unknown: yes */
+
+typedef struct qdq_trt_call {
+    qdq_trt_argv needed;      /* "--onnx=...": without them there is nothing to be done */
+    qdq_trt_argv useful;      /* left out where the tool does not have them */
+    const char *const *files; /* what must be there and not empty afterwards; ends with NULL; or NULL */
+    const char *log;          /* file for all it prints; NULL: none */
+    double deadline_s;
+} qdq_trt_call;
+
+/* Runs it with needed, useful and the user's options; of two with one key the user's counts. An option that it refuses is
+ * left out from then on, and it is run again; so it is once if the device was out of memory.
+ * QDQ_E_ENGINE: class and words of the failure, QDQ_E_USAGE: an option of the user's is refused. */
+qdq_status qdq_trt_tool_run(qdq_trt_tool *t, const qdq_trt_call *call, qdq_trt_log *out, qdq_error *err);
+
+#endif /* QDQ_TRT_TOOL_H */

@@ -1,0 +1,292 @@
+/* engine_trtexec.c - the engines `trtexec`, on the stand-in of tests/tools/fake_trtexec.c, and `replay`, on what the first
+ * recorded. */
+#include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "support/disk.h"
+#include "support/test.h"
+
+#define FAKE QDQ_BUILD_DIR "/tests/fake_trtexec"
+
+static qdq_error err;
+static qdq_engine *engine;
+static qdq_session *session;
+static qdq_model *model;
+
+static int clean(void **state)
+{
+    (void)state;
+    qdq_session_close(session);
+    qdq_engine_close(engine);
+    qdq_model_free(model);
+    session = NULL;
+    engine = NULL;
+    model = NULL;
+    unsetenv("FAKE_TRTEXEC");
+    unsetenv("FAKE_TRTEXEC_VERSION");
+    return 0;
+}
+
+#define TEXT                                                                                                 \
+    "graph (float[1,4] x) => (float[1,4] y) <float[4,4] w = {1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1}>"              \
+    " { [\"/l0/MatMul\"] a = MatMul(x, w) [\"/l0/Relu\"] b = Relu(a) y = Neg(b) }"
+#define DYNAMIC                                                                                              \
+    "graph (float[N,4] x) => (float[N,4] y) <float[4,4] w = {1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1}>"              \
+    " { [\"/l0/MatMul\"] y = MatMul(x, w) }"
+
+static void open_engine(const char *spec, const char *args, const char *record)
+{
+    qdq_engine_opts o = QDQ_ENGINE_OPTS_INIT;
+
+    o.trtexec = FAKE;
+    o.trtexec_args = args;
+    o.record = record;
+    o.temp_dir = test_dir();
+    assert_ok(qdq_engine_open(spec, &o, &engine, &err));
+}
+
+static qdq_status open_session(const char *text, bool layers)
+{
+    qdq_session_opts o = QDQ_SESSION_OPTS_INIT;
+
+    o.profile = o.groups = layers;
+    model = test_model(text);
+    return qdq_session_open(engine, model, &o, &session, &err);
+}
+
+/* Profile and groups use a session up. */
+static void reopen(const char *text)
+{
+    qdq_session_close(session);
+    qdq_model_free(model);
+    session = NULL;
+    assert_ok(open_session(text, true));
+}
+
+static void it_times_by_the_median_of_exported_times(void **state)
+{
+    qdq_bench_opts o = QDQ_BENCH_OPTS_INIT;
+    qdq_bench_model out;
+
+    (void)state;
+    open_engine("trtexec", NULL, NULL);
+    const qdq_engine_info *info = qdq_engine_get_info(engine);
+    assert_string_equal(info->version, "10.16.1");
+    assert_int_equal(info->capabilities, QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_CAN_GROUP);
+    assert_ok(open_session(TEXT, false));
+    o.rounds = 3;
+    o.warmup = 1;
+    assert_ok(qdq_bench(&session, 1, &o, &out, &err));
+    assert_true(fabs(out.median_ms - 0.115) < 1e-6); /* 100 + 5 + 10 us */
+    clean(NULL);
+    assert_int_equal(test_count_files(test_dir()), 0);
+}
+
+static void it_computes_no_outputs(void **state)
+{
+    (void)state;
+    open_engine("trtexec:" FAKE, NULL, NULL);
+    assert_ok(open_session(TEXT, false));
+    assert_fails(QDQ_E_UNSUPPORTED, "computes no outputs",
+                 qdq_session_run(session, NULL, 0, NULL, NULL, &err));
+}
+
+static void profile_and_groups_come_from_its_layers(void **state)
+{
+    static const char *const versions[] = {"101601", "8400", "110100"};
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(versions); i++) {
+        qdq_named_array *in = NULL;
+        qdq_group *g = NULL;
+        qdq_layer *l = NULL;
+        size_t n_in, n;
+
+        setenv("FAKE_TRTEXEC_VERSION", versions[i], 1);
+        open_engine("trtexec", NULL, NULL);
+        assert_ok(open_session(TEXT, true));
+        assert_ok(qdq_random_inputs(session, 1, &in, &n_in, &err));
+        assert_ok(qdq_session_groups(session, in, n_in, 10, &g, &n, &err));
+        assert_int_equal(n, 2);
+        assert_string_equal(g[0].layer, "/l0/MatMul + /l0/Relu");
+        assert_int_equal(g[0].n_nodes, 2);
+        assert_string_equal(g[0].node[1], "/l0/Relu");
+        assert_int_equal(g[0].source, QDQ_GROUP_EXACT);
+        assert_string_equal(g[0].in_type, "f32");
+        assert_true(fabs(g[0].median_us - 100) < 1e-6);
+        assert_string_equal(g[1].node[0], "Neg@y");
+        qdq_free(g);
+        reopen(TEXT);
+        assert_ok(qdq_session_profile(session, in, n_in, 10, &l, &n, &err));
+        assert_int_equal(n, 2);
+        assert_string_equal(l[0].op, "CaskConvolution");
+        assert_true(fabs(l[0].median_us - 100) < 1e-6);
+        qdq_free(l);
+        qdq_free(in);
+        clean(NULL);
+    }
+}
+
+static void layers_without_detail_are_no_groups(void **state)
+{
+    qdq_group *g = NULL;
+    size_t n;
+
+    (void)state;
+    setenv("FAKE_TRTEXEC", "names_only", 1);
+    open_engine("trtexec", NULL, NULL);
+    assert_ok(open_session(TEXT, true));
+    assert_fails(QDQ_E_UNSUPPORTED, "--profilingVerbosity=detailed",
+                 qdq_session_groups(session, NULL, 0, 0, &g, &n, &err));
+}
+
+static qdq_status time_once(double *ms)
+{
+    qdq_bench_opts o = QDQ_BENCH_OPTS_INIT;
+    qdq_bench_model out;
+
+    o.rounds = o.warmup = 1;
+    qdq_status st = qdq_bench(&session, 1, &o, &out, &err);
+    *ms = out.median_ms;
+    return st;
+}
+
+static void without_exported_times_the_summary_counts(void **state)
+{
+    double ms;
+
+    (void)state;
+    setenv("FAKE_TRTEXEC", "only_summary", 1);
+    open_engine("trtexec", NULL, NULL);
+    assert_ok(open_session(TEXT, false));
+    assert_ok(time_once(&ms));
+    assert_true(fabs(ms - 0.115) < 1e-6);
+}
+
+static void without_either_the_measurement_is_missing(void **state)
+{
+    double ms;
+
+    (void)state;
+    setenv("FAKE_TRTEXEC", "no_times", 1);
+    open_engine("trtexec", NULL, NULL);
+    assert_ok(open_session(TEXT, false));
+    assert_fails(QDQ_E_ENGINE, "measurement missing", time_once(&ms));
+}
+
+static void dynamic_dimensions_are_1_unless_the_user_says(void **state)
+{
+    qdq_io io;
+    double ms;
+
+    (void)state;
+    open_engine("trtexec", NULL, NULL);
+    assert_ok(open_session(DYNAMIC, false));
+    assert_true(qdq_session_input(session, 0, &io));
+    assert_int_equal(io.dim[0], 1);
+    assert_ok(time_once(&ms));
+    clean(NULL);
+    open_engine("trtexec", "--minShapes=x:1x4 --optShapes=x:8x4 --maxShapes=x:16x4", NULL);
+    assert_ok(open_session(DYNAMIC, false));
+    assert_true(qdq_session_input(session, 0, &io));
+    assert_int_equal(io.dim[0], 8);
+    assert_ok(time_once(&ms));
+    clean(NULL);
+    open_engine("trtexec", "--optShapes=x:8x5", NULL);
+    assert_fails(QDQ_E_USAGE, "the shape of input 'x' does not fit", open_session(DYNAMIC, false));
+    clean(NULL);
+    open_engine("trtexec", "--optShapes=x:8x4", NULL); /* a static model gets no flags, and so no error */
+    assert_ok(open_session(TEXT, false));
+}
+
+static void what_cannot_be_built_says_why(void **state)
+{
+    (void)state;
+    setenv("FAKE_TRTEXEC", "no_kernel", 1);
+    open_engine("trtexec", NULL, NULL);
+    assert_fails(QDQ_E_ENGINE, "(builder): Error[10]: Could not find any implementation",
+                 open_session(TEXT, false));
+}
+
+static void what_was_recorded_can_be_replayed(void **state)
+{
+    const char *dir = test_path("record");
+    char spec[4096];
+    qdq_named_array *in = NULL;
+    qdq_group *g = NULL;
+    qdq_layer *l = NULL;
+    size_t n_in, n;
+    double ms;
+
+    (void)state;
+    open_engine("trtexec", NULL, dir);
+    assert_ok(open_session(TEXT, true));
+    assert_ok(time_once(&ms));
+    assert_ok(qdq_random_inputs(session, 1, &in, &n_in, &err));
+    assert_ok(qdq_session_profile(session, in, n_in, 10, &l, &n, &err));
+    qdq_free(l);
+    clean(NULL);
+    snprintf(spec, sizeof spec, "replay:%s", dir);
+    setenv("FAKE_TRTEXEC", "crash", 1); /* it is not needed any more */
+    assert_ok(qdq_engine_open(spec, NULL, &engine, &err));
+    assert_string_equal(qdq_engine_get_info(engine)->version, "10.16.1");
+    assert_ok(open_session(TEXT, true));
+    assert_ok(time_once(&ms));
+    assert_true(fabs(ms - 0.115) < 0.001);
+    assert_ok(qdq_session_groups(session, in, n_in, 10, &g, &n, &err));
+    assert_int_equal(n, 2);
+    assert_string_equal(g[0].node[0], "/l0/MatMul");
+    assert_true(fabs(g[0].median_us - 100) < 1e-6);
+    qdq_free(g);
+    reopen(TEXT);
+    assert_ok(qdq_session_profile(session, in, n_in, 10, &l, &n, &err));
+    assert_string_equal(l[1].op, "PointWise");
+    qdq_free(l);
+    qdq_free(in);
+    qdq_session_close(session);
+    qdq_model_free(model);
+    session = NULL;
+    assert_ok(open_session(DYNAMIC, false));
+    assert_fails(QDQ_E_ENGINE, "nothing was recorded of this model", time_once(&ms));
+}
+
+static void files_by_hand_serve_all_models(void **state)
+{
+    const char *dir = test_path("hand"), *times = "[{\"computeMs\":2},{\"computeMs\":3}]";
+    char spec[4096];
+    double ms;
+
+    (void)state;
+    assert_fails(QDQ_E_USAGE, "expected replay:DIR", qdq_engine_open("replay", NULL, &engine, &err));
+    snprintf(spec, sizeof spec, "replay:%s", dir);
+    assert_fails(QDQ_E_ENGINE, "no such folder", qdq_engine_open(spec, NULL, &engine, &err));
+    assert_int_equal(mkdir(dir, 0700), 0);
+    assert_ok(qdq_write_file(test_path("hand/any.times.json"), true, times, strlen(times), &err));
+    assert_ok(qdq_engine_open(spec, NULL, &engine, &err));
+    assert_ok(open_session(TEXT, false));
+    assert_ok(time_once(&ms));
+    assert_true(ms >= 2 && ms <= 3);
+    clean(NULL);
+    assert_ok(qdq_write_file(test_path("hand/replay.json"), true, "{\"qdq_replay\": 2}", 17, &err));
+    assert_fails(QDQ_E_UNSUPPORTED, "replay.json", qdq_engine_open(spec, NULL, &engine, &err));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(it_times_by_the_median_of_exported_times, clean),
+        cmocka_unit_test_teardown(it_computes_no_outputs, clean),
+        cmocka_unit_test_teardown(profile_and_groups_come_from_its_layers, clean),
+        cmocka_unit_test_teardown(layers_without_detail_are_no_groups, clean),
+        cmocka_unit_test_teardown(without_exported_times_the_summary_counts, clean),
+        cmocka_unit_test_teardown(without_either_the_measurement_is_missing, clean),
+        cmocka_unit_test_teardown(dynamic_dimensions_are_1_unless_the_user_says, clean),
+        cmocka_unit_test_teardown(what_cannot_be_built_says_why, clean),
+        cmocka_unit_test_teardown(what_was_recorded_can_be_replayed, clean),
+        cmocka_unit_test_teardown(files_by_hand_serve_all_models, clean),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

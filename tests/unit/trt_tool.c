@@ -1,0 +1,379 @@
+/* trt_tool.c - command lines for trtexec, and runs of it: everything that can go wrong with a program. The program is the
+ * stand-in of tests/tools/fake_trtexec.c, written from the documented behaviour. */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "engine/trt/trt_tool.h"
+#include "support/test.h"
+
+#define FAKE QDQ_BUILD_DIR "/tests/fake_trtexec"
+
+static qdq_error err;
+static qdq_arena arena;
+static qdq_trt_tool tool;
+
+static int clean(void **state)
+{
+    (void)state;
+    qdq_trt_tool_close(&tool);
+    qdq_arena_free(&arena);
+    tool = (qdq_trt_tool){0};
+    unsetenv("FAKE_TRTEXEC");
+    unsetenv("FAKE_TRTEXEC_VERSION");
+    unsetenv("FAKE_TRTEXEC_STATE");
+    return 0;
+}
+
+/* --- words ------------------------------------------------------------------------------------------------------------- */
+
+static void arguments_are_split_without_a_shell(void **state)
+{
+    static const struct {
+        const char *text, *want;
+    } cases[] = {{"--a --b=c", "--a|--b=c|"},
+                 {"  --a\t\n", "--a|"},
+                 {"", ""},
+                 {"--a='x y' --b=\"p \\\" q\"", "--a=x y|--b=p \" q|"},
+                 {"--a='x\\y'", "--a=x\\y|"},
+                 {"--a=\\ b", "--a= b|"},
+                 {"--a=$(reboot) `x` ; * > f", "--a=$(reboot)|`x`|;|*|>|f|"},
+                 {"''", "|"},
+                 {"a\\", "a\\|"}};
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
+        char got[200] = "";
+        const char **argv;
+        size_t n;
+        assert_ok(qdq_trt_split(cases[i].text, &arena, &argv, &n, &err));
+        for (size_t k = 0; k < n; k++) {
+            strncat(got, argv[k], 50);
+            strncat(got, "|", 2);
+        }
+        assert_string_equal(got, cases[i].want);
+        assert_null(argv[n]);
+    }
+    const char **argv;
+    size_t n;
+    assert_fails(QDQ_E_USAGE, "the quote at byte 5 of '--a='x' is not closed",
+                 qdq_trt_split("--a='x", &arena, &argv, &n, &err));
+}
+
+/* --- shapes ------------------------------------------------------------------------------------------------------------ */
+
+static void shapes_are_read_as_trtexec_reads_them(void **state)
+{
+    qdq_trt_shapes s;
+    const char *text;
+
+    (void)state;
+    assert_ok(qdq_trt_shapes_parse("'in:0':1x3x8x8,s:scalar,input:0:2x5,e:", &arena, &s, &err));
+    assert_int_equal(s.n, 4);
+    assert_string_equal(s.at[0].name, "in:0");
+    assert_int_equal(s.at[0].rank, 4);
+    assert_int_equal(s.at[0].dim[3], 8);
+    assert_int_equal(s.at[1].rank, 0);
+    assert_string_equal(s.at[2].name, "input:0");
+    assert_int_equal(s.at[2].dim[1], 5);
+    assert_int_equal(s.at[3].rank, 0);
+    assert_ok(qdq_trt_shapes_print(&s, &arena, &text, &err));
+    assert_string_equal(text, "'in:0':1x3x8x8,s:scalar,'input:0':2x5,e:scalar");
+    s.at[0].name = "a,b";
+    assert_fails(QDQ_E_UNSUPPORTED, "takes no name with a comma",
+                 qdq_trt_shapes_print(&s, &arena, &text, &err));
+}
+
+static void wrong_shapes_are_refused_with_their_entry(void **state)
+{
+    static const char *const texts[][2] = {
+        {"a:1,t:2x*", "shape 't:2x*'"},
+        {"a", "NAME:DIMS"},
+        {":1x2", "NAME:DIMS"},
+        {"a:1x", "shape 'a:1x'"},
+        {"a:1,", "shape ''"},
+        {"a:1,a:2", "each name once"},
+        {"a:-1", "numbers"},
+        {"'':1", "'NAME':DIMS"},
+        {"a:1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1", "fewer"}};
+    qdq_trt_shapes s;
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(texts); i++)
+        assert_fails(QDQ_E_USAGE, texts[i][1], qdq_trt_shapes_parse(texts[i][0], &arena, &s, &err));
+}
+
+static void ranges_are_checked_dimension_by_dimension(void **state)
+{
+    const qdq_trt_shape one = {"x", 1, {1}}, two = {"x", 1, {2}}, four = {"x", 1, {4}}, flat = {"x", 0, {0}};
+
+    (void)state;
+    assert_ok(qdq_trt_range_check(&one, &two, &four, &err));
+    assert_ok(qdq_trt_range_check(&two, &two, &two, &err));
+    assert_fails(QDQ_E_USAGE, "expected equal ones", qdq_trt_range_check(&flat, &two, &four, &err));
+    assert_fails(QDQ_E_USAGE, "dimension 0 is 4, 2 and 4", qdq_trt_range_check(&four, &two, &four, &err));
+    assert_fails(QDQ_E_USAGE, "expected min <= opt <= max", qdq_trt_range_check(&one, &four, &two, &err));
+}
+
+static void options_of_users_are_checked_before_anything_runs(void **state)
+{
+    static const char *const texts[][2] = {{"--exportTimes=t.json", "--exportTimes is set by qdq"},
+                                           {"--warmUp 5", "found '5'"},
+                                           {"--fp16 --fp16", "--fp16 is there twice"},
+                                           {"--shapes=a:1 --shapes=a:2", "--shapes is there twice"},
+                                           {"--optShapes=a:x", "--optShapes: shape 'a:x'"},
+                                           {"--minShapes=a:4 --optShapes=a:2", "expected min <= opt <= max"}};
+    qdq_trt_user u;
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(texts); i++)
+        assert_fails(QDQ_E_USAGE, texts[i][1], qdq_trt_user_parse(texts[i][0], &arena, &u, &err));
+    assert_ok(qdq_trt_user_parse(
+        "--fp16 --staticPlugins=a.so --staticPlugins=b.so --minShapes=x:1x2 --optShapes=x:2x2", &arena, &u,
+        &err));
+    assert_int_equal(u.args.n, 3);
+    assert_true(u.weakly_typed);
+    assert_int_equal(u.min.n, 1);
+    assert_int_equal(u.opt.at[0].dim[0], 2);
+}
+
+/* --- runs ---------------------------------------------------------------------------------------------------------------- */
+
+static void open_tool(const char *args)
+{
+    assert_ok(qdq_trt_tool_open(&tool, FAKE, args, &err));
+}
+
+static const char *model(void)
+{
+    qdq_model *m =
+        test_model("graph (float[1,4] x) => (float[1,4] y) <float[4,4] w = {1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1}>"
+                   " { [\"mm\"] a = MatMul(x, w) [\"r\"] y = Relu(a) }");
+    const char *path = test_path("m.onnx");
+    qdq_save_opts save = QDQ_SAVE_OPTS_INIT;
+
+    save.allow_overwrite = true;
+    assert_ok(qdq_model_save(m, path, &save, &err));
+    qdq_model_free(m);
+    return path;
+}
+
+static qdq_status run_with(const char *const *useful, double deadline_s, qdq_trt_log *log)
+{
+    const char *engine = test_path("engine"), *files[] = {engine, NULL};
+    qdq_trt_call call = {.files = files, .log = test_path("run.log"), .deadline_s = deadline_s};
+    const char *needed[] = {qdq_arena_printf(&arena, "--onnx=%s", model()),
+                            qdq_arena_printf(&arena, "--saveEngine=%s", engine)};
+
+    for (size_t i = 0; i < 2; i++)
+        assert_true(QDQ_PUSH(&arena, &call.needed, needed[i]));
+    for (size_t i = 0; useful != NULL && useful[i] != NULL; i++)
+        assert_true(QDQ_PUSH(&arena, &call.useful, useful[i]));
+    return qdq_trt_tool_run(&tool, &call, log, &err);
+}
+
+static qdq_status run_tool(void)
+{
+    qdq_trt_log log;
+
+    return run_with(NULL, 60, &log);
+}
+
+static void version_and_options_are_asked_for_once(void **state)
+{
+    (void)state;
+    open_tool(NULL);
+    assert_true(tool.major == 10 && tool.minor == 16 && tool.patch == 1);
+    assert_true(qdq_trt_tool_has(&tool, "--separateProfileRun"));
+    assert_true(qdq_trt_tool_has(&tool, "--exportTimes=x"));
+    assert_false(qdq_trt_tool_has(&tool, "--noCudaGraph"));
+    assert_true(qdq_trt_tool_is(&tool, 10, 4) && !qdq_trt_tool_is(&tool, 11, 0));
+    clean(NULL);
+    setenv("FAKE_TRTEXEC_VERSION", "8601", 1);
+    open_tool(NULL);
+    assert_true(tool.major == 8 && tool.minor == 6 && tool.patch == 1);
+    assert_false(qdq_trt_tool_has(&tool, "--stronglyTyped"));
+}
+
+static void a_program_that_is_not_there_or_is_none_is_told(void **state)
+{
+    const char *plain = test_path("plain");
+
+    (void)state;
+    assert_fails(QDQ_E_ENGINE, "part of TensorRT", qdq_trt_tool_open(&tool, "/nowhere/trtexec", NULL, &err));
+    assert_fails(QDQ_E_ENGINE, "No such file", qdq_trt_tool_open(&tool, "no-such-trtexec", NULL, &err));
+    assert_ok(qdq_write_file(plain, true, "x", 1, &err));
+    assert_fails(QDQ_E_ENGINE, "Permission denied", qdq_trt_tool_open(&tool, plain, NULL, &err));
+    assert_fails(QDQ_E_ENGINE, "expected trtexec's help", qdq_trt_tool_open(&tool, "true", NULL, &err));
+    assert_fails(QDQ_E_ENGINE, "exit code 1", qdq_trt_tool_open(&tool, "false", NULL, &err));
+    setenv("FAKE_TRTEXEC", "silent", 1);
+    assert_fails(QDQ_E_ENGINE, "0 options", qdq_trt_tool_open(&tool, FAKE, NULL, &err));
+}
+
+static void options_that_a_version_lacks_are_refused_before_any_build(void **state)
+{
+    (void)state;
+    setenv("FAKE_TRTEXEC_VERSION", "110000", 1);
+    assert_fails(QDQ_E_USAGE, "--fp16: TensorRT 11.0 has no such option",
+                 qdq_trt_tool_open(&tool, FAKE, "--fp16", &err));
+    clean(NULL);
+    setenv("FAKE_TRTEXEC_VERSION", "101401", 1);
+    assert_fails(QDQ_E_USAGE, "expected 10.15 or newer",
+                 qdq_trt_tool_open(&tool, FAKE, "--remoteAutoTuningConfig=ssh://u@h:22", &err));
+    clean(NULL);
+    setenv("FAKE_TRTEXEC_VERSION", "101601", 1);
+    open_tool("--fp16");
+    assert_ok(run_tool());
+}
+
+static void only_the_option_that_was_refused_is_left_out_and_remembered(void **state)
+{
+    static const char *const useful[] = {"--separateProfileRun", "--profilingVerbosity=detailed",
+                                         "--useSpinWait", NULL};
+    qdq_trt_log log;
+    char *text;
+    size_t size;
+
+    (void)state;
+    setenv("FAKE_TRTEXEC", "refuse:--separateProfileRun", 1);
+    open_tool(NULL);
+    assert_ok(run_with(useful, 60, &log));
+    assert_int_equal(tool.refused.n, 1);
+    assert_string_equal(tool.refused.at[0], "--separateProfileRun");
+    assert_ok(run_with(useful, 60, &log));
+    assert_int_equal(log.n_unknown, 0); /* it was not tried again */
+    assert_ok(qdq_read_file(test_path("run.log"), 1 << 20, &text, &size, &err));
+    char *last = text;
+    for (char *p = text; (p = strstr(p, "$ ")) != NULL; p++)
+        last = p;
+    *strchr(last, '\n') = '\0';
+    assert_null(strstr(last, "--separateProfileRun"));
+    assert_non_null(strstr(last, "--profilingVerbosity=detailed --useSpinWait"));
+    qdq_free(text);
+}
+
+static void an_option_of_the_users_that_is_refused_is_named(void **state)
+{
+    (void)state;
+    open_tool("--noSuchOption=3");
+    assert_fails(QDQ_E_USAGE, "TensorRT 10.16 has no option --noSuchOption", run_tool());
+    clean(NULL);
+    setenv("FAKE_TRTEXEC", "refuse:--saveEngine", 1);
+    open_tool(NULL);
+    assert_fails(QDQ_E_ENGINE, "refuses --saveEngine, without which nothing can be done", run_tool());
+}
+
+static void the_users_option_goes_before_ours(void **state)
+{
+    static const char *const useful[] = {"--warmUp=200", NULL};
+    qdq_trt_log log;
+
+    (void)state;
+    open_tool("--warmUp=500");
+    assert_ok(run_with(useful, 60, &log)); /* twice would be refused */
+}
+
+static void failures_have_class_and_words(void **state)
+{
+    static const char *const cases[][2] = {
+        {"no_kernel", "exit code 1 (builder): Error[10]: Could not find any implementation"},
+        {"oom_always", "(memory)"},
+        {"crash", "died of SIGSEGV"},
+        {"no_result", "ended well, but left no engine"},
+        {"silent_run", "ended well, but left no engine"},
+        {"says_failed", "says FAILED"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
+        setenv("FAKE_TRTEXEC", cases[i][0], 1);
+        open_tool(NULL);
+        assert_fails(QDQ_E_ENGINE, cases[i][1], run_tool());
+        clean(NULL);
+    }
+}
+
+static void out_of_memory_gets_one_more_try(void **state)
+{
+    (void)state;
+    setenv("FAKE_TRTEXEC", "oom_once", 1);
+    setenv("FAKE_TRTEXEC_STATE", test_path("oom"), 1);
+    open_tool(NULL);
+    assert_ok(run_tool());
+    assert_int_equal(access(test_path("oom"), F_OK), 0);
+}
+
+static void a_program_that_never_ends_is_ended(void **state)
+{
+    qdq_trt_log log;
+    double start = qdq_clock_seconds();
+
+    (void)state;
+    setenv("FAKE_TRTEXEC", "forever", 1);
+    open_tool(NULL);
+    assert_fails(QDQ_E_ENGINE, "did not end within 0.3 s", run_with(NULL, 0.3, &log));
+    assert_true(qdq_clock_seconds() - start < 30); /* 2 s of grace: it ignores the first signal */
+}
+
+static void children_that_it_leaves_are_ended(void **state)
+{
+    char *text;
+    size_t size;
+
+    (void)state;
+    setenv("FAKE_TRTEXEC", "children", 1);
+    setenv("FAKE_TRTEXEC_STATE", test_path("child"), 1);
+    open_tool(NULL);
+    assert_ok(run_tool());
+    assert_ok(qdq_read_file(test_path("child"), 100, &text, &size, &err));
+    pid_t pid = (pid_t)strtol(text, NULL, 10);
+    qdq_free(text);
+    assert_true(pid > 1);
+    for (int i = 0; i < 200 && kill(pid, 0) == 0; i++)
+        usleep(10000);
+    assert_true(kill(pid, 0) != 0 && errno == ESRCH);
+}
+
+static void a_gigabyte_of_output_is_read_and_not_kept(void **state)
+{
+    qdq_trt_log log;
+
+    (void)state;
+    setenv("FAKE_TRTEXEC", "gigabyte", 1);
+    open_tool(NULL);
+    assert_ok(run_with(NULL, 120, &log));
+    assert_true(log.passed); /* last words were heard */
+    int fd = open(test_path("run.log"), O_RDONLY);
+    assert_true(fd >= 0);
+    assert_true(lseek(fd, 0, SEEK_END) < 70 << 20);
+    close(fd);
+    unlink(test_path("run.log"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(arguments_are_split_without_a_shell, clean),
+        cmocka_unit_test_teardown(shapes_are_read_as_trtexec_reads_them, clean),
+        cmocka_unit_test_teardown(wrong_shapes_are_refused_with_their_entry, clean),
+        cmocka_unit_test_teardown(ranges_are_checked_dimension_by_dimension, clean),
+        cmocka_unit_test_teardown(options_of_users_are_checked_before_anything_runs, clean),
+        cmocka_unit_test_teardown(version_and_options_are_asked_for_once, clean),
+        cmocka_unit_test_teardown(a_program_that_is_not_there_or_is_none_is_told, clean),
+        cmocka_unit_test_teardown(options_that_a_version_lacks_are_refused_before_any_build, clean),
+        cmocka_unit_test_teardown(only_the_option_that_was_refused_is_left_out_and_remembered, clean),
+        cmocka_unit_test_teardown(an_option_of_the_users_that_is_refused_is_named, clean),
+        cmocka_unit_test_teardown(the_users_option_goes_before_ours, clean),
+        cmocka_unit_test_teardown(failures_have_class_and_words, clean),
+        cmocka_unit_test_teardown(out_of_memory_gets_one_more_try, clean),
+        cmocka_unit_test_teardown(a_program_that_never_ends_is_ended, clean),
+        cmocka_unit_test_teardown(children_that_it_leaves_are_ended, clean),
+        cmocka_unit_test_teardown(a_gigabyte_of_output_is_read_and_not_kept, clean),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
