@@ -46,7 +46,8 @@ qdq_status qdq_pass_lift_subgraph_initializers(qdq_opt *o, qdq_graph *g, qdq_err
 /* --- share-initializers: equal constants become one ---------------------------------------------------------------
  *
  * What Q and DQ read as data stays apart, unless the argument `weights` asks for it: engines have refused explicit
- * quantization of weights that layers share. Tensors above LARGE are not read, unless the argument is `all`; nor is
+ * quantization of weights that layers share. So do the zero points of constants: OpenVINO leaves a layer in float whose
+ * zero point another layer reads too. Tensors above LARGE are not read, unless the argument is `all`; nor is
  * one that is alone with its type and shape. NaN is equal to nothing. */
 
 enum { LARGE = 1 << 20 };
@@ -69,11 +70,20 @@ typedef struct sharing {
     QDQ_VEC(kept) kept;
 } sharing;
 
+/* Does a DQ of a constant read it as its zero point? */
+static bool is_weights_zero_point(const qdq_use *u)
+{
+    const qdq_value *data = qdq_node_in(u->node, 0);
+
+    return u->index == 2 && strcmp(u->node->type, "DequantizeLinear") == 0 && data != NULL &&
+           data->init != NULL;
+}
+
 static bool is_weight(const qdq_value *v)
 {
     QDQ_FOR_USES (u, v)
-        if (u->index == 0 &&
-            (strcmp(u->node->type, "QuantizeLinear") == 0 || strcmp(u->node->type, "DequantizeLinear") == 0))
+        if (is_weights_zero_point(u) || (u->index == 0 && (strcmp(u->node->type, "QuantizeLinear") == 0 ||
+                                                           strcmp(u->node->type, "DequantizeLinear") == 0)))
             return true;
     return false;
 }

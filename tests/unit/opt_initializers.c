@@ -171,7 +171,8 @@ static void empty_packed_and_string_tensors(void **state)
         "}\n");
 }
 
-/* The same scale in two places is one scale; codes of weights stay with their layers. */
+/* The same scale in two places is one scale; codes of weights and their zero points stay with their layers: OpenVINO leaves
+ * a MatMul in float whose weight's zero point another layer reads, too. */
 static void scales_are_shared_and_quantized_weights_only_on_request(void **state)
 {
     static const char text[] =
@@ -190,12 +191,13 @@ static void scales_are_shared_and_quantized_weights_only_on_request(void **state
     (void)state;
     assert_becomes("share-initializers", text,
                    "g (float[1,2] x) => (float[1,2] y) <int8[2,2] w = {1, 2, 3, 4}, int8[2,2] v = {1, 2, 3, "
-                   "4}, float s = {0.5}, int8 z = {0}, float[2,2] f = {1, 2, 3, 4}, float[2,2] h = {1, 2, 3, "
+                   "4}, float s = {0.5}, int8 z = {0}, int8 p = {0}, float[2,2] f = {1, 2, 3, 4}, float[2,2] "
+                   "h = {1, 2, 3, "
                    "4}> {\n"
                    "  d = DequantizeLinear(w, s, z)\n"
-                   "  e = DequantizeLinear(v, s, z)\n"
+                   "  e = DequantizeLinear(v, s, p)\n"
                    "  q = QuantizeLinear(f, s, z)\n"
-                   "  k = QuantizeLinear(h, s, z)\n"
+                   "  k = QuantizeLinear(h, s, p)\n"
                    "  a = MatMul(x, d)\n"
                    "  b = MatMul(a, e)\n"
                    "  y = your.Op(b, q, k)\n"
