@@ -1,7 +1,7 @@
 # What people type; CMake does the work. `make help` lists the targets.
 #
 # Everything is built below build/: build/ itself is the build that is used and tested, build/asan and the
-# like are the same sources under other compilers or checks. build/ort holds ONNX Runtime (scripts/setup.sh).
+# like are the same sources under other compilers or checks. build/ort and build/openvino hold engines (scripts/setup.sh).
 
 BUILD        := build
 PREFIX       ?= /usr/local
@@ -32,6 +32,7 @@ check: ## install what the tests need, build and run them
 define other_build
 	@mkdir -p $(BUILD)/$(1)
 	@ln -sfn ../ort $(BUILD)/$(1)/ort
+	@ln -sfn ../openvino $(BUILD)/$(1)/openvino
 	@$(CONFIGURE) -B $(BUILD)/$(1) --log-level=WARNING -DQDQ_TESTS=ON $(2)
 	@cmake --build $(BUILD)/$(1) -j $(JOBS)
 endef
@@ -72,8 +73,8 @@ tidy: ## clang-tidy over the library and the tool; a finding is an error
 	$(call other_build,clang,-DCMAKE_C_COMPILER=clang -DCMAKE_EXPORT_COMPILE_COMMANDS=ON)
 	@git ls-files 'src/*.c' | grep -v stb_image_impl | xargs -P $(JOBS) -n 4 clang-tidy --quiet -p $(BUILD)/clang
 
-clean: ## remove what was built; keep the ONNX Runtime that set-up fetched
-	@[ ! -d $(BUILD) ] || find $(BUILD) -mindepth 1 -maxdepth 1 ! -name ort -exec rm -rf {} +
+clean: ## remove what was built; keep the engines that set-up fetched
+	@[ ! -d $(BUILD) ] || find $(BUILD) -mindepth 1 -maxdepth 1 ! -name ort ! -name openvino -exec rm -rf {} +
 
 distclean: ## remove everything that is not source
 	@rm -rf $(BUILD)

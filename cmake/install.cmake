@@ -36,10 +36,12 @@ endif()
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES docs/man/qdq.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 
-# The engine that set-up unpacked, if it did, with its licences: the installed tool looks for it there. In builds
+# The engines that set-up unpacked, if it did, with their licences: the installed tool looks for them there. In builds
 # below build/ the folder is a link, which would be installed as one.
 file(REAL_PATH ${PROJECT_BINARY_DIR}/ort engine_dir)
 install(DIRECTORY ${engine_dir}/ DESTINATION ${CMAKE_INSTALL_LIBDIR}/qdq OPTIONAL)
+file(REAL_PATH ${PROJECT_BINARY_DIR}/openvino engine_dir)
+install(DIRECTORY ${engine_dir}/ DESTINATION ${CMAKE_INSTALL_LIBDIR}/qdq/openvino OPTIONAL PATTERN include EXCLUDE)
 
 # Completions are made by the tool itself, from its option tables.
 if(TARGET qdq AND NOT CMAKE_CROSSCOMPILING)

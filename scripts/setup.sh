@@ -1,10 +1,11 @@
 #!/bin/sh
-# setup.sh [--tests] [--all] - install what building and running qdq needs. Safe to run again: what is there
+# setup.sh [--tests] [--all] [--with-openvino] - install what building and running qdq needs. Safe to run again: what is there
 # is left alone, and when nothing is missing it does nothing and needs neither root nor network.
 #
-#   (nothing)  compiler, build tools, libraries; ONNX Runtime unpacked to build/ort/
-#   --tests    also what `make check` and `make asan` need
-#   --all      also what `make check-all`, `make fuzz` and `make format` need
+#   (nothing)        compiler, build tools, libraries; ONNX Runtime unpacked to build/ort/
+#   --with-openvino  also OpenVINO, its library and headers unpacked to build/openvino/
+#   --tests          also what `make check` and `make asan` need, OpenVINO included
+#   --all            also what `make check-all`, `make fuzz` and `make format` need
 #
 # For Debian 12, as root. Elsewhere: install the packages it names by hand, then run it again for ONNX Runtime.
 set -eu
@@ -13,16 +14,20 @@ cd "$(dirname "$0")/.."
 
 ORT_VERSION=1.31.1
 ORT_DIR=build/ort
+OV_VERSION=2026.4.1
+OV_DIR=build/openvino
 
 say() { printf 'setup: %s\n' "$*"; }
 die() { printf 'setup: error: %s\n' "$*" >&2; exit 1; }
 
 want_tests=no
 want_all=no
+want_openvino=no
 for arg in "$@"; do
     case $arg in
-    --tests) want_tests=yes ;;
-    --all) want_tests=yes want_all=yes ;;
+    --with-openvino) want_openvino=yes ;;
+    --tests) want_tests=yes want_openvino=yes ;;
+    --all) want_tests=yes want_all=yes want_openvino=yes ;;
     -h | --help) sed -n '2,/^set -eu/{/^#/s/^# \{0,1\}//p;}' "$0"; exit 0 ;;
     *) printf 'setup: unknown option %s (see --help)\n' "$arg" >&2; exit 2 ;;
     esac
@@ -79,12 +84,14 @@ if [ $want_all = yes ]; then
     need chromium has_program chromium # opens the pages that qdq writes
 fi
 
-# ONNX Runtime is a shared library inside a Python wheel; pip only fetches it, nothing else uses Python.
+# Engines are shared libraries inside Python wheels; pip only fetches them, nothing else uses Python.
 machine=$(uname -m)
 case $machine in
-x86_64) ort_sha256=5752bd508126ae7c49894d3b9d2e83f0c3d487319246d04c444b393308d7ad7f ;;
-aarch64) ort_sha256=da05378364c44d4407e463982d2bf8d5e4cfea873283757e48beeb41df97b7f3 ;;
-*) ort_sha256= ;;
+x86_64)
+    ort_sha256=5752bd508126ae7c49894d3b9d2e83f0c3d487319246d04c444b393308d7ad7f
+    ov_sha256=2d22b1da03f7caf74df30e9f6417d0ab2f637e4a38e08e1dcd294d2c37407aaf ;;
+aarch64) ort_sha256=da05378364c44d4407e463982d2bf8d5e4cfea873283757e48beeb41df97b7f3 ov_sha256= ;;
+*) ort_sha256='' ov_sha256= ;;
 esac
 ort_file=$ORT_DIR/libonnxruntime.so.$ORT_VERSION
 need_ort=yes
@@ -94,7 +101,14 @@ elif [ -z "$ort_sha256" ]; then
     say "no ONNX Runtime wheel is pinned for $machine: give one with --ort-library or QDQ_ORT_LIBRARY"
     need_ort=no
 fi
-if [ $need_ort = yes ] && ! python3 -m pip --version >/dev/null 2>&1; then
+need_openvino=$want_openvino
+if [ -e "$OV_DIR/libopenvino_c.so" ] && [ "$(cat "$OV_DIR/version" 2>/dev/null)" = "$OV_VERSION" ]; then
+    need_openvino=no
+elif [ $want_openvino = yes ] && [ -z "$ov_sha256" ]; then
+    say "no OpenVINO wheel is pinned for $machine: give one with --openvino-library or QDQ_OPENVINO_LIBRARY"
+    need_openvino=no
+fi
+if [ $need_ort$need_openvino != nono ] && ! python3 -m pip --version >/dev/null 2>&1; then
     missing="$missing python3-pip"
 fi
 
@@ -117,26 +131,31 @@ if [ -n "$missing" ]; then
             die "apt-get could not install:$missing"; }
     fi
     rm -f "$log"
-    trap - EXIT
 fi
 
-# --- ONNX Runtime --------------------------------------------------------------------------------------------
+# --- engines -------------------------------------------------------------------------------------------------
 
-if [ $need_ort = yes ]; then
-    say "fetching ONNX Runtime $ORT_VERSION for $machine"
+work=
+trap 'rm -rf "$work"' EXIT
+
+fetch() { # fetch PACKAGE VERSION SHA256 NAME OPTION VARIABLE: unpacks the wheel to $work/wheel
+    say "fetching $4 $2 for $machine"
     mkdir -p build
-    work=$(mktemp -d build/ort-setup.XXXXXX)
-    trap 'rm -rf "$work"' EXIT
+    work=$(mktemp -d "build/$1-setup.XXXXXX")
     # The library inside is the same for every Python version: the version here only picks a file that exists.
     python3 -m pip download --progress-bar off --no-deps --disable-pip-version-check --only-binary=:all: \
         --python-version 3.11 --implementation cp --platform "manylinux_2_28_$machine" \
-        --dest "$work" "onnxruntime==$ORT_VERSION" >"$work/log" 2>&1 || { tail -n 5 "$work/log" >&2
-        die "pip could not fetch onnxruntime $ORT_VERSION: is the Python package index reachable from here?" \
-            "Without it, give a library of your own with --ort-library FILE or QDQ_ORT_LIBRARY"; }
-    wheel=$(find "$work" -name 'onnxruntime-*.whl')
+        --dest "$work" "$1==$2" >"$work/log" 2>&1 || { tail -n 5 "$work/log" >&2
+        die "pip could not fetch $1 $2: is the Python package index reachable from here?" \
+            "Without it, give a library of your own with $5 FILE or $6"; }
+    wheel=$(find "$work" -name "$1-*.whl")
     found=$(sha256sum "$wheel" | cut -d ' ' -f 1)
-    [ "$found" = "$ort_sha256" ] || die "$(basename "$wheel"): SHA-256 is $found, expected $ort_sha256"
+    [ "$found" = "$3" ] || die "$(basename "$wheel"): SHA-256 is $found, expected $3"
     python3 -m zipfile -e "$wheel" "$work/wheel" || die "$(basename "$wheel"): not a readable archive"
+}
+
+if [ $need_ort = yes ]; then
+    fetch onnxruntime $ORT_VERSION "$ort_sha256" "ONNX Runtime" --ort-library QDQ_ORT_LIBRARY
     library=$work/wheel/onnxruntime/capi/libonnxruntime.so.$ORT_VERSION
     [ -f "$library" ] || die "$(basename "$wheel") has no onnxruntime/capi/libonnxruntime.so.$ORT_VERSION"
     mkdir -p $ORT_DIR
@@ -145,5 +164,31 @@ if [ $need_ort = yes ]; then
         [ ! -f "$work/wheel/onnxruntime/$file" ] || mv -f "$work/wheel/onnxruntime/$file" $ORT_DIR/
     done
     ln -sf "libonnxruntime.so.$ORT_VERSION" $ORT_DIR/libonnxruntime.so.1
+    rm -rf "$work"
     say "ONNX Runtime $ORT_VERSION is in $ORT_DIR"
+fi
+
+# Of OpenVINO: what runs ONNX models on the processor, a quarter of the whole, and the headers, with which the build
+# makes the helper that reads fusion groups. The folder appears whole or not at all.
+if [ $need_openvino = yes ]; then
+    fetch openvino $OV_VERSION "$ov_sha256" OpenVINO --openvino-library QDQ_OPENVINO_LIBRARY
+    libs=$work/wheel/openvino/libs
+    new=$work/new
+    mkdir "$new"
+    for part in openvino openvino_c openvino_intel_cpu_plugin openvino_onnx_frontend openvino_ir_frontend \
+        tbb tbbmalloc tbbbind_2_5 hwloc; do
+        found=$(find "$libs" -name "lib$part.so*" | head -n 1)
+        [ -n "$found" ] || die "$(basename "$wheel") has no openvino/libs/lib$part.so"
+        mv "$found" "$new/"
+    done
+    for part in openvino openvino_c; do
+        ln -s "$(basename "$new/lib$part.so".*)" "$new/lib$part.so"
+    done
+    mv "$work/wheel/openvino/include" "$new/include"
+    cp -r "$work"/wheel/openvino-$OV_VERSION.dist-info/licenses "$new/licenses"
+    echo $OV_VERSION >"$new/version"
+    rm -rf $OV_DIR
+    mv "$new" $OV_DIR
+    rm -rf "$work"
+    say "OpenVINO $OV_VERSION is in $OV_DIR"
 fi

@@ -1,6 +1,6 @@
 /* qdq/engine.h - run, time and profile models on an inference engine.
  *
- * A spec names an engine: "ort", "ort:/path/to/libonnxruntime.so.1", "trtexec", "sim:cost.json". The library reads no
+ * A spec names an engine: "ort", "ort:/path/to/libonnxruntime.so.1", "openvino", "trtexec", "sim:cost.json". The library reads no
  * environment variables: pass what you find there in qdq_engine_opts. One engine may be used by many threads;
  * one session by one thread at a time. */
 #ifndef QDQ_ENGINE_H
@@ -22,11 +22,14 @@ typedef struct qdq_engine_opts {
     const char *temp_dir;           /* parent of private folders; NULL: /tmp */
     const qdq_job *job;             /* log: the engine's own warnings arrive here */
     const char *trtexec;            /* program of the engine trtexec; NULL: "trtexec", looked up in PATH */
-    const char *trtexec_args;   /* options for each of its commands, taken apart without a shell; or NULL */
-    const char *timing_cache;   /* file in which its builds keep what they timed; NULL: a private one */
-    const char *const *plugins; /* libraries with operators, ends with NULL; or NULL: static plugins of
-                                       trtexec, custom operators of ort */
-    const char *record;         /* folder in which trtexec leaves what `replay` can read; NULL: none */
+    const char *trtexec_args;     /* options for each of its commands, taken apart without a shell; or NULL */
+    const char *timing_cache;     /* file in which its builds keep what they timed; NULL: a private one */
+    const char *const *plugins;   /* libraries with operators, ends with NULL; or NULL: static plugins of
+                                       trtexec, custom operators of ort, extensions of openvino */
+    const char *record;           /* folder in which trtexec leaves what `replay` can read; NULL: none */
+    const char *openvino_library; /* file; NULL: as ort_library */
+    const char *worker; /* the program qdq-worker, in which is tried out what might kill a process; NULL:
+                                 beside the running program, else in PATH; without one nothing is tried out */
 } qdq_engine_opts;
 
 #define QDQ_ENGINE_OPTS_INIT                                                                                 \
@@ -59,6 +62,10 @@ typedef struct qdq_engine_info {
  * it. The engine keeps what it needs of opts, but job must outlive it. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_engine_open(const char *spec, const qdq_engine_opts *opts,
                                                 qdq_engine **out, qdq_error *err);
+/* What must be in the environment before this engine is opened, "NAME=VALUE", or NULL; the library itself changes no
+ * environment. The text is static. Today: some machines announce instructions that kill who uses them, and "openvino"
+ * is told to do without; its qdq_engine_open() fails there until it is. */
+QDQ_API const char *qdq_engine_environment(const char *spec, const qdq_engine_opts *opts);
 QDQ_API void qdq_engine_close(qdq_engine *e); /* after its sessions; NULL is allowed */
 QDQ_API const qdq_engine_info *qdq_engine_get_info(const qdq_engine *e);
 

@@ -1,4 +1,4 @@
-/* cli_engine.c - the environment that the library does not read: QDQ_ORT_LIBRARY, TMPDIR, the folders beside
+/* cli_engine.c - the environment that the library does not read: QDQ_ORT_LIBRARY and the like, TMPDIR, the folders beside
  * the executable. */
 #include "cli/cli_engine.h"
 
@@ -22,6 +22,11 @@ const cli_opt cli_engine_opts[] = {
      .offset = CLI_AT(cli_engine_args, ort_library),
      .what = "FILE",
      .help = "the ONNX Runtime library; else $QDQ_ORT_LIBRARY, then the usual places"},
+    {.name = "openvino-library",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(cli_engine_args, openvino_library),
+     .what = "FILE",
+     .help = "OpenVINO's libopenvino_c.so; else $QDQ_OPENVINO_LIBRARY, then the usual places"},
     CLI_END,
 };
 
@@ -35,9 +40,10 @@ static const char *from_environment(const char *name)
 /* The folder of the executable: set-up unpacks engines beside it, installation puts them into lib/qdq. */
 static const char *const *search_dirs(cli *c)
 {
+    static const char *const beside[] = {"ort", "openvino", "../lib/qdq", "../lib/qdq/openvino"};
     char exe[4096];
     ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-    const char **dirs = qdq_arena_array(&c->arena, 4, sizeof *dirs);
+    const char **dirs = qdq_arena_array(&c->arena, QDQ_COUNT(beside) + 3, sizeof *dirs);
     size_t used = 0;
 
     if (dirs == NULL)
@@ -45,13 +51,34 @@ static const char *const *search_dirs(cli *c)
     if (n > 0) {
         exe[n] = '\0';
         *strrchr(exe, '/') = '\0';
-        dirs[used] = qdq_arena_printf(&c->arena, "%s/ort", exe);
-        used += dirs[used] != NULL;
-        dirs[used] = qdq_arena_printf(&c->arena, "%s/../lib/qdq", exe);
-        used += dirs[used] != NULL;
+        for (size_t i = 0; i < QDQ_COUNT(beside); i++) {
+            dirs[used] = qdq_arena_printf(&c->arena, "%s/%s", exe, beside[i]);
+            used += dirs[used] != NULL;
+        }
     }
     dirs[used++] = QDQ_LIBRARY_DIR;
+    dirs[used++] = QDQ_LIBRARY_DIR "/openvino";
     return dirs;
+}
+
+/* What the engine needs and the library leaves to the program: told before anything of the engine is loaded, and to the
+ * programs that will be started. */
+static qdq_status set_environment(cli *c, const char *engine, const qdq_engine_opts *opts, qdq_error *err)
+{
+    const char *need = qdq_engine_environment(engine, opts);
+    const char *value = need != NULL ? strchr(need, '=') : NULL;
+
+    if (value == NULL)
+        return QDQ_OK;
+    const char *name = qdq_arena_printf(&c->arena, "%.*s", (int)(value - need), need);
+    if (name == NULL || setenv(name, value + 1, 1) != 0)
+        return qdq_nomem(err);
+    cli_note(&c->ui,
+             "this machine announces AMX, but kills programs that use it: %s keeps engine %s from it, which "
+             "costs time in "
+             "8-bit models",
+             need, engine);
+    return QDQ_OK;
 }
 
 qdq_status cli_engine_opts_fill(cli *c, const cli_engine_args *a, qdq_engine_opts *opts, qdq_error *err)
@@ -61,10 +88,12 @@ qdq_status cli_engine_opts_fill(cli *c, const cli_engine_args *a, qdq_engine_opt
     if (setenv("ORT_DISABLE_TELEMETRY", "1", 0) != 0)
         return qdq_nomem(err);
     opts->ort_library = a->ort_library != NULL ? a->ort_library : from_environment("QDQ_ORT_LIBRARY");
+    opts->openvino_library =
+        a->openvino_library != NULL ? a->openvino_library : from_environment("QDQ_OPENVINO_LIBRARY");
     opts->search_dirs = search_dirs(c);
     opts->temp_dir = from_environment("TMPDIR");
     opts->job = &c->job;
-    return QDQ_OK;
+    return a->engine != NULL ? set_environment(c, a->engine, opts, err) : QDQ_OK;
 }
 
 qdq_status cli_engine_open(cli *c, const cli_engine_args *a, qdq_engine **out, qdq_error *err)

@@ -8,6 +8,7 @@
 typedef struct cli_engine_args {
     const char *engine;
     const char *ort_library;
+    const char *openvino_library;
 } cli_engine_args;
 
 extern const cli_opt cli_engine_opts[];

@@ -18,6 +18,11 @@ static const cli_opt options[] = {
      .offset = CLI_AT(cli_engine_args, ort_library),
      .what = "FILE",
      .help = "the ONNX Runtime library; else $QDQ_ORT_LIBRARY, then the usual places"},
+    {.name = "openvino-library",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(cli_engine_args, openvino_library),
+     .what = "FILE",
+     .help = "OpenVINO's libopenvino_c.so; else $QDQ_OPENVINO_LIBRARY, then the usual places"},
     CLI_END,
 };
 

@@ -60,6 +60,17 @@ static qdq_status describe(qdq_engine *e, qdq_error *err)
     return e->info.fingerprint != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
+const char *qdq_engine_environment(const char *spec, const qdq_engine_opts *opts)
+{
+    static const qdq_engine_opts defaults = QDQ_ENGINE_OPTS_INIT;
+    const char *arg;
+    size_t i;
+
+    if (find_engine(spec, &i, &arg, NULL) != QDQ_OK || engines[i].ops->environment == NULL)
+        return NULL;
+    return engines[i].ops->environment(opts != NULL ? opts : &defaults);
+}
+
 qdq_status qdq_engine_open(const char *spec, const qdq_engine_opts *opts, qdq_engine **out, qdq_error *err)
 {
     static const qdq_engine_opts defaults = QDQ_ENGINE_OPTS_INIT;

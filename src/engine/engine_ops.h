@@ -8,6 +8,9 @@
 #include "qdq/engine.h"
 
 typedef struct qdq_engine_ops {
+    /* As qdq_engine_environment(). NULL: never anything. */
+    const char *(*environment)(const qdq_engine_opts *opts);
+
     /* Sets e->self and e->info. `arg` is the text behind "NAME:", or NULL. */
     qdq_status (*open)(qdq_engine *e, const char *arg, const qdq_engine_opts *opts, qdq_error *err);
     void (*close)(qdq_engine *e); /* e->self may be NULL: open() failed */

@@ -1,14 +1,12 @@
 /* ort_api.c - finds, loads and proves an ONNX Runtime library. Knows nothing of models or sessions. */
 #include "engine/ort_api.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
+#include "engine/find_library.h"
 
 _Static_assert(sizeof(qdq_ort_fn) == sizeof(void *), "one table slot is one pointer");
 
@@ -98,59 +96,13 @@ static qdq_status load_file(qdq_ort_api *api, const char *path, qdq_error *err)
 
 /* --- looking for one ---------------------------------------------------------------------------------------- */
 
-/* "1.31.1" of "libonnxruntime.so.1.31.1" as one number; plain ".so" is lowest. False: another file. */
-static bool library_rank(const char *name, uint64_t *rank)
-{
-    static const char stem[] = "libonnxruntime.so";
-    const char *p = name + sizeof stem - 1;
-
-    if (strncmp(name, stem, sizeof stem - 1) != 0 || (*p != '\0' && *p != '.'))
-        return false;
-    *rank = 0;
-    for (int part = 0; part < 3; part++) {
-        unsigned long n = 0;
-        if (*p == '.') {
-            char *end;
-            n = strtoul(p + 1, &end, 10);
-            if (end == p + 1 || n > 0xffff)
-                return false;
-            p = end;
-            n += 1; /* ".1" is above nothing */
-        }
-        *rank = *rank << 20 | n;
-    }
-    return *p == '\0';
-}
-
-/* The newest library below rank `below` in a folder. */
-static bool find_in_folder(const char *dir, uint64_t below, char *path, size_t size, uint64_t *rank)
-{
-    DIR *d = opendir(dir);
-    bool found = false;
-
-    if (d == NULL)
-        return false;
-    for (struct dirent *e; (e = readdir(d)) != NULL;) {
-        uint64_t r;
-        if (!library_rank(e->d_name, &r) || r >= below || (found && r <= *rank))
-            continue;
-        int n = snprintf(path, size, "%s/%s", dir, e->d_name);
-        if (n < 0 || (size_t)n >= size)
-            continue;
-        *rank = r;
-        found = true;
-    }
-    closedir(d);
-    return found;
-}
-
 /* *refused: a library was there but none could be used; err says why not the newest. */
 static bool load_from_folder(qdq_ort_api *api, const char *dir, bool *refused, qdq_error *err)
 {
     uint64_t below = UINT64_MAX;
     char path[sizeof api->path];
 
-    while (find_in_folder(dir, below, path, sizeof path, &below)) {
+    while (qdq_find_library(dir, "libonnxruntime.so", below, path, sizeof path, &below)) {
         qdq_error reason = QDQ_ERROR_INIT;
         if (load_file(api, path, &reason) == QDQ_OK)
             return true;
@@ -192,28 +144,13 @@ qdq_status qdq_ort_api_load(qdq_ort_api *api, const char *arg, const qdq_engine_
 
 /* --- statuses, types, limits -------------------------------------------------------------------------------- */
 
-/* ONNX Runtime's texts have several lines: they become one. */
-static void copy_message(char *to, size_t size, const char *from)
-{
-    size_t n = 0;
-
-    for (; *from != '\0' && n + 1 < size; from++) {
-        bool space = (unsigned char)*from <= ' ';
-        if (!space || (n > 0 && to[n - 1] != ' '))
-            to[n++] = space ? ' ' : *from;
-    }
-    while (n > 0 && (to[n - 1] == ' ' || to[n - 1] == '.'))
-        n--;
-    to[n] = '\0';
-}
-
 qdq_status qdq_ort_check(const qdq_ort_api *api, ort_status *status, const char *what, qdq_error *err)
 {
     char text[800];
 
     if (status == NULL)
         return QDQ_OK;
-    copy_message(text, sizeof text, QDQ_ORT(api, GetErrorMessage)(status));
+    qdq_engine_one_line(text, sizeof text, QDQ_ORT(api, GetErrorMessage)(status));
     QDQ_ORT(api, ReleaseStatus)(status);
     return qdq_fail(err, QDQ_E_ENGINE, "%s: %s", what, text);
 }

@@ -113,6 +113,7 @@ static qdq_status open_lab(qdq_tuning *t, qdq_error *err)
 {
     const qdq_tune_opts *o = t->opts;
     qdq_lab_opts lo = {.engine = o->engine != NULL ? o->engine : "ort",
+                       .openvino_library = o->engine_opts != NULL ? o->engine_opts->openvino_library : NULL,
                        .ort_library = o->engine_opts != NULL ? o->engine_opts->ort_library : NULL,
                        .search_dirs = o->engine_opts != NULL ? o->engine_opts->search_dirs : NULL,
                        .worker = o->worker,

@@ -59,6 +59,9 @@ typedef struct qdq_worker {
 /* Answers until the lab says goodbye: 0. What is no question, and a lab that is gone, end it: 2. */
 int qdq_worker_serve(qdq_worker_watch *watch);
 
+/* Uses AMX, if the environment does not forbid it to OpenVINO: 0, or the signal that this process dies of. */
+int qdq_worker_probe_amx(void);
+
 /* --- worker_models.c ------------------------------------------------------------------------------------------------ */
 
 /* Sample i in the types that m reads. *in is lent until the next call, or lies in `memory` as far as it had to be

@@ -73,6 +73,10 @@ int main(int argc, char **argv)
         printf("qdq-worker %s\n", qdq_version());
         return 0;
     }
+    if (argc == 2 && strcmp(argv[1], "--probe-amx") == 0) {
+        setrlimit(RLIMIT_CORE, &no_core);
+        return qdq_worker_probe_amx();
+    }
     if (argc != 1 || !is_socket(STDIN_FILENO)) {
         fprintf(stderr,
                 "qdq-worker runs inference engines for qdq, which starts it; it is of no use by itself\n");

@@ -79,6 +79,8 @@ static qdq_status read_hello(qdq_worker *w, const qdq_json_place *q, qdq_error *
         w->samples = qdq_lab_get_text(q, "samples", NULL);
     if (qdq_json_has(q, "ort_library"))
         w->engine_opts.ort_library = qdq_lab_get_text(q, "ort_library", NULL);
+    if (qdq_json_has(q, "openvino_library"))
+        w->engine_opts.openvino_library = qdq_lab_get_text(q, "openvino_library", NULL);
     if (qdq_json_has(q, "work"))
         read_work(w, q);
     QDQ_TRY(read_shapes(w, q, err));

@@ -32,6 +32,7 @@ have() {
     case $1 in
     corpus) [ -d "$MODELS/digits" ] ;;
     ort) qdq engines ort >/dev/null 2>&1 ;;
+    openvino) qdq engines openvino >/dev/null 2>&1 ;;
     full) [ -c /dev/full ] ;;
     terminal) command -v script >/dev/null ;;
     *) return 1 ;;

@@ -55,6 +55,7 @@ qdq_model *test_skeleton(const char *name);
 /* An engine for tests that need ONNX Runtime, or NULL. In CI (QDQ_TEST_REQUIRE=1) a missing one fails the
  * test; elsewhere it is skipped loudly. */
 qdq_engine *test_ort(void);
+qdq_engine *test_openvino(void); /* likewise */
 void test_missing(const char *what);
 
 #endif /* QDQ_TEST_H */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/beside.h"
 #include "base/clock.h"
 #include "base/fail.h"
 #include "tune/lab/lab_inner.h"
@@ -354,6 +355,7 @@ static qdq_status write_hello(qdq_lab *lab, const qdq_lab_opts *o, qdq_error *er
     qdq_lab_put_text(&h, "version", qdq_version());
     qdq_lab_put_text(&h, "engine", o->engine);
     qdq_lab_put_text(&h, "ort_library", o->ort_library);
+    qdq_lab_put_text(&h, "openvino_library", o->openvino_library);
     qdq_lab_put(&h, "search_dirs", dirs_of(o));
     qdq_lab_put(&h, "shapes", shapes_of(o));
     qdq_lab_put_int(&h, "threads", o->threads);
@@ -366,19 +368,6 @@ static qdq_status write_hello(qdq_lab *lab, const qdq_lab_opts *o, qdq_error *er
     qdq_lab_put_text(&h, "work", o->work);
     lab->hello = h.json;
     return h.failed ? qdq_nomem(err) : QDQ_OK;
-}
-
-/* Beside the running program, else its bare name, which is looked up in PATH. */
-static const char *find_worker(qdq_arena *arena)
-{
-    char exe[4096];
-    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-
-    exe[n > 0 ? n : 0] = '\0';
-    char *slash = strrchr(exe, '/');
-    const char *beside =
-        slash == NULL ? WORKER : qdq_arena_printf(arena, "%.*s/" WORKER, (int)(slash - exe), exe);
-    return beside == NULL || access(beside, X_OK) == 0 ? beside : WORKER;
 }
 
 static void use_defaults(qdq_lab_opts *o)
@@ -396,8 +385,8 @@ static qdq_status set_up(qdq_lab *lab, const qdq_lab_opts *opts, qdq_error *err)
     lab->opts = *opts;
     use_defaults(&lab->opts);
     QDQ_TRY(write_hello(lab, &lab->opts, err));
-    lab->program =
-        opts->worker != NULL ? qdq_arena_strdup(&lab->arena, opts->worker) : find_worker(&lab->arena);
+    lab->program = opts->worker != NULL ? qdq_arena_strdup(&lab->arena, opts->worker)
+                                        : qdq_program_beside(&lab->arena, WORKER);
     if (opts->logs != NULL)
         lab->opts.logs = qdq_arena_strdup(&lab->arena, opts->logs);
     if (lab->program == NULL || (opts->logs != NULL && lab->opts.logs == NULL))

@@ -10,4 +10,5 @@ try --engine sim:none.json
 try --engine sim:sim.json --worker ./none
 try --engine sim:sim.json --worker /bin/false
 try --engine ort --ort-library none.so
+try --engine openvino --openvino-library none.so
 try --engine sim:sim.json --restart

@@ -1,1 +1,1 @@
-qdq engines --ort-library /nonexistent/libonnxruntime.so
+qdq engines --ort-library /nonexistent/libonnxruntime.so --openvino-library /nonexistent/libopenvino_c.so

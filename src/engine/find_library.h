@@ -1,0 +1,17 @@
+/* find_library.h - engine libraries in folders, newest first: what the engines that are loaded at run time share. */
+#ifndef QDQ_FIND_LIBRARY_H
+#define QDQ_FIND_LIBRARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The newest library below rank `below` (UINT64_MAX: of all) in a folder: "STEM", "STEM.1", "STEM.1.31.1", where the stem
+ * ends in ".so" and the numbers make the rank. Asked again with the rank found, it gives the next older one. */
+bool qdq_find_library(const char *dir, const char *stem, uint64_t below, char *path, size_t size,
+                      uint64_t *rank);
+
+/* Texts of engines have several lines, and ends of all kinds: they become one line. `size` bytes at most. */
+void qdq_engine_one_line(char *to, size_t size, const char *from);
+
+#endif /* QDQ_FIND_LIBRARY_H */

@@ -1,0 +1,56 @@
+/* openvino_session.h - what the files of the OpenVINO engine share. */
+#ifndef QDQ_OPENVINO_SESSION_H
+#define QDQ_OPENVINO_SESSION_H
+
+#include "base/buf.h"
+#include "engine/engine_ops.h"
+#include "engine/openvino_api.h"
+#include "ir/ir.h"
+
+typedef struct qdq_ov {
+    qdq_ov_api api;
+    ov_core *core;
+} qdq_ov;
+
+#define QDQ_OV_UNUSED SIZE_MAX /* an input that nothing reads */
+
+typedef struct qdq_ov_session {
+    const qdq_ov *ov;
+    ov_model *model; /* kept where shapes are not fixed: timing fixes them */
+    ov_compiled_model *compiled;
+    ov_infer_request *request; /* for runs */
+    size_t *in_index;          /* of each input of the session, in the library's count, or QDQ_OV_UNUSED */
+    qdq_opt_level level;
+    int threads;
+    bool profile, fake_quant;
+
+    /* For timing and profiles, with the inputs of the last bind(). Where all shapes are fixed anyway, `timed_model` is
+     * NULL and `timed` a request of `compiled`. */
+    ov_compiled_model *timed_model;
+    ov_infer_request *timed;
+    ov_tensor **bound; /* s->n_in of them */
+} qdq_ov_session;
+
+/* openvino.c: compiles `model` with the session's options. */
+qdq_status qdq_ov_compile(qdq_session *s, const ov_model *model, ov_compiled_model **out, qdq_error *err);
+
+/* openvino_weights.c: the model as OpenVINO shall get it; its weights are references into our memory. */
+qdq_status qdq_ov_model_bytes(const qdq_model *m, qdq_buf *out, qdq_error *err);
+
+/* openvino_run.c */
+qdq_status qdq_ov_run(qdq_session *s, const qdq_array *const *in, qdq_output_fn fn, void *ctx,
+                      qdq_error *err);
+qdq_status qdq_ov_bind(qdq_session *s, const qdq_array *const *in, qdq_error *err);
+qdq_status qdq_ov_time_runs(qdq_session *s, unsigned n, uint64_t *ns, qdq_error *err);
+void qdq_ov_unbind(qdq_session *s);
+
+/* openvino_profile.c */
+qdq_status qdq_ov_profile(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_layer **out,
+                          size_t *n, qdq_error *err);
+
+/* openvino_probe.c: proves that 8-bit models will not kill the process; QDQ_E_ENGINE says what must be in the
+ * environment where they would. */
+const char *qdq_ov_environment(const qdq_engine_opts *opts); /* as qdq_engine_environment() */
+qdq_status qdq_ov_probe(const qdq_engine_opts *opts, qdq_error *err);
+
+#endif /* QDQ_OPENVINO_SESSION_H */

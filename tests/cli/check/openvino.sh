@@ -1,0 +1,3 @@
+# needs: openvino
+cp "$FIXTURES/partly.onnxtxt" .
+qdq check partly.onnxtxt -T ort-cpu -e openvino --openvino-library ./missing.so

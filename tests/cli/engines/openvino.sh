@@ -1,0 +1,3 @@
+# needs: openvino
+qdq engines openvino
+QDQ_OPENVINO_LIBRARY=/nonexistent/lib.so qdq engines openvino

@@ -1,0 +1,482 @@
+/* engine_openvino.c - OpenVINO through our binding: its numbers against ONNX Runtime's, types, shapes, exposed tensors, profile,
+ * time, and the processor that kills it. */
+#include <math.h>
+#include <sys/stat.h>
+
+#include "ir/ir.h"
+#include "numeric/ort_help.h"
+#include "support/test.h"
+
+static qdq_error err;
+
+static qdq_engine *need_openvino(void)
+{
+    qdq_engine *e = test_openvino();
+
+    if (e == NULL)
+        test_missing("OpenVINO (scripts/setup.sh --with-openvino)");
+    return e;
+}
+
+/* 10 log10 of the signal over the difference; both outputs whole. */
+static double sqnr_db(const kept *a, const kept *b)
+{
+    double signal = 0, noise = 0;
+
+    assert_int_equal(a->size, b->size);
+    assert_true(a->size > 0);
+    for (size_t i = 0; i < a->size / sizeof(float); i++) {
+        double x = (double)kept_float(a, i), y = (double)kept_float(b, i);
+        assert_true(isfinite(x) && isfinite(y));
+        signal += x * x;
+        noise += (x - y) * (x - y);
+    }
+    assert_true(signal > 0);
+    return noise > 0 ? 10 * log10(signal / noise) : 200;
+}
+
+/* --- engine ------------------------------------------------------------------------------------------------- */
+
+static void the_engine_says_what_it_is(void **state)
+{
+    const qdq_engine_info *info = qdq_engine_get_info(need_openvino());
+
+    (void)state;
+    assert_string_equal(info->name, "openvino");
+    assert_true(strncmp(info->version, "20", 2) == 0);
+    assert_non_null(strstr(info->library, "libopenvino_c.so"));
+    assert_true((info->capabilities & QDQ_CAN_RUN) && (info->capabilities & QDQ_CAN_TIME));
+    assert_non_null(strstr(info->fingerprint, info->version));
+}
+
+static void what_is_no_such_library_is_refused(void **state)
+{
+    qdq_engine *e = NULL;
+    char spec[4200];
+
+    (void)state;
+    assert_fails(QDQ_E_ENGINE, "cannot load",
+                 qdq_engine_open("openvino:/nonexistent/libopenvino_c.so", NULL, &e, &err));
+    snprintf(spec, sizeof spec, "openvino:%s/tests/fake_ort_old.so", QDQ_BUILD_DIR);
+    assert_fails(QDQ_E_ENGINE, "is no OpenVINO library", qdq_engine_open(spec, NULL, &e, &err));
+    assert_null(e);
+}
+
+static const char *worker_that(const char *name, const char *does)
+{
+    const char *path = test_path("%s", name);
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    fprintf(f, "#!/bin/sh\n%s\n", does);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(chmod(path, 0700), 0);
+    return path;
+}
+
+static void remember_log(void *ctx, qdq_log_level level, const char *text)
+{
+    (void)level;
+    snprintf(ctx, 1000, "%s", text);
+}
+
+/* Machines that do not announce AMX are safe, and nothing is tried out there. */
+static bool amx_is_announced(void)
+{
+    char line[8000];
+    bool found = false;
+    FILE *f = fopen("/proc/cpuinfo", "r");
+
+    while (f != NULL && !found && fgets(line, sizeof line, f) != NULL)
+        found = strncmp(line, "flags", 5) == 0 && strstr(line, " amx_int8") != NULL;
+    if (f != NULL)
+        fclose(f);
+    return found;
+}
+
+static void a_machine_that_kills_who_uses_amx_is_found_out_in_a_child(void **state)
+{
+    qdq_engine_opts opts = QDQ_ENGINE_OPTS_INIT;
+    char spec[4200], log[1000] = "";
+    qdq_job job = QDQ_JOB_INIT;
+    qdq_engine *e = NULL;
+
+    (void)state;
+    snprintf(spec, sizeof spec, "openvino:%s", qdq_engine_get_info(need_openvino())->library);
+    if (!amx_is_announced())
+        skip();
+    job.log = remember_log;
+    job.ctx = log;
+    opts.job = &job;
+    opts.worker = worker_that("traps", "kill -ILL $$");
+    assert_string_equal(qdq_engine_environment("openvino", &opts), "ONEDNN_MAX_CPU_ISA=AVX512_CORE_VNNI");
+    assert_null(qdq_engine_environment("ort", &opts));
+    assert_fails(QDQ_E_ENGINE, "set ONEDNN_MAX_CPU_ISA=AVX512_CORE_VNNI",
+                 qdq_engine_open(spec, &opts, &e, &err));
+    assert_null(e);
+    /* One that is fine, one that is none of ours, and none at all: the engine is opened, and the latter are told. */
+    opts.worker = worker_that("fine", "[ \"$1\" = --probe-amx ]");
+    assert_null(qdq_engine_environment("openvino", &opts));
+    assert_string_equal(log, "");
+    opts.worker = worker_that("other", "exit 2");
+    assert_null(qdq_engine_environment("openvino", &opts));
+    assert_non_null(strstr(log, "status 2: AMX was not tried out"));
+    opts.worker = "/nonexistent/qdq-worker";
+    assert_ok(qdq_engine_open(spec, &opts, &e, &err));
+    assert_non_null(strstr(log, "AMX was not tried out: "));
+    qdq_engine_close(e);
+}
+
+/* --- numbers ------------------------------------------------------------------------------------------------ */
+
+/* Float kernels sum in another order: 80 dB. In 8 bits a value at the edge between two codes may fall to either side. */
+static void models_give_the_numbers_of_onnx_runtime(void **state)
+{
+    static const struct {
+        const char *file;
+        double db;
+    } models[] = {{"digits/digits_cnn.onnx", 80},      {"digits/digits_cnn_bn.onnx", 80},
+                  {"digits/digits_convnext.onnx", 80}, {"digits/digits_vit.onnx", 80},
+                  {"digits/digits_qat_bn.onnx", 25},   {"real/mnist.onnx", 80},
+                  {"real/ultraface_rfb320.onnx", 80}};
+    qdq_engine *ov = need_openvino(), *ort = need_ort();
+    static kept a, b;
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(models); i++) {
+        qdq_model *m = need_model(models[i].file);
+        run_model(ort, m, NULL, &a);
+        run_model(ov, m, NULL, &b);
+        assert_string_equal(a.names, b.names);
+        assert_int_equal(a.last.elem, b.last.elem);
+        assert_int_equal(a.last.rank, b.last.rank);
+        if (sqnr_db(&a, &b) < models[i].db)
+            fail_msg("%s: %.1f dB", models[i].file, sqnr_db(&a, &b));
+        run_model(ov, m, NULL, &a);
+        assert_memory_equal(a.bytes, b.bytes, a.size);
+        qdq_model_free(m);
+    }
+}
+
+static qdq_model *quantize(qdq_engine *e, const qdq_model *m)
+{
+    qdq_target *t = NULL;
+    qdq_plan *p = NULL;
+    qdq_data *data = NULL;
+    qdq_model *q = NULL;
+
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    assert_ok(qdq_data_open("random:1", m, NULL, &data, &err));
+    assert_ok(qdq_quantize(m, t, e, data, NULL, &p, &q, &err));
+    qdq_plan_free(p);
+    qdq_data_close(data);
+    qdq_target_free(t);
+    return q;
+}
+
+static void what_we_quantize_gives_the_numbers_of_onnx_runtime(void **state)
+{
+    qdq_engine *ov = need_openvino(), *ort = need_ort();
+    qdq_session_opts in_float = QDQ_SESSION_OPTS_INIT;
+    static kept a, b, c;
+
+    (void)state;
+    qdq_model *m = need_model("digits/digits_cnn.onnx");
+    qdq_model *q = quantize(ort, m);
+    run_model(ort, q, NULL, &a);
+    run_model(ov, q, NULL, &b);
+    assert_true(sqnr_db(&a, &b) > 25);
+    in_float.fake_quant = true; /* the accuracy reference: no 8-bit kernels */
+    run_model(ort, q, &in_float, &a);
+    run_model(ov, q, &in_float, &c);
+    assert_true(sqnr_db(&a, &c) > 25);
+    qdq_model_free(q);
+    qdq_model_free(m);
+}
+
+/* As those that a pass has just computed. */
+static void weights_that_no_file_holds_come_through(void **state)
+{
+    qdq_engine *ov = need_openvino(), *ort = need_ort();
+    char text[30000] = HEAD "g (float[4,32] x) => (float[4,64] y) <float[32,64] w = {";
+    size_t n = strlen(text);
+    static kept a, b;
+
+    (void)state;
+    for (int i = 0; i < 32 * 64; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%d.5", i > 0 ? ", " : "", i % 37 - 18);
+    snprintf(text + n, sizeof text - n, "}> { y = MatMul(x, w) }");
+    qdq_model *m = test_model(text);
+    run_model(ort, m, NULL, &a);
+    run_model(ov, m, NULL, &b);
+    assert_true(sqnr_db(&a, &b) > 80);
+    qdq_model_free(m);
+}
+
+static void element_types_come_through(void **state)
+{
+    static const qdq_elem types[] = {QDQ_UINT8, QDQ_INT8,    QDQ_INT32, QDQ_INT64,
+                                     QDQ_BOOL,  QDQ_FLOAT16, QDQ_FLOAT};
+    qdq_engine *e = need_openvino(), *ort = need_ort();
+    static kept a, b;
+    char text[500];
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(types); i++) {
+        const char *name = qdq_elem_name(types[i]);
+        snprintf(text, sizeof text,
+                 HEAD "g (%s[3] x) => (float[3] f, %s[3] y) { f = Cast<to = 1>(x)\n y = Cast<to = %d>(f) }",
+                 name, name, (int)types[i]);
+        qdq_model *m = test_model(text);
+        run_model(ort, m, NULL, &a);
+        run_model(e, m, NULL, &b);
+        assert_int_equal(b.last.elem, types[i]);
+        assert_int_equal(b.size, a.size);
+        assert_memory_equal(a.bytes, b.bytes, a.size);
+        qdq_model_free(m);
+    }
+}
+
+static void inputs_keep_their_order_and_scalars_come_through(void **state)
+{
+    qdq_engine *e = need_openvino();
+    qdq_model *m = test_model(
+        HEAD "g (float[2] b, float unused, float[2] a, float s) => (float[2] y, float t, float[2] z) {\n"
+             "y = Sub(a, b)\n t = Neg(s)\n z = Identity(a) }");
+    float a[2] = {5, 7}, b[2] = {1, 2}, s = 3, u = 9;
+    qdq_named_array in[4] = {{"a", {QDQ_FLOAT, 1, {2}, a, 8}},
+                             {"s", {QDQ_FLOAT, 0, {0}, &s, 4}},
+                             {"unused", {QDQ_FLOAT, 0, {0}, &u, 4}},
+                             {"b", {QDQ_FLOAT, 1, {2}, b, 8}}};
+    qdq_session *session;
+    static kept k;
+
+    (void)state;
+    memset(&k, 0, sizeof k);
+    assert_ok(qdq_session_open(e, m, NULL, &session, &err));
+    assert_ok(qdq_session_run(session, in, 4, keep, &k, &err));
+    assert_string_equal(k.names, "y;t;z;");
+    assert_int_equal(k.size, 20);
+    assert_true(kept_float(&k, 0) == 4 && kept_float(&k, 1) == 5 && kept_float(&k, 2) == -3);
+    assert_true(kept_float(&k, 3) == 5 && kept_float(&k, 4) == 7);
+    qdq_session_close(session);
+    qdq_model_free(m);
+}
+
+/* --- refusals ----------------------------------------------------------------------------------------------- */
+
+static void what_it_cannot_take_has_a_reason(void **state)
+{
+    qdq_engine *e = need_openvino();
+    qdq_model *m = test_model("<ir_version: 9, opset_import: [\"\" : 17, \"no.such\" : 1]>\n"
+                              "g (float[1] x) => (float[1] y) { y = no.such.Thing(x) }");
+    qdq_session *s;
+
+    (void)state;
+    assert_fails(QDQ_E_ENGINE, "engine 'openvino': cannot ", qdq_session_open(e, m, NULL, &s, &err));
+    assert_non_null(strstr(err.text, "Thing"));
+    assert_null(strchr(err.text, '\n'));
+    assert_null(s);
+    qdq_model_free(m);
+    m = test_model(HEAD "g (string[1] x) => (string[1] y) { y = Identity(x) }");
+    assert_fails(QDQ_E_UNSUPPORTED, "tensor 'x' is string", qdq_session_open(e, m, NULL, &s, &err));
+    qdq_model_free(m);
+}
+
+/* It looks at shapes when it gets them fixed; a run with open dims computes whatever it is given. */
+static void shapes_that_do_not_fit_are_refused_where_they_are_fixed(void **state)
+{
+    qdq_engine *e = need_openvino();
+    qdq_model *m = test_model(HEAD "g (float[A,4] x, float[B,4] y) => (float[C,4] z) { z = Add(x, y) }");
+    float x[12] = {0};
+    qdq_named_array in[2] = {{"x", {QDQ_FLOAT, 2, {2, 4}, x, 32}}, {"y", {QDQ_FLOAT, 2, {3, 4}, x, 48}}};
+    qdq_bench_opts opts = QDQ_BENCH_OPTS_INIT;
+    qdq_bench_model timed;
+    qdq_session *s;
+
+    (void)state;
+    opts.inputs = in;
+    opts.n_inputs = 2;
+    assert_ok(qdq_session_open(e, m, NULL, &s, &err));
+    assert_fails(QDQ_E_ENGINE,
+                 "cannot fix the shapes of the inputs: ", qdq_bench(&s, 1, &opts, &timed, &err));
+    assert_null(strchr(err.text, '\n'));
+    qdq_session_close(s);
+    qdq_model_free(m);
+}
+
+/* --- shapes, exposed tensors -------------------------------------------------------------------------------- */
+
+static void fixed_shapes_reach_the_engine(void **state)
+{
+    qdq_engine *e = need_openvino();
+    qdq_model *m = test_model(HEAD "g (float[N,4] a, float[N,4] b) => (float[N,4] y) { y = Add(a, b) }");
+    qdq_input_shape shape = {"a", 2, {3, 4}};
+    qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
+    qdq_bench_model timed;
+    qdq_session *s;
+    static kept k;
+    qdq_io io;
+
+    (void)state;
+    assert_ok(qdq_session_open(e, m, &opts, &s, &err));
+    assert_true(qdq_session_input(s, 1, &io));
+    assert_int_equal(io.dim[0], -1);
+    assert_string_equal(io.param[0], "N");
+    assert_false(qdq_session_input(s, 2, &io));
+    qdq_session_close(s);
+    opts.shapes = &shape;
+    opts.n_shapes = 1;
+    assert_ok(qdq_session_open(e, m, &opts, &s, &err));
+    assert_true(qdq_session_input(s, 1, &io));
+    assert_int_equal(io.dim[0], 3);
+    assert_true(qdq_session_output(s, 0, &io));
+    assert_int_equal(io.rank, 2);
+    assert_int_equal(io.dim[0], 3);
+    qdq_session_close(s);
+
+    /* Dims that are open may differ from run to run, and from what is timed. */
+    assert_ok(qdq_session_open(e, m, NULL, &s, &err));
+    for (int64_t n = 1; n <= 3; n++) {
+        float a[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, b[12] = {0};
+        qdq_named_array in[2] = {{"a", {QDQ_FLOAT, 2, {n, 4}, a, (size_t)n * 16}},
+                                 {"b", {QDQ_FLOAT, 2, {n, 4}, b, (size_t)n * 16}}};
+        qdq_bench_opts bench = QDQ_BENCH_OPTS_INIT;
+        bench.inputs = in;
+        bench.n_inputs = 2;
+        bench.rounds = 2;
+        bench.min_leg_ms = 0.01;
+        assert_ok(qdq_bench(&s, 1, &bench, &timed, &err));
+        assert_true(timed.median_ms > 0);
+        memset(&k, 0, sizeof k);
+        assert_ok(qdq_session_run(s, in, 2, keep, &k, &err));
+        assert_int_equal(k.size, n * 16);
+        assert_memory_equal(k.bytes, a, k.size);
+    }
+    qdq_session_close(s);
+    qdq_model_free(m);
+}
+
+static void exposed_tensors_have_the_numbers_of_onnx_runtime(void **state)
+{
+    qdq_engine *ov = need_openvino(), *ort = need_ort();
+    qdq_model *m = need_model("digits/digits_vit.onnx");
+    static const char *names[60];
+    qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
+    static kept a, b;
+    size_t n = 0, i = 0;
+    qdq_session *s;
+    qdq_io io;
+
+    (void)state;
+    QDQ_FOR_NODES (node, m->graph)
+        if (i++ % 3 == 0 && n < 20 && node->out[0]->n_output == 0)
+            names[n++] = node->out[0]->name;
+    names[n] = NULL;
+    assert_true(n > 10);
+    opts.level = QDQ_LEVEL_NONE;
+    for (i = 0; i < n; i++) {
+        const char *one[] = {names[i], NULL};
+        opts.expose = one;
+        opts.only_exposed = true;
+        run_model(ort, m, &opts, &a);
+        run_model(ov, m, &opts, &b);
+        assert_string_equal(a.names, b.names);
+        assert_int_equal(a.last.elem, b.last.elem);
+        if (a.last.elem == QDQ_FLOAT)
+            assert_true(sqnr_db(&a, &b) > 80);
+        else
+            assert_memory_equal(a.bytes, b.bytes, a.size);
+    }
+    opts.expose = names; /* and all at once, in order */
+    opts.only_exposed = false;
+    assert_ok(qdq_session_open(ov, m, &opts, &s, &err));
+    for (i = 0; i <= n; i++) {
+        assert_true(qdq_session_output(s, i, &io));
+        assert_string_equal(io.name, i == 0 ? "logits" : names[i - 1]);
+    }
+    assert_false(qdq_session_output(s, n + 1, &io));
+    qdq_session_close(s);
+    qdq_model_free(m);
+}
+
+/* --- profile, time ------------------------------------------------------------------------------------------ */
+
+static void the_profile_lists_executed_layers(void **state)
+{
+    qdq_engine *e = need_openvino();
+    qdq_model *m = test_model(HEAD "g (float[64,64] x) => (float[64,64] y) {\n"
+                                   "[first] t = MatMul(x, x)\n [second] y = Softmax(t) }");
+    qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
+    qdq_named_array *in;
+    qdq_session *s;
+    qdq_layer *l;
+    size_t n_in, n;
+
+    (void)state;
+    opts.profile = true;
+    assert_ok(qdq_session_open(e, m, &opts, &s, &err));
+    assert_ok(qdq_random_inputs(s, 1, &in, &n_in, &err));
+    assert_ok(qdq_session_profile(s, in, n_in, 5, &l, &n, &err));
+    assert_int_equal(n, 2);
+    assert_string_equal(l[0].name, "first");
+    assert_true(strncmp(l[0].op, "MatMul/", 7) == 0);
+    assert_int_equal(l[0].runs, 5);
+    assert_true(l[0].median_us >= 0);
+    assert_string_equal(l[1].name, "y"); /* what makes an output has the output's name */
+    assert_true(strncmp(l[1].op, "Softmax/", 8) == 0);
+    qdq_free(l);
+    assert_fails(QDQ_E_USAGE, "not yet profiled", qdq_session_profile(s, in, n_in, 5, &l, &n, &err));
+    qdq_free(in);
+    qdq_session_close(s);
+    qdq_model_free(m);
+}
+
+static void models_are_timed_in_rounds(void **state)
+{
+    qdq_engine *e = need_openvino();
+    /* 1 and 8 products of the same size: no noise of this world hides that */
+    qdq_model *m[2] = {test_model(HEAD "g (float[96,96] x) => (float[96,96] y) { y = MatMul(x, x) }"),
+                       test_model(HEAD "g (float[96,96] x) => (float[96,96] y) {\n"
+                                       "a = MatMul(x, x)\n b = MatMul(a, x)\n c = MatMul(b, x)\n"
+                                       "d = MatMul(c, x)\n e = MatMul(d, x)\n f = MatMul(e, x)\n"
+                                       "h = MatMul(f, x)\n y = MatMul(h, x) }")};
+    qdq_bench_opts opts = QDQ_BENCH_OPTS_INIT;
+    qdq_bench_model r[2];
+    qdq_session *s[2];
+
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        assert_ok(qdq_session_open(e, m[i], NULL, &s[i], &err));
+    opts.rounds = 20;
+    opts.min_leg_ms = 1;
+    assert_ok(qdq_bench(s, 2, &opts, r, &err));
+    assert_true(r[0].median_ms > 0 && r[0].median_ms < r[1].median_ms);
+    assert_true(r[1].speedup < 0.7 && r[1].ci_low <= r[1].speedup && r[1].speedup <= r[1].ci_high);
+    for (int i = 0; i < 2; i++) {
+        qdq_session_close(s[i]);
+        qdq_model_free(m[i]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_engine_says_what_it_is),
+        cmocka_unit_test(what_is_no_such_library_is_refused),
+        cmocka_unit_test(a_machine_that_kills_who_uses_amx_is_found_out_in_a_child),
+        cmocka_unit_test(models_give_the_numbers_of_onnx_runtime),
+        cmocka_unit_test(what_we_quantize_gives_the_numbers_of_onnx_runtime),
+        cmocka_unit_test(weights_that_no_file_holds_come_through),
+        cmocka_unit_test(element_types_come_through),
+        cmocka_unit_test(inputs_keep_their_order_and_scalars_come_through),
+        cmocka_unit_test(what_it_cannot_take_has_a_reason),
+        cmocka_unit_test(shapes_that_do_not_fit_are_refused_where_they_are_fixed),
+        cmocka_unit_test(fixed_shapes_reach_the_engine),
+        cmocka_unit_test(exposed_tensors_have_the_numbers_of_onnx_runtime),
+        cmocka_unit_test(the_profile_lists_executed_layers),
+        cmocka_unit_test(models_are_timed_in_rounds),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
