@@ -60,6 +60,19 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_model_check_target(const qdq_model *m, const
                                                        const qdq_check_opts *opts, qdq_target_check **out,
                                                        qdq_error *err);
 
+/* An executed layer that reads 8 bits and gives a float tensor that the model goes on with. */
+typedef struct qdq_group_finding {
+    size_t group;       /* index of the layer */
+    const char *node;   /* that gives the tensor: its label; "": not known */
+    const char *tensor; /* that a QuantizeLinear is missing behind; "": not known */
+    const char *why;    /* a sentence without full stop */
+} qdq_group_finding;
+
+/* Looks through the layers of qdq_session_groups(), or of a layer information, for the model that they are of. What the model
+ * gives to its caller may be float. *out is freed with qdq_free() (one block). */
+QDQ_API QDQ_MUST_USE qdq_status qdq_groups_check(const qdq_model *m, const qdq_group *g, size_t n,
+                                                 qdq_group_finding **out, size_t *n_out, qdq_error *err);
+
 #ifdef __cplusplus
 }
 #endif

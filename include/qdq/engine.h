@@ -190,6 +190,20 @@ typedef struct qdq_group {
 QDQ_API QDQ_MUST_USE qdq_status qdq_session_groups(qdq_session *s, const qdq_named_array *in, size_t n_in,
                                                    unsigned runs, qdq_group **out, size_t *n, qdq_error *err);
 
+/* How much of the time is known to belong to which nodes. */
+typedef struct qdq_groups_sum {
+    double us, conversions_us; /* of all layers with a time; NAN if none has one */
+    double attributed; /* share of the time without conversions whose nodes are known, 0 to 1; likewise */
+    size_t n_timed;
+} qdq_groups_sum;
+
+QDQ_API qdq_groups_sum qdq_groups_add(const qdq_group *g, size_t n);
+
+/* A drawing for Graphviz: layers of several nodes as frames, colours by what they read and give. `m` is the model that the
+ * session was opened with. *text is freed with qdq_free(). */
+QDQ_API QDQ_MUST_USE qdq_status qdq_groups_dot(const qdq_model *m, const qdq_group *g, size_t n, char **text,
+                                               qdq_error *err);
+
 /* Fills arrays for all inputs of a session from a seed: floats normal(0,1), integers 0 or 1, dims that are
  * not fixed 1. *out is freed with qdq_free() (one block). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_random_inputs(const qdq_session *s, uint64_t seed, qdq_named_array **out,

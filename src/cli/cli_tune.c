@@ -73,6 +73,8 @@ qdq_status cli_tune_check_folder(const char *dir, const char *model, bool force,
 {
     struct stat st, of_model;
 
+    if (cli_is_stdout(dir))
+        return qdq_fail(err, QDQ_E_USAGE, "found --output -, expected a folder: a run writes several files");
     if (stat(dir, &st) != 0)
         return errno == ENOENT ? check_parent(dir, err) : qdq_fail_errno(err, QDQ_E_IO, errno, "%s", dir);
     if (!S_ISDIR(st.st_mode))

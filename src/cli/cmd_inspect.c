@@ -1,4 +1,6 @@
 /* cmd_inspect.c - what a model holds, and what a target would do with it. The library writes all views. */
+#include "cli/cmd_inspect.h"
+
 #include "base/fail.h"
 #include "cli/cli.h"
 #include "cli/cli_format.h"
@@ -14,6 +16,7 @@ struct inspect_args {
     int64_t max_region_size;
     int region_builder;
     cli_format_args format;
+    cmd_inspect_groups_args groups;
 };
 
 static const char *const builders[] = {"auto", "structure", "names", NULL};
@@ -66,6 +69,11 @@ static const cli_opt region_options[] = {
 static const cli_group groups[] = {
     {"inspect", options, 0},
     {"regions", region_options, 0},
+    {"what an engine executes", cmd_inspect_group_opts, CLI_AT(inspect_args, groups)},
+    {"shapes", cli_shape_opts, CLI_AT(inspect_args, groups) + offsetof(cmd_inspect_groups_args, shape)},
+    {"engine", cli_engine_opts + 1,
+     CLI_AT(inspect_args, groups) +
+         offsetof(cmd_inspect_groups_args, engine)}, /* --engine is among those above */
     {"formats of the target", cli_format_opts, CLI_AT(inspect_args, format)},
     {"options", cli_common_opts, 0},
     {NULL, NULL, 0},
@@ -116,6 +124,13 @@ static qdq_status check_options(const cli *c, const struct inspect_args *a, qdq_
                           : a->region_builder > 0  ? "--region-builder"
                                                    : NULL;
 
+    const char *of_groups = cmd_inspect_groups_given(&a->groups);
+
+    if (a->groups.groups && (a->regions || a->why != NULL))
+        return qdq_fail(err, QDQ_E_USAGE, "found --groups and %s, expected one of them",
+                        a->regions ? "--regions" : "--why");
+    if (!a->groups.groups && of_groups != NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found %s without --groups", of_groups);
     if (a->dot && c->json)
         return qdq_fail(err, QDQ_E_USAGE, "found --dot and --json, expected one of them");
     if (a->dot && a->why != NULL)
@@ -141,6 +156,8 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
     QDQ_TRY(cli_model_load(c, c->operand[0], &m, err));
     if (a->why != NULL)
         st = explain(c, a, m, err);
+    else if (a->groups.groups)
+        st = cmd_inspect_groups(c, &a->groups, m, a->dot, a->common.verbose > 0, err);
     else if (a->regions)
         st = view_regions(c, a, m, &text, err);
     else
@@ -171,7 +188,16 @@ const cli_command cmd_inspect = {
         "--regions shows how autotuning takes the model apart: disjoint regions that together hold every\n"
         "node but constants and shape arithmetic, and patterns: regions that are alike, which are tuned\n"
         "once for all of them. The model is cleaned first; no engine is needed. With --dot regions are\n"
-        "frames, and equal colours are equal patterns.",
+        "frames, and equal colours are equal patterns.\n"
+        "\n"
+        "--groups runs the model on an engine, on random input, and prints the layers that it executes: "
+        "kernel,\n"
+        "type of what it reads and gives, time, and the nodes that it computes ('exact': the engine names\n"
+        "them; 'slice': what lies between the tensors that it reads and gives). A layer that reads 8 bits "
+        "and\n"
+        "gives float is pointed out, with the QuantizeLinear that is missing behind it. With --dot layers "
+        "are\n"
+        "frames: green from 8 bits to 8 bits, yellow from 8 bits to float.",
     .json = "{ \"ir_version\", \"opsets\": {\"\": 17}, \"nodes\", \"ops\": {\"Conv\": 53, "
             "\"com.microsoft::Gelu\": 1},\n"
             "  \"initializers\", \"weight_bytes\", \"inputs\": [{\"name\", \"type\", \"shape\"}], "
@@ -181,7 +207,13 @@ const cli_command cmd_inspect = {
             "With --why: [{ \"node\", \"rule\", \"holds\", \"verdict\" }]\n"
             "With --regions: { \"builder\", \"named_share\", \"nodes\", \"covered_nodes\", "
             "\"hidden_regions\",\n"
-            "  \"regions\": [...], \"patterns\": [...], \"leaf_sizes\": [...] }: docs/autotune.md",
+            "  \"regions\": [...], \"patterns\": [...], \"leaf_sizes\": [...] }: docs/autotune.md\n"
+            "With --groups: { \"us\", \"conversions_us\", \"attributed\": share of the rest of the time, "
+            "\"engine\",\n"
+            "  \"engine_version\", \"device\", \"threads\", \"layers\": [{\"layer\", \"kernel\", \"in\", "
+            "\"out\", \"us\",\n"
+            "  \"conversion\", \"by\", \"nodes\": [...]}], \"findings\": [{\"layer\", \"node\", \"tensor\", "
+            "\"why\"}] }",
     .example = "qdq inspect model.onnx --json",
     .groups = groups,
     .args_size = sizeof(struct inspect_args),

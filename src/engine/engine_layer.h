@@ -2,8 +2,7 @@
 #ifndef QDQ_ENGINE_LAYER_H
 #define QDQ_ENGINE_LAYER_H
 
-#include "base/vec.h"
-#include "ir/ir.h"
+#include "engine/layer_nodes.h"
 #include "qdq/engine.h"
 
 /* One executed layer. Texts are lent: they must live until it is packed. */
@@ -13,7 +12,7 @@ typedef struct qdq_engine_layer {
     double us;                      /* NAN: not known */
     bool conversion;
     qdq_group_source source;
-    QDQ_VEC(const qdq_node *) nodes; /* of the source model; one that is there twice is given once */
+    qdq_layer_node_list nodes; /* of the source model; one that is there twice is given once */
 } qdq_engine_layer;
 
 /* All of it in one block, as qdq_session_groups() gives it. `scratch` is for labels. */

@@ -8,7 +8,7 @@
 #include "base/fail.h"
 #include "ir/ir.h"
 
-enum { ORT_WARNING = 2, ORT_SEQUENTIAL = 0, ORT_DEVICE_ALLOCATOR = 0, ORT_MEM_DEFAULT = 0 };
+enum { ORT_WARNING = 2, ORT_ERROR = 3, ORT_SEQUENTIAL = 0, ORT_DEVICE_ALLOCATOR = 0, ORT_MEM_DEFAULT = 0 };
 
 /* --- engine ------------------------------------------------------------------------------------------------- */
 
@@ -48,7 +48,7 @@ static qdq_status ort_open(qdq_engine *e, const char *arg, const qdq_engine_opts
 
     e->info.version = o->api.version;
     e->info.library = o->api.path;
-    e->info.capabilities = QDQ_CAN_RUN | QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_CAN_EXPOSE;
+    e->info.capabilities = QDQ_CAN_RUN | QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_CAN_EXPOSE | QDQ_CAN_GROUP;
     if (qdq_ort_has(&o->api, 21))
         e->info.capabilities |= QDQ_CAN_MAP_WEIGHTS;
     qdq_ort_limits(o->api.minor, &e->info.max_opset, &e->info.max_ir);
@@ -113,12 +113,17 @@ static qdq_status set_options(qdq_session *s, const qdq_session_opts *opts, cons
     if (model->folder[0] != '\0')
         QDQ_TRY(
             set_config(api, o, "session.model_external_initializers_file_folder_path", model->folder, err));
-    QDQ_TRY(qdq_ort_check(api, QDQ_ORT(api, SetSessionLogSeverityLevel)(o, ORT_WARNING), "log level", err));
+    /* It warns of every optimized model that it writes. */
+    QDQ_TRY(qdq_ort_check(api,
+                          QDQ_ORT(api, SetSessionLogSeverityLevel)(o, opts->groups ? ORT_ERROR : ORT_WARNING),
+                          "log level", err));
     if (qdq_ort_has(api, 17))
         QDQ_TRY(qdq_ort_check(api, QDQ_ORT(api, SetUserLoggingFunction)(o, qdq_ort_log_receive, &os->log),
                               "logger", err));
-    if (opts->profile)
+    if (opts->profile || opts->groups)
         QDQ_TRY(set_profile(s, o, err));
+    if (opts->groups)
+        QDQ_TRY(qdq_ort_ask_optimized(s, o, err));
     return QDQ_OK;
 }
 
@@ -263,7 +268,11 @@ static qdq_status ort_session_open(qdq_session *s, const qdq_model *m, const qdq
     QDQ_TRY(qdq_ort_model_bytes(&o->api, m, s->engine->job, &model, err));
     qdq_status st = create_session(s, opts, &model, err);
     qdq_free(model.bytes);
-    return st == QDQ_OK ? read_ios(s, m, err) : st;
+    if (st == QDQ_OK)
+        st = read_ios(s, m, err);
+    if (st == QDQ_OK && opts->groups)
+        st = qdq_ort_read_optimized(s, err);
+    return st;
 }
 
 static void ort_session_close(qdq_session *s)
@@ -276,6 +285,8 @@ static void ort_session_close(qdq_session *s)
     if (os->session != NULL)
         QDQ_ORT(&os->ort->api, ReleaseSession)(os->session);
     qdq_ort_log_destroy(&os->log);
+    qdq_model_free(os->optimized);
+    qdq_tempdir_free(os->optimized_dir);
     qdq_tempdir_free(os->profile_dir); /* after the session, which writes its profile when it ends */
     free(os);
 }
@@ -289,4 +300,5 @@ const qdq_engine_ops qdq_engine_ort = {
     .bind = qdq_ort_bind,
     .time_runs = qdq_ort_time_runs,
     .profile = qdq_ort_profile,
+    .groups = qdq_ort_groups,
 };

@@ -38,6 +38,7 @@ typedef void (*ort_log_fn)(void *param, int severity, const char *category, cons
       (ort_session *, const ort_run_options *, const char *const *in_names, const ort_value *const *in,      \
        size_t n_in, const char *const *out_names, size_t n_out, ort_value **out))                            \
     F(10, CreateSessionOptions, ort_status *, (ort_session_options **))                                      \
+    F(11, SetOptimizedModelFilePath, ort_status *, (ort_session_options *, const char *path))                \
     F(13, SetSessionExecutionMode, ort_status *, (ort_session_options *, int))                               \
     F(14, EnableProfiling, ort_status *, (ort_session_options *, const char *prefix))                        \
     F(22, SetSessionLogSeverityLevel, ort_status *, (ort_session_options *, int))                            \

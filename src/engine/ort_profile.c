@@ -15,12 +15,13 @@
 
 typedef struct layer {
     const char *name, *op;
+    const char *in_type, *out_type;
     double pending_us;  /* of a run that has not ended yet */
     QDQ_VEC(double) us; /* of the runs since it was first seen */
 } layer;
 
 typedef struct reader {
-    qdq_arena arena;
+    qdq_arena *arena;
     qdq_map by_key; /* node number, name and kernel -> index into layers */
     QDQ_VEC(layer) layers;
     unsigned runs; /* "model_run" events seen so far, which end a run */
@@ -86,20 +87,42 @@ static const char *text_of(const json_t *object, const char *key)
     return s != NULL ? s : "";
 }
 
+/* The type of the tensor that a kernel works on, from [{"uint8": [1, 8]}, {"float": []}, ...]: the first that is more than
+ * a number, for some begin with a scale. */
+static const char *type_of(const json_t *list)
+{
+    qdq_elem first = QDQ_UNDEFINED;
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        void *only = json_object_iter(json_array_get(list, i));
+        if (only == NULL)
+            continue;
+        qdq_elem e = qdq_elem_from_name(json_object_iter_key(only));
+        if (json_array_size(json_object_iter_value(only)) > 0)
+            return qdq_engine_type(e);
+        if (first == QDQ_UNDEFINED)
+            first = e;
+    }
+    return qdq_engine_type(first);
+}
+
 /* --- events of one layer add up ----------------------------------------------------------------------------- */
 
-static layer *find_layer(reader *r, const char *name, size_t name_size, const char *op, const char *index)
+static layer *find_layer(reader *r, const char *name, size_t name_size, const json_t *args)
 {
+    const char *op = text_of(args, "op_name"), *index = text_of(args, "node_index");
     bool is_new;
-    char *key = qdq_arena_printf(&r->arena, "%s %s %.*s", index, op, (int)name_size, name);
+    char *key = qdq_arena_printf(r->arena, "%s %s %.*s", index, op, (int)name_size, name);
     qdq_map_value *at = key != NULL ? qdq_map_put(&r->by_key, key, &is_new) : NULL;
 
     if (at == NULL)
         return NULL;
     if (is_new) {
-        layer l = {.name = qdq_arena_strndup(&r->arena, name, name_size),
-                   .op = qdq_arena_strdup(&r->arena, op)};
-        if (l.name == NULL || l.op == NULL || !QDQ_PUSH(&r->arena, &r->layers, l))
+        layer l = {.name = qdq_arena_strndup(r->arena, name, name_size),
+                   .op = qdq_arena_strdup(r->arena, op),
+                   .in_type = type_of(json_object_get(args, "input_type_shape")),
+                   .out_type = type_of(json_object_get(args, "output_type_shape"))};
+        if (l.name == NULL || l.op == NULL || !QDQ_PUSH(r->arena, &r->layers, l))
             return NULL;
         at->num = r->layers.n - 1;
     }
@@ -112,7 +135,7 @@ static bool end_run(reader *r)
 {
     for (size_t i = 0; i < r->layers.n; i++) {
         layer *l = &r->layers.at[i];
-        if (r->runs > 0 && !QDQ_PUSH(&r->arena, &l->us, l->pending_us))
+        if (r->runs > 0 && !QDQ_PUSH(r->arena, &l->us, l->pending_us))
             return false;
         l->pending_us = 0;
     }
@@ -132,8 +155,7 @@ static bool add_event(reader *r, const json_t *event)
     if (strcmp(cat, "Node") != 0 || n < sizeof suffix - 1 ||
         strcmp(name + n - (sizeof suffix - 1), suffix) != 0)
         return true; /* another kind of event */
-    layer *l =
-        find_layer(r, name, n - (sizeof suffix - 1), text_of(args, "op_name"), text_of(args, "node_index"));
+    layer *l = find_layer(r, name, n - (sizeof suffix - 1), args);
     if (l == NULL)
         return false;
     l->pending_us += json_number_value(json_object_get(event, "dur"));
@@ -202,31 +224,27 @@ static double median_us(layer *l, unsigned runs)
     return (middle[0] + middle[1]) / 2;
 }
 
-/* All layers and their names in one block, so that qdq_free() frees everything. */
-static qdq_status pack(const reader *r, unsigned runs, qdq_layer **out, size_t *n, qdq_error *err)
+static qdq_status list_rows(const reader *r, qdq_engine_layer **out, size_t *n, qdq_error *err)
 {
-    size_t size = (r->layers.n + 1) * sizeof(qdq_layer);
+    qdq_engine_layer *l = qdq_arena_array(r->arena, r->layers.n + 1, sizeof *l);
 
-    for (size_t i = 0; i < r->layers.n; i++)
-        size += strlen(r->layers.at[i].name) + strlen(r->layers.at[i].op) + 2;
-    qdq_layer *l = malloc(size);
     if (l == NULL)
         return qdq_nomem(err);
-    char *p = (char *)(l + r->layers.n + 1);
     for (size_t i = 0; i < r->layers.n; i++) {
         layer *from = &r->layers.at[i];
-        l[i] = (qdq_layer){.median_us = median_us(from, runs), .runs = runs};
-        l[i].name = qdq_pack_text(&p, from->name);
-        l[i].op = qdq_pack_text(&p, from->op);
+        l[i] = (qdq_engine_layer){.name = from->name, .op = from->op, .us = median_us(from, r->runs - 1)};
+        l[i].in_type = from->in_type;
+        l[i].out_type = from->out_type;
     }
     *out = l;
     *n = r->layers.n;
     return QDQ_OK;
 }
 
-qdq_status qdq_ort_profile_parse(char *text, const qdq_job *job, qdq_layer **out, size_t *n, qdq_error *err)
+qdq_status qdq_ort_profile_rows(char *text, const qdq_job *job, qdq_arena *arena, qdq_engine_layer **out,
+                                size_t *n, unsigned *runs, qdq_error *err)
 {
-    reader r = {0};
+    reader r = {.arena = arena};
     qdq_status st = read_text(&r, text, err);
 
     if (st == QDQ_OK && (r.runs < 2 || r.layers.n == 0))
@@ -235,21 +253,57 @@ qdq_status qdq_ort_profile_parse(char *text, const qdq_job *job, qdq_layer **out
     if (st == QDQ_OK && r.bad_lines > 0)
         qdq_job_log(job, QDQ_LOG_WARNING, "profile: %zu events could not be read", r.bad_lines);
     if (st == QDQ_OK)
-        st = pack(&r, r.runs - 1, out, n, err);
+        st = list_rows(&r, out, n, err);
+    *runs = r.runs > 0 ? r.runs - 1 : 0;
     qdq_map_free(&r.by_key);
-    qdq_arena_free(&r.arena);
+    return st;
+}
+
+/* All layers and their names in one block, so that qdq_free() frees everything. */
+static qdq_status pack(const qdq_engine_layer *from, size_t n, unsigned runs, qdq_layer **out, qdq_error *err)
+{
+    size_t size = (n + 1) * sizeof(qdq_layer);
+
+    for (size_t i = 0; i < n; i++)
+        size += strlen(from[i].name) + strlen(from[i].op) + 2;
+    qdq_layer *l = malloc(size);
+    if (l == NULL)
+        return qdq_nomem(err);
+    char *p = (char *)(l + n + 1);
+    for (size_t i = 0; i < n; i++) {
+        l[i] = (qdq_layer){.median_us = from[i].us, .runs = runs};
+        l[i].name = qdq_pack_text(&p, from[i].name);
+        l[i].op = qdq_pack_text(&p, from[i].op);
+    }
+    *out = l;
+    return QDQ_OK;
+}
+
+qdq_status qdq_ort_profile_parse(char *text, const qdq_job *job, qdq_layer **out, size_t *n, qdq_error *err)
+{
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_engine_layer *rows;
+    size_t n_rows;
+    unsigned runs;
+
+    qdq_status st = qdq_ort_profile_rows(text, job, &arena, &rows, &n_rows, &runs, err);
+    if (st == QDQ_OK)
+        st = pack(rows, n_rows, runs, out, err);
+    if (st == QDQ_OK)
+        *n = n_rows;
+    qdq_arena_free(&arena);
     return st;
 }
 
 /* --- runs --------------------------------------------------------------------------------------------------- */
 
-qdq_status qdq_ort_profile(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_layer **out,
-                           size_t *n, qdq_error *err)
+qdq_status qdq_ort_profile_text(qdq_session *s, const qdq_array *const *in, unsigned runs, char **text,
+                                qdq_error *err)
 {
     enum { MAX_FILE = 1 << 30 };
     qdq_ort_session *os = s->self;
     const qdq_ort_api *api = &os->ort->api;
-    char *path = NULL, *text;
+    char *path = NULL;
     size_t size;
 
     for (unsigned i = 0; i <= runs; i++) /* one more: the first is dropped */
@@ -257,15 +311,25 @@ qdq_status qdq_ort_profile(qdq_session *s, const qdq_array *const *in, unsigned 
     QDQ_TRY(qdq_ort_check(api, QDQ_ORT(api, SessionEndProfiling)(os->session, os->ort->allocator, &path),
                           "profile", err));
     qdq_ort_log_flush(&os->log, s->engine->job);
-    qdq_status st = qdq_read_file(path, MAX_FILE, &text, &size, err);
+    qdq_status st = qdq_read_file(path, MAX_FILE, text, &size, err);
     qdq_status freed =
         qdq_ort_check(api, QDQ_ORT(api, AllocatorFree)(os->ort->allocator, path), "memory", NULL);
     if (st != QDQ_OK)
         return st;
-    if (strlen(text) != size)
-        st = qdq_fail(err, QDQ_E_ENGINE, "profile: the file holds zero bytes");
-    else
-        st = qdq_ort_profile_parse(text, s->engine->job, out, n, err);
+    if (strlen(*text) != size)
+        freed = qdq_fail(err, QDQ_E_ENGINE, "profile: the file holds zero bytes");
+    if (freed != QDQ_OK)
+        qdq_free(*text);
+    return freed;
+}
+
+qdq_status qdq_ort_profile(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_layer **out,
+                           size_t *n, qdq_error *err)
+{
+    char *text;
+
+    QDQ_TRY(qdq_ort_profile_text(s, in, runs, &text, err));
+    qdq_status st = qdq_ort_profile_parse(text, s->engine->job, out, n, err);
     qdq_free(text);
-    return st == QDQ_OK ? freed : st;
+    return st;
 }

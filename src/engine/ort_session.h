@@ -3,6 +3,7 @@
 #define QDQ_ORT_SESSION_H
 
 #include "base/file.h"
+#include "engine/engine_layer.h"
 #include "engine/engine_ops.h"
 #include "engine/ort_api.h"
 #include "engine/ort_log.h"
@@ -19,6 +20,8 @@ typedef struct qdq_ort_session {
     ort_session *session;
     qdq_ort_log log;
     qdq_tempdir *profile_dir;
+    qdq_tempdir *optimized_dir;
+    qdq_model *optimized; /* of sessions with `groups`: what is executed; NULL: it cannot be written */
     const char **in_names, **out_names;
     ort_value **bound_in;  /* of the last bind() */
     ort_value **bound_out; /* outputs that timed runs write to; NULL entries are allocated by each run */
@@ -34,8 +37,24 @@ void qdq_ort_unbind(qdq_session *s);
 /* ort_profile.c */
 qdq_status qdq_ort_profile(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_layer **out,
                            size_t *n, qdq_error *err);
-/* Reads the text of a profile, which it changes; the first run in it does not count. */
+/* The same as text, as ONNX Runtime writes it; qdq_free() it. */
+qdq_status qdq_ort_profile_text(qdq_session *s, const qdq_array *const *in, unsigned runs, char **text,
+                                qdq_error *err);
+/* Reads the text of a profile, which it changes; the first run in it does not count. Layers in order of execution with name,
+ * kernel, types and time, in the arena. */
+qdq_status qdq_ort_profile_rows(char *text, const qdq_job *job, qdq_arena *arena, qdq_engine_layer **out,
+                                size_t *n, unsigned *runs, qdq_error *err);
 qdq_status qdq_ort_profile_parse(char *text, const qdq_job *job, qdq_layer **out, size_t *n, qdq_error *err);
+
+/* ort_groups.c */
+qdq_status qdq_ort_groups(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_group **out,
+                          size_t *n, qdq_error *err);
+/* Has the session write the model that it will run, once optimized, and reads that. */
+qdq_status qdq_ort_ask_optimized(qdq_session *s, ort_session_options *o, qdq_error *err);
+qdq_status qdq_ort_read_optimized(qdq_session *s, qdq_error *err);
+/* For layers of a profile, gives each of them its nodes; `optimized` is the graph that was run. */
+qdq_status qdq_ort_join_groups(const qdq_graph *source, const qdq_graph *optimized, qdq_engine_layer *l,
+                               size_t *n, qdq_arena *arena, qdq_error *err);
 
 /* ort_weights.c: the model as ONNX Runtime shall get it. Weights of the model's files are references into
  * `folder`, from where ORT maps them itself; "" when everything is inline. Free bytes with qdq_free(). */

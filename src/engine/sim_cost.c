@@ -205,7 +205,7 @@ qdq_status qdq_sim_estimate_graph(const qdq_sim *sim, const qdq_graph *g, qdq_ar
 
 /* The DQ in front of an 8-bit kernel, and a Q of a constant in front of that. */
 static bool push_readers(const qdq_sim_estimate *e, const qdq_sim_layer *l, qdq_arena *arena,
-                         qdq_sim_nodes *nodes)
+                         qdq_layer_node_list *nodes)
 {
     for (uint32_t i = 0; l->is_int8 && i < l->node->n_in; i++) {
         const qdq_node *dq = producer(l->node, i);
@@ -221,7 +221,7 @@ static bool push_readers(const qdq_sim_estimate *e, const qdq_sim_layer *l, qdq_
 }
 
 bool qdq_sim_layer_nodes(const qdq_sim *sim, const qdq_sim_estimate *e, const qdq_sim_layer *l,
-                         qdq_arena *arena, qdq_sim_nodes *nodes)
+                         qdq_arena *arena, qdq_layer_node_list *nodes)
 {
     const estimator find = {.sim = sim, .arena = arena};
     const qdq_node *end = epilogue_end(find_cost(&find, l->node), l->node);

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "engine/layer_nodes.h"
 #include "engine/sim_fail.h"
 #include "ir/ir.h"
 
@@ -59,8 +60,7 @@ qdq_status qdq_sim_estimate_graph(const qdq_sim *sim, const qdq_graph *g, qdq_ar
 
 /* The nodes that a layer computes, its own included, appended to *nodes: what it reads through, its epilogue, and the
  * Q behind. False: out of memory. */
-typedef QDQ_VEC(const qdq_node *) qdq_sim_nodes;
 bool qdq_sim_layer_nodes(const qdq_sim *sim, const qdq_sim_estimate *e, const qdq_sim_layer *l,
-                         qdq_arena *arena, qdq_sim_nodes *nodes);
+                         qdq_arena *arena, qdq_layer_node_list *nodes);
 
 #endif /* QDQ_SIM_COST_H */

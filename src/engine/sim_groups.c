@@ -37,7 +37,7 @@ static qdq_status make_layer(const qdq_sim *sim, const qdq_sim_estimate *e, cons
                              bool timed, qdq_arena *scratch, qdq_engine_layer *l, qdq_error *err)
 {
     const qdq_node *n = from->node;
-    qdq_sim_nodes nodes = {0};
+    qdq_layer_node_list nodes = {0};
 
     if (!qdq_sim_layer_nodes(sim, e, from, scratch, &nodes))
         return qdq_nomem(err);
@@ -51,9 +51,7 @@ static qdq_status make_layer(const qdq_sim *sim, const qdq_sim_estimate *e, cons
     l->conversion =
         n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR || n->op == QDQ_OP_CAST;
     l->source = QDQ_GROUP_EXACT;
-    for (size_t i = 0; i < nodes.n; i++)
-        if (!QDQ_PUSH(scratch, &l->nodes, nodes.at[i]))
-            return qdq_nomem(err);
+    l->nodes = nodes;
     return QDQ_OK;
 }
 

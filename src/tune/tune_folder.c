@@ -59,7 +59,7 @@ static qdq_status read_note(int fd, const char *dir, json_t **out, qdq_error *er
     char *text;
 
     *out = NULL;
-    if (fstat(fd, &st) != 0 || st.st_size > NOTE_MAX)
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > NOTE_MAX)
         return qdq_fail(err, QDQ_E_FORMAT, "%s/" NOTE ": found no note of qdq autotune", dir);
     text = malloc((size_t)st.st_size + 1);
     if (text == NULL)
@@ -97,8 +97,11 @@ static qdq_status begin_note(qdq_tune_folder *f, const char *store, qdq_error *e
     f->note = json_object();
     json_object_set_new(f->note, "process", json_integer(getpid()));
     json_object_set_new(f->note, "run", json_integer(0));
-    if (store != NULL && store[0] != '/' && getcwd(absolute, sizeof absolute) != NULL)
-        store = qdq_arena_printf(&f->arena, "%s/%s", absolute, store);
+    if (store != NULL && store[0] != '/' && getcwd(absolute, sizeof absolute) != NULL &&
+        (store = qdq_arena_printf(&f->arena, "%s/%s", absolute, store)) == NULL) {
+        json_decref(old);
+        return qdq_nomem(err);
+    }
     if (store != NULL)
         json_object_set_new(f->note, "store", json_string(store));
     json_t *files = json_object_get(old, "files");
@@ -156,6 +159,27 @@ static qdq_status take(qdq_tune_folder *f, const char *path, qdq_error *err)
         f->dir, (long long)holder(f));
 }
 
+/* A store under the name of something else that a run writes would be overwritten while it is open. */
+static qdq_status check_store(const char *dir, const char *store, qdq_error *err)
+{
+    const char *slash = store != NULL ? strrchr(store, '/') : NULL, *name = slash != NULL ? slash + 1 : store;
+    char parent[PATH_MAX] = ".";
+    struct stat of_dir, of_parent;
+
+    if (slash != NULL)
+        snprintf(parent, sizeof parent, "%.*s", (int)(slash - store + 1), store);
+    if (store == NULL || stat(dir, &of_dir) != 0 || stat(parent, &of_parent) != 0 ||
+        of_dir.st_ino != of_parent.st_ino || of_dir.st_dev != of_parent.st_dev)
+        return QDQ_OK;
+    for (size_t i = 0; i < QDQ_COUNT(outputs) - 1; i++)
+        if (strcmp(name, outputs[i]) == 0)
+            return qdq_fail(err, QDQ_E_USAGE,
+                            "%s: found a store with the name of what a run writes there: "
+                            "expected another name",
+                            store);
+    return QDQ_OK;
+}
+
 static qdq_status set_up(qdq_tune_folder *f, const char *dir, bool keep_models, const char *store,
                          qdq_error *err)
 {
@@ -167,6 +191,7 @@ static qdq_status set_up(qdq_tune_folder *f, const char *dir, bool keep_models, 
     if (note == NULL || logs == NULL || models == NULL || f->dir == NULL)
         return qdq_nomem(err);
     QDQ_TRY(make_folder(dir, err));
+    QDQ_TRY(check_store(dir, store, err));
     QDQ_TRY(take(f, note, err));
     qdq_tempdir_sweep(dir, WORK, outputs);
     qdq_tempdir_sweep(models, WORK, NULL);
@@ -200,7 +225,7 @@ void qdq_tune_folder_close(qdq_tune_folder *f, const char *why)
     if (f == NULL)
         return;
     if (f->note != NULL && why != NULL) {
-        json_object_set_new(f->note, "failed", json_string(why));
+        json_object_set_new(f->note, "failed", qdq_json_new_text(why));
         qdq_error ignored; /* the run has failed already */
         if (write_note(f, &ignored) != QDQ_OK)
             why = NULL;
@@ -303,7 +328,7 @@ qdq_status qdq_tune_note_read(const char *dir, qdq_tune_note *out, qdq_error *er
     if (path == NULL)
         return qdq_nomem(err);
     snprintf(path, room, "%s/" NOTE, dir);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* whatever it is, it is not waited for */
     free(path);
     if (fd < 0)
         return errno == ENOENT || errno == ENOTDIR ? QDQ_OK

@@ -11,7 +11,7 @@ typedef struct qdq_tune_folder qdq_tune_folder;
 
 /* Makes the folder, and logs/ and, if wanted, region_models/ in it; removes what dead runs left. QDQ_E_IO: cannot be
  * made or written into, or another run is at work in it, in whatever process. `store`: where samples go; NULL: into
- * the folder. */
+ * the folder; QDQ_E_USAGE: it has the name of something else that a run writes there. */
 qdq_status qdq_tune_folder_open(const char *dir, bool keep_models, const char *store, qdq_tune_folder **out,
                                 qdq_error *err);
 /* `why`: of a run that failed, for the note; NULL: it did not. A NULL folder is allowed. */

@@ -2,12 +2,12 @@
  * the clean model, and to the decisions about them. */
 #include "tune/tune_state.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
 #include "base/json.h"
+#include "engine/layer_nodes.h"
 
 enum { PROFILE_RUNS = 8 };
 
@@ -43,6 +43,25 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key,
     return st == QDQ_OK ? qdq_tune_store_value_put(t->store, &t->run, key, *text, err) : st;
 }
 
+/* What the store has; *out NULL: nothing, or nothing that can be read, which is measured once more. */
+static qdq_status recall(qdq_tuning *t, const char *key, json_t **out, qdq_error *err)
+{
+    qdq_error why = QDQ_ERROR_INIT;
+    char *text = NULL;
+
+    *out = NULL;
+    QDQ_TRY(qdq_tune_store_value_get(t->store, &t->run, key, &text, err));
+    if (text == NULL)
+        return QDQ_OK;
+    qdq_status st = qdq_json_parse(text, strlen(text), key, out, &why);
+    qdq_free(text);
+    if (st == QDQ_E_NOMEM)
+        return qdq_nomem(err);
+    if (st != QDQ_OK)
+        qdq_job_log(t->job, QDQ_LOG_WARNING, "the store is damaged: %s: it is measured once more", why.text);
+    return QDQ_OK;
+}
+
 static qdq_status get_layers(qdq_tuning *t, qdq_tune_candidate *c, json_t **out, qdq_error *err)
 {
     const char *key = qdq_arena_printf(&t->arena, "profile %s", c->name);
@@ -51,40 +70,16 @@ static qdq_status get_layers(qdq_tuning *t, qdq_tune_candidate *c, json_t **out,
     if (key == NULL)
         return qdq_nomem(err);
     t->builds++;
-    QDQ_TRY(qdq_tune_store_value_get(t->store, &t->run, key, &text, err));
-    if (text == NULL)
-        QDQ_TRY(measure(t, c, key, &text, err));
+    QDQ_TRY(recall(t, key, out, err));
+    if (*out != NULL)
+        return QDQ_OK;
+    QDQ_TRY(measure(t, c, key, &text, err));
     qdq_status st = qdq_json_parse(text, strlen(text), key, out, err);
     qdq_free(text);
     return st;
 }
 
 /* --- whose time it is --------------------------------------------------------------------------------------------------- */
-
-/* Engines call a layer as the node, or as the tensor it gives, with endings of their own and those of conversions. */
-static bool cut_ending(char *name)
-{
-    static const char *const endings[] = {"_nchwc", "/duplicated", "_QuantizeLinear", "_DequantizeLinear",
-                                          "_q",     "_dq"};
-    static const char numbered[] = "_token_";
-    size_t n = strlen(name), digits = 0;
-
-    for (size_t i = 0; i < QDQ_COUNT(endings); i++) {
-        size_t end = strlen(endings[i]);
-        if (n > end && strcmp(name + n - end, endings[i]) == 0) {
-            name[n - end] = '\0';
-            return true;
-        }
-    }
-    while (digits < n && isdigit((unsigned char)name[n - 1 - digits]))
-        digits++;
-    n -= digits;
-    if (digits == 0 || n < sizeof numbered ||
-        strncmp(name + n - (sizeof numbered - 1), numbered, sizeof numbered - 1) != 0)
-        return false;
-    name[n - (sizeof numbered - 1)] = '\0';
-    return true;
-}
 
 typedef struct layer {
     const char *op;
@@ -95,7 +90,7 @@ typedef struct layer {
 
 typedef struct reading {
     const qdq_graph *graph;
-    qdq_map labels;
+    qdq_layer_index names;
     QDQ_VEC(layer) layers; /* in order of execution */
     bool *is_named;        /* by node: is a layer called after it? */
     const qdq_node *last;  /* the node of the kernel before; NULL: there was none, or nobody knows */
@@ -103,63 +98,20 @@ typedef struct reading {
     qdq_tune_times *times;
 } reading;
 
-static void find_owner(const reading *r, char *name, layer *l)
-{
-    do {
-        const qdq_map_value *node = qdq_map_get(&r->labels, name);
-        l->value = node == NULL ? qdq_graph_find(r->graph, name) : NULL;
-        if (node != NULL)
-            l->node = node->ptr;
-        else if (l->value != NULL)
-            l->node = l->value->producer;
-    } while (l->node == NULL && l->value == NULL && cut_ending(name));
-}
-
-/* What moves numbers from one form into another, and is not a node of the model. */
 static bool is_conversion(const layer *l)
 {
-    static const char *const ops[] = {"QuantizeLinear", "DequantizeLinear", "ReorderInput",
-                                      "ReorderOutput",  "Transpose",        "Cast"};
-
-    for (size_t i = 0; i < QDQ_COUNT(ops); i++)
-        if (strcmp(l->op, ops[i]) == 0)
-            return l->node == NULL || strcmp(l->node->type, l->op) != 0;
-    return false;
-}
-
-/* Is the node of that type what the kernel computes before its epilogue? "Conv" is, of "QLinearConv" and "FusedConv". */
-static bool is_core(const layer *l, const qdq_node *n)
-{
-    return strstr(l->op, n->type) != NULL;
-}
-
-/* A fused kernel is called after what it ends with, or gives: its core is in front of that. Of two, it is the one that
- * has no layer of its own. */
-static const qdq_node *core_of(const reading *r, const layer *l, const qdq_node *n, int depth)
-{
-    if (is_core(l, n))
-        return n == l->node || !r->is_named[n->id] ? n : NULL;
-    for (uint32_t i = 0; i < n->n_in && depth > 0; i++) {
-        const qdq_value *v = qdq_node_in(n, i);
-        const qdq_node *from = v != NULL ? v->producer : NULL;
-        const qdq_node *core =
-            from != NULL && from->graph == r->graph ? core_of(r, l, from, depth - 1) : NULL;
-        if (core != NULL)
-            return core;
-    }
-    return NULL;
+    return qdq_layer_is_conversion(l->op, l->node);
 }
 
 static void find_cores(reading *r)
 {
-    const int longest = 4; /* an epilogue of Add and an activation of three nodes */
-
     for (size_t i = 0; i < r->layers.n; i++)
         if (r->layers.at[i].node != NULL)
             r->is_named[r->layers.at[i].node->id] = true;
     for (size_t i = 0; i < r->layers.n; i++) {
         layer *l = &r->layers.at[i];
-        const qdq_node *core = l->node != NULL && !is_conversion(l) ? core_of(r, l, l->node, longest) : NULL;
+        const qdq_node *core =
+            l->node != NULL && !is_conversion(l) ? qdq_layer_core(l->op, l->node, r->is_named) : NULL;
         if (core == NULL)
             continue;
         r->is_named[core->id] = true;
@@ -226,7 +178,9 @@ static qdq_status read_layers(reading *r, const json_t *list, qdq_arena *arena, 
         l.op = qdq_arena_strdup(arena, op);
         if (own == NULL || l.op == NULL)
             return qdq_nomem(err);
-        find_owner(r, own, &l);
+        qdq_layer_owner owner = qdq_layer_find_ending(&r->names, own);
+        l.node = owner.node;
+        l.value = owner.value;
         if (!QDQ_PUSH(arena, &r->layers, l))
             return qdq_nomem(err);
     }
@@ -240,14 +194,14 @@ qdq_status qdq_tune_attribute(const qdq_graph *g, const json_t *list, qdq_arena 
 {
     const size_t n = (size_t)g->next_node_id + 1;
     const double enough = 0.5;
-    reading r = {.graph = g, .labels = QDQ_MAP_INIT, .times = out};
+    reading r = {.graph = g, .times = out};
 
     *out = (qdq_tune_times){.own = qdq_arena_array(arena, n, sizeof *out->own),
                             .border = qdq_arena_array(arena, n, sizeof *out->border)};
     r.is_named = qdq_arena_array(arena, n, sizeof *r.is_named);
     if (out->own == NULL || out->border == NULL || r.is_named == NULL)
         return qdq_nomem(err);
-    qdq_status st = qdq_graph_map_labels(g, arena, &r.labels) ? QDQ_OK : qdq_nomem(err);
+    qdq_status st = qdq_layer_index_make(&r.names, g, arena, err);
     if (st == QDQ_OK)
         st = read_layers(&r, list, arena, err);
     if (st == QDQ_OK) {
@@ -255,7 +209,7 @@ qdq_status qdq_tune_attribute(const qdq_graph *g, const json_t *list, qdq_arena 
         add_up(&r);
         out->is_known = out->sum > 0 && out->known >= enough * out->sum;
     }
-    qdq_map_free(&r.labels);
+    qdq_layer_index_free(&r.names);
     return st;
 }
 

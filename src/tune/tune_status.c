@@ -27,15 +27,16 @@ static qdq_status note_event(void *ctx, double time, const char *kind, const cha
     progress *p = ctx;
     json_t *j;
 
-    if (strcmp(kind, "trial") != 0)
+    if (kind == NULL || text == NULL || strcmp(kind, "trial") != 0)
         return QDQ_OK;
-    QDQ_TRY(qdq_json_parse(text, strlen(text), "tune.db", &j, err));
+    QDQ_TRY(qdq_json_parse(text, strlen(text), "event", &j, err));
     p->first = p->trials == 0 ? time : p->first;
     p->last = time;
     p->trials++;
     p->kept += json_is_true(json_object_get(j, "kept"));
     p->saved = json_number_value(json_object_get(j, "saved"));
-    snprintf(p->phase, sizeof p->phase, "%s", json_string_value(json_object_get(j, "phase")));
+    const char *phase = json_string_value(json_object_get(j, "phase"));
+    snprintf(p->phase, sizeof p->phase, "%s", phase != NULL ? phase : "");
     json_decref(j);
     return QDQ_OK;
 }
@@ -76,7 +77,9 @@ static qdq_status describe_run(qdq_tune_store *s, const qdq_tune_note *note,
     progress p = {.phase = "control"};
 
     if (run->finished && run->report != NULL) {
-        QDQ_TRY(qdq_json_parse(run->report, strlen(run->report), "tune.db", out, err));
+        QDQ_TRY(qdq_json_parse(run->report, strlen(run->report), "report in the store", out, err));
+        if (!json_is_object(*out))
+            return qdq_fail(err, QDQ_E_FORMAT, "report in the store: expected an object");
         return json_object_set_new(*out, "state", json_string("finished")) == 0 ? QDQ_OK : qdq_nomem(err);
     }
     QDQ_TRY(qdq_tune_store_events(s, run->id, note_event, &p, err));
@@ -95,6 +98,8 @@ static qdq_status describe_store(const char *path, const qdq_tune_note *note, js
         st = qdq_fail(err, QDQ_E_FORMAT, "%s: no run has begun in it", path);
     if (st == QDQ_OK)
         st = describe_run(s, note, &run, out, err);
+    if (st == QDQ_E_FORMAT && run.found)
+        st = qdq_within(err, st, "%s", path);
     qdq_free(run.report);
     qdq_tune_store_close(s);
     return st;

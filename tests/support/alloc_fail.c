@@ -13,6 +13,7 @@ void *__wrap_realloc(void *p, size_t size);
 
 static atomic_ulong count;
 static atomic_ulong fail_at;
+static atomic_bool let_be;
 
 void test_fail_alloc_at(unsigned long n)
 {
@@ -25,8 +26,15 @@ unsigned long test_alloc_count(void)
     return atomic_load(&count);
 }
 
+void test_let_allocs_be(bool yes)
+{
+    atomic_store(&let_be, yes);
+}
+
 static bool fails_now(void)
 {
+    if (atomic_load(&let_be))
+        return false;
     if (atomic_fetch_add(&count, 1) + 1 != atomic_load(&fail_at))
         return false;
     errno = ENOMEM;
@@ -61,23 +69,39 @@ static unsigned long behind(unsigned long n)
 #endif
 }
 
+/* Runs it with the n-th allocation failing (0: none), and looks at what it says. Returns how many it made. */
+static unsigned long run(test_attempt attempt, void *ctx, unsigned long n)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+
+    test_fail_alloc_at(n);
+    qdq_status st = attempt(ctx, &err);
+    unsigned long made = test_alloc_count();
+    test_fail_alloc_at(0);
+    if ((n == 0 || made < n) && st != QDQ_OK) /* it was through before the n-th */
+        fail_msg("without a failing allocation: %s: %s", qdq_status_name(st), err.text);
+    if (st != QDQ_OK && st != QDQ_E_NOMEM)
+        fail_msg("allocation %lu failing: want nomem, got %s (%s)", n, qdq_status_name(st), err.text);
+    if (st == QDQ_E_NOMEM && err.text[0] == '\0')
+        fail_msg("allocation %lu failing: no message", n);
+    return made;
+}
+
 unsigned long test_every_alloc_fails(test_attempt attempt, void *ctx)
 {
     for (unsigned long n = 1;; n = behind(n)) {
-        qdq_error err = QDQ_ERROR_INIT;
+        unsigned long made = run(attempt, ctx, n);
 
-        test_fail_alloc_at(n);
-        qdq_status st = attempt(ctx, &err);
-        unsigned long made = test_alloc_count();
-        test_fail_alloc_at(0);
-        if (made < n) { /* it was through before the n-th */
-            if (st != QDQ_OK)
-                fail_msg("without a failing allocation: %s: %s", qdq_status_name(st), err.text);
+        if (made < n)
             return made;
-        }
-        if (st != QDQ_OK && st != QDQ_E_NOMEM)
-            fail_msg("allocation %lu failing: want nomem, got %s (%s)", n, qdq_status_name(st), err.text);
-        if (st == QDQ_E_NOMEM && err.text[0] == '\0')
-            fail_msg("allocation %lu failing: no message", n);
     }
+}
+
+unsigned long test_some_allocs_fail(test_attempt attempt, void *ctx, unsigned long samples)
+{
+    const unsigned long all = run(attempt, ctx, 0);
+
+    for (unsigned long i = 0; i < samples; i++)
+        run(attempt, ctx, 1 + (unsigned long)((double)all * (double)i / (double)samples));
+    return all;
 }

@@ -466,11 +466,93 @@ static void a_clock_that_is_set_back_changes_nothing(void **state)
     free(whole);
 }
 
+/* --- a store that somebody wrote into ---------------------------------------------------------------------------------- */
+
+static void change_store(const char *folder, const char *sql)
+{
+    char path[4300];
+    sqlite3 *db;
+
+    snprintf(path, sizeof path, "%s/tune.db", folder);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+static void a_profile_that_cannot_be_read_is_measured_once_more(void **state)
+{
+    static const char *const garbage[] = {"''", "'7'", "'[{}]'", "'{'",
+                                          "'[{\"name\": \"h1\", \"op\": \"MatMul\", \"us\": -1}]'"};
+    const char *folder = test_path("profile"), *engine = test_tuned_costs(TEST_TUNED_OPS, NULL);
+    qdq_tune_opts o = test_tuned_opts(engine);
+    qdq_tune_result r;
+
+    (void)state;
+    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    for (size_t i = 0; i < QDQ_COUNT(garbage); i++) {
+        char sql[200];
+        snprintf(sql, sizeof sql, "UPDATE value SET value = %s", garbage[i]);
+        change_store(folder, sql);
+        assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+        assert_true(r.verdict == QDQ_TUNED && r.speedup > 1.5);
+    }
+}
+
+static void a_damaged_sample_is_said_with_its_place(void **state)
+{
+    static const char *const times[] = {"0", "-1", "9e999", "'abc'", "x'41'"};
+    const char *folder = test_path("sample"), *engine = test_tuned_costs(TEST_TUNED_OPS, NULL);
+    qdq_tune_opts o = test_tuned_opts(engine);
+    qdq_tune_result r;
+
+    (void)state;
+    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    for (size_t i = 0; i < QDQ_COUNT(times); i++) {
+        char sql[200];
+        snprintf(sql, sizeof sql, "UPDATE pair SET candidate_ns = %s WHERE trial = 2", times[i]);
+        change_store(folder, sql);
+        assert_fails(QDQ_E_FORMAT, "sample/tune.db: sample 0 of trial 2: found times of",
+                     test_tuned_run(model, folder, &o, &r, &err));
+    }
+    o.restart = true; /* nothing from before */
+    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+}
+
+static void the_status_of_a_damaged_store_is_an_error_or_what_is_known(void **state)
+{
+    static const char *const reports[] = {"'garbage'", "'[1]'", "''"};
+    static const char *const events[] = {"'{}'", "'[]'", "'{\"phase\": 7}'"};
+    const char *folder = test_path("damaged"), *engine = test_tuned_costs(TEST_TUNED_OPS, NULL);
+    qdq_tune_opts o = test_tuned_opts(engine);
+    qdq_tune_result r;
+    char sql[200], *text;
+
+    (void)state;
+    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    for (size_t i = 0; i < QDQ_COUNT(reports); i++) {
+        snprintf(sql, sizeof sql, "UPDATE run SET report = %s", reports[i]);
+        change_store(folder, sql);
+        assert_fails(QDQ_E_FORMAT, "damaged/tune.db: report", qdq_tune_status(folder, &text, &err));
+    }
+    for (size_t i = 0; i < QDQ_COUNT(events); i++) {
+        snprintf(sql, sizeof sql, "UPDATE run SET finished = 0; UPDATE event SET json = %s", events[i]);
+        change_store(folder, sql);
+        assert_ok(qdq_tune_status(folder, &text, &err));
+        assert_non_null(strstr(text, "\"phase\": \"\""));
+        qdq_free(text);
+    }
+    change_store(folder, "UPDATE event SET json = 'x'");
+    assert_fails(QDQ_E_FORMAT, "damaged/tune.db: event", qdq_tune_status(folder, &text, &err));
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1)
         return test_tuned_child(argc, argv);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_profile_that_cannot_be_read_is_measured_once_more),
+        cmocka_unit_test(a_damaged_sample_is_said_with_its_place),
+        cmocka_unit_test(the_status_of_a_damaged_store_is_an_error_or_what_is_known),
         cmocka_unit_test(a_run_in_the_folder_of_another_is_refused_and_harms_nothing),
         cmocka_unit_test(two_runs_at_once_may_share_a_store),
         cmocka_unit_test(a_folder_tells_how_its_run_stands),

@@ -190,6 +190,50 @@ static void a_folder_that_cannot_be_written_to_is_an_error(void **state)
     assert_true(test_disk_read_only(false));
 }
 
+static void a_note_that_is_a_pipe_is_not_waited_for(void **state)
+{
+    char *dir = strdup(test_path("pipe"));
+    qdq_tune_note note;
+
+    (void)state;
+    assert_int_equal(mkdir(dir, 0777), 0);
+    assert_int_equal(mkfifo(test_path("pipe/.run"), 0666), 0);
+    assert_fails(QDQ_E_FORMAT, "pipe/.run: found no note", qdq_tune_note_read(dir, &note, &err));
+    free(dir);
+}
+
+static void a_store_is_not_overwritten_by_what_the_run_writes(void **state)
+{
+    char *dir = strdup(test_path("mixed")), *store = strdup(test_path("mixed/./model.onnx"));
+    qdq_tune_folder *f;
+
+    (void)state;
+    assert_fails(QDQ_E_USAGE, "model.onnx: found a store with the name of what a run writes there",
+                 qdq_tune_folder_open(dir, false, store, &f, &err));
+    qdq_tune_folder_close(open_folder(dir), NULL);
+    assert_ok(qdq_tune_folder_open(dir, false, test_path("model.onnx"), &f, &err)); /* elsewhere */
+    qdq_tune_folder_close(f, NULL);
+    assert_ok(qdq_tune_folder_open(dir, false, "model.onnx", &f, &err)); /* likewise */
+    qdq_tune_folder_close(f, NULL);
+    free(store);
+    free(dir);
+}
+
+/* Names of files need not be UTF-8, and are in what is said of them. */
+static void a_reason_that_is_no_utf8_is_noted(void **state)
+{
+    char *dir = strdup(test_path("bytes"));
+    qdq_tune_note note;
+
+    (void)state;
+    qdq_tune_folder_close(open_folder(dir), "\xff.onnx: no such file");
+    assert_ok(qdq_tune_note_read(dir, &note, &err));
+    assert_non_null(note.failed);
+    assert_string_equal(note.failed, "?.onnx: no such file");
+    qdq_tune_note_free(&note);
+    free(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +242,9 @@ int main(void)
         cmocka_unit_test(a_killed_run_is_told_from_a_living_one),
         cmocka_unit_test(what_was_written_is_known_until_somebody_changes_it),
         cmocka_unit_test(a_garbled_note_is_begun_anew),
+        cmocka_unit_test(a_note_that_is_a_pipe_is_not_waited_for),
+        cmocka_unit_test(a_store_is_not_overwritten_by_what_the_run_writes),
+        cmocka_unit_test(a_reason_that_is_no_utf8_is_noted),
         cmocka_unit_test(a_folder_that_cannot_be_written_to_is_an_error),
     };
 

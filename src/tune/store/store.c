@@ -569,6 +569,11 @@ qdq_status qdq_tune_store_trial_get(qdq_tune_store *s, const qdq_tune_store_run 
     return read_trial(s, r, incumbent, candidate, nth, out, err);
 }
 
+static bool is_time(double ns)
+{
+    return isfinite(ns) && ns > 0;
+}
+
 qdq_status qdq_tune_store_pair_get(qdq_tune_store *s, const qdq_tune_store_trial *t, unsigned pair,
                                    double *incumbent_ns, double *candidate_ns, qdq_error *err)
 {
@@ -587,6 +592,10 @@ qdq_status qdq_tune_store_pair_get(qdq_tune_store *s, const qdq_tune_store_trial
         *candidate_ns = sqlite3_column_double(st.at, 1);
     }
     end(&st);
+    if (status == QDQ_OK && !(is_time(*incumbent_ns) && is_time(*candidate_ns)))
+        status = qdq_fail(err, QDQ_E_FORMAT,
+                          "%s: sample %u of trial %lld: found times of %g and %g ns, expected more than 0",
+                          s->path, pair, (long long)t->id, *incumbent_ns, *candidate_ns);
     return status;
 }
 

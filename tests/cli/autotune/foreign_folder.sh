@@ -12,6 +12,8 @@ try model.onnx -o .
 try model.onnx -o . -f
 try model.onnx -o ../run/.
 try model.onnx -o mine
+try model.onnx -o -
+try model.onnx -o new --store new/model.onnx
 cat mine/plan.json
 cmp model.onnx before.onnx && echo "as before"
 try model.onnx -o mine -f

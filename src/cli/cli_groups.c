@@ -1,0 +1,149 @@
+/* cli_groups.c - prints executed layers: which kernel, on what it works, how long, for which nodes. */
+#include "cli/cli_groups.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/fail.h"
+#include "cli/cli_engine.h"
+#include "cli/cli_format.h"
+
+enum { SHOWN_NODES = 3 };
+
+qdq_status cli_groups_check(const qdq_model *m, cli_groups *g, qdq_error *err)
+{
+    return qdq_groups_check(m, g->group, g->n, &g->finding, &g->n_findings, err);
+}
+
+void cli_groups_free(cli_groups *g)
+{
+    qdq_free(g->finding);
+    qdq_free(g->group);
+}
+
+/* --- text --------------------------------------------------------------------------------------------------------- */
+
+static const char *nodes_text(cli *c, const qdq_group *g, bool all)
+{
+    size_t shown = all || g->n_nodes <= SHOWN_NODES + 1 ? g->n_nodes : SHOWN_NODES;
+    qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+
+    if (g->n_nodes == 0)
+        qdq_buf_printf(&b, "%s", g->layer);
+    for (size_t i = 0; i < shown; i++)
+        qdq_buf_printf(&b, "%s%s", i > 0 ? ", " : "", g->node[i]);
+    if (shown < g->n_nodes)
+        qdq_buf_printf(&b, ", and %zu more", g->n_nodes - shown);
+    const char *text = b.failed ? NULL : qdq_arena_strdup(&c->arena, b.data != NULL ? b.data : "");
+    qdq_buf_free(&b);
+    return text != NULL ? text : "?";
+}
+
+static const char *source_text(const qdq_group *g)
+{
+    switch (g->source) {
+    case QDQ_GROUP_NONE:
+        return "-";
+    case QDQ_GROUP_SLICE:
+        return "slice";
+    case QDQ_GROUP_EXACT:
+        break;
+    }
+    return "exact";
+}
+
+static void put_row(cli *c, cli_table *t, const cli_groups *all, size_t i, double total, bool verbose)
+{
+    const qdq_group *g = &all->group[i];
+
+    if (isnan(g->median_us)) {
+        cli_cell(t, "-");
+        cli_cell(t, "-");
+    } else {
+        cli_cell(t, "%.1f", g->median_us);
+        cli_cell(t, "%.1f", total > 0 ? 100 * g->median_us / total : 0);
+    }
+    cli_cell(t, "%s", g->op);
+    cli_cell(t, "%s", g->in_type[0] != '\0' ? g->in_type : "?");
+    cli_cell(t, "%s", g->out_type[0] != '\0' ? g->out_type : "?");
+    cli_cell(t, "%s", source_text(g));
+    cli_cell(t, "%s", nodes_text(c, g, verbose));
+}
+
+static void print_sum(const cli_groups *g)
+{
+    const qdq_groups_sum s = qdq_groups_add(g->group, g->n);
+    size_t nameless = 0;
+
+    for (size_t i = 0; i < g->n; i++)
+        nameless += g->group[i].n_nodes == 0 && !g->group[i].conversion;
+    printf("%zu layer%s, %zu of them computing for nodes that are not known", g->n, cli_plural(g->n),
+           nameless);
+    if (s.n_timed > 0)
+        printf("; %.1f us, %.1f %% of it conversions", s.us, s.us > 0 ? 100 * s.conversions_us / s.us : 0);
+    if (!isnan(s.attributed))
+        printf("; nodes are known for %.1f %% of the rest", 100 * s.attributed);
+    printf("\n");
+}
+
+qdq_status cli_groups_print(cli *c, const cli_groups *g, bool verbose, qdq_error *err)
+{
+    static const char *const heads[] = {"us", "%", "kernel", "in", "out", "by", "nodes"};
+    const qdq_groups_sum s = qdq_groups_add(g->group, g->n);
+    cli_table t = {.arena = &c->arena, .columns = "rrlllll"};
+
+    for (size_t i = 0; i < QDQ_COUNT(heads); i++)
+        cli_cell(&t, "%s", heads[i]);
+    for (size_t i = 0; i < g->n; i++)
+        put_row(c, &t, g, i, s.us, verbose);
+    QDQ_TRY(cli_table_print(&t, stdout, err));
+    for (size_t i = 0; i < g->n_findings; i++)
+        printf("warning: %s '%s' %s\n", g->group[g->finding[i].group].op, g->group[g->finding[i].group].layer,
+               g->finding[i].why);
+    print_sum(g);
+    return QDQ_OK;
+}
+
+/* --- JSON --------------------------------------------------------------------------------------------------------- */
+
+static json_t *layer_json(cli_json *j, const qdq_group *g)
+{
+    json_t *entry = json_object(), *nodes = json_array();
+
+    cli_json_set(j, entry, "layer", cli_json_text(g->layer));
+    cli_json_set(j, entry, "kernel", cli_json_text(g->op));
+    cli_json_set(j, entry, "in", g->in_type[0] != '\0' ? cli_json_text(g->in_type) : json_null());
+    cli_json_set(j, entry, "out", g->out_type[0] != '\0' ? cli_json_text(g->out_type) : json_null());
+    cli_json_set(j, entry, "us", cli_json_real(g->median_us));
+    cli_json_set(j, entry, "conversion", json_boolean(g->conversion));
+    cli_json_set(j, entry, "by", g->source != QDQ_GROUP_NONE ? json_string(source_text(g)) : json_null());
+    for (size_t i = 0; i < g->n_nodes; i++)
+        cli_json_add(j, nodes, cli_json_text(g->node[i]));
+    cli_json_set(j, entry, "nodes", nodes);
+    return entry;
+}
+
+json_t *cli_groups_json(cli_json *j, const cli_groups *g)
+{
+    const qdq_groups_sum s = qdq_groups_add(g->group, g->n);
+    json_t *root = json_object(), *layers = json_array(), *findings = json_array();
+
+    for (size_t i = 0; i < g->n; i++)
+        cli_json_add(j, layers, layer_json(j, &g->group[i]));
+    for (size_t i = 0; i < g->n_findings; i++) {
+        const qdq_group_finding *f = &g->finding[i];
+        json_t *entry = json_object();
+        cli_json_set(j, entry, "layer", cli_json_text(g->group[f->group].layer));
+        cli_json_set(j, entry, "node", f->node[0] != '\0' ? cli_json_text(f->node) : json_null());
+        cli_json_set(j, entry, "tensor", f->tensor[0] != '\0' ? cli_json_text(f->tensor) : json_null());
+        cli_json_set(j, entry, "why", cli_json_text(f->why));
+        cli_json_add(j, findings, entry);
+    }
+    cli_json_set(j, root, "us", cli_json_real(s.us));
+    cli_json_set(j, root, "conversions_us", cli_json_real(s.conversions_us));
+    cli_json_set(j, root, "attributed", cli_json_real(s.attributed));
+    cli_json_set(j, root, "layers", layers);
+    cli_json_set(j, root, "findings", findings);
+    return root;
+}

@@ -1,0 +1,93 @@
+/* tune_folder_alloc.c - every allocation about the folder of a run fails once: nothing stays locked or open, what was noted
+ * before is known still. */
+#include "support/alloc_fail.h"
+
+#include <dirent.h>
+
+#include "base/file.h"
+#include "support/disk.h"
+#include "tune/tune_folder.h"
+
+static size_t open_files(void)
+{
+    DIR *d = opendir("/proc/self/fd");
+    size_t n = 0;
+
+    assert_non_null(d);
+    while (readdir(d) != NULL)
+        n++;
+    closedir(d);
+    return n;
+}
+
+static qdq_status use(qdq_tune_folder *f, qdq_error *err)
+{
+    QDQ_TRY(qdq_tune_folder_began(f, 3, err));
+    QDQ_TRY(qdq_tune_folder_wrote(f, "baseline.onnx", "model1", err));
+    assert_true(qdq_tune_folder_has(f, "baseline.onnx", "model1"));
+    return QDQ_OK;
+}
+
+/* As a run does that ends well; the one before it has failed. */
+static qdq_status open_use_and_close(void *ctx, qdq_error *err)
+{
+    qdq_tune_folder *f;
+
+    QDQ_TRY(qdq_tune_folder_open(ctx, true, "a store", &f, err));
+    qdq_status st = use(f, err);
+    qdq_tune_folder_close(f, st != QDQ_OK ? err->text : NULL);
+    return st;
+}
+
+static qdq_status ask(void *ctx, qdq_error *err)
+{
+    qdq_tune_note note;
+
+    QDQ_TRY(qdq_tune_note_read(ctx, &note, err));
+    assert_true(note.found && !note.running && note.run == 3);
+    assert_non_null(strstr(note.store, "/a store"));
+    assert_string_equal(note.failed, "out of luck");
+    qdq_tune_note_free(&note);
+    return QDQ_OK;
+}
+
+static void a_folder_survives_every_allocation_failure(void **state)
+{
+    char *dir = strdup(test_path("folder"));
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_tune_folder *f;
+    qdq_tune_note note;
+
+    (void)state;
+    assert_ok(qdq_tune_folder_open(dir, true, NULL, &f, &err));
+    assert_ok(qdq_write_file(test_path("folder/baseline.onnx"), true, "x", 1, &err));
+    assert_ok(qdq_tune_folder_wrote(f, "baseline.onnx", "model1", &err));
+    qdq_tune_folder_close(f, "out of luck");
+
+    const size_t before = open_files();
+    assert_true(test_every_alloc_fails(open_use_and_close, dir) >= 8);
+    assert_int_equal(open_files(), before);
+    assert_int_equal(test_count_files(dir),
+                     4); /* note, logs, region_models, baseline: no folder of candidates */
+    assert_ok(qdq_tune_note_read(dir, &note, &err));
+    assert_true(note.found && !note.running);
+    assert_non_null(note.store); /* also where memory was short, it is never another store than it was */
+    qdq_tune_note_free(&note);
+    assert_ok(qdq_tune_folder_open(dir, true, "a store", &f, &err));
+    assert_true(qdq_tune_folder_has(f, "baseline.onnx", "model1"));
+    assert_ok(qdq_tune_folder_began(f, 3, &err));
+    qdq_tune_folder_close(f, "out of luck");
+
+    assert_true(test_every_alloc_fails(ask, dir) >= 4);
+    assert_int_equal(open_files(), before);
+    free(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_folder_survives_every_allocation_failure),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

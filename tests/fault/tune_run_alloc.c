@@ -1,0 +1,98 @@
+/* tune_run_alloc.c - allocations of whole tuning runs fail, those of a sample: the run says so, what it leaves is whole, and
+ * the next one goes on from there. The worker is another program, which has memory. */
+#include "support/alloc_fail.h"
+
+#include <unistd.h>
+
+#include "support/tuned.h"
+
+#ifdef QDQ_ARENA_MALLOC
+enum { SAMPLES = 12 };
+#else
+enum { SAMPLES = 40 };
+#endif
+
+typedef struct tried {
+    const qdq_model *m;
+    const char *folder;
+    qdq_tune_opts opts;
+} tried;
+
+static const char *in_folder(const tried *t, const char *name)
+{
+    static char path[4300];
+
+    snprintf(path, sizeof path, "%s/%s", t->folder, name);
+    return path;
+}
+
+/* All that it wrote can be read. */
+static void expect_whole(const tried *t)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = NULL;
+    qdq_plan *p = NULL;
+    char *status = NULL;
+
+    if (access(in_folder(t, "model.onnx"), F_OK) == 0)
+        assert_ok(qdq_model_load(in_folder(t, "model.onnx"), NULL, &m, &err));
+    if (access(in_folder(t, "plan.json"), F_OK) == 0)
+        assert_ok(qdq_plan_load(in_folder(t, "plan.json"), &p, &err));
+    if (access(in_folder(t, ".run"), F_OK) == 0)
+        assert_ok(qdq_tune_status(t->folder, &status, &err));
+    qdq_free(status);
+    qdq_plan_free(p);
+    qdq_model_free(m);
+}
+
+static qdq_status tune(void *ctx, qdq_error *err)
+{
+    const tried *t = ctx;
+    qdq_tune_result r;
+    qdq_status st = test_tuned_run(t->m, t->folder, &t->opts, &r, err);
+
+    test_let_allocs_be(true);
+    expect_whole(t);
+    test_let_allocs_be(false);
+    return st;
+}
+
+static char *tune_and_read(tried *t, const char *folder)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+
+    t->folder = folder;
+    assert_ok(tune(t, &err));
+    return test_tuned_file(folder, "plan.json");
+}
+
+static void a_run_survives_allocation_failures(void **state)
+{
+    qdq_model *m = test_tuned_model();
+    char *folder = strdup(test_path("tuned")), *calm = strdup(test_path("calm"));
+    tried t = {.m = m, .folder = folder};
+
+    (void)state;
+    t.opts = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, NULL));
+    t.opts.restart = true; /* all is measured each time */
+    unsigned long all = test_some_allocs_fail(tune, &t, SAMPLES);
+    print_message("%lu allocations\n", all);
+    assert_true(all > 1000);
+    t.opts.restart = false;
+    char *mine = tune_and_read(&t, folder), *want = tune_and_read(&t, calm);
+    assert_string_equal(mine, want);
+    qdq_free(mine);
+    qdq_free(want);
+    free(folder);
+    free(calm);
+    qdq_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_survives_allocation_failures),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

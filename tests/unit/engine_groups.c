@@ -1,0 +1,282 @@
+/* engine_groups.c - the nodes behind kernels: from optimized graphs as ONNX Runtime writes them at its levels, and from its
+ * profile beside them (subgraph-autotune.md 8, case 20); what is said about kernels that read codes and give floats. */
+#include <math.h>
+
+#include "engine/optimized_nodes.h"
+#include "engine/ort_session.h"
+#include "qdq/check.h"
+#include "support/test.h"
+
+static qdq_error err;
+
+#define HEAD                                                                                                 \
+    "<ir_version: 9, opset_import: [\"\" : 17, \"com.microsoft\" : 1, \"com.microsoft.nchwc\" : 1]>\n"
+
+static const char source[] = HEAD "g (float[1,4,8,8] x, float[1,4,8,8] z) => (float[1,4,8,8] y)\n"
+                                  "<float[4] w = {1, 2, 3, 4}>\n"
+                                  "{ [conv] t = Conv(x, w)\n u = Add(t, z)\n [relu] v = Relu(u)\n"
+                                  "  p = MaxPool(v)\n y = MaxPool(p) }\n";
+
+/* At level "extended" and at "all". */
+static const char level2[] = HEAD "g (float[1,4,8,8] x, float[1,4,8,8] z) => (float[1,4,8,8] y)\n"
+                                  "<float[4] w = {1, 2, 3, 4}>\n"
+                                  "{ [conv] v = com.microsoft.FusedConv(x, w, z)\n"
+                                  "  p = MaxPool(v)\n y = MaxPool(p) }\n";
+static const char level99[] =
+    HEAD "g (float[1,4,8,8] x, float[1,4,8,8] z) => (float[1,4,8,8] y)\n"
+         "<float[4] reorder = {1, 2, 3, 4}>\n"
+         "{ [ReorderInput] reorder_token_1 = com.microsoft.nchwc.ReorderInput(z)\n"
+         "  [v_nchwc] reorder_token_2 = com.microsoft.nchwc.Conv(x, reorder, reorder_token_1)\n"
+         "  [p_nchwc] reorder_token_3 = com.microsoft.nchwc.MaxPool(reorder_token_2)\n"
+         "  [ReorderOutput] p = com.microsoft.nchwc.ReorderOutput(reorder_token_3)\n"
+         "  y = MaxPool(p) }\n";
+
+static const char *nodes_of(const qdq_layer_node_list *l, qdq_arena *arena)
+{
+    static char text[200];
+
+    text[0] = '\0';
+    for (size_t i = 0; i < l->n; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i > 0 ? " + " : "",
+                 qdq_node_label(l->at[i], arena));
+    return text;
+}
+
+static void both_levels_agree_through_output_tensors(void **state)
+{
+    qdq_model *m = test_model(source), *two = test_model(level2), *all = test_model(level99);
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_optimized_node *o;
+    size_t n;
+
+    (void)state;
+    assert_ok(qdq_optimized_nodes(m->graph, two->graph, &arena, &o, &n, &err));
+    assert_int_equal(n, 3);
+    assert_string_equal(nodes_of(&o[0].nodes, &arena), "conv + Add@u + relu");
+    assert_int_equal(o[0].source, QDQ_GROUP_SLICE);
+    assert_string_equal(nodes_of(&o[1].nodes, &arena), "MaxPool@p");
+    assert_int_equal(o[1].source, QDQ_GROUP_EXACT);
+
+    assert_ok(qdq_optimized_nodes(m->graph, all->graph, &arena, &o, &n, &err));
+    assert_int_equal(n, 5);
+    assert_true(o[0].conversion && o[0].nodes.n == 0 && o[0].source == QDQ_GROUP_NONE);
+    assert_string_equal(nodes_of(&o[1].nodes, &arena), "conv + Add@u + relu");
+    assert_string_equal(nodes_of(&o[2].nodes, &arena), "MaxPool@p");
+    assert_true(o[3].conversion &&
+                o[3].nodes.n == 0); /* gives p, which was there before, in another layout */
+    assert_string_equal(nodes_of(&o[4].nodes, &arena), "MaxPool@y");
+    qdq_arena_free(&arena);
+    qdq_model_free(m);
+    qdq_model_free(two);
+    qdq_model_free(all);
+}
+
+static void a_graph_of_another_model_has_no_nodes_here(void **state)
+{
+    qdq_model *m = test_model(source);
+    qdq_model *other = test_model(HEAD "g (float[2] q) => (float[2] h) { [enc] e = Erf(q)\n h = Gelu(e) }\n");
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_optimized_node *o;
+    size_t n;
+
+    (void)state;
+    assert_ok(qdq_optimized_nodes(m->graph, other->graph, &arena, &o, &n, &err));
+    assert_true(n == 2 && o[0].nodes.n == 0 && o[1].nodes.n == 0);
+    qdq_arena_free(&arena);
+    qdq_model_free(m);
+    qdq_model_free(other);
+}
+
+/* --- with the profile ------------------------------------------------------------------------------------------ */
+
+#define ROW(name, us, op, index, in, out)                                                                    \
+    "{\"cat\" : \"Node\",\"dur\" :" us ",\"name\" :\"" name "\",\"args\" : {\"op_name\" : \"" op             \
+    "\",\"node_index\" : \"" index "\",\"input_type_shape\" : [" in "],\"output_type_shape\" : [" out        \
+    "]}},\n"
+#define KERNEL(name, us, op, index)                                                                          \
+    ROW(name "_kernel_time", us, op, index, "{\"float\":[1,8]}", "{\"float\":[1,8]}")
+#define RUN "{\"cat\" : \"Session\",\"dur\" :9,\"name\" :\"model_run\",\"args\" : {}},\n"
+
+static qdq_engine_layer *join(const char *body, const qdq_model *m, const qdq_model *optimized,
+                              qdq_arena *arena, size_t *n)
+{
+    qdq_engine_layer *l;
+    char text[8000];
+    unsigned runs;
+
+    snprintf(text, sizeof text, "[\n%s]\n", body);
+    assert_ok(qdq_ort_profile_rows(text, NULL, arena, &l, n, &runs, &err));
+    assert_ok(qdq_ort_join_groups(m->graph, optimized->graph, l, n, arena, &err));
+    return l;
+}
+
+static void layers_of_the_profile_get_their_nodes(void **state)
+{
+    static const char profile[] = KERNEL("conv", "900", "FusedConv", "0") RUN /* warm-up */
+        ROW("conv_fence_before", "5", "FusedConv", "0", "", "") KERNEL("conv", "10", "FusedConv", "0")
+            ROW("conv_fence_after", "5", "FusedConv", "0", "", "")
+                KERNEL("Memcpy_token_1", "3", "MemcpyToHost", "7") KERNEL("MaxPool_4", "2", "MaxPool", "4")
+                    KERNEL("MaxPool_5", "4", "MaxPool", "5") RUN;
+    qdq_model *m = test_model(source), *two = test_model(level2);
+    qdq_arena arena = QDQ_ARENA_INIT;
+    size_t n;
+
+    (void)state;
+    qdq_engine_layer *l = join(profile, m, two, &arena, &n);
+    assert_int_equal(n, 4);
+    assert_true(l[0].us == 10);
+    assert_string_equal(nodes_of(&l[0].nodes, &arena), "conv + Add@u + relu");
+    assert_string_equal(l[0].in_type, "f32");
+    assert_true(l[1].conversion && l[1].nodes.n == 0 && l[1].us == 3);
+    assert_string_equal(nodes_of(&l[2].nodes, &arena), "MaxPool@p"); /* two without a name: by order */
+    assert_string_equal(nodes_of(&l[3].nodes, &arena), "MaxPool@y");
+    assert_true(l[2].us == 2 && l[3].us == 4);
+    qdq_arena_free(&arena);
+    qdq_model_free(m);
+    qdq_model_free(two);
+}
+
+static void types_are_those_of_the_tensor_that_is_worked_on(void **state)
+{
+    static const char profile[] =
+        RUN ROW("a_kernel_time", "1", "QLinearConcat", "0", "{\"float\":[]},{\"uint8\":[]},{\"uint8\":[1,4]}",
+                "{\"uint8\":[1,8]}")
+            ROW("b_kernel_time", "1", "QGemm", "1", "{\"int8\":[1,4]}", "{\"bfloat16\":[]}")
+                ROW("c_kernel_time", "1", "Odd", "2", "{},[],7,{\"seq\":[1]}", "") RUN;
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_engine_layer *l;
+    char text[4000];
+    unsigned runs;
+    size_t n;
+
+    (void)state;
+    snprintf(text, sizeof text, "[\n%s]\n", profile);
+    assert_ok(qdq_ort_profile_rows(text, NULL, &arena, &l, &n, &runs, &err));
+    assert_true(n == 3 && runs == 1);
+    assert_string_equal(l[0].in_type, "u8"); /* not the scale in front */
+    assert_string_equal(l[0].out_type, "u8");
+    assert_string_equal(l[1].in_type, "i8");
+    assert_string_equal(l[1].out_type, "bf16");
+    assert_string_equal(l[2].in_type, "");
+    qdq_arena_free(&arena);
+}
+
+/* What runs in a body is in the time of the If around it. */
+static void kernels_in_bodies_do_not_count_twice(void **state)
+{
+    static const char text[] =
+        HEAD "g (float[2] x, bool c) => (float[2] y) {\n"
+             "  [if] y = If(c) <then_branch = t () => (float[2] a) { [in] a = Relu(x) },\n"
+             "    else_branch = e () => (float[2] b) { b = Neg(x) }> }\n";
+    static const char profile[] = RUN KERNEL("in", "3", "Relu", "0") KERNEL("Neg_1", "3", "Neg", "1")
+        KERNEL("if", "9", "If", "0") KERNEL("other", "1", "Relu", "2") RUN;
+    qdq_model *m = test_model(text);
+    qdq_arena arena = QDQ_ARENA_INIT;
+    size_t n;
+
+    (void)state;
+    qdq_engine_layer *l = join(profile, m, m, &arena, &n);
+    assert_int_equal(n, 2);
+    assert_string_equal(nodes_of(&l[0].nodes, &arena), "if");
+    assert_string_equal(l[1].name, "other"); /* nobody knows whose it is */
+    assert_int_equal(l[1].nodes.n, 0);
+    qdq_arena_free(&arena);
+    qdq_model_free(m);
+}
+
+/* --- findings -------------------------------------------------------------------------------------------------- */
+
+static const char quantized[] =
+    HEAD "g (float[1,4] x) => (float[1,4] y)\n"
+         "<float s = {1}, uint8 z = {0}, float[4,4] w = {1,0,0,0, 0,1,0,0, 0,0,1,0, 0,0,0,1}>\n"
+         "{ xq = QuantizeLinear(x, s, z)\n xd = DequantizeLinear(xq, s, z)\n"
+         "  [mm] a = MatMul(xd, w)\n [erf] b = Erf(a)\n [last] y = MatMul(b, w) }\n";
+
+static qdq_group_finding *findings(const char *text, const qdq_group *g, size_t n, size_t *n_out)
+{
+    qdq_model *m = test_model(text);
+    qdq_group_finding *f;
+
+    assert_ok(qdq_groups_check(m, g, n, &f, n_out, &err));
+    qdq_model_free(m);
+    return f;
+}
+
+static void codes_in_and_float_out_names_the_tensor_without_a_q(void **state)
+{
+    static const char *const mm[] = {"DequantizeLinear@xd", "mm"}, *const last[] = {"last"},
+                             *const strange[] = {"strange"};
+    const qdq_group g[] = {{"mm", "MatMulIntegerToFloat", "u8", "f32", 1, false, mm, 2, QDQ_GROUP_SLICE},
+                           {"last", "QGemm", "i8", "f32", 1, false, last, 1, QDQ_GROUP_EXACT},
+                           {"dq", "DequantizeLinear", "u8", "f32", 1, true, mm, 1, QDQ_GROUP_EXACT},
+                           {"k", "Kernel", "u8", "f16", 1, false, strange, 1, QDQ_GROUP_EXACT},
+                           {"f", "Erf", "f32", "f32", 1, false, strange, 0, QDQ_GROUP_NONE}};
+    size_t n;
+
+    (void)state;
+    qdq_group_finding *f = findings(quantized, g, 5, &n);
+    assert_int_equal(n, 2); /* what the model gives its caller may be float, and a conversion is what it is */
+    assert_int_equal(f[0].group, 0);
+    assert_string_equal(f[0].node, "mm");
+    assert_string_equal(f[0].tensor, "a");
+    assert_string_equal(f[0].why, "reads u8 and gives f32: no QuantizeLinear behind 'a'");
+    assert_string_equal(f[1].tensor, "");
+    assert_string_equal(f[1].why, "reads u8 and gives f16: nobody says which tensor");
+    qdq_free(f);
+}
+
+static void a_q_that_is_there_but_not_taken_in_is_told_apart(void **state)
+{
+    static const char text[] =
+        HEAD "g (float[1,4] x) => (float[1,4] y)\n<float s = {1}, uint8 z = {0}>\n"
+             "{ [r] a = Relu(x)\n q = QuantizeLinear(a, s, z)\n y = DequantizeLinear(q, s, z) }\n";
+    static const char both[] =
+        HEAD "g (float[1,4] x) => (float[1,4] y, float[1,4] h)\n<float s = {1}, uint8 z = {0}>\n"
+             "{ [r] a = Relu(x)\n q = QuantizeLinear(a, s, z)\n y = DequantizeLinear(q, s, z)\n [g] h = "
+             "Erf(a) }\n";
+    static const char *const r[] = {"r"};
+    const qdq_group g = {"r", "QLinearRelu", "u8", "f32", NAN, false, r, 1, QDQ_GROUP_EXACT};
+    size_t n;
+
+    (void)state;
+    qdq_group_finding *f = findings(text, &g, 1, &n);
+    assert_int_equal(n, 1);
+    assert_string_equal(f[0].why, "reads u8 and gives f32: the QuantizeLinear behind 'a' is not taken in");
+    qdq_free(f);
+    f = findings(both, &g, 1, &n);
+    assert_int_equal(n, 1);
+    assert_string_equal(f[0].why,
+                        "reads u8 and gives f32: 'a' goes into a QuantizeLinear, but into 'g' in float");
+    qdq_free(f);
+}
+
+static void sums_leave_out_what_has_no_time(void **state)
+{
+    static const char *const r[] = {"r"};
+    const qdq_group g[] = {{"a", "A", "", "", 6, false, r, 1, QDQ_GROUP_EXACT},
+                           {"b", "B", "", "", 2, false, r, 0, QDQ_GROUP_NONE},
+                           {"c", "C", "", "", 4, true, r, 0, QDQ_GROUP_NONE},
+                           {"d", "D", "", "", NAN, false, r, 0, QDQ_GROUP_NONE}};
+    qdq_groups_sum s = qdq_groups_add(g, 4);
+
+    (void)state;
+    assert_true(s.us == 12 && s.conversions_us == 4 && s.attributed == 0.75 && s.n_timed == 3);
+    s = qdq_groups_add(g + 3, 1);
+    assert_true(isnan(s.us) && isnan(s.attributed) && s.n_timed == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_levels_agree_through_output_tensors),
+        cmocka_unit_test(a_graph_of_another_model_has_no_nodes_here),
+        cmocka_unit_test(layers_of_the_profile_get_their_nodes),
+        cmocka_unit_test(types_are_those_of_the_tensor_that_is_worked_on),
+        cmocka_unit_test(kernels_in_bodies_do_not_count_twice),
+        cmocka_unit_test(codes_in_and_float_out_names_the_tensor_without_a_q),
+        cmocka_unit_test(a_q_that_is_there_but_not_taken_in_is_told_apart),
+        cmocka_unit_test(sums_leave_out_what_has_no_time),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
