@@ -137,8 +137,9 @@ typedef struct qdq_tune_result {
 
 /* Tunes m into the folder `dir`, which is made: model.onnx, plan.json, report.json, report.html, patterns.yaml,
  * baseline.onnx, tune.db, logs/. The best so far is model.onnx at every moment. An unfinished run of the same kind in
- * the folder is gone on with; while another one is at work in it, QDQ_E_IO. The cancel flag of the job ends the run cleanly with QDQ_E_INTERRUPTED. `out` may be
- * NULL; it is filled as far as the run came, also on failure. */
+ * the folder is gone on with; while another one is at work in it, QDQ_E_IO. QDQ_E_UNSUPPORTED: the engine has no kernels
+ * for the target's types, or weights alone are quantized, so that there is nothing to tune. The cancel flag of the job ends
+ * the run cleanly with QDQ_E_INTERRUPTED. `out` may be NULL; it is filled as far as the run came, also on failure. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
                                              const char *dir, const qdq_tune_opts *opts, qdq_tune_result *out,
                                              qdq_error *err);

@@ -83,40 +83,6 @@ qdq_status cli_tune_check_folder(const char *dir, const char *model, bool force,
     return check_content(dir, is_file ? &of_model : NULL, force, err);
 }
 
-/* --- what cannot be measured --------------------------------------------------------------------------------------- */
-
-/* The type of activations, as the target has it after all options. */
-static qdq_status activation_type(const qdq_target *t, char *out, size_t size, qdq_error *err)
-{
-    json_t *j = json_loads(qdq_target_text(t), 0, NULL);
-    const char *type = json_string_value(json_object_get(json_object_get(j, "activation"), "type"));
-
-    if (j == NULL)
-        return qdq_nomem(err);
-    snprintf(out, size, "%s", type != NULL ? type : "");
-    json_decref(j);
-    return QDQ_OK;
-}
-
-static qdq_status check_types(const qdq_target *t, const char *engine, qdq_error *err)
-{
-    bool is_ort = strcmp(engine, "ort") == 0 || strncmp(engine, "ort:", 4) == 0;
-    char type[40];
-
-    QDQ_TRY(activation_type(t, type, sizeof type, err));
-    if (is_ort && strncmp(type, "float8", 6) == 0)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                        "engine %s has no kernels for activations in %s: Q/DQ would only cost it time, and "
-                        "nothing could be found out by measuring (quantize places fp8 by rules)",
-                        engine, type);
-    if (strcmp(type, "float") == 0)
-        return qdq_fail(
-            err, QDQ_E_UNSUPPORTED,
-            "found a target that quantizes weights alone, expected one with a type of activations: "
-            "there is no placement to tune");
-    return QDQ_OK;
-}
-
 /* --- the run -------------------------------------------------------------------------------------------------------- */
 
 static void view_log(void *ctx, qdq_log_level level, const char *text)
@@ -153,7 +119,6 @@ qdq_status cli_tune_run(cli *c, const cli_tune_request *r, qdq_tune_opts *o, qdq
     cli_tune_view view = {.ui = &c->ui};
     qdq_job job = c->job;
 
-    QDQ_TRY(check_types(r->target, r->engine->engine, err));
     job.ctx = &view;
     job.log = view_log;
     job.progress = view_progress;

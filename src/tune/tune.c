@@ -42,7 +42,7 @@ void qdq_tune_show(qdq_tuning *t, const char *phase)
 void qdq_tune_tell(const qdq_tuning *t, const qdq_tune_step *s)
 {
     static const char *const phase[] = {"start", "regions", "interactions", "exceptions", "done"};
-    const char *unit = s->unit != SIZE_MAX ? t->problem.unit[s->unit].name : "the whole";
+    const char *unit = s->unit != SIZE_MAX ? t->problem.unit[s->unit].name : s->move;
 
     if (s->failed != NULL)
         qdq_job_log(t->job, QDQ_LOG_INFO, "trial %u, %s, %.60s: %s", (unsigned)t->found.trials,
@@ -278,7 +278,7 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
     run.job = run.opts->job;
     run.quantize = run.opts->quantize != NULL ? *run.opts->quantize : plain;
     run.started = qdq_clock_seconds();
-    qdq_status st = qdq_tune_check(run.opts, err);
+    qdq_status st = qdq_tune_check(run.opts, t, err);
     if (st == QDQ_OK)
         st = qdq_rest_follow(m, t, run.job, &followed, err);
     run.target = followed != NULL ? followed : t;

@@ -178,14 +178,15 @@ static qdq_status predict(qdq_tuning *t, const guard *g, qdq_error *err)
 static qdq_status decide(qdq_tuning *t, const guard *g, qdq_error *err)
 {
     const qdq_test_result *of_rules = g->rules_ok ? &g->of_rules : NULL;
-    bool written_wins = false, rules_win = false;
+    bool written_wins = false, wins_both, rules_win = false;
 
     t->out->sqnr_db = NAN;
     if (g->written != NULL)
         QDQ_TRY(wins(t, &g->of_written, g->written_ok, NULL, &written_wins, err));
+    wins_both = written_wins;
     if (written_wins)
-        QDQ_TRY(wins_duel(t, g, &written_wins, err));
-    if (!written_wins && !g->same) /* what would not be shipped is not judged */
+        QDQ_TRY(wins_duel(t, g, &wins_both, err));
+    if (!wins_both && !g->same) /* what would not be shipped is not judged */
         QDQ_TRY(wins(t, &g->of_rules, g->rules_ok, t->rules, &rules_win, err));
     if (!written_wins && !rules_win) {
         t->out->verdict = QDQ_TUNED_FLOAT;

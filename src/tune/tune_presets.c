@@ -1,6 +1,8 @@
 /* tune_presets.c - presets as a table, and the settings of a run as text, by which an unfinished run is found again. */
 #include "tune/tune_state.h"
 
+#include <string.h>
+
 #include <xxhash.h>
 
 #include "base/buf.h"
@@ -27,10 +29,30 @@ static qdq_status check_range(const char *name, double x, double end, qdq_error 
                : qdq_fail(err, QDQ_E_USAGE, "found %s %g, expected 0 or more and less than %g", name, x, end);
 }
 
-qdq_status qdq_tune_check(const qdq_tune_opts *o, qdq_error *err)
+/* What no measurement could find out. */
+static qdq_status check_formats(const char *engine, const qdq_target *t, qdq_error *err)
+{
+    const bool is_ort = engine == NULL || strcmp(engine, "ort") == 0 || strncmp(engine, "ort:", 4) == 0;
+    const char *type = qdq_elem_name(t->format.activation.type);
+
+    if (qdq_format_weight_only(&t->format))
+        return qdq_fail(
+            err, QDQ_E_UNSUPPORTED,
+            "found a target that quantizes weights alone, expected one with a type of activations: "
+            "there is no placement to tune");
+    if (is_ort && strncmp(type, "float8", 6) == 0)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "engine %s has no kernels for activations in %s: Q/DQ would only cost it time, and "
+                        "nothing could be found out by measuring (quantize places fp8 by rules)",
+                        engine != NULL ? engine : "ort", type);
+    return QDQ_OK;
+}
+
+qdq_status qdq_tune_check(const qdq_tune_opts *o, const qdq_target *t, qdq_error *err)
 {
     const double ever = 1e12; /* s: what the store's clock can hold, and then some */
 
+    QDQ_TRY(check_formats(o->engine, t, err));
     if (o->mode != QDQ_TUNE_REGION)
         return qdq_fail(err, QDQ_E_USAGE, "found mode %d, expected 0 (region)", (int)o->mode);
     if ((unsigned)o->preset >= QDQ_COUNT(presets))

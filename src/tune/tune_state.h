@@ -140,8 +140,8 @@ qdq_status qdq_tune_plan_of(qdq_tuning *t, const qdq_assign *a, qdq_plan **out, 
 
 /* --- tune_presets.c --------------------------------------------------------------------------------------------------- */
 
-/* What no program should ask for. */
-qdq_status qdq_tune_check(const qdq_tune_opts *o, qdq_error *err);
+/* What no program should ask for, and what cannot be measured. */
+qdq_status qdq_tune_check(const qdq_tune_opts *o, const qdq_target *t, qdq_error *err);
 
 /* Fills test and search_opts from the preset and what users set besides. */
 void qdq_tune_settings(qdq_tuning *t);

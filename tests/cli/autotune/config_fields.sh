@@ -58,4 +58,4 @@ same --max-mutations 2
 same --pool-share 20%
 same --pattern-cache many.yaml
 qdq autotune m.onnxtxt -o told -e sim:sim.json -v 2>&1 >out.txt |
-    sed -n 's/^qdq: note: trial 1, start, the whole: gain [0-9.]* % (.*pairs), kept$/each trial is told/p'
+    sed -n 's/^qdq: note: trial 1, start, [a-z]*: gain [0-9.]* % (.*pairs), kept$/each trial is told/p'
