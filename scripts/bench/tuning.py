@@ -208,14 +208,16 @@ class Tuning:
 
     def tuning_sim(self):
         found, kept = self.printed_by(
-            "test_tune_search", r"^found ([\d.]+) of the possible gain; at least ([\d.]+), above 0.97 in (\d+) of 200; "
-            r"([\d.]+) trials and profiles, [\d.]+ ruled out; predicted within ([\d.]+) %", r"^([\d.]+) useless candidates kept of 50")
+            "test_tune_search", r"^(by .*): found ([\d.]+) of the possible gain; at least (-?[\d.]+), above 0.97 in (\d+) of "
+            r"200; ([\d.]+) trials and profiles, ([\d.]+) ruled out; predicted within ([\d.]+) %",
+            r"^([\d.]+) useless candidates kept of 50")
         nulls = self.printed_by("test_tune_measure", r"^null, noise ([\d.]+) %: (\d+) of 2000 kept, ([\d.]+) pairs")[0]
         self.table("tuning_sim", "search where the best is known: 200 seeds of chains, residuals, attention, 0.5 % noise (asked: "
                    "0.97 of the gain; at most 1 of 50 useless candidates kept)",
-                   ("of the possible gain", "worst seed", "seeds above 0.97", "trials", "predicted within %",
-                    "useless kept of 50"),
-                   [(*(f[0], f[1], int(f[2]), float(f[3]), float(f[4])), k) for f, k in zip(found, kept)])
+                   ("how", "of the possible gain", "worst seed", "seeds above 0.97", "trials and profiles", "ruled out",
+                    "predicted within %", "useless kept of 50 by trying"),
+                   [(*f[:3], int(f[3]), *map(float, f[4:]), kept[0] if f[0] == "by trying" and kept else "-")
+                    for f in dict((row[0], row) for row in found).values()])
         self.table("tuning_nulls", "useless candidates behind a control of their own, 2,000 each",
                    ("noise of a leg %", "kept", "of 50", "pairs"),
                    [(float(n), int(k), int(k) / 40, float(p)) for n, k, p in nulls])

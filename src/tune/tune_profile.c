@@ -8,6 +8,7 @@
 #include "base/fail.h"
 #include "base/json.h"
 #include "engine/layer_nodes.h"
+#include "tune/lab/lab_message.h"
 
 enum { PROFILE_RUNS = 8 };
 
@@ -17,15 +18,18 @@ enum { PROFILE_RUNS = 8 };
 static qdq_status to_text(const qdq_layer *layer, size_t n, char **text, qdq_error *err)
 {
     json_t *list = json_array();
+    bool ok = list != NULL;
 
-    for (size_t i = 0; i < n && list != NULL; i++)
-        json_array_append_new(list, json_pack("{s:s, s:s, s:f}", "name", layer[i].name, "op", layer[i].op,
-                                              "us", layer[i].median_us));
-    qdq_status st = list != NULL ? qdq_json_dump(list, text, err) : qdq_nomem(err);
+    for (size_t i = 0; i < n && ok; i++) /* names may be any bytes */
+        ok = json_array_append_new(list,
+                                   json_pack("{s:o, s:o, s:f}", "name", qdq_lab_text(layer[i].name), "op",
+                                             qdq_lab_text(layer[i].op), "us", layer[i].median_us)) == 0;
+    qdq_status st = ok ? qdq_json_dump(list, text, err) : qdq_nomem(err);
     json_decref(list);
     return st;
 }
 
+/* What an engine did not survive says nothing, and is asked again by a run that goes on. */
 static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key, char **text, qdq_error *err)
 {
     const char *path;
@@ -40,7 +44,9 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key,
                     fate.text);
     qdq_status st = to_text(layers, n, text, err);
     qdq_free(layers);
-    return st == QDQ_OK ? qdq_tune_store_value_put(t->store, &t->run, key, *text, err) : st;
+    if (st != QDQ_OK || fate.end != QDQ_LAB_FINE)
+        return st;
+    return qdq_tune_store_value_put(t->store, &t->run, key, *text, err);
 }
 
 /* What the store has; *out NULL: nothing, or nothing that can be read, which is measured once more. */
@@ -171,11 +177,11 @@ static qdq_status read_layers(reading *r, const json_t *list, qdq_arena *arena, 
     {
         const char *name = json_string_value(json_object_get(one, "name"));
         const char *op = json_string_value(json_object_get(one, "op"));
-        char *own = name != NULL ? qdq_arena_strdup(arena, name) : NULL;
+        char *own = name != NULL ? qdq_lab_bytes(arena, name) : NULL;
         layer l = {.us = json_number_value(json_object_get(one, "us"))};
         if (name == NULL || op == NULL)
             continue;
-        l.op = qdq_arena_strdup(arena, op);
+        l.op = qdq_lab_bytes(arena, op);
         if (own == NULL || l.op == NULL)
             return qdq_nomem(err);
         qdq_layer_owner owner = qdq_layer_find_ending(&r->names, own);
@@ -243,12 +249,10 @@ qdq_status qdq_tune_profile_bits(qdq_tuning *t, const qdq_assign *a, qdq_search_
     QDQ_TRY(qdq_tune_profile(t, c, err));
     const qdq_tune_times *times = c->times;
     *known = times->is_known;
-    for (size_t i = 0, end; i < t->space->n_groups && *known; i = end) {
-        for (end = i; end < t->space->n_groups && g[end].node == g[i].node;)
-            end++; /* groups of one node divide its time */
-        for (size_t k = i; k < end; k++)
-            cost[k] = (qdq_search_cost){.own = times->own[g[k].node->id] / times->sum / (double)(end - i),
-                                        .border = times->border[g[k].node->id] / times->sum};
+    for (size_t i = 0; i < t->space->n_groups && *known; i++) {
+        const double share = 1.0 / ((double)qdq_space_groups_beside(t->space, i) * times->sum);
+        cost[i] = (qdq_search_cost){.own = times->own[g[i].node->id] * share,
+                                    .border = times->border[g[i].node->id] / times->sum};
     }
     return QDQ_OK;
 }

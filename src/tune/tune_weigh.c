@@ -30,17 +30,12 @@ static qdq_status from_profile(qdq_tuning *t, double *ns, qdq_error *err)
 
 /* --- worth ------------------------------------------------------------------------------------------------------------ */
 
-/* A node with several groups, each an input of its own, divides its time among them. */
 static void weigh_groups(qdq_tuning *t, const double *ns)
 {
     qdq_slot_group *g = t->space->group;
 
-    for (size_t i = 0, end; i < t->space->n_groups; i = end) {
-        for (end = i; end < t->space->n_groups && g[end].node == g[i].node;)
-            end++;
-        for (size_t k = i; k < end; k++)
-            g[k].cost_ns = ns[g[k].node->id] / (double)(end - i);
-    }
+    for (size_t i = 0; i < t->space->n_groups; i++)
+        g[i].cost_ns = ns[g[i].node->id] / (double)qdq_space_groups_beside(t->space, i);
 }
 
 qdq_status qdq_tune_weigh(qdq_tuning *t, qdq_error *err)

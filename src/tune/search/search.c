@@ -50,7 +50,7 @@ static qdq_status remember(qdq_searching *s, uint64_t identity, double time, qdq
     return QDQ_OK;
 }
 
-static bool budget_left(qdq_searching *s)
+bool qdq_search_budget_left(qdq_searching *s)
 {
     const qdq_search_opts *o = s->opts;
 
@@ -121,13 +121,13 @@ qdq_status qdq_search_known_time(qdq_searching *s, const qdq_assign *a, double *
 /* Starts are measured whatever they promise; what comes later builds on profiles. */
 static qdq_status is_worth_it(qdq_searching *s, bool *worth, qdq_error *err)
 {
-    *worth = budget_left(s);
+    *worth = qdq_search_budget_left(s);
     if (s->phase == QDQ_PHASE_START || !*worth)
         return QDQ_OK;
     QDQ_TRY(qdq_search_hope_update(s, err));
     *worth = qdq_search_is_hopeful(s);
     s->out->ruled_out += !*worth;
-    *worth = *worth && budget_left(s); /* the profile was a build, too */
+    *worth = *worth && qdq_search_budget_left(s); /* the profile was a build, too */
     return QDQ_OK;
 }
 

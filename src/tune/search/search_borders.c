@@ -6,20 +6,6 @@
 #include "base/fail.h"
 #include "tune/search/search_state.h"
 
-typedef struct ranked {
-    size_t index;
-    double hope;
-} ranked;
-
-static int by_hope(const void *a, const void *b)
-{
-    const ranked *x = a, *y = b;
-
-    if (x->hope != y->hope)
-        return x->hope > y->hope ? -1 : 1;
-    return x->index < y->index ? -1 : 1;
-}
-
 /* What one unit has there, it has tried itself; what units have settled, stays. */
 static bool is_open(const qdq_searching *s, const qdq_search_border *b)
 {
@@ -60,22 +46,22 @@ static void flip(qdq_searching *s, const qdq_search_border *b)
             qdq_assign_set(&s->candidate, b->bit[i], 2 * on <= have);
 }
 
-static size_t rank(const qdq_searching *s, ranked *out)
+static size_t rank(const qdq_searching *s, qdq_search_ranked *out)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < s->p->n_borders; i++) {
         double hope = hope_of(s, &s->p->border[i]);
         if (qdq_search_matters(s, hope) && is_open(s, &s->p->border[i]))
-            out[n++] = (ranked){i, hope};
+            out[n++] = (qdq_search_ranked){i, hope};
     }
-    qsort(out, n, sizeof *out, by_hope);
+    qdq_search_rank(out, n);
     return n;
 }
 
 qdq_status qdq_search_borders(qdq_searching *s, qdq_error *err)
 {
-    ranked *order = calloc(s->p->n_borders + 1, sizeof *order);
+    qdq_search_ranked *order = calloc(s->p->n_borders + 1, sizeof *order);
     qdq_status st = order != NULL ? QDQ_OK : qdq_nomem(err);
     size_t n = st == QDQ_OK ? rank(s, order) : 0;
     unsigned stale = 0;

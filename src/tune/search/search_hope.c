@@ -2,13 +2,20 @@
  * flipping it could save at most. A candidate whose bits together promise nothing is not built: on a model that runs on
  * codes almost everywhere, that is most of them. Profiles rule out, measuring decides. */
 #include <math.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "base/fail.h"
 #include "tune/search/search_state.h"
 
 /* Kernels are timed one by one there, with less care than models: so much of a kernel's time may be wrong. */
 static const double doubt = 0.1;
+
+/* As long as nobody knows better: all that the kernel takes in float. */
+static void hope_for_float_time(qdq_searching *s)
+{
+    for (size_t i = 0; i < s->p->n_bits; i++)
+        s->hope[i] = s->p->base_ns > 0 ? s->worth[i] / s->p->base_ns : 0;
+}
 
 qdq_status qdq_search_hope_init(qdq_searching *s, qdq_error *err)
 {
@@ -20,18 +27,17 @@ qdq_status qdq_search_hope_init(qdq_searching *s, qdq_error *err)
     s->now = qdq_arena_array(&s->scratch, n + 1, sizeof *s->now);
     if (s->hope == NULL || s->off == NULL || s->on == NULL || s->now == NULL)
         return qdq_nomem(err);
-    for (size_t i = 0; i < n; i++)
-        s->hope[i] = s->p->base_ns > 0 ? s->worth[i] / s->p->base_ns : 0;
+    hope_for_float_time(s);
     s->is_profiled = s->ops->profile == NULL;
     return QDQ_OK;
 }
 
-/* A profile's shares of a model's time as shares of the baseline's. */
+/* A profile's shares of a model's time as shares of the baseline's. It takes a session, which the budget must have. */
 static qdq_status profile(qdq_searching *s, const qdq_assign *a, double time, qdq_search_cost *cost,
                           bool *known, qdq_error *err)
 {
     *known = false;
-    if (s->ops->profile == NULL || isnan(time))
+    if (s->ops->profile == NULL || isnan(time) || !qdq_search_budget_left(s))
         return QDQ_OK;
     QDQ_TRY(s->ops->profile(s->ops->ctx, a, cost, known, err));
     for (size_t i = 0; i < s->p->n_bits && *known; i++) {
@@ -109,6 +115,8 @@ qdq_status qdq_search_hope_update(qdq_searching *s, qdq_error *err)
     QDQ_TRY(profile(s, &s->p->start[0], 1, s->off, &base_known, err));
     QDQ_TRY(profile(s, &s->incumbent, s->time, s->now, &known, err));
     s->rules_out = known && base_known;
+    if (!s->rules_out)
+        hope_for_float_time(s);
     for (size_t i = 0; i < s->p->n_bits && s->rules_out; i++) {
         const double own = s->now[i].own, other = other_own(s, i);
         s->hope[i] = own + s->now[i].border - other + doubt * fmax(own, other);
@@ -136,4 +144,20 @@ double qdq_search_choice_hope(const qdq_searching *s, const qdq_search_unit *u, 
         if (u->choice[choice].bit[i] != UINT32_MAX)
             sum += fmax(s->hope[u->choice[choice].bit[i]], 0);
     return sum;
+}
+
+/* --- what is tried first ----------------------------------------------------------------------------------------------- */
+
+static int by_hope(const void *a, const void *b)
+{
+    const qdq_search_ranked *x = a, *y = b;
+
+    if (x->hope != y->hope)
+        return x->hope > y->hope ? -1 : 1;
+    return x->index < y->index ? -1 : 1;
+}
+
+void qdq_search_rank(qdq_search_ranked *at, size_t n)
+{
+    qsort(at, n, sizeof *at, by_hope);
 }

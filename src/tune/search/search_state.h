@@ -51,6 +51,9 @@ void qdq_search_reset(qdq_searching *s);
 /* May the bit be on? */
 bool qdq_search_allows(const qdq_searching *s, size_t bit);
 
+/* May one more model be built? No: the search is over. */
+bool qdq_search_budget_left(qdq_searching *s);
+
 /* Could a saving of such a share of the baseline's time be told from noise? */
 bool qdq_search_matters(const qdq_searching *s, double share);
 
@@ -71,6 +74,14 @@ bool qdq_search_by_profile(qdq_searching *s, double borders);
 
 /* Profiles the incumbent, if that was not done, and finds what may be hoped for. */
 qdq_status qdq_search_hope_update(qdq_searching *s, qdq_error *err);
+
+/* Numbers of units or borders, those first that promise most. */
+typedef struct qdq_search_ranked {
+    size_t index;
+    double hope;
+} qdq_search_ranked;
+
+void qdq_search_rank(qdq_search_ranked *at, size_t n);
 
 /* May the candidate be faster than the incumbent by more than noise? */
 bool qdq_search_is_hopeful(const qdq_searching *s);

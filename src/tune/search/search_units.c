@@ -206,30 +206,16 @@ static qdq_status search_unit(qdq_searching *s, size_t index, qdq_error *err)
 
 /* --- all units -------------------------------------------------------------------------------------------------------- */
 
-typedef struct ranked {
-    size_t index;
-    double hope;
-} ranked;
-
-static int by_hope(const void *a, const void *b)
-{
-    const ranked *x = a, *y = b;
-
-    if (x->hope != y->hope)
-        return x->hope > y->hope ? -1 : 1;
-    return x->index < y->index ? -1 : 1;
-}
-
 qdq_status qdq_search_units(qdq_searching *s, qdq_error *err)
 {
     const size_t n = s->p->n_units;
-    ranked *order = calloc(n + 1, sizeof *order);
+    qdq_search_ranked *order = calloc(n + 1, sizeof *order);
     qdq_status st = order != NULL ? QDQ_OK : qdq_nomem(err);
 
     for (size_t i = 0; i < n && st == QDQ_OK; i++)
-        order[i] = (ranked){i, qdq_search_unit_hope(s, &s->p->unit[i])};
+        order[i] = (qdq_search_ranked){i, qdq_search_unit_hope(s, &s->p->unit[i])};
     if (st == QDQ_OK)
-        qsort(order, n, sizeof *order, by_hope);
+        qdq_search_rank(order, n);
     for (size_t i = 0; i < n && st == QDQ_OK && !s->over; i++)
         st = search_unit(s, order[i].index, err);
     free(order);

@@ -229,3 +229,14 @@ uint32_t qdq_space_group_of(const qdq_space *s, const qdq_node *n, uint32_t inpu
             return i;
     return QDQ_NO_GROUP;
 }
+
+size_t qdq_space_groups_beside(const qdq_space *s, size_t group)
+{
+    const qdq_node *n = s->group[group].node;
+    const size_t first = s->first_group[n->id];
+    size_t end = first;
+
+    while (end < s->n_groups && s->group[end].node == n)
+        end++;
+    return end - first;
+}

@@ -45,6 +45,9 @@ void qdq_space_free(qdq_space *s); /* NULL is allowed */
 /* The group of an edge, or QDQ_NO_GROUP. */
 uint32_t qdq_space_group_of(const qdq_space *s, const qdq_node *n, uint32_t input);
 
+/* How many groups the node of this one has, each an input of its own: they divide its time. */
+size_t qdq_space_groups_beside(const qdq_space *s, size_t group);
+
 /* Where Q/DQ go if nothing is left out that could have them in any assignment; without scales. */
 qdq_status qdq_space_place_all(const qdq_space *s, const qdq_quantize_opts *opts, qdq_plan *p,
                                qdq_error *err);
