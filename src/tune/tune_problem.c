@@ -99,27 +99,34 @@ bool qdq_tune_is_settled(const qdq_tuning *t)
     return true;
 }
 
-/* The fastest of the caches, as many as are worth going on from, behind what was imported. */
-static qdq_status seed_unit(qdq_tuning *t, const qdq_pattern *p, const qdq_choices *c, qdq_search_unit *u,
-                            qdq_error *err)
+/* How many schemes of the caches are tried. */
+static size_t count_cached(const qdq_tuning *t, const qdq_pattern *p)
 {
     const double share = t->opts->pool_share > 0 ? t->opts->pool_share : 0.1;
     const size_t least = t->opts->pool_least > 0 ? t->opts->pool_least : 10;
     const qdq_pattern_schemes *known = qdq_pattern_cache_find(&t->known, p->signature);
-    const size_t n = known != NULL ? qdq_scheme_pool(known->schemes.n, share, least) : 0;
+
+    return known != NULL ? qdq_scheme_pool(known->schemes.n, share, least) : 0;
+}
+
+/* The fastest of the caches, as many as are worth going on from, and what was imported behind them. */
+static qdq_status seed_unit(qdq_tuning *t, const qdq_pattern *p, const qdq_choices *c, qdq_search_unit *u,
+                            qdq_error *err)
+{
+    const qdq_pattern_schemes *known = qdq_pattern_cache_find(&t->known, p->signature);
+    const size_t n = count_cached(t, p);
     qdq_assign *seed = qdq_arena_array(&t->arena, n + 3, sizeof *seed);
 
     if (seed == NULL)
         return qdq_nomem(err);
     u->seed = seed;
     u->settled = is_settled(t, p);
-    QDQ_TRY(seed_imported(t, p, c, seed, u, err));
     for (size_t i = 0; i < n; i++) {
         QDQ_TRY(qdq_choices_from_scheme(c, p, t->space, &known->schemes.at[i], &t->arena, &seed[u->n_seeds],
                                         err));
         u->n_seeds++;
     }
-    return QDQ_OK;
+    return seed_imported(t, p, c, seed, u, err);
 }
 
 static qdq_status make_unit(qdq_tuning *t, const qdq_pattern *p, const qdq_choices *c, qdq_search_unit *u,
@@ -197,7 +204,7 @@ static bool apply_seeds(qdq_tuning *t, qdq_assign *a)
     bool any = false;
 
     for (size_t u = 0; u < t->problem.n_units; u++)
-        if (t->problem.unit[u].n_seeds > 0) {
+        if (t->problem.unit[u].n_seeds > 0 && count_cached(t, &t->patterns->pattern[u]) > 0) {
             qdq_choices_apply(&t->choices[u], &t->patterns->pattern[u], SIZE_MAX, &t->problem.unit[u].seed[0],
                               a);
             any = true;

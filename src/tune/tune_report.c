@@ -30,7 +30,8 @@ static void show_figures(const qdq_tuning *t, qdq_buf *b)
              r->rules_ms, r->predicted_ms);
     f[n++] = (qdq_page_figure){final, "ms", "of one run", base, QDQ_TONE_PLAIN};
     snprintf(builds, sizeof builds, "%u", r->builds);
-    snprintf(timings, sizeof timings, "%u pairs of timed legs in %.0f s", r->timings, r->seconds);
+    snprintf(timings, sizeof timings, "%u pairs of timed legs in %.0f s; profiles ruled out %u candidates",
+             r->timings, r->seconds, r->ruled_out);
     f[n++] = (qdq_page_figure){builds, NULL, "sessions built", timings, QDQ_TONE_PLAIN};
     if (!isnan(r->sqnr_db)) {
         snprintf(sqnr, sizeof sqnr, "%.1f", r->sqnr_db);
@@ -128,12 +129,27 @@ static void show_trials(const qdq_tuning *t, qdq_buf *b)
 
 /* --- what won where --------------------------------------------------------------------------------------------------- */
 
-static void show_patterns(const qdq_tuning *t, qdq_buf *b)
+/* What the kernels of a pattern take in a model that takes so long; NAN: no profile says it. */
+static double kernels_ms(const qdq_pattern *p, const qdq_tune_times *times, double model_ns)
+{
+    double us = 0;
+
+    if (times == NULL || !times->is_known)
+        return NAN;
+    for (size_t i = 0; i < p->n_instances; i++)
+        for (size_t k = 0; k < p->n_nodes; k++)
+            us += times->own[p->instance[i].node[k]->id];
+    return us / times->sum * model_ns * 1e-6;
+}
+
+static void show_patterns(const qdq_tuning *t, const qdq_tune_candidate *best, qdq_buf *b)
 {
     static const qdq_page_column columns[] = {
         {.head = "Pattern", .is_code = true},
         {.head = "Instances", .is_number = true},
         {.head = "Quantized", .hint = "decisions that are on, of all"},
+        {.head = "Given, ms", .is_number = true, .hint = "its kernels in the given model, by a profile"},
+        {.head = "Found, ms", .is_number = true, .hint = "its kernels in the best that was found"},
         {.head = "Tried", .is_number = true},
         {.head = "Gain", .is_number = true, .hint = "of the given model's time"},
         {.head = "Note"}};
@@ -143,11 +159,14 @@ static void show_patterns(const qdq_tuning *t, qdq_buf *b)
 
     qdq_page_section(
         b, "patterns", "What won where",
-        "Regions of one pattern are decided alike; gains are those of trials of this pattern alone.");
+        "Regions of one pattern are decided alike. Times are those of its kernels, without conversions "
+        "around "
+        "them; gains are those of trials of this pattern alone, after whole placements were tried.");
     qdq_page_table_begin(b, &table);
     for (size_t u = 0; u < t->problem.n_units; u++) {
         const qdq_search_unit *unit = &t->problem.unit[u];
         const qdq_search_unit_result *r = &t->found.unit[u];
+        const qdq_pattern *p = &t->patterns->pattern[u];
         if (unit->n_choices == 0)
             continue;
         qdq_page_row_begin(b, r->gain > 0 ? QDQ_TONE_GOOD : QDQ_TONE_PLAIN);
@@ -155,9 +174,11 @@ static void show_patterns(const qdq_tuning *t, qdq_buf *b)
         qdq_page_number(b, &table, 1, (double)unit->n_instances, "%.0f");
         snprintf(text, sizeof text, "%zu of %zu", qdq_assign_count(&r->best), unit->n_choices);
         qdq_page_cell(b, &table, 2, text);
-        qdq_page_number(b, &table, 3, r->tried, "%.0f");
-        qdq_page_share(b, &table, 4, r->gain);
-        qdq_page_cell(b, &table, 5,
+        qdq_page_number(b, &table, 3, kernels_ms(p, t->base->times, t->problem.base_ns), "%.3g");
+        qdq_page_number(b, &table, 4, kernels_ms(p, best->times, t->found.predicted_ns), "%.3g");
+        qdq_page_number(b, &table, 5, r->tried, "%.0f");
+        qdq_page_share(b, &table, 6, r->gain);
+        qdq_page_cell(b, &table, 7,
                       unit->settled ? "known from a cache"
                       : r->skipped  ? "promises too little"
                                     : "");
@@ -170,17 +191,19 @@ qdq_status qdq_tune_write_page(qdq_tuning *t, qdq_error *err)
 {
     const char *path = qdq_tune_path(t, "report.html");
     qdq_buf b = QDQ_BUF_INIT(PAGE_BYTES);
+    qdq_tune_candidate *best;
     char subtitle[TEXT];
 
     if (path == NULL)
         return qdq_nomem(err);
+    QDQ_TRY(qdq_tune_candidate_of(t, &t->found.best, &best, err));
     snprintf(subtitle, sizeof subtitle, "Target %s, engine %s, %zu regions of %zu patterns", t->target->name,
              t->out->engine, t->out->regions, t->out->patterns);
     qdq_page_begin(&b, "Tuned placement", "qdq autotune", subtitle);
     show_figures(t, &b);
     show_latency(t, &b);
     show_trials(t, &b);
-    show_patterns(t, &b);
+    show_patterns(t, best, &b);
     qdq_page_end(&b, "Written by qdq " QDQ_VERSION);
     qdq_status st = b.failed ? qdq_nomem(err) : qdq_write_file(path, true, b.data, b.size, err);
     qdq_buf_free(&b);

@@ -72,7 +72,7 @@ static qdq_status describe_unfinished(const qdq_tune_note *note, int64_t process
 /* --- a run in the store ----------------------------------------------------------------------------------------------- */
 
 static qdq_status describe_run(qdq_tune_store *s, const qdq_tune_note *note,
-                               const qdq_tune_store_newest_run *run, json_t **out, qdq_error *err)
+                               const qdq_tune_store_found_run *run, json_t **out, qdq_error *err)
 {
     progress p = {.phase = "control"};
 
@@ -89,7 +89,7 @@ static qdq_status describe_run(qdq_tune_store *s, const qdq_tune_note *note,
 
 static qdq_status describe_store(const char *path, const qdq_tune_note *note, json_t **out, qdq_error *err)
 {
-    qdq_tune_store_newest_run run = {0};
+    qdq_tune_store_found_run run = {0};
     qdq_tune_store *s;
 
     QDQ_TRY(qdq_tune_store_open_to_read(path, &s, err));

@@ -1,6 +1,6 @@
 /* tune_trials.c - one trial: two candidates, their models, samples from the store as far as it has them, and new ones
- * behind them. Everything a decision depends on goes through here, which is why a run that was cut off can be run
- * again: it asks the same questions, and most of the answers are on disk. */
+ * behind them. Every time that a decision depends on goes through here (profiles: through tune_profile.c), which is why
+ * a run that was cut off can be run again: it asks the same questions, and most of the answers are on disk. */
 #include "tune/tune_state.h"
 
 #include <math.h>

@@ -15,6 +15,20 @@ check "$1" "$2" md docs/cli.md
 check "$1" "$2" man docs/man/qdq.1
 check "$1" "$2" passes docs/passes.md
 
+# The table of presets in docs/autotune.md is the one in the code.
+preset='^    {"\([a-z]*\)", \([0-9]*\), \([0-9]*\), \([0-9]*\), \([0-9]*\), \([0-9]*\)},$'
+presets=$(sed -n "s/$preset/| \`\1\` | \2 | \3 | \4 | \5 | \6 |/p" "$1/src/tune/tune_presets.c" | sed 's/| 0 |$/| no bound |/')
+if [ "$(wc -l <<<"$presets")" -lt 3 ]; then
+    echo "docs: found no presets in tune_presets.c" >&2
+    status=1
+fi
+while read -r row; do
+    if ! grep -qxF -- "$row" "$1/docs/autotune.md"; then
+        echo "docs: docs/autotune.md lacks the preset $row" >&2
+        status=1
+    fi
+done <<<"$presets"
+
 # A mistake in the man page's macros shows as a warning of the formatter, where there is one.
 if command -v groff >/dev/null; then
     warnings=$(groff -man -Tutf8 -ww -z "$1/docs/man/qdq.1" 2>&1)

@@ -1,4 +1,4 @@
-/* tune_assign.c - assignments: bits, distance, and a hash that is the name of a measurement. */
+/* tune_assign.c - assignments: bits, and a hash that is the name of a measurement. */
 #include "tune/space/assign.h"
 
 #include "support/test.h"
@@ -19,7 +19,6 @@ static void bits_are_set_counted_and_compared(void **state)
     qdq_assign_set(&b, 64, false);
     qdq_assign_set(&b, 65, true);
     assert_false(qdq_assign_equal(&a, &b));
-    assert_int_equal(qdq_assign_distance(&a, &b), 2);
     assert_true(qdq_assign_get(&b, 65) && !qdq_assign_get(&b, 64));
     qdq_arena_free(&arena);
 }

@@ -341,7 +341,7 @@ static void a_kill_from_outside_costs_one_trial(void **state)
     build_ends("\"crash\": \"SIGKILL\"", (qdq_lab_opts){0}, QDQ_LAB_CRASHED, "SIGKILL from outside");
 }
 
-static void a_hang_costs_its_deadline(void **state)
+static void region_9_case_24_what_never_ends_is_killed_at_the_deadline(void **state)
 {
     double start = qdq_clock_seconds();
 
@@ -476,7 +476,7 @@ static void shapes_reach_the_session(void **state)
     close_lab(lab);
 }
 
-static void a_missing_program_or_engine_says_so(void **state)
+static void region_9_case_24_a_missing_program_or_engine_says_so(void **state)
 {
     qdq_lab *lab;
     qdq_lab_opts opts = {.engine = "sim:/nowhere.json", .worker = test_path("no-such-program")};
@@ -676,7 +676,7 @@ int main(void)
         cmocka_unit_test(a_crash_costs_one_trial),
         cmocka_unit_test(an_illegal_instruction_costs_one_trial),
         cmocka_unit_test(a_kill_from_outside_costs_one_trial),
-        cmocka_unit_test(a_hang_costs_its_deadline),
+        cmocka_unit_test(region_9_case_24_what_never_ends_is_killed_at_the_deadline),
         cmocka_unit_test(memory_beyond_the_limit_costs_one_trial),
         cmocka_unit_test(an_engine_that_aborts_for_want_of_memory_is_told_from_a_crash),
         cmocka_unit_test(a_model_is_not_to_blame_for_the_memory_of_its_neighbours),
@@ -684,7 +684,7 @@ int main(void)
         cmocka_unit_test(outputs_that_are_no_numbers_or_others_are_seen),
         cmocka_unit_test(what_is_wrong_with_the_call_is_no_fate),
         cmocka_unit_test(shapes_reach_the_session),
-        cmocka_unit_test(a_missing_program_or_engine_says_so),
+        cmocka_unit_test(region_9_case_24_a_missing_program_or_engine_says_so),
         cmocka_unit_test(other_programs_are_found_out),
         cmocka_unit_test(an_interrupt_ends_a_build_that_hangs),
         cmocka_unit_test(every_build_leaves_a_log),

@@ -188,13 +188,11 @@ static void the_interval_covers_the_truth(void **state)
 
     (void)state;
     for (unsigned seed = 0; seed < 1000; seed++) {
-        double a[20], c[20];
         qdq_test_opts o = QDQ_TEST_OPTS_INIT;
         qdq_test_result r;
         bench b = bench_new(seed, 0.02, 0.005);
-        for (unsigned i = 0; i < 20; i++)
-            assert_int_equal(take(&b, i, &a[i], &c[i], NULL), QDQ_OK);
-        assert_int_equal(qdq_pairs_summarize(a, c, 20, &o, &r, NULL), QDQ_OK);
+        o.strict = true;
+        assert_int_equal(qdq_test_run(&o, take, &b, &r, NULL), QDQ_OK);
         covered += r.ci_low <= 0.02 && 0.02 <= r.ci_high;
     }
     print_message("the interval covered the true gain in %u of 1000\n", covered);
@@ -205,14 +203,14 @@ static void what_could_not_have_been_seen_is_said(void **state)
 {
     qdq_test_opts o = QDQ_TEST_OPTS_INIT;
     qdq_test_result r;
-    double a[16], c[16];
+    bench b = bench_new(1, 0, 0);
 
     (void)state;
     o.alpha = 0.05;
     o.floor_sd = 0.007; /* subgraph-autotune 5.4 (5): n = 16 -> 0.5 % */
-    for (int i = 0; i < 16; i++)
-        a[i] = c[i] = 1e6;
-    assert_int_equal(qdq_pairs_summarize(a, c, 16, &o, &r, NULL), QDQ_OK);
+    o.strict = true;
+    o.max_pairs = 16;
+    assert_int_equal(qdq_test_run(&o, take, &b, &r, NULL), QDQ_OK);
     assert_true(fabs(r.mde - 0.0051) < 0.0002);
 }
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "ir/edit.h"
 #include "support/tuned.h"
 
 static qdq_error err;
@@ -337,6 +338,22 @@ static void the_report_has_what_the_result_has(void **state)
     qdq_free(text);
 }
 
+/* Which candidate was what, and nothing from elsewhere. */
+static void the_page_names_the_starts_and_needs_nothing_else(void **state)
+{
+    const char *folder = test_path("page");
+    qdq_tune_result r = run(folder, test_tuned_costs(TEST_TUNED_OPS, NULL));
+    char *html = test_tuned_file(folder, "report.html");
+
+    (void)state;
+    assert_true(r.builds > 0);
+    assert_non_null(strstr(html, "linear</"));
+    assert_null(strstr(html, "src="));
+    assert_null(strstr(html, "href=\"http"));
+    assert_null(strstr(html, "@import"));
+    qdq_free(html);
+}
+
 /* region 9 case 22: an imported placement is a start, and a seed of each pattern */
 static void a_qdq_baseline_is_a_start(void **state)
 {
@@ -360,6 +377,33 @@ static void a_qdq_baseline_is_a_start(void **state)
     qdq_model_free(baseline);
 }
 
+/* What a cache knows is tried as a whole, whatever was imported. */
+static void a_cache_is_a_start_beside_a_qdq_baseline(void **state)
+{
+    static const char *const exclude[] = {"=MatMul@h2", "=MatMul@h3", "=MatMul@h4", NULL};
+    const char *engine = test_tuned_costs(TEST_TUNED_OPS, NULL), *caches[2] = {NULL, NULL};
+    qdq_quantize_opts quantize = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_tune_opts o = test_tuned_opts(engine);
+    qdq_tune_result r;
+    qdq_model *baseline;
+
+    (void)state;
+    run(test_path("knows"), engine);
+    quantize.exclude = exclude;
+    o.quantize = &quantize;
+    assert_ok(test_tuned_run(model, test_path("one"), &o, &r, &err));
+    assert_ok(qdq_model_load(test_path("one/model.onnx"), NULL, &baseline, &err));
+    o = test_tuned_opts(engine);
+    caches[0] = strdup(test_path("knows/patterns.yaml"));
+    o.pattern_caches = caches;
+    o.qdq_baseline = baseline;
+    o.trials = 1;
+    assert_ok(test_tuned_run(model, test_path("both"), &o, &r, &err));
+    assert_true(has(test_path("both"), "h1") && has(test_path("both"), "h4"));
+    free((char *)caches[0]);
+    qdq_model_free(baseline);
+}
+
 /* A profile says which candidates cannot win: they are not built, and the plan is the same. */
 static void a_profile_makes_the_search_short(void **state)
 {
@@ -369,11 +413,29 @@ static void a_profile_makes_the_search_short(void **state)
     (void)state;
     print_message("%u builds, with profiles %u\n", blind.builds, seeing.builds);
     assert_true(seeing.builds < blind.builds);
+    assert_true(seeing.ruled_out > 0 && blind.ruled_out == 0);
     char *a = test_tuned_file(test_path("blind"), "plan.json"),
          *b = test_tuned_file(test_path("seeing"), "plan.json");
     assert_string_equal(a, b);
     qdq_free(a);
     qdq_free(b);
+}
+
+/* Names in models are bytes, those in JSON are not. */
+static void names_that_no_plan_can_hold_are_an_error_that_says_so(void **state)
+{
+    const qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, NULL));
+    qdq_model *m = test_tuned_model();
+    qdq_tune_result r;
+
+    (void)state;
+    QDQ_FOR_NODES (n, m->graph) {
+        char name[20];
+        snprintf(name, sizeof name, "n\xf6\xdf%u", (unsigned)n->id);
+        assert_true(qdq_node_set_name(n, name));
+    }
+    assert_fails(QDQ_E_UNSUPPORTED, "is no UTF-8", test_tuned_run(m, test_path("odd"), &o, &r, &err));
+    qdq_model_free(m);
 }
 
 /* Part 5: its own patterns.yaml makes a second run short. */
@@ -445,8 +507,11 @@ int main(void)
         cmocka_unit_test(a_machine_that_slows_down_changes_no_plan),
         cmocka_unit_test(a_model_that_is_written_to_meanwhile_is_an_error),
         cmocka_unit_test(the_report_has_what_the_result_has),
+        cmocka_unit_test(the_page_names_the_starts_and_needs_nothing_else),
         cmocka_unit_test(a_qdq_baseline_is_a_start),
         cmocka_unit_test(a_profile_makes_the_search_short),
+        cmocka_unit_test(a_cache_is_a_start_beside_a_qdq_baseline),
+        cmocka_unit_test(names_that_no_plan_can_hold_are_an_error_that_says_so),
         cmocka_unit_test(its_own_cache_makes_the_next_run_short),
         cmocka_unit_test(every_candidate_is_kept_if_that_is_wanted),
         cmocka_unit_test(what_cannot_begin_says_why),

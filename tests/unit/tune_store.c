@@ -31,8 +31,8 @@ static void add_pairs(qdq_tune_store *s, const qdq_tune_store_run *r, const char
     }
 }
 
-/* region 9 case 21: interrupted after the third measurement, a run goes on with the fourth */
-static void an_unfinished_run_is_gone_on_with(void **state)
+/* Interrupted after the third measurement, a run goes on with the fourth. */
+static void region_9_case_21_an_unfinished_run_is_gone_on_with(void **state)
 {
     const char *path = test_path("resume.db");
     qdq_tune_store *s = open_store(path);
@@ -81,8 +81,8 @@ static void restart_hands_out_nothing_from_before(void **state)
     qdq_tune_store_close(s);
 }
 
-/* region 9 case 21: a state from another model, precision or quant type is not taken, and it is said why */
-static void another_model_or_engine_is_explained(void **state)
+/* A state from another model, precision or quant type is not taken, and it is said why. */
+static void region_9_case_21_another_model_or_engine_is_explained(void **state)
 {
     qdq_tune_store *s = open_store(test_path("other.db"));
     qdq_tune_store_context other = here;
@@ -151,7 +151,7 @@ static void of_two_runs_at_once_the_first_sample_counts(void **state)
 static void a_store_is_read_where_nothing_can_be_written(void **state)
 {
     const char *disk = test_small_disk(1 << 20), *name = "odd #1?%41.db";
-    qdq_tune_store_newest_run newest;
+    qdq_tune_store_found_run newest;
     qdq_tune_store_run r;
     char path[4300];
     qdq_tune_store *s;
@@ -184,10 +184,10 @@ static void failures_and_verdicts_are_kept(void **state)
     qdq_tune_store *s = open_store(test_path("verdicts.db"));
     qdq_tune_store_run r;
     qdq_tune_store_trial t;
-    qdq_tune_store_newest_run newest;
+    qdq_tune_store_found_run newest;
 
     (void)state;
-    assert_ok(qdq_tune_store_newest(s, &newest, &err));
+    assert_ok(qdq_tune_store_find(s, 0, &newest, &err));
     assert_false(newest.found);
     assert_ok(qdq_tune_store_begin(s, &here, "", false, &r, &err));
     assert_ok(qdq_tune_store_trial_get(s, &r, "float", "bad", 0, &t, &err));
@@ -201,10 +201,10 @@ static void failures_and_verdicts_are_kept(void **state)
     assert_true(r.resumed);
     assert_ok(qdq_tune_store_trial_get(s, &r, "float", "bad", 0, &t, &err));
     assert_false(t.failed);
-    assert_ok(qdq_tune_store_newest(s, &newest, &err));
+    assert_ok(qdq_tune_store_find(s, 0, &newest, &err));
     assert_true(newest.found && !newest.finished && newest.report == NULL && newest.pid == getpid());
     assert_ok(qdq_tune_store_finish(s, &r, "{\"verdict\": \"float\"}", &err));
-    assert_ok(qdq_tune_store_newest(s, &newest, &err));
+    assert_ok(qdq_tune_store_find(s, 0, &newest, &err));
     assert_true(newest.finished);
     assert_string_equal(newest.report, "{\"verdict\": \"float\"}");
     qdq_free(newest.report);
@@ -408,9 +408,9 @@ static void a_full_disk_is_an_error_and_loses_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_unfinished_run_is_gone_on_with),
+        cmocka_unit_test(region_9_case_21_an_unfinished_run_is_gone_on_with),
         cmocka_unit_test(restart_hands_out_nothing_from_before),
-        cmocka_unit_test(another_model_or_engine_is_explained),
+        cmocka_unit_test(region_9_case_21_another_model_or_engine_is_explained),
         cmocka_unit_test(runs_of_one_context_share_what_was_measured),
         cmocka_unit_test(of_two_runs_at_once_the_first_sample_counts),
         cmocka_unit_test(a_store_is_read_where_nothing_can_be_written),

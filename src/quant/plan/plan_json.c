@@ -180,6 +180,43 @@ static void put_key(qdq_buf *b, const char *key, json_t *value)
         qdq_buf_puts((b), (list).n > 0 ? "\n  ]" : "]");                                                     \
     } while (0)
 
+/* Names in models are bytes, those in JSON are not. */
+static bool is_utf8(const char *name)
+{
+    json_t *j = qdq_json_new_text(name);
+    bool same = j == NULL || strcmp(json_string_value(j), name) == 0;
+
+    json_decref(j);
+    return same;
+}
+
+/* NULL: all are text. */
+static const char *find_odd_name(const qdq_plan *p)
+{
+    for (size_t i = 0; i < p->tensors.n; i++)
+        if (!is_utf8(p->tensors.at[i].tensor))
+            return p->tensors.at[i].tensor;
+    for (size_t i = 0; i < p->weights.n; i++)
+        if (!is_utf8(p->weights.at[i].tensor))
+            return p->weights.at[i].tensor;
+    for (size_t i = 0; i < p->quantized.n; i++)
+        if (!is_utf8(p->quantized.at[i].node))
+            return p->quantized.at[i].node;
+    for (size_t i = 0; i < p->left_float.n; i++)
+        if (!is_utf8(p->left_float.at[i].node))
+            return p->left_float.at[i].node;
+    return NULL;
+}
+
+static qdq_status explain(const qdq_plan *p, qdq_error *err)
+{
+    const char *name = find_odd_name(p);
+
+    return name == NULL ? qdq_nomem(err)
+                        : qdq_fail(err, QDQ_E_UNSUPPORTED,
+                                   "'%s' is no UTF-8: a plan is JSON, which has no such names", name);
+}
+
 qdq_status qdq_plan_to_text(const qdq_plan *p, char **text, qdq_error *err)
 {
     qdq_buf b = QDQ_BUF_INIT(MAX_PLAN_BYTES);
@@ -213,7 +250,7 @@ qdq_status qdq_plan_to_text(const qdq_plan *p, char **text, qdq_error *err)
     PUT_LIST(&b, "left_float", p->left_float, float_object);
     qdq_buf_puts(&b, "\n}\n");
     *text = qdq_buf_take(&b);
-    return *text != NULL ? QDQ_OK : qdq_nomem(err);
+    return *text != NULL ? QDQ_OK : explain(p, err);
 }
 
 qdq_status qdq_plan_save(const qdq_plan *p, const char *path, bool allow_overwrite, qdq_error *err)

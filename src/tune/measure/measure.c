@@ -247,21 +247,6 @@ qdq_status qdq_test_run(const qdq_test_opts *opts, qdq_pair_fn take, void *ctx, 
     return st;
 }
 
-qdq_status qdq_pairs_summarize(const double *incumbent_ns, const double *candidate_ns, size_t n,
-                               const qdq_test_opts *opts, qdq_test_result *out, qdq_error *err)
-{
-    pairs p;
-
-    *out = (qdq_test_result){0};
-    qdq_status st = pairs_new(&p, n, err);
-    for (size_t i = 0; i < n && st == QDQ_OK; i++)
-        st = add(&p, incumbent_ns[i], candidate_ns[i], err);
-    if (st == QDQ_OK)
-        summarize(&p, opts, out);
-    pairs_free(&p);
-    return st;
-}
-
 /* --- epochs ---------------------------------------------------------------------------------------------------------- */
 
 qdq_status qdq_epoch_begin(const qdq_test_opts *opts, qdq_pair_fn take, void *ctx, qdq_epoch *out,

@@ -51,10 +51,6 @@ typedef qdq_status (*qdq_pair_fn)(void *ctx, unsigned pair, double *incumbent_ns
 qdq_status qdq_test_run(const qdq_test_opts *opts, qdq_pair_fn take, void *ctx, qdq_test_result *out,
                         qdq_error *err);
 
-/* What n pairs say, without a test: gain, interval, noise, medians. gain[i] = 1 - candidate[i] / incumbent[i]. */
-qdq_status qdq_pairs_summarize(const double *incumbent_ns, const double *candidate_ns, size_t n,
-                               const qdq_test_opts *opts, qdq_test_result *out, qdq_error *err);
-
 /* --- an epoch: is the machine fit to measure on? --------------------------------------------------------------------- */
 
 typedef struct qdq_epoch {

@@ -56,15 +56,6 @@ size_t qdq_assign_count(const qdq_assign *a)
     return n;
 }
 
-size_t qdq_assign_distance(const qdq_assign *a, const qdq_assign *b)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < words(a->n); i++)
-        n += ones(a->word[i] ^ b->word[i]);
-    return n;
-}
-
 bool qdq_assign_equal(const qdq_assign *a, const qdq_assign *b)
 {
     return a->n == b->n && memcmp(a->word, b->word, words(a->n) * sizeof *a->word) == 0;

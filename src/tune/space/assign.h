@@ -23,8 +23,7 @@ static inline bool qdq_assign_get(const qdq_assign *a, size_t i)
 }
 
 void qdq_assign_set(qdq_assign *a, size_t i, bool on);
-size_t qdq_assign_count(const qdq_assign *a);                         /* bits that are on */
-size_t qdq_assign_distance(const qdq_assign *a, const qdq_assign *b); /* bits that differ */
+size_t qdq_assign_count(const qdq_assign *a); /* bits that are on */
 bool qdq_assign_equal(const qdq_assign *a, const qdq_assign *b);
 qdq_assign_hash qdq_assign_get_hash(const qdq_assign *a);
 

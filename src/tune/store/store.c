@@ -701,12 +701,7 @@ qdq_status qdq_tune_store_events(qdq_tune_store *s, int64_t run_id, qdq_tune_sto
     return status;
 }
 
-qdq_status qdq_tune_store_newest(qdq_tune_store *s, qdq_tune_store_newest_run *out, qdq_error *err)
-{
-    return qdq_tune_store_find(s, 0, out, err);
-}
-
-qdq_status qdq_tune_store_find(qdq_tune_store *s, int64_t run_id, qdq_tune_store_newest_run *out,
+qdq_status qdq_tune_store_find(qdq_tune_store *s, int64_t run_id, qdq_tune_store_found_run *out,
                                qdq_error *err)
 {
     statement st = prepare(
@@ -714,7 +709,7 @@ qdq_status qdq_tune_store_find(qdq_tune_store *s, int64_t run_id, qdq_tune_store
         "runs");
     bool row = false;
 
-    *out = (qdq_tune_store_newest_run){0};
+    *out = (qdq_tune_store_found_run){0};
     bind_int(&st, run_id);
     qdq_status status = step(&st, &row, err);
     if (status == QDQ_OK && row) {

@@ -47,7 +47,8 @@ qdq_status qdq_tune_store_finish(qdq_tune_store *s, const qdq_tune_store_run *r,
 typedef struct qdq_tune_store_trial {
     int64_t id;
     unsigned n_pairs; /* that are known already */
-    bool failed;      /* a candidate that the engine did not survive: `why` says how; it is not tried again */
+    bool failed; /* a candidate that the engine did not survive: `why` says how; until a run goes on, which
+                         tries it once more */
     char why[400];
 } qdq_tune_store_trial;
 
@@ -65,8 +66,7 @@ qdq_status qdq_tune_store_trial_fail(qdq_tune_store *s, const qdq_tune_store_tri
 qdq_status qdq_tune_store_trial_verdict(qdq_tune_store *s, const qdq_tune_store_trial *t, const char *verdict,
                                         double gain, double low, double high, qdq_error *err);
 
-/* Values that a run computed once and that are expensive: calibrated ranges ("scales"), a profile ("profile"), ...: by
- * key, in the run's context. *value is NULL if it is not there; qdq_free(). */
+/* Values that are expensive, as profiles: by key, in the run's context. *value is NULL if it is not there; qdq_free(). */
 qdq_status qdq_tune_store_value_get(qdq_tune_store *s, const qdq_tune_store_run *r, const char *key,
                                     char **value, qdq_error *err);
 qdq_status qdq_tune_store_value_put(qdq_tune_store *s, const qdq_tune_store_run *r, const char *key,
@@ -80,17 +80,15 @@ typedef qdq_status (*qdq_tune_store_event_fn)(void *ctx, double time, const char
 qdq_status qdq_tune_store_events(qdq_tune_store *s, int64_t run, qdq_tune_store_event_fn fn, void *ctx,
                                  qdq_error *err);
 
-/* The newest run in the store, also one that another process is writing. */
-typedef struct qdq_tune_store_newest_run {
+/* A run in the store, also one that another process is writing. */
+typedef struct qdq_tune_store_found_run {
     bool found, finished;
     int64_t id, pid;
     char *report; /* JSON, of a finished one; qdq_free() */
-} qdq_tune_store_newest_run;
+} qdq_tune_store_found_run;
 
-qdq_status qdq_tune_store_newest(qdq_tune_store *s, qdq_tune_store_newest_run *out, qdq_error *err);
-/* That of this number. */
-qdq_status qdq_tune_store_find(qdq_tune_store *s, int64_t run, qdq_tune_store_newest_run *out,
-                               qdq_error *err);
+/* The run of this number; 0: the newest. */
+qdq_status qdq_tune_store_find(qdq_tune_store *s, int64_t run, qdq_tune_store_found_run *out, qdq_error *err);
 
 /* Samples of all runs. */
 qdq_status qdq_tune_store_count(qdq_tune_store *s, uint64_t *n, qdq_error *err);
