@@ -37,7 +37,7 @@ static int start_watching(qdq_worker_watch *w)
 
     if (reason != 0)
         return reason;
-    pthread_attr_setstacksize(&attr, 256 * 1024); /* the usual 8 MiB count where memory is limited */
+    pthread_attr_setstacksize(&attr, (size_t)256 * 1024); /* the usual 8 MiB count where memory is limited */
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     reason = pthread_create(&thread, &attr, watch, w);
     pthread_attr_destroy(&attr);
