@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
+#include "engine/plugin.h"
 #include "engine/session_inputs.h"
 #include "engine/session_model.h"
 
@@ -30,22 +31,31 @@ const char *qdq_engine_name(size_t i, const char **help)
 
 /* --- engines ------------------------------------------------------------------------------------------------ */
 
-static qdq_status find_engine(const char *spec, size_t *which, const char **arg, qdq_error *err)
+typedef struct found {
+    const char *name, *arg;
+    const qdq_engine_ops *ops;
+} found;
+
+static qdq_status find_engine(const char *spec, found *out, qdq_error *err)
 {
     size_t n = strcspn(spec, ":");
     qdq_buf known = QDQ_BUF_INIT(500);
 
-    *arg = spec[n] == ':' ? spec + n + 1 : NULL;
     for (size_t i = 0; i < QDQ_COUNT(engines); i++) {
         if (strlen(engines[i].name) == n && memcmp(engines[i].name, spec, n) == 0) {
-            *which = i;
+            *out = (found){engines[i].name, spec[n] == ':' ? spec + n + 1 : NULL, engines[i].ops};
             return QDQ_OK;
         }
     }
+    if (qdq_plugin_is_spec(spec)) {
+        *out = (found){spec, spec, &qdq_engine_plugin_ops};
+        return QDQ_OK;
+    }
     for (size_t i = 0; i < QDQ_COUNT(engines); i++)
         qdq_buf_printf(&known, "%s%s", i > 0 ? ", " : "", engines[i].name);
-    qdq_fail(err, QDQ_E_USAGE, "engine '%s' is not known: expected NAME or NAME:ARG with NAME one of %s",
-             spec, known.failed || known.data == NULL ? "those listed" : known.data);
+    qdq_fail(err, QDQ_E_USAGE,
+             "engine '%s' is not known: expected NAME or NAME:ARG with NAME one of %s, or FILE.so", spec,
+             known.failed || known.data == NULL ? "those listed" : known.data);
     qdq_buf_free(&known);
     return QDQ_E_USAGE;
 }
@@ -63,43 +73,41 @@ static qdq_status describe(qdq_engine *e, qdq_error *err)
 const char *qdq_engine_environment(const char *spec, const qdq_engine_opts *opts)
 {
     static const qdq_engine_opts defaults = QDQ_ENGINE_OPTS_INIT;
-    const char *arg;
-    size_t i;
+    found f;
 
-    if (find_engine(spec, &i, &arg, NULL) != QDQ_OK || engines[i].ops->environment == NULL)
+    if (find_engine(spec, &f, NULL) != QDQ_OK || f.ops->environment == NULL)
         return NULL;
-    return engines[i].ops->environment(opts != NULL ? opts : &defaults);
+    return f.ops->environment(opts != NULL ? opts : &defaults);
 }
 
 qdq_status qdq_engine_open(const char *spec, const qdq_engine_opts *opts, qdq_engine **out, qdq_error *err)
 {
     static const qdq_engine_opts defaults = QDQ_ENGINE_OPTS_INIT;
-    const char *arg;
-    size_t i;
+    found f;
 
     *out = NULL;
     if (opts == NULL)
         opts = &defaults;
-    QDQ_TRY(find_engine(spec, &i, &arg, err));
-    if (arg != NULL && arg[0] == '\0')
+    QDQ_TRY(find_engine(spec, &f, err));
+    if (f.arg != NULL && f.arg[0] == '\0')
         return qdq_fail(err, QDQ_E_USAGE, "engine '%s' has nothing behind the colon", spec);
 
     qdq_engine *e = calloc(1, sizeof *e);
     if (e == NULL)
         return qdq_nomem(err);
-    e->ops = engines[i].ops;
+    e->ops = f.ops;
     e->job = opts->job;
-    e->info = (qdq_engine_info){.name = engines[i].name, .version = "", .library = "", .device = "cpu"};
+    e->info = (qdq_engine_info){.name = f.name, .version = "", .library = "", .device = "cpu"};
     qdq_status st = QDQ_OK;
     if (opts->temp_dir != NULL && (e->temp_dir = qdq_arena_strdup(&e->arena, opts->temp_dir)) == NULL)
         st = qdq_nomem(err);
     if (st == QDQ_OK)
-        st = e->ops->open(e, arg, opts, err);
+        st = e->ops->open(e, f.arg, opts, err);
     if (st == QDQ_OK && e->info.fingerprint == NULL)
         st = describe(e, err);
     if (st != QDQ_OK) {
         qdq_engine_close(e);
-        return qdq_within(err, st, "engine '%s'", engines[i].name);
+        return qdq_within(err, st, "engine '%s'", f.name);
     }
     *out = e;
     return QDQ_OK;

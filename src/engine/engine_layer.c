@@ -96,3 +96,23 @@ qdq_status qdq_engine_layers_pack(const qdq_engine_layer *l, size_t n, qdq_arena
     *n_out = n;
     return QDQ_OK;
 }
+
+qdq_status qdq_engine_profile_pack(const qdq_engine_layer *from, size_t n, unsigned runs, qdq_layer **out,
+                                   qdq_error *err)
+{
+    size_t size = (n + 1) * sizeof(qdq_layer);
+
+    for (size_t i = 0; i < n; i++)
+        size += strlen(from[i].name) + strlen(from[i].op) + 2;
+    qdq_layer *l = malloc(size);
+    if (l == NULL)
+        return qdq_nomem(err);
+    char *p = (char *)(l + n + 1);
+    for (size_t i = 0; i < n; i++) {
+        l[i] = (qdq_layer){.median_us = from[i].us, .runs = runs};
+        l[i].name = qdq_pack_text(&p, from[i].name);
+        l[i].op = qdq_pack_text(&p, from[i].op);
+    }
+    *out = l;
+    return QDQ_OK;
+}

@@ -10,7 +10,6 @@
 #include "base/fail.h"
 #include "base/json.h"
 #include "base/map.h"
-#include "base/pack.h"
 #include "base/vec.h"
 
 typedef struct layer {
@@ -259,26 +258,6 @@ qdq_status qdq_ort_profile_rows(char *text, const qdq_job *job, qdq_arena *arena
     return st;
 }
 
-/* All layers and their names in one block, so that qdq_free() frees everything. */
-static qdq_status pack(const qdq_engine_layer *from, size_t n, unsigned runs, qdq_layer **out, qdq_error *err)
-{
-    size_t size = (n + 1) * sizeof(qdq_layer);
-
-    for (size_t i = 0; i < n; i++)
-        size += strlen(from[i].name) + strlen(from[i].op) + 2;
-    qdq_layer *l = malloc(size);
-    if (l == NULL)
-        return qdq_nomem(err);
-    char *p = (char *)(l + n + 1);
-    for (size_t i = 0; i < n; i++) {
-        l[i] = (qdq_layer){.median_us = from[i].us, .runs = runs};
-        l[i].name = qdq_pack_text(&p, from[i].name);
-        l[i].op = qdq_pack_text(&p, from[i].op);
-    }
-    *out = l;
-    return QDQ_OK;
-}
-
 qdq_status qdq_ort_profile_parse(char *text, const qdq_job *job, qdq_layer **out, size_t *n, qdq_error *err)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
@@ -288,7 +267,7 @@ qdq_status qdq_ort_profile_parse(char *text, const qdq_job *job, qdq_layer **out
 
     qdq_status st = qdq_ort_profile_rows(text, job, &arena, &rows, &n_rows, &runs, err);
     if (st == QDQ_OK)
-        st = pack(rows, n_rows, runs, out, err);
+        st = qdq_engine_profile_pack(rows, n_rows, runs, out, err);
     if (st == QDQ_OK)
         *n = n_rows;
     qdq_arena_free(&arena);
