@@ -2,10 +2,12 @@
  * runs any code of ours between the two halves, where a threaded program may do next to nothing. */
 #include "base/spawn.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -93,4 +95,34 @@ bool qdq_has_ended(pid_t pid, bool *lost)
     info.si_pid = 0;
     *lost = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno != EINTR;
     return *lost || info.si_pid == pid;
+}
+
+/* One thread's children; the system keeps a list for each. */
+static void kill_listed(const char *path)
+{
+    FILE *f = fopen(path, "re");
+    long child;
+
+    while (f != NULL && fscanf(f, "%ld", &child) == 1)
+        if (child > 1 && getpgid((pid_t)child) == (pid_t)child)
+            kill(-(pid_t)child, SIGKILL);
+    if (f != NULL)
+        fclose(f);
+}
+
+void qdq_kill_groups_of(pid_t pid)
+{
+    char path[300];
+
+    snprintf(path, sizeof path, "/proc/%ld/task", (long)(pid != 0 ? pid : getpid()));
+    DIR *dir = opendir(path);
+    for (const struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;) {
+        if (e->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof path, "/proc/%ld/task/%.20s/children", (long)(pid != 0 ? pid : getpid()),
+                 e->d_name);
+        kill_listed(path);
+    }
+    if (dir != NULL)
+        closedir(dir);
 }

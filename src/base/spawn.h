@@ -25,4 +25,8 @@ void qdq_fd_close(int *fd);
  * somebody else took its exit status, or the host ignores SIGCHLD and has no children to wait for. */
 bool qdq_has_ended(pid_t pid, bool *lost);
 
+/* Ends the process groups that children of `pid` (0: of this process) lead: programs that it runs under deadlines of its own
+ * would go on without it. */
+void qdq_kill_groups_of(pid_t pid);
+
 #endif /* QDQ_SPAWN_H */

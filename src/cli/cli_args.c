@@ -165,7 +165,7 @@ static qdq_status next_value(parser *p, const cli_opt *o, const char **text)
 
     if (next == NULL)
         return qdq_fail(p->err, QDQ_E_USAGE, "--%s: found nothing behind it, expected %s", o->name, o->what);
-    if (strncmp(next, "--", 2) == 0)
+    if (strncmp(next, "--", 2) == 0 && o->kind != CLI_WORDS)
         return qdq_fail(p->err, QDQ_E_USAGE,
                         "--%s: found '%s' behind it, expected %s (--%s=%s if that is meant)", o->name, next,
                         o->what, o->name, next);

@@ -15,6 +15,7 @@ typedef enum cli_kind {
     CLI_FLAG,   /* bool; --name, --no-name */
     CLI_COUNT,  /* int: how often it was given */
     CLI_TEXT,   /* const char * */
+    CLI_WORDS,  /* const char *: options for another program in one text, which may begin with dashes */
     CLI_FILE,   /* const char *; shells complete file names */
     CLI_CHOICE, /* int: index into choices */
     CLI_WHOLE,  /* int64_t from min to max */

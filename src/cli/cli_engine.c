@@ -30,6 +30,30 @@ const cli_opt cli_engine_opts[] = {
     CLI_END,
 };
 
+const cli_opt cli_trtexec_opts[] = {
+    {.name = "trtexec",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(cli_engine_args, trtexec),
+     .what = "FILE",
+     .help = "the program of the engine trtexec; default: trtexec, looked up in PATH"},
+    {.name = "trtexec-args",
+     .kind = CLI_WORDS,
+     .offset = CLI_AT(cli_engine_args, trtexec_args),
+     .what = "ARGS",
+     .help = "options for each of its commands, in one text: '--fp16 --minShapes=x:1x3'"},
+    {.name = "timing-cache",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(cli_engine_args, timing_cache),
+     .what = "FILE",
+     .help = "where its builds keep what they timed; default: with the run"},
+    {.name = "plugin-libraries",
+     .kind = CLI_NAMES,
+     .offset = CLI_AT(cli_engine_args, plugins),
+     .what = "FILE,...",
+     .help = "static plugins for trtexec"},
+    CLI_END,
+};
+
 static const char *from_environment(const char *name)
 {
     const char *v = getenv(name);
@@ -91,6 +115,10 @@ qdq_status cli_engine_opts_fill(cli *c, const cli_engine_args *a, qdq_engine_opt
     opts->openvino_library =
         a->openvino_library != NULL ? a->openvino_library : from_environment("QDQ_OPENVINO_LIBRARY");
     opts->search_dirs = search_dirs(c);
+    opts->trtexec = a->trtexec;
+    opts->trtexec_args = a->trtexec_args;
+    opts->timing_cache = a->timing_cache;
+    opts->plugins = a->plugins.at;
     opts->temp_dir = from_environment("TMPDIR");
     opts->job = &c->job;
     return a->engine != NULL ? set_environment(c, a->engine, opts, err) : QDQ_OK;

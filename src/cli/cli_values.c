@@ -208,6 +208,7 @@ qdq_status cli_value_read(const cli_opt *o, const char *text, qdq_arena *arena, 
     case CLI_COUNT:
         return qdq_fail(err, QDQ_E_BUG, "a value for an option that takes none");
     case CLI_TEXT:
+    case CLI_WORDS:
     case CLI_FILE:
         if (*text == '\0')
             return qdq_fail(err, QDQ_E_USAGE, "found an empty value, expected %s", o->what);

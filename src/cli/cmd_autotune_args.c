@@ -274,6 +274,7 @@ const cli_group cmd_autotune_groups[] = {
     {"data", cli_data_opts, CLI_AT(autotune_args, quant.data)},
     {"shapes", cli_shape_opts, CLI_AT(autotune_args, quant.shape)},
     {"engine", cli_engine_opts, CLI_AT(autotune_args, engine)},
+    {"", cli_trtexec_opts, CLI_AT(autotune_args, engine)},
     {"options", cli_common_opts, 0},
     {NULL, NULL, 0},
 };

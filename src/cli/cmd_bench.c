@@ -55,6 +55,7 @@ static const cli_group groups[] = {
     {"bench", options, 0},
     {"shapes", cli_shape_opts, CLI_AT(bench_args, shape)},
     {"engine", cli_engine_opts, CLI_AT(bench_args, engine)},
+    {"", cli_trtexec_opts, CLI_AT(bench_args, engine)},
     {"options", cli_common_opts, 0},
     {NULL, NULL, 0},
 };

@@ -9,25 +9,29 @@
 struct engines_args {
     cli_common common;
     cli_engine_args engine;
+    bool self_test;
+    const char *output;
 };
 
-/* As the shared table, without --engine: the operand says which. */
 static const cli_opt options[] = {
-    {.name = "ort-library",
+    {.name = "self-test",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(engines_args, self_test),
+     .help = "try each thing that the engine says it can, on a small model"},
+    {.letter = 'o',
+     .name = "output",
      .kind = CLI_FILE,
-     .offset = CLI_AT(cli_engine_args, ort_library),
-     .what = "FILE",
-     .help = "the ONNX Runtime library; else $QDQ_ORT_LIBRARY, then the usual places"},
-    {.name = "openvino-library",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(cli_engine_args, openvino_library),
-     .what = "FILE",
-     .help = "OpenVINO's libopenvino_c.so; else $QDQ_OPENVINO_LIBRARY, then the usual places"},
+     .offset = CLI_AT(engines_args, output),
+     .what = "DIR",
+     .help = "--self-test of trtexec: folder for its logs and files, which replay:DIR reads"},
     CLI_END,
 };
 
 static const cli_group groups[] = {
-    {"engine", options, CLI_AT(engines_args, engine)},
+    {"engines", options, 0},
+    {"engine", cli_engine_opts + 1,
+     CLI_AT(engines_args, engine)}, /* without --engine: the operand says which */
+    {"", cli_trtexec_opts, CLI_AT(engines_args, engine)},
     {"options", cli_common_opts, 0},
     {NULL, NULL, 0},
 };
@@ -150,8 +154,164 @@ static qdq_status show_all(cli *c, const struct engines_args *a, qdq_error *err)
     return cli_table_print(&table, stdout, err);
 }
 
+/* --- self-test ----------------------------------------------------------------------------------------------------- */
+
+/* A weight, an epilogue, a residual, and Q/DQ around one of the two products: a little of what layers are made of. */
+static const char small_model[] =
+    "graph (float[1,16] x) => (float[1,16] y) <float[16,16] w = {"
+    "1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0, 0,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0, 0,0,1,0,0,0,0,0,0,0,0,0,0,0,0,0, "
+    "0,0,0,1,0,0,0,0,0,0,0,0,0,0,0,0, 0,0,0,0,1,0,0,0,0,0,0,0,0,0,0,0, 0,0,0,0,0,1,0,0,0,0,0,0,0,0,0,0, "
+    "0,0,0,0,0,0,1,0,0,0,0,0,0,0,0,0, 0,0,0,0,0,0,0,1,0,0,0,0,0,0,0,0, 0,0,0,0,0,0,0,0,1,0,0,0,0,0,0,0, "
+    "0,0,0,0,0,0,0,0,0,1,0,0,0,0,0,0, 0,0,0,0,0,0,0,0,0,0,1,0,0,0,0,0, 0,0,0,0,0,0,0,0,0,0,0,1,0,0,0,0, "
+    "0,0,0,0,0,0,0,0,0,0,0,0,1,0,0,0, 0,0,0,0,0,0,0,0,0,0,0,0,0,1,0,0, 0,0,0,0,0,0,0,0,0,0,0,0,0,0,1,0, "
+    "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1}, float s = {0.05}, int8 z = {0}> {"
+    " [\"/float/MatMul\"] a = MatMul(x, w) [\"/float/Relu\"] b = Relu(a)"
+    " [\"/quantized/Q\"] bq = QuantizeLinear(b, s, z) [\"/quantized/DQ\"] bd = DequantizeLinear(bq, s, z)"
+    " [\"/weight/Q\"] wq = QuantizeLinear(w, s, z) [\"/weight/DQ\"] wd = DequantizeLinear(wq, s, z)"
+    " [\"/quantized/MatMul\"] c = MatMul(bd, wd) [\"/residual/Add\"] y = Add(c, a) }";
+
+typedef struct self_test {
+    qdq_engine *engine;
+    qdq_model *model;
+    qdq_session *session;
+    qdq_named_array *in;
+    size_t n_in;
+    char found[200]; /* what came of the step, in words */
+} self_test;
+
+static qdq_status try_build(self_test *t, qdq_error *err)
+{
+    const unsigned can = qdq_engine_get_info(t->engine)->capabilities;
+    qdq_session_opts o = QDQ_SESSION_OPTS_INIT;
+
+    o.profile = (can & QDQ_CAN_PROFILE) != 0;
+    qdq_session_close(t->session);
+    t->session = NULL;
+    return qdq_session_open(t->engine, t->model, &o, &t->session, err);
+}
+
+static qdq_status ignore(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
+{
+    (void)ctx, (void)name, (void)a, (void)err;
+    return QDQ_OK;
+}
+
+static qdq_status try_run(self_test *t, qdq_error *err)
+{
+    return qdq_session_run(t->session, t->in, t->n_in, ignore, NULL, err);
+}
+
+static qdq_status try_time(self_test *t, qdq_error *err)
+{
+    qdq_bench_opts o = QDQ_BENCH_OPTS_INIT;
+    qdq_bench_model times;
+
+    o.rounds = 3;
+    o.warmup = 1;
+    QDQ_TRY(qdq_bench(&t->session, 1, &o, &times, err));
+    snprintf(t->found, sizeof t->found, "median %.4g ms", times.median_ms);
+    return QDQ_OK;
+}
+
+static qdq_status try_profile(self_test *t, qdq_error *err)
+{
+    qdq_layer *l = NULL;
+    size_t n;
+    double us = 0;
+
+    QDQ_TRY(qdq_session_profile(t->session, t->in, t->n_in, 50, &l, &n, err));
+    for (size_t i = 0; i < n; i++)
+        us += l[i].median_us;
+    qdq_free(l);
+    snprintf(t->found, sizeof t->found, "%zu layers, %.4g us in all", n, us);
+    return QDQ_OK;
+}
+
+static qdq_status try_groups(self_test *t, qdq_error *err)
+{
+    qdq_session_opts o = QDQ_SESSION_OPTS_INIT;
+    qdq_group *g = NULL;
+    size_t n, named = 0;
+
+    o.groups = true;
+    qdq_session_close(t->session);
+    t->session = NULL;
+    QDQ_TRY(qdq_session_open(t->engine, t->model, &o, &t->session, err));
+    QDQ_TRY(qdq_session_groups(t->session, t->in, t->n_in, 50, &g, &n, err));
+    for (size_t i = 0; i < n; i++)
+        named += g[i].n_nodes > 0;
+    qdq_free(g);
+    snprintf(t->found, sizeof t->found, "%zu layers, %zu of them with their nodes", n, named);
+    return QDQ_OK;
+}
+
+/* Each step is tried, whatever became of the ones before: the more a report says, the better. */
+static qdq_status try_all(self_test *t, qdq_error *err)
+{
+    static const struct {
+        unsigned needs;
+        const char *name;
+        qdq_status (*step)(self_test *, qdq_error *);
+    } steps[] = {{0, "build", try_build},
+                 {QDQ_CAN_RUN, "run", try_run},
+                 {QDQ_CAN_TIME, "time", try_time},
+                 {QDQ_CAN_PROFILE, "profile", try_profile},
+                 {QDQ_CAN_GROUP, "groups", try_groups}};
+    const unsigned can = qdq_engine_get_info(t->engine)->capabilities;
+    unsigned failed = 0;
+
+    for (size_t i = 0; i < QDQ_COUNT(steps); i++) {
+        qdq_error why = QDQ_ERROR_INIT;
+
+        if ((can & steps[i].needs) != steps[i].needs)
+            continue;
+        t->found[0] = '\0';
+        qdq_status st = i > 0 && t->session == NULL && steps[i].needs != QDQ_CAN_GROUP
+                            ? qdq_fail(&why, QDQ_E_ENGINE, "there is no session")
+                            : steps[i].step(t, &why);
+        if (st == QDQ_OK && i == 0)
+            st = qdq_random_inputs(t->session, 0, &t->in, &t->n_in, &why);
+        failed += st != QDQ_OK;
+        printf("%-8s %s%s%s\n", steps[i].name, st == QDQ_OK ? "ok" : "FAILED",
+               st != QDQ_OK || t->found[0] != '\0' ? ": " : "", st == QDQ_OK ? t->found : why.text);
+    }
+    return failed == 0 ? QDQ_OK : qdq_fail(err, QDQ_E_ENGINE, "%u of the steps failed", failed);
+}
+
+/* What is reported must stay, so it goes into a folder that the user sees. */
+static qdq_status self_test_one(cli *c, const struct engines_args *a, qdq_error *err)
+{
+    qdq_engine_opts opts = QDQ_ENGINE_OPTS_INIT;
+    const bool records = strncmp(c->operand[0], "trtexec", 7) == 0;
+    self_test t = {0};
+
+    QDQ_TRY(cli_engine_opts_fill(c, &a->engine, &opts, err));
+    opts.record = !records ? NULL : a->output != NULL ? a->output : "qdq-self-test";
+    QDQ_TRY(qdq_engine_open(c->operand[0], &opts, &t.engine, err));
+    const qdq_engine_info *info = qdq_engine_get_info(t.engine);
+    printf("%s %s, %s\n", info->name, info->version, info->device);
+    qdq_status st = qdq_model_from_text(small_model, "self-test", &t.model, err);
+    if (st == QDQ_OK)
+        st = try_all(&t, err);
+    if (records)
+        printf("%s has what it said: attach that folder where you report a failure\n", opts.record);
+    qdq_free(t.in);
+    qdq_session_close(t.session);
+    qdq_model_free(t.model);
+    qdq_engine_close(t.engine);
+    return st;
+}
+
 static qdq_status run(cli *c, const void *args, qdq_error *err)
 {
+    const struct engines_args *a = args;
+
+    if (a->self_test && c->n_operands == 0)
+        return qdq_fail(err, QDQ_E_USAGE, "--self-test without an engine: expected its NAME");
+    if (a->output != NULL && !a->self_test)
+        return qdq_fail(err, QDQ_E_USAGE, "--output is for --self-test");
+    if (a->self_test)
+        return self_test_one(c, a, err);
     return c->n_operands == 1 ? show_one(c, args, err) : show_all(c, args, err);
 }
 
@@ -164,11 +324,14 @@ const cli_command cmd_engines = {
     .summary = "list engines, versions and what they can do",
     .about =
         "Lists the engines with version, library and capabilities, or why one is not to be had here. With\n"
-        "a name, the exit code is 5 if that engine is not to be had.",
+        "a name, the exit code is 5 if that engine is not to be had. With --self-test it is tried out on a "
+        "small\n"
+        "model, step by step; the exit code is 5 if a step fails.",
     .json = "[{ \"name\", \"available\": true, \"version\", \"library\", \"device\", \"fingerprint\",\n"
             "   \"capabilities\": [...], \"max_opset\", \"max_ir\" },\n"
             " { \"name\", \"available\": false, \"help\", \"reason\" }]; with a name: one of these objects",
-    .example = "qdq engines\nqdq engines ort --ort-library /opt/ort/lib/libonnxruntime.so",
+    .example = "qdq engines\nqdq engines trtexec --self-test -o report\nqdq engines ort --ort-library "
+               "/opt/ort/lib/libonnxruntime.so",
     .groups = groups,
     .args_size = sizeof(struct engines_args),
     .run = run,

@@ -74,6 +74,7 @@ static const cli_group groups[] = {
     {"engine", cli_engine_opts + 1,
      CLI_AT(inspect_args, groups) +
          offsetof(cmd_inspect_groups_args, engine)}, /* --engine is among those above */
+    {"", cli_trtexec_opts, CLI_AT(inspect_args, groups) + offsetof(cmd_inspect_groups_args, engine)},
     {"formats of the target", cli_format_opts, CLI_AT(inspect_args, format)},
     {"options", cli_common_opts, 0},
     {NULL, NULL, 0},

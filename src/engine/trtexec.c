@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/fail.h"
@@ -400,7 +401,9 @@ static qdq_status measure(trt_session *ts, unsigned runs, double *ms, qdq_error 
     return qdq_fail(
         err, QDQ_E_ENGINE,
         "measurement missing: trtexec ended well, but left no times (%s) and no performance summary%s",
-        why.text[0] != '\0' ? why.text : "all are 0",
+        access(times, F_OK) != 0 ? "there is no file of them"
+        : why.text[0] != '\0'    ? why.text
+                                 : "all are 0",
         log.profiler_attached ? ", because a profile was asked for in the same run" : "");
 }
 

@@ -56,10 +56,35 @@ void qdq_tune_tell(const qdq_tuning *t, const qdq_tune_step *s)
 
 /* --- what is tuned ---------------------------------------------------------------------------------------------------- */
 
+/* What calibrates and judges: the engine itself, or ONNX Runtime where that one only tells times. */
 static qdq_status open_engine(qdq_tuning *t, qdq_error *err)
 {
-    return qdq_engine_open(t->opts->engine != NULL ? t->opts->engine : "ort", t->opts->engine_opts,
-                           &t->engine, err);
+    const char *name = t->opts->engine != NULL ? t->opts->engine : "ort";
+
+    QDQ_TRY(qdq_engine_open(name, t->opts->engine_opts, &t->engine, err));
+    if ((qdq_engine_get_info(t->engine)->capabilities & QDQ_CAN_RUN) != 0)
+        return QDQ_OK;
+    qdq_engine_close(t->engine);
+    t->engine = NULL;
+    qdq_job_log(t->job, QDQ_LOG_INFO, "engine '%s' only tells times: ort calibrates and judges", name);
+    qdq_status st = qdq_engine_open("ort", t->opts->engine_opts, &t->engine, err);
+    return st == QDQ_OK
+               ? st
+               : qdq_within(err, st, "engine '%s' computes no outputs, so another one has to calibrate",
+                            name);
+}
+
+/* Without outputs of its own, candidates are judged in the end and on ort, which takes samples. */
+static qdq_status check_judge(const qdq_tuning *t, qdq_error *err)
+{
+    const qdq_goal_opts *goal = t->opts->goal;
+
+    if ((qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_RUN) != 0 || goal == NULL || goal->min_sqnr == 0 ||
+        t->data != NULL || goal->eval != NULL)
+        return QDQ_OK;
+    return qdq_fail(err, QDQ_E_USAGE,
+                    "found a goal in SQNR without data, and engine '%s', which computes no outputs",
+                    qdq_lab_engine(t->lab)->name);
 }
 
 /* --- where it is measured --------------------------------------------------------------------------------------------- */
@@ -116,6 +141,10 @@ static qdq_status open_lab(qdq_tuning *t, qdq_error *err)
                        .openvino_library = o->engine_opts != NULL ? o->engine_opts->openvino_library : NULL,
                        .ort_library = o->engine_opts != NULL ? o->engine_opts->ort_library : NULL,
                        .search_dirs = o->engine_opts != NULL ? o->engine_opts->search_dirs : NULL,
+                       .trtexec = o->engine_opts != NULL ? o->engine_opts->trtexec : NULL,
+                       .trtexec_args = o->engine_opts != NULL ? o->engine_opts->trtexec_args : NULL,
+                       .timing_cache = o->engine_opts != NULL ? o->engine_opts->timing_cache : NULL,
+                       .plugins = o->engine_opts != NULL ? o->engine_opts->plugins : NULL,
                        .worker = o->worker,
                        .work = qdq_tempdir_path(t->work),
                        .logs = qdq_tune_path(t, "logs"),
@@ -229,6 +258,7 @@ static qdq_status tune(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(qdq_tune_calibrate(t, err));
     qdq_tune_settings(t);
     QDQ_TRY(open_lab(t, err));
+    QDQ_TRY(check_judge(t, err));
     QDQ_TRY(open_store(t, err));
     QDQ_TRY(qdq_candidates_open(qdq_tempdir_path(t->work), t->clean, t->job, &t->files, err));
     QDQ_TRY(write_baseline(t, err));

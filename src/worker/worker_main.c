@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/spawn.h"
 
 /* An engine that hangs or computes reads no questions, so it would outlive a lab that was killed: this thread waits for
  * nothing but that. It takes along what the engine has started, and the files of the run. */
@@ -25,6 +26,7 @@ static void *watch(void *ctx)
         ;
     if (atomic_load(&w->has_work))
         qdq_tempdir_remove(w->work);
+    qdq_kill_groups_of(0);
     kill(0, SIGKILL);
     return NULL;
 }

@@ -81,6 +81,12 @@ static qdq_status read_hello(qdq_worker *w, const qdq_json_place *q, qdq_error *
         w->engine_opts.ort_library = qdq_lab_get_text(q, "ort_library", NULL);
     if (qdq_json_has(q, "openvino_library"))
         w->engine_opts.openvino_library = qdq_lab_get_text(q, "openvino_library", NULL);
+    if (qdq_json_has(q, "trtexec"))
+        w->engine_opts.trtexec = qdq_lab_get_text(q, "trtexec", NULL);
+    if (qdq_json_has(q, "trtexec_args"))
+        w->engine_opts.trtexec_args = qdq_lab_get_text(q, "trtexec_args", NULL);
+    if (qdq_json_has(q, "timing_cache"))
+        w->engine_opts.timing_cache = qdq_lab_get_text(q, "timing_cache", NULL);
     if (qdq_json_has(q, "work"))
         read_work(w, q);
     QDQ_TRY(read_shapes(w, q, err));
@@ -90,22 +96,23 @@ static qdq_status read_hello(qdq_worker *w, const qdq_json_place *q, qdq_error *
     return QDQ_OK;
 }
 
-/* The texts of the list again, as bytes. */
-static qdq_status read_dirs(qdq_worker *w, const qdq_json_place *q, qdq_error *err)
+/* The texts of the list again, as bytes; ends with NULL. */
+static qdq_status read_texts(qdq_worker *w, const qdq_json_place *q, const char *key, const char *const **out,
+                             qdq_error *err)
 {
-    const json_t *list = json_object_get(q->object, "search_dirs");
+    const json_t *list = json_object_get(q->object, key);
     size_t n = json_array_size(list);
-    const char **dirs = qdq_arena_array(&w->arena, n + 1, sizeof *dirs);
+    const char **texts = qdq_arena_array(&w->arena, n + 1, sizeof *texts);
 
-    if (dirs == NULL)
+    if (texts == NULL)
         return qdq_nomem(err);
     for (size_t i = 0; i < n; i++) {
         const char *text = json_string_value(json_array_get(list, i));
 
-        if ((dirs[i] = qdq_lab_bytes(&w->arena, text != NULL ? text : "")) == NULL)
+        if ((texts[i] = qdq_lab_bytes(&w->arena, text != NULL ? text : "")) == NULL)
             return qdq_nomem(err);
     }
-    w->engine_opts.search_dirs = dirs;
+    *out = texts;
     return QDQ_OK;
 }
 
@@ -117,7 +124,8 @@ static qdq_status hello(qdq_worker *w, const qdq_json_place *q, qdq_lab_object *
     if (w->engine != NULL)
         return qdq_fail(err, QDQ_E_BUG, "the worker has been greeted before");
     QDQ_TRY(read_hello(w, q, err));
-    QDQ_TRY(read_dirs(w, q, err));
+    QDQ_TRY(read_texts(w, q, "search_dirs", &w->engine_opts.search_dirs, err));
+    QDQ_TRY(read_texts(w, q, "plugins", &w->engine_opts.plugins, err));
     if (q->reader->status != QDQ_OK)
         return q->reader->status;
     QDQ_TRY(limit_memory(max_memory, err));

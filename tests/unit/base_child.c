@@ -5,11 +5,13 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/child.h"
 #include "base/file.h"
+#include "base/spawn.h"
 
 static double now_s(void)
 {
@@ -353,11 +355,28 @@ static void of_much_output_the_end_is_kept_and_the_log_has_its_limit(void **stat
     qdq_child_result_free(&r);
 }
 
+static void programs_that_a_process_started_can_be_ended_with_it(void **state)
+{
+    const char *const argv[] = {"sleep", "1000", NULL};
+    int null = open("/dev/null", O_WRONLY), status = 0;
+    pid_t pid = 0;
+
+    (void)state;
+    assert_true(null > 2);
+    assert_int_equal(qdq_spawn(&(qdq_spawn_opts){.argv = argv, .in = -1, .out = null, .err = null}, &pid), 0);
+    close(null);
+    qdq_kill_groups_of(0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    qdq_kill_groups_of(pid); /* of nobody: nothing happens */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(output_and_exit_code_come_back),
         cmocka_unit_test(of_much_output_the_end_is_kept_and_the_log_has_its_limit),
+        cmocka_unit_test(programs_that_a_process_started_can_be_ended_with_it),
         cmocka_unit_test(a_killed_child_says_which_signal),
         cmocka_unit_test(arguments_pass_through_no_shell),
         cmocka_unit_test(folder_and_environment_are_given),

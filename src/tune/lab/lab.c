@@ -334,12 +334,12 @@ static json_t *shapes_of(const qdq_lab_opts *o)
     return list;
 }
 
-static json_t *dirs_of(const qdq_lab_opts *o)
+static json_t *texts_of(const char *const *texts)
 {
     json_t *list = json_array();
 
-    for (size_t i = 0; list != NULL && o->search_dirs != NULL && o->search_dirs[i] != NULL; i++) {
-        if (json_array_append_new(list, qdq_lab_text(o->search_dirs[i])) != 0) {
+    for (size_t i = 0; list != NULL && texts != NULL && texts[i] != NULL; i++) {
+        if (json_array_append_new(list, qdq_lab_text(texts[i])) != 0) {
             json_decref(list);
             list = NULL;
         }
@@ -356,7 +356,11 @@ static qdq_status write_hello(qdq_lab *lab, const qdq_lab_opts *o, qdq_error *er
     qdq_lab_put_text(&h, "engine", o->engine);
     qdq_lab_put_text(&h, "ort_library", o->ort_library);
     qdq_lab_put_text(&h, "openvino_library", o->openvino_library);
-    qdq_lab_put(&h, "search_dirs", dirs_of(o));
+    qdq_lab_put(&h, "search_dirs", texts_of(o->search_dirs));
+    qdq_lab_put_text(&h, "trtexec", o->trtexec);
+    qdq_lab_put_text(&h, "trtexec_args", o->trtexec_args);
+    qdq_lab_put_text(&h, "timing_cache", o->timing_cache);
+    qdq_lab_put(&h, "plugins", texts_of(o->plugins));
     qdq_lab_put(&h, "shapes", shapes_of(o));
     qdq_lab_put_int(&h, "threads", o->threads);
     qdq_lab_put_int(&h, "max_memory", (int64_t)o->max_memory);

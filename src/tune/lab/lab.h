@@ -15,6 +15,8 @@ typedef struct qdq_lab_opts {
     const char *ort_library; /* as in qdq_engine_opts */
     const char *openvino_library;
     const char *const *search_dirs;
+    const char *trtexec, *trtexec_args, *timing_cache; /* as in qdq_engine_opts, like the next */
+    const char *const *plugins;
     const char *worker; /* program; NULL: "qdq-worker" beside the running program, then in PATH */
     const char *work; /* folder of the run's temporary files: the worker puts its own into it, and removes it
                            when the lab dies; NULL: none */

@@ -3,15 +3,10 @@
  * which, and the worker refuses another.
  *
  *   question, key `do`                                             answer, besides `end`
-<<<<<<< HEAD
- *   hello    version, engine, ort_library, search_dirs, threads,   name, version, library, device, capabilities,
- *            shapes, max_memory, warmup, leg_runs, leg_ms, seed,   fingerprint, max_opset, max_ir
- *            samples, work
-=======
  *   hello    version, engine, ort_library, openvino_library,       name, version, library, device, capabilities,
- *            search_dirs, threads, shapes, max_memory, warmup,     max_opset, max_ir
- *            leg_runs, leg_ms, seed, samples, work
->>>>>>> 0ac61e4 (wip)
+ *            search_dirs, threads, shapes, max_memory, warmup,     fingerprint, max_opset, max_ir
+ *            leg_runs, leg_ms, seed, samples, work, trtexec,
+ *            trtexec_args, timing_cache, plugins
  *   open     handle, path
  *   drop     handle
  *   warm     handle: binds inputs, runs until warm                 runs: of a leg

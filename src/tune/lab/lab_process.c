@@ -181,6 +181,7 @@ static bool bury(qdq_lab_process *p, int *status)
 {
     pid_t got;
 
+    qdq_kill_groups_of(p->pid);
     kill(-p->pid, SIGKILL);
     do
         got = waitpid(p->pid, status, 0);
