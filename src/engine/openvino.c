@@ -44,6 +44,9 @@ static qdq_status ov_open(qdq_engine *e, const char *arg, const qdq_engine_opts 
     e->info.version = o->api.version;
     e->info.library = o->api.path;
     e->info.capabilities = QDQ_CAN_RUN | QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_CAN_EXPOSE;
+    qdq_ov_load_helper(o, opts);
+    if (o->layers != NULL)
+        e->info.capabilities |= QDQ_CAN_GROUP;
     return QDQ_OK;
 }
 
@@ -275,7 +278,7 @@ static qdq_status ov_session_open(qdq_session *s, const qdq_model *m, const qdq_
     os->ov = o;
     os->level = opts->level;
     os->threads = opts->threads == 0 ? 1 : opts->threads;
-    os->profile = opts->profile;
+    os->profile = opts->profile || opts->groups;
     os->fake_quant = opts->fake_quant;
     QDQ_TRY(read_model(s, m, err));
     QDQ_TRY(read_ios(s, m, err));
@@ -316,4 +319,5 @@ const qdq_engine_ops qdq_engine_openvino = {
     .bind = qdq_ov_bind,
     .time_runs = qdq_ov_time_runs,
     .profile = qdq_ov_profile,
+    .groups = qdq_ov_groups,
 };

@@ -5,11 +5,13 @@
 #include "base/buf.h"
 #include "engine/engine_ops.h"
 #include "engine/openvino_api.h"
+#include "engine/openvino_layers.h"
 #include "ir/ir.h"
 
 typedef struct qdq_ov {
     qdq_ov_api api;
     ov_core *core;
+    qdq_ov_layers_fn *layers; /* NULL: qdq-openvino.so is not there, or is of another version */
 } qdq_ov;
 
 #define QDQ_OV_UNUSED SIZE_MAX /* an input that nothing reads */
@@ -47,6 +49,11 @@ void qdq_ov_unbind(qdq_session *s);
 /* openvino_profile.c */
 qdq_status qdq_ov_profile(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_layer **out,
                           size_t *n, qdq_error *err);
+
+/* openvino_groups.c */
+void qdq_ov_load_helper(qdq_ov *o, const qdq_engine_opts *opts);
+qdq_status qdq_ov_groups(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_group **out,
+                         size_t *n, qdq_error *err);
 
 /* openvino_probe.c: proves that 8-bit models will not kill the process; QDQ_E_ENGINE says what must be in the
  * environment where they would. */

@@ -432,6 +432,64 @@ static void the_profile_lists_executed_layers(void **state)
     qdq_model_free(m);
 }
 
+static const qdq_group *group_of(const qdq_group *g, size_t n, const char *node)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < g[i].n_nodes; k++)
+            if (strcmp(g[i].node[k], node) == 0)
+                return &g[i];
+    fail_msg("no layer computes %s", node);
+    return NULL;
+}
+
+static void layers_are_told_with_the_nodes_that_they_compute(void **state)
+{
+    qdq_engine *e = need_openvino();
+    qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
+    qdq_named_array *in;
+    qdq_group *g;
+    qdq_session *s;
+    size_t n_in, n;
+    double us = 0, known = 0;
+
+    (void)state;
+    if ((qdq_engine_get_info(e)->capabilities & QDQ_CAN_GROUP) == 0)
+        test_missing("qdq-openvino.so");
+    qdq_model *m = need_model("digits/digits_qat_bn.onnx");
+    opts.groups = true;
+    assert_ok(qdq_session_open(e, m, &opts, &s, &err));
+    assert_ok(qdq_random_inputs(s, 1, &in, &n_in, &err));
+    assert_ok(qdq_session_groups(s, in, n_in, 20, &g, &n, &err));
+    assert_true(n > 5);
+    for (size_t i = 0; i < n; i++) {
+        assert_true(g[i].median_us >= 0 && g[i].in_type[0] != '\0');
+        us += g[i].median_us;
+        known += g[i].n_nodes > 0 ? g[i].median_us : 0;
+    }
+    assert_true(known >= 0.98 * us);
+    /* The convolution has lost its name to a pass; BatchNormalization and Relu behind it have not. */
+    const qdq_group *conv = group_of(g, n, "/Relu");
+    assert_non_null(strstr(conv->op, "Convolution/"));
+    assert_string_equal(conv->in_type, "u8");
+    assert_string_equal(conv->out_type, "f32");
+    assert_ptr_equal(conv, group_of(g, n, "/b/BatchNormalization"));
+    assert_ptr_equal(conv, group_of(g, n, "/c/wq/DequantizeLinear"));
+    assert_int_equal(conv->source, QDQ_GROUP_SLICE);
+    qdq_free(g);
+    assert_fails(QDQ_E_USAGE, "not yet asked", qdq_session_groups(s, in, n_in, 5, &g, &n, &err));
+    qdq_free(in);
+    qdq_session_close(s);
+    opts.shapes = &(qdq_input_shape){"x", 4, {1, 1, 16, 16}};
+    opts.n_shapes = 1;
+    assert_ok(qdq_session_open(e, m, &opts, &s, &err)); /* without a run there are no times */
+    assert_ok(qdq_session_groups(s, NULL, 0, 0, &g, &n, &err));
+    assert_true(n > 5 && isnan(g[0].median_us));
+    assert_non_null(strstr(group_of(g, n, "/Relu")->op, "Convolution/"));
+    qdq_free(g);
+    qdq_session_close(s);
+    qdq_model_free(m);
+}
+
 static void models_are_timed_in_rounds(void **state)
 {
     qdq_engine *e = need_openvino();
@@ -475,6 +533,7 @@ int main(void)
         cmocka_unit_test(fixed_shapes_reach_the_engine),
         cmocka_unit_test(exposed_tensors_have_the_numbers_of_onnx_runtime),
         cmocka_unit_test(the_profile_lists_executed_layers),
+        cmocka_unit_test(layers_are_told_with_the_nodes_that_they_compute),
         cmocka_unit_test(models_are_timed_in_rounds),
     };
 

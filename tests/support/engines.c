@@ -47,8 +47,7 @@ static qdq_engine *open_once(const char *spec, qdq_engine **e)
         fprintf(stderr, "%s\n", err.text);
         return NULL;
     }
-    if (ort == NULL || openvino == NULL)
-        atexit(close_engines);
+    atexit(close_engines); /* each time: before the library that was just loaded tidies up */
     return *e;
 }
 
