@@ -190,6 +190,12 @@ typedef struct qdq_group {
 QDQ_API QDQ_MUST_USE qdq_status qdq_session_groups(qdq_session *s, const qdq_named_array *in, size_t n_in,
                                                    unsigned runs, qdq_group **out, size_t *n, qdq_error *err);
 
+/* The same from files that `trtexec --exportLayerInfo=F --profilingVerbosity=detailed` and `--exportProfile=F` wrote for this
+ * model, wherever that was; `profile` may be NULL: no times. *out is freed with qdq_free(). */
+QDQ_API QDQ_MUST_USE qdq_status qdq_groups_read(const qdq_model *m, const char *layers, const char *profile,
+                                                const qdq_job *job, qdq_group **out, size_t *n,
+                                                qdq_error *err);
+
 /* How much of the time is known to belong to which nodes. */
 typedef struct qdq_groups_sum {
     double us, conversions_us; /* of all layers with a time; NAN if none has one */

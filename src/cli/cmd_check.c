@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/cli_engine.h"
 #include "cli/cli_format.h"
+#include "cli/cli_groups.h"
 #include "cli/cli_json.h"
 #include "cli/cli_model.h"
 #include "qdq/check.h"
@@ -16,6 +17,7 @@ struct check_args {
     cli_names set;
     bool strict;
     int64_t threads;
+    const char *layer_info, *layer_profile;
     cli_engine_args engine;
     cli_shape_args shape;
 };
@@ -51,6 +53,16 @@ static const cli_opt options[] = {
      .init = "1",
      .min = 0,
      .max = 1024},
+    {.name = "layer-info",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(check_args, layer_info),
+     .what = "FILE",
+     .help = "print the layers that 'trtexec --exportLayerInfo=FILE' found, and what they give in float"},
+    {.name = "layer-profile",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(check_args, layer_profile),
+     .what = "FILE",
+     .help = "their times, as 'trtexec --exportProfile=FILE' wrote them"},
     CLI_END,
 };
 
@@ -105,7 +117,7 @@ static json_t *target_json(cli_json *j, const struct check_args *a, const qdq_ta
 }
 
 static qdq_status print_json(const struct check_args *a, const char *path, const qdq_finding *f, size_t n,
-                             const qdq_target_check *t, qdq_error *err)
+                             const qdq_target_check *t, const cli_groups *g, qdq_error *err)
 {
     cli_json j = {false};
     json_t *root = json_object();
@@ -123,6 +135,8 @@ static qdq_status print_json(const struct check_args *a, const char *path, const
     cli_json_set(&j, root, "findings", list);
     if (t != NULL)
         cli_json_set(&j, root, "quantization", target_json(&j, a, t));
+    if (a->layer_info != NULL)
+        cli_json_set(&j, root, "executed", cli_groups_json(&j, g));
     return cli_json_print(&j, root, err);
 }
 
@@ -198,6 +212,8 @@ static qdq_status print_target(cli *c, const char *path, const char *target, con
 
 static qdq_status check_options(const struct check_args *a, qdq_error *err)
 {
+    if (a->layer_profile != NULL && a->layer_info == NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found --layer-profile without --layer-info");
     if (a->target != NULL)
         return QDQ_OK;
     if (a->set.n > 0 || a->engine.engine != NULL || a->shape.shapes.n > 0)
@@ -229,6 +245,13 @@ static qdq_status check_target(cli *c, const struct check_args *a, const qdq_mod
     return st;
 }
 
+static qdq_status read_layers(cli *c, const struct check_args *a, const qdq_model *m, cli_groups *g,
+                              qdq_error *err)
+{
+    QDQ_TRY(qdq_groups_read(m, a->layer_info, a->layer_profile, &c->job, &g->group, &g->n, err));
+    return cli_groups_check(m, g, err);
+}
+
 static qdq_status run(cli *c, const void *args, qdq_error *err)
 {
     const struct check_args *a = args;
@@ -236,6 +259,7 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
     qdq_model *m = NULL;
     qdq_finding *findings = NULL;
     qdq_target_check *t = NULL;
+    cli_groups g = {0};
     size_t n = 0;
 
     QDQ_TRY(check_options(a, err));
@@ -244,16 +268,21 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
     bool sound = st == QDQ_OK && count_errors(findings, n) == 0;
     if (sound && a->target != NULL)
         st = check_target(c, a, m, &t, err);
+    if (st == QDQ_OK && sound && a->layer_info != NULL)
+        st = read_layers(c, a, m, &g, err);
     if (st == QDQ_OK) {
-        c->negative =
-            !sound || (t != NULL && t->n_errors > 0) || (a->strict && n + (t != NULL ? t->n : 0) > 0);
+        size_t all = n + (t != NULL ? t->n : 0) + g.n_findings;
+        c->negative = !sound || (t != NULL && t->n_errors > 0) || (a->strict && all > 0);
         if (c->json)
-            st = print_json(a, path, findings, n, t, err);
+            st = print_json(a, path, findings, n, t, &g, err);
         else
             print_text(path, t != NULL ? ", as a model" : "", findings, n);
     }
     if (st == QDQ_OK && t != NULL && !c->json)
         st = print_target(c, path, a->target, t, err);
+    if (st == QDQ_OK && g.group != NULL && !c->json)
+        st = cli_groups_print(c, &g, a->common.verbose > 0, err);
+    cli_groups_free(&g);
     qdq_free(t);
     qdq_free(findings);
     qdq_model_free(m);
@@ -280,13 +309,23 @@ const cli_command cmd_check = {
         "decide,\n"
         "and their time is given. Wrong numbers are errors, what does not fuse is a warning; Q and DQ at "
         "the\n"
-        "borders of what runs in float are neither. The kinds of findings: docs/check.md.",
+        "borders of what runs in float are neither. The kinds of findings: docs/check.md.\n"
+        "\n"
+        "--layer-info reads what 'trtexec --exportLayerInfo=FILE --profilingVerbosity=detailed' wrote for "
+        "this\n"
+        "model and prints, for every layer of the engine, its kernel, the type of what it reads and gives, "
+        "its\n"
+        "time if --layer-profile has it, and its nodes; a layer that reads 8 bits and gives float is a "
+        "warning,\n"
+        "with the QuantizeLinear that is missing behind it. 'qdq inspect --groups' asks an engine that is "
+        "here.",
     .json = "{ \"model\", \"errors\", \"warnings\", \"findings\": [{\"level\": \"error\", \"text\"}],\n"
             "  \"quantization\": {\"target\", \"proven\", \"quantizers\", \"fused\", \"unfused\",\n"
             "    \"weights_alone\", \"errors\", \"converted\",\n"
             "    \"microseconds\", \"findings\": [{\"level\", \"kind\", \"op\", \"node\", \"why\", "
             "\"converted\", "
-            "\"microseconds\"}]} }",
+            "\"microseconds\"}]},\n"
+            "  \"executed\": as 'inspect --groups' has it, with --layer-info }",
     .example = "qdq check model.onnx && echo sound\n"
                "qdq check model.qdq.onnx --target ort-cpu --engine ort",
     .groups = groups,
