@@ -57,7 +57,7 @@ static const cli_opt options[] = {
      .kind = CLI_FILE,
      .offset = CLI_AT(check_args, layer_info),
      .what = "FILE",
-     .help = "print the layers that 'trtexec --exportLayerInfo=FILE' found, and what they give in float"},
+     .help = "print the layers of an engine, as 'trtexec --exportLayerInfo' wrote them"},
     {.name = "layer-profile",
      .kind = CLI_FILE,
      .offset = CLI_AT(check_args, layer_profile),
