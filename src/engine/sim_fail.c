@@ -70,10 +70,9 @@ bool qdq_sim_failure_is_due(qdq_sim_failure *f)
 /* Last words as engines have them: on the standard error, past all buffers. */
 static void crash(const qdq_sim_failure *f)
 {
-    ssize_t written = write(STDERR_FILENO, f->message, strlen(f->message));
+    bool told = write(STDERR_FILENO, f->message, strlen(f->message)) > 0 && write(STDERR_FILENO, "\n", 1) > 0;
 
-    written = write(STDERR_FILENO, "\n", 1);
-    (void)written;
+    (void)told; /* who cannot be told dies all the same */
     kill(getpid(), f->signal);
 }
 

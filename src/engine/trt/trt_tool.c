@@ -243,8 +243,7 @@ static qdq_status explain(const qdq_trt_call *call, const qdq_child_result *r, c
 static void warn(qdq_trt_tool *t, const qdq_trt_log *log)
 {
     static const char *const words[] = {
-        "may be bound by what the host submits, not by the device: --useCudaGraph helps where models are "
-        "small",
+        "may be bound by what the host submits, not by the device: --useCudaGraph helps small models",
         "are unstable by its own account: are its clocks locked, and is it used by nobody else?",
         "may be bound by transfers to and from the device",
         "are without a CUDA graph, whose capture failed: not to be compared with those that have one",
