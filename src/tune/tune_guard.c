@@ -165,10 +165,11 @@ static qdq_status wins_duel(qdq_tuning *t, const guard *g, bool *out, qdq_error 
 /* The search's gains are those over the clean model, which may be faster than what was given. */
 static qdq_status predict(qdq_tuning *t, const guard *g, qdq_error *err)
 {
-    qdq_test_result of_clean;
-    bool ok;
+    qdq_test_result of_clean = g->of_rules;
+    bool ok = g->rules_ok;
 
-    QDQ_TRY(measure_pairs(t, g->input, t->base, GUARD_NTH, GUARD_PAIRS / 2, &of_clean, &ok, err));
+    if (g->rules != t->base) /* rules that quantize nothing */
+        QDQ_TRY(measure_pairs(t, g->input, t->base, GUARD_NTH, GUARD_PAIRS / 2, &of_clean, &ok, err));
     if (ok)
         t->out->predicted_ms =
             t->out->baseline_ms * (1 - of_clean.gain) * t->found.predicted_ns / t->problem.base_ns;
