@@ -18,6 +18,8 @@ if [ ! -d "$locales/de_DE.UTF-8" ] && command -v localedef >/dev/null; then
 fi
 [ ! -d "$locales/de_DE.UTF-8" ] || export LOCPATH="$locales"
 
+export TBB_ENABLE_SANITIZERS=1 # else TBB, which OpenVINO brings, asks dlopen() for what AddressSanitizer cannot bear
+
 log=$build/Testing/Temporary/LastTest.log
 results=$build/Testing/results.xml
 rm -f "$log" "$results"
