@@ -87,7 +87,7 @@ static void region_9_case_21_a_baseline_that_fails_ends_the_run(void **state)
     static const struct {
         const char *failure, *why;
     } cases[] = {{"{\"at\": \"time\", \"message\": \"no clock\"}", "no clock"},
-                 {"{\"at\": \"time\", \"crash\": \"SIGABRT\"}", "SIGSEGV"}};
+                 {"{\"at\": \"time\", \"crash\": \"SIGABRT\"}", "SIGABRT"}};
 
     (void)state;
     for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
