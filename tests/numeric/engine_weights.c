@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
-#include "engine/ort_session.h"
+#include "engine/ort/ort_session.h"
 #include "ir/edit.h"
 #include "numeric/ort_help.h"
 

@@ -2,8 +2,8 @@
  * profile beside them (subgraph-autotune.md 8, case 20); what is said about kernels that read codes and give floats. */
 #include <math.h>
 
-#include "engine/optimized_nodes.h"
-#include "engine/ort_session.h"
+#include "engine/ort/optimized_nodes.h"
+#include "engine/ort/ort_session.h"
 #include "qdq/check.h"
 #include "support/test.h"
 

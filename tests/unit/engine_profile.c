@@ -1,7 +1,7 @@
 /* engine_profile.c - profiles of ONNX Runtime as text: what counts, and what is repaired. */
 #include <math.h>
 
-#include "engine/ort_session.h"
+#include "engine/ort/ort_session.h"
 #include "support/test.h"
 
 #define assert_near(x, want, by) assert_true(fabs((double)(x) - (double)(want)) <= (by))

@@ -1,7 +1,7 @@
 /* sim_cost.c - applies a cost model to a graph: which nodes run in 8 bits, which Q/DQ they take in, what the
  * rest costs. The rules are those of docs/sim.md; they are like ONNX Runtime's, but small enough to find a best
  * placement by hand. */
-#include "engine/sim_cost.h"
+#include "engine/sim/sim_cost.h"
 
 #include <string.h>
 #include <xxhash.h>

@@ -1,7 +1,7 @@
 /* ort_groups.c - the nodes behind the kernels that ONNX Runtime executes. It tells nobody where a kernel comes from, but writes
  * the graph that it runs: what each node of that computes of the model is found by tensors (optimized_nodes.h), and which line
  * of the profile it is by operator, name and order. */
-#include "engine/ort_session.h"
+#include "engine/ort/ort_session.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "engine/optimized_nodes.h"
+#include "engine/ort/optimized_nodes.h"
 #include "ir/shape.h"
 
 /* --- the graph that is run ---------------------------------------------------------------------------------------------- */

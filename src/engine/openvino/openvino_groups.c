@@ -9,8 +9,8 @@
 
 #include "base/fail.h"
 #include "engine/engine_layer.h"
-#include "engine/openvino_layers.h"
-#include "engine/openvino_session.h"
+#include "engine/openvino/openvino_layers.h"
+#include "engine/openvino/openvino_session.h"
 
 #define HELPER "qdq-openvino.so"
 

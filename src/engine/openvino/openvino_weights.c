@@ -7,7 +7,7 @@
 #include <limits.h>
 
 #include "base/fail.h"
-#include "engine/openvino_session.h"
+#include "engine/openvino/openvino_session.h"
 #include "onnx/onnx_io.h"
 
 enum { MIN_EXTERNAL_BYTES = 1024 }; /* shapes and other small constants may as well be inline */

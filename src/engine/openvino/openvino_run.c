@@ -1,6 +1,6 @@
 /* openvino_run.c - runs of an OpenVINO session: arrays go in without a copy, outputs are lent while they exist. What is
  * timed has tensors of its own, in memory as OpenVINO allocates it, and fixed shapes. */
-#include "engine/openvino_session.h"
+#include "engine/openvino/openvino_session.h"
 
 #include <string.h>
 #include <time.h>

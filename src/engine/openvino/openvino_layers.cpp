@@ -6,7 +6,7 @@
  * (openvino_layers.h). It is linked with the libopenvino.so of one version, and so is refused by the loader beside another.
  *
  * An ov_model_t is a struct whose only member is the shared pointer to the model (src/bindings/c/src/common.h). */
-#include "engine/openvino_layers.h"
+#include "engine/openvino/openvino_layers.h"
 
 #include <map>
 #include <openvino/core/model.hpp>

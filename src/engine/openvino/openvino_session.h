@@ -4,8 +4,8 @@
 
 #include "base/buf.h"
 #include "engine/engine_ops.h"
-#include "engine/openvino_api.h"
-#include "engine/openvino_layers.h"
+#include "engine/openvino/openvino_api.h"
+#include "engine/openvino/openvino_layers.h"
 #include "ir/ir.h"
 
 typedef struct qdq_ov {

@@ -1,5 +1,5 @@
 /* ort_run.c - runs of an ORT session: arrays go in without a copy, outputs are lent while they exist. */
-#include "engine/ort_session.h"
+#include "engine/ort/ort_session.h"
 
 #include <stdlib.h>
 #include <string.h>

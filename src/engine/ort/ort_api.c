@@ -1,5 +1,5 @@
 /* ort_api.c - finds, loads and proves an ONNX Runtime library. Knows nothing of models or sessions. */
-#include "engine/ort_api.h"
+#include "engine/ort/ort_api.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

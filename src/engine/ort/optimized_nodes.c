@@ -1,6 +1,6 @@
 /* optimized_nodes.c - every tensor of the optimized graph is told which tensor of the source it holds, in whatever layout;
  * then a node computes what lies between the tensors that it gives and those that are there without it. */
-#include "engine/optimized_nodes.h"
+#include "engine/ort/optimized_nodes.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #include "base/beside.h"
 #include "base/child.h"
 #include "base/fail.h"
-#include "engine/openvino_session.h"
+#include "engine/openvino/openvino_session.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

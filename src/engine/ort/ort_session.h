@@ -5,8 +5,8 @@
 #include "base/file.h"
 #include "engine/engine_layer.h"
 #include "engine/engine_ops.h"
-#include "engine/ort_api.h"
-#include "engine/ort_log.h"
+#include "engine/ort/ort_api.h"
+#include "engine/ort/ort_log.h"
 
 typedef struct qdq_ort {
     qdq_ort_api api;

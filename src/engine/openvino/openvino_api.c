@@ -1,5 +1,5 @@
 /* openvino_api.c - finds, loads and proves an OpenVINO library. Knows nothing of models or sessions. */
-#include "engine/openvino_api.h"
+#include "engine/openvino/openvino_api.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * what they find. So every tensor whose raw bytes lie in a file that is mapped here, be it external data or the
  * model file itself, is written as a reference into that file, with the folder that all such files have in common.
  * Nothing is copied, no file is made, and the pages are shared with our own mapping. */
-#include "engine/ort_session.h"
+#include "engine/ort/ort_session.h"
 
 #include <limits.h>
 #include <stdio.h>

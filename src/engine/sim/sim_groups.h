@@ -2,7 +2,7 @@
 #ifndef QDQ_SIM_GROUPS_H
 #define QDQ_SIM_GROUPS_H
 
-#include "engine/sim_cost.h"
+#include "engine/sim/sim_cost.h"
 #include "qdq/engine.h"
 
 /* As qdq_session_groups(). */

@@ -1,6 +1,6 @@
 /* sim_load.c - reads the cost model of the `sim` engine from JSON. Every key is known or refused: a test whose
  * misspelt key has no effect would prove nothing. */
-#include "engine/sim_cost.h"
+#include "engine/sim/sim_cost.h"
 
 #include <math.h>
 #include <stdlib.h>

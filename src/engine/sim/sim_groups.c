@@ -1,5 +1,5 @@
 /* sim_groups.c - the layers of the `sim` engine with their nodes: it knows what each kernel takes in, so all are exact. */
-#include "engine/sim_groups.h"
+#include "engine/sim/sim_groups.h"
 
 #include <math.h>
 #include <string.h>

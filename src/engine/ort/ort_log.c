@@ -1,5 +1,5 @@
 /* ort_log.c - keeps ONNX Runtime's messages in fixed storage: a message about missing memory must not need any. */
-#include "engine/ort_log.h"
+#include "engine/ort/ort_log.h"
 
 #include <stdio.h>
 #include <string.h>

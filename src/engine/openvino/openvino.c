@@ -1,5 +1,5 @@
 /* openvino.c - the OpenVINO engine: its core, how models are compiled, what a session takes and gives. */
-#include "engine/openvino_session.h"
+#include "engine/openvino/openvino_session.h"
 
 #include <stdio.h>
 #include <stdlib.h>

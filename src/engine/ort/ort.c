@@ -1,5 +1,5 @@
 /* ort.c - the ONNX Runtime engine: environment, sessions, what a session takes and gives. */
-#include "engine/ort_session.h"
+#include "engine/ort/ort_session.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * It counts per compiled model, over all of its runs, and tells averages in whole microseconds. So the first runs, which
  * are slow, are taken off by what they have counted before the others begin; what is left is a mean, and right to about
  * one microsecond. */
-#include "engine/openvino_session.h"
+#include "engine/openvino/openvino_session.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* ort_profile.c - time per executed kernel, from the file that ONNX Runtime writes: a JSON array with one event
  * on each line. Node names are not escaped there, so a line that is no JSON gets its name repaired first. */
-#include "engine/ort_session.h"
+#include "engine/ort/ort_session.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,8 +12,8 @@
 #include "engine/engine_ops.h"
 #include "engine/session_inputs.h"
 #include "engine/session_io.h"
-#include "engine/sim_cost.h"
-#include "engine/sim_groups.h"
+#include "engine/sim/sim_cost.h"
+#include "engine/sim/sim_groups.h"
 #include "ir/edit.h"
 #include "ir/shape.h"
 

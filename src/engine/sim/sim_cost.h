@@ -7,7 +7,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "engine/layer_nodes.h"
-#include "engine/sim_fail.h"
+#include "engine/sim/sim_fail.h"
 #include "ir/ir.h"
 
 typedef struct qdq_sim_cost {
