@@ -1,5 +1,5 @@
-/* tune_search_cases.c - cases 18, 19 and 20 of region-autotune.md section 9: what is tried of a pattern, in which order, and
- * what of it is never tried twice. */
+/* tune_search_cases.c - cases 18, 19 and 20 of region-autotune.md section 9: what is tried of a pattern, in which order, how
+ * much of it, and what of it is never tried twice. */
 #include "tune/search/search.h"
 
 #include "support/test.h"
@@ -269,6 +269,52 @@ static void region_9_case_20_where_all_seeds_are_slower_nothing_is_best(void **s
     qdq_arena_free(&arena);
 }
 
+/* --- how many changes a unit gets ---------------------------------------------------------------------------------------- */
+
+/* Nothing helps: what is tried is bounded by what the unit weighs alone. */
+static void the_budget_of_changes_follows_the_weight(void **state)
+{
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_search_opts o = options(8);
+    bench b = {.cost = {0}};
+
+    (void)state;
+    o.stale = 100;
+    add_unit(&b, "light", MAX_CHOICES, 1);
+    add_unit(&b, "heavy", MAX_CHOICES, 1);
+    for (size_t c = 0; c < MAX_CHOICES; c++)
+        b.choice[0][c].worth_ns = 2e4; /* a fifth of the other's */
+    for (size_t i = 0; i < b.n_bits; i++)
+        b.cost[i] = 0.01;
+    const qdq_search_result r = run(&b, &o, 0, &arena);
+    assert_int_equal(qdq_assign_count(&r.best), 0);
+    assert_int_equal(r.unit[0].changes, 2); /* 8 / 5, rounded up */
+    assert_in_range(r.unit[1].changes, MAX_CHOICES, 8);
+    assert_true(r.unit[1].tried <= 8);
+    qdq_arena_free(&arena);
+}
+
+/* The share of the profile counts over all instances: three light ones weigh as much as a heavy one. */
+static void instances_add_to_the_weight(void **state)
+{
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_search_opts o = options(8);
+    bench b = {.cost = {0}};
+
+    (void)state;
+    o.stale = 100;
+    add_unit(&b, "three", MAX_CHOICES, 3);
+    add_unit(&b, "one", MAX_CHOICES, 1);
+    for (size_t c = 0; c < MAX_CHOICES; c++)
+        b.choice[1][c].worth_ns = 1e5 / 3; /* what an instance of the other has */
+    for (size_t i = 0; i < b.n_bits; i++)
+        b.cost[i] = 0.01;
+    const qdq_search_result r = run(&b, &o, 0, &arena);
+    assert_in_range(r.unit[0].changes, MAX_CHOICES, 8);
+    assert_int_equal(r.unit[1].changes, 3);
+    qdq_arena_free(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +323,8 @@ int main(void)
         cmocka_unit_test(region_9_case_19_what_is_tried_beats_what_is_stored),
         cmocka_unit_test(region_9_case_20_a_known_pattern_is_profiled_once_within_its_budget),
         cmocka_unit_test(region_9_case_20_where_all_seeds_are_slower_nothing_is_best),
+        cmocka_unit_test(the_budget_of_changes_follows_the_weight),
+        cmocka_unit_test(instances_add_to_the_weight),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

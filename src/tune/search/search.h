@@ -48,13 +48,15 @@ typedef struct qdq_search_problem {
 
 typedef struct qdq_search_opts {
     qdq_test_opts test;
-    unsigned schemes_per_unit; /* candidates of one unit at most */
-    unsigned exhaustive;       /* units with so many choices or fewer are tried in full: 3 */
-    unsigned mutations;        /* bits changed at once at most: 3 */
-    unsigned attempts;         /* changes drawn for a unit at most; 0: 100 */
-    unsigned stale;            /* candidates in a row that brought nothing end a unit */
-    unsigned max_trials;       /* of the whole search; 0: no bound */
-    unsigned max_builds;       /* likewise */
+    unsigned
+        schemes_per_unit; /* candidates of one unit at most; changes of its best: as many for the unit that
+                                  may save most, for others in proportion to what they may save */
+    unsigned exhaustive;  /* units with so many choices or fewer are tried in full: 3 */
+    unsigned mutations;   /* bits changed at once at most: 3 */
+    unsigned attempts;    /* changes drawn for a unit at most; 0: 100 */
+    unsigned stale;       /* candidates in a row that brought nothing end a unit */
+    unsigned max_trials;  /* of the whole search; 0: no bound */
+    unsigned max_builds;  /* likewise */
     uint64_t seed;
 } qdq_search_opts;
 
@@ -101,10 +103,10 @@ typedef struct qdq_search_ops {
 } qdq_search_ops;
 
 typedef struct qdq_search_unit_result {
-    qdq_assign best; /* bits over its choices, of most instances */
-    double gain;     /* share of the baseline's time that it brought, as measured when it was kept */
-    unsigned tried;
-    bool skipped; /* what it could bring at most lies under what can be detected */
+    qdq_assign best;         /* bits over its choices, of most instances */
+    double gain;             /* share of the baseline's time that it brought, as measured when it was kept */
+    unsigned tried, changes; /* candidates; those among them that were changes of the best */
+    bool skipped;            /* what it could bring at most lies under what can be detected */
 } qdq_search_unit_result;
 
 typedef struct qdq_search_result {

@@ -32,20 +32,6 @@ static double hope_of(const qdq_searching *s, const qdq_search_border *b)
     return sum;
 }
 
-/* All on, or all off if most is on. What no unit decides about (nodes that the user filtered out) stays. */
-static void flip(qdq_searching *s, const qdq_search_border *b)
-{
-    size_t on = 0, have = 0;
-
-    for (size_t i = 0; i < b->n_bits; i++) {
-        have += s->unit_of[b->bit[i]] != UINT32_MAX;
-        on += s->unit_of[b->bit[i]] != UINT32_MAX && qdq_assign_get(&s->incumbent, b->bit[i]);
-    }
-    for (size_t i = 0; i < b->n_bits; i++)
-        if (s->unit_of[b->bit[i]] != UINT32_MAX)
-            qdq_assign_set(&s->candidate, b->bit[i], 2 * on <= have);
-}
-
 static size_t rank(const qdq_searching *s, qdq_search_ranked *out)
 {
     size_t n = 0;
@@ -67,9 +53,10 @@ qdq_status qdq_search_borders(qdq_searching *s, qdq_error *err)
     unsigned stale = 0;
 
     for (size_t i = 0; i < n && st == QDQ_OK && !s->over && stale < s->opts->stale; i++) {
+        const qdq_search_border *b = &s->p->border[order[i].index];
         qdq_tried t;
         qdq_search_reset(s);
-        flip(s, &s->p->border[order[i].index]);
+        qdq_search_flip(s, b->bit, b->n_bits);
         st = qdq_search_try(s, SIZE_MAX, &t, err);
         stale = t.kept ? 0 : stale + t.measured;
     }

@@ -95,22 +95,29 @@ qdq_status qdq_search_cuts(qdq_searching *s, qdq_error *err)
 
 /* --- pairs ------------------------------------------------------------------------------------------------------------ */
 
-/* All on, or all off if most is on. */
-static void flip_unit(qdq_searching *s, size_t unit)
+void qdq_search_flip(qdq_searching *s, const uint32_t *bit, size_t n)
 {
-    const qdq_search_unit *u = &s->p->unit[unit];
     size_t on = 0, have = 0;
 
-    for (size_t c = 0; c < u->n_choices; c++)
-        for (size_t i = 0; i < u->n_instances; i++)
-            if (u->choice[c].bit[i] != UINT32_MAX) {
-                have++;
-                on += qdq_assign_get(&s->incumbent, u->choice[c].bit[i]);
-            }
-    for (size_t c = 0; c < u->n_choices; c++)
-        for (size_t i = 0; i < u->n_instances; i++)
-            if (u->choice[c].bit[i] != UINT32_MAX)
-                qdq_assign_set(&s->candidate, u->choice[c].bit[i], 2 * on <= have);
+    for (size_t i = 0; i < n; i++)
+        if (s->unit_of[bit[i]] != UINT32_MAX) {
+            have++;
+            on += qdq_assign_get(&s->incumbent, bit[i]);
+        }
+    for (size_t i = 0; i < n; i++)
+        if (s->unit_of[bit[i]] != UINT32_MAX)
+            qdq_assign_set(&s->candidate, bit[i], 2 * on <= have);
+}
+
+/* `bit` has room for all bits. */
+static void flip_unit(qdq_searching *s, size_t unit, uint32_t *bit)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < s->p->n_bits; i++)
+        if (s->unit_of[i] == unit)
+            bit[n++] = i;
+    qdq_search_flip(s, bit, n);
 }
 
 typedef struct neighbours {
@@ -147,7 +154,8 @@ static size_t find_pairs(const qdq_searching *s, neighbours *out)
 qdq_status qdq_search_pairs(qdq_searching *s, qdq_error *err)
 {
     neighbours *pair = calloc(s->p->n_bits + 1, sizeof *pair);
-    qdq_status st = pair != NULL ? QDQ_OK : qdq_nomem(err);
+    uint32_t *bit = calloc(s->p->n_bits + 1, sizeof *bit);
+    qdq_status st = pair != NULL && bit != NULL ? QDQ_OK : qdq_nomem(err);
     size_t n = st == QDQ_OK ? find_pairs(s, pair) : 0;
     unsigned stale = 0;
 
@@ -158,12 +166,13 @@ qdq_status qdq_search_pairs(qdq_searching *s, qdq_error *err)
         if (!qdq_search_matters(s, pair[i].hope))
             break;
         qdq_search_reset(s);
-        flip_unit(s, pair[i].a);
-        flip_unit(s, pair[i].b);
+        flip_unit(s, pair[i].a, bit);
+        flip_unit(s, pair[i].b, bit);
         st = qdq_search_try(s, SIZE_MAX, &t, err);
         stale = t.kept ? 0 : stale + t.measured;
     }
     free(pair);
+    free(bit);
     return st;
 }
 

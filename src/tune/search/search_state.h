@@ -105,6 +105,10 @@ void qdq_search_mask(const qdq_searching *s, const qdq_search_unit *u, size_t in
 
 /* --- search_moves.c --------------------------------------------------------------------------------------------------- */
 
+/* All of these bits on in the candidate, or all off if most are on in the incumbent. What no unit decides about (nodes
+ * that the user filtered out) stays. */
+void qdq_search_flip(qdq_searching *s, const uint32_t *bit, size_t n);
+
 /* Everything but the first or last part of the graph: where 8 bits pay from some layer on. */
 qdq_status qdq_search_cuts(qdq_searching *s, qdq_error *err);
 

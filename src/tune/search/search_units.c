@@ -36,12 +36,18 @@ typedef struct unit_search {
     qdq_assign mask, now; /* that is tried; that the incumbent has */
     qdq_map seen;         /* masks that were tried, by hash */
     unsigned stale;
-    bool found; /* something was kept */
+    unsigned allotted; /* changes of the best, at most */
+    bool found;        /* something was kept */
 } unit_search;
 
 static bool enough(const unit_search *x)
 {
     return x->s->over || x->s->out->unit[x->index].tried >= x->s->opts->schemes_per_unit;
+}
+
+static bool enough_changes(const unit_search *x)
+{
+    return enough(x) || x->s->out->unit[x->index].changes >= x->allotted || x->stale >= x->s->opts->stale;
 }
 
 /* Tries x->mask in all instances. */
@@ -113,6 +119,18 @@ static qdq_status try_all(unit_search *x, qdq_error *err)
     return QDQ_OK;
 }
 
+/* The best of what was tried, with changes: x->mask. */
+static qdq_status try_change(unit_search *x, qdq_error *err)
+{
+    qdq_search_unit_result *out = &x->s->out->unit[x->index];
+    const unsigned before = out->tried;
+    bool kept;
+
+    QDQ_TRY(try_mask(x, &kept, err));
+    out->changes += out->tried - before;
+    return QDQ_OK;
+}
+
 /* One choice otherwise, the dearest first; what is found is built upon. */
 static qdq_status try_single(unit_search *x, qdq_error *err)
 {
@@ -120,9 +138,8 @@ static qdq_status try_single(unit_search *x, qdq_error *err)
     bool *done = calloc(u->n_choices + 1, sizeof *done);
     qdq_status st = done != NULL ? QDQ_OK : qdq_nomem(err);
 
-    for (size_t k = 0; k < u->n_choices && st == QDQ_OK && x->stale < x->s->opts->stale; k++) {
+    for (size_t k = 0; k < u->n_choices && st == QDQ_OK && !enough_changes(x); k++) {
         size_t best = SIZE_MAX;
-        bool kept;
         for (size_t c = 0; c < u->n_choices; c++)
             if (!done[c] && (best == SIZE_MAX ||
                              qdq_search_choice_hope(x->s, u, c) > qdq_search_choice_hope(x->s, u, best)))
@@ -132,7 +149,7 @@ static qdq_status try_single(unit_search *x, qdq_error *err)
             break;
         qdq_assign_take(&x->mask, &x->now);
         qdq_assign_set(&x->mask, best, !qdq_assign_get(&x->mask, best));
-        st = try_mask(x, &kept, err);
+        st = try_change(x, err);
     }
     free(done);
     return st;
@@ -145,8 +162,7 @@ static qdq_status try_mutations(unit_search *x, qdq_error *err)
     qdq_random random = qdq_random_new(x->s->opts->seed, x->u->name);
 
     x->stale = 0;
-    for (unsigned k = 0; k < attempts && !enough(x) && x->stale < x->s->opts->stale; k++) {
-        bool kept;
+    for (unsigned k = 0; k < attempts && !enough_changes(x); k++) {
         unsigned flips =
             1 + (unsigned)(qdq_random_u64(&random) % (x->s->opts->mutations > 0 ? x->s->opts->mutations : 1));
         qdq_assign_take(&x->mask, &x->now);
@@ -154,7 +170,7 @@ static qdq_status try_mutations(unit_search *x, qdq_error *err)
             size_t c = (size_t)(qdq_random_u64(&random) % x->u->n_choices);
             qdq_assign_set(&x->mask, c, !qdq_assign_get(&x->mask, c));
         }
-        QDQ_TRY(try_mask(x, &kept, err));
+        QDQ_TRY(try_change(x, err));
     }
     return QDQ_OK;
 }
@@ -184,17 +200,26 @@ double qdq_search_unit_hope(const qdq_searching *s, const qdq_search_unit *u)
     return sum;
 }
 
-static qdq_status search_unit(qdq_searching *s, size_t index, qdq_error *err)
+/* The unit that may save most has as many changes as a unit may have candidates, any other in proportion. */
+static unsigned allotment(const qdq_searching *s, double hope, double most)
+{
+    return (unsigned)fmax(ceil(s->opts->schemes_per_unit * hope / most), 1);
+}
+
+/* `most`: what the unit may save that may save most. */
+static qdq_status search_unit(qdq_searching *s, size_t index, double most, qdq_error *err)
 {
     unit_search x = {.s = s, .u = &s->p->unit[index], .index = index};
     qdq_search_unit_result *out = &s->out->unit[index];
 
     if (x.u->n_choices == 0)
         return QDQ_OK;
-    if (!qdq_search_matters(s, qdq_search_unit_hope(s, x.u))) {
+    const double hope = qdq_search_unit_hope(s, x.u);
+    if (!qdq_search_matters(s, hope)) {
         out->skipped = out->tried == 0;
         return QDQ_OK;
     }
+    x.allotted = allotment(s, hope, fmax(hope, most));
     if (!qdq_assign_new(&x.mask, x.u->n_choices, &s->scratch) ||
         !qdq_assign_new(&x.now, x.u->n_choices, &s->scratch))
         return qdq_nomem(err);
@@ -217,7 +242,7 @@ qdq_status qdq_search_units(qdq_searching *s, qdq_error *err)
     if (st == QDQ_OK)
         qdq_search_rank(order, n);
     for (size_t i = 0; i < n && st == QDQ_OK && !s->over; i++)
-        st = search_unit(s, order[i].index, err);
+        st = search_unit(s, order[i].index, order[0].hope, err);
     free(order);
     return st;
 }
