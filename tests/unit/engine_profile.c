@@ -104,6 +104,47 @@ static void names_that_break_json_are_repaired(void **state)
     qdq_free(l);
 }
 
+/* Files hold them as bytes, and so do models. */
+static void names_that_are_no_utf8_arrive_byte_for_byte(void **state)
+{
+    qdq_layer *l;
+    size_t n;
+
+    (void)state;
+    assert_ok(parse(RUN NODE("\xff\xc3(, a]b", "4", "Conv", "0") NODE("\xe2\x82 \"q\" \x01", "5", "Relu", "1")
+                        RUN,
+                    &l, &n));
+    assert_int_equal(n, 2);
+    assert_string_equal(l[0].name, "\xff\xc3(, a]b");
+    assert_string_equal(l[1].name, "\xe2\x82 \"q\" \x01");
+    assert_int_equal(n_logged, 0);
+    qdq_free(l);
+}
+
+static void events_without_a_time_that_counts_are_told(void **state)
+{
+    static const char *const times[] = {"NaN", "nan", "-5", "1e308", "Infinity", "\"7\"", "null"};
+    char text[2000];
+    qdq_layer *l;
+    size_t n;
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(times); i++) {
+        snprintf(text, sizeof text, RUN NODE("odd", "%s", "Conv", "0") NODE("a", "4", "Conv", "1") RUN,
+                 times[i]);
+        assert_ok(parse(text, &l, &n));
+        assert_int_equal(n, 1);
+        assert_string_equal(l[0].name, "a");
+        assert_int_equal(n_logged, 1);
+        qdq_free(l);
+    }
+    assert_ok(parse(RUN "{\"cat\" : \"Node\",\"name\" :\"b_kernel_time\"},\n{},\n" NODE("a", "4", "Conv", "1")
+                        RUN,
+                    &l, &n));
+    assert_int_equal(n, 1);
+    qdq_free(l);
+}
+
 static void events_that_cannot_be_read_are_told(void **state)
 {
     qdq_layer *l;
@@ -135,6 +176,8 @@ int main(void)
         cmocka_unit_test(nodes_of_one_name_are_kept_apart_by_kernel_and_number),
         cmocka_unit_test(other_events_are_passed_over),
         cmocka_unit_test(names_that_break_json_are_repaired),
+        cmocka_unit_test(names_that_are_no_utf8_arrive_byte_for_byte),
+        cmocka_unit_test(events_without_a_time_that_counts_are_told),
         cmocka_unit_test(events_that_cannot_be_read_are_told),
         cmocka_unit_test(a_profile_without_runs_is_an_error),
     };

@@ -2,7 +2,7 @@
  * are written from the documented formats; none was recorded on hardware. */
 #include <math.h>
 
-#include "engine/trt/tool_json.h"
+#include "engine/tool_json.h"
 #include "engine/trt/trt_layers.h"
 #include "engine/trt/trt_log.h"
 #include "engine/trt/trt_profile.h"

@@ -1,5 +1,5 @@
 /* ort_profile.c - time per executed kernel, from the file that ONNX Runtime writes: a JSON array with one event
- * on each line. Node names are not escaped there, so a line that is no JSON gets its name repaired first. */
+ * on each line. Node names are bytes that nothing escapes there, so a line that cannot be read gets its name repaired first. */
 #include "engine/ort/ort_session.h"
 
 #include <stdio.h>
@@ -8,9 +8,9 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
-#include "base/json.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "engine/tool_json.h"
 
 typedef struct layer {
     const char *name, *op;
@@ -26,6 +26,8 @@ typedef struct reader {
     unsigned runs; /* "model_run" events seen so far, which end a run */
     size_t bad_lines;
 } reader;
+
+typedef qdq_tool_json json;
 
 /* --- one event ---------------------------------------------------------------------------------------------- */
 
@@ -65,39 +67,33 @@ static bool repair(const char *line, qdq_buf *out)
     return !out->failed;
 }
 
-static json_t *parse_event(const char *line)
+/* QDQ_E_FORMAT: nobody can read it. */
+static qdq_status parse_event(const char *line, qdq_arena *arena, const json **event, qdq_error *err)
 {
-    json_error_t ignored;
-    json_t *event = json_loads(line, 0, &ignored);
+    qdq_status st = qdq_tool_json_parse(line, strlen(line), arena, event, err);
 
-    if (event == NULL) {
-        qdq_buf fixed = QDQ_BUF_INIT(1 << 20);
-        if (repair(line, &fixed))
-            event = json_loads(fixed.data, 0, &ignored);
-        qdq_buf_free(&fixed);
-    }
-    return event;
-}
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *s = json_string_value(json_object_get(object, key));
-
-    return s != NULL ? s : "";
+    if (st != QDQ_E_FORMAT)
+        return st;
+    qdq_buf fixed = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+    if (repair(line, &fixed))
+        st = qdq_tool_json_parse(fixed.data, fixed.size, arena, event, err);
+    else if (fixed.failed)
+        st = qdq_nomem(err);
+    qdq_buf_free(&fixed);
+    return st;
 }
 
 /* The type of the tensor that a kernel works on, from [{"uint8": [1, 8]}, {"float": []}, ...]: the first that is more than
  * a number, for some begin with a scale. */
-static const char *type_of(const json_t *list)
+static const char *type_of(const json *list)
 {
     qdq_elem first = QDQ_UNDEFINED;
 
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        void *only = json_object_iter(json_array_get(list, i));
-        if (only == NULL)
+    for (const json *one = list != NULL ? list->first : NULL; one != NULL; one = one->next) {
+        if (one->kind != QDQ_TOOL_OBJECT || one->first == NULL)
             continue;
-        qdq_elem e = qdq_elem_from_name(json_object_iter_key(only));
-        if (json_array_size(json_object_iter_value(only)) > 0)
+        qdq_elem e = qdq_elem_from_name(one->first->key);
+        if (one->first->n > 0)
             return qdq_engine_type(e);
         if (first == QDQ_UNDEFINED)
             first = e;
@@ -107,9 +103,10 @@ static const char *type_of(const json_t *list)
 
 /* --- events of one layer add up ----------------------------------------------------------------------------- */
 
-static layer *find_layer(reader *r, const char *name, size_t name_size, const json_t *args)
+static layer *find_layer(reader *r, const char *name, size_t name_size, const json *args)
 {
-    const char *op = text_of(args, "op_name"), *index = text_of(args, "node_index");
+    const char *op = qdq_tool_json_text(args, "op_name");
+    const char *index = qdq_tool_json_text(args, "node_index");
     bool is_new;
     char *key = qdq_arena_printf(r->arena, "%s %s %.*s", index, op, (int)name_size, name);
     qdq_map_value *at = key != NULL ? qdq_map_put(&r->by_key, key, &is_new) : NULL;
@@ -119,8 +116,8 @@ static layer *find_layer(reader *r, const char *name, size_t name_size, const js
     if (is_new) {
         layer l = {.name = qdq_arena_strndup(r->arena, name, name_size),
                    .op = qdq_arena_strdup(r->arena, op),
-                   .in_type = type_of(json_object_get(args, "input_type_shape")),
-                   .out_type = type_of(json_object_get(args, "output_type_shape"))};
+                   .in_type = type_of(qdq_tool_json_get(args, "input_type_shape")),
+                   .out_type = type_of(qdq_tool_json_get(args, "output_type_shape"))};
         if (l.name == NULL || l.op == NULL || !QDQ_PUSH(r->arena, &r->layers, l))
             return NULL;
         at->num = r->layers.n - 1;
@@ -142,45 +139,59 @@ static bool end_run(reader *r)
     return true;
 }
 
-static bool add_event(reader *r, const json_t *event)
+/* A time that no kernel takes would make sums infinite. */
+static bool is_time(double us)
+{
+    return us >= 0 && us < 1e15;
+}
+
+static qdq_status add_event(reader *r, const json *event, qdq_error *err)
 {
     static const char suffix[] = "_kernel_time";
-    const char *cat = text_of(event, "cat"), *name = text_of(event, "name");
-    const json_t *args = json_object_get(event, "args");
+    const char *cat = qdq_tool_json_text(event, "cat"), *name = qdq_tool_json_text(event, "name");
+    const double us = qdq_tool_json_number(event, "dur");
     size_t n = strlen(name);
 
     if (strcmp(cat, "Session") == 0 && strcmp(name, "model_run") == 0 && !end_run(r))
-        return false;
+        return qdq_nomem(err);
     if (strcmp(cat, "Node") != 0 || n < sizeof suffix - 1 ||
         strcmp(name + n - (sizeof suffix - 1), suffix) != 0)
-        return true; /* another kind of event */
-    layer *l = find_layer(r, name, n - (sizeof suffix - 1), args);
+        return QDQ_OK; /* another kind of event */
+    if (!is_time(us)) {
+        r->bad_lines++;
+        return QDQ_OK;
+    }
+    layer *l = find_layer(r, name, n - (sizeof suffix - 1), qdq_tool_json_get(event, "args"));
     if (l == NULL)
-        return false;
-    l->pending_us += json_number_value(json_object_get(event, "dur"));
-    return true;
+        return qdq_nomem(err);
+    l->pending_us += us;
+    return QDQ_OK;
 }
 
 /* --- the file ----------------------------------------------------------------------------------------------- */
 
-static bool read_line(reader *r, char *line)
+static qdq_status read_line(reader *r, char *line, qdq_error *err)
 {
     size_t n = strlen(line);
+    qdq_arena arena = QDQ_ARENA_INIT; /* of one event: a file has a million */
+    qdq_error reason = QDQ_ERROR_INIT;
+    const json *event;
 
     while (n > 0 && strchr(" \t\r\n,", line[n - 1]) != NULL)
         line[--n] = '\0';
     while (*line == ' ' || *line == '\t')
         line++;
     if (*line == '\0' || strcmp(line, "[") == 0 || strcmp(line, "]") == 0)
-        return true;
-    json_t *event = parse_event(line);
-    if (event == NULL) {
-        r->bad_lines++;
-        return true;
-    }
-    bool good = add_event(r, event);
-    json_decref(event);
-    return good;
+        return QDQ_OK;
+    qdq_status st = parse_event(line, &arena, &event, &reason);
+    if (st == QDQ_OK)
+        st = add_event(r, event, err);
+    else if (st == QDQ_E_NOMEM)
+        st = qdq_nomem(err);
+    else
+        r->bad_lines++, st = QDQ_OK;
+    qdq_arena_free(&arena);
+    return st;
 }
 
 /* Node names may hold line breaks: a line goes on until the next one that begins an event. */
@@ -195,8 +206,7 @@ static qdq_status read_text(reader *r, char *text, qdq_error *err)
         } while (next != NULL && *next != '{' && *next != ']' && *next != '[' && *next != '\0');
         if (next != NULL)
             next[-1] = '\0';
-        if (!read_line(r, line))
-            return qdq_nomem(err);
+        QDQ_TRY(read_line(r, line, err));
         line = next;
     }
     return QDQ_OK;

@@ -9,7 +9,7 @@
 #include <strings.h>
 
 #include "base/fail.h"
-#include "engine/trt/tool_json.h"
+#include "engine/tool_json.h"
 
 /* --- types ---------------------------------------------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
 
 #include "base/fail.h"
 #include "base/vec.h"
-#include "engine/trt/tool_json.h"
+#include "engine/tool_json.h"
 
 /* --- lines ------------------------------------------------------------------------------------------------------------ */
 

@@ -8,7 +8,7 @@
 #include "base/fail.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "engine/trt/tool_json.h"
+#include "engine/tool_json.h"
 
 typedef struct reader {
     const char *text, *end, *p;

@@ -1,6 +1,6 @@
 /* tool_json.c - see the header. Texts end at a quote that is followed by what JSON wants to see there; any other quote
  * belongs to the text. */
-#include "engine/trt/tool_json.h"
+#include "engine/tool_json.h"
 
 #include <ctype.h>
 #include <math.h>
