@@ -29,7 +29,7 @@ const char *qdq_io_shape_text(const qdq_io *io, char *text, size_t size)
     return text;
 }
 
-static const char *array_shape_text(const qdq_array *a, char *text, size_t size)
+const char *qdq_input_shape_text(const qdq_array *a, char *text, size_t size)
 {
     snprintf(text, size, "%s", a->rank == 0 ? "scalar" : "");
     for (int i = 0; i < a->rank; i++)
@@ -54,7 +54,7 @@ static qdq_status check_shape(const qdq_io *io, const qdq_array *a, qdq_error *e
         fits = io->dim[i] < 0 || io->dim[i] == a->dim[i];
     if (!fits)
         return qdq_fail(err, QDQ_E_USAGE, "input '%s' has shape %s: expected %s", io->name,
-                        array_shape_text(a, got, sizeof got), qdq_io_shape_text(io, want, sizeof want));
+                        qdq_input_shape_text(a, got, sizeof got), qdq_io_shape_text(io, want, sizeof want));
     return QDQ_OK;
 }
 

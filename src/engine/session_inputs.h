@@ -12,4 +12,7 @@ qdq_status qdq_session_order_inputs(const qdq_session *s, const qdq_named_array 
 /* "1x3x?x224", "N" for a named dim, "scalar" for rank 0, "?" for an unknown rank. Returns `text`. */
 const char *qdq_io_shape_text(const qdq_io *io, char *text, size_t size);
 
+/* The same of what is handed over. */
+const char *qdq_input_shape_text(const qdq_array *a, char *text, size_t size);
+
 #endif /* QDQ_SESSION_INPUTS_H */

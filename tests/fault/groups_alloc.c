@@ -272,7 +272,7 @@ static void the_binding_of_openvino_survives(void **state)
         test_missing("OpenVINO");
     snprintf(spec, sizeof spec, "openvino:%s", qdq_engine_get_info(e)->library);
     tried t = {spec, m, true};
-    assert_true(test_some_allocs_fail(use_engine, &t, 40) > 20);
+    assert_true(test_some_allocs_fail(use_engine, &t, 20) > 20);
     qdq_model_free(m);
 }
 

@@ -251,8 +251,11 @@ static qdq_status read_ios(qdq_session *s, const qdq_model *m, qdq_error *err)
     s->out = qdq_arena_array(&s->arena, n_out + 1, sizeof *s->out);
     os->in_index = qdq_arena_array(&s->arena, g->inputs.n + 1, sizeof *os->in_index);
     os->bound = qdq_arena_array(&s->arena, g->inputs.n + 1, sizeof(ov_tensor *));
-    if (s->in == NULL || s->out == NULL || os->in_index == NULL || os->bound == NULL)
+    os->fitted = qdq_arena_array(&s->arena, g->inputs.n + 1, sizeof *os->fitted);
+    if (s->in == NULL || s->out == NULL || os->in_index == NULL || os->bound == NULL || os->fitted == NULL)
         return qdq_nomem(err);
+    for (size_t i = 0; i < g->inputs.n; i++)
+        os->fitted[i].rank = -1;
     for (size_t i = 0; i < g->inputs.n; i++) {
         if (g->inputs.at[i]->init != NULL) /* a constant with a name */
             continue;

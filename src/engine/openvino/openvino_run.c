@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/fail.h"
+#include "engine/session_inputs.h"
 
 /* --- inputs ------------------------------------------------------------------------------------------------- */
 
@@ -49,6 +50,90 @@ static qdq_status copy_input(const qdq_ov_api *api, const qdq_io *io, const qdq_
         return QDQ_OK;
     QDQ_TRY(qdq_ov_check(api, api->tensor_data(*out, &data), io->name, err));
     memcpy(data, a->data, bytes);
+    return QDQ_OK;
+}
+
+/* --- shapes ------------------------------------------------------------------------------------------------- */
+
+static bool are_fitted(const qdq_session *s, const qdq_array *const *in)
+{
+    const qdq_ov_session *os = s->self;
+
+    for (size_t i = 0; i < s->n_in; i++)
+        if (os->fitted[i].rank != in[i]->rank ||
+            memcmp(os->fitted[i].dim, in[i]->dim, (size_t)in[i]->rank * sizeof in[i]->dim[0]) != 0)
+            return false;
+    return true;
+}
+
+/* `in` NULL: nobody knows what the model has now. */
+static void set_fitted(const qdq_session *s, const qdq_array *const *in)
+{
+    const qdq_ov_session *os = s->self;
+
+    for (size_t i = 0; i < s->n_in; i++)
+        os->fitted[i] = (qdq_ov_shape){.rank = -1};
+    for (size_t i = 0; in != NULL && i < s->n_in; i++) {
+        os->fitted[i].rank = in[i]->rank;
+        memcpy(os->fitted[i].dim, in[i]->dim, sizeof in[i]->dim);
+    }
+}
+
+static qdq_status fix_shapes(qdq_session *s, const qdq_array *const *in, qdq_error *err)
+{
+    const qdq_ov_session *os = s->self;
+    const qdq_ov_api *api = &os->ov->api;
+    qdq_arena scratch = {0};
+    size_t n = 0, *index = qdq_arena_array(&scratch, s->n_in + 1, sizeof *index);
+    ov_partial_shape *shape = qdq_arena_array(&scratch, s->n_in + 1, sizeof *shape);
+    ov_dimension *dims = qdq_arena_array(&scratch, s->n_in + 1, QDQ_MAX_RANK * sizeof *dims);
+
+    if (index == NULL || shape == NULL || dims == NULL) {
+        qdq_arena_free(&scratch);
+        return qdq_nomem(err);
+    }
+    for (size_t i = 0; i < s->n_in; i++) {
+        if (os->in_index[i] == QDQ_OV_UNUSED)
+            continue;
+        index[n] = os->in_index[i];
+        shape[n] = (ov_partial_shape){{in[i]->rank, in[i]->rank}, dims + n * QDQ_MAX_RANK};
+        for (int a = 0; a < in[i]->rank; a++)
+            shape[n].dim[a] = (ov_dimension){in[i]->dim[a], in[i]->dim[a]};
+        n++;
+    }
+    qdq_status st = qdq_ov_check(api, api->model_reshape_by_port_indexes(os->model, index, shape, n),
+                                 "do not fit the model", err);
+    qdq_arena_free(&scratch);
+    return st;
+}
+
+/* "inputs 'x' (2x4), 'y' (3x4)" in front of the reason. */
+static qdq_status name_shapes(const qdq_session *s, const qdq_array *const *in, qdq_status st, qdq_error *err)
+{
+    qdq_buf b = QDQ_BUF_INIT(300);
+    char shape[200];
+
+    for (size_t i = 0; i < s->n_in; i++)
+        qdq_buf_printf(&b, "%s'%s' (%s)", i > 0 ? ", " : "", s->in[i].name,
+                       qdq_input_shape_text(in[i], shape, sizeof shape));
+    st = qdq_within(err, st, "inputs %s", b.failed ? "of these shapes" : b.data);
+    qdq_buf_free(&b);
+    return st;
+}
+
+/* A compiled model with open dims computes whatever it is given: an Add of 2x4 and 3x4 gives numbers. The model itself is asked
+ * whether all of its nodes can work on such shapes, once for those of all runs in a row. */
+static qdq_status fit_shapes(qdq_session *s, const qdq_array *const *in, qdq_error *err)
+{
+    const qdq_ov_session *os = s->self;
+
+    if (os->model == NULL || are_fitted(s, in))
+        return QDQ_OK;
+    set_fitted(s, NULL);
+    qdq_status st = fix_shapes(s, in, err);
+    if (st != QDQ_OK)
+        return st == QDQ_E_NOMEM ? st : name_shapes(s, in, st, err);
+    set_fitted(s, in);
     return QDQ_OK;
 }
 
@@ -101,6 +186,7 @@ qdq_status qdq_ov_run(qdq_session *s, const qdq_array *const *in, qdq_output_fn 
     const qdq_ov_session *os = s->self;
     const qdq_ov_api *api = &os->ov->api;
 
+    QDQ_TRY(fit_shapes(s, in, err));
     for (size_t i = 0; i < s->n_in; i++) {
         ov_tensor *t = NULL;
         if (os->in_index[i] == QDQ_OV_UNUSED)
@@ -136,34 +222,6 @@ void qdq_ov_unbind(qdq_session *s)
     }
 }
 
-static qdq_status fix_shapes(qdq_session *s, const qdq_array *const *in, qdq_error *err)
-{
-    const qdq_ov_session *os = s->self;
-    const qdq_ov_api *api = &os->ov->api;
-    qdq_arena scratch = {0};
-    size_t n = 0, *index = qdq_arena_array(&scratch, s->n_in + 1, sizeof *index);
-    ov_partial_shape *shape = qdq_arena_array(&scratch, s->n_in + 1, sizeof *shape);
-    ov_dimension *dims = qdq_arena_array(&scratch, s->n_in + 1, QDQ_MAX_RANK * sizeof *dims);
-
-    if (index == NULL || shape == NULL || dims == NULL) {
-        qdq_arena_free(&scratch);
-        return qdq_nomem(err);
-    }
-    for (size_t i = 0; i < s->n_in; i++) {
-        if (os->in_index[i] == QDQ_OV_UNUSED)
-            continue;
-        index[n] = os->in_index[i];
-        shape[n] = (ov_partial_shape){{in[i]->rank, in[i]->rank}, dims + n * QDQ_MAX_RANK};
-        for (int a = 0; a < in[i]->rank; a++)
-            shape[n].dim[a] = (ov_dimension){in[i]->dim[a], in[i]->dim[a]};
-        n++;
-    }
-    qdq_status st = qdq_ov_check(api, api->model_reshape_by_port_indexes(os->model, index, shape, n),
-                                 "cannot fix the shapes of the inputs", err);
-    qdq_arena_free(&scratch);
-    return st;
-}
-
 /* Users deploy a model with the shapes that they have: so what is timed is compiled for them. */
 qdq_status qdq_ov_bind(qdq_session *s, const qdq_array *const *in, qdq_error *err)
 {
@@ -172,7 +230,7 @@ qdq_status qdq_ov_bind(qdq_session *s, const qdq_array *const *in, qdq_error *er
 
     qdq_ov_unbind(s);
     if (os->model != NULL) {
-        QDQ_TRY(fix_shapes(s, in, err));
+        QDQ_TRY(fit_shapes(s, in, err));
         QDQ_TRY(qdq_ov_compile(s, os->model, &os->timed_model, err));
     }
     ov_compiled_model *model = os->timed_model != NULL ? os->timed_model : os->compiled;

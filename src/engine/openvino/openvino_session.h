@@ -16,9 +16,15 @@ typedef struct qdq_ov {
 
 #define QDQ_OV_UNUSED SIZE_MAX /* an input that nothing reads */
 
+typedef struct qdq_ov_shape {
+    int rank;
+    int64_t dim[QDQ_MAX_RANK];
+} qdq_ov_shape;
+
 typedef struct qdq_ov_session {
     const qdq_ov *ov;
-    ov_model *model; /* kept where shapes are not fixed: timing fixes them */
+    ov_model *model;      /* kept where shapes are not fixed: timing fixes them */
+    qdq_ov_shape *fitted; /* of the inputs, which `model` has now; rank -1: none */
     ov_compiled_model *compiled;
     ov_infer_request *request; /* for runs */
     size_t *in_index;          /* of each input of the session, in the library's count, or QDQ_OV_UNUSED */
