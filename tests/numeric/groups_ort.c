@@ -139,11 +139,54 @@ static void nearly_all_time_of_a_network_has_its_nodes(void **state)
     }
 }
 
+static unsigned n_warnings;
+
+static void count_warnings(void *ctx, qdq_log_level level, const char *text)
+{
+    (void)ctx;
+    n_warnings += level == QDQ_LOG_WARNING && strstr(text, "layers get their nodes by name") != NULL;
+}
+
+/* No provider that compiles nodes is to be had here: a library in front of the real one refuses as they do. */
+static void where_the_graph_cannot_be_written_names_tell_the_nodes(void **state)
+{
+    qdq_engine *real = need_ort(), *e;
+    qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
+    qdq_engine_opts engine_opts = QDQ_ENGINE_OPTS_INIT;
+    qdq_job job = QDQ_JOB_INIT;
+    qdq_model *m = test_model(conv);
+    qdq_session *s;
+    qdq_group *g;
+    size_t n;
+
+    (void)state;
+    setenv("FAKE_ORT_REAL", qdq_engine_get_info(real)->library, 1);
+    job.log = count_warnings;
+    engine_opts.job = &job;
+    assert_ok(qdq_engine_open("ort:" QDQ_BUILD_DIR "/tests/fake_ort_compiler.so", &engine_opts, &e, &err));
+    n_warnings = 0;
+    asked a = ask(e, m, QDQ_LEVEL_ALL, 2);
+    assert_int_equal(n_warnings, 1);
+    assert_string_equal(layer_of(&a, "conv"), "conv");
+    assert_string_equal(layer_of(&a, "soft"), "soft");
+    assert_string_equal(layer_of(&a, "act"), "act"); /* the kernel is called after what it gives */
+    assert_string_equal(layer_of(&a, "third"), "nobody");
+    qdq_free(a.g);
+    opts.groups = true;
+    assert_ok(qdq_session_open(e, m, &opts, &s, &err));
+    assert_fails(QDQ_E_UNSUPPORTED, "its layers are known from a timed run alone",
+                 qdq_session_groups(s, NULL, 0, 0, &g, &n, &err));
+    qdq_session_close(s);
+    qdq_engine_close(e);
+    qdq_model_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_levels_find_the_same_groups),
         cmocka_unit_test(kernels_on_codes_have_their_q_and_dq),
+        cmocka_unit_test(where_the_graph_cannot_be_written_names_tell_the_nodes),
         cmocka_unit_test(nearly_all_time_of_a_network_has_its_nodes),
     };
 

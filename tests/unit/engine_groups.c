@@ -184,6 +184,51 @@ static void kernels_in_bodies_do_not_count_twice(void **state)
     qdq_model_free(m);
 }
 
+static qdq_engine_layer *join_by_name(const char *body, const qdq_model *m, qdq_arena *arena, size_t *n)
+{
+    qdq_engine_layer *l;
+    char text[8000];
+    unsigned runs;
+
+    snprintf(text, sizeof text, "[\n%s]\n", body);
+    assert_ok(qdq_ort_profile_rows(text, NULL, arena, &l, n, &runs, &err));
+    assert_ok(qdq_ort_join_by_name(m->graph, l, *n, arena, &err));
+    return l;
+}
+
+#define COMPILED "TensorrtExecutionProvider_TRTKernel_graph_g_5318008_"
+
+/* Providers that compile nodes write no graph. */
+static void what_is_compiled_has_the_nodes_that_no_other_layer_has(void **state)
+{
+    static const char one[] = RUN KERNEL("Memcpy_token_1", "3", "MemcpyFromHost", "7")
+        KERNEL(COMPILED "0_0", "9", "TRTKernel_graph_g_5318008_0", "1") KERNEL("p_nchwc", "2", "MaxPool", "4")
+            RUN;
+    static const char two[] = RUN KERNEL(COMPILED "0_0", "9", "TRTKernel_graph_g_5318008_0", "1")
+        KERNEL(COMPILED "1_1", "9", "TRTKernel_graph_g_5318008_1", "2") KERNEL("relu", "2", "Relu", "4") RUN;
+    qdq_model *m = test_model(source);
+    qdq_arena arena = QDQ_ARENA_INIT;
+    size_t n;
+
+    (void)state;
+    qdq_engine_layer *l = join_by_name(one, m, &arena, &n);
+    assert_int_equal(n, 3);
+    assert_true(l[0].conversion && l[0].nodes.n == 0);
+    assert_int_equal(l[1].source, QDQ_GROUP_SLICE);
+    assert_int_equal(l[1].nodes.n, 4); /* on both sides of the other layer */
+    assert_non_null(strstr(nodes_of(&l[1].nodes, &arena), "conv + Add@u + relu"));
+    assert_non_null(strstr(nodes_of(&l[1].nodes, &arena), "MaxPool@y"));
+    assert_string_equal(nodes_of(&l[2].nodes, &arena), "MaxPool@p");
+    assert_int_equal(l[2].source, QDQ_GROUP_EXACT);
+
+    l = join_by_name(two, m, &arena, &n);
+    assert_int_equal(n, 3);
+    assert_true(l[0].nodes.n == 0 && l[1].nodes.n == 0); /* nobody knows who computes what */
+    assert_string_equal(nodes_of(&l[2].nodes, &arena), "relu");
+    qdq_arena_free(&arena);
+    qdq_model_free(m);
+}
+
 /* --- findings -------------------------------------------------------------------------------------------------- */
 
 static const char quantized[] =
@@ -273,6 +318,7 @@ int main(void)
         cmocka_unit_test(layers_of_the_profile_get_their_nodes),
         cmocka_unit_test(types_are_those_of_the_tensor_that_is_worked_on),
         cmocka_unit_test(kernels_in_bodies_do_not_count_twice),
+        cmocka_unit_test(what_is_compiled_has_the_nodes_that_no_other_layer_has),
         cmocka_unit_test(codes_in_and_float_out_names_the_tensor_without_a_q),
         cmocka_unit_test(a_q_that_is_there_but_not_taken_in_is_told_apart),
         cmocka_unit_test(sums_leave_out_what_has_no_time),

@@ -92,8 +92,8 @@ static qdq_status set_profile(qdq_session *s, ort_session_options *o, qdq_error 
     return qdq_ort_check(api, QDQ_ORT(api, EnableProfiling)(o, prefix), "profile", err);
 }
 
-static qdq_status set_options(qdq_session *s, const qdq_session_opts *opts, const qdq_ort_model *model,
-                              ort_session_options *o, qdq_error *err)
+static qdq_status set_options(qdq_session *s, const qdq_session_opts *opts, bool write_graph,
+                              const qdq_ort_model *model, ort_session_options *o, qdq_error *err)
 {
     qdq_ort_session *os = s->self;
     const qdq_ort_api *api = &os->ort->api;
@@ -115,14 +115,14 @@ static qdq_status set_options(qdq_session *s, const qdq_session_opts *opts, cons
             set_config(api, o, "session.model_external_initializers_file_folder_path", model->folder, err));
     /* It warns of every optimized model that it writes. */
     QDQ_TRY(qdq_ort_check(api,
-                          QDQ_ORT(api, SetSessionLogSeverityLevel)(o, opts->groups ? ORT_ERROR : ORT_WARNING),
+                          QDQ_ORT(api, SetSessionLogSeverityLevel)(o, write_graph ? ORT_ERROR : ORT_WARNING),
                           "log level", err));
     if (qdq_ort_has(api, 17))
         QDQ_TRY(qdq_ort_check(api, QDQ_ORT(api, SetUserLoggingFunction)(o, qdq_ort_log_receive, &os->log),
                               "logger", err));
     if (opts->profile || opts->groups)
         QDQ_TRY(set_profile(s, o, err));
-    if (opts->groups)
+    if (write_graph)
         QDQ_TRY(qdq_ort_ask_optimized(s, o, err));
     return QDQ_OK;
 }
@@ -234,15 +234,15 @@ static qdq_status read_ios(qdq_session *s, const qdq_model *m, qdq_error *err)
 
 /* --- sessions ----------------------------------------------------------------------------------------------- */
 
-static qdq_status create_session(qdq_session *s, const qdq_session_opts *opts, const qdq_ort_model *model,
-                                 qdq_error *err)
+static qdq_status try_session(qdq_session *s, const qdq_session_opts *opts, bool write_graph,
+                              const qdq_ort_model *model, qdq_error *err)
 {
     qdq_ort_session *os = s->self;
     const qdq_ort_api *api = &os->ort->api;
     ort_session_options *o = NULL;
 
     QDQ_TRY(qdq_ort_check(api, QDQ_ORT(api, CreateSessionOptions)(&o), "session options", err));
-    qdq_status st = set_options(s, opts, model, o, err);
+    qdq_status st = set_options(s, opts, write_graph, model, o, err);
     if (st == QDQ_OK)
         st = qdq_ort_check(
             api,
@@ -251,6 +251,29 @@ static qdq_status create_session(qdq_session *s, const qdq_session_opts *opts, c
     QDQ_ORT(api, ReleaseSessionOptions)(o);
     qdq_ort_log_flush(&os->log, s->engine->job);
     return st;
+}
+
+/* Providers that compile what they run cannot write it, and make no session that shall. */
+static qdq_status create_session(qdq_session *s, const qdq_session_opts *opts, const qdq_ort_model *model,
+                                 qdq_error *err)
+{
+    qdq_ort_session *os = s->self;
+    qdq_error why = QDQ_ERROR_INIT;
+    qdq_status st = try_session(s, opts, opts->groups, model, &why);
+
+    if (st == QDQ_OK)
+        return st;
+    if (!opts->groups || strstr(why.text, "compiled nodes") == NULL) {
+        if (err != NULL)
+            *err = why;
+        return st;
+    }
+    qdq_tempdir_free(os->optimized_dir);
+    qdq_tempdir_free(os->profile_dir);
+    os->optimized_dir = os->profile_dir = NULL;
+    qdq_job_log(s->engine->job, QDQ_LOG_WARNING,
+                "the provider compiles what it runs and does not say what: layers get their nodes by name");
+    return try_session(s, opts, false, model, err);
 }
 
 static qdq_status ort_session_open(qdq_session *s, const qdq_model *m, const qdq_session_opts *opts,

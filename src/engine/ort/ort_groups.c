@@ -178,26 +178,98 @@ qdq_status qdq_ort_join_groups(const qdq_graph *source, const qdq_graph *optimiz
 
 /* --- without the graph -------------------------------------------------------------------------------------------------- */
 
-/* Providers that compile what they run cannot write it: names are all there is. */
-static qdq_status join_by_name(const qdq_graph *source, qdq_engine_layer *l, size_t n, qdq_arena *arena,
-                               qdq_error *err)
+static qdq_status name_layers(const qdq_layer_index *names, qdq_engine_layer *l, size_t n, qdq_arena *arena,
+                              qdq_error *err)
 {
-    qdq_layer_index names;
-    bool good = true;
-
-    qdq_status st = qdq_layer_index_make(&names, source, arena, err);
-    for (size_t i = 0; st == QDQ_OK && good && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         char *own = qdq_arena_strdup(arena, l[i].name);
-        const qdq_node *node = own != NULL ? qdq_layer_find_ending(&names, own).node : NULL;
+        if (own == NULL)
+            return qdq_nomem(err);
+        const qdq_node *node = qdq_layer_find_ending(names, own).node;
         l[i].conversion = qdq_layer_is_conversion(l[i].op, node);
-        good = own != NULL;
         if (node == NULL || l[i].conversion)
             continue;
         l[i].source = QDQ_GROUP_EXACT;
-        good = QDQ_PUSH(arena, &l[i].nodes, node);
+        if (!QDQ_PUSH(arena, &l[i].nodes, node))
+            return qdq_nomem(err);
     }
+    return QDQ_OK;
+}
+
+/* The one layer without a node that computes something; NULL: there is none, or there are several, of which nobody knows who
+ * computes what. */
+static qdq_engine_layer *find_opaque(qdq_engine_layer *l, size_t n)
+{
+    qdq_engine_layer *found = NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        if (l[i].nodes.n > 0 || l[i].conversion)
+            continue;
+        if (found != NULL)
+            return NULL;
+        found = &l[i];
+    }
+    return found;
+}
+
+static size_t list_ends(const qdq_graph *g, const qdq_engine_layer *l, size_t n, const bool *given,
+                        const qdq_value **to)
+{
+    size_t n_to = 0;
+
+    for (size_t i = 0; i < g->outputs.n; i++)
+        if (!given[g->outputs.at[i]->id])
+            to[n_to++] = g->outputs.at[i];
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < l[i].nodes.n; k++)
+            for (uint32_t a = 0; a < l[i].nodes.at[k]->n_in; a++) {
+                const qdq_value *v = qdq_node_in(l[i].nodes.at[k], a);
+                if (v != NULL && v->graph == g && !given[v->id])
+                    to[n_to++] = v;
+            }
+    return n_to;
+}
+
+/* What no other layer is named after is in the opaque one: all that the outputs and the other layers still need. */
+static qdq_status give_rest(qdq_layer_index *names, qdq_engine_layer *opaque, const qdq_engine_layer *l,
+                            size_t n, qdq_arena *arena, qdq_error *err)
+{
+    const qdq_graph *g = names->graph;
+    bool *given = qdq_arena_array(arena, g->values.n + 1, sizeof *given);
+    size_t room = g->outputs.n + 1;
+
+    if (given == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < l[i].nodes.n; k++) {
+            const qdq_node *node = l[i].nodes.at[k];
+            room += node->n_in;
+            for (uint32_t o = 0; o < node->n_out; o++)
+                if (node->out[o] != NULL)
+                    given[node->out[o]->id] = true;
+        }
+    const qdq_value **to = qdq_arena_array(arena, room, sizeof(qdq_value *));
+    if (to == NULL)
+        return qdq_nomem(err);
+    size_t n_to = list_ends(g, l, n, given, to);
+    QDQ_TRY(qdq_layer_slice(names, to, n_to, given, arena, &opaque->nodes, err));
+    opaque->source = opaque->nodes.n > 0 ? QDQ_GROUP_SLICE : QDQ_GROUP_NONE;
+    return QDQ_OK;
+}
+
+qdq_status qdq_ort_join_by_name(const qdq_graph *source, qdq_engine_layer *l, size_t n, qdq_arena *arena,
+                                qdq_error *err)
+{
+    qdq_layer_index names;
+
+    qdq_status st = qdq_layer_index_make(&names, source, arena, err);
+    if (st == QDQ_OK)
+        st = name_layers(&names, l, n, arena, err);
+    qdq_engine_layer *opaque = st == QDQ_OK ? find_opaque(l, n) : NULL;
+    if (opaque != NULL)
+        st = give_rest(&names, opaque, l, n, arena, err);
     qdq_layer_index_free(&names);
-    return good ? st : qdq_nomem(err);
+    return st;
 }
 
 /* --- without times ------------------------------------------------------------------------------------------------------ */
@@ -258,7 +330,7 @@ static qdq_status find_groups(qdq_session *s, char *profile, qdq_arena *arena, q
     if (os->optimized != NULL)
         QDQ_TRY(qdq_ort_join_groups(source, os->optimized->graph, l, &n_layers, arena, err));
     else
-        QDQ_TRY(join_by_name(source, l, n_layers, arena, err));
+        QDQ_TRY(qdq_ort_join_by_name(source, l, n_layers, arena, err));
     return qdq_engine_layers_pack(l, n_layers, arena, out, n, err);
 }
 
@@ -271,7 +343,7 @@ qdq_status qdq_ort_groups(qdq_session *s, const qdq_array *const *in, unsigned r
 
     if (runs == 0 && os->optimized == NULL)
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                        "the provider compiles what it runs: layers are known from a profiled run alone");
+                        "the provider compiles what it runs: its layers are known from a timed run alone");
     if (runs > 0)
         QDQ_TRY(qdq_ort_profile_text(s, in, runs, &profile, err));
     qdq_status st = find_groups(s, profile, &arena, out, n, err);

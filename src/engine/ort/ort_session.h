@@ -55,6 +55,11 @@ qdq_status qdq_ort_read_optimized(qdq_session *s, qdq_error *err);
 /* For layers of a profile, gives each of them its nodes; `optimized` is the graph that was run. */
 qdq_status qdq_ort_join_groups(const qdq_graph *source, const qdq_graph *optimized, qdq_engine_layer *l,
                                size_t *n, qdq_arena *arena, qdq_error *err);
+/* The same without that graph, which providers that compile their nodes do not write: layers have the node that they are called
+ * after; if one computes something and is called after none, it has all that is left. That may be an epilogue too many, which
+ * another layer took in without saying so. */
+qdq_status qdq_ort_join_by_name(const qdq_graph *source, qdq_engine_layer *l, size_t n, qdq_arena *arena,
+                                qdq_error *err);
 
 /* ort_weights.c: the model as ONNX Runtime shall get it. Weights of the model's files are references into
  * `folder`, from where ORT maps them itself; "" when everything is inline. Free bytes with qdq_free(). */
