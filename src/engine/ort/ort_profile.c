@@ -225,7 +225,8 @@ static double median_us(layer *l, unsigned runs)
     const size_t missing = runs - l->us.n;
     double middle[2];
 
-    qsort(l->us.at, l->us.n, sizeof *l->us.at, by_time);
+    if (l->us.n > 0) /* the run that it was first seen in may be the one that did not end */
+        qsort(l->us.at, l->us.n, sizeof *l->us.at, by_time);
     for (size_t i = 0; i < 2; i++) {
         size_t at = (runs - 1 + i) / 2;
         middle[i] = at < missing ? 0 : l->us.at[at - missing];
