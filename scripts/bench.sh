@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # bench.sh BUILD [PART...] - measures what docs/benchmarks.md reports; PART: inspect, graph_sizes, quantize, optimize,
-# tuning, or a part of these (docs/benchmarks.md names them). Needs the model corpus (models/ in
+# tuning, engines, or a part of these (docs/benchmarks.md names them). Needs the model corpus (models/ in
 # QDQ_SHARED, or in ../shared) and virtual environments with the peers, which it makes under build/: NNCF and
 # Model-Optimizer bring gigabytes; QDQ_PEERS names the Python of an environment that has them (requirements_peers.txt).
 set -euo pipefail
