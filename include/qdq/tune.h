@@ -40,6 +40,31 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_regions_print(const qdq_model *m, const qdq_
                                                   qdq_regions_form form, bool all, bool verbose, char **text,
                                                   qdq_error *err);
 
+/* --- fusion groups ------------------------------------------------------------------------------------------------ */
+
+/* How the nodes of a group were found, the weakest way of all that are in it. */
+typedef enum qdq_fusion_source {
+    QDQ_FUSION_STRUCTURAL, /* no layer is known, or one was cut where a single tensor passes: what engines fuse usually */
+    QDQ_FUSION_SLICE, /* what lies between the tensors of a layer */
+    QDQ_FUSION_EXACT  /* the engine names them */
+} qdq_fusion_source;
+
+QDQ_API const char *qdq_fusion_source_name(qdq_fusion_source s); /* "structural", "slice", "exact" */
+
+typedef struct qdq_fusion_opts {
+    size_t size;
+    const char *const
+        *ops;      /* operators that can be quantized, ends with NULL; NULL: Conv, ConvTranspose, Gemm,
+                               MatMul, Einsum */
+    unsigned most; /* of those in one group; a layer with more is cut where a single tensor passes; 0: 64 */
+    double least;  /* of the layers, so many must be of this model, else they are refused; share; 0: 0.5 */
+} qdq_fusion_opts;
+
+#define QDQ_FUSION_OPTS_INIT                                                                                 \
+    {                                                                                                        \
+        sizeof(qdq_fusion_opts), NULL, 0, 0                                                                  \
+    }
+
 /* --- tuning --------------------------------------------------------------------------------------------------------- */
 
 typedef enum qdq_tune_mode { QDQ_TUNE_REGION = 0 } qdq_tune_mode;

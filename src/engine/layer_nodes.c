@@ -188,6 +188,18 @@ bool qdq_layer_is_core(const char *op, const qdq_node *node)
     return strstr(op, node->type) != NULL;
 }
 
+bool qdq_layer_is_movement(const qdq_node *n)
+{
+    static const qdq_op ops[] = {QDQ_OP_RESHAPE,   QDQ_OP_TRANSPOSE, QDQ_OP_SQUEEZE,
+                                 QDQ_OP_UNSQUEEZE, QDQ_OP_FLATTEN,   QDQ_OP_IDENTITY,
+                                 QDQ_OP_SLICE,     QDQ_OP_SPLIT,     QDQ_OP_CONCAT};
+
+    for (size_t i = 0; i < QDQ_COUNT(ops); i++)
+        if (n->op == ops[i])
+            return true;
+    return false;
+}
+
 static const qdq_node *core_of(const char *op, const qdq_node *called, const qdq_node *n, const bool *named,
                                int depth)
 {

@@ -59,6 +59,9 @@ bool qdq_layer_is_conversion(const char *op, const qdq_node *node);
 /* Is the node what the kernel computes before its epilogue? A Conv is, of "QLinearConv" and "FusedConv". */
 bool qdq_layer_is_core(const char *op, const qdq_node *node);
 
+/* Does the node move numbers and compute none? Such a node is in the layers of all who read what it moves. */
+bool qdq_layer_is_movement(const qdq_node *n);
+
 /* A fused kernel is called after what it ends with, or gives: the core is `node` or some steps in front of it. Of two, the
  * one that is not `named` (by node id), for that has a layer of its own. NULL: there is none. */
 const qdq_node *qdq_layer_core(const char *op, const qdq_node *node, const bool *named);

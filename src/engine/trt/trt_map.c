@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "engine/layer_nodes.h"
 #include "engine/trt/trt_names.h"
 
 typedef struct mapper {
@@ -174,18 +175,6 @@ static size_t root_of(qdq_trt_nodes *out, size_t i)
     return i;
 }
 
-static bool is_movement(const qdq_node *n)
-{
-    static const qdq_op ops[] = {QDQ_OP_RESHAPE,   QDQ_OP_TRANSPOSE, QDQ_OP_SQUEEZE,
-                                 QDQ_OP_UNSQUEEZE, QDQ_OP_FLATTEN,   QDQ_OP_IDENTITY,
-                                 QDQ_OP_SLICE,     QDQ_OP_SPLIT,     QDQ_OP_CONCAT};
-
-    for (size_t i = 0; i < QDQ_COUNT(ops); i++)
-        if (n->op == ops[i])
-            return true;
-    return false;
-}
-
 /* The smaller index becomes the root, so that a set is named after its first layer. */
 static qdq_status join_layers(mapper *m, qdq_trt_nodes *out)
 {
@@ -198,7 +187,7 @@ static qdq_status join_layers(mapper *m, qdq_trt_nodes *out)
     for (size_t i = 0; i < m->layers->n; i++)
         for (size_t k = 0; k < out[i].n; k++) {
             const qdq_node *n = out[i].at[k];
-            if (is_movement(n))
+            if (qdq_layer_is_movement(n))
                 continue;
             if (first[n->id] == 0) {
                 first[n->id] = i + 1;

@@ -1,0 +1,53 @@
+/* fusions_alloc.c - every allocation of finding fusion groups fails once: an error, no crash, no leak. */
+#include "support/alloc_fail.h"
+#include "support/blocks.h"
+#include "support/layers.h"
+#include "support/test.h"
+
+typedef struct finding {
+    qdq_model *m;
+    test_layers layers, quantized;
+    qdq_fusion_opts opts;
+} finding;
+
+static qdq_status find(void *ctx, qdq_error *err)
+{
+    const finding *f = ctx;
+    qdq_fusions *a = NULL, *b = NULL, *both = NULL;
+    qdq_status st = qdq_fusions_find(f->m, f->layers.at, f->layers.n, &f->opts, &a, err);
+
+    if (st == QDQ_OK)
+        st = qdq_fusions_find(f->m, f->quantized.at, f->quantized.n, &f->opts, &b, err);
+    if (st == QDQ_OK)
+        st = qdq_fusions_refine(a, b, &f->opts, &both, err);
+    assert_true((st == QDQ_OK) == (both != NULL));
+    qdq_fusions_free(both);
+    qdq_fusions_free(b);
+    qdq_fusions_free(a);
+    return st;
+}
+
+static void finding_groups_survives_every_allocation_failure(void **state)
+{
+    test_builder b = test_build_planes();
+    finding f = {.opts = QDQ_FUSION_OPTS_INIT};
+
+    (void)state;
+    test_residual_blocks(&b, 0);
+    f.m = test_built(&b);
+    f.opts.most = 3;
+    f.opts.least = 0.1;
+    f.layers = TEST_LAYERS("Myelin stem+s+a1+b1+c1+d1+e1+a2 9", "Conv a2+c2+e2 3", "Conv b3 2", "wait -");
+    f.quantized = TEST_LAYERS("Conv a1+b1 2", "Conv a2+b2", "Conv c2", "Conv a3+b3+x_q");
+    assert_true(test_every_alloc_fails(find, &f) >= 10);
+    test_layers_free(&f.layers);
+    test_layers_free(&f.quantized);
+    qdq_model_free(f.m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(finding_groups_survives_every_allocation_failure)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
