@@ -72,6 +72,11 @@ QDQ_API const qdq_engine_info *qdq_engine_get_info(const qdq_engine *e);
 /* The list of engines that this build knows: name and one line of help; NULL past the end. */
 QDQ_API const char *qdq_engine_name(size_t i, const char **help);
 
+/* Takes a list of specs apart: "ort,openvino,sim:cost.json". A comma separates only before a name of qdq_engine_name() that ends
+ * there, at ':' or at ','; all others belong to the argument of an engine ("sim:a,b.json", "./my.so:x,y"). A backslash keeps one from
+ * separating ("sim:a\,ort"). *specs ends with NULL and is freed with qdq_free() (one block). */
+QDQ_API QDQ_MUST_USE qdq_status qdq_engine_split(const char *list, char ***specs, size_t *n, qdq_error *err);
+
 typedef enum qdq_opt_level {
     QDQ_LEVEL_ALL = 0, /* what users deploy */
     QDQ_LEVEL_EXTENDED,

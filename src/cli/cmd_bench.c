@@ -1,18 +1,17 @@
-/* cmd_bench.c - latency of models side by side. The library interleaves the rounds and makes the intervals. */
-#include <string.h>
+/* cmd_bench.c - latency of models side by side, on one engine after the other. The library interleaves the rounds and makes the
+ * intervals. What an engine refuses does not keep the rest from being measured. */
+#include "cli/cmd_bench.h"
 
 #include "base/fail.h"
-#include "cli/cli.h"
-#include "cli/cli_engine.h"
-#include "cli/cli_model.h"
 
-#define MAX_MODELS 64
-
-struct bench_args {
-    cli_common common;
-    cli_engine_args engine;
-    cli_shape_args shape;
-    int64_t threads, rounds, warmup, seed;
+static const cli_opt engine_opts[] = {
+    {.letter = 'e',
+     .name = "engine",
+     .kind = CLI_LIST,
+     .offset = CLI_AT(bench_args, engines),
+     .what = "NAME[:ARG],...",
+     .help = "what runs models; repeatable; 'qdq engines' lists them; default: ort"},
+    CLI_END,
 };
 
 static const cli_opt options[] = {
@@ -54,145 +53,14 @@ static const cli_opt options[] = {
 static const cli_group groups[] = {
     {"bench", options, 0},
     {"shapes", cli_shape_opts, CLI_AT(bench_args, shape)},
-    {"engine", cli_engine_opts, CLI_AT(bench_args, engine)},
+    {"engine", engine_opts, 0},
+    {"", cli_engine_opts + 1, CLI_AT(bench_args, engine)}, /* without --engine: here it is a list */
     {"", cli_trtexec_opts, CLI_AT(bench_args, engine)},
     {"options", cli_common_opts, 0},
     {NULL, NULL, 0},
 };
 
-typedef struct bench {
-    cli *c;
-    const struct bench_args *a;
-    size_t n;
-    int threads;
-    qdq_model *models[MAX_MODELS];
-    qdq_session *sessions[MAX_MODELS];
-    const char *unoptimized[MAX_MODELS]; /* why the engine's optimizations are off; NULL: they are not */
-    qdq_bench_model times[MAX_MODELS];
-    qdq_engine *engine;
-} bench;
-
-/* --- result --------------------------------------------------------------------------------------------------- */
-
-static json_t *dims_json(cli_json *j, const qdq_io *io)
-{
-    json_t *dims = json_array();
-
-    for (int i = 0; i < io->rank; i++)
-        cli_json_add(j, dims, json_integer(io->dim[i] < 0 ? 1 : io->dim[i]));
-    return dims;
-}
-
-static json_t *assumed_json(const bench *b, cli_json *j)
-{
-    json_t *list = json_array();
-    qdq_io io;
-
-    for (size_t i = 0; i < b->n; i++)
-        for (size_t k = 0; qdq_model_input(b->models[i], k, &io); k++) {
-            if (!cli_is_assumed(&io, &b->a->shape.shapes))
-                continue;
-            json_t *entry = json_object();
-            cli_json_set(j, entry, "model", cli_json_text(b->c->operand[i]));
-            cli_json_set(j, entry, "input", cli_json_text(io.name));
-            cli_json_set(j, entry, "shape", dims_json(j, &io));
-            cli_json_add(j, list, entry);
-        }
-    return list;
-}
-
-static qdq_status print_json(const bench *b, qdq_error *err)
-{
-    const qdq_engine_info *info = qdq_engine_get_info(b->engine);
-    cli_json j = {false};
-    json_t *root = json_object();
-    json_t *models = json_array();
-    json_t *ratios = json_array();
-
-    for (size_t i = 0; i < b->n; i++) {
-        const qdq_bench_model *t = &b->times[i];
-        json_t *model = json_object();
-        json_t *ratio = json_object();
-        cli_json_set(&j, model, "model", cli_json_text(b->c->operand[i]));
-        cli_json_set(&j, model, "median_ms", cli_json_real(t->median_ms));
-        cli_json_set(&j, model, "p10_ms", cli_json_real(t->p10_ms));
-        cli_json_set(&j, model, "p90_ms", cli_json_real(t->p90_ms));
-        cli_json_set(&j, model, "runs", json_integer(t->runs));
-        cli_json_set(&j, model, "unoptimized",
-                     b->unoptimized[i] != NULL ? cli_json_text(b->unoptimized[i]) : json_null());
-        cli_json_add(&j, models, model);
-        cli_json_set(&j, ratio, "model", cli_json_text(b->c->operand[i]));
-        cli_json_set(&j, ratio, "speedup", cli_json_real(t->speedup));
-        cli_json_set(&j, ratio, "ci_low", cli_json_real(t->ci_low));
-        cli_json_set(&j, ratio, "ci_high", cli_json_real(t->ci_high));
-        cli_json_add(&j, ratios, ratio);
-    }
-    cli_json_set(&j, root, "engine", cli_json_text(info->name));
-    cli_json_set(&j, root, "engine_version", cli_json_text(info->version));
-    cli_json_set(&j, root, "device", cli_json_text(info->device));
-    cli_json_set(&j, root, "threads", json_integer(b->threads));
-    cli_json_set(&j, root, "models", models);
-    cli_json_set(&j, root, "ratios", ratios);
-    cli_json_set(&j, root, "run_as", assumed_json(b, &j));
-    return cli_json_print(&j, root, err);
-}
-
-static void print_assumed(const bench *b)
-{
-    const cli_shapes *shapes = &b->a->shape.shapes;
-    qdq_io io;
-
-    for (size_t i = 0; i < b->n; i++)
-        for (size_t k = 0; qdq_model_input(b->models[i], k, &io); k++) {
-            const cli_shapes none = {NULL, 0, 0};
-            char declared[200], run[200];
-            if (!cli_is_assumed(&io, shapes))
-                continue;
-            cli_shape_text(&io, &none, false, declared, sizeof declared);
-            cli_shape_text(&io, &none, true, run, sizeof run);
-            printf("%s: input '%s' is %s, run as %s (--shape fixes it)\n", b->c->operand[i], io.name,
-                   declared, run);
-        }
-}
-
-static void print_unoptimized(const bench *b)
-{
-    for (size_t i = 0; i < b->n; i++)
-        if (b->unoptimized[i] != NULL)
-            printf("%s: run without the engine's optimizations, since it fails with them: %s\n",
-                   b->c->operand[i], b->unoptimized[i]);
-}
-
-static qdq_status print_text(const bench *b, qdq_error *err)
-{
-    const qdq_engine_info *info = qdq_engine_get_info(b->engine);
-    cli_table t = {.arena = &b->c->arena, .columns = "lrrrrrl"};
-    static const char *const heads[] = {"model", "median ms", "p10",          "p90",
-                                        "runs",  "speed-up",  "95 % interval"};
-
-    printf("engine %s %s on %s, %d thread%s\n", info->name, info->version, info->device, b->threads,
-           cli_plural((size_t)b->threads));
-    print_assumed(b);
-    print_unoptimized(b);
-    for (size_t i = 0; i < QDQ_COUNT(heads); i++)
-        cli_cell(&t, "%s", heads[i]);
-    for (size_t i = 0; i < b->n; i++) {
-        const qdq_bench_model *m = &b->times[i];
-        cli_cell(&t, "%s", b->c->operand[i]);
-        cli_cell(&t, "%.4g", m->median_ms);
-        cli_cell(&t, "%.4g", m->p10_ms);
-        cli_cell(&t, "%.4g", m->p90_ms);
-        cli_cell(&t, "%u", m->runs);
-        cli_cell(&t, "%.3f", m->speedup);
-        if (i == 0)
-            cli_cell(&t, "%s", "");
-        else
-            cli_cell(&t, "%.3f to %.3f", m->ci_low, m->ci_high);
-    }
-    return cli_table_print(&t, stdout, err);
-}
-
-/* --- measuring ------------------------------------------------------------------------------------------------ */
+/* --- sessions ------------------------------------------------------------------------------------------------- */
 
 static qdq_status ignore(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
 {
@@ -200,35 +68,44 @@ static qdq_status ignore(void *ctx, const char *name, const qdq_array *a, qdq_er
     return QDQ_OK;
 }
 
+static qdq_status at_engine(const bench_engine *e, qdq_status st, qdq_error *err)
+{
+    return st == QDQ_OK || st == QDQ_E_INTERRUPTED
+               ? st
+               : qdq_within(err, st, "engine '%s'", qdq_engine_get_info(e->engine)->name);
+}
+
 /* Some models load, and fail when they run. */
-static qdq_status run_once(const bench *b, qdq_session *s, qdq_error *err)
+static qdq_status run_once(const bench *b, const bench_engine *e, qdq_session *s, qdq_error *err)
 {
     qdq_named_array *in = NULL;
     size_t n = 0;
 
-    if (!(qdq_engine_get_info(b->engine)->capabilities & QDQ_CAN_RUN))
+    if (!(qdq_engine_get_info(e->engine)->capabilities & QDQ_CAN_RUN))
         return QDQ_OK;
     qdq_status st = qdq_random_inputs(s, (uint64_t)b->a->seed, &in, &n, err);
     if (st == QDQ_OK)
         st = qdq_session_run(s, in, n, ignore, NULL, err);
     qdq_free(in);
-    return st;
+    return at_engine(e, st, err);
 }
 
-static qdq_status try_session(bench *b, size_t i, const qdq_session_opts *opts, qdq_error *err)
+static qdq_status try_session(const bench *b, const bench_engine *e, size_t i, const qdq_session_opts *opts,
+                              qdq_error *err)
 {
-    qdq_status st = qdq_session_open(b->engine, b->models[i], opts, &b->sessions[i], err);
+    qdq_session **s = &e->entry[i].session;
+    qdq_status st = qdq_session_open(e->engine, b->models[i], opts, s, err);
 
     if (st == QDQ_OK)
-        st = run_once(b, b->sessions[i], err);
+        st = run_once(b, e, *s, err);
     if (st != QDQ_OK) {
-        qdq_session_close(b->sessions[i]);
-        b->sessions[i] = NULL;
+        qdq_session_close(*s);
+        *s = NULL;
     }
     return st;
 }
 
-static qdq_status open_session(bench *b, size_t i, qdq_error *err)
+static qdq_status open_session(const bench *b, const bench_engine *e, size_t i, qdq_error *err)
 {
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     cli_shapes mine;
@@ -238,50 +115,198 @@ static qdq_status open_session(bench *b, size_t i, qdq_error *err)
     opts.threads = b->threads;
     opts.shapes = mine.at;
     opts.n_shapes = mine.n;
-    qdq_status st = try_session(b, i, &opts, err);
+    qdq_status st = try_session(b, e, i, &opts, err);
     opts.level = QDQ_LEVEL_NONE;
-    if (st == QDQ_E_ENGINE && try_session(b, i, &opts, NULL) == QDQ_OK) {
-        b->unoptimized[i] = qdq_arena_strdup(&b->c->arena, err->text);
-        return b->unoptimized[i] != NULL ? QDQ_OK : qdq_nomem(err);
+    if (st == QDQ_E_ENGINE && try_session(b, e, i, &opts, NULL) == QDQ_OK) {
+        e->entry[i].unoptimized = qdq_arena_strdup(&b->c->arena, err->text);
+        return e->entry[i].unoptimized != NULL ? QDQ_OK : qdq_nomem(err);
     }
     return cli_at_file(b->c->operand[i], st, err);
 }
 
-static qdq_status measure(bench *b, qdq_error *err)
+/* --- what is refused ------------------------------------------------------------------------------------------ */
+
+/* What is wrong with an engine or a model on it; all else (a mistake on the command line, Ctrl-C, no memory) ends the command. */
+static bool is_refusal(qdq_status st)
+{
+    return st == QDQ_E_ENGINE || st == QDQ_E_UNSUPPORTED || st == QDQ_E_IO || st == QDQ_E_FORMAT;
+}
+
+/* Remembers a refusal in *failed; the first one is the command's result once all others are measured. */
+static qdq_status note(bench *b, qdq_status st, const char **failed, qdq_error *err)
+{
+    if (st == QDQ_OK || !is_refusal(st))
+        return st;
+    *failed = qdq_arena_strdup(&b->c->arena, err->text);
+    if (*failed == NULL)
+        return qdq_nomem(err);
+    if (b->n_failed++ == 0)
+        b->first = *err;
+    return QDQ_OK;
+}
+
+/* --- measuring ------------------------------------------------------------------------------------------------ */
+
+static qdq_status time_some(const bench *b, const bench_engine *e, qdq_session *const *sessions, size_t n,
+                            unsigned rounds, qdq_bench_model *out, qdq_error *err)
 {
     qdq_bench_opts opts = QDQ_BENCH_OPTS_INIT;
 
-    for (size_t i = 0; i < b->n; i++)
-        QDQ_TRY(cli_model_load(b->c, b->c->operand[i], &b->models[i], err));
-    QDQ_TRY(cli_shapes_check(&b->a->shape.shapes, b->models, b->n, err));
-    QDQ_TRY(cli_engine_open(b->c, &b->a->engine, &b->engine, err));
-    for (size_t i = 0; i < b->n; i++)
-        QDQ_TRY(open_session(b, i, err));
-    opts.rounds = (unsigned)b->a->rounds;
+    opts.rounds = rounds;
     opts.warmup = (unsigned)b->a->warmup;
     opts.seed = (uint64_t)b->a->seed;
     opts.job = &b->c->job;
-    QDQ_TRY(cli_at_file(b->a->engine.engine, qdq_bench(b->sessions, b->n, &opts, b->times, err), err));
+    return at_engine(e, qdq_bench(sessions, n, &opts, out, err), err);
+}
+
+/* All that have a session, interleaved. */
+static qdq_status time_open(const bench *b, bench_engine *e, qdq_error *err)
+{
+    qdq_session *sessions[BENCH_MAX_MODELS];
+    qdq_bench_model times[BENCH_MAX_MODELS];
+    size_t n = 0, k = 0;
+
+    for (size_t i = 0; i < b->n_models; i++)
+        if (e->entry[i].session != NULL)
+            sessions[n++] = e->entry[i].session;
+    if (n == 0)
+        return QDQ_OK;
+    QDQ_TRY(time_some(b, e, sessions, n, (unsigned)b->a->rounds, times, err));
+    for (size_t i = 0; i < b->n_models; i++) {
+        if (e->entry[i].session == NULL)
+            continue;
+        e->entry[i].time = times[k++];
+        if (e->entry[0].session ==
+            NULL) /* a ratio to another model than the first would be taken for one to that */
+            e->entry[i].time.speedup = e->entry[i].time.ci_low = e->entry[i].time.ci_high = 0;
+    }
+    return QDQ_OK;
+}
+
+static qdq_status drop(bench *b, bench_engine *e, size_t i, qdq_status st, qdq_error *err)
+{
+    QDQ_TRY(note(b, cli_at_file(b->c->operand[i], st, err), &e->entry[i].failed, err));
+    qdq_session_close(e->entry[i].session);
+    e->entry[i].session = NULL;
+    return QDQ_OK;
+}
+
+/* Timing them together failed, for the reason in *err. Each is asked alone which of them it was; if none, it was all. */
+static qdq_status drop_failing(bench *b, bench_engine *e, qdq_error *err)
+{
+    const qdq_error together = *err;
+    qdq_bench_model scratch;
+    bool found = false;
+
+    for (size_t i = 0; i < b->n_models; i++) {
+        if (e->entry[i].session == NULL)
+            continue;
+        qdq_status st = time_some(b, e, &e->entry[i].session, 1, 1, &scratch, err);
+        found = found || st != QDQ_OK;
+        if (st != QDQ_OK)
+            QDQ_TRY(drop(b, e, i, st, err));
+    }
+    for (size_t i = 0; i < b->n_models && !found; i++) {
+        *err = together;
+        if (e->entry[i].session != NULL)
+            QDQ_TRY(drop(b, e, i, together.code, err));
+    }
+    return QDQ_OK;
+}
+
+static qdq_status measure_on(bench *b, bench_engine *e, qdq_error *err)
+{
+    for (size_t i = 0; i < b->n_models; i++)
+        QDQ_TRY(note(b, open_session(b, e, i, err), &e->entry[i].failed, err));
+    qdq_status st = time_open(b, e, err);
+    while (is_refusal(st)) {
+        QDQ_TRY(drop_failing(b, e, err));
+        st = time_open(b, e, err);
+    }
+    QDQ_TRY(st);
+    for (size_t i = 0; i < b->n_models; i++) {
+        b->n_measured += e->entry[i].session != NULL;
+        qdq_session_close(e->entry[i].session);
+        e->entry[i].session = NULL;
+    }
+    return QDQ_OK;
+}
+
+/* --- all of it ------------------------------------------------------------------------------------------------ */
+
+static qdq_status add_engines(bench *b, const char *list, qdq_error *err)
+{
+    char **specs;
+    size_t n;
+    qdq_status st = QDQ_OK;
+
+    QDQ_TRY(qdq_engine_split(list, &specs, &n, err));
+    for (size_t i = 0; i < n && st == QDQ_OK; i++) {
+        bench_engine *e = &b->engines[b->n_engines];
+        if (b->n_engines == BENCH_MAX_ENGINES) {
+            st = qdq_fail(err, QDQ_E_USAGE, "found more than %d engines", BENCH_MAX_ENGINES);
+            break;
+        }
+        e->spec = qdq_arena_strdup(&b->c->arena, specs[i]);
+        e->entry = qdq_arena_array(&b->c->arena, b->n_models, sizeof *e->entry);
+        if (e->spec == NULL || e->entry == NULL)
+            st = qdq_nomem(err);
+        b->n_engines++;
+    }
+    qdq_free(specs);
+    return st;
+}
+
+static qdq_status open_engine(bench *b, bench_engine *e, qdq_error *err)
+{
+    cli_engine_args args = b->a->engine;
+
+    args.engine = e->spec;
+    return note(b, cli_engine_open(b->c, &args, &e->engine, err), &e->failed, err);
+}
+
+/* All engines are opened first, so that a mistake in the last one's name costs no waiting for the others. */
+static qdq_status measure(bench *b, qdq_error *err)
+{
+    for (size_t i = 0; i < b->n_models; i++)
+        QDQ_TRY(cli_model_load(b->c, b->c->operand[i], &b->models[i], err));
+    QDQ_TRY(cli_shapes_check(&b->a->shape.shapes, b->models, b->n_models, err));
+    for (size_t i = 0; i < b->a->engines.n; i++)
+        QDQ_TRY(add_engines(b, b->a->engines.at[i], err));
+    if (b->n_engines == 0)
+        QDQ_TRY(add_engines(b, "ort", err));
+    for (size_t i = 0; i < b->n_engines; i++)
+        QDQ_TRY(open_engine(b, &b->engines[i], err));
+    for (size_t i = 0; i < b->n_engines; i++)
+        if (b->engines[i].engine != NULL)
+            QDQ_TRY(measure_on(b, &b->engines[i], err));
     cli_ui_clear(&b->c->ui);
-    return b->c->json ? print_json(b, err) : print_text(b, err);
+    if (b->n_measured > 0 || b->n_failed > 1) /* a single failure is the error and no more */
+        QDQ_TRY(cmd_bench_print(b, err));
+    if (b->n_failed > 0)
+        *err = b->first;
+    return b->first.code;
 }
 
 static qdq_status run(cli *c, const void *args, qdq_error *err)
 {
-    bench *b = qdq_arena_alloc(&c->arena, sizeof *b);
+    bench b = {.c = c,
+               .a = args,
+               .n_models = c->n_operands,
+               .models = qdq_arena_array(&c->arena, c->n_operands, sizeof *b.models),
+               .engines = qdq_arena_array(&c->arena, BENCH_MAX_ENGINES, sizeof *b.engines)};
 
-    if (b == NULL)
+    if (b.models == NULL || b.engines == NULL)
         return qdq_nomem(err);
-    b->c = c;
-    b->a = args;
-    b->n = c->n_operands;
-    b->threads = cli_threads(b->a->threads);
-    qdq_status st = measure(b, err);
-    for (size_t i = 0; i < b->n; i++)
-        qdq_session_close(b->sessions[i]);
-    qdq_engine_close(b->engine);
-    for (size_t i = 0; i < b->n; i++)
-        qdq_model_free(b->models[i]);
+    b.threads = cli_threads(b.a->threads);
+    qdq_status st = measure(&b, err);
+    for (size_t i = 0; i < b.n_engines; i++) {
+        for (size_t k = 0; k < b.n_models && b.engines[i].entry != NULL; k++)
+            qdq_session_close(b.engines[i].entry[k].session);
+        qdq_engine_close(b.engines[i].engine);
+    }
+    for (size_t i = 0; i < b.n_models; i++)
+        qdq_model_free(b.models[i]);
     return st;
 }
 
@@ -290,20 +315,37 @@ const cli_command cmd_bench = {
     .synopsis = "MODEL [MODEL...] [options]",
     .operands = "1 to 64 MODELs",
     .min_operands = 1,
-    .max_operands = MAX_MODELS,
+    .max_operands = BENCH_MAX_MODELS,
     .summary = "measure the latency of models side by side",
     .about =
         "Measures models in interleaved rounds, so that drift of the machine hits all alike. The speed-up\n"
         "of a model is the time of the first divided by its own: the median of paired rounds, with a\n"
         "95 % interval. Input is random. Dimensions that neither the model nor --shape fixes count as 1,\n"
         "and the output says so. A model that the engine runs without its optimizations alone is measured\n"
-        "like that, and the output says why.",
-    .json = "{ \"engine\", \"engine_version\", \"device\", \"threads\",\n"
-            "  \"models\": [{\"model\", \"median_ms\", \"p10_ms\", \"p90_ms\", \"runs\", \"unoptimized\"}],\n"
-            "  \"ratios\": [{\"model\", \"speedup\", \"ci_low\", \"ci_high\"}],\n"
-            "  \"run_as\": [{\"model\", \"input\", \"shape\"}] }\n"
-            "unoptimized: why the engine's optimizations are off for this model; null: they are on.",
-    .example = "qdq bench model.onnx model.qdq.onnx --threads 1",
+        "like that, and the output says why.\n"
+        "\n"
+        "With several engines (--engine ort,openvino) each measures all models, one engine after the other,\n"
+        "and ratios are to the first model on the same engine. A comma separates only where the name of an\n"
+        "engine that 'qdq engines' lists comes behind it, with ':', ',' or nothing after the name; in an\n"
+        "argument it stays (sim:a,b.json), as it does behind a backslash (sim:a\\,ort). An engine in a\n"
+        "shared library comes first, or gets an --engine of its own.\n"
+        "\n"
+        "An engine that is not to be had, and a model that an engine refuses, are told with the reason; the\n"
+        "others are measured, and the exit code is that of the first of these failures: 5, or 3 where the\n"
+        "engine says that it does not support the model, 4 where a file of the engine cannot be read.",
+    .json =
+        "{ \"engine\", \"engine_version\", \"device\", \"spec\", \"failed\", \"threads\",\n"
+        "  \"models\": [{\"model\", \"median_ms\", \"p10_ms\", \"p90_ms\", \"runs\", \"unoptimized\", "
+        "\"failed\"}],\n"
+        "  \"ratios\": [{\"model\", \"speedup\", \"ci_low\", \"ci_high\"}],\n"
+        "  \"run_as\": [{\"model\", \"input\", \"shape\"}] }\n"
+        "With several engines: { \"engines\": [...], \"run_as\" }, with such an object for each in the "
+        "list.\n"
+        "unoptimized: why the engine's optimizations are off for this model; null: they are on. failed: why\n"
+        "it was not measured, or why there is no such engine; null: it was. Ratios are null where the first\n"
+        "model was not measured.",
+    .example = "qdq bench model.onnx model.qdq.onnx --threads 1\n"
+               "qdq bench model.onnx model.qdq.onnx --engine ort,openvino",
     .groups = groups,
     .args_size = sizeof(struct bench_args),
     .run = run,

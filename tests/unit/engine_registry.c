@@ -38,6 +38,35 @@ static void an_unknown_engine_lists_the_known_ones(void **state)
     refuses("ort:", NULL, QDQ_E_USAGE, "nothing behind the colon");
 }
 
+/* Splits the list and compares the parts, which are given with '|' between them. */
+static void splits(const char *list, const char *parts)
+{
+    char **specs, found[500] = "";
+    size_t n, used = 0;
+
+    assert_ok(qdq_engine_split(list, &specs, &n, &err));
+    assert_null(specs[n]);
+    for (size_t i = 0; i < n; i++)
+        used += (size_t)snprintf(found + used, sizeof found - used, "%s%s", i > 0 ? "|" : "", specs[i]);
+    assert_string_equal(found, parts);
+    qdq_free(specs);
+}
+
+static void lists_of_engines_keep_the_commas_of_arguments(void **state)
+{
+    (void)state;
+    splits("ort", "ort");
+    splits("ort,openvino,sim:a.json", "ort|openvino|sim:a.json");
+    splits("sim:a,b.json,ort:/x,y/libort.so,trtexec", "sim:a,b.json|ort:/x,y/libort.so|trtexec");
+    splits("./my.so:x,y,z,ort", "./my.so:x,y,z|ort");
+    splits("sim:a,ort.json,orts,replay:d", "sim:a,ort.json,orts|replay:d");
+    splits("sim:a\\,ort,openvino", "sim:a,ort|openvino");
+    splits("sim:a\\b\\,c", "sim:a\\b\\,c"); /* nothing but a comma that would separate is changed */
+    splits("", "");
+    splits("ort,", "ort,"); /* told to be unknown when it is opened */
+    splits("ort,ort", "ort|ort");
+}
+
 static void sim_needs_a_file(void **state)
 {
     (void)state;
@@ -138,6 +167,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_engines_are_listed_with_help),
         cmocka_unit_test(an_unknown_engine_lists_the_known_ones),
+        cmocka_unit_test(lists_of_engines_keep_the_commas_of_arguments),
         cmocka_unit_test(sim_needs_a_file),
         cmocka_unit_test(a_named_library_that_is_missing_is_named),
         cmocka_unit_test(something_else_than_onnx_runtime_is_refused),

@@ -1,0 +1,50 @@
+/* cmd_bench.h - what bench measured: models on engines, and what became of each. */
+#ifndef QDQ_CMD_BENCH_H
+#define QDQ_CMD_BENCH_H
+
+#include "cli/cli.h"
+#include "cli/cli_engine.h"
+#include "cli/cli_model.h"
+
+#define BENCH_MAX_MODELS  64
+#define BENCH_MAX_ENGINES 16
+
+struct bench_args {
+    cli_common common;
+    cli_names engines; /* each may be a list */
+    cli_engine_args engine;
+    cli_shape_args shape;
+    int64_t threads, rounds, warmup, seed;
+};
+
+/* A model on an engine. */
+typedef struct bench_entry {
+    qdq_session *session;    /* while its engine is at work */
+    const char *failed;      /* why it was not measured; NULL: it was */
+    const char *unoptimized; /* why the engine's optimizations are off; NULL: they are not */
+    qdq_bench_model time;    /* speedup, ci_low and ci_high are 0 where the first model was not measured */
+} bench_entry;
+
+typedef struct bench_engine {
+    const char *spec;
+    qdq_engine *engine; /* NULL: it is not to be had */
+    const char *failed; /* why */
+    bench_entry *entry; /* one for each model */
+} bench_engine;
+
+typedef struct bench {
+    cli *c;
+    const struct bench_args *a;
+    int threads;
+    qdq_model **models;
+    size_t n_models;
+    bench_engine *engines;
+    size_t n_engines;
+    size_t n_measured, n_failed;
+    qdq_error first; /* why something was not measured; OK: everything was */
+} bench;
+
+/* The table, or JSON where that is asked for. */
+qdq_status cmd_bench_print(const bench *b, qdq_error *err);
+
+#endif /* QDQ_CMD_BENCH_H */
