@@ -113,7 +113,8 @@ typedef struct qdq_tune_opts {
         *node_filter;  /* file: only regions with a node whose name fits one of its wildcards; or NULL */
     const char *store; /* NULL: DIR/tune.db */
     bool restart;
-    bool keep_models; /* every candidate in DIR/region_models */
+    bool keep_models;      /* every candidate in DIR/region_models */
+    qdq_external external; /* where the weights of model.onnx and baseline.onnx go */
     const qdq_job *job;
     void (*live)(void *ctx, const qdq_tune_live *now); /* ctx of the job; may be NULL */
 } qdq_tune_opts;

@@ -73,7 +73,7 @@ qdq_status cli_model_load(cli *c, const char *path, qdq_model **out, qdq_error *
 
 /* --- save ----------------------------------------------------------------------------------------------------- */
 
-static const char *const external_choices[] = {
+const char *const cli_external_choices[] = {
     [QDQ_EXTERNAL_AUTO] = "auto", [QDQ_EXTERNAL_ALWAYS] = "always", [QDQ_EXTERNAL_NEVER] = "never", NULL};
 
 const cli_opt cli_output_opts[] = {
@@ -94,7 +94,7 @@ const cli_opt cli_output_opts[] = {
      .what = "WHEN",
      .help = "weights in FILE.data beside the model; auto: as the input had it",
      .init = "auto",
-     .choices = external_choices},
+     .choices = cli_external_choices},
     CLI_END,
 };
 

@@ -20,6 +20,7 @@ typedef struct cli_output_args {
 } cli_output_args;
 
 extern const cli_opt cli_output_opts[];
+extern const char *const cli_external_choices[]; /* by qdq_external */
 
 /* Before the work begins: the command line has an output, and it can be there. */
 qdq_status cli_output_check(cli *c, const cli_output_args *a, qdq_error *err);

@@ -12,7 +12,7 @@ struct autotune_args {
         *pool_share;
     cli_names pattern_caches;
     bool force, restart, keep_models;
-    int mode, preset, type, accept, builder; /* indices of choices */
+    int mode, preset, type, accept, builder, external; /* indices of choices */
     int64_t schemes, mutations, attempts, pool_least, cache_distance, cache_entries, trials, builds, seed,
         max_region, min_refine, warmup_runs, timing_runs, threads, calib_threads;
     double time_s;

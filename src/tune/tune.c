@@ -170,11 +170,16 @@ static qdq_status open_lab(qdq_tuning *t, qdq_error *err)
 static qdq_status write_baseline(qdq_tuning *t, qdq_error *err)
 {
     const char *best = qdq_tune_path(t, "model.onnx");
-    char of[33];
+    char name[33];
 
     if (best == NULL)
         return qdq_nomem(err);
-    QDQ_TRY(qdq_tune_name_plan(t->nothing, of, err)); /* knows the model and what it was converted to */
+    QDQ_TRY(qdq_tune_name_plan(t->nothing, name, err)); /* knows the model and what it was converted to */
+    const char *of = t->opts->external == QDQ_EXTERNAL_AUTO
+                         ? name
+                         : qdq_arena_printf(&t->arena, "%s, external %d", name, (int)t->opts->external);
+    if (of == NULL)
+        return qdq_nomem(err);
     if (!qdq_tune_folder_has(t->folder, "baseline.onnx", of)) {
         QDQ_TRY(qdq_tune_write_baseline(t, "baseline.onnx", err));
         QDQ_TRY(qdq_tune_folder_wrote(t->folder, "baseline.onnx", of, err));

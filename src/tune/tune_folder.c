@@ -22,8 +22,9 @@
 
 enum { NOTE_MAX = 1 << 20, GRACE_MS = 2000 };
 
-static const char *const outputs[] = {"model.onnx",    "plan.json",     "report.json", "report.html",
-                                      "patterns.yaml", "baseline.onnx", NULL};
+static const char *const outputs[] = {"model.onnx",    "model.onnx.data",    "plan.json",
+                                      "report.json",   "report.html",        "patterns.yaml",
+                                      "baseline.onnx", "baseline.onnx.data", NULL};
 
 struct qdq_tune_folder {
     qdq_arena arena;

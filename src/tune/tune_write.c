@@ -21,6 +21,7 @@ static qdq_status save(qdq_tuning *t, const qdq_model *m, const char *name, qdq_
     const char *path = qdq_tune_path(t, name);
 
     so.allow_overwrite = true;
+    so.external = t->opts->external;
     return path != NULL ? qdq_model_save(m, path, &so, err) : qdq_nomem(err);
 }
 

@@ -17,7 +17,6 @@ try m.onnx -o tuned --plan-out p.json
 try m.onnx -o tuned --dry-run
 try m.onnx -o tuned --why conv
 try m.onnx -o tuned --best-effort --min-sqnr 30 # the model as it came misses no goal
-try m.onnx -o tuned --external-data always
 try m.onnx -o tuned --autotune
 try m.onnx -o tuned --symmetric --asymmetric
 ls
