@@ -222,6 +222,22 @@ class Tuning:
                    ("noise of a leg %", "kept", "of 50", "pairs"),
                    [(float(n), int(k), int(k) / 40, float(p)) for n, k, p in nulls])
 
+    def cut_solver(self):
+        (speed,) = self.printed_by("test_cut_speed", r"^cut, (\w+): 2000 groups ([\d.]+) ms, 20000 groups ([\d.]+) ms")
+        self.table("cut_solver", "one minimum cut, processor time, the slowest of five prices of conversions (asked: 100 ms for 2,000 "
+                   "groups)", ("graph", "2,000 groups ms", "20,000 groups ms"), [(s, float(a), float(b)) for s, a, b in speed])
+        worlds, nulls = self.printed_by(
+            "test_tune_cut_search", r"^(.*), (\d+) groups, (\d+) worlds: gap ([\d.]+) %, at most ([\d.]+) %; ([\d.]+) builds, at "
+            r"most (\d+); predicted within ([\d.]+) %",
+            r"^([\d.]+) of 50 null groups kept, in (\d+) of 200 worlds, ([\d.]+) measured each(.*)$")
+        self.table("cut_worlds", "mincut where the best is known: its time over the best's (asked: 0 with exact costs, 2 % with 0.5 % "
+                   "noise; 12 builds with the guard's 3)",
+                   ("world", "groups", "worlds", "gap %", "at most %", "builds", "at most", "predicted within %"),
+                   [(w[0], int(w[1]), int(w[2]), float(w[3]), float(w[4]), float(w[5]), int(w[6]), float(w[7])) for w in worlds])
+        self.table("cut_nulls", "50 groups that gain nothing, 0.5 % noise, 200 seeds (asked: 1 kept on average)",
+                   ("starts", "kept", "worlds with any", "measured"),
+                   [("nothing, everything" if n[3] else "nothing", float(n[0]), int(n[1]), float(n[2])) for n in nulls])
+
     def tuning(self):
         self.tuning_models(MODELS)
         self.tuning_warm()
@@ -230,3 +246,4 @@ class Tuning:
         self.regions()
         self.candidates()
         self.tuning_sim()
+        self.cut_solver()

@@ -1,8 +1,9 @@
-/* cut_alloc.c - every allocation of a cut fails once: an error, no crash, no leak. */
+/* cut_alloc.c - every allocation of a cut, of a front and of the strategy mincut fails once: an error, no crash, no leak. */
 #include "base/fail.h"
 #include "support/alloc_fail.h"
 #include "support/test.h"
-#include "tune/cut/energy.h"
+#include "tune/cut/cut_search.h"
+#include "tune/cut/front.h"
 
 enum { BITS = 4 };
 
@@ -46,9 +47,142 @@ static void a_cut_survives_every_allocation_failure(void **state)
     assert_true(test_every_alloc_fails(cut, NULL) >= 2);
 }
 
+/* --- fronts ------------------------------------------------------------------------------------------------------------ */
+
+static const double harm[BITS] = {3, 1, 1, 2};
+
+static qdq_status find_front(void *ctx, qdq_error *err)
+{
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_cut_point *at;
+    qdq_energy e;
+    qdq_assign a;
+    bool fits;
+    size_t n;
+
+    (void)ctx;
+    qdq_status st = fill(&e, &arena, err);
+    if (st == QDQ_OK && !qdq_assign_new(&a, BITS, &arena))
+        st = qdq_nomem(err);
+    if (st == QDQ_OK)
+        st = qdq_cut_minimize_within(&e, harm, 4, &a, &fits, err);
+    if (st == QDQ_OK)
+        st = qdq_cut_front(&e, harm, 4, &arena, &at, &n, err);
+    if (st == QDQ_OK)
+        assert_true(fits && n >= 2);
+    qdq_arena_free(&arena);
+    return st;
+}
+
+static void a_front_survives_every_allocation_failure(void **state)
+{
+    (void)state;
+    assert_true(test_every_alloc_fails(find_front, NULL) >= 4);
+}
+
+/* --- the strategy ------------------------------------------------------------------------------------------------------ */
+
+enum { GROUPS = 40 };
+
+typedef struct world {
+    uint32_t reader[GROUPS];
+    qdq_cut_net net[GROUPS];
+    qdq_cut_graph graph;
+} world;
+
+/* In a row: two save half of their time on codes, two lose as much. */
+static double us_of(size_t i, bool on)
+{
+    return !on ? 10 : i % 4 < 2 ? 5 : 15;
+}
+
+static double conversion_us(const world *w, size_t t, const qdq_assign *a)
+{
+    const qdq_net_state s = qdq_cut_net_state(&w->net[t], a);
+
+    return s == QDQ_NET_Q || s == QDQ_NET_DQ ? 1 : 0;
+}
+
+static double time_of(const world *w, const qdq_assign *a)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < GROUPS; i++)
+        sum += us_of(i, qdq_assign_get(a, i));
+    for (size_t t = 0; t < w->graph.n_nets; t++)
+        sum += conversion_us(w, t, a);
+    return sum;
+}
+
+static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assign *candidate,
+                          const qdq_test_opts *test, qdq_test_result *out, bool *failed, qdq_error *err)
+{
+    const double gain = 1 - time_of(ctx, candidate) / time_of(ctx, incumbent);
+
+    (void)err;
+    *failed = false;
+    *out = (qdq_test_result){.verdict = gain > test->enter ? QDQ_VERDICT_KEEP : QDQ_VERDICT_REJECT,
+                             .gain = gain,
+                             .sd = 1e-6,
+                             .pairs = 5};
+    return QDQ_OK;
+}
+
+static qdq_status profile(void *ctx, const qdq_assign *a, qdq_cut_profile *out, bool *known, qdq_error *err)
+{
+    const world *w = ctx;
+
+    (void)err;
+    *known = true;
+    for (size_t i = 0; i < GROUPS; i++)
+        out->own[i] = (qdq_cut_time){us_of(i, qdq_assign_get(a, i)), 1};
+    for (size_t t = 0; t < w->graph.n_nets; t++)
+        out->net[t] = (qdq_cut_time){conversion_us(w, t, a), 1};
+    return QDQ_OK;
+}
+
+static qdq_status search(void *ctx, qdq_error *err)
+{
+    static const char *const names[] = {"nothing"};
+    world *w = ctx;
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_assign start;
+    qdq_cut_result out;
+
+    for (uint32_t i = 0; i + 1 < GROUPS; i++) {
+        w->reader[i] = i + 1;
+        w->net[i] = (qdq_cut_net){.from = i, .to = &w->reader[i], .n_to = 1};
+    }
+    w->graph = (qdq_cut_graph){.n_bits = GROUPS, .net = w->net, .n_nets = GROUPS - 1};
+    const qdq_search_problem p = {
+        .n_bits = GROUPS, .start = &start, .start_name = names, .n_starts = 1, .base_ns = 1e4 * GROUPS};
+    const qdq_cut_problem cut = {.search = &p, .graph = &w->graph, .profile = profile};
+    const qdq_search_opts o = {.test = QDQ_TEST_OPTS_INIT};
+    const qdq_search_ops ops = {.ctx = w, .measure = measure};
+    qdq_status st = qdq_assign_new(&start, GROUPS, &arena) ? QDQ_OK : qdq_nomem(err);
+    if (st == QDQ_OK)
+        st = qdq_cut_search_run(&cut, &o, &ops, &arena, &out, err);
+    if (st == QDQ_OK)
+        assert_true(out.known && out.search.best.word[0] == UINT64_C(0x3333333333));
+    qdq_arena_free(&arena);
+    return st;
+}
+
+static void the_strategy_survives_every_allocation_failure(void **state)
+{
+    world w;
+
+    (void)state;
+    assert_true(test_every_alloc_fails(search, &w) >= 4);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_cut_survives_every_allocation_failure)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_cut_survives_every_allocation_failure),
+        cmocka_unit_test(a_front_survives_every_allocation_failure),
+        cmocka_unit_test(the_strategy_survives_every_allocation_failure),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

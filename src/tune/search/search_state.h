@@ -1,4 +1,4 @@
-/* search_state.h - what the search knows while it works; shared by the search*.c files only. */
+/* search_state.h - what a search knows while it works; shared by the strategies only: the search*.c files, and the cut's. */
 #ifndef QDQ_SEARCH_STATE_H
 #define QDQ_SEARCH_STATE_H
 
@@ -41,6 +41,16 @@ typedef struct qdq_tried {
     bool kept;     /* it is the incumbent now */
     double time;   /* as a share of the baseline's; NAN: not known */
 } qdq_tried;
+
+/* --- search_trial.c --------------------------------------------------------------------------------------------------- */
+
+/* Weighs bits and measures the starts. `s` has what qdq_search_run() was given. qdq_search_free() in any case. */
+qdq_status qdq_search_begin(qdq_searching *s, qdq_error *err);
+
+/* Fills in what was found. */
+qdq_status qdq_search_finish(qdq_searching *s, qdq_error *err);
+
+void qdq_search_free(qdq_searching *s);
 
 /* Measures s->candidate against the incumbent, unless it is known to be no better. `unit`: SIZE_MAX for none. */
 qdq_status qdq_search_try(qdq_searching *s, size_t unit, qdq_tried *out, qdq_error *err);

@@ -1,0 +1,300 @@
+/* cut_search.c - the way of the strategy: starts, anchors, rounds, and what is in doubt. */
+#include "tune/cut/cut_search.h"
+
+#include <math.h>
+
+#include "base/fail.h"
+#include "tune/cut/front.h"
+#include "tune/search/search_state.h"
+
+enum { ROUNDS = 3 };
+
+/* Deviations: what is changed must pay by so many, and what is in doubt may be better by so many. */
+static const double caution = 1, boldness = 2;
+
+typedef struct cutting {
+    const qdq_cut_problem *p;
+    qdq_searching s;
+    QDQ_VEC(qdq_cut_seen) seen;
+    qdq_cut_result *out;
+    qdq_energy leaning; /* the costs, with a prejudice */
+} cutting;
+
+static unsigned builds_left(const cutting *c)
+{
+    const qdq_search_opts *o = c->s.opts;
+    const unsigned now = o->max_builds > 0 && c->s.ops->builds != NULL ? c->s.ops->builds(c->s.ops->ctx) : 0;
+
+    return o->max_builds == 0 ? UINT32_MAX : now < o->max_builds ? o->max_builds - now : 0;
+}
+
+/* --- profiles ----------------------------------------------------------------------------------------------------------- */
+
+static qdq_status look_at(cutting *c, const qdq_assign *a, bool *known, qdq_error *err)
+{
+    qdq_cut_seen seen;
+    double time;
+
+    *known = false;
+    if (!qdq_search_budget_left(&c->s))
+        return QDQ_OK;
+    QDQ_TRY(qdq_search_known_time(&c->s, a, &time, err));
+    QDQ_TRY(qdq_cut_profile_new(&seen.profile, c->p->graph, &c->s.scratch, err));
+    QDQ_TRY(c->p->profile(c->s.ops->ctx, a, &seen.profile, known, err));
+    if (!*known)
+        return QDQ_OK;
+    c->out->profiles++;
+    seen.time_ns = time * c->p->search->base_ns;
+    if (!qdq_assign_copy(&seen.assign, a, &c->s.scratch) || !QDQ_PUSH(&c->s.scratch, &c->seen, seen))
+        return qdq_nomem(err);
+    return QDQ_OK;
+}
+
+/* Every second one on the way through the graph, so that most tensors need a conversion: into the candidate. */
+static qdq_status alternate(cutting *c, qdq_error *err)
+{
+    const qdq_cut_graph *g = c->p->graph;
+    qdq_assign *a = &c->s.candidate;
+    bool *is_set = qdq_arena_array(&c->s.scratch, g->n_bits + 1, sizeof *is_set);
+
+    if (is_set == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < g->n_bits; i++)
+        qdq_assign_set(a, i, true);
+    for (size_t t = 0; t < g->n_nets; t++) {
+        const qdq_cut_net *net = &g->net[t];
+        const bool on = net->from == QDQ_CUT_FLOAT || !qdq_assign_get(a, net->from);
+        if (net->from != QDQ_CUT_FLOAT)
+            is_set[net->from] = true;
+        for (size_t i = 0; i < net->n_to; i++)
+            if (net->to[i] != QDQ_CUT_FLOAT && !is_set[net->to[i]]) {
+                qdq_assign_set(a, net->to[i], on);
+                is_set[net->to[i]] = true;
+            }
+    }
+    return QDQ_OK;
+}
+
+/* Keeps to what may be on, and to ties: all that are tied are as the last one of them. */
+static void make_legal(cutting *c)
+{
+    const qdq_cut_graph *g = c->p->graph;
+    qdq_assign *a = &c->s.candidate;
+    bool changed = true;
+
+    for (size_t i = 0; i < g->n_bits; i++)
+        if (!qdq_search_allows(&c->s, i))
+            qdq_assign_set(a, i, false);
+    while (changed) { /* bits only go off */
+        changed = false;
+        for (size_t i = 0; i < g->n_ties; i++) {
+            const bool both = qdq_assign_get(a, g->tie[i].a) && qdq_assign_get(a, g->tie[i].b);
+            changed = changed || qdq_assign_get(a, g->tie[i].a) != qdq_assign_get(a, g->tie[i].b);
+            qdq_assign_set(a, g->tie[i].a, both);
+            qdq_assign_set(a, g->tie[i].b, both);
+        }
+    }
+}
+
+static void fill_candidate(cutting *c, bool on)
+{
+    for (size_t i = 0; i < c->p->graph->n_bits; i++)
+        qdq_assign_set(&c->s.candidate, i, on);
+}
+
+static void flip_candidate(cutting *c)
+{
+    for (size_t i = 0; i < c->p->graph->n_bits; i++)
+        qdq_assign_set(&c->s.candidate, i, !qdq_assign_get(&c->s.candidate, i));
+}
+
+/* Nothing, everything, and alternating; the other way round, too, and the incumbent, where builds are left for them beside
+ * two rounds. Without a profile of nothing, or of nothing else, there are no costs. */
+static qdq_status look_at_anchors(cutting *c, qdq_error *err)
+{
+    enum { TWO_ROUNDS = 5 };
+    bool known, ignored;
+
+    QDQ_TRY(look_at(c, &c->p->search->start[0], &known, err));
+    if (!known)
+        return QDQ_OK;
+    fill_candidate(c, true);
+    make_legal(c);
+    const bool found_best =
+        qdq_assign_equal(&c->s.candidate, &c->s.incumbent) || qdq_assign_count(&c->s.incumbent) == 0;
+    QDQ_TRY(look_at(c, &c->s.candidate, &ignored, err));
+    QDQ_TRY(alternate(c, err));
+    make_legal(c);
+    QDQ_TRY(look_at(c, &c->s.candidate, &ignored, err));
+    if (builds_left(c) > TWO_ROUNDS) {
+        QDQ_TRY(alternate(c, err));
+        flip_candidate(c);
+        make_legal(c);
+        QDQ_TRY(look_at(c, &c->s.candidate, &ignored, err));
+    }
+    if (builds_left(c) > TWO_ROUNDS && !found_best)
+        QDQ_TRY(look_at(c, &c->s.incumbent, &ignored, err));
+    c->out->known = c->seen.n > 1;
+    return QDQ_OK;
+}
+
+/* --- proposals ----------------------------------------------------------------------------------------------------------- */
+
+/* Whom doubt favours. */
+typedef enum leaning { LEAN_ON_NOTHING, LEAN_TO_CODES, LEAN_TO_FLOAT, LEAN_TO_CONVERSIONS } leaning;
+
+static qdq_status fit(cutting *c, qdq_error *err)
+{
+    QDQ_TRY(qdq_cut_costs_fit(&c->out->costs, c->p->graph, c->seen.at, c->seen.n, c->p->search->allowed,
+                              c->s.arena, err));
+    return qdq_energy_new(&c->leaning, c->p->graph, &c->s.scratch, err);
+}
+
+static void lean(cutting *c, leaning to)
+{
+    const qdq_cut_costs *k = &c->out->costs;
+    const qdq_cut_graph *g = c->p->graph;
+
+    for (size_t i = 0; i < g->n_bits; i++) {
+        const bool on = qdq_assign_get(&c->s.incumbent, i);
+        const double more = to == LEAN_TO_CODES         ? -boldness
+                            : to == LEAN_TO_FLOAT       ? boldness
+                            : to == LEAN_TO_CONVERSIONS ? 0
+                            : on                        ? -caution
+                                                        : caution;
+        c->leaning.off[i] = k->energy.off[i];
+        c->leaning.on[i] = k->energy.on[i] + more * k->doubt[i];
+    }
+    for (size_t t = 0; t < g->n_nets; t++) {
+        const double less = to == LEAN_TO_CONVERSIONS ? 1 : 0;
+        c->leaning.q[t] = fmax(k->energy.q[t] - less * k->q_doubt[t], 0);
+        c->leaning.dq[t] = fmax(k->energy.dq[t] - less * k->dq_doubt[t], 0);
+    }
+}
+
+static double square(double x)
+{
+    return x * x;
+}
+
+/* Variance of what the candidate saves. */
+static double doubt_of(const cutting *c)
+{
+    const qdq_cut_costs *k = &c->out->costs;
+    const qdq_cut_graph *g = c->p->graph;
+    double sum = 0;
+
+    for (size_t i = 0; i < g->n_bits; i++)
+        if (qdq_assign_get(&c->s.candidate, i) != qdq_assign_get(&c->s.incumbent, i))
+            sum += square(k->doubt[i]);
+    for (size_t t = 0; t < g->n_nets; t++) {
+        const qdq_net_state now = qdq_cut_net_state(&g->net[t], &c->s.incumbent),
+                            then = qdq_cut_net_state(&g->net[t], &c->s.candidate);
+        if (now != then && (now == QDQ_NET_Q || then == QDQ_NET_Q))
+            sum += square(k->q_doubt[t]);
+        if (now != then && (now == QDQ_NET_DQ || then == QDQ_NET_DQ))
+            sum += square(k->dq_doubt[t]);
+    }
+    return sum;
+}
+
+/* The best with such a prejudice becomes the candidate. *worth: it may save, in doubt at most, what can be seen. */
+static qdq_status propose(cutting *c, leaning to, bool *worth, qdq_error *err)
+{
+    const qdq_energy *e = &c->out->costs.energy;
+    bool fits = true;
+
+    lean(c, to);
+    if (c->p->harm != NULL)
+        QDQ_TRY(
+            qdq_cut_minimize_within(&c->leaning, c->p->harm, c->p->most_harm, &c->s.candidate, &fits, err));
+    else
+        QDQ_TRY(qdq_energy_minimize(&c->leaning, &c->s.candidate, err));
+    const double saved = qdq_energy_value(e, &c->s.incumbent) - qdq_energy_value(e, &c->s.candidate),
+                 most = saved + (to == LEAN_ON_NOTHING ? 0 : boldness * sqrt(doubt_of(c)));
+    *worth = fits && qdq_search_matters(&c->s, most / c->p->search->base_ns) &&
+             !qdq_assign_equal(&c->s.candidate, &c->s.incumbent);
+    return QDQ_OK;
+}
+
+/* Measures the candidate; then its profile corrects the costs, if another round may follow. *again: it may. */
+static qdq_status go_round(cutting *c, const char *move, bool *again, qdq_error *err)
+{
+    qdq_tried t;
+
+    *again = false;
+    c->s.move = move;
+    QDQ_TRY(qdq_search_try(&c->s, SIZE_MAX, &t, err));
+    c->out->rounds += t.measured;
+    if (!t.measured || !isfinite(t.time) || !qdq_search_budget_left(&c->s) || builds_left(c) < 2)
+        return QDQ_OK;
+    QDQ_TRY(look_at(c, &c->s.candidate, again, err));
+    return *again ? fit(c, err) : QDQ_OK;
+}
+
+static qdq_status go_rounds(cutting *c, qdq_error *err)
+{
+    bool again = true;
+
+    while (again && !c->s.over && c->out->rounds < ROUNDS) {
+        QDQ_TRY(propose(c, LEAN_ON_NOTHING, &again, err));
+        if (again)
+            QDQ_TRY(go_round(c, "minimum cut", &again, err));
+    }
+    return QDQ_OK;
+}
+
+/* Decisions with the least certain margin, all that lean one way together. What is found is gone on from. */
+static qdq_status try_doubts(cutting *c, qdq_error *err)
+{
+    static const char *const moves[] = {"", "doubtful ones on codes", "doubtful ones in float",
+                                        "more conversions"};
+
+    for (leaning to = LEAN_TO_CODES; to <= LEAN_TO_CONVERSIONS && !c->s.over; to++) {
+        const double before = c->s.time;
+        bool worth;
+        QDQ_TRY(propose(c, to, &worth, err));
+        if (!worth)
+            continue;
+        QDQ_TRY(go_round(c, moves[to], &worth, err));
+        if (c->s.time < before)
+            QDQ_TRY(go_rounds(c, err));
+    }
+    return QDQ_OK;
+}
+
+/* --- the whole ----------------------------------------------------------------------------------------------------------- */
+
+static qdq_status search(cutting *c, qdq_error *err)
+{
+    QDQ_TRY(qdq_search_begin(&c->s, err));
+    c->s.phase = QDQ_PHASE_INTERACTIONS;
+    if (!c->s.over)
+        QDQ_TRY(look_at_anchors(c, err));
+    if (c->out->known) {
+        QDQ_TRY(fit(c, err));
+        QDQ_TRY(go_rounds(c, err));
+        QDQ_TRY(try_doubts(c, err));
+        c->out->best_ns = c->out->costs.rest + qdq_energy_value(&c->out->costs.energy, &c->s.incumbent);
+    }
+    return qdq_search_finish(&c->s, err);
+}
+
+qdq_status qdq_cut_search_run(const qdq_cut_problem *p, const qdq_search_opts *opts,
+                              const qdq_search_ops *ops, qdq_arena *arena, qdq_cut_result *out,
+                              qdq_error *err)
+{
+    qdq_search_ops own = *ops; /* costs say what is worth a measurement, not what region mode hopes for */
+    cutting c = {.p = p,
+                 .s = {.p = p->search, .opts = opts, .ops = &own, .arena = arena, .out = &out->search},
+                 .out = out};
+
+    *out = (qdq_cut_result){0};
+    own.profile = NULL;
+    if (p->graph->n_bits != p->search->n_bits)
+        return qdq_fail(err, QDQ_E_USAGE, "tensors between %zu bits for a search of %zu", p->graph->n_bits,
+                        p->search->n_bits);
+    qdq_status st = search(&c, err);
+    qdq_search_free(&c.s);
+    return st;
+}

@@ -1,0 +1,37 @@
+/* cut_search.h - the strategy `mincut`: profiles of a few whole models say what every decision and every conversion costs,
+ * one cut finds what is best by that, and it is built and measured against the incumbent. Then its own profile corrects the
+ * costs, at most three times. The incumbent changes by a measurement alone. Deterministic, as qdq_search_run() is. */
+#ifndef QDQ_CUT_SEARCH_H
+#define QDQ_CUT_SEARCH_H
+
+#include "tune/cut/costs.h"
+#include "tune/search/search.h"
+
+/* Fills *out, of zeros, from a profile of an assignment; `ctx` is that of the search's ops. A build. *known: false if there
+ * is none, or it does not say enough. */
+typedef qdq_status (*qdq_cut_profile_fn)(void *ctx, const qdq_assign *a, qdq_cut_profile *out, bool *known,
+                                         qdq_error *err);
+
+typedef struct qdq_cut_problem {
+    const qdq_search_problem *search; /* borders are not asked; units get their results */
+    const qdq_cut_graph *graph;       /* tensors in the graph's order */
+    qdq_cut_profile_fn profile;
+    const double *harm; /* by bit; NULL: no bound on it */
+    double most_harm;   /* of what is proposed; starts are measured as they are */
+} qdq_cut_problem;
+
+typedef struct qdq_cut_result {
+    qdq_search_result search;
+    bool known;          /* false: there are no profiles; nothing but the starts was measured */
+    qdq_cut_costs costs; /* as they were in the end, for qdq_cut_front(); if known */
+    double best_ns;      /* of the best, by these costs */
+    unsigned rounds, profiles;
+} qdq_cut_result;
+
+/* Of `opts` only test, max_trials and max_builds count; ops->profile is not asked. A measurement takes one build, a profile
+ * another: 9 builds do for nothing, everything, one start more, three profiles, and two rounds. */
+qdq_status qdq_cut_search_run(const qdq_cut_problem *p, const qdq_search_opts *opts,
+                              const qdq_search_ops *ops, qdq_arena *arena, qdq_cut_result *out,
+                              qdq_error *err);
+
+#endif /* QDQ_CUT_SEARCH_H */

@@ -1,0 +1,231 @@
+/* search_trial.c - a candidate against the incumbent, whatever strategy proposes it: what is known is not measured again, the
+ * budget is kept, and the incumbent changes by a measurement alone. */
+#include <math.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "tune/search/search_state.h"
+
+void qdq_search_reset(qdq_searching *s)
+{
+    qdq_assign_take(&s->candidate, &s->incumbent);
+}
+
+bool qdq_search_allows(const qdq_searching *s, size_t bit)
+{
+    return s->p->allowed == NULL || qdq_assign_get(s->p->allowed, bit);
+}
+
+bool qdq_search_matters(const qdq_searching *s, double share)
+{
+    return share > fmax(s->noise, s->opts->test.enter) * s->time;
+}
+
+/* --- one candidate ---------------------------------------------------------------------------------------------------- */
+
+static qdq_status identify(qdq_searching *s, const qdq_assign *a, uint64_t *out, qdq_error *err)
+{
+    qdq_assign_hash h = qdq_assign_get_hash(a);
+
+    if (s->ops->identity != NULL)
+        QDQ_TRY(s->ops->identity(s->ops->ctx, a, &h, err));
+    *out = qdq_assign_hash_key(h);
+    return QDQ_OK;
+}
+
+static qdq_status remember(qdq_searching *s, uint64_t identity, double time, qdq_error *err)
+{
+    bool is_new;
+    qdq_map_value *place = qdq_map_put_int(&s->measured, identity, &is_new);
+
+    if (place == NULL || (is_new && !QDQ_PUSH(&s->scratch, &s->times, time)))
+        return qdq_nomem(err);
+    if (is_new)
+        place->num = s->times.n - 1;
+    s->times.at[place->num] = time;
+    return QDQ_OK;
+}
+
+bool qdq_search_budget_left(qdq_searching *s)
+{
+    const qdq_search_opts *o = s->opts;
+
+    if ((o->max_trials > 0 && s->out->trials >= o->max_trials) ||
+        (o->max_builds > 0 && s->ops->builds != NULL && s->ops->builds(s->ops->ctx) >= o->max_builds))
+        s->over = true;
+    return !s->over;
+}
+
+static qdq_status tell(qdq_searching *s, size_t unit, const qdq_test_result *r, bool kept, qdq_error *err)
+{
+    qdq_search_event e = {.phase = s->phase,
+                          .move = s->move,
+                          .unit = unit,
+                          .n_units = s->p->n_units,
+                          .incumbent = &s->incumbent,
+                          .candidate = &s->candidate,
+                          .result = r,
+                          .kept = kept,
+                          .saved = 1 - s->time};
+
+    return s->ops->event != NULL ? s->ops->event(s->ops->ctx, &e, err) : QDQ_OK;
+}
+
+static qdq_status measure(qdq_searching *s, size_t unit, uint64_t identity, qdq_tried *out, qdq_error *err)
+{
+    qdq_test_result r = {0};
+    bool failed = false;
+    qdq_status st =
+        s->ops->measure(s->ops->ctx, &s->incumbent, &s->candidate, &s->opts->test, &r, &failed, err);
+
+    if (st == QDQ_E_GOAL) {
+        s->over = true;
+        return QDQ_OK;
+    }
+    QDQ_TRY(st);
+    s->out->trials++;
+    s->out->pairs += r.pairs;
+    out->measured = true;
+    out->time = failed ? INFINITY : s->time * (1 - r.gain);
+    out->kept = !failed && r.verdict == QDQ_VERDICT_KEEP;
+    QDQ_TRY(remember(s, identity, out->time, err));
+    if (!failed)
+        s->noise = r.sd / sqrt(s->opts->test.max_pairs);
+    if (out->kept) {
+        if (unit != SIZE_MAX)
+            s->out->unit[unit].gain += s->time - out->time;
+        s->time = out->time;
+    }
+    QDQ_TRY(tell(s, unit, failed ? NULL : &r, out->kept, err));
+    if (out->kept) {
+        qdq_assign_take(&s->incumbent, &s->candidate);
+        s->is_profiled = false;
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_search_known_time(qdq_searching *s, const qdq_assign *a, double *out, qdq_error *err)
+{
+    uint64_t name;
+
+    QDQ_TRY(identify(s, a, &name, err));
+    const qdq_map_value *known = qdq_map_get_int(&s->measured, name);
+    *out = known != NULL && isfinite(s->times.at[known->num]) ? s->times.at[known->num] : NAN;
+    return QDQ_OK;
+}
+
+/* Starts are measured whatever they promise; what comes later builds on profiles. */
+static qdq_status is_worth_it(qdq_searching *s, bool *worth, qdq_error *err)
+{
+    *worth = qdq_search_budget_left(s);
+    if (s->phase == QDQ_PHASE_START || !*worth)
+        return QDQ_OK;
+    QDQ_TRY(qdq_search_hope_update(s, err));
+    *worth = qdq_search_is_hopeful(s);
+    s->out->ruled_out += !*worth;
+    *worth = *worth && qdq_search_budget_left(s); /* the profile was a build, too */
+    return QDQ_OK;
+}
+
+qdq_status qdq_search_try(qdq_searching *s, size_t unit, qdq_tried *out, qdq_error *err)
+{
+    uint64_t mine, now;
+    bool worth;
+
+    *out = (qdq_tried){.time = NAN};
+    QDQ_TRY(identify(s, &s->candidate, &mine, err));
+    QDQ_TRY(identify(s, &s->incumbent, &now, err));
+    if (mine == now) {
+        out->time = s->time;
+        return QDQ_OK;
+    }
+    const qdq_map_value *known = qdq_map_get_int(&s->measured, mine);
+    if (known != NULL) {
+        out->time = s->times.at[known->num];
+        if (!(out->time < s->time * (1 - s->opts->test.enter)))
+            return QDQ_OK;
+    }
+    QDQ_TRY(is_worth_it(s, &worth, err));
+    return worth ? measure(s, unit, mine, out, err) : QDQ_OK;
+}
+
+/* --- begin and end ---------------------------------------------------------------------------------------------------- */
+
+/* Each bit belongs to at most one unit. */
+static qdq_status weigh(qdq_searching *s, qdq_error *err)
+{
+    const qdq_search_problem *p = s->p;
+
+    s->worth = qdq_arena_array(&s->scratch, p->n_bits + 1, sizeof *s->worth);
+    s->unit_of = qdq_arena_array(&s->scratch, p->n_bits + 1, sizeof *s->unit_of);
+    s->out->unit = qdq_arena_array(s->arena, p->n_units + 1, sizeof *s->out->unit);
+    if (s->worth == NULL || s->unit_of == NULL || s->out->unit == NULL)
+        return qdq_nomem(err);
+    memset(s->unit_of, 0xff, (p->n_bits + 1) * sizeof *s->unit_of);
+    for (size_t u = 0; u < p->n_units; u++) {
+        const qdq_search_unit *unit = &p->unit[u];
+        for (size_t c = 0; c < unit->n_choices; c++)
+            for (size_t i = 0; i < unit->n_instances; i++) {
+                uint32_t bit = unit->choice[c].bit[i];
+                if (bit == UINT32_MAX)
+                    continue;
+                s->worth[bit] = unit->choice[c].worth_ns / (double)unit->n_instances;
+                s->unit_of[bit] = (uint32_t)u;
+                s->total_worth += s->worth[bit];
+            }
+    }
+    return qdq_search_hope_init(s, err);
+}
+
+static qdq_status measure_starts(qdq_searching *s, qdq_error *err)
+{
+    const qdq_search_problem *p = s->p;
+    uint64_t base;
+
+    if (p->n_starts == 0)
+        return qdq_fail(err, QDQ_E_USAGE, "a search without a start: expected at least the baseline");
+    if (!qdq_assign_copy(&s->incumbent, &p->start[0], &s->scratch) ||
+        !qdq_assign_copy(&s->candidate, &p->start[0], &s->scratch))
+        return qdq_nomem(err);
+    s->time = 1;
+    QDQ_TRY(identify(s, &s->incumbent, &base, err));
+    QDQ_TRY(remember(s, base, 1, err));
+    s->phase = QDQ_PHASE_START;
+    for (size_t i = 1; i < p->n_starts && !s->over; i++) {
+        qdq_tried ignored;
+        s->move = p->start_name[i];
+        qdq_assign_take(&s->candidate, &p->start[i]);
+        QDQ_TRY(qdq_search_try(s, SIZE_MAX, &ignored, err));
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_search_begin(qdq_searching *s, qdq_error *err)
+{
+    *s->out = (qdq_search_result){0};
+    QDQ_TRY(weigh(s, err));
+    return measure_starts(s, err);
+}
+
+qdq_status qdq_search_finish(qdq_searching *s, qdq_error *err)
+{
+    qdq_search_result *out = s->out;
+
+    s->phase = QDQ_PHASE_DONE;
+    out->predicted_ns = s->time * s->p->base_ns;
+    out->ended_early = s->over;
+    if (!qdq_assign_copy(&out->best, &s->incumbent, s->arena))
+        return qdq_nomem(err);
+    for (size_t u = 0; u < s->p->n_units; u++) {
+        if (!qdq_assign_new(&out->unit[u].best, s->p->unit[u].n_choices, s->arena))
+            return qdq_nomem(err);
+        qdq_search_mask(s, &s->p->unit[u], SIZE_MAX, &out->unit[u].best);
+    }
+    return tell(s, SIZE_MAX, NULL, false, err);
+}
+
+void qdq_search_free(qdq_searching *s)
+{
+    qdq_map_free(&s->measured);
+    qdq_arena_free(&s->scratch);
+}

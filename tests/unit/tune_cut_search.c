@@ -1,0 +1,584 @@
+/* tune_cut_search.c - the strategy mincut in worlds whose optimum is known: groups with times in float and on codes, tensors
+ * with conversions between them; profiles and pairs of whole models have noise. */
+#include "tune/cut/cut_search.h"
+
+#include <math.h>
+
+#include "base/random.h"
+#include "support/test.h"
+
+enum { READERS = 4, GUARD = 3, MOST_BUILDS = 12 };
+
+static qdq_error err;
+
+typedef struct world {
+    qdq_cut_graph graph;
+    qdq_energy truth; /* ns */
+    double rest;
+    qdq_cut_net *net;
+    uint32_t *reader;
+    qdq_arena arena;
+    qdq_random random, noise;
+
+    double deviation;   /* of a leg of a pair, and of a kernel's time in a profile */
+    double hidden;      /* share of a Q that its producer's kernel does */
+    double overhead_us; /* of a row of a profile */
+    const qdq_assign *now, *candidate;
+    unsigned measured, profiled, events, kept;
+    unsigned ends_at;      /* measurement that the budget does not allow */
+    uint32_t dead;         /* a bit that cannot be built on; QDQ_CUT_FLOAT: none */
+    bool mute;             /* no profiles */
+    const char *moves[16]; /* of the first trials */
+} world;
+
+static void add_net(world *w, uint32_t from, size_t n_to, const uint32_t *to)
+{
+    const size_t t = w->graph.n_nets++;
+
+    for (size_t i = 0; i < n_to; i++)
+        w->reader[READERS * t + i] = to[i];
+    w->net[t] = (qdq_cut_net){.from = from,
+                              .to = &w->reader[READERS * t],
+                              .n_to = n_to,
+                              .bytes = 1e4 + 1e6 * qdq_random_uniform(&w->random)};
+}
+
+/* One block behind `last`, from bit `i` on: a chain, one with a way around, or attention. */
+static uint32_t add_block(world *w, uint32_t i, uint32_t last)
+{
+    switch (qdq_random_u64(&w->random) % 3) {
+    case 0:
+        add_net(w, last, 1, (uint32_t[]){i});
+        add_net(w, i, 1, (uint32_t[]){i + 1});
+        return i + 2;
+    case 1:
+        add_net(w, last, 2, (uint32_t[]){i, i + 3});
+        for (uint32_t k = 0; k < 3; k++)
+            add_net(w, i + k, 1, (uint32_t[]){i + k + 1});
+        return i + 4;
+    default:
+        add_net(w, last, 4, (uint32_t[]){i, i + 1, i + 2, i + 6});
+        add_net(w, i, 1, (uint32_t[]){i + 3});
+        add_net(w, i + 1, 1, (uint32_t[]){i + 3});
+        add_net(w, i + 2, 1, (uint32_t[]){i + 4});
+        add_net(w, i + 3, 1, (uint32_t[]){QDQ_CUT_FLOAT}); /* softmax */
+        add_net(w, QDQ_CUT_FLOAT, 1, (uint32_t[]){i + 4});
+        add_net(w, i + 4, 1, (uint32_t[]){i + 5});
+        add_net(w, i + 5, 1, (uint32_t[]){i + 6});
+        return i + 7;
+    }
+}
+
+static void begin(world *w, size_t most, uint64_t seed, double deviation)
+{
+    *w = (world){.random = qdq_random_new(seed, "world"),
+                 .noise = qdq_random_new(seed, "noise"),
+                 .deviation = deviation,
+                 .overhead_us = 1.5,
+                 .dead = QDQ_CUT_FLOAT};
+    w->net = qdq_arena_array(&w->arena, 2 * most + 2, sizeof *w->net);
+    w->reader = qdq_arena_array(&w->arena, (2 * most + 2) * READERS, sizeof *w->reader);
+    assert_true(w->net != NULL && w->reader != NULL);
+    w->graph.net = w->net;
+}
+
+/* About `most` groups. Conversions take time by their bytes, give or take `irregular` of it. */
+static void build(world *w, size_t most, uint64_t seed, double deviation, double irregular)
+{
+    uint32_t last = QDQ_CUT_FLOAT, i = 0;
+
+    begin(w, most, seed, deviation);
+    while (i + 7 <= most) {
+        i = add_block(w, i, last);
+        last = i - 1;
+    }
+    add_net(w, last, 1, (uint32_t[]){QDQ_CUT_FLOAT});
+    w->graph.n_bits = i;
+    assert_ok(qdq_energy_new(&w->truth, &w->graph, &w->arena, &err));
+    for (uint32_t k = 0; k < i; k++) {
+        w->truth.off[k] = 2e4 + 2e5 * qdq_random_uniform(&w->random);
+        w->truth.on[k] = w->truth.off[k] * (0.35 + qdq_random_uniform(&w->random));
+    }
+    for (size_t t = 0; t < w->graph.n_nets; t++) {
+        const double q = 2e3 + 0.05 * w->net[t].bytes, dq = 1e3 + 0.03 * w->net[t].bytes;
+        w->truth.q[t] = q * (1 + irregular * (2 * qdq_random_uniform(&w->random) - 1));
+        w->truth.dq[t] = dq * (1 + irregular * (2 * qdq_random_uniform(&w->random) - 1));
+    }
+    w->rest = 2e4 * i;
+}
+
+static double time_of(const world *w, const qdq_assign *a)
+{
+    return w->rest + qdq_energy_value(&w->truth, a);
+}
+
+static double noisy(world *w)
+{
+    return 1 + w->deviation * (double)qdq_random_normal(&w->noise);
+}
+
+static double best_time(world *w)
+{
+    qdq_assign a;
+
+    assert_true(qdq_assign_new(&a, w->graph.n_bits, &w->arena));
+    assert_ok(qdq_energy_minimize(&w->truth, &a, &err));
+    return time_of(w, &a);
+}
+
+/* --- what the search asks ----------------------------------------------------------------------------------------------- */
+
+static qdq_status take(void *ctx, unsigned pair, double *incumbent_ns, double *candidate_ns, qdq_error *e)
+{
+    world *w = ctx;
+
+    (void)pair;
+    (void)e;
+    *incumbent_ns = time_of(w, w->now) * noisy(w);
+    *candidate_ns = time_of(w, w->candidate) * noisy(w);
+    return QDQ_OK;
+}
+
+static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assign *candidate,
+                          const qdq_test_opts *test, qdq_test_result *out, bool *failed, qdq_error *e)
+{
+    world *w = ctx;
+    qdq_test_opts o = *test;
+
+    if (w->ends_at > 0 && w->measured + 1 == w->ends_at)
+        return QDQ_E_GOAL;
+    w->measured++;
+    *failed = w->dead != QDQ_CUT_FLOAT && qdq_assign_get(candidate, w->dead);
+    if (*failed)
+        return QDQ_OK;
+    w->now = incumbent;
+    w->candidate = candidate;
+    o.floor_sd = w->deviation * 1.4;
+    return qdq_test_run(&o, take, w, out, e);
+}
+
+static qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *ignored)
+{
+    world *w = ctx;
+
+    (void)ignored;
+    if (w->events < 16)
+        w->moves[w->events] = e->move;
+    w->events++;
+    w->kept += e->kept;
+    return QDQ_OK;
+}
+
+/* The model is built once to begin with. */
+static unsigned builds(void *ctx)
+{
+    const world *w = ctx;
+
+    return 1 + w->measured + w->profiled;
+}
+
+static qdq_cut_time row(world *w, double ns)
+{
+    return (qdq_cut_time){ns * 1e-3 * noisy(w) + w->overhead_us, 1};
+}
+
+static qdq_status profile(void *ctx, const qdq_assign *a, qdq_cut_profile *out, bool *known, qdq_error *e)
+{
+    world *w = ctx;
+
+    (void)e;
+    w->profiled++;
+    *known = !w->mute && (w->dead == QDQ_CUT_FLOAT || !qdq_assign_get(a, w->dead));
+    for (size_t i = 0; i < w->graph.n_bits; i++)
+        out->own[i] = row(w, qdq_assign_get(a, i) ? w->truth.on[i] : w->truth.off[i]);
+    for (size_t t = 0; t < w->graph.n_nets; t++) {
+        const qdq_net_state s = qdq_cut_net_state(&w->net[t], a);
+        const uint32_t from = w->net[t].from;
+        const double hidden = s == QDQ_NET_Q && from != QDQ_CUT_FLOAT ? w->hidden * w->truth.q[t] : 0;
+        if (s == QDQ_NET_Q)
+            out->net[t] = row(w, w->truth.q[t] - hidden);
+        if (s == QDQ_NET_DQ)
+            out->net[t] = row(w, w->truth.dq[t]);
+        if (hidden > 0)
+            out->own[from].us += hidden * 1e-3;
+    }
+    out->rest = row(w, w->rest);
+    return QDQ_OK;
+}
+
+static qdq_search_opts options(unsigned most_builds)
+{
+    return (qdq_search_opts){.test = QDQ_TEST_OPTS_INIT, .max_builds = most_builds};
+}
+
+/* For worlds without noise: everything can be seen. */
+static qdq_search_opts sharp_options(unsigned most_builds)
+{
+    qdq_search_opts o = options(most_builds);
+
+    o.test.gain = 1e-5;
+    o.test.enter = 1e-6;
+    return o;
+}
+
+static qdq_cut_result run_with(world *w, const qdq_search_opts *o, const qdq_assign *allowed,
+                               const double *harm, double most_harm, bool starts_everything)
+{
+    static const char *const names[] = {"nothing", "everything"};
+    const qdq_search_ops ops = {.ctx = w, .measure = measure, .event = event, .builds = builds};
+    qdq_assign starts[2];
+    qdq_cut_result out;
+
+    assert_true(qdq_assign_new(&starts[0], w->graph.n_bits, &w->arena) &&
+                qdq_assign_new(&starts[1], w->graph.n_bits, &w->arena));
+    for (size_t i = 0; i < w->graph.n_bits; i++)
+        qdq_assign_set(&starts[1], i, allowed == NULL || qdq_assign_get(allowed, i));
+    const qdq_search_problem p = {.n_bits = w->graph.n_bits,
+                                  .start = starts,
+                                  .start_name = names,
+                                  .n_starts = starts_everything ? 2 : 1,
+                                  .allowed = allowed,
+                                  .base_ns = time_of(w, &starts[0])};
+    const qdq_cut_problem cut = {
+        .search = &p, .graph = &w->graph, .profile = profile, .harm = harm, .most_harm = most_harm};
+    assert_ok(qdq_cut_search_run(&cut, o, &ops, &w->arena, &out, &err));
+    assert_true(o->max_builds == 0 || builds(w) <= o->max_builds);
+    return out;
+}
+
+static qdq_cut_result run(world *w, const qdq_search_opts *o)
+{
+    return run_with(w, o, NULL, NULL, 0, true);
+}
+
+/* --- gaps ----------------------------------------------------------------------------------------------------------------- */
+
+typedef struct tally {
+    double gap, worst, builds, most_builds, predicted;
+} tally;
+
+static tally search_worlds(const char *what, unsigned worlds, size_t size, const qdq_search_opts *o,
+                           double deviation, double irregular, double hidden)
+{
+    tally t = {0};
+
+    for (uint64_t seed = 0; seed < worlds; seed++) {
+        world w;
+        build(&w, size, seed, deviation, irregular);
+        w.hidden = hidden;
+        const qdq_cut_result r = run(&w, o);
+        const double mine = time_of(&w, &r.search.best), gap = mine / best_time(&w) - 1;
+        t.gap += gap / worlds;
+        t.worst = fmax(t.worst, gap);
+        t.builds += (double)builds(&w) / worlds;
+        t.most_builds = fmax(t.most_builds, builds(&w));
+        t.predicted = fmax(t.predicted, fabs(r.search.predicted_ns / mine - 1));
+        qdq_arena_free(&w.arena);
+    }
+    print_message(
+        "%s, %zu groups, %u worlds: gap %.3f %%, at most %.3f %%; %.1f builds, at most %.0f; predicted "
+        "within %.2f %%\n",
+        what, size, worlds, t.gap * 100, t.worst * 100, t.builds, t.most_builds, t.predicted * 100);
+    return t;
+}
+
+static void exact_costs_give_the_optimum(void **state)
+{
+    const qdq_search_opts o = sharp_options(MOST_BUILDS - GUARD);
+
+    (void)state;
+    assert_true(search_worlds("exact", 200, 16, &o, 0, 0, 0).worst < 1e-6);
+    assert_true(search_worlds("exact", 100, 60, &o, 0, 0, 0).worst < 1e-6);
+    assert_true(search_worlds("exact", 4, 2000, &o, 0, 0, 0).worst < 1e-6);
+}
+
+static void half_a_percent_of_noise_costs_less_than_two(void **state)
+{
+    const qdq_search_opts o = options(MOST_BUILDS - GUARD);
+
+    (void)state;
+    assert_true(search_worlds("0.5 % noise", 200, 16, &o, 0.005, 0, 0).worst < 0.02);
+    assert_true(search_worlds("0.5 % noise", 200, 60, &o, 0.005, 0, 0).worst < 0.02);
+    assert_true(search_worlds("0.5 % noise", 4, 2000, &o, 0.005, 0, 0).worst < 0.02);
+}
+
+/* Conversions that their size does not tell, and those that the producer's kernel does in its epilogue. */
+static void odd_conversions_are_found_out_by_rounds(void **state)
+{
+    const qdq_search_opts few = options(MOST_BUILDS - GUARD), many = options(0);
+
+    (void)state;
+    assert_true(search_worlds("odd conversions", 200, 60, &few, 0.005, 0.5, 0).worst < 0.02);
+    assert_true(search_worlds("odd conversions, builds to spare", 200, 60, &many, 0.005, 0.5, 0).worst <
+                0.02);
+    assert_true(search_worlds("half hidden conversions", 200, 60, &few, 0.005, 0, 0.5).worst < 0.02);
+    assert_true(search_worlds("hidden, odd conversions", 200, 60, &few, 0.005, 0.5, 1).worst < 0.02);
+}
+
+/* --- nulls ---------------------------------------------------------------------------------------------------------------- */
+
+/* Groups in a row that take the same time in float and on codes, and conversions that take none. */
+static void build_nulls(world *w, size_t n, uint64_t seed)
+{
+    begin(w, n, seed, 0.005);
+    for (uint32_t i = 1; i < n; i++)
+        add_net(w, i - 1, 1, (uint32_t[]){i});
+    w->graph.n_bits = n;
+    assert_ok(qdq_energy_new(&w->truth, &w->graph, &w->arena, &err));
+    for (size_t i = 0; i < n; i++)
+        w->truth.off[i] = w->truth.on[i] = 1e5;
+    w->rest = 1e5;
+}
+
+static void null_groups_stay_float(void **state)
+{
+    enum { SEEDS = 200, GROUPS = 50 };
+    const qdq_search_opts o = options(MOST_BUILDS - GUARD);
+    unsigned kept[2] = {0}, runs[2] = {0}, measured[2] = {0};
+
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++)
+        for (int starts = 0; starts < 2; starts++) {
+            world w;
+            build_nulls(&w, GROUPS, seed);
+            const qdq_cut_result r = run_with(&w, &o, NULL, NULL, 0, starts == 1);
+            kept[starts] += (unsigned)qdq_assign_count(&r.search.best);
+            runs[starts] += qdq_assign_count(&r.search.best) > 0;
+            measured[starts] += w.measured;
+            qdq_arena_free(&w.arena);
+        }
+    for (int starts = 0; starts < 2; starts++) {
+        print_message("%.3f of 50 null groups kept, in %u of 200 worlds, %.2f measured each%s\n",
+                      kept[starts] / (double)SEEDS, runs[starts], measured[starts] / (double)SEEDS,
+                      starts == 1 ? ", everything among them" : "");
+        assert_true(kept[starts] <= SEEDS);
+    }
+}
+
+/* --- what single decisions hide ------------------------------------------------------------------------------------------- */
+
+static void neighbours_that_are_harmful_alone_are_found_together(void **state)
+{
+    const qdq_search_opts o = options(MOST_BUILDS - GUARD);
+    qdq_assign alone;
+    world w;
+
+    (void)state;
+    begin(&w, 8, 1, 0.005); /* in a row; on codes 3 and 4 save 20 us each, and a conversion takes 15 */
+    add_net(&w, QDQ_CUT_FLOAT, 1, (uint32_t[]){0});
+    for (uint32_t i = 0; i < 7; i++)
+        add_net(&w, i, 1, (uint32_t[]){i + 1});
+    add_net(&w, 7, 1, (uint32_t[]){QDQ_CUT_FLOAT});
+    w.graph.n_bits = 8;
+    assert_ok(qdq_energy_new(&w.truth, &w.graph, &w.arena, &err));
+    for (size_t i = 0; i < 8; i++) {
+        w.truth.off[i] = 1e5;
+        w.truth.on[i] = i == 3 || i == 4 ? 8e4 : 1.4e5;
+    }
+    for (size_t t = 0; t < w.graph.n_nets; t++) {
+        w.net[t].bytes = 1e5;
+        w.truth.q[t] = w.truth.dq[t] = 1.5e4;
+    }
+    assert_true(qdq_assign_new(&alone, 8, &w.arena));
+    const double base = time_of(&w, &alone);
+    for (size_t i = 3; i < 5; i++) {
+        qdq_assign_set(&alone, 3, i == 3);
+        qdq_assign_set(&alone, 4, i == 4);
+        assert_true(time_of(&w, &alone) > base);
+    }
+    const qdq_cut_result r = run(&w, &o);
+    assert_int_equal(r.search.best.word[0], 3 << 3);
+    assert_true(time_of(&w, &r.search.best) < base);
+    qdq_arena_free(&w.arena);
+}
+
+/* --- bounds of the search -------------------------------------------------------------------------------------------------- */
+
+static void equal_answers_give_an_equal_search(void **state)
+{
+    const qdq_search_opts o = options(0);
+    world a, b;
+
+    (void)state;
+    build(&a, 60, 3, 0.005, 0.3);
+    build(&b, 60, 3, 0.005, 0.3);
+    const qdq_cut_result x = run(&a, &o), y = run(&b, &o);
+    assert_true(qdq_assign_equal(&x.search.best, &y.search.best));
+    assert_int_equal(x.search.trials, y.search.trials);
+    assert_int_equal(x.search.pairs, y.search.pairs);
+    assert_int_equal(x.profiles, y.profiles);
+    assert_true(x.best_ns == y.best_ns);
+    qdq_arena_free(&a.arena);
+    qdq_arena_free(&b.arena);
+}
+
+static void a_budget_ends_it_with_the_best_so_far(void **state)
+{
+    (void)state;
+    for (unsigned most = 1; most < 12; most++) { /* run() counts them */
+        const qdq_search_opts o = options(most);
+        world w;
+        build(&w, 40, 1, 0.005, 0.3);
+        const qdq_cut_result r = run(&w, &o);
+        assert_true(r.search.ended_early == (most < 9));
+        assert_true(r.known == (r.profiles >= 2));
+        qdq_arena_free(&w.arena);
+    }
+    for (unsigned at = 1; at < 3; at++) {
+        const qdq_search_opts o = options(0);
+        world w;
+        build(&w, 40, 1, 0.005, 0.3);
+        w.ends_at = at;
+        const qdq_cut_result r = run(&w, &o);
+        assert_int_equal(w.measured, at - 1);
+        assert_true(r.search.ended_early);
+        qdq_arena_free(&w.arena);
+    }
+}
+
+static void without_profiles_the_starts_are_all(void **state)
+{
+    const qdq_search_opts o = options(0);
+    world w;
+
+    (void)state;
+    build(&w, 40, 1, 0.005, 0.3);
+    w.mute = true;
+    const qdq_cut_result r = run(&w, &o);
+    assert_false(r.known);
+    assert_int_equal(w.measured, 1);
+    assert_int_equal(w.profiled, 1);
+    assert_int_equal(r.rounds, 0);
+    qdq_arena_free(&w.arena);
+}
+
+static void what_is_not_allowed_is_never_on(void **state)
+{
+    const qdq_search_opts o = options(0);
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        qdq_assign allowed;
+        world w;
+        build(&w, 40, seed, 0.005, 0.3);
+        assert_true(qdq_assign_new(&allowed, w.graph.n_bits, &w.arena));
+        for (size_t i = 0; i < w.graph.n_bits; i++)
+            qdq_assign_set(&allowed, i, i % 3 != 0);
+        for (size_t i = 0; i < w.graph.n_bits; i += 3)
+            w.truth.on[i] = INFINITY;
+        const qdq_cut_result r = run_with(&w, &o, &allowed, NULL, 0, true);
+        assert_true(time_of(&w, &r.search.best) < best_time(&w) * 1.02);
+        qdq_arena_free(&w.arena);
+    }
+}
+
+static void ties_are_kept(void **state)
+{
+    const qdq_search_opts o = options(0);
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        const qdq_cut_tie ties[] = {{1, 4}, {4, 9}, {2, 20}};
+        world w;
+        build(&w, 40, seed, 0.005, 0.3);
+        w.graph.tie = ties;
+        w.graph.n_ties = 3;
+        const qdq_cut_result r = run(&w, &o);
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(qdq_assign_get(&r.search.best, ties[i].a),
+                             qdq_assign_get(&r.search.best, ties[i].b));
+        assert_true(time_of(&w, &r.search.best) < best_time(&w) * 1.02);
+        qdq_arena_free(&w.arena);
+    }
+}
+
+/* The start that has it on fails, and so does the profile of everything. */
+static void what_cannot_be_built_is_refused_and_the_search_goes_on(void **state)
+{
+    const qdq_search_opts o = options(0);
+    unsigned better = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        world w;
+        build(&w, 40, seed, 0.005, 0);
+        w.dead = 5;
+        const qdq_cut_result r = run(&w, &o);
+        assert_false(qdq_assign_get(&r.search.best, 5));
+        better += qdq_assign_count(&r.search.best) > 0;
+        qdq_arena_free(&w.arena);
+    }
+    print_message("with a bit that cannot be built, codes were found in %u of 20 worlds\n", better);
+    assert_true(better >= 15);
+}
+
+static void what_is_proposed_does_no_more_harm_than_it_may(void **state)
+{
+    const qdq_search_opts o = options(0);
+    double harm[64];
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        double done = 0;
+        world w;
+        build(&w, 40, seed, 0.005, 0.3);
+        for (size_t i = 0; i < w.graph.n_bits; i++)
+            harm[i] = 1 + (double)(i % 5);
+        const qdq_cut_result r = run_with(&w, &o, NULL, harm, 25, false);
+        for (size_t i = 0; i < w.graph.n_bits; i++)
+            done += qdq_assign_get(&r.search.best, i) ? harm[i] : 0;
+        assert_true(done > 0 && done <= 25);
+        qdq_arena_free(&w.arena);
+    }
+}
+
+static void moves_have_names(void **state)
+{
+    const qdq_search_opts o = options(0);
+    world w;
+
+    (void)state;
+    build(&w, 40, 1, 0.005, 0.3);
+    run(&w, &o);
+    assert_string_equal(w.moves[0], "everything");
+    assert_string_equal(w.moves[1], "minimum cut");
+    qdq_arena_free(&w.arena);
+}
+
+static void a_graph_of_another_size_is_refused(void **state)
+{
+    const qdq_search_problem p = {.n_bits = 3};
+    const qdq_cut_graph g = {.n_bits = 2};
+    const qdq_cut_problem cut = {.search = &p, .graph = &g, .profile = profile};
+    const qdq_search_opts o = options(0);
+    const qdq_search_ops ops = {.measure = measure};
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_cut_result out;
+
+    (void)state;
+    assert_fails(QDQ_E_USAGE, "tensors between 2 bits for a search of 3",
+                 qdq_cut_search_run(&cut, &o, &ops, &arena, &out, &err));
+    qdq_arena_free(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exact_costs_give_the_optimum),
+        cmocka_unit_test(half_a_percent_of_noise_costs_less_than_two),
+        cmocka_unit_test(odd_conversions_are_found_out_by_rounds),
+        cmocka_unit_test(null_groups_stay_float),
+        cmocka_unit_test(neighbours_that_are_harmful_alone_are_found_together),
+        cmocka_unit_test(equal_answers_give_an_equal_search),
+        cmocka_unit_test(a_budget_ends_it_with_the_best_so_far),
+        cmocka_unit_test(without_profiles_the_starts_are_all),
+        cmocka_unit_test(what_is_not_allowed_is_never_on),
+        cmocka_unit_test(ties_are_kept),
+        cmocka_unit_test(what_cannot_be_built_is_refused_and_the_search_goes_on),
+        cmocka_unit_test(what_is_proposed_does_no_more_harm_than_it_may),
+        cmocka_unit_test(moves_have_names),
+        cmocka_unit_test(a_graph_of_another_size_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
