@@ -2,9 +2,12 @@
 #include "engine/find_library.h"
 
 #include <dirent.h>
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/fail.h"
 
 /* "1.31.1" of "libonnxruntime.so.1.31.1" as one number; plain ".so" is lowest. False: another file. */
 static bool library_rank(const char *name, const char *stem, uint64_t *rank)
@@ -50,6 +53,36 @@ bool qdq_find_library(const char *dir, const char *stem, uint64_t below, char *p
     }
     closedir(d);
     return found;
+}
+
+/* --- what a file is ---------------------------------------------------------------------------------------------------- */
+
+static qdq_status read_head(const char *path, Elf64_Ehdr *head, qdq_error *err)
+{
+    FILE *f = fopen(path, "rb");
+
+    if (f == NULL)
+        return qdq_fail(err, QDQ_E_ENGINE, "%s: cannot be opened: expected a shared library", path);
+    size_t n = fread(head, 1, sizeof *head, f);
+    fclose(f);
+    if (n < sizeof *head || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0)
+        return qdq_fail(err, QDQ_E_ENGINE, "%s: is no shared library", path);
+    return QDQ_OK;
+}
+
+qdq_status qdq_library_check(const char *path, qdq_error *err)
+{
+    Elf64_Ehdr mine, head;
+
+    QDQ_TRY(read_head(path, &head, err));
+    QDQ_TRY(read_head("/proc/self/exe", &mine, err));
+    if (head.e_ident[EI_CLASS] != mine.e_ident[EI_CLASS] || head.e_ident[EI_DATA] != mine.e_ident[EI_DATA] ||
+        head.e_machine != mine.e_machine)
+        return qdq_fail(
+            err, QDQ_E_ENGINE,
+            "%s: is for another machine (ELF class %d, machine %d): expected class %d, machine %d", path,
+            head.e_ident[EI_CLASS], head.e_machine, mine.e_ident[EI_CLASS], mine.e_machine);
+    return QDQ_OK;
 }
 
 void qdq_engine_one_line(char *to, size_t size, const char *from)

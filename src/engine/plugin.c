@@ -2,7 +2,6 @@
 #include "engine/plugin.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include "base/fail.h"
 #include "base/pack.h"
 #include "engine/engine_layer.h"
+#include "engine/find_library.h"
 
 typedef struct plugin {
     const qdq_engine_plugin *table;
@@ -21,37 +21,6 @@ typedef struct plugin_session {
     const qdq_engine_plugin *table;
     void *session;
 } plugin_session;
-
-/* --- the file ----------------------------------------------------------------------------------------------------------- */
-
-/* The loader says "No such file" of a library for another machine. */
-static qdq_status read_head(const char *path, Elf64_Ehdr *head, qdq_error *err)
-{
-    FILE *f = fopen(path, "rb");
-
-    if (f == NULL)
-        return qdq_fail(err, QDQ_E_ENGINE, "%s: cannot be opened: expected a shared library", path);
-    size_t n = fread(head, 1, sizeof *head, f);
-    fclose(f);
-    if (n < sizeof *head || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0)
-        return qdq_fail(err, QDQ_E_ENGINE, "%s: is no shared library", path);
-    return QDQ_OK;
-}
-
-static qdq_status check_machine(const char *path, qdq_error *err)
-{
-    Elf64_Ehdr mine, head;
-
-    QDQ_TRY(read_head(path, &head, err));
-    QDQ_TRY(read_head("/proc/self/exe", &mine, err));
-    if (head.e_ident[EI_CLASS] != mine.e_ident[EI_CLASS] || head.e_ident[EI_DATA] != mine.e_ident[EI_DATA] ||
-        head.e_machine != mine.e_machine)
-        return qdq_fail(
-            err, QDQ_E_ENGINE,
-            "%s: is for another machine (ELF class %d, machine %d): expected class %d, machine %d", path,
-            head.e_ident[EI_CLASS], head.e_machine, mine.e_ident[EI_CLASS], mine.e_machine);
-    return QDQ_OK;
-}
 
 /* --- the table ---------------------------------------------------------------------------------------------------------- */
 
@@ -87,7 +56,7 @@ static qdq_status load(const char *path, const qdq_engine_plugin **out, qdq_erro
         qdq_engine_plugin_get_fn get;
     } found;
 
-    QDQ_TRY(check_machine(path, err));
+    QDQ_TRY(qdq_library_check(path, err));
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL)
         return qdq_fail(err, QDQ_E_ENGINE, "%s: cannot be loaded: %s", path, dlerror());

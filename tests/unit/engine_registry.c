@@ -118,6 +118,51 @@ static void libraries_of_the_wrong_version_are_refused(void **state)
     }
 }
 
+/* The loader would say that there is no such file. */
+static void libraries_of_another_machine_are_refused(void **state)
+{
+    static const char *const engines[] = {"ort", "openvino"};
+    const char *path = test_path("other.so");
+    char from[1000], spec[1000], *data;
+    size_t size;
+
+    (void)state;
+    snprintf(from, sizeof from, "%s/tests/fake_ort_old.so", QDQ_BUILD_DIR);
+    assert_ok(qdq_read_file(from, 1 << 24, &data, &size, &err));
+    data[18] = (char)0xf3; /* e_machine: RISC-V */
+    data[19] = 0;
+    assert_ok(qdq_write_file(path, true, data, size, &err));
+    for (size_t i = 0; i < QDQ_COUNT(engines); i++) {
+        snprintf(spec, sizeof spec, "%s:%s", engines[i], path);
+        refuses(spec, NULL, QDQ_E_ENGINE, "other.so: is for another machine");
+    }
+    data[4] = 1; /* of 32 bits */
+    assert_ok(qdq_write_file(path, true, data, size, &err));
+    for (size_t i = 0; i < QDQ_COUNT(engines); i++) {
+        snprintf(spec, sizeof spec, "%s:%s", engines[i], path);
+        refuses(spec, NULL, QDQ_E_ENGINE, "is for another machine (ELF class 1, machine 243)");
+    }
+    qdq_free(data);
+}
+
+static void versions_of_openvino_that_are_too_old_are_refused(void **state)
+{
+    static const char *const fakes[][2] = {
+        {"fake_ov_old.so", "is OpenVINO 2023.3.0: expected 2025.0 or newer"},
+        {"fake_ov_text.so", "reports version 'nightly': expected YEAR.N.P"},
+        {"fake_ov_short.so", "expected OpenVINO 2025.0 or newer"}, /* a function is missing */
+        {"fake_ort_old.so", "is no OpenVINO library"},
+    };
+    char spec[1000];
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(fakes); i++) {
+        snprintf(spec, sizeof spec, "openvino:%s/tests/%s", QDQ_BUILD_DIR, fakes[i][0]);
+        refuses(spec, NULL, QDQ_E_ENGINE, fakes[i][1]);
+        assert_non_null(strstr(err.text, fakes[i][0]));
+    }
+}
+
 static void copy_library(const char *fake, const char *to)
 {
     char from[1000], *data;
@@ -172,6 +217,8 @@ int main(void)
         cmocka_unit_test(a_named_library_that_is_missing_is_named),
         cmocka_unit_test(something_else_than_onnx_runtime_is_refused),
         cmocka_unit_test(libraries_of_the_wrong_version_are_refused),
+        cmocka_unit_test(libraries_of_another_machine_are_refused),
+        cmocka_unit_test(versions_of_openvino_that_are_too_old_are_refused),
         cmocka_unit_test(folders_are_searched_for_the_newest_library),
         cmocka_unit_test(closing_nothing_is_allowed),
     };

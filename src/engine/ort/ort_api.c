@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fail.h"
 #include "engine/find_library.h"
@@ -83,6 +84,8 @@ static qdq_status load_file(qdq_ort_api *api, const char *path, qdq_error *err)
     api->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (api->handle == NULL) {
         const char *why = dlerror();
+        if (access(path, F_OK) == 0)
+            QDQ_TRY(qdq_library_check(path, err));
         /* The loader's text begins with the file's name. */
         return qdq_fail(err, QDQ_E_ENGINE, "cannot load %s", why != NULL ? why : path);
     }
