@@ -71,6 +71,18 @@ static void put_row(cli *c, cli_table *t, const cli_groups *all, size_t i, doubl
     cli_cell(t, "%s", nodes_text(c, g, verbose));
 }
 
+/* Names come from files: no control characters on a terminal. */
+static void print_finding(const qdq_group *g, const qdq_group_finding *f)
+{
+    char text[2000];
+
+    snprintf(text, sizeof text, "warning: %s '%s' %s", g->op, g->layer, f->why);
+    for (char *c = text; *c != '\0'; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+    puts(text);
+}
+
 static void print_sum(const cli_groups *g)
 {
     const qdq_groups_sum s = qdq_groups_add(g->group, g->n);
@@ -99,8 +111,7 @@ qdq_status cli_groups_print(cli *c, const cli_groups *g, bool verbose, qdq_error
         put_row(c, &t, g, i, s.us, verbose);
     QDQ_TRY(cli_table_print(&t, stdout, err));
     for (size_t i = 0; i < g->n_findings; i++)
-        printf("warning: %s '%s' %s\n", g->group[g->finding[i].group].op, g->group[g->finding[i].group].layer,
-               g->finding[i].why);
+        print_finding(&g->group[g->finding[i].group], &g->finding[i]);
     print_sum(g);
     return QDQ_OK;
 }

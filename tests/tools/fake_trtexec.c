@@ -479,7 +479,8 @@ static int infer(void)
                "synchronizations when the profiler is enabled.\n");
     else if (!misbehaves("no_times")) {
         export_times(value_of("--exportTimes"), runs);
-        summary();
+        if (!misbehaves("no_summary"))
+            summary();
     }
     return 0;
 }

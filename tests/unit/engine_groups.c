@@ -1,5 +1,5 @@
 /* engine_groups.c - the nodes behind kernels: from optimized graphs as ONNX Runtime writes them at its levels, and from its
- * profile beside them (subgraph-autotune.md 8, case 20); what is said about kernels that read codes and give floats. */
+ * profile beside them; what is said about kernels that read codes and give floats. */
 #include <math.h>
 
 #include "engine/ort/optimized_nodes.h"
@@ -42,6 +42,7 @@ static const char *nodes_of(const qdq_layer_node_list *l, qdq_arena *arena)
     return text;
 }
 
+/* subgraph 8 case 20. */
 static void both_levels_agree_through_output_tensors(void **state)
 {
     qdq_model *m = test_model(source), *two = test_model(level2), *all = test_model(level99);
@@ -110,6 +111,7 @@ static qdq_engine_layer *join(const char *body, const qdq_model *m, const qdq_mo
     return l;
 }
 
+/* subgraph 8 case 20. */
 static void layers_of_the_profile_get_their_nodes(void **state)
 {
     static const char profile[] = KERNEL("conv", "900", "FusedConv", "0") RUN /* warm-up */

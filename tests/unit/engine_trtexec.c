@@ -1,5 +1,6 @@
 /* engine_trtexec.c - the engines `trtexec`, on the stand-in of tests/tools/fake_trtexec.c, and `replay`, on what the first
  * recorded. */
+#include <dirent.h>
 #include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -129,6 +130,7 @@ static void profile_and_groups_come_from_its_layers(void **state)
     }
 }
 
+/* subgraph 8 case 3. */
 static void layers_without_detail_are_no_groups(void **state)
 {
     qdq_group *g = NULL;
@@ -153,6 +155,7 @@ static qdq_status time_once(double *ms)
     return st;
 }
 
+/* subgraph 8 case 14. */
 static void without_exported_times_the_summary_counts(void **state)
 {
     double ms;
@@ -165,6 +168,20 @@ static void without_exported_times_the_summary_counts(void **state)
     assert_true(fabs(ms - 0.115) < 1e-6);
 }
 
+/* subgraph 8 case 14: a profile that is not taken in a run of its own leaves no line with a latency. */
+static void without_the_summary_exported_times_count(void **state)
+{
+    double ms;
+
+    (void)state;
+    setenv("FAKE_TRTEXEC", "no_summary", 1);
+    open_engine("trtexec", NULL, NULL);
+    assert_ok(open_session(TEXT, false));
+    assert_ok(time_once(&ms));
+    assert_true(fabs(ms - 0.115) < 1e-6);
+}
+
+/* subgraph 8 case 14, region 9 case 24. */
 static void without_either_the_measurement_is_missing(void **state)
 {
     double ms;
@@ -176,6 +193,7 @@ static void without_either_the_measurement_is_missing(void **state)
     assert_fails(QDQ_E_ENGINE, "measurement missing", time_once(&ms));
 }
 
+/* subgraph 8 case 16, but for the extraction of a group. */
 static void dynamic_dimensions_are_1_unless_the_user_says(void **state)
 {
     qdq_io io;
@@ -199,6 +217,54 @@ static void dynamic_dimensions_are_1_unless_the_user_says(void **state)
     clean(NULL);
     open_engine("trtexec", "--optShapes=x:8x4", NULL); /* a static model gets no flags, and so no error */
     assert_ok(open_session(TEXT, false));
+}
+
+/* The commands of what was recorded, one behind the other. */
+static const char *recorded_log(const char *dir)
+{
+    static char all[100000];
+    struct dirent **entry = NULL;
+    int n = scandir(dir, &entry, NULL, alphasort);
+
+    all[0] = '\0';
+    for (int i = 0; i < n; i++) {
+        const char *dot = strrchr(entry[i]->d_name, '.');
+        char path[4096], *text;
+        size_t size;
+        snprintf(path, sizeof path, "%s/%s", dir, entry[i]->d_name);
+        if (dot != NULL && strcmp(dot, ".log") == 0) {
+            assert_ok(qdq_read_file(path, 1 << 20, &text, &size, &err));
+            strncat(all, text, sizeof all - strlen(all) - 1);
+            qdq_free(text);
+        }
+        free(entry[i]);
+    }
+    free(entry);
+    return all;
+}
+
+/* subgraph 8 case 15: trtexec completes shapes for all inputs or for none. */
+static void one_set_of_shapes_becomes_all_three_for_every_input(void **state)
+{
+    const char *dir = test_path("three"), *log;
+
+    (void)state;
+    open_engine("trtexec", "--optShapes=a:8x4,b:2x4", dir);
+    assert_ok(open_session("graph (float[N,4] a, float[M,4] b) => (float[N,4] y, float[M,4] z)"
+                           " { y = Relu(a) z = Neg(b) }",
+                           false));
+    clean(NULL);
+    log = recorded_log(dir);
+    assert_non_null(strstr(log, "--minShapes=a:8x4,b:2x4"));
+    assert_non_null(strstr(log, "--optShapes=a:8x4,b:2x4"));
+    assert_non_null(strstr(log, "--maxShapes=a:8x4,b:2x4"));
+    dir = test_path("static"); /* subgraph 8 case 16: one without open dimensions gets none */
+    open_engine("trtexec", "--optShapes=x:8x4", dir);
+    assert_ok(open_session(TEXT, false));
+    clean(NULL);
+    log = recorded_log(dir);
+    assert_non_null(strstr(log, "--onnx="));
+    assert_null(strstr(log, "Shapes="));
 }
 
 static void what_cannot_be_built_says_why(void **state)
@@ -281,8 +347,10 @@ int main(void)
         cmocka_unit_test_teardown(profile_and_groups_come_from_its_layers, clean),
         cmocka_unit_test_teardown(layers_without_detail_are_no_groups, clean),
         cmocka_unit_test_teardown(without_exported_times_the_summary_counts, clean),
+        cmocka_unit_test_teardown(without_the_summary_exported_times_count, clean),
         cmocka_unit_test_teardown(without_either_the_measurement_is_missing, clean),
         cmocka_unit_test_teardown(dynamic_dimensions_are_1_unless_the_user_says, clean),
+        cmocka_unit_test_teardown(one_set_of_shapes_becomes_all_three_for_every_input, clean),
         cmocka_unit_test_teardown(what_cannot_be_built_says_why, clean),
         cmocka_unit_test_teardown(what_was_recorded_can_be_replayed, clean),
         cmocka_unit_test_teardown(files_by_hand_serve_all_models, clean),

@@ -64,6 +64,7 @@ static void map_names(const char *model, const char *const *names)
     map(model, json);
 }
 
+/* subgraph 8 case 9. */
 static void names_of_every_form_give_their_nodes(void **state)
 {
     static const char *const names[] = {"/l0/MatMul + /l0/Relu",
@@ -99,6 +100,7 @@ static void names_of_every_form_give_their_nodes(void **state)
     assert_int_equal(nodes[1].set, nodes[7].set);
 }
 
+/* subgraph 8 case 9. */
 static void the_longest_known_name_wins_over_delimiters(void **state)
 {
     static const char *const names[] = {"x + y", "x + y + x", "x + y, z", "x + nobody", NULL};
@@ -116,6 +118,7 @@ static void the_longest_known_name_wins_over_delimiters(void **state)
     assert_int_equal(nodes[3].set, 0); /* through x, which layer 1 has, too */
 }
 
+/* subgraph 8 case 8. */
 static void dots_come_back_where_myelin_replaced_them(void **state)
 {
     static const char layer[] = "[{\"Name\":\"/b_0/MatMul+/b_0/Add_myl0_2\",\"Inputs\":[{\"Name\":\"x\"}],"
@@ -137,6 +140,7 @@ static void dots_come_back_where_myelin_replaced_them(void **state)
 
 #define ODD "graph (float[4] a) => (float[4] d) { [\"a]b\"] b = Relu(a) [\"c\"] c = Neg(b) d = Abs(c) }"
 
+/* subgraph 8 case 5. */
 static void metadata_gives_the_same_nodes_in_all_encodings(void **state)
 {
     static const char *const ways[] = {"\x1e", "\\u001e", "\x1f", "\\u001f", ""};
@@ -152,6 +156,7 @@ static void metadata_gives_the_same_nodes_in_all_encodings(void **state)
     }
 }
 
+/* subgraph 8 case 7. */
 static void unnamed_nodes_are_found_by_what_they_give(void **state)
 {
     (void)state;
@@ -167,6 +172,7 @@ static void unnamed_nodes_are_found_by_what_they_give(void **state)
     assert_int_equal(nodes[1].set, nodes[2].set);
 }
 
+/* subgraph 8 case 6. */
 static void damaged_metadata_is_completed_from_the_tensors(void **state)
 {
     (void)state;

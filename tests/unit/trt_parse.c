@@ -64,6 +64,7 @@ static qdq_trt_layers layers(const char *text)
     return l;
 }
 
+/* subgraph 8 case 3. */
 static void names_only_are_told_with_the_flag_that_is_missing(void **state)
 {
     qdq_trt_layers l = layers(E1);
@@ -78,6 +79,7 @@ static void names_only_are_told_with_the_flag_that_is_missing(void **state)
     assert_fails(QDQ_E_UNSUPPORTED, "no layers", qdq_trt_layers_need_detail(&l, &err));
 }
 
+/* subgraph 8 case 4. */
 static void types_are_read_from_the_prose_of_every_version(void **state)
 {
     qdq_trt_layers l = layers(E2);
@@ -108,6 +110,7 @@ static void types_are_read_from_the_prose_of_every_version(void **state)
     assert_string_equal(qdq_trt_type("something new"), "");
 }
 
+/* subgraph 8 case 4. */
 static void both_forms_of_inputs_and_outputs_are_taken(void **state)
 {
     qdq_trt_layers l = layers(E2);
@@ -123,6 +126,7 @@ static void both_forms_of_inputs_and_outputs_are_taken(void **state)
     assert_string_equal(l.at[0].type, "");
 }
 
+/* subgraph 8 case 11. */
 static void only_the_layer_of_the_profile_in_use_is_kept(void **state)
 {
     const char *text = "{\"Layers\":[{\"Name\":\"/l1/Conv\"},{\"Name\":\"/l1/Conv [profile 1]\"},"
@@ -140,6 +144,7 @@ static void only_the_layer_of_the_profile_in_use_is_kept(void **state)
     assert_int_equal(l.at[0].profile, 1);
 }
 
+/* subgraph 8 case 5. */
 static void separators_are_read_in_all_four_encodings(void **state)
 {
     static const char *const ways[] = {"\x1e", "\\u001e", "\x1f", "\\u001F"};
@@ -246,6 +251,7 @@ static qdq_trt_profile profile(const char *text)
     return p;
 }
 
+/* subgraph 8 case 1. */
 static void the_count_header_is_no_layer(void **state)
 {
     qdq_trt_profile p = profile(E5);
@@ -262,6 +268,7 @@ static void the_count_header_is_no_layer(void **state)
     assert_near(qdq_trt_row_ms(&p.at[1]), 0.059392, 1e-12);
 }
 
+/* subgraph 8 case 2. */
 static void nan_and_a_missing_median_are_taken(void **state)
 {
     qdq_trt_profile p = profile("[\n  { \"count\" : 1 }\n, { \"name\" : \"(Unnamed Layer* 0) [Shuffle]\", "
@@ -343,6 +350,7 @@ static double corrected_sum(double compute, double qdq, size_t n_qdq, double ref
     return sum;
 }
 
+/* subgraph 8 case 10. */
 static void with_the_launch_correction_full_rows_rank_as_the_clock_does(void **state)
 {
     double f16 = corrected_sum(0.9288, 0, 0, 0.0881, 0.8622);
@@ -437,6 +445,7 @@ static void the_summary_of_version_7_is_read(void **state)
     assert_true(log.major == 8 && log.minor == 6 && log.patch == 1);
 }
 
+/* region 9 case 24. */
 static void a_median_is_found_without_a_mean_and_never_in_other_lines(void **state)
 {
     qdq_trt_log log = read_log("[I] Latency: min = 2.50 ms, max = 4.00 ms, median = 3.14 ms\n");

@@ -64,8 +64,7 @@ static void arguments_are_split_without_a_shell(void **state)
                  qdq_trt_split("--a='x", &arena, &argv, &n, &err));
 }
 
-/* --- shapes ------------------------------------------------------------------------------------------------------------ */
-
+/* subgraph 8 case 15. --- shapes ------------------------------------------------------------------------------------------------------------ */
 static void shapes_are_read_as_trtexec_reads_them(void **state)
 {
     qdq_trt_shapes s;
@@ -88,6 +87,7 @@ static void shapes_are_read_as_trtexec_reads_them(void **state)
                  qdq_trt_shapes_print(&s, &arena, &text, &err));
 }
 
+/* subgraph 8 case 15. */
 static void wrong_shapes_are_refused_with_their_entry(void **state)
 {
     static const char *const texts[][2] = {
@@ -107,6 +107,7 @@ static void wrong_shapes_are_refused_with_their_entry(void **state)
         assert_fails(QDQ_E_USAGE, texts[i][1], qdq_trt_shapes_parse(texts[i][0], &arena, &s, &err));
 }
 
+/* region 9 case 24. */
 static void ranges_are_checked_dimension_by_dimension(void **state)
 {
     const qdq_trt_shape one = {"x", 1, {1}}, two = {"x", 1, {2}}, four = {"x", 1, {4}}, flat = {"x", 0, {0}};
@@ -199,6 +200,7 @@ static void version_and_options_are_asked_for_once(void **state)
     assert_false(qdq_trt_tool_has(&tool, "--stronglyTyped"));
 }
 
+/* region 9 case 24. */
 static void a_program_that_is_not_there_or_is_none_is_told(void **state)
 {
     const char *plain = test_path("plain");
@@ -214,6 +216,7 @@ static void a_program_that_is_not_there_or_is_none_is_told(void **state)
     assert_fails(QDQ_E_ENGINE, "0 options", qdq_trt_tool_open(&tool, FAKE, NULL, &err));
 }
 
+/* subgraph 8 case 13. */
 static void options_that_a_version_lacks_are_refused_before_any_build(void **state)
 {
     (void)state;
@@ -230,6 +233,7 @@ static void options_that_a_version_lacks_are_refused_before_any_build(void **sta
     assert_ok(run_tool());
 }
 
+/* subgraph 8 case 12, region 9 case 24. */
 static void only_the_option_that_was_refused_is_left_out_and_remembered(void **state)
 {
     static const char *const useful[] = {"--separateProfileRun", "--profilingVerbosity=detailed",
@@ -256,6 +260,7 @@ static void only_the_option_that_was_refused_is_left_out_and_remembered(void **s
     qdq_free(text);
 }
 
+/* subgraph 8 case 12. */
 static void an_option_of_the_users_that_is_refused_is_named(void **state)
 {
     (void)state;
@@ -277,6 +282,7 @@ static void the_users_option_goes_before_ours(void **state)
     assert_ok(run_with(useful, 60, &log)); /* twice would be refused */
 }
 
+/* region 9 case 24. */
 static void failures_have_class_and_words(void **state)
 {
     static const char *const cases[][2] = {
@@ -307,6 +313,7 @@ static void out_of_memory_gets_one_more_try(void **state)
     assert_int_equal(access(test_path("oom"), F_OK), 0);
 }
 
+/* region 9 case 24. */
 static void a_program_that_never_ends_is_ended(void **state)
 {
     qdq_trt_log log;
