@@ -1,8 +1,9 @@
-/* fusions_alloc.c - every allocation of finding fusion groups fails once: an error, no crash, no leak. */
+/* fusions_alloc.c - every allocation of finding fusion groups and their keys fails once: an error, no crash, no leak. */
 #include "support/alloc_fail.h"
 #include "support/blocks.h"
 #include "support/layers.h"
 #include "support/test.h"
+#include "tune/group/keys.h"
 
 typedef struct finding {
     qdq_model *m;
@@ -14,6 +15,7 @@ static qdq_status find(void *ctx, qdq_error *err)
 {
     const finding *f = ctx;
     qdq_fusions *a = NULL, *b = NULL, *both = NULL;
+    qdq_fusion_keys *keys = NULL;
     qdq_status st = qdq_fusions_find(f->m, f->layers.at, f->layers.n, &f->opts, &a, err);
 
     if (st == QDQ_OK)
@@ -21,6 +23,10 @@ static qdq_status find(void *ctx, qdq_error *err)
     if (st == QDQ_OK)
         st = qdq_fusions_refine(a, b, &f->opts, &both, err);
     assert_true((st == QDQ_OK) == (both != NULL));
+    if (st == QDQ_OK)
+        st = qdq_fusion_keys_find(both, &keys, err);
+    assert_true((st == QDQ_OK) == (keys != NULL));
+    qdq_fusion_keys_free(keys);
     qdq_fusions_free(both);
     qdq_fusions_free(b);
     qdq_fusions_free(a);

@@ -24,7 +24,10 @@ enum { LEFT_OUT = 1, CONSTANT, OUTSIDE, INSIDE };
 typedef QDQ_VEC(uint64_t) words;
 
 struct qdq_canon {
-    const qdq_regions *all;
+    const qdq_graph *graph;
+    const uint32_t *owner;  /* by node id: the number of the set that has it; 0: none has */
+    const qdq_regions *all; /* of sets that are regions; else NULL */
+    bool exact;             /* sizes as they are, and what small integer constants hold */
     qdq_arena *arena;
     const char **head;  /* by node id */
     uint64_t *label;    /* by node id: what the node is, whatever is around it */
@@ -62,7 +65,25 @@ static uint64_t hash_text(const char *s)
 
 /* --- what a node is --------------------------------------------------------------------------------------------------- */
 
-static uint64_t hash_type(const qdq_value *v)
+/* Axes, shapes and the like: another number is another computation. */
+static uint64_t hash_small_ints(const qdq_tensor *t)
+{
+    int64_t *ints;
+    uint64_t h = 0;
+    qdq_arena scratch = QDQ_ARENA_INIT;
+
+    if (qdq_elem_is_int(t->elem) && t->count <= 8 && qdq_tensor_ints(t, &scratch, 8, &ints, NULL) == QDQ_OK)
+        h = XXH3_64bits(ints, (size_t)t->count * sizeof *ints);
+    qdq_arena_free(&scratch);
+    return h;
+}
+
+static uint64_t size_of(const qdq_canon *c, int64_t dim)
+{
+    return c->exact ? (uint64_t)dim : qdq_canon_bucket(dim);
+}
+
+static uint64_t hash_type(const qdq_canon *c, const qdq_value *v)
 {
     const qdq_tensor *t = qdq_value_const(v);
     uint64_t h;
@@ -70,8 +91,8 @@ static uint64_t hash_type(const qdq_value *v)
     if (t != NULL) {
         h = mix((uint64_t)t->elem, (uint64_t)t->rank);
         for (int i = 0; i < t->rank; i++)
-            h = mix(h, qdq_canon_bucket(t->dim[i]));
-        return h;
+            h = mix(h, size_of(c, t->dim[i]));
+        return c->exact ? mix(h, hash_small_ints(t)) : h;
     }
     if (v->type == NULL)
         return 0;
@@ -79,7 +100,7 @@ static uint64_t hash_type(const qdq_value *v)
     if (v->type->kind != QDQ_TYPE_TENSOR)
         return mix(h, (uint64_t)v->type->kind + 256);
     for (int i = 0; i < v->type->rank; i++)
-        h = mix(h, qdq_canon_bucket(v->type->dim[i].value));
+        h = mix(h, size_of(c, v->type->dim[i].value));
     return h;
 }
 
@@ -94,7 +115,7 @@ static bool all_are(const qdq_attr *a, int64_t x)
 }
 
 /* Exporters write defaults or leave them out. These mean the same in all operators that have them. */
-static bool is_default(const qdq_attr *a)
+bool qdq_canon_is_default(const qdq_attr *a)
 {
     static const struct {
         const char *name;
@@ -117,7 +138,7 @@ static bool hash_attrs(qdq_canon *c, const qdq_node *n)
 
     for (uint32_t i = 0; i < n->n_attr; i++) {
         qdq_buf text = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
-        if (is_default(n->attr[i]))
+        if (qdq_canon_is_default(n->attr[i]))
             continue;
         qdq_signature_attr(&text, n->attr[i]);
         bool failed = text.failed;
@@ -129,11 +150,11 @@ static bool hash_attrs(qdq_canon *c, const qdq_node *n)
     return QDQ_PUSH(c->arena, &c->scratch, sum);
 }
 
-static uint64_t operand_kind(const qdq_value *v)
+static uint64_t operand_kind(const qdq_canon *c, const qdq_value *v)
 {
     if (v == NULL)
         return LEFT_OUT;
-    return mix(qdq_region_is_const(v) ? CONSTANT : OUTSIDE, hash_type(v));
+    return mix(qdq_region_is_const(v) ? CONSTANT : OUTSIDE, hash_type(c, v));
 }
 
 static int by_word(const void *a, const void *b)
@@ -158,38 +179,58 @@ static qdq_status make_label(qdq_canon *c, const qdq_node *n, qdq_error *err)
         return qdq_nomem(err);
     size_t inputs = w->n;
     for (uint32_t i = 0; i < n->n_in; i++)
-        if (!QDQ_PUSH(c->arena, w, operand_kind(qdq_node_in(n, i))))
+        if (!QDQ_PUSH(c->arena, w, operand_kind(c, qdq_node_in(n, i))))
             return qdq_nomem(err);
     if (qdq_is_symmetric(n))
         sort_words(w, inputs);
     for (uint32_t i = 0; i < n->n_out; i++)
-        if (!QDQ_PUSH(c->arena, w, n->out[i] == NULL ? LEFT_OUT : hash_type(n->out[i])))
+        if (!QDQ_PUSH(c->arena, w, n->out[i] == NULL ? LEFT_OUT : hash_type(c, n->out[i])))
             return qdq_nomem(err);
     c->label[n->id] = XXH3_64bits(w->at, w->n * sizeof *w->at);
     return QDQ_OK;
 }
 
-qdq_status qdq_canon_new(const qdq_regions *all, qdq_arena *arena, qdq_canon **out, qdq_error *err)
+static qdq_status open_tables(qdq_canon *c, qdq_error *err)
 {
-    const qdq_graph *g = all->model->graph;
-    size_t n = (size_t)g->next_node_id + 1, values = g->values.n + 1;
-    qdq_canon *c = qdq_arena_alloc(arena, sizeof *c);
+    size_t n = (size_t)c->graph->next_node_id + 1, values = c->graph->values.n + 1;
 
-    if (c == NULL)
-        return qdq_nomem(err);
-    c->all = all;
-    c->arena = arena;
-    c->head = qdq_arena_array(arena, n, sizeof(const char *));
-    c->label = qdq_arena_array(arena, n, sizeof *c->label);
-    c->local = qdq_arena_array(arena, n, sizeof *c->local);
-    c->number = qdq_arena_array(arena, values, sizeof *c->number);
-    c->numbered = qdq_arena_array(arena, values, sizeof *c->numbered);
+    c->head = qdq_arena_array(c->arena, n, sizeof(const char *));
+    c->label = qdq_arena_array(c->arena, n, sizeof *c->label);
+    c->local = qdq_arena_array(c->arena, n, sizeof *c->local);
+    c->number = qdq_arena_array(c->arena, values, sizeof *c->number);
+    c->numbered = qdq_arena_array(c->arena, values, sizeof *c->numbered);
     if (c->head == NULL || c->label == NULL || c->local == NULL || c->number == NULL || c->numbered == NULL)
         return qdq_nomem(err);
     for (size_t i = 0; i < n; i++)
         c->local[i] = NO_NUMBER;
-    *out = c;
     return QDQ_OK;
+}
+
+qdq_status qdq_canon_new_sets(const qdq_graph *g, const uint32_t *owner, qdq_arena *arena, qdq_canon **out,
+                              qdq_error *err)
+{
+    qdq_canon *c = qdq_arena_alloc(arena, sizeof *c);
+
+    if (c == NULL)
+        return qdq_nomem(err);
+    *c = (qdq_canon){.graph = g, .owner = owner, .exact = true, .arena = arena};
+    *out = c;
+    return open_tables(c, err);
+}
+
+qdq_status qdq_canon_new(const qdq_regions *all, qdq_arena *arena, qdq_canon **out, qdq_error *err)
+{
+    const qdq_graph *g = all->model->graph;
+    uint32_t *owner = qdq_arena_array(arena, (size_t)g->next_node_id + 1, sizeof *owner);
+    qdq_canon *c = qdq_arena_alloc(arena, sizeof *c);
+
+    if (owner == NULL || c == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i <= g->next_node_id; i++)
+        owner[i] = all->of[i] != NULL ? all->of[i]->id + 1 : 0;
+    *c = (qdq_canon){.graph = g, .owner = owner, .all = all, .arena = arena};
+    *out = c;
+    return open_tables(c, err);
 }
 
 static qdq_status describe(qdq_canon *c, const qdq_node *n, qdq_error *err)
@@ -224,7 +265,7 @@ typedef struct member {
 
 typedef struct coloring {
     qdq_canon *c;
-    const qdq_region *r;
+    uint32_t own;     /* number of the set */
     qdq_arena *arena; /* of the form */
     member *m;        /* in topological order, then in canonical order */
     size_t n;
@@ -262,7 +303,7 @@ static qdq_status find_operands(coloring *s, const qdq_node *n, const uint64_t *
     for (uint32_t i = 0; i < s->reads.n; i++) {
         const qdq_value *v = s->reads.at[i];
         uint32_t at = local_of(s, v);
-        operand o = {.key = operand_kind(v), .known = NO_NUMBER, .maker = "", .slot = i, .value = v};
+        operand o = {.key = operand_kind(c, v), .known = NO_NUMBER, .maker = "", .slot = i, .value = v};
         if (at != NO_NUMBER) {
             o.key = mix(mix(INSIDE, colour[at]), v->out_index);
             o.known = s->position[at];
@@ -306,8 +347,8 @@ static uint64_t hash_readers(const coloring *s, const qdq_value *v, bool *leaves
     if (v == NULL)
         return LEFT_OUT;
     QDQ_FOR_USES (u, v) {
-        const qdq_node *n = qdq_region_reader(s->c->all->model->graph, u);
-        if (n == NULL || s->c->all->of[n->id] == NULL)
+        const qdq_node *n = qdq_region_reader(s->c->graph, u);
+        if (n == NULL || s->c->owner[n->id] == 0)
             continue;
         uint32_t at = s->c->local[n->id];
         if (at == NO_NUMBER)
@@ -336,7 +377,7 @@ static qdq_status find_colours(coloring *s, qdq_error *err)
     for (uint32_t i = 0; i < s->n; i++) {
         QDQ_TRY(describe(s->c, s->node[i], err));
         s->position[i] = NO_NUMBER;
-        s->colour[i] = mix(s->c->label[s->node[i]->id], s->c->all->of[s->node[i]->id] == s->r);
+        s->colour[i] = mix(s->c->label[s->node[i]->id], s->c->owner[s->node[i]->id] == s->own);
         s->m[i] = (member){.node = s->node[i], .index = i, .head = qdq_canon_head(s->c, s->node[i])};
     }
     for (int round = 0; round < ROUNDS; round++) {
@@ -394,12 +435,12 @@ static qdq_status write_node(coloring *s, const member *m, uint32_t *input, qdq_
     words *w = &c->form;
 
     QDQ_TRY(find_operands(s, m->node, s->colour, err));
-    if (!QDQ_PUSH(c->arena, w, mix(c->label[m->node->id], c->all->of[m->node->id] == s->r)) ||
+    if (!QDQ_PUSH(c->arena, w, mix(c->label[m->node->id], c->owner[m->node->id] == s->own)) ||
         !QDQ_PUSH(c->arena, w, s->operands.n))
         return qdq_nomem(err);
     for (size_t k = 0; k < s->operands.n; k++) {
         operand *o = &s->operands.at[k];
-        uint64_t what = operand_kind(o->value), where = 0;
+        uint64_t what = operand_kind(c, o->value), where = 0;
         if (k < m->node->n_in)
             input[k] = o->slot;
         if (local_of(s, o->value) != NO_NUMBER) {
@@ -452,29 +493,29 @@ static qdq_status write_form(coloring *s, qdq_canon_form *out, qdq_error *err)
         QDQ_TRY(write_node(s, &s->m[i], out->input[i], err));
     }
     XXH128_hash_t h = XXH3_128bits(s->c->form.at, s->c->form.n * sizeof *s->c->form.at);
+    out->word = s->c->form.at;
+    out->n_words = s->c->form.n;
     out->n = s->n;
     out->hash[0] = h.low64;
     out->hash[1] = h.high64;
     return QDQ_OK;
 }
 
-qdq_status qdq_canon_region(qdq_canon *c, const qdq_region *r, qdq_arena *arena, qdq_canon_form *out,
-                            qdq_error *err)
+qdq_status qdq_canon_nodes(qdq_canon *c, const qdq_node *const *node, size_t n, uint32_t own,
+                           qdq_arena *arena, qdq_canon_form *out, qdq_error *err)
 {
-    coloring s = {.c = c, .r = r, .arena = arena, .n = r->n_total};
+    coloring s = {.c = c, .own = own, .arena = arena, .node = node, .n = n};
 
     *out = (qdq_canon_form){0};
     c->n_regions++;
     c->n_numbers = 0;
     c->form.n = 0;
-    s.node = qdq_region_all_nodes(c->all, r, c->arena);
     s.m = qdq_arena_array(c->arena, s.n + 1, sizeof *s.m);
     s.down = qdq_arena_array(c->arena, s.n + 1, sizeof *s.down);
     s.up = qdq_arena_array(c->arena, s.n + 1, sizeof *s.up);
     s.colour = qdq_arena_array(c->arena, s.n + 1, sizeof *s.colour);
     s.position = qdq_arena_array(c->arena, s.n + 1, sizeof *s.position);
-    if (s.node == NULL || s.m == NULL || s.down == NULL || s.up == NULL || s.colour == NULL ||
-        s.position == NULL)
+    if (s.m == NULL || s.down == NULL || s.up == NULL || s.colour == NULL || s.position == NULL)
         return qdq_nomem(err);
     for (uint32_t i = 0; i < s.n; i++)
         c->local[s.node[i]->id] = i;
@@ -484,4 +525,12 @@ qdq_status qdq_canon_region(qdq_canon *c, const qdq_region *r, qdq_arena *arena,
     for (uint32_t i = 0; i < s.n; i++)
         c->local[s.node[i]->id] = NO_NUMBER;
     return st;
+}
+
+qdq_status qdq_canon_region(qdq_canon *c, const qdq_region *r, qdq_arena *arena, qdq_canon_form *out,
+                            qdq_error *err)
+{
+    const qdq_node *const *node = qdq_region_all_nodes(c->all, r, c->arena);
+
+    return node != NULL ? qdq_canon_nodes(c, node, r->n_total, r->id + 1, arena, out, err) : qdq_nomem(err);
 }

@@ -1,4 +1,4 @@
-/* canon.h - the canonical form of a region: the same for regions that are alike, whatever their nodes are called and in
+/* canon.h - the canonical form of a region, or of any set of nodes: the same for regions that are alike, whatever their nodes are called and in
  * whatever order they come. */
 #ifndef QDQ_CANON_H
 #define QDQ_CANON_H
@@ -12,9 +12,22 @@ typedef struct qdq_canon_form {
     uint32_t **input;      /* of each node: canonical input -> input */
     size_t n;
     uint64_t hash[2];
+    const uint64_t *word; /* what is hashed; until the next form is made */
+    size_t n_words;
 } qdq_canon_form;
 
 qdq_status qdq_canon_new(const qdq_regions *all, qdq_arena *arena, qdq_canon **out, qdq_error *err);
+
+/* The same for any disjoint sets of nodes, `owner` by node id (0: in none, neither counted as a reader), which must live
+ * as long. Sizes count exactly, and so do small integer constants; for regions, sizes of much the same work are equal. */
+qdq_status qdq_canon_new_sets(const qdq_graph *g, const uint32_t *owner, qdq_arena *arena, qdq_canon **out,
+                              qdq_error *err);
+/* `node` in the order of the graph; those that are not of set `own` are its surroundings. */
+qdq_status qdq_canon_nodes(qdq_canon *c, const qdq_node *const *node, size_t n, uint32_t own,
+                           qdq_arena *arena, qdq_canon_form *out, qdq_error *err);
+
+/* Leaving this attribute out means the same. */
+bool qdq_canon_is_default(const qdq_attr *a);
 
 /* The form lives in `arena`. */
 qdq_status qdq_canon_region(qdq_canon *c, const qdq_region *r, qdq_arena *arena, qdq_canon_form *out,
