@@ -1,0 +1,283 @@
+/* group_model.c - see the header. The cut itself is qdq_model_extract(): all that leads from the boundary to the outputs comes
+ * along, chains of constants and small shape arithmetic with it. What remains is to find the boundary. */
+#include "tune/extract/group_model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "ir/edit.h"
+
+enum { MOST_PULLED = 16 };
+
+typedef struct maker {
+    const qdq_fusions *f;
+    const qdq_region_graph *g;
+    const qdq_group_model_opts *opts;
+    qdq_group_model *out;
+    qdq_arena scratch;
+    bool *own, *inside; /* by place: of the group; with its halo */
+    qdq_region_values crossing, inputs, outputs, frozen;
+    bool *is_input; /* by value id */
+    uint32_t *seen; /* by node id: the last cone that it was in */
+    uint32_t n_cones;
+    QDQ_VEC(const qdq_node *) cone;
+    qdq_error *err;
+} maker;
+
+static qdq_status refuse(maker *s, const char *why, const qdq_value *v)
+{
+    char text[400];
+
+    snprintf(text, sizeof text, v != NULL ? "%s: '%s'" : "%s", why, v != NULL ? v->name : "");
+    s->out->why = qdq_arena_strdup(&s->out->arena, text);
+    return s->out->why != NULL ? QDQ_OK : qdq_nomem(s->err);
+}
+
+/* --- halo ------------------------------------------------------------------------------------------------------------- */
+
+/* An If or a Loop may hold a model of its own: no neighbour. */
+static bool may_be_halo(const qdq_node *n)
+{
+    for (uint32_t i = 0; i < n->n_attr; i++)
+        if (n->attr[i]->type == QDQ_ATTR_GRAPH || n->attr[i]->type == QDQ_ATTR_GRAPHS)
+            return false;
+    return true;
+}
+
+static void add_halo(maker *s)
+{
+    const qdq_region_graph *g = s->g;
+
+    for (uint32_t p = 0; p < g->n; p++) {
+        if (!s->own[p])
+            continue;
+        for (uint32_t e = g->first_source[p]; e < g->first_source[p + 1]; e++)
+            s->inside[g->source[e]] |= may_be_halo(g->node[g->source[e]]);
+        for (uint32_t e = g->first_reader[p]; e < g->first_reader[p + 1]; e++)
+            s->inside[g->reader[e]] |= may_be_halo(g->node[g->reader[e]]);
+    }
+}
+
+/* --- shapes that are computed ----------------------------------------------------------------------------------------- */
+
+/* What makes v, as long as it is constant or shape arithmetic; in *pulled whether all that it begins with is there
+ * anyway. */
+static qdq_status walk_cone(maker *s, const qdq_value *v, bool *pulled)
+{
+    const uint32_t most = s->opts->most_pulled > 0 ? s->opts->most_pulled : MOST_PULLED;
+
+    s->cone.n = 0;
+    s->n_cones++;
+    *pulled = true;
+    if (!QDQ_PUSH(&s->scratch, &s->cone, v->producer))
+        return qdq_nomem(s->err);
+    for (size_t i = 0; i < s->cone.n && *pulled; i++) {
+        const qdq_node *n = s->cone.at[i];
+        *pulled = s->cone.n <= most && may_be_halo(n);
+        for (uint32_t k = 0; k < n->n_in && *pulled; k++) {
+            const qdq_value *in = qdq_node_in(n, k);
+            if (in == NULL || qdq_region_is_const(in) || in->init != NULL || s->is_input[in->id])
+                continue;
+            const qdq_node *from = in->producer;
+            if (from == NULL) {
+                *pulled = false;
+            } else if (s->g->place[from->id] != QDQ_NO_PLACE) {
+                *pulled = s->inside[s->g->place[from->id]];
+            } else if (s->seen[from->id] != s->n_cones) {
+                s->seen[from->id] = s->n_cones;
+                if (!QDQ_PUSH(&s->scratch, &s->cone, from))
+                    return qdq_nomem(s->err);
+            }
+        }
+    }
+    return QDQ_OK;
+}
+
+/* The data inputs first: a shape that is taken of one of them comes along. */
+static qdq_status sort_crossing(maker *s)
+{
+    for (size_t i = 0; i < s->crossing.n; i++) {
+        const qdq_value *v = s->crossing.at[i];
+        if (v->producer != NULL && s->g->place[v->producer->id] == QDQ_NO_PLACE)
+            continue;
+        s->is_input[v->id] = true;
+        if (!QDQ_PUSH(&s->scratch, &s->inputs, v))
+            return qdq_nomem(s->err);
+    }
+    for (size_t i = 0; i < s->crossing.n; i++) {
+        const qdq_value *v = s->crossing.at[i];
+        bool pulled;
+        if (s->is_input[v->id])
+            continue;
+        QDQ_TRY(walk_cone(s, v, &pulled));
+        if (!pulled && !QDQ_PUSH(&s->scratch, &s->frozen, v))
+            return qdq_nomem(s->err);
+    }
+    return QDQ_OK;
+}
+
+/* --- the boundary ----------------------------------------------------------------------------------------------------- */
+
+static qdq_status describe_inputs(maker *s)
+{
+    qdq_group_model *out = s->out;
+
+    out->input = qdq_arena_array(&out->arena, s->inputs.n + 1, sizeof *out->input);
+    if (out->input == NULL)
+        return qdq_nomem(s->err);
+    for (size_t i = 0; i < s->inputs.n; i++) {
+        const qdq_value *v = s->inputs.at[i];
+        qdq_group_input *in = &out->input[out->n_inputs++];
+
+        if (v->type == NULL || v->type->kind != QDQ_TYPE_TENSOR)
+            return refuse(s, "an input is no tensor, or of a type that is not known", v);
+        if (!qdq_shape_range_of(s->opts->range, v, &in->dims))
+            return refuse(s, "the shape of an input is not known before it runs", v);
+        in->name = qdq_arena_strdup(&out->arena, v->name);
+        if (in->name == NULL)
+            return qdq_nomem(s->err);
+        for (int d = 0; d < in->dims.rank && s->opts->range->given; d++)
+            if (in->dims.dim[QDQ_SHAPE_OPT][d] < 0)
+                return refuse(s, "the shape of an input is not known before it runs", v);
+    }
+    return QDQ_OK;
+}
+
+static qdq_status find_boundary(maker *s)
+{
+    QDQ_TRY(qdq_boundary_inputs(s->g, s->inside, &s->scratch, &s->crossing, s->err));
+    QDQ_TRY(qdq_boundary_outputs(s->g, s->inside, &s->scratch, &s->outputs, s->err));
+    QDQ_TRY(sort_crossing(s));
+    if (s->inputs.n == 0)
+        return refuse(s, "it reads nothing but constants", NULL);
+    if (s->outputs.n == 0)
+        return refuse(s, "nobody reads what it gives", NULL);
+    return describe_inputs(s);
+}
+
+static qdq_status list_nodes(maker *s)
+{
+    qdq_group_model *out = s->out;
+    bool *is_halo;
+
+    for (uint32_t p = 0; p < s->g->n; p++)
+        out->n_nodes += s->inside[p];
+    out->node = qdq_arena_array(&out->arena, (size_t)out->n_nodes + 1, sizeof *out->node);
+    out->is_halo = is_halo = qdq_arena_array(&out->arena, (size_t)out->n_nodes + 1, sizeof *is_halo);
+    if (out->node == NULL || is_halo == NULL)
+        return qdq_nomem(s->err);
+    out->n_nodes = 0;
+    for (uint32_t p = 0; p < s->g->n; p++) {
+        if (!s->inside[p])
+            continue;
+        is_halo[out->n_nodes] = !s->own[p];
+        out->node[out->n_nodes++] = s->g->node[p];
+    }
+    return QDQ_OK;
+}
+
+/* --- the model -------------------------------------------------------------------------------------------------------- */
+
+static const char **names_of(maker *s, const qdq_region_values *a, const qdq_region_values *b)
+{
+    const char **names = qdq_arena_array(&s->scratch, a->n + (b != NULL ? b->n : 0) + 1, sizeof *names);
+
+    for (size_t i = 0; names != NULL && i < a->n; i++)
+        names[i] = a->at[i]->name;
+    for (size_t i = 0; names != NULL && b != NULL && i < b->n; i++)
+        names[a->n + i] = b->at[i]->name;
+    return names;
+}
+
+/* What was cut off as an input becomes the constant that it is for the usual shapes. */
+static qdq_status freeze(maker *s, const qdq_value *v)
+{
+    qdq_value *at = qdq_graph_find(s->out->model->graph, v->name);
+    qdq_status st;
+    const qdq_tensor *known = qdq_shape_range_tensor(s->opts->range, v, &st);
+
+    if (st != QDQ_OK)
+        return qdq_nomem(s->err);
+    if (known == NULL)
+        return refuse(s, "a shape that it needs is not known before it runs", v);
+    qdq_tensor *t = qdq_tensor_share(s->out->model, known);
+    if (t == NULL)
+        return qdq_nomem(s->err);
+    qdq_graph_remove_input(s->out->model->graph, at);
+    return qdq_value_set_init(at, t) ? QDQ_OK : qdq_nomem(s->err);
+}
+
+static qdq_status cut(maker *s)
+{
+    qdq_group_model *out = s->out;
+    const char **in = names_of(s, &s->inputs, &s->frozen), **to = names_of(s, &s->outputs, NULL);
+
+    out->frozen = qdq_arena_array(&out->arena, s->frozen.n + 1, sizeof *out->frozen);
+    if (in == NULL || to == NULL || out->frozen == NULL)
+        return qdq_nomem(s->err);
+    QDQ_TRY(qdq_model_extract(s->g->g->model, in, s->inputs.n + s->frozen.n, to, s->outputs.n, &out->model,
+                              s->err));
+    for (size_t i = 0; i < s->frozen.n && out->why[0] == '\0'; i++) {
+        out->frozen[out->n_frozen++] = s->frozen.at[i];
+        QDQ_TRY(freeze(s, s->frozen.at[i]));
+    }
+    if (out->why[0] != '\0') {
+        qdq_model_free(out->model);
+        out->model = NULL;
+    }
+    return QDQ_OK;
+}
+
+static qdq_status make(maker *s, uint32_t group)
+{
+    const size_t n = (size_t)s->g->n + 1;
+
+    s->own = qdq_arena_array(&s->scratch, n, sizeof *s->own);
+    s->inside = qdq_arena_array(&s->scratch, n, sizeof *s->inside);
+    s->is_input = qdq_arena_array(&s->scratch, s->g->g->values.n + 1, sizeof *s->is_input);
+    s->seen = qdq_arena_array(&s->scratch, (size_t)s->g->g->next_node_id + 1, sizeof *s->seen);
+    if (s->own == NULL || s->inside == NULL || s->is_input == NULL || s->seen == NULL)
+        return qdq_nomem(s->err);
+    for (uint32_t i = 0; i < s->f->at[group].n; i++) {
+        uint32_t p = s->g->place[s->f->at[group].node[i]->id];
+        s->own[p] = s->inside[p] = true;
+    }
+    if (s->opts->halo)
+        add_halo(s);
+    QDQ_TRY(list_nodes(s));
+    QDQ_TRY(find_boundary(s));
+    return s->out->why[0] == '\0' ? cut(s) : QDQ_OK;
+}
+
+qdq_status qdq_group_model_make(const qdq_fusions *f, uint32_t group, const qdq_group_model_opts *opts,
+                                qdq_group_model **out, qdq_error *err)
+{
+    *out = NULL;
+    if (group >= f->n)
+        return qdq_fail(err, QDQ_E_USAGE, "found group %u, expected one below %u", (unsigned)group,
+                        (unsigned)f->n);
+    *out = calloc(1, sizeof **out);
+    if (*out == NULL)
+        return qdq_nomem(err);
+    (*out)->why = "";
+    maker s = {.f = f, .g = &f->g, .opts = opts, .out = *out, .err = err};
+    qdq_status st = make(&s, group);
+    qdq_arena_free(&s.scratch);
+    if (st != QDQ_OK) {
+        qdq_group_model_free(*out);
+        *out = NULL;
+        return qdq_within(err, st, "group %u", (unsigned)group);
+    }
+    return st;
+}
+
+void qdq_group_model_free(qdq_group_model *g)
+{
+    if (g == NULL)
+        return;
+    qdq_model_free(g->model);
+    qdq_arena_free(&g->arena);
+    free(g);
+}

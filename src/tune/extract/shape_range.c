@@ -1,0 +1,101 @@
+/* shape_range.c - see the header: three concrete passes of shape inference. */
+#include "tune/extract/shape_range.h"
+
+#include <stdlib.h>
+
+#include "base/fail.h"
+#include "ir/shape.h"
+
+static qdq_status infer_with(const qdq_model *m, const qdq_input_shape *shapes, size_t n, qdq_model **out,
+                             qdq_error *err)
+{
+    QDQ_TRY(qdq_model_clone(m, out, err));
+    if (n > 0)
+        return qdq_model_set_shapes(*out, shapes, n, err);
+    return qdq_model_infer(*out, NULL, err);
+}
+
+static qdq_status open_all(qdq_shape_range *r, const qdq_model *m, const qdq_shape_range_opts *o,
+                           qdq_error *err)
+{
+    if (o->n[QDQ_SHAPE_OPT] == 0 && (o->n[QDQ_SHAPE_MIN] > 0 || o->n[QDQ_SHAPE_MAX] > 0))
+        return qdq_fail(err, QDQ_E_USAGE, "found a least or greatest shape, expected the usual one with it");
+    r->given = o->n[QDQ_SHAPE_OPT] > 0;
+    for (int i = 0; i < QDQ_SHAPE_RANGE; i++) {
+        const int of = o->n[i] > 0 ? i : QDQ_SHAPE_OPT;
+        QDQ_TRY(infer_with(m, o->shapes[of], o->n[of], &r->model[i], err));
+    }
+    return qdq_facts_open(r->model[QDQ_SHAPE_OPT], NULL, &r->facts, err);
+}
+
+qdq_status qdq_shape_range_open(const qdq_model *m, const qdq_shape_range_opts *opts, qdq_shape_range **out,
+                                qdq_error *err)
+{
+    static const qdq_shape_range_opts none = {0};
+
+    *out = calloc(1, sizeof **out);
+    if (*out == NULL)
+        return qdq_nomem(err);
+    qdq_status st = open_all(*out, m, opts != NULL ? opts : &none, err);
+    if (st != QDQ_OK) {
+        qdq_shape_range_close(*out);
+        *out = NULL;
+    }
+    return st;
+}
+
+void qdq_shape_range_close(qdq_shape_range *r)
+{
+    if (r == NULL)
+        return;
+    qdq_facts_close(r->facts);
+    for (int i = 0; i < QDQ_SHAPE_RANGE; i++)
+        qdq_model_free(r->model[i]);
+    free(r);
+}
+
+static void sort_dim(qdq_dims_range *out, int d)
+{
+    int64_t *min = &out->dim[QDQ_SHAPE_MIN][d], *max = &out->dim[QDQ_SHAPE_MAX][d];
+    const int64_t opt = out->dim[QDQ_SHAPE_OPT][d];
+
+    if (*min < 0 || *max < 0 || opt < 0)
+        return;
+    if (*min > *max) {
+        int64_t less = *max;
+        *max = *min;
+        *min = less;
+    }
+    *min = *min < opt ? *min : opt;
+    *max = *max > opt ? *max : opt;
+    out->dynamic |= *min != *max;
+}
+
+bool qdq_shape_range_of(const qdq_shape_range *r, const qdq_value *v, qdq_dims_range *out)
+{
+    *out = (qdq_dims_range){.rank = -1};
+    for (int i = 0; i < QDQ_SHAPE_RANGE; i++) {
+        const qdq_value *at = qdq_graph_find(r->model[i]->graph, v->name);
+        const qdq_type *t = at != NULL ? at->type : NULL;
+        if (t == NULL || t->kind != QDQ_TYPE_TENSOR || t->rank < 0 || t->rank > QDQ_MAX_RANK ||
+            (i > 0 && t->rank != out->rank))
+            return false;
+        out->rank = t->rank;
+        for (int d = 0; d < t->rank; d++)
+            out->dim[i][d] = t->dim[d].value;
+    }
+    for (int d = 0; d < out->rank; d++)
+        sort_dim(out, d);
+    return true;
+}
+
+const qdq_tensor *qdq_shape_range_tensor(const qdq_shape_range *r, const qdq_value *v, qdq_status *st)
+{
+    const qdq_value *at = qdq_graph_find(r->model[QDQ_SHAPE_OPT]->graph, v->name);
+
+    *st = QDQ_OK;
+    if (at == NULL)
+        return NULL;
+    const qdq_tensor *t = qdq_value_const(at);
+    return t != NULL ? t : qdq_facts_tensor(r->facts, at, st);
+}

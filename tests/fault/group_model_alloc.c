@@ -1,0 +1,56 @@
+/* group_model_alloc.c - every allocation of making a group's model fails once: an error, no crash, no leak. */
+#include "ir/shape.h"
+#include "support/alloc_fail.h"
+#include "support/layers.h"
+#include "support/test.h"
+#include "tune/extract/group_model.h"
+
+static qdq_status make(void *ctx, qdq_error *err)
+{
+    static const qdq_input_shape shape = {"x", 3, {8, 2, 2}};
+    const qdq_shape_range_opts shapes = {{NULL, &shape, NULL}, {0, 1, 0}};
+    const qdq_fusions *f = ctx;
+    qdq_shape_range *range = NULL;
+    qdq_group_model *g = NULL;
+    qdq_status st = qdq_shape_range_open(f->g.g->model, &shapes, &range, err);
+
+    assert_true((st == QDQ_OK) == (range != NULL));
+    for (uint32_t i = 0; i < f->n && st == QDQ_OK; i++) {
+        qdq_group_model_opts o = {.halo = i % 2 == 0, .range = range};
+        st = qdq_group_model_make(f, i, &o, &g, err);
+        assert_true((st == QDQ_OK) == (g != NULL));
+        qdq_group_model_free(g);
+    }
+    qdq_shape_range_close(range);
+    return st;
+}
+
+/* One that comes with its shape, one whose shape is frozen, one that cannot be. */
+static void making_models_survives_every_allocation_failure(void **state)
+{
+    qdq_model *m = test_model(
+        "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+        "g (float[N,2,2] x) => (float[N,4] y) <float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}, "
+        "int64[1] four = {4}, int64[1] zero = {0}>\n"
+        "{ [s] s = Shape(x)\n [g] n = Gather(s, zero)\n [c] to = Concat<axis = 0>(n, four)\n"
+        "  [r] t = Relu(x)\n [v] u = Reshape(t, to)\n [a] y = MatMul(u, w)\n [d] z = Abs(x) }\n");
+    test_layers l = TEST_LAYERS("relu r", "gemm v+a", "abs d");
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_fusions *f;
+
+    (void)state;
+    assert_ok(qdq_model_infer(m, NULL, &err));
+    assert_ok(qdq_fusions_find(m, l.at, l.n, NULL, &f, &err));
+    assert_int_equal(f->n, 3);
+    assert_true(test_every_alloc_fails(make, f) >= 30);
+    qdq_fusions_free(f);
+    test_layers_free(&l);
+    qdq_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(making_models_survives_every_allocation_failure)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
