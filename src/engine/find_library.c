@@ -1,4 +1,4 @@
-/* find_library.c - looks through folders for engine libraries. Loads none, and knows no engine. */
+/* find_library.c - looks through folders for engine libraries, and at what such a file is. Loads none, and knows no engine. */
 #include "engine/find_library.h"
 
 #include <dirent.h>
