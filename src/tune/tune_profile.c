@@ -139,6 +139,8 @@ static void add_conversion(reading *r, const layer *l)
         r->waiting += l->us;
         return;
     }
+    r->times->converted[l->value->id] += l->us;
+    r->times->conversions[l->value->id]++;
     add_border(r, l->value->producer, l->us);
     for (const qdq_use *u = l->value->first; u != NULL; u = u->next)
         if (u->node->graph == r->graph)
@@ -153,6 +155,7 @@ static void add_kernel(reading *r, const layer *l)
     if (l->node == NULL)
         return;
     r->times->own[l->node->id] += l->us;
+    r->times->rows[l->node->id]++;
     r->times->known += l->us;
 }
 
@@ -161,6 +164,7 @@ static void add_up(reading *r)
     for (size_t i = 0; i < r->layers.n; i++) {
         const layer *l = &r->layers.at[i];
         r->times->sum += l->us;
+        r->times->n_rows++;
         if (is_conversion(l))
             add_conversion(r, l);
         else
@@ -198,14 +202,18 @@ static qdq_status read_layers(reading *r, const json_t *list, qdq_arena *arena, 
 qdq_status qdq_tune_attribute(const qdq_graph *g, const json_t *list, qdq_arena *arena, qdq_tune_times *out,
                               qdq_error *err)
 {
-    const size_t n = (size_t)g->next_node_id + 1;
+    const size_t n = (size_t)g->next_node_id + 1, values = g->values.n + 1;
     const double enough = 0.5;
     reading r = {.graph = g, .times = out};
 
     *out = (qdq_tune_times){.own = qdq_arena_array(arena, n, sizeof *out->own),
-                            .border = qdq_arena_array(arena, n, sizeof *out->border)};
+                            .border = qdq_arena_array(arena, n, sizeof *out->border),
+                            .rows = qdq_arena_array(arena, n, sizeof *out->rows),
+                            .converted = qdq_arena_array(arena, values, sizeof *out->converted),
+                            .conversions = qdq_arena_array(arena, values, sizeof *out->conversions)};
     r.is_named = qdq_arena_array(arena, n, sizeof *r.is_named);
-    if (out->own == NULL || out->border == NULL || r.is_named == NULL)
+    if (out->own == NULL || out->border == NULL || out->rows == NULL || out->converted == NULL ||
+        out->conversions == NULL || r.is_named == NULL)
         return qdq_nomem(err);
     qdq_status st = qdq_layer_index_make(&r.names, g, arena, err);
     if (st == QDQ_OK)

@@ -22,8 +22,11 @@
 
 /* Where the time of a model goes, by ids of the clean model's nodes. */
 typedef struct qdq_tune_times {
-    double *own;    /* us of the node's kernel */
-    double *border; /* of conversions beside it; one between two nodes counts for both */
+    double *own, *rows; /* us of the node's kernel, and layers that were it */
+    double *border;     /* of conversions beside it; one between two nodes counts for both */
+    double *converted,
+        *conversions; /* us and layers of conversions that are called after a value, by its id */
+    double n_rows;    /* layers */
     double sum, known;
     bool is_known; /* does the profile say of most of the time where it goes? */
 } qdq_tune_times;
@@ -175,6 +178,11 @@ qdq_status qdq_tune_profile(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err
 /* The same by bits, as the search wants it. *known: false where the engine cannot, or says too little. */
 qdq_status qdq_tune_profile_bits(qdq_tuning *t, const qdq_assign *a, qdq_search_cost *cost, bool *known,
                                  qdq_error *err);
+
+/* --- tune_cut.c ------------------------------------------------------------------------------------------------------- */
+
+/* Searches by minimum cuts: what qdq_search_run() does, into t->found. */
+qdq_status qdq_tune_cut(qdq_tuning *t, qdq_error *err);
 
 /* --- tune_weigh.c ----------------------------------------------------------------------------------------------------- */
 

@@ -156,7 +156,7 @@ static qdq_status search(void *ctx, qdq_error *err)
     w->graph = (qdq_cut_graph){.n_bits = GROUPS, .net = w->net, .n_nets = GROUPS - 1};
     const qdq_search_problem p = {
         .n_bits = GROUPS, .start = &start, .start_name = names, .n_starts = 1, .base_ns = 1e4 * GROUPS};
-    const qdq_cut_problem cut = {.search = &p, .graph = &w->graph, .profile = profile};
+    const qdq_cut_problem cut = {.search = &p, .graph = &w->graph, .profile = profile, .profile_ctx = w};
     const qdq_search_opts o = {.test = QDQ_TEST_OPTS_INIT};
     const qdq_search_ops ops = {.ctx = w, .measure = measure};
     qdq_status st = qdq_assign_new(&start, GROUPS, &arena) ? QDQ_OK : qdq_nomem(err);

@@ -8,6 +8,7 @@
 #include "quant/quantize_steps.h"
 #include "support/build.h"
 #include "tune/space/candidates.h"
+#include "tune/space/nets.h"
 #include "tune/space/space.h"
 
 /* A residual block and a Concat, whose tensors share a scale. */
@@ -88,8 +89,13 @@ static qdq_status plan(void *ctx, qdq_error *err)
     qdq_scales known = {0};
     qdq_space *space = NULL;
     qdq_plan *plans[2] = {NULL, NULL};
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_nets nets;
     qdq_status st = qdq_space_new(s->clean, s->target, &s->opts, &space, err);
 
+    if (st == QDQ_OK)
+        st = qdq_nets_find(space, &arena, &nets, err);
+    qdq_arena_free(&arena);
     if (st == QDQ_OK)
         st = qdq_space_calibrate(space, s->head, s->engine, NULL, &s->opts, &known, err);
     if (st == QDQ_OK)

@@ -11,6 +11,8 @@
 static const double usual_noise = 0.02, blind_doubt = 0.3;
 /* Of a conversion that was never seen. */
 static const double guess_doubt = 0.5;
+/* What profilers were seen to add to a row is less. */
+static const double most_overhead_us = 10;
 /* A sighting beside a conversion counts so much less than one without. */
 static const double cut_weight = 20;
 
@@ -65,13 +67,14 @@ static bool is_timed(const qdq_cut_seen *s)
 }
 
 /* What a row has too much: all rows together against the model's time. Within bounds, for where it is more than that
- * something else is wrong (several threads), and a factor does less harm. */
+ * something else is wrong (several threads, a busy machine), and a factor does less harm: it keeps what rows are to each
+ * other. */
 static double overhead_of(const qdq_cut_graph *g, const qdq_cut_seen *s)
 {
     const total t = total_of(g, &s->profile);
-    const double mean = t.rows > 0 ? t.us / t.rows : 0;
+    const double most = t.rows > 0 ? fmin(t.us / t.rows / 4, most_overhead_us) : 0;
 
-    return t.rows > 0 ? fmin(fmax((t.us - s->time_ns * 1e-3) / t.rows, -mean / 4), mean / 2) : 0;
+    return t.rows > 0 ? fmin(fmax((t.us - s->time_ns * 1e-3) / t.rows, -most), most) : 0;
 }
 
 static double corrected(qdq_cut_time t, double overhead)

@@ -9,8 +9,9 @@
 
 enum { ROUNDS = 3 };
 
-/* Deviations: what is changed must pay by so many, and what is in doubt may be better by so many. */
-static const double caution = 1, boldness = 2;
+/* Deviations: what is changed must pay by so many, after a measurement that refused it by more, and what is in doubt may be
+ * better by so many. */
+static const double caution = 1, distrust = 3, boldness = 2;
 
 typedef struct cutting {
     const qdq_cut_problem *p;
@@ -18,6 +19,7 @@ typedef struct cutting {
     QDQ_VEC(qdq_cut_seen) seen;
     qdq_cut_result *out;
     qdq_energy leaning; /* the costs, with a prejudice */
+    bool refused;       /* the last proposal, by a measurement: costs are worth less than they claim */
 } cutting;
 
 static unsigned builds_left(const cutting *c)
@@ -40,7 +42,7 @@ static qdq_status look_at(cutting *c, const qdq_assign *a, bool *known, qdq_erro
         return QDQ_OK;
     QDQ_TRY(qdq_search_known_time(&c->s, a, &time, err));
     QDQ_TRY(qdq_cut_profile_new(&seen.profile, c->p->graph, &c->s.scratch, err));
-    QDQ_TRY(c->p->profile(c->s.ops->ctx, a, &seen.profile, known, err));
+    QDQ_TRY(c->p->profile(c->p->profile_ctx, a, &seen.profile, known, err));
     if (!*known)
         return QDQ_OK;
     c->out->profiles++;
@@ -140,8 +142,32 @@ static qdq_status look_at_anchors(cutting *c, qdq_error *err)
 
 /* --- proposals ----------------------------------------------------------------------------------------------------------- */
 
-/* Whom doubt favours. */
-typedef enum leaning { LEAN_ON_NOTHING, LEAN_TO_CODES, LEAN_TO_FLOAT, LEAN_TO_CONVERSIONS } leaning;
+/* Whom doubt favours: the incumbent, or the incumbent more than that, or others. */
+typedef enum leaning {
+    LEAN_TO_INCUMBENT,
+    LEAN_TO_INCUMBENT_MORE,
+    LEAN_TO_CODES,
+    LEAN_TO_FLOAT,
+    LEAN_TO_CONVERSIONS
+} leaning;
+
+/* By how many deviations a bit's cost is raised where it is on. */
+static double lean_of(leaning to, bool is_on)
+{
+    switch (to) {
+    case LEAN_TO_INCUMBENT:
+        return is_on ? -caution : caution;
+    case LEAN_TO_INCUMBENT_MORE:
+        return is_on ? -distrust : distrust;
+    case LEAN_TO_CODES:
+        return -boldness;
+    case LEAN_TO_FLOAT:
+        return boldness;
+    case LEAN_TO_CONVERSIONS:
+        return 0;
+    }
+    return 0;
+}
 
 static qdq_status fit(cutting *c, qdq_error *err)
 {
@@ -157,13 +183,8 @@ static void lean(cutting *c, leaning to)
 
     for (size_t i = 0; i < g->n_bits; i++) {
         const bool on = qdq_assign_get(&c->s.incumbent, i);
-        const double more = to == LEAN_TO_CODES         ? -boldness
-                            : to == LEAN_TO_FLOAT       ? boldness
-                            : to == LEAN_TO_CONVERSIONS ? 0
-                            : on                        ? -caution
-                                                        : caution;
         c->leaning.off[i] = k->energy.off[i];
-        c->leaning.on[i] = k->energy.on[i] + more * k->doubt[i];
+        c->leaning.on[i] = k->energy.on[i] + lean_of(to, on) * k->doubt[i];
     }
     for (size_t t = 0; t < g->n_nets; t++) {
         const double less = to == LEAN_TO_CONVERSIONS ? 1 : 0;
@@ -198,22 +219,28 @@ static double doubt_of(const cutting *c)
     return sum;
 }
 
-/* The best with such a prejudice becomes the candidate. *worth: it may save, in doubt at most, what can be seen. */
+static qdq_status minimize(cutting *c, bool *fits, qdq_error *err)
+{
+    *fits = true;
+    if (c->p->harm == NULL)
+        return qdq_energy_minimize(&c->leaning, &c->s.candidate, err);
+    return qdq_cut_minimize_within(&c->leaning, c->p->harm, c->p->most_harm, &c->s.candidate, fits, err);
+}
+
+/* The best with such a prejudice becomes the candidate. *worth: it may save, in doubt at most, what can be seen, and was not
+ * measured before: pairs that did not decide would not do so the second time. */
 static qdq_status propose(cutting *c, leaning to, bool *worth, qdq_error *err)
 {
     const qdq_energy *e = &c->out->costs.energy;
-    bool fits = true;
+    double time;
+    bool fits;
 
     lean(c, to);
-    if (c->p->harm != NULL)
-        QDQ_TRY(
-            qdq_cut_minimize_within(&c->leaning, c->p->harm, c->p->most_harm, &c->s.candidate, &fits, err));
-    else
-        QDQ_TRY(qdq_energy_minimize(&c->leaning, &c->s.candidate, err));
+    QDQ_TRY(minimize(c, &fits, err));
+    QDQ_TRY(qdq_search_known_time(&c->s, &c->s.candidate, &time, err));
     const double saved = qdq_energy_value(e, &c->s.incumbent) - qdq_energy_value(e, &c->s.candidate),
-                 most = saved + (to == LEAN_ON_NOTHING ? 0 : boldness * sqrt(doubt_of(c)));
-    *worth = fits && qdq_search_matters(&c->s, most / c->p->search->base_ns) &&
-             !qdq_assign_equal(&c->s.candidate, &c->s.incumbent);
+                 most = saved + (to <= LEAN_TO_INCUMBENT_MORE ? 0 : boldness * sqrt(doubt_of(c)));
+    *worth = fits && isnan(time) && qdq_search_matters(&c->s, most / c->p->search->base_ns);
     return QDQ_OK;
 }
 
@@ -226,6 +253,7 @@ static qdq_status go_round(cutting *c, const char *move, bool *again, qdq_error 
     c->s.move = move;
     QDQ_TRY(qdq_search_try(&c->s, SIZE_MAX, &t, err));
     c->out->rounds += t.measured;
+    c->refused = t.measured ? !t.kept : c->refused;
     if (!t.measured || !isfinite(t.time) || !qdq_search_budget_left(&c->s) || builds_left(c) < 2)
         return QDQ_OK;
     QDQ_TRY(look_at(c, &c->s.candidate, again, err));
@@ -237,30 +265,36 @@ static qdq_status go_rounds(cutting *c, qdq_error *err)
     bool again = true;
 
     while (again && !c->s.over && c->out->rounds < ROUNDS) {
-        QDQ_TRY(propose(c, LEAN_ON_NOTHING, &again, err));
+        QDQ_TRY(propose(c, LEAN_TO_INCUMBENT, &again, err));
         if (again)
             QDQ_TRY(go_round(c, "minimum cut", &again, err));
     }
     return QDQ_OK;
 }
 
-/* Decisions with the least certain margin, all that lean one way together. What is found is gone on from. */
+/* Measures the best with such a prejudice, if it is worth it, and goes on from there. */
+static qdq_status try_leaning(cutting *c, leaning to, const char *move, qdq_error *err)
+{
+    const double before = c->s.time;
+    bool worth;
+
+    if (c->s.over)
+        return QDQ_OK;
+    QDQ_TRY(propose(c, to, &worth, err));
+    if (worth)
+        QDQ_TRY(go_round(c, move, &worth, err));
+    return c->s.time < before ? go_rounds(c, err) : QDQ_OK;
+}
+
+/* After what was believed has proved wrong, only what is sure; else decisions with the least certain margin, all that lean
+ * one way together. */
 static qdq_status try_doubts(cutting *c, qdq_error *err)
 {
-    static const char *const moves[] = {"", "doubtful ones on codes", "doubtful ones in float",
-                                        "more conversions"};
-
-    for (leaning to = LEAN_TO_CODES; to <= LEAN_TO_CONVERSIONS && !c->s.over; to++) {
-        const double before = c->s.time;
-        bool worth;
-        QDQ_TRY(propose(c, to, &worth, err));
-        if (!worth)
-            continue;
-        QDQ_TRY(go_round(c, moves[to], &worth, err));
-        if (c->s.time < before)
-            QDQ_TRY(go_rounds(c, err));
-    }
-    return QDQ_OK;
+    if (c->refused)
+        return try_leaning(c, LEAN_TO_INCUMBENT_MORE, "what is sure", err);
+    QDQ_TRY(try_leaning(c, LEAN_TO_CODES, "doubtful ones on codes", err));
+    QDQ_TRY(try_leaning(c, LEAN_TO_FLOAT, "doubtful ones in float", err));
+    return try_leaning(c, LEAN_TO_CONVERSIONS, "more conversions", err);
 }
 
 /* --- the whole ----------------------------------------------------------------------------------------------------------- */

@@ -7,8 +7,8 @@
 #include "tune/cut/costs.h"
 #include "tune/search/search.h"
 
-/* Fills *out, of zeros, from a profile of an assignment; `ctx` is that of the search's ops. A build. *known: false if there
- * is none, or it does not say enough. */
+/* Fills *out, of zeros, from a profile of an assignment. A build. *known: false if there is none, or it does not say
+ * enough. */
 typedef qdq_status (*qdq_cut_profile_fn)(void *ctx, const qdq_assign *a, qdq_cut_profile *out, bool *known,
                                          qdq_error *err);
 
@@ -16,6 +16,7 @@ typedef struct qdq_cut_problem {
     const qdq_search_problem *search; /* borders are not asked; units get their results */
     const qdq_cut_graph *graph;       /* tensors in the graph's order */
     qdq_cut_profile_fn profile;
+    void *profile_ctx;
     const double *harm; /* by bit; NULL: no bound on it */
     double most_harm;   /* of what is proposed; starts are measured as they are */
 } qdq_cut_problem;

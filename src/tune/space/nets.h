@@ -1,0 +1,21 @@
+/* nets.h - the tensors of a space, as the strategy mincut wants them: who gives each, and who reads it. What operators copy is
+ * one tensor on both sides of them, and so is what an epilogue takes from its kernel: where a Q or DQ stands there makes no
+ * other placement. */
+#ifndef QDQ_NETS_H
+#define QDQ_NETS_H
+
+#include "tune/cut/costs.h"
+#include "tune/space/space.h"
+
+typedef struct qdq_nets {
+    qdq_cut_graph graph; /* tensors in the graph's order; bits are the space's groups */
+    uint32_t *of;        /* by id of a value in the clean model: index of its tensor; QDQ_NO_NET */
+    uint32_t *within;    /* by id of a node: the tensor that it copies, or is an epilogue of; QDQ_NO_NET */
+} qdq_nets;
+
+#define QDQ_NO_NET UINT32_MAX
+
+/* Arrays in the arena. */
+qdq_status qdq_nets_find(const qdq_space *s, qdq_arena *arena, qdq_nets *out, qdq_error *err);
+
+#endif /* QDQ_NETS_H */

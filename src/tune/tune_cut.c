@@ -1,0 +1,76 @@
+/* tune_cut.c - the strategy mincut on the space: profiles told to decisions and to the tensors between them. */
+#include "tune/tune_state.h"
+
+#include <math.h>
+
+#include "base/fail.h"
+#include "tune/cut/cut_search.h"
+#include "tune/space/nets.h"
+
+typedef struct reader {
+    qdq_tuning *t;
+    qdq_nets nets;
+} reader;
+
+static void add(qdq_cut_time *to, double us, double rows)
+{
+    to->us += us;
+    to->rows += rows;
+}
+
+/* Kernels to their decisions, copies and epilogues that are layers of their own to their tensor. */
+static void tell_nodes(const reader *r, const qdq_tune_times *times, qdq_cut_profile *out)
+{
+    const qdq_space *s = r->t->space;
+
+    QDQ_FOR_NODES (n, s->clean->graph) {
+        const uint32_t first = s->first_group[n->id];
+        if (first == QDQ_NO_GROUP) {
+            if (r->nets.within[n->id] != QDQ_NO_NET)
+                add(&out->net[r->nets.within[n->id]], times->own[n->id], times->rows[n->id]);
+            continue;
+        }
+        const double beside = (double)qdq_space_groups_beside(s, first);
+        for (size_t g = first; g < s->n_groups && s->group[g].node == n; g++)
+            add(&out->own[g], times->own[n->id] / beside, times->rows[n->id] / beside);
+    }
+}
+
+/* What is left is nobody's: nodes that stay float, layers without a name. */
+static qdq_status profile(void *ctx, const qdq_assign *a, qdq_cut_profile *out, bool *known, qdq_error *err)
+{
+    reader *r = ctx;
+    qdq_tune_candidate *c;
+
+    QDQ_TRY(qdq_tune_candidate_of(r->t, a, &c, err));
+    QDQ_TRY(qdq_tune_profile(r->t, c, err));
+    const qdq_tune_times *times = c->times;
+    *known = times->is_known;
+    if (!*known)
+        return QDQ_OK;
+    tell_nodes(r, times, out);
+    for (size_t i = 0; i < r->t->clean->graph->values.n; i++)
+        if (r->nets.of[i] != QDQ_NO_NET)
+            add(&out->net[r->nets.of[i]], times->converted[i], times->conversions[i]);
+    out->rest = (qdq_cut_time){times->sum, times->n_rows};
+    for (size_t i = 0; i < r->nets.graph.n_bits; i++)
+        add(&out->rest, -out->own[i].us, -out->own[i].rows);
+    for (size_t i = 0; i < r->nets.graph.n_nets; i++)
+        add(&out->rest, -out->net[i].us, -out->net[i].rows);
+    out->rest.us = fmax(out->rest.us, 0);
+    return QDQ_OK;
+}
+
+qdq_status qdq_tune_cut(qdq_tuning *t, qdq_error *err)
+{
+    const qdq_search_ops ops = qdq_tune_search_ops(t);
+    reader r = {.t = t};
+    qdq_cut_result found;
+
+    QDQ_TRY(qdq_nets_find(t->space, &t->arena, &r.nets, err));
+    const qdq_cut_problem p = {
+        .search = &t->problem, .graph = &r.nets.graph, .profile = profile, .profile_ctx = &r};
+    QDQ_TRY(qdq_cut_search_run(&p, &t->search_opts, &ops, &t->arena, &found, err));
+    t->found = found.search;
+    return QDQ_OK;
+}
