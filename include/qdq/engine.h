@@ -28,6 +28,9 @@ typedef struct qdq_engine_opts {
                                        trtexec, custom operators of ort, extensions of openvino */
     const char *record;           /* folder in which trtexec leaves what `replay` can read; NULL: none */
     const char *openvino_library; /* file; NULL: as ort_library */
+    const char *const
+        *providers; /* execution providers of ort, tried in this order before the processor, ends with NULL:
+                                     "CUDA", "TensorRT:device_id=0,trt_fp16_enable=1"; or NULL */
     const char *worker; /* the program qdq-worker, in which is tried out what might kill a process; NULL:
                                  beside the running program, else in PATH; without one nothing is tried out */
 } qdq_engine_opts;

@@ -27,6 +27,16 @@ const cli_opt cli_engine_opts[] = {
      .offset = CLI_AT(cli_engine_args, openvino_library),
      .what = "FILE",
      .help = "OpenVINO's libopenvino_c.so; else $QDQ_OPENVINO_LIBRARY, then the usual places"},
+    {.name = "provider",
+     .kind = CLI_LIST,
+     .offset = CLI_AT(cli_engine_args, providers),
+     .what = "NAME[:key=value,...]",
+     .help = "execution provider of ort, before the processor; repeatable, the first counts most"},
+    {.name = "plugin-libraries",
+     .kind = CLI_NAMES,
+     .offset = CLI_AT(cli_engine_args, plugins),
+     .what = "FILE,...",
+     .help = "custom operators for ort, extensions for openvino, static plugins for trtexec"},
     CLI_END,
 };
 
@@ -46,11 +56,6 @@ const cli_opt cli_trtexec_opts[] = {
      .offset = CLI_AT(cli_engine_args, timing_cache),
      .what = "FILE",
      .help = "where its builds keep what they timed; default: with the run"},
-    {.name = "plugin-libraries",
-     .kind = CLI_NAMES,
-     .offset = CLI_AT(cli_engine_args, plugins),
-     .what = "FILE,...",
-     .help = "static plugins for trtexec"},
     CLI_END,
 };
 
@@ -105,12 +110,19 @@ static qdq_status set_environment(cli *c, const char *engine, const qdq_engine_o
     return QDQ_OK;
 }
 
+bool cli_engine_takes_provider(const char *spec)
+{
+    return strcmp(spec, "ort") == 0 || strncmp(spec, "ort:", 4) == 0;
+}
+
 qdq_status cli_engine_opts_fill(cli *c, const cli_engine_args *a, qdq_engine_opts *opts, qdq_error *err)
 {
     /* From 1.31 on, ONNX Runtime keeps a data base below the home folder and reports to its makers. What is
      * measured here is nobody else's business, unless the user says so. */
     if (setenv("ORT_DISABLE_TELEMETRY", "1", 0) != 0)
         return qdq_nomem(err);
+    if (a->providers.n > 0 && a->engine != NULL && !cli_engine_takes_provider(a->engine))
+        return qdq_fail(err, QDQ_E_USAGE, "found --provider and engine %s: expected engine ort", a->engine);
     opts->ort_library = a->ort_library != NULL ? a->ort_library : from_environment("QDQ_ORT_LIBRARY");
     opts->openvino_library =
         a->openvino_library != NULL ? a->openvino_library : from_environment("QDQ_OPENVINO_LIBRARY");
@@ -119,6 +131,7 @@ qdq_status cli_engine_opts_fill(cli *c, const cli_engine_args *a, qdq_engine_opt
     opts->trtexec_args = a->trtexec_args;
     opts->timing_cache = a->timing_cache;
     opts->plugins = a->plugins.at;
+    opts->providers = a->providers.at;
     opts->temp_dir = from_environment("TMPDIR");
     opts->job = &c->job;
     return a->engine != NULL ? set_environment(c, a->engine, opts, err) : QDQ_OK;

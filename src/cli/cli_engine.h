@@ -10,12 +10,15 @@ typedef struct cli_engine_args {
     const char *ort_library;
     const char *openvino_library;
     const char *trtexec, *trtexec_args, *timing_cache;
-    cli_names plugins;
+    cli_names providers, plugins;
 } cli_engine_args;
 
 extern const cli_opt cli_engine_opts[];
 extern const cli_opt
     cli_trtexec_opts[]; /* for commands that need no outputs of the engine; the same struct */
+
+/* Does --provider mean anything to this engine? */
+bool cli_engine_takes_provider(const char *spec);
 
 /* Where engines are looked for, from options and environment; what is lent lives as long as `c`. */
 qdq_status cli_engine_opts_fill(cli *c, const cli_engine_args *a, qdq_engine_opts *opts, qdq_error *err);

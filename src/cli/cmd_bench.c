@@ -257,11 +257,21 @@ static qdq_status add_engines(bench *b, const char *list, qdq_error *err)
     return st;
 }
 
+static qdq_status check_providers(const bench *b, qdq_error *err)
+{
+    for (size_t i = 0; i < b->n_engines; i++)
+        if (b->a->engine.providers.n == 0 || cli_engine_takes_provider(b->engines[i].spec))
+            return QDQ_OK;
+    return qdq_fail(err, QDQ_E_USAGE, "found --provider and no engine ort among those of --engine");
+}
+
 static qdq_status open_engine(bench *b, bench_engine *e, qdq_error *err)
 {
     cli_engine_args args = b->a->engine;
 
     args.engine = e->spec;
+    if (b->n_engines > 1 && !cli_engine_takes_provider(e->spec))
+        args.providers = (cli_names){NULL, 0, 0}; /* beside an ort, for which they are */
     return note(b, cli_engine_open(b->c, &args, &e->engine, err), &e->failed, err);
 }
 
@@ -275,6 +285,7 @@ static qdq_status measure(bench *b, qdq_error *err)
         QDQ_TRY(add_engines(b, b->a->engines.at[i], err));
     if (b->n_engines == 0)
         QDQ_TRY(add_engines(b, "ort", err));
+    QDQ_TRY(check_providers(b, err));
     for (size_t i = 0; i < b->n_engines; i++)
         QDQ_TRY(open_engine(b, &b->engines[i], err));
     for (size_t i = 0; i < b->n_engines; i++)

@@ -138,6 +138,8 @@ static qdq_status show_all(cli *c, const struct engines_args *a, qdq_error *err)
     const char *help = NULL;
 
     for (size_t i = 0; (args.engine = qdq_engine_name(i, &help)) != NULL; i++) {
+        args.providers =
+            cli_engine_takes_provider(args.engine) ? a->engine.providers : (cli_names){NULL, 0, 0};
         qdq_error why = QDQ_ERROR_INIT;
         qdq_engine *e = NULL;
         if (cli_engine_open(c, &args, &e, &why) != QDQ_OK) {

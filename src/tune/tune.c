@@ -60,6 +60,7 @@ void qdq_tune_tell(const qdq_tuning *t, const qdq_tune_step *s)
 static qdq_status open_engine(qdq_tuning *t, qdq_error *err)
 {
     const char *name = t->opts->engine != NULL ? t->opts->engine : "ort";
+    qdq_engine_opts ort = QDQ_ENGINE_OPTS_INIT;
 
     QDQ_TRY(qdq_engine_open(name, t->opts->engine_opts, &t->engine, err));
     if ((qdq_engine_get_info(t->engine)->capabilities & QDQ_CAN_RUN) != 0)
@@ -67,7 +68,10 @@ static qdq_status open_engine(qdq_tuning *t, qdq_error *err)
     qdq_engine_close(t->engine);
     t->engine = NULL;
     qdq_job_log(t->job, QDQ_LOG_INFO, "engine '%s' only tells times: ort calibrates and judges", name);
-    qdq_status st = qdq_engine_open("ort", t->opts->engine_opts, &t->engine, err);
+    if (t->opts->engine_opts != NULL)
+        ort = *t->opts->engine_opts;
+    ort.plugins = NULL; /* they are libraries of the other engine */
+    qdq_status st = qdq_engine_open("ort", &ort, &t->engine, err);
     return st == QDQ_OK
                ? st
                : qdq_within(err, st, "engine '%s' computes no outputs, so another one has to calibrate",
@@ -120,8 +124,10 @@ static qdq_status open_store(qdq_tuning *t, qdq_error *err)
     const char *device = qdq_arena_printf(&t->arena, "%s on %s", qdq_lab_engine(t->lab)->device, processor);
     if (device == NULL)
         return qdq_nomem(err);
-    const qdq_tune_store_context c = {
-        .model = t->head->model, .engine = t->out->engine, .device = device, .options = options};
+    const qdq_tune_store_context c = {.model = t->head->model,
+                                      .engine = qdq_lab_engine(t->lab)->fingerprint,
+                                      .device = device,
+                                      .options = options};
     QDQ_TRY(qdq_tune_store_open(path, &t->store, err));
     QDQ_TRY(qdq_tune_store_begin(t->store, &c, search, t->opts->restart, &t->run, err));
     QDQ_TRY(qdq_tune_folder_began(t->folder, t->run.id, err));
@@ -138,13 +144,7 @@ static qdq_status open_lab(qdq_tuning *t, qdq_error *err)
 {
     const qdq_tune_opts *o = t->opts;
     qdq_lab_opts lo = {.engine = o->engine != NULL ? o->engine : "ort",
-                       .openvino_library = o->engine_opts != NULL ? o->engine_opts->openvino_library : NULL,
-                       .ort_library = o->engine_opts != NULL ? o->engine_opts->ort_library : NULL,
-                       .search_dirs = o->engine_opts != NULL ? o->engine_opts->search_dirs : NULL,
-                       .trtexec = o->engine_opts != NULL ? o->engine_opts->trtexec : NULL,
-                       .trtexec_args = o->engine_opts != NULL ? o->engine_opts->trtexec_args : NULL,
-                       .timing_cache = o->engine_opts != NULL ? o->engine_opts->timing_cache : NULL,
-                       .plugins = o->engine_opts != NULL ? o->engine_opts->plugins : NULL,
+                       .engine_opts = o->engine_opts,
                        .worker = o->worker,
                        .work = qdq_tempdir_path(t->work),
                        .logs = qdq_tune_path(t, "logs"),

@@ -126,6 +126,7 @@ static qdq_status hello(qdq_worker *w, const qdq_json_place *q, qdq_lab_object *
     QDQ_TRY(read_hello(w, q, err));
     QDQ_TRY(read_texts(w, q, "search_dirs", &w->engine_opts.search_dirs, err));
     QDQ_TRY(read_texts(w, q, "plugins", &w->engine_opts.plugins, err));
+    QDQ_TRY(read_texts(w, q, "providers", &w->engine_opts.providers, err));
     if (q->reader->status != QDQ_OK)
         return q->reader->status;
     QDQ_TRY(limit_memory(max_memory, err));

@@ -36,12 +36,13 @@ static qdq_status use_lab(void *ctx, qdq_error *err)
     static const qdq_input_shape shape = {"x", 4, {2, 1, 4, 4}};
     static const char *const dirs[] = {"/nowhere", NULL};
     const tried *t = ctx;
+    qdq_engine_opts engine_opts = {.size = sizeof engine_opts, .search_dirs = dirs};
     qdq_lab_opts opts = {.engine = t->spec,
                          .worker = QDQ_BUILD_DIR "/qdq-worker",
                          .logs = t->logs,
                          .shapes = &shape,
                          .n_shapes = 1,
-                         .search_dirs = dirs,
+                         .engine_opts = &engine_opts,
                          .leg_ms = 0.001};
     qdq_lab *lab;
     qdq_lab_fate fate;

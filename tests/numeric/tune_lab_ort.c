@@ -40,7 +40,8 @@ static qdq_lab *open_lab(qdq_lab_opts opts)
         test_missing("ONNX Runtime");
     snprintf(library, sizeof library, "%s", qdq_engine_get_info(e)->library);
     opts.engine = "ort";
-    opts.ort_library = library;
+    const qdq_engine_opts engine_opts = {.size = sizeof engine_opts, .ort_library = library};
+    opts.engine_opts = &engine_opts;
     opts.worker = QDQ_BUILD_DIR "/qdq-worker";
     assert_ok(qdq_lab_open(&opts, &lab, &err));
     return lab;

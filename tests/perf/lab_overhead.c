@@ -27,7 +27,8 @@ static qdq_lab *open_lab(void)
     if (e == NULL)
         test_missing("ONNX Runtime");
     snprintf(library, sizeof library, "%s", qdq_engine_get_info(e)->library);
-    qdq_lab_opts opts = {.engine = "ort", .ort_library = library, .worker = QDQ_BUILD_DIR "/qdq-worker"};
+    qdq_engine_opts engine_opts = {.size = sizeof engine_opts, .ort_library = library};
+    qdq_lab_opts opts = {.engine = "ort", .engine_opts = &engine_opts, .worker = QDQ_BUILD_DIR "/qdq-worker"};
     assert_ok(qdq_lab_open(&opts, &lab, &err));
     return lab;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "engine/operator_libraries.h"
 
 static const char device[] = "CPU";
 
@@ -22,6 +23,22 @@ static void ov_close(qdq_engine *e)
     free(o);
 }
 
+static qdq_status add_extensions(qdq_engine *e, const char *const *files, qdq_error *err)
+{
+    const qdq_ov *o = e->self;
+    const char *const *path, *text;
+
+    QDQ_TRY(qdq_operator_libraries_read(files, &e->arena, &path, &text, err));
+    for (size_t i = 0; path[i] != NULL; i++) {
+        qdq_status st = qdq_ov_check(&o->api, o->api.core_add_extension(o->core, path[i]), path[i], err);
+        if (st != QDQ_OK)
+            return qdq_within(err, st, "library with operators");
+    }
+    e->info.fingerprint =
+        qdq_arena_printf(&e->arena, "openvino %s %s%s", o->api.version, e->info.device, text);
+    return e->info.fingerprint != NULL ? QDQ_OK : qdq_nomem(err);
+}
+
 static qdq_status ov_open(qdq_engine *e, const char *arg, const qdq_engine_opts *opts, qdq_error *err)
 {
     qdq_ov *o = calloc(1, sizeof *o);
@@ -32,10 +49,7 @@ static qdq_status ov_open(qdq_engine *e, const char *arg, const qdq_engine_opts 
     QDQ_TRY(qdq_ov_api_load(&o->api, arg, opts, err));
     QDQ_TRY(qdq_ov_probe(opts, err));
     QDQ_TRY(qdq_ov_check(&o->api, o->api.core_create(&o->core), "core", err));
-
-    for (size_t i = 0; opts->plugins != NULL && opts->plugins[i] != NULL; i++)
-        QDQ_TRY(qdq_ov_check(&o->api, o->api.core_add_extension(o->core, opts->plugins[i]), opts->plugins[i],
-                             err));
+    QDQ_TRY(add_extensions(e, opts->plugins, err));
 
     char *name = NULL; /* asked to learn now, not with the first model, whether the device can be had */
     QDQ_TRY(qdq_ov_check(&o->api, o->api.core_get_property(o->core, device, "FULL_DEVICE_NAME", &name),

@@ -4,8 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "base/buf.h"
 #include "base/fail.h"
+#include "engine/operator_libraries.h"
 #include "ir/ir.h"
 
 enum { ORT_WARNING = 2, ORT_ERROR = 3, ORT_SEQUENTIAL = 0, ORT_DEVICE_ALLOCATOR = 0, ORT_MEM_DEFAULT = 0 };
@@ -24,6 +27,39 @@ static void ort_close(qdq_engine *e)
             QDQ_ORT(&o->api, ReleaseEnv)(o->env);
     }
     free(o);
+}
+
+/* Times depend on where nodes run and on operators of users' own, besides on the version. */
+static qdq_status describe(qdq_engine *e, const char *const *providers, const char *libraries, qdq_error *err)
+{
+    qdq_buf text = QDQ_BUF_INIT(1 << 20);
+    const qdq_ort *o = e->self;
+    qdq_status st = QDQ_OK;
+
+    if (o->n_providers > 0 && strcasecmp(o->providers[0].name, "CPU") != 0)
+        e->info.device = o->providers[0].name;
+    qdq_buf_printf(&text, "ort %s %s", o->api.version, e->info.device);
+    for (size_t i = 0; i < o->n_providers; i++)
+        qdq_buf_printf(&text, "; provider %s", providers[i]);
+    qdq_buf_puts(&text, libraries);
+    e->info.fingerprint = text.failed ? NULL : qdq_arena_strdup(&e->arena, text.data);
+    if (e->info.fingerprint == NULL)
+        st = qdq_nomem(err);
+    qdq_buf_free(&text);
+    return st;
+}
+
+/* What users add: providers, and libraries with operators. */
+static qdq_status read_additions(qdq_engine *e, const qdq_engine_opts *opts, qdq_error *err)
+{
+    qdq_ort *o = e->self;
+    const char *libraries = "";
+
+    QDQ_TRY(qdq_operator_libraries_read(opts->plugins, &e->arena, &o->libraries, &libraries, err));
+    if (opts->providers != NULL)
+        QDQ_TRY(
+            qdq_ort_providers_read(&o->api, opts->providers, &e->arena, &o->providers, &o->n_providers, err));
+    return describe(e, opts->providers, libraries, err);
 }
 
 static qdq_status ort_open(qdq_engine *e, const char *arg, const qdq_engine_opts *opts, qdq_error *err)
@@ -55,7 +91,7 @@ static qdq_status ort_open(qdq_engine *e, const char *arg, const qdq_engine_opts
     if (!qdq_ort_has(&o->api, 17))
         qdq_job_log(e->job, QDQ_LOG_INFO, "onnxruntime %s: its own warnings are not shown (1.17 or newer)",
                     o->api.version);
-    return QDQ_OK;
+    return read_additions(e, opts, err);
 }
 
 /* --- session options ---------------------------------------------------------------------------------------- */
@@ -92,6 +128,18 @@ static qdq_status set_profile(qdq_session *s, ort_session_options *o, qdq_error 
     return qdq_ort_check(api, QDQ_ORT(api, EnableProfiling)(o, prefix), "profile", err);
 }
 
+static qdq_status add_libraries(const qdq_ort *o, ort_session_options *to, qdq_error *err)
+{
+    for (size_t i = 0; o->libraries[i] != NULL; i++) {
+        qdq_status st =
+            qdq_ort_check(&o->api, QDQ_ORT(&o->api, RegisterCustomOpsLibrary_V2)(to, o->libraries[i]),
+                          o->libraries[i], err);
+        if (st != QDQ_OK)
+            return qdq_within(err, st, "library with operators");
+    }
+    return QDQ_OK;
+}
+
 static qdq_status set_options(qdq_session *s, const qdq_session_opts *opts, bool write_graph,
                               const qdq_ort_model *model, ort_session_options *o, qdq_error *err)
 {
@@ -124,6 +172,9 @@ static qdq_status set_options(qdq_session *s, const qdq_session_opts *opts, bool
         QDQ_TRY(set_profile(s, o, err));
     if (write_graph)
         QDQ_TRY(qdq_ort_ask_optimized(s, o, err));
+    QDQ_TRY(add_libraries(os->ort, o, err));
+    for (size_t i = 0; i < os->ort->n_providers; i++)
+        QDQ_TRY(qdq_ort_provider_append(api, o, &os->ort->providers[i], err));
     return QDQ_OK;
 }
 
@@ -234,6 +285,19 @@ static qdq_status read_ios(qdq_session *s, const qdq_model *m, qdq_error *err)
 
 /* --- sessions ----------------------------------------------------------------------------------------------- */
 
+/* Its words do not say what to do about it. */
+static qdq_status explain_unknown(const qdq_ort *o, qdq_status st, qdq_error *err)
+{
+    char why[sizeof err->text];
+
+    if (st != QDQ_E_ENGINE || err == NULL || strstr(err->text, "not a registered function/op") == NULL)
+        return st;
+    snprintf(why, sizeof why, "%s", err->text);
+    return qdq_fail(err, st,
+                    "%.700s (operators that ONNX Runtime does not have come from --plugin-libraries%s)", why,
+                    o->libraries[0] != NULL ? ": none of those that were given has it" : "");
+}
+
 static qdq_status try_session(qdq_session *s, const qdq_session_opts *opts, bool write_graph,
                               const qdq_ort_model *model, qdq_error *err)
 {
@@ -250,7 +314,7 @@ static qdq_status try_session(qdq_session *s, const qdq_session_opts *opts, bool
             "cannot load the model", err);
     QDQ_ORT(api, ReleaseSessionOptions)(o);
     qdq_ort_log_flush(&os->log, s->engine->job);
-    return st;
+    return explain_unknown(os->ort, st, err);
 }
 
 /* Providers that compile what they run cannot write it, and make no session that shall. */

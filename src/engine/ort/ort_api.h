@@ -21,6 +21,7 @@ typedef struct ort_type_info ort_type_info;
 typedef struct ort_tensor_info ort_tensor_info;
 typedef struct ort_memory_info ort_memory_info;
 typedef struct ort_allocator ort_allocator;
+typedef struct ort_provider_options ort_provider_options; /* of CUDA or of TensorRT */
 
 typedef void (*ort_log_fn)(void *param, int severity, const char *category, const char *logid,
                            const char *location, const char *message);
@@ -73,8 +74,25 @@ typedef void (*ort_log_fn)(void *param, int severity, const char *category, cons
     F(99, ReleaseTensorTypeAndShapeInfo, void, (ort_tensor_info *))                                          \
     F(100, ReleaseSessionOptions, void, (ort_session_options *))                                             \
     F(110, SessionEndProfiling, ort_status *, (ort_session *, ort_allocator *, char **))                     \
+    F(125, GetAvailableProviders, ort_status *, (char ***, int *))                                           \
+    F(126, ReleaseAvailableProviders, ort_status *, (char **, int))                                          \
     F(130, AddSessionConfigEntry, ort_status *, (ort_session_options *, const char *, const char *))         \
+    F(170, SessionOptionsAppendExecutionProvider_TensorRT_V2, ort_status *,                                  \
+      (ort_session_options *, const ort_provider_options *))                                                 \
+    F(171, CreateTensorRTProviderOptions, ort_status *, (ort_provider_options **))                           \
+    F(172, UpdateTensorRTProviderOptions, ort_status *,                                                      \
+      (ort_provider_options *, const char *const *keys, const char *const *values, size_t))                  \
+    F(174, ReleaseTensorRTProviderOptions, void, (ort_provider_options *))                                   \
     F(192, HasValue, ort_status *, (const ort_value *, int *))                                               \
+    F(204, SessionOptionsAppendExecutionProvider_CUDA_V2, ort_status *,                                      \
+      (ort_session_options *, const ort_provider_options *))                                                 \
+    F(205, CreateCUDAProviderOptions, ort_status *, (ort_provider_options **))                               \
+    F(206, UpdateCUDAProviderOptions, ort_status *,                                                          \
+      (ort_provider_options *, const char *const *keys, const char *const *values, size_t))                  \
+    F(208, ReleaseCUDAProviderOptions, void, (ort_provider_options *))                                       \
+    F(216, SessionOptionsAppendExecutionProvider, ort_status *,                                              \
+      (ort_session_options *, const char *, const char *const *keys, const char *const *values, size_t))     \
+    F(228, RegisterCustomOpsLibrary_V2, ort_status *, (ort_session_options *, const char *path))             \
     F(266, SetUserLoggingFunction, ort_status *, (ort_session_options *, ort_log_fn, void *)) /* 1.17 */     \
     F(390, TensorTypeAndShape_HasShape, bool, (const ort_tensor_info *))                      /* 1.24 */
 

@@ -8,11 +8,20 @@
 #include "engine/ort/ort_api.h"
 #include "engine/ort/ort_log.h"
 
+typedef struct qdq_ort_provider {
+    const char *name;            /* as the library's functions have it: "CUDA" */
+    const char **keys, **values; /* n of each */
+    size_t n;
+} qdq_ort_provider;
+
 typedef struct qdq_ort {
     qdq_ort_api api;
     ort_env *env;
     ort_allocator *allocator; /* ORT's own, never released */
     ort_memory_info *cpu;
+    qdq_ort_provider *providers; /* of every session, in this order */
+    size_t n_providers;
+    const char *const *libraries; /* with operators; ends with NULL */
 } qdq_ort;
 
 typedef struct qdq_ort_session {
@@ -60,6 +69,15 @@ qdq_status qdq_ort_join_groups(const qdq_graph *source, const qdq_graph *optimiz
  * another layer took in without saying so. */
 qdq_status qdq_ort_join_by_name(const qdq_graph *source, qdq_engine_layer *l, size_t n, qdq_arena *arena,
                                 qdq_error *err);
+
+/* ort_providers.c */
+/* "NAME" or "NAME:key=value,..."; QDQ_E_USAGE says what is wrong. */
+qdq_status qdq_ort_provider_parse(const char *spec, qdq_arena *arena, qdq_ort_provider *out, qdq_error *err);
+/* Specs that end with NULL. QDQ_E_ENGINE names the providers that the library has. */
+qdq_status qdq_ort_providers_read(const qdq_ort_api *api, const char *const *specs, qdq_arena *arena,
+                                  qdq_ort_provider **out, size_t *n, qdq_error *err);
+qdq_status qdq_ort_provider_append(const qdq_ort_api *api, ort_session_options *o, const qdq_ort_provider *p,
+                                   qdq_error *err);
 
 /* ort_weights.c: the model as ONNX Runtime shall get it. Weights of the model's files are references into
  * `folder`, from where ORT maps them itself; "" when everything is inline. Free bytes with qdq_free(). */

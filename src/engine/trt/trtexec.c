@@ -11,6 +11,7 @@
 #include "base/fail.h"
 #include "base/file.h"
 #include "engine/engine_ops.h"
+#include "engine/operator_libraries.h"
 #include "engine/sample_stats.h"
 #include "engine/session_io.h"
 #include "engine/trt/trt_record.h"
@@ -49,23 +50,8 @@ static void trt_close(qdq_engine *e)
     free(te);
 }
 
-static qdq_status copy_plugins(trt_engine *te, const char *const *plugins, qdq_error *err)
-{
-    size_t n = 0;
-
-    while (plugins[n] != NULL)
-        n++;
-    const char **copy = qdq_arena_array(&te->tool.arena, n + 1, sizeof *copy);
-    if (copy == NULL)
-        return qdq_nomem(err);
-    for (size_t i = 0; i < n; i++)
-        if ((copy[i] = qdq_arena_strdup(&te->tool.arena, plugins[i])) == NULL)
-            return qdq_nomem(err);
-    te->tool.plugins = copy;
-    return QDQ_OK;
-}
-
-static qdq_status describe_engine(qdq_engine *e, const qdq_engine_opts *opts, qdq_error *err)
+static qdq_status describe_engine(qdq_engine *e, const qdq_engine_opts *opts, const char *plugins,
+                                  qdq_error *err)
 {
     const trt_engine *te = e->self;
     const qdq_trt_tool *t = &te->tool;
@@ -77,15 +63,15 @@ static qdq_status describe_engine(qdq_engine *e, const qdq_engine_opts *opts, qd
     e->info.capabilities = QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_CAN_GROUP;
     if (e->info.version == NULL)
         return qdq_nomem(err);
-    e->info.fingerprint = qdq_arena_printf(&e->arena, "trtexec %s on gpu; %s", e->info.version,
-                                           opts->trtexec_args != NULL ? opts->trtexec_args : "");
+    e->info.fingerprint = qdq_arena_printf(&e->arena, "trtexec %s on gpu; %s%s", e->info.version,
+                                           opts->trtexec_args != NULL ? opts->trtexec_args : "", plugins);
     return e->info.fingerprint != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
 static qdq_status trt_open(qdq_engine *e, const char *arg, const qdq_engine_opts *opts, qdq_error *err)
 {
     trt_engine *te = calloc(1, sizeof *te);
-    const char *program = arg != NULL ? arg : opts->trtexec != NULL ? opts->trtexec : "trtexec";
+    const char *program = arg != NULL ? arg : opts->trtexec != NULL ? opts->trtexec : "trtexec", *plugins;
 
     if (te == NULL)
         return qdq_nomem(err);
@@ -100,9 +86,8 @@ static qdq_status trt_open(qdq_engine *e, const char *arg, const qdq_engine_opts
         return qdq_nomem(err);
     if (opts->record != NULL && (te->record = qdq_arena_strdup(&te->tool.arena, opts->record)) == NULL)
         return qdq_nomem(err);
-    if (opts->plugins != NULL)
-        QDQ_TRY(copy_plugins(te, opts->plugins, err));
-    QDQ_TRY(describe_engine(e, opts, err));
+    QDQ_TRY(qdq_operator_libraries_read(opts->plugins, &te->tool.arena, &te->tool.plugins, &plugins, err));
+    QDQ_TRY(describe_engine(e, opts, plugins, err));
     return te->record != NULL ? qdq_trt_record_engine(te->record, &e->info, err) : QDQ_OK;
 }
 

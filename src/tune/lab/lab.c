@@ -349,18 +349,21 @@ static json_t *texts_of(const char *const *texts)
 
 static qdq_status write_hello(qdq_lab *lab, const qdq_lab_opts *o, qdq_error *err)
 {
+    static const qdq_engine_opts defaults = QDQ_ENGINE_OPTS_INIT;
+    const qdq_engine_opts *e = o->engine_opts != NULL ? o->engine_opts : &defaults;
     qdq_lab_object h = qdq_lab_object_new();
 
     qdq_lab_put_text(&h, "do", "hello");
     qdq_lab_put_text(&h, "version", qdq_version());
     qdq_lab_put_text(&h, "engine", o->engine);
-    qdq_lab_put_text(&h, "ort_library", o->ort_library);
-    qdq_lab_put_text(&h, "openvino_library", o->openvino_library);
-    qdq_lab_put(&h, "search_dirs", texts_of(o->search_dirs));
-    qdq_lab_put_text(&h, "trtexec", o->trtexec);
-    qdq_lab_put_text(&h, "trtexec_args", o->trtexec_args);
-    qdq_lab_put_text(&h, "timing_cache", o->timing_cache);
-    qdq_lab_put(&h, "plugins", texts_of(o->plugins));
+    qdq_lab_put_text(&h, "ort_library", e->ort_library);
+    qdq_lab_put_text(&h, "openvino_library", e->openvino_library);
+    qdq_lab_put(&h, "search_dirs", texts_of(e->search_dirs));
+    qdq_lab_put_text(&h, "trtexec", e->trtexec);
+    qdq_lab_put_text(&h, "trtexec_args", e->trtexec_args);
+    qdq_lab_put_text(&h, "timing_cache", e->timing_cache);
+    qdq_lab_put(&h, "plugins", texts_of(e->plugins));
+    qdq_lab_put(&h, "providers", texts_of(e->providers));
     qdq_lab_put(&h, "shapes", shapes_of(o));
     qdq_lab_put_int(&h, "threads", o->threads);
     qdq_lab_put_int(&h, "max_memory", (int64_t)o->max_memory);

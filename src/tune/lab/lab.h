@@ -11,12 +11,9 @@
 typedef struct qdq_lab qdq_lab;
 
 typedef struct qdq_lab_opts {
-    const char *engine;      /* spec, as for qdq_engine_open() */
-    const char *ort_library; /* as in qdq_engine_opts */
-    const char *openvino_library;
-    const char *const *search_dirs;
-    const char *trtexec, *trtexec_args, *timing_cache; /* as in qdq_engine_opts, like the next */
-    const char *const *plugins;
+    const char *engine; /* spec, as for qdq_engine_open() */
+    const qdq_engine_opts
+        *engine_opts;   /* of its folders, program and job nothing is used; NULL: the defaults */
     const char *worker; /* program; NULL: "qdq-worker" beside the running program, then in PATH */
     const char *work; /* folder of the run's temporary files: the worker puts its own into it, and removes it
                            when the lab dies; NULL: none */

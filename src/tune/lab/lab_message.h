@@ -6,7 +6,7 @@
  *   hello    version, engine, ort_library, openvino_library,       name, version, library, device, capabilities,
  *            search_dirs, threads, shapes, max_memory, warmup,     fingerprint, max_opset, max_ir
  *            leg_runs, leg_ms, seed, samples, work, trtexec,
- *            trtexec_args, timing_cache, plugins
+ *            trtexec_args, timing_cache, plugins, providers
  *   open     handle, path
  *   drop     handle
  *   warm     handle: binds inputs, runs until warm                 runs: of a leg

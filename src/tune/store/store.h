@@ -20,7 +20,7 @@ void qdq_tune_store_close(qdq_tune_store *s); /* NULL is allowed */
 /* What makes two measurements comparable. All are text, none NULL. */
 typedef struct qdq_tune_store_context {
     const char *model;  /* fingerprint of graph and weights */
-    const char *engine; /* "ort 1.31.1" */
+    const char *engine; /* "ort 1.31.1 cpu": its fingerprint */
     const char *device; /* processor, its features, its number of cores */
     const char
         *options; /* canonical text of all that a time depends on: shapes, threads, level, leg, warm-up */

@@ -3,6 +3,7 @@
 fake=$(dirname "$(realpath "$(command -v qdq)")")/tests/fake_trtexec
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/nine.npy" .
+touch a.so
 tune() {
     qdq autotune conv.onnx --target tensorrt --engine trtexec --trtexec "$fake" --plugin-libraries a.so "$@"
     echo "exit code $?"
