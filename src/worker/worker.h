@@ -69,8 +69,15 @@ int qdq_worker_probe_amx(void);
 qdq_status qdq_worker_sample(qdq_worker *w, const qdq_model *m, size_t i, qdq_arena *memory,
                              const qdq_named_array **in, size_t *n, size_t *count, qdq_error *err);
 
-qdq_status qdq_worker_open(qdq_worker *w, const char *path, bool profile, qdq_worker_model **out,
-                           qdq_error *err);
+/* What a session is for: what slows runs down is asked for only where it is needed. */
+typedef enum qdq_worker_purpose {
+    QDQ_WORKER_PLAIN,
+    QDQ_WORKER_PROFILE,
+    QDQ_WORKER_GROUPS
+} qdq_worker_purpose;
+
+qdq_status qdq_worker_open(qdq_worker *w, const char *path, qdq_worker_purpose purpose,
+                           qdq_worker_model **out, qdq_error *err);
 void qdq_worker_close(qdq_worker_model *m); /* NULL is allowed */
 
 /* NULL: *err says that there is none. */

@@ -55,8 +55,8 @@ void qdq_worker_close(qdq_worker_model *m)
     free(m);
 }
 
-qdq_status qdq_worker_open(qdq_worker *w, const char *path, bool profile, qdq_worker_model **out,
-                           qdq_error *err)
+qdq_status qdq_worker_open(qdq_worker *w, const char *path, qdq_worker_purpose purpose,
+                           qdq_worker_model **out, qdq_error *err)
 {
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_worker_model *m = calloc(1, sizeof *m);
@@ -67,7 +67,8 @@ qdq_status qdq_worker_open(qdq_worker *w, const char *path, bool profile, qdq_wo
     opts.threads = w->threads;
     opts.shapes = w->shapes;
     opts.n_shapes = w->n_shapes;
-    opts.profile = profile;
+    opts.profile = purpose == QDQ_WORKER_PROFILE;
+    opts.groups = purpose == QDQ_WORKER_GROUPS;
     qdq_status st = qdq_model_load(path, NULL, &m->model, err);
     if (st == QDQ_OK)
         st = qdq_session_open(w->engine, m->model, &opts, &m->session, err);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "tune/lab/lab_groups.h"
 
 /* A question, and the answer that is made. What is missing in the question is known to its reader. */
 typedef qdq_status (*answer_fn)(qdq_worker *w, const qdq_json_place *q, qdq_lab_object *answer,
@@ -158,7 +159,7 @@ static qdq_status open_model(qdq_worker *w, const qdq_json_place *q, qdq_lab_obj
         return qdq_fail(err, QDQ_E_BUG, "handle %lld is taken", (long long)handle);
     if (!QDQ_RESERVE(&w->arena, &w->models))
         return qdq_nomem(err);
-    QDQ_TRY(qdq_worker_open(w, path, false, &m, err));
+    QDQ_TRY(qdq_worker_open(w, path, QDQ_WORKER_PLAIN, &m, err));
     m->handle = handle;
     w->models.at[w->models.n++] = m;
     return QDQ_OK;
@@ -263,8 +264,42 @@ static qdq_status profile(qdq_worker *w, const qdq_json_place *q, qdq_lab_object
 
     if (q->reader->status != QDQ_OK)
         return q->reader->status;
-    QDQ_TRY(qdq_worker_open(w, path, true, &m, err));
+    QDQ_TRY(qdq_worker_open(w, path, QDQ_WORKER_PROFILE, &m, err));
     qdq_status st = profile_session(w, m, runs, answer, err);
+    qdq_worker_close(m);
+    return st;
+}
+
+static qdq_status group_session(qdq_worker *w, const qdq_worker_model *m, unsigned runs,
+                                qdq_lab_object *answer, qdq_error *err)
+{
+    qdq_arena memory = QDQ_ARENA_INIT;
+    const qdq_named_array *in = NULL;
+    qdq_group *groups = NULL;
+    size_t n_in = 0, count, n = 0;
+    qdq_status st = QDQ_OK;
+
+    if (runs > 0)
+        st = qdq_worker_sample(w, m->model, 0, &memory, &in, &n_in, &count, err);
+    if (st == QDQ_OK)
+        st = qdq_session_groups(m->session, in, n_in, runs, &groups, &n, err);
+    if (st == QDQ_OK)
+        qdq_lab_put(answer, "layers", qdq_lab_groups_json(groups, n));
+    qdq_free(groups);
+    qdq_arena_free(&memory);
+    return st;
+}
+
+static qdq_status groups(qdq_worker *w, const qdq_json_place *q, qdq_lab_object *answer, qdq_error *err)
+{
+    const char *path = qdq_lab_get_text(q, "path", NULL);
+    unsigned runs = (unsigned)qdq_json_int(q, "runs", 0, UINT32_MAX, 0);
+    qdq_worker_model *m;
+
+    if (q->reader->status != QDQ_OK)
+        return q->reader->status;
+    QDQ_TRY(qdq_worker_open(w, path, QDQ_WORKER_GROUPS, &m, err));
+    qdq_status st = group_session(w, m, runs, answer, err);
     qdq_worker_close(m);
     return st;
 }
@@ -276,7 +311,7 @@ static const struct {
     answer_fn answer;
 } questions[] = {
     {"hello", hello}, {"open", open_model}, {"drop", drop_model}, {"warm", warm},
-    {"leg", leg},     {"compare", compare}, {"profile", profile},
+    {"leg", leg},     {"compare", compare}, {"profile", profile}, {"groups", groups},
 };
 
 static answer_fn find_question(const char *name)

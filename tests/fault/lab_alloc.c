@@ -15,6 +15,7 @@ typedef struct tried {
 static qdq_status use_models(qdq_lab *lab, const tried *t, int a, int b, qdq_error *err)
 {
     qdq_layer *layers = NULL;
+    qdq_group *groups = NULL;
     qdq_lab_accuracy acc;
     qdq_lab_fate fate;
     double x, y;
@@ -27,6 +28,9 @@ static qdq_status use_models(qdq_lab *lab, const tried *t, int a, int b, qdq_err
     QDQ_TRY(qdq_lab_profile(lab, t->model, 2, &layers, &n, &fate, err));
     assert_int_equal(fate.end, QDQ_LAB_FINE);
     qdq_free(layers);
+    QDQ_TRY(qdq_lab_groups(lab, t->model, 2, &groups, &n, &fate, err));
+    assert_int_equal(fate.end, QDQ_LAB_FINE);
+    qdq_free(groups);
     qdq_lab_drop(lab, b);
     return QDQ_OK;
 }

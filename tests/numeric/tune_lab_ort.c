@@ -54,6 +54,7 @@ static void models_are_timed_compared_and_profiled(void **state)
     qdq_lab_accuracy acc;
     qdq_lab_fate fate;
     qdq_layer *layers;
+    qdq_group *groups;
     double x, y, sum = 0;
     size_t n;
 
@@ -72,6 +73,10 @@ static void models_are_timed_compared_and_profiled(void **state)
         sum += layers[i].median_us;
     assert_true(sum > 1 && sum < 1e6);
     qdq_free(layers);
+    assert_ok(qdq_lab_groups(lab, test_path("float.onnx"), 3, &groups, &n, &fate, &err));
+    assert_int_equal(fate.end, QDQ_LAB_FINE);
+    assert_true(n >= 3 && qdq_groups_add(groups, n).attributed > 0.5);
+    qdq_free(groups);
     qdq_lab_close(lab);
 }
 

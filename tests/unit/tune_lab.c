@@ -279,6 +279,37 @@ static void a_profile_has_the_layers(void **state)
     close_lab(lab);
 }
 
+static void layers_come_with_their_nodes(void **state)
+{
+    qdq_lab *lab = open_lab("", (qdq_lab_opts){0});
+    qdq_group *g;
+    qdq_lab_fate fate;
+    size_t n;
+
+    (void)state;
+    assert_ok(qdq_lab_groups(lab, int8_model(), 3, &g, &n, &fate, &err));
+    assert_fate(&fate, QDQ_LAB_FINE, "");
+    assert_int_equal(n, 3);
+    assert_true(g[0].conversion && g[2].conversion && !g[1].conversion);
+    assert_string_equal(g[1].layer, "conv");
+    assert_string_equal(g[1].op, "QLinearConv");
+    assert_string_equal(g[1].in_type, "u8");
+    assert_string_equal(g[1].out_type, "u8");
+    assert_true(g[1].median_us == 30 && g[1].source == QDQ_GROUP_EXACT);
+    assert_true(g[1].n_nodes >= 2);
+    bool has_relu = false;
+    for (size_t i = 0; i < g[1].n_nodes; i++)
+        has_relu = has_relu || strcmp(g[1].node[i], "relu") == 0;
+    assert_true(has_relu);
+    qdq_free(g);
+    assert_ok(qdq_lab_groups(lab, int8_model(), 0, &g, &n, &fate, &err)); /* no times without runs */
+    assert_true(n == 3 && isnan(g[1].median_us));
+    qdq_free(g);
+    assert_int_equal(qdq_lab_builds(lab), 2);
+    assert_fails(QDQ_E_IO, "nowhere", qdq_lab_groups(lab, "/nowhere/at-all.onnx", 1, &g, &n, &fate, &err));
+    close_lab(lab);
+}
+
 static void names_that_are_no_text_travel_unchanged(void **state)
 {
     qdq_lab *lab = open_lab("", (qdq_lab_opts){0});
@@ -671,6 +702,7 @@ int main(void)
         cmocka_unit_test(outputs_are_compared_on_samples),
         cmocka_unit_test(samples_of_a_file_are_used),
         cmocka_unit_test(a_profile_has_the_layers),
+        cmocka_unit_test(layers_come_with_their_nodes),
         cmocka_unit_test(names_that_are_no_text_travel_unchanged),
         cmocka_unit_test(a_refused_model_is_a_fate),
         cmocka_unit_test(a_crash_costs_one_trial),

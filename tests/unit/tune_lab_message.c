@@ -1,5 +1,6 @@
 /* tune_lab_message.c - what the lab and its worker say to each other, and garbage in its place. */
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -10,6 +11,7 @@
 #include "base/random.h"
 #include "base/spawn.h"
 #include "support/test.h"
+#include "tune/lab/lab_groups.h"
 #include "tune/lab/lab_message.h"
 
 static qdq_error err;
@@ -41,6 +43,72 @@ static void a_message_comes_back_as_it_went(void **state)
     }
     json_decref(o.json);
     qdq_buf_free(&b);
+}
+
+static void layers_come_back_as_they_went(void **state)
+{
+    static const char *const nodes[] = {"conv\xff\xc3", "relu", "Add@t"};
+    const qdq_group two[] = {{.layer = "a\xe4",
+                              .op = "QLinearConv",
+                              .in_type = "u8",
+                              .out_type = "",
+                              .median_us = 0.1,
+                              .node = nodes,
+                              .n_nodes = 3,
+                              .source = QDQ_GROUP_SLICE},
+                             {.layer = "",
+                              .op = "Reorder",
+                              .in_type = "f32",
+                              .out_type = "f32",
+                              .median_us = NAN,
+                              .conversion = true}};
+    json_t *list = qdq_lab_groups_json(two, 2);
+    qdq_group *back;
+    size_t n;
+
+    (void)state;
+    assert_non_null(list);
+    assert_ok(qdq_lab_groups_read(list, &back, &n, &err));
+    json_decref(list);
+    assert_int_equal(n, 2);
+    for (size_t i = 0; i < n; i++) {
+        assert_string_equal(back[i].layer, two[i].layer);
+        assert_string_equal(back[i].op, two[i].op);
+        assert_string_equal(back[i].in_type, two[i].in_type);
+        assert_string_equal(back[i].out_type, two[i].out_type);
+        assert_true(back[i].conversion == two[i].conversion && back[i].source == two[i].source);
+        assert_int_equal(back[i].n_nodes, two[i].n_nodes);
+    }
+    assert_true(back[0].median_us == 0.1 && isnan(back[1].median_us));
+    for (size_t i = 0; i < 3; i++)
+        assert_string_equal(back[0].node[i], nodes[i]);
+    qdq_free(back);
+}
+
+static void layers_of_another_kind_are_refused(void **state)
+{
+    static const char *const wrong[] = {
+        "{}",
+        "[1]",
+        "[[]]",
+        "[[\"a\", \"b\", \"c\", 4, 1.0, true, 0, []]]",
+        "[[\"a\", \"b\", \"c\", \"d\", true, true, 0, []]]",
+        "[[\"a\", \"b\", \"c\", \"d\", 1.0, 1, 0, []]]",
+        "[[\"a\", \"b\", \"c\", \"d\", 1.0, true, 3, []]]",
+        "[[\"a\", \"b\", \"c\", \"d\", 1.0, true, 0, [1]]]",
+        "[[\"a\", \"b\", \"c\", \"d\", 1.0, true, 0, {}]]",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(wrong); i++) {
+        qdq_group *g;
+        json_t *list;
+        size_t n;
+        assert_ok(qdq_json_parse(wrong[i], strlen(wrong[i]), "layers", &list, &err));
+        assert_fails(QDQ_E_FORMAT, "expected", qdq_lab_groups_read(list, &g, &n, &err));
+        assert_null(g);
+        json_decref(list);
+    }
 }
 
 static void bytes_survive_json(void **state)
@@ -280,6 +348,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_message_comes_back_as_it_went),
+        cmocka_unit_test(layers_come_back_as_they_went),
+        cmocka_unit_test(layers_of_another_kind_are_refused),
         cmocka_unit_test(bytes_survive_json),
         cmocka_unit_test(what_is_no_message_is_refused),
         cmocka_unit_test(words_about_memory_are_understood),

@@ -82,4 +82,9 @@ qdq_status qdq_lab_compare(qdq_lab *lab, int a, int b, qdq_lab_accuracy *out, qd
 qdq_status qdq_lab_profile(qdq_lab *lab, const char *path, unsigned runs, qdq_layer **out, size_t *n,
                            qdq_lab_fate *fate, qdq_error *err);
 
+/* Executed layers with their nodes, from a session of its own: qdq_session_groups(). Their nodes are those of the file, whose
+ * names all nodes must have. *out goes to qdq_free(). */
+qdq_status qdq_lab_groups(qdq_lab *lab, const char *path, unsigned runs, qdq_group **out, size_t *n,
+                          qdq_lab_fate *fate, qdq_error *err);
+
 #endif /* QDQ_LAB_H */

@@ -13,6 +13,7 @@
  *   leg      handle, number                                        ns: of one run
  *   compare  a, b, sample                                          samples, finite, sqnr: up to here
  *   profile  path, runs                                            layers: [[name, op, us, runs], ...]
+ *   groups   path, runs                                            layers: as lab_groups.h has them
  *   bye      (no answer)
  *
  * `end` is the name of a fate, or "error" for what is wrong with the call: then `code` and `text` say what. */

@@ -1,4 +1,4 @@
-/* lab_trial.c - what is done with models in the lab: timed in pairs, compared, profiled. */
+/* lab_trial.c - what is done with models in the lab: timed in pairs, compared, profiled, taken apart. */
 #include "tune/lab/lab.h"
 
 #include <math.h>
@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/pack.h"
+#include "tune/lab/lab_groups.h"
 #include "tune/lab/lab_inner.h"
 
 /* --- pairs ---------------------------------------------------------------------------------------------------------- */
@@ -166,30 +167,68 @@ static qdq_status read_layers(qdq_lab *lab, qdq_lab_answer *answer, qdq_layer **
     return pack_layers(raw, count, out, n, err);
 }
 
+/* Asks for something that takes a session of its own. `what` is for the log. */
+static qdq_status ask_apart(qdq_lab *lab, const char *question, const char *path, unsigned runs,
+                            const char *what, qdq_lab_answer *answer, qdq_lab_fate *fate, qdq_error *err)
+{
+    qdq_lab_object q = qdq_lab_object_new();
+
+    qdq_lab_put_text(&q, "do", question);
+    qdq_lab_put_text(&q, "path", path);
+    qdq_lab_put_int(&q, "runs", runs);
+    const char *log = qdq_lab_log_new(&lab->logs, &lab->arena);
+    char *text = qdq_arena_printf(&lab->arena, "build a session of %s and %s %u runs", path, what, runs);
+    qdq_lab_log_asked(&lab->logs, log, text != NULL ? text : path);
+    lab->builds++;
+    double start = qdq_clock_seconds();
+    double deadline = lab->opts.build_deadline_s + runs * lab->opts.run_deadline_s;
+    qdq_status st = qdq_lab_ask(lab, &q, deadline, answer, fate, err);
+    qdq_lab_note_build(lab, log, st, fate, err, qdq_clock_seconds() - start);
+    return st;
+}
+
 qdq_status qdq_lab_profile(qdq_lab *lab, const char *path, unsigned runs, qdq_layer **out, size_t *n,
                            qdq_lab_fate *fate, qdq_error *err)
 {
-    qdq_lab_object q;
     qdq_lab_answer answer;
 
     *out = NULL;
     *n = 0;
     *fate = (qdq_lab_fate){0};
     QDQ_TRY(qdq_lab_need_worker(lab, err));
-    q = qdq_lab_object_new();
-    qdq_lab_put_text(&q, "do", "profile");
-    qdq_lab_put_text(&q, "path", path);
-    qdq_lab_put_int(&q, "runs", runs);
-    const char *log = qdq_lab_log_new(&lab->logs, &lab->arena);
-    char *what = qdq_arena_printf(&lab->arena, "build a session of %s and profile %u runs", path, runs);
-    qdq_lab_log_asked(&lab->logs, log, what != NULL ? what : path);
-    lab->builds++;
-    double start = qdq_clock_seconds();
-    double deadline = lab->opts.build_deadline_s + runs * lab->opts.run_deadline_s;
-    qdq_status st = qdq_lab_ask(lab, &q, deadline, &answer, fate, err);
-    qdq_lab_note_build(lab, log, st, fate, err, qdq_clock_seconds() - start);
+    qdq_status st = ask_apart(lab, "profile", path, runs, "profile", &answer, fate, err);
     if (st == QDQ_OK && fate->end == QDQ_LAB_FINE)
         st = read_layers(lab, &answer, out, n, err);
+    qdq_lab_answer_free(&answer);
+    return st;
+}
+
+/* --- groups --------------------------------------------------------------------------------------------------------- */
+
+static qdq_status read_groups(qdq_lab *lab, const qdq_lab_answer *answer, qdq_group **out, size_t *n,
+                              qdq_error *err)
+{
+    qdq_status st = qdq_lab_groups_read(json_object_get(answer->json, "layers"), out, n, err);
+
+    if (st != QDQ_E_FORMAT)
+        return st;
+    qdq_lab_process_kill(lab->process); /* as after any answer that is none */
+    return qdq_within(err, QDQ_E_ENGINE, "%s: its answer is not as agreed", lab->program);
+}
+
+qdq_status qdq_lab_groups(qdq_lab *lab, const char *path, unsigned runs, qdq_group **out, size_t *n,
+                          qdq_lab_fate *fate, qdq_error *err)
+{
+    qdq_lab_answer answer;
+
+    *out = NULL;
+    *n = 0;
+    *fate = (qdq_lab_fate){0};
+    QDQ_TRY(qdq_lab_need_worker(lab, err));
+    qdq_status st =
+        ask_apart(lab, "groups", path, runs, "find the nodes of its layers in", &answer, fate, err);
+    if (st == QDQ_OK && fate->end == QDQ_LAB_FINE)
+        st = read_groups(lab, &answer, out, n, err);
     qdq_lab_answer_free(&answer);
     return st;
 }

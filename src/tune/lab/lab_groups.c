@@ -1,0 +1,159 @@
+/* lab_groups.c - see the header. */
+#include "tune/lab/lab_groups.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/pack.h"
+#include "tune/lab/lab_message.h"
+
+enum { LAYER, OP, IN_TYPE, OUT_TYPE, TEXTS, US = TEXTS, CONVERSION, SOURCE, NODES, ROW };
+
+/* --- there -------------------------------------------------------------------------------------------------------------- */
+
+/* A list, or NULL, with one thing more, which it takes. */
+static json_t *with(json_t *list, json_t *one)
+{
+    if (list == NULL) {
+        json_decref(one);
+    } else if (json_array_append_new(list, one) != 0) {
+        json_decref(list);
+        list = NULL;
+    }
+    return list;
+}
+
+static json_t *row_of(const qdq_group *g)
+{
+    json_t *row = json_array(), *nodes = json_array();
+
+    for (size_t i = 0; i < g->n_nodes; i++)
+        nodes = with(nodes, qdq_lab_text(g->node[i]));
+    row = with(row, qdq_lab_text(g->layer));
+    row = with(row, qdq_lab_text(g->op));
+    row = with(row, qdq_lab_text(g->in_type));
+    row = with(row, qdq_lab_text(g->out_type));
+    row = with(row, isfinite(g->median_us) ? json_real(g->median_us) : json_null());
+    row = with(row, json_boolean(g->conversion));
+    row = with(row, json_integer(g->source));
+    return with(row, nodes);
+}
+
+json_t *qdq_lab_groups_json(const qdq_group *g, size_t n)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < n && list != NULL; i++)
+        list = with(list, row_of(&g[i]));
+    return list;
+}
+
+/* --- and back ----------------------------------------------------------------------------------------------------------- */
+
+static bool are_texts(const json_t *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!json_is_string(json_array_get(list, i)))
+            return false;
+    return true;
+}
+
+static bool is_row(const json_t *row)
+{
+    const json_t *us = json_array_get(row, US), *source = json_array_get(row, SOURCE),
+                 *nodes = json_array_get(row, NODES);
+
+    return json_array_size(row) == ROW && are_texts(row, TEXTS) && (json_is_number(us) || json_is_null(us)) &&
+           json_is_boolean(json_array_get(row, CONVERSION)) && json_is_integer(source) &&
+           json_integer_value(source) >= QDQ_GROUP_NONE && json_integer_value(source) <= QDQ_GROUP_EXACT &&
+           json_is_array(nodes) && are_texts(nodes, json_array_size(nodes));
+}
+
+/* No text is longer as bytes than it was as JSON. */
+static size_t bytes_of(const json_t *texts, size_t n)
+{
+    size_t size = 0;
+
+    for (size_t i = 0; i < n; i++)
+        size += json_string_length(json_array_get(texts, i)) + 1;
+    return size;
+}
+
+typedef struct packing {
+    qdq_arena scratch;
+    char *text;
+    bool failed;
+} packing;
+
+static const char *pack(packing *p, const json_t *text)
+{
+    const char *bytes = qdq_lab_bytes(&p->scratch, json_string_value(text));
+
+    p->failed = p->failed || bytes == NULL;
+    return qdq_pack_text(&p->text, bytes != NULL ? bytes : "");
+}
+
+static qdq_group read_row(packing *p, const json_t *row, const char **node)
+{
+    const json_t *us = json_array_get(row, US), *nodes = json_array_get(row, NODES);
+    qdq_group g = {.median_us = json_is_null(us) ? NAN : json_number_value(us),
+                   .conversion = json_is_true(json_array_get(row, CONVERSION)),
+                   .source = (qdq_group_source)json_integer_value(json_array_get(row, SOURCE)),
+                   .node = node,
+                   .n_nodes = json_array_size(nodes)};
+
+    g.layer = pack(p, json_array_get(row, LAYER));
+    g.op = pack(p, json_array_get(row, OP));
+    g.in_type = pack(p, json_array_get(row, IN_TYPE));
+    g.out_type = pack(p, json_array_get(row, OUT_TYPE));
+    for (size_t i = 0; i < g.n_nodes; i++)
+        node[i] = pack(p, json_array_get(nodes, i));
+    return g;
+}
+
+static qdq_status check(const json_t *list, size_t *n_nodes, size_t *bytes, qdq_error *err)
+{
+    if (!json_is_array(list))
+        return qdq_fail(err, QDQ_E_FORMAT, "layers: expected a list");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *row = json_array_get(list, i), *nodes = json_array_get(row, NODES);
+        if (!is_row(row))
+            return qdq_fail(
+                err, QDQ_E_FORMAT,
+                "layers: entry %zu: expected [layer, op, in_type, out_type, us, conversion, source, nodes]",
+                i);
+        *n_nodes += json_array_size(nodes);
+        *bytes += bytes_of(row, TEXTS) + bytes_of(nodes, json_array_size(nodes));
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_lab_groups_read(const json_t *list, qdq_group **out, size_t *n, qdq_error *err)
+{
+    const size_t count = json_array_size(list);
+    size_t n_nodes = 0, bytes = 0;
+    packing p = {.scratch = QDQ_ARENA_INIT};
+
+    *out = NULL;
+    *n = 0;
+    QDQ_TRY(check(list, &n_nodes, &bytes, err));
+    qdq_group *g = malloc((count + 1) * sizeof *g + (n_nodes + 1) * sizeof(char *) + bytes);
+    if (g == NULL)
+        return qdq_nomem(err);
+    const char **node = (const char **)(g + count + 1);
+    p.text = (char *)(node + n_nodes + 1);
+    for (size_t i = 0; i < count; i++) {
+        g[i] = read_row(&p, json_array_get(list, i), node);
+        node += g[i].n_nodes;
+    }
+    qdq_arena_free(&p.scratch);
+    if (p.failed) {
+        free(g);
+        return qdq_nomem(err);
+    }
+    *out = g;
+    *n = count;
+    return QDQ_OK;
+}
