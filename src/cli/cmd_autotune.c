@@ -56,7 +56,8 @@ static qdq_status load(autotune *t, qdq_error *err)
     QDQ_TRY(cli_model_load(t->c, t->path, &t->model, err));
     QDQ_TRY(cli_shapes_check(&q->shape.shapes, &t->model, 1, err));
     QDQ_TRY(cli_shapes_pick(t->c, &q->shape.shapes, t->model, &fitting, err));
-    QDQ_TRY(cli_target_open(t->c, q->target, &format, &t->target, err));
+    const char *target = q->target != NULL ? q->target : cli_target_of_engine(t->a->engine.engine);
+    QDQ_TRY(cli_target_open(t->c, target, &format, &t->target, err));
     if (t->a->qdq_baseline != NULL)
         QDQ_TRY(cli_model_load(t->c, t->a->qdq_baseline, &t->baseline, err));
     return cli_samples_open(t->c, q, t->model, true, q->sqnr, &t->samples, err);

@@ -27,6 +27,36 @@ int qdq_format_opset(const qdq_format *f)
     return weight > activation ? weight : activation;
 }
 
+static qdq_elem unsigned_sibling(qdq_elem type)
+{
+    return type == QDQ_INT4    ? QDQ_UINT4
+           : type == QDQ_INT8  ? QDQ_UINT8
+           : type == QDQ_INT16 ? QDQ_UINT16
+                               : QDQ_UNDEFINED;
+}
+
+bool qdq_format_unsigned(const qdq_format *f, qdq_qscheme *out)
+{
+    qdq_elem type = unsigned_sibling(f->activation.type);
+
+    if (!f->unsigned_if_non_negative || !f->activation.symmetric || type == QDQ_UNDEFINED)
+        return false;
+    *out = f->activation;
+    out->type = type;
+    out->symmetric = false; /* the range begins at 0, and so do the codes */
+    return true;
+}
+
+bool qdq_format_takes(const qdq_format *f, qdq_elem type, int32_t zero_point)
+{
+    const qdq_qscheme *s = &f->activation;
+    qdq_qscheme other;
+
+    if (qdq_format_unsigned(f, &other) && type == other.type)
+        return zero_point == 0;
+    return type == s->type && (!s->symmetric || zero_point == qdq_elem_middle_code(type));
+}
+
 /* --- reading ---------------------------------------------------------------------------------------------------- */
 
 static bool flag(const qdq_json_place *p, const char *key, bool fallback)
@@ -50,9 +80,10 @@ static void read_scheme(const qdq_json_place *p, const char *const *types, qdq_q
 
 static void read_activation(const qdq_json_place *top, qdq_format *f)
 {
-    static const char *const keys[] = {"type", "symmetric", "reduced", "pow2", NULL};
-    static const char *const first_keys[] = {"type",   "symmetric", "reduced", "pow2",
-                                             "method", "min_range", NULL};
+    static const char *const keys[] = {"type", "symmetric", "reduced", "pow2", "unsigned_if_non_negative",
+                                       NULL};
+    static const char *const first_keys[] = {
+        "type", "symmetric", "reduced", "pow2", "unsigned_if_non_negative", "method", "min_range", NULL};
     static const char *const types[] = {"float", "int8",  "uint8",        "int16", "uint16",
                                         "int4",  "uint4", "float8e4m3fn", NULL};
     qdq_json_place p;
@@ -64,6 +95,7 @@ static void read_activation(const qdq_json_place *top, qdq_format *f)
     }
     qdq_json_known(&p, f->activation.type == QDQ_UNDEFINED ? first_keys : keys); /* all have one "method" */
     f->min_range = qdq_json_number(&p, "min_range", 0, 1e30, f->min_range);
+    f->unsigned_if_non_negative = flag(&p, "unsigned_if_non_negative", f->unsigned_if_non_negative);
     read_scheme(&p, types, &f->activation);
 }
 
@@ -175,29 +207,32 @@ static void check_pattern(const qdq_json_place *p, const char *pattern)
 }
 
 /* Calibration tells formats apart by the type of their codes alone, so one type has one form. `first` [type] is the
- * form that came first. */
-static void check_form(const qdq_json_place *p, const qdq_qscheme *s, qdq_qscheme *first)
+ * format that came first. */
+static void check_form(const qdq_json_place *p, const qdq_format *f, qdq_format *first)
 {
-    qdq_qscheme *known = &first[s->type];
+    const qdq_qscheme *s = &f->activation;
+    qdq_format *known = &first[s->type];
 
     if (s->type == QDQ_FLOAT)
         return;
-    if (known->type == QDQ_UNDEFINED)
-        *known = *s;
-    else if (known->symmetric != s->symmetric || known->reduced != s->reduced || known->pow2 != s->pow2)
+    if (known->activation.type == QDQ_UNDEFINED)
+        *known = *f;
+    else if (known->activation.symmetric != s->symmetric || known->activation.reduced != s->reduced ||
+             known->activation.pow2 != s->pow2 ||
+             known->unsigned_if_non_negative != f->unsigned_if_non_negative)
         qdq_json_wrong(
             p, "activation",
-            "'symmetric', 'reduced' and 'pow2' as other activations of this type have them, or another "
-            "'type'");
+            "'symmetric', 'reduced', 'pow2' and 'unsigned_if_non_negative' as other activations of "
+            "this type have them, or another 'type'");
 }
 
 void qdq_overrides_read(const qdq_json_place *p, const qdq_format *base, qdq_overrides *out)
 {
     static const char *const keys[] = {"node", "op", "activation", "weight", "bias", NULL};
-    qdq_qscheme forms[QDQ_ELEM_COUNT] = {{0}};
+    qdq_format forms[QDQ_ELEM_COUNT] = {{0}};
     qdq_json_place item;
 
-    check_form(p, &base->activation, forms);
+    check_form(p, base, forms);
     for (size_t i = 0; qdq_json_item(p, "overrides", i, &item); i++) {
         qdq_override o = {.format = *base};
 
@@ -210,7 +245,7 @@ void qdq_overrides_read(const qdq_json_place *p, const qdq_format *base, qdq_ove
         if (o.node == NULL && o.op == NULL)
             qdq_json_wrong(&item, "node", "a regular expression, or the key 'op'");
         qdq_format_read(&item, &o.format);
-        check_form(&item, &o.format.activation, forms);
+        check_form(&item, &o.format, forms);
         if (!QDQ_PUSH(p->reader->arena, out, o))
             qdq_json_nomem(p);
     }

@@ -28,8 +28,9 @@ typedef struct qdq_awq_steps {
 } qdq_awq_steps;
 
 typedef struct qdq_format {
-    uint32_t id;            /* 0: the target's; else that of override id - 1 */
-    qdq_qscheme activation; /* type QDQ_FLOAT: activations stay float, weights alone are quantized */
+    uint32_t id;                   /* 0: the target's; else that of override id - 1 */
+    qdq_qscheme activation;        /* type QDQ_FLOAT: activations stay float, weights alone are quantized */
+    bool unsigned_if_non_negative; /* of symmetric signed activations; see qdq_format_unsigned */
     double min_range; /* of activations: highest less lowest value is at least that much; for all nodes */
     qdq_qscheme weight;
     bool weight_per_channel;
@@ -61,6 +62,12 @@ void qdq_overrides_read(const qdq_json_place *p, const qdq_format *base, qdq_ove
 /* The opset that Q/DQ need for codes of a type, or in blocks; and for all that a format can give. */
 int qdq_codes_opset(qdq_elem type, bool blocked);
 int qdq_format_opset(const qdq_format *f);
+
+/* Have tensors with nothing below 0 other codes than most? Then *out has them: unsigned ones of as many bits, from 0. */
+bool qdq_format_unsigned(const qdq_format *f, qdq_qscheme *out);
+
+/* May integer codes of an activation have that type, with that zero point? */
+bool qdq_format_takes(const qdq_format *f, qdq_elem type, int32_t zero_point);
 
 /* Do weights alone become codes? */
 static inline bool qdq_format_weight_only(const qdq_format *f)

@@ -20,6 +20,13 @@ bool qdq_elem_code_limits(qdq_elem type, int32_t *lowest, int32_t *highest)
     return true;
 }
 
+int32_t qdq_elem_middle_code(qdq_elem type)
+{
+    int32_t low, high;
+
+    return qdq_elem_code_limits(type, &low, &high) ? (low + high + 1) / 2 : 0;
+}
+
 bool qdq_elem_is_code(qdq_elem type)
 {
     int32_t low, high;

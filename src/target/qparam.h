@@ -29,6 +29,9 @@ typedef struct qdq_qscheme {
 bool qdq_qscheme_codes(const qdq_qscheme *s, int32_t *lowest, int32_t *highest);
 bool qdq_elem_code_limits(qdq_elem type, int32_t *lowest, int32_t *highest);
 
+/* The code that a symmetric scheme has for zero: 0 of signed types and float8, 128 of uint8. */
+int32_t qdq_elem_middle_code(qdq_elem type);
+
 /* Any type of codes: those with limits, and float8e4m3fn, whose codes are numbers, saturate at +-448 and have no zero
  * point but 0. */
 bool qdq_elem_is_code(qdq_elem type);

@@ -134,7 +134,7 @@ static void read_op(qdq_target *t, const qdq_json_place *p)
                                        "epilogue", "require", NULL};
     static const char *const kinds[] = {"linear", "table", "joint", "pass", NULL};
     static const char *const axes[] = {"tensor", "0", "1", "last", "gemm", NULL};
-    static const char *const outputs[] = {"float", "quantized", NULL};
+    static const char *const outputs[] = {"float", "quantized", "if-read", NULL};
     qdq_target_op op = {0};
 
     qdq_json_known(p, keys);
@@ -145,7 +145,9 @@ static void read_op(qdq_target *t, const qdq_json_place *p)
     op.weight = (uint32_t)qdq_json_int(p, "weight", 0, INPUT_MAX, 1);
     op.axis = (qdq_axis_rule)qdq_json_word(p, "axis", axes, 0);
     read_bias_rule(p, &op);
-    op.quantize_output = qdq_json_word(p, "output", outputs, 0) == 1;
+    int output = qdq_json_word(p, "output", outputs, 0);
+    op.quantize_output = output == 1;
+    op.quantize_if_read = output == 2;
     op.only_between = qdq_json_bool(p, "only_between");
     op.tied = qdq_json_bool(p, "tied");
     op.epilogue = qdq_json_texts(p, "epilogue");
@@ -155,6 +157,8 @@ static void read_op(qdq_target *t, const qdq_json_place *p)
          (op.bias == QDQ_BIAS_INPUT && (op.bias_input == op.data || op.bias_input == op.weight))))
         qdq_json_fail(p, "operator '%s': data, weight and bias are one input, expected different ones",
                       op.op);
+    if (op.quantize_if_read && t->partitions != NULL)
+        qdq_json_wrong(p, "output", "'float' or 'quantized', as there are 'partitions'");
     if (op.tied && (op.kind != QDQ_KIND_JOINT || !op.quantize_output || t->partitions != NULL))
         qdq_json_fail(p,
                       "operator '%s': key 'tied': of no meaning but for joint operators with quantized "

@@ -48,6 +48,7 @@ typedef struct qdq_target_op {
     qdq_bias_rule bias;
     uint32_t bias_input;
     bool quantize_output;        /* the kernel needs a Q behind it */
+    bool quantize_if_read;       /* it gives floats as well as codes: a Q where an 8-bit kernel reads them */
     bool only_between;           /* pays only with an 8-bit reader */
     bool tied;                   /* copies codes if operands and result have one scale */
     const char *const *epilogue; /* operators that the engine fuses behind it; ends with NULL */

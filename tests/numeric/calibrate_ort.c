@@ -3,6 +3,7 @@
 
 #include "numeric/ort_help.h"
 #include "quant/calib/calib.h"
+#include "quant/calib/scales.h"
 #include "quant/plan/plan.h"
 #include "support/build.h"
 
@@ -167,6 +168,86 @@ static void codes_of_two_types_on_one_tensor_have_ranges_of_their_own(void **sta
     qdq_model_free(m);
 }
 
+/* Relu and Sigmoid give nothing below 0; x and the Conv between them do. */
+static void what_is_never_negative_has_unsigned_codes_where_the_target_says_so(void **state)
+{
+    static const wanted all[] = {{"x", NULL}, {"r0", NULL}, {"s1", NULL}, {"c1", NULL}};
+    static const wanted once[] = {{"r0", NULL}};
+    qdq_engine *e = test_ort();
+    qdq_error err = QDQ_ERROR_INIT;
+
+    (void)state;
+    if (e == NULL)
+        test_missing("ONNX Runtime");
+    qdq_model *m = chain();
+    qdq_target *signs = target_of(true);
+    assert_ok(qdq_target_set(signs, "activation.unsigned_if_non_negative", "true", &err));
+    for (int method = QDQ_METHOD_MAX; method <= QDQ_METHOD_AUTO; method++) {
+        qdq_calib_opts opts = {.method = (qdq_method)method};
+        qdq_calib_names empty = {0};
+        qdq_plan *p = plan_of(all, 4, QDQ_INT8), *plain = plan_of(all, 4, QDQ_INT8),
+                 *u = plan_of(once, 1, QDQ_UINT8);
+
+        calibrate_for(signs, e, m, &opts, p, &empty);
+        calibrate(e, m, &opts, true, plain, &empty);
+        calibrate(e, m, &opts, false, u, &empty);
+        for (size_t i = 0; i < 4; i++) {
+            bool positive = i == 1 || i == 2;
+
+            assert_int_equal(p->tensors.at[i].qparam.type, positive ? QDQ_UINT8 : QDQ_INT8);
+            assert_int_equal(p->tensors.at[i].qparam.zero_point, 0);
+            assert_int_equal(plain->tensors.at[i].qparam.type, QDQ_INT8);
+            assert_true(positive || p->tensors.at[i].qparam.scale == plain->tensors.at[i].qparam.scale);
+        }
+        assert_true(p->tensors.at[1].qparam.scale == u->tensors.at[0].qparam.scale);
+        qdq_plan_free(p);
+        qdq_plan_free(plain);
+        qdq_plan_free(u);
+    }
+    qdq_target_free(signs);
+    qdq_model_free(m);
+}
+
+/* One member below 0 is enough; and what was kept serves the next plan, asked for as before. */
+static void a_group_has_unsigned_codes_if_no_member_is_negative(void **state)
+{
+    static const wanted tied[] = {{"r0", "g"}, {"s1", "g"}, {"c1", "h"}, {"c2", "h"}};
+    static const wanted mixed[] = {{"r0", "g"}, {"c1", "g"}};
+    qdq_engine *e = test_ort();
+    qdq_calib_opts opts = {.method = QDQ_METHOD_MAX};
+    qdq_calib_names empty = {0};
+    qdq_scales known = {0};
+    qdq_error err = QDQ_ERROR_INIT;
+
+    (void)state;
+    if (e == NULL)
+        test_missing("ONNX Runtime");
+    qdq_model *m = chain();
+    qdq_target *signs = target_of(true);
+    assert_ok(qdq_target_set(signs, "activation.unsigned_if_non_negative", "true", &err));
+    qdq_plan *a = plan_of(tied, 4, QDQ_INT8), *b = plan_of(mixed, 2, QDQ_INT8),
+             *again = plan_of(tied, 4, QDQ_INT8);
+    calibrate_for(signs, e, m, &opts, a, &empty);
+    calibrate_for(signs, e, m, &opts, b, &empty);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(a->tensors.at[i].qparam.type, i < 2 ? QDQ_UINT8 : QDQ_INT8);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(b->tensors.at[i].qparam.type, QDQ_INT8);
+    assert_ok(qdq_scales_keep(&known, a, &err));
+    assert_ok(qdq_scales_give(&known, again, &err));
+    for (size_t i = 0; i < 4; i++) {
+        assert_true(again->tensors.at[i].known);
+        assert_int_equal(again->tensors.at[i].qparam.type, a->tensors.at[i].qparam.type);
+        assert_true(again->tensors.at[i].qparam.scale == a->tensors.at[i].qparam.scale);
+    }
+    qdq_scales_free(&known);
+    qdq_plan_free(a);
+    qdq_plan_free(b);
+    qdq_plan_free(again);
+    qdq_target_free(signs);
+    qdq_model_free(m);
+}
+
 static void tiny_ranges_are_widened_where_the_target_says_so(void **state)
 {
     static const wanted w[] = {{"s1", NULL}}; /* a Sigmoid's, within [0, 1] */
@@ -318,6 +399,8 @@ int main(void)
         cmocka_unit_test(the_bound_on_memory_changes_no_scale),
         cmocka_unit_test(n18_a_group_shares_the_scale_of_its_widest_member),
         cmocka_unit_test(codes_of_two_types_on_one_tensor_have_ranges_of_their_own),
+        cmocka_unit_test(what_is_never_negative_has_unsigned_codes_where_the_target_says_so),
+        cmocka_unit_test(a_group_has_unsigned_codes_if_no_member_is_negative),
         cmocka_unit_test(tiny_ranges_are_widened_where_the_target_says_so),
         cmocka_unit_test(a_tensor_of_zeros_alone_is_named),
         cmocka_unit_test(b35_tensors_without_codes_are_not_observed),

@@ -210,12 +210,11 @@ static void mistakes_are_named_with_their_place(void **state)
         {HEAD TYPES ", \"overrides\": [{\"op\": \"Conv\", \"wieght\": {}}]}",
          "overrides[0]: unknown key 'wieght'"},
         {HEAD TYPES ", \"overrides\": [{\"op\": \"Conv\", \"activation\": {\"symmetric\": true}}]}",
-         "overrides[0], key 'activation': expected 'symmetric', 'reduced' and 'pow2' as other activations of "
-         "this "
-         "type"},
+         "overrides[0], key 'activation': expected 'symmetric', 'reduced', 'pow2' and "
+         "'unsigned_if_non_negative' as other activations of this type"},
         {HEAD TYPES ", \"overrides\": [{\"op\": \"Conv\", \"activation\": {\"type\": \"int16\"}},"
                     " {\"op\": \"Gemm\", \"activation\": {\"type\": \"int16\", \"symmetric\": true}}]}",
-         "overrides[1], key 'activation': expected 'symmetric', 'reduced' and 'pow2' as"},
+         "overrides[1], key 'activation': expected 'symmetric', 'reduced', 'pow2' and"},
         {HEAD TYPES ", \"bias\": {\"type\": \"int8\"}}", "bias, key 'type': expected 'float' or 'int32'"},
         {HEAD TYPES ", \"graph_output\": \"maybe\"}",
          "key 'graph_output': expected 'float' or 'dequantized'"},
@@ -297,6 +296,13 @@ static void mistakes_are_named_with_their_place(void **state)
         {HEAD TYPES
          ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"pass\", \"tied\": true}]}",
          "operator 'A': key 'tied': of no meaning but for joint operators"},
+        {HEAD TYPES
+         ", \"partitions\": {}, \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", "
+         "\"output\": \"if-read\"}]}",
+         "operators[0], key 'output': expected 'float' or 'quantized', as there are 'partitions'"},
+        {HEAD "\"activation\": {\"type\": \"int8\", \"unsigned_if_non_negative\": 1}, \"weight\": {\"type\": "
+              "\"int8\"}}",
+         "activation, key 'unsigned_if_non_negative': expected true or false"},
         {HEAD TYPES ", \"no_kernel\": [{\"op\": \"A\"}]}", "no_kernel[0], key 'reason': expected a string"},
     };
     qdq_error err = QDQ_ERROR_INIT;

@@ -84,7 +84,7 @@ static qdq_status leave_body(const qdq_body *b, const qdq_node *control, const c
 static void share_scale(const qdq_plan *p, size_t n_outside, qdq_plan_tensor *t)
 {
     for (size_t i = 0; i < n_outside; i++)
-        if (p->tensors.at[i].qparam.type == t->qparam.type &&
+        if (qdq_plan_asked(&p->tensors.at[i]) == qdq_plan_asked(t) &&
             strcmp(p->tensors.at[i].tensor, t->tensor) == 0) {
             t->qparam = p->tensors.at[i].qparam;
             return;

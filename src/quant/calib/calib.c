@@ -45,7 +45,7 @@ static qdq_status join_group(qdq_calibration *c, qdq_map *groups, const qdq_plan
 static qdq_status add_slot(qdq_calibration *c, qdq_map *groups, const qdq_plan_tensor *t, qdq_error *err)
 {
     const char *name = t->like != NULL ? t->like : t->tensor;
-    qdq_calib_slot slot = {.name = name, .type = t->qparam.type, .leader = c->slots.n};
+    qdq_calib_slot slot = {.name = name, .type = qdq_plan_asked(t), .leader = c->slots.n};
     bool is_new;
     qdq_map_value *v = qdq_map_put(&c->by_name, name, &is_new);
 

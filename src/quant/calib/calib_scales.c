@@ -5,13 +5,26 @@
 #include "base/fail.h"
 #include "quant/calib/calib_state.h"
 
-qdq_qscheme qdq_calib_scheme(const qdq_calibration *c, qdq_elem type)
+/* The format whose activations have codes of that type. */
+static const qdq_format *format_of(const qdq_calibration *c, qdq_elem type)
 {
-    qdq_qscheme scheme = c->t->format.activation;
+    const qdq_format *f = &c->t->format;
 
-    for (size_t i = 0; i < c->t->overrides.n && scheme.type != type; i++)
+    for (size_t i = 0; i < c->t->overrides.n && f->activation.type != type; i++)
         if (c->t->overrides.at[i].format.activation.type == type)
-            scheme = c->t->overrides.at[i].format.activation;
+            f = &c->t->overrides.at[i].format;
+    return f;
+}
+
+/* The codes that an entry asks for, once the values of its leader are known. */
+static qdq_qscheme scheme_for(const qdq_calibration *c, const qdq_calib_slot *leader, qdq_elem type)
+{
+    const qdq_format *f = format_of(c, type);
+    qdq_qscheme scheme;
+
+    if (leader->non_negative && f->activation.type == type && qdq_format_unsigned(f, &scheme))
+        return scheme;
+    scheme = f->activation;
     scheme.type = type; /* beside int8 that the model has, int8 */
     return scheme;
 }
@@ -76,6 +89,18 @@ static bool has_range(const qdq_calib_slot *s)
     return s->cached || !qdq_observer_empty(s->observer);
 }
 
+/* What a cache says counts as seen. Nothing seen at all says nothing. */
+static void note_signs(qdq_calibration *c)
+{
+    for (size_t i = 0; i < c->slots.n; i++) {
+        qdq_calib_slot *s = &c->slots.at[i];
+        bool seen = s->observer != NULL && !qdq_observer_empty(s->observer);
+
+        s->non_negative = (seen || s->cached) && (!seen || qdq_observer_low(s->observer) >= 0) &&
+                          (!s->cached || s->range.low >= 0);
+    }
+}
+
 static qdq_status search_ranges(qdq_calibration *c, qdq_error *err)
 {
     bool nomem = false;
@@ -83,7 +108,7 @@ static qdq_status search_ranges(qdq_calibration *c, qdq_error *err)
 #pragma omp parallel for schedule(dynamic) reduction(|| : nomem)
     for (size_t i = 0; i < c->slots.n; i++) {
         qdq_calib_slot *s = &c->slots.at[i];
-        const qdq_qscheme scheme = qdq_calib_scheme(c, s->type);
+        const qdq_qscheme scheme = scheme_for(c, s, s->type);
         qdq_range r;
 
         if (s->leader != i || s->observer == NULL || qdq_observer_empty(s->observer))
@@ -108,11 +133,11 @@ static qdq_status report_empty(const qdq_calibration *c, const qdq_calib_slot *s
 
 /* What codes of another type than the leader's have, beside those: a range that was searched for symmetric int16 is
  * none for uint8. */
-static qdq_status range_for(const qdq_calib_slot *leader, const qdq_qscheme *scheme, qdq_range *r,
-                            qdq_error *err)
+static qdq_status range_for(const qdq_calib_slot *leader, qdq_elem asked, const qdq_qscheme *scheme,
+                            qdq_range *r, qdq_error *err)
 {
     *r = leader->range;
-    if (scheme->type == leader->type || leader->observer == NULL || qdq_observer_empty(leader->observer))
+    if (asked == leader->type || leader->observer == NULL || qdq_observer_empty(leader->observer))
         return QDQ_OK;
     if (!qdq_observer_range(leader->observer, scheme, r, NULL))
         return qdq_nomem(err);
@@ -124,10 +149,14 @@ static qdq_status range_for(const qdq_calib_slot *leader, const qdq_qscheme *sch
 static qdq_status set_scale(const qdq_calibration *c, const qdq_calib_slot *leader, qdq_plan_tensor *entry,
                             qdq_error *err)
 {
-    const qdq_qscheme scheme = qdq_calib_scheme(c, entry->qparam.type);
+    const qdq_elem asked = qdq_plan_asked(entry);
+    const qdq_qscheme scheme = scheme_for(c, leader, asked);
     qdq_range r;
 
-    QDQ_TRY(range_for(leader, &scheme, &r, err));
+    QDQ_TRY(range_for(leader, asked, &scheme, &r, err));
+    entry->asked = asked;
+    if (scheme.type != asked)
+        r.low = 0; /* some methods and caches give ranges around 0 */
     r.high = fmax(r.high, fmin(r.low, 0) + c->t->format.min_range);
     if (qdq_qparam_from_range(&scheme, r.low, r.high, &entry->qparam))
         return QDQ_OK;
@@ -176,6 +205,7 @@ qdq_status qdq_calib_scales(qdq_calibration *c, qdq_calib_names *empty, qdq_erro
     QDQ_TRY(check_observers(c, err));
     QDQ_TRY(pool_groups(c, err));
     join_cached(c);
+    note_signs(c);
     QDQ_TRY(search_ranges(c, err));
     bool complete = true;
     for (size_t i = 0; i < c->slots.n; i++) {

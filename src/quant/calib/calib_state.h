@@ -14,6 +14,7 @@ typedef struct qdq_calib_slot {
     qdq_observer
         *observer; /* NULL: a cache has its range, and for a leader then the observed members' as well */
     bool cached;
+    bool non_negative; /* of a leader: nothing that was seen of its group is below 0 */
     qdq_range range;
     qdq_method used; /* method that found it */
 } qdq_calib_slot;
@@ -37,9 +38,6 @@ typedef struct qdq_calibration {
 
 /* The slot of a tensor, or NULL. */
 qdq_calib_slot *qdq_calib_find(const qdq_calibration *c, const char *tensor);
-
-/* The codes that an entry of the plan asks for. */
-qdq_qscheme qdq_calib_scheme(const qdq_calibration *c, qdq_elem type);
 
 /* From statistics to scales: pools groups, searches ranges, fills the plan. */
 qdq_status qdq_calib_scales(qdq_calibration *c, qdq_calib_names *empty, qdq_error *err);

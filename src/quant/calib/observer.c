@@ -176,6 +176,17 @@ bool qdq_observer_empty(const qdq_observer *o)
            (o->held_back == NULL || o->held_back->count == 0);
 }
 
+double qdq_observer_low(const qdq_observer *o)
+{
+    double low = o->any ? o->bounds.low : INFINITY;
+
+    if (o->histogram != NULL && o->histogram->count > 0)
+        low = fmin(low, (double)o->histogram->low);
+    if (o->held_back != NULL && o->held_back->count > 0)
+        low = fmin(low, (double)o->held_back->low);
+    return low;
+}
+
 const char *qdq_observer_refusal(const qdq_observer *o)
 {
     return o->compat.too_wide

@@ -22,6 +22,7 @@ bool qdq_observer_pool(qdq_observer *o, const qdq_observer *other);
 
 uint64_t qdq_observer_nonfinite(const qdq_observer *o);
 bool qdq_observer_empty(const qdq_observer *o); /* no finite value was seen: there is no range */
+double qdq_observer_low(const qdq_observer *o); /* of one that is not empty: the smallest value */
 /* Why there is no range although there are values; NULL: there is one. */
 const char *qdq_observer_refusal(const qdq_observer *o);
 

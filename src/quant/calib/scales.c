@@ -45,8 +45,8 @@ static const char *key_of(const keys *k, const qdq_plan_tensor *t, qdq_arena *ar
     const char *decides = t->like != NULL ? t->like : t->tensor;
     const qdq_map_value *group = t->group != NULL ? qdq_map_get(&k->groups, t->group) : NULL;
 
-    return qdq_arena_printf(arena, "%d %" PRIx64 " %s", (int)t->qparam.type, group != NULL ? group->num : 0,
-                            decides);
+    return qdq_arena_printf(arena, "%d %" PRIx64 " %s", (int)qdq_plan_asked(t),
+                            group != NULL ? group->num : 0, decides);
 }
 
 static qdq_status give(const qdq_scales *s, keys *k, qdq_plan *plan, qdq_error *err)
@@ -62,6 +62,7 @@ static qdq_status give(const qdq_scales *s, keys *k, qdq_plan *plan, qdq_error *
         const qdq_map_value *v = qdq_map_get(&s->by_use, key);
         if (v == NULL)
             continue;
+        t->asked = qdq_plan_asked(t); /* of a part that is taken back it counts again */
         t->qparam = *(const qdq_qparam *)v->ptr;
         t->given = true;
     }

@@ -110,7 +110,8 @@ static const qdq_node *bounds_between(const qdq_checking *c, const qdq_node *n, 
 
         if (u->node->op != QDQ_OP_QUANTIZELINEAR || f == NULL || !qdq_found_qparam(f, &p))
             continue;
-        for (const qdq_value *v = result; v->producer != n; v = v->producer->in[0].value)
+        for (const qdq_value *v = result; v != NULL && v->producer != NULL && v->producer != n;
+             v = qdq_node_in(v->producer, 0))
             if ((v->producer->op == QDQ_OP_RELU || v->producer->op == QDQ_OP_CLIP) &&
                 !ends_with_codes(v->producer, &p))
                 return v->producer;
@@ -310,6 +311,8 @@ static qdq_status report_float(qdq_checking *c, const qdq_node *n, const qdq_tar
                        &c->arena,
                        "codes behind %s '%s' reach further than it does, so it stays: the node runs in float",
                        bounds->type, qdq_node_label(bounds, &c->arena)));
+    if (rule->kind == QDQ_KIND_JOINT && rule->quantize_if_read && !reads_q(result))
+        return QDQ_OK; /* it reads floats that others read as codes, and gives floats */
     if (s->reason != NULL)
         return add(c, QDQ_CHECK_NOT_FUSED, n, result, s->reason);
     if (s->planned)

@@ -69,12 +69,15 @@ static bool is_symmetric(const qdq_found *f)
 static qdq_status check_activation(qdq_checking *c, const qdq_node *n, const qdq_found *f)
 {
     const qdq_qscheme *s = &c->t->format.activation;
+    qdq_qscheme other;
 
     if (is_weight(n) || f->type == QDQ_UNDEFINED || n->op != QDQ_OP_QUANTIZELINEAR)
         return QDQ_OK;
     if (s->type == QDQ_FLOAT)
         return qdq_check_add(c, QDQ_CHECK_TYPE, n, qdq_check_elements(n->in[0].value),
                              "it quantizes an activation, and the target has float ones");
+    if (qdq_format_unsigned(&c->t->format, &other) && f->type == other.type && is_symmetric(f))
+        return QDQ_OK;
     if (qdq_elem_bits(f->type) != qdq_elem_bits(s->type) ||
         qdq_elem_is_float(f->type) != qdq_elem_is_float(s->type) || (s->symmetric && f->type != s->type))
         return qdq_check_add(c, QDQ_CHECK_TYPE, n, qdq_check_elements(n->in[0].value),

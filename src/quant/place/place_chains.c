@@ -59,7 +59,8 @@ static void carry_result(qdq_placing *p, const qdq_node *n)
 
     s->result = qdq_place_epilogue(p, s->rule, n, absorb);
     const qdq_found *source = p->value[s->result->id].source;
-    if (source != NULL && (source->type != type || qdq_place_misfit(p, source, "its result") != NULL))
+    if (source != NULL &&
+        (qdq_place_type(p, source) != type || qdq_place_misfit(p, source, "its result") != NULL))
         source = NULL; /* of an operator behind it that stays float */
     carry(p, s->result, type, s->result, source, s->rule->rule);
 }
@@ -85,7 +86,7 @@ static void accept(qdq_placing *p, const qdq_node *n)
     s->eight = true;
     if (s->rule->kind == QDQ_KIND_PASS)
         carry_moved(p, n);
-    else if (s->rule->quantize_output)
+    else if (s->rule->quantize_output || s->rule->quantize_if_read)
         carry_result(p, n);
     if (s->rule->kind == QDQ_KIND_LINEAR && !s->needs_reader)
         share(p, n);
@@ -130,9 +131,22 @@ static bool has_reader(const qdq_placing *p, const qdq_value *v)
     return false;
 }
 
+static void let_go(qdq_placing *p, const qdq_node *fused, const qdq_node *n)
+{
+    const qdq_node_state *s = qdq_state_of(p, n);
+
+    qdq_state_of(p, fused)->absorber = NULL;
+    qdq_state_of(p, fused)->reason = s->reason;
+    qdq_why_say(qdq_place_listener(p), fused, s->rule->rule, false,
+                "not fused after all: what it was to be fused into stays float");
+}
+
 static void take_back(qdq_placing *p, const qdq_node *n)
 {
     qdq_node_state *s = qdq_state_of(p, n);
+    uint32_t input;
+    const qdq_node *add = qdq_place_bias_add(p, n, &input);
+    const qdq_node *first = add != NULL ? add : n;
 
     s->eight = false;
     s->reason = s->stay != NULL ? s->stay->reason : "no 8-bit kernel reads its result";
@@ -142,12 +156,20 @@ static void take_back(qdq_placing *p, const qdq_node *n)
             p->value[n->out[i]->id].carries = false;
     if (s->result != NULL)
         p->value[s->result->id].carries = false;
-    for (const qdq_value *v = s->result; v != NULL && v->producer != n; v = qdq_node_in(v->producer, 0)) {
-        qdq_state_of(p, v->producer)->absorber = NULL;
-        qdq_state_of(p, v->producer)->reason = s->reason;
-        qdq_why_say(qdq_place_listener(p), v->producer, s->rule->rule, false,
-                    "not fused after all: what it was to be fused into stays float");
-    }
+    for (const qdq_value *v = s->result; v != NULL && v->producer != first; v = qdq_node_in(v->producer, 0))
+        let_go(p, v->producer, n);
+    if (add != NULL)
+        let_go(p, add, n);
+}
+
+/* The kernel gives floats where nobody wants codes. */
+static void leave_result(qdq_placing *p, const qdq_node *n)
+{
+    qdq_node_state *s = qdq_state_of(p, n);
+
+    p->value[s->result->id].carries = false;
+    qdq_why_say(qdq_place_listener(p), n, s->rule->rule, true,
+                "no 8-bit kernel reads its result: it is float");
 }
 
 static void backward(qdq_placing *p)
@@ -157,6 +179,8 @@ static void backward(qdq_placing *p)
         qdq_node_state *s = qdq_state_of(p, n);
         bool read = false;
 
+        if (s->eight && s->rule->quantize_if_read && !s->needs_reader && !has_reader(p, s->result))
+            leave_result(p, n);
         if (!s->eight || !s->needs_reader)
             continue;
         for (uint32_t k = 0; k < n->n_out && s->rule->kind == QDQ_KIND_PASS; k++)

@@ -84,8 +84,8 @@ qdq_status qdq_emit_edge(qdq_emitter *e, const qdq_value *v, const qdq_node *n, 
 
     if (have == type || (have != QDQ_UNDEFINED && !e->p->value[v->id].carries))
         return QDQ_OK;
-    qdq_plan_tensor *t =
-        tensor_entry(e, v, type, source != NULL && source->type == type ? source : NULL, rule);
+    qdq_plan_tensor *t = tensor_entry(
+        e, v, type, source != NULL && qdq_place_type(e->p, source) == type ? source : NULL, rule);
     if (t == NULL || !qdq_plan_add_edge(e->plan, &t->consumers, qdq_node_label(n, &e->p->scratch), input))
         return qdq_nomem(e->err);
     /* all of them: then the list says nothing; but where all read other codes, these are made of them */

@@ -103,6 +103,16 @@ const qdq_found *qdq_place_found(const qdq_placing *p, const qdq_value *v)
                : NULL;
 }
 
+/* The type that neighbours compare: where ranges choose between signed codes and unsigned ones, both are the signed
+ * one, for placement does not know ranges. */
+qdq_elem qdq_place_type(const qdq_placing *p, const qdq_found *f)
+{
+    const qdq_format *t = &p->target->format;
+    qdq_qscheme other;
+
+    return qdq_format_unsigned(t, &other) && f->type == other.type ? t->activation.type : f->type;
+}
+
 qdq_elem qdq_place_codes_of(const qdq_placing *p, const qdq_value *v)
 {
     if (v->graph != p->model->graph)
@@ -110,15 +120,7 @@ qdq_elem qdq_place_codes_of(const qdq_placing *p, const qdq_value *v)
     if (p->value[v->id].carries)
         return p->value[v->id].type;
     const qdq_found *f = qdq_place_found(p, v);
-    return f != NULL ? f->type : QDQ_UNDEFINED;
-}
-
-/* The code that a symmetric scheme has for zero: 0 of signed types, 128 of uint8. */
-static int32_t middle_code(qdq_elem type)
-{
-    int32_t low, high;
-
-    return qdq_elem_code_limits(type, &low, &high) ? (low + high + 1) / 2 : 0;
+    return f != NULL ? qdq_place_type(p, f) : QDQ_UNDEFINED;
 }
 
 static bool takes(const qdq_placing *p, const qdq_found *f)
@@ -130,7 +132,7 @@ static bool takes(const qdq_placing *p, const qdq_found *f)
     if (f->type == QDQ_FLOAT8E4M3FN || s->type == QDQ_FLOAT8E4M3FN)
         return f->type == s->type;
     return !s->symmetric ||
-           (f->type == s->type && f->known && qdq_params_zero(&f->params, 0) == middle_code(s->type));
+           (f->known && qdq_format_takes(&p->target->format, f->type, qdq_params_zero(&f->params, 0)));
 }
 
 const qdq_found *qdq_place_source(const qdq_placing *p, const qdq_value *v)
@@ -145,7 +147,7 @@ qdq_elem qdq_place_codes_for(const qdq_placing *p, const qdq_value *v, const qdq
 {
     const qdq_found *f = qdq_place_source(p, v);
 
-    return f != NULL ? f->type : qdq_place_format(p, n)->activation.type;
+    return f != NULL ? qdq_place_type(p, f) : qdq_place_format(p, n)->activation.type;
 }
 
 /* With formats of their own, nodes do not follow what comes: an edge can convert. */
@@ -250,7 +252,7 @@ const char *qdq_place_weight_misfit(qdq_placing *p, const qdq_found *f, int axis
     if (!any_zero && !zero_points_are_equal(f))
         return "its weight has several zero points";
     return t->activation.symmetric && !any_zero && f->known &&
-                   qdq_params_zero(&f->params, 0) != (own ? middle_code(f->type) : 0)
+                   qdq_params_zero(&f->params, 0) != (own ? qdq_elem_middle_code(f->type) : 0)
                ? "its weight has a zero point that is not 0"
                : NULL;
 }
@@ -267,7 +269,7 @@ const char *qdq_place_result_misfit(qdq_placing *p, const qdq_value *result, qdq
     const char *reason = qdq_place_misfit(p, s->quantizer, "its result");
     if (reason != NULL)
         return reason;
-    if (s->quantizer->type != type)
+    if (qdq_place_type(p, s->quantizer) != type)
         return "its data and its result are quantized to different types";
     if (qdq_place_is_read_in_float(p, result) && !qdq_found_qparam(s->quantizer, &param))
         return "its result is quantized with a scale that is computed";

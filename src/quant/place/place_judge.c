@@ -62,7 +62,10 @@ static const qdq_tensor *constant_in(const qdq_node *n, uint32_t i)
 const qdq_value *qdq_place_epilogue(const qdq_placing *p, const qdq_target_op *rule, const qdq_node *n,
                                     void (*visit)(qdq_placing *, const qdq_node *, const qdq_node *))
 {
-    const qdq_value *v = n->out[0];
+    uint32_t input;
+    const qdq_node *bias =
+        rule->quantize_output || rule->quantize_if_read ? qdq_place_bias_add(p, n, &input) : NULL;
+    const qdq_value *v = bias != NULL ? bias->out[0] : n->out[0];
 
     for (;;) {
         const qdq_node *next = qdq_value_only_user(v);
@@ -281,7 +284,7 @@ static const char *judge_linear(qdq_placing *p, const qdq_node *n)
         reason = judge_bias_scale(p, n, data, weight);
     if (reason == NULL && found == NULL) /* codes that are there already would be dequantized in every run */
         reason = qdq_place_stay(p, n, w);
-    if (reason == NULL && rule->quantize_output)
+    if (reason == NULL && (rule->quantize_output || rule->quantize_if_read))
         reason = qdq_place_result_misfit(p, qdq_place_epilogue(p, rule, n, NULL), type);
     return reason;
 }
@@ -332,7 +335,7 @@ static const char *judge_joint(qdq_placing *p, const qdq_node *n)
         return "an input is not in 8 bits";
     if (shared != QDQ_UNDEFINED && shared != type)
         return "its inputs are quantized to different types";
-    return s->rule->quantize_output
+    return s->rule->quantize_output || s->rule->quantize_if_read
                ? qdq_place_result_misfit(p, qdq_place_epilogue(p, s->rule, n, NULL), type)
                : NULL;
 }

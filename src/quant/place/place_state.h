@@ -95,6 +95,9 @@ qdq_status qdq_place_find(qdq_placing *p, qdq_error *err);
 /* The DQ of the model that v comes from, or NULL. */
 const qdq_found *qdq_place_found(const qdq_placing *p, const qdq_value *v);
 
+/* The type of codes that the model has, as placement compares it: what the range of a tensor decides is left out. */
+qdq_elem qdq_place_type(const qdq_placing *p, const qdq_found *f);
+
 /* The type of the codes in which v is there, placed here or found in the model; QDQ_UNDEFINED: it is float. */
 qdq_elem qdq_place_codes_of(const qdq_placing *p, const qdq_value *v);
 

@@ -27,9 +27,10 @@ typedef struct qdq_plan_tensor {
     qdq_qparam qparam;
     const char *like; /* while a plan is made: the tensor whose range decides, if it is another one */
     const char
-        *group; /* likewise: tensors of one group share one range, pooled from all of them; NULL: none */
-    bool known; /* likewise: the scale is there already, found in the model */
-    bool given; /* likewise: known from an earlier plan (scales.h) */
+        *group;     /* likewise: tensors of one group share one range, pooled from all of them; NULL: none */
+    qdq_elem asked; /* likewise: the type that placement gave it; see qdq_plan_asked */
+    bool known;     /* likewise: the scale is there already, found in the model */
+    bool given;     /* likewise: known from an earlier plan (scales.h) */
     const char *rule, *origin;
 } qdq_plan_tensor;
 
@@ -157,6 +158,12 @@ static inline bool qdq_plan_has_rest(const qdq_plan *p)
 static inline qdq_qscheme qdq_plan_scheme(const qdq_plan_weight *w)
 {
     return (qdq_qscheme){w->type, !w->asymmetric, w->reduced, QDQ_FLOAT, w->pow2};
+}
+
+/* The type that placement gave an entry, before its range was known. */
+static inline qdq_elem qdq_plan_asked(const qdq_plan_tensor *t)
+{
+    return t->asked != QDQ_UNDEFINED ? t->asked : t->qparam.type;
 }
 
 bool qdq_plan_add_edge(qdq_plan *p, qdq_edges *edges, const char *node, uint32_t input);

@@ -1,0 +1,3 @@
+cp "$FIXTURES/partly.onnxtxt" .
+qdq check partly.onnxtxt --target openvino
+echo $?

@@ -1,0 +1,116 @@
+/* place_openvino.c - what runs in 8 bits on openvino: its kernels give floats as well as codes, so that a Q stands behind a
+ * result where an 8-bit kernel reads it, and only there. */
+#include "support/placed.h"
+#include "support/test.h"
+
+#define ON "openvino"
+
+/* x[1,3,16,16] -> c1 (16 channels) */
+static test_builder base(void)
+{
+    test_builder b = test_build(17);
+
+    TEST_INPUT(&b, "x", 1, 3, 16, 16);
+    test_conv(&b, "c1", "x", 16, 3, 3, 1);
+    return b;
+}
+
+static void transpose(test_builder *b, const char *name, const char *x)
+{
+    const int64_t perm[4] = {0, 2, 3, 1};
+
+    assert_true(qdq_node_set_ints(TEST_NODE(b, "Transpose", name, x), "perm", perm, 4));
+}
+
+/* ort-cpu leaves such a first Conv and a depthwise one behind it float. */
+static void the_first_and_the_depthwise_convolution_run_in_8_bits(void **state)
+{
+    test_builder b = base();
+
+    (void)state;
+    TEST_NODE(&b, "Relu", "r", "c1");
+    test_conv(&b, "dw", "r", 16, 16, 3, 16);
+    test_conv(&b, "y", "dw", 32, 16, 1, 1);
+    test_output(&b, "y");
+    test_assert_placed_on(
+        &b, ON, NULL, "c1: QDQ(x) QW(c1.w) c1.b\nr: c1\ndw: QDQ(r) QW(dw.w) dw.b\ny: QDQ(dw) QW(y.w) y.b\n");
+}
+
+static void what_a_float_operator_reads_stays_float(void **state)
+{
+    test_builder b = base();
+
+    (void)state;
+    transpose(&b, "t", "c1");
+    TEST_RANDOM(&b, "gamma", 16);
+    TEST_RANDOM(&b, "beta", 16);
+    TEST_NODE(&b, "LayerNormalization", "ln", "t", "gamma", "beta");
+    TEST_RANDOM(&b, "y.w", 16, 64);
+    TEST_NODE(&b, "MatMul", "y", "ln", "y.w");
+    test_output(&b, "y");
+    TEST_ASSERT_LINES(&b, ON, NULL, "c1: QDQ(x) QW(c1.w) c1.b", "t: c1", "ln: t gamma beta",
+                      "y: QDQ(ln) QW(y.w)");
+}
+
+/* As behind the projection of an attention: one Q, behind the bias and in front of all that moves. */
+static void codes_are_moved_to_a_product_of_activations(void **state)
+{
+    test_builder b = test_build(17);
+
+    (void)state;
+    TEST_INPUT(&b, "x", 8, 32);
+    TEST_RANDOM(&b, "p.w", 32, 64);
+    TEST_RANDOM(&b, "p.b", 64);
+    TEST_NODE(&b, "MatMul", "p", "x", "p.w");
+    TEST_NODE(&b, "Add", "pb", "p.b", "p");
+    TEST_INTS(&b, "shape", 16, 32);
+    TEST_NODE(&b, "Reshape", "q", "pb", "shape");
+    TEST_INTS(&b, "turned", 32, 16);
+    TEST_NODE(&b, "Reshape", "k", "pb", "turned");
+    TEST_NODE(&b, "MatMul", "y", "q", "k");
+    test_output(&b, "y");
+    TEST_ASSERT_LINES(&b, ON, NULL, "p: QDQ(x) QW(p.w)", "q: QDQ(pb) shape", "k: QDQ(pb) turned",
+                      "y: QDQ(q) QDQ(k)");
+}
+
+/* Both operands have codes, since a Conv reads what the shortcut reads, too. */
+static void a_residual_add_runs_in_8_bits_between_convolutions(void **state)
+{
+    test_builder b = base();
+
+    (void)state;
+    TEST_NODE(&b, "Relu", "r", "c1");
+    test_conv(&b, "c2", "r", 16, 16, 3, 1);
+    TEST_NODE(&b, "Add", "s", "c2", "r");
+    TEST_NODE(&b, "Relu", "sr", "s");
+    test_conv(&b, "y", "sr", 16, 16, 3, 1);
+    test_output(&b, "y");
+    TEST_ASSERT_LINES(&b, ON, NULL, "c2: QDQ(r) QW(c2.w) c2.b", "s: QDQ(c2) QDQ(r)",
+                      "y: QDQ(sr) QW(y.w) y.b");
+}
+
+static void an_add_that_no_8_bit_kernel_reads_stays_float(void **state)
+{
+    test_builder b = base();
+
+    (void)state;
+    TEST_NODE(&b, "Relu", "r", "c1");
+    test_conv(&b, "c2", "r", 16, 16, 3, 1);
+    TEST_NODE(&b, "Add", "s", "c2", "r");
+    TEST_NODE(&b, "Exp", "y", "s");
+    test_output(&b, "y");
+    TEST_ASSERT_LINES(&b, ON, NULL, "c2: QDQ(r) QW(c2.w) c2.b", "s: c2 QDQ(r)", "y: s");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_and_the_depthwise_convolution_run_in_8_bits),
+        cmocka_unit_test(what_a_float_operator_reads_stays_float),
+        cmocka_unit_test(codes_are_moved_to_a_product_of_activations),
+        cmocka_unit_test(a_residual_add_runs_in_8_bits_between_convolutions),
+        cmocka_unit_test(an_add_that_no_8_bit_kernel_reads_stays_float),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
