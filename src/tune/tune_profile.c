@@ -131,16 +131,24 @@ static void add_border(reading *r, const qdq_node *n, double us)
         r->times->border[n->id] += us;
 }
 
+static void add_converted(reading *r, const qdq_value *v, double us)
+{
+    if (v == NULL)
+        return;
+    r->times->converted[v->id] += us;
+    r->times->conversions[v->id]++;
+}
+
 /* A conversion belongs to who gives the tensor and who reads it; one without a name to the kernels around it. */
 static void add_conversion(reading *r, const layer *l)
 {
     if (l->value == NULL) {
+        add_converted(r, r->last != NULL ? qdq_node_out(r->last, 0) : NULL, l->us);
         add_border(r, r->last, l->us);
         r->waiting += l->us;
         return;
     }
-    r->times->converted[l->value->id] += l->us;
-    r->times->conversions[l->value->id]++;
+    add_converted(r, l->value, l->us);
     add_border(r, l->value->producer, l->us);
     for (const qdq_use *u = l->value->first; u != NULL; u = u->next)
         if (u->node->graph == r->graph)

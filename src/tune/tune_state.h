@@ -24,9 +24,9 @@
 typedef struct qdq_tune_times {
     double *own, *rows; /* us of the node's kernel, and layers that were it */
     double *border;     /* of conversions beside it; one between two nodes counts for both */
-    double *converted,
-        *conversions; /* us and layers of conversions that are called after a value, by its id */
-    double n_rows;    /* layers */
+    /* us and layers of conversions of a value, by its id; of one without a name: of what the kernel before it gives */
+    double *converted, *conversions;
+    double n_rows; /* layers */
     double sum, known;
     bool is_known; /* does the profile say of most of the time where it goes? */
 } qdq_tune_times;

@@ -53,6 +53,14 @@ static double border(const attributed *a, const char *node)
     return -1;
 }
 
+static double converted(const attributed *a, const char *value, double conversions)
+{
+    const qdq_value *v = qdq_graph_find(a->m->graph, value);
+
+    assert_true(a->times.conversions[v->id] == conversions);
+    return a->times.converted[v->id];
+}
+
 static void a_fused_kernel_is_called_after_its_end_and_belongs_to_its_conv(void **state)
 {
     attributed a = attribute("[{\"name\": \"r_nchwc\", \"op\": \"Conv\", \"us\": 5},"
@@ -79,6 +87,8 @@ static void kernels_on_codes_keep_the_name_of_the_node(void **state)
     assert_true(own(&a, "conv1") == 5 && own(&a, "add") == 3);
     assert_true(border(&a, "conv1") == 1); /* who reads x */
     assert_true(border(&a, "relu1") == 2 && border(&a, "conv2") == 2 && border(&a, "side") == 2);
+    assert_true(converted(&a, "x", 1) == 1 && converted(&a, "r", 1) == 2 && converted(&a, "a", 0) == 0);
+    assert_true(a.times.n_rows == 4);
     done(&a);
 }
 
@@ -94,6 +104,7 @@ static void a_conversion_without_a_name_belongs_to_the_kernels_around_it(void **
     (void)state;
     assert_true(border(&a, "conv1") == 2 && border(&a, "relu1") == 2);
     assert_true(border(&a, "conv2") == 4);
+    assert_true(converted(&a, "a", 1) == 2 && converted(&a, "r", 0) == 0);
     done(&a);
 }
 

@@ -122,7 +122,7 @@ static qdq_status look_at_anchors(cutting *c, qdq_error *err)
         return QDQ_OK;
     fill_candidate(c, true);
     make_legal(c);
-    const bool found_best =
+    const bool is_anchor =
         qdq_assign_equal(&c->s.candidate, &c->s.incumbent) || qdq_assign_count(&c->s.incumbent) == 0;
     QDQ_TRY(look_at(c, &c->s.candidate, &ignored, err));
     QDQ_TRY(alternate(c, err));
@@ -134,7 +134,7 @@ static qdq_status look_at_anchors(cutting *c, qdq_error *err)
         make_legal(c);
         QDQ_TRY(look_at(c, &c->s.candidate, &ignored, err));
     }
-    if (builds_left(c) > TWO_ROUNDS && !found_best)
+    if (builds_left(c) > TWO_ROUNDS && !is_anchor)
         QDQ_TRY(look_at(c, &c->s.incumbent, &ignored, err));
     c->out->known = c->seen.n > 1;
     return QDQ_OK;
