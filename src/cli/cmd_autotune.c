@@ -55,6 +55,7 @@ static qdq_status load(autotune *t, qdq_error *err)
     QDQ_TRY(cmd_autotune_format(t->a, &format, err));
     QDQ_TRY(cli_model_load(t->c, t->path, &t->model, err));
     QDQ_TRY(cli_shapes_check(&q->shape.shapes, &t->model, 1, err));
+    QDQ_TRY(cli_shapes_check(&t->a->range.opt, &t->model, 1, err));
     QDQ_TRY(cli_shapes_pick(t->c, &q->shape.shapes, t->model, &fitting, err));
     const char *target = q->target != NULL ? q->target : cli_target_of_engine(t->a->engine.engine);
     QDQ_TRY(cli_target_open(t->c, target, &format, &t->target, err));
@@ -197,13 +198,16 @@ static qdq_status check(autotune *t, qdq_error *err)
 
 static qdq_status run(cli *c, const void *args, qdq_error *err)
 {
-    autotune t = {.c = c, .a = args};
+    struct autotune_args own = *(const struct autotune_args *)args;
+    autotune t = {.c = c, .a = &own};
 
     QDQ_TRY(cmd_autotune_check(t.a, c->n_operands, err));
     if (t.a->status != NULL)
         return tell_status(c, t.a->status, err);
     t.path = c->operand[0];
     QDQ_TRY(check(&t, err));
+    QDQ_TRY(cli_range_check(&own.range, &own.quant.shape.shapes, err));
+    QDQ_TRY(cli_range_apply(c, &own.range, &own.engine, &own.quant.shape.shapes, err));
     qdq_status st = load(&t, err);
     if (st == QDQ_OK)
         st = tune(&t, err);

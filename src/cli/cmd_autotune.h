@@ -2,11 +2,13 @@
 #ifndef QDQ_CMD_AUTOTUNE_H
 #define QDQ_CMD_AUTOTUNE_H
 
+#include "cli/cli_range.h"
 #include "cli/cli_tune.h"
 
 struct autotune_args {
     cli_common common;
     cli_engine_args engine;
+    cli_range_args range;
     cli_quant_args quant;
     const char *output, *status, *report, *min_gain, *worker, *qdq_baseline, *node_filter, *store,
         *pool_share;

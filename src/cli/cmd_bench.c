@@ -53,6 +53,7 @@ static const cli_opt options[] = {
 static const cli_group groups[] = {
     {"bench", options, 0},
     {"shapes", cli_shape_opts, CLI_AT(bench_args, shape)},
+    {"", cli_range_opts, CLI_AT(bench_args, range)},
     {"engine", engine_opts, 0},
     {"", cli_engine_opts + 1, CLI_AT(bench_args, engine)}, /* without --engine: here it is a list */
     {"", cli_trtexec_opts, CLI_AT(bench_args, engine)},
@@ -111,7 +112,7 @@ static qdq_status open_session(const bench *b, const bench_engine *e, size_t i, 
     cli_shapes mine;
 
     QDQ_TRY(qdq_job_poll(&b->c->job, err));
-    QDQ_TRY(cli_shapes_pick(b->c, &b->a->shape.shapes, b->models[i], &mine, err));
+    QDQ_TRY(cli_shapes_pick(b->c, &e->shapes, b->models[i], &mine, err));
     opts.threads = b->threads;
     opts.shapes = mine.at;
     opts.n_shapes = mine.n;
@@ -270,6 +271,8 @@ static qdq_status open_engine(bench *b, bench_engine *e, qdq_error *err)
     cli_engine_args args = b->a->engine;
 
     args.engine = e->spec;
+    e->shapes = b->a->shape.shapes;
+    QDQ_TRY(cli_range_apply(b->c, &b->a->range, &args, &e->shapes, err));
     if (b->n_engines > 1 && !cli_engine_takes_provider(e->spec))
         args.providers = (cli_names){NULL, 0, 0}; /* beside an ort, for which they are */
     return note(b, cli_engine_open(b->c, &args, &e->engine, err), &e->failed, err);
@@ -280,7 +283,9 @@ static qdq_status measure(bench *b, qdq_error *err)
 {
     for (size_t i = 0; i < b->n_models; i++)
         QDQ_TRY(cli_model_load(b->c, b->c->operand[i], &b->models[i], err));
-    QDQ_TRY(cli_shapes_check(&b->a->shape.shapes, b->models, b->n_models, err));
+    QDQ_TRY(cli_range_check(&b->a->range, &b->a->shape.shapes, err));
+    QDQ_TRY(cli_range_merge(b->c, &b->a->range, &b->a->shape.shapes, &b->shapes, err));
+    QDQ_TRY(cli_shapes_check(&b->shapes, b->models, b->n_models, err));
     for (size_t i = 0; i < b->a->engines.n; i++)
         QDQ_TRY(add_engines(b, b->a->engines.at[i], err));
     if (b->n_engines == 0)

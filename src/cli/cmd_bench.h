@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/cli_engine.h"
 #include "cli/cli_model.h"
+#include "cli/cli_range.h"
 
 #define BENCH_MAX_MODELS  64
 #define BENCH_MAX_ENGINES 16
@@ -14,6 +15,7 @@ struct bench_args {
     cli_names engines; /* each may be a list */
     cli_engine_args engine;
     cli_shape_args shape;
+    cli_range_args range;
     int64_t threads, rounds, warmup, seed;
 };
 
@@ -29,12 +31,14 @@ typedef struct bench_engine {
     const char *spec;
     qdq_engine *engine; /* NULL: it is not to be had */
     const char *failed; /* why */
+    cli_shapes shapes;  /* that are fixed in the models that it gets */
     bench_entry *entry; /* one for each model */
 } bench_engine;
 
 typedef struct bench {
     cli *c;
     const struct bench_args *a;
+    cli_shapes shapes; /* that are timed */
     int threads;
     qdq_model **models;
     size_t n_models;

@@ -21,7 +21,7 @@ static json_t *assumed_json(const bench *b, cli_json *j)
 
     for (size_t i = 0; i < b->n_models; i++)
         for (size_t k = 0; qdq_model_input(b->models[i], k, &io); k++) {
-            if (!cli_is_assumed(&io, &b->a->shape.shapes))
+            if (!cli_is_assumed(&io, &b->shapes))
                 continue;
             json_t *entry = json_object();
             cli_json_set(j, entry, "model", cli_json_text(b->c->operand[i]));
@@ -112,7 +112,7 @@ static qdq_status print_json(const bench *b, qdq_error *err)
 
 static void print_assumed(const bench *b)
 {
-    const cli_shapes *shapes = &b->a->shape.shapes;
+    const cli_shapes *shapes = &b->shapes;
     qdq_io io;
 
     for (size_t i = 0; i < b->n_models; i++)

@@ -71,6 +71,7 @@ static const cli_group groups[] = {
     {"regions", region_options, 0},
     {"what an engine executes", cmd_inspect_group_opts, CLI_AT(inspect_args, groups)},
     {"shapes", cli_shape_opts, CLI_AT(inspect_args, groups) + offsetof(cmd_inspect_groups_args, shape)},
+    {"", cli_range_opts, CLI_AT(inspect_args, groups) + offsetof(cmd_inspect_groups_args, range)},
     {"engine", cli_engine_opts + 1,
      CLI_AT(inspect_args, groups) +
          offsetof(cmd_inspect_groups_args, engine)}, /* --engine is among those above */

@@ -4,6 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/cli_engine.h"
+#include "cli/cli_range.h"
 #include "cli/cli_model.h"
 
 typedef struct cmd_inspect_groups_args {
@@ -11,6 +12,7 @@ typedef struct cmd_inspect_groups_args {
     int64_t runs, threads;
     cli_engine_args engine;
     cli_shape_args shape;
+    cli_range_args range;
 } cmd_inspect_groups_args;
 
 extern const cli_opt cmd_inspect_group_opts[];

@@ -44,6 +44,9 @@ const char *cmd_inspect_groups_given(const cmd_inspect_groups_args *a)
            : a->runs > 0            ? "--runs"
            : a->threads != 1        ? "--threads"
            : a->shape.shapes.n > 0  ? "--shape"
+           : a->range.min.n > 0     ? "--min-shape"
+           : a->range.opt.n > 0     ? "--opt-shape"
+           : a->range.max.n > 0     ? "--max-shape"
                                     : NULL;
 }
 
@@ -90,6 +93,7 @@ qdq_status cmd_inspect_groups(cli *c, const cmd_inspect_groups_args *a, const qd
 {
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     cli_engine_args engine = a->engine;
+    cli_shapes shapes = a->shape.shapes, fitting;
     cli_groups g = {0};
     qdq_engine *e = NULL;
     qdq_session *s = NULL;
@@ -98,8 +102,13 @@ qdq_status cmd_inspect_groups(cli *c, const cmd_inspect_groups_args *a, const qd
         engine.engine = "ort";
     opts.groups = true;
     opts.threads = cli_threads(a->threads);
-    opts.shapes = a->shape.shapes.at;
-    opts.n_shapes = a->shape.shapes.n;
+    QDQ_TRY(cli_range_check(&a->range, &shapes, err));
+    QDQ_TRY(cli_shapes_pick(c, &a->range.opt, m, &fitting, err));
+    if (fitting.n < a->range.opt.n)
+        return qdq_fail(err, QDQ_E_USAGE, "--opt-shape: found a name that is no input of the model");
+    QDQ_TRY(cli_range_apply(c, &a->range, &engine, &shapes, err));
+    opts.shapes = shapes.at;
+    opts.n_shapes = shapes.n;
     qdq_status st = cli_engine_open(c, &engine, &e, err);
     if (st == QDQ_OK)
         st = cli_at_file(c->operand[0], qdq_session_open(e, m, &opts, &s, err), err);

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "ir/ir.h"
+#include "numeric/engine_cases.h"
 #include "numeric/ort_help.h"
 #include "support/test.h"
 
@@ -322,33 +323,19 @@ static void shapes_that_do_not_fit_are_refused(void **state)
 
 static void fixed_shapes_reach_the_engine(void **state)
 {
+    (void)state;
+    check_fixed_shapes(need_openvino());
+}
+
+static void open_dims_may_differ_from_run_to_run_and_from_what_is_timed(void **state)
+{
     qdq_engine *e = need_openvino();
     qdq_model *m = test_model(HEAD "g (float[N,4] a, float[N,4] b) => (float[N,4] y) { y = Add(a, b) }");
-    qdq_input_shape shape = {"a", 2, {3, 4}};
-    qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_bench_model timed;
     qdq_session *s;
     static kept k;
-    qdq_io io;
 
     (void)state;
-    assert_ok(qdq_session_open(e, m, &opts, &s, &err));
-    assert_true(qdq_session_input(s, 1, &io));
-    assert_int_equal(io.dim[0], -1);
-    assert_string_equal(io.param[0], "N");
-    assert_false(qdq_session_input(s, 2, &io));
-    qdq_session_close(s);
-    opts.shapes = &shape;
-    opts.n_shapes = 1;
-    assert_ok(qdq_session_open(e, m, &opts, &s, &err));
-    assert_true(qdq_session_input(s, 1, &io));
-    assert_int_equal(io.dim[0], 3);
-    assert_true(qdq_session_output(s, 0, &io));
-    assert_int_equal(io.rank, 2);
-    assert_int_equal(io.dim[0], 3);
-    qdq_session_close(s);
-
-    /* Dims that are open may differ from run to run, and from what is timed. */
     assert_ok(qdq_session_open(e, m, NULL, &s, &err));
     for (int64_t n = 1; n <= 3; n++) {
         float a[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, b[12] = {0};
@@ -505,29 +492,8 @@ static void layers_are_told_with_the_nodes_that_they_compute(void **state)
 
 static void models_are_timed_in_rounds(void **state)
 {
-    qdq_engine *e = need_openvino();
-    /* 1 and 8 products of the same size: no noise of this world hides that */
-    qdq_model *m[2] = {test_model(HEAD "g (float[96,96] x) => (float[96,96] y) { y = MatMul(x, x) }"),
-                       test_model(HEAD "g (float[96,96] x) => (float[96,96] y) {\n"
-                                       "a = MatMul(x, x)\n b = MatMul(a, x)\n c = MatMul(b, x)\n"
-                                       "d = MatMul(c, x)\n e = MatMul(d, x)\n f = MatMul(e, x)\n"
-                                       "h = MatMul(f, x)\n y = MatMul(h, x) }")};
-    qdq_bench_opts opts = QDQ_BENCH_OPTS_INIT;
-    qdq_bench_model r[2];
-    qdq_session *s[2];
-
     (void)state;
-    for (int i = 0; i < 2; i++)
-        assert_ok(qdq_session_open(e, m[i], NULL, &s[i], &err));
-    opts.rounds = 20;
-    opts.min_leg_ms = 1;
-    assert_ok(qdq_bench(s, 2, &opts, r, &err));
-    assert_true(r[0].median_ms > 0 && r[0].median_ms < r[1].median_ms);
-    assert_true(r[1].speedup < 0.7 && r[1].ci_low <= r[1].speedup && r[1].speedup <= r[1].ci_high);
-    for (int i = 0; i < 2; i++) {
-        qdq_session_close(s[i]);
-        qdq_model_free(m[i]);
-    }
+    check_timed_in_rounds(need_openvino());
 }
 
 int main(void)
@@ -544,6 +510,7 @@ int main(void)
         cmocka_unit_test(what_it_cannot_take_has_a_reason),
         cmocka_unit_test(shapes_that_do_not_fit_are_refused),
         cmocka_unit_test(fixed_shapes_reach_the_engine),
+        cmocka_unit_test(open_dims_may_differ_from_run_to_run_and_from_what_is_timed),
         cmocka_unit_test(exposed_tensors_have_the_numbers_of_onnx_runtime),
         cmocka_unit_test(the_profile_lists_executed_layers),
         cmocka_unit_test(layers_are_told_with_the_nodes_that_they_compute),

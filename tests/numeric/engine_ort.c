@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "ir/edit.h"
+#include "numeric/engine_cases.h"
 #include "numeric/ort_help.h"
 #include "support/test.h"
 
@@ -238,30 +239,8 @@ static void a_run_that_fails_has_the_engines_reason(void **state)
 
 static void fixed_shapes_reach_the_engine(void **state)
 {
-    qdq_engine *e = need_ort();
-    qdq_model *m = test_model(HEAD "g (float[N,4] a, float[N,4] b) => (float[N,4] y) { y = Add(a, b) }");
-    qdq_input_shape shape = {"a", 2, {3, 4}};
-    qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
-    qdq_session *s;
-    qdq_io io;
-
     (void)state;
-    assert_ok(qdq_session_open(e, m, &opts, &s, &err));
-    assert_true(qdq_session_input(s, 1, &io));
-    assert_int_equal(io.dim[0], -1);
-    assert_string_equal(io.param[0], "N");
-    assert_false(qdq_session_input(s, 2, &io));
-    qdq_session_close(s);
-    opts.shapes = &shape;
-    opts.n_shapes = 1;
-    assert_ok(qdq_session_open(e, m, &opts, &s, &err));
-    assert_true(qdq_session_input(s, 1, &io));
-    assert_int_equal(io.dim[0], 3);
-    assert_true(qdq_session_output(s, 0, &io));
-    assert_int_equal(io.rank, 2);
-    assert_int_equal(io.dim[0], 3);
-    qdq_session_close(s);
-    qdq_model_free(m);
+    check_fixed_shapes(need_ort());
 }
 
 /* onnxruntime.md 0 (2) and 3.1: outputs without a type are accepted, and reported with the inferred one. */
@@ -415,30 +394,8 @@ static void a_profile_leaves_no_file_behind(void **state)
 
 static void models_are_timed_in_rounds(void **state)
 {
-    qdq_engine *e = need_ort();
-    /* 1 and 8 products of the same size: no noise of this world hides that */
-    qdq_model *m[2] = {test_model(HEAD "g (float[96,96] x) => (float[96,96] y) { y = MatMul(x, x) }"),
-                       test_model(HEAD "g (float[96,96] x) => (float[96,96] y) {\n"
-                                       "a = MatMul(x, x)\n b = MatMul(a, x)\n c = MatMul(b, x)\n"
-                                       "d = MatMul(c, x)\n e = MatMul(d, x)\n f = MatMul(e, x)\n"
-                                       "h = MatMul(f, x)\n y = MatMul(h, x) }")};
-    qdq_bench_opts opts = QDQ_BENCH_OPTS_INIT;
-    qdq_bench_model r[2];
-    qdq_session *s[2];
-
     (void)state;
-    for (int i = 0; i < 2; i++)
-        assert_ok(qdq_session_open(e, m[i], NULL, &s[i], &err));
-    opts.rounds = 20;
-    opts.min_leg_ms = 1;
-    assert_ok(qdq_bench(s, 2, &opts, r, &err));
-    assert_true(r[0].median_ms > 0 && r[0].median_ms < r[1].median_ms);
-    assert_true(r[1].speedup < 0.5 && r[1].ci_low <= r[1].speedup && r[1].speedup <= r[1].ci_high);
-    assert_true(r[0].runs >= 20 && r[1].runs >= 20);
-    for (int i = 0; i < 2; i++) {
-        qdq_session_close(s[i]);
-        qdq_model_free(m[i]);
-    }
+    check_timed_in_rounds(need_ort());
 }
 
 int main(void)

@@ -57,6 +57,7 @@ static const option options[] = {
     {"--staticPlugins", 806, 0},
     {"--safe", 0, 0},
     {"--remoteAutoTuningConfig", 1013, 0},
+    {"--cpuOnly", 1015, 0},
 };
 
 static const char *arg[MAX_ARGS];
@@ -115,7 +116,8 @@ static void help(void)
 {
     printf("=== Model Options ===\n");
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
-        if (number() >= options[i].since && (options[i].until == 0 || number() < options[i].until))
+        if (number() >= options[i].since && (options[i].until == 0 || number() < options[i].until) &&
+            !(misbehaves("standard") && strcmp(options[i].name, "--remoteAutoTuningConfig") == 0))
             printf("  %-30s What it does (default = something)\n", options[i].name);
 }
 
@@ -152,6 +154,10 @@ static int check_options(void)
     }
     if (bad)
         help();
+    else if (value_of("--remoteAutoTuningConfig") != NULL && value_of("--safe") == NULL) {
+        fprintf(stderr, "[01/02/2026-10:00:00] [E] Remote auto tuning needs --safe\n");
+        bad = 1;
+    }
     return bad;
 }
 

@@ -85,6 +85,55 @@ static void it_times_by_the_median_of_exported_times(void **state)
     assert_int_equal(test_count_files(test_dir()), 0);
 }
 
+/* The commands of what was recorded, one behind the other. */
+static const char *recorded_log(const char *dir)
+{
+    static char all[100000];
+    struct dirent **entry = NULL;
+    int n = scandir(dir, &entry, NULL, alphasort);
+
+    all[0] = '\0';
+    for (int i = 0; i < n; i++) {
+        const char *dot = strrchr(entry[i]->d_name, '.');
+        char path[4096], *text;
+        size_t size;
+        snprintf(path, sizeof path, "%s/%s", dir, entry[i]->d_name);
+        if (dot != NULL && strcmp(dot, ".log") == 0) {
+            assert_ok(qdq_read_file(path, 1 << 20, &text, &size, &err));
+            strncat(all, text, sizeof all - strlen(all) - 1);
+            qdq_free(text);
+        }
+        free(entry[i]);
+    }
+    free(entry);
+    return all;
+}
+
+/* It builds, and says of all else why not; the password stays where it was given. */
+static void an_engine_for_another_machine_is_built_and_not_measured_here(void **state)
+{
+    static const char args[] = "--remoteAutoTuningConfig=ssh://me:secret@board:22?remote_exec_path=/x";
+    const char *dir = test_path("remote");
+    qdq_bench_opts o = QDQ_BENCH_OPTS_INIT;
+    qdq_bench_model out;
+
+    (void)state;
+    open_engine("trtexec", args, dir);
+    assert_non_null(strstr(qdq_engine_get_info(engine)->fingerprint, "ssh://me:***@board:22"));
+    assert_null(strstr(qdq_engine_get_info(engine)->fingerprint, "secret"));
+    assert_ok(open_session(TEXT, false));
+    assert_fails(QDQ_E_UNSUPPORTED, "for another machine, on which trtexec times nothing",
+                 qdq_bench(&session, 1, &o, &out, &err));
+    const char *log = recorded_log(dir);
+    assert_non_null(strstr(log, "--safe"));
+    assert_non_null(strstr(log, "ssh://me:***@board:22?remote_exec_path=/x"));
+    assert_null(strstr(log, "secret"));
+    qdq_session_close(session);
+    qdq_model_free(model);
+    session = NULL;
+    assert_int_equal(open_session(TEXT, true), QDQ_E_UNSUPPORTED);
+}
+
 static void it_computes_no_outputs(void **state)
 {
     (void)state;
@@ -219,30 +268,6 @@ static void dynamic_dimensions_are_1_unless_the_user_says(void **state)
     assert_ok(open_session(TEXT, false));
 }
 
-/* The commands of what was recorded, one behind the other. */
-static const char *recorded_log(const char *dir)
-{
-    static char all[100000];
-    struct dirent **entry = NULL;
-    int n = scandir(dir, &entry, NULL, alphasort);
-
-    all[0] = '\0';
-    for (int i = 0; i < n; i++) {
-        const char *dot = strrchr(entry[i]->d_name, '.');
-        char path[4096], *text;
-        size_t size;
-        snprintf(path, sizeof path, "%s/%s", dir, entry[i]->d_name);
-        if (dot != NULL && strcmp(dot, ".log") == 0) {
-            assert_ok(qdq_read_file(path, 1 << 20, &text, &size, &err));
-            strncat(all, text, sizeof all - strlen(all) - 1);
-            qdq_free(text);
-        }
-        free(entry[i]);
-    }
-    free(entry);
-    return all;
-}
-
 /* subgraph 8 case 15: trtexec completes shapes for all inputs or for none. */
 static void one_set_of_shapes_becomes_all_three_for_every_input(void **state)
 {
@@ -343,6 +368,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(it_times_by_the_median_of_exported_times, clean),
+        cmocka_unit_test_teardown(an_engine_for_another_machine_is_built_and_not_measured_here, clean),
         cmocka_unit_test_teardown(it_computes_no_outputs, clean),
         cmocka_unit_test_teardown(profile_and_groups_come_from_its_layers, clean),
         cmocka_unit_test_teardown(layers_without_detail_are_no_groups, clean),

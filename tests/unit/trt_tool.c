@@ -228,9 +228,38 @@ static void options_that_a_version_lacks_are_refused_before_any_build(void **sta
     assert_fails(QDQ_E_USAGE, "expected 10.15 or newer",
                  qdq_trt_tool_open(&tool, FAKE, "--remoteAutoTuningConfig=ssh://u@h:22", &err));
     clean(NULL);
+    setenv("FAKE_TRTEXEC", "standard", 1);
+    assert_fails(QDQ_E_USAGE, "a standard build has no remote auto-tuning",
+                 qdq_trt_tool_open(&tool, FAKE, "--remoteAutoTuningConfig=ssh://u@h:22", &err));
+    clean(NULL);
+    assert_fails(QDQ_E_USAGE, "expected --remoteAutoTuningConfig=ssh://",
+                 qdq_trt_tool_open(&tool, FAKE, "--remoteAutoTuningConfig=", &err));
+    clean(NULL);
+    assert_fails(QDQ_E_USAGE, "--cpuOnly: expected --remoteAutoTuningConfig beside it",
+                 qdq_trt_tool_open(&tool, FAKE, "--cpuOnly", &err));
+    clean(NULL);
     setenv("FAKE_TRTEXEC_VERSION", "101601", 1);
     open_tool("--fp16");
     assert_ok(run_tool());
+}
+
+static void masks(const char *text, const char *expected)
+{
+    qdq_arena mine = QDQ_ARENA_INIT;
+
+    assert_string_equal(qdq_trt_mask(text, &mine), expected);
+    qdq_arena_free(&mine);
+}
+
+static void passwords_are_not_written_down(void **state)
+{
+    (void)state;
+    masks("", "");
+    masks("--fp16 --remote=ssh://u@h:22 x", "--fp16 --remote=ssh://u@h:22 x");
+    masks("--r=ssh://u:p@h:22?a=b --fp16", "--r=ssh://u:***@h:22?a=b --fp16");
+    masks("a\nb ssh://u:p@w:/@h c://d", "a\nb ssh://u:***@h c://d");
+    masks("'ssh://u:@h' http://h:80/x@y \"s://a:b@c\"", "'ssh://u:***@h' http://h:***@y \"s://a:***@c\"");
+    masks("://", "://");
 }
 
 /* subgraph 8 case 12, region 9 case 24. */
@@ -372,6 +401,7 @@ int main(void)
         cmocka_unit_test_teardown(version_and_options_are_asked_for_once, clean),
         cmocka_unit_test_teardown(a_program_that_is_not_there_or_is_none_is_told, clean),
         cmocka_unit_test_teardown(options_that_a_version_lacks_are_refused_before_any_build, clean),
+        cmocka_unit_test(passwords_are_not_written_down),
         cmocka_unit_test_teardown(only_the_option_that_was_refused_is_left_out_and_remembered, clean),
         cmocka_unit_test_teardown(an_option_of_the_users_that_is_refused_is_named, clean),
         cmocka_unit_test_teardown(the_users_option_goes_before_ours, clean),

@@ -77,6 +77,27 @@ bool qdq_trt_same_key(const char *a, const char *b)
     return n == qdq_trt_key_size(b) && memcmp(a, b, n) == 0;
 }
 
+/* A password ends at the last '@' before a space: it may hold any other sign. */
+char *qdq_trt_mask(const char *text, qdq_arena *arena)
+{
+    qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+    const char *from = text, *at;
+
+    while ((at = strstr(from, "://")) != NULL) {
+        const char *user = at + 3, *end = user + strcspn(user, " \t\r\n\"'");
+        const char *host = memrchr(user, '@', (size_t)(end - user));
+        const char *colon = host != NULL ? memchr(user, ':', (size_t)(host - user)) : NULL;
+        qdq_buf_append(&b, from, (size_t)((colon != NULL ? colon + 1 : end) - from));
+        if (colon != NULL)
+            qdq_buf_puts(&b, "***");
+        from = colon != NULL ? host : end;
+    }
+    qdq_buf_puts(&b, from);
+    char *copy = b.failed ? NULL : qdq_arena_strndup(arena, b.size > 0 ? b.data : "", b.size);
+    qdq_buf_free(&b);
+    return copy;
+}
+
 static bool is_one_of(const char *arg, const char *const *list)
 {
     for (; *list != NULL; list++)
@@ -158,8 +179,13 @@ static qdq_status add(qdq_trt_user *u, const char *arg, qdq_arena *arena, qdq_er
         if (qdq_trt_same_key(arg, u->args.at[i]))
             return qdq_fail(err, QDQ_E_USAGE, "%.*s is there twice, which trtexec refuses",
                             (int)qdq_trt_key_size(arg), arg);
-    if (qdq_trt_same_key(arg, remote) && arg[sizeof remote - 1] == '=')
+    if (qdq_trt_same_key(arg, remote)) {
+        if (arg[sizeof remote - 1] != '=' || arg[sizeof remote] == '\0')
+            return qdq_fail(err, QDQ_E_USAGE, "%s: expected %s=ssh://USER@HOST...", remote, remote);
         u->remote = arg + sizeof remote;
+    }
+    u->safe = u->safe || qdq_trt_same_key(arg, "--safe");
+    u->cpu_only = u->cpu_only || qdq_trt_same_key(arg, "--cpuOnly");
     u->weakly_typed = u->weakly_typed || qdq_trt_is_precision_flag(arg);
     return QDQ_PUSH(arena, &u->args, arg) ? QDQ_OK : qdq_nomem(err);
 }

@@ -44,6 +44,7 @@ typedef struct qdq_trt_user {
     qdq_trt_shapes min, opt, max, shapes; /* --minShapes, --optShapes, --maxShapes, --shapes */
     bool weakly_typed;                    /* --fp16, --int8, --best, ...: excludes --stronglyTyped */
     const char *remote;                   /* --remoteAutoTuningConfig=...; NULL */
+    bool safe, cpu_only;                  /* --safe, --cpuOnly */
 } qdq_trt_user;
 
 /* QDQ_E_USAGE: an argument that is no option, one that qdq sets itself, or shapes that are none. */
@@ -52,6 +53,9 @@ qdq_status qdq_trt_user_parse(const char *text, qdq_arena *arena, qdq_trt_user *
 /* "--fp16" of "--fp16" and of "--fp16=x". */
 size_t qdq_trt_key_size(const char *arg);
 bool qdq_trt_same_key(const char *a, const char *b);
+
+/* The text with "***" for passwords in "...://user:password@host": command lines are written down. NULL: no memory. */
+char *qdq_trt_mask(const char *text, qdq_arena *arena);
 
 /* Options that versions from 11 on no longer have, because types come from the model. */
 bool qdq_trt_is_precision_flag(const char *arg);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <nettle/sha2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -11,6 +12,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/sha256.h"
+#include "engine/trt/trt_args.h"
 
 qdq_status qdq_trt_record_engine(const char *dir, const qdq_engine_info *info, qdq_error *err)
 {
@@ -46,6 +48,23 @@ qdq_status qdq_trt_record_key(const qdq_model *m, qdq_arena *arena, const char *
     return *key != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
+/* Reports are attached where all can read them, and trtexec repeats its command line. */
+static void mask_lines(char **text, size_t *size)
+{
+    qdq_arena arena = QDQ_ARENA_INIT;
+    const char *masked = qdq_trt_mask(*text, &arena);
+
+    *size = masked != NULL ? strlen(masked) : 0; /* rather nothing than a password */
+    char *copy = masked != NULL ? malloc(*size + 1) : NULL;
+    if (copy != NULL)
+        memcpy(copy, masked, *size + 1);
+    else
+        *size = 0;
+    qdq_free(*text);
+    *text = copy;
+    qdq_arena_free(&arena);
+}
+
 void qdq_trt_record_file(const char *dir, const char *key, const char *what, const char *path)
 {
     enum { MAX = 256 << 20 };
@@ -56,6 +75,8 @@ void qdq_trt_record_file(const char *dir, const char *key, const char *what, con
         return;
     if (qdq_read_file(path, MAX, &text, &size, NULL) != QDQ_OK)
         return;
+    if (strcmp(what, "log") == 0)
+        mask_lines(&text, &size);
     FILE *f = fopen(to, strcmp(what, "log") == 0 ? "a" : "w");
     if (f != NULL) {
         fwrite(text, 1, size, f);

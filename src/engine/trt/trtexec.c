@@ -50,6 +50,16 @@ static void trt_close(qdq_engine *e)
     free(te);
 }
 
+/* Everything on that other machine is out of our reach but the build. */
+static qdq_status check_local(const qdq_trt_tool *t, const char *what, qdq_error *err)
+{
+    return t->user.remote == NULL
+               ? QDQ_OK
+               : qdq_fail(err, QDQ_E_UNSUPPORTED,
+                          "--remoteAutoTuningConfig: the engine is for another machine, on which trtexec %s",
+                          what);
+}
+
 static qdq_status describe_engine(qdq_engine *e, const qdq_engine_opts *opts, const char *plugins,
                                   qdq_error *err)
 {
@@ -63,8 +73,11 @@ static qdq_status describe_engine(qdq_engine *e, const qdq_engine_opts *opts, co
     e->info.capabilities = QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_CAN_GROUP;
     if (e->info.version == NULL)
         return qdq_nomem(err);
-    e->info.fingerprint = qdq_arena_printf(&e->arena, "trtexec %s on gpu; %s%s", e->info.version,
-                                           opts->trtexec_args != NULL ? opts->trtexec_args : "", plugins);
+    const char *args = qdq_trt_mask(opts->trtexec_args != NULL ? opts->trtexec_args : "", &e->arena);
+    if (args == NULL)
+        return qdq_nomem(err);
+    e->info.fingerprint =
+        qdq_arena_printf(&e->arena, "trtexec %s on gpu; %s%s", e->info.version, args, plugins);
     return e->info.fingerprint != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
@@ -150,8 +163,8 @@ static qdq_status build(qdq_session *s, bool with_layers, qdq_error *err)
                 add_flag(ts, &call.useful, "--maxAuxStreams=0");
     if (good && !t->user.weakly_typed && !qdq_trt_tool_is(t, 11, 0))
         good = add_flag(ts, &call.useful, "--stronglyTyped");
-    if (good && t->user.remote != NULL)
-        good = add_flag(ts, &call.useful, "--safe");
+    if (good && t->user.remote != NULL && !t->user.safe)
+        good = add_flag(ts, &call.needed, "--safe");
     if (good && with_layers && qdq_trt_tool_has(t, "--exportLayerInfo")) {
         files[1] = in_folder(ts, "layers.json");
         good = files[1] != NULL && add(ts, &call.useful, "--exportLayerInfo=", files[1]);
@@ -246,6 +259,8 @@ static qdq_status trt_session_open(qdq_session *s, const qdq_model *m, const qdq
         return qdq_nomem(err);
     s->self = ts;
     ts->e = s->engine->self;
+    if (opts->profile || opts->groups)
+        QDQ_TRY(check_local(&ts->e->tool, "profiles nothing", err));
     if (ts->e->record != NULL)
         QDQ_TRY(qdq_trt_record_key(m, &s->arena, &ts->key, err));
     QDQ_TRY(describe(s, m, err));
@@ -398,10 +413,7 @@ static qdq_status trt_time_runs(qdq_session *s, unsigned n, uint64_t *ns, qdq_er
     trt_session *ts = s->self;
     double ms;
 
-    if (ts->e->tool.user.remote != NULL)
-        return qdq_fail(
-            err, QDQ_E_UNSUPPORTED,
-            "--remoteAutoTuningConfig: the engine is for another machine, which trtexec does not time it on");
+    QDQ_TRY(check_local(&ts->e->tool, "times nothing", err));
     qdq_arena_free(&ts->scratch);
     QDQ_TRY(measure(ts, n, &ms, err));
     double total = ms * 1e6 * n;

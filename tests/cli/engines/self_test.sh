@@ -1,4 +1,5 @@
 # what users send when something does not work, and how it is read again
+touch a.so
 fake=$(dirname "$(realpath "$(command -v qdq)")")/tests/fake_trtexec
 qdq engines trtexec --trtexec "$fake" --self-test --output report --trtexec-args '--noSuch' --timing-cache c
 qdq engines trtexec --trtexec "$fake" --plugin-libraries a.so | head -2

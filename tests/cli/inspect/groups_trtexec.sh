@@ -1,4 +1,5 @@
 # what TensorRT executes, on a stand-in: --trtexec-args, --timing-cache, --plugin-libraries as in bench
+touch a.so
 fake=$(dirname "$(realpath "$(command -v qdq)")")/tests/fake_trtexec
 cp "$FIXTURES/conv.onnxtxt" .
 qdq inspect conv.onnxtxt --groups -e trtexec --trtexec "$fake" --trtexec-args '--warmUp=100' \

@@ -1,5 +1,6 @@
 # needs: ort
 # tuned on a stand-in for trtexec in one go with calibration and rules
+touch a.so
 fake=$(dirname "$(realpath "$(command -v qdq)")")/tests/fake_trtexec
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/nine.npy" .

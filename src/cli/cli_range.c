@@ -1,0 +1,141 @@
+/* cli_range.c - see the header. */
+#include "cli/cli_range.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/fail.h"
+
+struct range_args {
+    cli_range_args r;
+};
+
+const cli_opt cli_range_opts[] = {
+    {.name = "min-shape",
+     .kind = CLI_SHAPES,
+     .offset = CLI_AT(range_args, r.min),
+     .what = "NAME=1x3x224x224",
+     .help = "smallest shape that trtexec builds for; default: --opt-shape; repeatable"},
+    {.name = "opt-shape",
+     .kind = CLI_SHAPES,
+     .offset = CLI_AT(range_args, r.opt),
+     .what = "NAME=8x3x224x224",
+     .help = "shape that is timed, of an input that stays open on trtexec; repeatable"},
+    {.name = "max-shape",
+     .kind = CLI_SHAPES,
+     .offset = CLI_AT(range_args, r.max),
+     .what = "NAME=16x3x224x224",
+     .help = "largest shape that trtexec builds for; default: --opt-shape; repeatable"},
+    CLI_END,
+};
+
+static const qdq_input_shape *find(const cli_shapes *s, const char *name)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (strcmp(s->at[i].name, name) == 0)
+            return &s->at[i];
+    return NULL;
+}
+
+static qdq_status check_end(const cli_range_args *r, const cli_shapes *ends, bool is_max, qdq_error *err)
+{
+    const char *option = is_max ? "--max-shape" : "--min-shape";
+
+    for (size_t i = 0; i < ends->n; i++) {
+        const qdq_input_shape *end = &ends->at[i], *opt = find(&r->opt, end->name);
+        if (opt == NULL)
+            return qdq_fail(err, QDQ_E_USAGE, "found %s of '%s' without --opt-shape, which is timed", option,
+                            end->name);
+        if (opt->rank != end->rank)
+            return qdq_fail(err, QDQ_E_USAGE, "%s of '%s' has rank %d, --opt-shape %d: expected equal ranks",
+                            option, end->name, end->rank, opt->rank);
+        for (int k = 0; k < opt->rank; k++)
+            if (is_max ? opt->dim[k] > end->dim[k] : opt->dim[k] < end->dim[k])
+                return qdq_fail(err, QDQ_E_USAGE,
+                                "%s of '%s' has %" PRId64 " as dimension %d, --opt-shape %" PRId64
+                                ": expected min <= opt <= max",
+                                option, end->name, end->dim[k], k + 1, opt->dim[k]);
+    }
+    return QDQ_OK;
+}
+
+qdq_status cli_range_check(const cli_range_args *r, const cli_shapes *shapes, qdq_error *err)
+{
+    QDQ_TRY(check_end(r, &r->min, false, err));
+    QDQ_TRY(check_end(r, &r->max, true, err));
+    for (size_t i = 0; i < r->opt.n; i++) {
+        const char *name = r->opt.at[i].name;
+        if (find(shapes, name) != NULL)
+            return qdq_fail(err, QDQ_E_USAGE, "found --shape and --opt-shape of '%s', expected one of them",
+                            name);
+    }
+    return QDQ_OK;
+}
+
+qdq_status cli_range_merge(cli *c, const cli_range_args *r, const cli_shapes *shapes, cli_shapes *out,
+                           qdq_error *err)
+{
+    cli_shapes all = {NULL, 0, 0};
+
+    for (size_t i = 0; i < shapes->n; i++)
+        if (!QDQ_PUSH(&c->arena, &all, shapes->at[i]))
+            return qdq_nomem(err);
+    for (size_t i = 0; i < r->opt.n; i++)
+        if (!QDQ_PUSH(&c->arena, &all, r->opt.at[i]))
+            return qdq_nomem(err);
+    *out = all;
+    return QDQ_OK;
+}
+
+/* --- trtexec ---------------------------------------------------------------------------------------------------- */
+
+/* For the splitter of --trtexec-args: double quotes around all, single ones, which its grammar of shapes knows, around the name. */
+static qdq_status put_shapes(const cli_range_args *r, const cli_shapes *ends, const char *option, qdq_buf *b,
+                             qdq_error *err)
+{
+    qdq_buf_printf(b, " \"%s=", option);
+    for (size_t i = 0; i < r->opt.n; i++) {
+        const char *name = r->opt.at[i].name;
+        const qdq_input_shape *s = find(ends, name);
+        if (strpbrk(name, ",'\"\\") != NULL)
+            return qdq_fail(
+                err, QDQ_E_UNSUPPORTED,
+                "--opt-shape: trtexec takes no name with a comma, a quote or a backslash, found '%s'", name);
+        if (s == NULL)
+            s = &r->opt.at[i];
+        qdq_buf_printf(b, "%s'%s':", i > 0 ? "," : "", name);
+        for (int k = 0; k < s->rank; k++)
+            qdq_buf_printf(b, "%s%" PRId64, k > 0 ? "x" : "", s->dim[k]);
+    }
+    qdq_buf_putc(b, '"');
+    return QDQ_OK;
+}
+
+static qdq_status add_arguments(cli *c, const cli_range_args *r, cli_engine_args *a, qdq_error *err)
+{
+    qdq_buf b = QDQ_BUF_INIT(1 << 20);
+
+    qdq_buf_puts(&b, a->trtexec_args != NULL ? a->trtexec_args : "");
+    qdq_status st = put_shapes(r, &r->min, "--minShapes", &b, err);
+    if (st == QDQ_OK)
+        st = put_shapes(r, &r->opt, "--optShapes", &b, err);
+    if (st == QDQ_OK)
+        st = put_shapes(r, &r->max, "--maxShapes", &b, err);
+    if (st == QDQ_OK) {
+        a->trtexec_args = b.failed ? NULL : qdq_arena_strdup(&c->arena, b.data);
+        st = a->trtexec_args != NULL ? QDQ_OK : qdq_nomem(err);
+    }
+    qdq_buf_free(&b);
+    return st;
+}
+
+qdq_status cli_range_apply(cli *c, const cli_range_args *r, cli_engine_args *a, cli_shapes *shapes,
+                           qdq_error *err)
+{
+    const bool is_trtexec =
+        strncmp(a->engine, "trtexec", 7) == 0 && (a->engine[7] == '\0' || a->engine[7] == ':');
+
+    if (r->opt.n == 0)
+        return QDQ_OK;
+    return is_trtexec ? add_arguments(c, r, a, err) : cli_range_merge(c, r, shapes, shapes, err);
+}

@@ -1,0 +1,8 @@
+# needs: ort
+# a provider that the library does not have, and a library with operators that is not there
+cp "$FIXTURES/conv.onnxtxt" .
+qdq engines ort --provider Abacus:beads=10 2>why.txt
+echo "exit code $?"
+grep -o "has no provider 'Abacus'" why.txt
+qdq engines ort --plugin-libraries none.so
+echo "exit code $?"

@@ -1,0 +1,63 @@
+/* engine_cases.h - what ONNX Runtime and OpenVINO are asked alike, and engine_conformance.c cannot ask of others, which compute
+ * nothing real. */
+#ifndef QDQ_TEST_ENGINE_CASES_H
+#define QDQ_TEST_ENGINE_CASES_H
+
+#include "numeric/ort_help.h"
+
+/* A dim that one input fixes is fixed in the other one and in the output. */
+static inline void check_fixed_shapes(qdq_engine *e)
+{
+    qdq_model *m = test_model(HEAD "g (float[N,4] a, float[N,4] b) => (float[N,4] y) { y = Add(a, b) }");
+    qdq_input_shape shape = {"a", 2, {3, 4}};
+    qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_session *s;
+    qdq_io io;
+
+    assert_ok(qdq_session_open(e, m, &opts, &s, &err));
+    assert_true(qdq_session_input(s, 1, &io));
+    assert_int_equal(io.dim[0], -1);
+    assert_string_equal(io.param[0], "N");
+    assert_false(qdq_session_input(s, 2, &io));
+    qdq_session_close(s);
+    opts.shapes = &shape;
+    opts.n_shapes = 1;
+    assert_ok(qdq_session_open(e, m, &opts, &s, &err));
+    assert_true(qdq_session_input(s, 1, &io));
+    assert_int_equal(io.dim[0], 3);
+    assert_true(qdq_session_output(s, 0, &io));
+    assert_int_equal(io.rank, 2);
+    assert_int_equal(io.dim[0], 3);
+    qdq_session_close(s);
+    qdq_model_free(m);
+}
+
+/* 1 and 8 products of the same size: no noise of this world hides that. */
+static inline void check_timed_in_rounds(qdq_engine *e)
+{
+    qdq_model *m[2] = {test_model(HEAD "g (float[96,96] x) => (float[96,96] y) { y = MatMul(x, x) }"),
+                       test_model(HEAD "g (float[96,96] x) => (float[96,96] y) {\n"
+                                       "a = MatMul(x, x)\n b = MatMul(a, x)\n c = MatMul(b, x)\n"
+                                       "d = MatMul(c, x)\n e = MatMul(d, x)\n f = MatMul(e, x)\n"
+                                       "h = MatMul(f, x)\n y = MatMul(h, x) }")};
+    qdq_bench_opts opts = QDQ_BENCH_OPTS_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_bench_model r[2];
+    qdq_session *s[2];
+
+    for (int i = 0; i < 2; i++)
+        assert_ok(qdq_session_open(e, m[i], NULL, &s[i], &err));
+    opts.rounds = 20;
+    opts.min_leg_ms = 1;
+    assert_ok(qdq_bench(s, 2, &opts, r, &err));
+    assert_true(r[0].median_ms > 0 && r[0].median_ms < r[1].median_ms);
+    assert_true(r[1].speedup < 0.5 && r[1].ci_low <= r[1].speedup && r[1].speedup <= r[1].ci_high);
+    assert_true(r[0].runs >= 20 && r[1].runs >= 20);
+    for (int i = 0; i < 2; i++) {
+        qdq_session_close(s[i]);
+        qdq_model_free(m[i]);
+    }
+}
+
+#endif /* QDQ_TEST_ENGINE_CASES_H */
