@@ -14,6 +14,7 @@ import time
 import numpy
 
 from engines import Engines
+from on_openvino import OpenVINO
 from optimizing import Optimizing
 from quantizing import Quantizing
 from tuning import Tuning
@@ -54,7 +55,7 @@ def number(x):
     return "%.0f" % x if abs(x) >= 100 else "%.3g" % x
 
 
-class Bench(Engines, Optimizing, Quantizing, Tuning):
+class Bench(Engines, OpenVINO, Optimizing, Quantizing, Tuning):
     def __init__(self, build, models, peers, rounds):
         self.rounds = rounds
         self.build, self.models, self.peers_python = build, models, peers
@@ -143,7 +144,7 @@ class Bench(Engines, Optimizing, Quantizing, Tuning):
                     print(failed, file=sys.stderr)
         return [(statistics.median(r[0] for r in cost), max(r[2] for r in cost)) if cost else None for cost in costs]
 
-    PARTS = ("inspect", "graph_sizes", "quantize", "optimize", "tuning", "engines")
+    PARTS = ("inspect", "graph_sizes", "quantize", "optimize", "tuning", "engines", "openvino", "openvino_tuning")
 
 
 def main():

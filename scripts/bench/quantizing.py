@@ -57,35 +57,37 @@ class Quantizing:
 
     # --- latency ---------------------------------------------------------------------------------------------------
 
+    LATENCY = ("model", "ours ms", "best peer's ms", "best peer", "ours / best peer", "95 %", "ours over float",
+               "SQNR ours dB", "SQNR of the peers dB")
+
+    def latency_row(self, name, ours, *engine):
+        """A row, and ours over the best peer. A ratio is the median of the paired rounds: `bench` gives the time of the first,
+        which is ours, divided by that of each."""
+        model = self.path(name + ".onnx")
+        files = {"ours": ours}
+        for peer in PEERS:
+            files[peer] = self.peer_file(peer, name, model, self.samples())
+        files["float"] = model
+        there = [key for key in files if files[key]]
+        bench = self.qdq_json("bench", *(files[key] for key in there), "--rounds", str(self.rounds), "--threads", "1", *engine)
+        ratio = {key: r for key, r in zip(there, bench["ratios"])}
+        times = {key: m["median_ms"] for key, m in zip(there, bench["models"])}
+        best = min((key for key in there if key in PEERS), key=lambda key: times[key])
+        r = ratio[best]
+        sqnr = {key: self.sqnr(model, files[key], "random:2", *engine) for key in there if key != "float"}
+        return (name, times["ours"], times[best], best, r["speedup"],
+                "%.3f to %.3f" % (r["ci_low"], r["ci_high"]), 1 / ratio["float"]["speedup"], sqnr["ours"],
+                ", ".join("%s %.1f" % (key, sqnr[key]) for key in sqnr if key != "ours")), r["speedup"]
+
     def quantized_latency(self):
-        """Ours, the peers' and float in interleaved rounds. A ratio is the median of the paired rounds: `bench` gives the
-        time of the first, which is ours, divided by that of each."""
+        """Ours, the peers' and float in interleaved rounds."""
         self.skeletons(SKELETONS)
-        rows, against_best = [], []
-        for name in SKELETONS:
-            model = self.path(name + ".onnx")
-            files = {"ours": self.ours(name, model, self.samples())}
-            for peer in PEERS:
-                files[peer] = self.peer_file(peer, name, model, self.samples())
-            files["float"] = model
-            there = [key for key in files if files[key]]
-            bench = self.qdq_json("bench", *(files[key] for key in there), "--rounds", str(self.rounds), "--threads", "1")
-            ratio = {key: r for key, r in zip(there, bench["ratios"])}
-            times = {key: m["median_ms"] for key, m in zip(there, bench["models"])}
-            best = min((key for key in there if key in PEERS), key=lambda key: times[key])
-            r = ratio[best]
-            against_best.append(r["speedup"])
-            sqnr = {key: self.sqnr(model, files[key], "random:2") for key in there if key != "float"}
-            rows.append((name, times["ours"], times[best], best, r["speedup"],
-                         "%.3f to %.3f" % (r["ci_low"], r["ci_high"]), 1 / ratio["float"]["speedup"], sqnr["ours"],
-                         ", ".join("%s %.1f" % (key, sqnr[key]) for key in sqnr if key != "ours")))
+        rows, against_best = zip(*(self.latency_row(name, self.ours(name, self.path(name + ".onnx"), self.samples()))
+                                   for name in SKELETONS))
         ultraface, row = self.ultraface_against_float()
-        rows.append(row)
-        against_best.append(ultraface)
+        against_best += (ultraface,)
         self.table("quantized_latency", "latency of quantized files, one thread: geometric mean of the ratios %.3f"
-                   % geometric_mean(against_best),
-                   ("model", "ours ms", "best peer's ms", "best peer", "ours / best peer", "95 %", "ours over float",
-                    "SQNR ours dB", "SQNR of the peers dB"), rows)
+                   % geometric_mean(against_best), self.LATENCY, rows + (row,))
         self.results["quantized_latency_mean"] = geometric_mean(against_best)
 
     def ultraface_against_float(self):
