@@ -198,11 +198,16 @@ typedef struct qdq_group {
 QDQ_API QDQ_MUST_USE qdq_status qdq_session_groups(qdq_session *s, const qdq_named_array *in, size_t n_in,
                                                    unsigned runs, qdq_group **out, size_t *n, qdq_error *err);
 
-/* The same from files that `trtexec --exportLayerInfo=F --profilingVerbosity=detailed` and `--exportProfile=F` wrote for this
- * model, wherever that was; `profile` may be NULL: no times. *out is freed with qdq_free(). */
+/* The same from files: what `trtexec --exportLayerInfo=F --profilingVerbosity=detailed` and `--exportProfile=F` wrote for this
+ * model, wherever that was, `profile` may be NULL: no times; or what qdq_groups_write() or `inspect --groups --json` wrote, which
+ * has times itself, and `profile` is NULL. *out is freed with qdq_free(). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_groups_read(const qdq_model *m, const char *layers, const char *profile,
                                                 const qdq_job *job, qdq_group **out, size_t *n,
                                                 qdq_error *err);
+
+/* Writes layers to a file, over one that is there, for qdq_groups_read(): what was built once need not be built again. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_groups_write(const char *path, const qdq_group *g, size_t n,
+                                                 const qdq_engine_info *info, qdq_error *err);
 
 /* How much of the time is known to belong to which nodes. */
 typedef struct qdq_groups_sum {
@@ -212,11 +217,6 @@ typedef struct qdq_groups_sum {
 } qdq_groups_sum;
 
 QDQ_API qdq_groups_sum qdq_groups_add(const qdq_group *g, size_t n);
-
-/* A drawing for Graphviz: layers of several nodes as frames, colours by what they read and give. `m` is the model that the
- * session was opened with. *text is freed with qdq_free(). */
-QDQ_API QDQ_MUST_USE qdq_status qdq_groups_dot(const qdq_model *m, const qdq_group *g, size_t n, char **text,
-                                               qdq_error *err);
 
 /* Fills arrays for all inputs of a session from a seed: floats normal(0,1), integers 0 or 1, dims that are
  * not fixed 1. *out is freed with qdq_free() (one block). */

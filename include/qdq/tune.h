@@ -65,6 +65,62 @@ typedef struct qdq_fusion_opts {
         sizeof(qdq_fusion_opts), NULL, 0, 0                                                                  \
     }
 
+typedef struct qdq_fusion_info {
+    const char *const *node;  /* n_nodes labels, in the order of the graph */
+    size_t n_nodes, n_linear; /* n_linear of them with an operator that can be quantized */
+    qdq_fusion_source source;
+    bool cut;                       /* a part of a layer that holds too much for one decision */
+    const char *layer;              /* the first layer that is in it; "": none is known */
+    const char *in_type, *out_type; /* of that layer, as in qdq_group */
+    size_t n_layers;                /* in whole or in part */
+    double us, converts_us; /* of one run: its layers; conversions called after its nodes; NAN: not known */
+    size_t alike;           /* groups of one number are the same computation, whatever they are called */
+    const char *key;        /* 64 hexadecimal digits, of that computation in any model */
+} qdq_fusion_info;
+
+typedef struct qdq_fusion_list {
+    const qdq_fusion_info *at; /* numbered in the order of their first nodes */
+    size_t n, n_keys;
+    double matched; /* share of the layers that are of this model; NAN: there are none */
+    double covered; /* share of the operators that can be quantized whose layer is known; likewise */
+    double us, unknown_us,
+        converted_us; /* of all layers; of those without nodes; of conversions; NAN: not known */
+} qdq_fusion_list;
+
+/* The fusion groups of a model: every node of its main graph that is neither constant nor shape arithmetic is in exactly one.
+ * `layer` is what qdq_session_groups() or qdq_groups_read() gave for it; without layers, structure decides. Layers that
+ * share nodes are one group; no way leaves a group and comes back. QDQ_E_UNSUPPORTED with the share that matched: the layers
+ * are of another model. `opts` may be NULL. *out goes to qdq_fusion_list_free(). */
+QDQ_API QDQ_MUST_USE qdq_status qdq_fusions_list(const qdq_model *m, const qdq_group *layer, size_t n,
+                                                 const qdq_fusion_opts *opts, qdq_fusion_list **out,
+                                                 qdq_error *err);
+QDQ_API void qdq_fusion_list_free(qdq_fusion_list *l); /* NULL is allowed */
+
+/* A drawing for Graphviz: groups as frames, green from 8 bits to 8 bits, yellow from 8 bits to float, grey where nothing
+ * can be quantized. *text goes to qdq_free(). */
+QDQ_API QDQ_MUST_USE qdq_status qdq_fusions_dot(const qdq_model *m, const qdq_fusion_list *l, char **text,
+                                                qdq_error *err);
+
+/* Shapes of the whole model's inputs, from which follow what shape arithmetic gives that begins outside of the group. */
+typedef struct qdq_fusion_extract_opts {
+    size_t size;
+    bool halo; /* with the nodes that make what it reads and that read what it gives */
+    const qdq_input_shape *min, *opt, *max;
+    size_t n_min, n_opt, n_max; /* without opt nothing is known; without min or max: as opt */
+} qdq_fusion_extract_opts;
+
+#define QDQ_FUSION_EXTRACT_OPTS_INIT                                                                         \
+    {                                                                                                        \
+        sizeof(qdq_fusion_extract_opts), false, NULL, NULL, NULL, 0, 0, 0                                    \
+    }
+
+/* Group number `group` of that list as a model of its own, with names, types and symbolic dims as they are. Weights are shared
+ * with m. QDQ_E_UNSUPPORTED: it cannot be one, and why. Both kinds of options may be NULL. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_fusion_extract(const qdq_model *m, const qdq_group *layer, size_t n,
+                                                   const qdq_fusion_opts *opts, size_t group,
+                                                   const qdq_fusion_extract_opts *how, qdq_model **out,
+                                                   qdq_error *err);
+
 /* --- tuning --------------------------------------------------------------------------------------------------------- */
 
 typedef enum qdq_tune_mode { QDQ_TUNE_REGION = 0 } qdq_tune_mode;

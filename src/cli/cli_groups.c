@@ -16,6 +16,51 @@ qdq_status cli_groups_check(const qdq_model *m, cli_groups *g, qdq_error *err)
     return qdq_groups_check(m, g->group, g->n, &g->finding, &g->n_findings, err);
 }
 
+qdq_status cli_groups_from_check(const cli_groups_from *from, qdq_error *err)
+{
+    if (from->layer_info != NULL && from->engine->engine != NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found --layer-info and --engine, expected one of them");
+    if (from->layer_profile != NULL && from->layer_info == NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found --layer-profile without --layer-info");
+    return QDQ_OK;
+}
+
+static qdq_status run(qdq_session *s, unsigned runs, cli_groups *g, qdq_error *err)
+{
+    qdq_named_array *in = NULL;
+    size_t n = 0;
+
+    if (runs > 0)
+        QDQ_TRY(qdq_random_inputs(s, 1, &in, &n, err));
+    qdq_status st = qdq_session_groups(s, in, n, runs, &g->group, &g->n, err);
+    qdq_free(in);
+    return st;
+}
+
+qdq_status cli_groups_get(cli *c, const cli_groups_from *from, const qdq_model *m, unsigned runs,
+                          cli_groups *g, qdq_engine **e, qdq_error *err)
+{
+    qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
+    cli_engine_args engine = *from->engine;
+    qdq_session *s = NULL;
+
+    *e = NULL;
+    if (from->layer_info != NULL)
+        return qdq_groups_read(m, from->layer_info, from->layer_profile, &c->job, &g->group, &g->n, err);
+    if (engine.engine == NULL)
+        engine.engine = "ort";
+    opts.groups = true;
+    opts.threads = from->threads;
+    opts.shapes = from->shapes->at;
+    opts.n_shapes = from->shapes->n;
+    QDQ_TRY(cli_engine_open(c, &engine, e, err));
+    qdq_status st = cli_at_file(c->operand[0], qdq_session_open(*e, m, &opts, &s, err), err);
+    if (st == QDQ_OK)
+        st = cli_at_file(c->operand[0], run(s, runs, g, err), err);
+    qdq_session_close(s);
+    return st;
+}
+
 void cli_groups_free(cli_groups *g)
 {
     qdq_free(g->finding);
@@ -140,6 +185,8 @@ json_t *cli_groups_json(cli_json *j, const cli_groups *g)
     const qdq_groups_sum s = qdq_groups_add(g->group, g->n);
     json_t *root = json_object(), *layers = json_array(), *findings = json_array();
 
+    cli_json_set(j, root, "qdq_layers",
+                 json_integer(1)); /* as qdq_groups_write() has it: it can be read again */
     for (size_t i = 0; i < g->n; i++)
         cli_json_add(j, layers, layer_json(j, &g->group[i]));
     for (size_t i = 0; i < g->n_findings; i++) {

@@ -3,7 +3,9 @@
 #define QDQ_CLI_GROUPS_H
 
 #include "cli/cli.h"
+#include "cli/cli_engine.h"
 #include "cli/cli_json.h"
+#include "cli/cli_model.h"
 #include "qdq/check.h"
 
 /* The layers of one run, and what was found about them. */
@@ -13,6 +15,21 @@ typedef struct cli_groups {
     qdq_group_finding *finding;
     size_t n_findings;
 } cli_groups;
+
+/* Where layers come from: an engine that builds the model, or a file that says what one built. */
+typedef struct cli_groups_from {
+    const cli_engine_args *engine; /* of which `engine` may be NULL: ort */
+    const cli_shapes *shapes;
+    int threads;
+    const char *layer_info, *layer_profile; /* the latter may be NULL; layer_info NULL: ask the engine */
+} cli_groups_from;
+
+/* QDQ_E_USAGE: both, or a profile without layers. */
+qdq_status cli_groups_from_check(const cli_groups_from *from, qdq_error *err);
+
+/* `runs` profiled runs on random input, or 0: no times. *e: the engine that was asked, to be closed; NULL: a file was read. */
+qdq_status cli_groups_get(cli *c, const cli_groups_from *from, const qdq_model *m, unsigned runs,
+                          cli_groups *g, qdq_engine **e, qdq_error *err);
 
 /* Fills in the findings. */
 qdq_status cli_groups_check(const qdq_model *m, cli_groups *g, qdq_error *err);

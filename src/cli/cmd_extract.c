@@ -1,12 +1,22 @@
-/* cmd_extract.c - the part of a model between named values. */
+/* cmd_extract.c - the part of a model between named values, or what an engine computes in one layer. */
 #include "base/fail.h"
 #include "cli/cli.h"
+#include "cli/cli_engine.h"
+#include "cli/cli_groups.h"
 #include "cli/cli_model.h"
+#include "qdq/tune.h"
 
 struct extract_args {
     cli_common common;
     cli_output_args out;
     cli_names inputs, outputs;
+    const char *group;
+    int64_t threads;
+    bool halo;
+    const char *layer_info;
+    cli_engine_args engine;
+    cli_shape_args shape; /* while the engine is asked; the usual one, too */
+    cli_shapes min, max;
 };
 
 static const cli_opt options[] = {
@@ -24,8 +34,55 @@ static const cli_opt options[] = {
     CLI_END,
 };
 
+static const cli_opt group_options[] = {
+    {.name = "group",
+     .kind = CLI_TEXT,
+     .offset = CLI_AT(extract_args, group),
+     .what = "N",
+     .help = "the fusion group of this number, as 'qdq inspect --groups' counts"},
+    {.name = "halo",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(extract_args, halo),
+     .help = "with the nodes before and behind it, so that it is fused as in the whole model"},
+    {.letter = 'e',
+     .name = "engine",
+     .kind = CLI_TEXT,
+     .offset = CLI_AT(extract_args, engine) + offsetof(cli_engine_args, engine),
+     .what = "NAME[:ARG]",
+     .help = "the engine whose groups are meant; default: ort"},
+    {.name = "layer-info",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(extract_args, layer_info),
+     .what = "FILE",
+     .help = "layers from a file: of 'trtexec --exportLayerInfo' or of 'inspect --groups --json'"},
+    {.letter = 't',
+     .name = "threads",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(extract_args, threads),
+     .what = "N",
+     .help = "threads of the engine; 0: all processors",
+     .init = "1",
+     .min = 0,
+     .max = 1024},
+    {.name = "min-shape",
+     .kind = CLI_SHAPES,
+     .offset = CLI_AT(extract_args, min),
+     .what = "NAME=1x3x224x224",
+     .help = "the least shape of an input of the model; needs --shape, the usual one"},
+    {.name = "max-shape",
+     .kind = CLI_SHAPES,
+     .offset = CLI_AT(extract_args, max),
+     .what = "NAME=1x3x224x224",
+     .help = "likewise the greatest"},
+    CLI_END,
+};
+
 static const cli_group groups[] = {
     {"extract", options, 0},
+    {"groups of an engine", group_options, 0},
+    {"shapes", cli_shape_opts, CLI_AT(extract_args, shape)},
+    {"engine", cli_engine_opts + 1, CLI_AT(extract_args, engine)}, /* --engine is among those above */
+    {"", cli_trtexec_opts, CLI_AT(extract_args, engine)},
     {"output", cli_output_opts, CLI_AT(extract_args, out)},
     {"options", cli_common_opts, 0},
     {NULL, NULL, 0},
@@ -65,30 +122,112 @@ static qdq_status extract(cli *c, const struct extract_args *a, const qdq_model 
     return st;
 }
 
+static qdq_status save(cli *c, const struct extract_args *a, const qdq_model *part, qdq_error *err)
+{
+    QDQ_TRY(cli_model_save(c, part, &a->out, err));
+    return c->json ? cli_print_written(c, a->out.output, part, err) : QDQ_OK;
+}
+
+static qdq_status read_number(const char *text, size_t *n, qdq_error *err)
+{
+    *n = 0;
+    for (const char *p = text; *p != '\0' || p == text; p++) {
+        if (*p < '0' || *p > '9' || p - text > 8)
+            return qdq_fail(err, QDQ_E_USAGE, "--group: found '%s', expected the number of a group", text);
+        *n = *n * 10 + (size_t)(*p - '0');
+    }
+    return QDQ_OK;
+}
+
+static qdq_status extract_group(cli *c, const struct extract_args *a, const qdq_model *m, qdq_error *err)
+{
+    const cli_groups_from from = {&a->engine, &a->shape.shapes, cli_threads(a->threads), a->layer_info, NULL};
+    qdq_fusion_extract_opts how = QDQ_FUSION_EXTRACT_OPTS_INIT;
+    qdq_fusion_opts opts = QDQ_FUSION_OPTS_INIT;
+    cli_groups g = {0};
+    qdq_engine *e = NULL;
+    qdq_model *part = NULL;
+    size_t group;
+
+    QDQ_TRY(cli_groups_from_check(&from, err));
+    QDQ_TRY(read_number(a->group, &group, err));
+    how.halo = a->halo;
+    how.min = a->min.at;
+    how.n_min = a->min.n;
+    how.opt = a->shape.shapes.at;
+    how.n_opt = a->shape.shapes.n;
+    how.max = a->max.at;
+    how.n_max = a->max.n;
+    if (a->layer_info == NULL)
+        opts.least = 1e-9; /* what an engine says of the model that it was given is of this model */
+    qdq_status st = cli_groups_get(c, &from, m, 0, &g, &e, err);
+    if (st == QDQ_OK) {
+        st = qdq_fusion_extract(m, g.group, g.n, &opts, group, &how, &part, err);
+        st = cli_at_file(a->layer_info != NULL ? a->layer_info : c->operand[0], st, err);
+    }
+    if (st == QDQ_OK)
+        st = save(c, a, part, err);
+    qdq_model_free(part);
+    cli_groups_free(&g);
+    qdq_engine_close(e);
+    return st;
+}
+
+/* An option that means nothing without --group, as it was given; NULL: none was. */
+static const char *of_groups(const struct extract_args *a)
+{
+    return a->halo                    ? "--halo"
+           : a->engine.engine != NULL ? "--engine"
+           : a->layer_info != NULL    ? "--layer-info"
+           : a->threads != 1          ? "--threads"
+           : a->shape.shapes.n > 0    ? "--shape"
+           : a->min.n > 0             ? "--min-shape"
+           : a->max.n > 0             ? "--max-shape"
+                                      : NULL;
+}
+
+static qdq_status check_options(const struct extract_args *a, qdq_error *err)
+{
+    const char *only = of_groups(a);
+
+    if (a->group != NULL && (a->inputs.n > 0 || a->outputs.n > 0))
+        return qdq_fail(err, QDQ_E_USAGE, "found --group and %s, expected one of them",
+                        a->inputs.n > 0 ? "--inputs" : "--outputs");
+    if (a->group == NULL && only != NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found %s without --group", only);
+    if (a->group == NULL && a->inputs.n == 0 && a->outputs.n == 0)
+        return qdq_fail(err, QDQ_E_USAGE, "found neither --inputs nor --outputs nor --group");
+    return QDQ_OK;
+}
+
 static qdq_status run(cli *c, const void *args, qdq_error *err)
 {
     const struct extract_args *a = args;
     qdq_model *m = NULL;
 
     QDQ_TRY(cli_output_check(c, &a->out, err));
-    if (a->inputs.n == 0 && a->outputs.n == 0)
-        return qdq_fail(err, QDQ_E_USAGE, "found neither --inputs nor --outputs");
+    QDQ_TRY(check_options(a, err));
     QDQ_TRY(cli_model_load(c, c->operand[0], &m, err));
-    qdq_status st = extract(c, a, m, err);
+    qdq_status st = a->group != NULL ? extract_group(c, a, m, err) : extract(c, a, m, err);
     qdq_model_free(m);
     return st;
 }
 
 const cli_command cmd_extract = {
     .name = "extract",
-    .synopsis = "MODEL -o OUT --inputs A,B --outputs C [options]",
+    .synopsis = "MODEL -o OUT {--inputs A,B --outputs C | --group N} [options]",
     .operands = "MODEL",
     .min_operands = 1,
     .max_operands = 1,
-    .summary = "write the part of a model between named values",
+    .summary = "write a part of a model: between named values, or one group of an engine",
     .about =
         "Writes the part of a model that computes the outputs from the inputs. Inputs that do not cut all\n"
-        "paths are an error that names what is missing. A comma inside a name is written as '\\,'.",
+        "paths are an error that names what is missing. A comma inside a name is written as '\\,'.\n"
+        "\n"
+        "--group N writes what an engine computes together, as 'qdq inspect --groups' lists it, as a model\n"
+        "that can be built and timed alone: with its constants, with names, types and symbolic dims as they\n"
+        "are. Computed shapes come along; one that begins outside of the group becomes the constant that it\n"
+        "is for --shape. A group that cannot be a model of its own is refused with the reason.",
     .json = "{ \"model\", \"output\", \"opset\", \"files\": [{\"path\", \"bytes\"}] }",
     .example = "qdq extract model.onnx -o head.onnx --inputs pool_out --outputs logits",
     .groups = groups,

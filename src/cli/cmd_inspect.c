@@ -197,9 +197,14 @@ const cli_command cmd_inspect = {
         "type of what it reads and gives, time, and the nodes that it computes ('exact': the engine names\n"
         "them; 'slice': what lies between the tensors that it reads and gives). A layer that reads 8 bits "
         "and\n"
-        "gives float is pointed out, with the QuantizeLinear that is missing behind it. With --dot layers "
-        "are\n"
-        "frames: green from 8 bits to 8 bits, yellow from 8 bits to float.",
+        "gives float is pointed out, with the QuantizeLinear that is missing behind it.\n"
+        "\n"
+        "Then come the fusion groups: every node that is neither constant nor shape arithmetic in exactly\n"
+        "one, whatever the engine names. Layers that share nodes are one group, one with too many operators\n"
+        "is cut where a single tensor passes, and where no layer is known structure decides ('structural').\n"
+        "Groups of one kind are the same computation. 'qdq extract --group N' writes one. With --dot groups\n"
+        "are frames: green from 8 bits to 8 bits, yellow from 8 bits to float, grey if there is nothing to\n"
+        "quantize. --layer-info reads layers from a file, which must be of this model.",
     .json = "{ \"ir_version\", \"opsets\": {\"\": 17}, \"nodes\", \"ops\": {\"Conv\": 53, "
             "\"com.microsoft::Gelu\": 1},\n"
             "  \"initializers\", \"weight_bytes\", \"inputs\": [{\"name\", \"type\", \"shape\"}], "
@@ -215,7 +220,12 @@ const cli_command cmd_inspect = {
             "  \"engine_version\", \"device\", \"threads\", \"layers\": [{\"layer\", \"kernel\", \"in\", "
             "\"out\", \"us\",\n"
             "  \"conversion\", \"by\", \"nodes\": [...]}], \"findings\": [{\"layer\", \"node\", \"tensor\", "
-            "\"why\"}] }",
+            "\"why\"}],\n"
+            "  \"kinds\", \"matched\": share of the layers, \"covered\": share of the operators that can be "
+            "quantized,\n"
+            "  \"groups\": [{\"us\", \"conversions_us\", \"by\", \"cut\", \"kind\", \"key\", \"linear\", "
+            "\"layers\",\n"
+            "  \"layer\", \"nodes\"}] }",
     .example = "qdq inspect model.onnx --json",
     .groups = groups,
     .args_size = sizeof(struct inspect_args),

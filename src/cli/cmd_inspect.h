@@ -10,6 +10,7 @@
 typedef struct cmd_inspect_groups_args {
     bool groups;
     int64_t runs, threads;
+    const char *layer_info, *layer_profile;
     cli_engine_args engine;
     cli_shape_args shape;
     cli_range_args range;

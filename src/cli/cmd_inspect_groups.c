@@ -1,9 +1,11 @@
-/* cmd_inspect_groups.c - 'qdq inspect --groups': the layers that an engine executes of a model, with their nodes. */
+/* cmd_inspect_groups.c - 'qdq inspect --groups': the layers that an engine executes of a model, with their nodes, and
+ * the fusion groups that follow from them. */
 #include "cli/cmd_inspect.h"
 
 #include <string.h>
 
 #include "base/fail.h"
+#include "cli/cli_fusions.h"
 #include "cli/cli_groups.h"
 
 enum { RUNS = 20 };
@@ -26,6 +28,16 @@ const cli_opt cmd_inspect_group_opts[] = {
      .help = "profiled runs on random input; default: 20",
      .min = 1,
      .max = 100000},
+    {.name = "layer-info",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(cmd_inspect_groups_args, layer_info),
+     .what = "FILE",
+     .help = "layers from a file instead of an engine: of 'trtexec --exportLayerInfo', or of --json"},
+    {.name = "layer-profile",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(cmd_inspect_groups_args, layer_profile),
+     .what = "FILE",
+     .help = "their times, as 'trtexec --exportProfile=FILE' wrote them"},
     {.letter = 't',
      .name = "threads",
      .kind = CLI_WHOLE,
@@ -40,86 +52,100 @@ const cli_opt cmd_inspect_group_opts[] = {
 
 const char *cmd_inspect_groups_given(const cmd_inspect_groups_args *a)
 {
-    return a->engine.engine != NULL ? "--engine"
-           : a->runs > 0            ? "--runs"
-           : a->threads != 1        ? "--threads"
-           : a->shape.shapes.n > 0  ? "--shape"
-           : a->range.min.n > 0     ? "--min-shape"
-           : a->range.opt.n > 0     ? "--opt-shape"
-           : a->range.max.n > 0     ? "--max-shape"
-                                    : NULL;
+    return a->engine.engine != NULL   ? "--engine"
+           : a->runs > 0              ? "--runs"
+           : a->threads != 1          ? "--threads"
+           : a->shape.shapes.n > 0    ? "--shape"
+           : a->range.min.n > 0       ? "--min-shape"
+           : a->range.opt.n > 0       ? "--opt-shape"
+           : a->range.max.n > 0       ? "--max-shape"
+           : a->layer_info != NULL    ? "--layer-info"
+           : a->layer_profile != NULL ? "--layer-profile"
+                                      : NULL;
 }
 
-static qdq_status ask(const cmd_inspect_groups_args *a, qdq_session *s, cli_groups *g, qdq_error *err)
+static qdq_status print_json(const qdq_engine *e, const cli_groups *g, const qdq_fusion_list *l, int threads,
+                             qdq_error *err)
 {
-    const unsigned runs = a->runs > 0 ? (unsigned)a->runs : RUNS;
-    qdq_named_array *in = NULL;
-    size_t n = 0;
-
-    QDQ_TRY(qdq_random_inputs(s, 1, &in, &n, err));
-    qdq_status st = qdq_session_groups(s, in, n, runs, &g->group, &g->n, err);
-    qdq_free(in);
-    return st;
-}
-
-static qdq_status print(cli *c, const qdq_engine *e, const qdq_model *m, const cli_groups *g, int threads,
-                        bool dot, bool verbose, qdq_error *err)
-{
-    const qdq_engine_info *info = qdq_engine_get_info(e);
     cli_json j = {false};
+    json_t *root = cli_groups_json(&j, g);
 
-    if (dot) {
-        char *text;
-        QDQ_TRY(qdq_groups_dot(m, g->group, g->n, &text, err));
-        fputs(text, stdout);
-        qdq_free(text);
-        return QDQ_OK;
-    }
-    if (c->json) {
-        json_t *root = cli_groups_json(&j, g);
+    cli_fusions_json(&j, l, root);
+    if (e != NULL) {
+        const qdq_engine_info *info = qdq_engine_get_info(e);
         cli_json_set(&j, root, "engine", cli_json_text(info->name));
         cli_json_set(&j, root, "engine_version", cli_json_text(info->version));
         cli_json_set(&j, root, "device", cli_json_text(info->device));
         cli_json_set(&j, root, "threads", json_integer(threads));
-        return cli_json_print(&j, root, err);
     }
-    printf("engine %s %s on %s, %d thread%s\n", info->name, info->version, info->device, threads,
-           cli_plural((size_t)threads));
-    return cli_groups_print(c, g, verbose, err);
+    return cli_json_print(&j, root, err);
+}
+
+static qdq_status print_dot(const qdq_model *m, const qdq_fusion_list *l, qdq_error *err)
+{
+    char *text;
+
+    QDQ_TRY(qdq_fusions_dot(m, l, &text, err));
+    fputs(text, stdout);
+    qdq_free(text);
+    return QDQ_OK;
+}
+
+static qdq_status print_text(cli *c, const qdq_engine *e, const cli_groups *g, const qdq_fusion_list *l,
+                             int threads, bool verbose, qdq_error *err)
+{
+    if (e != NULL) {
+        const qdq_engine_info *info = qdq_engine_get_info(e);
+        printf("engine %s %s on %s, %d thread%s\n", info->name, info->version, info->device, threads,
+               cli_plural((size_t)threads));
+    }
+    QDQ_TRY(cli_groups_print(c, g, verbose, err));
+    printf("\n");
+    return cli_fusions_print(c, l, verbose, err);
+}
+
+/* What an engine says of the model that it was given is of this model, however little of it has nodes; of a file nobody
+ * knows. */
+static qdq_status find_groups(const cmd_inspect_groups_args *a, const qdq_model *m, const cli_groups *g,
+                              qdq_fusion_list **l, qdq_error *err)
+{
+    qdq_fusion_opts opts = QDQ_FUSION_OPTS_INIT;
+
+    if (a->layer_info == NULL)
+        opts.least = 1e-9;
+    qdq_status st = qdq_fusions_list(m, g->group, g->n, &opts, l, err);
+    return a->layer_info != NULL ? cli_at_file(a->layer_info, st, err) : st;
 }
 
 qdq_status cmd_inspect_groups(cli *c, const cmd_inspect_groups_args *a, const qdq_model *m, bool dot,
                               bool verbose, qdq_error *err)
 {
-    qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     cli_engine_args engine = a->engine;
     cli_shapes shapes = a->shape.shapes, fitting;
+    const cli_groups_from from = {&engine, &shapes, cli_threads(a->threads), a->layer_info, a->layer_profile};
     cli_groups g = {0};
+    qdq_fusion_list *l = NULL;
     qdq_engine *e = NULL;
-    qdq_session *s = NULL;
 
+    QDQ_TRY(cli_groups_from_check(&from, err));
     if (engine.engine == NULL)
         engine.engine = "ort";
-    opts.groups = true;
-    opts.threads = cli_threads(a->threads);
     QDQ_TRY(cli_range_check(&a->range, &shapes, err));
     QDQ_TRY(cli_shapes_pick(c, &a->range.opt, m, &fitting, err));
     if (fitting.n < a->range.opt.n)
         return qdq_fail(err, QDQ_E_USAGE, "--opt-shape: found a name that is no input of the model");
     QDQ_TRY(cli_range_apply(c, &a->range, &engine, &shapes, err));
-    opts.shapes = shapes.at;
-    opts.n_shapes = shapes.n;
-    qdq_status st = cli_engine_open(c, &engine, &e, err);
-    if (st == QDQ_OK)
-        st = cli_at_file(c->operand[0], qdq_session_open(e, m, &opts, &s, err), err);
-    if (st == QDQ_OK)
-        st = cli_at_file(c->operand[0], ask(a, s, &g, err), err);
+    qdq_status st = cli_groups_get(c, &from, m, a->runs > 0 ? (unsigned)a->runs : RUNS, &g, &e, err);
     if (st == QDQ_OK)
         st = cli_groups_check(m, &g, err);
     if (st == QDQ_OK)
-        st = print(c, e, m, &g, opts.threads, dot, verbose, err);
+        st = find_groups(a, m, &g, &l, err);
+    if (st == QDQ_OK)
+        st = dot       ? print_dot(m, l, err)
+             : c->json ? print_json(e, &g, l, from.threads, err)
+                       : print_text(c, e, &g, l, from.threads, verbose, err);
+    qdq_fusion_list_free(l);
     cli_groups_free(&g);
-    qdq_session_close(s);
     qdq_engine_close(e);
     return st;
 }

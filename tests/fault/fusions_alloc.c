@@ -1,4 +1,6 @@
-/* fusions_alloc.c - every allocation of finding fusion groups and their keys fails once: an error, no crash, no leak. */
+/* fusions_alloc.c - every allocation of reading layers, of finding fusion groups and their keys fails once: an error, no crash, no
+ * leak. */
+#include "engine/layer_file.h"
 #include "support/alloc_fail.h"
 #include "support/blocks.h"
 #include "support/layers.h"
@@ -51,9 +53,34 @@ static void finding_groups_survives_every_allocation_failure(void **state)
     qdq_model_free(f.m);
 }
 
+static qdq_status read_file(void *ctx, qdq_error *err)
+{
+    const char *text = ctx;
+    qdq_group *g;
+    size_t n;
+    qdq_status st = qdq_layer_file_parse(text, strlen(text), "a.json", &g, &n, err);
+
+    assert_int_equal(n, st == QDQ_OK ? 2 : 0);
+    qdq_free(g);
+    return st;
+}
+
+static void reading_layers_survives_every_allocation_failure(void **state)
+{
+    static char text[] =
+        "{\"qdq_layers\": 1, \"layers\": [{\"layer\": \"a\", \"kernel\": \"Conv\", \"us\": 3, "
+        "\"by\": \"exact\", \"nodes\": [\"a\", \"b\"]}, {\"layer\": \"c\"}]}";
+
+    (void)state;
+    assert_true(test_every_alloc_fails(read_file, text) >= 2);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(finding_groups_survives_every_allocation_failure)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finding_groups_survives_every_allocation_failure),
+        cmocka_unit_test(reading_layers_survives_every_allocation_failure),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,11 +60,15 @@ static qdq_status show(const qdq_model *m, const qdq_group *g, size_t n, qdq_err
 {
     qdq_group_finding *finding = NULL;
     size_t n_finding;
+    qdq_fusion_list *list = NULL;
     char *dot = NULL;
 
     qdq_status st = qdq_groups_check(m, g, n, &finding, &n_finding, err);
     if (st == QDQ_OK)
-        st = qdq_groups_dot(m, g, n, &dot, err);
+        st = qdq_fusions_list(m, g, n, NULL, &list, err);
+    if (st == QDQ_OK)
+        st = qdq_fusions_dot(m, list, &dot, err);
+    qdq_fusion_list_free(list);
     qdq_free(finding);
     qdq_free(dot);
     return st;

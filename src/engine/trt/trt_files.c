@@ -1,22 +1,12 @@
-/* trt_files.c - layers of an engine that TensorRT built elsewhere, from the files that trtexec left. */
+/* trt_files.c - layers of an engine that was built elsewhere or before, from the files that trtexec left, or ours. */
 #include <stdlib.h>
 
 #include "base/fail.h"
 #include "base/file.h"
+#include "engine/layer_file.h"
 #include "engine/trt/trt_result.h"
 
 enum { MAX_FILE = 1 << 30 };
-
-static qdq_status read_layers(const char *path, qdq_arena *arena, qdq_trt_layers *out, qdq_error *err)
-{
-    char *text;
-    size_t size;
-
-    QDQ_TRY(qdq_read_file(path, MAX_FILE, &text, &size, err));
-    qdq_status st = qdq_trt_layers_parse(text, size, 0, arena, out, err);
-    qdq_free(text);
-    return st == QDQ_OK ? st : qdq_within(err, st, "%s", path);
-}
 
 static qdq_status read_profile(const char *path, qdq_arena *arena, qdq_trt_profile *out, qdq_error *err)
 {
@@ -29,23 +19,37 @@ static qdq_status read_profile(const char *path, qdq_arena *arena, qdq_trt_profi
     return st == QDQ_OK ? st : qdq_within(err, st, "%s", path);
 }
 
+static qdq_status read_exported(const qdq_model *m, const char *text, size_t size, const char *profile,
+                                const qdq_job *job, qdq_arena *arena, qdq_group **out, size_t *n,
+                                qdq_error *err)
+{
+    qdq_trt_layers l = {0};
+    qdq_trt_profile p = {0};
+
+    QDQ_TRY(qdq_trt_layers_parse(text, size, 0, arena, &l, err));
+    if (profile != NULL)
+        QDQ_TRY(read_profile(profile, arena, &p, err));
+    return qdq_trt_make_groups(&l, profile != NULL ? &p : NULL, m->graph, job, out, n, err);
+}
+
 qdq_status qdq_groups_read(const qdq_model *m, const char *layers, const char *profile, const qdq_job *job,
                            qdq_group **out, size_t *n, qdq_error *err)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
-    qdq_trt_layers l = {0};
-    qdq_trt_profile p = {0};
+    qdq_status st;
+    char *text;
+    size_t size;
 
     *out = NULL;
     *n = 0;
-    qdq_status st = read_layers(layers, &arena, &l, err);
-    if (st == QDQ_OK && profile != NULL)
-        st = read_profile(profile, &arena, &p, err);
-    if (st == QDQ_OK) {
-        st = qdq_trt_make_groups(&l, profile != NULL ? &p : NULL, m->graph, job, out, n, err);
-        if (st != QDQ_OK)
-            qdq_within(err, st, "%s", layers);
-    }
+    QDQ_TRY(qdq_read_file(layers, MAX_FILE, &text, &size, err));
+    if (!qdq_layer_file_is(text, size))
+        st = read_exported(m, text, size, profile, job, &arena, out, n, err);
+    else if (profile != NULL)
+        st = qdq_fail(err, QDQ_E_USAGE, "has times itself, expected no profile beside it");
+    else
+        st = qdq_layer_file_parse(text, size, layers, out, n, err);
+    qdq_free(text);
     qdq_arena_free(&arena);
-    return st;
+    return st == QDQ_OK ? st : qdq_within(err, st, "%s", layers);
 }

@@ -48,8 +48,9 @@ qdq_status qdq_fb_open(qdq_fb *b, qdq_fusions *f, const qdq_model *m, const qdq_
     b->group = qdq_arena_array(&b->scratch, n, sizeof *b->group);
     b->linear = qdq_arena_array(&b->scratch, n, sizeof *b->linear);
     b->cut = qdq_arena_array(&b->scratch, n, sizeof *b->cut);
+    b->named = qdq_arena_array(&b->scratch, n, sizeof *b->named);
     b->seen = qdq_arena_array(&b->scratch, n, sizeof *b->seen);
-    if (b->group == NULL || b->linear == NULL || b->cut == NULL || b->seen == NULL)
+    if (b->group == NULL || b->linear == NULL || b->cut == NULL || b->named == NULL || b->seen == NULL)
         return qdq_nomem(err);
     for (uint32_t i = 0; i < f->g.n; i++) {
         b->group[i] = QDQ_NO_FUSION;
@@ -114,8 +115,13 @@ qdq_status qdq_fb_finish(qdq_fb *b, qdq_error *err)
         f->of[i] = QDQ_NO_FUSION;
     for (uint32_t k = 0; k < f->n; k++) {
         qdq_fusion *at = &f->at[k];
-        *at = (qdq_fusion){
-            .node = node, .source = QDQ_FUSION_EXACT, .layer = "", .us = NAN, .converts_us = NAN};
+        *at = (qdq_fusion){.node = node,
+                           .source = QDQ_FUSION_EXACT,
+                           .layer = "",
+                           .in_type = "",
+                           .out_type = "",
+                           .us = NAN,
+                           .converts_us = NAN};
         for (uint32_t i = all.first[k]; i < all.first[k + 1]; i++) {
             uint32_t p = all.member[i];
             f->of[f->g.node[p]->id] = k;
@@ -237,8 +243,11 @@ static void inherit(const qdq_fb *b, qdq_fusion *to, const qdq_fusions *a, const
             to->source = known->source;
         if (known->layers > to->layers)
             to->layers = known->layers;
-        if (to->layer[0] == '\0')
+        if (to->layer[0] == '\0') {
             to->layer = known->layer;
+            to->in_type = known->in_type;
+            to->out_type = known->out_type;
+        }
     }
 }
 
@@ -253,8 +262,7 @@ static qdq_status refine(qdq_fb *b, const qdq_fusions *x, const qdq_fusions *y, 
     QDQ_TRY(qdq_fb_finish(b, err));
     for (uint32_t i = 0; i < f->n; i++) {
         inherit(b, &f->at[i], x, y);
-        f->at[i].layer = qdq_arena_strdup(&f->arena, f->at[i].layer);
-        if (f->at[i].layer == NULL)
+        if (!qdq_fusion_keep_texts(&f->at[i], &f->arena, f->at[i].layer, f->at[i].in_type, f->at[i].out_type))
             return qdq_nomem(err);
     }
     f->matched = x->matched;

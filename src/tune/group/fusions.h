@@ -18,11 +18,12 @@ typedef struct qdq_fusion {
     uint32_t n;
     uint32_t linear; /* nodes with an operator that can be quantized; 0: nothing to decide here */
     qdq_fusion_source source;
-    bool cut;           /* a part of a layer that holds more */
-    const char *layer;  /* the first layer that is in it, as the engine calls it; "": none */
-    uint32_t layers;    /* layers that are in it, in whole or in part */
-    double us;          /* of one run, conversions left out; NAN: not known */
-    double converts_us; /* conversions that carry the name of one of its nodes; NAN likewise */
+    bool cut;                       /* a part of a layer that holds more */
+    const char *in_type, *out_type; /* of the first layer, as in qdq_group; "" */
+    const char *layer;              /* the first layer that is in it, as the engine calls it; "": none */
+    uint32_t layers;                /* layers that are in it, in whole or in part */
+    double us;                      /* of one run, conversions left out; NAN: not known */
+    double converts_us;             /* conversions that carry the name of one of its nodes; NAN likewise */
 } qdq_fusion;
 
 typedef struct qdq_fusions {

@@ -24,6 +24,7 @@ typedef struct qdq_fusion_builder {
     uint32_t *group; /* QDQ_NO_FUSION: not yet. Any numbers below n_groups */
     bool *linear;    /* can be quantized */
     bool *cut;       /* its layer was cut */
+    bool *named;     /* a layer that computes names it */
     uint32_t *seen;  /* the last walk that met it */
     uint32_t n_seen, n_groups;
 } qdq_fusion_builder;
@@ -49,6 +50,10 @@ qdq_status qdq_fb_by_structure(qdq_fb *b, qdq_error *err); /* all others */
 qdq_status qdq_fb_make_convex(qdq_fb *b, qdq_error *err);
 qdq_status qdq_fb_finish(qdq_fb *b, qdq_error *err);    /* the groups of b->f; sources and times are empty */
 qdq_status qdq_fb_set_times(qdq_fb *b, qdq_error *err); /* and sources, and what is known of how many */
+
+/* Copies. False: out of memory. */
+bool qdq_fusion_keep_texts(qdq_fusion *f, qdq_arena *arena, const char *layer, const char *in,
+                           const char *out);
 
 /* us more, if that is known; NAN: nothing is known yet. */
 double qdq_fusion_add_time(double sum, double us);

@@ -98,12 +98,11 @@ static qdq_status read_all(qdq_fb *b, const qdq_map *labels, qdq_error *err)
         computing++;
         matched += known;
         for (uint32_t k = 0; k < b->layer[i].n; k++)
-            b->group[b->layer[i].place[k]] = 0; /* for now: a layer knows it */
+            b->named[b->layer[i].place[k]] = true;
     }
     for (uint32_t i = 0; i < b->g->n; i++) {
         linear += b->linear[i];
-        covered += b->linear[i] && b->group[i] == 0;
-        b->group[i] = QDQ_NO_FUSION;
+        covered += b->linear[i] && b->named[i];
     }
     if (computing > 0)
         b->f->matched = (double)matched / (double)computing;
@@ -275,6 +274,15 @@ static qdq_fusion_source source_of(const qdq_group *g)
     return g->source == QDQ_GROUP_EXACT ? QDQ_FUSION_EXACT : QDQ_FUSION_SLICE;
 }
 
+bool qdq_fusion_keep_texts(qdq_fusion *f, qdq_arena *arena, const char *layer, const char *in,
+                           const char *out)
+{
+    f->layer = qdq_arena_strdup(arena, layer);
+    f->in_type = qdq_arena_strdup(arena, in);
+    f->out_type = qdq_arena_strdup(arena, out);
+    return f->layer != NULL && f->in_type != NULL && f->out_type != NULL;
+}
+
 /* A layer's time goes along with its operators that can be quantized, or where it has none with its nodes. */
 static qdq_status give(qdq_fb *b, const qdq_fusion_layer *l, qdq_error *err)
 {
@@ -294,9 +302,8 @@ static qdq_status give(qdq_fb *b, const qdq_fusion_layer *l, qdq_error *err)
         if (conversion || b->seen[group] == b->n_seen)
             continue;
         b->seen[group] = b->n_seen; /* there are no more groups than places */
-        if (f->layers == 0)
-            f->layer = qdq_arena_strdup(&b->f->arena, l->from->layer);
-        if (f->layer == NULL)
+        if (f->layers == 0 &&
+            !qdq_fusion_keep_texts(f, &b->f->arena, l->from->layer, l->from->in_type, l->from->out_type))
             return qdq_nomem(err);
         f->layers++;
         if (source_of(l->from) < f->source)
@@ -323,6 +330,12 @@ qdq_status qdq_fb_set_times(qdq_fb *b, qdq_error *err)
     if (!isnan(f->us)) {
         f->converted_us = qdq_fusion_add_time(f->converted_us, 0);
         f->unknown_us = qdq_fusion_add_time(f->unknown_us, 0);
+    }
+    for (uint32_t p = 0; p < b->g->n;
+         p++) { /* what is computed there without being named lies between its tensors */
+        qdq_fusion *at = &f->at[f->of[b->g->node[p]->id]];
+        if (!b->named[p] && !qdq_fusion_is_light(b->g->node[p]) && at->source == QDQ_FUSION_EXACT)
+            at->source = QDQ_FUSION_SLICE;
     }
     for (uint32_t k = 0; k < f->n; k++)
         if (f->at[k].layers == 0 || f->at[k].cut)

@@ -1,0 +1,102 @@
+/* cli_fusions.c - prints fusion groups: how they were found, which are alike, how long they take, their nodes. */
+#include "cli/cli_fusions.h"
+
+#include <math.h>
+
+#include "base/buf.h"
+#include "base/fail.h"
+#include "cli/cli_engine.h"
+#include "cli/cli_format.h"
+
+enum { SHOWN_NODES = 4 };
+
+static void put_us(cli_table *t, double us)
+{
+    if (isnan(us))
+        cli_cell(t, "-");
+    else
+        cli_cell(t, "%.1f", us);
+}
+
+static const char *nodes_text(cli *c, const qdq_fusion_info *f, bool all)
+{
+    size_t shown = all || f->n_nodes <= SHOWN_NODES + 1 ? f->n_nodes : SHOWN_NODES;
+    qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+
+    for (size_t i = 0; i < shown; i++)
+        qdq_buf_printf(&b, "%s%s", i > 0 ? ", " : "", f->node[i]);
+    if (shown < f->n_nodes)
+        qdq_buf_printf(&b, ", and %zu more", f->n_nodes - shown);
+    const char *text = b.failed ? NULL : qdq_arena_strdup(&c->arena, b.data != NULL ? b.data : "");
+    qdq_buf_free(&b);
+    return text != NULL ? text : "?";
+}
+
+static void print_sum(const qdq_fusion_list *l)
+{
+    size_t linear = 0, structural = 0;
+
+    for (size_t i = 0; i < l->n; i++) {
+        linear += l->at[i].n_linear > 0;
+        structural += l->at[i].source == QDQ_FUSION_STRUCTURAL;
+    }
+    printf(
+        "%zu group%s of %zu kind%s, %zu of them with operators that can be quantized, %zu by structure alone",
+        l->n, cli_plural(l->n), l->n_keys, cli_plural(l->n_keys), linear, structural);
+    if (!isnan(l->matched))
+        printf("; %.0f %% of the layers are theirs", 100 * l->matched);
+    printf("\n");
+}
+
+qdq_status cli_fusions_print(cli *c, const qdq_fusion_list *l, bool verbose, qdq_error *err)
+{
+    static const char *const heads[] = {"group", "us", "converting", "by", "kind", "linear", "nodes"};
+    cli_table t = {.arena = &c->arena, .columns = "rrrlrrl"};
+
+    for (size_t i = 0; i < QDQ_COUNT(heads); i++)
+        cli_cell(&t, "%s", heads[i]);
+    for (size_t i = 0; i < l->n; i++) {
+        const qdq_fusion_info *f = &l->at[i];
+        cli_cell(&t, "%zu", i);
+        put_us(&t, f->us);
+        put_us(&t, f->converts_us);
+        cli_cell(&t, "%s", qdq_fusion_source_name(f->source));
+        cli_cell(&t, "%zu", f->alike);
+        cli_cell(&t, "%zu", f->n_linear);
+        cli_cell(&t, "%s", nodes_text(c, f, verbose));
+    }
+    QDQ_TRY(cli_table_print(&t, stdout, err));
+    print_sum(l);
+    return QDQ_OK;
+}
+
+static json_t *group_json(cli_json *j, const qdq_fusion_info *f)
+{
+    json_t *o = json_object(), *nodes = json_array();
+
+    cli_json_set(j, o, "us", cli_json_real(f->us));
+    cli_json_set(j, o, "conversions_us", cli_json_real(f->converts_us));
+    cli_json_set(j, o, "by", json_string(qdq_fusion_source_name(f->source)));
+    cli_json_set(j, o, "cut", json_boolean(f->cut));
+    cli_json_set(j, o, "kind", json_integer((json_int_t)f->alike));
+    cli_json_set(j, o, "key", json_string(f->key));
+    cli_json_set(j, o, "linear", json_integer((json_int_t)f->n_linear));
+    cli_json_set(j, o, "layers", json_integer((json_int_t)f->n_layers));
+    cli_json_set(j, o, "layer", f->layer[0] != '\0' ? cli_json_text(f->layer) : json_null());
+    for (size_t i = 0; i < f->n_nodes; i++)
+        cli_json_add(j, nodes, cli_json_text(f->node[i]));
+    cli_json_set(j, o, "nodes", nodes);
+    return o;
+}
+
+void cli_fusions_json(cli_json *j, const qdq_fusion_list *l, json_t *to)
+{
+    json_t *groups = json_array();
+
+    for (size_t i = 0; i < l->n; i++)
+        cli_json_add(j, groups, group_json(j, &l->at[i]));
+    cli_json_set(j, to, "kinds", json_integer((json_int_t)l->n_keys));
+    cli_json_set(j, to, "matched", cli_json_real(l->matched));
+    cli_json_set(j, to, "covered", cli_json_real(l->covered));
+    cli_json_set(j, to, "groups", groups);
+}

@@ -1,0 +1,160 @@
+/* layer_file.c - see the header. */
+#include "engine/layer_file.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/file.h"
+#include "base/json_read.h"
+#include "base/pack.h"
+#include "base/vec.h"
+
+static const char format[] = "qdq_layers";
+
+/* --- reading ---------------------------------------------------------------------------------------------------------- */
+
+/* Our writers begin with it; texts of trtexec have it nowhere near. */
+bool qdq_layer_file_is(const char *text, size_t size)
+{
+    enum { NEAR = 200 };
+    static const char key[] = "\"qdq_layers\"";
+
+    return memmem(text, size < NEAR ? size : NEAR, key, sizeof key - 1) != NULL;
+}
+
+static qdq_group read_layer(const qdq_json_place *p)
+{
+    static const char *const ways[] = {"slice", "exact", NULL};
+    qdq_group g = {.layer = qdq_json_text(p, "layer", NULL),
+                   .op = qdq_json_text(p, "kernel", ""),
+                   .in_type = qdq_json_text(p, "in", ""),
+                   .out_type = qdq_json_text(p, "out", ""),
+                   .median_us = NAN,
+                   .conversion = qdq_json_bool(p, "conversion"),
+                   .node = qdq_json_texts(p, "nodes"),
+                   .source = QDQ_GROUP_NONE};
+
+    if (qdq_json_has(p, "us"))
+        g.median_us = qdq_json_number(p, "us", 0, 1e15, 0);
+    if (qdq_json_has(p, "by"))
+        g.source = qdq_json_word(p, "by", ways, 0) == 0 ? QDQ_GROUP_SLICE : QDQ_GROUP_EXACT;
+    while (g.node != NULL && g.node[g.n_nodes] != NULL)
+        g.n_nodes++;
+    return g;
+}
+
+/* One block, as the engines give it. */
+static qdq_status pack(const qdq_group *from, size_t n, qdq_group **out, qdq_error *err)
+{
+    size_t labels = 0, bytes = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        bytes += strlen(from[i].layer) + strlen(from[i].op) + strlen(from[i].in_type) +
+                 strlen(from[i].out_type) + 4;
+        for (size_t k = 0; k < from[i].n_nodes; k++)
+            bytes += strlen(from[i].node[k]) + 1;
+        labels += from[i].n_nodes;
+    }
+    qdq_group *g = malloc((n + 1) * sizeof *g + (labels + 1) * sizeof(char *) + bytes);
+    if (g == NULL)
+        return qdq_nomem(err);
+    const char **label = (const char **)(void *)(g + n + 1);
+    char *text = (char *)(label + labels + 1);
+    for (size_t i = 0; i < n; i++) {
+        g[i] = from[i];
+        g[i].layer = qdq_pack_text(&text, from[i].layer);
+        g[i].op = qdq_pack_text(&text, from[i].op);
+        g[i].in_type = qdq_pack_text(&text, from[i].in_type);
+        g[i].out_type = qdq_pack_text(&text, from[i].out_type);
+        g[i].node = label;
+        for (size_t k = 0; k < from[i].n_nodes; k++)
+            *label++ = qdq_pack_text(&text, from[i].node[k]);
+    }
+    *out = g;
+    return QDQ_OK;
+}
+
+static qdq_status read_layers(qdq_json_reader *r, json_t *root, qdq_group **out, size_t *n, qdq_error *err)
+{
+    qdq_json_place top = qdq_json_top(r, root, format, 1), at;
+    QDQ_VEC(qdq_group) layers = {0};
+
+    for (size_t i = 0; qdq_json_item(&top, "layers", i, &at); i++)
+        if (!QDQ_PUSH(r->arena, &layers, read_layer(&at)))
+            return qdq_nomem(err);
+    if (r->status != QDQ_OK)
+        return r->status;
+    QDQ_TRY(pack(layers.at, layers.n, out, err));
+    *n = layers.n;
+    return QDQ_OK;
+}
+
+qdq_status qdq_layer_file_parse(const char *text, size_t size, const char *name, qdq_group **out, size_t *n,
+                                qdq_error *err)
+{
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_json_reader r = {.arena = &arena, .err = err, .text = text, .size = size};
+    json_t *root = NULL;
+
+    *out = NULL;
+    *n = 0;
+    qdq_status st = qdq_json_parse(text, size, name, &root, err);
+    if (st == QDQ_OK) {
+        st = read_layers(&r, root, out, n, err);
+    }
+    json_decref(root);
+    qdq_arena_free(&arena);
+    return st;
+}
+
+/* --- writing ---------------------------------------------------------------------------------------------------------- */
+
+static json_t *text_or_null(const char *text)
+{
+    return text[0] != '\0' ? qdq_json_new_text(text) : json_null();
+}
+
+static json_t *layer_json(const qdq_group *g)
+{
+    json_t *nodes = json_array(), *o = NULL;
+    bool ok = nodes != NULL;
+
+    for (size_t i = 0; i < g->n_nodes && ok; i++)
+        ok = json_array_append_new(nodes, qdq_json_new_text(g->node[i])) == 0;
+    if (ok)
+        o = json_pack("{s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:O}", "layer", qdq_json_new_text(g->layer),
+                      "kernel", qdq_json_new_text(g->op), "in", text_or_null(g->in_type), "out",
+                      text_or_null(g->out_type), "us",
+                      isnan(g->median_us) ? json_null() : json_real(g->median_us), "conversion",
+                      (int)g->conversion, "by",
+                      g->source == QDQ_GROUP_NONE    ? json_null()
+                      : g->source == QDQ_GROUP_SLICE ? json_string("slice")
+                                                     : json_string("exact"),
+                      "nodes", nodes);
+    json_decref(nodes);
+    return o;
+}
+
+qdq_status qdq_groups_write(const char *path, const qdq_group *g, size_t n, const qdq_engine_info *info,
+                            qdq_error *err)
+{
+    json_t *layers = json_array(), *root = NULL;
+    bool ok = layers != NULL;
+    char *text = NULL;
+
+    for (size_t i = 0; i < n && ok; i++)
+        ok = json_array_append_new(layers, layer_json(&g[i])) == 0;
+    if (ok)
+        root = json_pack("{s:i, s:o, s:o, s:o, s:O}", format, 1, "engine", qdq_json_new_text(info->name),
+                         "engine_version", qdq_json_new_text(info->version), "device",
+                         qdq_json_new_text(info->device), "layers", layers);
+    json_decref(layers);
+    qdq_status st = root != NULL ? qdq_json_dump(root, &text, err) : qdq_nomem(err);
+    if (st == QDQ_OK)
+        st = qdq_write_file(path, true, text, strlen(text), err);
+    qdq_free(text);
+    json_decref(root);
+    return st;
+}

@@ -1,0 +1,99 @@
+/* graph_file.c - see the header. */
+#include "tune/group/graph_file.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/fail.h"
+#include "base/file.h"
+#include "engine/trt/trt_record.h"
+
+enum { MAX_FILE = 256 << 20 };
+
+static const char *path_of(const qdq_graph_file *f, const char *what, qdq_arena *arena)
+{
+    return qdq_arena_printf(arena, "%s/%s.%s.%s", f->dir, f->name, f->precision, what);
+}
+
+/* Copies DIR/KEY.from of the record, if it is there. */
+static qdq_status copy(const qdq_graph_file *f, const char *key, const char *from, const char *what,
+                       bool *copied, qdq_arena *arena, qdq_error *err)
+{
+    const char *to = path_of(f, what, arena),
+               *path = qdq_arena_printf(arena, "%s/%s.%s", f->record, key, from);
+    char *text;
+    size_t size;
+
+    *copied = false;
+    if (to == NULL || path == NULL)
+        return qdq_nomem(err);
+    if (access(path, R_OK) != 0)
+        return QDQ_OK;
+    QDQ_TRY(qdq_read_file(path, MAX_FILE, &text, &size, err));
+    qdq_status st = qdq_write_file(to, true, text, size, err);
+    qdq_free(text);
+    *copied = st == QDQ_OK;
+    return st;
+}
+
+static qdq_status write_log(const qdq_graph_file *f, const qdq_group *g, size_t n, const char *path,
+                            qdq_error *err)
+{
+    const qdq_groups_sum s = qdq_groups_add(g, n);
+    qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+
+    qdq_buf_printf(&b, "%s %s on %s, one build, %zu layers\n", f->info->name, f->info->version,
+                   f->info->device, n);
+    qdq_buf_printf(&b, "%s\n", f->info->fingerprint);
+    if (!isnan(s.us))
+        qdq_buf_printf(&b, "%.1f us of layers, %.1f us of them conversions\n", s.us, s.conversions_us);
+    qdq_status st = b.failed ? qdq_nomem(err) : qdq_write_file(path, true, b.data, b.size, err);
+    qdq_buf_free(&b);
+    return st;
+}
+
+static qdq_status write_all(const qdq_graph_file *f, const qdq_group *g, size_t n, qdq_arena *arena,
+                            qdq_error *err)
+{
+    const char *graph = path_of(f, "graph.json", arena), *log = path_of(f, "build.log", arena), *key = NULL;
+    bool has_graph = false, has_log = false, has_profile;
+
+    if (graph == NULL || log == NULL)
+        return qdq_nomem(err);
+    if (f->record != NULL) {
+        QDQ_TRY(qdq_trt_record_key(f->model, arena, &key, err));
+        QDQ_TRY(copy(f, key, "layers.json", "graph.json", &has_graph, arena, err));
+        QDQ_TRY(copy(f, key, "profile.json", "profile.json", &has_profile, arena, err));
+        QDQ_TRY(copy(f, key, "log", "build.log", &has_log, arena, err));
+    }
+    if (!has_graph)
+        QDQ_TRY(qdq_groups_write(graph, g, n, f->info, err));
+    return has_log ? QDQ_OK : write_log(f, g, n, log, err);
+}
+
+qdq_status qdq_graph_file_write(const qdq_graph_file *f, const qdq_group *g, size_t n, qdq_error *err)
+{
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_status st = write_all(f, g, n, &arena, err);
+
+    qdq_arena_free(&arena);
+    return st;
+}
+
+qdq_status qdq_graph_file_read(const qdq_graph_file *f, const qdq_job *job, qdq_group **out, size_t *n,
+                               qdq_error *err)
+{
+    qdq_arena arena = QDQ_ARENA_INIT;
+    const char *graph = path_of(f, "graph.json", &arena), *profile = path_of(f, "profile.json", &arena);
+
+    *out = NULL;
+    *n = 0;
+    qdq_status st = graph == NULL || profile == NULL ? qdq_nomem(err) : QDQ_OK;
+    if (st == QDQ_OK)
+        st = qdq_groups_read(f->model, graph, access(profile, R_OK) == 0 ? profile : NULL, job, out, n, err);
+    qdq_arena_free(&arena);
+    return st;
+}

@@ -1,0 +1,23 @@
+/* graph_file.h - what an engine said of a model, in the folder of a run: its layers, which later runs read instead of
+ * building, and its log. */
+#ifndef QDQ_GRAPH_FILE_H
+#define QDQ_GRAPH_FILE_H
+
+#include "qdq/engine.h"
+
+typedef struct qdq_graph_file {
+    const char *dir, *name, *precision; /* DIR/NAME.PRECISION.graph.json: "resnet50", "fp32" */
+    const qdq_engine_info *info;
+    const char *record; /* folder in which trtexec left what it exported of `model`; or NULL */
+    const qdq_model *model;
+} qdq_graph_file;
+
+/* Writes NAME.PRECISION.graph.json and .build.log, over older ones. Of trtexec they are what it exported and printed, and
+ * its profile lies beside them in .profile.json; of other engines what is known. */
+qdq_status qdq_graph_file_write(const qdq_graph_file *f, const qdq_group *g, size_t n, qdq_error *err);
+
+/* Reads them again, with times if there are any. QDQ_E_IO: they are not there. */
+qdq_status qdq_graph_file_read(const qdq_graph_file *f, const qdq_job *job, qdq_group **out, size_t *n,
+                               qdq_error *err);
+
+#endif /* QDQ_GRAPH_FILE_H */

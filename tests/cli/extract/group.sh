@@ -1,0 +1,9 @@
+# One group of an engine as a model: alone, with its neighbours, by a file; as JSON.
+qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
+qdq extract conv.onnx --group 0 --engine "sim:$FIXTURES/sim.json" -o alone.onnxtxt --json
+grep -v ir_version alone.onnxtxt
+qdq extract conv.onnx --group 2 --halo --engine "sim:$FIXTURES/sim.json" -o halo.onnxtxt
+grep -v ir_version halo.onnxtxt
+qdq inspect conv.onnx --groups --engine "sim:$FIXTURES/sim.json" --json >layers.json
+qdq extract conv.onnx --group 0 --layer-info layers.json -o same.onnxtxt
+cmp alone.onnxtxt same.onnxtxt && echo the same

@@ -1,0 +1,209 @@
+/* tune_fusion_cases.c - cases of subgraph-autotune.md section 8 about groups, from files as trtexec exports them and from what
+ * ONNX Runtime writes, to the partition. */
+#include "base/file.h"
+#include "engine/ort/optimized_nodes.h"
+#include "ir/shape.h"
+#include "support/build.h"
+#include "support/layers.h"
+#include "support/test.h"
+#include "tune/extract/group_model.h"
+
+static qdq_error err;
+
+#define HEAD                                                                                                 \
+    "<ir_version: 9, opset_import: [\"\" : 17, \"com.microsoft\" : 1, \"com.microsoft.nchwc\" : 1]>\n"
+#define W4 "float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}"
+
+static qdq_model *typed(const char *text)
+{
+    qdq_model *m = test_model(text);
+
+    assert_ok(qdq_model_infer(m, NULL, &err));
+    return m;
+}
+
+/* The groups that follow from layer information; consumes m. */
+static void assert_exported(qdq_model *m, const char *json, const char *want, const char *sources)
+{
+    const char *path = test_path("layers.json");
+    char found[100] = "";
+    qdq_fusions *f;
+    qdq_group *g;
+    size_t n;
+
+    assert_ok(qdq_write_file(path, true, json, strlen(json), &err));
+    assert_ok(qdq_groups_read(m, path, NULL, NULL, &g, &n, &err));
+    assert_ok(qdq_fusions_find(m, g, n, NULL, &f, &err));
+    assert_string_equal(test_fusions_text(f), want);
+    for (uint32_t i = 0; i < f->n; i++)
+        snprintf(found + strlen(found), sizeof found - strlen(found), "%s ",
+                 qdq_fusion_source_name(f->at[i].source));
+    assert_string_equal(found, sources);
+    test_fusions_sound(f);
+    qdq_fusions_free(f);
+    qdq_free(g);
+    qdq_model_free(m);
+}
+
+#define TENSOR(name) "{\"Name\":\"" name "\",\"Dimensions\":[4,4],\"Format/Datatype\":\"Half\"}"
+
+/* subgraph 8 case 8. */
+static void subgraph_8_case_8_myelin_writes_dots_as_underscores(void **state)
+{
+    (void)state;
+    assert_exported(typed(HEAD "g (float[4,4] x) => (float[4,4] y) <" W4 ", float[4] c = {1,2,3,4}>\n"
+                               "{ [\"/b.0/MatMul\"] t = MatMul(x, w)\n [\"/b.0/Add\"] y = Add(t, c) }\n"),
+                    "{\"Layers\":[{\"Name\":\"/b_0/MatMul+/b_0/Add_myl0_2\",\"LayerType\":\"gemm\","
+                    "\"Inputs\":[],\"Outputs\":[]}],\"Bindings\":[]}",
+                    "/b.0/MatMul /b.0/Add", "exact ");
+}
+
+/* Two nodes could be meant: the tensors decide. */
+/* subgraph 8 case 8. */
+static void subgraph_8_case_8_an_ambiguous_name_falls_back_to_the_slice(void **state)
+{
+    (void)state;
+    assert_exported(
+        typed(HEAD "g (float[4,4] x) => (float[4,4] y, float[4,4] z) <" W4 ", float[4] c = {1,2,3,4}>\n"
+                   "{ [\"/b.0/MatMul\"] t = MatMul(x, w)\n [\"/b.0/Add\"] y = Add(t, c)\n"
+                   "  [\"/b_0/MatMul\"] z = MatMul(y, w) }\n"),
+        "{\"Layers\":[{\"Name\":\"/b_0/MatMul+/b_0/Add_myl0_2\",\"LayerType\":\"gemm\",\"Inputs\":[" TENSOR(
+            "x") "],\"Outputs\":[" TENSOR("y") "]},"
+                                               "{\"Name\":\"z\",\"LayerType\":\"gemm\",\"Inputs\":[" TENSOR(
+                                                   "y") "],\"Outputs\":[" TENSOR("z") "]}],"
+                                                                                      "\"Bindings\":[]}",
+        "/b.0/MatMul /b.0/Add | /b_0/MatMul", "slice exact ");
+}
+
+/* subgraph 8 case 9. */
+static void subgraph_8_case_9_pointwise_siblings_and_names_with_separators(void **state)
+{
+    (void)state;
+    assert_exported(
+        typed(HEAD "g (float[4,4] x) => (float[4,4] y)\n"
+                   "{ [\"/a/Sigmoid\"] s = Sigmoid(x)\n [\"/a/Mul\"] y = Mul(x, s) }\n"),
+        "{\"Layers\":[{\"Name\":\"PWN(PWN(/a/Sigmoid), PWN(/a/Mul))\",\"LayerType\":\"PointWiseV2\","
+        "\"Inputs\":[],\"Outputs\":[]}],\"Bindings\":[]}",
+        "/a/Sigmoid /a/Mul", "exact ");
+    assert_exported(
+        typed(HEAD "g (float[4,4] x) => (float[4,4] a, float[4,4] b, float[4,4] c) <" W4 ">\n"
+                   "{ [q] a = MatMul(x, w)\n [k] b = MatMul(x, w)\n [v] c = MatMul(x, w) }\n"),
+        "{\"Layers\":[{\"Name\":\"q || k || v\",\"LayerType\":\"gemm\",\"Inputs\":[],\"Outputs\":[]}],"
+        "\"Bindings\":[]}",
+        "q k v", "exact ");
+    assert_exported(
+        typed(HEAD "g (float[4,4] i) => (float[4,4] a, float[4,4] b, float[4,4] c)\n"
+                   "{ [\"x + y\"] a = Relu(i)\n [x] b = Abs(i)\n [y] c = Neg(i) }\n"),
+        "{\"Layers\":[{\"Name\":\"x + y\",\"LayerType\":\"PointWise\",\"Inputs\":[],\"Outputs\":[]},"
+        "{\"Name\":\"x\",\"LayerType\":\"PointWise\",\"Inputs\":[],\"Outputs\":[]},"
+        "{\"Name\":\"y\",\"LayerType\":\"PointWise\",\"Inputs\":[],\"Outputs\":[]}],\"Bindings\":[]}",
+        "x + y | x | y", "exact exact exact ");
+}
+
+/* Layers as ONNX Runtime's optimized graphs tell them, at level "extended" and at "all". */
+/* subgraph 8 case 20. */
+static void subgraph_8_case_20_both_levels_give_one_group(void **state)
+{
+    static const char source[] =
+        HEAD "g (float[1,4,8,8] x, float[1,4,8,8] z) => (float[1,4,8,8] v)\n"
+             "<float[4,4,1,1] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
+             "{ [conv] t = Conv(x, w)\n [add] u = Add(t, z)\n [relu] v = Relu(u) }\n";
+    static const char *const dumps[] = {
+        HEAD "g (float[1,4,8,8] x, float[1,4,8,8] z) => (float[1,4,8,8] v)\n"
+             "<float[4,4,1,1] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>\n"
+             "{ [conv] v = com.microsoft.FusedConv(x, w, z) }\n",
+        HEAD "g (float[1,4,8,8] x, float[1,4,8,8] z) => (float[1,4,8,8] v)\n"
+             "<float[4] reorder = {1, 2, 3, 4}>\n"
+             "{ [ReorderInput] reorder_token_1 = com.microsoft.nchwc.ReorderInput(z)\n"
+             "  [v_nchwc] reorder_token_2 = com.microsoft.nchwc.Conv(x, reorder, reorder_token_1)\n"
+             "  [ReorderOutput] v = com.microsoft.nchwc.ReorderOutput(reorder_token_2) }\n",
+    };
+    qdq_model *m = typed(source);
+
+    (void)state;
+    for (size_t d = 0; d < QDQ_COUNT(dumps); d++) {
+        qdq_model *dump = test_model(dumps[d]);
+        qdq_arena arena = QDQ_ARENA_INIT;
+        qdq_optimized_node *o;
+        qdq_fusions *f;
+        size_t n;
+        assert_ok(qdq_optimized_nodes(m->graph, dump->graph, &arena, &o, &n, &err));
+        qdq_group *g = qdq_arena_array(&arena, n + 1, sizeof *g);
+        assert_non_null(g);
+        for (size_t i = 0; i < n; i++) {
+            const char **label = qdq_arena_array(&arena, o[i].nodes.n + 1, sizeof *label);
+            for (size_t k = 0; k < o[i].nodes.n; k++)
+                label[k] = qdq_node_label(o[i].nodes.at[k], &arena);
+            g[i] =
+                (qdq_group){"layer", "kernel", "", "", 1, o[i].conversion, label, o[i].nodes.n, o[i].source};
+        }
+        assert_ok(qdq_fusions_find(m, g, n, NULL, &f, &err));
+        assert_string_equal(test_fusions_text(f), "conv add relu");
+        assert_int_equal(f->at[0].source, QDQ_FUSION_SLICE);
+        qdq_fusions_free(f);
+        qdq_arena_free(&arena);
+        qdq_model_free(dump);
+    }
+    qdq_model_free(m);
+}
+
+/* The weight [K,N] of a MatMul has a scale per column; x is quantized once, and Erf reads it as it was. */
+static const char shared[] =
+    HEAD "g (float[4,2] x) => (float[4,3] y, float[4,3] z, float[4,2] e)\n"
+         "<float s = {0.1}, int8 zero = {0}, int8[2,3] w = {1,2,3,4,5,6}, float[3] ws = {0.1,0.2,0.3},"
+         " int8[3] wz = {0,0,0}>\n"
+         "{ [q] c = QuantizeLinear(x, s, zero)\n [dq] d = DequantizeLinear(c, s, zero)\n"
+         "  [wq] v = DequantizeLinear<axis = 1>(w, ws, wz)\n"
+         "  [a] y = MatMul(d, v)\n [b] z = MatMul(d, v)\n [e] e = Erf(x) }\n";
+
+/* subgraph 8 case 18. */
+static void subgraph_8_case_18_a_group_has_the_pairs_of_the_whole_model(void **state)
+{
+    test_layers l = TEST_LAYERS("QLinearMatMul a+wq", "QLinearMatMul b+wq", "Erf e");
+    qdq_model *m = typed(shared);
+    qdq_shape_range *range;
+    qdq_fusions *f;
+
+    (void)state;
+    assert_ok(qdq_fusions_find(m, l.at, l.n, NULL, &f, &err));
+    test_fusions_sound(f);
+    assert_ok(qdq_shape_range_open(m, NULL, &range, &err));
+    for (uint32_t i = 0; i < f->n; i++) {
+        const qdq_group_model_opts o = {.halo = true, .range = range};
+        qdq_group_model *g;
+        assert_ok(qdq_group_model_make(f, i, &o, &g, &err));
+        assert_non_null(g->model);
+        const qdq_graph *at = g->model->graph;
+        const qdq_value *y = qdq_graph_find(at, "y"), *e = qdq_graph_find(at, "e");
+        if (e != NULL) /* what cannot be quantized reads the tensor as it was */
+            assert_string_equal(qdq_node_in(e->producer, 0)->name, "x");
+        if (y != NULL) {
+            const qdq_node *weight = qdq_node_in(y->producer, 1)->producer;
+            const qdq_value *d = qdq_graph_find(at, "d");
+            assert_int_equal(qdq_node_int(weight, "axis", -1), 1);
+            assert_int_equal(qdq_value_const(qdq_node_in(weight, 1))->rank, 1);
+            assert_int_equal(qdq_value_const(qdq_node_in(weight, 1))->dim[0], 3);
+            if (d->producer != NULL)
+                assert_int_equal(qdq_value_const(qdq_node_in(d->producer, 1))->rank, 0);
+            assert_int_equal(qdq_node_in(y->producer, 0) == d, 1);
+        }
+        qdq_group_model_free(g);
+    }
+    qdq_shape_range_close(range);
+    qdq_fusions_free(f);
+    test_layers_free(&l);
+    qdq_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(subgraph_8_case_8_myelin_writes_dots_as_underscores),
+        cmocka_unit_test(subgraph_8_case_8_an_ambiguous_name_falls_back_to_the_slice),
+        cmocka_unit_test(subgraph_8_case_9_pointwise_siblings_and_names_with_separators),
+        cmocka_unit_test(subgraph_8_case_20_both_levels_give_one_group),
+        cmocka_unit_test(subgraph_8_case_18_a_group_has_the_pairs_of_the_whole_model),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
