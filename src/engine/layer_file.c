@@ -103,6 +103,8 @@ qdq_status qdq_layer_file_parse(const char *text, size_t size, const char *name,
     qdq_status st = qdq_json_parse(text, size, name, &root, err);
     if (st == QDQ_OK) {
         st = read_layers(&r, root, out, n, err);
+        if (st != QDQ_OK)
+            qdq_within(err, st, "%s", name);
     }
     json_decref(root);
     qdq_arena_free(&arena);

@@ -43,13 +43,16 @@ qdq_status qdq_groups_read(const qdq_model *m, const char *layers, const char *p
     *out = NULL;
     *n = 0;
     QDQ_TRY(qdq_read_file(layers, MAX_FILE, &text, &size, err));
-    if (!qdq_layer_file_is(text, size))
+    if (!qdq_layer_file_is(text, size)) {
         st = read_exported(m, text, size, profile, job, &arena, out, n, err);
-    else if (profile != NULL)
-        st = qdq_fail(err, QDQ_E_USAGE, "has times itself, expected no profile beside it");
-    else
+        if (st != QDQ_OK)
+            qdq_within(err, st, "%s", layers);
+    } else if (profile != NULL) {
+        st = qdq_fail(err, QDQ_E_USAGE, "%s: has times itself, expected no profile beside it", layers);
+    } else {
         st = qdq_layer_file_parse(text, size, layers, out, n, err);
+    }
     qdq_free(text);
     qdq_arena_free(&arena);
-    return st == QDQ_OK ? st : qdq_within(err, st, "%s", layers);
+    return st;
 }
