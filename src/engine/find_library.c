@@ -1,13 +1,61 @@
-/* find_library.c - looks through folders for engine libraries, and at what such a file is. Loads none, and knows no engine. */
+/* find_library.c - looks through folders for engine libraries, and at what such a file is. Knows no engine. */
 #include "engine/find_library.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <elf.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fail.h"
+
+/* --- what a file is ---------------------------------------------------------------------------------------------------- */
+
+static qdq_status read_head(const char *path, Elf64_Ehdr *head, qdq_error *err)
+{
+    FILE *f = fopen(path, "rb");
+
+    if (f == NULL)
+        return qdq_fail(err, QDQ_E_ENGINE, "%s: cannot be opened: expected a shared library", path);
+    size_t n = fread(head, 1, sizeof *head, f);
+    fclose(f);
+    if (n < sizeof *head || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0)
+        return qdq_fail(err, QDQ_E_ENGINE, "%s: is no shared library", path);
+    return QDQ_OK;
+}
+
+/* Is it a shared library for this machine? Of one for another machine the loader says that there is no such file. */
+static qdq_status check_file(const char *path, qdq_error *err)
+{
+    Elf64_Ehdr mine, head;
+
+    QDQ_TRY(read_head(path, &head, err));
+    QDQ_TRY(read_head("/proc/self/exe", &mine, err));
+    if (head.e_ident[EI_CLASS] != mine.e_ident[EI_CLASS] || head.e_ident[EI_DATA] != mine.e_ident[EI_DATA] ||
+        head.e_machine != mine.e_machine)
+        return qdq_fail(
+            err, QDQ_E_ENGINE,
+            "%s: is for another machine (ELF class %d, machine %d): expected class %d, machine %d", path,
+            head.e_ident[EI_CLASS], head.e_machine, mine.e_ident[EI_CLASS], mine.e_machine);
+    return QDQ_OK;
+}
+
+qdq_status qdq_library_open(const char *path, void **handle, qdq_error *err)
+{
+    *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (*handle != NULL)
+        return QDQ_OK;
+    const char *why = dlerror();
+    if (access(path, F_OK) == 0)
+        QDQ_TRY(check_file(path, err));
+    /* The loader's text begins with the file's name. */
+    return qdq_fail(err, QDQ_E_ENGINE, "cannot load %s", why != NULL ? why : path);
+}
+
+/* --- looking for one ---------------------------------------------------------------------------------------------------- */
 
 /* "1.31.1" of "libonnxruntime.so.1.31.1" as one number; plain ".so" is lowest. False: another file. */
 static bool library_rank(const char *name, const char *stem, uint64_t *rank)
@@ -33,8 +81,9 @@ static bool library_rank(const char *name, const char *stem, uint64_t *rank)
     return *p == '\0';
 }
 
-bool qdq_find_library(const char *dir, const char *stem, uint64_t below, char *path, size_t size,
-                      uint64_t *rank)
+/* The newest library below rank `below` (UINT64_MAX: of all) in a folder. */
+static bool find_newest(const char *dir, const char *stem, uint64_t below, char path[PATH_MAX],
+                        uint64_t *rank)
 {
     DIR *d = opendir(dir);
     bool found = false;
@@ -45,8 +94,8 @@ bool qdq_find_library(const char *dir, const char *stem, uint64_t below, char *p
         uint64_t r;
         if (!library_rank(e->d_name, stem, &r) || r >= below || (found && r <= *rank))
             continue;
-        int n = snprintf(path, size, "%s/%s", dir, e->d_name);
-        if (n < 0 || (size_t)n >= size)
+        int n = snprintf(path, PATH_MAX, "%s/%s", dir, e->d_name);
+        if (n < 0 || n >= PATH_MAX)
             continue;
         *rank = r;
         found = true;
@@ -55,35 +104,62 @@ bool qdq_find_library(const char *dir, const char *stem, uint64_t below, char *p
     return found;
 }
 
-/* --- what a file is ---------------------------------------------------------------------------------------------------- */
+typedef struct looking {
+    const qdq_library_search *s;
+    qdq_error why; /* of the first that was there and could not be used */
+    bool refused;
+} looking;
 
-static qdq_status read_head(const char *path, Elf64_Ehdr *head, qdq_error *err)
+static void refuse(looking *l, const qdq_error *why)
 {
-    FILE *f = fopen(path, "rb");
-
-    if (f == NULL)
-        return qdq_fail(err, QDQ_E_ENGINE, "%s: cannot be opened: expected a shared library", path);
-    size_t n = fread(head, 1, sizeof *head, f);
-    fclose(f);
-    if (n < sizeof *head || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0)
-        return qdq_fail(err, QDQ_E_ENGINE, "%s: is no shared library", path);
-    return QDQ_OK;
+    if (!l->refused)
+        l->why = *why;
+    l->refused = true;
 }
 
-qdq_status qdq_library_check(const char *path, qdq_error *err)
+static bool load_from_folder(looking *l, const char *dir)
 {
-    Elf64_Ehdr mine, head;
+    uint64_t below = UINT64_MAX;
+    char path[PATH_MAX];
 
-    QDQ_TRY(read_head(path, &head, err));
-    QDQ_TRY(read_head("/proc/self/exe", &mine, err));
-    if (head.e_ident[EI_CLASS] != mine.e_ident[EI_CLASS] || head.e_ident[EI_DATA] != mine.e_ident[EI_DATA] ||
-        head.e_machine != mine.e_machine)
-        return qdq_fail(
-            err, QDQ_E_ENGINE,
-            "%s: is for another machine (ELF class %d, machine %d): expected class %d, machine %d", path,
-            head.e_ident[EI_CLASS], head.e_machine, mine.e_ident[EI_CLASS], mine.e_machine);
-    return QDQ_OK;
+    while (find_newest(dir, l->s->stem, below, path, &below)) {
+        qdq_error why = QDQ_ERROR_INIT;
+        if (l->s->load(l->s->api, path, &why) == QDQ_OK)
+            return true;
+        refuse(l, &why);
+    }
+    return false;
 }
+
+/* That a bare name is not in the loader's path says nothing; an unusable library there does. */
+static bool load_plain(looking *l, const char *name)
+{
+    qdq_error why = QDQ_ERROR_INIT;
+
+    if (l->s->load(l->s->api, name, &why) == QDQ_OK)
+        return true;
+    if (strncmp(why.text, "cannot load", 11) != 0)
+        refuse(l, &why);
+    return false;
+}
+
+qdq_status qdq_library_find(const qdq_library_search *s, qdq_error *err)
+{
+    looking l = {.s = s, .why = QDQ_ERROR_INIT};
+
+    if (s->named != NULL)
+        return s->load(s->api, s->named, err);
+    for (size_t i = 0; s->search_dirs != NULL && s->search_dirs[i] != NULL; i++)
+        if (load_from_folder(&l, s->search_dirs[i]))
+            return QDQ_OK;
+    for (size_t i = 0; s->plain[i] != NULL; i++)
+        if (load_plain(&l, s->plain[i]))
+            return QDQ_OK;
+    return qdq_fail(err, QDQ_E_ENGINE, "no %s library was found%s%s%s: %s", s->engine, l.refused ? " (" : "",
+                    l.refused ? l.why.text : "", l.refused ? ")" : "", s->advice);
+}
+
+/* --- what they say ------------------------------------------------------------------------------------------------------ */
 
 void qdq_engine_one_line(char *to, size_t size, const char *from)
 {

@@ -1,21 +1,27 @@
-/* find_library.h - engine libraries in folders, newest first, and what is wrong with one: what the engines that are loaded at run time share. */
+/* find_library.h - the shared library of an engine: looked for, loaded, and what is wrong with one. What the engines that are
+ * loaded at run time share. */
 #ifndef QDQ_FIND_LIBRARY_H
 #define QDQ_FIND_LIBRARY_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "qdq/engine.h"
 
-#include "qdq/status.h"
+/* QDQ_E_ENGINE says what is wrong with the file; *handle goes to dlclose(). A name without a slash is looked for where the
+ * loader does. */
+qdq_status qdq_library_open(const char *path, void **handle, qdq_error *err);
 
-/* The newest library below rank `below` (UINT64_MAX: of all) in a folder: "STEM", "STEM.1", "STEM.1.31.1", where the stem
- * ends in ".so" and the numbers make the rank. Asked again with the rank found, it gives the next older one. */
-bool qdq_find_library(const char *dir, const char *stem, uint64_t below, char *path, size_t size,
-                      uint64_t *rank);
+typedef struct qdq_library_search {
+    const char *named;              /* this file and no other; NULL: look for it */
+    const char *const *search_dirs; /* ends with NULL; or NULL */
+    const char *stem;               /* ends in ".so": "STEM", "STEM.1", "STEM.1.31.1", the newest first */
+    const char *const *plain;       /* names for the loader's own path, after that; ends with NULL */
+    const char *engine, *advice;    /* "no ENGINE library was found: ADVICE" */
+    /* Loads a file and proves that it is what it should be. */
+    qdq_status (*load)(void *api, const char *path, qdq_error *err);
+    void *api;
+} qdq_library_search;
 
-/* Is the file a shared library for this machine? QDQ_E_ENGINE says what else it is: of a library for another machine the loader
- * says that there is no such file. */
-qdq_status qdq_library_check(const char *path, qdq_error *err);
+/* The first that loads. QDQ_E_ENGINE otherwise, with the reason why not the newest, where there was any. */
+qdq_status qdq_library_find(const qdq_library_search *s, qdq_error *err);
 
 /* Texts of engines have several lines, and ends of all kinds: they become one line. `size` bytes at most. */
 void qdq_engine_one_line(char *to, size_t size, const char *from);

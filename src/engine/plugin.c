@@ -55,11 +55,9 @@ static qdq_status load(const char *path, const qdq_engine_plugin **out, qdq_erro
         void *data;
         qdq_engine_plugin_get_fn get;
     } found;
+    void *handle;
 
-    QDQ_TRY(qdq_library_check(path, err));
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (handle == NULL)
-        return qdq_fail(err, QDQ_E_ENGINE, "%s: cannot be loaded: %s", path, dlerror());
+    QDQ_TRY(qdq_library_open(path, &handle, err));
     found.data = dlsym(handle, symbol);
     qdq_status st = found.data == NULL ? qdq_fail(err, QDQ_E_ENGINE,
                                                   "%s: is no engine: it does not export %s()", path, symbol)

@@ -21,7 +21,7 @@ static void a_library_that_is_no_engine_is_refused(void **state)
     (void)state;
     assert_fails(QDQ_E_ENGINE, "is no engine: it does not export qdq_engine_plugin_get()",
                  open_fake("stranger"));
-    assert_fails(QDQ_E_ENGINE, "cannot be opened: expected a shared library", open_fake("nobody"));
+    assert_fails(QDQ_E_ENGINE, "cannot open shared object file", open_fake("nobody"));
 }
 
 static void tables_of_another_version_are_refused(void **state)

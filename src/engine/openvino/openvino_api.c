@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/fail.h"
 #include "engine/find_library.h"
@@ -115,17 +114,12 @@ static qdq_status prove(qdq_ov_api *api, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status load_file(qdq_ov_api *api, const char *path, qdq_error *err)
+static qdq_status load_file(void *ctx, const char *path, qdq_error *err)
 {
+    qdq_ov_api *api = ctx;
+
     memset(api, 0, sizeof *api);
-    api->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (api->handle == NULL) {
-        const char *why = dlerror();
-        if (access(path, F_OK) == 0)
-            QDQ_TRY(qdq_library_check(path, err));
-        /* The loader's text begins with the file's name. */
-        return qdq_fail(err, QDQ_E_ENGINE, "cannot load %s", why != NULL ? why : path);
-    }
+    QDQ_TRY(qdq_library_open(path, &api->handle, err));
     snprintf(api->path, sizeof api->path, "%s", path);
     qdq_status st = prove(api, err);
     if (st != QDQ_OK) {
@@ -135,50 +129,23 @@ static qdq_status load_file(qdq_ov_api *api, const char *path, qdq_error *err)
     return st;
 }
 
-/* --- looking for one ---------------------------------------------------------------------------------------- */
-
-/* *refused: a library was there but none could be used; err says why not the newest. */
-static bool load_from_folder(qdq_ov_api *api, const char *dir, bool *refused, qdq_error *err)
-{
-    uint64_t below = UINT64_MAX;
-    char path[sizeof api->path];
-
-    while (qdq_find_library(dir, "libopenvino_c.so", below, path, sizeof path, &below)) {
-        qdq_error reason = QDQ_ERROR_INIT;
-        if (load_file(api, path, &reason) == QDQ_OK)
-            return true;
-        if (!*refused)
-            *err = reason;
-        *refused = true;
-    }
-    return false;
-}
-
 qdq_status qdq_ov_api_load(qdq_ov_api *api, const char *arg, const qdq_engine_opts *opts, qdq_error *err)
 {
-    const char *named = arg != NULL ? arg : opts->openvino_library;
-    qdq_error reason = QDQ_ERROR_INIT;
-    bool refused = false;
+    static const char *const plain[] = {"libopenvino_c.so", NULL};
+    const qdq_library_search s = {
+        .named = arg != NULL ? arg : opts->openvino_library,
+        .search_dirs = opts->search_dirs,
+        .stem = "libopenvino_c.so",
+        .plain = plain,
+        .engine = "OpenVINO",
+        .advice =
+            "install it with scripts/setup.sh --with-openvino, or name the libopenvino_c.so of a release "
+            "or of the Python package openvino (openvino/libs/) with --openvino-library or "
+            "QDQ_OPENVINO_LIBRARY",
+        .load = load_file,
+        .api = api};
 
-    if (named != NULL)
-        return load_file(api, named, err);
-    for (size_t i = 0; opts->search_dirs != NULL && opts->search_dirs[i] != NULL; i++)
-        if (load_from_folder(api, opts->search_dirs[i], &refused, &reason))
-            return QDQ_OK;
-    qdq_error why = QDQ_ERROR_INIT;
-    if (load_file(api, "libopenvino_c.so", &why) == QDQ_OK)
-        return QDQ_OK;
-    /* That the bare name is not in the loader's path says nothing; an unusable library there does. */
-    if (!refused && strncmp(why.text, "cannot load", 11) != 0) {
-        reason = why;
-        refused = true;
-    }
-    return qdq_fail(
-        err, QDQ_E_ENGINE,
-        "no OpenVINO library was found%s%s%s: install it with scripts/setup.sh --with-openvino, or "
-        "name the libopenvino_c.so of a release or of the Python package openvino (openvino/libs/) "
-        "with --openvino-library or QDQ_OPENVINO_LIBRARY",
-        refused ? " (" : "", refused ? reason.text : "", refused ? ")" : "");
+    return qdq_library_find(&s, err);
 }
 
 /* --- statuses ----------------------------------------------------------------------------------------------- */

@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/fail.h"
 #include "engine/find_library.h"
@@ -78,17 +77,12 @@ static qdq_status prove(qdq_ort_api *api, const char *name, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status load_file(qdq_ort_api *api, const char *path, qdq_error *err)
+static qdq_status load_file(void *ctx, const char *path, qdq_error *err)
 {
+    qdq_ort_api *api = ctx;
+
     memset(api, 0, sizeof *api);
-    api->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (api->handle == NULL) {
-        const char *why = dlerror();
-        if (access(path, F_OK) == 0)
-            QDQ_TRY(qdq_library_check(path, err));
-        /* The loader's text begins with the file's name. */
-        return qdq_fail(err, QDQ_E_ENGINE, "cannot load %s", why != NULL ? why : path);
-    }
+    QDQ_TRY(qdq_library_open(path, &api->handle, err));
     qdq_status st = prove(api, path, err);
     if (st != QDQ_OK) {
         dlclose(api->handle);
@@ -97,52 +91,22 @@ static qdq_status load_file(qdq_ort_api *api, const char *path, qdq_error *err)
     return st;
 }
 
-/* --- looking for one ---------------------------------------------------------------------------------------- */
-
-/* *refused: a library was there but none could be used; err says why not the newest. */
-static bool load_from_folder(qdq_ort_api *api, const char *dir, bool *refused, qdq_error *err)
-{
-    uint64_t below = UINT64_MAX;
-    char path[sizeof api->path];
-
-    while (qdq_find_library(dir, "libonnxruntime.so", below, path, sizeof path, &below)) {
-        qdq_error reason = QDQ_ERROR_INIT;
-        if (load_file(api, path, &reason) == QDQ_OK)
-            return true;
-        if (!*refused && err != NULL)
-            *err = reason;
-        *refused = true;
-    }
-    return false;
-}
-
 qdq_status qdq_ort_api_load(qdq_ort_api *api, const char *arg, const qdq_engine_opts *opts, qdq_error *err)
 {
-    static const char *const plain[] = {"libonnxruntime.so.1", "libonnxruntime.so"};
-    const char *named = arg != NULL ? arg : opts->ort_library;
-    bool refused = false;
-    qdq_error reason = QDQ_ERROR_INIT;
+    static const char *const plain[] = {"libonnxruntime.so.1", "libonnxruntime.so", NULL};
+    const qdq_library_search s = {
+        .named = arg != NULL ? arg : opts->ort_library,
+        .search_dirs = opts->search_dirs,
+        .stem = "libonnxruntime.so",
+        .plain = plain,
+        .engine = "ONNX Runtime",
+        .advice = "install it with scripts/setup.sh, or name the libonnxruntime.so of a release or of the "
+                  "Python package onnxruntime (1.19 or newer: onnxruntime/capi/) with --ort-library or "
+                  "QDQ_ORT_LIBRARY",
+        .load = load_file,
+        .api = api};
 
-    if (named != NULL)
-        return load_file(api, named, err);
-    for (size_t i = 0; opts->search_dirs != NULL && opts->search_dirs[i] != NULL; i++)
-        if (load_from_folder(api, opts->search_dirs[i], &refused, &reason))
-            return QDQ_OK;
-    for (size_t i = 0; i < QDQ_COUNT(plain); i++) {
-        qdq_error why = QDQ_ERROR_INIT;
-        if (load_file(api, plain[i], &why) == QDQ_OK)
-            return QDQ_OK;
-        /* That a bare name is not in the loader's path says nothing; an unusable library there does. */
-        if (!refused && strncmp(why.text, "cannot load", 11) != 0) {
-            reason = why;
-            refused = true;
-        }
-    }
-    return qdq_fail(err, QDQ_E_ENGINE,
-                    "no ONNX Runtime library was found%s%s%s: install it with scripts/setup.sh, or name the "
-                    "libonnxruntime.so of a release or of the Python package onnxruntime (1.19 or newer: "
-                    "onnxruntime/capi/) with --ort-library or QDQ_ORT_LIBRARY",
-                    refused ? " (" : "", refused ? reason.text : "", refused ? ")" : "");
+    return qdq_library_find(&s, err);
 }
 
 /* --- statuses, types, limits -------------------------------------------------------------------------------- */
