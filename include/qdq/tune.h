@@ -123,7 +123,18 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_fusion_extract(const qdq_model *m, const qdq
 
 /* --- tuning --------------------------------------------------------------------------------------------------------- */
 
-typedef enum qdq_tune_mode { QDQ_TUNE_REGION = 0 } qdq_tune_mode;
+typedef enum qdq_tune_mode {
+    QDQ_TUNE_REGION = 0,
+    QDQ_TUNE_SUBGRAPH /* what an engine computes in one layer is decided together: few builds, for large models */
+} qdq_tune_mode;
+
+/* How the placement is found in subgraph mode. */
+typedef enum qdq_tune_strategy {
+    QDQ_TUNE_AUTO =
+        0, /* mincut where the engine tells how long each layer takes; else kinds of groups are tried one by
+                          one on the whole model, as patterns are in region mode */
+    QDQ_TUNE_MINCUT /* costs from a few profiles of the whole model, one minimum cut for all decisions */
+} qdq_tune_strategy;
 
 typedef enum qdq_tune_preset { QDQ_TUNE_DEFAULT = 0, QDQ_TUNE_QUICK, QDQ_TUNE_EXTENSIVE } qdq_tune_preset;
 
@@ -133,6 +144,10 @@ typedef struct qdq_tune_live qdq_tune_live;
 typedef struct qdq_tune_opts {
     size_t size;
     qdq_tune_mode mode;
+    qdq_tune_strategy strategy; /* of subgraph mode */
+    const char *
+        layer_info; /* likewise: layers of the model without Q/DQ from a file that trtexec wrote, or a run of this
+                                   mode, instead of a build; or NULL */
     qdq_tune_preset preset;
     const qdq_quantize_opts *quantize; /* calibration and what users exclude; NULL: defaults */
     const qdq_goal_opts
@@ -152,7 +167,8 @@ typedef struct qdq_tune_opts {
     bool strict;                 /* every trial takes all its pairs */
     double time_s;               /* budget; 0: none */
     unsigned trials;             /* budget; 0: none */
-    unsigned max_builds;         /* budget; 0: none */
+    unsigned
+        max_builds; /* budget; 0: the preset's. In subgraph mode the guard's three are among them, so at least 5 */
     uint64_t seed;
 
     qdq_region_opts regions;
@@ -183,8 +199,10 @@ typedef struct qdq_tune_opts {
 
 /* What is going on. Lent for the call. */
 struct qdq_tune_live {
-    const char *phase; /* "calibrating", "control", "start", "regions", "exceptions", "guard", "done" */
-    const char *unit;  /* signature of the pattern at hand; "" */
+    const char *
+        phase; /* "calibrating", "control", "start", "regions", "groups", "exceptions", "guard", "done", or what is
+                          tried: "minimum cut", ... */
+    const char *unit; /* signature of the pattern at hand; "" */
     size_t unit_number, n_units;
     unsigned trials, builds, pairs; /* pairs: of timed legs, on disk */
     double baseline_ms, incumbent_ms;
@@ -201,7 +219,7 @@ typedef enum qdq_tune_verdict {
 QDQ_API const char *qdq_tune_verdict_name(qdq_tune_verdict v); /* "tuned", "rules", "float" */
 
 typedef struct qdq_tune_result {
-    const char *mode; /* "region" */
+    const char *mode; /* "region", "subgraph" */
     char engine[64];  /* "ort 1.31.1" */
     double baseline_ms, rules_ms, final_ms;
     double predicted_ms;             /* of the final, by the gains on the way */
@@ -209,18 +227,23 @@ typedef struct qdq_tune_result {
     unsigned builds, timings;        /* of whole models; pairs */
     unsigned ruled_out;              /* candidates that profiles gave no hope, and that were not built */
     double seconds;
-    size_t regions, patterns;
-    double mde; /* the least gain that could have been seen */
+    size_t regions, patterns; /* of region mode */
+    double mde;               /* the least gain that could have been seen */
     qdq_tune_verdict verdict;
     bool placement_only;       /* no data: the scales mean nothing */
     bool resumed, ended_early; /* ended_early: the budget was used up */
     double sqnr_db;            /* of what was written, against the input; NAN: float */
+    /* Of subgraph mode. */
+    size_t groups, keys; /* fusion groups; kinds of them */
+    double raw_ms; /* of the first placement that the strategy proposed, as measured; NAN: it proposed none */
+    unsigned kept, rejected, undecided; /* placements that were measured; one that failed is rejected */
 } qdq_tune_result;
 
 /* Tunes m into the folder `dir`, which is made: model.onnx, plan.json, report.json, report.html, patterns.yaml,
- * baseline.onnx, tune.db, logs/. The best so far is model.onnx at every moment. An unfinished run of the same kind in
+ * baseline.onnx, tune.db, logs/ (no patterns.yaml in subgraph mode). The best so far is model.onnx at every moment. An unfinished run of the same kind in
  * the folder is gone on with; while another one is at work in it, QDQ_E_IO. QDQ_E_UNSUPPORTED: the engine has no kernels
- * for the target's types, or weights alone are quantized, so that there is nothing to tune. The cancel flag of the job ends
+ * for the target's types, or weights alone are quantized, so that there is nothing to tune, or it gives no times of layers
+ * although mincut is asked for, or the layers in layer_info are of another model. The cancel flag of the job ends
  * the run cleanly with QDQ_E_INTERRUPTED. `out` may be NULL; it is filled as far as the run came, also on failure. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
                                              const char *dir, const qdq_tune_opts *opts, qdq_tune_result *out,

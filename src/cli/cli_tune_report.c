@@ -69,7 +69,8 @@ static void print_counts(json_t *report, FILE *to)
     const char *state = json_string_value(json_object_get(report, "state"));
     const char *error = json_string_value(json_object_get(report, "error"));
     const char *engine = json_string_value(json_object_get(report, "engine"));
-    static const char *const counts[] = {"regions", "patterns", "trials", "kept", "builds", "timings"};
+    static const char *const counts[] = {"regions", "patterns", "groups",    "keys",   "trials",
+                                         "kept",    "rejected", "undecided", "builds", "timings"};
     const char *between = "";
 
     if (state != NULL)

@@ -147,11 +147,15 @@ static qdq_status report(const autotune *t, qdq_error *err)
 
 static qdq_status print_result(const autotune *t, json_t *result, qdq_error *err)
 {
-    const char *const files[] = {in_folder(t, "model.onnx"), in_folder(t, "plan.json"),
-                                 in_folder(t, "report.html"), in_folder(t, "patterns.yaml"), t->a->report};
-    const size_t n_files = QDQ_COUNT(files) - (t->a->report == NULL);
+    const char *files[5] = {in_folder(t, "model.onnx"), in_folder(t, "plan.json"),
+                            in_folder(t, "report.html")};
+    size_t n_files = 3;
     const cli_shapes *shapes = &t->a->quant.shape.shapes;
 
+    if (t->a->mode == QDQ_TUNE_REGION)
+        files[n_files++] = in_folder(t, "patterns.yaml");
+    if (t->a->report != NULL)
+        files[n_files++] = t->a->report;
     printf("%s\n", t->path);
     QDQ_TRY(cli_data_print_shapes(t->samples.data, t->model, shapes, stdout, err));
     QDQ_TRY(cli_tune_report_print(t->c, result, stdout, err));
@@ -231,7 +235,10 @@ const cli_command cmd_autotune = {
         "Calibrates once, then tries placements of Q/DQ on the engine, each against the best so far in\n"
         "interleaved pairs, and keeps what is faster for sure. Regions of the model that look alike are "
         "decided\n"
-        "alike. At the end the file that was written is measured against the model as it came and against "
+        "alike; with --mode subgraph, what the engine computes in one layer is, in a dozen builds at most, "
+        "which suits\n"
+        "large models. At the end the file that was written is measured against the model as it came and "
+        "against "
         "the\n"
         "rules' plan: the best of the three is DIR/model.onnx, so that it is never slower. docs/autotune.md\n"
         "says how it decides and how to read the result.\n"
@@ -245,7 +252,8 @@ const cli_command cmd_autotune = {
         "--best-effort.\n"
         "\n"
         "DIR gets model.onnx (at every moment the best so far), plan.json, report.json, report.html,\n"
-        "patterns.yaml (for --pattern-cache), baseline.onnx, tune.db and logs. Engines run in a process of "
+        "patterns.yaml (for --pattern-cache; not with --mode subgraph), baseline.onnx, tune.db and logs. "
+        "Engines run in a process of "
         "their\n"
         "own: what crashes or hangs there costs one candidate. Ctrl-C ends a run cleanly with exit code 130, "
         "a\n"
@@ -260,6 +268,10 @@ const cli_command cmd_autotune = {
             "  \"budget_used_up\" }. speedup: baseline_ms / final_ms in pairs, with its 95 % interval; "
             "builds: of "
             "whole models.\n"
+            "With --mode subgraph \"groups\", \"keys\", \"raw_ms\", \"kept\", \"rejected\", \"undecided\" "
+            "instead of "
+            "\"regions\" and\n"
+            "\"patterns\".\n"
             "With --status the same and \"state\": \"running\", \"interrupted\", \"failed\" (then \"error\" "
             "says\n"
             "why) or \"finished\"; of a run that has not finished only what is known.",

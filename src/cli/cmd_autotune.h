@@ -11,10 +11,10 @@ struct autotune_args {
     cli_range_args range;
     cli_quant_args quant;
     const char *output, *status, *report, *min_gain, *worker, *qdq_baseline, *node_filter, *store,
-        *pool_share;
+        *pool_share, *layer_info;
     cli_names pattern_caches;
     bool force, restart, keep_models;
-    int mode, preset, type, accept, builder, external; /* indices of choices */
+    int mode, strategy, preset, type, accept, builder, external; /* indices of choices */
     int64_t schemes, mutations, attempts, pool_least, cache_distance, cache_entries, trials, builds, seed,
         max_region, min_refine, warmup_runs, timing_runs, threads, calib_threads;
     double time_s;

@@ -9,7 +9,9 @@
 
 #include "base/fail.h"
 
-static const char *const modes[] = {"region", NULL};
+static const char *const modes[] = {"region", "subgraph", NULL}; /* by qdq_tune_mode */
+static const char *const strategies[] = {"auto", "mincut", "greedy",
+                                         NULL}; /* by qdq_tune_strategy, and what is to come */
 static const char *const types[] = {"target", "int8", "uint8", "fp8", NULL};
 static const char *const accepts[] = {"sequential", "strict", NULL};
 static const char *const builders[] = {"auto", "structure", "names", NULL}; /* by qdq_region_builder */
@@ -59,7 +61,9 @@ static const cli_opt search_opts[] = {
      .kind = CLI_CHOICE,
      .offset = CLI_AT(autotune_args, mode),
      .what = "MODE",
-     .help = "what is decided together",
+     .help = "what is decided together: regions that look alike, or what the engine computes in one layer, "
+             "which takes a\n"
+             "dozen builds at most",
      .init = "region",
      .choices = modes},
     {.name = "preset",
@@ -169,7 +173,25 @@ static const cli_opt region_opts[] = {
      .kind = CLI_FILE,
      .offset = CLI_AT(autotune_args, node_filter),
      .what = "FILE",
-     .help = "tune only regions with a node whose name fits one of its wildcards, one a line"},
+     .help = "tune only regions (or groups) with a node whose name fits one of its wildcards, one a line"},
+    CLI_END,
+};
+
+static const cli_opt subgraph_opts[] = {
+    {.name = "strategy",
+     .kind = CLI_CHOICE,
+     .offset = CLI_AT(autotune_args, strategy),
+     .what = "HOW",
+     .help = "mincut: costs from a few profiles, one minimum cut; auto: mincut if the engine times layers, "
+             "else kinds of "
+             "groups one by one",
+     .init = "auto",
+     .choices = strategies},
+    {.name = "layer-info",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(autotune_args, layer_info),
+     .what = "FILE",
+     .help = "layers of the model without Q/DQ, as trtexec --exportLayerInfo wrote them: saves a build"},
     CLI_END,
 };
 
@@ -271,6 +293,7 @@ const cli_group cmd_autotune_groups[] = {
     {"output", output_opts, 0},
     {"search", search_opts, 0},
     {"regions", region_opts, 0},
+    {"--mode subgraph", subgraph_opts, 0},
     {"what is known already", known_opts, 0},
     {"measuring", measure_opts, 0},
     {"what is quantized", cli_quant_what_opts, CLI_AT(autotune_args, quant)},
@@ -321,6 +344,42 @@ static qdq_status check_judging(const struct autotune_args *a, qdq_error *err)
     return QDQ_OK;
 }
 
+/* An option that was given, and that means nothing in this mode; NULL: there is none. One that says its default is one that
+ * was not given. */
+static const char *only_for_regions(const struct autotune_args *a)
+{
+    return a->builder != 0           ? "--region-builder"
+           : a->max_region != 10     ? "--max-region-size"
+           : a->min_refine != 10     ? "--min-refine-size"
+           : a->schemes != 0         ? "--schemes-per-region"
+           : a->mutations != 3       ? "--max-mutations"
+           : a->attempts != 100      ? "--max-attempts"
+           : a->pattern_caches.n > 0 ? "--pattern-cache"
+           : a->cache_distance != 4  ? "--pattern-cache-distance"
+           : a->cache_entries != 32  ? "--pattern-cache-entries"
+           : a->pool_share != NULL   ? "--pool-share"
+           : a->pool_least != 10     ? "--pool-least"
+                                     : NULL;
+}
+
+static qdq_status check_mode(const struct autotune_args *a, qdq_error *err)
+{
+    enum { GREEDY = QDQ_TUNE_MINCUT + 1 };
+    const bool by_region = a->mode == QDQ_TUNE_REGION;
+    const char *other = by_region ? (a->strategy != QDQ_TUNE_AUTO ? "--strategy"
+                                     : a->layer_info != NULL      ? "--layer-info"
+                                                                  : NULL)
+                                  : only_for_regions(a);
+
+    if (other != NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found %s with --mode %s, where there are no %s", other,
+                        modes[a->mode], by_region ? "fusion groups" : "regions");
+    return a->strategy == GREEDY
+               ? qdq_fail(err, QDQ_E_USAGE,
+                          "found --strategy greedy, which is not there yet: expected auto or mincut")
+               : QDQ_OK;
+}
+
 qdq_status cmd_autotune_check(const struct autotune_args *a, size_t n_models, qdq_error *err)
 {
     qdq_tune_opts scratch = QDQ_TUNE_OPTS_INIT;
@@ -331,11 +390,13 @@ qdq_status cmd_autotune_check(const struct autotune_args *a, size_t n_models, qd
         return qdq_fail(err, QDQ_E_USAGE, "found 0 arguments, expected MODEL");
     if (a->output == NULL)
         return qdq_fail(err, QDQ_E_USAGE, "found no --output, expected -o DIR");
+    QDQ_TRY(check_mode(a, err));
     QDQ_TRY(cli_quant_check(&a->quant, err));
     QDQ_TRY(check_judging(a, err));
     QDQ_TRY(cmd_autotune_fill(a, &scratch, err));
     QDQ_TRY(check_readable(a->node_filter, err));
     QDQ_TRY(check_readable(a->qdq_baseline, err));
+    QDQ_TRY(check_readable(a->layer_info, err));
     for (size_t i = 0; i < a->pattern_caches.n; i++)
         QDQ_TRY(check_readable(a->pattern_caches.at[i], err));
     return QDQ_OK;
@@ -371,6 +432,8 @@ static qdq_status fill_shares(const struct autotune_args *a, qdq_tune_opts *o, q
 qdq_status cmd_autotune_fill(const struct autotune_args *a, qdq_tune_opts *o, qdq_error *err)
 {
     o->mode = (qdq_tune_mode)a->mode;
+    o->strategy = (qdq_tune_strategy)a->strategy;
+    o->layer_info = a->layer_info;
     o->preset = (qdq_tune_preset)a->preset;
     o->worker = a->worker;
     o->threads = cli_threads(a->threads);
@@ -382,9 +445,11 @@ qdq_status cmd_autotune_fill(const struct autotune_args *a, qdq_tune_opts *o, qd
     o->trials = (unsigned)a->trials;
     o->max_builds = (unsigned)a->builds;
     o->seed = (uint64_t)a->seed;
-    o->regions.builder = (qdq_region_builder)a->builder;
-    o->regions.max_region_size = (unsigned)a->max_region;
-    o->regions.min_refine_size = (unsigned)a->min_refine;
+    if (o->mode == QDQ_TUNE_REGION) {
+        o->regions.builder = (qdq_region_builder)a->builder;
+        o->regions.max_region_size = (unsigned)a->max_region;
+        o->regions.min_refine_size = (unsigned)a->min_refine;
+    }
     o->pattern_caches = a->pattern_caches.at;
     o->node_filter = a->node_filter;
     o->store = a->store;

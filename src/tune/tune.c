@@ -25,7 +25,7 @@ void qdq_tune_show(qdq_tuning *t, const char *phase)
                          .unit = t->unit != NULL ? t->unit : "",
                          .unit_number = t->unit_number,
                          .n_units = t->patterns != NULL ? t->patterns->n : 0,
-                         .trials = (unsigned)t->found.trials,
+                         .trials = (unsigned)t->steps.n,
                          .builds = t->builds,
                          .pairs = t->pairs,
                          .baseline_ms = t->problem.base_ns * 1e-6,
@@ -39,17 +39,23 @@ void qdq_tune_show(qdq_tuning *t, const char *phase)
         t->opts->live(t->job != NULL ? t->job->ctx : NULL, &now);
 }
 
+const char *qdq_tune_phase_name(const qdq_tuning *t, qdq_search_phase phase)
+{
+    static const char *const name[] = {"start", "regions", "interactions", "exceptions", "done"};
+
+    return phase == QDQ_PHASE_UNITS && t->opts->mode == QDQ_TUNE_SUBGRAPH ? "groups" : name[phase];
+}
+
 void qdq_tune_tell(const qdq_tuning *t, const qdq_tune_step *s)
 {
-    static const char *const phase[] = {"start", "regions", "interactions", "exceptions", "done"};
     const char *unit = s->unit != SIZE_MAX ? t->problem.unit[s->unit].name : s->move;
 
     if (s->failed != NULL)
-        qdq_job_log(t->job, QDQ_LOG_INFO, "trial %u, %s, %.60s: %s", (unsigned)t->found.trials,
-                    phase[s->phase], unit, s->failed);
+        qdq_job_log(t->job, QDQ_LOG_INFO, "trial %u, %s, %.60s: %s", (unsigned)t->steps.n,
+                    qdq_tune_phase_name(t, s->phase), unit, s->failed);
     else
         qdq_job_log(t->job, QDQ_LOG_INFO, "trial %u, %s, %.60s: gain %.2f %% (%.2f to %.2f, %u pairs), %s",
-                    (unsigned)t->found.trials, phase[s->phase], unit, s->result.gain * 100,
+                    (unsigned)t->steps.n, qdq_tune_phase_name(t, s->phase), unit, s->result.gain * 100,
                     s->result.ci_low * 100, s->result.ci_high * 100, s->result.pairs,
                     s->kept ? "kept" : "not kept");
 }
@@ -234,10 +240,37 @@ static qdq_status search(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(qdq_tune_candidate_of(t, &nothing, &t->base, err));
     QDQ_TRY(qdq_tune_control(t, t->base, err));
     t->problem.base_ns = t->epoch.base_ns;
+    if (t->opts->mode == QDQ_TUNE_SUBGRAPH)
+        QDQ_TRY(qdq_tune_find_fusions(t, err));
     QDQ_TRY(qdq_tune_weigh(t, err));
+    QDQ_TRY(qdq_tune_choose_strategy(t, err));
     QDQ_TRY(qdq_tune_pose(t, err));
+    if (t->cuts)
+        return qdq_tune_cut(t, err);
     const qdq_search_ops ops = qdq_tune_search_ops(t);
     return qdq_search_run(&t->problem, &t->search_opts, &ops, &t->arena, &t->found, err);
+}
+
+/* What became of all placements that were measured, and how long the first one took that was no start. */
+static void count_placements(qdq_tuning *t)
+{
+    qdq_tune_result *out = t->out;
+    double saved = 0;
+
+    out->kept = out->rejected = out->undecided = 0;
+    out->raw_ms = NAN;
+    for (size_t i = 0; i < t->steps.n; i++) {
+        const qdq_tune_step *s = &t->steps.at[i];
+        if (s->kept)
+            out->kept++;
+        else if (s->failed != NULL || s->result.verdict == QDQ_VERDICT_REJECT)
+            out->rejected++;
+        else
+            out->undecided++;
+        if (isnan(out->raw_ms) && s->phase != QDQ_PHASE_START && s->failed == NULL)
+            out->raw_ms = t->problem.base_ns * 1e-6 * (1 - saved) * (1 - s->result.gain);
+        saved = s->saved;
+    }
 }
 
 static void summarize(qdq_tuning *t)
@@ -247,8 +280,11 @@ static void summarize(qdq_tuning *t)
     t->out->ruled_out = t->found.ruled_out;
     t->out->seconds = qdq_clock_seconds() - t->started;
     t->out->regions = t->regions != NULL ? t->regions->all.n : 0;
-    t->out->patterns = t->patterns != NULL ? t->patterns->n : 0;
+    t->out->patterns = t->regions != NULL && t->patterns != NULL ? t->patterns->n : 0;
     t->out->ended_early = t->found.ended_early;
+    t->out->groups = t->fusions != NULL ? t->fusions->n : 0;
+    t->out->keys = t->keys != NULL ? t->keys->n : 0;
+    count_placements(t);
 }
 
 static qdq_status tune(qdq_tuning *t, qdq_error *err)
@@ -283,6 +319,8 @@ static void close_all(qdq_tuning *t, const char *why)
     qdq_tune_store_close(t->store);
     qdq_pattern_cache_free(&t->known);
     qdq_patterns_free(t->patterns);
+    qdq_fusion_keys_free(t->keys);
+    qdq_fusions_free(t->fusions);
     qdq_regions_free(t->regions);
     qdq_space_free(t->space);
     qdq_scales_free(&t->scales);
@@ -309,10 +347,12 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
 
     err = err != NULL ? err : &own_err;
     run.out = out != NULL ? out : &own;
-    *run.out = (qdq_tune_result){.mode = "region", .sqnr_db = NAN, .speedup = 1};
+    *run.out = (qdq_tune_result){.mode = "region", .sqnr_db = NAN, .speedup = 1, .raw_ms = NAN};
     run.job = run.opts->job;
     run.quantize = run.opts->quantize != NULL ? *run.opts->quantize : plain;
     run.started = qdq_clock_seconds();
+    if (run.opts->mode == QDQ_TUNE_SUBGRAPH)
+        run.out->mode = "subgraph";
     qdq_status st = qdq_tune_check(run.opts, t, err);
     if (st == QDQ_OK)
         st = qdq_rest_follow(m, t, run.job, &followed, err);

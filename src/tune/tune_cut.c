@@ -61,6 +61,32 @@ static qdq_status profile(void *ctx, const qdq_assign *a, qdq_cut_profile *out, 
     return QDQ_OK;
 }
 
+/* --- the strategy ------------------------------------------------------------------------------------------------------- */
+
+qdq_status qdq_tune_choose_strategy(qdq_tuning *t, qdq_error *err)
+{
+    if (t->opts->mode != QDQ_TUNE_SUBGRAPH)
+        return QDQ_OK;
+    if (t->space->n_groups == 0)
+        return QDQ_OK;
+    t->cuts = t->base->times != NULL && t->base->times->is_known;
+    if (t->cuts)
+        return QDQ_OK;
+    if (t->opts->strategy == QDQ_TUNE_MINCUT)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "engine '%s' tells too little of how long each layer takes for minimum cuts",
+                        qdq_lab_engine(t->lab)->name);
+    t->search_opts.max_builds = qdq_tune_max_builds(t->opts, false);
+    qdq_job_log(t->job, QDQ_LOG_WARNING,
+                "engine '%s' tells too little of how long each layer takes for minimum cuts: kinds of groups "
+                "are tried "
+                "one by one on the whole model, which takes more builds",
+                qdq_lab_engine(t->lab)->name);
+    return QDQ_OK;
+}
+
+/* --- the search --------------------------------------------------------------------------------------------------------- */
+
 qdq_status qdq_tune_cut(qdq_tuning *t, qdq_error *err)
 {
     const qdq_search_ops ops = qdq_tune_search_ops(t);

@@ -21,6 +21,8 @@ static const preset presets[] = {
     {"extensive", 32, 5, 6, 40, 0},
 };
 
+enum { OF_GUARD = 3, LEAST_BUILDS = OF_GUARD + 2 };
+
 /* NAN is in no range. */
 static qdq_status check_range(const char *name, double x, double end, qdq_error *err)
 {
@@ -48,13 +50,44 @@ static qdq_status check_formats(const char *engine, const qdq_target *t, qdq_err
     return QDQ_OK;
 }
 
+static qdq_status wrong_mode(const char *option, const char *mode, qdq_error *err)
+{
+    return qdq_fail(err, QDQ_E_USAGE, "found %s, which is of %s mode alone", option, mode);
+}
+
+static qdq_status check_mode(const qdq_tune_opts *o, qdq_error *err)
+{
+    const bool caches = o->pattern_caches != NULL && o->pattern_caches[0] != NULL;
+    const bool regions = o->regions.builder != QDQ_REGIONS_AUTO || o->regions.max_region_size > 0 ||
+                         o->regions.min_refine_size > 0;
+
+    if ((unsigned)o->mode > QDQ_TUNE_SUBGRAPH)
+        return qdq_fail(err, QDQ_E_USAGE, "found mode %d, expected 0 (region) or 1 (subgraph)", (int)o->mode);
+    if ((unsigned)o->strategy > QDQ_TUNE_MINCUT)
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found strategy %d, expected 0 (as the engine allows) or 1 (mincut)",
+                        (int)o->strategy);
+    if (o->mode == QDQ_TUNE_REGION)
+        return o->strategy != QDQ_TUNE_AUTO ? wrong_mode("a strategy", "subgraph", err)
+               : o->layer_info != NULL      ? wrong_mode("layer information", "subgraph", err)
+                                            : QDQ_OK;
+    if (o->max_builds > 0 && o->max_builds < LEAST_BUILDS)
+        return qdq_fail(
+            err, QDQ_E_USAGE,
+            "found %u builds, expected at least %d in subgraph mode: of the model without Q/DQ, of a "
+            "candidate, and %d of the guard",
+            o->max_builds, LEAST_BUILDS, OF_GUARD);
+    return caches    ? wrong_mode("a pattern cache, whose patterns are of regions", "region", err)
+           : regions ? wrong_mode("an option of regions", "region", err)
+                     : QDQ_OK;
+}
+
 qdq_status qdq_tune_check(const qdq_tune_opts *o, const qdq_target *t, qdq_error *err)
 {
     const double ever = 1e12; /* s: what the store's clock can hold, and then some */
 
     QDQ_TRY(check_formats(o->engine, t, err));
-    if (o->mode != QDQ_TUNE_REGION)
-        return qdq_fail(err, QDQ_E_USAGE, "found mode %d, expected 0 (region)", (int)o->mode);
+    QDQ_TRY(check_mode(o, err));
     if ((unsigned)o->preset >= QDQ_COUNT(presets))
         return qdq_fail(err, QDQ_E_USAGE, "found preset %d, expected 0 to %zu", (int)o->preset,
                         QDQ_COUNT(presets) - 1);
@@ -71,11 +104,17 @@ qdq_status qdq_tune_check(const qdq_tune_opts *o, const qdq_target *t, qdq_error
 /* What is left for the search: the guard builds what was given, the rules' model and what was written. */
 static unsigned builds_of_search(unsigned all)
 {
-    enum { OF_GUARD = 3 };
-
     if (all == 0)
         return 0; /* no bound */
     return all > OF_GUARD ? all - OF_GUARD : 1;
+}
+
+unsigned qdq_tune_max_builds(const qdq_tune_opts *o, bool cuts)
+{
+    enum { OF_CUTS = 12 };
+    const unsigned usual = presets[o->preset].max_builds;
+
+    return builds_of_search(o->max_builds > 0 ? o->max_builds : cuts && usual > 0 ? OF_CUTS : usual);
 }
 
 void qdq_tune_settings(qdq_tuning *t)
@@ -98,7 +137,7 @@ void qdq_tune_settings(qdq_tuning *t)
                           .attempts = o->max_attempts > 0 ? o->max_attempts : 100,
                           .stale = p->stale,
                           .max_trials = o->trials,
-                          .max_builds = builds_of_search(o->max_builds > 0 ? o->max_builds : p->max_builds),
+                          .max_builds = qdq_tune_max_builds(o, o->mode == QDQ_TUNE_SUBGRAPH),
                           .seed = o->seed};
 }
 
@@ -132,19 +171,28 @@ static bool name_known(const qdq_tuning *t, char name[33])
     return ok;
 }
 
+/* Which mode it is, and what only that one asks. In the arena; NULL: out of memory. */
+static const char *mode_text(qdq_tuning *t)
+{
+    return t->opts->mode == QDQ_TUNE_REGION ? "region"
+                                            : qdq_arena_printf(&t->arena, "subgraph strategy=%d layers=%s",
+                                                               (int)t->opts->strategy, t->layers_name);
+}
+
 const char *qdq_tune_search_text(qdq_tuning *t)
 {
     const qdq_search_opts *o = &t->search_opts;
+    const char *mode = mode_text(t);
     char known[33];
 
-    if (!name_known(t, known))
+    if (mode == NULL || !name_known(t, known))
         return NULL;
     return qdq_arena_printf(
         &t->arena,
-        "mode=region preset=%s schemes=%u exhaustive=%u stale=%u pairs=%u strict=%d enter=%.17g seed=%llu "
+        "mode=%s preset=%s schemes=%u exhaustive=%u stale=%u pairs=%u strict=%d enter=%.17g seed=%llu "
         "builder=%d "
         "size=%u/%u min_sqnr=%.17g target=%s plan=%s correct=%d mutations=%u/%u pool=%.17g/%u known=%s",
-        presets[t->opts->preset].name, o->schemes_per_unit, o->exhaustive, o->stale, o->test.max_pairs,
+        mode, presets[t->opts->preset].name, o->schemes_per_unit, o->exhaustive, o->stale, o->test.max_pairs,
         o->test.strict, o->test.enter, (unsigned long long)o->seed, (int)t->opts->regions.builder,
         t->opts->regions.max_region_size, t->opts->regions.min_refine_size,
         t->opts->goal != NULL ? t->opts->goal->min_sqnr : 0.0, t->target->name, t->rules_name, t->correct,

@@ -312,15 +312,18 @@ qdq_status qdq_tune_read(qdq_tuning *t, qdq_error *err)
 {
     QDQ_TRY(load_caches(t, err));
     QDQ_TRY(import_baseline(t, err));
+    QDQ_TRY(read_filter(t, err));
+    if (t->opts->mode == QDQ_TUNE_SUBGRAPH)
+        return qdq_tune_read_layers(t, err);
     QDQ_TRY(qdq_regions_find(t->clean, &t->opts->regions, &t->regions, err));
-    QDQ_TRY(qdq_patterns_find(t->regions, &t->patterns, err));
-    return read_filter(t, err);
+    return qdq_patterns_find(t->regions, &t->patterns, err);
 }
 
 qdq_status qdq_tune_pose(qdq_tuning *t, qdq_error *err)
 {
     t->problem.n_bits = t->space->n_groups;
     QDQ_TRY(make_units(t, err));
-    QDQ_TRY(make_borders(t, err));
+    if (t->regions != NULL)
+        QDQ_TRY(make_borders(t, err));
     return make_starts(t, err);
 }

@@ -2,6 +2,7 @@
  * the clean model, and to the decisions about them. */
 #include "tune/tune_state.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,16 +15,21 @@ enum { PROFILE_RUNS = 8 };
 
 /* --- measuring, or remembering ----------------------------------------------------------------------------------------- */
 
+/* Names may be any bytes. */
+static bool append_layer(json_t *list, const char *name, const char *op, double us)
+{
+    return json_array_append_new(list, json_pack("{s:o, s:o, s:f}", "name", qdq_lab_text(name), "op",
+                                                 qdq_lab_text(op), "us", us)) == 0;
+}
+
 /* [{"name": ..., "op": ..., "us": ...}, ...]: kept in the store, for a run that goes on has to see the same. */
 static qdq_status to_text(const qdq_layer *layer, size_t n, char **text, qdq_error *err)
 {
     json_t *list = json_array();
     bool ok = list != NULL;
 
-    for (size_t i = 0; i < n && ok; i++) /* names may be any bytes */
-        ok = json_array_append_new(list,
-                                   json_pack("{s:o, s:o, s:f}", "name", qdq_lab_text(layer[i].name), "op",
-                                             qdq_lab_text(layer[i].op), "us", layer[i].median_us)) == 0;
+    for (size_t i = 0; i < n && ok; i++)
+        ok = append_layer(list, layer[i].name, layer[i].op, layer[i].median_us);
     qdq_status st = ok ? qdq_json_dump(list, text, err) : qdq_nomem(err);
     json_decref(list);
     return st;
@@ -49,8 +55,8 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key,
     return qdq_tune_store_value_put(t->store, &t->run, key, *text, err);
 }
 
-/* What the store has; *out NULL: nothing, or nothing that can be read, which is measured once more. */
-static qdq_status recall(qdq_tuning *t, const char *key, json_t **out, qdq_error *err)
+/* What cannot be read is measured once more. */
+qdq_status qdq_tune_recall(qdq_tuning *t, const char *key, json_t **out, qdq_error *err)
 {
     qdq_error why = QDQ_ERROR_INIT;
     char *text = NULL;
@@ -76,7 +82,7 @@ static qdq_status get_layers(qdq_tuning *t, qdq_tune_candidate *c, json_t **out,
     if (key == NULL)
         return qdq_nomem(err);
     t->builds++;
-    QDQ_TRY(recall(t, key, out, err));
+    QDQ_TRY(qdq_tune_recall(t, key, out, err));
     if (*out != NULL)
         return QDQ_OK;
     QDQ_TRY(measure(t, c, key, &text, err));
@@ -235,22 +241,43 @@ qdq_status qdq_tune_attribute(const qdq_graph *g, const json_t *list, qdq_arena 
     return st;
 }
 
-qdq_status qdq_tune_profile(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
+/* Takes the list; NULL: there is none. */
+static qdq_status take_layers(qdq_tuning *t, qdq_tune_candidate *c, json_t *layers, qdq_error *err)
 {
-    json_t *layers = NULL;
-    qdq_tune_times *times;
+    qdq_tune_times *times = qdq_arena_alloc(&t->arena, sizeof *times);
+    qdq_status st =
+        times != NULL ? qdq_tune_attribute(t->clean->graph, layers, &t->arena, times, err) : qdq_nomem(err);
 
-    if (c->times != NULL)
-        return QDQ_OK;
-    times = qdq_arena_alloc(&t->arena, sizeof *times);
-    if (times == NULL)
-        return qdq_nomem(err);
-    if ((qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_PROFILE) != 0)
-        QDQ_TRY(get_layers(t, c, &layers, err));
-    qdq_status st = qdq_tune_attribute(t->clean->graph, layers, &t->arena, times, err);
     json_decref(layers);
     c->times = times;
     return st;
+}
+
+qdq_status qdq_tune_profile(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
+{
+    json_t *layers = NULL;
+
+    if (c->times != NULL)
+        return QDQ_OK;
+    if ((qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_PROFILE) != 0)
+        QDQ_TRY(get_layers(t, c, &layers, err));
+    return take_layers(t, c, layers, err);
+}
+
+qdq_status qdq_tune_profile_from(qdq_tuning *t, qdq_tune_candidate *c, const qdq_group *g, size_t n,
+                                 qdq_error *err)
+{
+    json_t *layers = json_array();
+    bool ok = layers != NULL, timed = n > 0;
+
+    for (size_t i = 0; i < n && ok; i++) {
+        timed = timed && isfinite(g[i].median_us);
+        ok = append_layer(layers, g[i].layer, g[i].op, timed ? g[i].median_us : 0);
+    }
+    if (ok && timed && c->times == NULL)
+        return take_layers(t, c, layers, err);
+    json_decref(layers);
+    return ok ? QDQ_OK : qdq_nomem(err);
 }
 
 /* --- times of decisions -------------------------------------------------------------------------------------------------- */

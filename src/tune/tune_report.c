@@ -197,8 +197,12 @@ qdq_status qdq_tune_write_page(qdq_tuning *t, qdq_error *err)
     if (path == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_tune_candidate_of(t, &t->found.best, &best, err));
-    snprintf(subtitle, sizeof subtitle, "Target %s, engine %s, %zu regions of %zu patterns", t->target->name,
-             t->out->engine, t->out->regions, t->out->patterns);
+    const bool by_region = t->opts->mode == QDQ_TUNE_REGION;
+    snprintf(subtitle, sizeof subtitle,
+             by_region ? "Target %s, engine %s, %zu regions of %zu patterns"
+                       : "Target %s, engine %s, %zu fusion groups of %zu kinds",
+             t->target->name, t->out->engine, by_region ? t->out->regions : t->out->groups,
+             by_region ? t->out->patterns : t->out->keys);
     qdq_page_begin(&b, "Tuned placement", "qdq autotune", subtitle);
     show_figures(t, &b);
     show_latency(t, &b);

@@ -10,6 +10,7 @@
 #include "quant/calib/scales.h"
 #include "quant/quantize_steps.h"
 #include "qdq/tune.h"
+#include "tune/group/keys.h"
 #include "tune/lab/lab.h"
 #include "tune/region/pattern.h"
 #include "tune/scheme/pattern_cache.h"
@@ -80,8 +81,11 @@ typedef struct qdq_tuning {
     char rules_name[33];
     qdq_space *space;
 
-    qdq_regions *regions;
-    qdq_patterns *patterns;
+    qdq_regions *regions; /* of region mode */
+    qdq_fusions *fusions; /* of subgraph mode, like the next two */
+    qdq_fusion_keys *keys;
+    char layers_name[33];   /* of the file that users handed in; "" */
+    qdq_patterns *patterns; /* of regions, or of fusion groups */
     QDQ_VEC(const char *)
     filter; /* wildcards on names of nodes: a region must have one that fits; none: any will do */
     qdq_choices *choices;    /* by pattern */
@@ -103,6 +107,7 @@ typedef struct qdq_tuning {
     qdq_search_opts search_opts;
     qdq_search_problem problem;
     qdq_search_result found;
+    bool cuts; /* by minimum cuts */
     qdq_epoch epoch;
     unsigned epochs, calm_trials;
     unsigned builds, pairs;
@@ -123,6 +128,9 @@ qdq_status qdq_tune_samples(qdq_tuning *t, const char **path, qdq_error *err);
 
 /* Tells who watches. */
 void qdq_tune_show(qdq_tuning *t, const char *phase);
+
+/* A phase of the search, as people call it in this mode. */
+const char *qdq_tune_phase_name(const qdq_tuning *t, qdq_search_phase phase);
 
 /* Tells who wants to know more how a trial ended. */
 void qdq_tune_tell(const qdq_tuning *t, const qdq_tune_step *s);
@@ -148,6 +156,8 @@ qdq_status qdq_tune_check(const qdq_tune_opts *o, const qdq_target *t, qdq_error
 
 /* Fills test and search_opts from the preset and what users set besides. */
 void qdq_tune_settings(qdq_tuning *t);
+/* Builds of a search: of one by minimum cuts, or by trying. */
+unsigned qdq_tune_max_builds(const qdq_tune_opts *o, bool cuts);
 /* An empty one with the limits that users want. */
 qdq_pattern_cache qdq_tune_new_cache(const qdq_tuning *t);
 /* All that decisions depend on, as text: two runs with equal texts are one run. In the arena; NULL: out of memory. */
@@ -156,7 +166,7 @@ const char *qdq_tune_options_text(qdq_tuning *t); /* all that times depend on */
 
 /* --- tune_problem.c --------------------------------------------------------------------------------------------------- */
 
-/* What users hand in beside the model, regions and patterns: mistakes show before anything is measured. */
+/* What users hand in beside the model, and in region mode regions and patterns: mistakes show before anything is measured. */
 qdq_status qdq_tune_read(qdq_tuning *t, qdq_error *err);
 
 /* Do caches know of every pattern how to quantize it? Then they are followed, and nothing is explored. */
@@ -175,11 +185,30 @@ qdq_status qdq_tune_attribute(const qdq_graph *g, const json_t *list, qdq_arena 
 /* Fills in c->times, where nobody has. */
 qdq_status qdq_tune_profile(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err);
 
+/* The same from layers that were asked for their nodes, if they have times. */
+qdq_status qdq_tune_profile_from(qdq_tuning *t, qdq_tune_candidate *c, const qdq_group *g, size_t n,
+                                 qdq_error *err);
+
+/* JSON that the store has under a key: json_decref(). *out NULL: nothing, or nothing that can be read. */
+qdq_status qdq_tune_recall(qdq_tuning *t, const char *key, json_t **out, qdq_error *err);
+
 /* The same by bits, as the search wants it. *known: false where the engine cannot, or says too little. */
 qdq_status qdq_tune_profile_bits(qdq_tuning *t, const qdq_assign *a, qdq_search_cost *cost, bool *known,
                                  qdq_error *err);
 
+/* --- tune_fusions.c --------------------------------------------------------------------------------------------------- */
+
+/* The groups of a file that users handed in, if they did. */
+qdq_status qdq_tune_read_layers(qdq_tuning *t, qdq_error *err);
+
+/* Groups, keys and patterns, once there is a baseline. */
+qdq_status qdq_tune_find_fusions(qdq_tuning *t, qdq_error *err);
+
 /* --- tune_cut.c ------------------------------------------------------------------------------------------------------- */
+
+/* May minimum cuts be searched for? Not where the baseline's profile is missing, or says too little; then t->cuts is false,
+ * the preset's bounds are those of region mode, and the user is told. QDQ_E_UNSUPPORTED: and mincut was asked for. */
+qdq_status qdq_tune_choose_strategy(qdq_tuning *t, qdq_error *err);
 
 /* Searches by minimum cuts: what qdq_search_run() does, into t->found. */
 qdq_status qdq_tune_cut(qdq_tuning *t, qdq_error *err);

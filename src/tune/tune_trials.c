@@ -425,7 +425,6 @@ static qdq_status kept(qdq_tuning *t, const qdq_search_event *e, qdq_error *err)
 
 static qdq_status record(qdq_tuning *t, const qdq_search_event *e, qdq_error *err)
 {
-    static const char *const phase[] = {"start", "regions", "interactions", "exceptions", "done"};
     char text[400];
     qdq_tune_candidate *c;
 
@@ -447,7 +446,7 @@ static qdq_status record(qdq_tuning *t, const qdq_search_event *e, qdq_error *er
              "{\"phase\": \"%s\", \"unit\": %lld, \"candidate\": \"%s\", \"failed\": %s, \"kept\": %s, "
              "\"gain\": %.6g, "
              "\"low\": %.6g, \"high\": %.6g, \"pairs\": %u, \"saved\": %.6g}",
-             phase[e->phase], e->unit == SIZE_MAX ? -1LL : (long long)e->unit, c->name,
+             qdq_tune_phase_name(t, e->phase), e->unit == SIZE_MAX ? -1LL : (long long)e->unit, c->name,
              e->result == NULL ? "true" : "false", e->kept ? "true" : "false",
              e->result != NULL ? e->result->gain : 0, e->result != NULL ? e->result->ci_low : 0,
              e->result != NULL ? e->result->ci_high : 0, e->result != NULL ? e->result->pairs : 0, e->saved);
@@ -456,7 +455,6 @@ static qdq_status record(qdq_tuning *t, const qdq_search_event *e, qdq_error *er
 
 static qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *err)
 {
-    static const char *const phase[] = {"start", "regions", "", "exceptions", "done"};
     qdq_tuning *t = ctx;
 
     t->unit = e->unit != SIZE_MAX ? t->problem.unit[e->unit].name : "";
@@ -465,7 +463,7 @@ static qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *err)
     QDQ_TRY(record(t, e, err));
     if (e->kept)
         QDQ_TRY(kept(t, e, err));
-    qdq_tune_show(t, e->phase == QDQ_PHASE_INTERACTIONS ? e->move : phase[e->phase]);
+    qdq_tune_show(t, e->phase == QDQ_PHASE_INTERACTIONS ? e->move : qdq_tune_phase_name(t, e->phase));
     return QDQ_OK;
 }
 

@@ -96,7 +96,17 @@ static void put_number(json_t *j, const char *key, double x)
     json_object_set_new(j, key, isfinite(x) ? json_real(x) : json_null());
 }
 
-static json_t *report(const qdq_tune_result *r)
+static void put_groups(json_t *j, const qdq_tune_result *r)
+{
+    json_object_set_new(j, "groups", json_integer((json_int_t)r->groups));
+    json_object_set_new(j, "keys", json_integer((json_int_t)r->keys));
+    put_number(j, "raw_ms", r->raw_ms);
+    json_object_set_new(j, "kept", json_integer(r->kept));
+    json_object_set_new(j, "rejected", json_integer(r->rejected));
+    json_object_set_new(j, "undecided", json_integer(r->undecided));
+}
+
+static json_t *report(const qdq_tune_result *r, qdq_tune_mode mode)
 {
     json_t *j = json_object();
 
@@ -114,8 +124,11 @@ static json_t *report(const qdq_tune_result *r)
     json_object_set_new(j, "ruled_out", json_integer(r->ruled_out));
     put_number(j, "seconds", r->seconds);
     json_object_set_new(j, "verdict", json_string(qdq_tune_verdict_name(r->verdict)));
-    json_object_set_new(j, "regions", json_integer((json_int_t)r->regions));
-    json_object_set_new(j, "patterns", json_integer((json_int_t)r->patterns));
+    if (mode == QDQ_TUNE_REGION) {
+        json_object_set_new(j, "regions", json_integer((json_int_t)r->regions));
+        json_object_set_new(j, "patterns", json_integer((json_int_t)r->patterns));
+    } else
+        put_groups(j, r);
     put_number(j, "min_detectable_gain", r->mde);
     put_number(j, "sqnr_db", r->sqnr_db);
     json_object_set_new(j, "placement_only", json_boolean(r->placement_only));
@@ -127,7 +140,7 @@ static json_t *report(const qdq_tune_result *r)
 qdq_status qdq_tune_write_results(qdq_tuning *t, qdq_error *err)
 {
     const char *path = qdq_tune_path(t, "report.json");
-    json_t *j = report(t->out);
+    json_t *j = report(t->out, t->opts->mode);
     char *text = NULL;
 
     if (j == NULL || path == NULL) {
@@ -138,7 +151,7 @@ qdq_status qdq_tune_write_results(qdq_tuning *t, qdq_error *err)
     json_decref(j);
     if (st == QDQ_OK)
         st = qdq_write_file(path, true, text, strlen(text), err);
-    if (st == QDQ_OK)
+    if (st == QDQ_OK && t->opts->mode == QDQ_TUNE_REGION)
         st = write_patterns(t, err);
     if (st == QDQ_OK)
         st = qdq_tune_write_page(t, err);

@@ -35,7 +35,7 @@ static unsigned run_and_kill(const char *folder, const char *engine, double afte
     unsigned last = 0, n;
 
     assert_int_equal(pipe2(fd, O_CLOEXEC), 0);
-    pid_t child = test_tuned_start(folder, engine, fd[1]);
+    pid_t child = test_tuned_start(folder, engine, QDQ_TUNE_REGION, fd[1]);
     close(fd[1]);
     nap(after);
     kill(child, SIGKILL);
@@ -50,7 +50,7 @@ static unsigned run_and_kill(const char *folder, const char *engine, double afte
 static void run_and_wait(const char *folder, const char *engine)
 {
     int null = open("/dev/null", O_WRONLY | O_CLOEXEC), status;
-    pid_t child = test_tuned_start(folder, engine, null);
+    pid_t child = test_tuned_start(folder, engine, QDQ_TUNE_REGION, null);
 
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);

@@ -72,9 +72,10 @@ qdq_status test_tuned_run(const qdq_model *m, const char *folder, const qdq_tune
 
 /* --- a process of its own --------------------------------------------------------------------------------------------- */
 
-pid_t test_tuned_start(const char *folder, const char *engine, int report)
+pid_t test_tuned_start(const char *folder, const char *engine, qdq_tune_mode mode, int report)
 {
-    const char *const argv[] = {"/proc/self/exe", folder, engine, NULL};
+    const char *const argv[] = {"/proc/self/exe", folder, engine,
+                                mode == QDQ_TUNE_SUBGRAPH ? "subgraph" : "region", NULL};
     pid_t pid = 0;
 
     assert_int_equal(
@@ -95,6 +96,8 @@ int test_tuned_child(int argc, char **argv)
     qdq_tune_opts o = test_tuned_opts(argc > 2 ? argv[2] : "");
     qdq_tune_result r;
 
+    if (argc > 3 && strcmp(argv[3], "subgraph") == 0)
+        o.mode = QDQ_TUNE_SUBGRAPH;
     o.live = report_pairs;
     qdq_status st = test_tuned_run(m, argv[1], &o, &r, NULL);
     qdq_model_free(m);

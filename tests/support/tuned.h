@@ -32,7 +32,7 @@ qdq_status test_tuned_run(const qdq_model *m, const char *folder, const qdq_tune
  * the child then waits for ever. It is this program again, so main() begins with `if (argc > 1) return
  * test_tuned_child(argc, argv);`. What it writes to `report` are numbers of pairs on disk (unsigned), one after each
  * step. */
-pid_t test_tuned_start(const char *folder, const char *engine, int report);
+pid_t test_tuned_start(const char *folder, const char *engine, qdq_tune_mode mode, int report);
 int test_tuned_child(int argc, char **argv);
 
 /* A file of the folder; qdq_free(). */

@@ -307,7 +307,7 @@ static void a_killed_run_leaves_no_worker_and_no_files_of_candidates(void **stat
     int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
     (void)state;
-    pid_t child = test_tuned_start(folder, engine, null);
+    pid_t child = test_tuned_start(folder, engine, QDQ_TUNE_REGION, null);
     char *logs = strdup(test_path("orphan/logs/build-0002.log"));
     for (int i = 0; i < 500 && access(logs, F_OK) != 0; i++)
         nap_ms(20);

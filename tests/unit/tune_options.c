@@ -373,7 +373,7 @@ static void options_out_of_range_are_refused_before_anything_is_made(void **stat
     EXPECT(time_s, -1, "found time_s -1");
     EXPECT(threads, -1, "found -1 threads, expected 0 or more");
     EXPECT(preset, (qdq_tune_preset)3, "found preset 3, expected 0 to 2");
-    EXPECT(mode, (qdq_tune_mode)1, "found mode 1, expected 0 (region)");
+    EXPECT(mode, (qdq_tune_mode)2, "found mode 2, expected 0 (region) or 1 (subgraph)");
     EXPECT(regions.builder, (qdq_region_builder)3, "found region builder 3, expected 0 to 2");
 #undef EXPECT
 }

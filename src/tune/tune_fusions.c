@@ -1,0 +1,198 @@
+/* tune_fusions.c - what is decided together in subgraph mode: what the engine computes in one layer, both of the model
+ * without Q/DQ and of the one with all of them. Groups of one key are instances of one pattern; from there on both modes
+ * are alike. */
+#include "tune/tune_state.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "base/fail.h"
+#include "base/json.h"
+#include "tune/group/fusion_patterns.h"
+#include "tune/lab/lab_groups.h"
+
+enum { GROUP_RUNS = 8, LAYERS_MAX = 1 << 30 };
+
+/* Executed layers: qdq_free(). */
+typedef struct layers {
+    qdq_group *at;
+    size_t n;
+} layers;
+
+/* --- of a candidate, from the engine -------------------------------------------------------------------------------------- */
+
+/* What an engine did not survive says nothing, and is asked again by a run that goes on. */
+static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key, layers *out, qdq_error *err)
+{
+    const char *path;
+    qdq_lab_fate fate = {0};
+    char *text = NULL;
+
+    QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
+    QDQ_TRY(qdq_lab_groups(t->lab, path, GROUP_RUNS, &out->at, &out->n, &fate, err));
+    if (fate.end != QDQ_LAB_FINE) {
+        qdq_job_log(t->job, QDQ_LOG_WARNING, "no layers of %s (%s: %s)", path, qdq_lab_end_name(fate.end),
+                    fate.text);
+        return QDQ_OK;
+    }
+    json_t *list = qdq_lab_groups_json(out->at, out->n);
+    qdq_status st = list != NULL ? qdq_json_dump(list, &text, err) : qdq_nomem(err);
+    json_decref(list);
+    if (st == QDQ_OK)
+        st = qdq_tune_store_value_put(t->store, &t->run, key, text, err);
+    qdq_free(text);
+    return st;
+}
+
+/* What the store has. *known: false if it has nothing, or nothing that can be read. */
+static qdq_status recall(qdq_tuning *t, const char *key, layers *out, bool *known, qdq_error *err)
+{
+    qdq_error why = QDQ_ERROR_INIT;
+    json_t *list;
+
+    QDQ_TRY(qdq_tune_recall(t, key, &list, err));
+    *known = list != NULL;
+    if (!*known)
+        return QDQ_OK;
+    qdq_status st = qdq_lab_groups_read(list, &out->at, &out->n, &why);
+    json_decref(list);
+    if (st != QDQ_E_FORMAT)
+        return st == QDQ_OK ? QDQ_OK : qdq_nomem(err);
+    *known = false;
+    qdq_job_log(t->job, QDQ_LOG_WARNING, "the store is damaged: %s: %s: it is measured once more", key,
+                why.text);
+    return QDQ_OK;
+}
+
+/* May another model be built? */
+static bool may_build(const qdq_tuning *t)
+{
+    return t->search_opts.max_builds == 0 || t->builds < t->search_opts.max_builds;
+}
+
+/* None where the engine does not tell, or the budget is used up. Layers with times are a profile, too: no other build is
+ * needed for that. */
+static qdq_status ask(qdq_tuning *t, qdq_tune_candidate *c, layers *out, qdq_error *err)
+{
+    const char *key = qdq_arena_printf(&t->arena, "groups %s", c->name);
+    bool known;
+
+    if (key == NULL)
+        return qdq_nomem(err);
+    if ((qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_GROUP) == 0 || !may_build(t))
+        return QDQ_OK;
+    t->builds++;
+    QDQ_TRY(recall(t, key, out, &known, err));
+    if (!known)
+        QDQ_TRY(measure(t, c, key, out, err));
+    return qdq_tune_profile_from(t, c, out->at, out->n, err);
+}
+
+/* --- groups --------------------------------------------------------------------------------------------------------------- */
+
+/* By what the engine itself tells. What does not fit says nothing. */
+static qdq_status find(qdq_tuning *t, const layers *l, qdq_fusions **out, qdq_error *err)
+{
+    qdq_error why = QDQ_ERROR_INIT;
+    qdq_status st = qdq_fusions_find(t->clean, l->at, l->n, NULL, out, &why);
+
+    if (st != QDQ_E_UNSUPPORTED)
+        return st == QDQ_OK ? QDQ_OK : qdq_fail(err, st, "%s", why.text);
+    qdq_job_log(t->job, QDQ_LOG_WARNING, "%s: groups are found by structure", why.text);
+    return qdq_fusions_find(t->clean, NULL, 0, NULL, out, err);
+}
+
+static qdq_status find_by_engine(qdq_tuning *t, qdq_fusions **out, qdq_error *err)
+{
+    layers l = {0};
+    qdq_status st = ask(t, t->base, &l, err);
+
+    if (st == QDQ_OK && l.n == 0)
+        qdq_job_log(
+            t->job, QDQ_LOG_WARNING,
+            "engine '%s' did not tell which nodes it computes together: groups are found by structure, "
+            "as engines fuse usually",
+            qdq_lab_engine(t->lab)->name);
+    if (st == QDQ_OK)
+        st = find(t, &l, out, err);
+    qdq_free(l.at);
+    return st;
+}
+
+static qdq_status find_by_file(qdq_tuning *t, qdq_fusions **out, qdq_error *err)
+{
+    const char *path = t->opts->layer_info;
+    layers l = {0};
+
+    QDQ_TRY(qdq_groups_read(t->clean, path, NULL, t->job, &l.at, &l.n, err));
+    qdq_status st = qdq_fusions_find(t->clean, l.at, l.n, NULL, out, err);
+    qdq_free(l.at);
+    return st == QDQ_E_UNSUPPORTED ? qdq_within(err, st, "%s", path) : st;
+}
+
+/* Q/DQ change what is fused: nodes are decided together that are computed together with them as well. */
+static qdq_status refine(qdq_tuning *t, qdq_fusions **f, qdq_error *err)
+{
+    qdq_fusions *with = NULL, *both = NULL;
+    qdq_tune_candidate *full;
+    qdq_assign all;
+    layers l = {0};
+
+    if (!qdq_assign_new(&all, t->space->n_groups, &t->arena))
+        return qdq_nomem(err);
+    for (size_t i = 0; i < t->space->n_groups; i++)
+        qdq_assign_set(&all, i, true);
+    QDQ_TRY(qdq_tune_candidate_of(t, &all, &full, err));
+    if (full == t->base)
+        return QDQ_OK;
+    qdq_status st = ask(t, full, &l, err);
+    if (st == QDQ_OK && l.n > 0)
+        st = find(t, &l, &with, err);
+    if (st == QDQ_OK && with != NULL)
+        st = qdq_fusions_refine(*f, with, NULL, &both, err);
+    if (st == QDQ_OK && both != NULL) {
+        qdq_fusions_free(*f);
+        *f = both;
+    }
+    qdq_fusions_free(with);
+    qdq_free(l.at);
+    return st;
+}
+
+qdq_status qdq_tune_find_fusions(qdq_tuning *t, qdq_error *err)
+{
+    qdq_tune_show(t, "groups");
+    if (t->fusions == NULL) /* else they are those of a file */
+        QDQ_TRY(find_by_engine(t, &t->fusions, err));
+    QDQ_TRY(refine(t, &t->fusions, err));
+    QDQ_TRY(qdq_fusion_keys_find(t->fusions, &t->keys, err));
+    QDQ_TRY(qdq_fusion_patterns_make(t->keys, &t->patterns, err));
+    qdq_job_log(t->job, QDQ_LOG_INFO, "%u groups of %u kinds; layers are known of %.0f %% of the operators",
+                t->fusions->n, t->keys->n, isfinite(t->fusions->covered) ? t->fusions->covered * 100 : 0);
+    return QDQ_OK;
+}
+
+/* --- what users hand in ------------------------------------------------------------------------------------------------ */
+
+/* In a few digits: other layers make another search. */
+static qdq_status name_layers(qdq_tuning *t, qdq_error *err)
+{
+    char *text;
+    size_t size;
+
+    QDQ_TRY(qdq_read_file(t->opts->layer_info, LAYERS_MAX, &text, &size, err));
+    const XXH128_hash_t h = XXH3_128bits(text, size);
+    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, t->layers_name);
+    qdq_free(text);
+    return QDQ_OK;
+}
+
+qdq_status qdq_tune_read_layers(qdq_tuning *t, qdq_error *err)
+{
+    if (t->opts->layer_info == NULL)
+        return QDQ_OK;
+    QDQ_TRY(name_layers(t, err));
+    return find_by_file(t, &t->fusions, err);
+}
