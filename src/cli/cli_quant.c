@@ -15,8 +15,7 @@ const cli_opt cli_quant_what_opts[] = {
      .kind = CLI_TEXT,
      .offset = CLI_AT(cli_quant_args, target),
      .what = "NAME",
-     .help =
-         "rules of an engine, or a FILE with them; default: ort-cpu (autotune: its engine's); 'qdq targets'"},
+     .help = "rules from 'qdq targets', or a FILE; default: ort-cpu (autotune: its engine's)"},
     {.letter = 'x',
      .name = "exclude",
      .kind = CLI_LIST,

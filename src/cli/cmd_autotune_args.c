@@ -61,9 +61,7 @@ static const cli_opt search_opts[] = {
      .kind = CLI_CHOICE,
      .offset = CLI_AT(autotune_args, mode),
      .what = "MODE",
-     .help = "what is decided together: regions that look alike, or what the engine computes in one layer, "
-             "which takes a\n"
-             "dozen builds at most",
+     .help = "what is decided together: regions that look alike, or what the engine fuses",
      .init = "region",
      .choices = modes},
     {.name = "preset",
@@ -173,7 +171,7 @@ static const cli_opt region_opts[] = {
      .kind = CLI_FILE,
      .offset = CLI_AT(autotune_args, node_filter),
      .what = "FILE",
-     .help = "tune only regions (or groups) with a node whose name fits one of its wildcards, one a line"},
+     .help = "tune only regions or groups with a node whose name fits one of its wildcards"},
     CLI_END,
 };
 
@@ -182,16 +180,14 @@ static const cli_opt subgraph_opts[] = {
      .kind = CLI_CHOICE,
      .offset = CLI_AT(autotune_args, strategy),
      .what = "HOW",
-     .help = "mincut: costs from a few profiles, one minimum cut; auto: mincut if the engine times layers, "
-             "else kinds of "
-             "groups one by one",
+     .help = "auto: mincut if the engine times layers, else kinds of groups one by one",
      .init = "auto",
      .choices = strategies},
     {.name = "layer-info",
      .kind = CLI_FILE,
      .offset = CLI_AT(autotune_args, layer_info),
      .what = "FILE",
-     .help = "layers of the model without Q/DQ, as trtexec --exportLayerInfo wrote them: saves a build"},
+     .help = "layers of the model without Q/DQ, by trtexec --exportLayerInfo: saves a build"},
     CLI_END,
 };
 
