@@ -252,7 +252,7 @@ static qdq_status run(child *c, qdq_child_result *result, qdq_error *err)
 qdq_status qdq_child_run(const qdq_child_opts *opts, qdq_child_result *result, qdq_error *err)
 {
     size_t most = opts->max_output < QDQ_BUF_NO_LIMIT / 4 ? opts->max_output : QDQ_BUF_NO_LIMIT / 4;
-    size_t max = opts->keep_last ? most * 2 + 32 * 1024 : most;
+    size_t max = opts->keep_last ? most * 2 + (size_t)32 * 1024 : most;
     child c = {.opts = opts,
                .out = {.fd = -1, .text = QDQ_BUF_INIT(max), .keep_last = opts->keep_last},
                .err = {.fd = -1, .text = QDQ_BUF_INIT(max), .keep_last = opts->keep_last}};

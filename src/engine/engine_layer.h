@@ -20,7 +20,7 @@ qdq_status qdq_engine_layers_pack(const qdq_engine_layer *l, size_t n, qdq_arena
                                   size_t *n_out, qdq_error *err);
 
 /* Names, kernels and times alone, as qdq_session_profile() gives them. */
-qdq_status qdq_engine_profile_pack(const qdq_engine_layer *l, size_t n, unsigned runs, qdq_layer **out,
+qdq_status qdq_engine_profile_pack(const qdq_engine_layer *from, size_t n, unsigned runs, qdq_layer **out,
                                    qdq_error *err);
 
 /* "f32" for QDQ_FLOAT; "" for a type that no engine computes with. */

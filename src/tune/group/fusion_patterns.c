@@ -34,7 +34,7 @@ static qdq_status make_pattern(const qdq_fusion_key *k, qdq_arena *arena, qdq_pa
     if (out->signature == NULL || out->instance == NULL)
         return qdq_nomem(err);
     snprintf(out->hash, sizeof out->hash, "%.32s", k->hash);
-    for (int half = 0; half < 2; half++) {
+    for (size_t half = 0; half < 2; half++) {
         char digits[17];
         snprintf(digits, sizeof digits, "%.16s", k->hash + 16 * half);
         out->canon[half] = strtoull(digits, NULL, 16);
