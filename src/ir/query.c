@@ -182,6 +182,8 @@ bool qdq_node_has_own_name(const qdq_node *n)
     return n->name[0] != '\0' && qdq_name_of(n->name)->n_node <= 1;
 }
 
+static const char no_memory[] = "?";
+
 const char *qdq_node_label(const qdq_node *n, qdq_arena *scratch)
 {
     const char *text;
@@ -191,17 +193,18 @@ const char *qdq_node_label(const qdq_node *n, qdq_arena *scratch)
     for (uint32_t i = 0; i < n->n_out; i++)
         if (n->out[i] != NULL) {
             text = qdq_arena_printf(scratch, "%s@%s", n->type, n->out[i]->name);
-            return text == NULL ? "?" : text;
+            return text == NULL ? no_memory : text;
         }
     text = qdq_arena_printf(scratch, "%s@#%u", n->type, (unsigned)n->id);
-    return text == NULL ? "?" : text;
+    return text == NULL ? no_memory : text;
 }
 
 bool qdq_graph_map_labels(const qdq_graph *g, qdq_arena *scratch, qdq_map *nodes)
 {
     QDQ_FOR_NODES (n, g) {
+        const char *label = qdq_node_label(n, scratch);
         bool is_new;
-        qdq_map_value *v = qdq_map_put(nodes, qdq_node_label(n, scratch), &is_new);
+        qdq_map_value *v = label != no_memory ? qdq_map_put(nodes, label, &is_new) : NULL;
 
         if (v == NULL)
             return false;

@@ -41,6 +41,7 @@ typedef void *(*get_info)(const void *value, void **info);
 typedef void *(*get_size)(const void *info, size_t *n);
 typedef void *(*get_dims)(const void *info, int64_t *dims, size_t rank);
 typedef void (*release_info)(void *info);
+typedef void (*release_domain)(void *domain);
 typedef void *(*new_domain)(const char *name, void **domain);
 typedef void *(*add_op)(void *domain, const ort_custom_op *op);
 typedef void *(*add_domain)(void *options, void *domain);
@@ -122,10 +123,17 @@ const void *twice_is_here(void)
     return &twice;
 }
 #else
+static void *domain; /* as long as the library, which is there as long as a session that refers to it */
+
+__attribute__((destructor)) static void release(void)
+{
+    if (domain != NULL)
+        CALL(101, release_domain)(domain);
+}
+
 void *RegisterCustomOps(void *options, const api_base *base);
 void *RegisterCustomOps(void *options, const api_base *base)
 {
-    static void *domain; /* as long as the library: the session refers to it */
     void *status = NULL;
 
     table = base->get(API);
