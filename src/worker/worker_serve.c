@@ -229,6 +229,25 @@ static qdq_status compare(qdq_worker *w, const qdq_json_place *q, qdq_lab_object
     return QDQ_OK;
 }
 
+typedef qdq_status (*session_fn)(qdq_worker *w, const qdq_worker_model *m, unsigned runs,
+                                 qdq_lab_object *answer, qdq_error *err);
+
+/* What takes a session of its own, of at least so many runs. */
+static qdq_status ask_apart(qdq_worker *w, const qdq_json_place *q, qdq_worker_purpose purpose,
+                            unsigned least, session_fn ask, qdq_lab_object *answer, qdq_error *err)
+{
+    const char *path = qdq_lab_get_text(q, "path", NULL);
+    unsigned runs = (unsigned)qdq_json_int(q, "runs", least, UINT32_MAX, least);
+    qdq_worker_model *m;
+
+    if (q->reader->status != QDQ_OK)
+        return q->reader->status;
+    QDQ_TRY(qdq_worker_open(w, path, purpose, &m, err));
+    qdq_status st = ask(w, m, runs, answer, err);
+    qdq_worker_close(m);
+    return st;
+}
+
 static qdq_status profile_session(qdq_worker *w, const qdq_worker_model *m, unsigned runs,
                                   qdq_lab_object *answer, qdq_error *err)
 {
@@ -258,16 +277,7 @@ static qdq_status profile_session(qdq_worker *w, const qdq_worker_model *m, unsi
 
 static qdq_status profile(qdq_worker *w, const qdq_json_place *q, qdq_lab_object *answer, qdq_error *err)
 {
-    const char *path = qdq_lab_get_text(q, "path", NULL);
-    unsigned runs = (unsigned)qdq_json_int(q, "runs", 1, UINT32_MAX, 1);
-    qdq_worker_model *m;
-
-    if (q->reader->status != QDQ_OK)
-        return q->reader->status;
-    QDQ_TRY(qdq_worker_open(w, path, QDQ_WORKER_PROFILE, &m, err));
-    qdq_status st = profile_session(w, m, runs, answer, err);
-    qdq_worker_close(m);
-    return st;
+    return ask_apart(w, q, QDQ_WORKER_PROFILE, 1, profile_session, answer, err);
 }
 
 static qdq_status group_session(qdq_worker *w, const qdq_worker_model *m, unsigned runs,
@@ -292,16 +302,7 @@ static qdq_status group_session(qdq_worker *w, const qdq_worker_model *m, unsign
 
 static qdq_status groups(qdq_worker *w, const qdq_json_place *q, qdq_lab_object *answer, qdq_error *err)
 {
-    const char *path = qdq_lab_get_text(q, "path", NULL);
-    unsigned runs = (unsigned)qdq_json_int(q, "runs", 0, UINT32_MAX, 0);
-    qdq_worker_model *m;
-
-    if (q->reader->status != QDQ_OK)
-        return q->reader->status;
-    QDQ_TRY(qdq_worker_open(w, path, QDQ_WORKER_GROUPS, &m, err));
-    qdq_status st = group_session(w, m, runs, answer, err);
-    qdq_worker_close(m);
-    return st;
+    return ask_apart(w, q, QDQ_WORKER_GROUPS, 0, group_session, answer, err);
 }
 
 /* --- answers -------------------------------------------------------------------------------------------------------- */
