@@ -168,7 +168,7 @@ typedef struct qdq_tune_opts {
     double time_s;               /* budget; 0: none */
     unsigned trials;             /* budget; 0: none */
     unsigned
-        max_builds; /* budget; 0: the preset's. In subgraph mode the guard's three are among them, so at least 5 */
+        max_builds; /* budget; 0: the preset's. In subgraph mode the guard's three are among them, so at least 7 */
     uint64_t seed;
 
     qdq_region_opts regions;

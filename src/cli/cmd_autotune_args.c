@@ -187,7 +187,7 @@ static const cli_opt subgraph_opts[] = {
      .kind = CLI_FILE,
      .offset = CLI_AT(autotune_args, layer_info),
      .what = "FILE",
-     .help = "layers of the model without Q/DQ, by trtexec --exportLayerInfo: saves a build"},
+     .help = "layers of the model without Q/DQ, by trtexec --exportLayerInfo or an earlier run"},
     CLI_END,
 };
 

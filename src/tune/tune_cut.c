@@ -5,7 +5,6 @@
 
 #include "base/fail.h"
 #include "tune/cut/cut_search.h"
-#include "tune/space/nets.h"
 
 typedef struct reader {
     qdq_tuning *t;
@@ -19,15 +18,14 @@ static void add(qdq_cut_time *to, double us, double rows)
 }
 
 /* Kernels to their decisions, copies and epilogues that are layers of their own to their tensor. */
-static void tell_nodes(const reader *r, const qdq_tune_times *times, qdq_cut_profile *out)
+static void tell_nodes(const qdq_space *s, const qdq_nets *nets, const qdq_tune_times *times,
+                       qdq_cut_profile *out)
 {
-    const qdq_space *s = r->t->space;
-
     QDQ_FOR_NODES (n, s->clean->graph) {
         const uint32_t first = s->first_group[n->id];
         if (first == QDQ_NO_GROUP) {
-            if (r->nets.within[n->id] != QDQ_NO_NET)
-                add(&out->net[r->nets.within[n->id]], times->own[n->id], times->rows[n->id]);
+            if (nets->within[n->id] != QDQ_NO_NET)
+                add(&out->net[nets->within[n->id]], times->own[n->id], times->rows[n->id]);
             continue;
         }
         const double beside = (double)qdq_space_groups_beside(s, first);
@@ -37,27 +35,33 @@ static void tell_nodes(const reader *r, const qdq_tune_times *times, qdq_cut_pro
 }
 
 /* What is left is nobody's: nodes that stay float, layers without a name. */
+void qdq_tune_tell_costs(const qdq_space *s, const qdq_nets *nets, const qdq_tune_times *times,
+                         qdq_cut_profile *out)
+{
+    tell_nodes(s, nets, times, out);
+    for (size_t i = 0; i < s->clean->graph->values.n; i++)
+        if (nets->of[i] != QDQ_NO_NET)
+            add(&out->net[nets->of[i]], times->converted[i], times->conversions[i]);
+    out->rest = (qdq_cut_time){times->sum, times->n_rows};
+    for (size_t i = 0; i < nets->graph.n_bits; i++)
+        add(&out->rest, -out->own[i].us, -out->own[i].rows);
+    for (size_t i = 0; i < nets->graph.n_nets; i++)
+        add(&out->rest, -out->net[i].us, -out->net[i].rows);
+    out->rest.us = fmax(out->rest.us, 0);
+}
+
 static qdq_status profile(void *ctx, const qdq_assign *a, qdq_cut_profile *out, bool *known, qdq_error *err)
 {
     reader *r = ctx;
     qdq_tune_candidate *c;
 
     QDQ_TRY(qdq_tune_candidate_of(r->t, a, &c, err));
-    QDQ_TRY(qdq_tune_profile(r->t, c, err));
-    const qdq_tune_times *times = c->times;
-    *known = times->is_known;
-    if (!*known)
+    if (c->failed) /* it would not live longer for that */
         return QDQ_OK;
-    tell_nodes(r, times, out);
-    for (size_t i = 0; i < r->t->clean->graph->values.n; i++)
-        if (r->nets.of[i] != QDQ_NO_NET)
-            add(&out->net[r->nets.of[i]], times->converted[i], times->conversions[i]);
-    out->rest = (qdq_cut_time){times->sum, times->n_rows};
-    for (size_t i = 0; i < r->nets.graph.n_bits; i++)
-        add(&out->rest, -out->own[i].us, -out->own[i].rows);
-    for (size_t i = 0; i < r->nets.graph.n_nets; i++)
-        add(&out->rest, -out->net[i].us, -out->net[i].rows);
-    out->rest.us = fmax(out->rest.us, 0);
+    QDQ_TRY(qdq_tune_profile(r->t, c, err));
+    *known = c->times->is_known;
+    if (*known)
+        qdq_tune_tell_costs(r->t->space, &r->nets, c->times, out);
     return QDQ_OK;
 }
 
@@ -65,9 +69,7 @@ static qdq_status profile(void *ctx, const qdq_assign *a, qdq_cut_profile *out, 
 
 qdq_status qdq_tune_choose_strategy(qdq_tuning *t, qdq_error *err)
 {
-    if (t->opts->mode != QDQ_TUNE_SUBGRAPH)
-        return QDQ_OK;
-    if (t->space->n_groups == 0)
+    if (t->opts->mode != QDQ_TUNE_SUBGRAPH || t->space->n_groups == 0)
         return QDQ_OK;
     t->cuts = t->base->times != NULL && t->base->times->is_known;
     if (t->cuts)

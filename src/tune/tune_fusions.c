@@ -11,6 +11,7 @@
 #include "base/fail.h"
 #include "base/json.h"
 #include "tune/group/fusion_patterns.h"
+#include "tune/group/graph_file.h"
 #include "tune/lab/lab_groups.h"
 
 enum { GROUP_RUNS = 8, LAYERS_MAX = 1 << 30 };
@@ -66,10 +67,10 @@ static qdq_status recall(qdq_tuning *t, const char *key, layers *out, bool *know
     return QDQ_OK;
 }
 
-/* May another model be built? */
+/* May another model be built, and a candidate after it? */
 static bool may_build(const qdq_tuning *t)
 {
-    return t->search_opts.max_builds == 0 || t->builds < t->search_opts.max_builds;
+    return t->search_opts.max_builds == 0 || t->builds + 1 < t->search_opts.max_builds;
 }
 
 /* None where the engine does not tell, or the budget is used up. Layers with times are a profile, too: no other build is
@@ -88,6 +89,37 @@ static qdq_status ask(qdq_tuning *t, qdq_tune_candidate *c, layers *out, qdq_err
     if (!known)
         QDQ_TRY(measure(t, c, key, out, err));
     return qdq_tune_profile_from(t, c, out->at, out->n, err);
+}
+
+/* --- files ---------------------------------------------------------------------------------------------------------------- */
+
+/* "resnet50" of "models/resnet50.onnx"; NULL: out of memory. */
+static const char *name_of_model(qdq_tuning *t)
+{
+    const char *slash = strrchr(t->m->path, '/'), *name = slash != NULL ? slash + 1 : t->m->path;
+    const char *dot = strrchr(name, '.');
+    const size_t n = dot != NULL ? (size_t)(dot - name) : strlen(name);
+
+    return n > 0 ? qdq_arena_printf(&t->arena, "%.*s", (int)n, name) : "model";
+}
+
+static const char *name_of_precision(const qdq_tuning *t)
+{
+    return t->nothing->rest.type == QDQ_FLOAT16    ? "fp16"
+           : t->nothing->rest.type == QDQ_BFLOAT16 ? "bf16"
+                                                   : "fp32";
+}
+
+/* What the engine said, for people and as --layer-info of other runs. */
+static qdq_status write_graph(qdq_tuning *t, const layers *l, qdq_error *err)
+{
+    const qdq_graph_file f = {.dir = t->dir,
+                              .name = name_of_model(t),
+                              .precision = name_of_precision(t),
+                              .info = qdq_lab_engine(t->lab),
+                              .model = t->clean};
+
+    return f.name != NULL ? qdq_graph_file_write(&f, l->at, l->n, err) : qdq_nomem(err);
 }
 
 /* --- groups --------------------------------------------------------------------------------------------------------------- */
@@ -115,6 +147,8 @@ static qdq_status find_by_engine(qdq_tuning *t, qdq_fusions **out, qdq_error *er
             "engine '%s' did not tell which nodes it computes together: groups are found by structure, "
             "as engines fuse usually",
             qdq_lab_engine(t->lab)->name);
+    if (st == QDQ_OK && l.n > 0)
+        st = write_graph(t, &l, err);
     if (st == QDQ_OK)
         st = find(t, &l, out, err);
     qdq_free(l.at);

@@ -21,7 +21,9 @@ static const preset presets[] = {
     {"extensive", 32, 5, 6, 40, 0},
 };
 
-enum { OF_GUARD = 3, LEAST_BUILDS = OF_GUARD + 2 };
+/* The guard builds what was given, the rules' model and what was written; a search in subgraph mode the model without Q/DQ, its
+ * layers, those with all Q/DQ, and a candidate. */
+enum { OF_GUARD = 3, LEAST_BUILDS = OF_GUARD + 4 };
 
 /* NAN is in no range. */
 static qdq_status check_range(const char *name, double x, double end, qdq_error *err)
@@ -72,11 +74,11 @@ static qdq_status check_mode(const qdq_tune_opts *o, qdq_error *err)
                : o->layer_info != NULL      ? wrong_mode("layer information", "subgraph", err)
                                             : QDQ_OK;
     if (o->max_builds > 0 && o->max_builds < LEAST_BUILDS)
-        return qdq_fail(
-            err, QDQ_E_USAGE,
-            "found %u builds, expected at least %d in subgraph mode: of the model without Q/DQ, of a "
-            "candidate, and %d of the guard",
-            o->max_builds, LEAST_BUILDS, OF_GUARD);
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found %u builds, expected at least %d in subgraph mode: of the model without Q/DQ, "
+                        "two for layers, "
+                        "of a candidate, and %d of the guard",
+                        o->max_builds, LEAST_BUILDS, OF_GUARD);
     return caches    ? wrong_mode("a pattern cache, whose patterns are of regions", "region", err)
            : regions ? wrong_mode("an option of regions", "region", err)
                      : QDQ_OK;
@@ -101,7 +103,7 @@ qdq_status qdq_tune_check(const qdq_tune_opts *o, const qdq_target *t, qdq_error
     return check_range("time_s", o->time_s, ever, err);
 }
 
-/* What is left for the search: the guard builds what was given, the rules' model and what was written. */
+/* What is left for the search. */
 static unsigned builds_of_search(unsigned all)
 {
     if (all == 0)

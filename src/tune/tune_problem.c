@@ -212,15 +212,22 @@ static bool apply_seeds(qdq_tuning *t, qdq_assign *a)
     return any;
 }
 
-/* What the rules decide, all linear operators, everything. */
+static qdq_status add_linear_start(qdq_tuning *t, starts *s, qdq_error *err)
+{
+    QDQ_TRY(add_start(t, s, "linear", err));
+    for (size_t i = 0; i < t->space->n_groups; i++)
+        qdq_assign_set(&s->assign[s->n - 1], i, t->space->group[i].linear);
+    return QDQ_OK;
+}
+
+/* What the rules decide, all linear operators (minimum cuts know better), everything. */
 static qdq_status add_plain_starts(qdq_tuning *t, starts *s, qdq_error *err)
 {
     s->name[s->n] = "rules";
     if (!qdq_assign_copy(&s->assign[s->n++], &t->space->rules, &t->arena))
         return qdq_nomem(err);
-    QDQ_TRY(add_start(t, s, "linear", err));
-    for (size_t i = 0; i < t->space->n_groups; i++)
-        qdq_assign_set(&s->assign[s->n - 1], i, t->space->group[i].linear);
+    if (!t->cuts)
+        QDQ_TRY(add_linear_start(t, s, err));
     QDQ_TRY(add_start(t, s, "everything", err));
     for (size_t i = 0; i < t->space->n_groups; i++)
         qdq_assign_set(&s->assign[s->n - 1], i, true);

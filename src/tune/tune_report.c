@@ -187,6 +187,54 @@ static void show_patterns(const qdq_tuning *t, const qdq_tune_candidate *best, q
     qdq_page_table_end(b);
 }
 
+/* Decisions of a kind in all of its groups, and those of them that are on. */
+static void count_decisions(const qdq_choices *c, const qdq_pattern *p, const qdq_assign *a, size_t *all,
+                            size_t *on)
+{
+    *all = *on = 0;
+    for (size_t i = 0; i < c->n; i++)
+        for (size_t k = 0; k < p->n_instances; k++)
+            if (c->choice[i].group[k] != QDQ_NO_GROUP) {
+                (*all)++;
+                *on += qdq_assign_get(a, c->choice[i].group[k]);
+            }
+}
+
+static void show_groups(const qdq_tuning *t, const qdq_tune_candidate *best, qdq_buf *b)
+{
+    static const qdq_page_column columns[] = {
+        {.head = "Kind of group", .is_code = true, .hint = "operators, and the first digits of its key"},
+        {.head = "Groups", .is_number = true},
+        {.head = "Quantized", .hint = "decisions that are on, of all, in all groups of the kind"},
+        {.head = "Given, ms", .is_number = true, .hint = "its kernels in the given model, by a profile"},
+        {.head = "Found, ms", .is_number = true, .hint = "its kernels in the best that was found"}};
+    static const qdq_page_table table = {.id = "groups", .column = columns, .n_columns = QDQ_COUNT(columns)};
+    char text[TEXT];
+    size_t all, on;
+
+    qdq_page_section(
+        b, "groups", "What won where",
+        "A group is what the engine computes in one layer, with and without Q/DQ; groups of one kind are the "
+        "same computation. Times are those of kernels, without conversions around them. Kinds in which "
+        "nothing can run in 8 bits are left out.");
+    qdq_page_table_begin(b, &table);
+    for (size_t u = 0; u < t->patterns->n; u++) {
+        const qdq_pattern *p = &t->patterns->pattern[u];
+        count_decisions(&t->choices[u], p, &t->found.best, &all, &on);
+        if (all == 0)
+            continue;
+        qdq_page_row_begin(b, on > 0 ? QDQ_TONE_GOOD : QDQ_TONE_PLAIN);
+        qdq_page_cell(b, &table, 0, p->signature);
+        qdq_page_number(b, &table, 1, (double)p->n_instances, "%.0f");
+        snprintf(text, sizeof text, "%zu of %zu", on, all);
+        qdq_page_cell(b, &table, 2, text);
+        qdq_page_number(b, &table, 3, kernels_ms(p, t->base->times, t->problem.base_ns), "%.3g");
+        qdq_page_number(b, &table, 4, kernels_ms(p, best->times, t->found.predicted_ns), "%.3g");
+        qdq_page_row_end(b);
+    }
+    qdq_page_table_end(b);
+}
+
 qdq_status qdq_tune_write_page(qdq_tuning *t, qdq_error *err)
 {
     const char *path = qdq_tune_path(t, "report.html");
@@ -207,7 +255,10 @@ qdq_status qdq_tune_write_page(qdq_tuning *t, qdq_error *err)
     show_figures(t, &b);
     show_latency(t, &b);
     show_trials(t, &b);
-    show_patterns(t, best, &b);
+    if (by_region)
+        show_patterns(t, best, &b);
+    else
+        show_groups(t, best, &b);
     qdq_page_end(&b, "Written by qdq " QDQ_VERSION);
     qdq_status st = b.failed ? qdq_nomem(err) : qdq_write_file(path, true, b.data, b.size, err);
     qdq_buf_free(&b);

@@ -17,6 +17,7 @@
 #include "tune/scheme/scheme.h"
 #include "tune/search/search.h"
 #include "tune/space/candidates.h"
+#include "tune/space/nets.h"
 #include "tune/space/space.h"
 #include "tune/store/store.h"
 #include "tune/tune_folder.h"
@@ -209,6 +210,10 @@ qdq_status qdq_tune_find_fusions(qdq_tuning *t, qdq_error *err);
 /* May minimum cuts be searched for? Not where the baseline's profile is missing, or says too little; then t->cuts is false,
  * the preset's bounds are those of region mode, and the user is told. QDQ_E_UNSUPPORTED: and mincut was asked for. */
 qdq_status qdq_tune_choose_strategy(qdq_tuning *t, qdq_error *err);
+
+/* A profile as costs, each of its rows once: of a decision, of a tensor between decisions, or of the rest. */
+void qdq_tune_tell_costs(const qdq_space *s, const qdq_nets *nets, const qdq_tune_times *times,
+                         qdq_cut_profile *out);
 
 /* Searches by minimum cuts: what qdq_search_run() does, into t->found. */
 qdq_status qdq_tune_cut(qdq_tuning *t, qdq_error *err);

@@ -5,7 +5,7 @@
 #include "support/blocks.h"
 #include "support/layers.h"
 #include "support/test.h"
-#include "tune/group/keys.h"
+#include "tune/group/fusion_patterns.h"
 
 typedef struct finding {
     qdq_model *m;
@@ -18,6 +18,7 @@ static qdq_status find(void *ctx, qdq_error *err)
     const finding *f = ctx;
     qdq_fusions *a = NULL, *b = NULL, *both = NULL;
     qdq_fusion_keys *keys = NULL;
+    qdq_patterns *patterns = NULL;
     qdq_status st = qdq_fusions_find(f->m, f->layers.at, f->layers.n, &f->opts, &a, err);
 
     if (st == QDQ_OK)
@@ -28,6 +29,10 @@ static qdq_status find(void *ctx, qdq_error *err)
     if (st == QDQ_OK)
         st = qdq_fusion_keys_find(both, &keys, err);
     assert_true((st == QDQ_OK) == (keys != NULL));
+    if (st == QDQ_OK)
+        st = qdq_fusion_patterns_make(keys, &patterns, err);
+    assert_true((st == QDQ_OK) == (patterns != NULL));
+    qdq_patterns_free(patterns);
     qdq_fusion_keys_free(keys);
     qdq_fusions_free(both);
     qdq_fusions_free(b);

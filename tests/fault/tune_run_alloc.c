@@ -66,14 +66,14 @@ static char *tune_and_read(tried *t, const char *folder)
     return test_tuned_file(folder, "plan.json");
 }
 
-static void a_run_survives_allocation_failures(void **state)
+static void survive(qdq_tune_mode mode, const char *name)
 {
     qdq_model *m = test_tuned_model();
-    char *folder = strdup(test_path("tuned")), *calm = strdup(test_path("calm"));
+    char *folder = strdup(test_path("%s", name)), *calm = strdup(test_path("%s-calm", name));
     tried t = {.m = m, .folder = folder};
 
-    (void)state;
     t.opts = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, NULL));
+    t.opts.mode = mode;
     t.opts.restart = true; /* all is measured each time */
     unsigned long all = test_some_allocs_fail(tune, &t, SAMPLES);
     print_message("%lu allocations\n", all);
@@ -88,10 +88,23 @@ static void a_run_survives_allocation_failures(void **state)
     qdq_model_free(m);
 }
 
+static void a_run_survives_allocation_failures(void **state)
+{
+    (void)state;
+    survive(QDQ_TUNE_REGION, "by_region");
+}
+
+static void so_does_one_by_groups(void **state)
+{
+    (void)state;
+    survive(QDQ_TUNE_SUBGRAPH, "by_group");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_survives_allocation_failures),
+        cmocka_unit_test(so_does_one_by_groups),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

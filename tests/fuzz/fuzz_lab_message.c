@@ -1,8 +1,9 @@
 /* fuzz_lab_message.c - what arrives from a worker, hostile: messages are taken while there are any, and each that was
- * taken is the same after it went on the way once more. */
+ * taken is the same after it went on the way once more; so are layers in it. */
 #include <stdlib.h>
 
 #include "base/fail.h"
+#include "tune/lab/lab_groups.h"
 #include "tune/lab/lab_message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -35,6 +36,23 @@ static void read_members(json_t *message)
     qdq_arena_free(&arena);
 }
 
+/* Layers that were taken go on their way once more, and are as many. */
+static void read_layers(const json_t *list)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_group *g, *again;
+    size_t n, n_again;
+
+    if (qdq_lab_groups_read(list, &g, &n, &err) != QDQ_OK)
+        return;
+    json_t *sent = qdq_lab_groups_json(g, n);
+    if (sent == NULL || qdq_lab_groups_read(sent, &again, &n_again, &err) != QDQ_OK || n_again != n)
+        abort();
+    qdq_free(again);
+    qdq_free(g);
+    json_decref(sent);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *at = (const char *)data;
@@ -48,6 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             break;
         send_again(message);
         read_members(message);
+        read_layers(json_object_get(message, "layers"));
         json_decref(message);
         at += used;
         size -= used;

@@ -498,6 +498,28 @@ static void a_profile_that_cannot_be_read_is_measured_once_more(void **state)
     }
 }
 
+/* The same of layers and their nodes, which subgraph mode keeps. */
+static void layers_that_cannot_be_read_are_asked_for_once_more(void **state)
+{
+    static const char *const garbage[] = {"''", "'7'", "'[{}]'", "'{'",
+                                          "'[[\"a\", \"b\", \"c\", \"d\", -1.0, false, 0, []]]'"};
+    const char *folder = test_path("layers"), *engine = test_tuned_costs(TEST_TUNED_OPS, NULL);
+    qdq_tune_opts o = test_tuned_opts(engine);
+    qdq_tune_result whole, r;
+
+    (void)state;
+    o.mode = QDQ_TUNE_SUBGRAPH;
+    assert_ok(test_tuned_run(model, folder, &o, &whole, &err));
+    for (size_t i = 0; i < QDQ_COUNT(garbage); i++) {
+        char sql[200];
+        snprintf(sql, sizeof sql, "UPDATE value SET value = %s", garbage[i]);
+        change_store(folder, sql);
+        assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+        assert_true(r.verdict == QDQ_TUNED && r.speedup > 1.5);
+        assert_int_equal(r.groups, whole.groups);
+    }
+}
+
 static void a_damaged_sample_is_said_with_its_place(void **state)
 {
     static const char *const times[] = {"0", "-1", "9e999", "'abc'", "x'41'"};
@@ -551,6 +573,7 @@ int main(int argc, char **argv)
         return test_tuned_child(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_profile_that_cannot_be_read_is_measured_once_more),
+        cmocka_unit_test(layers_that_cannot_be_read_are_asked_for_once_more),
         cmocka_unit_test(a_damaged_sample_is_said_with_its_place),
         cmocka_unit_test(the_status_of_a_damaged_store_is_an_error_or_what_is_known),
         cmocka_unit_test(a_run_in_the_folder_of_another_is_refused_and_harms_nothing),

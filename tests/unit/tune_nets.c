@@ -1,9 +1,12 @@
 /* tune_nets.c - tensors between slot groups: who gives, who reads, and what is copied on the way. */
 #include "tune/space/nets.h"
 
+#include <math.h>
+
 #include "quant/quantize_steps.h"
 #include "support/build.h"
 #include "support/test.h"
+#include "tune/tune_state.h"
 
 static qdq_error err;
 
@@ -126,8 +129,117 @@ static void a_bias_behind_a_product_goes_with_it(void **state)
     TEST_NODE(&b, "Add", "z1", "y1", "b1");
     TEST_NODE(&b, "MatMul", "y2", "z1", "w2");
     test_output(&b, "y2");
-    setting s = find(test_built(&b), "ort-cpu");
-    assert_string_equal(text(&s), "->y1[x] y1>y2[y1,z1] y2>-[y2]");
+    setting s = find(test_built(&b), "ort-cpu"); /* whose products give floats */
+    assert_string_equal(text(&s), "->y1[x] ->y2[y1,z1] ->-[y2]");
+    put_away(&s);
+}
+
+/* A body reads what the main graph gives: nobody decides there. */
+static void bodies_read_floats(void **state)
+{
+    qdq_model *m = test_model("g (float[1,4,8,8] x, bool c) => (float[1,4,8,8] y) <float[4,4,1,1] w = {1, 2, "
+                              "3, 4, 5, 6, 7, 8, 9, 10, 11, "
+                              "12, 13, 14, 15, 16}> { t = Conv(x, w) u = Conv(t, w)"
+                              " y = If(c) <then_branch = a () => (float[1,4,8,8] p) { p = Neg(t) }, "
+                              "else_branch = b () => (float[1,4,8,8] q)"
+                              " { q = Neg(u) }> }");
+    setting s = find(m, "ort-cpu");
+
+    (void)state;
+    assert_string_equal(text(&s), "->t[x] ->-[c] t>u,-[t] u>-[u] ->-[y]");
+    put_away(&s);
+}
+
+/* Some kernels give both: codes if somebody reads them. */
+static void what_gives_both_gives_codes(void **state)
+{
+    test_builder b = test_build(17);
+
+    (void)state;
+    TEST_INPUT(&b, "x", 2, 16);
+    TEST_RANDOM(&b, "w", 16, 16);
+    TEST_NODE(&b, "MatMul", "y1", "x", "w");
+    TEST_NODE(&b, "MatMul", "y2", "y1", "w");
+    test_output(&b, "y2");
+    setting s = find(test_built(&b), "openvino");
+    assert_string_equal(text(&s), "->y1[x] y1>y2[y1] y2>-[y2]");
+    put_away(&s);
+}
+
+/* --- profiles ---------------------------------------------------------------------------------------------------------- */
+
+/* Times in which each node took its number in us, and one conversion behind `c1` seven. */
+static qdq_tune_times count_up(const setting *s, qdq_arena *arena)
+{
+    const size_t nodes = (size_t)s->clean->graph->next_node_id + 1, values = s->clean->graph->values.n + 1;
+    qdq_tune_times t = {.own = qdq_arena_array(arena, nodes, sizeof *t.own),
+                        .rows = qdq_arena_array(arena, nodes, sizeof *t.rows),
+                        .converted = qdq_arena_array(arena, values, sizeof *t.converted),
+                        .conversions = qdq_arena_array(arena, values, sizeof *t.conversions)};
+    double number = 0;
+
+    QDQ_FOR_NODES (n, s->clean->graph) {
+        t.own[n->id] = ++number;
+        t.rows[n->id] = 1;
+        t.sum += number;
+        t.n_rows++;
+        if (n->out[0] == qdq_graph_find(s->clean->graph, "c1")) {
+            t.converted[n->out[0]->id] = 7;
+            t.conversions[n->out[0]->id] = 1;
+        }
+    }
+    t.sum += 7;
+    t.n_rows++;
+    return t;
+}
+
+static double sum_of(const qdq_cut_time *t, size_t n, double *rows)
+{
+    double us = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        us += t[i].us;
+        *rows += t[i].rows;
+    }
+    return us;
+}
+
+static void each_row_of_a_profile_counts_once(void **state)
+{
+    static const char *const targets[] = {"ort-cpu", "tensorrt", "openvino"};
+
+    (void)state;
+    for (size_t k = 0; k < QDQ_COUNT(targets); k++) {
+        setting s = find(residual(), targets[k]);
+        const qdq_tune_times times = count_up(&s, &s.arena);
+        qdq_cut_profile p;
+        double rows = 0;
+        assert_ok(qdq_cut_profile_new(&p, &s.nets.graph, &s.arena, &err));
+        qdq_tune_tell_costs(s.space, &s.nets, &times, &p);
+        const double us =
+            sum_of(p.own, s.nets.graph.n_bits, &rows) + sum_of(p.net, s.nets.graph.n_nets, &rows) + p.rest.us;
+        rows += p.rest.rows;
+        assert_true(fabs(us - times.sum) < 1e-9 && fabs(rows - times.n_rows) < 1e-9);
+        assert_true(p.rest.us >= 0 && p.rest.us < times.sum / 2);
+        put_away(&s);
+    }
+}
+
+/* On ort-cpu: nodes 1 c0, 2 r0, 3 c1, 4 r1, 5 c2, 6 a, 7 r2, 8 p, 9 m, 10 c3. */
+static void rows_go_to_whose_they_are(void **state)
+{
+    setting s = find(residual(), "ort-cpu");
+    const qdq_tune_times times = count_up(&s, &s.arena);
+    const qdq_value *v = qdq_graph_find(s.clean->graph, "c1");
+    qdq_cut_profile p;
+
+    (void)state;
+    assert_ok(qdq_cut_profile_new(&p, &s.nets.graph, &s.arena, &err));
+    qdq_tune_tell_costs(s.space, &s.nets, &times, &p);
+    assert_true(p.own[s.space->first_group[v->producer->id]].us == 3);
+    const qdq_cut_time *net = &p.net[s.nets.of[v->id]];
+    assert_true(net->us == 4 + 7 && net->rows == 2); /* its Relu, were that a layer, and the conversion */
+    assert_true(p.rest.us == 9);                     /* the Softmax, about which nobody decides */
     put_away(&s);
 }
 
@@ -137,6 +249,10 @@ int main(void)
         cmocka_unit_test(activations_and_copies_go_with_their_kernel),
         cmocka_unit_test(a_partition_is_one_kernel),
         cmocka_unit_test(a_bias_behind_a_product_goes_with_it),
+        cmocka_unit_test(bodies_read_floats),
+        cmocka_unit_test(what_gives_both_gives_codes),
+        cmocka_unit_test(each_row_of_a_profile_counts_once),
+        cmocka_unit_test(rows_go_to_whose_they_are),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -178,14 +178,14 @@ static void no_bound_on_builds_is_passed(void **state)
     qdq_tune_result r;
 
     (void)state;
-    for (unsigned most = 5; most <= 13; most++) {
+    for (unsigned most = 7; most <= 13; most++) {
         o.max_builds = most;
         assert_ok(test_tuned_run(model, test_path("most%u", most), &o, &r, &err));
         if (r.builds > most)
             fail_msg("%u builds, at most %u were allowed", r.builds, most);
     }
-    o.max_builds = 4;
-    assert_fails(QDQ_E_USAGE, "found 4 builds, expected at least 5",
+    o.max_builds = 6;
+    assert_fails(QDQ_E_USAGE, "found 6 builds, expected at least 7",
                  test_tuned_run(model, test_path("few"), &o, &r, &err));
 }
 
@@ -297,7 +297,7 @@ static const char *layer_file(const char *name, const char *layers)
 #define LAYER(nodes) "{\"Name\": \"k\", \"LayerType\": \"gemm\", \"Metadata\": \"" nodes "\"}"
 #define NODE(output) "[ONNX Layer: node_of_" output "]"
 
-static void layers_of_a_file_save_a_build(void **state)
+static void layers_of_a_file_are_taken(void **state)
 {
     static const char layers[] =
         "{\"Layers\": [" LAYER(NODE("h1") "\\u001e" NODE("r1")) ", " LAYER(NODE("h2") "\\u001e" NODE("r2") "\\u001e" NODE("s")) ", " LAYER(
@@ -313,6 +313,22 @@ static void layers_of_a_file_save_a_build(void **state)
     assert_ok(test_tuned_run(model, folder, &o, &r, &err));
     assert_int_equal(r.verdict, QDQ_TUNED);
     assert_true(has(folder, "MatMul", "h1") && has(folder, "MatMul", "h4"));
+}
+
+/* What a run wrote about its engine's layers is good for another run. */
+static void layers_that_a_run_wrote_are_layers_of_a_file(void **state)
+{
+    const char *folder = test_path("writes"), *engine = test_tuned_costs(TEST_TUNED_OPS, NULL);
+    qdq_tune_opts o = opts(engine);
+    qdq_tune_result first = run(folder, engine), second;
+
+    (void)state;
+    assert_true(exists(folder, "model.fp32.graph.json") && exists(folder, "model.fp32.build.log"));
+    o.layer_info = test_path("writes/model.fp32.graph.json");
+    assert_ok(test_tuned_run(model, test_path("reads"), &o, &second, &err));
+    assert_int_equal(first.groups, second.groups);
+    assert_int_equal(first.keys, second.keys);
+    assert_false(exists(test_path("reads"), "model.fp32.graph.json"));
 }
 
 /* subgraph 1.10: layer information that does not fit the model. */
@@ -382,6 +398,8 @@ static void the_report_tells_groups(void **state)
             fail_msg("%s: found no number in %s", keys[i], text);
     assert_null(json_object_get(j, "regions"));
     assert_non_null(strstr(page, "fusion groups of"));
+    assert_non_null(strstr(page, "MatMul #"));
+    assert_non_null(strstr(page, "3 of 4")); /* of one kind, each for itself */
     json_decref(j);
     qdq_free(text);
     qdq_free(page);
@@ -400,7 +418,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_finished_run_measures_nothing_again),
         cmocka_unit_test(an_interrupted_run_goes_on_to_the_same_plan),
         cmocka_unit_test(a_killed_run_goes_on_to_the_same_plan),
-        cmocka_unit_test(layers_of_a_file_save_a_build),
+        cmocka_unit_test(layers_of_a_file_are_taken),
+        cmocka_unit_test(layers_that_a_run_wrote_are_layers_of_a_file),
         cmocka_unit_test(layers_of_another_model_are_refused),
         cmocka_unit_test(options_of_the_other_mode_are_refused),
         cmocka_unit_test(the_report_tells_groups),

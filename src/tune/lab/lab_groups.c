@@ -60,12 +60,17 @@ static bool are_texts(const json_t *list, size_t n)
     return true;
 }
 
+static bool is_time(const json_t *us)
+{
+    return json_is_null(us) || (json_is_number(us) && json_number_value(us) >= 0);
+}
+
 static bool is_row(const json_t *row)
 {
     const json_t *us = json_array_get(row, US), *source = json_array_get(row, SOURCE),
                  *nodes = json_array_get(row, NODES);
 
-    return json_array_size(row) == ROW && are_texts(row, TEXTS) && (json_is_number(us) || json_is_null(us)) &&
+    return json_array_size(row) == ROW && are_texts(row, TEXTS) && is_time(us) &&
            json_is_boolean(json_array_get(row, CONVERSION)) && json_is_integer(source) &&
            json_integer_value(source) >= QDQ_GROUP_NONE && json_integer_value(source) <= QDQ_GROUP_EXACT &&
            json_is_array(nodes) && are_texts(nodes, json_array_size(nodes));

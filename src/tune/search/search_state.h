@@ -21,6 +21,7 @@ typedef struct qdq_searching {
     double time;                     /* of the incumbent, as a share of the baseline's */
     qdq_map measured;                /* identity -> index into `times` */
     QDQ_VEC(double) times;           /* shares of the baseline's; INFINITY: failed */
+    QDQ_VEC(uint64_t) against;       /* likewise: the identity of the incumbent that it ran beside */
     bool over;                       /* the budget is used up */
     double noise;                    /* of the last test: what cannot be seen is not tried */
 

@@ -33,16 +33,19 @@ static qdq_status identify(qdq_searching *s, const qdq_assign *a, uint64_t *out,
     return QDQ_OK;
 }
 
-static qdq_status remember(qdq_searching *s, uint64_t identity, double time, qdq_error *err)
+static qdq_status remember(qdq_searching *s, uint64_t identity, uint64_t incumbent, double time,
+                           qdq_error *err)
 {
     bool is_new;
     qdq_map_value *place = qdq_map_put_int(&s->measured, identity, &is_new);
 
-    if (place == NULL || (is_new && !QDQ_PUSH(&s->scratch, &s->times, time)))
+    if (place == NULL || (is_new && (!QDQ_PUSH(&s->scratch, &s->times, time) ||
+                                     !QDQ_PUSH(&s->scratch, &s->against, incumbent))))
         return qdq_nomem(err);
     if (is_new)
         place->num = s->times.n - 1;
     s->times.at[place->num] = time;
+    s->against.at[place->num] = incumbent;
     return QDQ_OK;
 }
 
@@ -71,7 +74,9 @@ static qdq_status tell(qdq_searching *s, size_t unit, const qdq_test_result *r, 
     return s->ops->event != NULL ? s->ops->event(s->ops->ctx, &e, err) : QDQ_OK;
 }
 
-static qdq_status measure(qdq_searching *s, size_t unit, uint64_t identity, qdq_tried *out, qdq_error *err)
+/* mine, now: identities of the candidate and the incumbent. */
+static qdq_status measure(qdq_searching *s, size_t unit, uint64_t mine, uint64_t now, qdq_tried *out,
+                          qdq_error *err)
 {
     qdq_test_result r = {0};
     bool failed = false;
@@ -88,7 +93,7 @@ static qdq_status measure(qdq_searching *s, size_t unit, uint64_t identity, qdq_
     out->measured = true;
     out->time = failed ? INFINITY : s->time * (1 - r.gain);
     out->kept = !failed && r.verdict == QDQ_VERDICT_KEEP;
-    QDQ_TRY(remember(s, identity, out->time, err));
+    QDQ_TRY(remember(s, mine, now, out->time, err));
     if (!failed)
         s->noise = r.sd / sqrt(s->opts->test.max_pairs);
     if (out->kept) {
@@ -140,13 +145,13 @@ qdq_status qdq_search_try(qdq_searching *s, size_t unit, qdq_tried *out, qdq_err
         return QDQ_OK;
     }
     const qdq_map_value *known = qdq_map_get_int(&s->measured, mine);
-    if (known != NULL) {
+    if (known != NULL) { /* the same two would run the same pairs once more */
         out->time = s->times.at[known->num];
-        if (!(out->time < s->time * (1 - s->opts->test.enter)))
+        if (s->against.at[known->num] == now || !(out->time < s->time * (1 - s->opts->test.enter)))
             return QDQ_OK;
     }
     QDQ_TRY(is_worth_it(s, &worth, err));
-    return worth ? measure(s, unit, mine, out, err) : QDQ_OK;
+    return worth ? measure(s, unit, mine, now, out, err) : QDQ_OK;
 }
 
 /* --- begin and end ---------------------------------------------------------------------------------------------------- */
@@ -189,7 +194,7 @@ static qdq_status measure_starts(qdq_searching *s, qdq_error *err)
         return qdq_nomem(err);
     s->time = 1;
     QDQ_TRY(identify(s, &s->incumbent, &base, err));
-    QDQ_TRY(remember(s, base, 1, err));
+    QDQ_TRY(remember(s, base, base, 1, err));
     s->phase = QDQ_PHASE_START;
     for (size_t i = 1; i < p->n_starts && !s->over; i++) {
         qdq_tried ignored;

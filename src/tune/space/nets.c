@@ -119,14 +119,25 @@ static bool add_readers(finder *f, const qdq_value *first, uint32_t net)
     return true;
 }
 
+/* Whose codes it may be. Some kernels give floats whatever they read: then codes are made by a Q behind them, and no DQ is
+ * needed where floats are read. */
+static uint32_t giver_of(const finder *f, const qdq_node *n)
+{
+    const qdq_target_op *op = n != NULL ? qdq_target_find(f->s->target, n->type) : NULL;
+
+    if (op == NULL)
+        return QDQ_CUT_FLOAT;
+    return op->quantize_output || op->quantize_if_read || f->s->target->partitions != NULL
+               ? bit_of(f->s->first_group[n->id])
+               : QDQ_CUT_FLOAT;
+}
+
 static qdq_status add_net(finder *f, const qdq_value *v)
 {
-    const qdq_node *n = v->producer;
-    qdq_cut_net net = {.bytes = bytes_of(v)};
+    qdq_cut_net net = {.bytes = bytes_of(v), .from = giver_of(f, v->producer)};
 
     if (v->init != NULL || v->sparse != NULL || f->out->of[v->id] != QDQ_NO_NET)
         return QDQ_OK;
-    net.from = n == NULL ? QDQ_CUT_FLOAT : bit_of(f->s->first_group[n->id]);
     f->readers.at = NULL;
     f->readers.n = f->readers.cap = 0;
     if (!add_readers(f, v, (uint32_t)f->nets.n))

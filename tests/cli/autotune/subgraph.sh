@@ -14,8 +14,8 @@ tune tuned -e sim:sim.json
 echo "$(value tuned mode), $(value tuned groups) groups, $(value tuned keys) keys, verdict $(value tuned verdict)"
 [ "$(value tuned builds)" -le 12 ] && echo "12 builds at most"
 ls tuned
-tune few -e sim:sim.json --max-builds 6
-[ "$(value few builds)" -le 6 ] && echo "6 builds at most"
+tune few -e sim:sim.json --max-builds 8
+[ "$(value few builds)" -le 8 ] && echo "8 builds at most"
 echo "an engine that tells no times of layers"
 tune blind -e sim:blind.json
 echo "verdict $(value blind verdict)"
@@ -29,7 +29,7 @@ tune none --region-builder names
 tune none --max-region-size 3
 tune none --pattern-cache patterns.yaml
 tune none --max-mutations 4
-tune none -e sim:sim.json --max-builds 4
+tune none -e sim:sim.json --max-builds 6
 qdq autotune m.onnxtxt -o none --strategy mincut
 qdq autotune m.onnxtxt -o none --layer-info layers.json
 ls none 2>/dev/null | wc -l
