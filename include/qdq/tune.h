@@ -234,7 +234,8 @@ typedef struct qdq_tune_result {
     bool resumed, ended_early; /* ended_early: the budget was used up */
     double sqnr_db;            /* of what was written, against the input; NAN: float */
     /* Of subgraph mode. */
-    size_t groups, keys; /* fusion groups; kinds of them */
+    const char *strategy; /* that was followed: "mincut"; "trials": kinds of groups one by one */
+    size_t groups, keys;  /* fusion groups; kinds of them */
     double raw_ms; /* of the first placement that the strategy proposed, as measured; NAN: it proposed none */
     unsigned kept, rejected, undecided; /* placements that were measured; one that failed is rejected */
 } qdq_tune_result;

@@ -266,10 +266,9 @@ const cli_command cmd_autotune = {
             "  \"budget_used_up\" }. speedup: baseline_ms / final_ms in pairs, with its 95 % interval; "
             "builds: of "
             "whole models.\n"
-            "With --mode subgraph \"groups\", \"keys\", \"raw_ms\", \"kept\", \"rejected\", \"undecided\" "
-            "instead of "
-            "\"regions\" and\n"
-            "\"patterns\".\n"
+            "With --mode subgraph \"strategy\", \"groups\", \"keys\", \"raw_ms\", \"kept\", \"rejected\", "
+            "\"undecided\"\n"
+            "instead of \"regions\" and \"patterns\".\n"
             "With --status the same and \"state\": \"running\", \"interrupted\", \"failed\" (then \"error\" "
             "says\n"
             "why) or \"finished\"; of a run that has not finished only what is known.",

@@ -284,6 +284,7 @@ static void summarize(qdq_tuning *t)
     t->out->ended_early = t->found.ended_early;
     t->out->groups = t->fusions != NULL ? t->fusions->n : 0;
     t->out->keys = t->keys != NULL ? t->keys->n : 0;
+    t->out->strategy = t->cuts ? "mincut" : "trials";
     count_placements(t);
 }
 

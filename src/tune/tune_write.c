@@ -98,6 +98,7 @@ static void put_number(json_t *j, const char *key, double x)
 
 static void put_groups(json_t *j, const qdq_tune_result *r)
 {
+    json_object_set_new(j, "strategy", json_string(r->strategy));
     json_object_set_new(j, "groups", json_integer((json_int_t)r->groups));
     json_object_set_new(j, "keys", json_integer((json_int_t)r->keys));
     put_number(j, "raw_ms", r->raw_ms);

@@ -74,6 +74,7 @@ static void the_best_placement_is_found_in_few_builds(void **state)
 
     (void)state;
     assert_string_equal(r.mode, "subgraph");
+    assert_string_equal(r.strategy, "mincut");
     assert_int_equal(r.verdict, QDQ_TUNED);
     for (int i = 1; i <= 4; i++) {
         char name[8];
@@ -140,6 +141,7 @@ static void without_times_of_layers_whole_models_are_timed(void **state)
         assert_true(has(folder, "MatMul", name));
     }
     assert_true(r.groups > 0);
+    assert_string_equal(r.strategy, "trials");
     o.strategy = QDQ_TUNE_MINCUT;
     assert_fails(QDQ_E_UNSUPPORTED, "too little of how long each layer takes",
                  test_tuned_run(model, test_path("refused"), &o, &r, &err));

@@ -18,7 +18,7 @@ tune few -e sim:sim.json --max-builds 8
 [ "$(value few builds)" -le 8 ] && echo "8 builds at most"
 echo "an engine that tells no times of layers"
 tune blind -e sim:blind.json
-echo "verdict $(value blind verdict)"
+echo "verdict $(value blind verdict), strategy $(value blind strategy)"
 tune refused -e sim:blind.json --strategy mincut
 echo "what does not go together"
 printf '{"Layers": [{"Name": "k", "Metadata": "[ONNX Layer: another]"}]}' >layers.json
