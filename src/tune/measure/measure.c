@@ -219,6 +219,12 @@ static bool is_precise(const qdq_test_opts *o, const qdq_test_result *now)
     return now->sd <= o->precision * (1 - now->gain) * sqrt(now->pairs);
 }
 
+/* Pairs that were to tell its time better may tell another story than those that decided. */
+static bool is_refuted(const qdq_test_opts *o, const qdq_test_result *now)
+{
+    return now->verdict == QDQ_VERDICT_KEEP && now->gain < o->enter;
+}
+
 static bool goes_on(const pairs *p, const qdq_test_opts *o, const qdq_test_result *now)
 {
     if (p->n < o->max_pairs)
@@ -243,6 +249,8 @@ qdq_status qdq_test_run(const qdq_test_opts *opts, qdq_pair_fn take, void *ctx, 
         if (out->verdict == QDQ_VERDICT_UNDECIDED)
             out->verdict = decide(&p, opts, out);
     }
+    if (st == QDQ_OK && is_refuted(opts, out))
+        out->verdict = QDQ_VERDICT_UNDECIDED;
     pairs_free(&p);
     return st;
 }
