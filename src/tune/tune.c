@@ -122,9 +122,10 @@ static qdq_status open_store(qdq_tuning *t, qdq_error *err)
 {
     const char *path = t->opts->store != NULL ? t->opts->store : qdq_tune_path(t, "tune.db");
     const char *search = qdq_tune_search_text(t), *options = qdq_tune_options_text(t);
+    const char *quant = qdq_tune_quant_text(t);
     char processor[300];
 
-    if (path == NULL || search == NULL || options == NULL)
+    if (path == NULL || search == NULL || options == NULL || quant == NULL)
         return qdq_nomem(err);
     device_name(processor, sizeof processor);
     const char *device = qdq_arena_printf(&t->arena, "%s on %s", qdq_lab_engine(t->lab)->device, processor);
@@ -133,7 +134,8 @@ static qdq_status open_store(qdq_tuning *t, qdq_error *err)
     const qdq_tune_store_context c = {.model = t->head->model,
                                       .engine = qdq_lab_engine(t->lab)->fingerprint,
                                       .device = device,
-                                      .options = options};
+                                      .options = options,
+                                      .quant = quant};
     QDQ_TRY(qdq_tune_store_open(path, &t->store, err));
     QDQ_TRY(qdq_tune_store_begin(t->store, &c, search, t->opts->restart, &t->run, err));
     QDQ_TRY(qdq_tune_folder_began(t->folder, t->run.id, err));

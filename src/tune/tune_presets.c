@@ -221,3 +221,16 @@ const char *qdq_tune_options_text(qdq_tuning *t)
     qdq_buf_free(&b);
     return text;
 }
+
+/* All of the target, for who knows which of it an engine's time depends on. */
+const char *qdq_tune_quant_text(qdq_tuning *t)
+{
+    const XXH128_hash_t h = XXH3_128bits(t->target->text, strlen(t->target->text));
+    char digits[33];
+
+    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, digits);
+    return qdq_arena_printf(&t->arena, "target=%s %s weight=%s activation=%s rest=%s", t->target->name,
+                            digits, qdq_elem_name(t->target->format.weight.type),
+                            qdq_elem_name(t->target->format.activation.type),
+                            qdq_elem_name(t->nothing->rest.type));
+}

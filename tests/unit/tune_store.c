@@ -9,7 +9,7 @@
 
 #include "support/disk.h"
 
-static const qdq_tune_store_context here = {"model1", "sim 1", "cpu", "threads=1"};
+static const qdq_tune_store_context here = {"model1", "sim 1", "cpu", "threads=1", "int8"};
 static qdq_error err;
 
 static qdq_tune_store *open_store(const char *path)
@@ -123,6 +123,99 @@ static void runs_of_one_context_share_what_was_measured(void **state)
     qdq_free(value);
     assert_ok(qdq_tune_store_value_get(s, &b, "nothing", &value, &err));
     assert_null(value);
+    qdq_tune_store_close(s);
+}
+
+/* --- values by content ------------------------------------------------------------------------------------------------- */
+
+/* What a run of that context knows of a group's content. */
+static void expect_content(qdq_tune_store *s, const qdq_tune_store_context *c, const char *key,
+                           const char *want)
+{
+    qdq_tune_store_run r;
+    char *value;
+
+    assert_ok(qdq_tune_store_begin(s, c, "seed=1", false, &r, &err));
+    assert_ok(qdq_tune_store_content_get(s, &r, key, &value, &err));
+    if (want == NULL)
+        assert_null(value);
+    else
+        assert_string_equal(value, want);
+    qdq_free(value);
+}
+
+/* subgraph 8 case 17: a changed weight makes another model, whose groups are the same but for a value that is in no key; a
+ * changed attribute is another key. What else times depend on drops them all. */
+static void subgraph_8_case_17_times_of_groups_outlive_a_change_of_the_model(void **state)
+{
+    qdq_tune_store *s = open_store(test_path("content.db"));
+    qdq_tune_store_context other = here;
+    qdq_tune_store_run r;
+    char *value;
+
+    (void)state;
+    assert_ok(qdq_tune_store_begin(s, &here, "seed=1", false, &r, &err));
+    assert_ok(qdq_tune_store_content_put(s, &r, "conv", "first", &err));
+    assert_ok(qdq_tune_store_content_put(s, &r, "conv", "{\"us\": 7}", &err));
+    assert_ok(qdq_tune_store_value_put(s, &r, "profile", "of model1", &err));
+    other.model = "model2";
+    expect_content(s, &other, "conv", "{\"us\": 7}");
+    expect_content(s, &other, "conv, strides 2", NULL);
+    assert_ok(qdq_tune_store_begin(s, &other, "seed=1", false, &r, &err));
+    assert_ok(qdq_tune_store_value_get(s, &r, "profile", &value, &err));
+    assert_null(value); /* of a model it is no value of groups */
+    for (int i = 0; i < 4; i++) {
+        other = here;
+        *(i == 0   ? &other.engine
+          : i == 1 ? &other.device
+          : i == 2 ? &other.options
+                   : &other.quant) = "another";
+        expect_content(s, &other, "conv", NULL);
+    }
+    expect_content(s, &here, "conv", "{\"us\": 7}"); /* and back again */
+    qdq_tune_store_close(s);
+}
+
+static void restart_hands_out_no_content_from_before(void **state)
+{
+    qdq_tune_store *s = open_store(test_path("restart_content.db"));
+    qdq_tune_store_context other = here;
+    qdq_tune_store_run r;
+
+    (void)state;
+    assert_ok(qdq_tune_store_begin(s, &here, "seed=1", false, &r, &err));
+    assert_ok(qdq_tune_store_content_put(s, &r, "conv", "old", &err));
+    assert_ok(qdq_tune_store_begin(s, &here, "seed=1", true, &r, &err));
+    expect_content(s, &here, "conv", NULL); /* nor does a run that goes on with it */
+    other.model = "model2";
+    expect_content(s, &other, "conv", NULL);
+    assert_ok(qdq_tune_store_content_put(s, &r, "conv", "new", &err));
+    expect_content(s, &here, "conv", "new");
+    expect_content(s, &other, "conv", "new");
+    qdq_tune_store_close(s);
+}
+
+/* Written before there were values by content. */
+static void an_older_store_is_gone_on_with(void **state)
+{
+    const char *path = test_path("older.db");
+    qdq_tune_store *s = open_store(path);
+    qdq_tune_store_run r;
+    sqlite3 *db;
+
+    (void)state;
+    assert_ok(qdq_tune_store_begin(s, &here, "seed=1", false, &r, &err));
+    add_pairs(s, &r, "c1", 3);
+    qdq_tune_store_close(s);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "DELETE FROM context WHERE model = ''", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_changes(db), 1);
+    sqlite3_close(db);
+    s = open_store(path);
+    assert_ok(qdq_tune_store_begin(s, &here, "seed=1", false, &r, &err));
+    assert_true(r.resumed && r.n_samples == 3);
+    assert_ok(qdq_tune_store_content_put(s, &r, "conv", "7", &err));
+    expect_content(s, &here, "conv", "7");
     qdq_tune_store_close(s);
 }
 
@@ -412,6 +505,9 @@ int main(void)
         cmocka_unit_test(restart_hands_out_nothing_from_before),
         cmocka_unit_test(region_9_case_21_another_model_or_engine_is_explained),
         cmocka_unit_test(runs_of_one_context_share_what_was_measured),
+        cmocka_unit_test(subgraph_8_case_17_times_of_groups_outlive_a_change_of_the_model),
+        cmocka_unit_test(restart_hands_out_no_content_from_before),
+        cmocka_unit_test(an_older_store_is_gone_on_with),
         cmocka_unit_test(of_two_runs_at_once_the_first_sample_counts),
         cmocka_unit_test(a_store_is_read_where_nothing_can_be_written),
         cmocka_unit_test(failures_and_verdicts_are_kept),

@@ -17,19 +17,22 @@ qdq_status qdq_tune_store_open(const char *path, qdq_tune_store **out, qdq_error
 qdq_status qdq_tune_store_open_to_read(const char *path, qdq_tune_store **out, qdq_error *err);
 void qdq_tune_store_close(qdq_tune_store *s); /* NULL is allowed */
 
-/* What makes two measurements comparable. All are text, none NULL. */
+/* What makes two measurements comparable. All are text, none NULL but the last. */
 typedef struct qdq_tune_store_context {
     const char *model;  /* fingerprint of graph and weights */
     const char *engine; /* "ort 1.31.1 cpu": its fingerprint */
     const char *device; /* processor, its features, its number of cores */
     const char
         *options; /* canonical text of all that a time depends on: shapes, threads, level, leg, warm-up */
+    const char
+        *quant; /* what values by content depend on besides: types of codes, the target; NULL: nothing */
 } qdq_tune_store_context;
 
 typedef struct qdq_tune_store_run {
     int64_t id, context;
-    int64_t since; /* samples belong to a context and a beginning: `restart` begins anew */
-    bool resumed;  /* an unfinished or finished run with the same context and search was there */
+    int64_t since;                  /* samples belong to a context and a beginning: `restart` begins anew */
+    int64_t content, content_since; /* the same for values by content */
+    bool resumed; /* an unfinished or finished run with the same context and search was there */
     bool finished;
     uint64_t n_samples; /* that it has already */
     char other[300];    /* not resumed although the folder has runs: in what the newest one differs */
@@ -71,6 +74,13 @@ qdq_status qdq_tune_store_value_get(qdq_tune_store *s, const qdq_tune_store_run 
                                     char **value, qdq_error *err);
 qdq_status qdq_tune_store_value_put(qdq_tune_store *s, const qdq_tune_store_run *r, const char *key,
                                     const char *value, qdq_error *err);
+
+/* The same for what does not depend on the model, as times of a fusion group apart, by its content key: another model finds
+ * it, too. Not another engine, device, text of options or of `quant`. A key is not "". */
+qdq_status qdq_tune_store_content_get(qdq_tune_store *s, const qdq_tune_store_run *r, const char *key,
+                                      char **value, qdq_error *err);
+qdq_status qdq_tune_store_content_put(qdq_tune_store *s, const qdq_tune_store_run *r, const char *key,
+                                      const char *value, qdq_error *err);
 
 /* What happened, for `autotune --status` and the report: one row each, in order. */
 qdq_status qdq_tune_store_event(qdq_tune_store *s, const qdq_tune_store_run *r, const char *kind,

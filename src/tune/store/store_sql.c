@@ -1,0 +1,116 @@
+/* store_sql.c - see the header. */
+#include "tune/store/store_sql.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/fail.h"
+
+double qdq_sql_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+qdq_status qdq_sql_fail(const qdq_tune_store *s, int rc, const char *what, qdq_error *err)
+{
+    switch (rc & 0xff) {
+    case SQLITE_NOMEM:
+        return qdq_nomem(err);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return qdq_fail(err, QDQ_E_IO, "%s: %s: another process has held the store for more than %d s",
+                        s->path, what, QDQ_SQL_BUSY_MS / 1000);
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return qdq_fail(err, QDQ_E_FORMAT, "%s: %s: %s: expected a store of qdq autotune", s->path, what,
+                        sqlite3_errmsg(s->db));
+    default:
+        return qdq_fail(err, QDQ_E_IO, "%s: %s: %s", s->path, what,
+                        s->db != NULL ? sqlite3_errmsg(s->db) : sqlite3_errstr(rc));
+    }
+}
+
+qdq_status qdq_sql_execute(qdq_tune_store *s, const char *sql, const char *what, qdq_error *err)
+{
+    int rc = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
+
+    return rc == SQLITE_OK ? QDQ_OK : qdq_sql_fail(s, rc, what, err);
+}
+
+qdq_sql qdq_sql_prepare(qdq_tune_store *s, const char *sql, const char *what)
+{
+    qdq_sql st = {.store = s, .what = what};
+
+    st.rc = sqlite3_prepare_v2(s->db, sql, -1, &st.at, NULL);
+    return st;
+}
+
+static void note(qdq_sql *st, int rc)
+{
+    if (st->rc == SQLITE_OK)
+        st->rc = rc;
+}
+
+void qdq_sql_bind_int(qdq_sql *st, int64_t x)
+{
+    if (st->rc == SQLITE_OK)
+        note(st, sqlite3_bind_int64(st->at, ++st->bound, x));
+}
+
+void qdq_sql_bind_real(qdq_sql *st, double x)
+{
+    if (st->rc == SQLITE_OK)
+        note(st, sqlite3_bind_double(st->at, ++st->bound, x));
+}
+
+void qdq_sql_bind_text(qdq_sql *st, const char *x)
+{
+    if (st->rc == SQLITE_OK)
+        note(st, sqlite3_bind_text(st->at, ++st->bound, x, -1, SQLITE_STATIC));
+}
+
+qdq_status qdq_sql_step(qdq_sql *st, bool *row, qdq_error *err)
+{
+    *row = false;
+    if (st->rc == SQLITE_OK) {
+        int rc = sqlite3_step(st->at);
+        if (rc == SQLITE_ROW)
+            *row = true;
+        else if (rc != SQLITE_DONE)
+            st->rc = rc;
+    }
+    return st->rc == SQLITE_OK ? QDQ_OK : qdq_sql_fail(st->store, st->rc, st->what, err);
+}
+
+void qdq_sql_end(qdq_sql *st)
+{
+    sqlite3_finalize(st->at);
+    st->at = NULL;
+}
+
+qdq_status qdq_sql_run(qdq_sql *st, qdq_error *err)
+{
+    bool ignored;
+    qdq_status status = qdq_sql_step(st, &ignored, err);
+
+    qdq_sql_end(st);
+    return status;
+}
+
+qdq_status qdq_sql_copy_text(const qdq_sql *st, int column, char **out, qdq_error *err)
+{
+    const char *text = (const char *)sqlite3_column_text(st->at, column);
+
+    *out = NULL;
+    if (text == NULL)
+        return QDQ_OK;
+    *out = malloc(strlen(text) + 1);
+    if (*out == NULL)
+        return qdq_nomem(err);
+    memcpy(*out, text, strlen(text) + 1);
+    return QDQ_OK;
+}
