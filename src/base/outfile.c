@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/set_aside.h"
 
 enum { TEMP_BASE_MAX = 200, TEMP_TRIES = 100 };
 
@@ -258,15 +259,8 @@ qdq_status qdq_outfile_sync(qdq_outfile *f, qdq_error *err)
 /* Without permission to overwrite, a file that appeared since the check must survive too. */
 static int rename_temp(const qdq_outfile *f)
 {
-    if (f->allow_overwrite)
-        return renameat(f->dir, f->temp, f->dir, f->base);
-    if (renameat2(f->dir, f->temp, f->dir, f->base, RENAME_NOREPLACE) == 0)
-        return 0;
-    if (errno != EINVAL && errno != ENOSYS)
-        return -1;
-    if (linkat(f->dir, f->temp, f->dir, f->base, 0) != 0)
-        return -1;
-    return unlinkat(f->dir, f->temp, 0);
+    return f->allow_overwrite ? renameat(f->dir, f->temp, f->dir, f->base)
+                              : qdq_rename_new(f->dir, f->temp, f->base);
 }
 
 qdq_status qdq_outfile_commit(qdq_outfile *f, qdq_error *err)

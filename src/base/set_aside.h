@@ -1,0 +1,14 @@
+/* set_aside.h - renames that overwrite nothing; and files that nobody can read, kept under another name. */
+#ifndef QDQ_SET_ASIDE_H
+#define QDQ_SET_ASIDE_H
+
+#include "qdq/status.h"
+
+/* Both names are in the folder that is open as `dir`, or AT_FDCWD. -1: errno says why, EEXIST that `to` is there. */
+int qdq_rename_new(int dir, const char *from, const char *to);
+
+/* "PATH" becomes "PATH.bad", or "PATH.bad2", ... where files have been kept before. *kept, if it is not NULL, is what it
+ * is called now: qdq_free(). QDQ_E_IO: it stays where it is. */
+qdq_status qdq_set_aside(const char *path, char **kept, qdq_error *err);
+
+#endif /* QDQ_SET_ASIDE_H */
