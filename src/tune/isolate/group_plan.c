@@ -1,0 +1,309 @@
+/* group_plan.c - see the header. Entries are kept, shortened or left out; none is made that the whole plan does not have, but
+ * one for all readers becomes one for those that are the group's. */
+#include "tune/isolate/group_plan.h"
+
+#include <string.h>
+
+#include "base/fail.h"
+#include "ir/edit.h"
+#include "ir/qdq_node.h"
+#include "quant/quantize_steps.h"
+
+typedef struct cutter {
+    const qdq_graph *clean;
+    const qdq_group_model *g;
+    const qdq_plan *whole;
+    qdq_plan *part;
+    qdq_arena scratch;
+    qdq_map own;   /* labels of the group's nodes -> node */
+    bool *is_own;  /* by node id of `clean` */
+    bool in_codes; /* the group has nodes that run in 8 bits */
+    qdq_error *err;
+} cutter;
+
+static const qdq_node *own_node(const cutter *c, const char *label)
+{
+    const qdq_map_value *v = qdq_map_get(&c->own, label);
+
+    return v != NULL ? v->ptr : NULL;
+}
+
+/* NULL: out of memory. */
+static const char *label_of(const qdq_node *n, qdq_arena *arena)
+{
+    const char *label = qdq_node_label(n, arena);
+
+    return qdq_node_has_own_name(n) || strcmp(label, "?") != 0 ? label : NULL;
+}
+
+static bool is_own(const cutter *c, const qdq_node *n)
+{
+    return n != NULL && n->graph == c->clean && c->is_own[n->id];
+}
+
+static qdq_status find_own(cutter *c)
+{
+    c->is_own = qdq_arena_array(&c->scratch, (size_t)c->clean->next_node_id + 1, sizeof *c->is_own);
+    if (c->is_own == NULL)
+        return qdq_nomem(c->err);
+    for (uint32_t i = 0; i < c->g->n_nodes; i++) {
+        if (c->g->is_halo[i])
+            continue;
+        const char *label = label_of(c->g->node[i], &c->scratch);
+        qdq_map_value *v = label != NULL ? qdq_map_put(&c->own, label, NULL) : NULL;
+        if (v == NULL)
+            return qdq_nomem(c->err);
+        v->ptr = (void *)(uintptr_t)c->g->node[i];
+        c->is_own[c->g->node[i]->id] = true;
+    }
+    return QDQ_OK;
+}
+
+/* --- edges ---------------------------------------------------------------------------------------------------------- */
+
+static bool push_edge(cutter *c, qdq_edges *to, const char *node, uint32_t input)
+{
+    return QDQ_PUSH(&c->part->arena, to, ((qdq_edge){node, input}));
+}
+
+static qdq_status keep_edges(cutter *c, const qdq_edges *from, qdq_edges *to)
+{
+    *to = (qdq_edges){0};
+    for (size_t i = 0; i < from->n; i++)
+        if (own_node(c, from->at[i].node) != NULL && !push_edge(c, to, from->at[i].node, from->at[i].input))
+            return qdq_nomem(c->err);
+    return QDQ_OK;
+}
+
+/* Has another entry of the tensor this edge? Such an entry stands on top of the one for all readers. */
+static bool is_listed(const cutter *c, const qdq_plan_tensor *all, const char *node, uint32_t input)
+{
+    const qdq_plan *p = c->whole;
+
+    for (size_t i = 0; i < p->tensors.n; i++)
+        if (&p->tensors.at[i] != all && strcmp(p->tensors.at[i].tensor, all->tensor) == 0 &&
+            qdq_edges_have(&p->tensors.at[i].consumers, node, input))
+            return true;
+    return false;
+}
+
+static qdq_status list_readers(cutter *c, const qdq_plan_tensor *all, const qdq_value *v, qdq_edges *to)
+{
+    *to = (qdq_edges){0};
+    QDQ_FOR_USES (u, v) {
+        if (!is_own(c, u->node))
+            continue;
+        const char *label = label_of(u->node, &c->part->arena);
+        if (label == NULL || (!is_listed(c, all, label, u->index) && !push_edge(c, to, label, u->index)))
+            return qdq_nomem(c->err);
+    }
+    return QDQ_OK;
+}
+
+/* --- entries -------------------------------------------------------------------------------------------------------- */
+
+static qdq_status keep_tensor(cutter *c, const qdq_plan_tensor *from)
+{
+    const qdq_value *v = qdq_graph_find(c->clean, from->tensor);
+    qdq_plan_tensor t = *from;
+
+    if (v == NULL)
+        return QDQ_OK; /* of a body */
+    t.consumers = (qdq_edges){0};
+    t.all = from->all && c->in_codes && is_own(c, v->producer);
+    if (from->all && !t.all)
+        QDQ_TRY(list_readers(c, from, v, &t.consumers));
+    else if (!t.all)
+        QDQ_TRY(keep_edges(c, &from->consumers, &t.consumers));
+    if (!t.all && t.consumers.n == 0)
+        return QDQ_OK;
+    return QDQ_PUSH(&c->part->arena, &c->part->tensors, t) ? QDQ_OK : qdq_nomem(c->err);
+}
+
+static qdq_status keep_weight(cutter *c, const qdq_plan_weight *from)
+{
+    qdq_plan_weight w = *from;
+
+    QDQ_TRY(keep_edges(c, &from->consumers, &w.consumers));
+    if (w.consumers.n == 0)
+        return QDQ_OK;
+    return QDQ_PUSH(&c->part->arena, &c->part->weights, w) ? QDQ_OK : qdq_nomem(c->err);
+}
+
+/* What the operator before the group takes in divides nothing here: weights are then as they were, which takes as long. */
+static qdq_status keep_scaling(cutter *c, const qdq_plan_scaling *from)
+{
+    qdq_plan_scaling s = *from;
+
+    QDQ_TRY(keep_edges(c, &from->consumers, &s.consumers));
+    if (s.consumers.n == 0 ||
+        (s.fold != NULL && (s.consumers.n < from->consumers.n || own_node(c, s.fold) == NULL)))
+        return QDQ_OK;
+    return QDQ_PUSH(&c->part->arena, &c->part->scalings, s) ? QDQ_OK : qdq_nomem(c->err);
+}
+
+static bool comes_from_dq(const cutter *c, const char *tensor)
+{
+    const qdq_value *v = qdq_graph_find(c->g->model->graph, tensor);
+
+    return v != NULL && v->producer != NULL && v->producer->op == QDQ_OP_DEQUANTIZELINEAR;
+}
+
+#define HAS_ENTRY(list, name, found)                                                                         \
+    do {                                                                                                     \
+        (found) = false;                                                                                     \
+        for (size_t i_ = 0; i_ < (list).n && !(found); i_++)                                                 \
+            (found) = strcmp((list).at[i_].tensor, (name)) == 0;                                             \
+    } while (0)
+
+/* Its scale is that of a product that is computed here. */
+static bool has_scales(const cutter *c, const qdq_plan_bias *b)
+{
+    const qdq_node *reader = own_node(c, b->consumer.node);
+    const qdq_node *linear = reader != NULL ? qdq_bias_linear(reader, b->consumer.input) : NULL;
+    bool activation, weight;
+
+    if (reader == NULL || (linear != NULL && !is_own(c, linear)))
+        return false;
+    HAS_ENTRY(c->part->tensors, b->activation, activation);
+    HAS_ENTRY(c->part->weights, b->weight, weight);
+    return (activation || comes_from_dq(c, b->activation)) && (weight || comes_from_dq(c, b->weight));
+}
+
+/* Nodes that stay float32 where the rest is in 16 bits, neighbours included: tensors that cross the border have the type that
+ * they have in the whole model, so the inputs and outputs of the part are converted, too. */
+static qdq_status keep_rest(cutter *c)
+{
+    const qdq_plan_rest *from = &c->whole->rest;
+    qdq_plan_rest *to = &c->part->rest;
+    qdq_map labels = QDQ_MAP_INIT;
+    bool good = true;
+
+    *to = (qdq_plan_rest){.type = from->type, .direct_io = true, .widened = from->widened};
+    for (uint32_t i = 0; i < c->g->n_nodes && from->keep.n > 0 && good; i++) {
+        const char *label = label_of(c->g->node[i], &c->scratch);
+        good = label != NULL && qdq_map_put(&labels, label, NULL) != NULL;
+    }
+    for (size_t i = 0; i < from->keep.n && good; i++)
+        if (qdq_map_get(&labels, from->keep.at[i].node) != NULL)
+            good = QDQ_PUSH(&c->part->arena, &to->keep, from->keep.at[i]);
+    qdq_map_free(&labels);
+    return good ? QDQ_OK : qdq_nomem(c->err);
+}
+
+/* --- all of it ------------------------------------------------------------------------------------------------------- */
+
+static void keep_head(cutter *c)
+{
+    c->part->model = c->whole->model;
+    c->part->target = c->whole->target;
+    c->part->created_by = c->whole->created_by;
+    c->part->clean = c->whole->clean;
+    c->part->opset = c->whole->opset;
+}
+
+static qdq_status keep_quantized(cutter *c)
+{
+    const qdq_plan *p = c->whole;
+
+    for (size_t i = 0; i < p->quantized.n; i++)
+        if (own_node(c, p->quantized.at[i].node) != NULL &&
+            !QDQ_PUSH(&c->part->arena, &c->part->quantized, p->quantized.at[i]))
+            return qdq_nomem(c->err);
+    /* a plan that was made of a model with Q/DQ may not say which kernels it means */
+    c->in_codes = c->part->quantized.n > 0 || p->quantized.n == 0;
+    return QDQ_OK;
+}
+
+static qdq_status cut(cutter *c)
+{
+    const qdq_plan *p = c->whole;
+
+    keep_head(c);
+    QDQ_TRY(find_own(c));
+    QDQ_TRY(keep_quantized(c));
+    for (size_t i = 0; i < p->tensors.n; i++)
+        QDQ_TRY(keep_tensor(c, &p->tensors.at[i]));
+    for (size_t i = 0; i < p->weights.n; i++)
+        QDQ_TRY(keep_weight(c, &p->weights.at[i]));
+    for (size_t i = 0; i < p->scalings.n; i++)
+        QDQ_TRY(keep_scaling(c, &p->scalings.at[i]));
+    for (size_t i = 0; i < p->biases.n; i++)
+        if (has_scales(c, &p->biases.at[i]) && !QDQ_PUSH(&c->part->arena, &c->part->biases, p->biases.at[i]))
+            return qdq_nomem(c->err);
+    for (size_t i = 0; i < p->corrections.n; i++)
+        if (own_node(c, p->corrections.at[i].consumer.node) != NULL &&
+            !QDQ_PUSH(&c->part->arena, &c->part->corrections, p->corrections.at[i]))
+            return qdq_nomem(c->err);
+    QDQ_TRY(keep_rest(c));
+    return qdq_plan_finish(c->part) ? QDQ_OK : qdq_nomem(c->err);
+}
+
+qdq_status qdq_group_plan_make(const qdq_fusions *f, const qdq_group_model *g, const qdq_plan *whole,
+                               qdq_plan **out, qdq_error *err)
+{
+    cutter c = {.clean = f->g.g, .g = g, .whole = whole, .part = qdq_plan_new(), .err = err};
+    qdq_status st = c.part != NULL ? cut(&c) : qdq_nomem(err);
+
+    qdq_map_free(&c.own);
+    qdq_arena_free(&c.scratch);
+    *out = st == QDQ_OK ? c.part : NULL;
+    if (st != QDQ_OK)
+        qdq_plan_free(c.part);
+    return st;
+}
+
+/* --- its model ------------------------------------------------------------------------------------------------------- */
+
+/* The node of the clean model that a node of the part is; they give the same tensor. */
+static const qdq_node *source_of(const qdq_graph *clean, const qdq_node *n)
+{
+    for (uint32_t i = 0; i < n->n_out; i++)
+        if (n->out[i] != NULL) {
+            const qdq_value *v = qdq_graph_find(clean, n->out[i]->name);
+            return v != NULL ? v->producer : NULL;
+        }
+    return NULL;
+}
+
+/* A name that two nodes have is no label, but would be one where the other node is missing. */
+static qdq_status name_nodes(const qdq_graph *clean, qdq_model *m, qdq_error *err)
+{
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    bool good = true;
+
+    QDQ_FOR_NODES (n, m->graph) {
+        const qdq_node *from = source_of(clean, n);
+        if (from == NULL || qdq_node_has_own_name(from))
+            continue;
+        const char *label = label_of(from, &scratch);
+        good = good && label != NULL && qdq_node_set_name(n, label);
+    }
+    qdq_arena_free(&scratch);
+    return good ? QDQ_OK : qdq_nomem(err);
+}
+
+static qdq_status quantize(const qdq_fusions *f, const qdq_group_model *g, const qdq_plan *whole,
+                           qdq_insert_cache *cache, qdq_model *m, qdq_error *err)
+{
+    qdq_plan *part;
+
+    QDQ_TRY(qdq_group_plan_make(f, g, whole, &part, err));
+    qdq_status st = qdq_quantize_finish_cached(m, part, cache, NULL, err);
+    qdq_plan_free(part);
+    return st;
+}
+
+qdq_status qdq_group_plan_apply(const qdq_fusions *f, const qdq_group_model *g, const qdq_plan *whole,
+                                qdq_insert_cache *cache, qdq_model **out, qdq_error *err)
+{
+    QDQ_TRY(qdq_model_clone(g->model, out, err));
+    qdq_status st = name_nodes(f->g.g, *out, err);
+    if (st == QDQ_OK && whole != NULL)
+        st = quantize(f, g, whole, cache, *out, err);
+    if (st != QDQ_OK) {
+        qdq_model_free(*out);
+        *out = NULL;
+    }
+    return st;
+}
