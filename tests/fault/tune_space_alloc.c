@@ -9,7 +9,7 @@
 #include "support/build.h"
 #include "tune/space/candidates.h"
 #include "tune/space/nets.h"
-#include "tune/space/space.h"
+#include "tune/space/space_halves.h"
 
 /* A residual block and a Concat, whose tensors share a scale. */
 static qdq_model *build(void)
@@ -36,7 +36,7 @@ typedef struct setting {
     qdq_quantize_opts opts;
     const char *folder;
     qdq_candidates *candidates; /* of one attempt after the other */
-    qdq_plan *plans[2];
+    qdq_plan *plans[3];
 } setting;
 
 static setting set_up(const char *target)
@@ -63,18 +63,20 @@ static void put_away(setting *s)
     qdq_engine_close(s->engine);
 }
 
-/* All groups, then all but the second. */
-static qdq_status make_plans(const setting *s, const qdq_space *space, qdq_scales *known, qdq_plan *plans[2],
+/* All groups, then all but the second, then halves of some. */
+static qdq_status make_plans(const setting *s, const qdq_space *space, qdq_scales *known, qdq_plan *plans[3],
                              qdq_error *err)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_assign a, own;
-    qdq_status st = qdq_assign_new(&a, space->n_groups, &arena) ? QDQ_OK : qdq_nomem(err);
+    qdq_status st = qdq_assign_new(&a, qdq_space_scheme_bits(space), &arena) ? QDQ_OK : qdq_nomem(err);
 
     for (size_t i = 0; i < space->n_groups && st == QDQ_OK; i++)
         qdq_assign_set(&a, i, true);
-    for (size_t i = 0; i < 2 && st == QDQ_OK; i++) {
+    for (size_t i = 0; i < 3 && st == QDQ_OK; i++) {
         qdq_assign_set(&a, 1, i == 0);
+        for (size_t k = 0; k < space->n_groups && i == 2; k++)
+            qdq_space_set_part(space, &a, k, (qdq_space_part)(k % 4));
         st = qdq_space_plan(space, &a, s->head, s->engine, NULL, &s->opts, known, &plans[i], err);
     }
     if (st == QDQ_OK)
@@ -88,7 +90,7 @@ static qdq_status plan(void *ctx, qdq_error *err)
     const setting *s = ctx;
     qdq_scales known = {0};
     qdq_space *space = NULL;
-    qdq_plan *plans[2] = {NULL, NULL};
+    qdq_plan *plans[3] = {NULL};
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_nets nets;
     qdq_status st = qdq_space_new(s->clean, s->target, &s->opts, &space, err);
@@ -102,6 +104,7 @@ static qdq_status plan(void *ctx, qdq_error *err)
         st = make_plans(s, space, &known, plans, err);
     qdq_plan_free(plans[0]);
     qdq_plan_free(plans[1]);
+    qdq_plan_free(plans[2]);
     qdq_scales_free(&known);
     qdq_space_free(space);
     return st;
@@ -122,6 +125,7 @@ static qdq_status write_both(const setting *s, qdq_candidates *c, qdq_error *err
 {
     QDQ_TRY(qdq_candidate_write(c, s->plans[0], "a.onnx", err));
     QDQ_TRY(qdq_candidate_write(c, s->plans[1], "b.onnx", err));
+    QDQ_TRY(qdq_candidate_write(c, s->plans[2], "c.onnx", err));
     return qdq_candidate_write(c, NULL, "float.onnx", err);
 }
 
@@ -174,6 +178,7 @@ static void candidates_survive_every_allocation_failure(void **state)
     qdq_candidates_close(s.candidates);
     qdq_plan_free(s.plans[0]);
     qdq_plan_free(s.plans[1]);
+    qdq_plan_free(s.plans[2]);
     qdq_scales_free(&known);
     qdq_space_free(space);
     put_away(&s);

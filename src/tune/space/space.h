@@ -56,9 +56,10 @@ qdq_status qdq_space_place_all(const qdq_space *s, const qdq_quantize_opts *opts
 qdq_status qdq_space_from_plan(const qdq_space *s, const qdq_plan *p, qdq_assign *out, qdq_arena *arena,
                                qdq_error *err);
 
-/* The plan of an assignment, with scales: those in `known`, which qdq_space_calibrate() filled; a tensor that is not
- * there (it shares a range with others only in this assignment) is calibrated on the spot, with the engine and the
- * data. `head` is the plan whose head is taken. *out goes to qdq_plan_free(). */
+/* The plan of an assignment, of n_groups bits or of those that space_halves.h counts, with scales: those in `known`, which
+ * qdq_space_calibrate() filled; a tensor that is not there (it shares a range with others only in this assignment) is
+ * calibrated on the spot, with the engine and the data. `head` is the plan whose head is taken. *out goes to
+ * qdq_plan_free(). */
 qdq_status qdq_space_plan(const qdq_space *s, const qdq_assign *a, const qdq_plan *head, qdq_engine *e,
                           qdq_data *data, const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan **out,
                           qdq_error *err);

@@ -44,7 +44,8 @@ qdq_status qdq_cover_open(qdq_cover *c, const qdq_model *clean, const qdq_map *l
 {
     const qdq_graph *g = clean->graph;
 
-    *c = (qdq_cover){.target = t, .arena = QDQ_ARENA_INIT, .says_who_runs = p->quantized.n > 0};
+    *c = (qdq_cover){
+        .target = t, .arena = QDQ_ARENA_INIT, .says_who_runs = p->quantized.n + p->left_float.n > 0};
     c->edges = qdq_arena_array(&c->arena, (size_t)g->next_node_id + 1, sizeof *c->edges);
     c->runs = qdq_arena_array(&c->arena, (size_t)g->next_node_id + 1, sizeof *c->runs);
     c->readers = qdq_arena_array(&c->arena, g->values.n + 1, sizeof *c->readers);

@@ -1,12 +1,10 @@
-/* space_plan.c - the plan of an assignment, and the scales that all of them need. Placement is done anew for each
- * assignment, with what it leaves out as its user's wish: so every plan is one that quantize could have made. */
-#include <string.h>
+/* space_plan.c - the plan of an assignment. Placement is done anew for each one, with what it leaves out as its user's
+ * wish: so every plan without halves is one that quantize could have made. */
+#include <assert.h>
 
 #include "base/fail.h"
-#include "quant/place/place.h"
 #include "quant/quantize_steps.h"
-#include "quant/weights/weight_mse.h"
-#include "tune/space/space.h"
+#include "tune/space/space_halves.h"
 
 /* What the first plan said, no other one says again. */
 static qdq_quantize_opts without_talk(const qdq_quantize_opts *opts, qdq_job *quiet)
@@ -46,9 +44,9 @@ static uint32_t stay_of(const qdq_space *s, const qdq_assign *a, const qdq_node 
     return first != QDQ_NO_GROUP && chosen == 0 ? UINT32_MAX : 0;
 }
 
-static qdq_status make(const qdq_space *s, const uint32_t *stay, const qdq_plan *head, qdq_engine *e,
-                       qdq_data *data, const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan *p,
-                       qdq_error *err)
+static qdq_status make(const qdq_space *s, const qdq_assign *a, const uint32_t *stay, const qdq_plan *head,
+                       qdq_engine *e, qdq_data *data, const qdq_quantize_opts *opts, qdq_scales *known,
+                       qdq_plan *p, qdq_error *err)
 {
     const qdq_plan_basis basis = {.known = known,
                                   .finite = s->finite,
@@ -59,7 +57,8 @@ static qdq_status make(const qdq_space *s, const uint32_t *stay, const qdq_plan 
     const qdq_quantize_opts own = without_talk(opts, &quiet);
 
     QDQ_TRY(qdq_quantize_again(head, p, err));
-    return qdq_quantize_plan(s->clean, s->target, e, data, &own, &basis, p, err);
+    QDQ_TRY(qdq_quantize_plan(s->clean, s->target, e, data, &own, &basis, p, err));
+    return qdq_space_add_halves(s, a, e, data, &own, known, p, err);
 }
 
 qdq_status qdq_space_plan(const qdq_space *s, const qdq_assign *a, const qdq_plan *head, qdq_engine *e,
@@ -71,11 +70,12 @@ qdq_status qdq_space_plan(const qdq_space *s, const qdq_assign *a, const qdq_pla
     qdq_plan *p = qdq_plan_new();
     qdq_status st = stay != NULL && p != NULL ? QDQ_OK : qdq_nomem(err);
 
+    assert(a->n == s->n_groups || a->n == qdq_space_scheme_bits(s));
     *out = NULL;
     if (st == QDQ_OK) {
         QDQ_FOR_NODES (n, s->clean->graph)
             stay[n->id] = stay_of(s, a, n);
-        st = make(s, stay, head, e, data, opts, known, p, err);
+        st = make(s, a, stay, head, e, data, opts, known, p, err);
     }
     qdq_arena_free(&scratch);
     if (st != QDQ_OK) {
@@ -84,172 +84,4 @@ qdq_status qdq_space_plan(const qdq_space *s, const qdq_assign *a, const qdq_pla
     }
     *out = p;
     return QDQ_OK;
-}
-
-/* --- all scales --------------------------------------------------------------------------------------------------------- */
-
-typedef struct calibrating {
-    const qdq_space *s;
-    qdq_plan *p;     /* for its scales alone */
-    qdq_map have;    /* "TYPE TENSOR" of entries that decide for themselves */
-    qdq_map grouped; /* tensors whose range is pooled with that of others */
-    QDQ_VEC(qdq_plan_tensor)
-    later; /* such tensors on their own: calibration knows a tensor in one way at a time */
-    qdq_error *err;
-} calibrating;
-
-/* An entry of a tensor on its own, whoever it shares a scale with when all is quantized. */
-static qdq_status add_single(calibrating *c, const char *tensor, qdq_elem type)
-{
-    qdq_plan_tensor entry = {.tensor = tensor, .all = true, .rule = "", .origin = ""};
-    const char *key = qdq_arena_printf(&c->p->arena, "%d %s", (int)type, tensor);
-    bool is_new;
-
-    if (key == NULL || qdq_map_put(&c->have, key, &is_new) == NULL)
-        return qdq_nomem(c->err);
-    entry.qparam.type = type;
-    if (!is_new)
-        return QDQ_OK;
-    bool ok = qdq_map_get(&c->grouped, tensor) != NULL ? QDQ_PUSH(&c->p->arena, &c->later, entry)
-                                                       : QDQ_PUSH(&c->p->arena, &c->p->tensors, entry);
-    return ok ? QDQ_OK : qdq_nomem(c->err);
-}
-
-static qdq_status note_own(calibrating *c, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        const qdq_plan_tensor *t = &c->p->tensors.at[i];
-
-        if (t->group != NULL && t->like == NULL && qdq_map_put(&c->grouped, t->tensor, NULL) == NULL)
-            return qdq_nomem(c->err);
-        if (t->like != NULL || t->group != NULL)
-            continue;
-        const char *key = qdq_arena_printf(&c->p->arena, "%d %s", (int)t->qparam.type, t->tensor);
-        if (key == NULL || qdq_map_put(&c->have, key, NULL) == NULL)
-            return qdq_nomem(c->err);
-    }
-    return QDQ_OK;
-}
-
-/* What decides when all is quantized decides for itself when less is. */
-static qdq_status add_deciders(calibrating *c, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        const qdq_plan_tensor *t = &c->p->tensors.at[i];
-
-        if (!t->known && (t->like != NULL || t->group != NULL))
-            QDQ_TRY(add_single(c, t->like != NULL ? t->like : t->tensor, t->qparam.type));
-    }
-    return QDQ_OK;
-}
-
-static bool is_calibrated(const qdq_value *v)
-{
-    return v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR && v->type->elem == QDQ_FLOAT &&
-           qdq_value_const(v) == NULL && (v->producer == NULL || v->producer->op != QDQ_OP_DEQUANTIZELINEAR);
-}
-
-/* What the inputs of a group read, in the types that there are. */
-static qdq_status add_inputs(calibrating *c, const qdq_slot_group *g, const bool *types)
-{
-    for (uint32_t i = 0; i < g->node->n_in && i < 32; i++) {
-        const qdq_value *v = g->node->in[i].value;
-
-        if ((g->inputs >> i & 1) == 0 || !is_calibrated(v))
-            continue;
-        for (int type = 0; type < QDQ_ELEM_COUNT; type++)
-            if (types[type])
-                QDQ_TRY(add_single(c, v->name, (qdq_elem)type));
-    }
-    return QDQ_OK;
-}
-
-static qdq_status add_singles(calibrating *c)
-{
-    bool types[QDQ_ELEM_COUNT] = {false};
-    size_t n = c->p->tensors.n;
-
-    for (size_t i = 0; i < n; i++)
-        types[c->p->tensors.at[i].qparam.type] = true;
-    QDQ_TRY(note_own(c, n));
-    QDQ_TRY(add_deciders(c, n));
-    for (size_t i = 0; i < c->s->n_groups; i++)
-        QDQ_TRY(add_inputs(c, &c->s->group[i], types));
-    return QDQ_OK;
-}
-
-/* Plans find out for themselves that these have no range, and leave what reads them float. */
-static void drop_empty(qdq_plan *p, const qdq_calib_names *empty)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < p->tensors.n; i++) {
-        const qdq_plan_tensor *t = &p->tensors.at[i];
-        const char *decides = t->like != NULL ? t->like : t->tensor;
-        bool gone = false;
-
-        for (size_t k = 0; k < empty->n && !gone; k++)
-            gone = strcmp(empty->at[k], decides) == 0;
-        if (!gone)
-            p->tensors.at[n++] = *t;
-    }
-    p->tensors.n = n;
-}
-
-static bool has_unknown(const qdq_plan *p)
-{
-    for (size_t i = 0; i < p->tensors.n; i++)
-        if (!p->tensors.at[i].known)
-            return true;
-    return false;
-}
-
-static qdq_status fill_scales(calibrating *c, qdq_engine *e, qdq_data *data, const qdq_quantize_opts *opts,
-                              qdq_scales *known)
-{
-    qdq_calib_names empty = {0};
-
-    QDQ_TRY(qdq_scales_give(known, c->p, c->err));
-    if (!has_unknown(c->p))
-        return QDQ_OK;
-    for (size_t before = SIZE_MAX; empty.n != before;) {
-        before = empty.n;
-        QDQ_TRY(qdq_find_scales(c->s->clean, c->s->target, e, data, opts, c->p, &empty, c->err));
-        drop_empty(c->p, &empty);
-    }
-    return qdq_scales_keep(known, c->p, c->err);
-}
-
-static qdq_status fill_clips(calibrating *c, qdq_scales *known)
-{
-    QDQ_TRY(qdq_scales_give_clips(known, c->p, c->err));
-    QDQ_TRY(qdq_weight_mse_search(c->s->clean, c->p, c->err));
-    return qdq_scales_keep_clips(known, c->p, c->err);
-}
-
-static qdq_status calibrate(calibrating *c, const qdq_plan *head, qdq_engine *e, qdq_data *data,
-                            const qdq_quantize_opts *opts, qdq_scales *known)
-{
-    QDQ_TRY(qdq_quantize_again(head, c->p, c->err));
-    QDQ_TRY(qdq_space_place_all(c->s, opts, c->p, c->err));
-    QDQ_TRY(add_singles(c));
-    QDQ_TRY(fill_scales(c, e, data, opts, known));
-    c->p->tensors.n = 0;
-    for (size_t i = 0; i < c->later.n; i++)
-        if (!QDQ_PUSH(&c->p->arena, &c->p->tensors, c->later.at[i]))
-            return qdq_nomem(c->err);
-    QDQ_TRY(fill_scales(c, e, data, opts, known));
-    return fill_clips(c, known);
-}
-
-qdq_status qdq_space_calibrate(const qdq_space *s, const qdq_plan *head, qdq_engine *e, qdq_data *data,
-                               const qdq_quantize_opts *opts, qdq_scales *known, qdq_error *err)
-{
-    calibrating c = {.s = s, .p = qdq_plan_new(), .have = QDQ_MAP_INIT, .err = err};
-    qdq_status st = c.p != NULL ? calibrate(&c, head, e, data, opts, known) : qdq_nomem(err);
-
-    qdq_map_free(&c.have);
-    qdq_map_free(&c.grouped);
-    qdq_plan_free(c.p);
-    return st;
 }
