@@ -1,4 +1,5 @@
-/* clone.c - a deep copy of a model, or of one of its graphs, that shares its weights.
+/* clone.c - a deep copy of a model, or of one of its graphs, that shares its weights: as a model, or beside what another
+ * model has.
  *
  * Dead things are left behind and ids are dealt out again without gaps; the order of nodes, values, inputs and
  * uses is that of the original, so that whatever walks the copy sees what it would see in the original. */
@@ -7,11 +8,13 @@
 #include "ir/name.h"
 #include "ir/use.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 typedef struct cloner {
     const qdq_model *from;
     const qdq_graph *root; /* becomes the main graph; what is outside of it is left behind */
+    const char *prefix;    /* of names of values, nodes and symbols beside others; NULL: they stay */
     qdq_model *to;
     qdq_arena scratch;
     qdq_graph **graph;  /* by index in from: the copy, NULL for those that are not copied */
@@ -82,6 +85,21 @@ static bool copy_name(cloner *c, const char *from, const char **to)
     return *to != NULL;
 }
 
+/* Of a value, a node or a symbol; "" stays. */
+static const char *prefixed(cloner *c, const char *from)
+{
+    const char *text =
+        c->prefix != NULL && from[0] != '\0' ? qdq_arena_printf(&c->scratch, "%s%s", c->prefix, from) : from;
+
+    return text != NULL ? qdq_intern(c->to, text) : NULL;
+}
+
+static bool copy_symbol(cloner *c, const char *from, const char **to)
+{
+    *to = from != NULL ? prefixed(c, from) : NULL;
+    return from == NULL || *to != NULL;
+}
+
 static bool copy_dims(cloner *c, int rank, const int64_t *from, const int64_t **to)
 {
     int64_t *dim;
@@ -115,7 +133,7 @@ static bool copy_type(cloner *c, const qdq_type *from, const qdq_type **to)
                 return false;
             for (int i = 0; i < from->rank; i++) {
                 dim[i].value = from->dim[i].value;
-                if (!copy_text(c, from->dim[i].param, &dim[i].param))
+                if (!copy_symbol(c, from->dim[i].param, &dim[i].param))
                     return false;
             }
         }
@@ -237,13 +255,14 @@ static qdq_attr *copy_attr(cloner *c, const qdq_attr *from)
 static bool copy_value(cloner *c, const qdq_value *from)
 {
     qdq_graph *g = c->graph[from->graph->index];
+    const char *name = prefixed(c, from->name);
     const qdq_tensor *init = NULL;
     const qdq_type *type;
     qdq_value *v;
 
-    if (!copy_type(c, from->type, &type))
+    if (name == NULL || !copy_type(c, from->type, &type))
         return false;
-    v = qdq_graph_add_value(g, from->name, type);
+    v = qdq_graph_add_value(g, name, type);
     if (v == NULL || !copy_span(c, from->rest, &v->rest))
         return false;
     v->is_input = from->is_input;
@@ -292,8 +311,10 @@ static bool copy_values(cloner *c, const qdq_graph *from)
 static bool copy_node(cloner *c, const qdq_node *from)
 {
     uint32_t index = from->graph->index;
-    qdq_node *n = qdq_graph_add_node(c->graph[index], NULL, from->domain, from->type, from->name, from->n_in,
-                                     from->n_out, NULL);
+    const char *name = prefixed(c, from->name);
+    qdq_node *n = name == NULL ? NULL
+                               : qdq_graph_add_node(c->graph[index], NULL, from->domain, from->type, name,
+                                                    from->n_in, from->n_out, NULL);
 
     if (n == NULL || !copy_text(c, from->overload, &n->overload) || !copy_span(c, from->rest, &n->rest))
         return false;
@@ -442,11 +463,24 @@ static bool copy_function(cloner *c, const qdq_function *from)
     return QDQ_PUSH(arena, &c->to->functions, f);
 }
 
-/* Inside the root, or in a function if the root is the main graph. */
+static bool has_function(const qdq_model *m, const qdq_function *f)
+{
+    for (size_t i = 0; i < m->functions.n; i++) {
+        const qdq_function *at = m->functions.at[i];
+        if (strcmp(at->name, f->name) == 0 && strcmp(at->domain, f->domain) == 0 &&
+            strcmp(at->overload, f->overload) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Inside the root, or in a function if the root is the main graph; not a function that is there already. */
 static bool is_copied(const cloner *c, const qdq_graph *g)
 {
-    if (c->root == c->from->graph)
-        return true;
+    if (c->root == c->from->graph) {
+        const qdq_function *f = qdq_graph_function(g);
+        return f == NULL || !has_function(c->to, f);
+    }
     while (g != c->root && g->owner != NULL)
         g = g->owner->graph;
     return g == c->root;
@@ -466,17 +500,19 @@ static bool copy_shells(cloner *c)
         if (!is_copied(c, g))
             continue;
         qdq_graph *copy = g == c->root ? c->to->graph : qdq_graph_new(c->to, NULL, g->name);
+        const bool is_beside = g == c->root && c->prefix != NULL;
 
-        if (copy == NULL || !copy_name(c, g->name, &copy->name) || !copy_span(c, g->rest, &copy->rest))
+        if (copy == NULL ||
+            (!is_beside && (!copy_name(c, g->name, &copy->name) || !copy_span(c, g->rest, &copy->rest))))
             return false;
         c->graph[g->index] = copy;
     }
     return true;
 }
 
-static bool copy_all(cloner *c)
+static bool copy_graphs(cloner *c)
 {
-    if (!copy_header(c) || !copy_shells(c))
+    if (!copy_shells(c))
         return false;
     QDQ_FOR_GRAPHS (g, c->from) {
         if (c->graph[g->index] != NULL && (!copy_values(c, g) || !copy_nodes(c, g)))
@@ -492,27 +528,28 @@ static bool copy_all(cloner *c)
             return false;
     }
     for (size_t i = 0; i < c->from->functions.n && c->root == c->from->graph; i++)
-        if (!copy_function(c, c->from->functions.at[i]))
+        if (c->graph[c->from->functions.at[i]->body->index] != NULL &&
+            !copy_function(c, c->from->functions.at[i]))
             return false;
-    QDQ_FOR_GRAPHS (g, c->to)
-        g->edits = 0;
     return true;
 }
 
 static qdq_status clone(const qdq_model *m, const qdq_graph *root, qdq_model **out, qdq_error *err)
 {
-    cloner c = {m, root, qdq_model_new(), QDQ_ARENA_INIT, NULL, NULL, NULL};
+    cloner c = {.from = m, .root = root, .to = qdq_model_new()};
     bool done;
 
     *out = NULL;
     if (c.to == NULL)
         return qdq_nomem(err);
-    done = copy_all(&c);
+    done = copy_header(&c) && copy_graphs(&c);
     qdq_arena_free(&c.scratch);
     if (!done) {
         qdq_model_free(c.to);
         return qdq_nomem(err);
     }
+    QDQ_FOR_GRAPHS (g, c.to)
+        g->edits = 0;
     *out = c.to;
     return QDQ_OK;
 }
@@ -525,4 +562,36 @@ qdq_status qdq_model_clone(const qdq_model *m, qdq_model **out, qdq_error *err)
 qdq_status qdq_graph_to_model(const qdq_graph *g, qdq_model **out, qdq_error *err)
 {
     return clone(g->model, g, out, err);
+}
+
+/* --- beside others ---------------------------------------------------------------------------------------------- */
+
+static qdq_status join_opsets(cloner *c, qdq_error *err)
+{
+    for (size_t i = 0; i < c->from->opsets.n; i++) {
+        const qdq_opset *from = &c->from->opsets.at[i];
+        const int64_t have = qdq_model_opset_of(c->to, from->domain);
+        qdq_opset set;
+
+        if (have != 0 && have != from->version)
+            return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                            "models of opset %" PRId64 " and %" PRId64 " of domain '%s' cannot be joined",
+                            have, from->version, from->domain);
+        if (have == 0 && (!copy_opset(c, from, &set) || !QDQ_PUSH(&c->to->arena, &c->to->opsets, set)))
+            return qdq_nomem(err);
+    }
+    if (c->to->ir_version < c->from->ir_version)
+        c->to->ir_version = c->from->ir_version;
+    return QDQ_OK;
+}
+
+qdq_status qdq_model_join(qdq_model *to, const qdq_model *from, const char *prefix, qdq_error *err)
+{
+    cloner c = {.from = from, .root = from->graph, .to = to, .prefix = prefix};
+
+    qdq_status st = join_opsets(&c, err);
+    if (st == QDQ_OK && !copy_graphs(&c))
+        st = qdq_nomem(err);
+    qdq_arena_free(&c.scratch);
+    return st;
 }

@@ -21,6 +21,12 @@ bool qdq_model_hold(qdq_model *m, qdq_mapping *map);
  * initializers if they are constant, else inputs behind its own. Calls of functions are left without them. */
 qdq_status qdq_graph_to_model(const qdq_graph *g, qdq_model **out, qdq_error *err);
 
+/* A copy of the graph of `from` goes beside that of `to`, which shares its weights: names of values, nodes and symbols get the
+ * prefix, so that nothing is called as what is there. Functions come along, but for those that `to` has: of one name they
+ * are taken to be the same. QDQ_E_UNSUPPORTED: of a domain they import two versions. On failure `to` is good for nothing
+ * but freeing. */
+qdq_status qdq_model_join(qdq_model *to, const qdq_model *from, const char *prefix, qdq_error *err);
+
 qdq_graph *qdq_graph_new(qdq_model *m, qdq_node *owner, const char *name);
 
 /* A name that no value of the graph, the graphs around it and inside it has: `base`, else base_1, base_2 ...

@@ -2,6 +2,8 @@
 #include "support/alloc_fail.h"
 #include "support/isolated.h"
 #include "support/test.h"
+#include "tune/isolate/bench_model.h"
+#include "tune/isolate/legal_inputs.h"
 
 typedef struct setting {
     test_isolated s;
@@ -48,9 +50,89 @@ static void applying_a_plan_survives_every_allocation_failure(void **state)
     put_away(x);
 }
 
+static qdq_status check(void *ctx, qdq_error *err)
+{
+    const setting *x = ctx;
+    qdq_arena arena = QDQ_ARENA_INIT;
+    const char *why;
+    qdq_status st = qdq_legal_inputs(x->g[0], &arena, &why, err);
+
+    qdq_arena_free(&arena);
+    return st;
+}
+
+static void looking_at_inputs_survives_every_allocation_failure(void **state)
+{
+    setting *x = set_up();
+
+    (void)state;
+    assert_true(test_every_alloc_fails(check, x) >= 1);
+    put_away(x);
+}
+
+typedef struct joining {
+    const qdq_fusions *f;
+    qdq_part part[2];
+} joining;
+
+static qdq_status join(void *ctx, qdq_error *err)
+{
+    const joining *j = ctx;
+    qdq_parts *p;
+    qdq_status st = qdq_parts_make(j->f, j->part, 2, &p, err);
+
+    assert_true((st == QDQ_OK) == (p != NULL));
+    qdq_parts_free(p);
+    return st;
+}
+
+static void joining_parts_survives_every_allocation_failure(void **state)
+{
+    setting *x = set_up();
+    joining j = {.f = x->s.f};
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m[2];
+
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_ok(qdq_group_plan_apply(x->s.f, x->g[i], x->all, NULL, &m[i], &err));
+        j.part[i] = (qdq_part){2 + i, x->g[i], m[i]};
+    }
+    assert_true(test_every_alloc_fails(join, &j) >= 30);
+    for (uint32_t i = 0; i < 2; i++)
+        qdq_model_free(m[i]);
+    put_away(x);
+}
+
+static qdq_status shapes(void *ctx, qdq_error *err)
+{
+    const setting *x = ctx;
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_input_shape *shape;
+    size_t n;
+    qdq_status st = qdq_usual_shapes(x->s.clean, NULL, 0, &arena, &shape, &n, err);
+
+    qdq_arena_free(&arena);
+    return st;
+}
+
+static void usual_shapes_survive_every_allocation_failure(void **state)
+{
+    setting *x = set_up();
+
+    (void)state;
+    assert_true(test_every_alloc_fails(shapes, x) >= 1);
+    put_away(x);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(applying_a_plan_survives_every_allocation_failure)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(applying_a_plan_survives_every_allocation_failure),
+        cmocka_unit_test(looking_at_inputs_survives_every_allocation_failure),
+        cmocka_unit_test(joining_parts_survives_every_allocation_failure),
+        cmocka_unit_test(usual_shapes_survive_every_allocation_failure),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -170,6 +170,77 @@ static void large_attributes_inside_a_mapping_are_shared(void **state)
     qdq_model_free(copy);
 }
 
+/* --- beside others ---------------------------------------------------------------------------------------------- */
+
+static void join(qdq_model *to, const char *graph, const char *prefix)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *from = test_model(graph);
+
+    assert_ok(qdq_model_join(to, from, prefix, &err));
+    qdq_model_free(from);
+    assert_ok(qdq_model_verify(to, &err));
+}
+
+static const char with_body[] =
+    "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+    "g (float[N,4] x, bool c) => (float[N,4] y) <float[4] w = {1, 2, 3, 4}> {\n"
+    "  [a] t = Add(x, w)\n"
+    "  y = If(c) <then_branch = then () => (float[N,4] p) { [in] p = Mul(t, w) },\n"
+    "             else_branch = other () => (float[N,4] o) { [out] o = Neg(t) }>\n}\n";
+
+static void joined_graphs_have_nothing_in_common(void **state)
+{
+    qdq_model *m = qdq_model_new();
+
+    (void)state;
+    join(m, with_body, "a/");
+    join(m, with_body, "b/");
+    assert_int_equal(m->graph->inputs.n, 4);
+    assert_int_equal(m->graph->outputs.n, 2);
+    assert_int_equal(m->graph->n_node, 4);
+    assert_int_equal(qdq_model_opset(m), 17);
+    const qdq_value *x = qdq_graph_find(m->graph, "b/x");
+    assert_string_equal(x->type->dim[0].param, "b/N");
+    assert_string_equal(x->first->node->name, "b/a");
+    const qdq_node *branch = qdq_graph_find(m->graph, "b/y")->producer;
+    assert_string_equal(branch->name, "");
+    const qdq_node *in = branch->attr[0]->v.g->end.next;
+    assert_string_equal(in->name, "b/in");
+    assert_string_equal(qdq_node_in(in, 0)->name, "b/t");
+    qdq_model_free(m);
+}
+
+static void functions_of_joined_models_come_along_once(void **state)
+{
+    static const char calling[] = "<ir_version: 9, opset_import: [\"\" : 17, \"d\" : 1]>\n"
+                                  "g (float[4] x) => (float[4] y) { y = d.f(x) }\n"
+                                  "<domain: \"d\", opset_import: [\"\" : 17]>\n"
+                                  "f (i) => (o) { o = Neg(i) }\n";
+    qdq_model *m = qdq_model_new();
+
+    (void)state;
+    join(m, calling, "a/");
+    join(m, calling, "b/");
+    assert_int_equal(m->functions.n, 1);
+    assert_int_equal(m->graphs.n, 2);
+    assert_int_equal(m->opsets.n, 2);
+    qdq_model_free(m);
+}
+
+static void models_of_other_opsets_are_not_joined(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = test_model("<ir_version: 8, opset_import: [\"\" : 17]> g (float x) => (float x) {}");
+    qdq_model *other = test_model("<ir_version: 9, opset_import: [\"\" : 18]> g (float x) => (float x) {}");
+
+    (void)state;
+    assert_fails(QDQ_E_UNSUPPORTED, "models of opset 17 and 18 of domain '' cannot be joined",
+                 qdq_model_join(m, other, "b/", &err));
+    qdq_model_free(other);
+    qdq_model_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +251,9 @@ int main(void)
         cmocka_unit_test(uses_keep_their_order),
         cmocka_unit_test(wire_bytes_are_copied),
         cmocka_unit_test(large_attributes_inside_a_mapping_are_shared),
+        cmocka_unit_test(joined_graphs_have_nothing_in_common),
+        cmocka_unit_test(functions_of_joined_models_come_along_once),
+        cmocka_unit_test(models_of_other_opsets_are_not_joined),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

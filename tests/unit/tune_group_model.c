@@ -246,6 +246,28 @@ static const char reshaped[] =
          "  [c] to = Concat<axis = 0>(n, four)\n [r] t = Relu(x)\n"
          "  [v] u = Reshape(t, to)\n [a] y = MatMul(u, w) }\n";
 
+static void unknown_dims_count_1_unless_another_input_says_otherwise(void **state)
+{
+    static const qdq_input_shape given = {"a", 2, {3, 4}};
+    qdq_model *m = test_model(HEAD "g (float[N,4] a, float[M,N,2] b, float[2,2] c) => (float[M,N,2] y)\n"
+                                   "{ y = Relu(b) }\n");
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_input_shape *s;
+    size_t n;
+
+    (void)state;
+    assert_ok(qdq_usual_shapes(m, &given, 1, &arena, &s, &n, &err));
+    assert_int_equal(n, 2);
+    assert_string_equal(s[0].name, "a");
+    assert_int_equal(s[0].dim[0], 3);
+    assert_string_equal(s[1].name, "b");
+    assert_true(s[1].rank == 3 && s[1].dim[0] == 1 && s[1].dim[1] == 3 && s[1].dim[2] == 2);
+    assert_ok(qdq_usual_shapes(m, NULL, 0, &arena, &s, &n, &err));
+    assert_true(n == 2 && s[0].dim[0] == 1 && s[1].dim[1] == 1);
+    qdq_arena_free(&arena);
+    qdq_model_free(m);
+}
+
 static void a_computed_shape_comes_along_if_what_it_is_of_is_there(void **state)
 {
     part x = make(reshaped, TEST_LAYERS("relu r+v", "gemm a"), 0, false, NULL);
@@ -345,6 +367,7 @@ int main(void)
         cmocka_unit_test(subgraph_8_case_16_boundaries_have_the_shapes_of_all_three_passes),
         cmocka_unit_test(shapes_that_shrink_are_sorted),
         cmocka_unit_test(min_and_max_need_opt),
+        cmocka_unit_test(unknown_dims_count_1_unless_another_input_says_otherwise),
         cmocka_unit_test(a_computed_shape_comes_along_if_what_it_is_of_is_there),
         cmocka_unit_test(a_computed_shape_is_frozen_if_it_is_not),
         cmocka_unit_test(a_shape_that_nobody_knows_is_a_reason),

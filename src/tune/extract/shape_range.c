@@ -2,6 +2,7 @@
 #include "tune/extract/shape_range.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/fail.h"
 #include "ir/shape.h"
@@ -53,6 +54,61 @@ void qdq_shape_range_close(qdq_shape_range *r)
         qdq_model_free(r->model[i]);
     free(r);
 }
+
+/* --- usual shapes ----------------------------------------------------------------------------------------------------- */
+
+static const qdq_input_shape *shape_of(const char *input, const qdq_input_shape *given, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(given[i].name, input) == 0)
+            return &given[i];
+    return NULL;
+}
+
+/* 1 if nothing says otherwise. */
+static int64_t usual_dim(const qdq_graph *g, qdq_dim dim, const qdq_input_shape *given, size_t n)
+{
+    if (dim.value >= 0)
+        return dim.value;
+    for (size_t i = 0; i < n && dim.param != NULL; i++) {
+        const qdq_value *v = qdq_graph_find(g, given[i].name);
+        for (int d = 0; v != NULL && v->type != NULL && d < v->type->rank && d < given[i].rank; d++)
+            if (qdq_dim_same(v->type->dim[d], dim))
+                return given[i].dim[d];
+    }
+    return 1;
+}
+
+qdq_status qdq_usual_shapes(const qdq_model *m, const qdq_input_shape *given, size_t n, qdq_arena *arena,
+                            qdq_input_shape **out, size_t *n_out, qdq_error *err)
+{
+    const qdq_graph *g = m->graph;
+
+    *n_out = 0;
+    *out = qdq_arena_array(arena, g->inputs.n + 1, sizeof **out);
+    if (*out == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < g->inputs.n; i++) {
+        const qdq_value *v = g->inputs.at[i];
+        const qdq_input_shape *known = shape_of(v->name, given, n);
+        int64_t fixed[QDQ_MAX_RANK];
+        int rank;
+        if (known != NULL) {
+            (*out)[(*n_out)++] = *known;
+            continue;
+        }
+        if (v->init != NULL || v->type == NULL || v->type->kind != QDQ_TYPE_TENSOR || v->type->rank < 0 ||
+            v->type->rank > QDQ_MAX_RANK || qdq_value_static_shape(v, &rank, fixed, QDQ_MAX_RANK))
+            continue;
+        qdq_input_shape *shape = &(*out)[(*n_out)++];
+        *shape = (qdq_input_shape){.name = v->name, .rank = v->type->rank};
+        for (int d = 0; d < v->type->rank; d++)
+            shape->dim[d] = usual_dim(g, v->type->dim[d], given, n);
+    }
+    return QDQ_OK;
+}
+
+/* --- shapes of values ------------------------------------------------------------------------------------------------- */
 
 static void sort_dim(qdq_dims_range *out, int d)
 {

@@ -13,6 +13,11 @@ typedef struct qdq_shape_range_opts {
     size_t n[QDQ_SHAPE_RANGE];
 } qdq_shape_range_opts;
 
+/* The shapes of all inputs that are not fixed, as engines time a model: what is given, dims whose symbol is fixed by that, and
+ * 1. For `opt` where parts are to be timed and users gave no shapes, or not all. In the arena. */
+qdq_status qdq_usual_shapes(const qdq_model *m, const qdq_input_shape *given, size_t n, qdq_arena *arena,
+                            qdq_input_shape **out, size_t *n_out, qdq_error *err);
+
 typedef struct qdq_shape_range {
     qdq_model
         *model[QDQ_SHAPE_RANGE]; /* clones with these shapes, inferred; values have the names that they had */

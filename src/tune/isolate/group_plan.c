@@ -283,6 +283,22 @@ static qdq_status name_nodes(const qdq_graph *clean, qdq_model *m, qdq_error *er
     return good ? QDQ_OK : qdq_nomem(err);
 }
 
+/* What came with the plan. */
+static qdq_status name_rest(qdq_model *m, qdq_error *err)
+{
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    bool good = true;
+
+    QDQ_FOR_NODES (n, m->graph) {
+        if (qdq_node_has_own_name(n))
+            continue;
+        const char *label = label_of(n, &scratch);
+        good = good && label != NULL && qdq_node_set_name(n, label);
+    }
+    qdq_arena_free(&scratch);
+    return good ? QDQ_OK : qdq_nomem(err);
+}
+
 static qdq_status quantize(const qdq_fusions *f, const qdq_group_model *g, const qdq_plan *whole,
                            qdq_insert_cache *cache, qdq_model *m, qdq_error *err)
 {
@@ -301,6 +317,8 @@ qdq_status qdq_group_plan_apply(const qdq_fusions *f, const qdq_group_model *g, 
     qdq_status st = name_nodes(f->g.g, *out, err);
     if (st == QDQ_OK && whole != NULL)
         st = quantize(f, g, whole, cache, *out, err);
+    if (st == QDQ_OK)
+        st = name_rest(*out, err);
     if (st != QDQ_OK) {
         qdq_model_free(*out);
         *out = NULL;

@@ -15,8 +15,9 @@
 qdq_status qdq_group_plan_make(const qdq_fusions *f, const qdq_group_model *g, const qdq_plan *whole,
                                qdq_plan **out, qdq_error *err);
 
-/* A copy of the group's model with the plan applied to it (`whole` NULL: without Q/DQ). All nodes of the main graph are
- * called as qdq_node_label() calls them in the clean model. `cache` is that of all plans for the clean model, or NULL. */
+/* A copy of the group's model with the plan applied to it (`whole` NULL: without Q/DQ). Its nodes are called as qdq_node_label()
+ * calls them in the clean model, and all of its main graph have a name. `cache` is that of all plans for the clean model, or
+ * NULL. */
 qdq_status qdq_group_plan_apply(const qdq_fusions *f, const qdq_group_model *g, const qdq_plan *whole,
                                 qdq_insert_cache *cache, qdq_model **out, qdq_error *err);
 

@@ -135,22 +135,30 @@ static qdq_status sort_tensor(qdq_candidates *c, qdq_value *v, loose *l, qdq_err
                                                                                          : qdq_nomem(err);
 }
 
-/* A tensor that is to be written again as it was read stays as it is, and its data are told by their place alone. */
+static qdq_status note_place(qdq_candidates *c, const qdq_tensor *t, size_t offset, size_t size,
+                             qdq_error *err)
+{
+    place *p = qdq_arena_alloc(&c->arena, sizeof *p);
+    qdq_map_value *at = p != NULL ? qdq_map_put_int(&c->places, data_of(t), NULL) : NULL;
+
+    if (at == NULL)
+        return qdq_nomem(err);
+    *p = (place){offset, size};
+    at->ptr = p;
+    return QDQ_OK;
+}
+
+/* A tensor that is to be written again as it was read stays as it is, and its data are told by their place alone, as are
+ * those of the clean model, which parts of it share. */
 static qdq_status move_tensor(qdq_candidates *c, qdq_value *v, qdq_mapping *map, size_t offset, size_t size,
                               qdq_error *err)
 {
     const qdq_tensor *t = v->init;
     qdq_tensor *moved;
 
-    if (t->storage != QDQ_STORE_BYTES || t->wire.size > 0) {
-        place *p = qdq_arena_alloc(&c->arena, sizeof *p);
-        qdq_map_value *at = p != NULL ? qdq_map_put_int(&c->places, data_of(t), NULL) : NULL;
-        if (at == NULL)
-            return qdq_nomem(err);
-        *p = (place){offset, size};
-        at->ptr = p;
+    QDQ_TRY(note_place(c, t, offset, size, err));
+    if (t->storage != QDQ_STORE_BYTES || t->wire.size > 0)
         return QDQ_OK;
-    }
     moved = qdq_tensor_share(c->base, t);
     if (moved == NULL || !qdq_model_hold(c->base, qdq_mapping_ref(map)))
         return qdq_nomem(err);
@@ -273,9 +281,9 @@ static bool refer(void *ctx, const qdq_tensor *t, bool is_init, qdq_onnx_ref *re
         return true;
     }
     at = qdq_map_get_int(&c->places, data_of(t));
-    if (at == NULL)
+    const place *p = at != NULL ? at->ptr : NULL;
+    if (p == NULL || p->length != size)
         return false;
-    const place *p = at->ptr;
     *ref = (qdq_onnx_ref){weights_name, p->offset, p->length};
     return true;
 }
@@ -317,4 +325,17 @@ qdq_status qdq_candidate_write(qdq_candidates *c, const qdq_plan *p, const char 
         st = write_model(c, m, path, err);
     qdq_model_free(m);
     return st;
+}
+
+qdq_insert_cache *qdq_candidates_cache(qdq_candidates *c)
+{
+    return &c->cache;
+}
+
+qdq_status qdq_candidate_write_part(qdq_candidates *c, const qdq_model *m, const char *name, qdq_error *err)
+{
+    const char *path = path_in(c, name);
+
+    QDQ_TRY(note_made(c, path, err));
+    return write_model(c, m, path, err);
 }

@@ -4,6 +4,7 @@
 #define QDQ_CANDIDATES_H
 
 #include "qdq/quant.h"
+#include "quant/insert/insert_cache.h"
 
 typedef struct qdq_candidates qdq_candidates;
 
@@ -20,5 +21,10 @@ qdq_status qdq_candidate_model(qdq_candidates *c, const qdq_plan *p, qdq_model *
 /* The same as a file folder/NAME, ready for qdq_model_open() and for engines that take external data beside a model. Nodes
  * that had no name of their own are called as qdq_node_label() calls them. */
 qdq_status qdq_candidate_write(qdq_candidates *c, const qdq_plan *p, const char *name, qdq_error *err);
+
+/* The same of a part of the clean model, which qdq_group_plan_apply() made with this cache: a file folder/NAME that shares the
+ * weights. All its nodes have names. */
+qdq_insert_cache *qdq_candidates_cache(qdq_candidates *c);
+qdq_status qdq_candidate_write_part(qdq_candidates *c, const qdq_model *m, const char *name, qdq_error *err);
 
 #endif /* QDQ_CANDIDATES_H */

@@ -1,0 +1,243 @@
+/* bench_model.c - see the header. What a node is to its part is found by names: those of the group's model, which has no Q and
+ * DQ of the plan yet, are called as in the clean model; whatever else there is came with the plan. */
+#include "tune/isolate/bench_model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "ir/edit.h"
+#include "tune/group/fusions_build.h"
+
+typedef struct joiner {
+    const qdq_fusions *f;
+    const qdq_part *part;
+    qdq_parts *out;
+    qdq_arena scratch;
+    qdq_map labels; /* of the part at hand, as its model had them before it was quantized -> source_node */
+    QDQ_VEC(qdq_input_shape) shape[QDQ_SHAPE_RANGE];
+    qdq_error *err;
+} joiner;
+
+/* The node of the clean model that one of a group's model is. */
+typedef struct source_node {
+    const qdq_node *node; /* NULL: beside the group and its halo */
+    bool is_halo;
+} source_node;
+
+/* --- what nodes are --------------------------------------------------------------------------------------------------- */
+
+static const qdq_node *source_of(const joiner *j, const qdq_node *n)
+{
+    for (uint32_t i = 0; i < n->n_out; i++)
+        if (n->out[i] != NULL) {
+            const qdq_value *v = qdq_graph_find(j->f->g.g, n->out[i]->name);
+            return v != NULL ? v->producer : NULL;
+        }
+    return NULL;
+}
+
+static bool note_source(joiner *j, const qdq_node *from, source_node s)
+{
+    source_node *at = qdq_arena_alloc(&j->scratch, sizeof *at);
+    const char *label = qdq_node_label(from, &j->scratch);
+    const bool good = at != NULL && (qdq_node_has_own_name(from) || strcmp(label, "?") != 0);
+    qdq_map_value *v = good ? qdq_map_put(&j->labels, label, NULL) : NULL;
+
+    if (v == NULL)
+        return false;
+    *at = s;
+    v->ptr = at;
+    return true;
+}
+
+static qdq_status note_sources(joiner *j, const qdq_group_model *g)
+{
+    qdq_map_free(&j->labels);
+    QDQ_FOR_NODES (n, g->model->graph) {
+        const qdq_node *from = source_of(j, n);
+        if (from != NULL && !note_source(j, from, (source_node){NULL, false}))
+            return qdq_nomem(j->err);
+    }
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        if (!note_source(j, g->node[i], (source_node){g->node[i], g->is_halo[i]}))
+            return qdq_nomem(j->err);
+    return QDQ_OK;
+}
+
+/* NULL: it came with the plan. */
+static const source_node *known(const joiner *j, const qdq_node *n)
+{
+    const qdq_map_value *v = qdq_map_get(&j->labels, n->name);
+
+    return v != NULL ? v->ptr : NULL;
+}
+
+/* The tensor of the clean model that a value of a part holds, as numbers or as codes. NULL: a constant. */
+static const qdq_value *tensor_of(const joiner *j, const qdq_value *v)
+{
+    while (v != NULL && v->producer != NULL) {
+        const qdq_node *n = v->producer;
+        const source_node *s = known(j, n);
+        if (s != NULL)
+            return s->node != NULL ? qdq_node_out(s->node, v->out_index) : NULL;
+        v = qdq_node_in(n, 0); /* Q, DQ, Cast */
+    }
+    return v != NULL && v->init == NULL ? qdq_graph_find(j->f->g.g, v->name) : NULL;
+}
+
+static bool is_of_other(const joiner *j, const qdq_node *n, uint32_t group)
+{
+    return n != NULL && j->f->of[n->id] != QDQ_NO_FUSION && j->f->of[n->id] != group;
+}
+
+static bool is_touched_by_others(const joiner *j, const qdq_value *v, uint32_t group)
+{
+    if (v == NULL)
+        return false;
+    if (is_of_other(j, v->producer, group))
+        return true;
+    for (const qdq_use *u = v->first; u != NULL; u = u->next)
+        if (is_of_other(j, qdq_region_reader(j->f->g.g, u), group))
+            return true;
+    return false;
+}
+
+static qdq_part_node describe(const joiner *j, uint32_t part, const qdq_node *n)
+{
+    const source_node *s = known(j, n);
+    qdq_part_node out = {.part = part, .role = QDQ_ROLE_BESIDE};
+
+    if (s != NULL && s->node != NULL) {
+        out.role = s->is_halo ? QDQ_ROLE_HALO : QDQ_ROLE_OWN;
+        out.light = qdq_fusion_is_light(s->node);
+    }
+    if (s != NULL)
+        return out;
+    out.role = n->op == QDQ_OP_CAST ? QDQ_ROLE_CAST : QDQ_ROLE_QDQ;
+    out.light = true;
+    out.boundary = is_touched_by_others(j, tensor_of(j, qdq_node_in(n, 0)), j->part[part].group);
+    return out;
+}
+
+static qdq_status note_nodes(joiner *j, uint32_t part, const char *prefix)
+{
+    qdq_arena *arena = &j->out->arena;
+
+    QDQ_FOR_NODES (n, j->part[part].model->graph) {
+        const char *name = qdq_arena_printf(arena, "%s%s", prefix, n->name);
+        qdq_part_node *at = qdq_arena_alloc(arena, sizeof *at);
+        qdq_map_value *v = name != NULL && at != NULL ? qdq_map_put(&j->out->nodes, name, NULL) : NULL;
+        if (v == NULL)
+            return qdq_nomem(j->err);
+        *at = describe(j, part, n);
+        v->ptr = at;
+    }
+    return QDQ_OK;
+}
+
+/* --- shapes ----------------------------------------------------------------------------------------------------------- */
+
+static qdq_status add_shape(joiner *j, const qdq_group_input *in, const char *prefix)
+{
+    qdq_input_shape shape = {.name = qdq_arena_printf(&j->out->arena, "%s%s", prefix, in->name),
+                             .rank = in->dims.rank};
+
+    if (shape.name == NULL)
+        return qdq_nomem(j->err);
+    for (int k = 0; k < QDQ_SHAPE_RANGE; k++) {
+        for (int d = 0; d < shape.rank; d++) {
+            const int64_t usual = in->dims.dim[QDQ_SHAPE_OPT][d], dim = in->dims.dim[k][d];
+            if (usual < 0)
+                return qdq_fail(j->err, QDQ_E_USAGE, "the usual shape of input '%s' is not known", in->name);
+            shape.dim[d] = dim < 0 ? usual : dim;
+        }
+        if (!QDQ_PUSH(&j->out->arena, &j->shape[k], shape))
+            return qdq_nomem(j->err);
+    }
+    return QDQ_OK;
+}
+
+static qdq_status add_shapes(joiner *j, const qdq_part *part, const char *prefix)
+{
+    for (uint32_t i = 0; i < part->in->n_inputs; i++) {
+        const qdq_value *v = qdq_graph_find(part->model->graph, part->in->input[i].name);
+        bool fixed = v != NULL && v->type != NULL && v->type->rank >= 0;
+        for (int d = 0; fixed && d < v->type->rank; d++)
+            fixed = v->type->dim[d].value >= 0;
+        if (!fixed)
+            QDQ_TRY(add_shape(j, &part->in->input[i], prefix));
+    }
+    return QDQ_OK;
+}
+
+/* --- all of it --------------------------------------------------------------------------------------------------------- */
+
+static const char *prefix_of(joiner *j, uint32_t part)
+{
+    unsigned before = 0;
+
+    for (uint32_t i = 0; i < part; i++)
+        before += j->part[i].group == j->part[part].group;
+    return before == 0 ? qdq_arena_printf(&j->scratch, "g%u/", (unsigned)j->part[part].group)
+                       : qdq_arena_printf(&j->scratch, "g%u.%u/", (unsigned)j->part[part].group, before);
+}
+
+static qdq_status join(joiner *j)
+{
+    qdq_parts *out = j->out;
+    uint32_t *group = qdq_arena_array(&out->arena, (size_t)out->n + 1, sizeof *group);
+    uint32_t *layers = qdq_arena_array(&out->arena, (size_t)out->n + 1, sizeof *layers);
+
+    out->group = group;
+    out->layers = layers;
+    out->model = qdq_model_new();
+    if (group == NULL || layers == NULL || out->model == NULL)
+        return qdq_nomem(j->err);
+    for (uint32_t i = 0; i < out->n; i++) {
+        const char *prefix = prefix_of(j, i);
+        if (prefix == NULL)
+            return qdq_nomem(j->err);
+        group[i] = j->part[i].group;
+        layers[i] = j->f->at[group[i]].layers;
+        QDQ_TRY(qdq_model_join(out->model, j->part[i].model, prefix, j->err));
+        QDQ_TRY(note_sources(j, j->part[i].in));
+        QDQ_TRY(note_nodes(j, i, prefix));
+        QDQ_TRY(add_shapes(j, &j->part[i], prefix));
+    }
+    out->shape = j->shape[QDQ_SHAPE_OPT].at;
+    out->min = j->shape[QDQ_SHAPE_MIN].at;
+    out->max = j->shape[QDQ_SHAPE_MAX].at;
+    out->n_shapes = j->shape[QDQ_SHAPE_OPT].n;
+    return QDQ_OK;
+}
+
+qdq_status qdq_parts_make(const qdq_fusions *f, const qdq_part *part, size_t n, qdq_parts **out,
+                          qdq_error *err)
+{
+    joiner j = {.f = f, .part = part, .out = calloc(1, sizeof **out), .err = err};
+
+    *out = NULL;
+    if (j.out == NULL)
+        return qdq_nomem(err);
+    j.out->n = (uint32_t)n;
+    qdq_status st = join(&j);
+    qdq_map_free(&j.labels);
+    qdq_arena_free(&j.scratch);
+    if (st != QDQ_OK) {
+        qdq_parts_free(j.out);
+        return st;
+    }
+    *out = j.out;
+    return QDQ_OK;
+}
+
+void qdq_parts_free(qdq_parts *p)
+{
+    if (p == NULL)
+        return;
+    qdq_model_free(p->model);
+    qdq_map_free(&p->nodes);
+    qdq_arena_free(&p->arena);
+    free(p);
+}

@@ -1,0 +1,266 @@
+/* tune_bench_model.c - several isolated groups as one model: nothing collides, weights are shared, every node is known, and
+ * an engine runs it. */
+#include "tune/isolate/bench_model.h"
+
+#include <sys/stat.h>
+
+#include "ir/graph_check.h"
+#include "support/isolated.h"
+#include "support/test.h"
+#include "tune/space/candidates.h"
+
+static qdq_error err;
+
+enum { MAX_PARTS = 24 };
+
+typedef struct made {
+    qdq_group_model *g[MAX_PARTS];
+    qdq_model *m[MAX_PARTS];
+    qdq_part part[MAX_PARTS];
+    uint32_t n;
+    qdq_parts *p;
+} made;
+
+static void add_part(made *x, const test_isolated *s, uint32_t group, const qdq_plan *plan,
+                     qdq_insert_cache *cache)
+{
+    const uint32_t i = x->n++;
+
+    x->g[i] = test_isolated_group(s, group);
+    assert_ok(qdq_group_plan_apply(s->f, x->g[i], plan, cache, &x->m[i], &err));
+    x->part[i] = (qdq_part){group, x->g[i], x->m[i]};
+}
+
+/* Joins them, and lets go of what they were made from. */
+static void join(made *x, const test_isolated *s)
+{
+    assert_ok(qdq_parts_make(s->f, x->part, x->n, &x->p, &err));
+    for (uint32_t i = 0; i < x->n; i++) {
+        qdq_model_free(x->m[i]);
+        qdq_group_model_free(x->g[i]);
+    }
+    assert_ok(qdq_model_verify(x->p->model, &err));
+}
+
+static const qdq_part_node *find(const made *x, const char *name)
+{
+    const qdq_map_value *v = qdq_map_get(&x->p->nodes, name);
+
+    if (v == NULL)
+        fail_msg("node '%s' is not known", name);
+    return v->ptr;
+}
+
+static uint32_t group_of(const test_isolated *s, const char *output)
+{
+    return s->f->of[qdq_graph_find(s->clean->graph, output)->producer->id];
+}
+
+/* --- parts ----------------------------------------------------------------------------------------------------------------- */
+
+static void all_groups_are_one_model_that_runs(void **state)
+{
+    test_isolated s = test_isolate(test_isolated_network(1));
+    qdq_plan *all = test_isolated_plan(&s);
+
+    (void)state;
+    for (int with = 0; with < 2; with++) {
+        qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
+        qdq_session *session;
+        qdq_group *layer;
+        size_t n;
+        made x = {0};
+        for (uint32_t i = 0; i < s.f->n; i++)
+            add_part(&x, &s, i, with != 0 ? all : NULL, NULL);
+        join(&x, &s);
+        assert_int_equal(x.p->n_shapes, 0);
+        QDQ_FOR_NODES (node, x.p->model->graph)
+            assert_non_null(find(&x, node->name));
+        opts.groups = true;
+        assert_ok(qdq_session_open(s.engine, x.p->model, &opts, &session, &err));
+        assert_ok(qdq_session_groups(session, NULL, 0, 0, &layer, &n, &err));
+        for (size_t i = 0; i < n; i++)
+            for (size_t k = 0; k < layer[i].n_nodes; k++)
+                assert_non_null(find(&x, layer[i].node[k]));
+        assert_true(n >= s.f->n);
+        qdq_free(layer);
+        qdq_session_close(session);
+        qdq_parts_free(x.p);
+    }
+    qdq_plan_free(all);
+    test_isolated_free(&s);
+}
+
+/* Before the Conv "flat" and behind it are others; its weight is nobody else's. */
+static void nodes_are_told_apart(void **state)
+{
+    test_isolated s = test_isolate(test_isolated_network(1));
+    qdq_plan *all = test_isolated_plan(&s);
+    const uint32_t group = group_of(&s, "flat");
+    char prefix[20], name[100];
+    made x = {0};
+
+    (void)state;
+    add_part(&x, &s, group, all, NULL);
+    add_part(&x, &s, group, NULL, NULL);
+    join(&x, &s);
+    snprintf(prefix, sizeof prefix, "g%u/", (unsigned)group);
+#define NODE(of) (snprintf(name, sizeof name, "%s" of, prefix), find(&x, name))
+    assert_int_equal(NODE("flat")->role, QDQ_ROLE_OWN);
+    assert_false(NODE("flat")->light);
+    assert_int_equal(NODE("Conv@wide")->role, QDQ_ROLE_HALO);
+    assert_int_equal(NODE("Clip@deep.c")->role, QDQ_ROLE_HALO);
+    assert_int_equal(NODE("deep.c_QuantizeLinear")->role, QDQ_ROLE_QDQ);
+    assert_true(NODE("deep.c_QuantizeLinear")->boundary);
+    assert_true(NODE("deep.c_DequantizeLinear")->boundary);
+    assert_true(NODE("flat_QuantizeLinear")->boundary);
+    assert_int_equal(NODE("flat.w_DequantizeLinear")->role, QDQ_ROLE_QDQ);
+    assert_false(NODE("flat.w_DequantizeLinear")->boundary);
+    assert_int_equal(NODE("flat")->part, 0);
+    snprintf(prefix, sizeof prefix, "g%u.1/", (unsigned)group);
+    assert_int_equal(NODE("flat")->part, 1);
+    snprintf(name, sizeof name, "%sflat_QuantizeLinear", prefix);
+    assert_null(qdq_map_get(&x.p->nodes, name));
+    assert_int_equal(x.p->group[1], group);
+    assert_int_equal(x.p->layers[1], 1);
+    qdq_parts_free(x.p);
+    qdq_plan_free(all);
+    test_isolated_free(&s);
+}
+
+/* x is the model's input, which no other group reads. */
+static void the_models_own_input_is_no_border(void **state)
+{
+    test_isolated s = test_isolate(test_isolated_network(1));
+    qdq_plan *all = test_isolated_plan(&s);
+    made x = {0};
+
+    (void)state;
+    add_part(&x, &s, group_of(&s, "stem"), all, NULL);
+    join(&x, &s);
+    assert_false(find(&x, "g0/x_QuantizeLinear")->boundary);
+    assert_true(find(&x, "g0/stem.c_QuantizeLinear")->boundary);
+    qdq_parts_free(x.p);
+    qdq_plan_free(all);
+    test_isolated_free(&s);
+}
+
+static void weights_are_shared(void **state)
+{
+    test_isolated s = test_isolate(test_isolated_network(1));
+    made x = {0};
+
+    (void)state;
+    add_part(&x, &s, group_of(&s, "stem"), NULL, NULL);
+    join(&x, &s);
+    assert_ptr_equal(qdq_graph_find(x.p->model->graph, "g0/stem.w")->init->bytes.data,
+                     qdq_graph_find(s.clean->graph, "stem.w")->init->bytes.data);
+    test_isolated_free(&s); /* the parts hold them */
+    assert_ok(qdq_model_verify(x.p->model, &err));
+    qdq_parts_free(x.p);
+}
+
+/* --- shapes ----------------------------------------------------------------------------------------------------------------- */
+
+static void open_dims_have_the_usual_shapes_of_their_parts(void **state)
+{
+    test_isolated s = test_isolate(test_isolated_network(0));
+    const uint32_t group = group_of(&s, "sum");
+    qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
+    qdq_session *session;
+    char name[40];
+    made x = {0};
+
+    (void)state;
+    for (uint32_t i = 0; i < s.f->n; i++)
+        add_part(&x, &s, i, NULL, NULL);
+    join(&x, &s);
+    for (size_t i = 0; i < x.p->n_shapes; i++) {
+        assert_int_equal(x.p->shape[i].dim[0], 2);
+        assert_int_equal(x.p->min[i].dim[0], 2);
+        assert_true(qdq_graph_find(x.p->model->graph, x.p->shape[i].name)->is_input);
+    }
+    assert_int_equal(x.p->n_shapes, x.p->model->graph->inputs.n);
+    snprintf(name, sizeof name, "g%u/flat", (unsigned)group);
+    const qdq_value *flat = qdq_graph_find(x.p->model->graph, name);
+    snprintf(name, sizeof name, "g%u/N", (unsigned)group);
+    if (flat->is_input)
+        assert_string_equal(flat->type->dim[0].param, name);
+    opts.shapes = x.p->shape;
+    opts.n_shapes = x.p->n_shapes;
+    assert_ok(qdq_session_open(s.engine, x.p->model, &opts, &session, &err));
+    qdq_session_close(session);
+    qdq_parts_free(x.p);
+    test_isolated_free(&s);
+}
+
+static void a_part_of_unknown_shape_is_refused(void **state)
+{
+    test_isolated s = test_isolate(test_isolated_network(0));
+    qdq_parts *p;
+    made x = {0};
+
+    (void)state;
+    add_part(&x, &s, 0, NULL, NULL);
+    x.g[0]->input[0].dims.dim[QDQ_SHAPE_OPT][0] = -1;
+    assert_fails(QDQ_E_USAGE, "the usual shape of input 'x' is not known",
+                 qdq_parts_make(s.f, x.part, 1, &p, &err));
+    assert_null(p);
+    qdq_model_free(x.m[0]);
+    qdq_group_model_free(x.g[0]);
+    test_isolated_free(&s);
+}
+
+/* --- files ------------------------------------------------------------------------------------------------------------------ */
+
+static void parts_are_written_beside_the_weights_of_candidates(void **state)
+{
+    const char *folder = test_path("parts"), *path = test_path("parts/some.onnx");
+    test_isolated s = test_isolate(test_isolated_network(1));
+    qdq_plan *all = test_isolated_plan(&s);
+    qdq_candidates *c;
+    qdq_model *read;
+    made x = {0};
+
+    (void)state;
+    assert_int_equal(mkdir(folder, 0700), 0);
+    assert_ok(qdq_candidates_open(folder, s.clean, NULL, &c, &err));
+    for (uint32_t i = 0; i < s.f->n; i++) {
+        add_part(&x, &s, i, NULL, NULL);
+        add_part(&x, &s, i, all, qdq_candidates_cache(c));
+    }
+    join(&x, &s);
+    assert_ok(qdq_candidate_write_part(c, x.p->model, "some.onnx", &err));
+    assert_ok(qdq_model_load(path, NULL, &read, &err));
+    const qdq_tensor *codes = qdq_graph_find(read->graph, "g0.1/stem.w_quantized")->init;
+    assert_false(codes->external); /* 216 bytes are not worth a reference */
+    size_t large = 0;
+    QDQ_FOR_INITS(v, read->graph)
+    {
+        size_t size;
+        assert_true(qdq_elem_bytes(v->init->elem, v->init->count, &size));
+        assert_int_equal(v->init->external, size >= 1024);
+        large += size >= 1024;
+    }
+    assert_true(large >= 4);
+    qdq_model_free(read);
+    qdq_parts_free(x.p);
+    qdq_candidates_close(c);
+    qdq_plan_free(all);
+    test_isolated_free(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_groups_are_one_model_that_runs),
+        cmocka_unit_test(nodes_are_told_apart),
+        cmocka_unit_test(the_models_own_input_is_no_border),
+        cmocka_unit_test(weights_are_shared),
+        cmocka_unit_test(open_dims_have_the_usual_shapes_of_their_parts),
+        cmocka_unit_test(a_part_of_unknown_shape_is_refused),
+        cmocka_unit_test(parts_are_written_beside_the_weights_of_candidates),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
