@@ -2,8 +2,8 @@
 #include "support/alloc_fail.h"
 #include "support/isolated.h"
 #include "support/test.h"
-#include "tune/isolate/bench_model.h"
 #include "tune/isolate/legal_inputs.h"
+#include "tune/isolate/score.h"
 
 typedef struct setting {
     test_isolated s;
@@ -15,7 +15,7 @@ static setting *set_up(void)
 {
     static setting x;
 
-    x.s = test_isolate(test_isolated_network(0));
+    x.s = test_isolate(test_isolated_network(0), NULL);
     x.all = test_isolated_plan(&x.s);
     for (uint32_t i = 0; i < 2; i++)
         x.g[i] = test_isolated_group(&x.s, 2 + i);
@@ -104,6 +104,39 @@ static void joining_parts_survives_every_allocation_failure(void **state)
     put_away(x);
 }
 
+typedef struct scoring {
+    qdq_parts *p;
+    qdq_group *layer;
+    size_t n;
+} scoring;
+
+static qdq_status score(void *ctx, qdq_error *err)
+{
+    const scoring *x = ctx;
+    qdq_part_score out[TEST_MOST_PARTS];
+
+    return qdq_parts_score(x->p, x->layer, x->n, 50, out, err);
+}
+
+static void scoring_survives_every_allocation_failure(void **state)
+{
+    setting *x = set_up();
+    scoring s = {.p = test_isolated_parts(&x->s, x->all, NULL)};
+    qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_session *session;
+
+    (void)state;
+    opts.groups = true;
+    assert_ok(qdq_session_open(x->s.engine, s.p->model, &opts, &session, &err));
+    assert_ok(qdq_session_groups(session, NULL, 0, 0, &s.layer, &s.n, &err));
+    qdq_session_close(session);
+    assert_true(test_every_alloc_fails(score, &s) >= 3);
+    qdq_free(s.layer);
+    qdq_parts_free(s.p);
+    put_away(x);
+}
+
 static qdq_status shapes(void *ctx, qdq_error *err)
 {
     const setting *x = ctx;
@@ -131,6 +164,7 @@ int main(void)
         cmocka_unit_test(applying_a_plan_survives_every_allocation_failure),
         cmocka_unit_test(looking_at_inputs_survives_every_allocation_failure),
         cmocka_unit_test(joining_parts_survives_every_allocation_failure),
+        cmocka_unit_test(scoring_survives_every_allocation_failure),
         cmocka_unit_test(usual_shapes_survive_every_allocation_failure),
     };
 

@@ -96,7 +96,7 @@ static void find_groups(test_isolated *s)
     qdq_free(layer);
 }
 
-test_isolated test_isolate(qdq_model *m)
+test_isolated test_isolate(qdq_model *m, qdq_engine *e)
 {
     static const qdq_input_shape usual = {"x", 4, {2, 3, 16, 16}};
     const bool is_free = qdq_graph_find(m->graph, "x")->type->dim[0].value < 0;
@@ -104,7 +104,10 @@ test_isolated test_isolate(qdq_model *m)
     test_isolated s = {.m = m, .opts = QDQ_QUANTIZE_OPTS_INIT, .head = qdq_plan_new()};
     qdq_error err = QDQ_ERROR_INIT;
 
-    assert_ok(qdq_engine_open(test_isolated_costs(), NULL, &s.engine, &err));
+    s.engine = e;
+    s.is_own_engine = e == NULL;
+    if (e == NULL)
+        assert_ok(qdq_engine_open(test_isolated_costs(), NULL, &s.engine, &err));
     assert_ok(qdq_target_load("ort-cpu", &s.target, &err));
     assert_ok(qdq_quantize_begin(m, s.target, &s.opts, s.head, &s.clean, &err));
     assert_ok(qdq_space_new(s.clean, s.target, &s.opts, &s.space, &err));
@@ -124,7 +127,8 @@ void test_isolated_free(test_isolated *s)
     qdq_arena_free(&s->arena);
     qdq_model_free(s->clean);
     qdq_target_free(s->target);
-    qdq_engine_close(s->engine);
+    if (s->is_own_engine)
+        qdq_engine_close(s->engine);
     qdq_model_free(s->m);
 }
 
@@ -161,4 +165,26 @@ qdq_group_model *test_isolated_group(const test_isolated *s, uint32_t group)
     if (g->model == NULL)
         fail_msg("group %u: %s", (unsigned)group, g->why);
     return g;
+}
+
+qdq_parts *test_isolated_parts(const test_isolated *s, const qdq_plan *plan, qdq_insert_cache *cache)
+{
+    qdq_group_model *g[TEST_MOST_PARTS];
+    qdq_model *m[TEST_MOST_PARTS];
+    qdq_part part[TEST_MOST_PARTS];
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_parts *p;
+
+    assert_true(s->f->n <= TEST_MOST_PARTS);
+    for (uint32_t i = 0; i < s->f->n; i++) {
+        g[i] = test_isolated_group(s, i);
+        assert_ok(qdq_group_plan_apply(s->f, g[i], plan, cache, &m[i], &err));
+        part[i] = (qdq_part){i, g[i], m[i]};
+    }
+    assert_ok(qdq_parts_make(s->f, part, s->f->n, &p, &err));
+    for (uint32_t i = 0; i < s->f->n; i++) {
+        qdq_model_free(m[i]);
+        qdq_group_model_free(g[i]);
+    }
+    return p;
 }

@@ -60,7 +60,7 @@ static uint32_t group_of(const test_isolated *s, const char *output)
 
 static void all_groups_are_one_model_that_runs(void **state)
 {
-    test_isolated s = test_isolate(test_isolated_network(1));
+    test_isolated s = test_isolate(test_isolated_network(1), NULL);
     qdq_plan *all = test_isolated_plan(&s);
 
     (void)state;
@@ -69,10 +69,8 @@ static void all_groups_are_one_model_that_runs(void **state)
         qdq_session *session;
         qdq_group *layer;
         size_t n;
-        made x = {0};
-        for (uint32_t i = 0; i < s.f->n; i++)
-            add_part(&x, &s, i, with != 0 ? all : NULL, NULL);
-        join(&x, &s);
+        made x = {.p = test_isolated_parts(&s, with != 0 ? all : NULL, NULL)};
+        assert_ok(qdq_model_verify(x.p->model, &err));
         assert_int_equal(x.p->n_shapes, 0);
         QDQ_FOR_NODES (node, x.p->model->graph)
             assert_non_null(find(&x, node->name));
@@ -94,7 +92,7 @@ static void all_groups_are_one_model_that_runs(void **state)
 /* Before the Conv "flat" and behind it are others; its weight is nobody else's. */
 static void nodes_are_told_apart(void **state)
 {
-    test_isolated s = test_isolate(test_isolated_network(1));
+    test_isolated s = test_isolate(test_isolated_network(1), NULL);
     qdq_plan *all = test_isolated_plan(&s);
     const uint32_t group = group_of(&s, "flat");
     char prefix[20], name[100];
@@ -131,7 +129,7 @@ static void nodes_are_told_apart(void **state)
 /* x is the model's input, which no other group reads. */
 static void the_models_own_input_is_no_border(void **state)
 {
-    test_isolated s = test_isolate(test_isolated_network(1));
+    test_isolated s = test_isolate(test_isolated_network(1), NULL);
     qdq_plan *all = test_isolated_plan(&s);
     made x = {0};
 
@@ -147,7 +145,7 @@ static void the_models_own_input_is_no_border(void **state)
 
 static void weights_are_shared(void **state)
 {
-    test_isolated s = test_isolate(test_isolated_network(1));
+    test_isolated s = test_isolate(test_isolated_network(1), NULL);
     made x = {0};
 
     (void)state;
@@ -164,7 +162,7 @@ static void weights_are_shared(void **state)
 
 static void open_dims_have_the_usual_shapes_of_their_parts(void **state)
 {
-    test_isolated s = test_isolate(test_isolated_network(0));
+    test_isolated s = test_isolate(test_isolated_network(0), NULL);
     const uint32_t group = group_of(&s, "sum");
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_session *session;
@@ -196,7 +194,7 @@ static void open_dims_have_the_usual_shapes_of_their_parts(void **state)
 
 static void a_part_of_unknown_shape_is_refused(void **state)
 {
-    test_isolated s = test_isolate(test_isolated_network(0));
+    test_isolated s = test_isolate(test_isolated_network(0), NULL);
     qdq_parts *p;
     made x = {0};
 
@@ -216,7 +214,7 @@ static void a_part_of_unknown_shape_is_refused(void **state)
 static void parts_are_written_beside_the_weights_of_candidates(void **state)
 {
     const char *folder = test_path("parts"), *path = test_path("parts/some.onnx");
-    test_isolated s = test_isolate(test_isolated_network(1));
+    test_isolated s = test_isolate(test_isolated_network(1), NULL);
     qdq_plan *all = test_isolated_plan(&s);
     qdq_candidates *c;
     qdq_model *read;

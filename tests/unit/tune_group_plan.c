@@ -107,7 +107,7 @@ static size_t count(const qdq_model *m, qdq_op op)
 /* subgraph 8 case 18. */
 static void subgraph_8_case_18_a_group_is_quantized_as_in_the_whole_model(void **state)
 {
-    test_isolated s = test_isolate(test_isolated_network(1));
+    test_isolated s = test_isolate(test_isolated_network(1), NULL);
     qdq_plan *all = test_isolated_plan(&s);
     qdq_model *whole, *part;
     size_t linear = 0;
@@ -132,7 +132,7 @@ static void subgraph_8_case_18_a_group_is_quantized_as_in_the_whole_model(void *
 /* With its own decisions alone, too, and then nothing is quantized but for it. */
 static void what_one_group_wants_is_there_alone(void **state)
 {
-    test_isolated s = test_isolate(test_isolated_network(1));
+    test_isolated s = test_isolate(test_isolated_network(1), NULL);
     qdq_model *whole, *part;
 
     (void)state;

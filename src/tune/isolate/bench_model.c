@@ -110,7 +110,7 @@ static qdq_part_node describe(const joiner *j, uint32_t part, const qdq_node *n)
 
     if (s != NULL && s->node != NULL) {
         out.role = s->is_halo ? QDQ_ROLE_HALO : QDQ_ROLE_OWN;
-        out.light = qdq_fusion_is_light(s->node);
+        out.light = qdq_fusion_is_light(s->node) || n->op == QDQ_OP_CAST;
     }
     if (s != NULL)
         return out;

@@ -1,8 +1,8 @@
 /* bench_model.h - several isolated groups as one model, so that an engine is asked once for all of them. The parts have
  * nothing in common but the data of their weights: names of values, nodes and symbols have a prefix, "g12/" for group 12.
  * Nothing that a part computes is computed in another one, since their inputs differ, so an engine has nothing to merge. */
-#ifndef QDQ_BENCH_MODEL_FILE_H
-#define QDQ_BENCH_MODEL_FILE_H
+#ifndef QDQ_BENCH_MODEL_H
+#define QDQ_BENCH_MODEL_H
 
 #include "tune/extract/group_model.h"
 
@@ -24,7 +24,7 @@ typedef enum qdq_part_role {
 typedef struct qdq_part_node {
     uint32_t part;
     qdq_part_role role;
-    bool light;    /* moves numbers alone; qdq_fusion_is_light() */
+    bool light;    /* moves or converts numbers, and computes none */
     bool boundary; /* Q, DQ and casts: of a tensor that another group gives or reads, too */
 } qdq_part_node;
 
@@ -46,4 +46,4 @@ qdq_status qdq_parts_make(const qdq_fusions *f, const qdq_part *part, size_t n, 
                           qdq_error *err);
 void qdq_parts_free(qdq_parts *p); /* NULL is allowed */
 
-#endif /* QDQ_BENCH_MODEL_FILE_H */
+#endif /* QDQ_BENCH_MODEL_H */

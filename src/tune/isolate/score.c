@@ -1,0 +1,279 @@
+/* score.c - see the header. Each layer is looked at on its own first: whose it is, and what it does there. A change of layout
+ * that says of no tensor which one it is of is told by what is executed around it. */
+#include "tune/isolate/score.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "engine/layer_nodes.h"
+
+#define NO_PART UINT32_MAX
+
+typedef enum kind {
+    IS_NOTHING, /* of the halo, of constants, or of nobody known */
+    IS_OWN,
+    IS_QDQ,
+    IS_REFORMAT, /* between nodes of the group */
+    IS_OPEN      /* a conversion of which it is not known yet */
+} kind;
+
+typedef struct row {
+    kind kind;
+    uint32_t part;
+    bool computes; /* no conversion */
+    bool shared, boundary;
+} row;
+
+/* The nodes of a layer by what they are. */
+typedef struct members {
+    uint32_t part, own, own_light, halo, halo_light, qdq, qdq_boundary, cast, cast_boundary, known;
+    bool mixed;
+} members;
+
+typedef struct scorer {
+    const qdq_parts *p;
+    const qdq_group *layer;
+    size_t n;
+    row *row;
+    bool *spoiled; /* by part */
+    qdq_layer_index names;
+    qdq_arena scratch;
+    qdq_error *err;
+} scorer;
+
+/* --- a layer on its own ------------------------------------------------------------------------------------------------ */
+
+static void count_node(const scorer *s, const char *name, members *m)
+{
+    const qdq_map_value *v = qdq_map_get(&s->p->nodes, name);
+    const qdq_part_node *n = v != NULL ? v->ptr : NULL;
+
+    if (n == NULL)
+        return;
+    m->mixed |= m->known > 0 && m->part != n->part;
+    m->part = n->part;
+    m->known++;
+    switch (n->role) {
+    case QDQ_ROLE_BESIDE:
+        break;
+    case QDQ_ROLE_OWN:
+        *(n->light ? &m->own_light : &m->own) += 1;
+        break;
+    case QDQ_ROLE_HALO:
+        *(n->light ? &m->halo_light : &m->halo) += 1;
+        break;
+    case QDQ_ROLE_QDQ:
+        m->qdq++;
+        m->qdq_boundary += n->boundary;
+        break;
+    case QDQ_ROLE_CAST:
+        m->cast++;
+        m->cast_boundary += n->boundary;
+        break;
+    }
+}
+
+/* Nodes that only move numbers are in the layers of all who read them: they say whose a layer is if nothing else does. */
+static row judge(const members *m, bool conversion)
+{
+    row r = {.part = m->known > 0 ? m->part : NO_PART};
+    const bool computes = m->own + m->halo > 0;
+
+    if (m->known == 0)
+        r.kind = conversion ? IS_OPEN : IS_NOTHING;
+    else if (computes && conversion) /* for a node, but not what computes it */
+        r.kind = IS_OPEN;
+    else if (computes)
+        r.kind = m->own > 0 ? IS_OWN : IS_NOTHING;
+    else if (m->qdq > 0 && (conversion || m->own_light + m->halo_light == 0))
+        r.kind = IS_QDQ;
+    else if (m->own_light + m->halo_light > 0)
+        r.kind = m->own_light > 0 ? IS_OWN : IS_NOTHING;
+    else if (m->cast > m->cast_boundary)
+        r.kind = IS_REFORMAT;
+    r.computes = !conversion && r.kind != IS_QDQ;
+    r.shared = computes ? m->own > 0 && m->halo > 0 : m->own_light > 0 && m->halo_light > 0;
+    r.boundary = m->qdq_boundary > 0 && m->qdq_boundary == m->qdq;
+    return r;
+}
+
+/* --- a conversion by its name ------------------------------------------------------------------------------------------- */
+
+static const qdq_part_node *node_of(const scorer *s, const qdq_node *n)
+{
+    const qdq_map_value *v =
+        n != NULL && n->graph == s->p->model->graph ? qdq_map_get(&s->p->nodes, n->name) : NULL;
+
+    return v != NULL ? v->ptr : NULL;
+}
+
+/* Does the group give the tensor, or take it as it is given? Through the Q and DQ of the plan. */
+static bool is_own_or_plan(const qdq_part_node *n)
+{
+    return n != NULL && (n->role == QDQ_ROLE_OWN || (n->role == QDQ_ROLE_QDQ && !n->boundary));
+}
+
+/* Between nodes of the group is what one of them gives and another one reads. */
+static void judge_tensor(const scorer *s, const qdq_value *v, row *r)
+{
+    const qdq_part_node *from = node_of(s, v->producer);
+    bool read = false;
+
+    for (const qdq_use *u = v->first; u != NULL; u = u->next) {
+        const qdq_part_node *to = node_of(s, u->node);
+        read |= is_own_or_plan(to);
+        r->part = to != NULL ? to->part : r->part;
+    }
+    r->part = from != NULL ? from->part : r->part;
+    r->kind = is_own_or_plan(from) && read ? IS_REFORMAT : IS_NOTHING;
+}
+
+static bool is_qdq_kernel(const char *op)
+{
+    return strcmp(op, "QuantizeLinear") == 0 || strcmp(op, "DequantizeLinear") == 0;
+}
+
+static qdq_status judge_name(scorer *s, const qdq_group *l, row *r)
+{
+    char *name = qdq_arena_strdup(&s->scratch, l->layer);
+
+    if (name == NULL)
+        return qdq_nomem(s->err);
+    const qdq_layer_owner o = qdq_layer_find_ending(&s->names, name);
+    const qdq_part_node *n = node_of(s, o.node != NULL ? o.node : o.value != NULL ? o.value->producer : NULL);
+    if (is_qdq_kernel(l->op)) { /* a copy that the engine made of one */
+        r->kind = n != NULL && n->role != QDQ_ROLE_HALO ? IS_QDQ : IS_OPEN;
+        r->boundary = n != NULL && n->role == QDQ_ROLE_QDQ && n->boundary;
+        r->part = n != NULL ? n->part : NO_PART;
+    } else if (o.value != NULL && r->part == NO_PART) {
+        judge_tensor(s, o.value, r);
+    }
+    return QDQ_OK;
+}
+
+/* --- a conversion by what is executed around it ----------------------------------------------------------------------- */
+
+static const row *next_computing(const scorer *s, size_t i, bool forward)
+{
+    while (forward ? i + 1 < s->n : i > 0) {
+        i = forward ? i + 1 : i - 1;
+        if (s->row[i].computes && s->row[i].part != NO_PART)
+            return &s->row[i];
+    }
+    return NULL;
+}
+
+static void judge_place(scorer *s, size_t i)
+{
+    const row *before = next_computing(s, i, false), *behind = next_computing(s, i, true);
+    row *r = &s->row[i];
+    const bool inside = before != NULL && behind != NULL && before->kind == IS_OWN &&
+                        behind->kind == IS_OWN && before->part == behind->part;
+
+    r->kind = IS_NOTHING;
+    if (!inside || (r->part != NO_PART && r->part != before->part))
+        return;
+    r->part = before->part;
+    r->kind = is_qdq_kernel(s->layer[i].op) ? IS_QDQ : IS_REFORMAT;
+}
+
+static qdq_status judge_all(scorer *s)
+{
+    s->row = qdq_arena_array(&s->scratch, s->n + 1, sizeof *s->row);
+    if (s->row == NULL)
+        return qdq_nomem(s->err);
+    for (size_t i = 0; i < s->n; i++) {
+        members m = {.part = NO_PART};
+        for (size_t k = 0; k < s->layer[i].n_nodes; k++)
+            count_node(s, s->layer[i].node[k], &m);
+        s->row[i] = judge(&m, s->layer[i].conversion);
+        if (s->row[i].kind == IS_OPEN)
+            QDQ_TRY(judge_name(s, &s->layer[i], &s->row[i]));
+        for (size_t k = 0; k < s->layer[i].n_nodes && m.mixed; k++) {
+            const qdq_map_value *v = qdq_map_get(&s->p->nodes, s->layer[i].node[k]);
+            if (v != NULL)
+                s->spoiled[((const qdq_part_node *)v->ptr)->part] = true;
+        }
+    }
+    for (size_t i = 0; i < s->n; i++)
+        if (s->row[i].kind == IS_OPEN)
+            judge_place(s, i);
+    return QDQ_OK;
+}
+
+/* --- sums ----------------------------------------------------------------------------------------------------------------- */
+
+/* What profiling adds to each row that took time (5.3). */
+static double launch_of(const scorer *s, double end_to_end_us)
+{
+    double sum = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->n; i++)
+        if (s->layer[i].median_us > 0) {
+            sum += s->layer[i].median_us;
+            n++;
+        }
+    return n > 0 && sum > end_to_end_us ? (sum - end_to_end_us) / (double)n : 0;
+}
+
+static void add_row(scorer *s, const row *r, double us, qdq_part_score *to)
+{
+    s->spoiled[r->part] |= isnan(us);
+    switch (r->kind) {
+    case IS_OWN:
+        to->own_us += us;
+        to->layers++;
+        to->shared |= r->shared;
+        break;
+    case IS_QDQ:
+        to->qdq_us += us;
+        to->boundary_qdq_us += r->boundary ? us : 0;
+        break;
+    case IS_REFORMAT:
+        to->reformat_us += us;
+        break;
+    case IS_NOTHING:
+    case IS_OPEN:
+        break;
+    }
+}
+
+static void add_all(scorer *s, double end_to_end_us, qdq_part_score *out)
+{
+    const double launch = launch_of(s, end_to_end_us);
+
+    for (size_t i = 0; i < s->n; i++) {
+        const row *r = &s->row[i];
+        const double us = s->layer[i].median_us;
+        if (r->kind != IS_NOTHING && r->part != NO_PART)
+            add_row(s, r, isnan(us) ? us : fmax(0, us - launch), &out[r->part]);
+    }
+    for (uint32_t k = 0; k < s->p->n; k++) {
+        qdq_part_score *to = &out[k];
+        to->context_mismatch = s->p->layers[k] > 0 && to->layers > s->p->layers[k];
+        to->known = to->layers > 0 && !s->spoiled[k];
+        if (!to->known)
+            to->own_us = to->qdq_us = to->boundary_qdq_us = to->reformat_us = NAN;
+    }
+}
+
+qdq_status qdq_parts_score(const qdq_parts *p, const qdq_group *layer, size_t n, double end_to_end_us,
+                           qdq_part_score *out, qdq_error *err)
+{
+    scorer s = {.p = p, .layer = layer, .n = n, .err = err};
+
+    memset(out, 0, p->n * sizeof *out);
+    s.spoiled = qdq_arena_array(&s.scratch, (size_t)p->n + 1, sizeof *s.spoiled);
+    qdq_status st = s.spoiled != NULL ? QDQ_OK : qdq_nomem(err);
+    if (st == QDQ_OK)
+        st = qdq_layer_index_make(&s.names, p->model->graph, &s.scratch, err);
+    if (st == QDQ_OK)
+        st = judge_all(&s);
+    if (st == QDQ_OK)
+        add_all(&s, end_to_end_us, out);
+    qdq_layer_index_free(&s.names);
+    qdq_arena_free(&s.scratch);
+    return st;
+}

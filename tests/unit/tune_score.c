@@ -1,0 +1,333 @@
+/* tune_score.c - what isolated groups cost: layers as engines report them, whose they are, and what is left out. */
+#include "tune/isolate/score.h"
+
+#include <math.h>
+#include <sys/stat.h>
+
+#include "ir/shape.h"
+#include "support/isolated.h"
+#include "support/layers.h"
+#include "support/test.h"
+#include "tune/lab/lab.h"
+#include "tune/space/candidates.h"
+
+static qdq_error err;
+
+static void assert_us(double is, double want)
+{
+    if (!(fabs(is - want) < 1e-6))
+        fail_msg("%g us, want %g", is, want);
+}
+
+/* --- a chain with one group in the middle --------------------------------------------------------------------------------- */
+
+#define W4 "float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}"
+
+static const char chain[] =
+    "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+    "g (float[4,4] x) => (float[4,4] y) <" W4 ">\n"
+    "{ [a] t = MatMul(x, w)\n [b] u = MatMul(t, w)\n [r] v = Relu(u)\n [m] k = Transpose(v)\n"
+    "  [c] s = MatMul(k, w)\n [d] y = MatMul(s, w) }\n";
+
+typedef struct setting {
+    qdq_model *m;
+    qdq_fusions *f;
+    qdq_shape_range *range;
+    qdq_parts *p;
+} setting;
+
+/* Twice the group [b, r, m, c], with [a] and [d] around it: without Q/DQ, and with t and v quantized. */
+static setting set_up(void)
+{
+    static const char plan[] = "{\"qdq_plan\": 1, \"model\": \"0\", \"target\": \"\", \"created_by\": \"\", "
+                               "\"clean\": \"\", \"opset\": 0, "
+                               "\"placement_only\": false, \"tensors\": ["
+                               "{\"tensor\": \"t\", \"consumers\": [[\"b\", 0]], \"type\": \"int8\", "
+                               "\"scale\": 0.1, \"zero_point\": 0, "
+                               "\"rule\": \"\", \"origin\": \"\"},"
+                               "{\"tensor\": \"v\", \"consumers\": [[\"m\", 0]], \"type\": \"int8\", "
+                               "\"scale\": 0.1, \"zero_point\": 0, "
+                               "\"rule\": \"\", \"origin\": \"\"}], \"weights\": [], \"biases\": [], "
+                               "\"quantized\": [], \"left_float\": []}";
+    test_layers l = TEST_LAYERS("gemm a", "gemm b+r+m+c", "gemm d");
+    setting s = {.m = test_model(chain)};
+    qdq_group_model *g;
+    qdq_part part[2];
+    qdq_model *m[2];
+    qdq_plan *p;
+
+    assert_ok(qdq_plan_parse(plan, strlen(plan), "plan", &p, &err));
+    assert_ok(qdq_model_infer(s.m, NULL, &err));
+    assert_ok(qdq_fusions_find(s.m, l.at, l.n, NULL, &s.f, &err));
+    assert_int_equal(s.f->n, 3);
+    assert_ok(qdq_shape_range_open(s.m, NULL, &s.range, &err));
+    const qdq_group_model_opts o = {.halo = true, .range = s.range};
+    assert_ok(qdq_group_model_make(s.f, 1, &o, &g, &err));
+    for (int i = 0; i < 2; i++) {
+        assert_ok(qdq_group_plan_apply(s.f, g, i > 0 ? p : NULL, NULL, &m[i], &err));
+        part[i] = (qdq_part){1, g, m[i]};
+    }
+    assert_ok(qdq_parts_make(s.f, part, 2, &s.p, &err));
+    for (int i = 0; i < 2; i++)
+        qdq_model_free(m[i]);
+    qdq_group_model_free(g);
+    qdq_plan_free(p);
+    test_layers_free(&l);
+    return s;
+}
+
+static void put_away(setting *s)
+{
+    qdq_parts_free(s->p);
+    qdq_shape_range_close(s->range);
+    qdq_fusions_free(s->f);
+    qdq_model_free(s->m);
+}
+
+static qdq_part_score *score_at(test_layers l, double end_to_end)
+{
+    static qdq_part_score out[2];
+    setting s = set_up();
+
+    assert_ok(qdq_parts_score(s.p, l.at, l.n, end_to_end, out, &err));
+    test_layers_free(&l);
+    put_away(&s);
+    return out;
+}
+
+#define SCORE(...) score_at(TEST_LAYERS(__VA_ARGS__), NAN)
+
+/* --- whose layers ----------------------------------------------------------------------------------------------------------- */
+
+static void layers_of_the_group_count_and_those_of_the_halo_do_not(void **state)
+{
+    const qdq_part_score *s = SCORE("MatMul g1/a 100", "MatMul g1/b+g1/r 20", "MatMul g1/c+g1/m 30",
+                                    "MatMul g1/d 100", "MatMul g1.1/b+g1.1/r+g1.1/m+g1.1/c 7");
+
+    (void)state;
+    assert_true(s[0].known && s[1].known);
+    assert_us(s[0].own_us, 50);
+    assert_int_equal(s[0].layers, 2);
+    assert_true(s[0].context_mismatch); /* one in the whole model */
+    assert_false(s[0].shared);
+    assert_us(s[1].own_us, 7);
+    assert_false(s[1].context_mismatch);
+}
+
+static void a_layer_of_both_counts_and_says_so(void **state)
+{
+    const qdq_part_score *s = SCORE("MatMul g1/a+g1/b 100", "MatMul g1.1/b 3");
+
+    (void)state;
+    assert_us(s[0].own_us, 100);
+    assert_true(s[0].shared);
+    assert_false(s[1].shared);
+}
+
+/* m moves what d's kernel reads: that is still the halo's. */
+static void moved_numbers_do_not_make_a_layer_ours(void **state)
+{
+    const qdq_part_score *s = SCORE("MatMul g1/b+g1/c 10", "MatMul g1/m+g1/d 100", "Transpose g1/m 2");
+
+    (void)state;
+    assert_us(s[0].own_us, 12);
+    assert_false(s[0].shared);
+}
+
+static void what_is_not_known_is_said(void **state)
+{
+    const qdq_part_score *s = SCORE("MatMul g1/b+g1/c", "MatMul g1.1/a 100", "Relu - 3");
+
+    (void)state;
+    assert_false(s[0].known); /* no time */
+    assert_true(isnan(s[0].own_us) && isnan(qdq_part_cold_us(&s[0])));
+    assert_false(s[1].known); /* no layer */
+    s = SCORE("MatMul g1/b+g1.1/b 10", "MatMul g1/c 10", "MatMul g1.1/c 10");
+    assert_false(s[0].known || s[1].known); /* nobody knows whose share it is */
+}
+
+/* --- conversions ------------------------------------------------------------------------------------------------------------ */
+
+/* t is the halo's, and v the group's own. */
+static void qdq_of_the_plan_count_and_those_at_the_border_are_told_apart(void **state)
+{
+    const qdq_part_score *s = SCORE("MatMul g1.1/a 100", "QuantizeLinear g1.1/t_QuantizeLinear conversion 5",
+                                    "MatMul g1.1/t_DequantizeLinear+g1.1/b+g1.1/r 20",
+                                    "QuantizeLinear g1.1/v_QuantizeLinear conversion 3",
+                                    "DequantizeLinear g1.1/v_DequantizeLinear conversion 2",
+                                    "MatMul g1.1/m+g1.1/c 20", "MatMul g1/b 1");
+
+    (void)state;
+    assert_us(s[1].own_us, 40);
+    assert_us(s[1].qdq_us, 10);
+    assert_us(s[1].boundary_qdq_us, 5);
+    assert_us(qdq_part_cold_us(&s[1]), 50);
+    assert_us(qdq_part_warm_us(&s[1]), 45);
+}
+
+/* ONNX Runtime doubles a DQ under a name of its own, and says of it nothing else. */
+static void a_copy_of_a_dq_is_found_by_its_name(void **state)
+{
+    test_layers l = TEST_LAYERS("MatMul g1.1/b 20", "DequantizeLinear - conversion 2", "MatMul g1.1/c 20");
+
+    (void)state;
+    l.at[1].layer = "g1.1/t_DequantizeLinear/duplicated";
+    const qdq_part_score *s = score_at(l, NAN);
+    assert_us(s[1].qdq_us, 2);
+    assert_us(s[1].boundary_qdq_us, 2);
+}
+
+static void reformats_count_between_nodes_of_the_group_alone(void **state)
+{
+    const qdq_part_score *s =
+        SCORE("Reorder - conversion 1", "MatMul g1/a 100", "Reorder - conversion 2", "MatMul g1/b 20",
+              "Reorder - conversion 4", "MatMul g1/c 20", "Reorder - conversion 8", "MatMul g1/d 100",
+              "Reorder - conversion 16", "MatMul g1.1/b 20", "Reorder - conversion 32");
+
+    (void)state;
+    assert_us(s[0].own_us, 40);
+    assert_us(s[0].reformat_us, 4);
+    assert_us(s[1].reformat_us, 0);
+}
+
+/* By the name of the tensor, whatever is executed around it; and by the node that it is for. */
+static void a_reformat_that_names_its_tensor_needs_no_neighbours(void **state)
+{
+    test_layers l = TEST_LAYERS("MatMul g1/b 20", "Reorder - conversion 2", "Reorder - conversion 4",
+                                "MatMul g1/a 100", "Reformat g1/c conversion 8", "MatMul g1/c 20",
+                                "Reformat g1/c conversion 16", "MatMul g1/b 20");
+
+    (void)state;
+    l.at[1].layer = "g1/v";
+    l.at[2].layer = "g1/t";
+    assert_us(score_at(l, NAN)[0].reformat_us, 2 + 16);
+}
+
+/* --- launch correction ------------------------------------------------------------------------------------------------------ */
+
+static void what_profiling_adds_is_taken_off_each_layer(void **state)
+{
+    static const double end_to_end[] = {160, 300, NAN};
+    static const double want[] = {50 - 2 * 10, 50, 50};
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        const qdq_part_score *s = score_at(
+            TEST_LAYERS("MatMul g1/a 100", "MatMul g1/b 20", "MatMul g1/c 30", "MatMul g1/d 50", "NoOp - 0"),
+            end_to_end[i]);
+        assert_us(s[0].own_us, want[i]);
+    }
+}
+
+static double table_row(double compute, double qdq, size_t n_qdq, double reformat, double end_to_end)
+{
+    enum { N_COMPUTE = 20 };
+    test_layers l = {.n = 0};
+    const char *const own[] = {"g1.1/b"}, *const between[] = {"g1.1/v_QuantizeLinear"};
+    setting s = set_up();
+    qdq_part_score out[2];
+
+    for (size_t i = 0; i < N_COMPUTE + n_qdq + 1; i++) {
+        const bool computes = i < N_COMPUTE - 1 || i == N_COMPUTE + n_qdq, is_qdq = i < N_COMPUTE + n_qdq - 1;
+        l.at[l.n++] = (qdq_group){.layer = "?",
+                                  .op = computes ? "conv"
+                                        : is_qdq ? "Reformat"
+                                                 : "Reorder",
+                                  .in_type = "",
+                                  .out_type = "",
+                                  .node = computes ? own : between,
+                                  .n_nodes = computes || is_qdq,
+                                  .conversion = !computes,
+                                  .median_us = computes ? compute / N_COMPUTE
+                                               : is_qdq ? qdq / (double)n_qdq
+                                                        : reformat};
+    }
+    assert_ok(qdq_parts_score(s.p, l.at, l.n, end_to_end, out, &err));
+    put_away(&s);
+    return qdq_part_cold_us(&out[1]);
+}
+
+/* The table of section 5.2 with its reformats inside. */
+static void subgraph_8_case_10_residuals_in_float_make_int8_slower(void **state)
+{
+    const double f16 = table_row(928.8, 0, 0, 88.1, 862.2), i8 = table_row(817.2, 232.4, 10, 46.1, 882.6);
+
+    (void)state;
+    assert_true(fabs(i8 / f16 - 1 - 0.024) < 0.001);
+}
+
+/* --- engines ---------------------------------------------------------------------------------------------------------------- */
+
+/* What every group of the network costs on the sim engine, from files in a lab: 0 without Q/DQ, 1 with all. */
+static void score_on_sim(test_isolated *s, bool with, qdq_part_score *out)
+{
+    const char *folder = test_path("parts%d", with);
+    const qdq_lab_opts opts = {.engine = test_isolated_costs(), .worker = QDQ_BUILD_DIR "/qdq-worker"};
+    qdq_plan *all = test_isolated_plan(s);
+    qdq_candidates *c;
+    qdq_lab *lab;
+    qdq_lab_fate fate;
+    qdq_group *layer;
+    qdq_parts *p;
+    char path[700];
+    size_t n;
+
+    assert_int_equal(mkdir(folder, 0700), 0);
+    assert_ok(qdq_candidates_open(folder, s->clean, NULL, &c, &err));
+    p = test_isolated_parts(s, with ? all : NULL, qdq_candidates_cache(c));
+    assert_ok(qdq_candidate_write_part(c, p->model, "parts.onnx", &err));
+    snprintf(path, sizeof path, "%s/parts.onnx", folder);
+    assert_ok(qdq_lab_open(&opts, &lab, &err));
+    assert_ok(qdq_lab_groups(lab, path, 3, &layer, &n, &fate, &err));
+    assert_int_equal(fate.end, QDQ_LAB_FINE);
+    assert_ok(qdq_parts_score(p, layer, n, NAN, out, &err));
+    qdq_free(layer);
+    qdq_lab_close(lab);
+    qdq_parts_free(p);
+    qdq_candidates_close(c);
+    qdq_plan_free(all);
+}
+
+static void scores_of_all_groups_are_those_of_the_engine(void **state)
+{
+    test_isolated s = test_isolate(test_isolated_network(1), NULL);
+    qdq_part_score none[TEST_MOST_PARTS], all[TEST_MOST_PARTS];
+
+    (void)state;
+    score_on_sim(&s, false, none);
+    score_on_sim(&s, true, all);
+    for (uint32_t i = 0; i < s.f->n; i++) {
+        const qdq_fusion *f = &s.f->at[i];
+        const bool conv = f->node[0]->op == QDQ_OP_CONV;
+        assert_true(none[i].known && all[i].known);
+        assert_int_equal(none[i].layers, 1);
+        assert_false(none[i].context_mismatch || all[i].context_mismatch || none[i].shared || all[i].shared);
+        assert_us(none[i].qdq_us, 0);
+        if (!conv)
+            continue;
+        assert_us(none[i].own_us, 100);
+        assert_us(all[i].own_us, 30);
+        assert_us(all[i].qdq_us, 10);                       /* a Q in front, a DQ behind */
+        assert_us(all[i].boundary_qdq_us, i == 0 ? 5 : 10); /* who feeds the model gives no codes */
+    }
+    test_isolated_free(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layers_of_the_group_count_and_those_of_the_halo_do_not),
+        cmocka_unit_test(a_layer_of_both_counts_and_says_so),
+        cmocka_unit_test(moved_numbers_do_not_make_a_layer_ours),
+        cmocka_unit_test(what_is_not_known_is_said),
+        cmocka_unit_test(qdq_of_the_plan_count_and_those_at_the_border_are_told_apart),
+        cmocka_unit_test(a_copy_of_a_dq_is_found_by_its_name),
+        cmocka_unit_test(reformats_count_between_nodes_of_the_group_alone),
+        cmocka_unit_test(a_reformat_that_names_its_tensor_needs_no_neighbours),
+        cmocka_unit_test(what_profiling_adds_is_taken_off_each_layer),
+        cmocka_unit_test(subgraph_8_case_10_residuals_in_float_make_int8_slower),
+        cmocka_unit_test(scores_of_all_groups_are_those_of_the_engine),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
