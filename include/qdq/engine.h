@@ -40,6 +40,19 @@ typedef struct qdq_engine_opts {
         .size = sizeof(qdq_engine_opts)                                                                      \
     }
 
+/* The shapes in a text of options for trtexec (qdq_engine_opts.trtexec_args), for engines that take no such text: those of
+ * --minShapes, --optShapes and --maxShapes; --shapes counts for inputs without --optShapes. Where there are neither, the largest or
+ * else the least stands for them, as with trtexec. */
+typedef struct qdq_trtexec_shapes {
+    const qdq_input_shape *min, *opt, *max;
+    size_t n_min, n_opt, n_max;
+    const char *other; /* the first option that says something else; NULL: none does */
+} qdq_trtexec_shapes;
+
+/* QDQ_E_USAGE: it is no such text. *out goes to qdq_free() (one block). */
+QDQ_API QDQ_MUST_USE qdq_status qdq_trtexec_shapes_read(const char *args, qdq_trtexec_shapes **out,
+                                                        qdq_error *err);
+
 /* What an engine can do. */
 enum {
     QDQ_CAN_RUN = 1,          /* real outputs */

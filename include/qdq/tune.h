@@ -106,7 +106,7 @@ typedef struct qdq_fusion_extract_opts {
     size_t size;
     bool halo; /* with the nodes that make what it reads and that read what it gives */
     const qdq_input_shape *min, *opt, *max;
-    size_t n_min, n_opt, n_max; /* without opt nothing is known; without min or max: as opt */
+    size_t n_min, n_opt, n_max; /* without opt nothing is known; an input without min or max: as opt */
 } qdq_fusion_extract_opts;
 
 #define QDQ_FUSION_EXTRACT_OPTS_INIT                                                                         \
@@ -114,12 +114,21 @@ typedef struct qdq_fusion_extract_opts {
         sizeof(qdq_fusion_extract_opts), false, NULL, NULL, NULL, 0, 0, 0                                    \
     }
 
+/* An input of that model, with the shapes that follow from those of the whole; -1: not known. */
+typedef struct qdq_fusion_input {
+    const char *name;
+    int rank;
+    int64_t min[QDQ_MAX_RANK], opt[QDQ_MAX_RANK], max[QDQ_MAX_RANK];
+    bool dynamic; /* some dim is open in that model: only then does trtexec take shapes for it */
+} qdq_fusion_input;
+
 /* Group number `group` of that list as a model of its own, with names, types and symbolic dims as they are. Weights are shared
- * with m. QDQ_E_UNSUPPORTED: it cannot be one, and why. Both kinds of options may be NULL. */
+ * with m. QDQ_E_UNSUPPORTED: it cannot be one, and why. Both kinds of options may be NULL. *in, n_in long, in the order of the
+ * model's inputs, goes to qdq_free() (one block); `in` may be NULL. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_fusion_extract(const qdq_model *m, const qdq_group *layer, size_t n,
                                                    const qdq_fusion_opts *opts, size_t group,
                                                    const qdq_fusion_extract_opts *how, qdq_model **out,
-                                                   qdq_error *err);
+                                                   qdq_fusion_input **in, size_t *n_in, qdq_error *err);
 
 /* --- tuning --------------------------------------------------------------------------------------------------------- */
 

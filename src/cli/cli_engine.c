@@ -50,7 +50,7 @@ const cli_opt cli_trtexec_opts[] = {
      .kind = CLI_WORDS,
      .offset = CLI_AT(cli_engine_args, trtexec_args),
      .what = "ARGS",
-     .help = "options for each of its commands, in one text: '--fp16 --minShapes=x:1x3'"},
+     .help = "options for each of its commands, in one text: '--fp16 --optShapes=x:1x3'"},
     {.name = "timing-cache",
      .kind = CLI_FILE,
      .offset = CLI_AT(cli_engine_args, timing_cache),
@@ -113,6 +113,11 @@ static qdq_status set_environment(cli *c, const char *engine, const qdq_engine_o
 bool cli_engine_takes_provider(const char *spec)
 {
     return strcmp(spec, "ort") == 0 || strncmp(spec, "ort:", 4) == 0;
+}
+
+bool cli_engine_takes_trtexec_args(const char *spec)
+{
+    return spec != NULL && (strcmp(spec, "trtexec") == 0 || strncmp(spec, "trtexec:", 8) == 0);
 }
 
 qdq_status cli_engine_opts_fill(cli *c, const cli_engine_args *a, qdq_engine_opts *opts, qdq_error *err)

@@ -258,16 +258,22 @@ qdq_status cli_print_files(cli *c, const char *const *paths, size_t n, FILE *to,
     return j.failed ? qdq_nomem(err) : cli_table_print(&table, to, err);
 }
 
-qdq_status cli_print_written(cli *c, const char *output, const qdq_model *m, qdq_error *err)
+json_t *cli_json_written(cli_json *j, const cli *c, const char *output, const qdq_model *m)
 {
-    cli_json j = {false};
     json_t *root = json_object();
     json_t *files = json_array();
 
-    cli_json_set(&j, root, "model", cli_json_text(c->operand[0]));
-    cli_json_set(&j, root, "output", cli_json_text(output));
-    cli_json_set(&j, root, "opset", json_integer(qdq_model_opset(m)));
-    cli_json_add_files(&j, files, c, output);
-    cli_json_set(&j, root, "files", files);
-    return cli_json_print(&j, root, err);
+    cli_json_set(j, root, "model", cli_json_text(c->operand[0]));
+    cli_json_set(j, root, "output", cli_json_text(output));
+    cli_json_set(j, root, "opset", json_integer(qdq_model_opset(m)));
+    cli_json_add_files(j, files, c, output);
+    cli_json_set(j, root, "files", files);
+    return root;
+}
+
+qdq_status cli_print_written(cli *c, const char *output, const qdq_model *m, qdq_error *err)
+{
+    cli_json j = {false};
+
+    return cli_json_print(&j, cli_json_written(&j, c, output, m), err);
 }

@@ -44,7 +44,8 @@ void cli_json_add_files(cli_json *j, json_t *array, const cli *c, const char *pa
 /* The same files as a table. */
 qdq_status cli_print_files(cli *c, const char *const *paths, size_t n, FILE *to, qdq_error *err);
 
-/* What copying commands print with --json. */
+/* What copying commands print with --json; the first for those that add to it. */
+json_t *cli_json_written(cli_json *j, const cli *c, const char *output, const qdq_model *m);
 qdq_status cli_print_written(cli *c, const char *output, const qdq_model *m, qdq_error *err);
 
 /* Bytes of all initializers of the main graph, wherever they are stored. */

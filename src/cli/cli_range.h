@@ -1,5 +1,5 @@
-/* cli_range.h - --min-shape, --opt-shape and --max-shape: trtexec builds for all three and times the second, which is the shape for
- * every other engine. */
+/* cli_range.h - --min-shape, --opt-shape and --max-shape, or the same in --trtexec-args: trtexec builds for all three and times the
+ * second, which is the shape for every other engine. */
 #ifndef QDQ_CLI_RANGE_H
 #define QDQ_CLI_RANGE_H
 
@@ -12,15 +12,24 @@ typedef struct cli_range_args {
 
 extern const cli_opt cli_range_opts[];
 
-/* Each input has an opt, equal ranks, min <= opt <= max, and no --shape; QDQ_E_USAGE says where not. */
-qdq_status cli_range_check(const cli_range_args *r, const cli_shapes *shapes, qdq_error *err);
+/* What was asked for, in either place. */
+typedef struct cli_range {
+    cli_shapes min, opt, max;
+    bool in_args;      /* of trtexec, which has them already */
+    const char *other; /* an option of --trtexec-args that is no shape; NULL */
+} cli_range;
 
-/* What engine a->engine is to be given: trtexec more options, any other one more shapes. */
-qdq_status cli_range_apply(cli *c, const cli_range_args *r, cli_engine_args *a, cli_shapes *shapes,
+/* Each input has an opt, equal ranks, min <= opt <= max, and no --shape; QDQ_E_USAGE says where not. */
+qdq_status cli_range_read(cli *c, const cli_range_args *given, const cli_engine_args *engine,
+                          const cli_shapes *shapes, cli_range *out, qdq_error *err);
+
+/* What engine a->engine is to be given: trtexec more options, any other one more shapes, and nothing of --trtexec-args;
+ * QDQ_E_USAGE if there is more than shapes in it. */
+qdq_status cli_range_apply(cli *c, const cli_range *r, cli_engine_args *a, cli_shapes *shapes,
                            qdq_error *err);
 
-/* *out: `shapes` and the opt shapes, for what people are told. */
-qdq_status cli_range_merge(cli *c, const cli_range_args *r, const cli_shapes *shapes, cli_shapes *out,
+/* *out: `shapes` and what opt shapes are not among them, for what people are told, and for data. */
+qdq_status cli_range_merge(cli *c, const cli_range *r, const cli_shapes *shapes, cli_shapes *out,
                            qdq_error *err);
 
 #endif /* QDQ_CLI_RANGE_H */

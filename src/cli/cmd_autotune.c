@@ -16,6 +16,8 @@ typedef struct autotune {
     qdq_target *target;
     cli_samples samples;
     double max_drop;
+    cli_range range;
+    cli_shapes usual; /* of inputs: --shape, and what is timed of a range */
 } autotune;
 
 /* --- status --------------------------------------------------------------------------------------------------------- */
@@ -46,6 +48,15 @@ static qdq_status tell_status(cli *c, const char *dir, qdq_error *err)
 
 /* --- tuning --------------------------------------------------------------------------------------------------------- */
 
+/* Random samples have the usual shape also where the model that is timed stays open, as it does for trtexec. */
+static qdq_status open_samples(autotune *t, qdq_error *err)
+{
+    cli_quant_args q = t->a->quant;
+
+    q.shape.shapes = t->usual;
+    return cli_samples_open(t->c, &q, t->model, true, q.sqnr, &t->samples, err);
+}
+
 static qdq_status load(autotune *t, qdq_error *err)
 {
     const cli_quant_args *q = &t->a->quant;
@@ -55,13 +66,14 @@ static qdq_status load(autotune *t, qdq_error *err)
     QDQ_TRY(cmd_autotune_format(t->a, &format, err));
     QDQ_TRY(cli_model_load(t->c, t->path, &t->model, err));
     QDQ_TRY(cli_shapes_check(&q->shape.shapes, &t->model, 1, err));
-    QDQ_TRY(cli_shapes_check(&t->a->range.opt, &t->model, 1, err));
+    QDQ_TRY(cli_shapes_check(&t->range.opt, &t->model, 1, err));
     QDQ_TRY(cli_shapes_pick(t->c, &q->shape.shapes, t->model, &fitting, err));
+    QDQ_TRY(cli_shapes_pick(t->c, &t->range.opt, t->model, &fitting, err));
     const char *target = q->target != NULL ? q->target : cli_target_of_engine(t->a->engine.engine);
     QDQ_TRY(cli_target_open(t->c, target, &format, &t->target, err));
     if (t->a->qdq_baseline != NULL)
         QDQ_TRY(cli_model_load(t->c, t->a->qdq_baseline, &t->baseline, err));
-    return cli_samples_open(t->c, q, t->model, true, q->sqnr, &t->samples, err);
+    return open_samples(t, err);
 }
 
 static qdq_status tune(autotune *t, qdq_error *err)
@@ -150,14 +162,13 @@ static qdq_status print_result(const autotune *t, json_t *result, qdq_error *err
     const char *files[5] = {in_folder(t, "model.onnx"), in_folder(t, "plan.json"),
                             in_folder(t, "report.html")};
     size_t n_files = 3;
-    const cli_shapes *shapes = &t->a->quant.shape.shapes;
 
     if (t->a->mode == QDQ_TUNE_REGION)
         files[n_files++] = in_folder(t, "patterns.yaml");
     if (t->a->report != NULL)
         files[n_files++] = t->a->report;
     printf("%s\n", t->path);
-    QDQ_TRY(cli_data_print_shapes(t->samples.data, t->model, shapes, stdout, err));
+    QDQ_TRY(cli_data_print_shapes(t->samples.data, t->model, &t->usual, stdout, err));
     QDQ_TRY(cli_tune_report_print(t->c, result, stdout, err));
     QDQ_TRY(cli_print_files(t->c, files, n_files, stdout, err));
     cli_tune_report_verdict(result, stdout);
@@ -210,8 +221,9 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
         return tell_status(c, t.a->status, err);
     t.path = c->operand[0];
     QDQ_TRY(check(&t, err));
-    QDQ_TRY(cli_range_check(&own.range, &own.quant.shape.shapes, err));
-    QDQ_TRY(cli_range_apply(c, &own.range, &own.engine, &own.quant.shape.shapes, err));
+    QDQ_TRY(cli_range_read(c, &own.range, &own.engine, &own.quant.shape.shapes, &t.range, err));
+    QDQ_TRY(cli_range_merge(c, &t.range, &own.quant.shape.shapes, &t.usual, err));
+    QDQ_TRY(cli_range_apply(c, &t.range, &own.engine, &own.quant.shape.shapes, err));
     qdq_status st = load(&t, err);
     if (st == QDQ_OK)
         st = tune(&t, err);

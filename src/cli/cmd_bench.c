@@ -266,13 +266,26 @@ static qdq_status check_providers(const bench *b, qdq_error *err)
     return qdq_fail(err, QDQ_E_USAGE, "found --provider and no engine ort among those of --engine");
 }
 
+/* Beside a trtexec, other engines take the shapes in them. */
+static qdq_status check_trtexec_args(bench *b, qdq_error *err)
+{
+    for (size_t i = 0; i < b->n_engines && b->range.other != NULL; i++)
+        if (cli_engine_takes_trtexec_args(b->engines[i].spec))
+            b->range.other = NULL;
+    return b->range.other == NULL
+               ? QDQ_OK
+               : qdq_fail(err, QDQ_E_USAGE,
+                          "found %s in --trtexec-args and no engine trtexec among those of --engine",
+                          b->range.other);
+}
+
 static qdq_status open_engine(bench *b, bench_engine *e, qdq_error *err)
 {
     cli_engine_args args = b->a->engine;
 
     args.engine = e->spec;
     e->shapes = b->a->shape.shapes;
-    QDQ_TRY(cli_range_apply(b->c, &b->a->range, &args, &e->shapes, err));
+    QDQ_TRY(cli_range_apply(b->c, &b->range, &args, &e->shapes, err));
     if (b->n_engines > 1 && !cli_engine_takes_provider(e->spec))
         args.providers = (cli_names){NULL, 0, 0}; /* beside an ort, for which they are */
     return note(b, cli_engine_open(b->c, &args, &e->engine, err), &e->failed, err);
@@ -283,14 +296,15 @@ static qdq_status measure(bench *b, qdq_error *err)
 {
     for (size_t i = 0; i < b->n_models; i++)
         QDQ_TRY(cli_model_load(b->c, b->c->operand[i], &b->models[i], err));
-    QDQ_TRY(cli_range_check(&b->a->range, &b->a->shape.shapes, err));
-    QDQ_TRY(cli_range_merge(b->c, &b->a->range, &b->a->shape.shapes, &b->shapes, err));
+    QDQ_TRY(cli_range_read(b->c, &b->a->range, &b->a->engine, &b->a->shape.shapes, &b->range, err));
+    QDQ_TRY(cli_range_merge(b->c, &b->range, &b->a->shape.shapes, &b->shapes, err));
     QDQ_TRY(cli_shapes_check(&b->shapes, b->models, b->n_models, err));
     for (size_t i = 0; i < b->a->engines.n; i++)
         QDQ_TRY(add_engines(b, b->a->engines.at[i], err));
     if (b->n_engines == 0)
         QDQ_TRY(add_engines(b, "ort", err));
     QDQ_TRY(check_providers(b, err));
+    QDQ_TRY(check_trtexec_args(b, err));
     for (size_t i = 0; i < b->n_engines; i++)
         QDQ_TRY(open_engine(b, &b->engines[i], err));
     for (size_t i = 0; i < b->n_engines; i++)

@@ -38,6 +38,7 @@ typedef struct bench_engine {
 typedef struct bench {
     cli *c;
     const struct bench_args *a;
+    cli_range range;
     cli_shapes shapes; /* that are timed */
     int threads;
     qdq_model **models;

@@ -1,9 +1,12 @@
 /* cmd_extract.c - the part of a model between named values, or what an engine computes in one layer. */
+#include <inttypes.h>
+
 #include "base/fail.h"
 #include "cli/cli.h"
 #include "cli/cli_engine.h"
 #include "cli/cli_groups.h"
 #include "cli/cli_model.h"
+#include "cli/cli_range.h"
 #include "qdq/tune.h"
 
 struct extract_args {
@@ -15,8 +18,8 @@ struct extract_args {
     bool halo;
     const char *layer_info;
     cli_engine_args engine;
-    cli_shape_args shape; /* while the engine is asked; the usual one, too */
-    cli_shapes min, max;
+    cli_shape_args shape;
+    cli_range_args range;
 };
 
 static const cli_opt options[] = {
@@ -64,16 +67,6 @@ static const cli_opt group_options[] = {
      .init = "1",
      .min = 0,
      .max = 1024},
-    {.name = "min-shape",
-     .kind = CLI_SHAPES,
-     .offset = CLI_AT(extract_args, min),
-     .what = "NAME=1x3x224x224",
-     .help = "the least shape of an input of the model; needs --shape, the usual one"},
-    {.name = "max-shape",
-     .kind = CLI_SHAPES,
-     .offset = CLI_AT(extract_args, max),
-     .what = "NAME=1x3x224x224",
-     .help = "likewise the greatest"},
     CLI_END,
 };
 
@@ -81,6 +74,7 @@ static const cli_group groups[] = {
     {"extract", options, 0},
     {"groups of an engine", group_options, 0},
     {"shapes", cli_shape_opts, CLI_AT(extract_args, shape)},
+    {"", cli_range_opts, CLI_AT(extract_args, range)},
     {"engine", cli_engine_opts + 1, CLI_AT(extract_args, engine)}, /* --engine is among those above */
     {"", cli_trtexec_opts, CLI_AT(extract_args, engine)},
     {"output", cli_output_opts, CLI_AT(extract_args, out)},
@@ -122,12 +116,6 @@ static qdq_status extract(cli *c, const struct extract_args *a, const qdq_model 
     return st;
 }
 
-static qdq_status save(cli *c, const struct extract_args *a, const qdq_model *part, qdq_error *err)
-{
-    QDQ_TRY(cli_model_save(c, part, &a->out, err));
-    return c->json ? cli_print_written(c, a->out.output, part, err) : QDQ_OK;
-}
-
 static qdq_status read_number(const char *text, size_t *n, qdq_error *err)
 {
     *n = 0;
@@ -139,35 +127,132 @@ static qdq_status read_number(const char *text, size_t *n, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status extract_group(cli *c, const struct extract_args *a, const qdq_model *m, qdq_error *err)
+/* A group of the model, and the shapes of its inputs. */
+typedef struct group_part {
+    qdq_model *model;
+    qdq_fusion_input *in;
+    size_t n_in;
+} group_part;
+
+static json_t *dims_json(cli_json *j, const int64_t *dim, int rank)
 {
-    const cli_groups_from from = {&a->engine, &a->shape.shapes, cli_threads(a->threads), a->layer_info, NULL};
+    json_t *list = json_array();
+
+    for (int k = 0; k < rank; k++)
+        cli_json_add(j, list, dim[k] >= 0 ? json_integer(dim[k]) : json_null());
+    return list;
+}
+
+static qdq_status print_json(cli *c, const struct extract_args *a, const group_part *p, qdq_error *err)
+{
+    cli_json j = {false};
+    json_t *root = cli_json_written(&j, c, a->out.output, p->model), *inputs = json_array();
+
+    for (size_t i = 0; i < p->n_in; i++) {
+        const qdq_fusion_input *in = &p->in[i];
+        json_t *o = json_object();
+        cli_json_set(&j, o, "name", cli_json_text(in->name));
+        cli_json_set(&j, o, "dynamic", json_boolean(in->dynamic));
+        cli_json_set(&j, o, "min", dims_json(&j, in->min, in->rank));
+        cli_json_set(&j, o, "opt", dims_json(&j, in->opt, in->rank));
+        cli_json_set(&j, o, "max", dims_json(&j, in->max, in->rank));
+        cli_json_add(&j, inputs, o);
+    }
+    cli_json_set(&j, root, "inputs", inputs);
+    return cli_json_print(&j, root, err);
+}
+
+static void print_shape(const char *option, const qdq_fusion_input *in, const int64_t *dim, FILE *to)
+{
+    fprintf(to, " %s %s=", option, in->name);
+    for (int k = 0; k < in->rank; k++)
+        fprintf(to, "%s%" PRId64, k > 0 ? "x" : "", dim[k]);
+}
+
+static bool is_known(const qdq_fusion_input *in)
+{
+    for (int k = 0; k < in->rank; k++)
+        if (in->min[k] < 0 || in->opt[k] < 0 || in->max[k] < 0)
+            return false;
+    return true;
+}
+
+/* What is open in it, as options for commands that get the file. */
+static void print_ranges(const group_part *p, FILE *to)
+{
+    for (size_t i = 0; i < p->n_in; i++) {
+        const qdq_fusion_input *in = &p->in[i];
+        if (!in->dynamic || !is_known(in))
+            continue;
+        fputs("its shapes:", to);
+        print_shape("--min-shape", in, in->min, to);
+        print_shape("--opt-shape", in, in->opt, to);
+        print_shape("--max-shape", in, in->max, to);
+        fputc('\n', to);
+    }
+}
+
+static qdq_status save(cli *c, const struct extract_args *a, const group_part *p, qdq_error *err)
+{
+    QDQ_TRY(cli_model_save(c, p->model, &a->out, err));
+    if (c->json)
+        return print_json(c, a, p, err);
+    print_ranges(p, cli_result_stream(&a->out));
+    return QDQ_OK;
+}
+
+/* The engine that is asked for groups, and the shapes for which they are to be. */
+typedef struct source {
+    cli_engine_args engine;
+    cli_range range;
+    cli_shapes usual, fixed; /* usual: of all inputs; fixed: those that the engine gets as shapes */
+} source;
+
+static qdq_status read_source(cli *c, const struct extract_args *a, qdq_model *m, source *s, qdq_error *err)
+{
+    cli_shapes fitting;
+
+    s->engine = a->engine;
+    s->fixed = a->shape.shapes;
+    QDQ_TRY(cli_range_read(c, &a->range, &s->engine, &s->fixed, &s->range, err));
+    QDQ_TRY(cli_range_merge(c, &s->range, &s->fixed, &s->usual, err));
+    QDQ_TRY(cli_shapes_check(&s->usual, &m, 1, err));
+    QDQ_TRY(cli_shapes_pick(c, &s->usual, m, &fitting, err));
+    return cli_range_apply(c, &s->range, &s->engine, &s->fixed, err);
+}
+
+static qdq_status extract_group(cli *c, const struct extract_args *a, qdq_model *m, qdq_error *err)
+{
+    source s;
+    const cli_groups_from from = {&s.engine, &s.fixed, cli_threads(a->threads), a->layer_info, NULL};
     qdq_fusion_extract_opts how = QDQ_FUSION_EXTRACT_OPTS_INIT;
     qdq_fusion_opts opts = QDQ_FUSION_OPTS_INIT;
     cli_groups g = {0};
     qdq_engine *e = NULL;
-    qdq_model *part = NULL;
+    group_part part = {0};
     size_t group;
 
+    QDQ_TRY(read_source(c, a, m, &s, err));
     QDQ_TRY(cli_groups_from_check(&from, err));
     QDQ_TRY(read_number(a->group, &group, err));
     how.halo = a->halo;
-    how.min = a->min.at;
-    how.n_min = a->min.n;
-    how.opt = a->shape.shapes.at;
-    how.n_opt = a->shape.shapes.n;
-    how.max = a->max.at;
-    how.n_max = a->max.n;
+    how.min = s.range.min.at;
+    how.n_min = s.range.min.n;
+    how.opt = s.usual.at;
+    how.n_opt = s.usual.n;
+    how.max = s.range.max.at;
+    how.n_max = s.range.max.n;
     if (a->layer_info == NULL)
         opts.least = 1e-9; /* what an engine says of the model that it was given is of this model */
     qdq_status st = cli_groups_get(c, &from, m, 0, &g, &e, err);
     if (st == QDQ_OK) {
-        st = qdq_fusion_extract(m, g.group, g.n, &opts, group, &how, &part, err);
+        st = qdq_fusion_extract(m, g.group, g.n, &opts, group, &how, &part.model, &part.in, &part.n_in, err);
         st = cli_at_file(a->layer_info != NULL ? a->layer_info : c->operand[0], st, err);
     }
     if (st == QDQ_OK)
-        st = save(c, a, part, err);
-    qdq_model_free(part);
+        st = save(c, a, &part, err);
+    qdq_free(part.in);
+    qdq_model_free(part.model);
     cli_groups_free(&g);
     qdq_engine_close(e);
     return st;
@@ -181,8 +266,9 @@ static const char *of_groups(const struct extract_args *a)
            : a->layer_info != NULL    ? "--layer-info"
            : a->threads != 1          ? "--threads"
            : a->shape.shapes.n > 0    ? "--shape"
-           : a->min.n > 0             ? "--min-shape"
-           : a->max.n > 0             ? "--max-shape"
+           : a->range.min.n > 0       ? "--min-shape"
+           : a->range.opt.n > 0       ? "--opt-shape"
+           : a->range.max.n > 0       ? "--max-shape"
                                       : NULL;
 }
 
@@ -227,8 +313,11 @@ const cli_command cmd_extract = {
         "--group N writes what an engine computes together, as 'qdq inspect --groups' lists it, as a model\n"
         "that can be built and timed alone: with its constants, with names, types and symbolic dims as they\n"
         "are. Computed shapes come along; one that begins outside of the group becomes the constant that it\n"
-        "is for --shape. A group that cannot be a model of its own is refused with the reason.",
-    .json = "{ \"model\", \"output\", \"opset\", \"files\": [{\"path\", \"bytes\"}] }",
+        "is for --shape or --opt-shape. With a range of shapes (also the one in --trtexec-args, with any\n"
+        "engine) the shapes of its open inputs follow and are printed as options. A group that cannot be a\n"
+        "model of its own is refused with the reason.",
+    .json = "{ \"model\", \"output\", \"opset\", \"files\": [{\"path\", \"bytes\"}] }; with --group also\n"
+            "\"inputs\": [{\"name\", \"dynamic\", \"min\": [1, 64], \"opt\", \"max\"}]; null: not known",
     .example = "qdq extract model.onnx -o head.onnx --inputs pool_out --outputs logits",
     .groups = groups,
     .args_size = sizeof(struct extract_args),

@@ -117,12 +117,13 @@ static qdq_status find_groups(const cmd_inspect_groups_args *a, const qdq_model 
     return a->layer_info != NULL ? cli_at_file(a->layer_info, st, err) : st;
 }
 
-qdq_status cmd_inspect_groups(cli *c, const cmd_inspect_groups_args *a, const qdq_model *m, bool dot,
-                              bool verbose, qdq_error *err)
+qdq_status cmd_inspect_groups(cli *c, const cmd_inspect_groups_args *a, qdq_model *m, bool dot, bool verbose,
+                              qdq_error *err)
 {
     cli_engine_args engine = a->engine;
     cli_shapes shapes = a->shape.shapes, fitting;
     const cli_groups_from from = {&engine, &shapes, cli_threads(a->threads), a->layer_info, a->layer_profile};
+    cli_range range;
     cli_groups g = {0};
     qdq_fusion_list *l = NULL;
     qdq_engine *e = NULL;
@@ -130,11 +131,10 @@ qdq_status cmd_inspect_groups(cli *c, const cmd_inspect_groups_args *a, const qd
     QDQ_TRY(cli_groups_from_check(&from, err));
     if (engine.engine == NULL)
         engine.engine = "ort";
-    QDQ_TRY(cli_range_check(&a->range, &shapes, err));
-    QDQ_TRY(cli_shapes_pick(c, &a->range.opt, m, &fitting, err));
-    if (fitting.n < a->range.opt.n)
-        return qdq_fail(err, QDQ_E_USAGE, "--opt-shape: found a name that is no input of the model");
-    QDQ_TRY(cli_range_apply(c, &a->range, &engine, &shapes, err));
+    QDQ_TRY(cli_range_read(c, &a->range, &engine, &shapes, &range, err));
+    QDQ_TRY(cli_shapes_check(&range.opt, &m, 1, err));
+    QDQ_TRY(cli_shapes_pick(c, &range.opt, m, &fitting, err));
+    QDQ_TRY(cli_range_apply(c, &range, &engine, &shapes, err));
     qdq_status st = cli_groups_get(c, &from, m, a->runs > 0 ? (unsigned)a->runs : RUNS, &g, &e, err);
     if (st == QDQ_OK)
         st = cli_groups_check(m, &g, err);

@@ -14,6 +14,35 @@ enum { RANDOM_SAMPLES = 4, ALIGNMENT = 64 };
 
 /* --- samples -------------------------------------------------------------------------------------------------------- */
 
+static bool is_input(const qdq_model *m, const char *name)
+{
+    qdq_io io;
+
+    for (size_t i = 0; qdq_model_input(m, i, &io); i++)
+        if (strcmp(io.name, name) == 0)
+            return true;
+    return false;
+}
+
+/* What trtexec is told to time, samples must have, though the model stays open: they are given where it has no shape. */
+static qdq_status add_usual_shapes(const qdq_worker *w, const qdq_trtexec_shapes *x, qdq_arena *arena,
+                                   qdq_data_opts *opts, qdq_error *err)
+{
+    qdq_input_shape *all = qdq_arena_array(arena, w->n_shapes + x->n_opt + 1, sizeof *all);
+    size_t n = 0;
+
+    if (all == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < w->n_shapes; i++)
+        all[n++] = w->shapes[i];
+    for (size_t i = 0; i < x->n_opt; i++)
+        if (is_input(w->data_for, x->opt[i].name))
+            all[n++] = x->opt[i];
+    opts->shapes = all;
+    opts->n_shapes = n;
+    return QDQ_OK;
+}
+
 static qdq_status open_data(qdq_worker *w, const qdq_model *m, qdq_error *err)
 {
     qdq_data_opts opts = QDQ_DATA_OPTS_INIT;
@@ -25,7 +54,18 @@ static qdq_status open_data(qdq_worker *w, const qdq_model *m, qdq_error *err)
     opts.shapes = w->shapes;
     opts.n_shapes = w->n_shapes;
     opts.max_samples = w->samples != NULL ? 0 : RANDOM_SAMPLES;
-    return qdq_data_open(w->samples != NULL ? w->samples : random, w->data_for, &opts, &w->data, err);
+    qdq_trtexec_shapes *usual = NULL;
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    qdq_status st = QDQ_OK;
+    if (w->engine_opts.trtexec_args != NULL)
+        st = qdq_trtexec_shapes_read(w->engine_opts.trtexec_args, &usual, err);
+    if (st == QDQ_OK && usual != NULL)
+        st = add_usual_shapes(w, usual, &scratch, &opts, err);
+    if (st == QDQ_OK)
+        st = qdq_data_open(w->samples != NULL ? w->samples : random, w->data_for, &opts, &w->data, err);
+    qdq_arena_free(&scratch);
+    qdq_free(usual);
+    return st;
 }
 
 qdq_status qdq_worker_sample(qdq_worker *w, const qdq_model *m, size_t i, qdq_arena *memory,

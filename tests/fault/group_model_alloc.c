@@ -25,6 +25,26 @@ static qdq_status make(void *ctx, qdq_error *err)
     return st;
 }
 
+/* The same for callers of the library. */
+static qdq_status extract(void *ctx, qdq_error *err)
+{
+    static const qdq_input_shape usual = {"x", 3, {8, 2, 2}}, most = {"x", 3, {16, 2, 2}};
+    const qdq_fusions *f = ctx;
+    qdq_fusion_extract_opts how = QDQ_FUSION_EXTRACT_OPTS_INIT;
+    qdq_model *part = NULL;
+    qdq_fusion_input *in = NULL;
+    size_t n = 0;
+
+    how.opt = &usual;
+    how.max = &most;
+    how.n_opt = how.n_max = 1;
+    qdq_status st = qdq_fusion_extract(f->g.g->model, NULL, 0, NULL, 0, &how, &part, &in, &n, err);
+    assert_true((st == QDQ_OK) == (part != NULL) && (st == QDQ_OK) == (in != NULL));
+    qdq_free(in);
+    qdq_model_free(part);
+    return st;
+}
+
 /* One that comes with its shape, one whose shape is frozen, one that cannot be. */
 static void making_models_survives_every_allocation_failure(void **state)
 {
@@ -43,6 +63,7 @@ static void making_models_survives_every_allocation_failure(void **state)
     assert_ok(qdq_fusions_find(m, l.at, l.n, NULL, &f, &err));
     assert_int_equal(f->n, 3);
     assert_true(test_every_alloc_fails(make, f) >= 30);
+    assert_true(test_every_alloc_fails(extract, f) >= 30);
     qdq_fusions_free(f);
     test_layers_free(&l);
     qdq_model_free(m);

@@ -50,6 +50,17 @@ static qdq_status attempt(void *ctx, qdq_error *err)
     return st;
 }
 
+static qdq_status list_shapes(void *ctx, qdq_error *err)
+{
+    qdq_trtexec_shapes *x = NULL;
+    qdq_status st = qdq_trtexec_shapes_read("--minShapes=x:1 --shapes=x:2,y:3 --fp16", &x, err);
+
+    (void)ctx;
+    assert_true((st == QDQ_OK) == (x != NULL));
+    qdq_free(x);
+    return st;
+}
+
 static void nothing_is_lost_when_memory_runs_out(void **state)
 {
     qdq_model *m = test_model(
@@ -58,6 +69,7 @@ static void nothing_is_lost_when_memory_runs_out(void **state)
 
     (void)state;
     assert_true(test_every_alloc_fails(attempt, m) > 10);
+    assert_true(test_every_alloc_fails(list_shapes, NULL) > 1);
     qdq_model_free(m);
 }
 

@@ -142,6 +142,51 @@ static void options_of_users_are_checked_before_anything_runs(void **state)
     assert_int_equal(u.opt.at[0].dim[0], 2);
 }
 
+/* What other engines take of such a text. */
+static void shapes_in_options_are_listed(void **state)
+{
+    qdq_trtexec_shapes *x;
+
+    (void)state;
+    assert_ok(qdq_trtexec_shapes_read(
+        "--minShapes='in:0':1x3 --optShapes='in:0':8x3 --maxShapes='in:0':16x3 --shapes=s:scalar,'in:0':2x3",
+        &x, &err));
+    assert_null(x->other);
+    assert_int_equal(x->n_min, 1);
+    assert_int_equal(x->n_opt, 2);
+    assert_int_equal(x->n_max, 1);
+    assert_string_equal(x->opt[0].name, "in:0");
+    assert_int_equal(x->opt[0].dim[0], 8); /* not that of --shapes */
+    assert_string_equal(x->opt[1].name, "s");
+    assert_int_equal(x->opt[1].rank, 0);
+    assert_int_equal(x->max[0].dim[0], 16);
+    qdq_free(x);
+    assert_ok(qdq_trtexec_shapes_read("--fp16 --warmUp=5", &x, &err));
+    assert_int_equal(x->n_opt, 0);
+    assert_string_equal(x->other, "--fp16");
+    qdq_free(x);
+    assert_fails(QDQ_E_USAGE, "--trtexec-args: --optShapes: shape 'x:1y'",
+                 qdq_trtexec_shapes_read("--optShapes=x:1y", &x, &err));
+    assert_null(x);
+}
+
+/* 3.3: by whole options. */
+static void options_that_are_missing_are_completed(void **state)
+{
+    qdq_trtexec_shapes *x;
+
+    (void)state;
+    assert_ok(qdq_trtexec_shapes_read("--minShapes=x:1 --maxShapes=x:4", &x, &err));
+    assert_int_equal(x->opt[0].dim[0], 4);
+    qdq_free(x);
+    assert_ok(qdq_trtexec_shapes_read("--minShapes=x:2", &x, &err));
+    assert_int_equal(x->opt[0].dim[0], 2);
+    qdq_free(x);
+    assert_ok(qdq_trtexec_shapes_read("--optShapes=y:2 --maxShapes=x:4", &x, &err));
+    assert_int_equal(x->n_opt, 1); /* x has none: it is for who builds to say so */
+    qdq_free(x);
+}
+
 /* --- runs ---------------------------------------------------------------------------------------------------------------- */
 
 static void open_tool(const char *args)
@@ -398,6 +443,8 @@ int main(void)
         cmocka_unit_test_teardown(wrong_shapes_are_refused_with_their_entry, clean),
         cmocka_unit_test_teardown(ranges_are_checked_dimension_by_dimension, clean),
         cmocka_unit_test_teardown(options_of_users_are_checked_before_anything_runs, clean),
+        cmocka_unit_test_teardown(shapes_in_options_are_listed, clean),
+        cmocka_unit_test_teardown(options_that_are_missing_are_completed, clean),
         cmocka_unit_test_teardown(version_and_options_are_asked_for_once, clean),
         cmocka_unit_test_teardown(a_program_that_is_not_there_or_is_none_is_told, clean),
         cmocka_unit_test_teardown(options_that_a_version_lacks_are_refused_before_any_build, clean),

@@ -227,6 +227,27 @@ static void shapes_that_shrink_are_sorted(void **state)
     done(&x);
 }
 
+static void an_input_without_ends_has_its_usual_shape_there(void **state)
+{
+    const qdq_input_shape opt[] = {{"x", 1, {8}}, {"z", 1, {4}}}, max = {"z", 1, {6}};
+    const qdq_shape_range_opts o = {{NULL, opt, &max}, {0, 2, 1}};
+    qdq_model *m = test_model(HEAD "g (float[N] x, float[K] z) => (float[N] y, float[K] q)\n"
+                                   "{ [a] y = Relu(x)\n [b] q = Relu(z) }\n");
+    qdq_dims_range d;
+    qdq_shape_range *r;
+
+    (void)state;
+    assert_ok(qdq_shape_range_open(m, &o, &r, &err));
+    assert_true(qdq_shape_range_of(r, qdq_graph_find(m->graph, "y"), &d));
+    assert_false(d.dynamic);
+    assert_int_equal(d.dim[QDQ_SHAPE_MAX][0], 8);
+    assert_true(qdq_shape_range_of(r, qdq_graph_find(m->graph, "q"), &d));
+    assert_int_equal(d.dim[QDQ_SHAPE_MIN][0], 4);
+    assert_int_equal(d.dim[QDQ_SHAPE_MAX][0], 6);
+    qdq_shape_range_close(r);
+    qdq_model_free(m);
+}
+
 static void min_and_max_need_opt(void **state)
 {
     const qdq_input_shape one = {"x", 3, {1, 2, 2}};
@@ -366,6 +387,7 @@ int main(void)
         cmocka_unit_test(a_neighbour_with_bodies_is_no_halo),
         cmocka_unit_test(subgraph_8_case_16_boundaries_have_the_shapes_of_all_three_passes),
         cmocka_unit_test(shapes_that_shrink_are_sorted),
+        cmocka_unit_test(an_input_without_ends_has_its_usual_shape_there),
         cmocka_unit_test(min_and_max_need_opt),
         cmocka_unit_test(unknown_dims_count_1_unless_another_input_says_otherwise),
         cmocka_unit_test(a_computed_shape_comes_along_if_what_it_is_of_is_there),

@@ -190,6 +190,14 @@ static qdq_status add(qdq_trt_user *u, const char *arg, qdq_arena *arena, qdq_er
     return QDQ_PUSH(arena, &u->args, arg) ? QDQ_OK : qdq_nomem(err);
 }
 
+/* trtexec completes whole options: with neither --optShapes nor --shapes, the largest shapes are built for and timed, or the
+ * least where there are no others. */
+static void complete(qdq_trt_user *u)
+{
+    if (u->opt.n == 0 && u->shapes.n == 0)
+        u->opt = u->max.n > 0 ? u->max : u->min;
+}
+
 /* A profile has one range for each tensor that is named anywhere. */
 static qdq_status check_ranges(const qdq_trt_user *u, qdq_error *err)
 {
@@ -216,5 +224,6 @@ qdq_status qdq_trt_user_parse(const char *text, qdq_arena *arena, qdq_trt_user *
         if (!taken)
             QDQ_TRY(add(out, argv[i], arena, err));
     }
+    complete(out);
     return check_ranges(out, err);
 }

@@ -1,9 +1,56 @@
 /* extract_fusion.c - one fusion group of a model as a model, for callers of the library. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/fail.h"
 #include "ir/shape.h"
 #include "tune/extract/group_model.h"
 
-static qdq_status take(qdq_fusions *f, uint32_t group, const qdq_group_model_opts *o, qdq_model **out,
+/* Where results go. */
+typedef struct part {
+    qdq_model *model;
+    qdq_fusion_input *in;
+    size_t n_in;
+} part;
+
+static bool is_open(const qdq_model *m, const char *input)
+{
+    const qdq_type *t = qdq_graph_find(m->graph, input)->type;
+
+    for (int d = 0; t != NULL && d < t->rank; d++)
+        if (t->dim[d].value < 0)
+            return true;
+    return false;
+}
+
+/* The inputs, then their names, in one block. */
+static qdq_status tell_inputs(const qdq_group_model *g, part *out, qdq_error *err)
+{
+    size_t bytes = (size_t)g->n_inputs * sizeof *out->in;
+
+    for (uint32_t i = 0; i < g->n_inputs; i++)
+        bytes += strlen(g->input[i].name) + 1;
+    out->in = calloc(1, bytes + 1);
+    if (out->in == NULL)
+        return qdq_nomem(err);
+    char *text = (char *)(out->in + g->n_inputs);
+    for (uint32_t i = 0; i < g->n_inputs; i++) {
+        const qdq_dims_range *d = &g->input[i].dims;
+        const size_t n = strlen(g->input[i].name) + 1;
+        qdq_fusion_input *in = &out->in[out->n_in++];
+
+        in->name = memcpy(text, g->input[i].name, n);
+        text += n;
+        in->rank = d->rank;
+        in->dynamic = is_open(g->model, in->name);
+        memcpy(in->min, d->dim[QDQ_SHAPE_MIN], sizeof in->min);
+        memcpy(in->opt, d->dim[QDQ_SHAPE_OPT], sizeof in->opt);
+        memcpy(in->max, d->dim[QDQ_SHAPE_MAX], sizeof in->max);
+    }
+    return QDQ_OK;
+}
+
+static qdq_status take(qdq_fusions *f, uint32_t group, const qdq_group_model_opts *o, part *out,
                        qdq_error *err)
 {
     qdq_group_model *g;
@@ -13,15 +60,19 @@ static qdq_status take(qdq_fusions *f, uint32_t group, const qdq_group_model_opt
     if (g->model == NULL)
         st = qdq_fail(err, QDQ_E_UNSUPPORTED, "group %u cannot be a model of its own: %s", (unsigned)group,
                       g->why);
-    *out = g->model;
-    g->model = NULL;
+    else
+        st = tell_inputs(g, out, err);
+    if (st == QDQ_OK) {
+        out->model = g->model;
+        g->model = NULL;
+    }
     qdq_group_model_free(g);
     return st;
 }
 
 static qdq_status extract(const qdq_model *typed, const qdq_group *layer, size_t n,
                           const qdq_fusion_opts *opts, uint32_t group, const qdq_fusion_extract_opts *x,
-                          qdq_model **out, qdq_error *err)
+                          part *out, qdq_error *err)
 {
     const qdq_shape_range_opts shapes = {{x->min, x->opt, x->max}, {x->n_min, x->n_opt, x->n_max}};
     qdq_shape_range *range = NULL;
@@ -40,19 +91,32 @@ static qdq_status extract(const qdq_model *typed, const qdq_group *layer, size_t
 
 qdq_status qdq_fusion_extract(const qdq_model *m, const qdq_group *layer, size_t n,
                               const qdq_fusion_opts *opts, size_t group, const qdq_fusion_extract_opts *how,
-                              qdq_model **out, qdq_error *err)
+                              qdq_model **out, qdq_fusion_input **in, size_t *n_in, qdq_error *err)
 {
     static const qdq_fusion_extract_opts plain = QDQ_FUSION_EXTRACT_OPTS_INIT;
     qdq_model *typed = NULL;
+    part x = {NULL, NULL, 0};
 
     *out = NULL;
+    if (in != NULL) {
+        *in = NULL;
+        *n_in = 0;
+    }
     if (group >= QDQ_NO_FUSION)
         return qdq_fail(err, QDQ_E_USAGE, "found group %zu, which no model has", group);
     qdq_status st = qdq_model_clone(m, &typed, err);
     if (st == QDQ_OK)
         st = qdq_model_infer(typed, NULL, err);
     if (st == QDQ_OK)
-        st = extract(typed, layer, n, opts, (uint32_t)group, how != NULL ? how : &plain, out, err);
+        st = extract(typed, layer, n, opts, (uint32_t)group, how != NULL ? how : &plain, &x, err);
     qdq_model_free(typed);
+    if (st == QDQ_OK)
+        *out = x.model;
+    if (st == QDQ_OK && in != NULL) {
+        *in = x.in;
+        *n_in = x.n_in;
+    } else {
+        free(x.in);
+    }
     return st;
 }

@@ -16,16 +16,40 @@ static qdq_status infer_with(const qdq_model *m, const qdq_input_shape *shapes, 
     return qdq_model_infer(*out, NULL, err);
 }
 
+/* An input without an end of its own has the usual shape there. */
+static qdq_status infer_end(const qdq_model *m, const qdq_shape_range_opts *o, int end, qdq_model **out,
+                            qdq_error *err)
+{
+    const qdq_input_shape *usual = o->shapes[QDQ_SHAPE_OPT], *of = o->shapes[end];
+    const size_t n_usual = o->n[QDQ_SHAPE_OPT], n_of = o->n[end];
+    qdq_input_shape *all = calloc(n_usual + n_of + 1, sizeof *all);
+    size_t n = 0;
+
+    if (all == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < n_of; i++)
+        all[n++] = of[i];
+    for (size_t i = 0; i < n_usual; i++) {
+        size_t k = 0;
+        while (k < n_of && strcmp(of[k].name, usual[i].name) != 0)
+            k++;
+        if (k == n_of)
+            all[n++] = usual[i];
+    }
+    qdq_status st = infer_with(m, all, n, out, err);
+    free(all);
+    return st;
+}
+
 static qdq_status open_all(qdq_shape_range *r, const qdq_model *m, const qdq_shape_range_opts *o,
                            qdq_error *err)
 {
     if (o->n[QDQ_SHAPE_OPT] == 0 && (o->n[QDQ_SHAPE_MIN] > 0 || o->n[QDQ_SHAPE_MAX] > 0))
         return qdq_fail(err, QDQ_E_USAGE, "found a least or greatest shape, expected the usual one with it");
     r->given = o->n[QDQ_SHAPE_OPT] > 0;
-    for (int i = 0; i < QDQ_SHAPE_RANGE; i++) {
-        const int of = o->n[i] > 0 ? i : QDQ_SHAPE_OPT;
-        QDQ_TRY(infer_with(m, o->shapes[of], o->n[of], &r->model[i], err));
-    }
+    QDQ_TRY(infer_with(m, o->shapes[QDQ_SHAPE_OPT], o->n[QDQ_SHAPE_OPT], &r->model[QDQ_SHAPE_OPT], err));
+    QDQ_TRY(infer_end(m, o, QDQ_SHAPE_MIN, &r->model[QDQ_SHAPE_MIN], err));
+    QDQ_TRY(infer_end(m, o, QDQ_SHAPE_MAX, &r->model[QDQ_SHAPE_MAX], err));
     return qdq_facts_open(r->model[QDQ_SHAPE_OPT], NULL, &r->facts, err);
 }
 

@@ -7,7 +7,8 @@
 
 enum { QDQ_SHAPE_MIN, QDQ_SHAPE_OPT, QDQ_SHAPE_MAX, QDQ_SHAPE_RANGE };
 
-/* Shapes of inputs that are not fixed. Without `opt` nothing is known of them; without `min` or `max` that is as `opt`. */
+/* Shapes of inputs that are not fixed. Without `opt` nothing is known of them; an input without `min` or `max` has
+ * its `opt` there. */
 typedef struct qdq_shape_range_opts {
     const qdq_input_shape *shapes[QDQ_SHAPE_RANGE];
     size_t n[QDQ_SHAPE_RANGE];
