@@ -159,8 +159,9 @@ typedef struct qdq_tune_opts {
                                    mode, instead of a build; or NULL */
     qdq_tune_preset preset;
     const qdq_quantize_opts *quantize; /* calibration and what users exclude; NULL: defaults */
-    const qdq_goal_opts
-        *goal; /* min_sqnr: no candidate under it is kept; max_drop: none that misses it is shipped; NULL */
+    const qdq_goal_opts *
+        goal; /* min_sqnr: no candidate under it is kept; max_drop: none that misses it is shipped; NULL. Minimum
+                     cuts are judged before they are built, max_evaluations times at most */
 
     const char *engine; /* spec; NULL: "ort" */
     const qdq_engine_opts *engine_opts;

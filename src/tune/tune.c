@@ -327,6 +327,8 @@ static void close_all(qdq_tuning *t, const char *why)
     qdq_regions_free(t->regions);
     qdq_space_free(t->space);
     qdq_scales_free(&t->scales);
+    qdq_kept_free(&t->kept);
+    qdq_data_close(t->random);
     qdq_plan_free(t->rules);
     qdq_plan_free(t->nothing);
     qdq_plan_free(t->head);
@@ -344,7 +346,12 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
     static const qdq_tune_opts defaults = QDQ_TUNE_OPTS_INIT;
     static const qdq_quantize_opts plain = QDQ_QUANTIZE_OPTS_INIT;
     qdq_tune_result own;
-    qdq_tuning run = {.m = m, .asked = t, .data = data, .dir = dir, .opts = opts != NULL ? opts : &defaults};
+    qdq_tuning run = {.m = m,
+                      .asked = t,
+                      .data = data,
+                      .dir = dir,
+                      .opts = opts != NULL ? opts : &defaults,
+                      .least_noisy_db = NAN};
     qdq_target *followed = NULL;
     qdq_error own_err = QDQ_ERROR_INIT;
 

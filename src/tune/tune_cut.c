@@ -56,7 +56,7 @@ static qdq_status profile(void *ctx, const qdq_assign *a, qdq_cut_profile *out, 
     qdq_tune_candidate *c;
 
     QDQ_TRY(qdq_tune_candidate_of(r->t, a, &c, err));
-    if (c->failed) /* it would not live longer for that */
+    if (c->failed && !c->misses) /* it would not live longer for that */
         return QDQ_OK;
     QDQ_TRY(qdq_tune_profile(r->t, c, err));
     *known = c->times->is_known;
@@ -87,6 +87,67 @@ qdq_status qdq_tune_choose_strategy(qdq_tuning *t, qdq_error *err)
     return QDQ_OK;
 }
 
+/* --- the goal ----------------------------------------------------------------------------------------------------------- */
+
+/* An accuracy has no number that could be compared with harm. */
+static double excess_of(const qdq_tuning *t, const qdq_tune_heard *h, bool holds)
+{
+    const double least = t->opts->goal->min_sqnr;
+    const double excess = least != 0 ? pow(10, (least - h->sqnr_db) / 10) : NAN;
+
+    return holds || excess > 1 ? excess : NAN;
+}
+
+static qdq_status judge(void *ctx, const qdq_assign *a, qdq_cut_verdict *out, qdq_error *err)
+{
+    reader *r = ctx;
+    qdq_tune_candidate *c;
+
+    QDQ_TRY(qdq_tune_candidate_of(r->t, a, &c, err));
+    if (c == r->t->base) {
+        *out = (qdq_cut_verdict){.known = true, .holds = true};
+        return QDQ_OK;
+    }
+    QDQ_TRY(qdq_tune_judge(r->t, c, &out->known, err));
+    out->holds = out->known && qdq_tune_holds(r->t, &c->heard);
+    out->excess = out->known ? excess_of(r->t, &c->heard, out->holds) : NAN;
+    return QDQ_OK;
+}
+
+/* From what is proposed on, candidates are judged before they are built, if it is known what decisions do. */
+static qdq_status bound(reader *r, qdq_cut_problem *p, qdq_error *err)
+{
+    qdq_tuning *t = r->t;
+
+    if (!qdq_tune_has_goal(t))
+        return QDQ_OK;
+    QDQ_TRY(qdq_tune_find_harm(t, err));
+    t->bounded = t->harm != NULL;
+    if (!t->bounded) {
+        qdq_job_log(
+            t->job, QDQ_LOG_WARNING,
+            "what decisions do to the outputs cannot be measured: what misses the goal is refused, but "
+            "nothing else is looked for");
+        return QDQ_OK;
+    }
+    p->harm = t->harm;
+    p->most_harm = t->opts->goal->min_sqnr != 0 ? pow(10, -t->opts->goal->min_sqnr / 10) : INFINITY;
+    p->judge = judge;
+    p->judge_ctx = r;
+    return QDQ_OK;
+}
+
+/* Nothing is what holds any goal, and not what users hoped for. */
+static void say_what_came_out(const qdq_tuning *t)
+{
+    if (!t->bounded || qdq_assign_count(&t->found.best) > 0 || isnan(t->least_noisy_db))
+        return;
+    qdq_job_log(
+        t->job, QDQ_LOG_WARNING,
+        "no placement that is faster keeps the goal: the best that was judged, of %u, has SQNR %.2f dB",
+        t->evaluations, t->least_noisy_db);
+}
+
 /* --- the search --------------------------------------------------------------------------------------------------------- */
 
 qdq_status qdq_tune_cut(qdq_tuning *t, qdq_error *err)
@@ -96,9 +157,11 @@ qdq_status qdq_tune_cut(qdq_tuning *t, qdq_error *err)
     qdq_cut_result found;
 
     QDQ_TRY(qdq_nets_find(t->space, &t->arena, &r.nets, err));
-    const qdq_cut_problem p = {
+    qdq_cut_problem p = {
         .search = &t->problem, .graph = &r.nets.graph, .profile = profile, .profile_ctx = &r};
+    QDQ_TRY(bound(&r, &p, err));
     QDQ_TRY(qdq_cut_search_run(&p, &t->search_opts, &ops, &t->arena, &found, err));
     t->found = found.search;
+    say_what_came_out(t);
     return QDQ_OK;
 }

@@ -1,28 +1,83 @@
 /* tune_goal.c - a goal in accuracy: what is shipped may be no more points below the given model than the user allows, and
- * no output may have less SQNR. Candidates were asked on a few samples; a run over all that judge costs more, so only
- * what would be shipped is asked. */
+ * no output may have less SQNR. Where candidates were asked on a few samples only, what would be shipped is asked on all
+ * that judge. What minimum cuts propose under a goal was asked on all before: tune_judge.c. */
 #include "tune/tune_state.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "base/fail.h"
-#include "qdq/compare.h"
+
+/* --- samples that judge --------------------------------------------------------------------------------------------------- */
+
+qdq_status qdq_tune_judging_data(qdq_tuning *t, qdq_data **out, qdq_compare_opts *o, qdq_error *err)
+{
+    const qdq_goal_opts *goal = t->opts->goal;
+    qdq_data_opts random = QDQ_DATA_OPTS_INIT;
+    char spec[40];
+
+    *o = (qdq_compare_opts)QDQ_COMPARE_OPTS_INIT;
+    o->threads = t->quantize.threads;
+    o->shapes = random.shapes = t->quantize.shapes;
+    o->n_shapes = random.n_shapes = t->quantize.n_shapes;
+    o->first = goal != NULL ? goal->first : 0;
+    o->count = goal != NULL ? goal->count : 0;
+    o->job = t->job;
+    *out = goal != NULL && goal->eval != NULL ? goal->eval : t->data;
+    if (*out != NULL)
+        return QDQ_OK;
+    o->first = o->count = 0;
+    snprintf(spec, sizeof spec, "random:%llu", (unsigned long long)t->opts->seed);
+    if (t->random == NULL)
+        QDQ_TRY(qdq_data_open(spec, t->m, &random, &t->random, err));
+    *out = t->random;
+    return QDQ_OK;
+}
 
 /* count: 0: all that judge */
 static qdq_status compare(qdq_tuning *t, const qdq_model *m, size_t count, qdq_compare_result **out,
                           qdq_error *err)
 {
-    const qdq_goal_opts *goal = t->opts->goal;
-    qdq_compare_opts o = QDQ_COMPARE_OPTS_INIT;
+    const uint64_t usual = (uint64_t)256 << 20; /* as of activations in calibration */
+    qdq_compare_opts o;
+    qdq_data *data;
 
-    o.threads = t->quantize.threads;
-    o.shapes = t->quantize.shapes;
-    o.n_shapes = t->quantize.n_shapes;
-    o.first = goal->first;
-    o.count = count > 0 ? count : goal->count;
-    o.job = t->job;
-    return qdq_compare(t->engine, t->m, m, goal->eval != NULL ? goal->eval : t->data, &o, out, err);
+    QDQ_TRY(qdq_tune_judging_data(t, &data, &o, err));
+    if (count > 0) {
+        o.count = count;
+        return qdq_compare(t->engine, t->m, m, data, &o, out, err);
+    }
+    if (t->kept.limit == 0)
+        t->kept.limit = t->quantize.memory != 0 ? t->quantize.memory : usual;
+    return qdq_compare_keeping(t->engine, t->m, m, data, &o, &t->kept, out, err);
 }
+
+/* One that is zero everywhere counts as the worst: it has no SQNR. */
+static double least_sqnr(const qdq_compare_result *r)
+{
+    double least = INFINITY;
+
+    for (size_t i = 0; i < r->n_outputs && !isnan(least); i++)
+        least = r->outputs[i].sqnr_db < least || isnan(r->outputs[i].sqnr_db) ? r->outputs[i].sqnr_db : least;
+    return least;
+}
+
+qdq_status qdq_tune_hear(qdq_tuning *t, const qdq_plan *p, qdq_tune_heard *out, qdq_error *err)
+{
+    qdq_compare_result *r = NULL;
+    qdq_model *m = NULL;
+
+    QDQ_TRY(qdq_candidate_model(t->files, p, &m, err));
+    qdq_status st = compare(t, m, 0, &r, err);
+    if (st == QDQ_OK)
+        *out = (qdq_tune_heard){
+            .sqnr_db = least_sqnr(r), .accuracy = r->accuracy_b, .given_accuracy = r->accuracy_a};
+    qdq_free(r);
+    qdq_model_free(m);
+    return st;
+}
+
+/* --- what is shipped ------------------------------------------------------------------------------------------------------ */
 
 /* An output that is zero everywhere has no SQNR, and misses it. */
 static bool has_sqnr(const qdq_tuning *t, const qdq_compare_result *r)
@@ -40,10 +95,13 @@ static bool has_sqnr(const qdq_tuning *t, const qdq_compare_result *r)
     return true;
 }
 
+/* By so much two shares of samples that are equal may differ. */
+static const double rounding = 1e-9;
+
 static bool has_accuracy(const qdq_tuning *t, const qdq_compare_result *r)
 {
     const double most = t->opts->goal->max_drop, before = r->accuracy_a, after = r->accuracy_b;
-    const bool keeps = most < 0 || before - after <= most + 1e-9;
+    const bool keeps = most < 0 || before - after <= most + rounding;
 
     if (!keeps)
         qdq_job_log(t->job, QDQ_LOG_WARNING,
@@ -64,13 +122,28 @@ static qdq_status judge(qdq_tuning *t, const qdq_model *m, bool *keeps, qdq_erro
     return QDQ_OK;
 }
 
-/* Is there anything left to ask? Inputs of another type than the given model's have no samples that fit both. */
-static bool has_goal(const qdq_tuning *t)
+/* Inputs of another type than the given model's have no samples that fit both. */
+bool qdq_tune_has_goal(const qdq_tuning *t)
 {
     const qdq_goal_opts *g = t->opts->goal;
-    bool samples = t->data != NULL || (g != NULL && g->eval != NULL);
 
-    return g != NULL && (g->max_drop >= 0 || (g->min_sqnr != 0 && samples && !t->nothing->rest.direct_io));
+    return g != NULL && (g->max_drop >= 0 || (g->min_sqnr != 0 && !t->nothing->rest.direct_io));
+}
+
+bool qdq_tune_holds(const qdq_tuning *t, const qdq_tune_heard *h)
+{
+    const qdq_goal_opts *g = t->opts->goal;
+
+    return (g->min_sqnr == 0 || h->sqnr_db >= g->min_sqnr) &&
+           (g->max_drop < 0 || h->given_accuracy - h->accuracy <= g->max_drop + rounding);
+}
+
+/* Is there anything left to ask? Random samples were asked before. */
+static bool is_open(const qdq_tuning *t)
+{
+    const qdq_goal_opts *g = t->opts->goal;
+
+    return qdq_tune_has_goal(t) && (g->max_drop >= 0 || t->data != NULL || g->eval != NULL);
 }
 
 qdq_status qdq_tune_keeps_accuracy(qdq_tuning *t, const qdq_plan *p, bool *keeps, qdq_error *err)
@@ -79,7 +152,7 @@ qdq_status qdq_tune_keeps_accuracy(qdq_tuning *t, const qdq_plan *p, bool *keeps
     qdq_model *m = NULL;
 
     *keeps = true;
-    if (!has_goal(t))
+    if (!is_open(t))
         return QDQ_OK;
     if (path == NULL)
         return qdq_nomem(err);

@@ -176,9 +176,14 @@ static bool name_known(const qdq_tuning *t, char name[33])
 /* Which mode it is, and what only that one asks. In the arena; NULL: out of memory. */
 static const char *mode_text(qdq_tuning *t)
 {
-    return t->opts->mode == QDQ_TUNE_REGION ? "region"
-                                            : qdq_arena_printf(&t->arena, "subgraph strategy=%d layers=%s",
-                                                               (int)t->opts->strategy, t->layers_name);
+    const qdq_goal_opts *goal = t->opts->goal;
+
+    return t->opts->mode == QDQ_TUNE_REGION
+               ? "region"
+               : qdq_arena_printf(&t->arena, "subgraph strategy=%d layers=%s max_drop=%.17g evaluations=%u",
+                                  (int)t->opts->strategy, t->layers_name,
+                                  goal != NULL ? goal->max_drop : -1.0,
+                                  goal != NULL ? goal->max_evaluations : 0);
 }
 
 const char *qdq_tune_search_text(qdq_tuning *t)

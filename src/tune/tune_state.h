@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "quant/calib/scales.h"
+#include "quant/compare/kept.h"
 #include "quant/quantize_steps.h"
 #include "qdq/tune.h"
 #include "tune/group/keys.h"
@@ -33,6 +34,12 @@ typedef struct qdq_tune_times {
     bool is_known; /* does the profile say of most of the time where it goes? */
 } qdq_tune_times;
 
+/* How near a model comes to the given one, on all samples that judge. */
+typedef struct qdq_tune_heard {
+    double sqnr_db;                  /* of the output that has least; NAN: one is zero everywhere */
+    double accuracy, given_accuracy; /* NAN without labels */
+} qdq_tune_heard;
+
 /* What an assignment means on the engine: equal plans have equal names, and are built and measured once. */
 typedef struct qdq_tune_candidate {
     char name[33];
@@ -41,8 +48,11 @@ typedef struct qdq_tune_candidate {
     bool counted; /* among the builds, while it is open; also of the process that was cut off */
     bool checked; /* its outputs were compared with the float model's */
     bool failed;
-    char why[400]; /* then */
+    bool misses; /* then: it runs, and misses the goal */
+    char why[400];
     double sqnr_db;
+    bool judged; /* `heard` is what was found */
+    qdq_tune_heard heard;
     const qdq_tune_times *times; /* NULL: not profiled */
 } qdq_tune_candidate;
 
@@ -108,7 +118,14 @@ typedef struct qdq_tuning {
     qdq_search_opts search_opts;
     qdq_search_problem problem;
     qdq_search_result found;
-    bool cuts; /* by minimum cuts */
+    bool cuts;             /* by minimum cuts */
+    bool bounded;          /* and under a goal: each candidate is judged before it is built */
+    const double *harm;    /* by decision: noise over signal at the outputs; NULL: not known */
+    unsigned evaluations;  /* of candidates on all samples that judge */
+    qdq_data *random;      /* these, where no others were given */
+    qdq_kept kept;         /* what the given model gives on them */
+    char judges[33];       /* which ones they are, in a few digits; "": not asked yet */
+    double least_noisy_db; /* SQNR of the best that was judged; NAN: none was */
     qdq_epoch epoch;
     unsigned epochs, calm_trials;
     unsigned builds, pairs;
@@ -263,12 +280,39 @@ qdq_status qdq_tune_guard(qdq_tuning *t, qdq_error *err);
 
 /* --- tune_goal.c ------------------------------------------------------------------------------------------------------ */
 
+/* The samples that judge, random ones where no others were given, and which of them. */
+qdq_status qdq_tune_judging_data(qdq_tuning *t, qdq_data **out, qdq_compare_opts *o, qdq_error *err);
+
+/* Runs a plan's model and the given one on them. */
+qdq_status qdq_tune_hear(qdq_tuning *t, const qdq_plan *p, qdq_tune_heard *out, qdq_error *err);
+
+/* Is there a goal that can be judged? */
+bool qdq_tune_has_goal(const qdq_tuning *t);
+
+/* Does it hold, with this? */
+bool qdq_tune_holds(const qdq_tuning *t, const qdq_tune_heard *h);
+
 /* Can accuracy be judged, if it is to be? Asked before anything that takes time. */
 qdq_status qdq_tune_check_goal(qdq_tuning *t, qdq_error *err);
 
 /* Is the accuracy of a plan (NULL: of model.onnx) as near to the given model's as the goal wants? Yes without such a
  * goal. */
 qdq_status qdq_tune_keeps_accuracy(qdq_tuning *t, const qdq_plan *p, bool *keeps, qdq_error *err);
+
+/* --- tune_judge.c ----------------------------------------------------------------------------------------------------- */
+
+/* Fills in c->heard, for the candidate of an assignment: each is run on all samples once, also of a run that goes on. *known:
+ * false if as many were as the user allows. */
+qdq_status qdq_tune_judge(qdq_tuning *t, qdq_tune_candidate *c, bool *known, qdq_error *err);
+
+/* With a goal: c->failed, if it misses it. */
+qdq_status qdq_tune_require_goal(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err);
+
+/* --- tune_sensitivity.c ----------------------------------------------------------------------------------------------- */
+
+/* Fills in t->harm: what each decision introduces when all are on, by its influence; together as much as was found at the
+ * outputs. NULL as before, where that cannot be measured: the engine did not survive it, or an output is zero everywhere. */
+qdq_status qdq_tune_find_harm(qdq_tuning *t, qdq_error *err);
 
 /* --- tune_write.c ----------------------------------------------------------------------------------------------------- */
 

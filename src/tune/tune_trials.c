@@ -183,9 +183,10 @@ static qdq_status check_outputs(qdq_tuning *t, qdq_tune_candidate *c, qdq_error 
         give_up(c, "outputs", "not finite");
     else if (c == t->base)
         return check_precision(c, least, err);
-    else if (least != 0 && !(a.sqnr_db >= least)) {
+    else if (least != 0 && !c->judged && !(a.sqnr_db >= least)) { /* else it was asked of all samples */
         snprintf(text, sizeof text, "SQNR %.2f dB, expected at least %g dB", a.sqnr_db, least);
         give_up(c, "outputs", text);
+        c->misses = true;
     }
     return QDQ_OK;
 }
@@ -383,6 +384,11 @@ static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assi
         return QDQ_E_GOAL;
     QDQ_TRY(qdq_tune_candidate_of(t, incumbent, &a, err));
     QDQ_TRY(qdq_tune_candidate_of(t, candidate, &b, err));
+    QDQ_TRY(qdq_tune_require_goal(t, b, err));
+    if (b->failed && b->misses) {
+        *failed = true;
+        return QDQ_OK;
+    }
     own.floor_sd = t->epoch.aa_sd;
     QDQ_TRY(qdq_tune_compare(t, a, b, 0, &own, out, failed, err));
     if (!*failed)

@@ -66,14 +66,15 @@ static char *tune_and_read(tried *t, const char *folder)
     return test_tuned_file(folder, "plan.json");
 }
 
-static void survive(qdq_tune_mode mode, const char *name)
+static void survive(qdq_tune_mode mode, const qdq_goal_opts *goal, const char *name)
 {
     qdq_model *m = test_tuned_model();
     char *folder = strdup(test_path("%s", name)), *calm = strdup(test_path("%s-calm", name));
     tried t = {.m = m, .folder = folder};
 
-    t.opts = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, NULL));
+    t.opts = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, "\"error\": 0.01"));
     t.opts.mode = mode;
+    t.opts.goal = goal;
     t.opts.restart = true; /* all is measured each time */
     unsigned long all = test_some_allocs_fail(tune, &t, SAMPLES);
     print_message("%lu allocations\n", all);
@@ -91,13 +92,23 @@ static void survive(qdq_tune_mode mode, const char *name)
 static void a_run_survives_allocation_failures(void **state)
 {
     (void)state;
-    survive(QDQ_TUNE_REGION, "by_region");
+    survive(QDQ_TUNE_REGION, NULL, "by_region");
 }
 
 static void so_does_one_by_groups(void **state)
 {
     (void)state;
-    survive(QDQ_TUNE_SUBGRAPH, "by_group");
+    survive(QDQ_TUNE_SUBGRAPH, NULL, "by_group");
+}
+
+/* All in 8 bits are some 33 dB. */
+static void so_does_one_under_a_goal(void **state)
+{
+    qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
+
+    (void)state;
+    goal.min_sqnr = 35.5;
+    survive(QDQ_TUNE_SUBGRAPH, &goal, "by_goal");
 }
 
 int main(void)
@@ -105,6 +116,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_survives_allocation_failures),
         cmocka_unit_test(so_does_one_by_groups),
+        cmocka_unit_test(so_does_one_under_a_goal),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

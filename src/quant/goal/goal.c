@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "quant/compare/influence.h"
+#include "quant/compare/harm.h"
 #include "quant/compare/kept.h"
 #include "quant/goal/goal_search.h"
 #include "quant/goal/node_cost.h"
@@ -253,28 +253,12 @@ static bool is_candidate(const goal *g, const qdq_plan_node *n)
     return !n->kept && (op == NULL || op->kind != QDQ_KIND_PASS);
 }
 
-/* What the comparison found, by value of the clean graph; and who is a layer that can go. */
+/* Who is a layer that can go, by node id: index + 1. */
 typedef struct ranking {
     goal *g;
     const qdq_compare_layers_result *found;
-    double *power, *error, *weight; /* by value id */
-    size_t *layer;                  /* by node id: index + 1 */
+    size_t *layer;
 } ranking;
-
-static void read_values(ranking *k)
-{
-    const qdq_graph *graph = k->g->clean->graph;
-
-    for (size_t i = 0; i < k->found->n_layers; i++) {
-        const qdq_compare_layer *l = &k->found->layers[i];
-        const qdq_value *v = qdq_graph_find(graph, l->value.name);
-
-        if (v == NULL)
-            continue;
-        k->power[v->id] = l->value.power;
-        k->error[v->id] = l->error;
-    }
-}
 
 static qdq_status add_layer(ranking *k, const qdq_plan_node *p, const qdq_node *n, double float_time,
                             qdq_error *err)
@@ -312,57 +296,27 @@ static qdq_status list_layers(ranking *k, const qdq_map *by_label, double float_
     return QDQ_OK;
 }
 
-/* The layer that made v, through nodes that only hand on or are fused into it; 0: none. */
-static size_t layer_behind(const ranking *k, const qdq_value *v)
-{
-    enum { FAR = 64 };
-
-    for (int i = 0; i < FAR && v != NULL && v->producer != NULL; i++) {
-        if (k->layer[v->producer->id] > 0)
-            return k->layer[v->producer->id];
-        v = qdq_node_in(v->producer, 0);
-    }
-    return 0;
-}
-
-/* What a layer introduces counts by its influence. Where Q/DQ stand in front of a node that is no layer (it moves
- * data, or is float and reads what the layer before it gave as codes), that layer is charged. */
-static void charge(ranking *k)
-{
-    goal *g = k->g;
-
-    QDQ_FOR_NODES (n, g->clean->graph) {
-        const qdq_value *y = qdq_node_out(n, 0);
-        double harm = y != NULL ? k->error[y->id] * k->weight[y->id] : 0;
-        size_t layer = k->layer[n->id];
-
-        if (harm <= 0)
-            continue;
-        for (uint32_t i = 0; i < n->n_in && layer == 0; i++)
-            layer = n->in[i].value != NULL && n->in[i].value->graph == n->graph
-                        ? layer_behind(k, n->in[i].value)
-                        : 0;
-        if (layer == 0)
-            continue;
-        g->items[layer - 1].harm += harm;
-        g->layers[layer - 1].error += k->error[y->id];
-    }
-}
-
+/* What a layer introduces counts by its influence. */
 static qdq_status rank(ranking *k, const qdq_map *by_label, double float_time, qdq_error *err)
 {
-    const qdq_graph *graph = k->g->clean->graph;
-    qdq_arena *a = &k->g->arena;
+    goal *g = k->g;
+    const size_t n = (size_t)g->clean->graph->next_node_id + 1;
+    double *harm = qdq_arena_array(&g->arena, n, sizeof *harm),
+           *error = qdq_arena_array(&g->arena, n, sizeof *error);
+    bool *is_layer = qdq_arena_array(&g->arena, n, sizeof *is_layer);
 
-    k->power = qdq_arena_array(a, graph->values.n + 1, sizeof *k->power);
-    k->error = qdq_arena_array(a, graph->values.n + 1, sizeof *k->error);
-    k->layer = qdq_arena_array(a, (size_t)graph->next_node_id + 1, sizeof *k->layer);
-    if (k->power == NULL || k->error == NULL || k->layer == NULL)
+    k->layer = qdq_arena_array(&g->arena, n, sizeof *k->layer);
+    if (harm == NULL || error == NULL || is_layer == NULL || k->layer == NULL)
         return qdq_nomem(err);
-    read_values(k);
-    QDQ_TRY(qdq_influence(graph, k->power, a, &k->weight, err));
     QDQ_TRY(list_layers(k, by_label, float_time, err));
-    charge(k);
+    for (size_t i = 0; i < n; i++)
+        is_layer[i] = k->layer[i] > 0;
+    QDQ_TRY(qdq_harm_of_layers(g->clean->graph, k->found, is_layer, harm, error, err));
+    for (size_t i = 0; i < n; i++)
+        if (is_layer[i]) {
+            g->items[k->layer[i] - 1].harm = harm[i];
+            g->layers[k->layer[i] - 1].error = error[i];
+        }
     return QDQ_OK;
 }
 

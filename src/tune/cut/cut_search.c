@@ -18,8 +18,10 @@ typedef struct cutting {
     qdq_searching s;
     QDQ_VEC(qdq_cut_seen) seen;
     qdq_cut_result *out;
-    qdq_energy leaning; /* the costs, with a prejudice */
-    bool refused;       /* the last proposal, by a measurement: costs are worth less than they claim */
+    qdq_energy leaning;  /* the costs, with a prejudice */
+    bool refused;        /* the last proposal, by a measurement: costs are worth less than they claim */
+    double most_harm;    /* of what is proposed now */
+    double holds, fails; /* the most that held, and the least that did not, as harm is added up */
 } cutting;
 
 static unsigned builds_left(const cutting *c)
@@ -219,30 +221,108 @@ static double doubt_of(const cutting *c)
     return sum;
 }
 
-static qdq_status minimize(cutting *c, bool *fits, qdq_error *err)
-{
-    *fits = true;
-    if (c->p->harm == NULL)
-        return qdq_energy_minimize(&c->leaning, &c->s.candidate, err);
-    return qdq_cut_minimize_within(&c->leaning, c->p->harm, c->p->most_harm, &c->s.candidate, fits, err);
-}
-
-/* The best with such a prejudice becomes the candidate. *worth: it may save, in doubt at most, what can be seen, and was not
- * measured before: pairs that did not decide would not do so the second time. */
-static qdq_status propose(cutting *c, leaning to, bool *worth, qdq_error *err)
+/* The best with such a prejudice, within the bound, becomes the candidate. *worth: it may save, in doubt at most, what can be
+ * seen, and was not measured before: pairs that did not decide would not do so the second time. */
+static qdq_status minimize(cutting *c, leaning to, bool *worth, qdq_error *err)
 {
     const qdq_energy *e = &c->out->costs.energy;
+    bool fits = true;
     double time;
-    bool fits;
 
-    lean(c, to);
-    QDQ_TRY(minimize(c, &fits, err));
+    if (c->p->harm == NULL)
+        QDQ_TRY(qdq_energy_minimize(&c->leaning, &c->s.candidate, err));
+    else
+        QDQ_TRY(qdq_cut_minimize_within(&c->leaning, c->p->harm, c->most_harm, &c->s.candidate, &fits, err));
     QDQ_TRY(qdq_search_known_time(&c->s, &c->s.candidate, &time, err));
     const double saved = qdq_energy_value(e, &c->s.incumbent) - qdq_energy_value(e, &c->s.candidate),
                  most = saved + (to <= LEAN_TO_INCUMBENT_MORE ? 0 : boldness * sqrt(doubt_of(c)));
     *worth = fits && isnan(time) && qdq_search_matters(&c->s, most / c->p->search->base_ns);
     return QDQ_OK;
 }
+
+/* --- the bound on harm -------------------------------------------------------------------------------------------------- */
+
+static double harm_of(const cutting *c, const qdq_assign *a)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < c->p->graph->n_bits; i++)
+        sum += qdq_assign_get(a, i) ? c->p->harm[i] : 0;
+    return sum;
+}
+
+/* Where something was found to hold, or not, that contradicts what was found before, the newer counts. */
+static void narrow(cutting *c, double harm, bool holds)
+{
+    if (holds) {
+        c->holds = fmax(c->holds, harm);
+        c->fails = c->fails > harm ? c->fails : INFINITY;
+    } else {
+        c->fails = fmin(c->fails, harm);
+        c->holds = c->holds < harm ? c->holds : 0;
+    }
+}
+
+/* Follows what was found of the candidate. False: the bound is near enough to what holds. */
+static bool move_bound(cutting *c, const qdq_cut_verdict *v)
+{
+    const double near = 1.06, margin = 0.98, step = 4;
+    const double harm = harm_of(c, &c->s.candidate);
+    double next = v->excess > 0 ? margin * harm / v->excess : NAN;
+
+    narrow(c, harm, v->holds);
+    if (c->fails <= near * c->holds || (v->holds && v->excess * near >= 1))
+        return false;
+    if (!(next > c->holds && next < c->fails)) /* no number, or one that cannot be */
+        next = c->holds <= 0 ? harm / step : sqrt(c->holds) * sqrt(c->fails);
+    c->most_harm = next;
+    return harm > 0;
+}
+
+/* The best that holds becomes the candidate: bounds are tried until the interval between what holds and what does not is
+ * small. */
+static qdq_status minimize_judged(cutting *c, leaning to, bool *worth, qdq_error *err)
+{
+    enum { STEPS = 24 };
+    qdq_assign last, best;
+    double within = c->most_harm, least = INFINITY;
+    bool more = true;
+
+    if (!qdq_assign_new(&last, c->p->graph->n_bits, &c->s.scratch) ||
+        !qdq_assign_new(&best, c->p->graph->n_bits, &c->s.scratch))
+        return qdq_nomem(err);
+    for (int i = 0; i < STEPS && more; i++) {
+        qdq_cut_verdict v = {0};
+        QDQ_TRY(minimize(c, to, &more, err));
+        more = more && (i == 0 || !qdq_assign_equal(&c->s.candidate, &last));
+        if (more)
+            QDQ_TRY(c->p->judge(c->p->judge_ctx, &c->s.candidate, &v, err));
+        if (!more || !v.known)
+            break;
+        qdq_assign_take(&last, &c->s.candidate);
+        const double cost = qdq_energy_value(&c->leaning, &c->s.candidate);
+        if (v.holds && cost < least) {
+            qdq_assign_take(&best, &c->s.candidate);
+            within = c->most_harm;
+            least = cost;
+        }
+        more = move_bound(c, &v);
+    }
+    *worth = isfinite(least);
+    if (*worth) {
+        qdq_assign_take(&c->s.candidate, &best);
+        c->most_harm = within;
+    }
+    return QDQ_OK;
+}
+
+static qdq_status propose(cutting *c, leaning to, bool *worth, qdq_error *err)
+{
+    lean(c, to);
+    return c->p->judge != NULL ? minimize_judged(c, to, worth, err) : minimize(c, to, worth, err);
+}
+
+/* --- rounds -------------------------------------------------------------------------------------------------------------- */
 
 /* Measures the candidate; then its profile corrects the costs, if another round may follow. *again: it may. */
 static qdq_status go_round(cutting *c, const char *move, bool *again, qdq_error *err)
@@ -321,7 +401,9 @@ qdq_status qdq_cut_search_run(const qdq_cut_problem *p, const qdq_search_opts *o
     qdq_search_ops own = *ops; /* costs say what is worth a measurement, not what region mode hopes for */
     cutting c = {.p = p,
                  .s = {.p = p->search, .opts = opts, .ops = &own, .arena = arena, .out = &out->search},
-                 .out = out};
+                 .out = out,
+                 .most_harm = p->most_harm,
+                 .fails = INFINITY};
 
     *out = (qdq_cut_result){0};
     own.profile = NULL;

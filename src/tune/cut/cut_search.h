@@ -12,13 +12,26 @@
 typedef qdq_status (*qdq_cut_profile_fn)(void *ctx, const qdq_assign *a, qdq_cut_profile *out, bool *known,
                                          qdq_error *err);
 
+/* What was found of an assignment that is bounded. */
+typedef struct qdq_cut_verdict {
+    bool known; /* false: nobody may ask any more, and it is not proposed */
+    bool holds;
+    double excess; /* harm that was found, over what may be; NAN: it has no number */
+} qdq_cut_verdict;
+
+typedef qdq_status (*qdq_cut_judge_fn)(void *ctx, const qdq_assign *a, qdq_cut_verdict *out, qdq_error *err);
+
 typedef struct qdq_cut_problem {
     const qdq_search_problem *search; /* borders are not asked; units get their results */
     const qdq_cut_graph *graph;       /* tensors in the graph's order */
     qdq_cut_profile_fn profile;
     void *profile_ctx;
     const double *harm; /* by bit; NULL: no bound on it */
-    double most_harm;   /* of what is proposed; starts are measured as they are */
+    double most_harm; /* of what is proposed; starts are measured as they are. INFINITY: it is to be found */
+    qdq_cut_judge_fn
+        judge; /* NULL: harm is what it is said to be. Else nothing is proposed that does not hold: the bound
+                               follows what is found, up and down */
+    void *judge_ctx;
 } qdq_cut_problem;
 
 typedef struct qdq_cut_result {

@@ -1,0 +1,86 @@
+/* harm.c - see the header. */
+#include "quant/compare/harm.h"
+
+#include "base/fail.h"
+#include "quant/compare/influence.h"
+
+typedef struct charging {
+    const qdq_graph *graph;
+    const bool *is_layer;
+    double *power, *error; /* by value id */
+    double *weight;        /* likewise: its influence */
+} charging;
+
+static void read_values(charging *c, const qdq_compare_layers_result *found)
+{
+    for (size_t i = 0; i < found->n_layers; i++) {
+        const qdq_compare_layer *l = &found->layers[i];
+        const qdq_value *v = qdq_graph_find(c->graph, l->value.name);
+
+        if (v == NULL)
+            continue;
+        c->power[v->id] = l->value.power;
+        c->error[v->id] = l->error;
+    }
+}
+
+/* The layer that made v, through nodes that only hand on or are fused into it; NULL: none. */
+static const qdq_node *layer_behind(const charging *c, const qdq_value *v)
+{
+    enum { FAR = 64 };
+
+    for (int i = 0; i < FAR && v != NULL && v->producer != NULL; i++) {
+        if (c->is_layer[v->producer->id])
+            return v->producer;
+        v = qdq_node_in(v->producer, 0);
+    }
+    return NULL;
+}
+
+static const qdq_node *who_is_charged(const charging *c, const qdq_node *n)
+{
+    const qdq_node *layer = c->is_layer[n->id] ? n : NULL;
+
+    for (uint32_t i = 0; i < n->n_in && layer == NULL; i++)
+        if (n->in[i].value != NULL && n->in[i].value->graph == n->graph)
+            layer = layer_behind(c, n->in[i].value);
+    return layer;
+}
+
+static void charge(const charging *c, double *harm, double *error)
+{
+    QDQ_FOR_NODES (n, c->graph) {
+        const qdq_value *y = qdq_node_out(n, 0);
+        const double more = y != NULL ? c->error[y->id] * c->weight[y->id] : 0;
+        const qdq_node *layer = more > 0 ? who_is_charged(c, n) : NULL;
+
+        if (layer == NULL)
+            continue;
+        harm[layer->id] += more;
+        error[layer->id] += c->error[y->id];
+    }
+}
+
+static qdq_status run(charging *c, const qdq_compare_layers_result *found, double *harm, double *error,
+                      qdq_arena *scratch, qdq_error *err)
+{
+    c->power = qdq_arena_array(scratch, c->graph->values.n + 1, sizeof *c->power);
+    c->error = qdq_arena_array(scratch, c->graph->values.n + 1, sizeof *c->error);
+    if (c->power == NULL || c->error == NULL)
+        return qdq_nomem(err);
+    read_values(c, found);
+    QDQ_TRY(qdq_influence(c->graph, c->power, scratch, &c->weight, err));
+    charge(c, harm, error);
+    return QDQ_OK;
+}
+
+qdq_status qdq_harm_of_layers(const qdq_graph *g, const qdq_compare_layers_result *found,
+                              const bool *is_layer, double *harm, double *error, qdq_error *err)
+{
+    charging c = {.graph = g, .is_layer = is_layer};
+    qdq_arena scratch = QDQ_ARENA_INIT;
+
+    qdq_status st = run(&c, found, harm, error, &scratch, err);
+    qdq_arena_free(&scratch);
+    return st;
+}

@@ -1,0 +1,179 @@
+/* tune_judge.c - what candidates do to the outputs, on all samples that judge: asked before anything is built, once for each,
+ * and remembered in the store. */
+#include "tune/tune_state.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "base/fail.h"
+#include "base/json.h"
+
+enum { MAX_EVALUATIONS = 16 }; /* as quantize has it */
+
+/* --- which samples ---------------------------------------------------------------------------------------------------- */
+
+static qdq_status hash_sample(qdq_data *d, size_t i, XXH128_hash_t *h, qdq_error *err)
+{
+    const qdq_named_array *in;
+    size_t n, n_labels;
+    const int64_t *labels = qdq_data_labels(d, i, &n_labels);
+
+    if (labels != NULL)
+        *h = XXH3_128bits_withSeed(labels, n_labels * sizeof *labels, h->low64 ^ h->high64);
+    QDQ_TRY(qdq_data_get(d, i, &in, &n, err));
+    for (size_t k = 0; k < n; k++)
+        *h = XXH3_128bits_withSeed(in[k].array.data, in[k].array.bytes, h->low64 ^ h->high64);
+    return QDQ_OK;
+}
+
+/* Others find other things. All labels count, but of their images some: to read them all takes its time. */
+static qdq_status name_samples(qdq_tuning *t, qdq_error *err)
+{
+    enum { SOME = 16 };
+    qdq_compare_opts o;
+    qdq_data *d;
+
+    if (t->judges[0] != '\0')
+        return QDQ_OK;
+    QDQ_TRY(qdq_tune_judging_data(t, &d, &o, err));
+    const size_t all = qdq_data_count(d), n = o.count > 0 ? o.count : all - o.first;
+    const uint64_t range[] = {all, o.first, n};
+    XXH128_hash_t h = XXH3_128bits(range, sizeof range);
+    for (size_t i = 0; i < SOME && i < n; i++)
+        QDQ_TRY(hash_sample(d, o.first + i * n / (n < SOME ? n : SOME), &h, err));
+    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, t->judges);
+    return QDQ_OK;
+}
+
+/* --- remembering ------------------------------------------------------------------------------------------------------ */
+
+/* As text, since there are infinite ones. */
+static bool put(json_t *j, const char *key, double x)
+{
+    return json_object_set_new(j, key, json_sprintf("%.17g", x)) == 0;
+}
+
+static bool get(const json_t *j, const char *key, double *x)
+{
+    const char *text = json_string_value(json_object_get(j, key));
+    char *end = NULL;
+
+    *x = text != NULL ? strtod(text, &end) : NAN;
+    return text != NULL && end != text && *end == '\0';
+}
+
+static bool read_heard(const json_t *j, qdq_tune_heard *h)
+{
+    return get(j, "sqnr_db", &h->sqnr_db) && get(j, "accuracy", &h->accuracy) &&
+           get(j, "given_accuracy", &h->given_accuracy);
+}
+
+static qdq_status keep_heard(qdq_tuning *t, const char *key, const qdq_tune_heard *h, qdq_error *err)
+{
+    json_t *j = json_object();
+    char *text = NULL;
+    const bool ok = put(j, "sqnr_db", h->sqnr_db) && put(j, "accuracy", h->accuracy) &&
+                    put(j, "given_accuracy", h->given_accuracy);
+
+    qdq_status st = ok ? qdq_json_dump(j, &text, err) : qdq_nomem(err);
+    json_decref(j);
+    if (st == QDQ_OK)
+        st = qdq_tune_store_value_put(t->store, &t->run, key, text, err);
+    qdq_free(text);
+    return st;
+}
+
+/* --- judging ---------------------------------------------------------------------------------------------------------- */
+
+/* What does not run is as far from the given model as can be. */
+static qdq_status hear(qdq_tuning *t, qdq_tune_candidate *c, const char *key, qdq_error *err)
+{
+    qdq_error why = QDQ_ERROR_INIT;
+    qdq_plan *p;
+
+    qdq_tune_show(t, "judging");
+    QDQ_TRY(qdq_job_poll(t->job, err));
+    QDQ_TRY(qdq_tune_plan_of(t, &c->assign, &p, err));
+    qdq_status st = qdq_tune_hear(t, p, &c->heard, &why);
+    qdq_plan_free(p);
+    if (st != QDQ_OK && st != QDQ_E_ENGINE)
+        return qdq_fail(err, st, "%s", why.text);
+    if (st == QDQ_E_ENGINE) {
+        qdq_job_log(t->job, QDQ_LOG_WARNING, "a candidate is not judged, and refused: %s", why.text);
+        c->heard = (qdq_tune_heard){-INFINITY, NAN, NAN};
+    }
+    return keep_heard(t, key, &c->heard, err);
+}
+
+static void tell(const qdq_tuning *t, const qdq_tune_candidate *c)
+{
+    const qdq_tune_heard *h = &c->heard;
+
+    char accuracy[40] = "";
+
+    if (!isnan(h->accuracy))
+        snprintf(accuracy, sizeof accuracy, ", accuracy %.4f", h->accuracy);
+    qdq_job_log(t->job, QDQ_LOG_INFO, "judged, %zu of %zu decisions in 8 bits: SQNR %.2f dB%s",
+                qdq_assign_count(&c->assign), t->space->n_groups, h->sqnr_db, accuracy);
+}
+
+qdq_status qdq_tune_judge(qdq_tuning *t, qdq_tune_candidate *c, bool *known, qdq_error *err)
+{
+    const unsigned given = t->opts->goal != NULL ? t->opts->goal->max_evaluations : 0;
+    json_t *j;
+
+    *known = c->judged;
+    if (c->judged || (t->bounded && t->evaluations >= (given > 0 ? given : MAX_EVALUATIONS)))
+        return QDQ_OK;
+    QDQ_TRY(name_samples(t, err));
+    const char *key = qdq_arena_printf(&t->arena, "judged %s on %s", c->name, t->judges);
+    if (key == NULL)
+        return qdq_nomem(err);
+    t->evaluations++;
+    QDQ_TRY(qdq_tune_recall(t, key, &j, err));
+    const bool found = j != NULL && read_heard(j, &c->heard);
+    json_decref(j);
+    if (!found)
+        QDQ_TRY(hear(t, c, key, err));
+    *known = c->judged = true;
+    if (c != t->base)
+        t->least_noisy_db = fmax(t->least_noisy_db, c->heard.sqnr_db); /* NAN is no number to fmax() */
+    tell(t, c);
+    return QDQ_OK;
+}
+
+/* Why it is refused, if it is. */
+static void compare_with_goal(qdq_tuning *t, qdq_tune_candidate *c, bool known)
+{
+    const qdq_goal_opts *goal = t->opts->goal;
+    const qdq_tune_heard *h = &c->heard;
+
+    if (known && qdq_tune_holds(t, h))
+        return;
+    c->failed = c->misses = true;
+    if (!known)
+        snprintf(c->why, sizeof c->why, "accuracy: not asked: %u evaluations are used up", t->evaluations);
+    else if (goal->min_sqnr != 0 && !(h->sqnr_db >= goal->min_sqnr))
+        snprintf(c->why, sizeof c->why,
+                 "outputs: SQNR %.2f dB on all samples that judge, expected at least %g dB", h->sqnr_db,
+                 goal->min_sqnr);
+    else
+        snprintf(c->why, sizeof c->why,
+                 "accuracy: %.4f, %.2f points below that of the given model, expected at most %g",
+                 h->accuracy, (h->given_accuracy - h->accuracy) * 100, goal->max_drop * 100);
+}
+
+qdq_status qdq_tune_require_goal(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
+{
+    bool known;
+
+    if (!t->bounded || c == t->base || c->failed)
+        return QDQ_OK;
+    QDQ_TRY(qdq_tune_judge(t, c, &known, err));
+    compare_with_goal(t, c, known);
+    return QDQ_OK;
+}

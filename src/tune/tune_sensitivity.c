@@ -1,0 +1,175 @@
+/* tune_sensitivity.c - what each decision does to the outputs when it is on, measured: the error that its layer introduces in
+ * the model with everything quantized, on values of the given one, times its influence. Formulas say how parts relate, what
+ * they are together is what was found at the outputs. */
+#include "tune/tune_state.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/json.h"
+#include "quant/compare/harm.h"
+
+enum { SAMPLES = 8 };
+
+/* --- layers ------------------------------------------------------------------------------------------------------------- */
+
+static qdq_status compare_layers(qdq_tuning *t, qdq_tune_candidate *all, qdq_compare_layers_result **out,
+                                 qdq_error *err)
+{
+    qdq_compare_opts o;
+    qdq_data *data;
+    qdq_model *m = NULL;
+    qdq_plan *p;
+
+    QDQ_TRY(qdq_tune_judging_data(t, &data, &o, err));
+    const size_t have = qdq_data_count(data) - o.first;
+    if (o.count == 0 || o.count > SAMPLES)
+        o.count = have < SAMPLES ? have : SAMPLES;
+    QDQ_TRY(qdq_tune_plan_of(t, &all->assign, &p, err));
+    qdq_status st = qdq_candidate_model(t->files, p, &m, err);
+    qdq_plan_free(p);
+    if (st == QDQ_OK)
+        st = qdq_compare_layers(t->engine, t->clean, m, data, &o, out, err);
+    qdq_model_free(m);
+    return st;
+}
+
+/* Decisions of one node divide what it does. */
+static qdq_status divide(const qdq_tuning *t, const qdq_compare_layers_result *found, double *harm,
+                         qdq_error *err)
+{
+    const qdq_space *s = t->space;
+    const size_t n = (size_t)s->clean->graph->next_node_id + 1;
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    double *of_node = qdq_arena_array(&scratch, n, sizeof *of_node),
+           *error = qdq_arena_array(&scratch, n, sizeof *error);
+    bool *is_layer = qdq_arena_array(&scratch, n, sizeof *is_layer);
+    qdq_status st = of_node != NULL && error != NULL && is_layer != NULL ? QDQ_OK : qdq_nomem(err);
+
+    for (size_t i = 0; i < s->n_groups && st == QDQ_OK; i++)
+        is_layer[s->group[i].node->id] = true;
+    if (st == QDQ_OK)
+        st = qdq_harm_of_layers(s->clean->graph, found, is_layer, of_node, error, err);
+    for (size_t i = 0; i < s->n_groups && st == QDQ_OK; i++)
+        harm[i] = of_node[s->group[i].node->id] / (double)qdq_space_groups_beside(s, i);
+    qdq_arena_free(&scratch);
+    return st;
+}
+
+/* Without inner values nobody knows better than that all are alike. */
+static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *all, double *harm, qdq_error *err)
+{
+    qdq_compare_layers_result *found = NULL;
+    qdq_error why = QDQ_ERROR_INIT;
+
+    qdq_tune_show(t, "sensitivities");
+    qdq_status st = compare_layers(t, all, &found, &why);
+    if (st == QDQ_OK)
+        st = divide(t, found, harm, &why);
+    qdq_free(found);
+    if (st != QDQ_E_UNSUPPORTED)
+        return st == QDQ_OK ? QDQ_OK : qdq_fail(err, st, "%s", why.text);
+    qdq_job_log(t->job, QDQ_LOG_WARNING, "%s: all decisions count alike for accuracy", why.text);
+    for (size_t i = 0; i < t->space->n_groups; i++)
+        harm[i] = 1;
+    return QDQ_OK;
+}
+
+/* --- remembering ---------------------------------------------------------------------------------------------------------- */
+
+static bool read_harm(const json_t *list, double *harm, size_t n)
+{
+    bool ok = json_array_size(list) == n;
+
+    for (size_t i = 0; i < n && ok; i++) {
+        harm[i] = json_number_value(json_array_get(list, i));
+        ok = json_is_number(json_array_get(list, i)) && harm[i] >= 0;
+    }
+    return ok;
+}
+
+static qdq_status keep_harm(qdq_tuning *t, const char *key, const double *harm, qdq_error *err)
+{
+    json_t *list = json_array();
+    char *text = NULL;
+    bool ok = list != NULL;
+
+    for (size_t i = 0; i < t->space->n_groups && ok; i++)
+        ok = json_array_append_new(list, json_real(harm[i])) == 0;
+    qdq_status st = ok ? qdq_json_dump(list, &text, err) : qdq_nomem(err);
+    json_decref(list);
+    if (st == QDQ_OK)
+        st = qdq_tune_store_value_put(t->store, &t->run, key, text, err);
+    qdq_free(text);
+    return st;
+}
+
+/* --- as much as was found at the outputs ----------------------------------------------------------------------------------- */
+
+/* What has an error without bounds (floats that overflow) counts as the worst of all others. */
+static void scale(double *harm, size_t n, double whole)
+{
+    double sum = 0, most = 0;
+
+    for (size_t i = 0; i < n; i++)
+        most = isfinite(harm[i]) ? fmax(most, harm[i]) : most;
+    for (size_t i = 0; i < n; i++) {
+        harm[i] = isfinite(harm[i]) ? harm[i] : fmax(most, 1);
+        sum += harm[i];
+    }
+    for (size_t i = 0; i < n && sum > 0; i++)
+        harm[i] *= whole / sum;
+}
+
+static qdq_status find(qdq_tuning *t, qdq_tune_candidate *all, double *harm, qdq_error *err)
+{
+    const double worst = 1e6; /* noise over signal: no number of any meaning is beyond */
+    const size_t n = t->space->n_groups;
+    const char *key = qdq_arena_printf(&t->arena, "harm %s on %s", all->name, t->judges);
+    json_t *list;
+
+    if (key == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_tune_recall(t, key, &list, err));
+    const bool found = list != NULL && read_harm(list, harm, n);
+    json_decref(list);
+    if (found)
+        return QDQ_OK;
+    memset(harm, 0, n * sizeof *harm);
+    QDQ_TRY(measure(t, all, harm, err));
+    scale(harm, n, fmin(pow(10, -all->heard.sqnr_db / 10), worst));
+    return keep_harm(t, key, harm, err);
+}
+
+/* Does the engine live with everything on? A profile of that was taken in a process of its own; what is judged runs in this
+ * one. */
+static qdq_status is_safe(qdq_tuning *t, qdq_tune_candidate *all, bool *safe, qdq_error *err)
+{
+    QDQ_TRY(qdq_tune_profile(t, all, err));
+    *safe = all != t->base && all->times->is_known;
+    return QDQ_OK;
+}
+
+qdq_status qdq_tune_find_harm(qdq_tuning *t, qdq_error *err)
+{
+    double *harm = qdq_arena_array(&t->arena, t->space->n_groups + 1, sizeof *harm);
+    qdq_tune_candidate *all;
+    qdq_assign a;
+    bool known, safe;
+
+    if (harm == NULL || !qdq_assign_new(&a, t->space->n_groups, &t->arena))
+        return qdq_nomem(err);
+    for (size_t i = 0; i < t->space->n_groups; i++)
+        qdq_assign_set(&a, i, true);
+    QDQ_TRY(qdq_tune_candidate_of(t, &a, &all, err));
+    QDQ_TRY(is_safe(t, all, &safe, err));
+    if (!safe)
+        return QDQ_OK;
+    QDQ_TRY(qdq_tune_judge(t, all, &known, err));
+    if (!known || isnan(all->heard.sqnr_db)) /* zero everywhere: nothing can be measured there */
+        return QDQ_OK;
+    QDQ_TRY(find(t, all, harm, err));
+    t->harm = harm;
+    return QDQ_OK;
+}

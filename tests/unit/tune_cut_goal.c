@@ -1,0 +1,155 @@
+/* tune_cut_goal.c - whole runs by minimum cuts under a goal in accuracy, on the sim engine: its 8-bit kernels all make the same
+ * error, so that a goal in SQNR is a number of them. */
+#include <math.h>
+
+#include "support/tuned.h"
+
+static qdq_error err;
+static qdq_model *model;
+
+static int make(void **state)
+{
+    (void)state;
+    model = test_tuned_model();
+    return 0;
+}
+
+static int drop(void **state)
+{
+    (void)state;
+    qdq_model_free(model);
+    return 0;
+}
+
+/* What the run said, one line each. */
+typedef struct heard {
+    char text[20000];
+} heard;
+
+static void hear(void *ctx, qdq_log_level level, const char *text)
+{
+    heard *h = ctx;
+    const size_t n = strlen(h->text);
+
+    (void)level;
+    snprintf(h->text + n, sizeof h->text - n, "%s\n", text);
+}
+
+static qdq_tune_result run(const char *folder, const char *engine, double min_sqnr, heard *said)
+{
+    qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
+    qdq_tune_opts o = test_tuned_opts(engine);
+    qdq_job job = QDQ_JOB_INIT;
+    qdq_tune_result r;
+
+    *said = (heard){{0}};
+    job.ctx = said;
+    job.log = hear;
+    goal.min_sqnr = min_sqnr;
+    o.mode = QDQ_TUNE_SUBGRAPH;
+    o.goal = &goal;
+    o.job = &job;
+    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    return r;
+}
+
+static size_t quantized(const char *folder)
+{
+    char *text = test_tuned_file(folder, "plan.json");
+    size_t n = 0;
+
+    for (const char *at = text; (at = strstr(at, "\"op\": \"MatMul\"}")) != NULL; at++)
+        n++;
+    qdq_free(text);
+    return n;
+}
+
+/* Noise of one kernel is some 39 dB below the signal, of two 36, of all four 33.5. The third MatMul saves most, then the
+ * fourth. */
+static const char *world(void)
+{
+    return test_tuned_costs(
+        TEST_TUNED_OPS, "\"error\": 0.01, \"nodes\": {\"MatMul@h3\": {\"float_us\": 200, \"int8_us\": 30}, "
+                        "\"MatMul@h4\": {\"float_us\": 150, \"int8_us\": 30}}");
+}
+
+static void a_goal_is_met_by_those_that_save_most(void **state)
+{
+    const char *engine = world();
+    heard said;
+    const qdq_tune_result free = run(test_path("free"), engine, 0, &said);
+
+    (void)state;
+    assert_int_equal(quantized(test_path("free")), 4);
+    assert_null(strstr(said.text, "judged"));
+    const qdq_tune_result bound = run(test_path("bound"), engine, 35.5, &said);
+    assert_non_null(strstr(said.text, "everything: outputs: SQNR 33.47 dB on all samples that judge"));
+    assert_int_equal(bound.verdict, QDQ_TUNED);
+    assert_int_equal(quantized(test_path("bound")), 2);
+    assert_true(bound.sqnr_db > 34); /* of a single sample */
+    assert_true(bound.speedup < free.speedup && bound.speedup > 1.5);
+    assert_true(bound.builds <= 12);
+}
+
+/* Two miss it by a hair: the bound follows what was found. */
+static void a_goal_that_is_missed_narrowly_is_met_by_fewer(void **state)
+{
+    heard said;
+    const qdq_tune_result r = run(test_path("fewer"), world(), 36, &said);
+
+    (void)state;
+    assert_non_null(strstr(said.text, "judged, 2 of 4 decisions in 8 bits: SQNR 36.00 dB"));
+    assert_int_equal(r.verdict, QDQ_TUNED);
+    assert_int_equal(quantized(test_path("fewer")), 1);
+    assert_true(r.speedup > 1.2);
+}
+
+static void a_goal_that_all_meet_costs_nothing(void **state)
+{
+    heard said;
+    const qdq_tune_result r = run(test_path("all"), world(), 20, &said);
+
+    (void)state;
+    assert_int_equal(quantized(test_path("all")), 4);
+    assert_true(r.speedup > 2);
+}
+
+static void a_goal_that_nothing_meets_is_told(void **state)
+{
+    heard said;
+    const qdq_tune_result r = run(test_path("never"), world(), 80, &said);
+
+    (void)state;
+    assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
+    assert_non_null(
+        strstr(said.text, "no placement that is faster keeps the goal: the best that was judged"));
+}
+
+static void a_run_that_goes_on_judges_nothing_again(void **state)
+{
+    const char *engine = world();
+    heard said;
+    const qdq_tune_result first = run(test_path("twice"), engine, 35.5, &said);
+    char *plan = test_tuned_file(test_path("twice"), "plan.json");
+    const uint64_t samples = test_tuned_samples(test_path("twice"));
+
+    (void)state;
+    const qdq_tune_result second = run(test_path("twice"), engine, 35.5, &said);
+    char *again = test_tuned_file(test_path("twice"), "plan.json");
+    assert_true(second.resumed && first.speedup == second.speedup && first.builds == second.builds);
+    assert_string_equal(plan, again);
+    assert_int_equal(samples, test_tuned_samples(test_path("twice")));
+    qdq_free(plan);
+    qdq_free(again);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_goal_is_met_by_those_that_save_most),
+                                       cmocka_unit_test(a_goal_that_is_missed_narrowly_is_met_by_fewer),
+                                       cmocka_unit_test(a_goal_that_all_meet_costs_nothing),
+                                       cmocka_unit_test(a_goal_that_nothing_meets_is_told),
+                                       cmocka_unit_test(a_run_that_goes_on_judges_nothing_again)};
+
+    return cmocka_run_group_tests(tests, make, drop);
+}
