@@ -118,7 +118,9 @@ void cli_tune_report_verdict(json_t *report, FILE *to)
         return;
     fprintf(to, "%s: speedup %.3f (95 %% interval %.3f to %.3f)", verdict, number(report, "speedup"),
             number(report, "ci_low"), number(report, "ci_high"));
-    if (json_is_true(json_object_get(report, "placement_only")))
+    if (strcmp(verdict, "float") == 0)
+        fputs(", nothing was faster: the result is the model without Q/DQ", to);
+    else if (json_is_true(json_object_get(report, "placement_only")))
         fputs(", placement only: scales come from random data, --calib DATA gives real ones", to);
     fputc('\n', to);
 }

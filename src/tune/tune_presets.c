@@ -218,8 +218,10 @@ const char *qdq_tune_options_text(qdq_tuning *t)
     const qdq_tune_opts *o = t->opts;
     qdq_buf b = QDQ_BUF_INIT(1 << 20);
 
-    qdq_buf_printf(&b, "threads=%d warmup=%u runs=%u", o->threads > 0 ? o->threads : 1,
-                   o->warmup_runs > 0 ? o->warmup_runs : 2, o->timing_runs > 0 ? o->timing_runs : 1);
+    qdq_buf_printf(&b, "threads=%d warmup=%u runs=%u codes=%s/%s", o->threads > 0 ? o->threads : 1,
+                   o->warmup_runs > 0 ? o->warmup_runs : 2, o->timing_runs > 0 ? o->timing_runs : 1,
+                   qdq_elem_name(t->target->format.activation.type),
+                   qdq_elem_name(t->target->format.weight.type));
     for (size_t i = 0; i < t->quantize.n_shapes; i++)
         put_shape(&b, &t->quantize.shapes[i]);
     const char *text = b.failed ? NULL : qdq_arena_strdup(&t->arena, b.data);
@@ -234,8 +236,6 @@ const char *qdq_tune_quant_text(qdq_tuning *t)
     char digits[33];
 
     qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, digits);
-    return qdq_arena_printf(&t->arena, "target=%s %s weight=%s activation=%s rest=%s", t->target->name,
-                            digits, qdq_elem_name(t->target->format.weight.type),
-                            qdq_elem_name(t->target->format.activation.type),
+    return qdq_arena_printf(&t->arena, "target=%s %s rest=%s", t->target->name, digits,
                             qdq_elem_name(t->nothing->rest.type));
 }

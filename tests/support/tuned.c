@@ -57,17 +57,25 @@ qdq_tune_opts test_tuned_opts(const char *engine)
     return o;
 }
 
-qdq_status test_tuned_run(const qdq_model *m, const char *folder, const qdq_tune_opts *opts,
-                          qdq_tune_result *out, qdq_error *err)
+qdq_status test_tuned_run_on(const qdq_model *m, qdq_data *data, const char *type, const char *folder,
+                             const qdq_tune_opts *opts, qdq_tune_result *out, qdq_error *err)
 {
     qdq_target *target = NULL;
 
     QDQ_TRY(qdq_target_load("ort-cpu", &target, err));
     qdq_status st = qdq_target_set(target, "engine", "sim", err);
+    if (st == QDQ_OK && type != NULL)
+        st = qdq_target_set(target, "activation.type", type, err);
     if (st == QDQ_OK)
-        st = qdq_autotune(m, target, NULL, folder, opts, out, err);
+        st = qdq_autotune(m, target, data, folder, opts, out, err);
     qdq_target_free(target);
     return st;
+}
+
+qdq_status test_tuned_run(const qdq_model *m, const char *folder, const qdq_tune_opts *opts,
+                          qdq_tune_result *out, qdq_error *err)
+{
+    return test_tuned_run_on(m, NULL, NULL, folder, opts, out, err);
 }
 
 /* --- a process of its own --------------------------------------------------------------------------------------------- */

@@ -28,6 +28,10 @@ qdq_tune_opts test_tuned_opts(const char *engine);
 qdq_status test_tuned_run(const qdq_model *m, const char *folder, const qdq_tune_opts *opts,
                           qdq_tune_result *out, qdq_error *err);
 
+/* The same with data, or NULL, and with a type of activations, or NULL: the target's. */
+qdq_status test_tuned_run_on(const qdq_model *m, qdq_data *data, const char *type, const char *folder,
+                             const qdq_tune_opts *opts, qdq_tune_result *out, qdq_error *err);
+
 /* The same in a process of its own, which may be killed: fork() alone leaves the threads of calibration behind, for which
  * the child then waits for ever. It is this program again, so main() begins with `if (argc > 1) return
  * test_tuned_child(argc, argv);`. What it writes to `report` are numbers of pairs on disk (unsigned), one after each
