@@ -139,8 +139,8 @@ static json_t *layer_json(const qdq_group *g)
     return o;
 }
 
-qdq_status qdq_groups_write(const char *path, const qdq_group *g, size_t n, const qdq_engine_info *info,
-                            qdq_error *err)
+qdq_status qdq_layer_file_write(const char *path, const qdq_group *g, size_t n, const qdq_engine_info *info,
+                                const char *fingerprint, qdq_error *err)
 {
     json_t *layers = json_array(), *root = NULL;
     bool ok = layers != NULL;
@@ -149,9 +149,10 @@ qdq_status qdq_groups_write(const char *path, const qdq_group *g, size_t n, cons
     for (size_t i = 0; i < n && ok; i++)
         ok = json_array_append_new(layers, layer_json(&g[i])) == 0;
     if (ok)
-        root = json_pack("{s:i, s:o, s:o, s:o, s:O}", format, 1, "engine", qdq_json_new_text(info->name),
+        root = json_pack("{s:i, s:o, s:o, s:o, s:o, s:O}", format, 1, "engine", qdq_json_new_text(info->name),
                          "engine_version", qdq_json_new_text(info->version), "device",
-                         qdq_json_new_text(info->device), "layers", layers);
+                         qdq_json_new_text(info->device), "fingerprint",
+                         text_or_null(fingerprint != NULL ? fingerprint : ""), "layers", layers);
     json_decref(layers);
     qdq_status st = root != NULL ? qdq_json_dump(root, &text, err) : qdq_nomem(err);
     if (st == QDQ_OK)
@@ -159,4 +160,27 @@ qdq_status qdq_groups_write(const char *path, const qdq_group *g, size_t n, cons
     qdq_free(text);
     json_decref(root);
     return st;
+}
+
+qdq_status qdq_groups_write(const char *path, const qdq_group *g, size_t n, const qdq_engine_info *info,
+                            qdq_error *err)
+{
+    return qdq_layer_file_write(path, g, n, info, NULL, err);
+}
+
+/* --- whose it is ------------------------------------------------------------------------------------------------------ */
+
+qdq_status qdq_layer_file_is_of(const char *path, const char *fingerprint, bool *is, qdq_error *err)
+{
+    qdq_error why = QDQ_ERROR_INIT;
+    json_t *root;
+    qdq_status st = qdq_json_load(path, &root, &why);
+
+    *is = false;
+    if (st != QDQ_OK)
+        return st == QDQ_E_NOMEM ? qdq_nomem(err) : QDQ_OK;
+    const char *text = json_string_value(json_object_get(root, "fingerprint"));
+    *is = json_object_get(root, format) != NULL && text != NULL && strcmp(text, fingerprint) == 0;
+    json_decref(root);
+    return QDQ_OK;
 }

@@ -131,13 +131,13 @@ static qdq_status open_store(qdq_tuning *t, qdq_error *err)
     const char *device = qdq_arena_printf(&t->arena, "%s on %s", qdq_lab_engine(t->lab)->device, processor);
     if (device == NULL)
         return qdq_nomem(err);
-    const qdq_tune_store_context c = {.model = t->head->model,
-                                      .engine = qdq_lab_engine(t->lab)->fingerprint,
-                                      .device = device,
-                                      .options = options,
-                                      .quant = quant};
+    t->context = (qdq_tune_store_context){.model = t->head->model,
+                                          .engine = qdq_lab_engine(t->lab)->fingerprint,
+                                          .device = device,
+                                          .options = options,
+                                          .quant = quant};
     QDQ_TRY(qdq_tune_store_open(path, &t->store, err));
-    QDQ_TRY(qdq_tune_store_begin(t->store, &c, search, t->opts->restart, &t->run, err));
+    QDQ_TRY(qdq_tune_store_begin(t->store, &t->context, search, t->opts->restart, &t->run, err));
     QDQ_TRY(qdq_tune_folder_began(t->folder, t->run.id, err));
     t->out->resumed = t->run.resumed && t->run.n_samples > 0;
     if (t->run.other[0] != '\0')

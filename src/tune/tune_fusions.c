@@ -22,6 +22,91 @@ typedef struct layers {
     size_t n;
 } layers;
 
+/* --- what is kept --------------------------------------------------------------------------------------------------------- */
+
+static qdq_status keep(qdq_tuning *t, const char *key, const layers *l, qdq_error *err)
+{
+    json_t *list = qdq_lab_groups_json(l->at, l->n);
+    char *text = NULL;
+
+    qdq_status st = list != NULL ? qdq_json_dump(list, &text, err) : qdq_nomem(err);
+    json_decref(list);
+    if (st == QDQ_OK)
+        st = qdq_tune_store_value_put(t->store, &t->run, key, text, err);
+    qdq_free(text);
+    return st;
+}
+
+/* --- files ---------------------------------------------------------------------------------------------------------------- */
+
+/* "resnet50" of "models/resnet50.onnx"; NULL: out of memory. */
+static const char *name_of_model(qdq_tuning *t)
+{
+    const char *slash = strrchr(t->m->path, '/'), *name = slash != NULL ? slash + 1 : t->m->path;
+    const char *dot = strrchr(name, '.');
+    const size_t n = dot != NULL ? (size_t)(dot - name) : strlen(name);
+
+    return n > 0 ? qdq_arena_printf(&t->arena, "%.*s", (int)n, name) : "model";
+}
+
+static const char *name_of_precision(const qdq_tuning *t)
+{
+    return t->nothing->rest.type == QDQ_FLOAT16    ? "fp16"
+           : t->nothing->rest.type == QDQ_BFLOAT16 ? "bf16"
+                                                   : "fp32";
+}
+
+/* The fingerprint: what the baseline's layers are of, and all that their times depend on. */
+static qdq_status describe_graph(qdq_tuning *t, qdq_graph_file *out, qdq_error *err)
+{
+    const char *all = qdq_arena_printf(&t->arena, "%s\n%s\n%s\n%s", t->base->name, t->context.engine,
+                                       t->context.device, t->context.options);
+    char *digits = qdq_arena_alloc(&t->arena, 33);
+
+    *out = (qdq_graph_file){.dir = t->dir,
+                            .name = name_of_model(t),
+                            .precision = name_of_precision(t),
+                            .info = qdq_lab_engine(t->lab),
+                            .model = t->clean,
+                            .fingerprint = digits};
+    if (all == NULL || digits == NULL || out->name == NULL)
+        return qdq_nomem(err);
+    const XXH128_hash_t h = XXH3_128bits(all, strlen(all));
+    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, digits);
+    return QDQ_OK;
+}
+
+/* What the engine said, for people and as --layer-info of other runs. */
+static qdq_status write_graph(qdq_tuning *t, const layers *l, qdq_error *err)
+{
+    qdq_graph_file f;
+
+    QDQ_TRY(describe_graph(t, &f, err));
+    return qdq_graph_file_write(&f, l->at, l->n, err);
+}
+
+/* What it said once, in a run whose samples are gone or that had other settings of the search. */
+static qdq_status read_graph(qdq_tuning *t, const char *key, layers *out, bool *known, qdq_error *err)
+{
+    qdq_error why = QDQ_ERROR_INIT;
+    qdq_graph_file f;
+
+    if (t->opts->restart)
+        return QDQ_OK;
+    QDQ_TRY(describe_graph(t, &f, err));
+    qdq_status st = qdq_graph_file_read(&f, t->job, &out->at, &out->n, &why);
+    if (st == QDQ_E_NOMEM)
+        return qdq_nomem(err);
+    if (st != QDQ_OK && st != QDQ_E_IO)
+        qdq_job_log(t->job, QDQ_LOG_INFO, "%s: it is built once more", why.text);
+    *known = st == QDQ_OK && out->n > 0;
+    if (!*known)
+        return QDQ_OK;
+    qdq_job_log(t->job, QDQ_LOG_INFO, "%s.%s.graph.json has the layers: they are not asked for again", f.name,
+                f.precision);
+    return keep(t, key, out, err);
+}
+
 /* --- of a candidate, from the engine -------------------------------------------------------------------------------------- */
 
 /* What an engine did not survive says nothing, and is asked again by a run that goes on. */
@@ -29,7 +114,6 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key,
 {
     const char *path;
     qdq_lab_fate fate = {0};
-    char *text = NULL;
 
     QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
     QDQ_TRY(qdq_lab_groups(t->lab, path, GROUP_RUNS, &out->at, &out->n, &fate, err));
@@ -38,13 +122,7 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key,
                     fate.text);
         return QDQ_OK;
     }
-    json_t *list = qdq_lab_groups_json(out->at, out->n);
-    qdq_status st = list != NULL ? qdq_json_dump(list, &text, err) : qdq_nomem(err);
-    json_decref(list);
-    if (st == QDQ_OK)
-        st = qdq_tune_store_value_put(t->store, &t->run, key, text, err);
-    qdq_free(text);
-    return st;
+    return keep(t, key, out, err);
 }
 
 /* What the store has. *known: false if it has nothing, or nothing that can be read. */
@@ -86,40 +164,11 @@ static qdq_status ask(qdq_tuning *t, qdq_tune_candidate *c, layers *out, qdq_err
         return QDQ_OK;
     t->builds++;
     QDQ_TRY(recall(t, key, out, &known, err));
+    if (!known && c == t->base)
+        QDQ_TRY(read_graph(t, key, out, &known, err));
     if (!known)
         QDQ_TRY(measure(t, c, key, out, err));
     return qdq_tune_profile_from(t, c, out->at, out->n, err);
-}
-
-/* --- files ---------------------------------------------------------------------------------------------------------------- */
-
-/* "resnet50" of "models/resnet50.onnx"; NULL: out of memory. */
-static const char *name_of_model(qdq_tuning *t)
-{
-    const char *slash = strrchr(t->m->path, '/'), *name = slash != NULL ? slash + 1 : t->m->path;
-    const char *dot = strrchr(name, '.');
-    const size_t n = dot != NULL ? (size_t)(dot - name) : strlen(name);
-
-    return n > 0 ? qdq_arena_printf(&t->arena, "%.*s", (int)n, name) : "model";
-}
-
-static const char *name_of_precision(const qdq_tuning *t)
-{
-    return t->nothing->rest.type == QDQ_FLOAT16    ? "fp16"
-           : t->nothing->rest.type == QDQ_BFLOAT16 ? "bf16"
-                                                   : "fp32";
-}
-
-/* What the engine said, for people and as --layer-info of other runs. */
-static qdq_status write_graph(qdq_tuning *t, const layers *l, qdq_error *err)
-{
-    const qdq_graph_file f = {.dir = t->dir,
-                              .name = name_of_model(t),
-                              .precision = name_of_precision(t),
-                              .info = qdq_lab_engine(t->lab),
-                              .model = t->clean};
-
-    return f.name != NULL ? qdq_graph_file_write(&f, l->at, l->n, err) : qdq_nomem(err);
 }
 
 /* --- groups --------------------------------------------------------------------------------------------------------------- */

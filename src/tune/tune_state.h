@@ -108,6 +108,7 @@ typedef struct qdq_tuning {
     qdq_candidates *files;
     qdq_lab *lab;
     qdq_tune_store *store;
+    qdq_tune_store_context context; /* what all that it holds was measured of and on */
     qdq_tune_store_run run;
     QDQ_VEC(qdq_tune_candidate *) candidates;
     qdq_map by_name;   /* name -> candidate */

@@ -1,11 +1,13 @@
 /* fusions_alloc.c - every allocation of reading layers, of finding fusion groups and their keys fails once: an error, no crash, no
  * leak. */
+#include "base/fail.h"
 #include "engine/layer_file.h"
 #include "support/alloc_fail.h"
 #include "support/blocks.h"
 #include "support/layers.h"
 #include "support/test.h"
 #include "tune/group/fusion_patterns.h"
+#include "tune/group/graph_file.h"
 
 typedef struct finding {
     qdq_model *m;
@@ -80,11 +82,51 @@ static void reading_layers_survives_every_allocation_failure(void **state)
     assert_true(test_every_alloc_fails(read_file, text) >= 2);
 }
 
+/* What a run leaves in its folder, and finds there. */
+static qdq_status write_and_read(void *ctx, qdq_error *err)
+{
+    static const qdq_engine_info info = {
+        .name = "sim", .version = "1", .device = "cpu", .fingerprint = "sim 1 cpu"};
+    static const char *const nodes[] = {"a", "b"};
+    static const qdq_group layer = {.layer = "k",
+                                    .op = "Conv",
+                                    .in_type = "",
+                                    .out_type = "",
+                                    .median_us = 3,
+                                    .node = nodes,
+                                    .n_nodes = 2};
+    const qdq_graph_file f = {.dir = test_dir(),
+                              .name = "net",
+                              .precision = "fp32",
+                              .info = &info,
+                              .model = ctx,
+                              .fingerprint = "0123"};
+    qdq_group *g = NULL;
+    size_t n;
+
+    QDQ_TRY(qdq_graph_file_write(&f, &layer, 1, err));
+    qdq_status st = qdq_graph_file_read(&f, NULL, &g, &n, err);
+    assert_int_equal(n, st == QDQ_OK ? 1 : 0);
+    qdq_free(g);
+    return st;
+}
+
+static void layers_in_a_folder_survive_every_allocation_failure(void **state)
+{
+    qdq_model *m = test_model("g (float[1,8] x) => (float[1,8] y) { [a] t = Relu(x) [b] y = Tanh(t) }");
+
+    (void)state;
+    (void)test_dir(); /* makes it */
+    assert_true(test_every_alloc_fails(write_and_read, m) >= 10);
+    qdq_model_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finding_groups_survives_every_allocation_failure),
         cmocka_unit_test(reading_layers_survives_every_allocation_failure),
+        cmocka_unit_test(layers_in_a_folder_survive_every_allocation_failure),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,12 +107,48 @@ static void the_folder_of_a_run_has_layers_and_a_log(void **state)
     qdq_model_free(m);
 }
 
+/* Names of files say nothing: fingerprints do. */
+static void layers_of_another_fingerprint_are_not_read(void **state)
+{
+    qdq_model *m = test_model(text);
+    qdq_graph_file f = {.dir = test_dir(), .name = "of", .precision = "fp32", .info = &info, .model = m};
+    const char *graph = test_path("of.fp32.graph.json");
+    qdq_group *g;
+    size_t n;
+    bool is;
+
+    (void)state;
+    f.fingerprint = "0123";
+    assert_fails(QDQ_E_IO, "of.fp32.graph.json", qdq_graph_file_read(&f, NULL, &g, &n, &err));
+    assert_ok(qdq_graph_file_write(&f, layers, QDQ_COUNT(layers), &err));
+    assert_ok(qdq_graph_file_read(&f, NULL, &g, &n, &err));
+    assert_same(g, n);
+    qdq_free(g);
+    f.fingerprint = "0124";
+    assert_fails(QDQ_E_UNSUPPORTED, "expected the fingerprint 0124",
+                 qdq_graph_file_read(&f, NULL, &g, &n, &err));
+    assert_null(g);
+    assert_ok(qdq_groups_write(graph, layers, QDQ_COUNT(layers), &info, &err)); /* of nobody knows what */
+    assert_fails(QDQ_E_UNSUPPORTED, "graph.json", qdq_graph_file_read(&f, NULL, &g, &n, &err));
+    f.fingerprint = NULL;
+    assert_ok(qdq_graph_file_read(&f, NULL, &g, &n, &err));
+    qdq_free(g);
+    assert_ok(qdq_write_file(graph, true, "{\"fingerprint\": \"0124\"}", 23, &err));
+    assert_ok(qdq_layer_file_is_of(graph, "0124", &is, &err));
+    assert_false(is); /* whatever that is */
+    assert_ok(qdq_write_file(graph, true, "{\"qdq_layers\": 1, \"finge", 25, &err));
+    assert_ok(qdq_layer_file_is_of(graph, "0124", &is, &err));
+    assert_false(is);
+    qdq_model_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read_again),
         cmocka_unit_test(mistakes_have_their_place),
         cmocka_unit_test(the_folder_of_a_run_has_layers_and_a_log),
+        cmocka_unit_test(layers_of_another_fingerprint_are_not_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* graph_file.c - see the header. */
 #include "tune/group/graph_file.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "base/file.h"
+#include "engine/layer_file.h"
 #include "engine/trt/trt_record.h"
 
 enum { MAX_FILE = 256 << 20 };
@@ -70,7 +72,7 @@ static qdq_status write_all(const qdq_graph_file *f, const qdq_group *g, size_t 
         QDQ_TRY(copy(f, key, "log", "build.log", &has_log, arena, err));
     }
     if (!has_graph)
-        QDQ_TRY(qdq_groups_write(graph, g, n, f->info, err));
+        QDQ_TRY(qdq_layer_file_write(graph, g, n, f->info, f->fingerprint, err));
     return has_log ? QDQ_OK : write_log(f, g, n, log, err);
 }
 
@@ -83,6 +85,20 @@ qdq_status qdq_graph_file_write(const qdq_graph_file *f, const qdq_group *g, siz
     return st;
 }
 
+static qdq_status check(const qdq_graph_file *f, const char *graph, qdq_error *err)
+{
+    bool fits = true;
+
+    if (access(graph, R_OK) != 0)
+        return qdq_fail_errno(err, QDQ_E_IO, errno, "%s", graph);
+    if (f->fingerprint != NULL)
+        QDQ_TRY(qdq_layer_file_is_of(graph, f->fingerprint, &fits, err));
+    return fits ? QDQ_OK
+                : qdq_fail(err, QDQ_E_UNSUPPORTED,
+                           "%s: layers of another model, engine or setting, expected the fingerprint %s",
+                           graph, f->fingerprint);
+}
+
 qdq_status qdq_graph_file_read(const qdq_graph_file *f, const qdq_job *job, qdq_group **out, size_t *n,
                                qdq_error *err)
 {
@@ -91,7 +107,7 @@ qdq_status qdq_graph_file_read(const qdq_graph_file *f, const qdq_job *job, qdq_
 
     *out = NULL;
     *n = 0;
-    qdq_status st = graph == NULL || profile == NULL ? qdq_nomem(err) : QDQ_OK;
+    qdq_status st = graph == NULL || profile == NULL ? qdq_nomem(err) : check(f, graph, err);
     if (st == QDQ_OK)
         st = qdq_groups_read(f->model, graph, access(profile, R_OK) == 0 ? profile : NULL, job, out, n, err);
     qdq_arena_free(&arena);
