@@ -109,6 +109,25 @@ static void a_halo_is_one_node_far(void **state)
     done(&x);
 }
 
+/* Without the Relu, an engine would take the Add for the bias of the product. */
+static void neighbours_without_kernels_come_with_their_group(void **state)
+{
+    part x = make(HEAD "g (float[4,4] x, float[4] c) => (float[4,4] y) <" W4 ">\n"
+                       "{ [a] t = MatMul(x, w)\n [d] u = Add(t, c)\n [r] v = Relu(u)\n"
+                       "  [b] k = MatMul(v, w)\n [s] y = Sigmoid(k) }\n",
+                  TEST_LAYERS("gemm a", "pointwise d+r", "gemm b+s"), 0, true, NULL);
+    part y = make(HEAD "g (float[4,4] x) => (float[4,4] y) <" W4 ">\n"
+                       "{ [a] t = MatMul(x, w)\n [b] k = MatMul(t, w)\n [s] y = Sigmoid(k) }\n",
+                  TEST_LAYERS("gemm a", "gemm b+s"), 0, true, NULL);
+
+    (void)state;
+    assert_int_equal(x.g->n_nodes, 3);
+    assert_string_equal(x.g->node[2]->name, "r");
+    assert_int_equal(y.g->n_nodes, 2); /* a kernel is work */
+    done(&y);
+    done(&x);
+}
+
 static void constants_come_along_through_chains(void **state)
 {
     part x = make(HEAD "g (float[4,4] x) => (float[4,4] y)\n"
@@ -380,6 +399,7 @@ int main(void)
         cmocka_unit_test(a_group_is_a_model_with_its_constants),
         cmocka_unit_test(an_output_is_given_once_whoever_reads_it),
         cmocka_unit_test(a_halo_is_one_node_far),
+        cmocka_unit_test(neighbours_without_kernels_come_with_their_group),
         cmocka_unit_test(constants_come_along_through_chains),
         cmocka_unit_test(a_constant_that_callers_may_override_is_one),
         cmocka_unit_test(a_left_out_input_stays_left_out),

@@ -9,7 +9,7 @@
 #include "base/fail.h"
 #include "ir/edit.h"
 
-enum { MOST_PULLED = 16 };
+enum { MOST_PULLED = 16, MOST_BESIDE = 16 };
 
 typedef struct maker {
     const qdq_fusions *f;
@@ -46,6 +46,17 @@ static bool may_be_halo(const qdq_node *n)
     return true;
 }
 
+/* A node alone may be fused otherwise than with those that it is computed with: an Add is a bias where no Gelu follows it. All
+ * of its group is there, unless that would be much work. */
+static void add_neighbour(maker *s, uint32_t p)
+{
+    const qdq_fusion *f = &s->f->at[s->f->of[s->g->node[p]->id]];
+
+    s->inside[p] |= may_be_halo(s->g->node[p]);
+    for (uint32_t i = 0; i < f->n && f->linear == 0 && f->n <= MOST_BESIDE; i++)
+        s->inside[s->g->place[f->node[i]->id]] |= may_be_halo(f->node[i]);
+}
+
 static void add_halo(maker *s)
 {
     const qdq_region_graph *g = s->g;
@@ -54,9 +65,9 @@ static void add_halo(maker *s)
         if (!s->own[p])
             continue;
         for (uint32_t e = g->first_source[p]; e < g->first_source[p + 1]; e++)
-            s->inside[g->source[e]] |= may_be_halo(g->node[g->source[e]]);
+            add_neighbour(s, g->source[e]);
         for (uint32_t e = g->first_reader[p]; e < g->first_reader[p + 1]; e++)
-            s->inside[g->reader[e]] |= may_be_halo(g->node[g->reader[e]]);
+            add_neighbour(s, g->reader[e]);
     }
 }
 

@@ -7,7 +7,9 @@
 #include "tune/group/fusions.h"
 
 typedef struct qdq_group_model_opts {
-    bool halo; /* with who makes what the group reads and who reads what it gives, one node far */
+    /* With who makes what the group reads and who reads what it gives: one node far, or the whole group of that node if
+     * there is nothing to quantize in it. */
+    bool halo;
     const qdq_shape_range *range; /* of the whole model */
     uint32_t most_pulled; /* nodes of shape arithmetic that come along; what takes more is frozen. 0: 16 */
 } qdq_group_model_opts;
