@@ -3,7 +3,7 @@
 #include "support/isolated.h"
 #include "support/test.h"
 #include "tune/isolate/legal_inputs.h"
-#include "tune/isolate/score.h"
+#include "tune/isolate/part_context.h"
 
 typedef struct setting {
     test_isolated s;
@@ -105,6 +105,7 @@ static void joining_parts_survives_every_allocation_failure(void **state)
 }
 
 typedef struct scoring {
+    const qdq_fusions *f;
     qdq_parts *p;
     qdq_group *layer;
     size_t n;
@@ -115,13 +116,14 @@ static qdq_status score(void *ctx, qdq_error *err)
     const scoring *x = ctx;
     qdq_part_score out[TEST_MOST_PARTS];
 
-    return qdq_parts_score(x->p, x->layer, x->n, 50, out, err);
+    QDQ_TRY(qdq_parts_score(x->p, x->layer, x->n, 50, out, err));
+    return qdq_parts_compare(x->f, x->p, x->layer, x->n, out, err);
 }
 
 static void scoring_survives_every_allocation_failure(void **state)
 {
     setting *x = set_up();
-    scoring s = {.p = test_isolated_parts(&x->s, x->all, NULL)};
+    scoring s = {.f = x->s.f, .p = test_isolated_parts(&x->s, x->all, NULL)};
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_error err = QDQ_ERROR_INIT;
     qdq_session *session;

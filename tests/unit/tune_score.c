@@ -1,5 +1,5 @@
 /* tune_score.c - what isolated groups cost: layers as engines report them, whose they are, and what is left out. */
-#include "tune/isolate/score.h"
+#include "tune/isolate/part_context.h"
 
 #include <math.h>
 #include <sys/stat.h>
@@ -144,6 +144,35 @@ static void what_is_not_known_is_said(void **state)
     assert_false(s[1].known); /* no layer */
     s = SCORE("MatMul g1/b+g1.1/b 10", "MatMul g1/c 10", "MatMul g1.1/c 10");
     assert_false(s[0].known || s[1].known); /* nobody knows whose share it is */
+}
+
+static void assert_context(test_layers part, test_layers whole, bool mismatch)
+{
+    setting s = set_up();
+    qdq_part_score out[2];
+
+    assert_ok(qdq_parts_score(s.p, part.at, part.n, NAN, out, &err));
+    assert_ok(qdq_parts_compare(s.f, s.p, whole.at, whole.n, out, &err));
+    assert_int_equal(out[0].context_mismatch, mismatch);
+    test_layers_free(&part);
+    test_layers_free(&whole);
+    put_away(&s);
+}
+
+/* The whole model says which layers are right, with Q/DQ others than without. */
+static void kernels_of_another_kind_than_in_the_whole_model_are_told(void **state)
+{
+    (void)state;
+    assert_context(TEST_LAYERS("MatMul g1/b 1", "MatMul g1/c 1"), TEST_LAYERS("MatMul b+r", "MatMul c"),
+                   false);
+    assert_context(TEST_LAYERS("MatMul g1/b 1", "MatMul g1/c 1"), TEST_LAYERS("MatMul b+r+m+c"), true);
+    assert_context(TEST_LAYERS("MatMul g1/a+g1/b 1"), TEST_LAYERS("MatMul a", "MatMul b+r", "MatMul c"),
+                   true);
+    assert_context(TEST_LAYERS("MatMul g1/a+g1/b 1"), TEST_LAYERS("MatMul a+b", "MatMul c"), false);
+    assert_context(TEST_LAYERS("MatMul g1/a+g1/b 1"), TEST_LAYERS("MatMul b", "MatMul m+d"),
+                   true); /* m moves */
+    assert_context(TEST_LAYERS("MatMul g1/a+g1/b 1", "MatMul g1/c 1"), TEST_LAYERS("MatMul a"),
+                   true); /* as before */
 }
 
 /* --- conversions ------------------------------------------------------------------------------------------------------------ */
@@ -320,6 +349,7 @@ int main(void)
         cmocka_unit_test(a_layer_of_both_counts_and_says_so),
         cmocka_unit_test(moved_numbers_do_not_make_a_layer_ours),
         cmocka_unit_test(what_is_not_known_is_said),
+        cmocka_unit_test(kernels_of_another_kind_than_in_the_whole_model_are_told),
         cmocka_unit_test(qdq_of_the_plan_count_and_those_at_the_border_are_told_apart),
         cmocka_unit_test(a_copy_of_a_dq_is_found_by_its_name),
         cmocka_unit_test(reformats_count_between_nodes_of_the_group_alone),

@@ -15,7 +15,7 @@ typedef struct qdq_part_score {
     double reformat_us;    /* changes of layout or precision between nodes of the group */
     uint32_t layers;       /* that compute nodes of the group */
     bool shared;           /* some of them compute nodes of the halo, too */
-    bool context_mismatch; /* layers are more than in the whole model: not the kernels that run there */
+    bool context_mismatch; /* layers are more than in the whole model; qdq_parts_compare() knows it better */
 } qdq_part_score;
 
 /* `layer`: what an engine says of p->model, in order of execution. `end_to_end_us`: the time of a run without a profile, by
