@@ -346,6 +346,18 @@ static void an_option_of_the_users_that_is_refused_is_named(void **state)
     assert_fails(QDQ_E_ENGINE, "refuses --saveEngine, without which nothing can be done", run_tool());
 }
 
+/* subgraph 8 case 12: one of ours is left out and tried without; that the user's is refused as well is for the user. */
+static void a_second_option_that_is_refused_and_is_the_users_is_named(void **state)
+{
+    static const char *const useful[] = {"--separateProfileRun", NULL};
+    qdq_trt_log log;
+
+    (void)state;
+    setenv("FAKE_TRTEXEC", "refuse:--separateProfileRun,refuse:--useCudaGraph", 1);
+    open_tool("--useCudaGraph");
+    assert_fails(QDQ_E_USAGE, "has no option --useCudaGraph", run_with(useful, 60, &log));
+}
+
 static void the_users_option_goes_before_ours(void **state)
 {
     static const char *const useful[] = {"--warmUp=200", NULL};
@@ -451,6 +463,7 @@ int main(void)
         cmocka_unit_test(passwords_are_not_written_down),
         cmocka_unit_test_teardown(only_the_option_that_was_refused_is_left_out_and_remembered, clean),
         cmocka_unit_test_teardown(an_option_of_the_users_that_is_refused_is_named, clean),
+        cmocka_unit_test_teardown(a_second_option_that_is_refused_and_is_the_users_is_named, clean),
         cmocka_unit_test_teardown(the_users_option_goes_before_ours, clean),
         cmocka_unit_test_teardown(failures_have_class_and_words, clean),
         cmocka_unit_test_teardown(out_of_memory_gets_one_more_try, clean),
