@@ -199,6 +199,9 @@ typedef struct qdq_tune_opts {
     qdq_external external; /* where the weights of model.onnx and baseline.onnx go */
     const qdq_job *job;
     void (*live)(void *ctx, const qdq_tune_live *now); /* ctx of the job; may be NULL */
+    unsigned
+        pareto; /* models along the front between latency and accuracy, in DIR/pareto, by minimum cuts; each a
+                        build more, beyond max_builds; 2 to 16, 0: none */
 } qdq_tune_opts;
 
 #define QDQ_TUNE_OPTS_INIT                                                                                   \
@@ -228,6 +231,19 @@ typedef enum qdq_tune_verdict {
 
 QDQ_API const char *qdq_tune_verdict_name(qdq_tune_verdict v); /* "tuned", "rules", "float" */
 
+#define QDQ_TUNE_MOST_POINTS 16
+
+/* A model of the front, in the folder. */
+typedef struct qdq_tune_point {
+    char file[32], plan[32];    /* "pareto/model_1.onnx", "pareto/plan_1.json" */
+    double ms, ms_low, ms_high; /* in pairs with the given model; 95 % */
+    double predicted_ms;        /* by the costs that the search ended with */
+    double sqnr_db, accuracy;   /* on all samples that judge; accuracy: NAN without labels */
+    unsigned nodes;             /* in 8 bits */
+    bool
+        dominated; /* another one, or the given model, is as fast and as accurate, and better in one of both */
+} qdq_tune_point;
+
 typedef struct qdq_tune_result {
     const char *mode; /* "region", "subgraph" */
     char engine[64];  /* "ort 1.31.1" */
@@ -248,6 +264,8 @@ typedef struct qdq_tune_result {
     size_t groups, keys;  /* fusion groups; kinds of them */
     double raw_ms; /* of the first placement that the strategy proposed, as measured; NAN: it proposed none */
     unsigned kept, rejected, undecided; /* placements that were measured; one that failed is rejected */
+    qdq_tune_point pareto[QDQ_TUNE_MOST_POINTS]; /* the fastest first */
+    size_t n_pareto;
 } qdq_tune_result;
 
 /* Tunes m into the folder `dir`, which is made: model.onnx, plan.json, report.json, report.html, patterns.yaml,

@@ -63,6 +63,32 @@ static qdq_status print_times(cli *c, json_t *report, FILE *to, qdq_error *err)
     return cli_table_print(&t, to, err);
 }
 
+static qdq_status print_front(cli *c, json_t *report, FILE *to, qdq_error *err)
+{
+    cli_table t = {.arena = &c->arena, .columns = "lrrrl"};
+    const json_t *list = json_object_get(report, "pareto");
+    json_t *p;
+    size_t i;
+
+    if (json_array_size(list) == 0)
+        return QDQ_OK;
+    cli_cell(&t, "front");
+    cli_cell(&t, "ms");
+    cli_cell(&t, "SQNR");
+    cli_cell(&t, "nodes");
+    cli_cell(&t, "%s", "");
+    json_array_foreach(list, i, p)
+    {
+        const char *file = json_string_value(json_object_get(p, "file"));
+        cli_cell(&t, "%s", file != NULL ? file : "");
+        cli_cell(&t, "%.4g", number(p, "ms"));
+        cli_cell(&t, "%.2f", number(p, "sqnr_db"));
+        cli_cell(&t, "%.0f", number(p, "nodes"));
+        cli_cell(&t, "%s", json_is_true(json_object_get(p, "dominated")) ? "dominated" : "");
+    }
+    return cli_table_print(&t, to, err);
+}
+
 static void print_counts(json_t *report, FILE *to)
 {
     double seconds = number(report, "seconds");
@@ -129,6 +155,7 @@ qdq_status cli_tune_report_print(cli *c, json_t *report, FILE *to, qdq_error *er
 {
     print_counts(report, to);
     QDQ_TRY(print_times(c, report, to, err));
+    QDQ_TRY(print_front(c, report, to, err));
     print_remarks(report, to);
     return QDQ_OK;
 }

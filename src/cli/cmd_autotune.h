@@ -16,7 +16,7 @@ struct autotune_args {
     bool force, restart, keep_models;
     int mode, strategy, preset, type, accept, builder, external; /* indices of choices */
     int64_t schemes, mutations, attempts, pool_least, cache_distance, cache_entries, trials, builds, seed,
-        max_region, min_refine, warmup_runs, timing_runs, threads, calib_threads;
+        max_region, min_refine, pareto, warmup_runs, timing_runs, threads, calib_threads;
     double time_s;
 };
 

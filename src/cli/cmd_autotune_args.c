@@ -188,6 +188,13 @@ static const cli_opt subgraph_opts[] = {
      .offset = CLI_AT(autotune_args, layer_info),
      .what = "FILE",
      .help = "layers of the model without Q/DQ, by trtexec --exportLayerInfo or an earlier run"},
+    {.name = "pareto",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(autotune_args, pareto),
+     .what = "N",
+     .help = "also N models from the fastest to the most accurate, in DIR/pareto; with mincut",
+     .min = 2,
+     .max = QDQ_TUNE_MOST_POINTS},
     CLI_END,
 };
 
@@ -364,6 +371,7 @@ static qdq_status check_mode(const struct autotune_args *a, qdq_error *err)
     const bool by_region = a->mode == QDQ_TUNE_REGION;
     const char *other = by_region ? (a->strategy != QDQ_TUNE_AUTO ? "--strategy"
                                      : a->layer_info != NULL      ? "--layer-info"
+                                     : a->pareto > 0              ? "--pareto"
                                                                   : NULL)
                                   : only_for_regions(a);
 
@@ -430,6 +438,7 @@ qdq_status cmd_autotune_fill(const struct autotune_args *a, qdq_tune_opts *o, qd
     o->mode = (qdq_tune_mode)a->mode;
     o->strategy = (qdq_tune_strategy)a->strategy;
     o->layer_info = a->layer_info;
+    o->pareto = (unsigned)a->pareto;
     o->preset = (qdq_tune_preset)a->preset;
     o->worker = a->worker;
     o->threads = cli_threads(a->threads);

@@ -72,6 +72,23 @@ void qdq_page_bars(qdq_buf *b, const qdq_page_bar *bar, size_t n, const char *un
 void qdq_page_steps(qdq_buf *b, const char *title, const double *value, const bool *marked, size_t n,
                     const char *unit);
 
+/* What is weighed against each other: a dot for each, with its label and a bar from low to high, and one line across. Those
+ * without both numbers are left out; an x without bounds stands at the right edge. */
+typedef struct qdq_page_dot {
+    const char *label;
+    double x, y, low, high; /* low and high of y */
+    qdq_page_tone tone;
+} qdq_page_dot;
+
+typedef struct qdq_page_scatter {
+    const char *title, *x_unit, *y_unit;
+    const qdq_page_dot *dot;
+    size_t n;
+    const char *line; /* the label of the line; NULL: there is none */
+    double line_y;
+} qdq_page_scatter;
+void qdq_page_scatter_plot(qdq_buf *b, const qdq_page_scatter *s);
+
 /* --- a line of the graph: who gives, what stands between, who reads ---------------------------------------------------- */
 
 typedef struct qdq_page_chip {

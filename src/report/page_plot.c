@@ -129,3 +129,118 @@ void qdq_page_steps(qdq_buf *b, const char *title, const double *value, const bo
     qdq_html_text(b, unit);
     qdq_buf_puts(b, "</text></svg></figure>\n");
 }
+
+/* --- dots --------------------------------------------------------------------------------------------------------------- */
+
+enum { DOTS_WIDE = 960, DOTS_TALL = 300, LEFT = 60, RIGHT = 900, TOP = 24, BOTTOM = 260 };
+
+typedef struct frame {
+    double x_low, x_high, y_low, y_high;
+} frame;
+
+static bool is_drawn(const qdq_page_dot *d)
+{
+    return isfinite(d->y) && (isfinite(d->x) || d->x > 0);
+}
+
+/* A tenth around what is there; all in the middle if it is one place. */
+static void widen(double *low, double *high)
+{
+    const double more = *high > *low ? (*high - *low) * 0.1 : fmax(fabs(*high) * 0.1, 1e-9);
+
+    *low -= more;
+    *high += more;
+}
+
+static frame frame_of(const qdq_page_scatter *s)
+{
+    frame f = {INFINITY, -INFINITY, INFINITY, -INFINITY};
+
+    for (size_t i = 0; i < s->n; i++) {
+        const qdq_page_dot *d = &s->dot[i];
+        if (!is_drawn(d))
+            continue;
+        if (isfinite(d->x)) {
+            f.x_low = fmin(f.x_low, d->x);
+            f.x_high = fmax(f.x_high, d->x);
+        }
+        f.y_low = fmin(f.y_low, fmin(d->y, d->low)); /* NAN is no number to fmin() */
+        f.y_high = fmax(f.y_high, fmax(d->y, d->high));
+    }
+    if (s->line != NULL && isfinite(s->line_y)) {
+        f.y_low = fmin(f.y_low, s->line_y);
+        f.y_high = fmax(f.y_high, s->line_y);
+    }
+    if (!isfinite(f.x_low))
+        f.x_low = f.x_high = 0;
+    widen(&f.x_low, &f.x_high);
+    widen(&f.y_low, &f.y_high);
+    return f;
+}
+
+static double across(const frame *f, double x)
+{
+    return isfinite(x) ? LEFT + (RIGHT - LEFT) * (x - f->x_low) / (f->x_high - f->x_low) : RIGHT;
+}
+
+static double down(const frame *f, double y)
+{
+    return BOTTOM - (BOTTOM - TOP) * (y - f->y_low) / (f->y_high - f->y_low);
+}
+
+static void draw_dot(qdq_buf *b, const frame *f, const qdq_page_dot *d)
+{
+    const double x = across(f, d->x), y = down(f, d->y);
+    const char *kind = d->tone == QDQ_TONE_GOOD ? "in" : d->tone == QDQ_TONE_BAD ? "out" : "mark";
+
+    if (isfinite(d->low) && isfinite(d->high))
+        qdq_buf_printf(b, "<path class=\"whisker\" d=\"M%.1f %.1fV%.1f\"/>", x, down(f, d->low),
+                       down(f, d->high));
+    qdq_buf_printf(b, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\"/><text x=\"%.1f\" y=\"%.1f\">",
+                   kind, x, y, x + 8, y - 6);
+    qdq_html_text(b, d->label);
+    qdq_buf_puts(b, "</text>");
+}
+
+static void draw_axes(qdq_buf *b, const frame *f, const qdq_page_scatter *s)
+{
+    qdq_buf_printf(b, "<path class=\"axis\" fill=\"none\" d=\"M%d.5 %dV%d.5H%d\"/>", LEFT, TOP, BOTTOM,
+                   RIGHT);
+    for (int i = 0; i <= 4; i++) {
+        const double share = i / 4.0;
+        qdq_buf_printf(b, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.3g</text>",
+                       LEFT + (RIGHT - LEFT) * share, BOTTOM + 16, f->x_low + (f->x_high - f->x_low) * share);
+        qdq_buf_printf(b, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.3g</text>", LEFT - 6,
+                       BOTTOM - (BOTTOM - TOP) * share + 4, f->y_low + (f->y_high - f->y_low) * share);
+    }
+    qdq_buf_printf(b, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">", RIGHT, BOTTOM + 34);
+    qdq_html_text(b, s->x_unit);
+    qdq_buf_printf(b, "</text><text x=\"%d\" y=\"%d\" text-anchor=\"end\">", LEFT - 6, TOP - 10);
+    qdq_html_text(b, s->y_unit);
+    qdq_buf_puts(b, "</text>");
+}
+
+void qdq_page_scatter_plot(qdq_buf *b, const qdq_page_scatter *s)
+{
+    const frame f = frame_of(s);
+
+    if (!isfinite(f.y_low) || !isfinite(f.y_high)) /* nothing to be drawn */
+        return;
+    qdq_buf_puts(b, "<figure><figcaption>");
+    qdq_html_text(b, s->title);
+    qdq_buf_printf(b, "</figcaption><svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Dots\">", DOTS_WIDE,
+                   DOTS_TALL);
+    draw_axes(b, &f, s);
+    if (s->line != NULL && isfinite(s->line_y)) {
+        const double y = down(&f, s->line_y);
+        qdq_buf_printf(
+            b, "<path class=\"edge\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", LEFT,
+            y, RIGHT, RIGHT, y - 6);
+        qdq_html_text(b, s->line);
+        qdq_buf_puts(b, "</text>");
+    }
+    for (size_t i = 0; i < s->n; i++)
+        if (is_drawn(&s->dot[i]))
+            draw_dot(b, &f, &s->dot[i]);
+    qdq_buf_puts(b, "</svg></figure>\n");
+}

@@ -63,7 +63,7 @@ const char *const qdq_page_css[] = {
     "svg{display:block;width:100%;height:auto;margin:8px 0 0}svg text{fill:var(--dim);font-size:10.5px;"
     "font-variant-numeric:tabular-nums}"
     ".in{fill:var(--bar)}.out{fill:var(--bad)}.axis{stroke:var(--line)}.span{fill:var(--lit-soft)}"
-    ".edge{stroke:var(--lit);stroke-dasharray:3 3}"
+    ".edge{stroke:var(--lit);stroke-dasharray:3 3}.mark{fill:var(--ink)}.whisker{stroke:var(--dim)}"
     ".bars{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:14px "
     "18px;display:grid;"
     "grid-template-columns:max-content 1fr max-content;gap:8px 16px;align-items:center;font-size:13.5px}"

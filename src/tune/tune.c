@@ -309,6 +309,7 @@ static qdq_status tune(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(search(t, err));
     QDQ_TRY(check_files(t, err));
     QDQ_TRY(qdq_tune_guard(t, err));
+    QDQ_TRY(qdq_tune_find_front(t, err));
     summarize(t);
     QDQ_TRY(qdq_tune_write_results(t, err));
     qdq_tune_show(t, "done");

@@ -6,11 +6,6 @@
 #include "base/fail.h"
 #include "tune/cut/cut_search.h"
 
-typedef struct reader {
-    qdq_tuning *t;
-    qdq_nets nets;
-} reader;
-
 static void add(qdq_cut_time *to, double us, double rows)
 {
     to->us += us;
@@ -52,16 +47,16 @@ void qdq_tune_tell_costs(const qdq_space *s, const qdq_nets *nets, const qdq_tun
 
 static qdq_status profile(void *ctx, const qdq_assign *a, qdq_cut_profile *out, bool *known, qdq_error *err)
 {
-    reader *r = ctx;
+    qdq_tuning *t = ctx;
     qdq_tune_candidate *c;
 
-    QDQ_TRY(qdq_tune_candidate_of(r->t, a, &c, err));
+    QDQ_TRY(qdq_tune_candidate_of(t, a, &c, err));
     if (c->failed && !c->misses) /* it would not live longer for that */
         return QDQ_OK;
-    QDQ_TRY(qdq_tune_profile(r->t, c, err));
+    QDQ_TRY(qdq_tune_profile(t, c, err));
     *known = c->times->is_known;
     if (*known)
-        qdq_tune_tell_costs(r->t->space, &r->nets, c->times, out);
+        qdq_tune_tell_costs(t->space, &t->nets, c->times, out);
     return QDQ_OK;
 }
 
@@ -74,10 +69,11 @@ qdq_status qdq_tune_choose_strategy(qdq_tuning *t, qdq_error *err)
     t->cuts = t->base->times != NULL && t->base->times->is_known;
     if (t->cuts)
         return QDQ_OK;
-    if (t->opts->strategy == QDQ_TUNE_MINCUT)
+    if (t->opts->strategy == QDQ_TUNE_MINCUT || t->opts->pareto > 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
-                        "engine '%s' tells too little of how long each layer takes for minimum cuts",
-                        qdq_lab_engine(t->lab)->name);
+                        "engine '%s' tells too little of how long each layer takes for minimum cuts%s",
+                        qdq_lab_engine(t->lab)->name,
+                        t->opts->pareto > 0 ? ", without which there is no front" : "");
     t->search_opts.max_builds = qdq_tune_max_builds(t->opts, false);
     qdq_job_log(t->job, QDQ_LOG_WARNING,
                 "engine '%s' tells too little of how long each layer takes for minimum cuts: kinds of groups "
@@ -100,25 +96,23 @@ static double excess_of(const qdq_tuning *t, const qdq_tune_heard *h, bool holds
 
 static qdq_status judge(void *ctx, const qdq_assign *a, qdq_cut_verdict *out, qdq_error *err)
 {
-    reader *r = ctx;
+    qdq_tuning *t = ctx;
     qdq_tune_candidate *c;
 
-    QDQ_TRY(qdq_tune_candidate_of(r->t, a, &c, err));
-    if (c == r->t->base) {
+    QDQ_TRY(qdq_tune_candidate_of(t, a, &c, err));
+    if (c == t->base) {
         *out = (qdq_cut_verdict){.known = true, .holds = true};
         return QDQ_OK;
     }
-    QDQ_TRY(qdq_tune_judge(r->t, c, &out->known, err));
-    out->holds = out->known && qdq_tune_holds(r->t, &c->heard);
-    out->excess = out->known ? excess_of(r->t, &c->heard, out->holds) : NAN;
+    QDQ_TRY(qdq_tune_judge(t, c, &out->known, err));
+    out->holds = out->known && qdq_tune_holds(t, &c->heard);
+    out->excess = out->known ? excess_of(t, &c->heard, out->holds) : NAN;
     return QDQ_OK;
 }
 
 /* From what is proposed on, candidates are judged before they are built, if it is known what decisions do. */
-static qdq_status bound(reader *r, qdq_cut_problem *p, qdq_error *err)
+static qdq_status bound(qdq_tuning *t, qdq_cut_problem *p, qdq_error *err)
 {
-    qdq_tuning *t = r->t;
-
     if (!qdq_tune_has_goal(t))
         return QDQ_OK;
     QDQ_TRY(qdq_tune_find_harm(t, err));
@@ -133,7 +127,7 @@ static qdq_status bound(reader *r, qdq_cut_problem *p, qdq_error *err)
     p->harm = t->harm;
     p->most_harm = t->opts->goal->min_sqnr != 0 ? pow(10, -t->opts->goal->min_sqnr / 10) : INFINITY;
     p->judge = judge;
-    p->judge_ctx = r;
+    p->judge_ctx = t;
     return QDQ_OK;
 }
 
@@ -153,15 +147,16 @@ static void say_what_came_out(const qdq_tuning *t)
 qdq_status qdq_tune_cut(qdq_tuning *t, qdq_error *err)
 {
     const qdq_search_ops ops = qdq_tune_search_ops(t);
-    reader r = {.t = t};
     qdq_cut_result found;
 
-    QDQ_TRY(qdq_nets_find(t->space, &t->arena, &r.nets, err));
+    QDQ_TRY(qdq_nets_find(t->space, &t->arena, &t->nets, err));
     qdq_cut_problem p = {
-        .search = &t->problem, .graph = &r.nets.graph, .profile = profile, .profile_ctx = &r};
-    QDQ_TRY(bound(&r, &p, err));
+        .search = &t->problem, .graph = &t->nets.graph, .profile = profile, .profile_ctx = t};
+    QDQ_TRY(bound(t, &p, err));
     QDQ_TRY(qdq_cut_search_run(&p, &t->search_opts, &ops, &t->arena, &found, err));
     t->found = found.search;
+    t->costs = found.costs;
+    t->has_costs = found.known;
     say_what_came_out(t);
     return QDQ_OK;
 }

@@ -116,7 +116,7 @@ static qdq_status write_found(qdq_tuning *t, const char **name, bool *is_rules, 
     return *name != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-static qdq_status build_input(qdq_tuning *t, qdq_tune_candidate **input, qdq_error *err)
+qdq_status qdq_tune_build_input(qdq_tuning *t, qdq_tune_candidate **input, qdq_error *err)
 {
     const char *name = t->converted ? qdq_arena_printf(&t->arena, "input-%.26s", t->nothing_name) : "input";
 
@@ -210,7 +210,7 @@ qdq_status qdq_tune_guard(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(qdq_tune_correct(t, err));
     if (t->unwritten)
         QDQ_TRY(qdq_tune_write_assignment(t, &t->found.best, err));
-    QDQ_TRY(build_input(t, &g.input, err));
+    QDQ_TRY(qdq_tune_build_input(t, &g.input, err));
     if (qdq_assign_count(&t->found.best) > 0)
         QDQ_TRY(measure_written(t, &g, err));
     if (g.same) {

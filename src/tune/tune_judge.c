@@ -90,23 +90,35 @@ static qdq_status keep_heard(qdq_tuning *t, const char *key, const qdq_tune_hear
 /* --- judging ---------------------------------------------------------------------------------------------------------- */
 
 /* What does not run is as far from the given model as can be. */
-static qdq_status hear(qdq_tuning *t, qdq_tune_candidate *c, const char *key, qdq_error *err)
+static qdq_status hear(qdq_tuning *t, const qdq_plan *p, const char *key, qdq_tune_heard *out, qdq_error *err)
 {
     qdq_error why = QDQ_ERROR_INIT;
-    qdq_plan *p;
 
     qdq_tune_show(t, "judging");
     QDQ_TRY(qdq_job_poll(t->job, err));
-    QDQ_TRY(qdq_tune_plan_of(t, &c->assign, &p, err));
-    qdq_status st = qdq_tune_hear(t, p, &c->heard, &why);
-    qdq_plan_free(p);
+    qdq_status st = qdq_tune_hear(t, p, out, &why);
     if (st != QDQ_OK && st != QDQ_E_ENGINE)
         return qdq_fail(err, st, "%s", why.text);
     if (st == QDQ_E_ENGINE) {
         qdq_job_log(t->job, QDQ_LOG_WARNING, "a candidate is not judged, and refused: %s", why.text);
-        c->heard = (qdq_tune_heard){-INFINITY, NAN, NAN};
+        *out = (qdq_tune_heard){-INFINITY, NAN, NAN};
     }
-    return keep_heard(t, key, &c->heard, err);
+    return keep_heard(t, key, out, err);
+}
+
+qdq_status qdq_tune_judge_plan(qdq_tuning *t, const qdq_plan *p, const char *name, qdq_tune_heard *out,
+                               qdq_error *err)
+{
+    json_t *j;
+
+    QDQ_TRY(name_samples(t, err));
+    const char *key = qdq_arena_printf(&t->arena, "judged %s on %s", name, t->judges);
+    if (key == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_tune_recall(t, key, &j, err));
+    const bool found = j != NULL && read_heard(j, out);
+    json_decref(j);
+    return found ? QDQ_OK : hear(t, p, key, out, err);
 }
 
 static void tell(const qdq_tuning *t, const qdq_tune_candidate *c)
@@ -124,21 +136,16 @@ static void tell(const qdq_tuning *t, const qdq_tune_candidate *c)
 qdq_status qdq_tune_judge(qdq_tuning *t, qdq_tune_candidate *c, bool *known, qdq_error *err)
 {
     const unsigned given = t->opts->goal != NULL ? t->opts->goal->max_evaluations : 0;
-    json_t *j;
+    qdq_plan *p;
 
     *known = c->judged;
     if (c->judged || (t->bounded && t->evaluations >= (given > 0 ? given : MAX_EVALUATIONS)))
         return QDQ_OK;
-    QDQ_TRY(name_samples(t, err));
-    const char *key = qdq_arena_printf(&t->arena, "judged %s on %s", c->name, t->judges);
-    if (key == NULL)
-        return qdq_nomem(err);
     t->evaluations++;
-    QDQ_TRY(qdq_tune_recall(t, key, &j, err));
-    const bool found = j != NULL && read_heard(j, &c->heard);
-    json_decref(j);
-    if (!found)
-        QDQ_TRY(hear(t, c, key, err));
+    QDQ_TRY(qdq_tune_plan_of(t, &c->assign, &p, err));
+    qdq_status st = qdq_tune_judge_plan(t, p, c->name, &c->heard, err);
+    qdq_plan_free(p);
+    QDQ_TRY(st);
     *known = c->judged = true;
     if (c != t->base)
         t->least_noisy_db = fmax(t->least_noisy_db, c->heard.sqnr_db); /* NAN is no number to fmax() */

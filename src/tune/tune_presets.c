@@ -69,10 +69,14 @@ static qdq_status check_mode(const qdq_tune_opts *o, qdq_error *err)
         return qdq_fail(err, QDQ_E_USAGE,
                         "found strategy %d, expected 0 (as the engine allows) or 1 (mincut)",
                         (int)o->strategy);
+    if (o->pareto == 1 || o->pareto > QDQ_TUNE_MOST_POINTS)
+        return qdq_fail(err, QDQ_E_USAGE, "found a front of %u models, expected 2 to %d", o->pareto,
+                        QDQ_TUNE_MOST_POINTS);
     if (o->mode == QDQ_TUNE_REGION)
-        return o->strategy != QDQ_TUNE_AUTO ? wrong_mode("a strategy", "subgraph", err)
-               : o->layer_info != NULL      ? wrong_mode("layer information", "subgraph", err)
-                                            : QDQ_OK;
+        return o->pareto > 0                  ? wrong_mode("a front", "subgraph", err)
+               : o->strategy != QDQ_TUNE_AUTO ? wrong_mode("a strategy", "subgraph", err)
+               : o->layer_info != NULL        ? wrong_mode("layer information", "subgraph", err)
+                                              : QDQ_OK;
     if (o->max_builds > 0 && o->max_builds < LEAST_BUILDS)
         return qdq_fail(err, QDQ_E_USAGE,
                         "found %u builds, expected at least %d in subgraph mode: of the model without Q/DQ, "

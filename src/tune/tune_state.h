@@ -11,6 +11,7 @@
 #include "quant/compare/kept.h"
 #include "quant/quantize_steps.h"
 #include "qdq/tune.h"
+#include "tune/cut/costs.h"
 #include "tune/group/keys.h"
 #include "tune/lab/lab.h"
 #include "tune/region/pattern.h"
@@ -119,14 +120,19 @@ typedef struct qdq_tuning {
     qdq_search_opts search_opts;
     qdq_search_problem problem;
     qdq_search_result found;
-    bool cuts;             /* by minimum cuts */
-    bool bounded;          /* and under a goal: each candidate is judged before it is built */
-    const double *harm;    /* by decision: noise over signal at the outputs; NULL: not known */
-    unsigned evaluations;  /* of candidates on all samples that judge */
-    qdq_data *random;      /* these, where no others were given */
-    qdq_kept kept;         /* what the given model gives on them */
-    char judges[33];       /* which ones they are, in a few digits; "": not asked yet */
-    double least_noisy_db; /* SQNR of the best that was judged; NAN: none was */
+    bool cuts;            /* by minimum cuts */
+    bool bounded;         /* and under a goal: each candidate is judged before it is built */
+    const double *harm;   /* by decision: noise over signal at the outputs; NULL: not known */
+    unsigned evaluations; /* of candidates on all samples that judge */
+    qdq_data *random;     /* these, where no others were given */
+    qdq_kept kept;        /* what the given model gives on them */
+    char judges[33];      /* which ones they are, in a few digits; "": not asked yet */
+    qdq_nets nets;        /* of minimum cuts: tensors between decisions, and what all cost in the end */
+    qdq_cut_costs costs;
+    bool has_costs;
+    bool in_front;             /* what misses the goal is built, too */
+    double final_db, rules_db; /* SQNR beside the front; NAN: not known, or float */
+    double least_noisy_db;     /* SQNR of the best that was judged; NAN: none was */
     qdq_epoch epoch;
     unsigned epochs, calm_trials;
     unsigned builds, pairs;
@@ -255,6 +261,12 @@ qdq_status qdq_tune_name_plan(const qdq_plan *p, char name[33], qdq_error *err);
 qdq_status qdq_tune_candidate_named(qdq_tuning *t, const char *name, qdq_tune_candidate **out,
                                     qdq_error *err);
 
+/* Is the budget of time used up? */
+bool qdq_tune_time_is_up(const qdq_tuning *t);
+
+/* It is not run any more: its session goes. */
+void qdq_tune_drop(qdq_tuning *t, qdq_tune_candidate *c);
+
 /* Writes its model into the folder of candidates. */
 qdq_status qdq_tune_model_file(qdq_tuning *t, qdq_tune_candidate *c, const char **path, qdq_error *err);
 
@@ -278,6 +290,9 @@ qdq_search_ops qdq_tune_search_ops(qdq_tuning *t);
 
 /* Fresh pairs of what was written against the input and against the rules' plan: the best becomes model.onnx. */
 qdq_status qdq_tune_guard(qdq_tuning *t, qdq_error *err);
+
+/* What was given, or converted: what the guard compares with. */
+qdq_status qdq_tune_build_input(qdq_tuning *t, qdq_tune_candidate **input, qdq_error *err);
 
 /* --- tune_goal.c ------------------------------------------------------------------------------------------------------ */
 
@@ -306,6 +321,10 @@ qdq_status qdq_tune_keeps_accuracy(qdq_tuning *t, const qdq_plan *p, bool *keeps
  * false if as many were as the user allows. */
 qdq_status qdq_tune_judge(qdq_tuning *t, qdq_tune_candidate *c, bool *known, qdq_error *err);
 
+/* The same of a plan with that name. */
+qdq_status qdq_tune_judge_plan(qdq_tuning *t, const qdq_plan *p, const char *name, qdq_tune_heard *out,
+                               qdq_error *err);
+
 /* With a goal: c->failed, if it misses it. */
 qdq_status qdq_tune_require_goal(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err);
 
@@ -315,12 +334,20 @@ qdq_status qdq_tune_require_goal(qdq_tuning *t, qdq_tune_candidate *c, qdq_error
  * outputs. NULL as before, where that cannot be measured: the engine did not survive it, or an output is zero everywhere. */
 qdq_status qdq_tune_find_harm(qdq_tuning *t, qdq_error *err);
 
+/* --- tune_pareto.c ---------------------------------------------------------------------------------------------------- */
+
+/* After the guard: DIR/pareto, and out->pareto, if users want them. */
+qdq_status qdq_tune_find_front(qdq_tuning *t, qdq_error *err);
+
 /* --- tune_write.c ----------------------------------------------------------------------------------------------------- */
 
 /* What the result is compared with: the model as it was given, or converted to the precision that ships. */
 qdq_status qdq_tune_write_baseline(qdq_tuning *t, const char *name, qdq_error *err);
 /* model.onnx and plan.json of an assignment: the best so far. NULL: the baseline. */
 qdq_status qdq_tune_write_best(qdq_tuning *t, const qdq_plan *p, qdq_error *err);
+/* A plan and its model under these names in the folder. */
+qdq_status qdq_tune_write_plan(qdq_tuning *t, const qdq_plan *p, const char *model, const char *plan,
+                               qdq_error *err);
 /* report.json, patterns.yaml, report.html */
 qdq_status qdq_tune_write_results(qdq_tuning *t, qdq_error *err);
 

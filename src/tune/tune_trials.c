@@ -163,7 +163,7 @@ static qdq_status check_precision(const qdq_tune_candidate *base, double least, 
 /* Are its outputs those of the float model, as far as the user wants? Asked once for each model that is built. */
 static qdq_status check_outputs(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
 {
-    const double least = t->opts->goal != NULL ? t->opts->goal->min_sqnr : 0;
+    const double least = t->opts->goal != NULL && !t->in_front ? t->opts->goal->min_sqnr : 0;
     const qdq_tune_candidate *reference;
     qdq_lab_accuracy a;
     qdq_lab_fate fate = {0};
@@ -217,7 +217,7 @@ qdq_status qdq_tune_build(qdq_tuning *t, qdq_tune_candidate *c, const char *path
 }
 
 /* What is no incumbent any more takes memory only. */
-static void drop(qdq_tuning *t, qdq_tune_candidate *c)
+void qdq_tune_drop(qdq_tuning *t, qdq_tune_candidate *c)
 {
     if (c == t->base)
         return;
@@ -342,7 +342,7 @@ qdq_status qdq_tune_control(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err
 
 /* --- the search's eyes ------------------------------------------------------------------------------------------------ */
 
-static bool time_is_up(const qdq_tuning *t)
+bool qdq_tune_time_is_up(const qdq_tuning *t)
 {
     return t->opts->time_s > 0 && qdq_clock_seconds() - t->started >= t->opts->time_s;
 }
@@ -380,7 +380,7 @@ static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assi
     qdq_tune_candidate *a, *b;
 
     QDQ_TRY(qdq_job_poll(t->job, err));
-    if (time_is_up(t))
+    if (qdq_tune_time_is_up(t))
         return QDQ_E_GOAL;
     QDQ_TRY(qdq_tune_candidate_of(t, incumbent, &a, err));
     QDQ_TRY(qdq_tune_candidate_of(t, candidate, &b, err));
@@ -396,7 +396,7 @@ static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assi
     bool kept = !*failed && out->verdict == QDQ_VERDICT_KEEP;
     if (kept)
         t->epoch.base_ns *= 1 - out->gain;
-    drop(t, kept ? a : b);
+    qdq_tune_drop(t, kept ? a : b);
     return QDQ_OK;
 }
 

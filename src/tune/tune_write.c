@@ -51,6 +51,17 @@ qdq_status qdq_tune_write_best(qdq_tuning *t, const qdq_plan *p, qdq_error *err)
     return qdq_plan_save(p != NULL ? p : t->nothing, path, true, err);
 }
 
+qdq_status qdq_tune_write_plan(qdq_tuning *t, const qdq_plan *p, const char *model, const char *plan,
+                               qdq_error *err)
+{
+    const char *path = qdq_tune_path(t, plan);
+
+    if (path == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(save_plan_as_model(t, p, model, err));
+    return qdq_plan_save(p, path, true, err);
+}
+
 /* --- patterns.yaml ---------------------------------------------------------------------------------------------------- */
 
 /* What the search found for each pattern; its time is that of the whole model with it. */
@@ -107,7 +118,33 @@ static void put_groups(json_t *j, const qdq_tune_result *r)
     json_object_set_new(j, "undecided", json_integer(r->undecided));
 }
 
-static json_t *report(const qdq_tune_result *r, qdq_tune_mode mode)
+static json_t *describe_point(const qdq_tune_point *p)
+{
+    json_t *j = json_object();
+
+    json_object_set_new(j, "file", json_string(p->file));
+    json_object_set_new(j, "plan", json_string(p->plan));
+    put_number(j, "ms", p->ms);
+    put_number(j, "ms_low", p->ms_low);
+    put_number(j, "ms_high", p->ms_high);
+    put_number(j, "predicted_ms", p->predicted_ms);
+    put_number(j, "sqnr_db", p->sqnr_db);
+    put_number(j, "accuracy", p->accuracy);
+    json_object_set_new(j, "nodes", json_integer(p->nodes));
+    json_object_set_new(j, "dominated", json_boolean(p->dominated));
+    return j;
+}
+
+static void put_front(json_t *j, const qdq_tune_result *r)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < r->n_pareto; i++)
+        json_array_append_new(list, describe_point(&r->pareto[i]));
+    json_object_set_new(j, "pareto", list);
+}
+
+static json_t *report(const qdq_tune_result *r, const qdq_tune_opts *o)
 {
     json_t *j = json_object();
 
@@ -125,7 +162,7 @@ static json_t *report(const qdq_tune_result *r, qdq_tune_mode mode)
     json_object_set_new(j, "ruled_out", json_integer(r->ruled_out));
     put_number(j, "seconds", r->seconds);
     json_object_set_new(j, "verdict", json_string(qdq_tune_verdict_name(r->verdict)));
-    if (mode == QDQ_TUNE_REGION) {
+    if (o->mode == QDQ_TUNE_REGION) {
         json_object_set_new(j, "regions", json_integer((json_int_t)r->regions));
         json_object_set_new(j, "patterns", json_integer((json_int_t)r->patterns));
     } else
@@ -135,13 +172,15 @@ static json_t *report(const qdq_tune_result *r, qdq_tune_mode mode)
     json_object_set_new(j, "placement_only", json_boolean(r->placement_only));
     json_object_set_new(j, "resumed", json_boolean(r->resumed));
     json_object_set_new(j, "budget_used_up", json_boolean(r->ended_early));
+    if (o->pareto > 0)
+        put_front(j, r);
     return j;
 }
 
 qdq_status qdq_tune_write_results(qdq_tuning *t, qdq_error *err)
 {
     const char *path = qdq_tune_path(t, "report.json");
-    json_t *j = report(t->out, t->opts->mode);
+    json_t *j = report(t->out, t->opts);
     char *text = NULL;
 
     if (j == NULL || path == NULL) {

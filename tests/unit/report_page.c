@@ -103,7 +103,31 @@ static void plots_of_nothing_are_drawn(void **state)
     h = (qdq_page_histogram){"x", "y", 0, 0, count, 0, 0, 0};
     qdq_page_histogram_plot(&b, &h);
     qdq_page_bars(&b, bars, 1, "ms");
+    qdq_page_scatter_plot(&b, &(qdq_page_scatter){.title = "none", .x_unit = "dB", .y_unit = "ms"});
+    assert_null(strstr(b.data, "none"));
     assert_false(b.failed);
+    assert_null(strstr(b.data, "nan"));
+    assert_null(strstr(b.data, "inf"));
+    qdq_buf_free(&b);
+}
+
+static void dots_stand_where_their_numbers_say(void **state)
+{
+    (void)state;
+    qdq_buf b = QDQ_BUF_INIT(100000);
+    const qdq_page_dot dots[] = {{"<one>", 20, 1, 0.9, 1.1, QDQ_TONE_GOOD},
+                                 {"two", 40, 2, NAN, NAN, QDQ_TONE_BAD},
+                                 {"right", INFINITY, 1.5, NAN, NAN, QDQ_TONE_PLAIN},
+                                 {"left out", NAN, 1.5, NAN, NAN, QDQ_TONE_PLAIN},
+                                 {"and so is this", 30, NAN, NAN, NAN, QDQ_TONE_PLAIN}};
+
+    qdq_page_scatter_plot(&b, &(qdq_page_scatter){"t", "dB", "ms", dots, QDQ_COUNT(dots), "given", 3});
+    assert_non_null(strstr(b.data, "&lt;one&gt;"));
+    assert_non_null(strstr(b.data, "<circle class=\"out\""));
+    assert_non_null(strstr(b.data, "<circle class=\"mark\" cx=\"900.0\""));
+    assert_non_null(strstr(b.data, ">given</text>"));
+    assert_null(strstr(b.data, "left out"));
+    assert_null(strstr(b.data, "and so"));
     assert_null(strstr(b.data, "nan"));
     assert_null(strstr(b.data, "inf"));
     qdq_buf_free(&b);
@@ -131,6 +155,7 @@ int main(void)
         cmocka_unit_test(counts_are_short),
         cmocka_unit_test(numbers_that_are_none_sort_last_and_are_dashes),
         cmocka_unit_test(plots_of_nothing_are_drawn),
+        cmocka_unit_test(dots_stand_where_their_numbers_say),
         cmocka_unit_test(a_page_lets_nothing_in),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

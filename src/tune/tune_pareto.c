@@ -1,0 +1,301 @@
+/* tune_pareto.c - the front between latency and accuracy: placements of which none is better than another in both, by the
+ * costs that minimum cuts ended with and by what decisions do to the outputs; each built, measured against the model that was
+ * given, and judged. */
+#include "tune/tune_state.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "tune/cut/front.h"
+
+enum { PAIRS = 24, OF_FRONT = 3000 }; /* OF_FRONT: which of the tests between two it is */
+
+typedef struct point {
+    qdq_tune_candidate *c;
+    qdq_plan *plan; /* as it ships */
+    qdq_tune_point told;
+} point;
+
+typedef struct front {
+    qdq_tuning *t;
+    qdq_cut_point *at; /* from the cheapest; the last may have nothing on */
+    size_t n;
+    point *point;
+    size_t n_points;
+    double given_cost;  /* of the model without Q/DQ, by the same costs */
+    double clean_share; /* of the given model's time that the clean one takes */
+} front;
+
+/* --- which ones ------------------------------------------------------------------------------------------------------- */
+
+static qdq_status find(front *f, qdq_error *err)
+{
+    qdq_tuning *t = f->t;
+    qdq_assign nothing;
+
+    if (t->harm == NULL)
+        QDQ_TRY(qdq_tune_find_harm(t, err));
+    if (t->harm == NULL || !t->has_costs)
+        return QDQ_OK;
+    if (!qdq_assign_new(&nothing, t->space->n_groups, &t->arena))
+        return qdq_nomem(err);
+    f->given_cost = t->costs.rest + qdq_energy_value(&t->costs.energy, &nothing);
+    return qdq_cut_front(&t->costs.energy, t->harm, (size_t)t->opts->pareto + 1, &t->arena, &f->at, &f->n,
+                         err);
+}
+
+static bool is_there(const front *f, const qdq_tune_candidate *c)
+{
+    for (size_t i = 0; i < f->n_points; i++)
+        if (f->point[i].c == c)
+            return true;
+    return c == f->t->base;
+}
+
+/* Assignments may mean the same model, or the one that was given. */
+static qdq_status list(front *f, qdq_error *err)
+{
+    f->point = qdq_arena_array(&f->t->arena, f->n + 1, sizeof *f->point);
+    if (f->point == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < f->n && f->n_points < f->t->opts->pareto; i++) {
+        const double cost = f->t->costs.rest + f->at[i].cost;
+        qdq_tune_candidate *c;
+        QDQ_TRY(qdq_tune_candidate_of(f->t, &f->at[i].assign, &c, err));
+        if (is_there(f, c))
+            continue;
+        f->point[f->n_points++] = (point){
+            .c = c, .told = {.predicted_ms = f->t->out->baseline_ms * f->clean_share * cost / f->given_cost}};
+    }
+    return QDQ_OK;
+}
+
+/* --- what they are worth ---------------------------------------------------------------------------------------------- */
+
+static qdq_status measure(const front *f, qdq_tune_candidate *input, qdq_tune_candidate *c, unsigned pairs,
+                          qdq_test_result *r, bool *ok, qdq_error *err)
+{
+    qdq_test_opts o = f->t->test;
+    bool failed;
+
+    o.strict = true;
+    o.max_pairs = pairs;
+    QDQ_TRY(qdq_tune_compare(f->t, input, c, OF_FRONT, &o, r, &failed, err));
+    *ok = !failed;
+    return QDQ_OK;
+}
+
+static qdq_status compare_clean(front *f, qdq_tune_candidate *input, qdq_error *err)
+{
+    qdq_test_result r;
+    bool ok;
+
+    QDQ_TRY(measure(f, input, f->t->base, PAIRS / 2, &r, &ok, err));
+    f->clean_share = ok ? 1 - r.gain : 1;
+    return QDQ_OK;
+}
+
+/* *ok: false where the engine did not survive it. */
+static qdq_status fill(front *f, qdq_tune_candidate *input, point *p, bool *ok, qdq_error *err)
+{
+    qdq_tuning *t = f->t;
+    qdq_tune_point *to = &p->told;
+    qdq_tune_heard heard;
+    qdq_test_result r;
+    char name[33];
+
+    p->c->failed =
+        p->c->failed && !p->c->misses; /* what misses the goal is a point of the front like any other */
+    QDQ_TRY(measure(f, input, p->c, PAIRS, &r, ok, err));
+    qdq_tune_drop(t, p->c);
+    if (!*ok)
+        return QDQ_OK;
+    QDQ_TRY(qdq_tune_plan_of(t, &p->c->assign, &p->plan, err));
+    QDQ_TRY(qdq_tune_name_plan(p->plan, name, err));
+    QDQ_TRY(qdq_tune_judge_plan(t, p->plan, name, &heard, err));
+    to->ms = t->out->baseline_ms * (1 - r.gain);
+    to->ms_low = t->out->baseline_ms * (1 - r.ci_high);
+    to->ms_high = t->out->baseline_ms * (1 - r.ci_low);
+    to->sqnr_db = heard.sqnr_db;
+    to->accuracy = heard.accuracy;
+    to->nodes = (unsigned)p->plan->quantized.n;
+    return QDQ_OK;
+}
+
+/* Those that died, and those for which no time is left, are left out. */
+static qdq_status fill_all(front *f, qdq_tune_candidate *input, qdq_error *err)
+{
+    qdq_tuning *t = f->t;
+    const size_t all = f->n_points;
+
+    f->n_points = 0;
+    for (size_t i = 0; i < all; i++) {
+        point p = f->point[i];
+        bool ok;
+        qdq_tune_show(t, "front");
+        QDQ_TRY(qdq_job_poll(t->job, err));
+        if (qdq_tune_time_is_up(t)) {
+            t->found.ended_early = true;
+            qdq_job_log(t->job, QDQ_LOG_WARNING,
+                        "the time is used up: %zu of %zu models of the front are left out", all - i, all);
+            break;
+        }
+        qdq_status st = fill(f, input, &p, &ok, err);
+        if (st != QDQ_OK || !ok)
+            qdq_plan_free(p.plan);
+        QDQ_TRY(st);
+        if (ok)
+            f->point[f->n_points++] = p;
+        else
+            qdq_job_log(t->job, QDQ_LOG_WARNING, "a model of the front is left out: %s", p.c->why);
+    }
+    return QDQ_OK;
+}
+
+/* --- in order --------------------------------------------------------------------------------------------------------- */
+
+static int by_latency(const void *a, const void *b)
+{
+    const qdq_tune_point *x = &((const point *)a)->told, *y = &((const point *)b)->told;
+
+    return x->ms != y->ms ? (x->ms < y->ms ? -1 : 1)
+                          : strcmp(((const point *)a)->c->name, ((const point *)b)->c->name);
+}
+
+/* By one that is as fast and as near to the given model, and better in one of both; or by that model itself. */
+static bool is_dominated(const front *f, const qdq_tune_point *p)
+{
+    for (size_t i = 0; i < f->n_points; i++) {
+        const qdq_tune_point *other = &f->point[i].told;
+        if (other->ms <= p->ms && other->sqnr_db >= p->sqnr_db &&
+            (other->ms < p->ms || other->sqnr_db > p->sqnr_db))
+            return true;
+    }
+    return p->ms >= f->t->out->baseline_ms;
+}
+
+static void rank(front *f)
+{
+    if (f->n_points > 1)
+        qsort(f->point, f->n_points, sizeof *f->point, by_latency);
+    for (size_t i = 0; i < f->n_points; i++)
+        f->point[i].told.dominated = is_dominated(f, &f->point[i].told);
+}
+
+/* --- files ------------------------------------------------------------------------------------------------------------ */
+
+/* DIR/pareto/NAME */
+static qdq_status remove_file(qdq_tuning *t, const char *name, qdq_error *err)
+{
+    const char *path = name != NULL ? qdq_arena_printf(&t->arena, "%s/pareto/%s", t->dir, name) : NULL;
+
+    if (path == NULL)
+        return qdq_nomem(err);
+    return unlink(path) == 0 || errno == ENOENT ? QDQ_OK : qdq_fail_errno(err, QDQ_E_IO, errno, "%s", path);
+}
+
+/* Of a run before this one, which had more. */
+static qdq_status remove_others(qdq_tuning *t, size_t n, qdq_error *err)
+{
+    for (unsigned k = (unsigned)n + 1; k <= QDQ_TUNE_MOST_POINTS; k++) {
+        QDQ_TRY(remove_file(t, qdq_arena_printf(&t->arena, "model_%u.onnx", k), err));
+        QDQ_TRY(remove_file(t, qdq_arena_printf(&t->arena, "model_%u.onnx.data", k), err));
+        QDQ_TRY(remove_file(t, qdq_arena_printf(&t->arena, "plan_%u.json", k), err));
+    }
+    return QDQ_OK;
+}
+
+static qdq_status write_all(front *f, qdq_error *err)
+{
+    qdq_tuning *t = f->t;
+    const char *folder = qdq_tune_path(t, "pareto");
+
+    if (folder == NULL)
+        return qdq_nomem(err);
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        return qdq_fail_errno(err, QDQ_E_IO, errno, "%s", folder);
+    QDQ_TRY(remove_others(t, f->n_points, err));
+    for (unsigned k = 1; k <= f->n_points; k++) {
+        qdq_tune_point *told = &f->point[k - 1].told;
+        snprintf(told->file, sizeof told->file, "pareto/model_%u.onnx", k);
+        snprintf(told->plan, sizeof told->plan, "pareto/plan_%u.json", k);
+        QDQ_TRY(qdq_tune_write_plan(t, f->point[k - 1].plan, told->file, told->plan, err));
+    }
+    return QDQ_OK;
+}
+
+/* --- what it is shown beside ------------------------------------------------------------------------------------------ */
+
+static qdq_status judge_plan(qdq_tuning *t, const qdq_plan *p, double *sqnr_db, qdq_error *err)
+{
+    qdq_tune_heard heard;
+    char name[33];
+
+    QDQ_TRY(qdq_tune_name_plan(p, name, err));
+    QDQ_TRY(qdq_tune_judge_plan(t, p, name, &heard, err));
+    *sqnr_db = heard.sqnr_db;
+    return QDQ_OK;
+}
+
+static qdq_status judge_others(qdq_tuning *t, qdq_error *err)
+{
+    qdq_plan *p;
+
+    t->final_db = t->rules_db = NAN;
+    if (isfinite(t->out->rules_ms))
+        QDQ_TRY(judge_plan(t, t->rules, &t->rules_db, err));
+    if (t->out->verdict == QDQ_TUNED_RULES)
+        t->final_db = t->rules_db;
+    if (t->out->verdict != QDQ_TUNED)
+        return QDQ_OK;
+    QDQ_TRY(qdq_tune_plan_of(t, &t->found.best, &p, err));
+    qdq_status st = judge_plan(t, p, &t->final_db, err);
+    qdq_plan_free(p);
+    return st;
+}
+
+/* --- the whole -------------------------------------------------------------------------------------------------------- */
+
+static qdq_status make(front *f, qdq_error *err)
+{
+    qdq_tuning *t = f->t;
+    qdq_tune_candidate *input;
+
+    QDQ_TRY(find(f, err));
+    if (f->n == 0) {
+        qdq_job_log(t->job, QDQ_LOG_WARNING, "no front: it is not known what decisions %s",
+                    t->harm == NULL ? "do to the outputs"
+                                    : "take: the search ended before there were profiles");
+        return QDQ_OK;
+    }
+    QDQ_TRY(qdq_tune_build_input(t, &input, err));
+    QDQ_TRY(compare_clean(f, input, err));
+    QDQ_TRY(list(f, err));
+    QDQ_TRY(fill_all(f, input, err));
+    QDQ_TRY(judge_others(t, err));
+    rank(f);
+    QDQ_TRY(write_all(f, err));
+    t->out->n_pareto = f->n_points;
+    for (size_t i = 0; i < f->n_points; i++)
+        t->out->pareto[i] = f->point[i].told;
+    return QDQ_OK;
+}
+
+qdq_status qdq_tune_find_front(qdq_tuning *t, qdq_error *err)
+{
+    front f = {.t = t};
+
+    if (t->opts->pareto == 0)
+        return QDQ_OK;
+    t->in_front = true;
+    qdq_status st = make(&f, err);
+    for (size_t i = 0; i < f.n_points; i++)
+        qdq_plan_free(f.point[i].plan);
+    return st;
+}
