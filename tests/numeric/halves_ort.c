@@ -4,6 +4,7 @@
 
 #include "numeric/ort_help.h"
 #include "support/build.h"
+#include "support/placed.h"
 #include "support/spaced.h"
 
 /* One operator of each form that has a constant weight; "y" is the result. */
@@ -146,10 +147,84 @@ static void every_form_runs_with_half_of_it_in_8_bits(void **state)
         }
 }
 
+/* x and w are read inside, too, where the target's rules put both into 8 bits: those entries are for nodes of the branch. */
+static void what_a_body_reads_in_8_bits_too_keeps_an_entry_of_its_own(void **state)
+{
+    static const char *const bare[] = {"stay_float", "[]", NULL};
+    static kept want, have;
+    qdq_engine *e = need_ort();
+    test_space t = test_space_open_with(
+        test_model(HEAD
+                   "graph (float[2,4] x) => (float[2,4] y) <float zero = {-1}, float[4,4] w = {0.5, -0.25, "
+                   "0.125, 0.3, -0.4, 0.35, 0.2, -0.15, 0.45, 0.1, -0.3, 0.25, 0.05, -0.5, 0.4, 0.15}> {\n"
+                   "[\"m0\"] h = MatMul(x, w)\n"
+                   "a = Abs(x)\n s = ReduceSum <keepdims = 0> (a)\n c = Greater(s, zero)\n"
+                   "z = If <then_branch = t () => (float[2,4] p) { [\"m1\"] p = MatMul(x, w) },\n"
+                   "else_branch = e () => (float[2,4] q) { q = Relu(x) }> (c)\n"
+                   "[\"m2\"] k = MatMul(h, w)\n y = Add(z, k)\n}"),
+        "ort-cpu", bare, e);
+    qdq_assign a = test_space_parts(&t, "h:activation k:weight");
+    qdq_plan *p = test_space_plan(&t, &a);
+    qdq_model *m = test_space_applied(&t, p);
+
+    (void)state;
+    assert_int_equal(p->tensors.n, 2);
+    assert_int_equal(p->weights.n, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_string_equal(p->tensors.at[i].tensor, "x");
+        assert_string_equal(p->weights.at[i].tensor, "w");
+        assert_int_equal(p->tensors.at[i].consumers.n, 1);
+        assert_int_equal(p->weights.at[i].consumers.n, 1);
+    }
+    assert_string_equal(p->tensors.at[0].consumers.at[0].node, "m0");
+    assert_string_equal(p->tensors.at[1].consumers.at[0].node, "m1");
+    assert_string_equal(p->weights.at[0].consumers.at[0].node, "m1");
+    assert_string_equal(p->weights.at[1].consumers.at[0].node, "m2");
+    test_assert_plan_replays(p, t.m, m);
+    run(e, t.m, QDQ_LEVEL_NONE, &want);
+    run(e, m, QDQ_LEVEL_ALL, &have);
+    expect_near("If", &want, &have, 0.02);
+    qdq_model_free(m);
+    qdq_plan_free(p);
+    test_space_close(&t);
+}
+
+/* The logarithm of numbers below 0. */
+static void an_activation_that_has_no_value_stays_as_it_is(void **state)
+{
+    test_builder b = test_build(17);
+    qdq_engine *e = need_ort();
+
+    (void)state;
+    TEST_INPUT(&b, "x", 7, 16);
+    TEST_NODE(&b, "Abs", "a", "x");
+    TEST_NODE(&b, "Neg", "n", "a");
+    TEST_NODE(&b, "Log", "l", "n");
+    TEST_RANDOM(&b, "w", 16, 24);
+    TEST_RANDOM(&b, "v", 16, 24);
+    TEST_NODE(&b, "MatMul", "p", "l", "w");
+    TEST_NODE(&b, "MatMul", "q", "x", "v");
+    test_output(&b, "p");
+    test_output(&b, "q");
+    test_space t = test_space_open_with(test_built(&b), "ort-cpu", (const char *const[]){NULL}, e);
+    qdq_assign parts = test_space_parts(&t, "p:activation q:activation");
+    qdq_plan *p = test_space_plan(&t, &parts);
+    assert_int_equal(p->tensors.n, 1);
+    assert_string_equal(p->tensors.at[0].tensor, "x");
+    for (size_t i = 0; i < p->left_float.n; i++)
+        if (strcmp(p->left_float.at[i].op, "MatMul") == 0)
+            assert_int_equal(strcmp(p->left_float.at[i].reason, "only its activation is quantized") == 0,
+                             strcmp(p->left_float.at[i].node, "q") == 0);
+    qdq_plan_free(p);
+    test_space_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_runs_with_half_of_it_in_8_bits),
+        cmocka_unit_test(an_activation_that_has_no_value_stays_as_it_is),
+        cmocka_unit_test(what_a_body_reads_in_8_bits_too_keeps_an_entry_of_its_own),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

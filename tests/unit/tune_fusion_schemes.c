@@ -1,9 +1,11 @@
 /* tune_fusion_schemes.c - the schemes of one fusion group: which bits each has, and which are listed. */
 #include "tune/isolate/fusion_schemes.h"
 
+#include "ir/graph_check.h"
 #include "support/build.h"
 #include "support/layers.h"
 #include "support/spaced.h"
+#include "tune/isolate/group_plan.h"
 
 static qdq_error err;
 
@@ -35,6 +37,7 @@ typedef struct setting {
     test_space t;
     test_layers layers;
     qdq_fusions *f;
+    qdq_shape_range *range;
 } setting;
 
 static setting open_setting(const char *target, const char *const *layers)
@@ -42,12 +45,14 @@ static setting open_setting(const char *target, const char *const *layers)
     setting s = {.t = test_space_open(network(), target), .layers = test_layers_of(layers)};
 
     assert_ok(qdq_fusions_find(s.t.clean, s.layers.at, s.layers.n, NULL, &s.f, &err));
+    assert_ok(qdq_shape_range_open(s.t.clean, NULL, &s.range, &err));
     return s;
 }
 #define SETTING(target, ...) open_setting((target), (const char *const[]){__VA_ARGS__, NULL})
 
 static void put_away(setting *s)
 {
+    qdq_shape_range_close(s->range);
     qdq_fusions_free(s->f);
     test_layers_free(&s->layers);
     test_space_close(&s->t);
@@ -214,8 +219,49 @@ static void a_scheme_changes_the_bits_of_its_group_alone_and_the_last_one_counts
     put_away(&s);
 }
 
-/* Each scheme of each group makes a plan, and only its own operators are in it. */
-static void every_scheme_has_a_plan(void **state)
+static const qdq_node *find_node(const qdq_model *m, const char *name)
+{
+    QDQ_FOR_NODES (n, m->graph)
+        if (n->name != NULL && strcmp(n->name, name) == 0)
+            return n;
+    fail_msg("no node is called '%s'", name);
+    return NULL;
+}
+
+static bool reads_codes(const qdq_node *n, uint32_t input)
+{
+    const qdq_value *v = qdq_node_in(n, input);
+
+    return v != NULL && v->producer != NULL && v->producer->op == QDQ_OP_DEQUANTIZELINEAR;
+}
+
+/* Edge by edge: the group as a model of its own has the codes that it has in the whole one. */
+static void expect_the_same_alone(setting *s, uint32_t group, const qdq_plan *p, const qdq_model *whole)
+{
+    qdq_group_model_opts opts = {.halo = true, .range = s->range};
+    qdq_group_model *g;
+    qdq_model *part;
+
+    assert_ok(qdq_group_model_make(s->f, group, &opts, &g, &err));
+    assert_string_equal(g->why, "");
+    assert_ok(qdq_group_plan_apply(s->f, g, p, NULL, &part, &err));
+    assert_ok(qdq_model_verify(part, &err));
+    for (uint32_t i = 0; i < s->f->at[group].n; i++) {
+        const char *name = s->f->at[group].node[i]->name;
+        const qdq_node *a = find_node(part, name), *b = find_node(whole, name);
+
+        assert_int_equal(a->n_in, b->n_in);
+        for (uint32_t k = 0; k < a->n_in; k++)
+            if (reads_codes(a, k) != reads_codes(b, k))
+                fail_msg("%s, input %u: not alike alone and in the whole model", name, (unsigned)k);
+    }
+    qdq_model_free(part);
+    qdq_group_model_free(g);
+}
+
+/* subgraph 8 case 18, for the scheme of a group: in the whole model its own operators alone have codes, and alone it has the
+ * same. */
+static void subgraph_8_case_18_a_scheme_is_the_same_alone_and_in_the_whole_model(void **state)
 {
     static const char *const targets[] = {"ort-cpu", "tensorrt", "openvino"};
 
@@ -232,12 +278,10 @@ static void every_scheme_has_a_plan(void **state)
                 qdq_plan *p = test_space_plan(&s.t, &all.at[k].bits);
                 qdq_model *m = test_space_applied(&s.t, p);
 
-                for (size_t w = 0; w < p->weights.n; w++) {
-                    const char *reader = p->weights.at[w].consumers.at[0].node;
-
-                    assert_int_equal(group_of(&s, reader), g);
-                }
                 assert_int_equal(p->tensors.n + p->weights.n > 0, k > 0);
+                for (size_t w = 0; w < p->weights.n; w++)
+                    assert_int_equal(group_of(&s, p->weights.at[w].consumers.at[0].node), g);
+                expect_the_same_alone(&s, g, p, m);
                 qdq_model_free(m);
                 qdq_plan_free(p);
             }
@@ -255,7 +299,7 @@ int main(void)
         cmocka_unit_test(channels_of_a_transposed_convolution_are_counted_over_its_groups),
         cmocka_unit_test(what_is_not_allowed_is_off_in_all_of_them),
         cmocka_unit_test(a_scheme_changes_the_bits_of_its_group_alone_and_the_last_one_counts),
-        cmocka_unit_test(every_scheme_has_a_plan),
+        cmocka_unit_test(subgraph_8_case_18_a_scheme_is_the_same_alone_and_in_the_whole_model),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -129,6 +129,28 @@ static void where_activations_stay_float_the_weight_is_the_whole(void **state)
     test_space_close(&t);
 }
 
+/* c has its weight in codes already, d its activation; e has neither. */
+static void what_the_model_has_in_codes_already_is_no_half(void **state)
+{
+    test_builder b = test_build(17);
+
+    (void)state;
+    TEST_INPUT(&b, "x", 1, 16, 8, 8);
+    TEST_CODES(&b, "cw", QDQ_INT8, 0, 16, 16, 1, 1);
+    TEST_NODE(&b, "Conv", "c", "x", "cw.dq");
+    test_qdq(&b, "c", QDQ_UINT8, 0.05f, 128);
+    test_conv(&b, "d", "c.dq", 16, 16, 1, 1);
+    TEST_NODE(&b, "Exp", "exp", "d");
+    test_conv(&b, "e", "exp", 16, 16, 1, 1);
+    TEST_NODE(&b, "Exp", "y", "e");
+    test_output(&b, "y");
+    test_space t = test_space_open(test_built(&b), "ort-cpu");
+    assert_true(t.s->n_groups >= 2);
+    for (size_t i = 0; i < t.s->n_groups; i++)
+        assert_int_equal(qdq_space_has_halves(t.s, i), strcmp(t.s->group[i].node->out[0]->name, "e") == 0);
+    test_space_close(&t);
+}
+
 static void of_the_three_bits_of_a_group_one_is_on(void **state)
 {
     (void)state;
@@ -527,6 +549,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(linear_operators_with_a_constant_weight_have_halves),
         cmocka_unit_test(where_activations_stay_float_the_weight_is_the_whole),
+        cmocka_unit_test(what_the_model_has_in_codes_already_is_no_half),
         cmocka_unit_test(of_the_three_bits_of_a_group_one_is_on),
         cmocka_unit_test(without_halves_the_plan_is_that_of_the_full_bits),
         cmocka_unit_test(a_weight_alone_is_one_entry_and_no_bias),

@@ -44,35 +44,35 @@ static bool is_small(const qdq_space *s, size_t i)
 
 /* --- schemes ------------------------------------------------------------------------------------------------------------- */
 
-typedef struct listing {
-    const qdq_fusion *fusion;
+typedef struct choosing {
+    const qdq_fusions *f;
+    uint32_t group;
     const qdq_space *s;
     const qdq_assign *allowed;
     bool skips; /* without small operators there are others left */
-} listing;
+} choosing;
 
-/* Each group of the space whose node is in the fusion group. */
-#define FOR_GROUPS(i, l)                                                                                     \
-    for (uint32_t at_ = 0; at_ < (l)->fusion->n; at_++)                                                      \
-        for (uint32_t i = (l)->s->first_group[(l)->fusion->node[at_]->id];                                   \
-             i < (l)->s->n_groups && (l)->s->group[i].node == (l)->fusion->node[at_]; i++)
-
-static bool may_be_on(const listing *l, uint32_t i)
+static bool is_inside(const choosing *c, size_t i)
 {
-    return l->allowed == NULL || qdq_assign_get(l->allowed, i);
+    return c->f->of[c->s->group[i].node->id] == c->group;
 }
 
-static bool has_larger(const listing *l)
+static bool may_be_on(const choosing *c, size_t i)
 {
-    FOR_GROUPS(i, l)
-    if (may_be_on(l, i) && l->s->group[i].linear && !is_small(l->s, i))
-        return true;
+    return c->allowed == NULL || qdq_assign_get(c->allowed, i);
+}
+
+static bool has_larger(const choosing *c)
+{
+    for (size_t i = 0; i < c->s->n_groups; i++)
+        if (is_inside(c, i) && may_be_on(c, i) && c->s->group[i].linear && !is_small(c->s, i))
+            return true;
     return false;
 }
 
-static qdq_space_part part_of(const listing *l, qdq_scheme_kind kind, uint32_t i)
+static qdq_space_part part_of(const choosing *c, qdq_scheme_kind kind, size_t i)
 {
-    if (!may_be_on(l, i))
+    if (!may_be_on(c, i))
         return QDQ_PART_NONE;
     switch (kind) {
     case QDQ_SCHEME_NONE:
@@ -85,9 +85,9 @@ static qdq_space_part part_of(const listing *l, qdq_scheme_kind kind, uint32_t i
     case QDQ_SCHEME_ACTIVATION_ONLY:
         return QDQ_PART_ACTIVATION;
     case QDQ_SCHEME_SKIP_SMALL:
-        return l->skips && is_small(l->s, i) ? QDQ_PART_NONE : QDQ_PART_FULL;
+        return c->skips && is_small(c->s, i) ? QDQ_PART_NONE : QDQ_PART_FULL;
     case QDQ_SCHEME_RULES:
-        return qdq_assign_get(&l->s->rules, i) ? QDQ_PART_FULL : QDQ_PART_NONE;
+        return qdq_assign_get(&c->s->rules, i) ? QDQ_PART_FULL : QDQ_PART_NONE;
     }
     return QDQ_PART_NONE;
 }
@@ -95,11 +95,12 @@ static qdq_space_part part_of(const listing *l, qdq_scheme_kind kind, uint32_t i
 void qdq_fusion_set_scheme(const qdq_fusions *f, uint32_t group, const qdq_space *s,
                            const qdq_assign *allowed, qdq_scheme_kind kind, qdq_assign *a)
 {
-    listing l = {.fusion = &f->at[group], .s = s, .allowed = allowed};
+    choosing c = {.f = f, .group = group, .s = s, .allowed = allowed};
 
-    l.skips = has_larger(&l);
-    FOR_GROUPS(i, &l)
-    qdq_space_set_part(s, a, i, part_of(&l, kind, i));
+    c.skips = has_larger(&c);
+    for (size_t i = 0; i < s->n_groups; i++)
+        if (is_inside(&c, i))
+            qdq_space_set_part(s, a, i, part_of(&c, kind, i));
 }
 
 static bool is_listed(const qdq_fusion_schemes *all, const qdq_assign *bits)

@@ -183,10 +183,11 @@ static qdq_status add_weight(entries *x, qdq_plan *p, const qdq_plan_weight *w, 
 typedef struct halving {
     const qdq_space *s;
     const qdq_assign *a;
-    qdq_plan *everything; /* without scales */
-    qdq_map edge;         /* node id and input -> the entry of the plan of everything that names it */
-    qdq_map all;          /* tensor -> its entry for all readers */
-    qdq_plan *halves;     /* their entries */
+    qdq_plan *everything;   /* without scales */
+    qdq_map tensor, weight; /* node id and input -> the entry of the plan of everything that names it */
+    qdq_map all;            /* tensor -> its entry for all readers */
+    qdq_plan *halves;       /* their entries */
+    qdq_map given;          /* tensors that have such an entry in p */
     qdq_plan *p;
     entries in_p;
     qdq_error *err;
@@ -197,7 +198,7 @@ static uint64_t edge_key(const qdq_node *n, uint32_t input)
     return (uint64_t)n->id << 32 | input;
 }
 
-static qdq_status note_edges(halving *h, const qdq_edges *edges, void *entry)
+static qdq_status note_edges(const halving *h, qdq_map *map, const qdq_edges *edges, void *entry)
 {
     for (size_t i = 0; i < edges->n; i++) {
         const qdq_map_value *n = qdq_map_get(&h->s->labels, edges->at[i].node);
@@ -205,7 +206,7 @@ static qdq_status note_edges(halving *h, const qdq_edges *edges, void *entry)
 
         if (n == NULL)
             continue;
-        v = qdq_map_put_int(&h->edge, edge_key(n->ptr, edges->at[i].input), NULL);
+        v = qdq_map_put_int(map, edge_key(n->ptr, edges->at[i].input), NULL);
         if (v == NULL)
             return qdq_nomem(h->err);
         v->ptr = entry;
@@ -226,32 +227,23 @@ static qdq_status place_everything(halving *h, const qdq_quantize_opts *opts)
             return qdq_nomem(h->err);
         if (t->all)
             v->ptr = t;
-        QDQ_TRY(note_edges(h, &t->consumers, t));
+        QDQ_TRY(note_edges(h, &h->tensor, &t->consumers, t));
     }
     for (size_t i = 0; i < p->weights.n; i++)
-        QDQ_TRY(note_edges(h, &p->weights.at[i].consumers, &p->weights.at[i]));
+        QDQ_TRY(note_edges(h, &h->weight, &p->weights.at[i].consumers, &p->weights.at[i]));
     return QDQ_OK;
-}
-
-/* The entry that gives this input codes when everything is quantized. */
-static void *entry_of(const halving *h, const qdq_node *n, uint32_t input)
-{
-    const qdq_map_value *v = qdq_map_get_int(&h->edge, edge_key(n, input));
-
-    v = v != NULL ? v : qdq_map_get(&h->all, qdq_node_in(n, input)->name);
-    return v != NULL ? v->ptr : NULL;
 }
 
 static qdq_status take_weight(halving *h, entries *x, const qdq_node *n, uint32_t input)
 {
-    const qdq_plan_weight *found = entry_of(h, n, input);
+    const qdq_map_value *v = qdq_map_get_int(&h->weight, edge_key(n, input));
     qdq_edge edge = {qdq_node_label(n, &h->halves->arena), input};
 
     if (edge.node == NULL)
         return qdq_nomem(h->err);
-    if (found == NULL)
+    if (v == NULL)
         return QDQ_OK;
-    qdq_plan_weight half = *found;
+    qdq_plan_weight half = *(const qdq_plan_weight *)v->ptr;
     half.consumers = (qdq_edges){.at = &edge, .n = 1};
     return add_weight(x, h->halves, &half, h->err);
 }
@@ -259,15 +251,17 @@ static qdq_status take_weight(halving *h, entries *x, const qdq_node *n, uint32_
 /* On its own: with whom the tensor shares a scale when everything is quantized says nothing here. */
 static qdq_status take_activation(halving *h, entries *x, const qdq_node *n, uint32_t input)
 {
-    const qdq_plan_tensor *found = entry_of(h, n, input);
+    const char *name = qdq_node_in(n, input)->name;
+    const qdq_map_value *v = qdq_map_get_int(&h->tensor, edge_key(n, input));
     qdq_plan_tensor *unused;
     qdq_edge edge = {qdq_node_label(n, &h->halves->arena), input};
 
     if (edge.node == NULL)
         return qdq_nomem(h->err);
-    if (found == NULL || qdq_map_get(&h->in_p.all, found->tensor) != NULL)
+    v = v != NULL ? v : qdq_map_get(&h->all, name);
+    if (v == NULL || qdq_map_get(&h->in_p.all, name) != NULL)
         return QDQ_OK;
-    qdq_plan_tensor half = *found;
+    qdq_plan_tensor half = *(const qdq_plan_tensor *)v->ptr;
     half.like = half.group = NULL;
     half.all = false;
     half.consumers = (qdq_edges){.at = &edge, .n = 1};
@@ -309,6 +303,8 @@ static qdq_status give_to_plan(halving *h)
     for (size_t i = 0; i < h->halves->tensors.n; i++) {
         QDQ_TRY(add_tensor(&h->in_p, h->p, &h->halves->tensors.at[i], &t, h->err));
         t->all = are_all_readers(h, t); /* then a list of them says nothing */
+        if (qdq_map_put(&h->given, t->tensor, NULL) == NULL)
+            return qdq_nomem(h->err);
     }
     for (size_t i = 0; i < h->halves->weights.n; i++)
         QDQ_TRY(add_weight(&h->in_p, h->p, &h->halves->weights.at[i], h->err));
@@ -317,19 +313,36 @@ static qdq_status give_to_plan(halving *h)
 
 /* --- what is said of them ------------------------------------------------------------------------------------------- */
 
-/* Placement has said why they are not quantized. */
+/* NULL: what placement said holds, for it has no half, or calibration saw no value of its activation. */
+static const char *reason_of(const halving *h, uint32_t group)
+{
+    const qdq_node *n = h->s->group[group].node;
+    const char *data = NULL;
+
+    switch (qdq_space_get_part(h->s, h->a, group)) {
+    case QDQ_PART_NONE:
+    case QDQ_PART_FULL:
+        return NULL;
+    case QDQ_PART_WEIGHT:
+        return "only its weight is quantized";
+    case QDQ_PART_ACTIVATION:
+        data = qdq_node_in(n, rule_of(h->s, group)->data)->name;
+        return qdq_map_get(&h->in_p.all, data) != NULL || qdq_map_get(&h->given, data) != NULL
+                   ? "only its activation is quantized"
+                   : NULL;
+    }
+    return NULL;
+}
+
 static void say_reasons(const halving *h)
 {
     for (size_t i = 0; i < h->p->left_float.n; i++) {
         qdq_plan_float *f = &h->p->left_float.at[i];
         const qdq_map_value *n = qdq_map_get(&h->s->labels, f->node);
         uint32_t group = n != NULL ? h->s->first_group[((const qdq_node *)n->ptr)->id] : QDQ_NO_GROUP;
-        qdq_space_part part = group != QDQ_NO_GROUP ? qdq_space_get_part(h->s, h->a, group) : QDQ_PART_NONE;
+        const char *reason = group != QDQ_NO_GROUP ? reason_of(h, group) : NULL;
 
-        if (part == QDQ_PART_WEIGHT)
-            f->reason = "only its weight is quantized";
-        else if (part == QDQ_PART_ACTIVATION)
-            f->reason = "only its activation is quantized";
+        f->reason = reason != NULL ? reason : f->reason;
     }
 }
 
@@ -380,8 +393,10 @@ qdq_status qdq_space_add_halves(const qdq_space *s, const qdq_assign *a, qdq_eng
     h.halves = qdq_plan_new();
     qdq_status st = h.everything != NULL && h.halves != NULL ? add(&h, e, data, opts, known) : qdq_nomem(err);
     free_entries(&h.in_p);
-    qdq_map_free(&h.edge);
+    qdq_map_free(&h.tensor);
+    qdq_map_free(&h.weight);
     qdq_map_free(&h.all);
+    qdq_map_free(&h.given);
     qdq_plan_free(h.everything);
     qdq_plan_free(h.halves);
     return st;

@@ -30,8 +30,9 @@ void qdq_space_set_part(const qdq_space *s, qdq_assign *a, size_t group, qdq_spa
 
 /* Adds the halves that `a` has to p, the finished plan of its first n_groups bits: for a weight an entry with that edge, in
  * the form that it has when everything is quantized; for an activation the edge, with a scale of its own, unless the plan
- * quantizes that tensor for all readers. No bias, no correction and no Q behind the operator: it computes on floats,
- * and is in left_float with that reason. Scales as in qdq_space_plan(), which calls this. */
+ * quantizes that tensor for all readers, or calibration saw no value of it. No bias, no correction and no Q behind the
+ * operator: it computes on floats, and is in left_float with that reason. Scales as in qdq_space_plan(), which calls
+ * this. */
 qdq_status qdq_space_add_halves(const qdq_space *s, const qdq_assign *a, qdq_engine *e, qdq_data *data,
                                 const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan *p,
                                 qdq_error *err);
