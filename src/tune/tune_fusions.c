@@ -24,6 +24,7 @@ typedef struct layers {
 
 /* --- what is kept --------------------------------------------------------------------------------------------------------- */
 
+/* In the store, where recall() finds it. */
 static qdq_status keep(qdq_tuning *t, const char *key, const layers *l, qdq_error *err)
 {
     json_t *list = qdq_lab_groups_json(l->at, l->n);
@@ -85,7 +86,7 @@ static qdq_status write_graph(qdq_tuning *t, const layers *l, qdq_error *err)
     return qdq_graph_file_write(&f, l->at, l->n, err);
 }
 
-/* What it said once, in a run whose samples are gone or that had other settings of the search. */
+/* What it said once, in a run whose samples are gone. */
 static qdq_status read_graph(qdq_tuning *t, const char *key, layers *out, bool *known, qdq_error *err)
 {
     qdq_error why = QDQ_ERROR_INIT;
