@@ -65,4 +65,10 @@ grep -q 'aria-sort="ascending"' "$work/up" || fail "the sorted column is not mar
 [ "$(column "$work/up" 1)" = "$(column "$work/down" 1 | sort)" ] || fail "rows were lost by sorting"
 [ "$(column "$work/up" 1 | wc -l)" = 3 ] || fail "found $(column "$work/up" 1 | wc -l) rows, expected 3"
 open_page "$work/page.html#sort=layers:99:asc" "$work/odd"
+"$2/qdq" autotune "$work/hostile.onnxtxt" -o "$work/tuned" -e "sim:$work/sim.json" --calib random:1 -q --mode subgraph --pareto 2 \
+    >/dev/null || fail "no model was tuned"
+open_page "$work/tuned/report.html#sort=pareto:1:desc" "$work/tuned.dom"
+grep -q '<title>Tuned placement</title>' "$work/tuned.dom" || fail "the title of a tuned model's page is another one"
+grep -q '<circle' "$work/tuned.dom" || fail "the front is not drawn"
+grep -q '<img' "$work/tuned.dom" && fail "a name became an element of a tuned model's page"
 exit $failed
