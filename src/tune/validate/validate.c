@@ -1,0 +1,215 @@
+/* validate.c - the way of a validation: starts, all items, halves, neighbours, backward, and the best start once more. */
+#include "tune/validate/validate.h"
+
+#include <math.h>
+
+#include "base/fail.h"
+#include "tune/validate/validate_state.h"
+
+const char *qdq_validate_verdict_name(qdq_validate_verdict v)
+{
+    static const char *const names[] = {"undecided", "kept", "rejected", "failed"};
+
+    return names[v];
+}
+
+/* --- begin ---------------------------------------------------------------------------------------------------------------- */
+
+static qdq_status check_item(const qdq_validate_problem *p, size_t i, qdq_assign *seen, qdq_error *err)
+{
+    const qdq_assign *bits = &p->item[i].bits;
+
+    if (bits->n != p->search->n_bits)
+        return qdq_fail(err, QDQ_E_USAGE, "item %zu: found %zu bits, expected %zu", i, bits->n,
+                        p->search->n_bits);
+    for (size_t k = 0; k < bits->n; k++) {
+        if (!qdq_assign_get(bits, k))
+            continue;
+        if (qdq_assign_get(seen, k))
+            return qdq_fail(err, QDQ_E_USAGE, "item %zu: bit %zu is another item's, too", i, k);
+        qdq_assign_set(seen, k, true);
+    }
+    return QDQ_OK;
+}
+
+static qdq_status check(qdq_validating *v, qdq_error *err)
+{
+    const qdq_validate_problem *p = v->p;
+    qdq_assign seen;
+
+    if (p->base >= p->search->n_starts)
+        return qdq_fail(err, QDQ_E_USAGE, "the base is start %zu: expected one of %zu", p->base,
+                        p->search->n_starts);
+    for (size_t i = 0; i < p->n_links; i++)
+        if (p->link[i].a >= p->n_items || p->link[i].b >= p->n_items)
+            return qdq_fail(err, QDQ_E_USAGE, "link %zu: between items %u and %u, expected less than %zu", i,
+                            (unsigned)p->link[i].a, (unsigned)p->link[i].b, p->n_items);
+    if (!qdq_assign_new(&seen, p->search->n_bits, &v->s.scratch))
+        return qdq_nomem(err);
+    for (size_t i = 0; i < p->n_items; i++)
+        QDQ_TRY(check_item(p, i, &seen, err));
+    return QDQ_OK;
+}
+
+static qdq_status prepare(qdq_validating *v, qdq_error *err)
+{
+    const size_t n = v->p->n_items;
+    qdq_validate_result *out = v->out;
+
+    QDQ_TRY(check(v, err));
+    v->base = &v->p->search->start[v->p->base];
+    v->on = qdq_arena_array(&v->s.scratch, n + 1, sizeof *v->on);
+    v->alone = qdq_arena_array(&v->s.scratch, n + 1, sizeof *v->alone);
+    v->hidden = qdq_arena_array(&v->s.scratch, n + 1, sizeof *v->hidden);
+    out->item = qdq_arena_array(v->s.arena, n + 1, sizeof *out->item);
+    if (v->on == NULL || v->alone == NULL || v->hidden == NULL || out->item == NULL ||
+        !qdq_assign_copy(&out->raw, v->base, v->s.arena) ||
+        !qdq_assign_copy(&out->merged, v->base, v->s.arena))
+        return qdq_nomem(err);
+    for (size_t i = 0; i < n; i++) {
+        v->hidden[i] = NAN;
+        out->item[i].trial = SIZE_MAX;
+    }
+    for (size_t i = 0; i < n; i++)
+        v->on[i] = true;
+    qdq_validate_merge(v, &out->raw);
+    for (size_t i = 0; i < n; i++)
+        v->on[i] = false;
+    return qdq_validate_arrange(v, err);
+}
+
+/* --- items ---------------------------------------------------------------------------------------------------------------- */
+
+/* All together, or nothing. */
+static void settle_at_once(qdq_validating *v, const qdq_validate_seen *seen)
+{
+    qdq_validate_decide(v, v->order, v->p->n_items,
+                        seen->kept      ? QDQ_VALIDATE_KEPT
+                        : seen->failed  ? QDQ_VALIDATE_FAILED
+                        : seen->unclear ? QDQ_VALIDATE_UNDECIDED
+                                        : QDQ_VALIDATE_REJECTED,
+                        seen->trial);
+}
+
+static qdq_status settle(qdq_validating *v, qdq_error *err)
+{
+    qdq_validate_seen seen;
+
+    if (qdq_assign_equal(&v->out->raw, v->base)) { /* they are all in it */
+        for (size_t i = 0; i < v->p->n_items; i++)
+            v->on[i] = true;
+        v->out->raw_time = v->s.time;
+        return QDQ_OK;
+    }
+    QDQ_TRY(qdq_validate_try(v, v->order, v->p->n_items, "all groups", (double)v->p->n_items, &seen, err));
+    if (seen.trial == SIZE_MAX)
+        return QDQ_OK;
+    v->out->raw_time = v->trials.at[seen.trial].time;
+    if (!v->p->incremental) {
+        settle_at_once(v, &seen);
+        return QDQ_OK;
+    }
+    QDQ_TRY(qdq_validate_halve(v, &seen, err));
+    if (!v->s.over)
+        QDQ_TRY(qdq_validate_pairs(v, err));
+    return v->s.over ? QDQ_OK : qdq_validate_backward(v, err);
+}
+
+/* Items are added to the base, whatever start is faster. The time is NAN if it cannot be had. */
+static qdq_status go_to_base(qdq_validating *v, qdq_error *err)
+{
+    double time;
+
+    QDQ_TRY(qdq_search_known_time(&v->s, v->base, &time, err));
+    qdq_assign_take(&v->s.incumbent, v->base);
+    v->s.time = time;
+    return QDQ_OK;
+}
+
+/* --- end ------------------------------------------------------------------------------------------------------------------ */
+
+/* What was merged against the best start, unless it is known to be slower. */
+static qdq_status compare_with_start(qdq_validating *v, const qdq_assign *start, double time, qdq_error *err)
+{
+    qdq_tried ignored;
+
+    qdq_assign_take(&v->s.candidate, &v->out->merged);
+    qdq_assign_take(&v->s.incumbent, start);
+    v->s.time = time;
+    v->s.move = "merged groups";
+    v->opts.test = v->asked->test;
+    return qdq_search_try(&v->s, SIZE_MAX, &ignored, err);
+}
+
+/* What is added to the base has won against it. Once the budget is over nothing is measured any more: then the faster one by
+ * what is known of both. */
+static qdq_status choose(qdq_validating *v, const qdq_assign *start, double time, qdq_error *err)
+{
+    v->out->merged_time = v->s.time;
+    const bool has_won = qdq_assign_equal(start, v->base) || qdq_assign_equal(start, &v->s.incumbent);
+    if (has_won || (v->s.over && v->s.time < time))
+        return QDQ_OK;
+    return compare_with_start(v, start, time, err);
+}
+
+static void count_items(qdq_validating *v)
+{
+    qdq_validate_result *out = v->out;
+    size_t by_verdict[4] = {0};
+
+    for (size_t i = 0; i < v->p->n_items; i++) {
+        if (v->on[i])
+            out->item[i].verdict = QDQ_VALIDATE_KEPT;
+        else if (out->item[i].verdict == QDQ_VALIDATE_KEPT)
+            out->item[i].verdict = QDQ_VALIDATE_UNDECIDED;
+        by_verdict[out->item[i].verdict]++;
+    }
+    out->kept = by_verdict[QDQ_VALIDATE_KEPT];
+    out->rejected = by_verdict[QDQ_VALIDATE_REJECTED];
+    out->failed = by_verdict[QDQ_VALIDATE_FAILED];
+    out->undecided = by_verdict[QDQ_VALIDATE_UNDECIDED];
+    out->trial = v->trials.at;
+    out->n_trials = v->trials.n;
+    out->builds = v->caller->builds != NULL ? v->caller->builds(v->caller->ctx) : 0;
+}
+
+/* --- the whole ------------------------------------------------------------------------------------------------------------ */
+
+static qdq_status merge(qdq_validating *v, qdq_error *err)
+{
+    const double time = v->s.time;
+    qdq_assign start;
+
+    if (!qdq_assign_copy(&start, &v->s.incumbent, &v->s.scratch))
+        return qdq_nomem(err);
+    QDQ_TRY(go_to_base(v, err));
+    v->s.phase = QDQ_PHASE_INTERACTIONS;
+    if (!isnan(v->s.time) && v->p->n_items > 0 && !v->s.over)
+        QDQ_TRY(settle(v, err));
+    qdq_validate_merge(v, &v->out->merged);
+    return choose(v, &start, time, err);
+}
+
+static qdq_status validate(qdq_validating *v, qdq_error *err)
+{
+    QDQ_TRY(prepare(v, err));
+    QDQ_TRY(qdq_search_begin(&v->s, err));
+    QDQ_TRY(merge(v, err));
+    count_items(v);
+    return qdq_search_finish(&v->s, err);
+}
+
+qdq_status qdq_validate_run(const qdq_validate_problem *p, const qdq_search_opts *opts,
+                            const qdq_search_ops *ops, qdq_arena *arena, qdq_validate_result *out,
+                            qdq_error *err)
+{
+    qdq_validating v = {.p = p, .asked = opts, .caller = ops, .out = out, .opts = *opts};
+
+    *out = (qdq_validate_result){.raw_time = NAN, .merged_time = NAN};
+    qdq_validate_listen(&v);
+    v.s =
+        (qdq_searching){.p = p->search, .opts = &v.opts, .ops = &v.ops, .arena = arena, .out = &out->search};
+    qdq_status st = validate(&v, err);
+    qdq_search_free(&v.s);
+    return st;
+}

@@ -1,0 +1,704 @@
+/* tune_validate.c - merging in worlds whose truth is known: each item saves or costs a share of the time, neighbours may
+ * pay only together, some cannot be built; pairs have noise. subgraph 8 case 19. */
+#include "tune/validate/validate.h"
+
+#include <math.h>
+
+#include "base/random.h"
+#include "support/test.h"
+
+enum { MOST = 200, MOVES = 64 };
+
+static qdq_error err;
+
+typedef struct world {
+    size_t n;
+    double saves[MOST];    /* truly, as a share of the baseline */
+    double promised[MOST]; /* what the validation is told */
+    double se;
+    double
+        alone[MOST]; /* what an item costs while the next one is off, and as much while the one before is: */
+    bool dead[MOST]; /* cannot be built */
+    qdq_validate_link link[MOST];
+    size_t n_links;
+    double deviation;
+    qdq_random noise;
+
+    qdq_arena arena;
+    qdq_assign open; /* the model of the incumbent, which stays built; the baseline does, too */
+    const qdq_assign *now, *candidate;
+    unsigned builds, measured, ends_at;
+    const char *moves[MOVES];
+    unsigned events;
+    uint64_t log; /* of all that was asked */
+} world;
+
+static void begin(world *w, size_t n, uint64_t seed, double deviation)
+{
+    *w = (world){.n = n, .deviation = deviation, .noise = qdq_random_new(seed, "noise"), .builds = 1};
+    assert_true(qdq_assign_new(&w->open, n, &w->arena));
+}
+
+static void set_item(world *w, size_t i, double saves, double promised)
+{
+    w->saves[i] = saves;
+    w->promised[i] = promised;
+}
+
+static void fill(world *w, double saves, double promised)
+{
+    for (size_t i = 0; i < w->n; i++)
+        set_item(w, i, saves, promised);
+}
+
+static void link_chain(world *w)
+{
+    for (uint32_t i = 0; i + 1 < w->n; i++)
+        w->link[w->n_links++] = (qdq_validate_link){i, i + 1};
+}
+
+static double time_of(const world *w, const qdq_assign *a)
+{
+    double t = 1;
+
+    for (size_t i = 0; i < w->n; i++) {
+        if (qdq_assign_get(a, i))
+            t -= w->saves[i];
+        if (i + 1 < w->n && qdq_assign_get(a, i) != qdq_assign_get(a, i + 1))
+            t += w->alone[i];
+    }
+    return t;
+}
+
+/* --- what the validation asks --------------------------------------------------------------------------------------------- */
+
+static qdq_status take(void *ctx, unsigned pair, double *incumbent_ns, double *candidate_ns, qdq_error *e)
+{
+    world *w = ctx;
+
+    (void)pair;
+    (void)e;
+    *incumbent_ns = 1e6 * time_of(w, w->now) * (1 + w->deviation * (double)qdq_random_normal(&w->noise));
+    *candidate_ns =
+        1e6 * time_of(w, w->candidate) * (1 + w->deviation * (double)qdq_random_normal(&w->noise));
+    return QDQ_OK;
+}
+
+static qdq_status test_pairs(world *w, const qdq_assign *incumbent, const qdq_assign *candidate,
+                             const qdq_test_opts *test, qdq_test_result *out, qdq_error *e)
+{
+    qdq_test_opts o = *test;
+
+    w->now = incumbent;
+    w->candidate = candidate;
+    o.floor_sd = w->deviation * 1.4;
+    return qdq_test_run(&o, take, w, out, e);
+}
+
+static bool cannot_be_built(const world *w, const qdq_assign *a)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (w->dead[i] && qdq_assign_get(a, i))
+            return true;
+    return false;
+}
+
+/* As the tuner counts: the baseline stays open, of the two of a trial only the winner. */
+static void count_builds(world *w, const qdq_assign *incumbent, const qdq_assign *candidate)
+{
+    w->builds += qdq_assign_count(incumbent) > 0 && !qdq_assign_equal(incumbent, &w->open);
+    w->builds += qdq_assign_count(candidate) > 0 && !qdq_assign_equal(candidate, &w->open);
+}
+
+static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assign *candidate,
+                          const qdq_test_opts *test, qdq_test_result *out, bool *failed, qdq_error *e)
+{
+    world *w = ctx;
+
+    if (w->ends_at > 0 && w->measured + 1 == w->ends_at)
+        return QDQ_E_GOAL;
+    w->measured++;
+    w->log = w->log * 31 + qdq_assign_get_hash(candidate).low;
+    w->log = w->log * 31 + qdq_assign_get_hash(incumbent).low;
+    count_builds(w, incumbent, candidate);
+    *failed = cannot_be_built(w, candidate);
+    if (*failed)
+        return QDQ_OK;
+    QDQ_TRY(test_pairs(w, incumbent, candidate, test, out, e));
+    qdq_assign_take(&w->open, out->verdict == QDQ_VERDICT_KEEP ? candidate : incumbent);
+    return QDQ_OK;
+}
+
+static qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *ignored)
+{
+    world *w = ctx;
+
+    (void)ignored;
+    if (w->events < MOVES)
+        w->moves[w->events] = e->move;
+    w->events++;
+    return QDQ_OK;
+}
+
+static unsigned builds(void *ctx)
+{
+    return ((const world *)ctx)->builds;
+}
+
+/* `start`: of another assignment to begin with; NULL: none. */
+typedef struct asking {
+    bool at_once;
+    size_t base;
+    const qdq_assign *start;
+    qdq_search_opts opts;
+} asking;
+
+static qdq_search_opts options(void)
+{
+    return (qdq_search_opts){.test = QDQ_TEST_OPTS_INIT};
+}
+
+static qdq_validate_result run_with(world *w, const asking *ask)
+{
+    static const char *const names[] = {"nothing", "rules"};
+    const qdq_search_ops ops = {.ctx = w, .measure = measure, .event = event, .builds = builds};
+    qdq_validate_item *item = qdq_arena_array(&w->arena, w->n, sizeof *item);
+    qdq_assign starts[2];
+    qdq_validate_result out;
+
+    assert_non_null(item);
+    assert_true(qdq_assign_new(&starts[0], w->n, &w->arena) && qdq_assign_new(&starts[1], w->n, &w->arena));
+    if (ask->start != NULL)
+        qdq_assign_take(&starts[1], ask->start);
+    for (size_t i = 0; i < w->n; i++) {
+        item[i] =
+            (qdq_validate_item){.name = "group", .saves = w->promised[i], .se = w->se, .place = (uint32_t)i};
+        assert_true(qdq_assign_new(&item[i].bits, w->n, &w->arena));
+        qdq_assign_set(&item[i].bits, i, true);
+    }
+    const qdq_search_problem s = {.n_bits = w->n,
+                                  .start = starts,
+                                  .start_name = names,
+                                  .n_starts = ask->start != NULL ? 2 : 1,
+                                  .base_ns = 1e6};
+    const qdq_validate_problem p = {.search = &s,
+                                    .base = ask->base,
+                                    .item = item,
+                                    .n_items = w->n,
+                                    .link = w->link,
+                                    .n_links = w->n_links,
+                                    .incremental = !ask->at_once};
+    assert_ok(qdq_validate_run(&p, &ask->opts, &ops, &w->arena, &out, &err));
+    assert_int_equal(out.kept + out.rejected + out.failed + out.undecided, w->n);
+    assert_int_equal(out.kept, qdq_assign_count(&out.merged));
+    assert_int_equal(out.builds, w->builds);
+    return out;
+}
+
+static qdq_validate_result run(world *w)
+{
+    const asking ask = {.opts = options()};
+
+    return run_with(w, &ask);
+}
+
+static qdq_validate_verdict verdict(const qdq_validate_result *r, size_t i)
+{
+    return r->item[i].verdict;
+}
+
+/* --- what keeps its promise, and what does not ---------------------------------------------------------------------------- */
+
+static void all_that_keeps_its_promise_is_one_build(void **state)
+{
+    qdq_validate_result r;
+    world w;
+
+    (void)state;
+    begin(&w, 40, 1, 0.005);
+    fill(&w, 0.008, 0.008);
+    r = run(&w);
+    assert_int_equal(r.kept, 40);
+    assert_int_equal(w.builds, 2);
+    assert_string_equal(w.moves[0], "all groups");
+    assert_true(fabs(r.raw_time - 0.68) < 0.01 && r.raw_time == r.merged_time);
+    assert_int_equal(r.item[7].trial, 0);
+    assert_true(r.trial[0].n_items == 40 && r.trial[0].kept && !r.trial[0].without);
+    assert_true(r.trial[0].low < 0.32 && r.trial[0].high > 0.32 && fabs(r.trial[0].promised - 0.32) < 1e-9);
+    assert_true(qdq_assign_equal(&r.raw, &r.merged) && qdq_assign_equal(&r.raw, &r.search.best));
+    qdq_arena_free(&w.arena);
+}
+
+/* subgraph 8 case 19, the second part: also where all together are slower than the baseline. */
+static void one_harmful_in_40_is_alone_after_14_builds(void **state)
+{
+    static const double harm[] = {0.01, 0.03, 0.6};
+    unsigned most = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 120; seed++) {
+        const size_t bad = seed % 40;
+        qdq_validate_result r;
+        world w;
+        begin(&w, 40, seed, 0.005);
+        fill(&w, 0.008, 0.008);
+        set_item(&w, bad, -harm[seed / 40], 0.008);
+        if (seed % 2 == 1)
+            link_chain(&w);
+        r = run(&w);
+        assert_int_equal(verdict(&r, bad), QDQ_VALIDATE_REJECTED);
+        assert_int_equal(r.kept, 39);
+        assert_int_equal(r.trial[r.item[bad].trial].n_items, 1);
+        most = w.builds > most ? w.builds : most;
+        qdq_arena_free(&w.arena);
+    }
+    print_message("1 harmful in 40: at most %u builds\n", most);
+    assert_true(most <= 14);
+}
+
+/* subgraph 8 case 19, the third part. Each of the two alone, at its border, costs more than both save. Sets are halved right
+ * between them, or elsewhere. */
+static void neighbours_that_are_harmful_alone_are_kept_together(void **state)
+{
+    unsigned together[2] = {0};
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        const int between = seed % 2;
+        const size_t one = between ? 19 : 5, other = one + 1;
+        qdq_validate_result r;
+        world w;
+        begin(&w, 40, seed, 0.005);
+        fill(&w, 0, 0.004);
+        set_item(&w, 22 + seed % 17, -0.9, 0.004); /* all together are slower than the baseline */
+        set_item(&w, one, 0.02, 0.02);
+        set_item(&w, other, 0.02, 0.02);
+        w.alone[one - 1] = w.alone[other] = 0.005;
+        w.alone[one] = 0.03;
+        link_chain(&w);
+        r = run(&w);
+        assert_int_equal(verdict(&r, one), QDQ_VALIDATE_KEPT);
+        assert_int_equal(verdict(&r, other), QDQ_VALIDATE_KEPT);
+        assert_int_not_equal(verdict(&r, 22 + seed % 17), QDQ_VALIDATE_KEPT);
+        together[between] += strcmp(r.trial[r.item[one].trial].move, "two neighbours") == 0;
+        qdq_arena_free(&w.arena);
+    }
+    assert_true(together[0] == 0 && together[1] == 20);
+}
+
+/* Two items, and nothing else: refused alone because all failed, then tried together. */
+static void a_pair_is_tried_once_after_both_were_refused(void **state)
+{
+    unsigned pairs = 0;
+    qdq_validate_result r;
+    world w;
+
+    (void)state;
+    begin(&w, 3, 1, 0.002);
+    fill(&w, 0.02, 0.02);
+    w.dead[2] = true; /* 0 | 1 2: both halves are tried by themselves */
+    w.alone[0] = 0.03;
+    link_chain(&w);
+    r = run(&w);
+    assert_int_equal(verdict(&r, 0), QDQ_VALIDATE_KEPT);
+    assert_int_equal(verdict(&r, 1), QDQ_VALIDATE_KEPT);
+    assert_int_equal(verdict(&r, 2), QDQ_VALIDATE_FAILED);
+    for (size_t i = 0; i < r.n_trials; i++)
+        pairs += strcmp(r.trial[i].move, "two neighbours") == 0;
+    assert_int_equal(pairs, 1);
+    assert_string_equal(r.trial[r.item[0].trial].move, "two neighbours");
+    qdq_arena_free(&w.arena);
+}
+
+/* --- the bound on builds -------------------------------------------------------------------------------------------------- */
+
+typedef struct drawn {
+    unsigned harmful;
+    bool is_bad[MOST];
+} drawn;
+
+/* Items save half of the time at most; promises are off by what their standard error says. */
+static drawn draw(world *w, uint64_t seed)
+{
+    qdq_random r = qdq_random_new(seed, "world");
+    const size_t n = 8 + (size_t)(qdq_random_u64(&r) % 193);
+    drawn d = {.harmful = (unsigned)(seed % 5)};
+
+    begin(w, n, seed, 0.003);
+    for (size_t i = 0; i < n; i++) {
+        const double saves = (0.2 + 0.6 * qdq_random_uniform(&r)) * fmin(0.5 / (double)n, 0.02);
+        w->se = 0.1 * 0.5 / (double)n;
+        set_item(w, i, saves, saves + w->se * (double)qdq_random_normal(&r));
+    }
+    for (unsigned k = 0; k < d.harmful; k++) {
+        const size_t i = (size_t)(qdq_random_u64(&r) % n);
+        w->saves[i] = -(0.015 + 0.02 * qdq_random_uniform(&r));
+        d.is_bad[i] = true;
+    }
+    for (uint32_t i = 0; i + 1 < n; i++)
+        if (qdq_random_u64(&r) % 3 != 0)
+            w->link[w->n_links++] = (qdq_validate_link){i, i + 1};
+    return d;
+}
+
+static void harmful_items_are_found_within_the_bound_in_300_worlds(void **state)
+{
+    unsigned missed = 0, harmful = 0;
+    double worst = 0, mean = 0, lost = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        world w;
+        const drawn d = draw(&w, seed);
+        const qdq_validate_result r = run(&w);
+        const double bound = 4 + 2 * log2((double)w.n) * (d.harmful + 1);
+        for (size_t i = 0; i < w.n; i++) {
+            harmful += d.is_bad[i];
+            missed += d.is_bad[i] && qdq_assign_get(&r.merged, i);
+            lost += !d.is_bad[i] && !qdq_assign_get(&r.merged, i) ? w.saves[i] / 300 : 0;
+        }
+        worst = fmax(worst, w.builds / bound);
+        mean += w.builds / bound / 300;
+        qdq_arena_free(&w.arena);
+    }
+    print_message(
+        "missed %u of %u harmful; lost %.3f %% of the time on average; builds %.2f of the bound, at most "
+        "%.2f\n",
+        missed, harmful, lost * 100, mean, worst);
+    assert_true(worst <= 1);
+    assert_true(missed * 100 <= harmful); /* three standard errors */
+    assert_true(lost < 0.004);            /* what is too small to be seen once it is off */
+}
+
+static void what_cannot_be_built_is_alone(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        qdq_validate_result r;
+        world w;
+        begin(&w, 40, seed, 0.005);
+        fill(&w, 0.008, 0.008);
+        w.dead[seed] = true;
+        r = run(&w);
+        assert_int_equal(verdict(&r, seed), QDQ_VALIDATE_FAILED);
+        assert_true(r.failed == 1 && r.kept == 39);
+        assert_true(r.trial[0].failed && isnan(r.raw_time));
+        assert_true(w.builds <= 14);
+        qdq_arena_free(&w.arena);
+    }
+}
+
+/* --- nulls ---------------------------------------------------------------------------------------------------------------- */
+
+static double count_false_keeps(const char *what, double promised, bool linked)
+{
+    enum { SEEDS = 200 };
+    double kept = 0, mean = 0;
+    unsigned covered = 0, measured = 0;
+
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        const qdq_test_opts fresh = {.gain = 0.006,
+                                     .enter = 0.003,
+                                     .alpha = 0.02,
+                                     .beta = 0.1,
+                                     .pilot = 5,
+                                     .max_pairs = 20,
+                                     .strict = true};
+        qdq_test_result report;
+        qdq_validate_result r;
+        qdq_assign none;
+        world w;
+        begin(&w, 50, seed, 0.005);
+        fill(&w, 0, promised);
+        if (linked)
+            link_chain(&w);
+        r = run(&w);
+        kept += (double)r.kept / SEEDS;
+        measured += w.measured;
+        assert_true(qdq_assign_new(&none, w.n, &w.arena));
+        assert_ok(test_pairs(&w, &none, &r.merged, &fresh, &report, &err));
+        covered += report.ci_low <= 0 && report.ci_high >= 0;
+        mean += report.gain / SEEDS;
+        qdq_arena_free(&w.arena);
+    }
+    print_message("50 nulls, %s: %.3f kept, %.1f measured; the interval covers 0 in %u of 200, mean %.5f\n",
+                  what, kept, measured / (double)SEEDS, covered, mean);
+    assert_true(covered >= 0.9 * SEEDS && fabs(mean) < 0.0005);
+    return kept;
+}
+
+/* subgraph 8 case 19, the first part. The gain that is reported is that of fresh pairs, as the guard takes them. */
+static void of_50_nulls_one_is_kept_at_most(void **state)
+{
+    (void)state;
+    assert_true(count_false_keeps("promised half a percent each", 0.005, false) <= 1);
+    assert_true(count_false_keeps("in a row", 0.005, true) <= 1);
+    assert_true(count_false_keeps("nothing promised", NAN, true) <= 1);
+}
+
+/* --- the rest ------------------------------------------------------------------------------------------------------------- */
+
+static void without_promises_the_verdict_decides(void **state)
+{
+    qdq_validate_result r;
+    world w;
+
+    (void)state;
+    begin(&w, 16, 3, 0.003);
+    fill(&w, 0.01, NAN);
+    set_item(&w, 11, -0.5, NAN);
+    r = run(&w);
+    assert_int_equal(verdict(&r, 11), QDQ_VALIDATE_REJECTED);
+    assert_int_equal(r.kept, 15);
+    assert_true(isnan(r.trial[0].promised));
+    qdq_arena_free(&w.arena);
+}
+
+/* All together are faster than the baseline, and nobody promised how much: only taking away shows the one that does harm. */
+static void the_backward_pass_takes_away_what_does_harm(void **state)
+{
+    qdq_validate_result r;
+    world w;
+
+    (void)state;
+    begin(&w, 8, 3, 0.003);
+    fill(&w, 0.03, NAN);
+    set_item(&w, 5, -0.02, NAN);
+    r = run(&w);
+    assert_int_equal(verdict(&r, 5), QDQ_VALIDATE_REJECTED);
+    assert_true(r.trial[r.item[5].trial].without && r.trial[r.item[5].trial].kept);
+    assert_string_equal(r.trial[r.item[5].trial].move, "without a group");
+    assert_int_equal(r.kept, 7);
+    assert_true(w.builds <= 4 + 2 * 3 * 2);
+    qdq_arena_free(&w.arena);
+}
+
+static void where_many_are_bad_items_are_tried_one_by_one(void **state)
+{
+    qdq_validate_result r;
+    world w;
+
+    (void)state;
+    begin(&w, 30, 5, 0.003);
+    for (size_t i = 0; i < 30; i++)
+        set_item(&w, i, i % 2 == 0 ? 0.012 : -0.03, 0.012);
+    r = run(&w);
+    assert_true(r.linear);
+    for (size_t i = 0; i < 30; i++)
+        assert_int_equal(verdict(&r, i), i % 2 == 0 ? QDQ_VALIDATE_KEPT : QDQ_VALIDATE_REJECTED);
+    assert_true(w.builds < 50);
+    qdq_arena_free(&w.arena);
+}
+
+static void all_at_once_is_one_trial(void **state)
+{
+    const asking ask = {.at_once = true, .opts = options()};
+    qdq_validate_result r;
+    world w;
+
+    (void)state;
+    begin(&w, 10, 1, 0.003);
+    fill(&w, 0.01, 0.02);
+    r = run_with(&w, &ask);
+    assert_true(r.kept == 10 && r.n_trials == 1 && w.measured == 1);
+    qdq_arena_free(&w.arena);
+    begin(&w, 10, 1, 0.003);
+    fill(&w, -0.01, 0.02);
+    r = run_with(&w, &ask);
+    assert_true(r.rejected == 10 && w.measured == 1 && qdq_assign_count(&r.search.best) == 0);
+    assert_true(fabs(r.raw_time - 1.1) < 0.01 && r.merged_time == 1);
+    qdq_arena_free(&w.arena);
+}
+
+/* Whatever the budget, and wherever it ends: what was measured counts, and nothing else is on. */
+static void a_budget_ends_it_with_what_was_measured(void **state)
+{
+    (void)state;
+    for (unsigned most = 1; most < 30; most++)
+        for (int how = 0; how < 3; how++) {
+            asking ask = {.opts = options()};
+            qdq_validate_result r;
+            world w;
+            begin(&w, 40, 2, 0.005);
+            fill(&w, 0.01, 0.01);
+            set_item(&w, 3, -0.5, 0.01);
+            set_item(&w, 30, -0.1, 0.01);
+            if (how == 0)
+                w.ends_at = most;
+            else if (how == 1)
+                ask.opts.max_trials = most;
+            else
+                ask.opts.max_builds = most;
+            r = run_with(&w, &ask);
+            assert_true(how != 1 || w.measured <= most);
+            assert_true(how != 2 || w.builds <= most);
+            assert_true(time_of(&w, &r.search.best) <= 1);
+            assert_true(most > 1 || (r.undecided == 40) == (how != 1) || r.undecided > 0);
+            assert_true(r.search.ended_early || most > 10);
+            assert_int_equal(verdict(&r, 3) == QDQ_VALIDATE_KEPT, false);
+            qdq_arena_free(&w.arena);
+        }
+}
+
+static void equal_answers_give_equal_decisions(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        qdq_validate_result r[2];
+        world w[2];
+        for (int i = 0; i < 2; i++) {
+            draw(&w[i], seed);
+            r[i] = run(&w[i]);
+        }
+        assert_true(w[0].log == w[1].log && w[0].measured == w[1].measured);
+        assert_int_equal(r[0].n_trials, r[1].n_trials);
+        for (size_t i = 0; i < w[0].n; i++) {
+            assert_int_equal(verdict(&r[0], i), verdict(&r[1], i));
+            assert_int_equal(r[0].item[i].trial, r[1].item[i].trial);
+        }
+        for (int i = 0; i < 2; i++)
+            qdq_arena_free(&w[i].arena);
+    }
+}
+
+/* The kept items once more, on top of what was merged: nothing is measured, and nothing changes. */
+static void what_was_merged_stays(void **state)
+{
+    asking ask = {.opts = options()};
+    qdq_validate_result first, r;
+    unsigned before;
+    world w;
+
+    (void)state;
+    begin(&w, 20, 1, 0.003);
+    fill(&w, 0.01, 0.01);
+    first = run(&w);
+    assert_int_equal(first.kept, 20);
+    before = w.measured;
+    ask.start = &first.merged; /* the best start is all of it */
+    r = run_with(&w, &ask);
+    assert_true(qdq_assign_equal(&r.merged, &first.merged) && qdq_assign_equal(&r.search.best, &r.merged));
+    assert_int_equal(w.measured, before + 1); /* the start itself */
+    ask.base = 1;
+    r = run_with(&w, &ask);
+    assert_true(qdq_assign_equal(&r.search.best, &first.merged));
+    assert_int_equal(w.measured, before + 2);
+    qdq_arena_free(&w.arena);
+}
+
+/* Rules save 10 %: what is merged must be better than that, measured against it. */
+static void the_best_start_is_measured_against_in_the_end(void **state)
+{
+    asking ask = {.opts = options()};
+    qdq_validate_result r;
+    qdq_assign rules;
+    world w;
+
+    (void)state;
+    for (int better = 0; better < 2; better++) {
+        begin(&w, 12, 1, 0.003);
+        fill(&w, 0.01, 0.01);
+        set_item(&w, 0, better == 1 ? -0.02 : 0.01, 0.01);
+        w.dead[11] = true; /* without it the rules have one item less than they might */
+        assert_true(qdq_assign_new(&rules, 12, &w.arena));
+        for (size_t i = 0; i < 11; i++)
+            qdq_assign_set(&rules, i, i < 6 || better == 0);
+        ask.start = &rules;
+        r = run_with(&w, &ask);
+        if (better == 1) {
+            assert_true(time_of(&w, &r.search.best) < 0.91);
+            assert_true(qdq_assign_equal(&r.search.best, &r.merged));
+            assert_string_equal(w.moves[w.events - 2], "merged groups");
+        } else
+            assert_true(qdq_assign_equal(&r.search.best, &rules));
+        qdq_arena_free(&w.arena);
+    }
+}
+
+static void nothing_to_merge_is_nothing_to_measure(void **state)
+{
+    const qdq_search_opts o = options();
+    world w;
+
+    (void)state;
+    begin(&w, 4, 1, 0);
+    const qdq_search_ops ops = {.ctx = &w, .measure = measure};
+    qdq_assign start;
+    assert_true(qdq_assign_new(&start, 4, &w.arena));
+    const qdq_search_problem s = {.n_bits = 4, .start = &start, .n_starts = 1, .base_ns = 1e6};
+    const qdq_validate_problem p = {.search = &s, .incremental = true};
+    qdq_validate_result r;
+    assert_ok(qdq_validate_run(&p, &o, &ops, &w.arena, &r, &err));
+    assert_true(w.measured == 0 && r.n_trials == 0 && r.builds == 0 && r.merged_time == 1);
+    qdq_arena_free(&w.arena);
+}
+
+static void mistakes_of_the_caller_are_refused(void **state)
+{
+    const qdq_search_opts o = options();
+    const qdq_validate_link link = {0, 2};
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_validate_item item[2] = {{.name = "a"}, {.name = "b"}};
+    qdq_validate_result r;
+    qdq_assign start;
+    world w;
+
+    (void)state;
+    begin(&w, 4, 1, 0);
+    const qdq_search_ops ops = {.ctx = &w, .measure = measure};
+    assert_true(qdq_assign_new(&start, 4, &arena) && qdq_assign_new(&item[0].bits, 4, &arena) &&
+                qdq_assign_new(&item[1].bits, 4, &arena));
+    qdq_assign_set(&item[0].bits, 3, true);
+    qdq_assign_set(&item[1].bits, 3, true);
+    const qdq_search_problem s = {.n_bits = 4, .start = &start, .n_starts = 1};
+    qdq_validate_problem p = {.search = &s, .item = item, .n_items = 2};
+    assert_fails(QDQ_E_USAGE, "item 1: bit 3 is another item's, too",
+                 qdq_validate_run(&p, &o, &ops, &arena, &r, &err));
+    item[1].bits.n = 3;
+    assert_fails(QDQ_E_USAGE, "item 1: found 3 bits, expected 4",
+                 qdq_validate_run(&p, &o, &ops, &arena, &r, &err));
+    p.link = &link;
+    p.n_links = 1;
+    assert_fails(QDQ_E_USAGE, "link 0: between items 0 and 2, expected less than 2",
+                 qdq_validate_run(&p, &o, &ops, &arena, &r, &err));
+    p.base = 1;
+    assert_fails(QDQ_E_USAGE, "the base is start 1: expected one of 1",
+                 qdq_validate_run(&p, &o, &ops, &arena, &r, &err));
+    qdq_arena_free(&arena);
+    qdq_arena_free(&w.arena);
+}
+
+static void verdicts_have_names(void **state)
+{
+    (void)state;
+    assert_string_equal(qdq_validate_verdict_name(QDQ_VALIDATE_UNDECIDED), "undecided");
+    assert_string_equal(qdq_validate_verdict_name(QDQ_VALIDATE_KEPT), "kept");
+    assert_string_equal(qdq_validate_verdict_name(QDQ_VALIDATE_REJECTED), "rejected");
+    assert_string_equal(qdq_validate_verdict_name(QDQ_VALIDATE_FAILED), "failed");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_that_keeps_its_promise_is_one_build),
+        cmocka_unit_test(one_harmful_in_40_is_alone_after_14_builds),
+        cmocka_unit_test(neighbours_that_are_harmful_alone_are_kept_together),
+        cmocka_unit_test(a_pair_is_tried_once_after_both_were_refused),
+        cmocka_unit_test(harmful_items_are_found_within_the_bound_in_300_worlds),
+        cmocka_unit_test(what_cannot_be_built_is_alone),
+        cmocka_unit_test(of_50_nulls_one_is_kept_at_most),
+        cmocka_unit_test(without_promises_the_verdict_decides),
+        cmocka_unit_test(the_backward_pass_takes_away_what_does_harm),
+        cmocka_unit_test(where_many_are_bad_items_are_tried_one_by_one),
+        cmocka_unit_test(all_at_once_is_one_trial),
+        cmocka_unit_test(a_budget_ends_it_with_what_was_measured),
+        cmocka_unit_test(equal_answers_give_equal_decisions),
+        cmocka_unit_test(what_was_merged_stays),
+        cmocka_unit_test(the_best_start_is_measured_against_in_the_end),
+        cmocka_unit_test(nothing_to_merge_is_nothing_to_measure),
+        cmocka_unit_test(mistakes_of_the_caller_are_refused),
+        cmocka_unit_test(verdicts_have_names),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
