@@ -140,9 +140,10 @@ typedef enum qdq_tune_mode {
 /* How the placement is found in subgraph mode. */
 typedef enum qdq_tune_strategy {
     QDQ_TUNE_AUTO =
-        0, /* mincut where the engine tells how long each layer takes; else kinds of groups are tried one by
-                          one on the whole model, as patterns are in region mode */
-    QDQ_TUNE_MINCUT /* costs from a few profiles of the whole model, one minimum cut for all decisions */
+        0, /* mincut where the engine tells how long each layer takes; else kinds of groups are tried one by one on the whole model, as patterns are in region mode */
+    QDQ_TUNE_MINCUT, /* costs from a few profiles of the whole model, one minimum cut for all decisions */
+    QDQ_TUNE_GREEDY /* each kind of group apart, with each of a few schemes; what saves time is merged, and proven on the
+                          whole model part by part */
 } qdq_tune_strategy;
 
 typedef enum qdq_tune_preset { QDQ_TUNE_DEFAULT = 0, QDQ_TUNE_QUICK, QDQ_TUNE_EXTENSIVE } qdq_tune_preset;
@@ -195,13 +196,15 @@ typedef struct qdq_tune_opts {
         *node_filter;  /* file: only regions with a node whose name fits one of its wildcards; or NULL */
     const char *store; /* NULL: DIR/tune.db */
     bool restart;
-    bool keep_models;      /* every candidate in DIR/region_models */
+    bool keep_models;      /* every candidate in DIR/region_models, every fusion group in DIR/subgraphs */
     qdq_external external; /* where the weights of model.onnx and baseline.onnx go */
     const qdq_job *job;
     void (*live)(void *ctx, const qdq_tune_live *now); /* ctx of the job; may be NULL */
     unsigned
         pareto; /* models along the front between latency and accuracy, in DIR/pareto, by minimum cuts; each a
                         build more, beyond max_builds; 2 to 16, 0: none */
+    bool
+        no_incremental_validation; /* all that greedy merges is kept or not as one; by itself it means greedy */
 } qdq_tune_opts;
 
 #define QDQ_TUNE_OPTS_INIT                                                                                   \
@@ -260,12 +263,17 @@ typedef struct qdq_tune_result {
     bool resumed, ended_early; /* ended_early: the budget was used up */
     double sqnr_db;            /* of what was written, against the input; NAN: float */
     /* Of subgraph mode. */
-    const char *strategy; /* that was followed: "mincut"; "trials": kinds of groups one by one */
-    size_t groups, keys;  /* fusion groups; kinds of them */
-    double raw_ms; /* of the first placement that the strategy proposed, as measured; NAN: it proposed none */
-    unsigned kept, rejected, undecided; /* placements that were measured; one that failed is rejected */
+    const char *
+        strategy; /* that was followed: "mincut", "greedy"; "trials": kinds of groups one by one on the whole model */
+    size_t groups, keys;                         /* fusion groups; kinds of them */
     qdq_tune_point pareto[QDQ_TUNE_MOST_POINTS]; /* the fastest first */
     size_t n_pareto;
+    double
+        raw_ms; /* of model_raw.onnx, the first placement that the strategy proposed, as measured; NAN: it proposed none */
+    /* Of greedy: groups that were proposed. Of mincut: placements that were measured; one that failed is rejected. */
+    unsigned kept, rejected, undecided;
+    unsigned apart_builds,
+        not_apart; /* of greedy: models of groups that were built; kinds that cannot be models */
 } qdq_tune_result;
 
 /* Tunes m into the folder `dir`, which is made: model.onnx, plan.json, report.json, report.html, patterns.yaml,

@@ -12,8 +12,8 @@ const char *const cli_tune_presets[] = {"default", "quick", "extensive", NULL};
 
 /* --- the folder -------------------------------------------------------------------------------------------------- */
 
-static const char *const outputs[] = {"model.onnx",  "plan.json",     "report.json",
-                                      "report.html", "patterns.yaml", "baseline.onnx"};
+static const char *const outputs[] = {"model.onnx",    "plan.json",     "report.json",   "report.html",
+                                      "patterns.yaml", "baseline.onnx", "model_raw.onnx"};
 
 static bool look(const char *dir, const char *name, struct stat *st)
 {

@@ -13,7 +13,7 @@ struct autotune_args {
     const char *output, *status, *report, *min_gain, *worker, *qdq_baseline, *node_filter, *store,
         *pool_share, *layer_info;
     cli_names pattern_caches;
-    bool force, restart, keep_models;
+    bool force, restart, keep_models, not_incremental;
     int mode, strategy, preset, type, accept, builder, external; /* indices of choices */
     int64_t schemes, mutations, attempts, pool_least, cache_distance, cache_entries, trials, builds, seed,
         max_region, min_refine, pareto, warmup_runs, timing_runs, threads, calib_threads;

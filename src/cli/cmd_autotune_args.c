@@ -9,9 +9,8 @@
 
 #include "base/fail.h"
 
-static const char *const modes[] = {"region", "subgraph", NULL}; /* by qdq_tune_mode */
-static const char *const strategies[] = {"auto", "mincut", "greedy",
-                                         NULL}; /* by qdq_tune_strategy, and what is to come */
+static const char *const modes[] = {"region", "subgraph", NULL};            /* by qdq_tune_mode */
+static const char *const strategies[] = {"auto", "mincut", "greedy", NULL}; /* by qdq_tune_strategy */
 static const char *const types[] = {"target", "int8", "uint8", "fp8", NULL};
 static const char *const accepts[] = {"sequential", "strict", NULL};
 static const char *const builders[] = {"auto", "structure", "names", NULL}; /* by qdq_region_builder */
@@ -35,7 +34,7 @@ static const cli_opt output_opts[] = {
     {.name = "keep-models",
      .kind = CLI_FLAG,
      .offset = CLI_AT(autotune_args, keep_models),
-     .help = "every candidate as a model in DIR/region_models"},
+     .help = "every candidate in DIR/region_models; --mode subgraph: groups in DIR/subgraphs, too"},
     {.name = "external-data",
      .kind = CLI_CHOICE,
      .offset = CLI_AT(autotune_args, external),
@@ -180,7 +179,7 @@ static const cli_opt subgraph_opts[] = {
      .kind = CLI_CHOICE,
      .offset = CLI_AT(autotune_args, strategy),
      .what = "HOW",
-     .help = "auto: mincut if the engine times layers, else kinds of groups one by one",
+     .help = "mincut: one cut for all; greedy: groups apart, merged; auto: mincut if it can",
      .init = "auto",
      .choices = strategies},
     {.name = "layer-info",
@@ -195,6 +194,10 @@ static const cli_opt subgraph_opts[] = {
      .help = "also N models from the fastest to the most accurate, in DIR/pareto; with mincut",
      .min = 2,
      .max = QDQ_TUNE_MOST_POINTS},
+    {.name = "no-incremental-validation",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(autotune_args, not_incremental),
+     .help = "greedy, and all that was merged is kept or not by one comparison"},
     CLI_END,
 };
 
@@ -367,20 +370,23 @@ static const char *only_for_regions(const struct autotune_args *a)
 
 static qdq_status check_mode(const struct autotune_args *a, qdq_error *err)
 {
-    enum { GREEDY = QDQ_TUNE_MINCUT + 1 };
     const bool by_region = a->mode == QDQ_TUNE_REGION;
     const char *other = by_region ? (a->strategy != QDQ_TUNE_AUTO ? "--strategy"
                                      : a->layer_info != NULL      ? "--layer-info"
                                      : a->pareto > 0              ? "--pareto"
+                                     : a->not_incremental         ? "--no-incremental-validation"
                                                                   : NULL)
                                   : only_for_regions(a);
 
     if (other != NULL)
         return qdq_fail(err, QDQ_E_USAGE, "found %s with --mode %s, where there are no %s", other,
                         modes[a->mode], by_region ? "fusion groups" : "regions");
-    return a->strategy == GREEDY
+    if (a->pareto > 0 && (a->not_incremental || a->strategy == QDQ_TUNE_GREEDY))
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found --pareto with greedy, expected --strategy mincut, which finds the front");
+    return a->not_incremental && a->strategy == QDQ_TUNE_MINCUT
                ? qdq_fail(err, QDQ_E_USAGE,
-                          "found --strategy greedy, which is not there yet: expected auto or mincut")
+                          "found --no-incremental-validation with --strategy mincut, which merges no groups")
                : QDQ_OK;
 }
 
@@ -439,6 +445,7 @@ qdq_status cmd_autotune_fill(const struct autotune_args *a, qdq_tune_opts *o, qd
     o->strategy = (qdq_tune_strategy)a->strategy;
     o->layer_info = a->layer_info;
     o->pareto = (unsigned)a->pareto;
+    o->no_incremental_validation = a->not_incremental;
     o->preset = (qdq_tune_preset)a->preset;
     o->worker = a->worker;
     o->threads = cli_threads(a->threads);

@@ -8,8 +8,9 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "engine/trt/trt_args.h"
 #include "quant/rest/rest.h"
-#include "tune/tune_state.h"
+#include "tune/tune_greedy.h"
 
 const char *qdq_tune_verdict_name(qdq_tune_verdict v)
 {
@@ -148,17 +149,35 @@ static qdq_status open_store(qdq_tuning *t, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status open_lab(qdq_tuning *t, qdq_error *err)
+/* What users say to trtexec but for shapes, which are those of the whole model's inputs. */
+static qdq_status without_shapes(qdq_tuning *t, qdq_engine_opts *o, qdq_error *err)
+{
+    qdq_trt_user user;
+    qdq_buf b = QDQ_BUF_INIT(1 << 20);
+
+    if (o->trtexec_args == NULL)
+        return QDQ_OK;
+    QDQ_TRY(qdq_trt_user_parse(o->trtexec_args, &t->arena, &user, err));
+    for (size_t i = 0; i < user.args.n; i++) {
+        qdq_buf_puts(&b, i > 0 ? " " : "");
+        for (const char *c = user.args.at[i]; *c != '\0'; c++)
+            qdq_buf_printf(&b, strchr(" '\"\\", *c) != NULL ? "\\%c" : "%c", *c);
+    }
+    o->trtexec_args = b.failed ? NULL : qdq_arena_strdup(&t->arena, b.size > 0 ? b.data : "");
+    qdq_buf_free(&b);
+    return o->trtexec_args != NULL ? QDQ_OK : qdq_nomem(err);
+}
+
+qdq_status qdq_tune_open_lab(qdq_tuning *t, bool parts, qdq_lab **out, qdq_error *err)
 {
     const qdq_tune_opts *o = t->opts;
+    qdq_engine_opts engine = QDQ_ENGINE_OPTS_INIT;
     qdq_lab_opts lo = {.engine = o->engine != NULL ? o->engine : "ort",
                        .engine_opts = o->engine_opts,
                        .worker = o->worker,
                        .work = qdq_tempdir_path(t->work),
                        .logs = qdq_tune_path(t, "logs"),
                        .threads = o->threads,
-                       .shapes = t->quantize.shapes,
-                       .n_shapes = t->quantize.n_shapes,
                        .warmup = o->warmup_runs,
                        .leg_runs = o->timing_runs,
                        .seed = o->seed,
@@ -166,8 +185,21 @@ static qdq_status open_lab(qdq_tuning *t, qdq_error *err)
 
     if (lo.logs == NULL)
         return qdq_nomem(err);
-    QDQ_TRY(qdq_tune_samples(t, &lo.samples, err));
-    QDQ_TRY(qdq_lab_open(&lo, &t->lab, err));
+    if (!parts) {
+        lo.shapes = t->quantize.shapes;
+        lo.n_shapes = t->quantize.n_shapes;
+        QDQ_TRY(qdq_tune_samples(t, &lo.samples, err));
+    } else if (o->engine_opts != NULL) {
+        engine = *o->engine_opts;
+        QDQ_TRY(without_shapes(t, &engine, err));
+        lo.engine_opts = &engine;
+    }
+    return qdq_lab_open(&lo, out, err);
+}
+
+static qdq_status open_lab(qdq_tuning *t, qdq_error *err)
+{
+    QDQ_TRY(qdq_tune_open_lab(t, false, &t->lab, err));
     const qdq_engine_info *info = qdq_lab_engine(t->lab);
     snprintf(t->out->engine, sizeof t->out->engine, "%.20s%s%.40s", info->name,
              info->version[0] != '\0' ? " " : "", info->version);
@@ -249,8 +281,25 @@ static qdq_status search(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(qdq_tune_pose(t, err));
     if (t->cuts)
         return qdq_tune_cut(t, err);
+    if (qdq_tune_wants_greedy(t->opts) && t->space->n_groups > 0)
+        return qdq_tune_greedy_run(t, err);
     const qdq_search_ops ops = qdq_tune_search_ops(t);
     return qdq_search_run(&t->problem, &t->search_opts, &ops, &t->arena, &t->found, err);
+}
+
+/* What became of the groups that were proposed. */
+static void count_groups(qdq_tuning *t)
+{
+    const qdq_validate_result *r = &t->greedy->result;
+    qdq_tune_result *out = t->out;
+
+    out->apart_builds = t->greedy->kinds.builds;
+    out->not_apart = (unsigned)t->greedy->kinds.n_skipped;
+    out->kept = (unsigned)r->kept;
+    out->rejected = (unsigned)(r->rejected + r->failed);
+    out->undecided = (unsigned)r->undecided;
+    if (t->greedy->validated && t->greedy->problem.n_items > 0)
+        out->raw_ms = t->problem.base_ns * 1e-6 * r->raw_time;
 }
 
 /* What became of all placements that were measured, and how long the first one took that was no start. */
@@ -286,8 +335,11 @@ static void summarize(qdq_tuning *t)
     t->out->ended_early = t->found.ended_early;
     t->out->groups = t->fusions != NULL ? t->fusions->n : 0;
     t->out->keys = t->keys != NULL ? t->keys->n : 0;
-    t->out->strategy = t->cuts ? "mincut" : "trials";
-    count_placements(t);
+    t->out->strategy = t->cuts ? "mincut" : t->greedy != NULL ? "greedy" : "trials";
+    if (t->greedy != NULL)
+        count_groups(t);
+    else
+        count_placements(t);
 }
 
 static qdq_status tune(qdq_tuning *t, qdq_error *err)
@@ -319,6 +371,7 @@ static qdq_status tune(qdq_tuning *t, qdq_error *err)
 static void close_all(qdq_tuning *t, const char *why)
 {
     qdq_lab_close(t->lab);
+    qdq_tune_greedy_free(t);
     qdq_candidates_close(t->files);
     qdq_tune_store_close(t->store);
     qdq_pattern_cache_free(&t->known);

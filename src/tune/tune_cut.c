@@ -64,7 +64,7 @@ static qdq_status profile(void *ctx, const qdq_assign *a, qdq_cut_profile *out, 
 
 qdq_status qdq_tune_choose_strategy(qdq_tuning *t, qdq_error *err)
 {
-    if (t->opts->mode != QDQ_TUNE_SUBGRAPH || t->space->n_groups == 0)
+    if (t->opts->mode != QDQ_TUNE_SUBGRAPH || t->space->n_groups == 0 || qdq_tune_wants_greedy(t->opts))
         return QDQ_OK;
     t->cuts = t->base->times != NULL && t->base->times->is_known;
     if (t->cuts)
@@ -77,8 +77,7 @@ qdq_status qdq_tune_choose_strategy(qdq_tuning *t, qdq_error *err)
     t->search_opts.max_builds = qdq_tune_max_builds(t->opts, false);
     qdq_job_log(t->job, QDQ_LOG_WARNING,
                 "engine '%s' tells too little of how long each layer takes for minimum cuts: kinds of groups "
-                "are tried "
-                "one by one on the whole model, which takes more builds",
+                "are tried one by one on the whole model, which takes more builds",
                 qdq_lab_engine(t->lab)->name);
     return QDQ_OK;
 }

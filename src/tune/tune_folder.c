@@ -22,9 +22,10 @@
 
 enum { NOTE_MAX = 1 << 20, GRACE_MS = 2000 };
 
-static const char *const outputs[] = {"model.onnx",    "model.onnx.data",    "plan.json",
-                                      "report.json",   "report.html",        "patterns.yaml",
-                                      "baseline.onnx", "baseline.onnx.data", NULL};
+static const char *const outputs[] = {"model.onnx",          "model.onnx.data",     "plan.json",
+                                      "report.json",         "report.html",         "patterns.yaml",
+                                      "baseline.onnx",       "baseline.onnx.data",  "model_raw.onnx",
+                                      "model_raw.onnx.data", "autotune_cache.json", NULL};
 
 struct qdq_tune_folder {
     qdq_arena arena;

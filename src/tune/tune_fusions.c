@@ -255,7 +255,7 @@ qdq_status qdq_tune_find_fusions(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(qdq_fusion_patterns_make(t->keys, &t->patterns, err));
     qdq_job_log(t->job, QDQ_LOG_INFO, "%u groups of %u kinds; layers are known of %.0f %% of the operators",
                 t->fusions->n, t->keys->n, isfinite(t->fusions->covered) ? t->fusions->covered * 100 : 0);
-    return QDQ_OK;
+    return qdq_tune_write_subgraphs(t, err);
 }
 
 /* --- what users hand in ------------------------------------------------------------------------------------------------ */

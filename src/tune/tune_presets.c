@@ -57,6 +57,13 @@ static qdq_status wrong_mode(const char *option, const char *mode, qdq_error *er
     return qdq_fail(err, QDQ_E_USAGE, "found %s, which is of %s mode alone", option, mode);
 }
 
+bool qdq_tune_wants_greedy(const qdq_tune_opts *o)
+{
+    return o->mode == QDQ_TUNE_SUBGRAPH &&
+           (o->strategy == QDQ_TUNE_GREEDY ||
+            (o->strategy == QDQ_TUNE_AUTO && o->no_incremental_validation)); /* which means nothing else */
+}
+
 static qdq_status check_mode(const qdq_tune_opts *o, qdq_error *err)
 {
     const bool caches = o->pattern_caches != NULL && o->pattern_caches[0] != NULL;
@@ -65,9 +72,9 @@ static qdq_status check_mode(const qdq_tune_opts *o, qdq_error *err)
 
     if ((unsigned)o->mode > QDQ_TUNE_SUBGRAPH)
         return qdq_fail(err, QDQ_E_USAGE, "found mode %d, expected 0 (region) or 1 (subgraph)", (int)o->mode);
-    if ((unsigned)o->strategy > QDQ_TUNE_MINCUT)
+    if ((unsigned)o->strategy > QDQ_TUNE_GREEDY)
         return qdq_fail(err, QDQ_E_USAGE,
-                        "found strategy %d, expected 0 (as the engine allows) or 1 (mincut)",
+                        "found strategy %d, expected 0 (as the engine allows), 1 (mincut) or 2 (greedy)",
                         (int)o->strategy);
     if (o->pareto == 1 || o->pareto > QDQ_TUNE_MOST_POINTS)
         return qdq_fail(err, QDQ_E_USAGE, "found a front of %u models, expected 2 to %d", o->pareto,
@@ -76,7 +83,13 @@ static qdq_status check_mode(const qdq_tune_opts *o, qdq_error *err)
         return o->pareto > 0                  ? wrong_mode("a front", "subgraph", err)
                : o->strategy != QDQ_TUNE_AUTO ? wrong_mode("a strategy", "subgraph", err)
                : o->layer_info != NULL        ? wrong_mode("layer information", "subgraph", err)
+               : o->no_incremental_validation ? wrong_mode("validation as a whole", "subgraph", err)
                                               : QDQ_OK;
+    if (o->no_incremental_validation && o->strategy == QDQ_TUNE_MINCUT)
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "found strategy mincut with validation as a whole: only greedy merges groups");
+    if (o->pareto > 0 && qdq_tune_wants_greedy(o))
+        return qdq_fail(err, QDQ_E_USAGE, "found strategy greedy with a front, which minimum cuts find");
     if (o->max_builds > 0 && o->max_builds < LEAST_BUILDS)
         return qdq_fail(err, QDQ_E_USAGE,
                         "found %u builds, expected at least %d in subgraph mode: of the model without Q/DQ, "
@@ -135,16 +148,16 @@ void qdq_tune_settings(qdq_tuning *t)
         t->test.enter = o->min_gain;
         t->test.gain = 2 * o->min_gain;
     }
-    t->search_opts =
-        (qdq_search_opts){.test = t->test,
-                          .schemes_per_unit = o->schemes_per_region > 0 ? o->schemes_per_region : p->schemes,
-                          .exhaustive = p->exhaustive,
-                          .mutations = o->max_mutations > 0 ? o->max_mutations : 3,
-                          .attempts = o->max_attempts > 0 ? o->max_attempts : 100,
-                          .stale = p->stale,
-                          .max_trials = o->trials,
-                          .max_builds = qdq_tune_max_builds(o, o->mode == QDQ_TUNE_SUBGRAPH),
-                          .seed = o->seed};
+    t->search_opts = (qdq_search_opts){
+        .test = t->test,
+        .schemes_per_unit = o->schemes_per_region > 0 ? o->schemes_per_region : p->schemes,
+        .exhaustive = p->exhaustive,
+        .mutations = o->max_mutations > 0 ? o->max_mutations : 3,
+        .attempts = o->max_attempts > 0 ? o->max_attempts : 100,
+        .stale = p->stale,
+        .max_trials = o->trials,
+        .max_builds = qdq_tune_max_builds(o, o->mode == QDQ_TUNE_SUBGRAPH && !qdq_tune_wants_greedy(o)),
+        .seed = o->seed};
 }
 
 qdq_pattern_cache qdq_tune_new_cache(const qdq_tuning *t)
@@ -184,10 +197,10 @@ static const char *mode_text(qdq_tuning *t)
 
     return t->opts->mode == QDQ_TUNE_REGION
                ? "region"
-               : qdq_arena_printf(&t->arena, "subgraph strategy=%d layers=%s max_drop=%.17g evaluations=%u",
-                                  (int)t->opts->strategy, t->layers_name,
-                                  goal != NULL ? goal->max_drop : -1.0,
-                                  goal != NULL ? goal->max_evaluations : 0);
+               : qdq_arena_printf(
+                     &t->arena, "subgraph strategy=%d/%d layers=%s max_drop=%.17g evaluations=%u",
+                     (int)t->opts->strategy, t->opts->no_incremental_validation, t->layers_name,
+                     goal != NULL ? goal->max_drop : -1.0, goal != NULL ? goal->max_evaluations : 0);
 }
 
 const char *qdq_tune_search_text(qdq_tuning *t)

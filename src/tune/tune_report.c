@@ -1,5 +1,5 @@
 /* tune_report.c - report.html: one page that needs nothing else. */
-#include "tune/tune_state.h"
+#include "tune/tune_greedy.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -328,6 +328,8 @@ qdq_status qdq_tune_write_page(qdq_tuning *t, qdq_error *err)
         show_patterns(t, best, &b);
     else
         show_groups(t, best, &b);
+    if (t->greedy != NULL)
+        qdq_tune_show_kinds(t, &b);
     qdq_page_end(&b, "Written by qdq " QDQ_VERSION);
     qdq_status st = b.failed ? qdq_nomem(err) : qdq_write_file(path, true, b.data, b.size, err);
     qdq_buf_free(&b);

@@ -130,10 +130,13 @@ typedef struct qdq_tuning {
     qdq_nets nets;        /* of minimum cuts: tensors between decisions, and what all cost in the end */
     qdq_cut_costs costs;
     bool has_costs;
-    bool in_front;             /* what misses the goal is built, too */
-    double final_db, rules_db; /* SQNR beside the front; NAN: not known, or float */
-    double least_noisy_db;     /* SQNR of the best that was judged; NAN: none was */
+    bool in_front;                  /* what misses the goal is built, too */
+    double final_db, rules_db;      /* SQNR beside the front; NAN: not known, or float */
+    double least_noisy_db;          /* SQNR of the best that was judged; NAN: none was */
+    struct qdq_tune_greedy *greedy; /* by schemes apart; NULL: not so */
+    bool has_raw;                   /* model_raw.onnx is there */
     qdq_epoch epoch;
+    const qdq_tune_candidate *marked; /* whose time epoch.base_ns is */
     unsigned epochs, calm_trials;
     unsigned builds, pairs;
     bool measured;  /* something, in this process: before, a run that goes on hears what it knew */
@@ -160,6 +163,10 @@ const char *qdq_tune_phase_name(const qdq_tuning *t, qdq_search_phase phase);
 /* Tells who wants to know more how a trial ended. */
 void qdq_tune_tell(const qdq_tuning *t, const qdq_tune_step *s);
 
+/* The engine in a worker: for the whole model on samples, or (parts) for models whose inputs have fixed shapes and other names, on
+ * random numbers. */
+qdq_status qdq_tune_open_lab(qdq_tuning *t, bool parts, qdq_lab **out, qdq_error *err);
+
 /* --- tune_plans.c ----------------------------------------------------------------------------------------------------- */
 
 /* The clean model, and the precision that ships. */
@@ -178,6 +185,9 @@ qdq_status qdq_tune_plan_of(qdq_tuning *t, const qdq_assign *a, qdq_plan **out, 
 
 /* What no program should ask for, and what cannot be measured. */
 qdq_status qdq_tune_check(const qdq_tune_opts *o, const qdq_target *t, qdq_error *err);
+
+/* Is greedy what users want, whatever the engine tells? */
+bool qdq_tune_wants_greedy(const qdq_tune_opts *o);
 
 /* Fills test and search_opts from the preset and what users set besides. */
 void qdq_tune_settings(qdq_tuning *t);
@@ -230,10 +240,16 @@ qdq_status qdq_tune_read_layers(qdq_tuning *t, qdq_error *err);
 /* Groups, keys and patterns, once there is a baseline. */
 qdq_status qdq_tune_find_fusions(qdq_tuning *t, qdq_error *err);
 
+/* --- tune_subgraphs.c --------------------------------------------------------------------------------------------------- */
+
+/* The groups as models of their own, if models are kept. */
+qdq_status qdq_tune_write_subgraphs(qdq_tuning *t, qdq_error *err);
+
 /* --- tune_cut.c ------------------------------------------------------------------------------------------------------- */
 
 /* May minimum cuts be searched for? Not where the baseline's profile is missing, or says too little; then t->cuts is false,
- * the preset's bounds are those of region mode, and the user is told. QDQ_E_UNSUPPORTED: and mincut was asked for. */
+ * the preset's bounds are those of region mode, and the user is told, unless greedy was asked for. QDQ_E_UNSUPPORTED: mincut
+ * was. */
 qdq_status qdq_tune_choose_strategy(qdq_tuning *t, qdq_error *err);
 
 /* A profile as costs, each of its rows once: of a decision, of a tensor between decisions, or of the rest. */
@@ -242,6 +258,17 @@ void qdq_tune_tell_costs(const qdq_space *s, const qdq_nets *nets, const qdq_tun
 
 /* Searches by minimum cuts: what qdq_search_run() does, into t->found. */
 qdq_status qdq_tune_cut(qdq_tuning *t, qdq_error *err);
+
+/* --- tune_greedy.c ------------------------------------------------------------------------------------------------------ */
+
+/* Schemes of groups apart, merged and validated: into t->found and t->greedy. */
+qdq_status qdq_tune_greedy_run(qdq_tuning *t, qdq_error *err);
+void qdq_tune_greedy_free(qdq_tuning *t);
+
+/* --- tune_cache.c ------------------------------------------------------------------------------------------------------- */
+
+/* autotune_cache.json as things stand. */
+qdq_status qdq_tune_write_cache(qdq_tuning *t, const qdq_assign *incumbent, bool completed, qdq_error *err);
 
 /* --- tune_weigh.c ----------------------------------------------------------------------------------------------------- */
 
@@ -348,6 +375,8 @@ qdq_status qdq_tune_write_best(qdq_tuning *t, const qdq_plan *p, qdq_error *err)
 /* A plan and its model under these names in the folder. */
 qdq_status qdq_tune_write_plan(qdq_tuning *t, const qdq_plan *p, const char *model, const char *plan,
                                qdq_error *err);
+/* model_raw.onnx: what a strategy proposed before anything of it was refused. Once in a run. */
+qdq_status qdq_tune_write_raw(qdq_tuning *t, const qdq_assign *a, qdq_error *err);
 /* report.json, patterns.yaml, report.html */
 qdq_status qdq_tune_write_results(qdq_tuning *t, qdq_error *err);
 

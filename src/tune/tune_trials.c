@@ -330,6 +330,7 @@ qdq_status qdq_tune_control(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err
     if (st == QDQ_E_GOAL && k.failed)
         return qdq_fail(err, QDQ_E_ENGINE, "the model cannot be timed: %s", c->why);
     QDQ_TRY(st);
+    t->marked = c;
     if (t->epoch.noisy)
         qdq_job_log(
             t->job, QDQ_LOG_WARNING,
@@ -361,7 +362,7 @@ static qdq_status follow_drift(qdq_tuning *t, qdq_tune_candidate *incumbent, con
                                qdq_error *err)
 {
     const double limit = fmax(0.1, 3 * t->epoch.aa_sd); /* of a noisy machine, single medians differ */
-    const bool drifted = qdq_epoch_drifted(&t->epoch, r->incumbent_ns, limit);
+    const bool drifted = incumbent == t->marked && qdq_epoch_drifted(&t->epoch, r->incumbent_ns, limit);
 
     if (drifted)
         qdq_job_log(t->job, QDQ_LOG_WARNING, "the machine's pace changed by %.0f %%: noise is measured again",
@@ -394,8 +395,11 @@ static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assi
     if (!*failed)
         QDQ_TRY(follow_drift(t, a, out, err));
     bool kept = !*failed && out->verdict == QDQ_VERDICT_KEEP;
+    if (a != t->marked) /* greedy goes back to what was better than nothing, but not the best */
+        t->epoch.base_ns = out->incumbent_ns;
     if (kept)
         t->epoch.base_ns *= 1 - out->gain;
+    t->marked = kept ? b : a;
     qdq_tune_drop(t, kept ? a : b);
     return QDQ_OK;
 }
@@ -444,7 +448,7 @@ static qdq_status record(qdq_tuning *t, const qdq_search_event *e, qdq_error *er
                                 .result = e->result != NULL ? *e->result : (qdq_test_result){0},
                                 .failed = e->result == NULL ? c->why : NULL,
                                 .kept = e->kept,
-                                .saved = e->saved};
+                                .saved = t->saved};
     if (!QDQ_PUSH(&t->arena, &t->steps, step))
         return qdq_nomem(err);
     qdq_tune_tell(t, &step);
@@ -465,9 +469,16 @@ static qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *err)
 
     t->unit = e->unit != SIZE_MAX ? t->problem.unit[e->unit].name : "";
     t->unit_number = e->unit != SIZE_MAX ? e->unit + 1 : 0;
-    t->saved = e->saved;
+    const bool is_best =
+        e->saved >= t->saved; /* no: merged groups, slower than the best start, that became better */
+    t->saved = fmax(t->saved, e->saved);
     QDQ_TRY(record(t, e, err));
-    if (e->kept)
+    if (t->opts->mode == QDQ_TUNE_SUBGRAPH)
+        QDQ_TRY(
+            qdq_tune_write_cache(t, e->kept ? e->candidate : e->incumbent, e->phase == QDQ_PHASE_DONE, err));
+    if (t->opts->mode == QDQ_TUNE_SUBGRAPH && e->phase != QDQ_PHASE_START && e->phase != QDQ_PHASE_DONE)
+        QDQ_TRY(qdq_tune_write_raw(t, e->candidate, err));
+    if (e->kept && is_best)
         QDQ_TRY(kept(t, e, err));
     qdq_tune_show(t, e->phase == QDQ_PHASE_INTERACTIONS ? e->move : qdq_tune_phase_name(t, e->phase));
     return QDQ_OK;

@@ -1,5 +1,5 @@
 /* tune_write.c - what a run leaves in its folder. Every file appears whole, by rename: a reader never sees half of one. */
-#include "tune/tune_state.h"
+#include "tune/tune_greedy.h"
 
 #include <math.h>
 #include <string.h>
@@ -62,6 +62,19 @@ qdq_status qdq_tune_write_plan(qdq_tuning *t, const qdq_plan *p, const char *mod
     return qdq_plan_save(p, path, true, err);
 }
 
+qdq_status qdq_tune_write_raw(qdq_tuning *t, const qdq_assign *a, qdq_error *err)
+{
+    qdq_plan *p;
+
+    if (t->has_raw)
+        return QDQ_OK;
+    t->has_raw = true;
+    QDQ_TRY(qdq_tune_plan_of(t, a, &p, err));
+    qdq_status st = save_plan_as_model(t, p, "model_raw.onnx", err);
+    qdq_plan_free(p);
+    return st;
+}
+
 /* --- patterns.yaml ---------------------------------------------------------------------------------------------------- */
 
 /* What the search found for each pattern; its time is that of the whole model with it. */
@@ -107,8 +120,10 @@ static void put_number(json_t *j, const char *key, double x)
     json_object_set_new(j, key, isfinite(x) ? json_real(x) : json_null());
 }
 
-static void put_groups(json_t *j, const qdq_tune_result *r)
+static void put_groups(json_t *j, const qdq_tuning *t)
 {
+    const qdq_tune_result *r = t->out;
+
     json_object_set_new(j, "strategy", json_string(r->strategy));
     json_object_set_new(j, "groups", json_integer((json_int_t)r->groups));
     json_object_set_new(j, "keys", json_integer((json_int_t)r->keys));
@@ -116,6 +131,7 @@ static void put_groups(json_t *j, const qdq_tune_result *r)
     json_object_set_new(j, "kept", json_integer(r->kept));
     json_object_set_new(j, "rejected", json_integer(r->rejected));
     json_object_set_new(j, "undecided", json_integer(r->undecided));
+    qdq_tune_put_greedy(t, j);
 }
 
 static json_t *describe_point(const qdq_tune_point *p)
@@ -144,8 +160,9 @@ static void put_front(json_t *j, const qdq_tune_result *r)
     json_object_set_new(j, "pareto", list);
 }
 
-static json_t *report(const qdq_tune_result *r, const qdq_tune_opts *o)
+static json_t *report(const qdq_tuning *t)
 {
+    const qdq_tune_result *r = t->out;
     json_t *j = json_object();
 
     json_object_set_new(j, "mode", json_string(r->mode));
@@ -162,17 +179,17 @@ static json_t *report(const qdq_tune_result *r, const qdq_tune_opts *o)
     json_object_set_new(j, "ruled_out", json_integer(r->ruled_out));
     put_number(j, "seconds", r->seconds);
     json_object_set_new(j, "verdict", json_string(qdq_tune_verdict_name(r->verdict)));
-    if (o->mode == QDQ_TUNE_REGION) {
+    if (t->opts->mode == QDQ_TUNE_REGION) {
         json_object_set_new(j, "regions", json_integer((json_int_t)r->regions));
         json_object_set_new(j, "patterns", json_integer((json_int_t)r->patterns));
     } else
-        put_groups(j, r);
+        put_groups(j, t);
     put_number(j, "min_detectable_gain", r->mde);
     put_number(j, "sqnr_db", r->sqnr_db);
     json_object_set_new(j, "placement_only", json_boolean(r->placement_only));
     json_object_set_new(j, "resumed", json_boolean(r->resumed));
     json_object_set_new(j, "budget_used_up", json_boolean(r->ended_early));
-    if (o->pareto > 0)
+    if (t->opts->pareto > 0)
         put_front(j, r);
     return j;
 }
@@ -180,7 +197,7 @@ static json_t *report(const qdq_tune_result *r, const qdq_tune_opts *o)
 qdq_status qdq_tune_write_results(qdq_tuning *t, qdq_error *err)
 {
     const char *path = qdq_tune_path(t, "report.json");
-    json_t *j = report(t->out, t->opts);
+    json_t *j = report(t);
     char *text = NULL;
 
     if (j == NULL || path == NULL) {

@@ -368,8 +368,8 @@ static void options_of_the_other_mode_are_refused(void **state)
     o.regions.max_region_size = 3;
     assert_fails(QDQ_E_USAGE, "region mode alone", test_tuned_run(model, folder, &o, &r, &err));
     o = opts(engine);
-    o.strategy = (qdq_tune_strategy)2;
-    assert_fails(QDQ_E_USAGE, "strategy 2", test_tuned_run(model, folder, &o, &r, &err));
+    o.strategy = (qdq_tune_strategy)3;
+    assert_fails(QDQ_E_USAGE, "strategy 3", test_tuned_run(model, folder, &o, &r, &err));
     o = test_tuned_opts(engine);
     o.strategy = QDQ_TUNE_MINCUT;
     assert_fails(QDQ_E_USAGE, "subgraph mode alone", test_tuned_run(model, folder, &o, &r, &err));

@@ -8,6 +8,7 @@
 #include "ir/edit.h"
 #include "ir/qdq_node.h"
 #include "quant/quantize_steps.h"
+#include "tune/region/region_graph.h"
 
 typedef struct cutter {
     const qdq_graph *clean;
@@ -100,6 +101,55 @@ static qdq_status list_readers(cutter *c, const qdq_plan_tensor *all, const qdq_
     return QDQ_OK;
 }
 
+/* --- what the group gives ------------------------------------------------------------------------------------------- */
+
+static bool is_halo(const cutter *c, const qdq_node *n)
+{
+    for (uint32_t i = 0; i < c->g->n_nodes; i++)
+        if (c->g->node[i] == n)
+            return c->g->is_halo[i];
+    return false;
+}
+
+/* The only tensor that n computes with, if n is the only one to read it; NULL: it is not so. */
+static const qdq_value *carried_by(const qdq_node *n)
+{
+    const qdq_value *only = NULL;
+
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        const qdq_value *v = qdq_node_in(n, i);
+        if (v == NULL || qdq_region_is_const(v))
+            continue;
+        if (only != NULL)
+            return NULL;
+        only = v;
+    }
+    return only != NULL && only->n_output == 0 && only->first != NULL && only->first->next == NULL ? only
+                                                                                                   : NULL;
+}
+
+static bool is_quantized(const cutter *c, const qdq_value *v)
+{
+    for (size_t i = 0; i < c->whole->tensors.n; i++)
+        if (strcmp(c->whole->tensors.at[i].tensor, v->name) == 0)
+            return true;
+    return false;
+}
+
+/* Where a neighbour takes all that the group gives, and the plan has Q/DQ behind it and none between them, they are one kernel in
+ * 8 bits, with an epilogue that is a group of its own because the engine fuses it in float alone. */
+static bool is_given(const cutter *c, const qdq_value *v)
+{
+    const qdq_node *n = v->producer;
+
+    if (is_own(c, n))
+        return true;
+    if (n == NULL || !is_halo(c, n))
+        return false;
+    const qdq_value *from = carried_by(n);
+    return from != NULL && is_own(c, from->producer) && !is_quantized(c, from);
+}
+
 /* --- entries -------------------------------------------------------------------------------------------------------- */
 
 static qdq_status keep_tensor(cutter *c, const qdq_plan_tensor *from)
@@ -110,7 +160,7 @@ static qdq_status keep_tensor(cutter *c, const qdq_plan_tensor *from)
     if (v == NULL)
         return QDQ_OK; /* of a body */
     t.consumers = (qdq_edges){0};
-    t.all = from->all && c->in_codes && is_own(c, v->producer);
+    t.all = from->all && c->in_codes && is_given(c, v);
     if (from->all && !t.all)
         QDQ_TRY(list_readers(c, from, v, &t.consumers));
     else if (!t.all)

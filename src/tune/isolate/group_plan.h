@@ -2,8 +2,8 @@
  * applied later.
  *
  * Of the plan remain the entries of the group's own nodes: edges that they read, and what they give with Q/DQ for all
- * readers, if the group is computed in 8 bits. A tensor that others read, too, is quantized for the group's own readers;
- * nothing is quantized for nodes of the halo. */
+ * readers, if the group is computed in 8 bits; where the Q stands behind an epilogue in the halo, there. A tensor that others
+ * read, too, is quantized for the group's own readers; nothing else is quantized for nodes of the halo. */
 #ifndef QDQ_GROUP_PLAN_H
 #define QDQ_GROUP_PLAN_H
 

@@ -235,6 +235,8 @@ static void add_row(scorer *s, const row *r, double us, qdq_part_score *to)
         to->reformat_us += us;
         break;
     case IS_NOTHING:
+        to->halo_us += r->computes ? us : 0;
+        break;
     case IS_OPEN:
         break;
     }
@@ -247,7 +249,7 @@ static void add_all(scorer *s, double end_to_end_us, qdq_part_score *out)
     for (size_t i = 0; i < s->n; i++) {
         const row *r = &s->row[i];
         const double us = s->layer[i].median_us;
-        if (r->kind != IS_NOTHING && r->part != NO_PART)
+        if (r->part != NO_PART)
             add_row(s, r, isnan(us) ? us : fmax(0, us - launch), &out[r->part]);
     }
     for (uint32_t k = 0; k < s->p->n; k++) {
@@ -255,7 +257,7 @@ static void add_all(scorer *s, double end_to_end_us, qdq_part_score *out)
         to->context_mismatch = s->p->layers[k] > 0 && to->layers > s->p->layers[k];
         to->known = to->layers > 0 && !s->spoiled[k];
         if (!to->known)
-            to->own_us = to->qdq_us = to->boundary_qdq_us = to->reformat_us = NAN;
+            to->own_us = to->qdq_us = to->boundary_qdq_us = to->reformat_us = to->halo_us = NAN;
     }
 }
 

@@ -12,7 +12,9 @@ typedef struct qdq_part_score {
     double qdq_us; /* of Q and DQ that the plan put there and no layer took in */
     double
         boundary_qdq_us; /* part of qdq_us: at tensors that another group touches, which would share them in 8 bits */
-    double reformat_us;    /* changes of layout or precision between nodes of the group */
+    double reformat_us; /* changes of layout or precision between nodes of the group */
+    double
+        halo_us; /* of layers that compute neighbours alone: to be added where only one of two is `shared` */
     uint32_t layers;       /* that compute nodes of the group */
     bool shared;           /* some of them compute nodes of the halo, too */
     bool context_mismatch; /* layers are more than in the whole model; qdq_parts_compare() knows it better */

@@ -3,7 +3,7 @@
 chain 12 >m.onnxtxt
 cp "$FIXTURES/sim.json" .
 sed 's/"qdq_sim": 1,/"qdq_sim": 1, "no_profile": true,/' sim.json >blind.json
-value() { sed -n "s/.*\"$2\": \([^,]*\),\{0,1\}/\1/p" "$1/report.json"; }
+value() { sed -n "s/^  \"$2\": \([^,]*\),\{0,1\}/\1/p" "$1/report.json"; }
 tune() { # tune DIR OPTION...
     local dir=$1
     shift
@@ -24,7 +24,8 @@ echo "what does not go together"
 printf '{"Layers": [{"Name": "k", "Metadata": "[ONNX Layer: another]"}]}' >layers.json
 tune other -e sim:sim.json --layer-info layers.json
 tune none -e sim:sim.json --layer-info nowhere.json
-tune none --strategy greedy
+tune none --strategy mincut --no-incremental-validation
+tune none --strategy greedy --pareto 3
 tune none --region-builder names
 tune none --max-region-size 3
 tune none --pattern-cache patterns.yaml

@@ -20,6 +20,10 @@ tune "$m" ort --trtexec-args "$args"
 ends ort
 tune "$m" sim -e "sim:$FIXTURES/sim.json" --min-shape x=1x2x2 --opt-shape x=8x2x2 --max-shape x=16x2x2
 ends sim
+echo "groups apart have the usual shape, too"
+tune "$m" apart --strategy greedy --trtexec-args "$args"
+tune "$m" apart_stand_in --strategy greedy --target tensorrt -e "trtexec:$fake" --trtexec-args "--noDataTransfers $args"
+grep -h -o '"apart_by": "[a-z ]*"' apart/report.json apart_stand_in/report.json
 echo "a model that takes 8 alone: nothing runs another shape, samples for another engine neither"
 sed 's/z, w)/z, w)\n  [same] s = Concat<axis = 1>(y, e)/; s/float\[3,4\] q)/float[3,4] q, float[8,8] s)/; s/float\[3,4\] z)/float[3,4] z, float[8,4] e)/' \
     "$m" >eight.onnxtxt

@@ -1,0 +1,360 @@
+/* tune_greedy.c - the strategy greedy: what saves time in groups on their own is put together, and stays as far as the whole
+ * model is faster for it. */
+#include "tune/tune_greedy.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "tune/space/space_halves.h"
+
+/* An instance of a kind with the scheme that it may have. */
+typedef struct proposal {
+    qdq_tune_kind *kind;
+    uint32_t kind_number, instance;
+    double saves_us; /* of the whole model's time, where the others are as proposed */
+    bool on;
+} proposal;
+
+typedef struct merging {
+    qdq_tuning *t;
+    qdq_tune_greedy *g;
+    qdq_nets nets;
+    qdq_energy energy; /* us */
+    qdq_assign chosen; /* bits of the space that are on in full */
+    proposal *p;
+    size_t n;
+    uint32_t *of; /* by bit of the space: the proposal that decides about it; UINT32_MAX */
+} merging;
+
+#define NOBODY UINT32_MAX
+
+/* --- schemes in their groups -------------------------------------------------------------------------------------------- */
+
+void qdq_tune_apply_scheme(const qdq_tuning *t, const qdq_tune_kind *k, size_t scheme, uint32_t instance,
+                           qdq_assign *a)
+{
+    const qdq_choices *c = &t->choices[k->unit];
+
+    for (size_t i = 0; i < c->n; i++) {
+        const uint32_t first = c->choice[i].group[k->at[0]], here = c->choice[i].group[instance];
+        if (first != QDQ_NO_GROUP && here != QDQ_NO_GROUP)
+            qdq_space_set_part(t->space, a, here,
+                               qdq_space_get_part(t->space, &k->scheme[scheme].what->bits, first));
+    }
+}
+
+/* --- proposals ---------------------------------------------------------------------------------------------------------- */
+
+static qdq_status propose(merging *m, qdq_error *err)
+{
+    const qdq_tune_kinds *all = &m->g->kinds;
+    size_t n = 0;
+
+    for (size_t i = 0; i < all->n; i++)
+        n += all->at[i].n;
+    m->p = qdq_arena_array(&m->t->arena, n + 1, sizeof *m->p);
+    m->of = qdq_arena_array(&m->t->arena, m->t->space->n_groups + 1, sizeof *m->of);
+    if (m->p == NULL || m->of == NULL)
+        return qdq_nomem(err);
+    memset(m->of, 0xff, (m->t->space->n_groups + 1) * sizeof *m->of);
+    for (size_t i = 0; i < all->n; i++)
+        for (size_t k = 0; all->at[i].proposed != 0 && k < all->at[i].n; k++)
+            m->p[m->n++] =
+                (proposal){.kind = &all->at[i], .kind_number = (uint32_t)i, .instance = all->at[i].at[k]};
+    return QDQ_OK;
+}
+
+/* How many tensors between decisions a bit is at. */
+static void count_tensors(const merging *m, unsigned *n)
+{
+    for (size_t i = 0; i < m->nets.graph.n_nets; i++) {
+        const qdq_cut_net *net = &m->nets.graph.net[i];
+        if (net->from != QDQ_CUT_FLOAT)
+            n[net->from]++;
+        for (size_t k = 0; k < net->n_to; k++)
+            if (net->to[k] != QDQ_CUT_FLOAT)
+                n[net->to[k]]++;
+    }
+}
+
+/* What a conversion at a tensor of this bit costs; 0 where nobody measured it. */
+static double conversion_us(const merging *m, uint32_t bit, const unsigned *tensors)
+{
+    const uint32_t i = bit != QDQ_CUT_FLOAT ? m->of[bit] : NOBODY;
+
+    return i != NOBODY && tensors[bit] > 0 ? m->p[i].kind->border_us / tensors[bit] : 0;
+}
+
+/* A proposal in full costs what it does not save, once for all of its bits, which are on together. What a scheme leaves float stays
+ * so. */
+static qdq_status price_bits(merging *m, qdq_error *err)
+{
+    QDQ_VEC(qdq_cut_tie) ties = {0};
+
+    for (size_t i = 0; i < m->t->space->n_groups; i++)
+        m->energy.on[i] = INFINITY;
+    for (size_t i = 0; i < m->n; i++) {
+        const qdq_tune_kind *k = m->p[i].kind;
+        const qdq_choices *c = &m->t->choices[k->unit];
+        uint32_t last = QDQ_NO_GROUP;
+        for (size_t j = 0; j < c->n; j++) {
+            const uint32_t first = c->choice[j].group[k->at[0]], bit = c->choice[j].group[m->p[i].instance];
+            if (first == QDQ_NO_GROUP || bit == QDQ_NO_GROUP ||
+                qdq_space_get_part(m->t->space, &k->scheme[k->proposed].what->bits, first) != QDQ_PART_FULL)
+                continue;
+            m->of[bit] = (uint32_t)i;
+            m->energy.on[bit] = last == QDQ_NO_GROUP ? -k->saved.mean_us : 0;
+            if (last != QDQ_NO_GROUP && !QDQ_PUSH(&m->t->arena, &ties, ((qdq_cut_tie){last, bit})))
+                return qdq_nomem(err);
+            last = bit;
+        }
+        m->p[i].on = last == QDQ_NO_GROUP &&
+                     k->saved.qualifies; /* halves have no borders: they decide for themselves */
+    }
+    m->nets.graph.tie = ties.at;
+    m->nets.graph.n_ties = ties.n;
+    return QDQ_OK;
+}
+
+static qdq_status price_tensors(merging *m, qdq_error *err)
+{
+    unsigned *tensors = qdq_arena_array(&m->t->arena, m->t->space->n_groups + 1, sizeof *tensors);
+
+    if (tensors == NULL)
+        return qdq_nomem(err);
+    count_tensors(m, tensors);
+    for (size_t i = 0; i < m->nets.graph.n_nets; i++) {
+        const qdq_cut_net *net = &m->nets.graph.net[i];
+        for (size_t k = 0; k < net->n_to; k++)
+            m->energy.q[i] = fmax(m->energy.q[i], conversion_us(m, net->to[k], tensors));
+        m->energy.dq[i] = conversion_us(m, net->from, tensors);
+    }
+    return QDQ_OK;
+}
+
+/* Which of the proposals are best together, by what was measured apart: a neighbour in 8 bits saves conversions, so that one that
+ * loses a little by itself may be worth it, and one that wins a little may not. */
+static qdq_status choose(merging *m, qdq_error *err)
+{
+    if (!qdq_assign_new(&m->chosen, m->t->space->n_groups, &m->t->arena))
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_energy_new(&m->energy, &m->nets.graph, &m->t->arena, err));
+    QDQ_TRY(price_bits(m, err));
+    QDQ_TRY(price_tensors(m, err));
+    QDQ_TRY(qdq_energy_minimize(&m->energy, &m->chosen, err));
+    for (size_t i = 0; i < m->t->space->n_groups; i++)
+        if (m->of[i] != NOBODY && qdq_assign_get(&m->chosen, i))
+            m->p[m->of[i]].on = true;
+    return QDQ_OK;
+}
+
+static void set_bits(const merging *m, size_t number, qdq_assign *a, bool on)
+{
+    for (size_t i = 0; i < m->t->space->n_groups; i++)
+        if (m->of[i] == number)
+            qdq_assign_set(a, i, on);
+}
+
+/* What all save together, divided by what would be lost without each. */
+static qdq_status share_out(merging *m, qdq_error *err)
+{
+    qdq_assign without;
+    double sum = 0, all = 0;
+
+    if (!qdq_assign_new(&without, m->t->space->n_groups, &m->t->arena))
+        return qdq_nomem(err);
+    const double best = qdq_energy_value(&m->energy, &m->chosen);
+    all = qdq_energy_value(&m->energy, &without) - best;
+    qdq_assign_take(&without, &m->chosen);
+    for (size_t i = 0; i < m->n; i++) {
+        proposal *p = &m->p[i];
+        if (!p->on)
+            continue;
+        set_bits(m, i, &without, false);
+        p->saves_us = fmax(qdq_energy_value(&m->energy, &without) - best, 0);
+        sum += p->saves_us;
+        set_bits(m, i, &without, true);
+    }
+    for (size_t i = 0; i < m->n; i++) {
+        const bool is_half = m->p[i].on && m->p[i].saves_us == 0 && m->p[i].kind->saved.qualifies;
+        m->p[i].saves_us = is_half ? m->p[i].kind->saved.mean_us : sum > 0 ? m->p[i].saves_us * all / sum : 0;
+    }
+    return QDQ_OK;
+}
+
+/* The proposal that puts an end of a tensor into 8 bits; NOBODY: it stays float. */
+static uint32_t end_of(const merging *m, uint32_t bit)
+{
+    const uint32_t i = bit != QDQ_CUT_FLOAT ? m->of[bit] : NOBODY;
+
+    return i != NOBODY && m->p[i].on ? i : NOBODY;
+}
+
+/* --- items -------------------------------------------------------------------------------------------------------------- */
+
+static qdq_status fill_item(merging *m, const proposal *p, qdq_validate_item *item, qdq_error *err)
+{
+    const double model_us = m->t->problem.base_ns * 1e-3;
+    const uint32_t group = m->t->keys->at[p->kind->unit].instance[p->instance].group;
+    const qdq_fusion *f = &m->t->fusions->at[group];
+
+    *item = (qdq_validate_item){.name = qdq_node_label(f->node[0], &m->t->arena),
+                                .saves = p->saves_us / model_us,
+                                .se = isfinite(p->kind->saved.se_us) ? p->kind->saved.se_us / model_us : NAN,
+                                .place = group};
+    if (item->name == NULL || !qdq_assign_new(&item->bits, qdq_space_scheme_bits(m->t->space), &m->t->arena))
+        return qdq_nomem(err);
+    qdq_tune_apply_scheme(m->t, p->kind, p->kind->proposed, p->instance, &item->bits);
+    return QDQ_OK;
+}
+
+/* of[]: from now on, by proposal, its item. */
+static qdq_status make_items(merging *m, uint32_t *item_of, qdq_error *err)
+{
+    qdq_validate_item *item = qdq_arena_array(&m->t->arena, m->n + 1, sizeof *item);
+    size_t n = 0;
+
+    m->g->group = qdq_arena_array(&m->t->arena, m->n + 1, sizeof *m->g->group);
+    m->g->kind = qdq_arena_array(&m->t->arena, m->n + 1, sizeof *m->g->kind);
+    if (item == NULL || m->g->group == NULL || m->g->kind == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < m->n; i++) {
+        if (!m->p[i].on)
+            continue;
+        QDQ_TRY(fill_item(m, &m->p[i], &item[n], err));
+        m->g->group[n] = item[n].place;
+        m->g->kind[n] = m->p[i].kind_number;
+        item_of[i] = (uint32_t)n++;
+    }
+    m->g->problem.item = item;
+    m->g->problem.n_items = n;
+    return QDQ_OK;
+}
+
+static qdq_status make_links(merging *m, const uint32_t *item_of, qdq_error *err)
+{
+    QDQ_VEC(qdq_validate_link) links = {0};
+
+    for (size_t i = 0; i < m->nets.graph.n_nets; i++) {
+        const qdq_cut_net *net = &m->nets.graph.net[i];
+        uint32_t last = end_of(m, net->from);
+        for (size_t k = 0; k < net->n_to; k++) {
+            const uint32_t now = end_of(m, net->to[k]);
+            if (now == NOBODY)
+                continue;
+            if (last != NOBODY && last != now &&
+                !QDQ_PUSH(&m->t->arena, &links, ((qdq_validate_link){item_of[last], item_of[now]})))
+                return qdq_nomem(err);
+            last = now;
+        }
+    }
+    m->g->problem.link = links.at;
+    m->g->problem.n_links = links.n;
+    return QDQ_OK;
+}
+
+/* --- the search's problem ------------------------------------------------------------------------------------------------ */
+
+/* The same starts with room for halves; without "everything", which was no start but for its layers. */
+static qdq_status widen_starts(merging *m, qdq_search_problem *p, qdq_error *err)
+{
+    qdq_tuning *t = m->t;
+    qdq_assign *start = qdq_arena_array(&t->arena, p->n_starts + 1, sizeof *start);
+    const char **name = qdq_arena_array(&t->arena, p->n_starts + 1, sizeof *name);
+    size_t n = 0;
+
+    if (start == NULL || name == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < t->problem.n_starts; i++) {
+        if (strcmp(t->problem.start_name[i], "everything") == 0 ||
+            strcmp(t->problem.start_name[i], "linear") == 0)
+            continue;
+        if (!qdq_assign_new(&start[n], qdq_space_scheme_bits(t->space), &t->arena))
+            return qdq_nomem(err);
+        for (size_t bit = 0; bit < t->space->n_groups; bit++)
+            qdq_assign_set(&start[n], bit, qdq_assign_get(&t->problem.start[i], bit));
+        name[n++] = t->problem.start_name[i];
+    }
+    p->start = start;
+    p->start_name = name;
+    p->n_starts = n;
+    return QDQ_OK;
+}
+
+static qdq_status make_problem(merging *m, qdq_error *err)
+{
+    qdq_search_problem *p = qdq_arena_alloc(&m->t->arena, sizeof *p);
+
+    if (p == NULL)
+        return qdq_nomem(err);
+    *p = m->t->problem;
+    p->n_bits = qdq_space_scheme_bits(m->t->space);
+    p->allowed = NULL; /* schemes keep to it */
+    QDQ_TRY(widen_starts(m, p, err));
+    m->g->problem.search = p;
+    m->g->problem.incremental = !m->t->opts->no_incremental_validation;
+    return QDQ_OK;
+}
+
+static qdq_status merge(merging *m, qdq_error *err)
+{
+    QDQ_TRY(propose(m, err));
+    QDQ_TRY(qdq_nets_find(m->t->space, &m->t->arena, &m->nets, err));
+    QDQ_TRY(choose(m, err));
+    QDQ_TRY(share_out(m, err));
+    uint32_t *item_of = qdq_arena_array(&m->t->arena, m->n + 1, sizeof *item_of);
+    if (item_of == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(make_items(m, item_of, err));
+    QDQ_TRY(make_links(m, item_of, err));
+    return make_problem(m, err);
+}
+
+/* --- the strategy -------------------------------------------------------------------------------------------------------- */
+
+static void tell(const qdq_tuning *t, const qdq_tune_greedy *g)
+{
+    size_t qualified = 0;
+
+    for (size_t i = 0; i < g->kinds.n; i++)
+        qualified += g->kinds.at[i].best != 0 && g->kinds.at[i].saved.qualifies;
+    qdq_job_log(t->job, QDQ_LOG_INFO,
+                "%zu kinds of groups measured apart by %s, %zu not: %zu save time; %zu groups are proposed",
+                g->kinds.n - g->kinds.n_skipped, g->kinds.by_layers ? "layers" : "whole times",
+                g->kinds.n_skipped, qualified, g->problem.n_items);
+}
+
+static qdq_status run(qdq_tuning *t, qdq_tune_greedy *g, qdq_error *err)
+{
+    const qdq_search_ops ops = qdq_tune_search_ops(t);
+    merging m = {.t = t, .g = g};
+
+    QDQ_TRY(qdq_tune_find_kinds(t, &g->kinds, err));
+    g->kinds.by_layers = t->base->times != NULL && t->base->times->is_known &&
+                         (qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_GROUP) != 0;
+    QDQ_TRY(qdq_tune_import_cache(t, &g->kinds, err));
+    QDQ_TRY(qdq_tune_isolate(t, &g->kinds, err));
+    QDQ_TRY(merge(&m, err));
+    tell(t, g);
+    QDQ_TRY(qdq_validate_run(&g->problem, &t->search_opts, &ops, &t->arena, &g->result, err));
+    g->validated = true;
+    t->found = g->result.search;
+    t->unwritten = true; /* groups were merged beside the best start */
+    return g->problem.n_items > 0 ? qdq_tune_write_raw(t, &g->result.raw, err) : QDQ_OK;
+}
+
+qdq_status qdq_tune_greedy_run(qdq_tuning *t, qdq_error *err)
+{
+    t->greedy = qdq_arena_alloc(&t->arena, sizeof *t->greedy);
+    if (t->greedy == NULL)
+        return qdq_nomem(err);
+    *t->greedy = (qdq_tune_greedy){0};
+    return run(t, t->greedy, err);
+}
+
+void qdq_tune_greedy_free(qdq_tuning *t)
+{
+    if (t->greedy != NULL)
+        qdq_tune_kinds_free(&t->greedy->kinds);
+}

@@ -1,0 +1,26 @@
+/* tune_greedy.h - what the strategy greedy found out, for the report and for autotune_cache.json. */
+#ifndef QDQ_TUNE_GREEDY_H
+#define QDQ_TUNE_GREEDY_H
+
+#include "base/json.h"
+#include "report/page.h"
+#include "tune/tune_kinds.h"
+#include "tune/validate/validate.h"
+
+typedef struct qdq_tune_greedy {
+    qdq_tune_kinds kinds;
+    uint32_t *group, *kind; /* by item of the validation: its fusion group, its kind */
+    qdq_validate_problem problem;
+    qdq_validate_result result;
+    bool validated; /* the result is there */
+} qdq_tune_greedy;
+
+/* The scheme that a kind has in one of its groups: bits over the space with halves, into *a. */
+void qdq_tune_apply_scheme(const qdq_tuning *t, const qdq_tune_kind *k, size_t scheme, uint32_t instance,
+                           qdq_assign *a);
+
+/* Into report.json and report.html; the latter only if that was the strategy. tune_greedy_report.c */
+void qdq_tune_put_greedy(const qdq_tuning *t, json_t *report);
+void qdq_tune_show_kinds(const qdq_tuning *t, qdq_buf *b);
+
+#endif /* QDQ_TUNE_GREEDY_H */

@@ -1,0 +1,117 @@
+/* tune_greedy_report.c - what greedy measured apart and what became of it: in report.json and in report.html. */
+#include <math.h>
+
+#include "base/fail.h"
+#include "tune/tune_greedy.h"
+
+static json_t *number(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+/* --- report.json -------------------------------------------------------------------------------------------------------- */
+
+static const char *scheme_of(const qdq_tune_kind *k)
+{
+    return qdq_scheme_kind_names[k->n_schemes > 0 ? k->scheme[k->best].what->kind : QDQ_SCHEME_NONE];
+}
+
+static const char *verdict_of(const qdq_tune_greedy *g, size_t item)
+{
+    return qdq_validate_verdict_name(g->result.item != NULL ? g->result.item[item].verdict
+                                                            : QDQ_VALIDATE_UNDECIDED);
+}
+
+static json_t *decision(const qdq_tune_greedy *g, size_t item)
+{
+    const qdq_tune_kind *k = &g->kinds.at[g->kind[item]];
+    json_t *j = json_object();
+
+    json_object_set_new(j, "group", json_integer(g->group[item]));
+    json_object_set_new(j, "node", json_string(g->problem.item[item].name));
+    json_object_set_new(j, "scheme", json_string(scheme_of(k)));
+    json_object_set_new(j, "saves_us", number(k->saved.mean_us));
+    json_object_set_new(j, "se_us", number(k->saved.se_us));
+    json_object_set_new(j, "verdict", json_string(verdict_of(g, item)));
+    return j;
+}
+
+void qdq_tune_put_greedy(const qdq_tuning *t, json_t *report)
+{
+    const qdq_tune_greedy *g = t->greedy;
+    json_t *list = json_array();
+
+    json_object_set_new(report, "apart_builds", json_integer(t->out->apart_builds));
+    json_object_set_new(report, "not_apart", json_integer(t->out->not_apart));
+    json_object_set_new(report, "apart_by",
+                        g == NULL ? json_null() : json_string(g->kinds.by_layers ? "layers" : "whole times"));
+    for (size_t i = 0; g != NULL && i < g->problem.n_items; i++)
+        json_array_append_new(list, decision(g, i));
+    json_object_set_new(report, "decisions", list);
+}
+
+/* --- report.html -------------------------------------------------------------------------------------------------------- */
+
+static size_t count(const qdq_tune_greedy *g, size_t kind, qdq_validate_verdict verdict)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < g->problem.n_items && g->result.item != NULL; i++)
+        n += g->kind[i] == kind && g->result.item[i].verdict == verdict;
+    return n;
+}
+
+static void show_kind(const qdq_tuning *t, size_t kind, const qdq_page_table *table, qdq_buf *b)
+{
+    const qdq_tune_greedy *g = t->greedy;
+    const qdq_tune_kind *k = &g->kinds.at[kind];
+    const bool saves = k->best != 0;
+    const size_t kept = count(g, kind, QDQ_VALIDATE_KEPT);
+
+    qdq_page_row_begin(b, kept > 0 ? QDQ_TONE_GOOD : QDQ_TONE_PLAIN);
+    qdq_page_cell(b, table, 0, t->patterns->pattern[k->unit].signature);
+    qdq_page_number(b, table, 1, (double)k->n, "%.0f");
+    qdq_page_cell(b, table, 2, scheme_of(k));
+    qdq_page_number(b, table, 3, saves ? k->none_us : NAN, "%.3g");
+    qdq_page_number(b, table, 4, saves ? k->saved.mean_us : NAN, "%.3g");
+    qdq_page_number(b, table, 5, saves ? k->saved.se_us : NAN, "%.2g");
+    qdq_page_number(b, table, 6, saves ? k->border_us : NAN, "%.3g");
+    qdq_page_number(b, table, 7, (double)kept, "%.0f");
+    qdq_page_cell(b, table, 8,
+                  k->why != NULL                            ? k->why
+                  : k->settled                              ? "known from autotune_cache.json"
+                  : saves && !k->saved.qualifies            ? "saves nothing that counts"
+                  : count(g, kind, QDQ_VALIDATE_FAILED) > 0 ? "a model with it could not be built"
+                                                            : "");
+    qdq_page_row_end(b);
+}
+
+void qdq_tune_show_kinds(const qdq_tuning *t, qdq_buf *b)
+{
+    static const qdq_page_column columns[] = {
+        {.head = "Kind of group", .is_code = true, .hint = "operators, and the first digits of its key"},
+        {.head = "Groups", .is_number = true},
+        {.head = "Best scheme"},
+        {.head = "Float, us", .is_number = true, .hint = "one group without Q/DQ"},
+        {.head = "Saves, us", .is_number = true, .hint = "with its neighbours in 8 bits"},
+        {.head = "\xc2\xb1", .is_number = true, .hint = "standard error"},
+        {.head = "Borders, us",
+         .is_number = true,
+         .hint = "conversions that neighbours in float cost besides"},
+        {.head = "Kept", .is_number = true, .hint = "groups in which the whole model proved it"},
+        {.head = "Note"}};
+    static const qdq_page_table table = {.id = "apart", .column = columns, .n_columns = QDQ_COUNT(columns)};
+
+    qdq_page_section(
+        b, "apart", "What was measured apart",
+        t->greedy->kinds.by_layers
+            ? "Each kind of group with its neighbours as a model of its own, with each scheme: the time "
+              "of its layers."
+            : "Each kind of group with its neighbours as a model of its own, with each scheme: the time of "
+              "that whole model, for the engine does not tell how long its layers take.");
+    qdq_page_table_begin(b, &table);
+    for (size_t i = 0; i < t->greedy->kinds.n; i++)
+        if (t->greedy->kinds.at[i].n_schemes > 1)
+            show_kind(t, i, &table, b);
+    qdq_page_table_end(b);
+}

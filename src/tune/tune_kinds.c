@@ -1,0 +1,180 @@
+/* tune_kinds.c - which groups are measured apart, as which model, and with which schemes. */
+#include "tune/tune_kinds.h"
+
+#include <string.h>
+
+#include "base/fail.h"
+#include "tune/isolate/context.h"
+#include "tune/isolate/legal_inputs.h"
+
+typedef struct finding {
+    qdq_tuning *t;
+    qdq_shape_range *range;
+    QDQ_VEC(qdq_tune_kind) kinds;
+    qdq_error *err;
+} finding;
+
+/* --- names -------------------------------------------------------------------------------------------------------------- */
+
+/* What the rules want of an instance: one letter for each choice. */
+static const char *wishes_of(finding *f, uint32_t unit, uint32_t instance)
+{
+    const qdq_choices *c = &f->t->choices[unit];
+    char *text = qdq_arena_alloc(&f->t->arena, c->n + 1);
+
+    for (size_t k = 0; k < c->n && text != NULL; k++) {
+        const uint32_t group = c->choice[k].group[instance];
+        text[k] = group == QDQ_NO_GROUP ? '-' : qdq_assign_get(&f->t->space->rules, group) ? '1' : '0';
+    }
+    if (text != NULL)
+        text[c->n] = '\0';
+    return text;
+}
+
+static const char *name_instance(finding *f, uint32_t unit, uint32_t instance)
+{
+    const qdq_fusion_key *key = &f->t->keys->at[unit];
+    const char *wishes = wishes_of(f, unit, instance);
+    char around[33];
+
+    if (wishes == NULL)
+        return qdq_nomem(f->err), NULL;
+    if (qdq_group_context(f->t->fusions, &key->instance[instance], key->n_nodes, around, f->err) != QDQ_OK)
+        return NULL;
+    const char *name = qdq_arena_printf(&f->t->arena, "%s %s %s", key->hash, around, wishes);
+    if (name == NULL)
+        qdq_nomem(f->err);
+    return name;
+}
+
+/* --- kinds -------------------------------------------------------------------------------------------------------------- */
+
+static qdq_tune_kind *find_kind(finding *f, size_t first, const char *name)
+{
+    for (size_t i = first; i < f->kinds.n; i++)
+        if (strcmp(f->kinds.at[i].name, name) == 0)
+            return &f->kinds.at[i];
+    return NULL;
+}
+
+/* May anything be decided there? */
+static bool has_choice(const qdq_tuning *t, uint32_t unit, uint32_t instance)
+{
+    for (size_t k = 0; k < t->problem.unit[unit].n_choices; k++)
+        if (t->choices[unit].choice[k].group[instance] != QDQ_NO_GROUP)
+            return true;
+    return false;
+}
+
+/* Kinds of one unit stand beside each other from `first` on. */
+static qdq_status add_instance(finding *f, uint32_t unit, uint32_t instance, size_t first)
+{
+    const qdq_fusion_key *key = &f->t->keys->at[unit];
+    const char *name = name_instance(f, unit, instance);
+
+    if (name == NULL)
+        return f->err->code;
+    qdq_tune_kind *k = find_kind(f, first, name);
+    if (k == NULL) {
+        const qdq_tune_kind new = {.unit = unit,
+                                   .group = key->instance[instance].group,
+                                   .name = name,
+                                   .at = qdq_arena_array(&f->t->arena, key->n_instances, sizeof *k->at)};
+        if (new.at == NULL || !QDQ_PUSH(&f->t->arena, &f->kinds, new))
+            return qdq_nomem(f->err);
+        k = &f->kinds.at[f->kinds.n - 1];
+    }
+    k->at[k->n++] = instance;
+    return QDQ_OK;
+}
+
+/* --- models and schemes ------------------------------------------------------------------------------------------------- */
+
+static qdq_status make_model(finding *f, qdq_tune_kind *k, qdq_error *err)
+{
+    const qdq_group_model_opts opts = {.halo = true, .range = f->range};
+    const char *why;
+
+    QDQ_TRY(qdq_group_model_make(f->t->fusions, k->group, &opts, &k->model, err));
+    if (k->model->model == NULL) {
+        k->why = k->model->why;
+        return QDQ_OK;
+    }
+    QDQ_TRY(qdq_legal_inputs(k->model, &f->t->arena, &why, err));
+    k->why = why[0] != '\0' ? why : NULL;
+    return QDQ_OK;
+}
+
+static qdq_status list_schemes(finding *f, qdq_tune_kind *k, qdq_error *err)
+{
+    qdq_fusion_schemes *list = qdq_arena_alloc(&f->t->arena, sizeof *list);
+
+    if (list == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_fusion_list_schemes(f->t->fusions, k->group, f->t->space, f->t->problem.allowed, &f->t->arena,
+                                    list, err));
+    k->scheme = qdq_arena_array(&f->t->arena, list->n, sizeof *k->scheme);
+    if (k->scheme == NULL)
+        return qdq_nomem(err);
+    k->n_schemes = list->n;
+    for (size_t i = 0; i < list->n; i++)
+        k->scheme[i].what = &list->at[i];
+    return QDQ_OK;
+}
+
+static qdq_status fill_kind(finding *f, qdq_tune_kind *k, size_t *skipped, qdq_error *err)
+{
+    QDQ_TRY(list_schemes(f, k, err));
+    if (k->n_schemes < 2)
+        return QDQ_OK;
+    QDQ_TRY(make_model(f, k, err));
+    if (k->why == NULL)
+        return QDQ_OK;
+    (*skipped)++;
+    qdq_job_log(f->t->job, QDQ_LOG_INFO, "group %u cannot be measured apart: %s", k->group, k->why);
+    return QDQ_OK;
+}
+
+static qdq_status find(finding *f, qdq_tune_kinds *out, qdq_error *err)
+{
+    const qdq_tuning *t = f->t;
+
+    for (uint32_t u = 0; u < t->keys->n; u++) {
+        const size_t first = f->kinds.n;
+        for (uint32_t i = 0; i < t->keys->at[u].n_instances; i++)
+            if (has_choice(t, u, i))
+                QDQ_TRY(add_instance(f, u, i, first));
+    }
+    out->at = f->kinds.at;
+    out->n = f->kinds.n;
+    for (size_t i = 0; i < out->n; i++)
+        QDQ_TRY(fill_kind(f, &out->at[i], &out->n_skipped, err));
+    return QDQ_OK;
+}
+
+/* --- all of it ---------------------------------------------------------------------------------------------------------- */
+
+qdq_status qdq_tune_find_kinds(qdq_tuning *t, qdq_tune_kinds *out, qdq_error *err)
+{
+    qdq_shape_range_opts shapes = {0};
+    qdq_input_shape *usual;
+    finding f = {.t = t, .err = err};
+
+    *out = (qdq_tune_kinds){0};
+    QDQ_TRY(qdq_usual_shapes(t->clean, t->quantize.shapes, t->quantize.n_shapes, &t->arena, &usual,
+                             &shapes.n[QDQ_SHAPE_OPT], err));
+    shapes.shapes[QDQ_SHAPE_OPT] = usual;
+    QDQ_TRY(qdq_shape_range_open(t->clean, &shapes, &f.range, err));
+    qdq_status st = find(&f, out, err);
+    qdq_shape_range_close(f.range);
+    return st;
+}
+
+void qdq_tune_kinds_free(qdq_tune_kinds *k)
+{
+    for (size_t i = 0; i < k->n; i++) {
+        qdq_group_model_free(k->at[i].model);
+        for (size_t s = 0; s < k->at[i].n_schemes; s++)
+            qdq_plan_free(k->at[i].scheme[s].plan);
+    }
+}

@@ -1,0 +1,72 @@
+/* tune_kinds.h - groups that are measured apart, once for all that are alike: those of one content key with equal
+ * surroundings, of which the rules want the same. Shared by the tune*.c files of the strategy greedy. */
+#ifndef QDQ_TUNE_KINDS_H
+#define QDQ_TUNE_KINDS_H
+
+#include "tune/extract/group_model.h"
+#include "tune/isolate/fusion_schemes.h"
+#include "tune/isolate/qualify.h"
+#include "tune/tune_state.h"
+
+/* The group without Q/DQ and with a scheme, beside each other. */
+typedef struct qdq_tune_apart {
+    double none_us, scheme_us;
+    double
+        border_us; /* part of scheme_us: conversions that neighbours in 8 bits would share; 0 where only whole times are known */
+} qdq_tune_apart;
+
+typedef struct qdq_tune_scheme {
+    const qdq_fusion_scheme *what; /* in the first group of the kind */
+    qdq_plan *plan;                /* of the whole model with it; NULL: nobody asked yet */
+    QDQ_VEC(qdq_tune_apart) samples;
+    const char *failed; /* why it cannot be had */
+} qdq_tune_scheme;
+
+typedef struct qdq_tune_kind {
+    uint32_t unit; /* number of its pattern */
+    uint32_t *at;  /* n of that pattern's instances */
+    size_t n;
+    uint32_t group;   /* of the first of them */
+    const char *name; /* content key, surroundings, and what the rules want: names values in the store */
+    const char *why;  /* it is not measured apart; NULL: it is */
+    bool settled;     /* its best scheme is known from a file: it is not measured, either */
+    qdq_group_model *model;
+    qdq_tune_scheme *scheme; /* the first is "none" */
+    size_t n_schemes;
+    size_t best; /* 0: none */
+    size_t
+        proposed; /* what it gets if it pays beside its neighbours: the best if that qualifies, else full; 0: nothing */
+    double full_us,
+        full_border_us; /* as `saved.mean_us` and `border_us`, of full after the first look; NAN: not known */
+    qdq_saving saved;   /* by the best, with its neighbours in 8 bits */
+    double none_us, border_us; /* of the group without Q/DQ; what neighbours in float cost besides */
+} qdq_tune_kind;
+
+typedef struct qdq_tune_kinds {
+    qdq_tune_kind *at;
+    size_t n, n_skipped; /* n_skipped of them are no models, and are not measured */
+    bool by_layers;      /* else whole times of groups: the engine tells no others. Never mixed */
+    unsigned builds;
+} qdq_tune_kinds;
+
+/* All kinds with a decision in them, in the order of their first groups; qdq_tune_kinds_free() in any case. */
+qdq_status qdq_tune_find_kinds(qdq_tuning *t, qdq_tune_kinds *out, qdq_error *err);
+void qdq_tune_kinds_free(qdq_tune_kinds *k);
+
+/* Measures schemes apart, those that promise most longer, and finds the best of each kind and what it saves. What an earlier run
+ * measured, of this model or another one, is not measured again. tune_isolate.c */
+qdq_status qdq_tune_isolate(qdq_tuning *t, qdq_tune_kinds *k, qdq_error *err);
+
+/* What an autotune_cache.json in the folder of a new run says of them. One that nobody can read is set aside. tune_cache.c */
+qdq_status qdq_tune_import_cache(qdq_tuning *t, qdq_tune_kinds *k, qdq_error *err);
+
+/* Takes `amount` samples more of each of these: pairs of whole times, or one profile of so many times eight runs. `label`: which
+ * time it is, for the store. tune_apart.c */
+typedef struct qdq_tune_entry {
+    qdq_tune_kind *kind;
+    qdq_tune_scheme *scheme;
+} qdq_tune_entry;
+qdq_status qdq_tune_sit(qdq_tuning *t, qdq_tune_kinds *k, const qdq_tune_entry *e, size_t n, unsigned amount,
+                        const char *label, qdq_error *err);
+
+#endif /* QDQ_TUNE_KINDS_H */

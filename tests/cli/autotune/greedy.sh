@@ -1,0 +1,39 @@
+# --strategy greedy: groups apart, merged, and proven on the whole model; with and without times of layers; going on; files
+. "$FIXTURES/chain.sh"
+chain 12 >m.onnxtxt
+cp "$FIXTURES/sim.json" .
+sed 's/"qdq_sim": 1,/"qdq_sim": 1, "no_profile": true,/' sim.json >blind.json
+value() { sed -n "s/^  \"$2\": \([^,]*\),\{0,1\}/\1/p" "$1/report.json"; }
+tune() { # tune DIR OPTION...
+    local dir=$1
+    shift
+    qdq autotune m.onnxtxt -o "$dir" --mode subgraph -q "$@" >/dev/null
+    echo "$dir $* -> $?"
+}
+tell() { echo "strategy $(value "$1" strategy), by $(value "$1" apart_by), kept $(value "$1" kept), verdict $(value "$1" verdict)"; }
+tune tuned -e sim:sim.json --strategy greedy --keep-models
+tell tuned
+ls tuned
+ls tuned/subgraphs | wc -l
+qdq inspect tuned/subgraphs/group_0.onnx | grep -c MatMul
+echo "again: nothing is measured"
+tune tuned -e sim:sim.json --strategy greedy --keep-models
+value tuned resumed
+echo "all or nothing"
+tune whole -e sim:sim.json --no-incremental-validation
+tell whole
+echo "an engine that tells no times of layers"
+tune blind -e sim:blind.json --strategy greedy
+tell blind
+echo "schemes that are known from a file are not measured apart"
+mkdir known
+cp tuned/autotune_cache.json known/
+tune known -e sim:sim.json --strategy greedy
+echo "$(value known apart_builds) models of groups"
+tell known
+echo "a torn file is set aside"
+mkdir torn
+head -c 100 tuned/autotune_cache.json >torn/autotune_cache.json
+tune torn -e sim:sim.json --strategy greedy
+ls torn | grep cache
+tell torn
