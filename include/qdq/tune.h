@@ -273,7 +273,7 @@ typedef struct qdq_tune_result {
     /* Of greedy: groups that were proposed. Of mincut: placements that were measured; one that failed is rejected. */
     unsigned kept, rejected, undecided;
     unsigned apart_builds,
-        not_apart; /* of greedy: models of groups that were built; kinds that cannot be models */
+        not_apart; /* of greedy: models of groups that were built; kinds that cannot be models, or that the engine does not take */
 } qdq_tune_result;
 
 /* Tunes m into the folder `dir`, which is made: model.onnx, plan.json, report.json, report.html, patterns.yaml,

@@ -81,6 +81,23 @@ static qdq_status first_look(qdq_tuning *t, qdq_tune_kinds *all, list *l, qdq_er
     return sit(t, all, l, FIRST_LOOK, "first look", err);
 }
 
+/* What the engine takes with no scheme at all stays float, and says why. */
+static void leave_refused(const qdq_tuning *t, qdq_tune_kinds *all)
+{
+    for (size_t i = 0; i < all->n; i++) {
+        qdq_tune_kind *k = &all->at[i];
+        size_t s = 1;
+        while (s < k->n_schemes && k->scheme[s].failed != NULL)
+            s++;
+        if (!is_measured(k) || s < k->n_schemes)
+            continue;
+        k->why = k->scheme[1].failed;
+        all->n_skipped++;
+        qdq_job_log(t->job, QDQ_LOG_INFO, "group %u cannot be measured apart: %s", (unsigned)k->group,
+                    k->why);
+    }
+}
+
 /* Of full, which may be wanted for its neighbours' sake. */
 static void remember_full(qdq_tune_kind *k)
 {
@@ -221,6 +238,7 @@ static void propose(qdq_tune_kind *k)
 static qdq_status isolate(qdq_tuning *t, qdq_tune_kinds *all, list *l, qdq_error *err)
 {
     QDQ_TRY(first_look(t, all, l, err));
+    leave_refused(t, all);
     l->of.n = 0;
     QDQ_TRY(second_look(t, all, l, err));
     drop_losers(all);

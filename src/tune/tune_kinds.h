@@ -44,8 +44,9 @@ typedef struct qdq_tune_kind {
 
 typedef struct qdq_tune_kinds {
     qdq_tune_kind *at;
-    size_t n, n_skipped; /* n_skipped of them are no models, and are not measured */
-    bool by_layers;      /* else whole times of groups: the engine tells no others. Never mixed */
+    size_t n,
+        n_skipped;  /* n_skipped of them are no models, or none that the engine takes: they have no times */
+    bool by_layers; /* else whole times of groups: the engine tells no others. Never mixed */
     unsigned builds;
 } qdq_tune_kinds;
 

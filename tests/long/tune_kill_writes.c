@@ -1,6 +1,6 @@
 /* tune_kill_writes.c - subgraph 8 case 17: a run of subgraph mode that is killed behind each of its first 50 writes to the
- * store, and run again, ends as if nothing had happened: the same plan, the same model with the same scales, nothing measured
- * twice. Not at moments of a clock, as in tune_kill.c: the store itself says when it has written. */
+ * store, and run again, ends as if nothing had happened: the same plan, the same model with the same scales, no pair measured
+ * twice. So by minimum cuts, and by greedy with times of layers and without. Not at moments of a clock, as in tune_kill.c: the store itself says when it has written. */
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -55,14 +55,15 @@ static const char *write_data(void)
     return test_npy_file("x.npy", TEST_HEADER("<f4", "(16, 8)"), x, sizeof x);
 }
 
-static qdq_status tune(const char *folder, const char *engine, const char *data, qdq_tune_result *out,
-                       qdq_error *err)
+static qdq_status tune(const char *folder, const char *engine, const char *data, qdq_tune_strategy strategy,
+                       qdq_tune_result *out, qdq_error *err)
 {
     qdq_tune_opts opts = test_tuned_opts(engine);
     qdq_model *m = test_tuned_model();
     qdq_data *d = NULL;
 
     opts.mode = QDQ_TUNE_SUBGRAPH;
+    opts.strategy = strategy;
     qdq_status st = qdq_data_open(data, m, NULL, &d, err);
     if (st == QDQ_OK)
         st = test_tuned_run_on(m, d, NULL, folder, &opts, out, err);
@@ -77,20 +78,23 @@ static int child(char **argv)
     qdq_tune_result r;
 
     last_write = (unsigned)strtoul(argv[4], NULL, 10);
-    if (tune(argv[1], argv[2], argv[3], &r, NULL) != QDQ_OK)
+    const qdq_tune_strategy strategy = (qdq_tune_strategy)strtoul(argv[5], NULL, 10);
+    if (tune(argv[1], argv[2], argv[3], strategy, &r, NULL) != QDQ_OK)
         return 1;
     return write(STDOUT_FILENO, &writes, sizeof writes) == sizeof writes ? 0 : 2;
 }
 
 /* How it ended; *n: how often it wrote, if it told. */
-static int run_until(unsigned last, const char *folder, const char *engine, const char *data, unsigned *n)
+static int run_until(unsigned last, const char *folder, const char *engine, const char *data,
+                     qdq_tune_strategy strategy, unsigned *n)
 {
-    char number[20];
-    const char *const argv[] = {"/proc/self/exe", folder, engine, data, number, NULL};
+    char number[20], how[20];
+    const char *const argv[] = {"/proc/self/exe", folder, engine, data, number, how, NULL};
     int fd[2], status;
     pid_t pid = 0;
 
     snprintf(number, sizeof number, "%u", last);
+    snprintf(how, sizeof how, "%d", (int)strategy);
     assert_int_equal(pipe2(fd, O_CLOEXEC), 0);
     assert_int_equal(
         qdq_spawn(&(qdq_spawn_opts){.argv = argv, .in = -1, .out = fd[1], .err = STDERR_FILENO}, &pid), 0);
@@ -115,15 +119,15 @@ static void assert_same_file(const char *folder, const char *whole, const char *
         fail_msg("%s differs after a kill behind write %u", name, last);
 }
 
-static void kill_behind_writes(const char *name, const char *engine)
+static void kill_behind_writes(const char *name, const char *engine, qdq_tune_strategy strategy)
 {
     qdq_error err = QDQ_ERROR_INIT;
     char *data = strdup(write_data()), *whole = strdup(test_path("%s", name));
     qdq_tune_result want, r;
     unsigned all;
 
-    assert_int_equal(run_until(UINT_MAX, whole, engine, data, &all), 0);
-    assert_ok(tune(whole, engine, data, &want, &err));
+    assert_int_equal(run_until(UINT_MAX, whole, engine, data, strategy, &all), 0);
+    assert_ok(tune(whole, engine, data, strategy, &want, &err));
     const uint64_t samples = test_tuned_samples(whole);
     print_message("a run writes %u times, and takes %llu samples: %s by %s, %.2f times as fast\n", all,
                   (unsigned long long)samples, qdq_tune_verdict_name(want.verdict), want.strategy,
@@ -134,9 +138,9 @@ static void kill_behind_writes(const char *name, const char *engine)
     for (unsigned last = 1; last <= KILLS; last++) {
         char *folder = strdup(test_path("%s%u", name, last));
         unsigned told;
-        int status = run_until(last, folder, engine, data, &told);
+        int status = run_until(last, folder, engine, data, strategy, &told);
         assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-        assert_ok(tune(folder, engine, data, &r, &err));
+        assert_ok(tune(folder, engine, data, strategy, &r, &err));
         assert_same_file(folder, whole, "plan.json", last);
         assert_same_file(folder, whole, "model.onnx", last);
         assert_int_equal(test_tuned_samples(folder), samples);
@@ -149,26 +153,41 @@ static void kill_behind_writes(const char *name, const char *engine)
     free(data);
 }
 
+#define LOSES "\"nodes\": {\"MatMul@h4\": {\"float_us\": 100, \"int8_us\": 250}}"
+
 static void subgraph_8_case_17_killed_behind_each_of_50_writes_it_ends_the_same(void **state)
 {
     (void)state;
-    kill_behind_writes("cuts",
-                       test_tuned_costs(TEST_TUNED_OPS, "\"nodes\": {\"MatMul@h4\": {\"float_us\": 100, "
-                                                        "\"int8_us\": 250}}"));
+    kill_behind_writes("cuts", test_tuned_costs(TEST_TUNED_OPS, LOSES), QDQ_TUNE_MINCUT);
+}
+
+static void subgraph_8_case_17_so_it_does_by_groups_apart(void **state)
+{
+    (void)state;
+    kill_behind_writes("greedy", test_tuned_costs(TEST_TUNED_OPS, LOSES), QDQ_TUNE_GREEDY);
+}
+
+static void subgraph_8_case_17_so_it_does_by_groups_timed_whole(void **state)
+{
+    (void)state;
+    kill_behind_writes("whole", test_tuned_costs(TEST_TUNED_OPS, LOSES ", " TEST_TUNED_BLIND),
+                       QDQ_TUNE_GREEDY);
 }
 
 static void subgraph_8_case_17_so_it_does_without_profiles(void **state)
 {
     (void)state;
-    kill_behind_writes("blind", test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND));
+    kill_behind_writes("blind", test_tuned_costs(TEST_TUNED_OPS, TEST_TUNED_BLIND), QDQ_TUNE_AUTO);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc == 5)
+    if (argc == 6)
         return child(argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(subgraph_8_case_17_killed_behind_each_of_50_writes_it_ends_the_same),
+        cmocka_unit_test(subgraph_8_case_17_so_it_does_by_groups_apart),
+        cmocka_unit_test(subgraph_8_case_17_so_it_does_by_groups_timed_whole),
         cmocka_unit_test(subgraph_8_case_17_so_it_does_without_profiles),
     };
 

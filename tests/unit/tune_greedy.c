@@ -1,0 +1,392 @@
+/* tune_greedy.c - whole runs by the strategy greedy on the sim engine: groups are measured apart, what saves time there is put
+ * together, and stays as far as the whole model is faster for it. Nodes have other names apart: "g5/MatMul@h3" in group 5
+ * without Q/DQ, "g5.1/MatMul@h3" with the first scheme, and so on; so costs and failures may be of either. */
+#include <math.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "ir/ir.h"
+#include "support/tuned.h"
+
+/* Both operands in codes: a half is no kernel in 8 bits. */
+#define OPS                                                                                                  \
+    "\"MatMul\": {\"float_us\": 100, \"int8_us\": 30, \"inputs\": 2}, \"Add\": {\"float_us\": 20, "          \
+    "\"int8_us\": 60, \"inputs\": 2}"
+
+#define SLOW(node) "\"" node "\": {\"float_us\": 100, \"int8_us\": 250, \"inputs\": 2}"
+/* In the whole model alone; apart alone. */
+#define SLOW_TOGETHER "\"nodes\": {" SLOW("MatMul@h4") "}"
+#define SLOW_APART                                                                                           \
+    "\"nodes\": {" SLOW("g5/MatMul@h3") "," SLOW("g5.1/MatMul@h3") "," SLOW("g5.2/MatMul@h3") "," SLOW(      \
+        "g5.3/MatMul@h3") "}"
+
+static qdq_error err;
+static qdq_model *model;
+
+static int make(void **state)
+{
+    (void)state;
+    model = test_tuned_model();
+    return 0;
+}
+
+static int drop(void **state)
+{
+    (void)state;
+    qdq_model_free(model);
+    return 0;
+}
+
+static qdq_tune_opts opts(const char *engine)
+{
+    qdq_tune_opts o = test_tuned_opts(engine);
+
+    o.mode = QDQ_TUNE_SUBGRAPH;
+    o.strategy = QDQ_TUNE_GREEDY;
+    return o;
+}
+
+static qdq_tune_result run(const char *folder, const char *engine)
+{
+    const qdq_tune_opts o = opts(engine);
+    qdq_tune_result r;
+
+    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_string_equal(r.strategy, "greedy");
+    return r;
+}
+
+/* --- what a run left ---------------------------------------------------------------------------------------------------- */
+
+static bool exists(const char *folder, const char *name)
+{
+    char path[4300];
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return access(path, F_OK) == 0;
+}
+
+/* json_decref() */
+static json_t *json_of(const char *folder, const char *name)
+{
+    char *text = test_tuned_file(folder, name);
+    json_t *j;
+
+    assert_ok(qdq_json_parse(text, strlen(text), name, &j, &err));
+    qdq_free(text);
+    return j;
+}
+
+/* Does the plan in the folder quantize the MatMul that gives `output`? */
+static bool has(const char *folder, const char *output)
+{
+    char *text = test_tuned_file(folder, "plan.json"), want[100];
+
+    snprintf(want, sizeof want, "{\"node\": \"MatMul@%s\", \"op\": \"MatMul\"}", output);
+    bool found = strstr(text, want) != NULL;
+    qdq_free(text);
+    return found;
+}
+
+/* How often a text is in a file of the folder. */
+static unsigned count_text(const char *folder, const char *file, const char *what)
+{
+    char *text = test_tuned_file(folder, file);
+    unsigned n = 0;
+
+    for (const char *at = strstr(text, what); at != NULL; at = strstr(at + 1, what))
+        n++;
+    qdq_free(text);
+    return n;
+}
+
+static unsigned count_q(const char *folder, const char *name)
+{
+    char path[4300];
+    qdq_model *m;
+    unsigned n = 0;
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    assert_ok(qdq_model_load(path, NULL, &m, &err));
+    QDQ_FOR_NODES (node, m->graph)
+        n += strcmp(node->type, "QuantizeLinear") == 0;
+    qdq_model_free(m);
+    return n;
+}
+
+/* What the report says of a group: "verdict" or "scheme"; "": it was not proposed. Static storage. */
+static const char *decision(const char *folder, const char *node, const char *key)
+{
+    static char text[40];
+    json_t *report = json_of(folder, "report.json"), *one;
+    size_t i;
+
+    text[0] = '\0';
+    json_array_foreach(json_object_get(report, "decisions"), i, one)
+    {
+        if (strcmp(json_string_value(json_object_get(one, "node")), node) == 0)
+            snprintf(text, sizeof text, "%s", json_string_value(json_object_get(one, key)));
+    }
+    json_decref(report);
+    return text;
+}
+
+static void assert_same_text(const char *a, const char *b, const char *name)
+{
+    char *of_a = test_tuned_file(a, name), *of_b = test_tuned_file(b, name);
+
+    assert_string_equal(of_a, of_b);
+    qdq_free(of_a);
+    qdq_free(of_b);
+}
+
+/* --- what is found ------------------------------------------------------------------------------------------------------ */
+
+static void what_pays_is_kept_and_what_does_not_stays_float(void **state)
+{
+    const char *folder = test_path("pays");
+    qdq_tune_result r = run(folder, test_tuned_costs(OPS, SLOW_APART));
+
+    (void)state;
+    assert_int_equal(r.verdict, QDQ_TUNED);
+    assert_true(has(folder, "h1") && has(folder, "h2") && has(folder, "h4"));
+    assert_false(has(folder, "h3")); /* it would pay in the whole model, but nobody proposed it */
+    assert_true(r.kept == 3 && r.rejected == 0 && r.undecided == 0 && r.not_apart == 0);
+    assert_string_equal(decision(folder, "MatMul@h1", "scheme"), "full");
+    assert_string_equal(decision(folder, "MatMul@h1", "verdict"), "kept");
+    assert_string_equal(decision(folder, "MatMul@h4", "verdict"), "kept");
+    assert_string_equal(decision(folder, "MatMul@h3", "verdict"), "");
+    assert_int_equal(count_text(folder, "report.json", "\"apart_by\": \"layers\""), 1);
+    assert_true(r.speedup > 1.5 && fabs(r.raw_ms / r.final_ms - 1) < 0.01);
+}
+
+static void where_nothing_pays_the_given_model_is_written(void **state)
+{
+    const char *folder = test_path("nothing");
+    qdq_tune_result r =
+        run(folder, test_tuned_costs("\"MatMul\": {\"float_us\": 100, \"int8_us\": 110}", NULL));
+
+    (void)state;
+    assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
+    assert_true(r.kept == 0 && isnan(r.raw_ms) && !exists(folder, "model_raw.onnx"));
+}
+
+/* Bad in the whole model, good apart. */
+static void what_does_harm_in_the_whole_is_rejected(void **state)
+{
+    const char *folder = test_path("harm");
+    qdq_tune_result r = run(folder, test_tuned_costs(OPS, SLOW_TOGETHER));
+
+    (void)state;
+    assert_int_equal(r.verdict, QDQ_TUNED);
+    assert_true(r.kept == 3 && r.rejected == 1);
+    assert_string_equal(decision(folder, "MatMul@h4", "verdict"), "rejected");
+    assert_true(has(folder, "h1") && has(folder, "h2") && has(folder, "h3"));
+    assert_false(has(folder, "h4"));
+    assert_true(r.raw_ms > 1.3 * r.final_ms);
+    assert_true(count_q(folder, "model_raw.onnx") > count_q(folder, "model.onnx"));
+    assert_int_equal(count_q(folder, "baseline.onnx"), 0);
+}
+
+/* The other way round as in the test before: nobody asks for parts of it. */
+static void without_incremental_validation_all_stay_or_go_as_one(void **state)
+{
+    const char *folder = test_path("as_one"), *bad = test_path("none_of_it");
+    qdq_tune_opts o = opts(test_tuned_costs(OPS, SLOW_TOGETHER));
+    qdq_tune_result parts = run(test_path("parts"), o.engine), r;
+
+    (void)state;
+    o.strategy = QDQ_TUNE_AUTO; /* which means greedy then, although there are times of layers */
+    o.no_incremental_validation = true;
+    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_string_equal(r.strategy, "greedy");
+    assert_true(r.kept == 4 && r.rejected == 0 && has(folder, "h4"));
+    assert_true(r.builds < parts.builds && r.final_ms > parts.final_ms);
+
+    o.engine = test_tuned_costs(OPS, "\"nodes\": {\"MatMul@h4\": {\"float_us\": 100, \"int8_us\": 900}}");
+    assert_ok(test_tuned_run(model, bad, &o, &r, &err));
+    assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
+    assert_true(r.kept == 0 && r.rejected == 4);
+    assert_true(exists(bad, "model_raw.onnx"));
+}
+
+/* --- engines that tell less ----------------------------------------------------------------------------------------------- */
+
+static char lines[20000];
+
+static void hear(void *ctx, qdq_log_level level, const char *line)
+{
+    (void)ctx, (void)level;
+    snprintf(lines + strlen(lines), sizeof lines - strlen(lines), "%s\n", line);
+}
+
+static void without_times_of_layers_groups_are_timed_whole(void **state)
+{
+    const char *blind = test_path("blind"), *told = test_path("told");
+    qdq_tune_opts o = opts(test_tuned_costs(OPS, SLOW_APART ", " TEST_TUNED_BLIND));
+    qdq_job job = QDQ_JOB_INIT;
+    qdq_tune_result r;
+
+    (void)state;
+    lines[0] = '\0';
+    job.log = hear;
+    o.job = &job;
+    assert_ok(test_tuned_run(model, blind, &o, &r, &err));
+    assert_non_null(strstr(lines, "measured apart by whole times"));
+    assert_int_equal(count_text(blind, "report.json", "\"apart_by\": \"whole times\""), 1);
+    assert_int_equal(count_text(blind, "autotune_cache.json", "\"best_compute_ms\": null"), 4);
+    assert_int_equal(count_text(blind, "autotune_cache.json", "\"best_latency_ms\": null"),
+                     1); /* float stays */
+    run(told, test_tuned_costs(OPS, SLOW_APART));
+    assert_same_text(blind, told, "plan.json");
+}
+
+/* --- engines that fail ---------------------------------------------------------------------------------------------------- */
+
+/* By layers all groups are in one model, which dies with it. */
+static void a_group_that_kills_the_engine_apart_is_left_alone(void **state)
+{
+    static const char *const harm[] = {"\"message\": \"no kernel\"", "\"crash\": \"SIGKILL\""};
+    static const char *const also[] = {"", ", " TEST_TUNED_BLIND};
+    char more[400];
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        const char *folder = test_path("dies%zu", i);
+        snprintf(more, sizeof more, "\"fail\": [{\"at\": \"open\", \"node\": \"%s/MatMul@h3\", %s}]%s",
+                 i < 2 ? "g5.1" : "g5", harm[i % 2], also[i / 2]);
+        qdq_tune_result r = run(folder, test_tuned_costs(OPS, more));
+        assert_int_equal(r.verdict, QDQ_TUNED);
+        assert_true(r.kept == 3 && r.rejected == 0);
+        assert_string_equal(decision(folder, "MatMul@h3", "verdict"), "");
+        assert_string_equal(decision(folder, "MatMul@h4", "verdict"), "kept");
+        assert_false(has(folder, "h3"));
+    }
+}
+
+/* Without a weight there are no halves: "full" is all that can be tried with the product of x and z. */
+static void groups_that_the_engine_never_takes_are_counted(void **state)
+{
+    const char *folder = test_path("never");
+    qdq_model *m = test_model("g (float[2,2] x, float[2,2] z) => (float[2,2] y, float[2,2] v)"
+                              "<float[2,2] b = {1, 2, 3, 4}> { [none] h = MatMul(x, z) y = Tanh(h)"
+                              " h2 = MatMul(z, b) r = Relu(h2) h3 = MatMul(r, b) v = Tanh(h3) }");
+    qdq_tune_opts o = opts(test_tuned_costs(
+        OPS, "\"fail\": [{\"at\": \"open\", \"node\": \"g0.1/none\", \"message\": \"no kernel\"}]"));
+    qdq_tune_result r;
+
+    (void)state;
+    assert_ok(test_tuned_run(m, folder, &o, &r, &err));
+    assert_true(r.kept == 2 && r.rejected == 0 && r.not_apart == 1);
+    assert_int_equal(count_text(folder, "autotune_cache.json", "no kernel"), 1);
+    assert_false(has(folder, "h"));
+    qdq_model_free(m);
+}
+
+static void a_group_that_kills_the_engine_in_the_whole_is_left_out(void **state)
+{
+    const char *folder = test_path("fails");
+    qdq_tune_result r =
+        run(folder, test_tuned_costs(OPS, "\"fail\": [{\"at\": \"open\", \"node\": \"MatMul@h3\", \"crash\": "
+                                          "\"SIGSEGV\"}]"));
+
+    (void)state;
+    assert_int_equal(r.verdict, QDQ_TUNED);
+    assert_true(r.kept == 3 && r.rejected == 1);
+    assert_string_equal(decision(folder, "MatMul@h3", "verdict"), "failed");
+    assert_true(has(folder, "h1") && has(folder, "h2") && has(folder, "h4"));
+    assert_false(has(folder, "h3"));
+    assert_true(isnan(r.raw_ms));
+}
+
+/* Random indices would be outside of a table of one row: that group and its neighbours are no model that runs. */
+static void groups_that_cannot_be_measured_apart_are_counted(void **state)
+{
+    const char *folder = test_path("apart");
+    qdq_model *m = test_model("g (int64[1] i, float[1,2] z) => (float[1,2] y, float[1,2] v)"
+                              "<float[1,2] e = {1, 2}, float[2,2] b = {1, 2, 3, 4}> {"
+                              " k = Gather(e, i) h = MatMul(k, b) y = Tanh(h)"
+                              " h2 = MatMul(z, b) r = Relu(h2) h3 = MatMul(r, b) v = Tanh(h3) }");
+    qdq_tune_opts o = opts(test_tuned_costs(OPS, NULL));
+    qdq_job job = QDQ_JOB_INIT;
+    qdq_tune_result r;
+
+    (void)state;
+    lines[0] = '\0';
+    job.log = hear;
+    o.job = &job;
+    assert_ok(test_tuned_run(m, folder, &o, &r, &err));
+    assert_true(r.not_apart == 1 && r.kept == 2);
+    assert_non_null(strstr(lines, "cannot be measured apart: random indices may be outside: 'i'"));
+    assert_int_equal(count_text(folder, "report.json", "\"not_apart\": 1"), 1);
+    assert_int_equal(count_text(folder, "autotune_cache.json", "random indices may be outside"), 1);
+    assert_false(has(folder, "h"));
+    qdq_model_free(m);
+}
+
+/* --- what users want ------------------------------------------------------------------------------------------------------- */
+
+/* A filter is about kinds of groups: the first two are of one. */
+static void the_filter_holds(void **state)
+{
+    static const char *const names[] = {"one", "two", "three"};
+    static const char *const filters[] = {"tw?\n", "thr*\n"};
+    static const bool on[2][3] = {{true, true, false}, {false, false, true}};
+    char *filter = strdup(test_path("filter.txt")), text[100];
+    qdq_model *m = test_model("g (float[1,2] x) => (float[1,3] y) <float[2,2] a = {1, 2, 3, 4}, float[2,3] b "
+                              "= {4, 3, 2, 1, 2, 3}> {"
+                              " [one] h1 = MatMul(x, a) r1 = Relu(h1) [two] h2 = MatMul(r1, a) r2 = Relu(h2)"
+                              " [three] h3 = MatMul(r2, b) y = Tanh(h3) }");
+    qdq_tune_opts o = opts(test_tuned_costs(OPS, NULL));
+    qdq_tune_result r;
+
+    (void)state;
+    o.node_filter = filter;
+    for (size_t i = 0; i < QDQ_COUNT(filters); i++) {
+        const char *folder = test_path("filtered%zu", i);
+        assert_ok(qdq_write_file(filter, true, filters[i], strlen(filters[i]), &err));
+        assert_ok(test_tuned_run(m, folder, &o, &r, &err));
+        for (size_t k = 0; k < QDQ_COUNT(names); k++) {
+            snprintf(text, sizeof text, "{\"node\": \"%s\", \"op\": \"MatMul\"}", names[k]);
+            assert_int_equal(count_text(folder, "plan.json", text), on[i][k]);
+        }
+        assert_int_equal(r.kept, i == 0 ? 2 : 1);
+    }
+    qdq_model_free(m);
+    free(filter);
+}
+
+static void no_bound_on_builds_is_passed(void **state)
+{
+    qdq_tune_opts o = opts(test_tuned_costs(OPS, SLOW_TOGETHER));
+    qdq_tune_result r;
+
+    (void)state;
+    for (unsigned most = 7; most <= 11; most++) {
+        o.max_builds = most;
+        assert_ok(test_tuned_run(model, test_path("most%u", most), &o, &r, &err));
+        if (r.builds > most)
+            fail_msg("%u builds, at most %u were allowed", r.builds, most);
+        assert_int_equal(r.kept + r.rejected + r.undecided, 4);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_pays_is_kept_and_what_does_not_stays_float),
+        cmocka_unit_test(where_nothing_pays_the_given_model_is_written),
+        cmocka_unit_test(what_does_harm_in_the_whole_is_rejected),
+        cmocka_unit_test(without_incremental_validation_all_stay_or_go_as_one),
+        cmocka_unit_test(without_times_of_layers_groups_are_timed_whole),
+        cmocka_unit_test(a_group_that_kills_the_engine_apart_is_left_alone),
+        cmocka_unit_test(groups_that_the_engine_never_takes_are_counted),
+        cmocka_unit_test(a_group_that_kills_the_engine_in_the_whole_is_left_out),
+        cmocka_unit_test(groups_that_cannot_be_measured_apart_are_counted),
+        cmocka_unit_test(the_filter_holds),
+        cmocka_unit_test(no_bound_on_builds_is_passed),
+    };
+
+    return cmocka_run_group_tests(tests, make, drop);
+}

@@ -1,0 +1,362 @@
+/* tune_greedy_again.c - runs by the strategy greedy in a folder that has something: a run that was cut off, one that ended, one of
+ * another model (subgraph 8 case 17: what times of groups apart are good for then), or an autotune_cache.json. */
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "support/tuned.h"
+
+static qdq_error err;
+
+/* Both operands in codes: a half is no kernel in 8 bits. The last product is slow in the whole model alone, so that there is
+ * something to reject. */
+#define OPS   "\"MatMul\": {\"float_us\": 100, \"int8_us\": 30, \"inputs\": 2}"
+#define LOSES "\"nodes\": {\"MatMul@h5\": {\"float_us\": 100, \"int8_us\": 250, \"inputs\": 2}}"
+
+typedef struct setting {
+    const char *weight, *alpha, *type; /* first number of a weight; an attribute; type of activations */
+    const char *device;                /* a part of the engine's fingerprint, as its version */
+    bool blind;
+} setting;
+
+static const setting before = {"0.5", "0.1", "uint8", "one", false};
+
+/* Three kinds of groups that are neighbours of the attribute, and two that are not. */
+static qdq_model *model_of(const setting *s)
+{
+    char text[2000];
+
+    snprintf(
+        text, sizeof text,
+        "g (float[1,2] x) => (float[1,2] y) <float[2,2] a = {%s, 2, 3, 4}, float[2,2] b = {4, 3, 2, 1}> {"
+        " h1 = MatMul(x, a) r1 = LeakyRelu<alpha = %s>(h1) h2 = MatMul(r1, b) r2 = Sigmoid(h2)"
+        " h3 = MatMul(r2, a) r3 = Erf(h3) h4 = MatMul(r3, b) r4 = Relu(h4) h5 = MatMul(r4, a) y = Tanh(h5) }",
+        s->weight, s->alpha);
+    return test_model(text);
+}
+
+static const char *engine_of(const setting *s)
+{
+    char more[400];
+
+    snprintf(more, sizeof more, "\"device\": \"%s\", %s%s", s->device, LOSES,
+             s->blind ? ", " TEST_TUNED_BLIND : "");
+    return test_tuned_costs(OPS, more);
+}
+
+static qdq_tune_opts opts(const setting *s)
+{
+    qdq_tune_opts o = test_tuned_opts(engine_of(s));
+
+    o.mode = QDQ_TUNE_SUBGRAPH;
+    o.strategy = QDQ_TUNE_GREEDY;
+    return o;
+}
+
+static qdq_status tune(const setting *s, const char *folder, const qdq_tune_opts *o, qdq_tune_result *r)
+{
+    qdq_model *m = model_of(s);
+    qdq_status st = test_tuned_run_on(m, NULL, s->type, folder, o, r, &err);
+
+    qdq_model_free(m);
+    return st;
+}
+
+static qdq_tune_result run(const setting *s, const char *folder)
+{
+    const qdq_tune_opts o = opts(s);
+    qdq_tune_result r;
+
+    assert_ok(tune(s, folder, &o, &r));
+    assert_string_equal(r.strategy, "greedy");
+    return r;
+}
+
+/* --- what a run left ---------------------------------------------------------------------------------------------------- */
+
+static void assert_same_text(const char *a, const char *b, const char *name)
+{
+    char *of_a = test_tuned_file(a, name), *of_b = test_tuned_file(b, name);
+
+    assert_string_equal(of_a, of_b);
+    qdq_free(of_a);
+    qdq_free(of_b);
+}
+
+/* json_decref() */
+static json_t *decisions_of(const char *folder)
+{
+    char *text = test_tuned_file(folder, "report.json");
+    json_t *report;
+
+    assert_ok(qdq_json_parse(text, strlen(text), "report.json", &report, &err));
+    json_t *list = json_incref(json_object_get(report, "decisions"));
+    json_decref(report);
+    qdq_free(text);
+    return list;
+}
+
+static void assert_same_end(const char *a, const char *b)
+{
+    json_t *of_a = decisions_of(a), *of_b = decisions_of(b);
+
+    assert_true(json_array_size(of_a) == 5 && json_equal(of_a, of_b));
+    json_decref(of_a);
+    json_decref(of_b);
+    assert_same_text(a, b, "plan.json");
+}
+
+/* --- going on ------------------------------------------------------------------------------------------------------------- */
+
+static void a_finished_run_measures_nothing_again(void **state)
+{
+    const char *folder = test_path("again");
+    qdq_tune_result first = run(&before, folder);
+    const uint64_t samples = test_tuned_samples(folder);
+    char *plan = test_tuned_file(folder, "plan.json"), *again;
+
+    (void)state;
+    assert_true(first.kept == 4 && first.rejected == 1 && first.apart_builds > 0);
+    qdq_tune_result second = run(&before, folder);
+    again = test_tuned_file(folder, "plan.json");
+    assert_string_equal(again, plan);
+    assert_true(second.resumed && second.apart_builds == 0);
+    assert_int_equal(test_tuned_samples(folder), samples);
+    assert_true(second.kept == first.kept && second.rejected == first.rejected &&
+                second.builds == first.builds && second.raw_ms == first.raw_ms &&
+                second.speedup == first.speedup);
+    qdq_free(plan);
+    qdq_free(again);
+}
+
+typedef struct stopping {
+    qdq_cancel *cancel;
+    unsigned after; /* calls */
+    bool apart;     /* the last of them was of the measurements apart */
+} stopping;
+
+static void stop_after(void *ctx, const qdq_tune_live *now)
+{
+    stopping *s = ctx;
+
+    if (s->after-- != 0)
+        return;
+    s->apart = strcmp(now->phase, "groups apart") == 0;
+    qdq_cancel_set(s->cancel);
+}
+
+/* Whole times: each scheme is a measurement of its own, which is not taken twice. */
+static void a_cancelled_run_goes_on_to_the_same_end(void **state)
+{
+    char *whole = strdup(test_path("whole"));
+    setting s = before;
+    unsigned apart = 0;
+    bool ended = false;
+
+    (void)state;
+    s.blind = true;
+    const qdq_tune_result want = run(&s, whole);
+    for (unsigned after = 0; !ended; after++) {
+        char *folder = strdup(test_path("stopped%u", after));
+        qdq_tune_opts o = opts(&s);
+        qdq_job job = QDQ_JOB_INIT;
+        stopping stop = {.cancel = qdq_cancel_new(), .after = after};
+        qdq_tune_result first, second;
+        job.ctx = &stop;
+        job.cancel = stop.cancel;
+        o.job = &job;
+        o.live = stop_after;
+        qdq_status st = tune(&s, folder, &o, &first);
+        ended = st == QDQ_OK;
+        assert_true(ended || st == QDQ_E_INTERRUPTED);
+        apart += stop.apart;
+        second = run(&s, folder);
+        assert_same_end(folder, whole);
+        if (stop.apart)
+            assert_int_equal(first.apart_builds + second.apart_builds, want.apart_builds);
+        assert_true(second.builds == want.builds && second.raw_ms == want.raw_ms);
+        qdq_cancel_free(stop.cancel);
+        free(folder);
+        assert_true(after < 60);
+    }
+    assert_true(apart > 3);
+    free(whole);
+}
+
+/* --- changes between two runs ----------------------------------------------------------------------------------------------- */
+
+typedef struct changed {
+    unsigned first, fresh, second; /* models of groups that were built */
+} changed;
+
+/* The second run in one folder ends as one in a folder of its own. */
+static changed change(const char *name, const setting *was, const setting *after)
+{
+    char *folder = strdup(test_path("%s", name)), *alone = strdup(test_path("%s_alone", name));
+    const qdq_tune_result first = run(was, folder), fresh = run(after, alone), second = run(after, folder);
+
+    assert_false(second.resumed);
+    assert_same_end(folder, alone);
+    assert_true(first.apart_builds > 0 && fresh.apart_builds > 0);
+    free(folder);
+    free(alone);
+    return (changed){first.apart_builds, fresh.apart_builds, second.apart_builds};
+}
+
+static void subgraph_8_case_17_a_changed_weight_keeps_times_of_groups(void **state)
+{
+    setting after = before;
+
+    (void)state;
+    after.weight = "-2.5";
+    assert_int_equal(change("weight", &before, &after).second, 0);
+}
+
+/* Two of five kinds have the LeakyRelu as a neighbour. */
+static void subgraph_8_case_17_a_changed_attribute_drops_its_own_kinds(void **state)
+{
+    setting was = before, after;
+
+    (void)state;
+    was.blind = true;
+    after = was;
+    after.alpha = "0.2";
+    const changed n = change("attribute", &was, &after);
+    assert_true(n.second > 0);
+    assert_int_equal(5 * n.second, 2 * n.fresh);
+}
+
+static void subgraph_8_case_17_another_type_drops_times_of_groups(void **state)
+{
+    setting after = before;
+
+    (void)state;
+    after.type = "int8";
+    const changed n = change("type", &before, &after);
+    assert_int_equal(n.second, n.fresh);
+}
+
+static void subgraph_8_case_17_another_engine_drops_times_of_groups(void **state)
+{
+    setting after = before;
+
+    (void)state;
+    after.device = "two";
+    const changed n = change("engine", &before, &after);
+    assert_int_equal(n.second, n.fresh);
+}
+
+/* --- autotune_cache.json ------------------------------------------------------------------------------------------------------ */
+
+static bool exists(const char *folder, const char *name)
+{
+    char path[4300];
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return access(path, F_OK) == 0;
+}
+
+/* A folder that has this file alone; free(). */
+static char *folder_with(const char *name, const char *cache, size_t size)
+{
+    char *folder = strdup(test_path("%s", name)), path[4300];
+
+    assert_int_equal(mkdir(folder, 0777), 0);
+    snprintf(path, sizeof path, "%s/autotune_cache.json", folder);
+    assert_ok(qdq_write_file(path, true, cache, size, &err));
+    return folder;
+}
+
+/* With `to` in place of every `from`; free(). */
+static char *replace(const char *text, const char *from, const char *to)
+{
+    char *out = malloc(strlen(text) * (strlen(to) + 1) + 1), *end = out;
+
+    assert_non_null(out);
+    while (*text != '\0')
+        if (strncmp(text, from, strlen(from)) == 0) {
+            end = stpcpy(end, to);
+            text += strlen(from);
+        } else
+            *end++ = *text++;
+    *end = '\0';
+    return out;
+}
+
+/* What the first run leaves is a run without measurements apart elsewhere: only the whole model is measured. */
+static void schemes_of_a_cache_are_not_measured_apart(void **state)
+{
+    char *first = strdup(test_path("first"));
+    const qdq_tune_result want = run(&before, first);
+    char *cache = test_tuned_file(first, "autotune_cache.json");
+    char *folder = folder_with("known", cache, strlen(cache));
+
+    (void)state;
+    assert_non_null(strstr(cache, "\"completed\": true"));
+    const qdq_tune_result r = run(&before, folder);
+    assert_int_equal(r.apart_builds, 0);
+    assert_true(r.kept == want.kept && r.rejected == want.rejected && r.verdict == want.verdict);
+    assert_same_text(folder, first, "plan.json");
+    assert_int_equal(run(&before, folder).apart_builds,
+                     0); /* so it remains, though the file is another one now */
+    free(folder);
+    qdq_free(cache);
+    free(first);
+}
+
+static void what_a_cache_says_of_others_is_ignored(void **state)
+{
+    static const char *const from[] = {"\"full\"", "MatMul@h"}, *const to[] = {"\"magic\"", "Conv@q"};
+    char *first = strdup(test_path("ours"));
+    const qdq_tune_result want = run(&before, first);
+    char *cache = test_tuned_file(first, "autotune_cache.json");
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(from); i++) {
+        char *text = replace(cache, from[i], to[i]), name[20];
+        snprintf(name, sizeof name, "foreign%zu", i);
+        char *folder = folder_with(name, text, strlen(text));
+        assert_int_equal(run(&before, folder).apart_builds, want.apart_builds);
+        assert_same_end(folder, first);
+        free(folder);
+        free(text);
+    }
+    qdq_free(cache);
+    free(first);
+}
+
+/* subgraph 8 case 17: a torn file is moved aside. */
+static void a_torn_cache_is_set_aside(void **state)
+{
+    char *first = strdup(test_path("untorn"));
+    const qdq_tune_result want = run(&before, first);
+    char *cache = test_tuned_file(first, "autotune_cache.json");
+    char *folder = folder_with("torn", cache, strlen(cache) / 2);
+
+    (void)state;
+    assert_int_equal(run(&before, folder).apart_builds, want.apart_builds);
+    assert_true(exists(folder, "autotune_cache.json.bad") && exists(folder, "autotune_cache.json"));
+    assert_same_end(folder, first);
+    free(folder);
+    qdq_free(cache);
+    free(first);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_finished_run_measures_nothing_again),
+        cmocka_unit_test(a_cancelled_run_goes_on_to_the_same_end),
+        cmocka_unit_test(subgraph_8_case_17_a_changed_weight_keeps_times_of_groups),
+        cmocka_unit_test(subgraph_8_case_17_a_changed_attribute_drops_its_own_kinds),
+        cmocka_unit_test(subgraph_8_case_17_another_type_drops_times_of_groups),
+        cmocka_unit_test(subgraph_8_case_17_another_engine_drops_times_of_groups),
+        cmocka_unit_test(schemes_of_a_cache_are_not_measured_apart),
+        cmocka_unit_test(what_a_cache_says_of_others_is_ignored),
+        cmocka_unit_test(a_torn_cache_is_set_aside),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
