@@ -377,6 +377,8 @@ static void close_all(qdq_tuning *t, const char *why)
     qdq_pattern_cache_free(&t->known);
     qdq_patterns_free(t->patterns);
     qdq_fusion_keys_free(t->keys);
+    qdq_free(t->layers.at);
+    qdq_free(t->full_layers.at);
     qdq_fusions_free(t->fusions);
     qdq_regions_free(t->regions);
     qdq_space_free(t->space);

@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "tune/isolate/bench_model.h"
 #include "tune/isolate/group_plan.h"
-#include "tune/isolate/score.h"
+#include "tune/isolate/part_context.h"
 #include "tune/space/space_halves.h"
 
 enum { RUNS = 8, PROFILE_PAIRS = 4 };
@@ -223,25 +223,79 @@ static qdq_status measure_parts(sitting *s, const qdq_parts *p, seen *out, qdq_l
     return st;
 }
 
-/* A group that has other kernels apart than in the whole model says nothing of them. */
-static qdq_status take_scores(sitting *s, const qdq_tune_entry *e, size_t n, const qdq_part_score *score,
+/* Scores of all parts, and of those without Q/DQ and with all of it, whether their kernels are those of the whole model. */
+typedef struct scores {
+    qdq_part_score *of, *plain, *full;
+} scores;
+
+/* What the group's kernels take in the whole model, without Q/DQ and with all. */
+static bool in_whole_model(const qdq_tuning *t, const qdq_tune_kind *k, qdq_tune_apart *out)
+{
+    const qdq_fusion *f = &t->fusions->at[k->group];
+    const qdq_tune_times *plain = t->base->times, *full = t->full_times;
+
+    out->none_us = out->scheme_us = out->border_us = 0;
+    if (plain == NULL || !plain->is_known || full == NULL || !full->is_known)
+        return false;
+    for (uint32_t i = 0; i < f->n; i++) {
+        out->none_us += plain->own[f->node[i]->id];
+        out->scheme_us += full->own[f->node[i]->id];
+    }
+    return out->none_us > 0 && out->scheme_us > 0;
+}
+
+/* A part with other kernels than the whole model has says nothing of it: then the whole model's own times count, where there are
+ * any. */
+static const char *read_scores(const sitting *s, const qdq_tune_entry *e, const scores *all, uint32_t with,
+                               uint32_t without, qdq_tune_apart *out)
+{
+    const qdq_part_score *a = &all->of[without], *b = &all->of[with];
+    const bool is_full = e->scheme->what->kind == QDQ_SCHEME_FULL;
+    const bool differs = a->shared != b->shared; /* in one of them a neighbour is in the same layer */
+
+    if (!a->known || !b->known)
+        return "the engine does not tell how long its layers take";
+    if (all->plain[without].context_mismatch || (is_full && all->full[with].context_mismatch)) {
+        if (!is_full || !in_whole_model(s->t, e->kind, out))
+            return "apart, other kernels compute it than in the whole model";
+        out->scheme_us += b->boundary_qdq_us;
+        out->border_us = b->boundary_qdq_us;
+        return NULL;
+    }
+    *out = (qdq_tune_apart){qdq_part_cold_us(a) + (differs ? a->halo_us : 0),
+                            qdq_part_cold_us(b) + (differs ? b->halo_us : 0), b->boundary_qdq_us};
+    return out->none_us > 0 && out->scheme_us > 0 ? NULL : "no time was seen to pass in it";
+}
+
+static qdq_status score_all(sitting *s, const qdq_parts *p, const seen *by, qdq_arena *scratch, scores *out)
+{
+    const qdq_tuning *t = s->t;
+    const size_t size = (p->n + 1) * sizeof *out->of;
+
+    out->of = qdq_arena_alloc(scratch, size);
+    out->plain = qdq_arena_alloc(scratch, size);
+    out->full = qdq_arena_alloc(scratch, size);
+    if (out->of == NULL || out->plain == NULL || out->full == NULL)
+        return qdq_nomem(s->err);
+    memset(out->of, 0, size);
+    QDQ_TRY(qdq_parts_score(p, by->layer, by->n, by->us, out->of, s->err));
+    memcpy(out->plain, out->of, size);
+    memcpy(out->full, out->of, size);
+    if (t->layers.n > 0)
+        QDQ_TRY(qdq_parts_compare(t->fusions, p, t->layers.at, t->layers.n, out->plain, s->err));
+    return t->full_layers.n > 0
+               ? qdq_parts_compare(t->fusions, p, t->full_layers.at, t->full_layers.n, out->full, s->err)
+               : QDQ_OK;
+}
+
+static qdq_status take_scores(sitting *s, const qdq_tune_entry *e, size_t n, const scores *all,
                               const uint32_t *part_of, const uint32_t *none_of)
 {
     for (size_t i = 0; i < n; i++) {
-        const qdq_part_score *with = &score[part_of[i]], *without = &score[none_of[i]];
-        if (!with->known || !without->known) {
-            e[i].scheme->failed = "the engine does not tell how long its layers take";
-            continue;
-        }
-        const bool differs =
-            with->shared != without->shared; /* in one of them a neighbour is in the same layer */
-        const qdq_tune_apart a = {qdq_part_cold_us(without) + (differs ? without->halo_us : 0),
-                                  qdq_part_cold_us(with) + (differs ? with->halo_us : 0),
-                                  with->boundary_qdq_us};
-        if (a.none_us > 0 && a.scheme_us > 0)
-            QDQ_TRY(take(s, &e[i], &a, 1));
-        else
-            e[i].scheme->failed = "no time was seen to pass in it";
+        qdq_tune_apart sample;
+        e[i].scheme->failed = read_scores(s, &e[i], all, part_of[i], none_of[i], &sample);
+        if (e[i].scheme->failed == NULL)
+            QDQ_TRY(take(s, &e[i], &sample, 1));
     }
     return QDQ_OK;
 }
@@ -250,12 +304,11 @@ static qdq_status score_parts(sitting *s, const qdq_tune_entry *e, size_t n, con
                               const seen *by, const uint32_t *part_of, const uint32_t *none_of)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
-    qdq_part_score *score = qdq_arena_array(&scratch, p->n + 1, sizeof *score);
-    qdq_status st =
-        score != NULL ? qdq_parts_score(p, by->layer, by->n, by->us, score, s->err) : qdq_nomem(s->err);
+    scores all;
+    qdq_status st = score_all(s, p, by, &scratch, &all);
 
     if (st == QDQ_OK)
-        st = take_scores(s, e, n, score, part_of, none_of);
+        st = take_scores(s, e, n, &all, part_of, none_of);
     qdq_arena_free(&scratch);
     return st;
 }

@@ -95,27 +95,38 @@ static const qdq_tune_kind *kind_of(const qdq_tuning *t, uint32_t unit, uint32_t
     return NULL;
 }
 
+/* The scheme of a group that was proposed; 0: it was not, and stays float. */
+static size_t scheme_of(const qdq_tuning *t, const qdq_tune_kind *k, uint32_t group)
+{
+    for (size_t i = 0; i < t->greedy->problem.n_items; i++)
+        if (t->greedy->group[i] == group)
+            return k->proposed;
+    return 0;
+}
+
 /* Of greedy: by what was measured apart. */
 static qdq_status fill_by_kind(exporting *x, const qdq_tune_kind *k, uint32_t instance, qdq_cached_group *g,
                                qdq_error *err)
 {
-    const bool layers = x->t->greedy->kinds.by_layers;
-    const double none = k->best != 0 ? k->none_us * 1e-3 : NAN, best = none - k->saved.mean_us * 1e-3,
-                 with_border = best + k->border_us * 1e-3;
+    const size_t scheme = scheme_of(x->t, k, (uint32_t)g->id);
+    const double none = scheme != 0 ? k->none_us * 1e-3 : NAN, best = none - k->saved.mean_us * 1e-3;
     qdq_assign a;
 
     if (!qdq_assign_new(&a, qdq_space_scheme_bits(x->t->space), &x->c.arena))
         return qdq_nomem(err);
-    qdq_tune_apply_scheme(x->t, k, k->best, instance, &a);
+    qdq_tune_apply_scheme(x->t, k, scheme, instance, &a);
     QDQ_TRY(list_tensors(x, &x->t->choices[k->unit], instance, &a, g, err));
-    g->scheme = k->best != 0 ? qdq_scheme_kind_names[k->scheme[k->best].what->kind] : "baseline";
+    g->scheme = scheme != 0 ? qdq_scheme_kind_names[k->scheme[scheme].what->kind] : "baseline";
     g->what = k->why != NULL       ? k->why
+              : scheme == 0        ? "does not pay beside its neighbours"
               : k->saved.qualifies ? "saves time apart"
-                                   : "saves nothing that counts apart";
+                                   : "pays beside its neighbours";
     g->base_ms = none;
-    g->best_ms = with_border;
-    g->base_compute_ms = layers ? none : NAN;
-    g->best_compute_ms = layers ? best : NAN;
+    g->best_ms = best + k->border_us * 1e-3;
+    if (x->t->greedy->kinds.by_layers) {
+        g->base_compute_ms = none;
+        g->best_compute_ms = best;
+    }
     return QDQ_OK;
 }
 
@@ -230,7 +241,7 @@ static void import_group(const qdq_tuning *t, const qdq_cached_group *g, qdq_tun
         if (!names_scheme(g->scheme, k->scheme[s].what->kind))
             continue;
         k->settled = true;
-        k->best = s;
+        k->best = k->proposed = s;
         k->none_us = none * 1e3;
         k->border_us = by_layers && g->best_ms > best ? (g->best_ms - best) * 1e3 : 0;
         k->saved = (qdq_saving){.mean_us = (none - best) * 1e3, .groups = (double)k->n, .qualifies = s != 0};

@@ -16,16 +16,10 @@
 
 enum { GROUP_RUNS = 8, LAYERS_MAX = 1 << 30 };
 
-/* Executed layers: qdq_free(). */
-typedef struct layers {
-    qdq_group *at;
-    size_t n;
-} layers;
-
 /* --- what is kept --------------------------------------------------------------------------------------------------------- */
 
 /* In the store, where recall() finds it. */
-static qdq_status keep(qdq_tuning *t, const char *key, const layers *l, qdq_error *err)
+static qdq_status keep(qdq_tuning *t, const char *key, const qdq_tune_layers *l, qdq_error *err)
 {
     json_t *list = qdq_lab_groups_json(l->at, l->n);
     char *text = NULL;
@@ -78,7 +72,7 @@ static qdq_status describe_graph(qdq_tuning *t, qdq_graph_file *out, qdq_error *
 }
 
 /* What the engine said, for people and as --layer-info of other runs. */
-static qdq_status write_graph(qdq_tuning *t, const layers *l, qdq_error *err)
+static qdq_status write_graph(qdq_tuning *t, const qdq_tune_layers *l, qdq_error *err)
 {
     qdq_graph_file f;
 
@@ -87,7 +81,8 @@ static qdq_status write_graph(qdq_tuning *t, const layers *l, qdq_error *err)
 }
 
 /* What it said once, in a run whose samples are gone. */
-static qdq_status read_graph(qdq_tuning *t, const char *key, layers *out, bool *known, qdq_error *err)
+static qdq_status read_graph(qdq_tuning *t, const char *key, qdq_tune_layers *out, bool *known,
+                             qdq_error *err)
 {
     qdq_error why = QDQ_ERROR_INIT;
     qdq_graph_file f;
@@ -111,7 +106,8 @@ static qdq_status read_graph(qdq_tuning *t, const char *key, layers *out, bool *
 /* --- of a candidate, from the engine -------------------------------------------------------------------------------------- */
 
 /* What an engine did not survive says nothing, and is asked again by a run that goes on. */
-static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key, layers *out, qdq_error *err)
+static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key, qdq_tune_layers *out,
+                          qdq_error *err)
 {
     const char *path;
     qdq_lab_fate fate = {0};
@@ -127,7 +123,7 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key,
 }
 
 /* What the store has. *known: false if it has nothing, or nothing that can be read. */
-static qdq_status recall(qdq_tuning *t, const char *key, layers *out, bool *known, qdq_error *err)
+static qdq_status recall(qdq_tuning *t, const char *key, qdq_tune_layers *out, bool *known, qdq_error *err)
 {
     qdq_error why = QDQ_ERROR_INIT;
     json_t *list;
@@ -154,7 +150,7 @@ static bool may_build(const qdq_tuning *t)
 
 /* None where the engine does not tell, or the budget is used up. Layers with times are a profile, too: no other build is
  * needed for that. */
-static qdq_status ask(qdq_tuning *t, qdq_tune_candidate *c, layers *out, qdq_error *err)
+static qdq_status ask(qdq_tuning *t, qdq_tune_candidate *c, qdq_tune_layers *out, qdq_error *err)
 {
     const char *key = qdq_arena_printf(&t->arena, "groups %s", c->name);
     bool known;
@@ -175,7 +171,7 @@ static qdq_status ask(qdq_tuning *t, qdq_tune_candidate *c, layers *out, qdq_err
 /* --- groups --------------------------------------------------------------------------------------------------------------- */
 
 /* By what the engine itself tells. What does not fit says nothing. */
-static qdq_status find(qdq_tuning *t, const layers *l, qdq_fusions **out, qdq_error *err)
+static qdq_status find(qdq_tuning *t, const qdq_tune_layers *l, qdq_fusions **out, qdq_error *err)
 {
     qdq_error why = QDQ_ERROR_INIT;
     qdq_status st = qdq_fusions_find(t->clean, l->at, l->n, NULL, out, &why);
@@ -188,7 +184,7 @@ static qdq_status find(qdq_tuning *t, const layers *l, qdq_fusions **out, qdq_er
 
 static qdq_status find_by_engine(qdq_tuning *t, qdq_fusions **out, qdq_error *err)
 {
-    layers l = {0};
+    qdq_tune_layers l = {0};
     qdq_status st = ask(t, t->base, &l, err);
 
     if (st == QDQ_OK && l.n == 0)
@@ -201,14 +197,14 @@ static qdq_status find_by_engine(qdq_tuning *t, qdq_fusions **out, qdq_error *er
         st = write_graph(t, &l, err);
     if (st == QDQ_OK)
         st = find(t, &l, out, err);
-    qdq_free(l.at);
+    t->layers = l;
     return st;
 }
 
 static qdq_status find_by_file(qdq_tuning *t, qdq_fusions **out, qdq_error *err)
 {
     const char *path = t->opts->layer_info;
-    layers l = {0};
+    qdq_tune_layers l = {0};
 
     QDQ_TRY(qdq_groups_read(t->clean, path, NULL, t->job, &l.at, &l.n, err));
     qdq_status st = qdq_fusions_find(t->clean, l.at, l.n, NULL, out, err);
@@ -222,7 +218,7 @@ static qdq_status refine(qdq_tuning *t, qdq_fusions **f, qdq_error *err)
     qdq_fusions *with = NULL, *both = NULL;
     qdq_tune_candidate *full;
     qdq_assign all;
-    layers l = {0};
+    qdq_tune_layers l = {0};
 
     if (!qdq_assign_new(&all, t->space->n_groups, &t->arena))
         return qdq_nomem(err);
@@ -241,7 +237,8 @@ static qdq_status refine(qdq_tuning *t, qdq_fusions **f, qdq_error *err)
         *f = both;
     }
     qdq_fusions_free(with);
-    qdq_free(l.at);
+    t->full_layers = l;
+    t->full_times = full->times;
     return st;
 }
 

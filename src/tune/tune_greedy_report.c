@@ -13,7 +13,9 @@ static json_t *number(double x)
 
 static const char *scheme_of(const qdq_tune_kind *k)
 {
-    return qdq_scheme_kind_names[k->n_schemes > 0 ? k->scheme[k->best].what->kind : QDQ_SCHEME_NONE];
+    const size_t shown = k->proposed != 0 ? k->proposed : k->best;
+
+    return qdq_scheme_kind_names[k->n_schemes > 0 ? k->scheme[shown].what->kind : QDQ_SCHEME_NONE];
 }
 
 static const char *verdict_of(const qdq_tune_greedy *g, size_t item)
@@ -65,7 +67,7 @@ static void show_kind(const qdq_tuning *t, size_t kind, const qdq_page_table *ta
 {
     const qdq_tune_greedy *g = t->greedy;
     const qdq_tune_kind *k = &g->kinds.at[kind];
-    const bool saves = k->best != 0;
+    const bool saves = k->best != 0 || k->proposed != 0;
     const size_t kept = count(g, kind, QDQ_VALIDATE_KEPT);
 
     qdq_page_row_begin(b, kept > 0 ? QDQ_TONE_GOOD : QDQ_TONE_PLAIN);
@@ -80,8 +82,10 @@ static void show_kind(const qdq_tuning *t, size_t kind, const qdq_page_table *ta
     qdq_page_cell(b, table, 8,
                   k->why != NULL                            ? k->why
                   : k->settled                              ? "known from autotune_cache.json"
-                  : saves && !k->saved.qualifies            ? "saves nothing that counts"
                   : count(g, kind, QDQ_VALIDATE_FAILED) > 0 ? "a model with it could not be built"
+                  : k->saved.qualifies                      ? ""
+                  : kept > 0                                ? "for its neighbours' sake"
+                  : saves                                   ? "saves nothing that counts"
                                                             : "");
     qdq_page_row_end(b);
 }

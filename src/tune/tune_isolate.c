@@ -108,6 +108,7 @@ static void remember_full(qdq_tune_kind *k)
             continue;
         k->full_us = mean_saved(s);
         k->full_border_us = s->samples.at[0].border_us;
+        k->full_none_us = s->samples.at[0].none_us;
     }
 }
 
@@ -225,6 +226,8 @@ static qdq_status qualify(const qdq_tuning *t, qdq_tune_kinds *all, qdq_error *e
 /* What does not pay alone may pay beside its neighbours. */
 static void propose(qdq_tune_kind *k)
 {
+    if (k->settled)
+        return;
     k->proposed = k->best != 0 && k->saved.qualifies ? k->best : 0;
     if (k->proposed != 0 || !is_measured(k) || isnan(k->full_us))
         return;
@@ -233,6 +236,7 @@ static void propose(qdq_tune_kind *k)
             k->proposed = i;
     k->saved = (qdq_saving){.mean_us = k->full_us, .se_us = INFINITY, .groups = (double)k->n};
     k->border_us = k->full_border_us;
+    k->none_us = k->full_none_us;
 }
 
 static qdq_status isolate(qdq_tuning *t, qdq_tune_kinds *all, list *l, qdq_error *err)

@@ -36,9 +36,9 @@ typedef struct qdq_tune_kind {
     size_t best; /* 0: none */
     size_t
         proposed; /* what it gets if it pays beside its neighbours: the best if that qualifies, else full; 0: nothing */
-    double full_us,
-        full_border_us; /* as `saved.mean_us` and `border_us`, of full after the first look; NAN: not known */
-    qdq_saving saved;   /* by the best, with its neighbours in 8 bits */
+    double full_us, full_border_us,
+        full_none_us; /* as `saved.mean_us`, `border_us` and `none_us`, of full after the first look; NAN: not known */
+    qdq_saving saved;          /* by the best, with its neighbours in 8 bits */
     double none_us, border_us; /* of the group without Q/DQ; what neighbours in float cost besides */
 } qdq_tune_kind;
 

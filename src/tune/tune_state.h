@@ -69,6 +69,12 @@ typedef struct qdq_tune_step {
     double saved; /* with it, if it was kept */
 } qdq_tune_step;
 
+/* Executed layers: qdq_free(). */
+typedef struct qdq_tune_layers {
+    qdq_group *at;
+    size_t n;
+} qdq_tune_layers;
+
 typedef struct qdq_tuning {
     const qdq_model *m;
     const qdq_target *asked, *target; /* as it was given; with the precision that the model has */
@@ -96,8 +102,11 @@ typedef struct qdq_tuning {
     qdq_regions *regions; /* of region mode */
     qdq_fusions *fusions; /* of subgraph mode, like the next two */
     qdq_fusion_keys *keys;
-    char layers_name[33];   /* of the file that users handed in; "" */
-    qdq_patterns *patterns; /* of regions, or of fusion groups */
+    qdq_tune_layers layers,
+        full_layers; /* of the model without Q/DQ, and with all, as the engine told them; may be none */
+    const qdq_tune_times *full_times; /* of the latter; NULL: not known */
+    char layers_name[33];             /* of the file that users handed in; "" */
+    qdq_patterns *patterns;           /* of regions, or of fusion groups */
     QDQ_VEC(const char *)
     filter; /* wildcards on names of nodes: a region must have one that fits; none: any will do */
     qdq_choices *choices;    /* by pattern */
