@@ -66,7 +66,8 @@ static char *tune_and_read(tried *t, const char *folder)
     return test_tuned_file(folder, "plan.json");
 }
 
-static void survive(qdq_tune_mode mode, const qdq_goal_opts *goal, const char *name)
+static void survive(qdq_tune_mode mode, qdq_tune_strategy strategy, const qdq_goal_opts *goal,
+                    const char *name)
 {
     qdq_model *m = test_tuned_model();
     char *folder = strdup(test_path("%s", name)), *calm = strdup(test_path("%s-calm", name));
@@ -74,6 +75,7 @@ static void survive(qdq_tune_mode mode, const qdq_goal_opts *goal, const char *n
 
     t.opts = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, "\"error\": 0.01"));
     t.opts.mode = mode;
+    t.opts.strategy = strategy;
     t.opts.goal = goal;
     t.opts.pareto = goal != NULL ? 3 : 0;
     t.opts.restart = true; /* all is measured each time */
@@ -93,13 +95,19 @@ static void survive(qdq_tune_mode mode, const qdq_goal_opts *goal, const char *n
 static void a_run_survives_allocation_failures(void **state)
 {
     (void)state;
-    survive(QDQ_TUNE_REGION, NULL, "by_region");
+    survive(QDQ_TUNE_REGION, QDQ_TUNE_AUTO, NULL, "by_region");
 }
 
 static void so_does_one_by_groups(void **state)
 {
     (void)state;
-    survive(QDQ_TUNE_SUBGRAPH, NULL, "by_group");
+    survive(QDQ_TUNE_SUBGRAPH, QDQ_TUNE_AUTO, NULL, "by_group");
+}
+
+static void so_does_one_by_groups_apart(void **state)
+{
+    (void)state;
+    survive(QDQ_TUNE_SUBGRAPH, QDQ_TUNE_GREEDY, NULL, "apart");
 }
 
 /* All in 8 bits are some 33 dB. */
@@ -109,7 +117,7 @@ static void so_does_one_under_a_goal_with_a_front(void **state)
 
     (void)state;
     goal.min_sqnr = 35.5;
-    survive(QDQ_TUNE_SUBGRAPH, &goal, "by_goal");
+    survive(QDQ_TUNE_SUBGRAPH, QDQ_TUNE_AUTO, &goal, "by_goal");
 }
 
 int main(void)
@@ -117,6 +125,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_survives_allocation_failures),
         cmocka_unit_test(so_does_one_by_groups),
+        cmocka_unit_test(so_does_one_by_groups_apart),
         cmocka_unit_test(so_does_one_under_a_goal_with_a_front),
     };
 
