@@ -409,12 +409,21 @@ static qdq_status blame(const sitting *s, const qdq_tune_entry *e, const qdq_lab
     return e->scheme->failed != NULL ? QDQ_OK : qdq_nomem(s->err);
 }
 
+static void leave_out(const qdq_tune_entry *e, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        e[i].scheme->failed = "no time was left for it";
+}
+
 static qdq_status measure(sitting *s, const qdq_tune_entry *e, size_t n)
 {
     qdq_lab_fate fate = {0};
 
     QDQ_TRY(qdq_job_poll(s->t->job, s->err));
-    if (n == 0)
+    const bool over = qdq_tune_time_is_up(s->t);
+    if (over)
+        leave_out(e, n);
+    if (over || n == 0)
         return QDQ_OK;
     if (s->kinds->by_layers || n == 1) {
         QDQ_TRY(s->kinds->by_layers ? by_layers(s, e, n, &fate) : by_whole_times(s, e, &fate));

@@ -340,7 +340,9 @@ static qdq_status run(qdq_tuning *t, qdq_tune_greedy *g, qdq_error *err)
     QDQ_TRY(qdq_validate_run(&g->problem, &t->search_opts, &ops, &t->arena, &g->result, err));
     g->validated = true;
     t->found = g->result.search;
-    t->unwritten = true; /* groups were merged beside the best start */
+    t->found.ended_early =
+        t->found.ended_early || qdq_tune_time_is_up(t); /* before there was anything to compare */
+    t->unwritten = true;                                /* groups were merged beside the best start */
     return g->problem.n_items > 0 ? qdq_tune_write_raw(t, &g->result.raw, err) : QDQ_OK;
 }
 
