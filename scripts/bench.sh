@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # bench.sh BUILD [PART...] - measures what docs/benchmarks.md reports; PART: inspect, graph_sizes, quantize, optimize,
-# tuning, engines, openvino, openvino_tuning, or a part of these (docs/benchmarks.md names them). Needs the model corpus (models/ in
+# tuning, engines, openvino, openvino_tuning, subgraph, subgraph_greedy, subgraph_blind, or a part of these (docs/benchmarks.md names them). Needs the model corpus (models/ in
 # QDQ_SHARED, or in ../shared) and virtual environments with the peers, which it makes under build/: NNCF and
 # Model-Optimizer bring gigabytes; QDQ_PEERS names the Python of an environment that has them (requirements_peers.txt).
 set -euo pipefail
@@ -28,6 +28,6 @@ environment() { # environment FOLDER REQUIREMENTS
 environment "$build/peer" scripts/bench/requirements.txt
 peers=${QDQ_PEERS:-$build/peers/bin/python}
 case " ${*:-quantize} " in
-*\ quantize* | *\ openvino*) [ -n "${QDQ_PEERS:-}" ] || environment "$build/peers" scripts/bench/requirements_peers.txt ;;
+*\ quantize* | *\ openvino* | *\ subgraph*) [ -n "${QDQ_PEERS:-}" ] || environment "$build/peers" scripts/bench/requirements_peers.txt ;;
 esac
 exec "$build/peer/bin/python" scripts/bench/bench.py "$build" "$models" "$peers" "$@"

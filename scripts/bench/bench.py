@@ -17,6 +17,7 @@ from engines import Engines
 from on_openvino import OpenVINO
 from optimizing import Optimizing
 from quantizing import Quantizing
+from subgraph import Subgraph
 from tuning import Tuning
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -55,7 +56,7 @@ def number(x):
     return "%.0f" % x if abs(x) >= 100 else "%.3g" % x
 
 
-class Bench(Engines, OpenVINO, Optimizing, Quantizing, Tuning):
+class Bench(Engines, OpenVINO, Optimizing, Quantizing, Subgraph, Tuning):
     def __init__(self, build, models, peers, rounds):
         self.rounds = rounds
         self.build, self.models, self.peers_python = build, models, peers
@@ -144,7 +145,8 @@ class Bench(Engines, OpenVINO, Optimizing, Quantizing, Tuning):
                     print(failed, file=sys.stderr)
         return [(statistics.median(r[0] for r in cost), max(r[2] for r in cost)) if cost else None for cost in costs]
 
-    PARTS = ("inspect", "graph_sizes", "quantize", "optimize", "tuning", "engines", "openvino", "openvino_tuning")
+    PARTS = ("inspect", "graph_sizes", "quantize", "optimize", "tuning", "engines", "openvino", "openvino_tuning", "subgraph",
+             "subgraph_greedy", "subgraph_blind")
 
 
 def main():
