@@ -18,6 +18,8 @@ if [ ! -d "$locales/de_DE.UTF-8" ] && command -v localedef >/dev/null; then
 fi
 [ ! -d "$locales/de_DE.UTF-8" ] || export LOCPATH="$locales"
 
+# leaks.supp: of libraries that are not ours
+export LSAN_OPTIONS="suppressions=$(cd "$(dirname "$0")/../tests" && pwd)/leaks.supp:print_suppressions=0${LSAN_OPTIONS:+:$LSAN_OPTIONS}"
 export TBB_ENABLE_SANITIZERS=1 # else TBB, which OpenVINO brings, asks dlopen() for what AddressSanitizer cannot bear
 
 log=$build/Testing/Temporary/LastTest.log
