@@ -1,6 +1,7 @@
 /* json.c - jansson with our errors. Jansson limits its own recursion (2048 levels). */
 #include "base/json.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -224,6 +225,11 @@ json_t *qdq_json_new_text(const char *text)
     j = json_string(copy);
     free(copy);
     return j;
+}
+
+json_t *qdq_json_real(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
 }
 
 json_t *qdq_json_float(float x)

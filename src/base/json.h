@@ -21,6 +21,9 @@ bool qdq_json_put_line(qdq_buf *b, const json_t *j);
 /* A string; where it is no UTF-8, as names in files need not be, all bytes beyond ASCII become '?'. NULL: out of memory. */
 json_t *qdq_json_new_text(const char *text);
 
+/* A real, or null where x is not finite, which JSON cannot say. NULL: out of memory. */
+json_t *qdq_json_real(double x);
+
 /* A real with the fewest digits that read back as the same float: 0.1, not 0.10000000149011612. Reading it as a
  * double and rounding that to float gives `x` again. NULL: out of memory, or not finite. */
 json_t *qdq_json_float(float x);

@@ -149,25 +149,6 @@ static qdq_status open_store(qdq_tuning *t, qdq_error *err)
     return QDQ_OK;
 }
 
-/* What users say to trtexec but for shapes, which are those of the whole model's inputs. */
-static qdq_status without_shapes(qdq_tuning *t, qdq_engine_opts *o, qdq_error *err)
-{
-    qdq_trt_user user;
-    qdq_buf b = QDQ_BUF_INIT(1 << 20);
-
-    if (o->trtexec_args == NULL)
-        return QDQ_OK;
-    QDQ_TRY(qdq_trt_user_parse(o->trtexec_args, &t->arena, &user, err));
-    for (size_t i = 0; i < user.args.n; i++) {
-        qdq_buf_puts(&b, i > 0 ? " " : "");
-        for (const char *c = user.args.at[i]; *c != '\0'; c++)
-            qdq_buf_printf(&b, strchr(" '\"\\", *c) != NULL ? "\\%c" : "%c", *c);
-    }
-    o->trtexec_args = b.failed ? NULL : qdq_arena_strdup(&t->arena, b.size > 0 ? b.data : "");
-    qdq_buf_free(&b);
-    return o->trtexec_args != NULL ? QDQ_OK : qdq_nomem(err);
-}
-
 qdq_status qdq_tune_open_lab(qdq_tuning *t, bool parts, qdq_lab **out, qdq_error *err)
 {
     const qdq_tune_opts *o = t->opts;
@@ -191,7 +172,8 @@ qdq_status qdq_tune_open_lab(qdq_tuning *t, bool parts, qdq_lab **out, qdq_error
         QDQ_TRY(qdq_tune_samples(t, &lo.samples, err));
     } else if (o->engine_opts != NULL) {
         engine = *o->engine_opts;
-        QDQ_TRY(without_shapes(t, &engine, err));
+        if (engine.trtexec_args != NULL) /* their shapes are those of the whole model's inputs */
+            QDQ_TRY(qdq_trt_without_shapes(engine.trtexec_args, &t->arena, &engine.trtexec_args, err));
         lo.engine_opts = &engine;
     }
     return qdq_lab_open(&lo, out, err);
@@ -298,8 +280,7 @@ static void count_groups(qdq_tuning *t)
     out->kept = (unsigned)r->kept;
     out->rejected = (unsigned)(r->rejected + r->failed);
     out->undecided = (unsigned)r->undecided;
-    if (t->greedy->validated && t->greedy->problem.n_items > 0)
-        out->raw_ms = t->problem.base_ns * 1e-6 * r->raw_time;
+    out->raw_ms = t->problem.base_ns * 1e-6 * r->raw_time;
 }
 
 /* What became of all placements that were measured, and how long the first one took that was no start. */

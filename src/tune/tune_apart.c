@@ -3,8 +3,6 @@
  * is alone. */
 #include "tune/tune_kinds.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -34,21 +32,18 @@ static const char *key_of(const sitting *s, const qdq_tune_entry *e)
                             qdq_scheme_kind_names[e->scheme->what->kind], e->kind->name);
 }
 
-static qdq_status keep(sitting *s, const qdq_tune_entry *e, const qdq_tune_apart *a, size_t n)
+static json_t *write_samples(const qdq_tune_apart *a, size_t n)
 {
-    const char *key = key_of(s, e);
     json_t *list = json_array();
-    char *text = NULL;
+    bool ok = list != NULL;
 
-    for (size_t i = 0; i < n && list != NULL; i++)
-        json_array_append_new(list, json_pack("[f, f, f]", a[i].none_us, a[i].scheme_us, a[i].border_us));
-    qdq_status st =
-        key != NULL && json_array_size(list) == n ? qdq_json_dump(list, &text, s->err) : qdq_nomem(s->err);
+    for (size_t i = 0; i < n && ok; i++)
+        ok = json_array_append_new(list,
+                                   json_pack("[f, f, f]", a[i].none_us, a[i].scheme_us, a[i].border_us)) == 0;
+    if (ok)
+        return list;
     json_decref(list);
-    if (st == QDQ_OK)
-        st = qdq_tune_store_content_put(s->t->store, &s->t->run, key, text, s->err);
-    qdq_free(text);
-    return st;
+    return NULL;
 }
 
 static bool read_sample(const json_t *one, qdq_tune_apart *out)
@@ -59,24 +54,18 @@ static bool read_sample(const json_t *one, qdq_tune_apart *out)
     return out->none_us > 0 && out->scheme_us > 0 && out->border_us >= 0;
 }
 
-/* *known: the store had it. What cannot be read is measured once more. */
+/* *known: the store had it. */
 static qdq_status recall(sitting *s, const qdq_tune_entry *e, bool *known)
 {
     const char *key = key_of(s, e);
+    qdq_status st = QDQ_OK;
     qdq_tune_apart sample;
-    char *text = NULL;
-    json_t *list = NULL, *one;
+    json_t *list, *one;
     size_t i;
 
-    *known = false;
     if (key == NULL)
         return qdq_nomem(s->err);
-    QDQ_TRY(qdq_tune_store_content_get(s->t->store, &s->t->run, key, &text, s->err));
-    if (text == NULL)
-        return QDQ_OK;
-    const qdq_status read = qdq_json_parse(text, strlen(text), key, &list, NULL);
-    qdq_free(text);
-    qdq_status st = read == QDQ_E_NOMEM ? qdq_nomem(s->err) : QDQ_OK;
+    QDQ_TRY(qdq_tune_recall_content(s->t, key, &list, s->err));
     const size_t before = e->scheme->samples.n;
     json_array_foreach(list, i, one)
     {
@@ -91,7 +80,11 @@ static qdq_status recall(sitting *s, const qdq_tune_entry *e, bool *known)
 /* Stored first: then it counts in a run that is cut off right after. */
 static qdq_status take(sitting *s, const qdq_tune_entry *e, const qdq_tune_apart *a, size_t n)
 {
-    QDQ_TRY(keep(s, e, a, n));
+    const char *key = key_of(s, e);
+
+    if (key == NULL)
+        return qdq_nomem(s->err);
+    QDQ_TRY(qdq_tune_remember_content(s->t, key, write_samples(a, n), s->err));
     for (size_t i = 0; i < n; i++)
         if (!QDQ_PUSH(&s->t->arena, &e->scheme->samples, a[i]))
             return qdq_nomem(s->err);
@@ -122,7 +115,7 @@ static qdq_status plan_of(sitting *s, const qdq_tune_kind *k, qdq_tune_scheme *s
     return qdq_tune_plan_of(s->t, &a, &scheme->plan, s->err);
 }
 
-/* A part of the model that is measured: of an entry, or (scheme NULL) of its kind without Q/DQ. */
+/* Parts of the model that is measured, and their models. */
 typedef struct parts_list {
     QDQ_VEC(qdq_part) part;
     QDQ_VEC(qdq_model *) model;
@@ -161,25 +154,31 @@ static qdq_status fill_parts(sitting *s, parts_list *l, const qdq_tune_entry *e,
     return QDQ_OK;
 }
 
-/* One model, for the usual shapes: that is what is timed. */
-static qdq_status join(sitting *s, const parts_list *l, qdq_parts **out)
+/* One model, for the usual shapes: that is what is timed. `st`: how filling the list ended, which is over then. */
+static qdq_status join(sitting *s, parts_list *l, qdq_status st, qdq_parts **out)
 {
-    QDQ_TRY(qdq_parts_make(s->t->fusions, l->part.at, l->part.n, out, s->err));
-    return qdq_model_set_shapes((*out)->model, (*out)->shape, (*out)->n_shapes, s->err);
+    if (st == QDQ_OK)
+        st = qdq_parts_make(s->t->fusions, l->part.at, l->part.n, out, s->err);
+    if (st == QDQ_OK)
+        st = qdq_model_set_shapes((*out)->model, (*out)->shape, (*out)->n_shapes, s->err);
+    for (size_t i = 0; i < l->model.n; i++)
+        qdq_model_free(l->model.at[i]);
+    qdq_arena_free(&l->scratch);
+    return st;
 }
 
 static qdq_status make_parts(sitting *s, const qdq_tune_entry *e, size_t n, uint32_t *part_of,
                              uint32_t *none_of, qdq_parts **out)
 {
     parts_list l = {.scratch = QDQ_ARENA_INIT};
-    qdq_status st = fill_parts(s, &l, e, n, part_of, none_of);
 
-    if (st == QDQ_OK)
-        st = join(s, &l, out);
-    for (size_t i = 0; i < l.model.n; i++)
-        qdq_model_free(l.model.at[i]);
-    qdq_arena_free(&l.scratch);
-    return st;
+    return join(s, &l, fill_parts(s, &l, e, n, part_of, none_of), out);
+}
+
+static qdq_status write_parts(sitting *s, const qdq_parts *p, const char *name, const char **path)
+{
+    *path = qdq_arena_printf(&s->t->arena, "%s/%s", qdq_tempdir_path(s->t->work), name);
+    return *path != NULL ? qdq_candidate_write_part(s->t->files, p->model, name, s->err) : qdq_nomem(s->err);
 }
 
 /* --- by layers ---------------------------------------------------------------------------------------------------------- */
@@ -212,10 +211,7 @@ static qdq_status measure_parts(sitting *s, const qdq_parts *p, seen *out, qdq_l
     const char *path;
     qdq_lab *lab = NULL;
 
-    QDQ_TRY(qdq_candidate_write_part(s->t->files, p->model, "apart.onnx", s->err));
-    path = qdq_arena_printf(&s->t->arena, "%s/apart.onnx", qdq_tempdir_path(s->t->work));
-    if (path == NULL)
-        return qdq_nomem(s->err);
+    QDQ_TRY(write_parts(s, p, "apart.onnx", &path));
     QDQ_TRY(qdq_tune_open_lab(s->t, true, &lab, s->err));
     s->kinds->builds += 2;
     qdq_status st = look(s, lab, path, out, fate);
@@ -339,17 +335,9 @@ static qdq_status write_alone(sitting *s, const qdq_tune_kind *k, const qdq_plan
                               const char **path, qdq_parts **out)
 {
     parts_list l = {.scratch = QDQ_ARENA_INIT};
-    qdq_status st = add_part(s, &l, k, plan);
 
-    if (st == QDQ_OK)
-        st = join(s, &l, out);
-    if (st == QDQ_OK)
-        st = qdq_candidate_write_part(s->t->files, (*out)->model, name, s->err);
-    if (l.model.n > 0)
-        qdq_model_free(l.model.at[0]);
-    qdq_arena_free(&l.scratch);
-    *path = qdq_arena_printf(&s->t->arena, "%s/%s", qdq_tempdir_path(s->t->work), name);
-    return st == QDQ_OK && *path == NULL ? qdq_nomem(s->err) : st;
+    QDQ_TRY(join(s, &l, add_part(s, &l, k, plan), out));
+    return write_parts(s, *out, name, path);
 }
 
 static qdq_status time_both(sitting *s, qdq_lab *lab, const char *none, const char *with, qdq_tune_apart *out,

@@ -147,19 +147,11 @@ static qdq_status add_group(exporting *x, uint32_t unit, uint32_t instance, qdq_
     return QDQ_PUSH(&x->c.arena, &x->c.groups, g) ? QDQ_OK : qdq_nomem(err);
 }
 
-static bool has_decision(const qdq_tuning *t, uint32_t unit, uint32_t instance)
-{
-    for (size_t k = 0; k < t->choices[unit].n; k++)
-        if (t->choices[unit].choice[k].group[instance] != QDQ_NO_GROUP)
-            return true;
-    return false;
-}
-
 static qdq_status add_groups(exporting *x, qdq_error *err)
 {
     for (uint32_t u = 0; u < x->t->keys->n; u++)
         for (uint32_t i = 0; i < x->t->keys->at[u].n_instances; i++)
-            if (has_decision(x->t, u, i))
+            if (qdq_tune_has_decision(x->t, u, i))
                 QDQ_TRY(add_group(x, u, i, err));
     return QDQ_OK;
 }
@@ -258,50 +250,61 @@ static qdq_status set_aside(const qdq_tuning *t, const char *path, const char *w
     return QDQ_OK;
 }
 
-/* The file's text, once: a run that goes on has to see the same, so it is kept in the store. *text NULL: there is none. */
-static qdq_status read_file(qdq_tuning *t, char **text, qdq_error *err)
+/* What the file says when a run begins beside it: a run that goes on has to see the same, so its text is kept in the store. */
+static qdq_status read_file(qdq_tuning *t, qdq_autotune_cache *out, qdq_error *err)
 {
     enum { MOST = 1 << 28 };
-    static const char key[] = "autotune_cache.json";
     const char *path = qdq_tune_path(t, file_name);
     const bool first = !t->run.resumed && t->run.id == 1;
-    qdq_autotune_cache c;
     qdq_error why = QDQ_ERROR_INIT;
+    char *text;
     size_t size;
 
-    QDQ_TRY(path != NULL ? qdq_tune_store_value_get(t->store, &t->run, key, text, err) : qdq_nomem(err));
-    if (*text != NULL || !first || access(path, F_OK) != 0)
+    if (path == NULL)
+        return qdq_nomem(err);
+    if (!first || access(path, F_OK) != 0)
         return QDQ_OK;
-    QDQ_TRY(qdq_read_file(path, MOST, text, &size, err));
-    qdq_autotune_cache_init(&c);
-    qdq_status st = qdq_autotune_cache_parse(*text, size, path, &c, &why);
-    qdq_autotune_cache_free(&c);
+    QDQ_TRY(qdq_read_file(path, MOST, &text, &size, err));
+    qdq_status st = qdq_autotune_cache_parse(text, size, path, out, &why);
+    const bool is_bad = st == QDQ_E_FORMAT;
     if (st == QDQ_OK)
-        return qdq_tune_store_value_put(t->store, &t->run, key, *text, err);
-    qdq_free(*text);
-    *text = NULL;
-    return st == QDQ_E_FORMAT ? set_aside(t, path, why.text, err) : qdq_fail(err, st, "%s", why.text);
+        st = qdq_tune_store_value_put(t->store, &t->run, file_name, text, err);
+    else
+        st = is_bad ? set_aside(t, path, why.text, err) : qdq_fail(err, st, "%s", why.text);
+    qdq_free(text);
+    if (is_bad)
+        qdq_autotune_cache_free(
+            out); /* what stands before the mistake counts no more than what is behind it */
+    return st;
+}
+
+static qdq_status read_known(qdq_tuning *t, qdq_autotune_cache *out, qdq_error *err)
+{
+    char *text;
+
+    QDQ_TRY(qdq_tune_store_value_get(t->store, &t->run, file_name, &text, err));
+    if (text == NULL)
+        return read_file(t, out, err);
+    qdq_status st = qdq_autotune_cache_parse(text, strlen(text), file_name, out, err);
+    qdq_free(text);
+    return st;
 }
 
 qdq_status qdq_tune_import_cache(qdq_tuning *t, qdq_tune_kinds *kinds, qdq_error *err)
 {
     qdq_autotune_cache c;
-    char *text = NULL;
     size_t n = 0;
 
-    QDQ_TRY(read_file(t, &text, err));
-    if (text == NULL)
-        return QDQ_OK;
     qdq_autotune_cache_init(&c);
-    qdq_status st = qdq_autotune_cache_parse(text, strlen(text), file_name, &c, err);
-    for (size_t i = 0; i < c.groups.n && st == QDQ_OK; i++)
+    qdq_status st = read_known(t, &c, err);
+    const bool found = st == QDQ_OK && c.groups.n > 0;
+    for (size_t i = 0; found && i < c.groups.n; i++)
         for (size_t k = 0; k < kinds->n; k++)
             import_group(t, &c.groups.at[i], &kinds->at[k]);
     qdq_autotune_cache_free(&c);
-    qdq_free(text);
     for (size_t k = 0; k < kinds->n; k++)
         n += kinds->at[k].settled;
-    if (st == QDQ_OK)
+    if (found)
         qdq_job_log(t->job, QDQ_LOG_INFO,
                     "%s: knows %zu of %zu kinds of groups, which are not measured apart", file_name, n,
                     kinds->n);

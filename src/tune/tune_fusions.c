@@ -21,15 +21,7 @@ enum { GROUP_RUNS = 8, LAYERS_MAX = 1 << 30 };
 /* In the store, where recall() finds it. */
 static qdq_status keep(qdq_tuning *t, const char *key, const qdq_tune_layers *l, qdq_error *err)
 {
-    json_t *list = qdq_lab_groups_json(l->at, l->n);
-    char *text = NULL;
-
-    qdq_status st = list != NULL ? qdq_json_dump(list, &text, err) : qdq_nomem(err);
-    json_decref(list);
-    if (st == QDQ_OK)
-        st = qdq_tune_store_value_put(t->store, &t->run, key, text, err);
-    qdq_free(text);
-    return st;
+    return qdq_tune_remember(t, key, qdq_lab_groups_json(l->at, l->n), err);
 }
 
 /* --- files ---------------------------------------------------------------------------------------------------------------- */

@@ -160,12 +160,12 @@ static void set_bits(const merging *m, size_t number, qdq_assign *a, bool on)
 static qdq_status share_out(merging *m, qdq_error *err)
 {
     qdq_assign without;
-    double sum = 0, all = 0;
+    double sum = 0;
 
     if (!qdq_assign_new(&without, m->t->space->n_groups, &m->t->arena))
         return qdq_nomem(err);
     const double best = qdq_energy_value(&m->energy, &m->chosen);
-    all = qdq_energy_value(&m->energy, &without) - best;
+    const double all = qdq_energy_value(&m->energy, &without) - best;
     qdq_assign_take(&without, &m->chosen);
     for (size_t i = 0; i < m->n; i++) {
         proposal *p = &m->p[i];
@@ -209,7 +209,7 @@ static qdq_status fill_item(merging *m, const proposal *p, qdq_validate_item *it
     return QDQ_OK;
 }
 
-/* of[]: from now on, by proposal, its item. */
+/* item_of: by proposal that is on, its item. */
 static qdq_status make_items(merging *m, uint32_t *item_of, qdq_error *err)
 {
     qdq_validate_item *item = qdq_arena_array(&m->t->arena, m->n + 1, sizeof *item);
@@ -338,7 +338,6 @@ static qdq_status run(qdq_tuning *t, qdq_tune_greedy *g, qdq_error *err)
     QDQ_TRY(merge(&m, err));
     tell(t, g);
     QDQ_TRY(qdq_validate_run(&g->problem, &t->search_opts, &ops, &t->arena, &g->result, err));
-    g->validated = true;
     t->found = g->result.search;
     t->found.ended_early =
         t->found.ended_early || qdq_tune_time_is_up(t); /* before there was anything to compare */
@@ -351,7 +350,7 @@ qdq_status qdq_tune_greedy_run(qdq_tuning *t, qdq_error *err)
     t->greedy = qdq_arena_alloc(&t->arena, sizeof *t->greedy);
     if (t->greedy == NULL)
         return qdq_nomem(err);
-    *t->greedy = (qdq_tune_greedy){0};
+    *t->greedy = (qdq_tune_greedy){.result.raw_time = NAN};
     return run(t, t->greedy, err);
 }
 

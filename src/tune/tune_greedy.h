@@ -12,7 +12,6 @@ typedef struct qdq_tune_greedy {
     uint32_t *group, *kind; /* by item of the validation: its fusion group, its kind */
     qdq_validate_problem problem;
     qdq_validate_result result;
-    bool validated; /* the result is there */
 } qdq_tune_greedy;
 
 /* The scheme that a kind has in one of its groups: bits over the space with halves, into *a. */

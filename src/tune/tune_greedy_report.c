@@ -4,11 +4,6 @@
 #include "base/fail.h"
 #include "tune/tune_greedy.h"
 
-static json_t *number(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
-}
-
 /* --- report.json -------------------------------------------------------------------------------------------------------- */
 
 static const char *scheme_of(const qdq_tune_kind *k)
@@ -32,8 +27,8 @@ static json_t *decision(const qdq_tune_greedy *g, size_t item)
     json_object_set_new(j, "group", json_integer(g->group[item]));
     json_object_set_new(j, "node", json_string(g->problem.item[item].name));
     json_object_set_new(j, "scheme", json_string(scheme_of(k)));
-    json_object_set_new(j, "saves_us", number(k->saved.mean_us));
-    json_object_set_new(j, "se_us", number(k->saved.se_us));
+    json_object_set_new(j, "saves_us", qdq_json_real(k->saved.mean_us));
+    json_object_set_new(j, "se_us", qdq_json_real(k->saved.se_us));
     json_object_set_new(j, "verdict", json_string(verdict_of(g, item)));
     return j;
 }

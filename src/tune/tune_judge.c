@@ -72,19 +72,15 @@ static bool read_heard(const json_t *j, qdq_tune_heard *h)
            get(j, "given_accuracy", &h->given_accuracy);
 }
 
-static qdq_status keep_heard(qdq_tuning *t, const char *key, const qdq_tune_heard *h, qdq_error *err)
+static json_t *write_heard(const qdq_tune_heard *h)
 {
     json_t *j = json_object();
-    char *text = NULL;
-    const bool ok = put(j, "sqnr_db", h->sqnr_db) && put(j, "accuracy", h->accuracy) &&
-                    put(j, "given_accuracy", h->given_accuracy);
 
-    qdq_status st = ok ? qdq_json_dump(j, &text, err) : qdq_nomem(err);
+    if (put(j, "sqnr_db", h->sqnr_db) && put(j, "accuracy", h->accuracy) &&
+        put(j, "given_accuracy", h->given_accuracy))
+        return j;
     json_decref(j);
-    if (st == QDQ_OK)
-        st = qdq_tune_store_value_put(t->store, &t->run, key, text, err);
-    qdq_free(text);
-    return st;
+    return NULL;
 }
 
 /* --- judging ---------------------------------------------------------------------------------------------------------- */
@@ -103,7 +99,7 @@ static qdq_status hear(qdq_tuning *t, const qdq_plan *p, const char *key, qdq_tu
         qdq_job_log(t->job, QDQ_LOG_WARNING, "a candidate is not judged, and refused: %s", why.text);
         *out = (qdq_tune_heard){-INFINITY, NAN, NAN};
     }
-    return keep_heard(t, key, out, err);
+    return qdq_tune_remember(t, key, write_heard(out), err);
 }
 
 qdq_status qdq_tune_judge_plan(qdq_tuning *t, const qdq_plan *p, const char *name, qdq_tune_heard *out,

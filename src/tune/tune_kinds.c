@@ -57,10 +57,9 @@ static qdq_tune_kind *find_kind(finding *f, size_t first, const char *name)
     return NULL;
 }
 
-/* May anything be decided there? */
-static bool has_choice(const qdq_tuning *t, uint32_t unit, uint32_t instance)
+bool qdq_tune_has_decision(const qdq_tuning *t, uint32_t unit, uint32_t instance)
 {
-    for (size_t k = 0; k < t->problem.unit[unit].n_choices; k++)
+    for (size_t k = 0; k < t->choices[unit].n; k++)
         if (t->choices[unit].choice[k].group[instance] != QDQ_NO_GROUP)
             return true;
     return false;
@@ -142,7 +141,8 @@ static qdq_status find(finding *f, qdq_tune_kinds *out, qdq_error *err)
     for (uint32_t u = 0; u < t->keys->n; u++) {
         const size_t first = f->kinds.n;
         for (uint32_t i = 0; i < t->keys->at[u].n_instances; i++)
-            if (has_choice(t, u, i))
+            if (t->problem.unit[u].n_choices > 0 &&
+                qdq_tune_has_decision(t, u, i)) /* else users filtered it out */
                 QDQ_TRY(add_instance(f, u, i, first));
     }
     out->at = f->kinds.at;
@@ -156,15 +156,10 @@ static qdq_status find(finding *f, qdq_tune_kinds *out, qdq_error *err)
 
 qdq_status qdq_tune_find_kinds(qdq_tuning *t, qdq_tune_kinds *out, qdq_error *err)
 {
-    qdq_shape_range_opts shapes = {0};
-    qdq_input_shape *usual;
     finding f = {.t = t, .err = err};
 
     *out = (qdq_tune_kinds){0};
-    QDQ_TRY(qdq_usual_shapes(t->clean, t->quantize.shapes, t->quantize.n_shapes, &t->arena, &usual,
-                             &shapes.n[QDQ_SHAPE_OPT], err));
-    shapes.shapes[QDQ_SHAPE_OPT] = usual;
-    QDQ_TRY(qdq_shape_range_open(t->clean, &shapes, &f.range, err));
+    QDQ_TRY(qdq_tune_open_range(t, &f.range, err));
     qdq_status st = find(&f, out, err);
     qdq_shape_range_close(f.range);
     return st;

@@ -50,6 +50,9 @@ typedef struct qdq_tune_kinds {
     unsigned builds;
 } qdq_tune_kinds;
 
+/* Is there anything to decide in an instance of a pattern? */
+bool qdq_tune_has_decision(const qdq_tuning *t, uint32_t unit, uint32_t instance);
+
 /* All kinds with a decision in them, in the order of their first groups; qdq_tune_kinds_free() in any case. */
 qdq_status qdq_tune_find_kinds(qdq_tuning *t, qdq_tune_kinds *out, qdq_error *err);
 void qdq_tune_kinds_free(qdq_tune_kinds *k);

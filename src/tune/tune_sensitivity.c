@@ -89,20 +89,17 @@ static bool read_harm(const json_t *list, double *harm, size_t n)
     return ok;
 }
 
-static qdq_status keep_harm(qdq_tuning *t, const char *key, const double *harm, qdq_error *err)
+static json_t *write_harm(const double *harm, size_t n)
 {
     json_t *list = json_array();
-    char *text = NULL;
     bool ok = list != NULL;
 
-    for (size_t i = 0; i < t->space->n_groups && ok; i++)
+    for (size_t i = 0; i < n && ok; i++)
         ok = json_array_append_new(list, json_real(harm[i])) == 0;
-    qdq_status st = ok ? qdq_json_dump(list, &text, err) : qdq_nomem(err);
+    if (ok)
+        return list;
     json_decref(list);
-    if (st == QDQ_OK)
-        st = qdq_tune_store_value_put(t->store, &t->run, key, text, err);
-    qdq_free(text);
-    return st;
+    return NULL;
 }
 
 /* --- as much as was found at the outputs ----------------------------------------------------------------------------------- */
@@ -139,7 +136,7 @@ static qdq_status find(qdq_tuning *t, qdq_tune_candidate *all, double *harm, qdq
     memset(harm, 0, n * sizeof *harm);
     QDQ_TRY(measure(t, all, harm, err));
     scale(harm, n, fmin(pow(10, -all->heard.sqnr_db / 10), worst));
-    return keep_harm(t, key, harm, err);
+    return qdq_tune_remember(t, key, write_harm(harm, n), err);
 }
 
 /* Does the engine live with everything on? A profile of that was taken in a process of its own; what is judged runs in this

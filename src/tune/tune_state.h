@@ -12,6 +12,7 @@
 #include "quant/quantize_steps.h"
 #include "qdq/tune.h"
 #include "tune/cut/costs.h"
+#include "tune/extract/shape_range.h"
 #include "tune/group/keys.h"
 #include "tune/lab/lab.h"
 #include "tune/region/pattern.h"
@@ -237,6 +238,13 @@ qdq_status qdq_tune_profile_from(qdq_tuning *t, qdq_tune_candidate *c, const qdq
 /* JSON that the store has under a key: json_decref(). *out NULL: nothing, or nothing that can be read. */
 qdq_status qdq_tune_recall(qdq_tuning *t, const char *key, json_t **out, qdq_error *err);
 
+/* Puts it there, and takes it; NULL: there was no memory for it. */
+qdq_status qdq_tune_remember(qdq_tuning *t, const char *key, json_t *j, qdq_error *err);
+
+/* The same by content: also for other models. */
+qdq_status qdq_tune_recall_content(qdq_tuning *t, const char *key, json_t **out, qdq_error *err);
+qdq_status qdq_tune_remember_content(qdq_tuning *t, const char *key, json_t *j, qdq_error *err);
+
 /* The same by bits, as the search wants it. *known: false where the engine cannot, or says too little. */
 qdq_status qdq_tune_profile_bits(qdq_tuning *t, const qdq_assign *a, qdq_search_cost *cost, bool *known,
                                  qdq_error *err);
@@ -250,6 +258,9 @@ qdq_status qdq_tune_read_layers(qdq_tuning *t, qdq_error *err);
 qdq_status qdq_tune_find_fusions(qdq_tuning *t, qdq_error *err);
 
 /* --- tune_subgraphs.c --------------------------------------------------------------------------------------------------- */
+
+/* Shapes of all values as they are timed: qdq_shape_range_close(). */
+qdq_status qdq_tune_open_range(qdq_tuning *t, qdq_shape_range **out, qdq_error *err);
 
 /* The groups as models of their own, if models are kept. */
 qdq_status qdq_tune_write_subgraphs(qdq_tuning *t, qdq_error *err);

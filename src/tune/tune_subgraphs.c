@@ -8,6 +8,17 @@
 #include "base/fail.h"
 #include "tune/extract/group_model.h"
 
+qdq_status qdq_tune_open_range(qdq_tuning *t, qdq_shape_range **out, qdq_error *err)
+{
+    qdq_shape_range_opts shapes = {0};
+    qdq_input_shape *usual;
+
+    QDQ_TRY(qdq_usual_shapes(t->clean, t->quantize.shapes, t->quantize.n_shapes, &t->arena, &usual,
+                             &shapes.n[QDQ_SHAPE_OPT], err));
+    shapes.shapes[QDQ_SHAPE_OPT] = usual;
+    return qdq_shape_range_open(t->clean, &shapes, out, err);
+}
+
 static qdq_status write_group(qdq_tuning *t, const qdq_shape_range *range, uint32_t group, size_t *skipped,
                               qdq_error *err)
 {
@@ -48,9 +59,7 @@ static qdq_status write_groups(qdq_tuning *t, const qdq_shape_range *range, qdq_
 qdq_status qdq_tune_write_subgraphs(qdq_tuning *t, qdq_error *err)
 {
     const char *folder = qdq_tune_path(t, "subgraphs");
-    qdq_shape_range_opts shapes = {0};
     qdq_shape_range *range;
-    qdq_input_shape *usual;
 
     if (!t->opts->keep_models)
         return QDQ_OK;
@@ -58,10 +67,7 @@ qdq_status qdq_tune_write_subgraphs(qdq_tuning *t, qdq_error *err)
         return qdq_nomem(err);
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         return qdq_fail_errno(err, QDQ_E_IO, errno, "%s", folder);
-    QDQ_TRY(qdq_usual_shapes(t->clean, t->quantize.shapes, t->quantize.n_shapes, &t->arena, &usual,
-                             &shapes.n[QDQ_SHAPE_OPT], err));
-    shapes.shapes[QDQ_SHAPE_OPT] = usual;
-    QDQ_TRY(qdq_shape_range_open(t->clean, &shapes, &range, err));
+    QDQ_TRY(qdq_tune_open_range(t, &range, err));
     qdq_status st = write_groups(t, range, err);
     qdq_shape_range_close(range);
     return st;

@@ -1,7 +1,6 @@
 /* tune_write.c - what a run leaves in its folder. Every file appears whole, by rename: a reader never sees half of one. */
 #include "tune/tune_greedy.h"
 
-#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -117,7 +116,7 @@ static qdq_status write_patterns(qdq_tuning *t, qdq_error *err)
 
 static void put_number(json_t *j, const char *key, double x)
 {
-    json_object_set_new(j, key, isfinite(x) ? json_real(x) : json_null());
+    json_object_set_new(j, key, qdq_json_real(x));
 }
 
 static void put_groups(json_t *j, const qdq_tuning *t)

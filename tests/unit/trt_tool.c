@@ -142,6 +142,27 @@ static void options_of_users_are_checked_before_anything_runs(void **state)
     assert_int_equal(u.opt.at[0].dim[0], 2);
 }
 
+/* For a part of a model, whose inputs have other names. */
+static void options_without_shapes_are_read_as_they_were(void **state)
+{
+    static const char given[] = "--minShapes=x:1 --staticPlugins='my lib.so' --optShapes=x:2 "
+                                "--dynamicPlugins=\"a'b\\\"c\" --fp16 --maxShapes=x:4";
+    const char *text;
+    qdq_trt_user before, after;
+
+    (void)state;
+    assert_ok(qdq_trt_user_parse(given, &arena, &before, &err));
+    assert_ok(qdq_trt_without_shapes(given, &arena, &text, &err));
+    assert_ok(qdq_trt_user_parse(text, &arena, &after, &err));
+    assert_int_equal(before.args.n, 3);
+    assert_int_equal(after.args.n, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_string_equal(after.args.at[i], before.args.at[i]);
+    assert_int_equal(after.min.n + after.opt.n + after.max.n, 0);
+    assert_ok(qdq_trt_without_shapes("--shapes=x:1", &arena, &text, &err));
+    assert_string_equal(text, "");
+}
+
 /* What other engines take of such a text. */
 static void shapes_in_options_are_listed(void **state)
 {
@@ -455,6 +476,7 @@ int main(void)
         cmocka_unit_test_teardown(wrong_shapes_are_refused_with_their_entry, clean),
         cmocka_unit_test_teardown(ranges_are_checked_dimension_by_dimension, clean),
         cmocka_unit_test_teardown(options_of_users_are_checked_before_anything_runs, clean),
+        cmocka_unit_test_teardown(options_without_shapes_are_read_as_they_were, clean),
         cmocka_unit_test_teardown(shapes_in_options_are_listed, clean),
         cmocka_unit_test_teardown(options_that_are_missing_are_completed, clean),
         cmocka_unit_test_teardown(version_and_options_are_asked_for_once, clean),

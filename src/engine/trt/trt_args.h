@@ -50,6 +50,9 @@ typedef struct qdq_trt_user {
 /* QDQ_E_USAGE: an argument that is no option, one that qdq sets itself, or shapes that are none. */
 qdq_status qdq_trt_user_parse(const char *text, qdq_arena *arena, qdq_trt_user *out, qdq_error *err);
 
+/* The text without its shapes, in the arena. */
+qdq_status qdq_trt_without_shapes(const char *text, qdq_arena *arena, const char **out, qdq_error *err);
+
 /* "--fp16" of "--fp16" and of "--fp16=x". */
 size_t qdq_trt_key_size(const char *arg);
 bool qdq_trt_same_key(const char *a, const char *b);

@@ -1,7 +1,8 @@
-/* trt_shape_list.c - the shapes in options for trtexec, as callers of the library take them. */
+/* trt_shape_list.c - the shapes in options for trtexec, as callers of the library take them, and the options without them. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/fail.h"
 #include "engine/trt/trt_args.h"
 
@@ -83,6 +84,23 @@ static qdq_status make(const char *args, qdq_arena *arena, qdq_trtexec_shapes **
         x->other = put_text(&b, other);
     *out = x;
     return QDQ_OK;
+}
+
+/* As qdq_trt_split() takes it apart. */
+qdq_status qdq_trt_without_shapes(const char *text, qdq_arena *arena, const char **out, qdq_error *err)
+{
+    qdq_trt_user user;
+    qdq_buf b = QDQ_BUF_INIT(1 << 20);
+
+    QDQ_TRY(qdq_trt_user_parse(text, arena, &user, err));
+    for (size_t i = 0; i < user.args.n; i++) {
+        qdq_buf_puts(&b, i > 0 ? " " : "");
+        for (const char *c = user.args.at[i]; *c != '\0'; c++)
+            qdq_buf_printf(&b, strchr(" '\"\\", *c) != NULL ? "\\%c" : "%c", *c);
+    }
+    *out = b.failed ? NULL : qdq_arena_strdup(arena, b.size > 0 ? b.data : "");
+    qdq_buf_free(&b);
+    return *out != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
 qdq_status qdq_trtexec_shapes_read(const char *args, qdq_trtexec_shapes **out, qdq_error *err)

@@ -21,11 +21,6 @@ void qdq_autotune_cache_free(qdq_autotune_cache *c)
 
 /* --- members ----------------------------------------------------------------------------------------------------------- */
 
-static json_t *known_time(double ms)
-{
-    return isfinite(ms) ? json_real(ms) : json_null();
-}
-
 /* False: out of memory, like all below. A value that is NULL is no memory, too. */
 static bool set(json_t *to, const char *key, json_t *value)
 {
@@ -57,7 +52,7 @@ static bool put_group(json_t *list, const qdq_cached_group *g)
     json_t *o = add_object(list);
 
     if (!set(o, "group_id", json_integer(g->id)) || !set(o, "trt_layer_name", qdq_json_new_text(g->layer)) ||
-        !set(o, "baseline_latency_ms", known_time(g->base_ms)) ||
+        !set(o, "baseline_latency_ms", qdq_json_real(g->base_ms)) ||
         !set(o, "best_scheme_name", qdq_json_new_text(g->scheme)))
         return false;
     json_t *tensors = add_list(o, "best_scheme_target_tensors");
@@ -65,9 +60,9 @@ static bool put_group(json_t *list, const qdq_cached_group *g)
         if (!append(tensors, qdq_json_new_text(g->tensor[i])))
             return false;
     return tensors != NULL && set(o, "best_scheme_description", qdq_json_new_text(g->what)) &&
-           set(o, "best_latency_ms", known_time(g->best_ms)) &&
-           set(o, "baseline_compute_ms", known_time(g->base_compute_ms)) &&
-           set(o, "best_compute_ms", known_time(g->best_compute_ms));
+           set(o, "best_latency_ms", qdq_json_real(g->best_ms)) &&
+           set(o, "baseline_compute_ms", qdq_json_real(g->base_compute_ms)) &&
+           set(o, "best_compute_ms", qdq_json_real(g->best_compute_ms));
 }
 
 static bool put_decision(json_t *list, const qdq_cached_decision *d)
@@ -75,7 +70,7 @@ static bool put_decision(json_t *list, const qdq_cached_decision *d)
     json_t *o = add_object(list);
 
     return set(o, "group_id", json_integer(d->group)) && set(o, "kept", json_boolean(d->kept)) &&
-           set(o, "latency_ms", known_time(d->ms)) &&
+           set(o, "latency_ms", qdq_json_real(d->ms)) &&
            (d->reason == NULL || set(o, "reason", qdq_json_new_text(d->reason)));
 }
 
@@ -91,7 +86,7 @@ static bool put_groups(json_t *phase, const qdq_autotune_cache *c)
 
 static bool put_decisions(json_t *phase, const qdq_autotune_cache *c)
 {
-    if (!set(phase, "full_baseline_ms", known_time(c->base_ms)))
+    if (!set(phase, "full_baseline_ms", qdq_json_real(c->base_ms)))
         return false;
     json_t *candidates = add_list(phase, "candidates"), *validated = add_list(phase, "validated");
     for (size_t i = 0; i < c->candidates.n; i++)
@@ -101,7 +96,7 @@ static bool put_decisions(json_t *phase, const qdq_autotune_cache *c)
         if (!put_decision(validated, &c->decisions.at[i]))
             return false;
     return candidates != NULL && validated != NULL &&
-           set(phase, "current_latency_ms", known_time(c->current_ms)) &&
+           set(phase, "current_latency_ms", qdq_json_real(c->current_ms)) &&
            set(phase, "completed", json_boolean(c->completed));
 }
 

@@ -35,7 +35,7 @@ static json_t *row_of(const qdq_group *g)
     row = with(row, qdq_lab_text(g->op));
     row = with(row, qdq_lab_text(g->in_type));
     row = with(row, qdq_lab_text(g->out_type));
-    row = with(row, isfinite(g->median_us) ? json_real(g->median_us) : json_null());
+    row = with(row, qdq_json_real(g->median_us));
     row = with(row, json_boolean(g->conversion));
     row = with(row, json_integer(g->source));
     return with(row, nodes);
