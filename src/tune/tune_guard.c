@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "tune/accuracy/accuracy.h"
 
 enum { GUARD_PAIRS = 24, MORE_PAIRS = 96, GUARD_NTH = 2000 };
 
@@ -169,7 +170,7 @@ static qdq_status predict(qdq_tuning *t, const guard *g, qdq_error *err)
     bool ok = g->rules_ok;
 
     if (g->rules != t->base) /* rules that quantize nothing */
-        QDQ_TRY(measure_pairs(t, g->input, t->base, GUARD_NTH, GUARD_PAIRS / 2, &of_clean, &ok, err));
+        QDQ_TRY(measure(t, g->input, t->base, &of_clean, &ok, err));
     if (ok)
         t->out->predicted_ms =
             t->out->baseline_ms * (1 - of_clean.gain) * t->found.predicted_ns / t->problem.base_ns;

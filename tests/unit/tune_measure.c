@@ -40,7 +40,7 @@ static bench bench_new(uint64_t seed, double gain, double noise)
 }
 
 /* Runs the test under many seeds, each behind its own A/A control; gives how often it kept, and pairs for each. */
-static unsigned keeps(double gain, double noise, unsigned runs, double *pairs)
+static unsigned keeps_with(double patience_ns, double gain, double noise, unsigned runs, double *pairs)
 {
     unsigned kept = 0;
 
@@ -52,11 +52,17 @@ static unsigned keeps(double gain, double noise, unsigned runs, double *pairs)
         qdq_test_result r;
         assert_int_equal(qdq_epoch_begin(&o, take, &aa, &epoch, NULL), QDQ_OK);
         o.floor_sd = epoch.aa_sd;
+        o.patience_ns = patience_ns;
         assert_int_equal(qdq_test_run(&o, take, &b, &r, NULL), QDQ_OK);
         kept += r.verdict == QDQ_VERDICT_KEEP;
         *pairs += (double)r.pairs / runs;
     }
     return kept;
+}
+
+static unsigned keeps(double gain, double noise, unsigned runs, double *pairs)
+{
+    return keeps_with(0, gain, noise, runs, pairs);
 }
 
 static void a_candidate_that_brings_nothing_is_seldom_kept(void **state)
@@ -115,7 +121,6 @@ static void the_time_of_what_is_kept_is_known_to_a_hundredth(void **state)
     assert_true(off < 0.016 && off < hasty);
 }
 
-/* A gain that 20 pairs leave open gets up to 60. */
 /* Five lucky pairs decide; fifteen more, which were to tell the time to a hundredth, show a loss. */
 static void what_its_later_pairs_refute_is_not_kept(void **state)
 {
@@ -133,6 +138,7 @@ static void what_its_later_pairs_refute_is_not_kept(void **state)
     assert_int_equal(r.verdict, QDQ_VERDICT_UNDECIDED);
 }
 
+/* A gain that 20 pairs leave open gets up to 60. */
 static void a_gain_in_the_noise_gets_more_pairs(void **state)
 {
     double pairs;
@@ -141,6 +147,58 @@ static void a_gain_in_the_noise_gets_more_pairs(void **state)
     unsigned kept = keeps(0.02, 0.02, 500, &pairs);
     print_message("2 %%, noise 2 %%: %u of 500 kept, %.1f pairs\n", kept, pairs);
     assert_true(kept >= 400 && pairs < 40);
+}
+
+/* MobileNetV2 on a virtual machine: 60 pairs with a deviation of 7 % say 1 to 5 %, and the ratio, made for 0.6 %, says nothing yet. */
+static void a_gain_that_its_interval_shows_is_kept(void **state)
+{
+    double pairs;
+
+    (void)state;
+    unsigned kept = keeps(0.034, 0.05, 500, &pairs);
+    print_message("3.4 %%, noise 5 %%: %u of 500 kept, %.1f pairs\n", kept, pairs);
+    assert_true(kept >= 350);
+    for (double patience = 0; patience <= 1e10; patience += 1e10) {
+        kept = keeps_with(patience, 0, 0.05, 2000, &pairs);
+        print_message("null, noise 5 %%, patience %g s: %u of 2000 kept, %.1f pairs\n", patience * 1e-9, kept,
+                      pairs);
+        assert_true(kept <= 40);
+    }
+}
+
+/* Pairs of 20 ms: 10 s of patience would be 500 of them, and 200 are the most; 1 s is 50. */
+static void short_pairs_are_taken_more_often(void **state)
+{
+    double none, ten, one;
+
+    (void)state;
+    unsigned hasty = keeps_with(0, 0.02, 0.05, 500, &none), patient = keeps_with(1e10, 0.02, 0.05, 500, &ten);
+    print_message("2 %%, noise 5 %%: %u of 500 kept in %.1f pairs, with patience %u in %.1f\n", hasty, none,
+                  patient, ten);
+    assert_true(patient >= 300 && patient > hasty && ten > none && ten <= 200);
+    keeps_with(1e9, 0.02, 0.05, 500, &one); /* less than the 60 that anything promising gets */
+    assert_true(fabs(one - none) < 1);
+}
+
+static void the_time_of_what_is_kept_is_known_better_with_patience(void **state)
+{
+    double off[2] = {0}, pairs[2] = {0};
+
+    (void)state;
+    for (unsigned seed = 0; seed < 200; seed++)
+        for (unsigned is_patient = 0; is_patient < 2; is_patient++) {
+            qdq_test_opts o = QDQ_TEST_OPTS_INIT;
+            bench b = bench_new(seed, 0.6, 0.1);
+            qdq_test_result r;
+            o.patience_ns = is_patient ? 1e10 : 0;
+            assert_int_equal(qdq_test_run(&o, take, &b, &r, NULL), QDQ_OK);
+            assert_int_equal(r.verdict, QDQ_VERDICT_KEEP);
+            off[is_patient] += fabs((1 - r.gain) / 0.4 - 1) / 200;
+            pairs[is_patient] += r.pairs / 200.0;
+        }
+    print_message("noise 10 %%: off by %.2f %% after %.1f pairs, with patience by %.2f %% after %.1f\n",
+                  off[0] * 100, pairs[0], off[1] * 100, pairs[1]);
+    assert_true(off[1] < 0.02 && off[1] < off[0]);
 }
 
 static void a_loss_is_refused_early(void **state)
@@ -287,6 +345,9 @@ int main(void)
         cmocka_unit_test(the_time_of_what_is_kept_is_known_to_a_hundredth),
         cmocka_unit_test(what_its_later_pairs_refute_is_not_kept),
         cmocka_unit_test(a_gain_in_the_noise_gets_more_pairs),
+        cmocka_unit_test(a_gain_that_its_interval_shows_is_kept),
+        cmocka_unit_test(short_pairs_are_taken_more_often),
+        cmocka_unit_test(the_time_of_what_is_kept_is_known_better_with_patience),
         cmocka_unit_test(a_loss_is_refused_early),
         cmocka_unit_test(outliers_and_a_machine_that_slows_down_change_no_verdict),
         cmocka_unit_test(a_test_without_noise_ends_after_the_pilot),

@@ -7,7 +7,8 @@
 #include "base/fail.h"
 #include "engine/sample_stats.h"
 
-enum { CONTROL_PAIRS = 12, MAX_PAIRS = 4096, LONGER = 3 };
+/* A test that goes on takes up to LONGER or LONGEST times as many pairs, and looks at them in steps. */
+enum { CONTROL_PAIRS = 12, MAX_PAIRS = 4096, LONGER = 3, LONGEST = 10, STEPS = 4 };
 
 /* 1.4826 times the median absolute deviation estimates the deviation of normal numbers. */
 static const double mad_to_sd = 1.4826;
@@ -206,31 +207,69 @@ static qdq_status check(const qdq_test_opts *o, qdq_error *err)
     return QDQ_OK;
 }
 
+/* --- how long it goes on ---------------------------------------------------------------------------------------------- */
+
 /* Does the last look lean towards a gain? Then more pairs are worth their time: on a noisy machine it is found, or seen to
  * be none. */
 static bool is_promising(const qdq_test_opts *o, const qdq_test_result *now)
 {
-    return now->gain >= o->enter && now->gain * sqrt(now->pairs) >= now->sd;
+    const double deviations = 0.5;
+
+    return now->gain >= o->enter && now->gain * sqrt(now->pairs) >= deviations * now->sd;
 }
 
 /* Is the time of what is kept known well enough? All later gains build upon it. */
 static bool is_precise(const qdq_test_opts *o, const qdq_test_result *now)
 {
-    return now->sd <= o->precision * (1 - now->gain) * sqrt(now->pairs);
+    return o->precision <= 0 || now->sd <= o->precision * (1 - now->gain) * sqrt(now->pairs);
 }
 
-/* Pairs that were to tell its time better may tell another story than those that decided. */
-static bool is_refuted(const qdq_test_opts *o, const qdq_test_result *now)
+/* Are `n` pairs few, or as short as those so far? */
+static bool is_patient(const qdq_test_opts *o, const qdq_test_result *now, size_t n)
 {
-    return now->verdict == QDQ_VERDICT_KEEP && now->gain < o->enter;
+    return now->pairs < n || now->pairs * (now->incumbent_ns + now->candidate_ns) < o->patience_ns;
 }
 
 static bool goes_on(const pairs *p, const qdq_test_opts *o, const qdq_test_result *now)
 {
-    if (p->n < o->max_pairs)
-        return now->verdict == QDQ_VERDICT_UNDECIDED ||
-               (now->verdict == QDQ_VERDICT_KEEP && o->precision > 0 && !is_precise(o, now));
-    return !o->strict && now->verdict == QDQ_VERDICT_UNDECIDED && p->n < p->room && is_promising(o, now);
+    if (p->n >= p->room)
+        return false;
+    if (now->verdict == QDQ_VERDICT_KEEP)
+        return !is_precise(o, now) && is_patient(o, now, o->max_pairs);
+    if (now->verdict == QDQ_VERDICT_REJECT || p->n < o->max_pairs)
+        return now->verdict == QDQ_VERDICT_UNDECIDED;
+    return is_promising(o, now) && is_patient(o, now, (size_t)o->max_pairs * LONGER);
+}
+
+static size_t longest(const qdq_test_opts *o)
+{
+    const size_t most = (size_t)o->max_pairs * (o->patience_ns > 0 ? LONGEST : LONGER);
+
+    return most < MAX_PAIRS || o->max_pairs > MAX_PAIRS ? most : MAX_PAIRS;
+}
+
+/* Pairs up to the next look: one by one at first. */
+static size_t step(const pairs *p, const qdq_test_opts *o)
+{
+    const size_t later = o->max_pairs < STEPS ? 1 : o->max_pairs / STEPS, left = p->room - p->n;
+
+    return p->n < o->max_pairs ? 1 : later < left ? later : left;
+}
+
+/* --- the end ------------------------------------------------------------------------------------------------------------ */
+
+/* Pairs that were to tell its time better may tell another story than those that decided. A gain too large for the ratio, and
+ * in too much noise to be plain, shows in the interval: looked at once, when all is measured, so that it errs no more often than it
+ * says. */
+static qdq_verdict conclude(const pairs *p, const qdq_test_opts *o, const qdq_test_result *now)
+{
+    if (o->strict)
+        return now->verdict;
+    if (now->verdict == QDQ_VERDICT_KEEP && now->gain < o->enter)
+        return QDQ_VERDICT_UNDECIDED;
+    if (now->verdict == QDQ_VERDICT_UNDECIDED && p->n > o->max_pairs && now->ci_low > o->enter)
+        return QDQ_VERDICT_KEEP;
+    return now->verdict;
 }
 
 qdq_status qdq_test_run(const qdq_test_opts *opts, qdq_pair_fn take, void *ctx, qdq_test_result *out,
@@ -240,17 +279,18 @@ qdq_status qdq_test_run(const qdq_test_opts *opts, qdq_pair_fn take, void *ctx, 
 
     *out = (qdq_test_result){0};
     QDQ_TRY(check(opts, err));
-    qdq_status st = pairs_new(&p, opts->strict ? opts->max_pairs : opts->max_pairs * LONGER, err);
+    qdq_status st = pairs_new(&p, opts->strict ? opts->max_pairs : longest(opts), err);
     while (st == QDQ_OK && goes_on(&p, opts, out)) {
-        st = take_one(&p, take, ctx, err);
+        for (size_t n = step(&p, opts); n > 0 && st == QDQ_OK; n--)
+            st = take_one(&p, take, ctx, err);
         if (st != QDQ_OK)
             break;
         summarize(&p, opts, out);
         if (out->verdict == QDQ_VERDICT_UNDECIDED)
             out->verdict = decide(&p, opts, out);
     }
-    if (st == QDQ_OK && is_refuted(opts, out))
-        out->verdict = QDQ_VERDICT_UNDECIDED;
+    if (st == QDQ_OK)
+        out->verdict = conclude(&p, opts, out);
     pairs_free(&p);
     return st;
 }

@@ -14,17 +14,19 @@ typedef struct qdq_test_opts {
     double alpha, beta; /* errors: keeping what brings nothing, refusing what brings `gain` */
     unsigned pilot;     /* pairs before the first look, from which the noise is estimated */
     unsigned
-        max_pairs; /* then the verdict is undecided, which keeps the incumbent; up to three times as many where a
-                           gain is likelier than none */
+        max_pairs;    /* then the verdict is undecided, which keeps the incumbent; three times as many where a
+                           gain is likelier than none: then a gain whose interval lies above `enter` is kept */
+    double precision; /* what is kept is measured until its time is known to this share; 0: it is not */
     double
-        precision; /* what is kept is measured until its time is known to this share, or to max_pairs; 0: it is not */
+        patience_ns; /* both ends are so far away, at most ten times max_pairs, if pairs are short: as long as
+                           they take less than this altogether */
     double floor_sd; /* the noise is taken for at least this; of the A/A control of the epoch */
     bool strict;     /* no early end: max_pairs, and the interval of the gain must lie above `enter` */
 } qdq_test_opts;
 
 #define QDQ_TEST_OPTS_INIT                                                                                   \
     {                                                                                                        \
-        0.006, 0.003, 0.02, 0.1, 5, 20, 0.01, 0, false                                                       \
+        0.006, 0.003, 0.02, 0.1, 5, 20, 0.01, 0, 0, false                                                    \
     }
 
 typedef enum qdq_verdict { QDQ_VERDICT_UNDECIDED, QDQ_VERDICT_KEEP, QDQ_VERDICT_REJECT } qdq_verdict;
