@@ -10,7 +10,8 @@
 #include "base/fail.h"
 #include "engine/trt/trt_args.h"
 #include "quant/rest/rest.h"
-#include "tune/tune_greedy.h"
+#include "tune/accuracy/accuracy.h"
+#include "tune/greedy/greedy.h"
 
 const char *qdq_tune_verdict_name(qdq_tune_verdict v)
 {

@@ -10,7 +10,7 @@
 #include "target/target.h"
 #include "tune/cache/autotune_cache.h"
 #include "tune/space/space_halves.h"
-#include "tune/tune_greedy.h"
+#include "tune/greedy/greedy.h"
 
 static const char file_name[] = "autotune_cache.json";
 

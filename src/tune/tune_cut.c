@@ -5,6 +5,7 @@
 
 #include "base/fail.h"
 #include "tune/cut/cut_search.h"
+#include "tune/accuracy/accuracy.h"
 
 static void add(qdq_cut_time *to, double us, double rows)
 {

@@ -1,5 +1,5 @@
 /* tune_report.c - report.html: one page that needs nothing else. */
-#include "tune/tune_greedy.h"
+#include "tune/greedy/greedy.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* tune_state.h - what a run of the tuner knows; shared by the tune*.c files only. */
+/* tune_state.h - what a run of the tuner knows; shared by the tune*.c files, greedy/ and accuracy/ only. */
 #ifndef QDQ_TUNE_STATE_H
 #define QDQ_TUNE_STATE_H
 
@@ -279,12 +279,6 @@ void qdq_tune_tell_costs(const qdq_space *s, const qdq_nets *nets, const qdq_tun
 /* Searches by minimum cuts: what qdq_search_run() does, into t->found. */
 qdq_status qdq_tune_cut(qdq_tuning *t, qdq_error *err);
 
-/* --- tune_greedy.c ------------------------------------------------------------------------------------------------------ */
-
-/* Schemes of groups apart, merged and validated: into t->found and t->greedy. */
-qdq_status qdq_tune_greedy_run(qdq_tuning *t, qdq_error *err);
-void qdq_tune_greedy_free(qdq_tuning *t);
-
 /* --- tune_cache.c ------------------------------------------------------------------------------------------------------- */
 
 /* autotune_cache.json as things stand. */
@@ -340,51 +334,6 @@ qdq_status qdq_tune_guard(qdq_tuning *t, qdq_error *err);
 
 /* What was given, or converted: what the guard compares with. */
 qdq_status qdq_tune_build_input(qdq_tuning *t, qdq_tune_candidate **input, qdq_error *err);
-
-/* --- tune_goal.c ------------------------------------------------------------------------------------------------------ */
-
-/* The samples that judge, random ones where no others were given, and which of them. */
-qdq_status qdq_tune_judging_data(qdq_tuning *t, qdq_data **out, qdq_compare_opts *o, qdq_error *err);
-
-/* Runs a plan's model and the given one on them. */
-qdq_status qdq_tune_hear(qdq_tuning *t, const qdq_plan *p, qdq_tune_heard *out, qdq_error *err);
-
-/* Is there a goal that can be judged? */
-bool qdq_tune_has_goal(const qdq_tuning *t);
-
-/* Does it hold, with this? */
-bool qdq_tune_holds(const qdq_tuning *t, const qdq_tune_heard *h);
-
-/* Can accuracy be judged, if it is to be? Asked before anything that takes time. */
-qdq_status qdq_tune_check_goal(qdq_tuning *t, qdq_error *err);
-
-/* Is the accuracy of a plan (NULL: of model.onnx) as near to the given model's as the goal wants? Yes without such a
- * goal. */
-qdq_status qdq_tune_keeps_accuracy(qdq_tuning *t, const qdq_plan *p, bool *keeps, qdq_error *err);
-
-/* --- tune_judge.c ----------------------------------------------------------------------------------------------------- */
-
-/* Fills in c->heard, for the candidate of an assignment: each is run on all samples once, also of a run that goes on. *known:
- * false if as many were as the user allows. */
-qdq_status qdq_tune_judge(qdq_tuning *t, qdq_tune_candidate *c, bool *known, qdq_error *err);
-
-/* The same of a plan with that name. */
-qdq_status qdq_tune_judge_plan(qdq_tuning *t, const qdq_plan *p, const char *name, qdq_tune_heard *out,
-                               qdq_error *err);
-
-/* With a goal: c->failed, if it misses it. */
-qdq_status qdq_tune_require_goal(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err);
-
-/* --- tune_sensitivity.c ----------------------------------------------------------------------------------------------- */
-
-/* Fills in t->harm: what each decision introduces when all are on, by its influence; together as much as was found at the
- * outputs. NULL as before, where that cannot be measured: the engine did not survive it, or an output is zero everywhere. */
-qdq_status qdq_tune_find_harm(qdq_tuning *t, qdq_error *err);
-
-/* --- tune_pareto.c ---------------------------------------------------------------------------------------------------- */
-
-/* After the guard: DIR/pareto, and out->pareto, if users want them. */
-qdq_status qdq_tune_find_front(qdq_tuning *t, qdq_error *err);
 
 /* --- tune_write.c ----------------------------------------------------------------------------------------------------- */
 

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "tune/accuracy/accuracy.h"
 
 /* --- candidates ------------------------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* tune_write.c - what a run leaves in its folder. Every file appears whole, by rename: a reader never sees half of one. */
-#include "tune/tune_greedy.h"
+#include "tune/greedy/greedy.h"
 
 #include <string.h>
 #include <unistd.h>

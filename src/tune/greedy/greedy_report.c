@@ -1,8 +1,8 @@
-/* tune_greedy_report.c - what greedy measured apart and what became of it: in report.json and in report.html. */
+/* greedy_report.c - what greedy measured apart and what became of it: in report.json and in report.html. */
 #include <math.h>
 
 #include "base/fail.h"
-#include "tune/tune_greedy.h"
+#include "tune/greedy/greedy.h"
 
 /* --- report.json -------------------------------------------------------------------------------------------------------- */
 

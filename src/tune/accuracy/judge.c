@@ -1,6 +1,6 @@
-/* tune_judge.c - what candidates do to the outputs, on all samples that judge: asked before anything is built, once for each,
+/* judge.c - what candidates do to the outputs, on all samples that judge: asked before anything is built, once for each,
  * and remembered in the store. */
-#include "tune/tune_state.h"
+#include "tune/accuracy/accuracy.h"
 
 #include <math.h>
 #include <stdio.h>

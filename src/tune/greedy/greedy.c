@@ -1,6 +1,6 @@
-/* tune_greedy.c - the strategy greedy: what saves time in groups on their own is put together, and stays as far as the whole
+/* greedy.c - the strategy greedy: what saves time in groups on their own is put together, and stays as far as the whole
  * model is faster for it. */
-#include "tune/tune_greedy.h"
+#include "tune/greedy/greedy.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,6 +13,7 @@ typedef struct proposal {
     qdq_tune_kind *kind;
     uint32_t kind_number, instance;
     double saves_us; /* of the whole model's time, where the others are as proposed */
+    bool is_half;    /* nothing of it is on in full: it has no borders, and decides for itself */
     bool on;
 } proposal;
 
@@ -109,8 +110,8 @@ static qdq_status price_bits(merging *m, qdq_error *err)
                 return qdq_nomem(err);
             last = bit;
         }
-        m->p[i].on = last == QDQ_NO_GROUP &&
-                     k->saved.qualifies; /* halves have no borders: they decide for themselves */
+        m->p[i].is_half = last == QDQ_NO_GROUP;
+        m->p[i].on = m->p[i].is_half && k->saved.qualifies;
     }
     m->nets.graph.tie = ties.at;
     m->nets.graph.n_ties = ties.n;
@@ -169,7 +170,7 @@ static qdq_status share_out(merging *m, qdq_error *err)
     qdq_assign_take(&without, &m->chosen);
     for (size_t i = 0; i < m->n; i++) {
         proposal *p = &m->p[i];
-        if (!p->on)
+        if (!p->on || p->is_half)
             continue;
         set_bits(m, i, &without, false);
         p->saves_us = fmax(qdq_energy_value(&m->energy, &without) - best, 0);
@@ -177,8 +178,8 @@ static qdq_status share_out(merging *m, qdq_error *err)
         set_bits(m, i, &without, true);
     }
     for (size_t i = 0; i < m->n; i++) {
-        const bool is_half = m->p[i].on && m->p[i].saves_us == 0 && m->p[i].kind->saved.qualifies;
-        m->p[i].saves_us = is_half ? m->p[i].kind->saved.mean_us : sum > 0 ? m->p[i].saves_us * all / sum : 0;
+        proposal *p = &m->p[i];
+        p->saves_us = p->is_half ? p->kind->saved.mean_us : sum > 0 ? p->saves_us * all / sum : 0;
     }
     return QDQ_OK;
 }

@@ -1,7 +1,7 @@
-/* tune_sensitivity.c - what each decision does to the outputs when it is on, measured: the error that its layer introduces in
+/* sensitivity.c - what each decision does to the outputs when it is on, measured: the error that its layer introduces in
  * the model with everything quantized, on values of the given one, times its influence. Formulas say how parts relate, what
  * they are together is what was found at the outputs. */
-#include "tune/tune_state.h"
+#include "tune/accuracy/accuracy.h"
 
 #include <math.h>
 #include <string.h>

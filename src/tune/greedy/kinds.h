@@ -1,5 +1,5 @@
-/* tune_kinds.h - groups that are measured apart, once for all that are alike: those of one content key with equal
- * surroundings, of which the rules want the same. Shared by the tune*.c files of the strategy greedy. */
+/* kinds.h - groups that are measured apart, once for all that are alike: those of one content key with equal
+ * surroundings, of which the rules want the same. Shared by greedy/ and tune_cache.c. */
 #ifndef QDQ_TUNE_KINDS_H
 #define QDQ_TUNE_KINDS_H
 
@@ -58,14 +58,14 @@ qdq_status qdq_tune_find_kinds(qdq_tuning *t, qdq_tune_kinds *out, qdq_error *er
 void qdq_tune_kinds_free(qdq_tune_kinds *k);
 
 /* Measures schemes apart, those that promise most longer, and finds the best of each kind and what it saves. What an earlier run
- * measured, of this model or another one, is not measured again. tune_isolate.c */
+ * measured, of this model or another one, is not measured again. halving.c */
 qdq_status qdq_tune_isolate(qdq_tuning *t, qdq_tune_kinds *k, qdq_error *err);
 
 /* What an autotune_cache.json in the folder of a new run says of them. One that nobody can read is set aside. tune_cache.c */
 qdq_status qdq_tune_import_cache(qdq_tuning *t, qdq_tune_kinds *k, qdq_error *err);
 
 /* Takes `amount` samples more of each of these: pairs of whole times, or one profile of so many times eight runs. `label`: which
- * time it is, for the store. tune_apart.c */
+ * time it is, for the store. apart.c */
 typedef struct qdq_tune_entry {
     qdq_tune_kind *kind;
     qdq_tune_scheme *scheme;

@@ -1,7 +1,7 @@
-/* tune_pareto.c - the front between latency and accuracy: placements of which none is better than another in both, by the
+/* pareto.c - the front between latency and accuracy: placements of which none is better than another in both, by the
  * costs that minimum cuts ended with and by what decisions do to the outputs; each built, measured against the model that was
  * given, and judged. */
-#include "tune/tune_state.h"
+#include "tune/accuracy/accuracy.h"
 
 #include <errno.h>
 #include <math.h>

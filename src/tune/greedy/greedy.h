@@ -1,10 +1,10 @@
-/* tune_greedy.h - what the strategy greedy found out, for the report and for autotune_cache.json. */
+/* greedy.h - what the strategy greedy found out, for the report and for autotune_cache.json. */
 #ifndef QDQ_TUNE_GREEDY_H
 #define QDQ_TUNE_GREEDY_H
 
 #include "base/json.h"
 #include "report/page.h"
-#include "tune/tune_kinds.h"
+#include "tune/greedy/kinds.h"
 #include "tune/validate/validate.h"
 
 typedef struct qdq_tune_greedy {
@@ -14,11 +14,15 @@ typedef struct qdq_tune_greedy {
     qdq_validate_result result;
 } qdq_tune_greedy;
 
+/* Schemes of groups apart, merged and validated: into t->found and t->greedy. */
+qdq_status qdq_tune_greedy_run(qdq_tuning *t, qdq_error *err);
+void qdq_tune_greedy_free(qdq_tuning *t);
+
 /* The scheme that a kind has in one of its groups: bits over the space with halves, into *a. */
 void qdq_tune_apply_scheme(const qdq_tuning *t, const qdq_tune_kind *k, size_t scheme, uint32_t instance,
                            qdq_assign *a);
 
-/* Into report.json and report.html; the latter only if that was the strategy. tune_greedy_report.c */
+/* Into report.json and report.html; the latter only if that was the strategy. greedy_report.c */
 void qdq_tune_put_greedy(const qdq_tuning *t, json_t *report);
 void qdq_tune_show_kinds(const qdq_tuning *t, qdq_buf *b);
 

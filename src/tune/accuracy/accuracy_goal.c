@@ -1,7 +1,7 @@
-/* tune_goal.c - a goal in accuracy: what is shipped may be no more points below the given model than the user allows, and
+/* accuracy_goal.c - a goal in accuracy: what is shipped may be no more points below the given model than the user allows, and
  * no output may have less SQNR. Where candidates were asked on a few samples only, what would be shipped is asked on all
- * that judge. What minimum cuts propose under a goal was asked on all before: tune_judge.c. */
-#include "tune/tune_state.h"
+ * that judge. What minimum cuts propose under a goal was asked on all before: judge.c. */
+#include "tune/accuracy/accuracy.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
-/* tune_isolate.c - the best scheme of each kind, by successive halving (K. Jamieson, A. Talwalkar, Non-stochastic Best Arm
+/* halving.c - the best scheme of each kind, by successive halving (K. Jamieson, A. Talwalkar, Non-stochastic Best Arm
  * Identification and Hyperparameter Optimization, 2016): all schemes a little, the better half longer, the winner on samples
  * of its own, since the best of several is best by luck, too. */
-#include "tune/tune_kinds.h"
+#include "tune/greedy/kinds.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* tune_kinds.c - which groups are measured apart, as which model, and with which schemes. */
-#include "tune/tune_kinds.h"
+/* kinds.c - which groups are measured apart, as which model, and with which schemes. */
+#include "tune/greedy/kinds.h"
 
 #include <string.h>
 

@@ -1,0 +1,70 @@
+/* apart_samples.c - samples in the store: by content, so that other models have them, too. */
+#include "base/fail.h"
+#include "base/json.h"
+#include "tune/greedy/apart.h"
+
+/* Whole times and times of layers have nothing to do with each other. */
+static const char *key_of(const qdq_tune_sitting *s, const qdq_tune_entry *e)
+{
+    return qdq_arena_printf(&s->t->arena, "apart, %s, %s %u, %s: %s",
+                            s->kinds->by_layers ? "layers" : "whole", s->label, s->amount,
+                            qdq_scheme_kind_names[e->scheme->what->kind], e->kind->name);
+}
+
+static json_t *write_samples(const qdq_tune_apart *a, size_t n)
+{
+    json_t *list = json_array();
+    bool ok = list != NULL;
+
+    for (size_t i = 0; i < n && ok; i++)
+        ok = json_array_append_new(list,
+                                   json_pack("[f, f, f]", a[i].none_us, a[i].scheme_us, a[i].border_us)) == 0;
+    if (ok)
+        return list;
+    json_decref(list);
+    return NULL;
+}
+
+static bool read_sample(const json_t *one, qdq_tune_apart *out)
+{
+    *out =
+        (qdq_tune_apart){json_number_value(json_array_get(one, 0)), json_number_value(json_array_get(one, 1)),
+                         json_number_value(json_array_get(one, 2))};
+    return out->none_us > 0 && out->scheme_us > 0 && out->border_us >= 0;
+}
+
+qdq_status qdq_tune_recall_samples(qdq_tune_sitting *s, const qdq_tune_entry *e, bool *known)
+{
+    const char *key = key_of(s, e);
+    qdq_status st = QDQ_OK;
+    qdq_tune_apart sample;
+    json_t *list, *one;
+    size_t i;
+
+    if (key == NULL)
+        return qdq_nomem(s->err);
+    QDQ_TRY(qdq_tune_recall_content(s->t, key, &list, s->err));
+    const size_t before = e->scheme->samples.n;
+    json_array_foreach(list, i, one)
+    {
+        if (st == QDQ_OK && read_sample(one, &sample) && !QDQ_PUSH(&s->t->arena, &e->scheme->samples, sample))
+            st = qdq_nomem(s->err);
+    }
+    *known = e->scheme->samples.n > before;
+    json_decref(list);
+    return st;
+}
+
+qdq_status qdq_tune_take_samples(qdq_tune_sitting *s, const qdq_tune_entry *e, const qdq_tune_apart *a,
+                                 size_t n)
+{
+    const char *key = key_of(s, e);
+
+    if (key == NULL)
+        return qdq_nomem(s->err);
+    QDQ_TRY(qdq_tune_remember_content(s->t, key, write_samples(a, n), s->err));
+    for (size_t i = 0; i < n; i++)
+        if (!QDQ_PUSH(&s->t->arena, &e->scheme->samples, a[i]))
+            return qdq_nomem(s->err);
+    return QDQ_OK;
+}
