@@ -128,6 +128,9 @@ qdq_status cli_engine_opts_fill(cli *c, const cli_engine_args *a, qdq_engine_opt
         return qdq_nomem(err);
     if (a->providers.n > 0 && a->engine != NULL && !cli_engine_takes_provider(a->engine))
         return qdq_fail(err, QDQ_E_USAGE, "found --provider and engine %s: expected engine ort", a->engine);
+    if (a->trtexec_args != NULL && !cli_engine_takes_trtexec_args(a->engine))
+        return qdq_fail(err, QDQ_E_USAGE, "found --trtexec-args and engine %s: expected engine trtexec",
+                        a->engine != NULL ? a->engine : "ort");
     opts->ort_library = a->ort_library != NULL ? a->ort_library : from_environment("QDQ_ORT_LIBRARY");
     opts->openvino_library =
         a->openvino_library != NULL ? a->openvino_library : from_environment("QDQ_OPENVINO_LIBRARY");

@@ -140,6 +140,7 @@ static qdq_status show_all(cli *c, const struct engines_args *a, qdq_error *err)
     for (size_t i = 0; (args.engine = qdq_engine_name(i, &help)) != NULL; i++) {
         args.providers =
             cli_engine_takes_provider(args.engine) ? a->engine.providers : (cli_names){NULL, 0, 0};
+        args.trtexec_args = cli_engine_takes_trtexec_args(args.engine) ? a->engine.trtexec_args : NULL;
         qdq_error why = QDQ_ERROR_INIT;
         qdq_engine *e = NULL;
         if (cli_engine_open(c, &args, &e, &why) != QDQ_OK) {
@@ -285,9 +286,11 @@ static qdq_status self_test_one(cli *c, const struct engines_args *a, qdq_error 
 {
     qdq_engine_opts opts = QDQ_ENGINE_OPTS_INIT;
     const bool records = strncmp(c->operand[0], "trtexec", 7) == 0;
+    cli_engine_args args = a->engine;
     self_test t = {0};
 
-    QDQ_TRY(cli_engine_opts_fill(c, &a->engine, &opts, err));
+    args.engine = c->operand[0];
+    QDQ_TRY(cli_engine_opts_fill(c, &args, &opts, err));
     opts.record = !records ? NULL : a->output != NULL ? a->output : "qdq-self-test";
     QDQ_TRY(qdq_engine_open(c->operand[0], &opts, &t.engine, err));
     const qdq_engine_info *info = qdq_engine_get_info(t.engine);

@@ -9,3 +9,6 @@ qdq quantize conv.onnx -o out.onnx --calib nine.npy --target tensorrt --autotune
 echo "exit code $?"
 ls out.onnx timing.cache
 qdq inspect out.onnx --json | grep -c -i QuantizeLinear
+echo "and by another engine"
+qdq quantize conv.onnx -o other.onnx --calib nine.npy --trtexec-args=--fp16
+echo "exit code $?"
