@@ -15,7 +15,7 @@ typedef struct joiner {
     qdq_parts *out;
     qdq_arena scratch;
     qdq_map labels; /* of the part at hand, as its model had them before it was quantized -> source_node */
-    QDQ_VEC(qdq_input_shape) shape[QDQ_SHAPE_RANGE];
+    QDQ_VEC(qdq_input_shape) shape;
     qdq_error *err;
 } joiner;
 
@@ -145,17 +145,12 @@ static qdq_status add_shape(joiner *j, const qdq_group_input *in, const char *pr
 
     if (shape.name == NULL)
         return qdq_nomem(j->err);
-    for (int k = 0; k < QDQ_SHAPE_RANGE; k++) {
-        for (int d = 0; d < shape.rank; d++) {
-            const int64_t usual = in->dims.dim[QDQ_SHAPE_OPT][d], dim = in->dims.dim[k][d];
-            if (usual < 0)
-                return qdq_fail(j->err, QDQ_E_USAGE, "the usual shape of input '%s' is not known", in->name);
-            shape.dim[d] = dim < 0 ? usual : dim;
-        }
-        if (!QDQ_PUSH(&j->out->arena, &j->shape[k], shape))
-            return qdq_nomem(j->err);
+    for (int d = 0; d < shape.rank; d++) {
+        shape.dim[d] = in->dims.dim[QDQ_SHAPE_OPT][d];
+        if (shape.dim[d] < 0)
+            return qdq_fail(j->err, QDQ_E_USAGE, "the usual shape of input '%s' is not known", in->name);
     }
-    return QDQ_OK;
+    return QDQ_PUSH(&j->out->arena, &j->shape, shape) ? QDQ_OK : qdq_nomem(j->err);
 }
 
 static qdq_status add_shapes(joiner *j, const qdq_part *part, const char *prefix)
@@ -205,10 +200,8 @@ static qdq_status join(joiner *j)
         QDQ_TRY(note_nodes(j, i, prefix));
         QDQ_TRY(add_shapes(j, &j->part[i], prefix));
     }
-    out->shape = j->shape[QDQ_SHAPE_OPT].at;
-    out->min = j->shape[QDQ_SHAPE_MIN].at;
-    out->max = j->shape[QDQ_SHAPE_MAX].at;
-    out->n_shapes = j->shape[QDQ_SHAPE_OPT].n;
+    out->shape = j->shape.at;
+    out->n_shapes = j->shape.n;
     return QDQ_OK;
 }
 

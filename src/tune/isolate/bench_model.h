@@ -30,13 +30,12 @@ typedef struct qdq_part_node {
 
 typedef struct qdq_parts {
     qdq_arena arena;
-    qdq_model *model;           /* refers to the weights of the parts by itself: they may go */
-    uint32_t n;                 /* parts */
-    const uint32_t *group;      /* of each */
-    const uint32_t *layers;     /* of each: of the group in the whole model; 0: not known */
-    qdq_input_shape *shape;     /* of all inputs with dims that are not fixed: the usual ones */
-    size_t n_shapes;            /* what engines that build for ranges are told beside: */
-    qdq_input_shape *min, *max; /* n_shapes each */
+    qdq_model *model;       /* refers to the weights of the parts by itself: they may go */
+    uint32_t n;             /* parts */
+    const uint32_t *group;  /* of each */
+    const uint32_t *layers; /* of each: of the group in the whole model; 0: not known */
+    qdq_input_shape *shape; /* of all inputs with dims that are not fixed: the usual ones */
+    size_t n_shapes;
     qdq_map nodes; /* name of a node of the main graph, all of which have one -> qdq_part_node * */
 } qdq_parts;
 
