@@ -8,7 +8,7 @@
 #include "base/fail.h"
 #include "tune/accuracy/accuracy.h"
 
-enum { GUARD_PAIRS = 24, MORE_PAIRS = 96, GUARD_NTH = 2000 };
+enum { GUARD_PAIRS = 24, MORE_PAIRS = 96, MOST_PAIRS = 240, GUARD_NTH = 2000 };
 
 static qdq_status measure_pairs(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candidate *b, unsigned nth,
                                 unsigned pairs, qdq_test_result *r, bool *ok, qdq_error *err)
@@ -23,16 +23,23 @@ static qdq_status measure_pairs(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_c
     return QDQ_OK;
 }
 
-/* Is more to be learnt? What was found should not be lost to a wide interval; and where pairs are cheap, it need not be
- * wide. */
-static bool is_vague(const qdq_test_result *r)
+static const double affordable_ns = 5e9;
+
+static double pair_ns(const qdq_test_result *r)
 {
-    const double width = 0.04, affordable_ns = 5e9;
+    return r->incumbent_ns + r->candidate_ns;
+}
+
+/* Is more to be learnt? What was found should not be lost to a wide interval; and where pairs are cheap, it need not be
+ * wide, nor tell of one moment of a noisy machine. */
+static bool is_vague(const qdq_tuning *t, const qdq_test_result *r)
+{
+    const double width = 0.04, noisy_sd = 0.02;
 
     if (r->gain > 0 && r->ci_low <= 0)
         return true;
-    return r->ci_high - r->ci_low > width * (1 - r->gain) &&
-           MORE_PAIRS * (r->incumbent_ns + r->candidate_ns) < affordable_ns;
+    return (t->test.floor_sd > noisy_sd || r->ci_high - r->ci_low > width * (1 - r->gain)) &&
+           MORE_PAIRS * pair_ns(r) < affordable_ns;
 }
 
 /* How much faster b is than a, with its interval. *ok: both lived. */
@@ -40,9 +47,13 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candida
                           bool *ok, qdq_error *err)
 {
     QDQ_TRY(measure_pairs(t, a, b, GUARD_NTH, GUARD_PAIRS, r, ok, err));
-    if (!*ok || !is_vague(r))
+    if (!*ok || !is_vague(t, r))
         return QDQ_OK;
-    return measure_pairs(t, a, b, GUARD_NTH + 1, MORE_PAIRS, r, ok, err);
+    const double affordable = affordable_ns / pair_ns(r);
+    const unsigned pairs = affordable > MOST_PAIRS   ? MOST_PAIRS
+                           : affordable < MORE_PAIRS ? MORE_PAIRS
+                                                     : (unsigned)affordable;
+    return measure_pairs(t, a, b, GUARD_NTH + 1, pairs, r, ok, err);
 }
 
 /* Everything in one scale: what was given, as it was timed here, and shares of that from pairs. */

@@ -12,14 +12,14 @@
 typedef struct preset {
     const char *name;
     unsigned schemes, exhaustive, stale, max_pairs, max_builds;
-    double patience_s;
+    double patience_s, least_s;
 } preset;
 
 /* docs/autotune.md shows this table. By qdq_tune_preset. */
 static const preset presets[] = {
-    {"default", 8, 2, 3, 20, 40, 10},
-    {"quick", 4, 1, 2, 12, 16, 3},
-    {"extensive", 32, 5, 6, 40, 0, 60},
+    {"default", 8, 2, 3, 20, 40, 10, 2},
+    {"quick", 4, 1, 2, 12, 16, 3, 1},
+    {"extensive", 32, 5, 6, 40, 0, 60, 5},
 };
 
 /* The guard builds what was given, the rules' model and what was written; a search in subgraph mode the model without Q/DQ, its
@@ -145,6 +145,7 @@ void qdq_tune_settings(qdq_tuning *t)
     t->test = (qdq_test_opts)QDQ_TEST_OPTS_INIT;
     t->test.max_pairs = p->max_pairs;
     t->test.patience_ns = p->patience_s * 1e9;
+    t->test.least_ns = p->least_s * 1e9;
     t->test.strict = o->strict;
     if (o->min_gain > 0) {
         t->test.enter = o->min_gain;

@@ -174,6 +174,20 @@ static bool plainly_no_better(const qdq_test_opts *o, const qdq_test_result *now
     return (o->enter - now->gain) * sqrt(now->pairs) >= deviations * now->sd;
 }
 
+static double took_ns(const qdq_test_result *now)
+{
+    return now->pairs * (now->incumbent_ns + now->candidate_ns);
+}
+
+/* Neighbours of a virtual machine come and go, and do not slow down all models alike: pairs of one moment agree with each other,
+ * and not with those of the next. */
+static bool is_hasty(const qdq_test_opts *o, const qdq_test_result *now)
+{
+    const double noisy_sd = 0.02, large = 0.2;
+
+    return o->floor_sd > noisy_sd && fabs(now->gain) < large && took_ns(now) < o->least_ns;
+}
+
 static qdq_verdict decide(const pairs *p, const qdq_test_opts *o, const qdq_test_result *now)
 {
     if (o->strict) {
@@ -183,7 +197,7 @@ static qdq_verdict decide(const pairs *p, const qdq_test_opts *o, const qdq_test
                : now->ci_high < o->enter ? QDQ_VERDICT_REJECT
                                          : QDQ_VERDICT_UNDECIDED;
     }
-    if (p->n < o->pilot)
+    if (p->n < o->pilot || (p->n < p->room && is_hasty(o, now)))
         return QDQ_VERDICT_UNDECIDED;
     if (plainly_better(o, now))
         return QDQ_VERDICT_KEEP;
@@ -227,7 +241,7 @@ static bool is_precise(const qdq_test_opts *o, const qdq_test_result *now)
 /* Are `n` pairs few, or as short as those so far? */
 static bool is_patient(const qdq_test_opts *o, const qdq_test_result *now, size_t n)
 {
-    return now->pairs < n || now->pairs * (now->incumbent_ns + now->candidate_ns) < o->patience_ns;
+    return now->pairs < n || took_ns(now) < o->patience_ns;
 }
 
 static bool goes_on(const pairs *p, const qdq_test_opts *o, const qdq_test_result *now)
@@ -238,12 +252,12 @@ static bool goes_on(const pairs *p, const qdq_test_opts *o, const qdq_test_resul
         return !is_precise(o, now) && is_patient(o, now, o->max_pairs);
     if (now->verdict == QDQ_VERDICT_REJECT || p->n < o->max_pairs)
         return now->verdict == QDQ_VERDICT_UNDECIDED;
-    return is_promising(o, now) && is_patient(o, now, (size_t)o->max_pairs * LONGER);
+    return is_hasty(o, now) || (is_promising(o, now) && is_patient(o, now, (size_t)o->max_pairs * LONGER));
 }
 
 static size_t longest(const qdq_test_opts *o)
 {
-    const size_t most = (size_t)o->max_pairs * (o->patience_ns > 0 ? LONGEST : LONGER);
+    const size_t most = (size_t)o->max_pairs * (o->patience_ns > 0 || o->least_ns > 0 ? LONGEST : LONGER);
 
     return most < MAX_PAIRS || o->max_pairs > MAX_PAIRS ? most : MAX_PAIRS;
 }

@@ -20,13 +20,16 @@ typedef struct qdq_test_opts {
     double
         patience_ns; /* both ends are so far away, at most ten times max_pairs, if pairs are short: as long as
                            they take less than this altogether */
+    double
+        least_ns; /* on a noisy machine (floor_sd above 2 %) a gain or loss below 20 % is not believed before pairs
+                           took so long altogether: noise comes in phases */
     double floor_sd; /* the noise is taken for at least this; of the A/A control of the epoch */
     bool strict;     /* no early end: max_pairs, and the interval of the gain must lie above `enter` */
 } qdq_test_opts;
 
 #define QDQ_TEST_OPTS_INIT                                                                                   \
     {                                                                                                        \
-        0.006, 0.003, 0.02, 0.1, 5, 20, 0.01, 0, 0, false                                                    \
+        0.006, 0.003, 0.02, 0.1, 5, 20, 0.01, 0, 0, 0, false                                                 \
     }
 
 typedef enum qdq_verdict { QDQ_VERDICT_UNDECIDED, QDQ_VERDICT_KEEP, QDQ_VERDICT_REJECT } qdq_verdict;
