@@ -25,21 +25,21 @@ static qdq_status measure_pairs(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_c
 
 static const double affordable_ns = 5e9;
 
-static double pair_ns(const qdq_test_result *r)
+static double pair_ns(const qdq_tuning *t, const qdq_test_result *r)
 {
-    return r->incumbent_ns + r->candidate_ns;
+    return (r->incumbent_ns + r->candidate_ns) * qdq_tune_leg_runs(t->opts);
 }
 
 /* Is more to be learnt? What was found should not be lost to a wide interval; and where pairs are cheap, it need not be
  * wide, nor tell of one moment of a noisy machine. */
 static bool is_vague(const qdq_tuning *t, const qdq_test_result *r)
 {
-    const double width = 0.04, noisy_sd = 0.02;
+    const double width = 0.04;
 
     if (r->gain > 0 && r->ci_low <= 0)
         return true;
-    return (t->test.floor_sd > noisy_sd || r->ci_high - r->ci_low > width * (1 - r->gain)) &&
-           MORE_PAIRS * pair_ns(r) < affordable_ns;
+    return (t->noisy || r->ci_high - r->ci_low > width * (1 - r->gain)) &&
+           MORE_PAIRS * pair_ns(t, r) < affordable_ns;
 }
 
 /* How much faster b is than a, with its interval. *ok: both lived. */
@@ -49,7 +49,7 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candida
     QDQ_TRY(measure_pairs(t, a, b, GUARD_NTH, GUARD_PAIRS, r, ok, err));
     if (!*ok || !is_vague(t, r))
         return QDQ_OK;
-    const double affordable = affordable_ns / pair_ns(r);
+    const double affordable = affordable_ns / pair_ns(t, r);
     const unsigned pairs = affordable > MOST_PAIRS   ? MOST_PAIRS
                            : affordable < MORE_PAIRS ? MORE_PAIRS
                                                      : (unsigned)affordable;

@@ -18,7 +18,7 @@ typedef struct preset {
 /* docs/autotune.md shows this table. By qdq_tune_preset. */
 static const preset presets[] = {
     {"default", 8, 2, 3, 20, 40, 10, 2},
-    {"quick", 4, 1, 2, 12, 16, 3, 1},
+    {"quick", 4, 1, 2, 12, 16, 3, 0},
     {"extensive", 32, 5, 6, 40, 0, 60, 5},
 };
 
@@ -137,6 +137,11 @@ unsigned qdq_tune_max_builds(const qdq_tune_opts *o, bool cuts)
     return builds_of_search(o->max_builds > 0 ? o->max_builds : cuts && usual > 0 ? OF_CUTS : usual);
 }
 
+unsigned qdq_tune_leg_runs(const qdq_tune_opts *o)
+{
+    return o->timing_runs > 0 ? o->timing_runs : 1;
+}
+
 void qdq_tune_settings(qdq_tuning *t)
 {
     const qdq_tune_opts *o = t->opts;
@@ -144,8 +149,8 @@ void qdq_tune_settings(qdq_tuning *t)
 
     t->test = (qdq_test_opts)QDQ_TEST_OPTS_INIT;
     t->test.max_pairs = p->max_pairs;
-    t->test.patience_ns = p->patience_s * 1e9;
-    t->test.least_ns = p->least_s * 1e9;
+    t->test.patience_ns = p->patience_s * 1e9 / qdq_tune_leg_runs(o); /* pairs are told as times of one run */
+    t->test.least_ns = p->least_s * 1e9 / qdq_tune_leg_runs(o);
     t->test.strict = o->strict;
     if (o->min_gain > 0) {
         t->test.enter = o->min_gain;
@@ -239,7 +244,7 @@ const char *qdq_tune_options_text(qdq_tuning *t)
     qdq_buf b = QDQ_BUF_INIT(1 << 20);
 
     qdq_buf_printf(&b, "threads=%d warmup=%u runs=%u codes=%s/%s", o->threads > 0 ? o->threads : 1,
-                   o->warmup_runs > 0 ? o->warmup_runs : 2, o->timing_runs > 0 ? o->timing_runs : 1,
+                   o->warmup_runs > 0 ? o->warmup_runs : 2, qdq_tune_leg_runs(o),
                    qdq_elem_name(t->target->format.activation.type),
                    qdq_elem_name(t->target->format.weight.type));
     for (size_t i = 0; i < t->quantize.n_shapes; i++)

@@ -148,6 +148,7 @@ typedef struct qdq_tuning {
     qdq_epoch epoch;
     const qdq_tune_candidate *marked; /* whose time epoch.base_ns is */
     unsigned epochs, calm_trials;
+    bool noisy; /* a control said so, be it long ago */
     unsigned builds, pairs;
     bool measured;  /* something, in this process: before, a run that goes on hears what it knew */
     bool unwritten; /* the incumbent is not in model.onnx */
@@ -198,6 +199,9 @@ qdq_status qdq_tune_check(const qdq_tune_opts *o, const qdq_target *t, qdq_error
 
 /* Is greedy what users want, whatever the engine tells? */
 bool qdq_tune_wants_greedy(const qdq_tune_opts *o);
+
+/* Runs of a leg at least. */
+unsigned qdq_tune_leg_runs(const qdq_tune_opts *o);
 
 /* Fills test and search_opts from the preset and what users set besides. */
 void qdq_tune_settings(qdq_tuning *t);

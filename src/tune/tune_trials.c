@@ -322,6 +322,9 @@ qdq_status qdq_tune_compare(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candi
     return conclude(&k, qdq_test_run(test, take, &k, out, err), out, failed, err);
 }
 
+/* Of a pair, on a machine that has neighbours: on one of its own it is half of that. */
+static const double noisy_sd = 0.01;
+
 qdq_status qdq_tune_control(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
 {
     taking k = {.t = t, .a = c, .b = c};
@@ -339,6 +342,7 @@ qdq_status qdq_tune_control(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err
             "size mean nothing",
             fabs(t->epoch.aa_gain) * 100);
     t->test.floor_sd = t->epoch.aa_sd;
+    t->noisy = t->noisy || t->epoch.aa_sd > noisy_sd;
     return QDQ_OK;
 }
 
@@ -392,6 +396,7 @@ static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assi
         return QDQ_OK;
     }
     own.floor_sd = t->epoch.aa_sd;
+    own.least_ns = t->noisy ? test->least_ns : 0;
     QDQ_TRY(qdq_tune_compare(t, a, b, 0, &own, out, failed, err));
     if (!*failed)
         QDQ_TRY(follow_drift(t, a, out, err));

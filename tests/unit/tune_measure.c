@@ -162,10 +162,10 @@ static void a_gain_that_its_interval_shows_is_kept(void **state)
     print_message("3.4 %%, noise 5 %%: %u of 500 kept, %.1f pairs\n", kept, pairs);
     assert_true(kept >= 350);
     for (double patience = 0; patience <= 1e10; patience += 1e10) {
-        kept = keeps_with(patience, 0, 0.05, 2000, &pairs);
-        print_message("null, noise 5 %%, patience %g s: %u of 2000 kept, %.1f pairs\n", patience * 1e-9, kept,
+        kept = keeps_with(patience, 0, 0.05, 1000, &pairs);
+        print_message("null, noise 5 %%, patience %g s: %u of 1000 kept, %.1f pairs\n", patience * 1e-9, kept,
                       pairs);
-        assert_true(kept <= 40);
+        assert_true(kept <= 20);
     }
 }
 
@@ -179,8 +179,10 @@ static void short_pairs_are_taken_more_often(void **state)
     print_message("2 %%, noise 5 %%: %u of 500 kept in %.1f pairs, with patience %u in %.1f\n", hasty, none,
                   patient, ten);
     assert_true(patient >= 300 && patient > hasty && ten > none && ten <= 200);
-    keeps_with(1e9, 0.02, 0.05, 500, &one); /* less than the 60 that anything promising gets */
-    assert_true(fabs(one - none) < 1);
+    keeps_with(1e9, 0.02, 0.05, 500, &one);
+    print_message("with 1 s of patience in %.1f\n",
+                  one); /* 60 pairs as without, and what is left of a step */
+    assert_true(one < 72 && one < ten);
 }
 
 static void the_time_of_what_is_kept_is_known_better_with_patience(void **state)
@@ -234,15 +236,11 @@ static void a_moment_of_a_noisy_machine_is_not_believed(void **state)
         "phases of 0.5 s, +6 and -6 %%: nothing kept %u of 500 times, after 2 s at least %u; 5 %%: %u\n",
         hasty, calm, real);
     assert_true(hasty > 300 && calm < 50 && real > 400);
-    /* where there is no noise, or no question, nobody waits */
+    /* where there is no question, nobody waits */
     qdq_test_opts o = QDQ_TEST_OPTS_INIT;
     qdq_test_result r;
-    bench b = bench_new(1, 0.03, 0.003), loss = bench_new(1, -0.5, 0.03);
+    bench loss = bench_new(1, -0.5, 0.03);
     o.least_ns = 2e9;
-    o.floor_sd = 0.005;
-    assert_int_equal(qdq_test_run(&o, take, &b, &r, NULL), QDQ_OK);
-    assert_true(r.verdict == QDQ_VERDICT_KEEP && r.pairs < 10);
-    o.floor_sd = 0.05;
     assert_int_equal(qdq_test_run(&o, take, &loss, &r, NULL), QDQ_OK);
     assert_true(r.verdict == QDQ_VERDICT_REJECT && r.pairs < 10);
 }

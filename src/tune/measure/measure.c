@@ -7,8 +7,8 @@
 #include "base/fail.h"
 #include "engine/sample_stats.h"
 
-/* A test that goes on takes up to LONGER or LONGEST times as many pairs, and looks at them in steps. */
-enum { CONTROL_PAIRS = 12, MAX_PAIRS = 4096, LONGER = 3, LONGEST = 10, STEPS = 4 };
+/* A test that goes on takes up to LONGER or LONGEST times as many pairs, and looks when a PART more are there. */
+enum { CONTROL_PAIRS = 12, MAX_PAIRS = 4096, LONGER = 3, LONGEST = 10, PART = 4 };
 
 /* 1.4826 times the median absolute deviation estimates the deviation of normal numbers. */
 static const double mad_to_sd = 1.4826;
@@ -183,9 +183,9 @@ static double took_ns(const qdq_test_result *now)
  * and not with those of the next. */
 static bool is_hasty(const qdq_test_opts *o, const qdq_test_result *now)
 {
-    const double noisy_sd = 0.02, large = 0.2;
+    const double large = 0.2;
 
-    return o->floor_sd > noisy_sd && fabs(now->gain) < large && took_ns(now) < o->least_ns;
+    return fabs(now->gain) < large && took_ns(now) < o->least_ns;
 }
 
 static qdq_verdict decide(const pairs *p, const qdq_test_opts *o, const qdq_test_result *now)
@@ -265,9 +265,9 @@ static size_t longest(const qdq_test_opts *o)
 /* Pairs up to the next look: one by one at first. */
 static size_t step(const pairs *p, const qdq_test_opts *o)
 {
-    const size_t later = o->max_pairs < STEPS ? 1 : o->max_pairs / STEPS, left = p->room - p->n;
+    const size_t later = p->n / PART, left = p->room - p->n;
 
-    return p->n < o->max_pairs ? 1 : later < left ? later : left;
+    return p->n < o->max_pairs || later < 1 ? 1 : later < left ? later : left;
 }
 
 /* --- the end ------------------------------------------------------------------------------------------------------------ */

@@ -13,16 +13,15 @@ typedef struct qdq_test_opts {
     double enter;       /* a candidate is kept only if its estimated gain is at least this: 0.003 */
     double alpha, beta; /* errors: keeping what brings nothing, refusing what brings `gain` */
     unsigned pilot;     /* pairs before the first look, from which the noise is estimated */
-    unsigned
-        max_pairs;    /* then the verdict is undecided, which keeps the incumbent; three times as many where a
-                           gain is likelier than none: then a gain whose interval lies above `enter` is kept */
-    double precision; /* what is kept is measured until its time is known to this share; 0: it is not */
+    /* Then the verdict is undecided, which keeps the incumbent; three times as many where a gain is likelier than none:
+     * then a gain whose interval lies above `enter` is kept. */
+    unsigned max_pairs;
     double
-        patience_ns; /* both ends are so far away, at most ten times max_pairs, if pairs are short: as long as
-                           they take less than this altogether */
-    double
-        least_ns; /* on a noisy machine (floor_sd above 2 %) a gain or loss below 20 % is not believed before pairs
-                           took so long altogether: noise comes in phases */
+        precision; /* what is kept is measured until its time is known to this share, or to max_pairs; 0: it is not */
+    /* Both ends are further away, up to ten times max_pairs, as long as pairs take less than this altogether. */
+    double patience_ns;
+    /* Nor is a gain or loss below 20 % believed before they took so long: noise comes in phases. 0 where there is none. */
+    double least_ns;
     double floor_sd; /* the noise is taken for at least this; of the A/A control of the epoch */
     bool strict;     /* no early end: max_pairs, and the interval of the gain must lie above `enter` */
 } qdq_test_opts;
