@@ -24,6 +24,7 @@ typedef struct world {
     double kernels;     /* of a kernel's time in a profile; as much, if nobody says otherwise */
     double hidden;      /* share of a Q that its producer's kernel does */
     double overhead_us; /* of a row of a profile */
+    unsigned mixed;     /* profiles of something and not everything */
     const qdq_assign *now, *candidate;
     unsigned measured, profiled, events, kept;
     unsigned ends_at;      /* measurement that the budget does not allow */
@@ -191,6 +192,8 @@ static qdq_status profile(void *ctx, const qdq_assign *a, qdq_cut_profile *out, 
     (void)e;
     w->profiled++;
     *known = !w->mute && (w->dead == QDQ_CUT_FLOAT || !qdq_assign_get(a, w->dead));
+    const size_t on = qdq_assign_count(a);
+    w->mixed += on > 0 && on < w->graph.n_bits;
     for (size_t i = 0; i < w->graph.n_bits; i++)
         out->own[i] = row(w, qdq_assign_get(a, i) ? w->truth.on[i] : w->truth.off[i]);
     for (size_t t = 0; t < w->graph.n_nets; t++) {
@@ -337,6 +340,50 @@ static void noisy_profiles_cost_little(void **state)
     (void)state;
     assert_true(search_worlds("profiles 5 % off", 200, 60, &few, off).gap < 0.02);
     assert_true(search_worlds("profiles 5 % off, builds to spare", 200, 60, &many, off).gap < 0.02);
+}
+
+/* --- decisions between floats --------------------------------------------------------------------------------------------- */
+
+/* A transformer whose LayerNorm, Softmax and Gelu are float in any case: six products in a layer, of which the two of attention are
+ * faster without Q/DQ. */
+static void build_transformer(world *w, uint32_t layers, uint64_t seed)
+{
+    enum { PRODUCTS = 6 };
+
+    begin(w, layers * PRODUCTS, seed, 0.002);
+    w->graph.n_bits = (size_t)layers * PRODUCTS;
+    for (uint32_t i = 0; i < w->graph.n_bits; i++) {
+        add_net(w, QDQ_CUT_FLOAT, 1, (uint32_t[]){i});
+        add_net(w, i, 1, (uint32_t[]){QDQ_CUT_FLOAT});
+    }
+    assert_ok(qdq_energy_new(&w->truth, &w->graph, &w->arena, &err));
+    for (uint32_t i = 0; i < w->graph.n_bits; i++) {
+        const bool attends = i % PRODUCTS == 1 || i % PRODUCTS == 2;
+        w->truth.off[i] = attends ? 1.5e5 : 1.5e6;
+        w->truth.on[i] = attends ? 1.62e5 : 3e5;
+    }
+    for (size_t t = 0; t < w->graph.n_nets; t++) {
+        w->net[t].bytes = 1e5;
+        w->truth.q[t] = w->truth.dq[t] = 6e3;
+    }
+    w->rest = 2e5 * (double)w->graph.n_bits;
+}
+
+/* Of ViT-B/32 without knowledge there were two profiles, one of floats and one of codes, each of its own moment: what is between
+ * floats has nobody to alternate with. */
+static void decisions_between_floats_are_seen_both_ways_in_one_profile(void **state)
+{
+    const qdq_search_opts o = options(MOST_BUILDS - GUARD);
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        world w;
+        build_transformer(&w, 12, seed);
+        const qdq_cut_result r = run(&w, &o);
+        assert_true(w.mixed >= 2);
+        assert_true(time_of(&w, &r.search.best) / best_time(&w) - 1 < 1e-3);
+        qdq_arena_free(&w.arena);
+    }
 }
 
 /* --- nulls ---------------------------------------------------------------------------------------------------------------- */
@@ -592,6 +639,7 @@ int main(void)
         cmocka_unit_test(half_a_percent_of_noise_costs_less_than_two),
         cmocka_unit_test(odd_conversions_are_found_out_by_rounds),
         cmocka_unit_test(noisy_profiles_cost_little),
+        cmocka_unit_test(decisions_between_floats_are_seen_both_ways_in_one_profile),
         cmocka_unit_test(null_groups_stay_float),
         cmocka_unit_test(neighbours_that_are_harmful_alone_are_found_together),
         cmocka_unit_test(equal_answers_give_an_equal_search),

@@ -54,12 +54,24 @@ static qdq_status look_at(cutting *c, const qdq_assign *a, bool *known, qdq_erro
     return QDQ_OK;
 }
 
-/* Every second one on the way through the graph, so that most tensors need a conversion: into the candidate. */
+/* Of two numbers one, and of two such pairs the other one first (Thue and Morse): what recurs in a model is not always alike. */
+static bool is_odd(unsigned n)
+{
+    bool odd = false;
+
+    for (; n != 0; n &= n - 1)
+        odd = !odd;
+    return odd;
+}
+
+/* Every second one on the way through the graph, so that most tensors need a conversion; and of those that read what is float in
+ * any case every second one, so that there are such and such in one profile: into the candidate. */
 static qdq_status alternate(cutting *c, qdq_error *err)
 {
     const qdq_cut_graph *g = c->p->graph;
     qdq_assign *a = &c->s.candidate;
     bool *is_set = qdq_arena_array(&c->s.scratch, g->n_bits + 1, sizeof *is_set);
+    unsigned behind_float = 0;
 
     if (is_set == NULL)
         return qdq_nomem(err);
@@ -67,14 +79,16 @@ static qdq_status alternate(cutting *c, qdq_error *err)
         qdq_assign_set(a, i, true);
     for (size_t t = 0; t < g->n_nets; t++) {
         const qdq_cut_net *net = &g->net[t];
-        const bool on = net->from == QDQ_CUT_FLOAT || !qdq_assign_get(a, net->from);
         if (net->from != QDQ_CUT_FLOAT)
             is_set[net->from] = true;
-        for (size_t i = 0; i < net->n_to; i++)
-            if (net->to[i] != QDQ_CUT_FLOAT && !is_set[net->to[i]]) {
-                qdq_assign_set(a, net->to[i], on);
-                is_set[net->to[i]] = true;
-            }
+        for (size_t i = 0; i < net->n_to; i++) {
+            if (net->to[i] == QDQ_CUT_FLOAT || is_set[net->to[i]])
+                continue;
+            qdq_assign_set(a, net->to[i],
+                           net->from == QDQ_CUT_FLOAT ? !is_odd(behind_float++)
+                                                      : !qdq_assign_get(a, net->from));
+            is_set[net->to[i]] = true;
+        }
     }
     return QDQ_OK;
 }
