@@ -334,8 +334,8 @@ static qdq_status tune(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(qdq_tune_read(t, err));
     QDQ_TRY(qdq_tune_check_goal(t, err));
     QDQ_TRY(qdq_tune_calibrate(t, err));
-    qdq_tune_settings(t);
     QDQ_TRY(open_lab(t, err));
+    qdq_tune_settings(t);
     QDQ_TRY(check_judge(t, err));
     QDQ_TRY(open_store(t, err));
     QDQ_TRY(qdq_candidates_open(qdq_tempdir_path(t->work), t->clean, t->job, &t->files, err));

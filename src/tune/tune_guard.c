@@ -23,11 +23,13 @@ static qdq_status measure_pairs(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_c
     return QDQ_OK;
 }
 
-static const double affordable_ns = 5e9;
-
-static double pair_ns(const qdq_tuning *t, const qdq_test_result *r)
+/* Pairs of these two in five seconds; 0: nobody can tell. */
+static double affordable(const qdq_tuning *t, const qdq_test_result *r)
 {
-    return (r->incumbent_ns + r->candidate_ns) * qdq_tune_leg_runs(t->opts);
+    const double ns = 5e9;
+
+    return t->test.patience_ns > 0 ? ns / ((r->incumbent_ns + r->candidate_ns) * qdq_tune_leg_runs(t->opts))
+                                   : 0;
 }
 
 /* Is more to be learnt? What was found should not be lost to a wide interval; and where pairs are cheap, it need not be
@@ -38,8 +40,7 @@ static bool is_vague(const qdq_tuning *t, const qdq_test_result *r)
 
     if (r->gain > 0 && r->ci_low <= 0)
         return true;
-    return (t->noisy || r->ci_high - r->ci_low > width * (1 - r->gain)) &&
-           MORE_PAIRS * pair_ns(t, r) < affordable_ns;
+    return (t->noisy || r->ci_high - r->ci_low > width * (1 - r->gain)) && affordable(t, r) > MORE_PAIRS;
 }
 
 /* How much faster b is than a, with its interval. *ok: both lived. */
@@ -49,10 +50,7 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candida
     QDQ_TRY(measure_pairs(t, a, b, GUARD_NTH, GUARD_PAIRS, r, ok, err));
     if (!*ok || !is_vague(t, r))
         return QDQ_OK;
-    const double affordable = affordable_ns / pair_ns(t, r);
-    const unsigned pairs = affordable > MOST_PAIRS   ? MOST_PAIRS
-                           : affordable < MORE_PAIRS ? MORE_PAIRS
-                                                     : (unsigned)affordable;
+    const unsigned pairs = (unsigned)fmin(fmax(affordable(t, r), MORE_PAIRS), MOST_PAIRS);
     return measure_pairs(t, a, b, GUARD_NTH + 1, pairs, r, ok, err);
 }
 

@@ -142,6 +142,15 @@ unsigned qdq_tune_leg_runs(const qdq_tune_opts *o)
     return o->timing_runs > 0 ? o->timing_runs : 1;
 }
 
+/* Pairs are told as times of one run. Of an engine that is a program, which a time starts anew, they take far longer than they tell:
+ * none. */
+static double in_pairs(const qdq_tuning *t, double seconds)
+{
+    const bool tells = (qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_RUN) != 0;
+
+    return tells ? seconds * 1e9 / qdq_tune_leg_runs(t->opts) : 0;
+}
+
 void qdq_tune_settings(qdq_tuning *t)
 {
     const qdq_tune_opts *o = t->opts;
@@ -149,8 +158,8 @@ void qdq_tune_settings(qdq_tuning *t)
 
     t->test = (qdq_test_opts)QDQ_TEST_OPTS_INIT;
     t->test.max_pairs = p->max_pairs;
-    t->test.patience_ns = p->patience_s * 1e9 / qdq_tune_leg_runs(o); /* pairs are told as times of one run */
-    t->test.least_ns = p->least_s * 1e9 / qdq_tune_leg_runs(o);
+    t->test.patience_ns = in_pairs(t, p->patience_s);
+    t->test.least_ns = in_pairs(t, p->least_s);
     t->test.strict = o->strict;
     if (o->min_gain > 0) {
         t->test.enter = o->min_gain;
