@@ -23,13 +23,10 @@ static qdq_status measure_pairs(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_c
     return QDQ_OK;
 }
 
-/* Pairs of these two in five seconds; 0: nobody can tell. */
+/* Pairs of these two for half the patience that a candidate gets; 0: nobody can tell. */
 static double affordable(const qdq_tuning *t, const qdq_test_result *r)
 {
-    const double ns = 5e9;
-
-    return t->test.patience_ns > 0 ? ns / ((r->incumbent_ns + r->candidate_ns) * qdq_tune_leg_runs(t->opts))
-                                   : 0;
+    return t->test.patience_ns / 2 / (r->incumbent_ns + r->candidate_ns);
 }
 
 /* Is more to be learnt? What was found should not be lost to a wide interval; and where pairs are cheap, it need not be

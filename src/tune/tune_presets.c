@@ -137,7 +137,7 @@ unsigned qdq_tune_max_builds(const qdq_tune_opts *o, bool cuts)
     return builds_of_search(o->max_builds > 0 ? o->max_builds : cuts && usual > 0 ? OF_CUTS : usual);
 }
 
-unsigned qdq_tune_leg_runs(const qdq_tune_opts *o)
+static unsigned leg_runs(const qdq_tune_opts *o)
 {
     return o->timing_runs > 0 ? o->timing_runs : 1;
 }
@@ -148,7 +148,7 @@ static double in_pairs(const qdq_tuning *t, double seconds)
 {
     const bool tells = (qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_RUN) != 0;
 
-    return tells ? seconds * 1e9 / qdq_tune_leg_runs(t->opts) : 0;
+    return tells ? seconds * 1e9 / leg_runs(t->opts) : 0;
 }
 
 void qdq_tune_settings(qdq_tuning *t)
@@ -253,7 +253,7 @@ const char *qdq_tune_options_text(qdq_tuning *t)
     qdq_buf b = QDQ_BUF_INIT(1 << 20);
 
     qdq_buf_printf(&b, "threads=%d warmup=%u runs=%u codes=%s/%s", o->threads > 0 ? o->threads : 1,
-                   o->warmup_runs > 0 ? o->warmup_runs : 2, qdq_tune_leg_runs(o),
+                   o->warmup_runs > 0 ? o->warmup_runs : 2, leg_runs(o),
                    qdq_elem_name(t->target->format.activation.type),
                    qdq_elem_name(t->target->format.weight.type));
     for (size_t i = 0; i < t->quantize.n_shapes; i++)

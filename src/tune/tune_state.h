@@ -200,9 +200,6 @@ qdq_status qdq_tune_check(const qdq_tune_opts *o, const qdq_target *t, qdq_error
 /* Is greedy what users want, whatever the engine tells? */
 bool qdq_tune_wants_greedy(const qdq_tune_opts *o);
 
-/* Runs of a leg at least. */
-unsigned qdq_tune_leg_runs(const qdq_tune_opts *o);
-
 /* Fills test and search_opts from the preset, what users set besides, and what the lab's engine is. */
 void qdq_tune_settings(qdq_tuning *t);
 /* Builds of a search: of one by minimum cuts, or by trying. */

@@ -122,12 +122,11 @@ static qdq_status judge(qdq_tuning *t, const qdq_model *m, bool *keeps, qdq_erro
     return QDQ_OK;
 }
 
-/* Inputs of another type than the given model's have no samples that fit both. */
 bool qdq_tune_has_goal(const qdq_tuning *t)
 {
     const qdq_goal_opts *g = t->opts->goal;
 
-    return g != NULL && (g->max_drop >= 0 || (g->min_sqnr != 0 && !t->nothing->rest.direct_io));
+    return g != NULL && (g->max_drop >= 0 || g->min_sqnr != 0);
 }
 
 bool qdq_tune_holds(const qdq_tuning *t, const qdq_tune_heard *h)
