@@ -29,15 +29,21 @@ static double affordable(const qdq_tuning *t, const qdq_test_result *r)
     return t->test.patience_ns / 2 / (r->incumbent_ns + r->candidate_ns);
 }
 
+/* Does a moment say little here, and is there time for more than one? */
+static bool waits(const qdq_tuning *t)
+{
+    return t->noisy && t->test.least_ns > 0;
+}
+
 /* Is more to be learnt? What was found should not be lost to a wide interval; and where pairs are cheap, it need not be
- * wide, nor tell of one moment of a noisy machine. */
+ * wide. */
 static bool is_vague(const qdq_tuning *t, const qdq_test_result *r)
 {
     const double width = 0.04;
 
     if (r->gain > 0 && r->ci_low <= 0)
         return true;
-    return (t->noisy || r->ci_high - r->ci_low > width * (1 - r->gain)) && affordable(t, r) > MORE_PAIRS;
+    return (waits(t) || r->ci_high - r->ci_low > width * (1 - r->gain)) && affordable(t, r) > MORE_PAIRS;
 }
 
 /* How much faster b is than a, with its interval. *ok: both lived. */
@@ -47,8 +53,8 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candida
     QDQ_TRY(measure_pairs(t, a, b, GUARD_NTH, GUARD_PAIRS, r, ok, err));
     if (!*ok || !is_vague(t, r))
         return QDQ_OK;
-    const unsigned pairs = (unsigned)fmin(fmax(affordable(t, r), MORE_PAIRS), MOST_PAIRS);
-    return measure_pairs(t, a, b, GUARD_NTH + 1, pairs, r, ok, err);
+    const double pairs = waits(t) ? fmin(fmax(affordable(t, r), MORE_PAIRS), MOST_PAIRS) : MORE_PAIRS;
+    return measure_pairs(t, a, b, GUARD_NTH + 1, (unsigned)pairs, r, ok, err);
 }
 
 /* Everything in one scale: what was given, as it was timed here, and shares of that from pairs. */
