@@ -59,7 +59,7 @@ void qdq_tune_kinds_free(qdq_tune_kinds *k);
 
 /* Measures schemes apart, those that promise most longer, and finds the best of each kind and what it saves. What an earlier run
  * measured, of this model or another one, is not measured again. halving.c */
-qdq_status qdq_tune_isolate(qdq_tuning *t, qdq_tune_kinds *k, qdq_error *err);
+qdq_status qdq_tune_isolate(qdq_tuning *t, qdq_tune_kinds *all, qdq_error *err);
 
 /* What an autotune_cache.json in the folder of a new run says of them. One that nobody can read is set aside. tune_cache.c */
 qdq_status qdq_tune_import_cache(qdq_tuning *t, qdq_tune_kinds *k, qdq_error *err);
