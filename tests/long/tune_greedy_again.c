@@ -76,15 +76,6 @@ static qdq_tune_result run(const setting *s, const char *folder)
 
 /* --- what a run left ---------------------------------------------------------------------------------------------------- */
 
-static void assert_same_text(const char *a, const char *b, const char *name)
-{
-    char *of_a = test_tuned_file(a, name), *of_b = test_tuned_file(b, name);
-
-    assert_string_equal(of_a, of_b);
-    qdq_free(of_a);
-    qdq_free(of_b);
-}
-
 /* json_decref() */
 static json_t *decisions_of(const char *folder)
 {
@@ -105,7 +96,7 @@ static void assert_same_end(const char *a, const char *b)
     assert_true(json_array_size(of_a) == 5 && json_equal(of_a, of_b));
     json_decref(of_a);
     json_decref(of_b);
-    assert_same_text(a, b, "plan.json");
+    test_tuned_same(a, b, "plan.json");
 }
 
 /* --- going on ------------------------------------------------------------------------------------------------------------- */
@@ -299,7 +290,7 @@ static void schemes_of_a_cache_are_not_measured_apart(void **state)
     const qdq_tune_result r = run(&before, folder);
     assert_int_equal(r.apart_builds, 0);
     assert_true(r.kept == want.kept && r.rejected == want.rejected && r.verdict == want.verdict);
-    assert_same_text(folder, first, "plan.json");
+    test_tuned_same(folder, first, "plan.json");
     assert_int_equal(run(&before, folder).apart_builds,
                      0); /* so it remains, though the file is another one now */
     free(folder);

@@ -139,3 +139,12 @@ uint64_t test_tuned_samples(const char *folder)
     qdq_tune_store_close(s);
     return n;
 }
+
+void test_tuned_same(const char *a, const char *b, const char *name)
+{
+    char *of_a = test_tuned_file(a, name), *of_b = test_tuned_file(b, name);
+
+    assert_string_equal(of_a, of_b);
+    qdq_free(of_a);
+    qdq_free(of_b);
+}

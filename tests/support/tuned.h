@@ -42,6 +42,9 @@ int test_tuned_child(int argc, char **argv);
 /* A file of the folder; qdq_free(). */
 char *test_tuned_file(const char *folder, const char *name);
 
+/* That file is the same in both folders. */
+void test_tuned_same(const char *a, const char *b, const char *name);
+
 /* How many samples the folder's store has. */
 uint64_t test_tuned_samples(const char *folder);
 

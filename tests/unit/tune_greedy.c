@@ -132,15 +132,6 @@ static const char *decision(const char *folder, const char *node, const char *ke
     return text;
 }
 
-static void assert_same_text(const char *a, const char *b, const char *name)
-{
-    char *of_a = test_tuned_file(a, name), *of_b = test_tuned_file(b, name);
-
-    assert_string_equal(of_a, of_b);
-    qdq_free(of_a);
-    qdq_free(of_b);
-}
-
 /* --- what is found ------------------------------------------------------------------------------------------------------ */
 
 static void what_pays_is_kept_and_what_does_not_stays_float(void **state)
@@ -239,7 +230,7 @@ static void without_times_of_layers_groups_are_timed_whole(void **state)
     assert_int_equal(count_text(blind, "autotune_cache.json", "\"best_latency_ms\": null"),
                      1); /* float stays */
     run(told, test_tuned_costs(OPS, SLOW_APART));
-    assert_same_text(blind, told, "plan.json");
+    test_tuned_same(blind, told, "plan.json");
 }
 
 /* --- engines that fail ---------------------------------------------------------------------------------------------------- */

@@ -43,24 +43,31 @@ static bench bench_new(uint64_t seed, double gain, double noise)
 }
 
 /* Runs the test under many seeds, each behind its own A/A control; gives how often it kept, and pairs for each. */
-static unsigned keeps_with(double patience_ns, double gain, double noise, unsigned runs, double *pairs)
+static unsigned keeps_of(qdq_test_opts o, bench like, unsigned runs, double *pairs)
 {
     unsigned kept = 0;
 
     *pairs = 0;
     for (unsigned seed = 0; seed < runs; seed++) {
-        qdq_test_opts o = QDQ_TEST_OPTS_INIT;
-        bench aa = bench_new(seed + 100000, 0, noise), b = bench_new(seed, gain, noise);
+        bench aa = bench_new(seed + 100000, 0, like.noise), b = like;
         qdq_epoch epoch;
         qdq_test_result r;
+        b.random = bench_new(seed, 0, 0).random;
         assert_int_equal(qdq_epoch_begin(&o, take, &aa, &epoch, NULL), QDQ_OK);
         o.floor_sd = epoch.aa_sd;
-        o.patience_ns = patience_ns;
         assert_int_equal(qdq_test_run(&o, take, &b, &r, NULL), QDQ_OK);
         kept += r.verdict == QDQ_VERDICT_KEEP;
         *pairs += (double)r.pairs / runs;
     }
     return kept;
+}
+
+static unsigned keeps_with(double patience_ns, double gain, double noise, unsigned runs, double *pairs)
+{
+    qdq_test_opts o = QDQ_TEST_OPTS_INIT;
+
+    o.patience_ns = patience_ns;
+    return keeps_of(o, bench_new(0, gain, noise), runs, pairs);
 }
 
 static unsigned keeps(double gain, double noise, unsigned runs, double *pairs)
@@ -206,32 +213,23 @@ static void the_time_of_what_is_kept_is_known_better_with_patience(void **state)
     assert_true(off[1] < 0.02 && off[1] < off[0]);
 }
 
-static unsigned verdicts(qdq_verdict wanted, double least_ns, double gain, unsigned phase, double noise)
+static unsigned keeps_in_phases(double least_ns, double gain)
 {
-    unsigned n = 0;
+    qdq_test_opts o = QDQ_TEST_OPTS_INIT;
+    bench like = bench_new(0, gain, 0.04);
+    double pairs;
 
-    for (unsigned seed = 0; seed < 500; seed++) {
-        qdq_test_opts o = QDQ_TEST_OPTS_INIT;
-        bench aa = bench_new(seed + 100000, 0, noise), b = bench_new(seed, gain, noise);
-        qdq_epoch epoch;
-        qdq_test_result r;
-        b.phase = phase;
-        assert_int_equal(qdq_epoch_begin(&o, take, &aa, &epoch, NULL), QDQ_OK);
-        o.floor_sd = epoch.aa_sd;
-        o.least_ns = least_ns;
-        assert_int_equal(qdq_test_run(&o, take, &b, &r, NULL), QDQ_OK);
-        n += r.verdict == wanted;
-    }
-    return n;
+    o.least_ns = least_ns;
+    like.phase = 25;
+    return keeps_of(o, like, 500, &pairs);
 }
 
 /* MobileNetV2 with float Adds beside one without on a virtual machine: 6 % faster or slower, by what neighbours do, for a second or so. */
 static void a_moment_of_a_noisy_machine_is_not_believed(void **state)
 {
     (void)state;
-    const unsigned hasty = verdicts(QDQ_VERDICT_KEEP, 0, 0, 25, 0.04),
-                   calm = verdicts(QDQ_VERDICT_KEEP, 2e9, 0, 25, 0.04),
-                   real = verdicts(QDQ_VERDICT_KEEP, 2e9, 0.05, 25, 0.04);
+    const unsigned hasty = keeps_in_phases(0, 0), calm = keeps_in_phases(2e9, 0),
+                   real = keeps_in_phases(2e9, 0.05);
     print_message(
         "phases of 0.5 s, +6 and -6 %%: nothing kept %u of 500 times, after 2 s at least %u; 5 %%: %u\n",
         hasty, calm, real);

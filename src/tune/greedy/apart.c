@@ -53,7 +53,11 @@ static qdq_status by_whole_times(qdq_tune_sitting *s, const qdq_tune_entry *e, s
     for (size_t i = 0; i < n; i = end) {
         for (end = i; end < n && e[end].kind == e[i].kind;)
             end++;
-        QDQ_TRY(qdq_tune_sit_by_whole_times(s, e + i, end - i));
+        QDQ_TRY(qdq_job_poll(s->t->job, s->err));
+        if (qdq_tune_time_is_up(s->t))
+            qdq_tune_leave_out(e + i, end - i);
+        else
+            QDQ_TRY(qdq_tune_sit_by_whole_times(s, e + i, end - i));
     }
     return QDQ_OK;
 }
