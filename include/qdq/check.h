@@ -1,10 +1,13 @@
-/* qdq/check.h - what is wrong with the quantization of a model, and what of it an engine will not use.
+/* qdq/check.h - what is wrong with the quantization of a model, what of it an engine will not use, and whether an engine
+ * computes what the model says.
  *
  * A Q/DQ pair pays only where the engine fuses it with an operator into an 8-bit kernel; where it does not, the
  * operator runs in float and Q/DQ are work on top. For each such place: why, and what it costs. */
 #ifndef QDQ_CHECK_H
 #define QDQ_CHECK_H
 
+#include "compare.h"
+#include "data.h"
 #include "engine.h"
 #include "quant.h"
 
@@ -72,6 +75,72 @@ typedef struct qdq_group_finding {
  * gives to its caller may be float. *out is freed with qdq_free() (one block). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_groups_check(const qdq_model *m, const qdq_group *g, size_t n,
                                                  qdq_group_finding **out, size_t *n_out, qdq_error *err);
+
+/* --- does the engine compute what the graph says? -------------------------------------------------------------------
+ *
+ * The optimizations of an engine can have defects. So the same model runs twice on the same data: on the engine as users run it,
+ * and on a reference, as it is written: ONNX Runtime without optimizations, Q and DQ as operators; for the engines "ort" and
+ * "sim", the engine itself without optimizations; where neither is available, qdq's own evaluator, if it knows every operator.
+ *
+ * An output is wrong if the SQNR of a slice of it against the original model is more than QDQ_VERIFY_LOSS_DB below the
+ * reference's (and below QDQ_SAME_SQNR_DB of compare.h), or if it has less than QDQ_VERIFY_SAME_DB against the reference. */
+#define QDQ_VERIFY_LOSS_DB 6.0
+#define QDQ_VERIFY_SAME_DB 10.0
+
+typedef enum qdq_verify_verdict {
+    QDQ_VERIFY_UNKNOWN, /* there is no reference: `why` says why */
+    QDQ_VERIFY_RIGHT,
+    QDQ_VERIFY_WRONG
+} qdq_verify_verdict;
+
+typedef struct qdq_verify_opts {
+    size_t size;
+    /* An engine "ort"; NULL: none. Not needed for "ort" and "sim". */
+    qdq_engine *reference;
+    /* The model before it was quantized, for the first rule above; NULL: only the second one is asked. */
+    const qdq_model *original;
+    /* Of the engine; 0: 1. */
+    int threads;
+    /* Fixes open dims in all runs; none: they stay open. */
+    const qdq_input_shape *shapes;
+    size_t n_shapes;
+    /* Samples of the data: [first, first + count); count 0: at most 4. */
+    size_t first, count;
+    /* Do not look for the node: saves up to some 30 runs where an output is wrong. */
+    bool no_search;
+    const qdq_job *job;
+} qdq_verify_opts;
+
+#define QDQ_VERIFY_OPTS_INIT                                                                                 \
+    {                                                                                                        \
+        .size = sizeof(qdq_verify_opts)                                                                      \
+    }
+
+typedef struct qdq_verify_result {
+    qdq_verify_verdict verdict;
+    size_t samples;
+    bool open;           /* the model ran with open dims */
+    char reference[120]; /* "ort 1.31.1 without optimizations"; "" if there is none */
+    /* Of the output that is furthest off: its name, and SQNR in dB of engine against reference, and of both against the original
+     * model. NAN: not measured, or no signal. */
+    char output[200];
+    double sqnr_db, engine_db, reference_db;
+    /* WRONG: the first node, in order of execution, whose result differs: operator and label, and its form: what it reads, and
+     * which nodes read its result. "" if it was not found. */
+    char op[64], node[200], form[400];
+    /* The processor adds products of u8 and s8 with saturation, and the node is one that does. */
+    bool saturates;
+    char why[1000]; /* a sentence without full stop; "" if the verdict is RIGHT */
+} qdq_verify_result;
+
+/* Runs `m` on both. The data are samples of opts->original, or of `m` if there is none. A failed run on the engine is an error,
+ * a failed run on the reference an unknown verdict. Thread safe, as long as the engines are. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_verify_engine(const qdq_model *m, qdq_engine *e, qdq_data *data,
+                                                  const qdq_verify_opts *opts, qdq_verify_result *out,
+                                                  qdq_error *err);
+
+/* "unknown", "right", "wrong" */
+QDQ_API const char *qdq_verify_verdict_name(qdq_verify_verdict v);
 
 #ifdef __cplusplus
 }

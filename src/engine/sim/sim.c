@@ -24,6 +24,10 @@ typedef struct sim_session {
     qdq_sim_estimate estimate;
     uint64_t samples;      /* timed blocks so far */
     qdq_sim_effect effect; /* of failures on the call at hand */
+    bool as_written;       /* no optimizations: all is computed as the graph says */
+    bool is_open;          /* an input has an open dim */
+    const double
+        *factor; /* by value id: what forms that are computed wrongly make of it; NULL: all is right */
 } sim_session;
 
 /* --- engine ------------------------------------------------------------------------------------------------- */
@@ -80,11 +84,29 @@ static qdq_status maybe_fail(qdq_session *s, const char *at, qdq_error *err)
     return QDQ_OK;
 }
 
-/* Costs of the shapes as they are now. */
+/* Costs of the shapes as they are now, and what is computed wrongly. */
 static qdq_status estimate(sim_session *ss, qdq_error *err)
 {
     qdq_arena_free(&ss->scratch);
-    return qdq_sim_estimate_graph(ss->sim, ss->model->graph, &ss->scratch, &ss->estimate, err);
+    ss->factor = NULL;
+    QDQ_TRY(qdq_sim_estimate_graph(ss->sim, ss->model->graph, &ss->scratch, &ss->estimate, err));
+    if (ss->sim->n_wrong == 0 || ss->as_written)
+        return QDQ_OK;
+    ss->factor = qdq_sim_wrong_values(ss->sim->wrong, ss->sim->n_wrong, ss->model->graph, &ss->estimate,
+                                      ss->is_open, &ss->scratch);
+    return ss->factor != NULL ? QDQ_OK : qdq_nomem(err);
+}
+
+static bool has_open_dim(const qdq_graph *g)
+{
+    int64_t dim[QDQ_MAX_RANK];
+    int rank;
+
+    for (size_t i = 0; i < g->inputs.n; i++)
+        if (g->inputs.at[i]->init == NULL &&
+            !qdq_value_static_shape(g->inputs.at[i], &rank, dim, QDQ_MAX_RANK))
+            return true;
+    return false;
 }
 
 /* Gives the inputs of the clone these shapes, and infers the rest again if that changes anything. */
@@ -128,6 +150,8 @@ static qdq_status sim_session_open(qdq_session *s, const qdq_model *m, const qdq
     QDQ_TRY(qdq_model_clone(m, &ss->model, err));
     QDQ_TRY(qdq_model_infer(ss->model, &infer, err));
     QDQ_TRY(qdq_session_describe(s, ss->model->graph, err));
+    ss->as_written = opts->level == QDQ_LEVEL_NONE || opts->fake_quant;
+    ss->is_open = has_open_dim(ss->model->graph);
     QDQ_TRY(estimate(ss, err));
     return maybe_fail(s, "open", err);
 }
@@ -186,6 +210,8 @@ static void shape_floats(const sim_session *ss, const qdq_value *v, uint64_t see
             x[i] = x[i] > 0 ? x[i] : 0;
         if (amplitude > 0)
             x[i] += (float)amplitude * qdq_random_normal(&r);
+        if (ss->factor != NULL && ss->factor[v->id] != 1)
+            x[i] *= (float)ss->factor[v->id];
     }
 }
 

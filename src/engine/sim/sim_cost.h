@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "engine/layer_nodes.h"
 #include "engine/sim/sim_fail.h"
+#include "engine/sim/sim_wrong.h"
 #include "ir/ir.h"
 
 typedef struct qdq_sim_cost {
@@ -31,6 +32,8 @@ typedef struct qdq_sim {
     qdq_map by_op, by_node;   /* name -> qdq_sim_cost */
     qdq_sim_failure *failure; /* n_failure of them */
     size_t n_failure;
+    qdq_sim_wrong *wrong; /* n_wrong of them */
+    size_t n_wrong;
 } qdq_sim;
 
 /* Reads the cost model; *out goes to qdq_sim_free(). */

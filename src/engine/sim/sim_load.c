@@ -65,11 +65,25 @@ static void read_failures(const qdq_json_place *top, qdq_sim *sim)
         qdq_sim_failure_read(&failure, &sim->failure[sim->n_failure++]);
 }
 
+static void read_wrong(const qdq_json_place *top, qdq_sim *sim)
+{
+    size_t n = json_array_size(json_object_get(top->object, "wrong"));
+    qdq_json_place form;
+
+    sim->wrong = qdq_arena_array(&sim->arena, n + 1, sizeof *sim->wrong);
+    if (sim->wrong == NULL) {
+        qdq_json_nomem(top);
+        return;
+    }
+    while (qdq_json_item(top, "wrong", sim->n_wrong, &form))
+        qdq_sim_wrong_read(&form, &sim->wrong[sim->n_wrong++]);
+}
+
 static qdq_status read_model(qdq_sim *sim, json_t *root, qdq_error *err)
 {
     static const char *const keys[] = {
         "qdq_sim", "device",  "seed", "noise", "outlier_rate", "outlier_factor", "overhead_us", "error",
-        "convert", "default", "ops",  "nodes", "fail",         "no_profile",     NULL};
+        "convert", "default", "ops",  "nodes", "fail",         "no_profile",     "wrong",       NULL};
     qdq_json_reader reader = {.arena = &sim->arena, .err = err};
     qdq_json_place top = qdq_json_top(&reader, root, "qdq_sim", 1), cost;
 
@@ -93,6 +107,7 @@ static qdq_status read_model(qdq_sim *sim, json_t *root, qdq_error *err)
     read_costs(&top, "ops", &sim->by_op);
     read_costs(&top, "nodes", &sim->by_node);
     read_failures(&top, sim);
+    read_wrong(&top, sim);
     return reader.status;
 }
 

@@ -1,0 +1,394 @@
+/* verify.c - does an engine compute what a model says? Runs the model on the engine and on a reference, as check.h has it, and
+ * adds up how far the outputs are apart. Which node it is: verify_search.c. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "quant/check/verify_state.h"
+#include "quant/compare/compare_feed.h"
+#include "quant/rest/safe_session.h"
+
+enum { MOST_SAMPLES = 4 };
+
+const char *qdq_verify_verdict_name(qdq_verify_verdict v)
+{
+    static const char *const names[] = {"unknown", "right", "wrong"};
+
+    return names[v];
+}
+
+/* --- sides -------------------------------------------------------------------------------------------------------- */
+
+/* Engines that compute a graph as it is written if they are asked to. */
+static bool is_own_reference(const qdq_engine *e)
+{
+    const char *name = qdq_engine_get_info(e)->name;
+
+    return strcmp(name, "ort") == 0 || strcmp(name, "sim") == 0;
+}
+
+static qdq_status choose_reference(qdq_verifying *v, bool *found, qdq_error *err)
+{
+    char why[200];
+
+    *found = true;
+    v->reference = is_own_reference(v->engine) ? v->engine : v->opts.reference;
+    if (v->reference != NULL && !is_own_reference(v->reference))
+        return qdq_fail(err, QDQ_E_USAGE, "engine '%s' as the reference: expected 'ort'",
+                        qdq_engine_get_info(v->reference)->name);
+    if (v->reference != NULL) {
+        const qdq_engine_info *info = qdq_engine_get_info(v->reference);
+
+        snprintf(v->out->reference, sizeof v->out->reference, "%.40s %.40s without optimizations", info->name,
+                 info->version);
+        return QDQ_OK;
+    }
+    *found = qdq_verify_can_evaluate(v->m, why, sizeof why);
+    if (*found)
+        snprintf(v->out->reference, sizeof v->out->reference, "qdq's evaluator");
+    else
+        snprintf(v->out->why, sizeof v->out->why,
+                 "no reference: ONNX Runtime is unavailable, and qdq's evaluator does not know %s", why);
+    return QDQ_OK;
+}
+
+qdq_status qdq_verify_open(qdq_verifying *v, const qdq_verify_side *side, qdq_session **out, qdq_error *err)
+{
+    qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
+
+    so.level = side->level;
+    so.threads = v->opts.threads;
+    so.shapes = v->opts.shapes;
+    so.n_shapes = v->opts.n_shapes;
+    so.expose = side->expose;
+    return qdq_session_open(side->engine, v->m, &so, out, err);
+}
+
+qdq_status qdq_verify_sample(qdq_verifying *v, size_t i, const qdq_named_array **in, size_t *n,
+                             qdq_error *err)
+{
+    QDQ_TRY(qdq_job_poll(v->opts.job, err));
+    QDQ_TRY(qdq_data_get(v->data, i, in, n, err));
+    return v->opts.original != NULL ? qdq_compare_feed(v->m, v->opts.original, in, *n, &v->arena, err)
+                                    : QDQ_OK;
+}
+
+/* --- what comes out --------------------------------------------------------------------------------------------------- */
+
+double qdq_verify_db(const qdq_compare_stat *s)
+{
+    if (s->unequal == 0)
+        return INFINITY;
+    if (!isfinite(s->dd))
+        return -INFINITY;
+    return s->aa > 0 ? 10 * log10(s->aa / s->dd) : (double)INFINITY;
+}
+
+/* Of integers those that can be values of a quantized tensor: an index of another element may be far away, and nearly right. */
+static bool is_judged(qdq_elem e)
+{
+    return qdq_elem_is_float(e) || (qdq_elem_is_int(e) && e != QDQ_BOOL && qdq_elem_bits(e) <= 8);
+}
+
+static qdq_verify_tensor *find(const qdq_verifying *v, const char *name, const qdq_array *a)
+{
+    if (!is_judged(a->elem))
+        return NULL;
+    for (size_t i = 0; i < v->n_outputs; i++)
+        if (strcmp(v->output[i].name, name) == 0)
+            return &v->output[i];
+    return NULL;
+}
+
+static qdq_status hold_original(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
+{
+    qdq_verify_tensor *t = find(ctx, name, a);
+
+    return t != NULL ? qdq_hold(&t->original, a, err) : QDQ_OK;
+}
+
+static qdq_status hold_reference(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
+{
+    qdq_verify_tensor *t = find(ctx, name, a);
+
+    return t != NULL ? qdq_hold(&t->reference, a, err) : QDQ_OK;
+}
+
+static void compare(qdq_verify_tensor *t, const qdq_array *a, size_t sample)
+{
+    qdq_compare_stat one = {0};
+
+    /* Where the data decide a shape, a rounding may decide otherwise. */
+    if (!qdq_array_same_shape(&t->reference.array, a))
+        return;
+    qdq_compare_stat_add(&one, &t->reference.array, a);
+    qdq_compare_stat_add(&t->same, &t->reference.array, a);
+    const double db = qdq_verify_db(&one);
+    if (db < t->worst_db) {
+        t->worst_db = db;
+        t->worst_sample = sample;
+    }
+    if (!t->original.is_held || !qdq_array_same_shape(&t->original.array, a))
+        return;
+    qdq_compare_stat_add(&t->of_reference, &t->original.array, &t->reference.array);
+    qdq_compare_stat_add(&t->of_engine, &t->original.array, a);
+}
+
+typedef struct matching {
+    qdq_verifying *v;
+    size_t sample;
+} matching;
+
+static qdq_status match(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
+{
+    const matching *k = ctx;
+    qdq_verify_tensor *t = find(k->v, name, a);
+
+    (void)err;
+    if (t != NULL && t->reference.is_held)
+        compare(t, a, k->sample);
+    return QDQ_OK;
+}
+
+/* --- runs ------------------------------------------------------------------------------------------------------------- */
+
+typedef struct running {
+    qdq_session *engine, *reference;
+    qdq_safe_session original;
+    bool without_original; /* it does not run: its rule is not asked */
+} running;
+
+static qdq_status run_original(qdq_verifying *v, running *r, size_t i, qdq_error *err)
+{
+    qdq_error own = QDQ_ERROR_INIT;
+    const qdq_named_array *in;
+    size_t n;
+
+    if (v->opts.original == NULL || v->reference == NULL || r->without_original)
+        return QDQ_OK;
+    if (r->original.session == NULL) {
+        r->original =
+            (qdq_safe_session){.engine = v->reference, .model = v->opts.original, .which = "original model"};
+        r->original.opts = (qdq_session_opts)QDQ_SESSION_OPTS_INIT;
+        r->original.opts.level = QDQ_LEVEL_NONE;
+        r->original.opts.threads = v->opts.threads;
+        r->original.opts.shapes = v->opts.shapes;
+        r->original.opts.n_shapes = v->opts.n_shapes;
+        r->without_original = qdq_safe_open(&r->original, &own) != QDQ_OK;
+    }
+    if (r->without_original)
+        return QDQ_OK;
+    QDQ_TRY(qdq_data_get(v->data, i, &in, &n, err));
+    QDQ_TRY(qdq_compare_feed(r->original.model, v->opts.original, &in, n, &v->arena, err));
+    r->without_original = qdq_safe_run(&r->original, in, n, hold_original, v, &own) != QDQ_OK;
+    return QDQ_OK;
+}
+
+/* *why: what failed, if the reference did. */
+static qdq_status run_reference(qdq_verifying *v, running *r, const qdq_named_array *in, size_t n,
+                                qdq_error *why)
+{
+    const qdq_verify_side side = {v->reference, QDQ_LEVEL_NONE, NULL};
+
+    if (v->reference == NULL)
+        return qdq_verify_evaluate(v->m, in, n, hold_reference, v, why);
+    if (r->reference == NULL)
+        QDQ_TRY(qdq_verify_open(v, &side, &r->reference, why));
+    return qdq_session_run(r->reference, in, n, hold_reference, v, why);
+}
+
+static qdq_status run_sample(qdq_verifying *v, running *r, size_t i, bool *known, qdq_error *err)
+{
+    const qdq_verify_side side = {v->engine, QDQ_LEVEL_ALL, NULL};
+    qdq_arena_mark mark = qdq_arena_get_mark(&v->arena);
+    qdq_error why = QDQ_ERROR_INIT;
+    const qdq_named_array *in;
+    matching k = {v, i};
+    size_t n;
+
+    for (size_t t = 0; t < v->n_outputs; t++)
+        v->output[t].reference.is_held = v->output[t].original.is_held = false;
+    QDQ_TRY(run_original(v, r, i, err));
+    QDQ_TRY(qdq_verify_sample(v, i, &in, &n, err));
+    qdq_status st = run_reference(v, r, in, n, &why);
+    *known = st == QDQ_OK;
+    if (st == QDQ_E_NOMEM || st == QDQ_E_INTERRUPTED)
+        return qdq_fail(err, st, "%s", why.text);
+    if (!*known) {
+        snprintf(v->out->why, sizeof v->out->why, "no reference: %.*s: %.600s", 119, v->out->reference,
+                 why.text);
+        return QDQ_OK;
+    }
+    if (r->engine == NULL)
+        QDQ_TRY(qdq_verify_open(v, &side, &r->engine, err));
+    QDQ_TRY(qdq_session_run(r->engine, in, n, match, &k, err));
+    qdq_arena_reset(&v->arena, mark);
+    v->out->samples++;
+    return QDQ_OK;
+}
+
+static void close_all(running *r)
+{
+    qdq_session_close(r->engine);
+    qdq_session_close(r->reference);
+    qdq_safe_close(&r->original);
+}
+
+/* --- verdict ---------------------------------------------------------------------------------------------------------- */
+
+/* How far an output is below what it may be, in dB; 0 and less: it is right. */
+static double excess(const qdq_verify_tensor *t)
+{
+    double over = QDQ_VERIFY_SAME_DB - qdq_verify_db(&t->same);
+    if (t->of_reference.elements > 0 && t->of_reference.aa > 0)
+        over = fmax(over, fmin(qdq_verify_db(&t->of_reference), QDQ_SAME_SQNR_DB + QDQ_VERIFY_LOSS_DB) -
+                              QDQ_VERIFY_LOSS_DB - qdq_verify_db(&t->of_engine));
+    return over;
+}
+
+static double number(const qdq_compare_stat *s)
+{
+    return s->elements > 0 ? qdq_verify_db(s) : NAN;
+}
+
+static void judge(qdq_verifying *v)
+{
+    const qdq_verify_tensor *furthest = NULL;
+    double most = -INFINITY;
+
+    v->out->verdict = QDQ_VERIFY_UNKNOWN;
+    for (size_t i = 0; i < v->n_outputs; i++) {
+        const double over = excess(&v->output[i]);
+
+        if (v->output[i].same.elements == 0)
+            continue;
+        if (furthest == NULL || over > most) {
+            furthest = &v->output[i];
+            most = over;
+        }
+    }
+    if (furthest == NULL) {
+        snprintf(v->out->why, sizeof v->out->why,
+                 "no output is of floats, or of integers with 8 bits, in the same shape on both");
+        return;
+    }
+    v->out->verdict = most > 0 ? QDQ_VERIFY_WRONG : QDQ_VERIFY_RIGHT;
+    v->worst = most > 0 ? furthest : NULL;
+    snprintf(v->out->output, sizeof v->out->output, "%s", furthest->name);
+    v->out->sqnr_db = number(&furthest->same);
+    v->out->engine_db = number(&furthest->of_engine);
+    v->out->reference_db = number(&furthest->of_reference);
+}
+
+static void explain(qdq_verifying *v)
+{
+    const qdq_engine_info *info = qdq_engine_get_info(v->engine);
+    qdq_verify_result *r = v->out;
+    char place[700] = "its first wrong node was not found", numbers[120];
+
+    if (!isnan(r->reference_db))
+        snprintf(numbers, sizeof numbers, "has an SQNR of %.1f dB, the graph as it is written %.1f dB",
+                 r->engine_db, r->reference_db);
+    else
+        snprintf(numbers, sizeof numbers, "has an SQNR of %.1f dB against the graph as it is written",
+                 r->sqnr_db);
+    if (r->node[0] != '\0')
+        snprintf(place, sizeof place, "first at %s '%s' (%s)", r->op, r->node, r->form);
+    snprintf(r->why, sizeof r->why,
+             "engine %s %s computes the model wrongly%s: output '%s' %s; %s: a defect of "
+             "the engine",
+             info->name, info->version, r->open ? ", with open dims" : "", r->output, numbers, place);
+    if (r->saturates)
+        snprintf(r->why, sizeof r->why,
+                 "this processor adds products of u8 and s8 with saturation: output '%s' %s; %s: uint8 "
+                 "weights or weights with 7 bits avoid it",
+                 r->output, numbers, place);
+}
+
+/* --- the interface ------------------------------------------------------------------------------------------------------ */
+
+static bool is_open(const qdq_verifying *v)
+{
+    qdq_io io;
+
+    for (size_t i = 0; v->opts.n_shapes == 0 && qdq_model_input(v->m, i, &io); i++)
+        for (int d = 0; d < io.rank; d++)
+            if (io.dim[d] < 0)
+                return true;
+    return false;
+}
+
+static qdq_status prepare(qdq_verifying *v, size_t *end, qdq_error *err)
+{
+    const size_t all = qdq_data_count(v->data);
+    qdq_io io;
+
+    if (v->opts.first >= all || v->opts.count > all - v->opts.first)
+        return qdq_fail(err, QDQ_E_USAGE, "samples %zu to %zu, the data have %zu", v->opts.first,
+                        v->opts.first + v->opts.count, all);
+    const size_t left = all - v->opts.first;
+    *end = v->opts.first + (v->opts.count > 0 ? v->opts.count : left < MOST_SAMPLES ? left : MOST_SAMPLES);
+    v->n_outputs = qdq_model_output_count(v->m);
+    v->output = qdq_arena_array(&v->arena, v->n_outputs + 1, sizeof *v->output);
+    if (v->output == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < v->n_outputs && qdq_model_output(v->m, i, &io); i++) {
+        v->output[i].name = io.name;
+        v->output[i].worst_db = INFINITY;
+        v->output[i].worst_sample = v->opts.first;
+    }
+    v->out->open = is_open(v);
+    return QDQ_OK;
+}
+
+static qdq_status verify(qdq_verifying *v, qdq_error *err)
+{
+    running r = {0};
+    qdq_status st = QDQ_OK;
+    size_t end = 0;
+    bool known;
+
+    if ((qdq_engine_get_info(v->engine)->capabilities & QDQ_CAN_RUN) == 0) {
+        snprintf(v->out->why, sizeof v->out->why, "engine '%s' computes no outputs",
+                 qdq_engine_get_info(v->engine)->name);
+        return QDQ_OK;
+    }
+    QDQ_TRY(choose_reference(v, &known, err));
+    if (!known)
+        return QDQ_OK;
+    QDQ_TRY(prepare(v, &end, err));
+    for (size_t i = v->opts.first; st == QDQ_OK && known && i < end; i++)
+        st = run_sample(v, &r, i, &known, err);
+    close_all(&r);
+    if (st != QDQ_OK || !known)
+        return st;
+    judge(v);
+    if (v->worst == NULL)
+        return QDQ_OK;
+    if (!v->opts.no_search)
+        QDQ_TRY(qdq_verify_search(v, err));
+    explain(v);
+    return QDQ_OK;
+}
+
+qdq_status qdq_verify_engine(const qdq_model *m, qdq_engine *e, qdq_data *data, const qdq_verify_opts *opts,
+                             qdq_verify_result *out, qdq_error *err)
+{
+    static const qdq_verify_opts defaults = QDQ_VERIFY_OPTS_INIT;
+    qdq_verifying v = {.m = m,
+                       .engine = e,
+                       .data = data,
+                       .opts = opts != NULL ? *opts : defaults,
+                       .out = out,
+                       .arena = QDQ_ARENA_INIT};
+
+    *out = (qdq_verify_result){.sqnr_db = NAN, .engine_db = NAN, .reference_db = NAN};
+    qdq_status st = verify(&v, err);
+    for (size_t i = 0; i < v.n_outputs && v.output != NULL; i++) {
+        qdq_held_free(&v.output[i].reference);
+        qdq_held_free(&v.output[i].original);
+    }
+    qdq_arena_free(&v.arena);
+    return st;
+}

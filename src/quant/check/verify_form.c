@@ -1,0 +1,73 @@
+/* verify_form.c - what a node looks like to an engine, in words. */
+#include <stdio.h>
+#include <string.h>
+
+#include "quant/check/verify_state.h"
+
+static bool is_dq(const qdq_node *n)
+{
+    return n != NULL && n->op == QDQ_OP_DEQUANTIZELINEAR;
+}
+
+/* The type of the quantized values behind an input of a node; QDQ_UNDEFINED: it reads floats. */
+static qdq_elem read_as(const qdq_node *n, uint32_t i)
+{
+    const qdq_value *v = qdq_node_in(n, i);
+
+    if (v == NULL || !is_dq(v->producer) || (v = qdq_node_in(v->producer, 0)) == NULL)
+        return QDQ_UNDEFINED;
+    if (v->init != NULL)
+        return v->init->elem;
+    return v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->elem : QDQ_UNDEFINED;
+}
+
+static void add(char *text, size_t size, const char *between, const char *what)
+{
+    const size_t used = strlen(text);
+
+    snprintf(text + used, size - used, "%s%s", used > 0 ? between : "", what);
+}
+
+static bool is_listed(const char *list, const char *word)
+{
+    const size_t n = strlen(word);
+
+    for (const char *at = list; (at = strstr(at, word)) != NULL; at += n)
+        if ((at == list || at[-1] == ' ') && (at[n] == '\0' || at[n] == ','))
+            return true;
+    return false;
+}
+
+void qdq_verify_describe(const qdq_node *n, bool open, char *text, size_t size)
+{
+    char types[100] = "", readers[200] = "";
+
+    for (uint32_t i = 0; i < n->n_in; i++)
+        if (qdq_node_in(n, i) != NULL) {
+            const char *name = qdq_elem_name(read_as(n, i));
+            add(types, sizeof types, ", ", read_as(n, i) != QDQ_UNDEFINED && name != NULL ? name : "float");
+        }
+    for (uint32_t i = 0; i < n->n_out; i++)
+        for (const qdq_use *u = n->out[i] != NULL ? n->out[i]->first : NULL; u != NULL; u = u->next)
+            if (!is_listed(readers, u->node->type))
+                add(readers, sizeof readers, ", ", u->node->type);
+    snprintf(text, size, "reads %s", types);
+    if (readers[0] != '\0') {
+        add(text, size, "", ", read by ");
+        add(text, size, "", readers);
+    }
+    if (open)
+        add(text, size, "", ", open dims");
+}
+
+bool qdq_verify_saturates(const qdq_node *n)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (__builtin_cpu_supports("avx512vnni") || __builtin_cpu_supports("avxvnni"))
+        return false;
+    return read_as(n, 0) == QDQ_UINT8 && read_as(n, 1) == QDQ_INT8;
+#else
+    (void)n;
+    return false;
+#endif
+}

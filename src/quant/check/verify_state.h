@@ -1,0 +1,74 @@
+/* verify_state.h - what the parts of qdq_verify_engine() share. */
+#ifndef QDQ_VERIFY_STATE_H
+#define QDQ_VERIFY_STATE_H
+
+#include "base/arena.h"
+#include "ir/ir.h"
+#include "opt/eval/eval.h"
+#include "qdq/check.h"
+#include "quant/calib/held.h"
+#include "quant/compare/compare_stat.h"
+
+/* A tensor on both sides, over the samples so far. */
+typedef struct qdq_verify_tensor {
+    const char *name;
+    qdq_held reference, original;             /* of the sample at hand */
+    qdq_compare_stat same;                    /* engine against reference */
+    qdq_compare_stat of_engine, of_reference; /* against the original */
+    double worst_db;                          /* `same` of the sample that has least */
+    size_t worst_sample;
+} qdq_verify_tensor;
+
+typedef struct qdq_verifying {
+    const qdq_model *m;
+    qdq_engine *engine, *reference; /* reference NULL: the evaluator */
+    qdq_data *data;
+    qdq_verify_opts opts;
+    qdq_verify_result *out;
+    qdq_arena arena;
+    qdq_verify_tensor *output; /* n_outputs: those of m */
+    size_t n_outputs;
+    const qdq_verify_tensor *worst; /* the output that is refused; NULL: none is */
+} qdq_verifying;
+
+/* One side of a comparison: a model on an engine. */
+typedef struct qdq_verify_side {
+    qdq_engine *engine;
+    qdq_opt_level level;
+    const char *const *expose; /* as in qdq_session_opts */
+} qdq_verify_side;
+
+/* Opens a session of v->m for this side. */
+qdq_status qdq_verify_open(qdq_verifying *v, const qdq_verify_side *side, qdq_session **out, qdq_error *err);
+
+/* SQNR in dB: INFINITY where both are equal or the first one has no signal; -INFINITY where one of them is not finite. */
+double qdq_verify_db(const qdq_compare_stat *s);
+
+/* Sample i as v->m reads it; lent until the arena is reset or the data are read again. */
+qdq_status qdq_verify_sample(qdq_verifying *v, size_t i, const qdq_named_array **in, size_t *n,
+                             qdq_error *err);
+
+/* verify_search.c: fills in op, node and form of v->out for the output v->worst. */
+qdq_status qdq_verify_search(qdq_verifying *v, qdq_error *err);
+
+/* verify_form.c: what the node reads and which nodes read its result, as text. */
+void qdq_verify_describe(const qdq_node *n, bool open, char *text, size_t size);
+
+/* Does this processor add products of u8 and s8 with saturation, and the node such products? */
+bool qdq_verify_saturates(const qdq_node *n);
+
+/* verify_eval.c: does qdq's evaluator know every operator of m? If not, *why names the first. */
+bool qdq_verify_can_evaluate(const qdq_model *m, char *why, size_t size);
+
+/* Computes the outputs of m from a sample, as qdq_session_run() does. QDQ_E_UNSUPPORTED: a node could not be computed. */
+qdq_status qdq_verify_evaluate(const qdq_model *m, const qdq_named_array *in, size_t n, qdq_output_fn fn,
+                               void *ctx, qdq_error *err);
+
+/* verify_qdq.c: is it a Q or DQ of ONNX? */
+bool qdq_verify_converts(const qdq_node *n);
+
+/* Computes one, as qdq_eval_node() computes others; in[2] may be NULL. */
+qdq_status qdq_verify_convert(const qdq_node *n, const qdq_const *const *in, qdq_arena *memory,
+                              qdq_const *out, const char **why, qdq_error *err);
+
+#endif /* QDQ_VERIFY_STATE_H */

@@ -1,0 +1,235 @@
+/* quant_verify.c - is it found when an engine computes a model wrongly? On `sim`, which computes single forms wrongly on request,
+ * and computes all as written where it is its own reference. Real engines: numeric/verify_engines.c. */
+#include <math.h>
+
+#include "base/file.h"
+#include "support/test.h"
+
+static qdq_error err;
+
+#define COSTS "{\"qdq_sim\": 1, \"ops\": {\"Conv\": {\"float_us\": 100, \"int8_us\": 30, \"inputs\": 2}}"
+
+/* Three Conv in 8 bits, one behind the other; the middle one is read by an Add, too. */
+#define CONVS                                                                                                \
+    "<ir_version: 9, opset_import: [\"\" : 17]>\n"                                                           \
+    "g (float[N,1,4,4] x) => (float[N,1,4,4] y, float[N,1,4,4] side)\n"                                      \
+    "<int8[1,1,1,1] w = {2}, float s = {0.1}, uint8 z = {0}, int8 zw = {0}>\n"                               \
+    "{\n"                                                                                                    \
+    "  wd = DequantizeLinear(w, s, zw)\n"                                                                    \
+    "  xq = QuantizeLinear(x, s, z)\n xd = DequantizeLinear(xq, s, z)\n"                                     \
+    "  [one] a = Conv(xd, wd)\n"                                                                             \
+    "  aq = QuantizeLinear(a, s, z)\n ad = DequantizeLinear(aq, s, z)\n"                                     \
+    "  [two] b = Conv(ad, wd)\n"                                                                             \
+    "  bq = QuantizeLinear(b, s, z)\n bd = DequantizeLinear(bq, s, z)\n"                                     \
+    "  [three] c = Conv(bd, wd)\n"                                                                           \
+    "  [sum] y = Add(b, c)\n"                                                                                \
+    "  [neg] side = Neg(a)\n"                                                                                \
+    "}\n"
+
+static qdq_engine *sim(const char *more)
+{
+    static char json[1000];
+    char spec[600];
+    qdq_engine *e = NULL;
+
+    snprintf(json, sizeof json, "%s%s}", COSTS, more);
+    assert_ok(qdq_write_file(test_path("sim.json"), true, json, strlen(json), &err));
+    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
+    assert_ok(qdq_engine_open(spec, NULL, &e, &err));
+    return e;
+}
+
+static qdq_verify_result verify_with(const char *text, const char *more, qdq_verify_opts *o)
+{
+    qdq_model *m = test_model(text);
+    qdq_engine *e = sim(more);
+    qdq_verify_result r;
+    qdq_data *d = NULL;
+
+    assert_ok(qdq_data_open("random:1", m, NULL, &d, &err));
+    assert_ok(qdq_verify_engine(m, e, d, o, &r, &err));
+    qdq_data_close(d);
+    qdq_engine_close(e);
+    qdq_model_free(m);
+    return r;
+}
+
+static qdq_verify_result verify(const char *text, const char *more)
+{
+    return verify_with(text, more, NULL);
+}
+
+static void an_engine_that_computes_what_is_written_is_right(void **state)
+{
+    (void)state;
+    qdq_verify_result r = verify(CONVS, "");
+    assert_int_equal(r.verdict, QDQ_VERIFY_RIGHT);
+    assert_int_equal(r.samples, 4);
+    assert_string_equal(r.why, "");
+    assert_string_equal(r.reference, "sim 1 without optimizations");
+    assert_true(r.open);
+    assert_true(isinf(r.sqnr_db));
+    assert_true(isnan(r.engine_db));
+}
+
+static void the_first_wrong_node_and_its_form_are_named(void **state)
+{
+    (void)state;
+    qdq_verify_result r = verify(CONVS, ", \"wrong\": [{\"node\": \"two\"}]");
+    assert_int_equal(r.verdict, QDQ_VERIFY_WRONG);
+    assert_string_equal(r.output, "y");
+    assert_string_equal(r.op, "Conv");
+    assert_string_equal(r.node, "two");
+    assert_string_equal(r.form, "reads uint8, int8, read by QuantizeLinear, Add, open dims");
+    assert_false(r.saturates);
+    assert_string_equal(
+        r.why,
+        "engine sim 1 computes the model wrongly, with open dims: output 'y' has an SQNR of 0.0 dB against "
+        "the graph as it is written; first at Conv 'two' (reads uint8, int8, read by QuantizeLinear, Add, "
+        "open dims): a defect of the engine");
+    r = verify(CONVS, ", \"wrong\": [{\"op\": \"Conv\", \"times\": 100}]");
+    assert_string_equal(r.node, "one");
+    r = verify(CONVS, ", \"wrong\": [{\"op\": \"Add\", \"float\": true, \"times\": 0.0001}]");
+    assert_string_equal(r.node, "sum");
+    assert_string_equal(r.form, "reads float, float, open dims");
+}
+
+static void a_difference_below_the_limits_is_none(void **state)
+{
+    (void)state;
+    /* 20 log10(1 / 0.1) = 20 dB; 0.5: 6 dB */
+    assert_int_equal(verify(CONVS, ", \"wrong\": [{\"node\": \"two\", \"times\": 0.9}]").verdict,
+                     QDQ_VERIFY_RIGHT);
+    assert_int_equal(verify(CONVS, ", \"wrong\": [{\"node\": \"two\", \"times\": 0.5}]").verdict,
+                     QDQ_VERIFY_WRONG);
+}
+
+static void what_is_lost_against_the_original_model_counts(void **state)
+{
+    qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
+    qdq_model *m = test_model(CONVS);
+
+    (void)state;
+    /* The graph as it is written keeps all, the engine 20 dB: more than 6 dB are lost. */
+    o.original = m;
+    qdq_verify_result r = verify_with(CONVS, ", \"wrong\": [{\"node\": \"two\", \"times\": 0.9}]", &o);
+    assert_int_equal(r.verdict, QDQ_VERIFY_WRONG);
+    assert_string_equal(r.node, "two");
+    assert_true(fabs(r.engine_db - 20) < 0.1);
+    assert_non_null(strstr(r.why, "has an SQNR of 20.0 dB, the graph as it is written inf dB"));
+    assert_int_equal(verify_with(CONVS, "", &o).verdict, QDQ_VERIFY_RIGHT);
+    qdq_model_free(m);
+}
+
+static void a_form_with_open_dims_is_right_once_they_are_fixed(void **state)
+{
+    const qdq_input_shape fixed = {.name = "x", .rank = 4, .dim = {1, 1, 4, 4}};
+    qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
+
+    (void)state;
+    assert_int_equal(verify(CONVS, ", \"wrong\": [{\"node\": \"two\", \"open\": true}]").verdict,
+                     QDQ_VERIFY_WRONG);
+    o.shapes = &fixed;
+    o.n_shapes = 1;
+    qdq_verify_result r = verify_with(CONVS, ", \"wrong\": [{\"node\": \"two\", \"open\": true}]", &o);
+    assert_int_equal(r.verdict, QDQ_VERIFY_RIGHT);
+    assert_false(r.open);
+}
+
+static void a_form_that_is_gone_where_it_is_shown_is_found_all_the_same(void **state)
+{
+    (void)state;
+    /* A Conv that is shown has an output in float, and no kernel of that kind any more. */
+    static const char chain[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+                                "g (float[1,1,4,4] x) => (float[1,1,4,4] y)\n"
+                                "<int8[1,1,1,1] w = {2}, float s = {0.1}, uint8 z = {0}, int8 zw = {0}>\n"
+                                "{\n"
+                                "  wd = DequantizeLinear(w, s, zw)\n"
+                                "  xq = QuantizeLinear(x, s, z)\n xd = DequantizeLinear(xq, s, z)\n"
+                                "  [one] a = Conv(xd, wd)\n"
+                                "  aq = QuantizeLinear(a, s, z)\n ad = DequantizeLinear(aq, s, z)\n"
+                                "  [two] b = Conv(ad, wd)\n"
+                                "  [neg] y = Neg(b)\n"
+                                "}\n";
+    const qdq_verify_result r = verify(
+        chain, ", \"nodes\": {\"one\": {\"float_us\": 100, \"int8_us\": 30, \"inputs\": 2, \"output_q\": "
+               "true}}, \"wrong\": [{\"node\": \"one\"}]");
+    assert_int_equal(r.verdict, QDQ_VERIFY_WRONG);
+    assert_string_equal(r.node, "one");
+}
+
+static void the_search_can_be_left_out(void **state)
+{
+    qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
+
+    (void)state;
+    o.no_search = true;
+    const qdq_verify_result r = verify_with(CONVS, ", \"wrong\": [{\"node\": \"two\"}]", &o);
+    assert_int_equal(r.verdict, QDQ_VERIFY_WRONG);
+    assert_string_equal(r.node, "");
+    assert_non_null(strstr(r.why, "its first wrong node was not found"));
+}
+
+static void a_failed_run_of_the_engine_is_an_error(void **state)
+{
+    qdq_model *m = test_model(CONVS);
+    qdq_engine *e = sim(", \"fail\": [{\"at\": \"run\", \"nth\": 2, \"message\": \"no luck\"}]");
+    qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
+    qdq_verify_result r;
+    qdq_data *d = NULL;
+
+    (void)state;
+    assert_ok(qdq_data_open("random:1", m, NULL, &d, &err));
+    assert_fails(QDQ_E_ENGINE, "no luck", qdq_verify_engine(m, e, d, NULL, &r, &err));
+    o.first = 8;
+    assert_fails(QDQ_E_USAGE, "samples 8 to 8, the data have 8", qdq_verify_engine(m, e, d, &o, &r, &err));
+    qdq_data_close(d);
+    qdq_engine_close(e);
+    qdq_model_free(m);
+}
+
+static void a_failed_run_of_the_reference_is_no_verdict(void **state)
+{
+    (void)state;
+    const qdq_verify_result r =
+        verify(CONVS, ", \"fail\": [{\"at\": \"run\", \"nth\": 1, \"message\": \"no luck\"}]");
+    assert_int_equal(r.verdict, QDQ_VERIFY_UNKNOWN);
+    assert_non_null(strstr(r.why, "no reference: sim 1 without optimizations: no luck"));
+}
+
+static void mistakes_in_a_wrong_form_are_named(void **state)
+{
+    static const char *const bad[][2] = {
+        {"{}", "wrong[0]: neither 'op' nor 'node'"},
+        {"{\"op\": \"Conv\", \"reads\": \"Add\"}", "wrong[0]: unknown key 'reads'"},
+        {"{\"op\": \"Conv\", \"times\": -1}", "wrong[0], key 'times': expected a number from 0"},
+    };
+    char json[300], spec[600];
+    qdq_engine *e = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        snprintf(json, sizeof json, "{\"qdq_sim\": 1, \"wrong\": [%s]}", bad[i][0]);
+        assert_ok(qdq_write_file(test_path("bad.json"), true, json, strlen(json), &err));
+        snprintf(spec, sizeof spec, "sim:%s", test_path("bad.json"));
+        assert_fails(QDQ_E_FORMAT, bad[i][1], qdq_engine_open(spec, NULL, &e, &err));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_engine_that_computes_what_is_written_is_right),
+        cmocka_unit_test(the_first_wrong_node_and_its_form_are_named),
+        cmocka_unit_test(a_difference_below_the_limits_is_none),
+        cmocka_unit_test(what_is_lost_against_the_original_model_counts),
+        cmocka_unit_test(a_form_with_open_dims_is_right_once_they_are_fixed),
+        cmocka_unit_test(a_form_that_is_gone_where_it_is_shown_is_found_all_the_same),
+        cmocka_unit_test(the_search_can_be_left_out),
+        cmocka_unit_test(a_failed_run_of_the_engine_is_an_error),
+        cmocka_unit_test(a_failed_run_of_the_reference_is_no_verdict),
+        cmocka_unit_test(mistakes_in_a_wrong_form_are_named),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
