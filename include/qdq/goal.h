@@ -9,6 +9,9 @@
 extern "C" {
 #endif
 
+/* The goal where nobody asks for one: dB that every output keeps on real data. */
+#define QDQ_DEFAULT_MIN_SQNR 20.0
+
 typedef struct qdq_goal_opts {
     size_t size;
     double min_sqnr; /* dB that every output has at least; 0: no such goal */
@@ -18,11 +21,14 @@ typedef struct qdq_goal_opts {
     qdq_data *eval;           /* what is judged on; NULL: the data of calibration */
     size_t first, count;      /* of its samples; count 0: to the end */
     unsigned max_evaluations; /* 0: 16 */
+    /* Nobody asked for a goal: min_sqnr is QDQ_DEFAULT_MIN_SQNR where real data judge a model that came without Q/DQ, else none;
+     * with Q/DQ of its own a result below it is only warned of. */
+    bool by_default;
 } qdq_goal_opts;
 
 #define QDQ_GOAL_OPTS_INIT                                                                                   \
     {                                                                                                        \
-        sizeof(qdq_goal_opts), 0, -1, NULL, 0, 0, 0                                                          \
+        sizeof(qdq_goal_opts), 0, -1, NULL, 0, 0, 0, false                                                          \
     }
 
 /* One evaluation: a plan was made, applied, and run on the samples. */

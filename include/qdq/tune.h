@@ -259,6 +259,7 @@ typedef struct qdq_tune_result {
     size_t regions, patterns; /* of region mode */
     double mde;               /* the least gain that could have been seen */
     qdq_tune_verdict verdict;
+    char reason[300];          /* why something faster was not shipped: the goal it misses; "": nothing was */
     bool placement_only;       /* no data: the scales mean nothing */
     bool resumed, ended_early; /* ended_early: the budget was used up */
     double sqnr_db;            /* of what was written, against the input; NAN: float */

@@ -20,6 +20,7 @@ typedef enum cli_kind {
     CLI_CHOICE, /* int: index into choices */
     CLI_WHOLE,  /* int64_t from min to max */
     CLI_REAL,   /* double, finite */
+    CLI_MAYBE,  /* cli_maybe: a finite number, and whether it was given */
     CLI_TIME,   /* double, seconds: 90, 90s, 10m, 1.5h */
     CLI_SIZE,   /* uint64_t bytes: 4096, 256M, 1GiB */
     CLI_LIST,   /* cli_names: one element each time it is given */
@@ -31,6 +32,12 @@ typedef enum cli_kind {
 
 typedef QDQ_VEC(const char *) cli_names; /* at[n] is NULL once an element is there; at is NULL before */
 typedef QDQ_VEC(qdq_input_shape) cli_shapes;
+
+/* For options whose default is no number that users could give. */
+typedef struct cli_maybe {
+    double value; /* 0: not given */
+    bool given;
+} cli_maybe;
 
 #define CLI_MAX_REALS 4
 

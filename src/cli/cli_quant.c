@@ -111,7 +111,7 @@ const cli_opt cli_quant_accuracy_opts[] = {
      .help = "hold samples back and measure the outputs on them",
      .init = "on"},
     {.name = "min-sqnr",
-     .kind = CLI_REAL,
+     .kind = CLI_MAYBE,
      .offset = CLI_AT(cli_quant_args, min_sqnr),
      .what = "DB",
      .help = "layers go back to float until every output has so much"},
@@ -181,11 +181,11 @@ qdq_status cli_quant_check(const cli_quant_args *a, qdq_error *err)
 
 const char *cli_quant_judging(const cli_quant_args *a)
 {
-    return a->max_drop != NULL ? "--max-drop"
-           : a->min_sqnr != 0  ? "--min-sqnr"
-           : a->labels != NULL ? "--labels"
-           : a->eval != NULL   ? "--eval"
-                               : NULL;
+    return a->max_drop != NULL      ? "--max-drop"
+           : a->min_sqnr.value != 0 ? "--min-sqnr"
+           : a->labels != NULL      ? "--labels"
+           : a->eval != NULL        ? "--eval"
+                                    : NULL;
 }
 
 qdq_status cli_percent_read(const char *option, const char *text, double *share, qdq_error *err)

@@ -19,7 +19,8 @@ typedef struct cli_quant_args {
     uint64_t memory;
     bool equalize, bias_correction, sqnr, optimize;
     int method; /* qdq_method */
-    double min_sqnr, percentile;
+    cli_maybe min_sqnr;
+    double percentile;
     const char *max_drop, *labels, *eval;
 } cli_quant_args;
 

@@ -128,7 +128,8 @@ qdq_status cli_tune_run(cli *c, const cli_tune_request *r, qdq_tune_opts *o, qdq
     quantize.samples = r->samples->split.calibrate;
     quantize.threads = r->calibration_threads;
     quantize.job = &job;
-    goal.min_sqnr = r->quant->min_sqnr;
+    goal.min_sqnr = r->quant->min_sqnr.value;
+    goal.by_default = !r->quant->min_sqnr.given && r->max_drop < 0;
     goal.max_drop = r->max_drop;
     goal.eval = r->samples->eval;
     goal.first = r->samples->split.first;

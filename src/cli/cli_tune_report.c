@@ -139,13 +139,17 @@ static void print_remarks(json_t *report, FILE *to)
 void cli_tune_report_verdict(json_t *report, FILE *to)
 {
     const char *verdict = json_string_value(json_object_get(report, "verdict"));
+    const char *reason = json_string_value(json_object_get(report, "reason"));
 
     if (verdict == NULL)
         return;
+    if (reason != NULL)
+        fprintf(to, "goal missed: %s\n", reason);
     fprintf(to, "%s: speedup %.3f (95 %% interval %.3f to %.3f)", verdict, number(report, "speedup"),
             number(report, "ci_low"), number(report, "ci_high"));
     if (strcmp(verdict, "float") == 0)
-        fputs(", nothing was faster: the result is the model without Q/DQ", to);
+        fprintf(to, ", %s: the result is the model without Q/DQ",
+                reason != NULL ? "nothing that keeps the goal was faster" : "nothing was faster");
     else if (json_is_true(json_object_get(report, "placement_only")))
         fputs(", placement only: scales come from random data, --calib DATA gives real ones", to);
     fputc('\n', to);

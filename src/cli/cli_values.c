@@ -222,6 +222,11 @@ qdq_status cli_value_read(const cli_opt *o, const char *text, qdq_arena *arena, 
         if (!read_real(text, strlen(text), to))
             return qdq_fail(err, QDQ_E_USAGE, "found '%s', expected a number", text);
         return QDQ_OK;
+    case CLI_MAYBE:
+        if (!read_real(text, strlen(text), &((cli_maybe *)to)->value))
+            return qdq_fail(err, QDQ_E_USAGE, "found '%s', expected a number", text);
+        ((cli_maybe *)to)->given = true;
+        return QDQ_OK;
     case CLI_TIME:
         return read_time(text, to, err);
     case CLI_SIZE:

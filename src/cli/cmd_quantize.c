@@ -98,7 +98,7 @@ static qdq_status plan_and_apply(quantize *q, qdq_error *err)
  * no reason to keep the model back. */
 static bool is_asked_for_judgement(const struct quantize_args *a)
 {
-    return a->quant.min_sqnr != 0 || a->quant.max_drop != NULL || a->quant.labels != NULL ||
+    return a->quant.min_sqnr.value != 0 || a->quant.max_drop != NULL || a->quant.labels != NULL ||
            a->quant.eval != NULL || a->report != NULL;
 }
 

@@ -8,7 +8,7 @@
 
 bool cmd_quantize_has_goal(const struct quantize_args *a)
 {
-    return a->quant.min_sqnr != 0 || a->quant.max_drop != NULL;
+    return a->quant.min_sqnr.value != 0 || a->quant.max_drop != NULL;
 }
 
 qdq_status cmd_quantize_goal_check(const struct quantize_args *a, double *max_drop, qdq_error *err)
@@ -41,7 +41,7 @@ qdq_status cmd_quantize_goal_run(quantize *q, const qdq_quantize_opts *opts, qdq
     if (!(info->capabilities & QDQ_CAN_RUN))
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "engine %s gives no outputs: no goal can be measured",
                         info->name);
-    goal.min_sqnr = q->a->quant.min_sqnr;
+    goal.min_sqnr = q->a->quant.min_sqnr.value;
     goal.max_drop = q->max_drop;
     goal.eval = q->samples.eval;
     goal.first = q->samples.split.first;
@@ -67,12 +67,14 @@ static qdq_status check_given(const quantize *q, qdq_error *err)
                         "%s: accuracy: found %.4f, %.2f points below float, expected at most %g", q->path,
                         r->accuracy_b, (r->accuracy_a - r->accuracy_b) * 100, q->max_drop * 100);
     const qdq_compare_tensor *low =
-        q->a->quant.min_sqnr != 0 ? cli_outputs_below(r->outputs, r->n_outputs, q->a->quant.min_sqnr) : NULL;
+        q->a->quant.min_sqnr.value != 0
+            ? cli_outputs_below(r->outputs, r->n_outputs, q->a->quant.min_sqnr.value)
+            : NULL;
     if (low == NULL)
         return QDQ_OK;
     return qdq_fail(err, QDQ_E_GOAL, "%s: output '%s': found SQNR %s%s, expected at least %g dB", q->path,
                     low->name, cli_sqnr_text(low->sqnr_db, text, sizeof text),
-                    isfinite(low->sqnr_db) ? " dB" : "", q->a->quant.min_sqnr);
+                    isfinite(low->sqnr_db) ? " dB" : "", q->a->quant.min_sqnr.value);
 }
 
 qdq_status cmd_quantize_goal_answer(const quantize *q, bool written, qdq_error *err)

@@ -343,6 +343,7 @@ static qdq_status tune(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(search(t, err));
     QDQ_TRY(check_files(t, err));
     QDQ_TRY(qdq_tune_guard(t, err));
+    QDQ_TRY(qdq_tune_warn_of_accuracy(t, err));
     QDQ_TRY(qdq_tune_find_front(t, err));
     summarize(t);
     QDQ_TRY(qdq_tune_write_results(t, err));
@@ -383,12 +384,14 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
 {
     static const qdq_tune_opts defaults = QDQ_TUNE_OPTS_INIT;
     static const qdq_quantize_opts plain = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_tune_opts with_goal = opts != NULL ? *opts : defaults;
+    qdq_goal_opts goal;
     qdq_tune_result own;
     qdq_tuning run = {.m = m,
                       .asked = t,
                       .data = data,
                       .dir = dir,
-                      .opts = opts != NULL ? opts : &defaults,
+                      .opts = &with_goal,
                       .least_noisy_db = NAN};
     qdq_target *followed = NULL;
     qdq_error own_err = QDQ_ERROR_INIT;
@@ -397,6 +400,8 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
     run.out = out != NULL ? out : &own;
     *run.out = (qdq_tune_result){.mode = "region", .sqnr_db = NAN, .speedup = 1, .raw_ms = NAN};
     run.job = run.opts->job;
+    qdq_tune_set_goal(&run, &goal);
+    with_goal.goal = &goal;
     run.quantize = run.opts->quantize != NULL ? *run.opts->quantize : plain;
     run.started = qdq_clock_seconds();
     if (run.opts->mode == QDQ_TUNE_SUBGRAPH)

@@ -3,6 +3,7 @@
 #include "tune/tune_state.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -175,6 +176,68 @@ static qdq_status wins_duel(qdq_tuning *t, const guard *g, bool *out, qdq_error 
     return QDQ_OK;
 }
 
+/* Where neither what the search found nor the rules' plan can ship: the start that was made for the goal. */
+static qdq_status try_reached(qdq_tuning *t, const guard *g, qdq_test_result *r, qdq_tune_candidate **out,
+                              qdq_error *err)
+{
+    bool ok, wins_it = false;
+    qdq_plan *p;
+
+    *out = NULL;
+    if (!t->has_reached)
+        return QDQ_OK;
+    QDQ_TRY(qdq_tune_candidate_of(t, &t->reached, out, err));
+    QDQ_TRY(qdq_tune_build(t, *out, NULL, err));
+    QDQ_TRY(measure(t, g->input, *out, r, &ok, err));
+    QDQ_TRY(qdq_tune_plan_of(t, &t->reached, &p, err));
+    qdq_status st = wins(t, r, ok, p, &wins_it, err);
+    if (st == QDQ_OK && wins_it)
+        st = qdq_tune_write_best(t, p, err);
+    qdq_plan_free(p);
+    if (!wins_it)
+        *out = NULL;
+    return st;
+}
+
+/* Placements that missed the goal were not timed: one of them may have been faster. */
+static void tell_misses(qdq_tuning *t)
+{
+    const qdq_tune_candidate *first = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->candidates.n; i++) {
+        if (!t->candidates.at[i]->misses)
+            continue;
+        first = first != NULL ? first : t->candidates.at[i];
+        n++;
+    }
+    if (n > 0)
+        snprintf(t->out->reason, sizeof t->out->reason, "%.250s (%zu placement%s)", first->why, n,
+                 n == 1 ? "" : "s");
+}
+
+/* Nothing of what was measured is faster and keeps the goal. */
+static qdq_status keep_float(qdq_tuning *t, const guard *g, qdq_error *err)
+{
+    const qdq_test_result *of_rules = g->rules_ok ? &g->of_rules : NULL;
+    qdq_tune_candidate *reached;
+    qdq_test_result of_reached;
+
+    QDQ_TRY(try_reached(t, g, &of_reached, &reached, err));
+    if (reached != NULL) {
+        t->out->verdict = QDQ_TUNED;
+        t->out->reason[0] = '\0';
+        t->out->sqnr_db = reached->sqnr_db;
+        set_times(t, &of_reached, of_rules);
+        return QDQ_OK;
+    }
+    t->out->verdict = QDQ_TUNED_FLOAT;
+    if (t->out->reason[0] == '\0')
+        tell_misses(t);
+    set_times(t, NULL, of_rules);
+    return qdq_tune_write_best(t, NULL, err);
+}
+
 /* The search's gains are those over the clean model, which may be faster than what was given. */
 static qdq_status predict(qdq_tuning *t, const guard *g, qdq_error *err)
 {
@@ -202,11 +265,9 @@ static qdq_status decide(qdq_tuning *t, const guard *g, qdq_error *err)
         QDQ_TRY(wins_duel(t, g, &wins_both, err));
     if (!wins_both && !g->same) /* what would not be shipped is not judged */
         QDQ_TRY(wins(t, &g->of_rules, g->rules_ok, t->rules, &rules_win, err));
-    if (!written_wins && !rules_win) {
-        t->out->verdict = QDQ_TUNED_FLOAT;
-        set_times(t, NULL, of_rules);
-        return qdq_tune_write_best(t, NULL, err);
-    }
+    if (!written_wins && !rules_win)
+        return keep_float(t, g, err);
+    t->out->reason[0] = '\0';
     t->out->verdict = rules_win || g->same ? QDQ_TUNED_RULES : QDQ_TUNED;
     t->out->sqnr_db = rules_win ? g->rules->sqnr_db : g->written->sqnr_db;
     set_times(t, rules_win ? &g->of_rules : &g->of_written, of_rules);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "tune/accuracy/accuracy.h"
 
 enum { FILTER_FILE_MAX = 1 << 20 };
 
@@ -235,6 +236,16 @@ static qdq_status add_plain_starts(qdq_tuning *t, starts *s, qdq_error *err)
     return t->cuts ? add_linear_start(t, s, err) : QDQ_OK; /* last: a small budget is better spent on costs */
 }
 
+/* What is left of the rules' plan when layers go back to float for the goal. */
+static qdq_status add_goal_start(qdq_tuning *t, starts *s, qdq_error *err)
+{
+    QDQ_TRY(qdq_tune_find_goal_start(t, &t->space->rules, &t->reached, &t->has_reached, err));
+    if (!t->has_reached)
+        return QDQ_OK;
+    s->name[s->n] = "goal";
+    return qdq_assign_copy(&s->assign[s->n++], &t->reached, &t->arena) ? QDQ_OK : qdq_nomem(err);
+}
+
 /* With a filter, nothing but the choices of wanted patterns is ever on. */
 static qdq_status keep_to_filter(qdq_tuning *t, starts *s, qdq_error *err)
 {
@@ -275,6 +286,8 @@ static qdq_status make_starts(qdq_tuning *t, qdq_error *err)
         return qdq_nomem(err);
     if (!qdq_tune_is_settled(t)) /* else the guard alone compares with the rules */
         QDQ_TRY(add_plain_starts(t, s, err));
+    if (!t->cuts && !qdq_tune_wants_greedy(t->opts))
+        QDQ_TRY(add_goal_start(t, s, err));
     QDQ_TRY(keep_to_filter(t, s, err));
     t->problem.start = s->assign;
     t->problem.start_name = s->name;

@@ -178,6 +178,7 @@ static json_t *report(const qdq_tuning *t)
     json_object_set_new(j, "ruled_out", json_integer(r->ruled_out));
     put_number(j, "seconds", r->seconds);
     json_object_set_new(j, "verdict", json_string(qdq_tune_verdict_name(r->verdict)));
+    json_object_set_new(j, "reason", r->reason[0] != '\0' ? json_string(r->reason) : json_null());
     if (t->opts->mode == QDQ_TUNE_REGION) {
         json_object_set_new(j, "regions", json_integer((json_int_t)r->regions));
         json_object_set_new(j, "patterns", json_integer((json_int_t)r->patterns));

@@ -296,6 +296,7 @@ static void what_is_shipped_is_judged_on_all_samples_that_judge(void **state)
     hearing h = {0}, without = {0};
 
     (void)state;
+    o.goal = &goal; /* none: without this there is the default one */
     run(test_path("unjudged"), t, data, &o, &without);
     assert_int_equal(without.judged, 0);
     o = test_tuned_opts(o.engine);
@@ -309,8 +310,8 @@ static void what_is_shipped_is_judged_on_all_samples_that_judge(void **state)
     qdq_target_free(t);
 }
 
-/* With the sixth of eight samples the rules' model goes wrong: the search, which asks of four, has not seen it, nor has it
- * tried it, for its budget ended with the imported placement. That one is slower, but faster than what was given. */
+/* With the sixth of eight samples the rules' model goes wrong, which four samples do not show. The imported placement is slower, but faster
+ * than the given model. */
 static void what_was_found_is_shipped_where_the_rules_are_faster_and_miss_the_goal(void **state)
 {
     static const char *const exclude[] = {"=fc2", NULL};
@@ -336,7 +337,7 @@ static void what_was_found_is_shipped_where_the_rules_are_faster_and_miss_the_go
     o.trials = 1;
     qdq_tune_result r = run(test_path("second_best"), t, data, &o, &h);
     assert_int_equal(r.verdict, QDQ_TUNED);
-    assert_true(r.ci_low > 1 && r.rules_ms < r.final_ms);
+    assert_true(r.ci_low > 1 && isnan(r.rules_ms));
     qdq_model_free(partial);
     qdq_data_close(data);
     qdq_target_free(t);

@@ -11,6 +11,9 @@ qdq_status qdq_tune_judging_data(qdq_tuning *t, qdq_data **out, qdq_compare_opts
 /* Runs a plan's model and the given one on them. */
 qdq_status qdq_tune_hear(qdq_tuning *t, const qdq_plan *p, qdq_tune_heard *out, qdq_error *err);
 
+/* The same of a model. */
+qdq_status qdq_tune_hear_model(qdq_tuning *t, const qdq_model *m, qdq_tune_heard *out, qdq_error *err);
+
 /* Is there a goal that can be judged? */
 bool qdq_tune_has_goal(const qdq_tuning *t);
 
@@ -36,6 +39,19 @@ qdq_status qdq_tune_judge_plan(qdq_tuning *t, const qdq_plan *p, const char *nam
 
 /* With a goal: c->failed, if it misses it. */
 qdq_status qdq_tune_require_goal(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err);
+
+/* --- default_goal.c ----------------------------------------------------------------------------------------------------- */
+
+/* Fills *goal with the goal of the run: what the options ask for, or the default one. */
+void qdq_tune_set_goal(qdq_tuning *t, qdq_goal_opts *goal);
+
+/* After the final measurement: warns of a result below the default goal where the model's own Q/DQ keep that from being one. */
+qdq_status qdq_tune_warn_of_accuracy(qdq_tuning *t, qdq_error *err);
+
+/* If the rules' assignment misses a goal in SQNR: *out is what is left of it when layers go back to float until the goal holds. *found:
+ * false if the goal holds anyway, or nothing reaches it. */
+qdq_status qdq_tune_find_goal_start(qdq_tuning *t, const qdq_assign *rules, qdq_assign *out, bool *found,
+                                    qdq_error *err);
 
 /* --- sensitivity.c ------------------------------------------------------------------------------------------------------ */
 

@@ -4,6 +4,7 @@
 #include "tune/accuracy/accuracy.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/fail.h"
@@ -62,34 +63,51 @@ static double least_sqnr(const qdq_compare_result *r)
     return least;
 }
 
-qdq_status qdq_tune_hear(qdq_tuning *t, const qdq_plan *p, qdq_tune_heard *out, qdq_error *err)
+qdq_status qdq_tune_hear_model(qdq_tuning *t, const qdq_model *m, qdq_tune_heard *out, qdq_error *err)
 {
     qdq_compare_result *r = NULL;
+
+    QDQ_TRY(compare(t, m, 0, &r, err));
+    *out = (qdq_tune_heard){
+        .sqnr_db = least_sqnr(r), .accuracy = r->accuracy_b, .given_accuracy = r->accuracy_a};
+    qdq_free(r);
+    return QDQ_OK;
+}
+
+qdq_status qdq_tune_hear(qdq_tuning *t, const qdq_plan *p, qdq_tune_heard *out, qdq_error *err)
+{
     qdq_model *m = NULL;
 
     QDQ_TRY(qdq_candidate_model(t->files, p, &m, err));
-    qdq_status st = compare(t, m, 0, &r, err);
-    if (st == QDQ_OK)
-        *out = (qdq_tune_heard){
-            .sqnr_db = least_sqnr(r), .accuracy = r->accuracy_b, .given_accuracy = r->accuracy_a};
-    qdq_free(r);
+    qdq_status st = qdq_tune_hear_model(t, m, out, err);
     qdq_model_free(m);
     return st;
 }
 
 /* --- what is shipped ------------------------------------------------------------------------------------------------------ */
 
+/* Why what is fastest is not taken: told now, and in the report. */
+static void tell_miss(qdq_tuning *t, const char *fmt, ...) QDQ_PRINTF(2, 3);
+
+static void tell_miss(qdq_tuning *t, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(t->out->reason, sizeof t->out->reason, fmt, args);
+    va_end(args);
+    qdq_job_log(t->job, QDQ_LOG_WARNING, "what is fastest is not taken: %s", t->out->reason);
+}
+
 /* An output that is zero everywhere has no SQNR, and misses it. */
-static bool has_sqnr(const qdq_tuning *t, const qdq_compare_result *r)
+static bool has_sqnr(qdq_tuning *t, const qdq_compare_result *r)
 {
     const double least = t->opts->goal->min_sqnr;
 
     for (size_t i = 0; least != 0 && i < r->n_outputs; i++)
         if (!(r->outputs[i].sqnr_db >= least)) {
-            qdq_job_log(t->job, QDQ_LOG_WARNING,
-                        "what is fastest is not taken: output '%s': SQNR %.2f dB on all samples that judge, "
-                        "expected at least %g dB",
-                        r->outputs[i].name, r->outputs[i].sqnr_db, least);
+            tell_miss(t, "output '%s': SQNR %.2f dB on all samples that judge, expected at least %g dB",
+                      r->outputs[i].name, r->outputs[i].sqnr_db, least);
             return false;
         }
     return true;
@@ -98,27 +116,53 @@ static bool has_sqnr(const qdq_tuning *t, const qdq_compare_result *r)
 /* By so much two shares of samples that are equal may differ. */
 static const double rounding = 1e-9;
 
-static bool has_accuracy(const qdq_tuning *t, const qdq_compare_result *r)
+static bool has_accuracy(qdq_tuning *t, const qdq_compare_result *r)
 {
     const double most = t->opts->goal->max_drop, before = r->accuracy_a, after = r->accuracy_b;
     const bool keeps = most < 0 || before - after <= most + rounding;
 
     if (!keeps)
-        qdq_job_log(t->job, QDQ_LOG_WARNING,
-                    "what is fastest is not taken: accuracy %.4f, %.2f points below that of the given model, "
-                    "expected "
-                    "at most %g",
-                    after, (before - after) * 100, most * 100);
+        tell_miss(t, "accuracy %.4f, %.2f points below that of the given model, expected at most %g", after,
+                  (before - after) * 100, most * 100);
     return keeps;
 }
 
-static qdq_status judge(qdq_tuning *t, const qdq_model *m, bool *keeps, qdq_error *err)
+/* model.onnx as it is on disk. */
+static qdq_status judge_file(qdq_tuning *t, bool *keeps, qdq_error *err)
 {
+    const char *path = qdq_tune_path(t, "model.onnx");
     qdq_compare_result *r = NULL;
+    qdq_model *m = NULL;
 
-    QDQ_TRY(compare(t, m, 0, &r, err));
-    *keeps = has_sqnr(t, r) && has_accuracy(t, r);
+    if (path == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_model_load(path, NULL, &m, err));
+    qdq_status st = compare(t, m, 0, &r, err);
+    if (st == QDQ_OK)
+        *keeps = has_sqnr(t, r) && has_accuracy(t, r);
     qdq_free(r);
+    qdq_model_free(m);
+    return st;
+}
+
+/* A plan, which may have been judged before. */
+static qdq_status judge_plan(qdq_tuning *t, const qdq_plan *p, bool *keeps, qdq_error *err)
+{
+    qdq_tune_heard h;
+    char name[33];
+
+    QDQ_TRY(qdq_tune_name_plan(p, name, err));
+    QDQ_TRY(qdq_tune_judge_plan(t, p, name, &h, err));
+    *keeps = qdq_tune_holds(t, &h);
+    if (*keeps)
+        return QDQ_OK;
+    if (isnan(h.accuracy))
+        tell_miss(t, "the rules' plan: SQNR %.2f dB on all samples that judge, expected at least %g dB",
+                  h.sqnr_db, t->opts->goal->min_sqnr);
+    else
+        tell_miss(t,
+                  "the rules' plan: SQNR %.2f dB, accuracy %.4f, %.2f points below that of the given model",
+                  h.sqnr_db, h.accuracy, (h.given_accuracy - h.accuracy) * 100);
     return QDQ_OK;
 }
 
@@ -147,18 +191,10 @@ static bool is_open(const qdq_tuning *t)
 
 qdq_status qdq_tune_keeps_accuracy(qdq_tuning *t, const qdq_plan *p, bool *keeps, qdq_error *err)
 {
-    const char *path = qdq_tune_path(t, "model.onnx");
-    qdq_model *m = NULL;
-
     *keeps = true;
     if (!is_open(t))
         return QDQ_OK;
-    if (path == NULL)
-        return qdq_nomem(err);
-    QDQ_TRY(p != NULL ? qdq_candidate_model(t->files, p, &m, err) : qdq_model_load(path, NULL, &m, err));
-    qdq_status st = judge(t, m, keeps, err);
-    qdq_model_free(m);
-    return st;
+    return p != NULL ? judge_plan(t, p, keeps, err) : judge_file(t, keeps, err);
 }
 
 qdq_status qdq_tune_check_goal(qdq_tuning *t, qdq_error *err)

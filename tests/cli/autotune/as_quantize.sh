@@ -18,9 +18,9 @@ mkdir photos
 cp $(ls "$MODELS"/real/photos/*.jpg | head -12) photos
 both() {
     rm -rf tuned
-    qdq autotune m.onnx -o tuned -e sim:sim.json -q --min-gain 49% "$@" --calib-threads 1 >/dev/null
+    qdq autotune m.onnx -o tuned -e sim:sim.json -q --min-gain 49% --min-sqnr 0 "$@" --calib-threads 1 >/dev/null
     local code=$?
-    qdq quantize m.onnx -o q.onnx -f -e sim:sim.json -q --plan-out q.json "$@" --threads 1 >/dev/null
+    qdq quantize m.onnx -o q.onnx -f -e sim:sim.json -q --plan-out q.json --min-sqnr 0 "$@" --threads 1 >/dev/null
     echo "$* -> $code $?$(cmp tuned/plan.json q.json)$(cmp tuned/model.onnx q.onnx)$(
         [ -e plain.json ] && cmp -s q.json plain.json && echo ', as without')"
 }

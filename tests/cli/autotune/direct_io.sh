@@ -3,7 +3,7 @@
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES"/{sim.json,nine.npy} .
 for mode in region subgraph; do
-    for goal in "" "--min-sqnr 30"; do
+    for goal in "--min-sqnr 0" "--min-sqnr 30"; do
         rm -rf tuned
         # shellcheck disable=SC2086 # two words, or none
         qdq autotune conv.onnx -o tuned -e sim:sim.json --calib nine.npy --preset quick --mode $mode --rest fp16 --direct-io $goal \

@@ -1,0 +1,174 @@
+/* default_goal.c - the goal that holds where nobody asks for one, and a start that reaches a goal which the rules' plan misses. */
+#include "tune/accuracy/accuracy.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/fail.h"
+#include "quant/goal/goal_search.h"
+
+enum { MAX_EVALUATIONS = 16 };
+
+/* --- which goal holds ------------------------------------------------------------------------------------------------- */
+
+static bool has_qdq(const qdq_model *m)
+{
+    QDQ_FOR_GRAPHS (g, m)
+        QDQ_FOR_NODES (n, g)
+            if (n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR)
+                return true;
+    return false;
+}
+
+static bool is_judged_by_real_data(const qdq_data *calibration, const qdq_goal_opts *goal)
+{
+    const qdq_data *d = goal->eval != NULL ? goal->eval : calibration;
+
+    return d != NULL && !qdq_data_is_random(d);
+}
+
+void qdq_tune_set_goal(qdq_tuning *t, qdq_goal_opts *goal)
+{
+    static const qdq_goal_opts none = QDQ_GOAL_OPTS_INIT;
+    const qdq_goal_opts *asked = t->opts->goal;
+
+    *goal = asked != NULL ? *asked : none;
+    goal->by_default = asked == NULL || asked->by_default;
+    if (!goal->by_default)
+        return;
+    t->warns = is_judged_by_real_data(t->data, goal) && has_qdq(t->m);
+    goal->min_sqnr = is_judged_by_real_data(t->data, goal) && !t->warns ? QDQ_DEFAULT_MIN_SQNR : 0;
+}
+
+/* --- what came with Q/DQ ------------------------------------------------------------------------------------------------ */
+
+qdq_status qdq_tune_warn_of_accuracy(qdq_tuning *t, qdq_error *err)
+{
+    const char *path = qdq_tune_path(t, "model.onnx");
+    qdq_tune_heard heard;
+    qdq_model *m = NULL;
+
+    if (!t->warns || t->out->verdict == QDQ_TUNED_FLOAT)
+        return QDQ_OK;
+    if (path == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_model_load(path, NULL, &m, err));
+    qdq_status st = qdq_tune_hear_model(t, m, &heard, err);
+    qdq_model_free(m);
+    if (st == QDQ_OK && !(heard.sqnr_db >= QDQ_DEFAULT_MIN_SQNR))
+        qdq_job_log(t->job, QDQ_LOG_WARNING,
+                    "accuracy is low: SQNR %.2f dB, %g is the goal of models without Q/DQ of their own",
+                    heard.sqnr_db, QDQ_DEFAULT_MIN_SQNR);
+    return st;
+}
+
+/* --- a start that reaches the goal -------------------------------------------------------------------------------------- */
+
+typedef struct back {
+    qdq_tuning *t;
+    qdq_goal_item *item;
+    size_t *bit; /* of each item */
+    size_t n;
+    qdq_assign rules;
+} back;
+
+static qdq_status assign_without(const back *b, const bool *gone, qdq_assign *out, qdq_error *err)
+{
+    if (!qdq_assign_copy(out, &b->rules, &b->t->arena))
+        return qdq_nomem(err);
+    for (size_t i = 0; i < b->n; i++)
+        if (gone[i])
+            qdq_assign_set(out, b->bit[i], false);
+    return QDQ_OK;
+}
+
+static qdq_status judge_assignment(qdq_tuning *t, const qdq_assign *a, qdq_goal_trial *out, qdq_error *err)
+{
+    qdq_tune_candidate *c;
+    bool known;
+
+    QDQ_TRY(qdq_tune_candidate_of(t, a, &c, err));
+    QDQ_TRY(qdq_tune_judge(t, c, &known, err));
+    out->holds = known && qdq_tune_holds(t, &c->heard);
+    out->excess = known ? pow(10, (t->opts->goal->min_sqnr - c->heard.sqnr_db) / 10) : (double)NAN;
+    return QDQ_OK;
+}
+
+static qdq_status try_without(void *ctx, const bool *gone, size_t n_gone, qdq_goal_trial *out, qdq_error *err)
+{
+    back *b = ctx;
+    qdq_assign a;
+
+    (void)n_gone;
+    QDQ_TRY(assign_without(b, gone, &a, err));
+    return judge_assignment(b->t, &a, out, err);
+}
+
+/* What a node's kernel saves in 8 bits, by the profiles of nothing and of everything; without them all count alike. */
+static double worth(const qdq_tuning *t, const qdq_tune_times *all, size_t bit)
+{
+    const size_t node = t->space->group[bit].node->id;
+    const bool is_known = t->base->times != NULL && t->base->times->is_known && all != NULL && all->is_known;
+
+    return is_known ? fmax(t->base->times->own[node] - all->own[node], 0) : 1;
+}
+
+static qdq_status list_items(back *b, const qdq_tune_times *all, qdq_error *err)
+{
+    qdq_tuning *t = b->t;
+
+    b->item = qdq_arena_array(&t->arena, t->space->n_groups + 1, sizeof *b->item);
+    b->bit = qdq_arena_array(&t->arena, t->space->n_groups + 1, sizeof *b->bit);
+    if (b->item == NULL || b->bit == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < t->space->n_groups; i++)
+        if (qdq_assign_get(&b->rules, i)) {
+            b->item[b->n] = (qdq_goal_item){.harm = t->harm[i], .worth = worth(t, all, i)};
+            b->bit[b->n++] = i;
+        }
+    return QDQ_OK;
+}
+
+static qdq_status find_everything(qdq_tuning *t, const qdq_tune_times **times, qdq_error *err)
+{
+    qdq_tune_candidate *all;
+    qdq_assign a;
+
+    if (!qdq_assign_new(&a, t->space->n_groups, &t->arena))
+        return qdq_nomem(err);
+    for (size_t i = 0; i < t->space->n_groups; i++)
+        qdq_assign_set(&a, i, true);
+    QDQ_TRY(qdq_tune_candidate_of(t, &a, &all, err));
+    *times = all->times;
+    return QDQ_OK;
+}
+
+qdq_status qdq_tune_find_goal_start(qdq_tuning *t, const qdq_assign *rules, qdq_assign *out, bool *found,
+                                    qdq_error *err)
+{
+    const unsigned given = t->opts->goal->max_evaluations;
+    const qdq_tune_times *all = NULL;
+    qdq_goal_search_result r;
+    qdq_goal_trial first;
+    back b = {.t = t};
+
+    *found = false;
+    if (t->opts->goal->min_sqnr == 0 || qdq_assign_count(rules) == 0)
+        return QDQ_OK;
+    QDQ_TRY(judge_assignment(t, rules, &first, err));
+    if (first.holds)
+        return QDQ_OK;
+    QDQ_TRY(qdq_tune_find_harm(t, err));
+    if (t->harm == NULL)
+        return QDQ_OK;
+    if (!qdq_assign_copy(&b.rules, rules, &t->arena))
+        return qdq_nomem(err);
+    QDQ_TRY(find_everything(t, &all, err));
+    QDQ_TRY(list_items(&b, all, err));
+    QDQ_TRY(qdq_goal_search(b.item, b.n, given > 0 ? given : MAX_EVALUATIONS, try_without, &b, &t->arena, &r,
+                            err));
+    *found = r.reached;
+    if (r.reached)
+        QDQ_TRY(assign_without(&b, r.gone, out, err));
+    return QDQ_OK;
+}

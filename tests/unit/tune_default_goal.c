@@ -1,0 +1,98 @@
+/* tune_default_goal.c - the accuracy goal that a tuning run has where nobody asks for one. */
+#include "support/npy_file.h"
+#include "support/tuned.h"
+
+static qdq_error err;
+static qdq_model *model;
+
+static int make(void **state)
+{
+    (void)state;
+    model = test_tuned_model();
+    return 0;
+}
+
+static int drop(void **state)
+{
+    (void)state;
+    qdq_model_free(model);
+    return 0;
+}
+
+/* Eight samples that are not random:SEED. */
+static qdq_data *samples(void)
+{
+    float x[8][8];
+    qdq_data *d;
+
+    for (int i = 0; i < 64; i++)
+        x[i / 8][i % 8] = (float)((i * 29) % 64 - 20) / 16;
+    assert_ok(qdq_data_open(test_npy_file("samples.npy", TEST_HEADER("<f4", "(8, 8)"), x, sizeof x), model,
+                            NULL, &d, &err));
+    return d;
+}
+
+/* Tunes on data, or on random numbers, in a world with these failures. */
+static qdq_tune_result run(const char *folder, const char *more, bool real, const qdq_goal_opts *goal)
+{
+    qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, more));
+    qdq_data *data = real ? samples() : NULL;
+    qdq_tune_result r;
+
+    o.goal = goal;
+    assert_ok(test_tuned_run_on(model, data, NULL, folder, &o, &r, &err));
+    qdq_data_close(data);
+    return r;
+}
+
+#define NOISY       "\"error\": 10"
+#define WRONG(node) "\"fail\": [{\"at\": \"run\", \"node\": \"" node "\", \"outputs\": \"wrong\"}]"
+
+static void a_useless_model_is_not_shipped_for_its_speed(void **state)
+{
+    (void)state;
+    qdq_tune_result r = run(test_path("useless"), NOISY, true, NULL);
+    assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
+    assert_non_null(strstr(r.reason, "expected at least 20 dB"));
+    char *report = test_tuned_file(test_path("useless"), "report.json");
+    assert_non_null(strstr(report, "\"reason\": \""));
+    qdq_free(report);
+}
+
+static void a_goal_of_zero_switches_the_default_off(void **state)
+{
+    const qdq_goal_opts none = QDQ_GOAL_OPTS_INIT;
+
+    (void)state;
+    qdq_tune_result r = run(test_path("no_goal"), NOISY, true, &none);
+    assert_int_not_equal(r.verdict, QDQ_TUNED_FLOAT);
+    assert_string_equal(r.reason, "");
+}
+
+static void random_data_have_no_default_goal(void **state)
+{
+    (void)state;
+    assert_int_not_equal(run(test_path("random"), NOISY, false, NULL).verdict, QDQ_TUNED_FLOAT);
+}
+
+static void one_bad_layer_does_not_cost_the_others_their_speed(void **state)
+{
+    (void)state;
+    qdq_tune_result r = run(test_path("one_bad"), WRONG("MatMul@h2"), true, NULL);
+    assert_int_equal(r.verdict, QDQ_TUNED);
+    assert_true(r.ci_low > 1);
+    assert_true(r.sqnr_db >= QDQ_DEFAULT_MIN_SQNR);
+    assert_string_equal(r.reason, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_useless_model_is_not_shipped_for_its_speed),
+        cmocka_unit_test(a_goal_of_zero_switches_the_default_off),
+        cmocka_unit_test(random_data_have_no_default_goal),
+        cmocka_unit_test(one_bad_layer_does_not_cost_the_others_their_speed),
+    };
+
+    return cmocka_run_group_tests(tests, make, drop);
+}
