@@ -387,12 +387,8 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
     qdq_tune_opts with_goal = opts != NULL ? *opts : defaults;
     qdq_goal_opts goal;
     qdq_tune_result own;
-    qdq_tuning run = {.m = m,
-                      .asked = t,
-                      .data = data,
-                      .dir = dir,
-                      .opts = &with_goal,
-                      .least_noisy_db = NAN};
+    qdq_tuning run = {
+        .m = m, .asked = t, .data = data, .dir = dir, .opts = &with_goal, .least_noisy_db = NAN};
     qdq_target *followed = NULL;
     qdq_error own_err = QDQ_ERROR_INIT;
 

@@ -140,8 +140,8 @@ typedef struct qdq_tuning {
     qdq_nets nets;        /* of minimum cuts: tensors between decisions, and what all cost in the end */
     qdq_cut_costs costs;
     bool has_costs;
-    bool warns;                   /* of a result below the default goal: the model came with Q/DQ */
-    qdq_assign reached;           /* a start that holds the goal, where the rules' plan misses it */
+    bool warns;         /* of a result below the default goal: the model came with Q/DQ */
+    qdq_assign reached; /* a start that holds the goal, where the rules' plan misses it */
     bool has_reached;
     bool in_front;                  /* what misses the goal is built, too */
     double final_db, rules_db;      /* SQNR beside the front; NAN: not known, or float */
