@@ -4,11 +4,13 @@
 
 #include "base/fail.h"
 #include "cli/cli.h"
+#include "cli/cli_data.h"
 #include "cli/cli_engine.h"
 #include "cli/cli_format.h"
 #include "cli/cli_groups.h"
 #include "cli/cli_json.h"
 #include "cli/cli_model.h"
+#include "cli/cli_verify.h"
 #include "qdq/check.h"
 
 struct check_args {
@@ -18,9 +20,18 @@ struct check_args {
     bool strict;
     int64_t threads;
     const char *layer_info, *layer_profile;
+    const char *data;
+    cli_data_args form;
     cli_engine_args engine;
     cli_shape_args shape;
 };
+
+/* What --engine found. */
+typedef struct ran {
+    qdq_verify_result result;
+    const qdq_engine_info *info; /* of the engine, which is open; NULL: nothing was asked */
+    const char *data;
+} ran;
 
 static const cli_opt options[] = {
     {.letter = 'T',
@@ -43,7 +54,13 @@ static const cli_opt options[] = {
      .kind = CLI_TEXT,
      .offset = CLI_AT(check_args, engine) + offsetof(cli_engine_args, engine),
      .what = "NAME[:ARG]",
-     .help = "prove it by the kernels that this engine runs; default: rules alone"},
+     .help = "does it compute what the model says? With --target: its kernels, too"},
+    {.letter = 'd',
+     .name = "data",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(check_args, data),
+     .what = "DATA",
+     .help = "samples for --engine, at most 4 of them; default: random input"},
     {.letter = 't',
      .name = "threads",
      .kind = CLI_WHOLE,
@@ -68,6 +85,7 @@ static const cli_opt options[] = {
 
 static const cli_group groups[] = {
     {"check", options, 0},
+    {"data", cli_data_opts, CLI_AT(check_args, form)},
     {"shapes", cli_shape_opts, CLI_AT(check_args, shape)},
     {"engine", cli_engine_opts + 1,
      CLI_AT(check_args, engine)}, /* without --engine, which has a default there */
@@ -117,7 +135,7 @@ static json_t *target_json(cli_json *j, const struct check_args *a, const qdq_ta
 }
 
 static qdq_status print_json(const struct check_args *a, const char *path, const qdq_finding *f, size_t n,
-                             const qdq_target_check *t, const cli_groups *g, qdq_error *err)
+                             const qdq_target_check *t, const ran *r, const cli_groups *g, qdq_error *err)
 {
     cli_json j = {false};
     json_t *root = json_object();
@@ -135,6 +153,8 @@ static qdq_status print_json(const struct check_args *a, const char *path, const
     cli_json_set(&j, root, "findings", list);
     if (t != NULL)
         cli_json_set(&j, root, "quantization", target_json(&j, a, t));
+    if (r->info != NULL)
+        cli_json_set(&j, root, "computed", cli_verify_json(&j, &r->result, r->info, r->data));
     if (a->layer_info != NULL)
         cli_json_set(&j, root, "executed", cli_groups_json(&j, g));
     return cli_json_print(&j, root, err);
@@ -214,35 +234,55 @@ static qdq_status check_options(const struct check_args *a, qdq_error *err)
 {
     if (a->layer_profile != NULL && a->layer_info == NULL)
         return qdq_fail(err, QDQ_E_USAGE, "found --layer-profile without --layer-info");
-    if (a->target != NULL)
-        return QDQ_OK;
-    if (a->set.n > 0 || a->engine.engine != NULL || a->shape.shapes.n > 0)
-        return qdq_fail(err, QDQ_E_USAGE, "found %s without --target",
-                        a->set.n > 0               ? "--set"
-                        : a->engine.engine != NULL ? "--engine"
-                                                   : "--shape");
+    if (a->data != NULL && a->engine.engine == NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found --data without --engine");
+    if (a->target == NULL && a->set.n > 0)
+        return qdq_fail(err, QDQ_E_USAGE, "found --set without --target");
+    if (a->target == NULL && a->engine.engine == NULL && a->shape.shapes.n > 0)
+        return qdq_fail(err, QDQ_E_USAGE, "found --shape without --target or --engine");
     return QDQ_OK;
 }
 
-static qdq_status check_target(cli *c, const struct check_args *a, const qdq_model *m, qdq_target_check **out,
-                               qdq_error *err)
+static qdq_status check_target(cli *c, const struct check_args *a, qdq_engine *engine, const qdq_model *m,
+                               qdq_target_check **out, qdq_error *err)
 {
     qdq_check_opts opts = QDQ_CHECK_OPTS_INIT;
     const cli_format_args format = {.set = a->set};
     qdq_target *target = NULL;
     qdq_status st = cli_target_open(c, a->target, &format, &target, err);
 
-    if (st == QDQ_OK && a->engine.engine != NULL)
-        st = cli_engine_open(c, &a->engine, &opts.engine, err);
+    opts.engine = engine;
     opts.shapes = a->shape.shapes.at;
     opts.n_shapes = a->shape.shapes.n;
     opts.threads = cli_threads(a->threads);
     opts.job = &c->job;
     if (st == QDQ_OK)
         st = cli_at_file(c->operand[0], qdq_model_check_target(m, target, &opts, out, err), err);
-    qdq_engine_close(opts.engine);
     qdq_target_free(target);
     return st;
+}
+
+/* Does the engine compute what the model says? */
+static qdq_status check_computed(cli *c, const struct check_args *a, qdq_engine *engine, const qdq_model *m,
+                                 ran *out, qdq_error *err)
+{
+    const cli_data_request request = {a->data != NULL ? a->data : "random:0", &a->form, &a->shape.shapes,
+                                      NULL, 0};
+    qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
+    qdq_data *data = NULL;
+
+    out->data = a->data != NULL ? a->data : "random input";
+    o.shapes = a->shape.shapes.at;
+    o.n_shapes = a->shape.shapes.n;
+    o.threads = cli_threads(a->threads);
+    o.job = &c->job;
+    QDQ_TRY(cli_data_open(c, &request, m, &data, err));
+    qdq_status st = cli_verify(c, &a->engine, engine, m, data, &o, &out->result, err);
+    qdq_data_close(data);
+    cli_ui_clear(&c->ui);
+    if (st == QDQ_OK)
+        out->info = qdq_engine_get_info(engine);
+    return cli_at_file(c->operand[0], st, err);
 }
 
 static qdq_status read_layers(cli *c, const struct check_args *a, const qdq_model *m, cli_groups *g,
@@ -259,30 +299,40 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
     qdq_model *m = NULL;
     qdq_finding *findings = NULL;
     qdq_target_check *t = NULL;
+    qdq_engine *engine = NULL;
     cli_groups g = {0};
     size_t n = 0;
+    ran r = {.info = NULL};
 
     QDQ_TRY(check_options(a, err));
     QDQ_TRY(cli_model_load(c, c->operand[0], &m, err));
     qdq_status st = qdq_model_check(m, &findings, &n, err);
     bool sound = st == QDQ_OK && count_errors(findings, n) == 0;
-    if (sound && a->target != NULL)
-        st = check_target(c, a, m, &t, err);
+    if (sound && a->engine.engine != NULL)
+        st = cli_engine_open(c, &a->engine, &engine, err);
+    if (st == QDQ_OK && sound && a->target != NULL)
+        st = check_target(c, a, engine, m, &t, err);
+    if (st == QDQ_OK && engine != NULL)
+        st = check_computed(c, a, engine, m, &r, err);
     if (st == QDQ_OK && sound && a->layer_info != NULL)
         st = read_layers(c, a, m, &g, err);
     if (st == QDQ_OK) {
+        const bool wrong = r.info != NULL && r.result.verdict == QDQ_VERIFY_WRONG;
         size_t all = n + (t != NULL ? t->n : 0) + g.n_findings;
-        c->negative = !sound || (t != NULL && t->n_errors > 0) || (a->strict && all > 0);
+        c->negative = !sound || wrong || (t != NULL && t->n_errors > 0) || (a->strict && all > 0);
         if (c->json)
-            st = print_json(a, path, findings, n, t, &g, err);
+            st = print_json(a, path, findings, n, t, &r, &g, err);
         else
             print_text(path, t != NULL ? ", as a model" : "", findings, n);
     }
     if (st == QDQ_OK && t != NULL && !c->json)
         st = print_target(c, path, a->target, t, err);
+    if (st == QDQ_OK && r.info != NULL && !c->json)
+        cli_verify_print(&r.result, r.info, r.data, stdout);
     if (st == QDQ_OK && g.group != NULL && !c->json)
         st = cli_groups_print(c, &g, a->common.verbose > 0, err);
     cli_groups_free(&g);
+    qdq_engine_close(engine);
     qdq_free(t);
     qdq_free(findings);
     qdq_model_free(m);
@@ -311,6 +361,10 @@ const cli_command cmd_check = {
         "the\n"
         "borders of what runs in float are neither. The kinds of findings: docs/check.md.\n"
         "\n"
+        "--engine runs the model on that engine, and on a reference as it is written: ONNX Runtime without\n"
+        "optimizations, or qdq's evaluator. If an output differs, that is an error, which names the first\n"
+        "wrong node and its form. Open dims stay open unless --shape fixes them.\n"
+        "\n"
         "--layer-info reads what 'trtexec --exportLayerInfo=FILE --profilingVerbosity=detailed' wrote for "
         "this\n"
         "model and prints, for every layer of the engine, its kernel, the type of what it reads and gives, "
@@ -325,9 +379,15 @@ const cli_command cmd_check = {
             "    \"microseconds\", \"findings\": [{\"level\", \"kind\", \"op\", \"node\", \"why\", "
             "\"converted\", "
             "\"microseconds\"}]},\n"
+            "  \"computed\": {\"engine\", \"version\", \"verdict\": \"right\", \"wrong\" or \"unknown\", "
+            "\"reference\",\n"
+            "    \"data\", \"samples\", \"open_dims\", \"output\", \"sqnr_db\", \"equal\", \"engine_db\", "
+            "\"reference_db\", \"op\",\n"
+            "    \"node\", \"form\", \"saturates\", \"why\"}, with --engine,\n"
             "  \"executed\": as 'inspect --groups' has it, with --layer-info }",
     .example = "qdq check model.onnx && echo sound\n"
-               "qdq check model.qdq.onnx --target ort-cpu --engine ort",
+               "qdq check model.qdq.onnx --target ort-cpu --engine ort\n"
+               "qdq check model.qdq.onnx --engine openvino --data test.npz",
     .groups = groups,
     .args_size = sizeof(struct check_args),
     .run = run,
