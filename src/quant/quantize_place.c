@@ -2,21 +2,28 @@
 #include "quant/quantize_place.h"
 
 #include "base/fail.h"
+#include "quant/place/place_joins.h"
 #include "quant/rest/rest.h"
 #include "quant/weights/awq.h"
 #include "quant/weights/bias_correct.h"
 #include "quant/weights/bias_fit.h"
 
+/* What a round of placement found out for the next one. */
+typedef struct findings {
+    qdq_calib_names empty, misfit; /* tensors without a range; nodes whose bias does not fit */
+    qdq_aparts apart;
+} findings;
+
 static qdq_status place(const qdq_model *clean, const qdq_target *t, const qdq_quantize_opts *opts,
-                        const char *const *no_range, const char *const *no_room, const qdq_plan_basis *basis,
-                        qdq_plan *p, qdq_error *err)
+                        const findings *f, const qdq_plan_basis *basis, qdq_plan *p, qdq_error *err)
 {
     qdq_place_opts po = {.exclude = opts->exclude,
                          .include = opts->include,
                          .op_types = opts->op_types,
                          .exclude_op_types = opts->exclude_op_types,
-                         .no_range = no_range,
-                         .no_room = no_room,
+                         .no_range = f->empty.at,
+                         .no_room = f->misfit.at,
+                         .apart = &f->apart,
                          .stay = basis->stay,
                          .finite = basis->finite,
                          .why = opts->why,
@@ -29,8 +36,9 @@ qdq_status qdq_place_for(const qdq_model *clean, const qdq_target *t, const qdq_
                          qdq_plan *p, qdq_error *err)
 {
     const qdq_plan_basis nothing = {0};
+    const findings none = {0};
 
-    return place(clean, t, opts, NULL, NULL, &nothing, p, err);
+    return place(clean, t, opts, &none, &nothing, p, err);
 }
 
 static bool needs_samples(const qdq_plan *p)
@@ -40,6 +48,9 @@ static bool needs_samples(const qdq_plan *p)
             return true;
     for (size_t i = 0; i < p->means.n; i++)
         if (!p->means.at[i].known)
+            return true;
+    for (size_t i = 0; i < p->joins.n; i++)
+        if (!p->joins.at[i].known)
             return true;
     return false;
 }
@@ -115,52 +126,89 @@ static qdq_status end_list(qdq_plan *p, qdq_calib_names *list, qdq_error *err)
     return QDQ_OK;
 }
 
-static void report(const qdq_job *job, const qdq_calib_names *empty, size_t n_empty,
-                   const qdq_calib_names *misfit, size_t n_misfit)
+static void report(const qdq_job *job, const findings *f, size_t n_empty, size_t n_misfit)
 {
-    for (size_t i = n_empty; i < empty->n; i++)
+    for (size_t i = n_empty; i < f->empty.n; i++)
         qdq_job_log(job, QDQ_LOG_WARNING, "tensor '%s': no finite value in calibration, its nodes stay float",
-                    empty->at[i]);
-    for (size_t i = n_misfit; i < misfit->n; i++)
+                    f->empty.at[i]);
+    for (size_t i = n_misfit; i < f->misfit.n; i++)
         qdq_job_log(job, QDQ_LOG_WARNING,
                     "node '%s' stays float: int32 cannot hold its bias beside one scale of its weight",
-                    misfit->at[i]);
+                    f->misfit.at[i]);
+}
+
+/* Places, and takes from earlier plans what they have. Joins of random numbers say nothing. */
+static qdq_status place_round(const qdq_model *clean, const qdq_target *t, const qdq_data *data,
+                              const qdq_quantize_opts *opts, const qdq_plan_basis *basis, const findings *f,
+                              qdq_plan *p, qdq_error *err)
+{
+    qdq_plan_clear(p);
+    QDQ_TRY(place(clean, t, opts, f, basis, p, err));
+    if (data == NULL || qdq_data_is_random(data))
+        p->joins.n = 0;
+    if (basis->known != NULL) {
+        QDQ_TRY(qdq_scales_give(basis->known, p, err));
+        qdq_scales_give_joins(basis->known, p);
+    }
+    if (opts->bias_correction)
+        QDQ_TRY(qdq_bias_correct_means(clean, p, err));
+    return basis->known != NULL ? qdq_scales_give_means(basis->known, p, err) : QDQ_OK;
+}
+
+/* Joins that are known to be too far apart: *again is true then. */
+static qdq_status reject_joins(const qdq_target *t, qdq_plan *p, findings *f, bool *again, qdq_error *err)
+{
+    const size_t before = f->apart.n;
+
+    QDQ_TRY(qdq_find_apart(t, p, &f->apart, err));
+    *again = f->apart.n > before;
+    return QDQ_OK;
+}
+
+static qdq_status measure_round(const qdq_model *clean, const qdq_target *t, qdq_engine *e, qdq_data *data,
+                                const qdq_quantize_opts *opts, const qdq_plan_basis *basis, findings *f,
+                                qdq_plan *p, qdq_error *err)
+{
+    const size_t n_empty = f->empty.n;
+
+    QDQ_TRY(calibrate(clean, t, e, data, opts, basis, p, &f->empty, err));
+    if (basis->known != NULL)
+        QDQ_TRY(qdq_scales_keep_joins(basis->known, p, err));
+    return f->empty.n == n_empty ? qdq_find_misfit_biases(clean, p, &f->misfit, err) : QDQ_OK;
 }
 
 /* A tensor without any finite value cannot have a scale: its nodes stay float, and the others are placed again. What
- * lies behind operators that only move data shows in the next round. So does a bias that does not fit. */
+ * lies behind operators that only move data shows in the next round. So does a bias that does not fit, and so do
+ * tensors whose ranges are too far apart for one scale, which end after as many rounds as there are joins. */
 qdq_status qdq_place_with_scales(const qdq_model *clean, const qdq_target *t, qdq_engine *e, qdq_data *data,
                                  const qdq_quantize_opts *opts, const qdq_plan_basis *basis, qdq_plan *p,
                                  qdq_error *err)
 {
     static const qdq_plan_basis nothing = {0};
     enum { ROUNDS = 16 };
-    qdq_calib_names empty = {0}, misfit = {0};
+    findings f = {0};
 
     basis = basis != NULL ? basis : &nothing;
-    for (int round = 0; round < ROUNDS; round++) {
-        size_t n_empty = empty.n, n_misfit = misfit.n;
+    for (int round = 0; round < ROUNDS;) {
+        const size_t n_empty = f.empty.n, n_misfit = f.misfit.n;
+        bool again;
 
-        qdq_plan_clear(p);
-        QDQ_TRY(place(clean, t, opts, empty.at, misfit.at, basis, p, err));
-        if (basis->known != NULL)
-            QDQ_TRY(qdq_scales_give(basis->known, p, err));
-        if (opts->bias_correction)
-            QDQ_TRY(qdq_bias_correct_means(clean, p, err));
-        if (basis->known != NULL)
-            QDQ_TRY(qdq_scales_give_means(basis->known, p, err));
-        QDQ_TRY(calibrate(clean, t, e, data, opts, basis, p, &empty, err));
-        if (empty.n == n_empty)
-            QDQ_TRY(qdq_find_misfit_biases(clean, p, &misfit, err));
-        if (empty.n == n_empty && misfit.n == n_misfit)
+        QDQ_TRY(place_round(clean, t, data, opts, basis, &f, p, err));
+        QDQ_TRY(reject_joins(t, p, &f, &again, err));
+        if (again)
+            continue;
+        QDQ_TRY(measure_round(clean, t, e, data, opts, basis, &f, p, err));
+        QDQ_TRY(reject_joins(t, p, &f, &again, err));
+        if (f.empty.n == n_empty && f.misfit.n == n_misfit && !again)
             return basis->known != NULL ? qdq_scales_keep(basis->known, p, err) : QDQ_OK;
-        report(opts->job, &empty, n_empty, &misfit, n_misfit);
-        QDQ_TRY(end_list(p, &empty, err));
-        QDQ_TRY(end_list(p, &misfit, err));
+        report(opts->job, &f, n_empty, n_misfit);
+        QDQ_TRY(end_list(p, &f.empty, err));
+        QDQ_TRY(end_list(p, &f.misfit, err));
+        round += f.empty.n > n_empty || f.misfit.n > n_misfit;
     }
     return qdq_fail(err, QDQ_E_FORMAT, "%s '%s': %s, as %zu others before it",
-                    empty.n > 0 ? "tensor" : "node",
-                    empty.n > 0 ? empty.at[empty.n - 1] : misfit.at[misfit.n - 1],
-                    empty.n > 0 ? "no finite value in calibration" : "int32 cannot hold its bias",
-                    empty.n + misfit.n - 1);
+                    f.empty.n > 0 ? "tensor" : "node",
+                    f.empty.n > 0 ? f.empty.at[f.empty.n - 1] : f.misfit.at[f.misfit.n - 1],
+                    f.empty.n > 0 ? "no finite value in calibration" : "int32 cannot hold its bias",
+                    f.empty.n + f.misfit.n - 1);
 }

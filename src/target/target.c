@@ -232,12 +232,29 @@ static void read_no_kernel(qdq_target *t, const qdq_json_place *p)
 /* `lines`: a mistake has its line in t->text. */
 static qdq_status read_target(qdq_target *t, json_t *root, bool lines, qdq_error *err)
 {
-    static const char *const keys[] = {
-        "qdq_target",   "name",       "help",        "engine",          "min_opset",
-        "max_opset",    "bias",       "activation",  "graph_output",    "weight",
-        "operators",    "stay_float", "requantizes", "no_kernel",       "passes",
-        "overrides",    "rest",       "partitions",  "layernorm-input", "disable_mha_qdq",
-        "int8_readers", NULL};
+    static const char *const keys[] = {"qdq_target",
+                                       "name",
+                                       "help",
+                                       "engine",
+                                       "min_opset",
+                                       "max_opset",
+                                       "bias",
+                                       "activation",
+                                       "graph_output",
+                                       "weight",
+                                       "operators",
+                                       "stay_float",
+                                       "requantizes",
+                                       "no_kernel",
+                                       "passes",
+                                       "overrides",
+                                       "rest",
+                                       "partitions",
+                                       "layernorm-input",
+                                       "disable_mha_qdq",
+                                       "int8_readers",
+                                       "join_factor_max",
+                                       NULL};
     static const char *const layernorms[] = {"off", "conv", "any", NULL};
     static const char *const outputs[] = {"float", "dequantized", NULL};
     static const char *const readers[] = {"any", "one", NULL};
@@ -260,6 +277,7 @@ static qdq_status read_target(qdq_target *t, json_t *root, bool lines, qdq_error
     qdq_overrides_read(&top, &t->format, &t->overrides);
     t->dequantized_outputs = qdq_json_word(&top, "graph_output", outputs, 0) == 1;
     t->int8_one_reader = qdq_json_word(&top, "int8_readers", readers, 0) == 1;
+    t->join_factor_max = qdq_json_number(&top, "join_factor_max", 0, INFINITY, 0);
     t->requantizes = qdq_json_texts(&top, "requantizes");
     t->passes = qdq_json_texts(&top, "passes");
     if (qdq_json_member(&top, "partitions", &item))

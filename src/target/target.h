@@ -104,6 +104,7 @@ struct qdq_target {
     qdq_method method; /* of calibration, where the caller has none; never QDQ_METHOD_DEFAULT */
     qdq_overrides overrides;
     const char *const *passes; /* what the optimizer does for this engine beyond `default`; or NULL */
+    double join_factor_max;    /* ranges that one scale joins differ by at most so much; 0: no limit */
     bool int8_one_reader;      /* int8 activations run in 8 bits only where one node reads them */
     bool dequantized_outputs;  /* a quantized graph output is the DQ's; else its producer stays float */
     const char *const

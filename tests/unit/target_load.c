@@ -283,6 +283,7 @@ static void mistakes_are_named_with_their_place(void **state)
          "\"activation\": {\"type\": \"uint8\", \"per_channel\": true}, \"weight\": {\"type\": \"int8\"}}",
          "activation: unknown key 'per_channel'"},
         {HEAD "\"activation\": {\"type\": \"uint8\"}}", "key 'weight': expected an object"},
+        {HEAD TYPES ", \"join_factor_max\": -1}", "key 'join_factor_max': expected "},
         {HEAD TYPES ", \"max_opset\": 12}", "key 'max_opset': expected a whole number from 13 to 30"},
         {HEAD TYPES ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"pass\"}, "
                     "{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"pass\"}]}",

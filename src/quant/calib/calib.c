@@ -59,6 +59,22 @@ static qdq_status add_slot(qdq_calibration *c, qdq_map *groups, const qdq_plan_t
     return join_group(c, groups, t, v->num, err);
 }
 
+/* An operand of a join that no entry speaks of. */
+static qdq_status add_watched(qdq_calibration *c, const char *name, qdq_error *err)
+{
+    qdq_calib_slot slot = {
+        .name = name, .type = c->t->format.activation.type, .leader = c->slots.n, .watched = true};
+    bool is_new;
+    qdq_map_value *v = qdq_map_put(&c->by_name, name, &is_new);
+
+    if (v == NULL)
+        return qdq_nomem(err);
+    if (!is_new)
+        return QDQ_OK;
+    v->num = c->slots.n;
+    return QDQ_PUSH(&c->scratch, &c->slots, slot) ? QDQ_OK : qdq_nomem(err);
+}
+
 static qdq_status add_slots(qdq_calibration *c, qdq_error *err)
 {
     qdq_map groups = QDQ_MAP_INIT;
@@ -67,6 +83,10 @@ static qdq_status add_slots(qdq_calibration *c, qdq_error *err)
     for (size_t i = 0; i < c->plan->tensors.n && st == QDQ_OK; i++)
         if (!c->plan->tensors.at[i].known)
             st = add_slot(c, &groups, &c->plan->tensors.at[i], err);
+    for (size_t i = 0; i < c->plan->joins.n; i++)
+        for (size_t k = 0; k < c->plan->joins.at[i].n_operands && st == QDQ_OK; k++)
+            if (!c->plan->joins.at[i].known)
+                st = add_watched(c, c->plan->joins.at[i].operands[k], err);
     qdq_map_free(&groups);
     return st;
 }

@@ -48,6 +48,74 @@ static qdq_status check_observers(const qdq_calibration *c, qdq_error *err)
     return QDQ_OK;
 }
 
+static qdq_range both(qdq_range a, qdq_range b)
+{
+    return (qdq_range){fmin(a.low, b.low), fmax(a.high, b.high)};
+}
+
+/* --- joins ------------------------------------------------------------------------------------------------------------ */
+
+/* What the scale of a tensor on its own would span: codes always have 0 among them. */
+static bool measure_own(const qdq_calibration *c, qdq_calib_slot *s)
+{
+    qdq_range r = s->range;
+
+    if (s->observer != NULL && !qdq_observer_empty(s->observer)) {
+        const qdq_qscheme scheme = scheme_for(c, s, s->type);
+
+        if (!qdq_observer_range(s->observer, &scheme, &r, NULL))
+            return false;
+    } else if (!s->cached) {
+        return true;
+    }
+    s->own = (qdq_range){fmin(r.low, 0), fmax(r.high, 0)};
+    return true;
+}
+
+static void measure_join(const qdq_calibration *c, qdq_plan_join *j)
+{
+    qdq_range all = {0, 0};
+    double narrowest = INFINITY, widest = 0;
+
+    for (size_t i = 0; i < j->n_operands; i++) {
+        const qdq_calib_slot *s = qdq_calib_find(c, j->operands[i]);
+        double width = s != NULL ? s->own.high - s->own.low : 0;
+
+        if (!(width > 0)) /* all 0, or nothing seen: any scale serves it */
+            continue;
+        all = both(all, s->own);
+        if (width < narrowest) {
+            narrowest = width;
+            j->narrow = s->name;
+        }
+        if (width > widest) {
+            widest = width;
+            j->wide = s->name;
+        }
+    }
+    j->factor = widest > 0 ? (all.high - all.low) / narrowest : 1;
+}
+
+/* Before groups are pooled: how much coarser the codes of an operand become by sharing a scale. */
+static qdq_status measure_joins(qdq_calibration *c, qdq_error *err)
+{
+    bool nomem = false;
+
+    for (size_t i = 0; i < c->plan->joins.n; i++)
+        for (size_t k = 0; k < c->plan->joins.at[i].n_operands && !c->plan->joins.at[i].known; k++)
+            qdq_calib_find(c, c->plan->joins.at[i].operands[k])->joined = true;
+#pragma omp parallel for schedule(dynamic) reduction(|| : nomem)
+    for (size_t i = 0; i < c->slots.n; i++)
+        if (c->slots.at[i].joined && !measure_own(c, &c->slots.at[i]))
+            nomem = true;
+    for (size_t i = 0; i < c->plan->joins.n; i++)
+        if (!c->plan->joins.at[i].known)
+            measure_join(c, &c->plan->joins.at[i]);
+    return nomem ? qdq_nomem(err) : QDQ_OK;
+}
+
+/* --- groups ----------------------------------------------------------------------------------------------------------- */
+
 /* What members were seen to hold counts as seen at the leader. A cached leader gets an observer for it. */
 static qdq_status pool_groups(qdq_calibration *c, qdq_error *err)
 {
@@ -63,11 +131,6 @@ static qdq_status pool_groups(qdq_calibration *c, qdq_error *err)
             return qdq_nomem(err);
     }
     return QDQ_OK;
-}
-
-static qdq_range both(qdq_range a, qdq_range b)
-{
-    return (qdq_range){fmin(a.low, b.low), fmax(a.high, b.high)};
 }
 
 /* A cached range has no statistics behind it: the range of a group spans it. */
@@ -111,7 +174,7 @@ static qdq_status search_ranges(qdq_calibration *c, qdq_error *err)
         const qdq_qscheme scheme = scheme_for(c, s, s->type);
         qdq_range r;
 
-        if (s->leader != i || s->observer == NULL || qdq_observer_empty(s->observer))
+        if (s->leader != i || s->watched || s->observer == NULL || qdq_observer_empty(s->observer))
             continue;
         if (!qdq_observer_range(s->observer, &scheme, &r, &s->used))
             nomem = true;
@@ -171,7 +234,7 @@ static void say_what_was_chosen(const qdq_calibration *c)
     if (c->method != QDQ_METHOD_AUTO)
         return;
     for (size_t i = 0; i < c->slots.n; i++)
-        if (c->slots.at[i].leader == i)
+        if (c->slots.at[i].leader == i && !c->slots.at[i].watched)
             n[c->slots.at[i].used]++;
     qdq_job_log(c->opts->job, QDQ_LOG_INFO, "ranges by max: %zu, percentile: %zu, entropy: %zu, mse: %zu",
                 n[QDQ_METHOD_MAX], n[QDQ_METHOD_PERCENTILE], n[QDQ_METHOD_ENTROPY], n[QDQ_METHOD_MSE]);
@@ -186,7 +249,7 @@ static void warn_of_zeros(const qdq_calibration *c)
     for (size_t i = 0; i < c->slots.n; i++) {
         const qdq_calib_slot *s = &c->slots.at[i];
 
-        if (s->leader != i || s->cached || s->range.low != 0 || s->range.high != 0)
+        if (s->leader != i || s->watched || s->cached || s->range.low != 0 || s->range.high != 0)
             continue;
         first = first == NULL ? s->name : first;
         n++;
@@ -203,13 +266,15 @@ static void warn_of_zeros(const qdq_calibration *c)
 qdq_status qdq_calib_scales(qdq_calibration *c, qdq_calib_names *empty, qdq_error *err)
 {
     QDQ_TRY(check_observers(c, err));
+    QDQ_TRY(measure_joins(c, err));
     QDQ_TRY(pool_groups(c, err));
     join_cached(c);
     note_signs(c);
     QDQ_TRY(search_ranges(c, err));
     bool complete = true;
     for (size_t i = 0; i < c->slots.n; i++) {
-        if (c->slots.at[i].leader != i || has_range(&c->slots.at[i]) || empty == NULL)
+        if (c->slots.at[i].leader != i || c->slots.at[i].watched || has_range(&c->slots.at[i]) ||
+            empty == NULL)
             continue;
         complete = false;
         QDQ_TRY(report_empty(c, &c->slots.at[i], empty, err));

@@ -14,6 +14,9 @@ typedef struct qdq_calib_slot {
     qdq_observer
         *observer; /* NULL: a cache has its range, and for a leader then the observed members' as well */
     bool cached;
+    bool watched;  /* no entry has its scale: its own range is compared with those that it is joined with */
+    bool joined;   /* an operand of a join that is measured now; then: */
+    qdq_range own; /* its range without its group, 0 included; 0 to 0: nothing seen */
     bool non_negative; /* of a leader: nothing that was seen of its group is below 0 */
     qdq_range range;
     qdq_method used; /* method that found it */

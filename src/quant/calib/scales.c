@@ -160,6 +160,47 @@ static qdq_status keep_means(qdq_scales *s, const qdq_plan *plan, qdq_error *err
     return QDQ_OK;
 }
 
+/* --- joins -------------------------------------------------------------------------------------------------------- */
+
+void qdq_scales_give_joins(const qdq_scales *s, qdq_plan *plan)
+{
+    for (size_t i = 0; i < plan->joins.n; i++) {
+        qdq_plan_join *j = &plan->joins.at[i];
+        const qdq_map_value *v = qdq_map_get(&s->joins, j->result);
+        const qdq_plan_join *kept = v != NULL ? v->ptr : NULL;
+
+        if (kept == NULL)
+            continue;
+        j->factor = kept->factor;
+        j->wide = kept->wide;
+        j->narrow = kept->narrow;
+        j->known = true;
+    }
+}
+
+static qdq_status keep_join(qdq_scales *s, const qdq_plan_join *j, qdq_error *err)
+{
+    qdq_plan_join *kept = qdq_arena_alloc(&s->arena, sizeof *kept);
+    const char *key = qdq_arena_strdup(&s->arena, j->result);
+    qdq_map_value *v = kept != NULL && key != NULL ? qdq_map_put(&s->joins, key, NULL) : NULL;
+
+    if (v == NULL)
+        return qdq_nomem(err);
+    *kept = (qdq_plan_join){.factor = j->factor};
+    kept->wide = qdq_arena_strdup(&s->arena, j->wide != NULL ? j->wide : "");
+    kept->narrow = qdq_arena_strdup(&s->arena, j->narrow != NULL ? j->narrow : "");
+    v->ptr = kept;
+    return kept->wide != NULL && kept->narrow != NULL ? QDQ_OK : qdq_nomem(err);
+}
+
+qdq_status qdq_scales_keep_joins(qdq_scales *s, const qdq_plan *plan, qdq_error *err)
+{
+    for (size_t i = 0; i < plan->joins.n; i++)
+        if (!plan->joins.at[i].known)
+            QDQ_TRY(keep_join(s, &plan->joins.at[i], err));
+    return QDQ_OK;
+}
+
 /* --- after calibration ----------------------------------------------------------------------------------------------- */
 
 static qdq_status keep(qdq_scales *s, const keys *k, qdq_plan_tensor *t, qdq_error *err)
@@ -270,5 +311,6 @@ void qdq_scales_free(qdq_scales *s)
     qdq_map_free(&s->by_use);
     qdq_map_free(&s->by_weight);
     qdq_map_free(&s->means);
+    qdq_map_free(&s->joins);
     qdq_arena_free(&s->arena);
 }

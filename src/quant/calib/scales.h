@@ -11,11 +11,16 @@ typedef struct qdq_scales {
     qdq_map by_use;    /* type, and whose range decides, with those that share it -> qdq_qparam */
     qdq_map by_weight; /* weight and form -> its `clip` */
     qdq_map means;     /* tensor, axis, channels -> qdq_plan_mean */
+    qdq_map joins;     /* result -> qdq_plan_join */
 } qdq_scales;
 
 /* Fills the scales of `plan` that are there; calibration leaves them alone then. Tensors that share one range find it
  * where just these shared one before. */
 qdq_status qdq_scales_give(const qdq_scales *s, qdq_plan *plan, qdq_error *err);
+
+/* The same for the joins that it has; keeping them is a step of its own, as rejected joins are placed again. */
+void qdq_scales_give_joins(const qdq_scales *s, qdq_plan *plan);
+qdq_status qdq_scales_keep_joins(qdq_scales *s, const qdq_plan *plan, qdq_error *err);
 
 /* The same for the means of channels that it asks for. */
 qdq_status qdq_scales_give_means(const qdq_scales *s, qdq_plan *plan, qdq_error *err);

@@ -3,6 +3,7 @@
 #include "quant/place/place.h"
 
 #include "base/fail.h"
+#include "quant/place/place_joins.h"
 #include "quant/place/place_state.h"
 
 static qdq_status go(qdq_place_way *way, const qdq_model *m, const qdq_target *t, const qdq_place_opts *opts,
@@ -13,6 +14,8 @@ static qdq_status go(qdq_place_way *way, const qdq_model *m, const qdq_target *t
 
     if (st == QDQ_OK)
         st = way(&p, plan, err);
+    if (st == QDQ_OK && way != qdq_place_weights)
+        st = qdq_place_find_joins(&p, plan, err);
     qdq_map_free(&p.finite);
     qdq_arena_free(&p.scratch);
     return st;

@@ -9,12 +9,15 @@
 #include "quant/plan/plan.h"
 #include "target/target.h"
 
+struct qdq_aparts;
+
 /* Which nodes the user allows; each list ends with NULL, or is NULL. */
 typedef struct qdq_place_opts {
     const char *const *exclude, *const *include;           /* as in qdq_quantize_opts */
     const char *const *op_types, *const *exclude_op_types; /* likewise */
-    const char *const *no_range; /* tensors that calibration saw no value of: their nodes stay float */
-    const char *const *no_room;  /* labels of nodes whose bias int32 cannot hold: they stay float */
+    const char *const *no_range;    /* tensors that calibration saw no value of: their nodes stay float */
+    const char *const *no_room;     /* labels of nodes whose bias int32 cannot hold: they stay float */
+    const struct qdq_aparts *apart; /* joins that are rejected (place_joins.h); NULL: none */
     const uint32_t
         *stay;       /* by node id of the main graph: inputs, bit by bit, that stay float all the same, as the
                            * tuner wants it; any of them means the node, unless the target places by edges and the

@@ -4,6 +4,7 @@
 #include "ir/graph_check.h"
 #include "quant/place/place_filter.h"
 #include "quant/place/place_format.h"
+#include "quant/place/place_joins.h"
 #include "quant/place/place_state.h"
 
 /* As if the user had excluded the node, and nothing is said: whoever chooses does so many times. */
@@ -32,6 +33,7 @@ qdq_status qdq_place_start(qdq_placing *p, qdq_error *err)
         qdq_state_of(p, p->order[i])->reason = filtered[p->order[i]->id];
     for (size_t i = 0; i < p->n_order; i++)
         leave_unchosen(p, p->order[i]);
+    QDQ_TRY(qdq_place_keep_apart(p, err));
     QDQ_TRY(qdq_place_formats(p->model, p->target, p->order, p->n_order, &p->scratch, &p->format, err));
     return qdq_place_find(p, err);
 }

@@ -30,6 +30,7 @@ typedef struct qdq_value_state {
     const qdq_found *quantizer; /* the Q behind it that the model has, the first of several */
     bool quantized_twice;       /* the others do something else */
     const qdq_found *source;    /* the Q or DQ of the model whose scale it has to take */
+    const char *apart; /* why no 8-bit kernel may read it: ranges that one scale does not fit; or NULL */
 } qdq_value_state;
 
 typedef struct qdq_placing {

@@ -58,6 +58,7 @@ void qdq_plan_clear(qdq_plan *p)
     p->biases.n = 0;
     p->corrections.n = 0;
     p->means.n = 0;
+    p->joins.n = 0;
     p->quantized.n = 0;
     p->left_float.n = 0;
     p->rest.keep.n = 0;

@@ -95,6 +95,16 @@ typedef struct qdq_plan_mean {
     size_t next; /* 1 + the index of another one of the same tensor; 0: none */
 } qdq_plan_mean;
 
+/* While a plan is made: an operator whose operands become one tensor with one scale (place_joins.h). */
+typedef struct qdq_plan_join {
+    const char *node, *result;   /* label; name of a tensor */
+    const char *const *operands; /* likewise */
+    size_t n_operands;
+    double factor;             /* the range of all operands / the narrowest of theirs; 0: not measured */
+    const char *narrow, *wide; /* the operands with the narrowest and the widest range; NULL: not measured */
+    bool known;                /* `factor` is from a plan before this one */
+} qdq_plan_join;
+
 typedef struct qdq_plan_float {
     const char *node, *op, *reason;
 } qdq_plan_float;
@@ -128,6 +138,7 @@ struct qdq_plan {
     QDQ_VEC(qdq_plan_bias) biases;
     QDQ_VEC(qdq_plan_correction) corrections;
     QDQ_VEC(qdq_plan_mean) means;
+    QDQ_VEC(qdq_plan_join) joins;
     QDQ_VEC(qdq_plan_node) quantized; /* nodes that run in 8 bits */
     QDQ_VEC(qdq_plan_float) left_float;
     qdq_plan_rest rest;
