@@ -35,8 +35,8 @@ static qdq_status take(void *ctx, const char *name, const qdq_array *a, qdq_erro
     return QDQ_OK;
 }
 
-static outputs scores_of(qdq_engine *e, const qdq_model *m, const char *name, qdq_opt_level level, qdq_data *d,
-                         size_t sample)
+static outputs scores_of(qdq_engine *e, const qdq_model *m, const char *name, qdq_opt_level level,
+                         qdq_data *d, size_t sample)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
