@@ -9,29 +9,49 @@
 extern "C" {
 #endif
 
+/* How far one output of b is from that of a. SQNR is 10 log10(sum a^2 / sum (a-b)^2) in dB, over all samples.
+ *
+ * An output is judged as a whole and slice by slice: slices lie along the axis, not the batch, with the fewest entries
+ * above 1, at most 128, that has the same length in all samples (of equal ones the first); a longer axis, as one of 1,000
+ * classes, is none. The signal of a slice is its own power, but at least the mean power of its group: neighbouring slices
+ * form a group while their ranges in a differ by less than a factor of 8. A slice that is zero everywhere in a belongs to
+ * the neighbouring group with less power. */
 typedef struct qdq_compare_tensor {
     const char *name;
-    double sqnr_db;    /* 10 log10(sum a^2 / sum (a-b)^2) over all samples; INFINITY when equal; NAN when a
-                             is zero everywhere: such a tensor proves nothing */
-    double cosine;     /* of all elements as one vector; NAN when a or b is zero everywhere */
-    double max_abs;    /* largest |a - b| */
-    double range;      /* from the smallest to the largest element of a, or to 0 if that is further */
-    double power;      /* mean of a^2 */
-    double top1;       /* share of rows with the same argmax; NAN where it does not look like scores of
-                          classes: floats of rank 2, two columns or more */
-    uint64_t elements; /* compared, over all samples */
-    uint64_t unequal;  /* of them */
-    qdq_elem elem;     /* of a */
+    double sqnr_db;  /* of the whole; INFINITY when equal; NAN when a is zero everywhere: such a tensor proves
+                             nothing; -INFINITY where b is not finite and a is, or the other way round */
+    double worst_db; /* least of the whole and of its slices; NAN as sqnr_db */
+    int axis;        /* of the worst slice; -1: the whole is worst, or it has no slices */
+    size_t index;    /* of the worst slice along that axis */
+    double bound_db; /* one-sided 90 % lower bound of SQNR on other samples, the least of the whole and of
+                             its slices; NAN with fewer than two samples. It is the jackknife over samples, in dB:
+                             Efron and Tibshirani, An Introduction to the Bootstrap, chapter 11 */
+    double cosine;   /* of all elements as one vector; NAN when a or b is zero everywhere */
+    double max_abs;  /* largest |a - b| */
+    double range;    /* from the smallest to the largest element of a, or to 0 if that is further */
+    double power;    /* mean of a^2 */
+    double top1; /* share of rows, along the last axis, with the same argmax; NAN where rows are no scores of
+                          classes. Scores are rows that add up to 1, their logarithms, rows with labels, and in
+                          rank 1 or 2 those of ten columns or more with both signs */
+    double half_agreement; /* share of elements on the same side of 0.5; NAN where a is not all in [0, 1] */
+    uint64_t elements;     /* compared, over all samples */
+    uint64_t unequal;      /* of them */
+    qdq_elem elem;         /* of a */
 } qdq_compare_tensor;
 
 typedef struct qdq_compare_result {
     qdq_compare_tensor *outputs; /* graph outputs that both have, in order of the first */
     size_t n_outputs;
-    double top1_agreement;         /* share of rows of the first output with the same argmax; NAN if it has
-                                           no last axis of two or more */
+    size_t worst;          /* index of the output with the least worst_db; one without signal is the worst */
+    double worst_db;       /* of that output */
+    double bound_db;       /* least of all outputs' */
+    double top1_agreement; /* top1 of the first output */
     double accuracy_a, accuracy_b; /* against labels; NAN without */
     size_t samples;
 } qdq_compare_result;
+
+/* Where an output is worst: ", axis 1, index 4", or "" for the whole of it. Returns `text`. */
+QDQ_API const char *qdq_compare_place(const qdq_compare_tensor *t, char *text, size_t size);
 
 typedef struct qdq_compare_opts {
     size_t size;

@@ -14,7 +14,8 @@ extern "C" {
 
 typedef struct qdq_goal_opts {
     size_t size;
-    double min_sqnr; /* dB that every output has at least; 0: no such goal */
+    double
+        min_sqnr; /* dB that every output and every slice of it has at least: qdq_compare_tensor; 0: no such goal */
     double
         max_drop; /* how much lower than the float model's the accuracy may be, as a share (0.005: half a point);
                         below 0: no such goal. Needs labels. */
@@ -34,7 +35,7 @@ typedef struct qdq_goal_opts {
 /* One evaluation: a plan was made, applied, and run on the samples. */
 typedef struct qdq_goal_step {
     size_t n_float;    /* layers that were taken back in it */
-    double sqnr_db;    /* of the output that has least; NAN: one is zero everywhere */
+    double sqnr_db;    /* of the slice that has least; NAN: an output is zero everywhere */
     double accuracy;   /* NAN without labels */
     double time_share; /* of the float model's time, estimated from shapes */
     bool holds;

@@ -69,7 +69,7 @@ qdq_status cli_outputs_print(cli *c, const char *what, const qdq_compare_tensor 
 const qdq_compare_tensor *cli_outputs_below(const qdq_compare_tensor *t, size_t n, double min_sqnr)
 {
     for (size_t i = 0; i < n; i++)
-        if (!(t[i].sqnr_db >= min_sqnr))
+        if (!(t[i].worst_db >= min_sqnr))
             return &t[i];
     return NULL;
 }

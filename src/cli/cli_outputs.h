@@ -14,7 +14,8 @@ json_t *cli_outputs_json(cli_json *j, const qdq_compare_tensor *t, size_t n);
 qdq_status cli_outputs_print(cli *c, const char *what, const qdq_compare_tensor *t, size_t n, FILE *to,
                              qdq_error *err);
 
-/* The first tensor that misses the goal, or NULL. One that is zero everywhere proves nothing: it misses. */
+/* The first tensor that misses the goal, as a whole or in a slice; or NULL. One that is zero everywhere proves nothing: it
+ * misses. */
 const qdq_compare_tensor *cli_outputs_below(const qdq_compare_tensor *t, size_t n, double min_sqnr);
 
 /* "12.3", "equal", or "no signal": zero or not finite everywhere. */

@@ -58,7 +58,7 @@ static const cli_opt options[] = {
      .kind = CLI_REAL,
      .offset = CLI_AT(compare_args, min_sqnr),
      .what = "DB",
-     .help = "exit code 1 when an output has less"},
+     .help = "exit code 1 when an output or a slice of it has less"},
     CLI_END,
 };
 

@@ -38,7 +38,7 @@ typedef struct qdq_tune_times {
 
 /* How near a model comes to the given one, on all samples that judge. */
 typedef struct qdq_tune_heard {
-    double sqnr_db;                  /* of the output that has least; NAN: one is zero everywhere */
+    double sqnr_db;                  /* of the slice that has least; NAN: an output is zero everywhere */
     double accuracy, given_accuracy; /* NAN without labels */
 } qdq_tune_heard;
 

@@ -7,7 +7,7 @@
 
 #include "base/fail.h"
 #include "quant/calib/held.h"
-#include "quant/compare/compare_stat.h"
+#include "quant/compare/compare_output.h"
 
 #define REFERENCE_MAX ((size_t)256 << 20)
 
@@ -15,7 +15,8 @@ struct qdq_compare_sums {
     int64_t a, b;
     size_t next; /* sample */
     qdq_arena arena;
-    qdq_compare_stat *stat; /* by output of a */
+    qdq_compare_output *outputs; /* of a */
+    int64_t batch;               /* qdq_slices_batch() */
     size_t n;
 };
 
@@ -39,6 +40,8 @@ static void free_sums(qdq_compare_sums *s)
 {
     if (s == NULL)
         return;
+    for (size_t i = 0; s->outputs != NULL && i < s->n; i++)
+        qdq_compare_output_free(&s->outputs[i]);
     qdq_arena_free(&s->arena);
     free(s);
 }
@@ -91,6 +94,8 @@ static qdq_status run_model(qdq_worker *w, qdq_worker_model *m, size_t sample, q
     if (c.at == NULL)
         return qdq_nomem(err);
     qdq_status st = qdq_worker_sample(w, m->model, sample, &converted, &in, &n, samples, err);
+    if (w->sums != NULL)
+        w->sums->batch = qdq_slices_batch(in, n);
     if (st == QDQ_OK)
         st = qdq_session_run(m->session, in, n, collect, &c, err);
     qdq_arena_free(&converted);
@@ -139,13 +144,13 @@ static qdq_status begin(qdq_worker *w, int64_t a, int64_t b, size_t outputs, qdq
     s->a = a;
     s->b = b;
     s->n = outputs;
-    s->stat = qdq_arena_array(&s->arena, outputs + 1, sizeof *s->stat);
-    return s->stat != NULL ? QDQ_OK : qdq_nomem(err);
+    s->outputs = qdq_arena_array(&s->arena, outputs + 1, sizeof *s->outputs);
+    return s->outputs != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
 /* An engine that gives something else than the model promises has failed. */
-static qdq_status add_outputs(qdq_compare_sums *s, const qdq_named_array *a, const qdq_named_array *b,
-                              qdq_error *err)
+static qdq_status add_outputs(qdq_compare_sums *s, size_t sample, const qdq_named_array *a,
+                              const qdq_named_array *b, qdq_error *err)
 {
     for (size_t i = 0; i < s->n && a[i].name != NULL; i++) {
         const qdq_named_array *other = b;
@@ -157,28 +162,30 @@ static qdq_status add_outputs(qdq_compare_sums *s, const qdq_named_array *a, con
         if (!qdq_array_same_shape(&other->array, &a[i].array))
             return qdq_fail(err, QDQ_E_ENGINE, "output '%s' has another shape than that of the other model",
                             a[i].name);
-        qdq_compare_stat_add(&s->stat[i], &a[i].array, &other->array);
+        QDQ_TRY(
+            qdq_compare_output_add(&s->outputs[i], sample, s->batch, &a[i].array, &other->array, NULL, err));
     }
     return QDQ_OK;
 }
 
 /* A pair of numbers that are not finite and not the same makes the sum of differences infinite. An output that is zero
  * everywhere has no SQNR, and is worse than any that has one. */
-static void conclude(const qdq_compare_sums *s, qdq_worker_verdict *out)
+static qdq_status conclude(const qdq_compare_sums *s, qdq_worker_verdict *out, qdq_error *err)
 {
     out->finite = true;
     out->sqnr_db = INFINITY;
     for (size_t i = 0; i < s->n; i++) {
         qdq_compare_tensor t = {0};
 
-        qdq_compare_stat_result(&s->stat[i], &t);
-        if (isinf(s->stat[i].dd)) {
+        QDQ_TRY(qdq_compare_output_get(&s->outputs[i], &t, err));
+        if (isinf(s->outputs[i].stat.dd)) {
             out->finite = false;
-            t.sqnr_db = -INFINITY;
+            t.worst_db = -INFINITY;
         }
-        if (s->stat[i].elements > 0 && (isnan(t.sqnr_db) || !(t.sqnr_db >= out->sqnr_db)))
-            out->sqnr_db = isnan(out->sqnr_db) ? out->sqnr_db : t.sqnr_db;
+        if (t.elements > 0 && (isnan(t.worst_db) || !(t.worst_db >= out->sqnr_db)))
+            out->sqnr_db = isnan(out->sqnr_db) ? out->sqnr_db : t.worst_db;
     }
+    return QDQ_OK;
 }
 
 qdq_status qdq_worker_compare(qdq_worker *w, qdq_worker_model *a, qdq_worker_model *b, size_t sample,
@@ -196,10 +203,8 @@ qdq_status qdq_worker_compare(qdq_worker *w, qdq_worker_model *a, qdq_worker_mod
     if (st == QDQ_OK)
         st = run_model(w, b, sample, &memory, &of_b, &bytes, &out->samples, err);
     if (st == QDQ_OK)
-        st = add_outputs(w->sums, of_a, of_b, err);
+        st = add_outputs(w->sums, sample, of_a, of_b, err);
     qdq_arena_free(&memory);
     w->sums->next++;
-    if (st == QDQ_OK)
-        conclude(w->sums, out);
-    return st;
+    return st == QDQ_OK ? conclude(w->sums, out, err) : st;
 }

@@ -1,6 +1,8 @@
 /* quant_kept.c - what is computed once for the trials of a goal: outputs of the float model, and means of channels. That a
  * model did not run is seen by an engine that fails in its n-th run. */
-#include "quant/compare/kept.h"
+#include "quant/compare/compare_run.h"
+
+#include <math.h>
 
 #include "base/file.h"
 #include "qdq/qdq.h"
@@ -130,7 +132,7 @@ static void what_is_kept_gives_the_numbers_of_a_plain_comparison(void **state)
         assert_ok(qdq_compare_keeping(e, p.a, p.b, p.data, NULL, &kept, &r, &err));
         assert_true(r->outputs[0].sqnr_db == plain->outputs[0].sqnr_db);
         assert_true(r->outputs[0].cosine == plain->outputs[0].cosine);
-        assert_true(r->top1_agreement == plain->top1_agreement);
+        assert_true(r->worst_db == plain->worst_db && r->bound_db == plain->bound_db);
         qdq_free(r);
     }
     qdq_free(plain);
@@ -155,6 +157,94 @@ static void another_number_of_samples_is_refused(void **state)
     assert_fails(QDQ_E_BUG, "outputs were kept, expected",
                  qdq_compare_keeping(e, p.a, p.b, p.data, &opts, &kept, &r, &err));
     qdq_kept_free(&kept);
+    qdq_engine_close(e);
+    close_pair(&p);
+}
+
+/* --- parts ---------------------------------------------------------------------------------------------------------- */
+
+static const char in_other_codes[] =
+    "g (float[N,2] x) => (float[N,2] y, bool[N,2] b) <float s = {0.25}, uint8 z = {3}> {\n"
+    "  b = Greater(x, x) q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) y = Neg(d)\n"
+    "}\n";
+
+/* Four folds of two samples, each judged by a model of its own. */
+static void folds_of_one_model_add_up_to_one_comparison(void **state)
+{
+    pair p = open_pair();
+    qdq_engine *e = engine_that_fails_in_run(1000);
+    qdq_compare_result *whole, *r;
+    qdq_kept kept = {.limit = BYTES};
+
+    (void)state;
+    assert_ok(qdq_compare(e, p.a, p.b, p.data, NULL, &whole, &err));
+    for (int round = 0; round < 2; round++) {
+        qdq_comparing *c;
+
+        assert_ok(qdq_comparing_begin(e, p.a, p.data, NULL, &kept, &c, &err));
+        for (size_t fold = 4; fold-- > 0;)
+            assert_ok(qdq_comparing_add(c, p.b, 2 * fold, 2, &err));
+        assert_ok(qdq_comparing_get(c, &r, &err));
+        assert_true(kept.is_complete);
+        assert_int_equal(r->samples, SAMPLES);
+        assert_true(fabs(r->worst_db - whole->worst_db) < 1e-9);
+        assert_true(fabs(r->bound_db - whole->bound_db) < 1e-9);
+        qdq_free(r);
+        qdq_comparing_free(c);
+    }
+    qdq_free(whole);
+    qdq_kept_free(&kept);
+    qdq_engine_close(e);
+    close_pair(&p);
+}
+
+static void folds_of_several_models_count_each_on_its_samples(void **state)
+{
+    pair p = open_pair();
+    qdq_model *other = test_model(in_other_codes);
+    qdq_engine *e = engine_that_fails_in_run(1000);
+    qdq_compare_opts opts = QDQ_COMPARE_OPTS_INIT;
+    qdq_compare_result *r, *half;
+    double noise = 0, power = 0;
+    qdq_comparing *c;
+
+    (void)state;
+    opts.count = 4;
+    for (int k = 0; k < 2; k++, opts.first += 4) {
+        assert_ok(qdq_compare(e, p.a, k == 0 ? p.b : other, p.data, &opts, &half, &err));
+        power += half->outputs[0].power;
+        noise += half->outputs[0].power * pow(10, -half->outputs[0].sqnr_db / 10);
+        qdq_free(half);
+    }
+    assert_ok(qdq_comparing_begin(e, p.a, p.data, NULL, NULL, &c, &err));
+    assert_ok(qdq_comparing_add(c, p.b, 0, 4, &err));
+    assert_ok(qdq_comparing_add(c, other, 4, 4, &err));
+    assert_ok(qdq_comparing_get(c, &r, &err));
+    assert_true(fabs(r->outputs[0].sqnr_db - 10 * log10(power / noise)) < 1e-6);
+    qdq_free(r);
+    qdq_comparing_free(c);
+    qdq_model_free(other);
+    qdq_engine_close(e);
+    close_pair(&p);
+}
+
+static void a_fold_of_wrong_samples_or_outputs_is_refused(void **state)
+{
+    pair p = open_pair();
+    qdq_model *other = test_model("g (float[N,2] x) => (bool[N,2] b) { b = Greater(x, x) }");
+    qdq_engine *e = engine_that_fails_in_run(1000);
+    qdq_comparing *c;
+
+    (void)state;
+    assert_ok(qdq_comparing_begin(e, p.a, p.data, NULL, NULL, &c, &err));
+    assert_ok(qdq_comparing_add(c, p.b, 0, 2, &err));
+    assert_fails(QDQ_E_BUG, "sample 1 is not one that this comparison waits for",
+                 qdq_comparing_add(c, p.b, 1, 2, &err));
+    assert_fails(QDQ_E_BUG, "sample 8 is not one", qdq_comparing_add(c, p.b, SAMPLES, 1, &err));
+    assert_fails(QDQ_E_FORMAT, "found no output 'y', which the one before it has",
+                 qdq_comparing_add(c, other, 2, 2, &err));
+    qdq_comparing_free(c);
+    qdq_model_free(other);
     qdq_engine_close(e);
     close_pair(&p);
 }
@@ -251,6 +341,9 @@ int main(void)
         cmocka_unit_test(beyond_the_limit_nothing_is_kept_and_the_first_model_runs_each_time),
         cmocka_unit_test(what_is_kept_gives_the_numbers_of_a_plain_comparison),
         cmocka_unit_test(another_number_of_samples_is_refused),
+        cmocka_unit_test(folds_of_one_model_add_up_to_one_comparison),
+        cmocka_unit_test(folds_of_several_models_count_each_on_its_samples),
+        cmocka_unit_test(a_fold_of_wrong_samples_or_outputs_is_refused),
         cmocka_unit_test(means_that_were_gathered_are_given_and_stay_what_they_are),
         cmocka_unit_test(means_along_another_axis_are_others),
     };

@@ -64,8 +64,8 @@ static size_t quantized(const char *folder)
     return n;
 }
 
-/* Noise of one kernel is some 39 dB below the signal, of two 36, of all four 33.5. The third MatMul saves most, then the
- * fourth. */
+/* In the worst slice, noise of one kernel is some 37 dB below the signal, of two or three 31 to 34, of all four 30.3. The
+ * third MatMul saves most, then the fourth. */
 static const char *world(void)
 {
     return test_tuned_costs(
@@ -82,23 +82,23 @@ static void a_goal_is_met_by_those_that_save_most(void **state)
     (void)state;
     assert_int_equal(quantized(test_path("free")), 4);
     assert_null(strstr(said.text, "judged"));
-    const qdq_tune_result bound = run(test_path("bound"), engine, 35.5, &said);
-    assert_non_null(strstr(said.text, "everything: outputs: SQNR 33.47 dB on all samples that judge"));
+    const qdq_tune_result bound = run(test_path("bound"), engine, 31, &said);
+    assert_non_null(strstr(said.text, "everything: outputs: SQNR 30.33 dB on all samples that judge"));
     assert_int_equal(bound.verdict, QDQ_TUNED);
-    assert_int_equal(quantized(test_path("bound")), 2);
-    assert_true(bound.sqnr_db > 34); /* of a single sample */
+    assert_int_equal(quantized(test_path("bound")), 3);
+    assert_true(bound.sqnr_db > 29); /* of a single sample */
     assert_true(bound.speedup < free.speedup && bound.speedup > 1.5);
     assert_true(bound.builds <= 12);
 }
 
-/* Two miss it by a hair: the bound follows what was found. */
+/* Two miss it: the bound follows what was found. */
 static void a_goal_that_is_missed_narrowly_is_met_by_fewer(void **state)
 {
     heard said;
-    const qdq_tune_result r = run(test_path("fewer"), world(), 36, &said);
+    const qdq_tune_result r = run(test_path("fewer"), world(), 34, &said);
 
     (void)state;
-    assert_non_null(strstr(said.text, "judged, 2 of 4 decisions in 8 bits: SQNR 36.00 dB"));
+    assert_non_null(strstr(said.text, "judged, 2 of 4 decisions in 8 bits: SQNR 31.35 dB"));
     assert_int_equal(r.verdict, QDQ_TUNED);
     assert_int_equal(quantized(test_path("fewer")), 1);
     assert_true(r.speedup > 1.2);
@@ -129,12 +129,12 @@ static void a_run_that_goes_on_judges_nothing_again(void **state)
 {
     const char *engine = world();
     heard said;
-    const qdq_tune_result first = run(test_path("twice"), engine, 35.5, &said);
+    const qdq_tune_result first = run(test_path("twice"), engine, 31, &said);
     char *plan = test_tuned_file(test_path("twice"), "plan.json");
     const uint64_t samples = test_tuned_samples(test_path("twice"));
 
     (void)state;
-    const qdq_tune_result second = run(test_path("twice"), engine, 35.5, &said);
+    const qdq_tune_result second = run(test_path("twice"), engine, 31, &said);
     char *again = test_tuned_file(test_path("twice"), "plan.json");
     assert_true(second.resumed && first.speedup == second.speedup && first.builds == second.builds);
     assert_string_equal(plan, again);

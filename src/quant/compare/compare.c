@@ -13,8 +13,8 @@
 #include "ir/ir.h"
 #include "quant/calib/held.h"
 #include "quant/compare/compare_feed.h"
-#include "quant/compare/compare_stat.h"
-#include "quant/compare/kept.h"
+#include "quant/compare/compare_output.h"
+#include "quant/compare/compare_run.h"
 #include "quant/rest/safe_session.h"
 
 static const char *const model_name[2] = {"first model", "second model"};
@@ -22,41 +22,50 @@ static const char *const model_name[2] = {"first model", "second model"};
 /* An output that both models have. */
 typedef struct common {
     const char *name;
-    qdq_compare_stat stat;
-    qdq_top1 top1;
+    qdq_compare_output sums;
     bool left_out; /* it has no numbers */
     qdq_held held; /* of the first model, for this sample */
     bool is_done;  /* and the second one gave it, too */
 } common;
 
-typedef struct comparison {
+struct qdq_comparing {
     qdq_engine *engine;
-    const qdq_model *model[2];
+    const qdq_model *model[2]; /* the second: of the range that runs; NULL: none ran yet */
     qdq_data *data;
     qdq_compare_opts opts;
     size_t first, end; /* samples */
+    bool *has_run;     /* of these */
+    size_t n_run;
     qdq_arena arena;
     QDQ_VEC(common) outputs;
     qdq_map by_name;
     qdq_safe_session session[2];
     qdq_kept *kept; /* outputs of the first model, from comparison to comparison; NULL: they are not kept */
-    const int64_t *labels; /* of the sample that runs */
+    bool is_lent;   /* all of them were there when this comparison began */
+    size_t sample;  /* that runs */
+    const int64_t *labels; /* its */
     size_t n_labels;
-    qdq_top1 top1;
-} comparison;
+    int64_t batch; /* likewise: qdq_slices_batch() */
+};
 
 /* --- what both have -------------------------------------------------------------------------------------------- */
 
-static qdq_status find_outputs(comparison *c, qdq_error *err)
+static bool has_output(const qdq_model *m, const char *name)
 {
-    qdq_io a, b;
+    bool found = false;
+    qdq_io io;
+
+    for (size_t k = 0; !found && qdq_model_output(m, k, &io); k++)
+        found = strcmp(io.name, name) == 0;
+    return found;
+}
+
+static qdq_status find_outputs(qdq_comparing *c, qdq_error *err)
+{
+    qdq_io a;
 
     for (size_t i = 0; qdq_model_output(c->model[0], i, &a); i++) {
-        bool found = false;
-
-        for (size_t k = 0; !found && qdq_model_output(c->model[1], k, &b); k++)
-            found = strcmp(a.name, b.name) == 0;
-        if (!found)
+        if (!has_output(c->model[1], a.name))
             qdq_job_log(c->opts.job, QDQ_LOG_WARNING,
                         "output '%s' of the first model is not in the second: left out", a.name);
         else if (!QDQ_PUSH(&c->arena, &c->outputs, ((common){.name = a.name})))
@@ -64,12 +73,29 @@ static qdq_status find_outputs(comparison *c, qdq_error *err)
     }
     if (c->outputs.n == 0)
         return qdq_fail(err, QDQ_E_FORMAT, "the two models have no output in common");
+    for (size_t k = 0; k < c->outputs.n; k++) {
+        qdq_map_value *v = qdq_map_put(&c->by_name, c->outputs.at[k].name, NULL);
+
+        if (v == NULL)
+            return qdq_nomem(err);
+        v->num = k;
+    }
+    return c->kept != NULL ? qdq_kept_begin(c->kept, (c->end - c->first) * c->outputs.n, err) : QDQ_OK;
+}
+
+static qdq_status need_outputs(const qdq_comparing *c, const qdq_model *b, qdq_error *err)
+{
+    for (size_t k = 0; k < c->outputs.n; k++)
+        if (!has_output(b, c->outputs.at[k].name))
+            return qdq_fail(err, QDQ_E_FORMAT,
+                            "second model: found no output '%s', which the one before it has",
+                            c->outputs.at[k].name);
     return QDQ_OK;
 }
 
 /* --- outputs of a run -------------------------------------------------------------------------------------------- */
 
-static common *find_value(const comparison *c, const char *name)
+static common *find_value(const qdq_comparing *c, const char *name)
 {
     const qdq_map_value *v = qdq_map_get(&c->by_name, name);
 
@@ -84,7 +110,7 @@ static bool has_numbers(const qdq_array *a)
 /* Keeps a copy of the first model's output. */
 static qdq_status hold(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
 {
-    comparison *c = ctx;
+    qdq_comparing *c = ctx;
     common *v = find_value(c, name);
 
     if (v == NULL)
@@ -100,22 +126,27 @@ static qdq_status hold(void *ctx, const char *name, const qdq_array *a, qdq_erro
     return qdq_hold(&v->held, a, err);
 }
 
-static qdq_status count_top1(comparison *c, const common *v, const qdq_array *b, qdq_error *err)
+/* Labels are for rows of the first output. */
+static qdq_status labels_of(const qdq_comparing *c, const common *v, const int64_t **labels, qdq_error *err)
 {
     int64_t rows = qdq_top1_rows(&v->held.array);
 
-    if (c->labels != NULL && rows > 0 && c->n_labels != (size_t)rows)
+    *labels = NULL;
+    if (c->labels == NULL || v != c->outputs.at || rows == 0)
+        return QDQ_OK;
+    if (c->n_labels != (size_t)rows)
         return qdq_fail(err, QDQ_E_FORMAT, "output '%s': %lld rows in a sample, but %zu labels", v->name,
                         (long long)rows, c->n_labels);
-    qdq_top1_add(&c->top1, &v->held.array, b, c->labels);
+    *labels = c->labels;
     return QDQ_OK;
 }
 
 /* Compares the second model's output with what was held. */
 static qdq_status match(void *ctx, const char *name, const qdq_array *b, qdq_error *err)
 {
-    comparison *c = ctx;
+    qdq_comparing *c = ctx;
     common *v = find_value(c, name);
+    const int64_t *labels;
     char text[2][200];
 
     if (v == NULL || !v->held.is_held)
@@ -128,15 +159,13 @@ static qdq_status match(void *ctx, const char *name, const qdq_array *b, qdq_err
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "output '%s' is [%s] in the first model, [%s] in the second",
                         name, qdq_array_shape_text(&v->held.array, text[0], sizeof text[0]),
                         qdq_array_shape_text(b, text[1], sizeof text[1]));
-    qdq_compare_stat_add(&v->stat, &v->held.array, b);
-    if (b->rank == 2 && qdq_elem_is_float(b->elem))
-        qdq_top1_add(&v->top1, &v->held.array, b, NULL);
-    return v == c->outputs.at ? count_top1(c, v, b, err) : QDQ_OK;
+    QDQ_TRY(labels_of(c, v, &labels, err));
+    return qdq_compare_output_add(&v->sums, c->sample, c->batch, &v->held.array, b, labels, err);
 }
 
 /* --- over the data ---------------------------------------------------------------------------------------------- */
 
-static qdq_status open_session(comparison *c, int k, qdq_error *err)
+static qdq_status open_session(qdq_comparing *c, int k, qdq_error *err)
 {
     qdq_safe_session *s = &c->session[k];
 
@@ -150,9 +179,9 @@ static qdq_status open_session(comparison *c, int k, qdq_error *err)
     return qdq_safe_open(s, err);
 }
 
-/* A session is opened when it is needed, and closed after the last sample: with one sample, as quantize holds
+/* A session is opened when it is needed, and closed after its last sample: with one sample, as quantize holds
  * back, the weights of the two models are never in memory at the same time. */
-static qdq_status run_model(comparison *c, int k, size_t i, const qdq_named_array *in, size_t n,
+static qdq_status run_model(qdq_comparing *c, int k, bool is_last, const qdq_named_array *in, size_t n,
                             qdq_error *err)
 {
     qdq_status st = c->session[k].session == NULL ? open_session(c, k, err) : QDQ_OK;
@@ -165,14 +194,14 @@ static qdq_status run_model(comparison *c, int k, size_t i, const qdq_named_arra
         st = qdq_safe_run(&c->session[k], in, n, k == 0 ? hold : match, c, err);
     qdq_arena_reset(&c->arena, mark);
     if (st != QDQ_OK)
-        return qdq_within(err, st, "%s, sample %zu", model_name[k], i);
-    if (i + 1 == c->end)
+        return qdq_within(err, st, "%s, sample %zu", model_name[k], c->sample);
+    if (is_last)
         qdq_safe_close(&c->session[k]);
     return QDQ_OK;
 }
 
 /* Before the second model runs: it is not to blame. */
-static qdq_status check_labels(const comparison *c, size_t sample, qdq_error *err)
+static qdq_status check_labels(const qdq_comparing *c, size_t sample, qdq_error *err)
 {
     for (size_t k = 0; k < c->outputs.n && c->labels != NULL; k++) {
         const common *v = &c->outputs.at[k];
@@ -190,82 +219,109 @@ static qdq_status check_labels(const comparison *c, size_t sample, qdq_error *er
 }
 
 /* Copies that a comparison before this one made: lent, never freed here. */
-static void take_kept(comparison *c, size_t i)
+static void take_kept(qdq_comparing *c)
 {
     for (size_t k = 0; k < c->outputs.n; k++) {
         common *v = &c->outputs.at[k];
 
-        v->held = c->kept->at[(i - c->first) * c->outputs.n + k];
+        v->held = c->kept->at[(c->sample - c->first) * c->outputs.n + k];
         v->left_out = !v->held.is_held;
     }
 }
 
-static qdq_status keep(comparison *c, size_t i, qdq_error *err)
+static qdq_status keep(qdq_comparing *c, qdq_error *err)
 {
+    const size_t at = (c->sample - c->first) * c->outputs.n;
+
     for (size_t k = 0; k < c->outputs.n && !c->kept->is_over; k++)
         if (c->outputs.at[k].held.is_held)
-            QDQ_TRY(qdq_keep(c->kept, (i - c->first) * c->outputs.n + k, &c->outputs.at[k].held.array, err));
+            QDQ_TRY(qdq_keep(c->kept, at + k, &c->outputs.at[k].held.array, err));
     return QDQ_OK;
 }
 
-static qdq_status run_first(comparison *c, size_t i, const qdq_named_array *in, size_t n, qdq_error *err)
+static qdq_status run_first(qdq_comparing *c, const qdq_named_array *in, size_t n, qdq_error *err)
 {
-    if (c->kept != NULL && c->kept->is_complete) {
-        take_kept(c, i);
+    if (c->is_lent) {
+        take_kept(c);
         return QDQ_OK;
     }
-    QDQ_TRY(run_model(c, 0, i, in, n, err));
-    return c->kept != NULL ? keep(c, i, err) : QDQ_OK;
+    QDQ_TRY(run_model(c, 0, c->n_run + 1 == c->end - c->first, in, n, err));
+    return c->kept != NULL ? keep(c, err) : QDQ_OK;
 }
 
-static qdq_status run_sample(comparison *c, size_t i, qdq_error *err)
+static qdq_status run_sample(qdq_comparing *c, size_t i, bool is_last, qdq_error *err)
 {
     const qdq_named_array *in;
     size_t n;
 
     QDQ_TRY(qdq_job_poll(c->opts.job, err));
     QDQ_TRY(qdq_data_get(c->data, i, &in, &n, err));
+    c->sample = i;
     c->labels = qdq_data_labels(c->data, i, &c->n_labels);
+    c->batch = qdq_slices_batch(in, n);
     for (size_t k = 0; k < c->outputs.n; k++)
         c->outputs.at[k].held.is_held = c->outputs.at[k].is_done = false;
-    QDQ_TRY(run_first(c, i, in, n, err));
+    QDQ_TRY(run_first(c, in, n, err));
     QDQ_TRY(check_labels(c, i, err));
-    QDQ_TRY(run_model(c, 1, i, in, n, err));
+    QDQ_TRY(run_model(c, 1, is_last, in, n, err));
     for (size_t k = 0; k < c->outputs.n; k++)
         if (c->outputs.at[k].held.is_held && !c->outputs.at[k].is_done)
             return qdq_fail(err, QDQ_E_ENGINE, "second model, sample %zu: the engine gave no '%s'", i,
                             c->outputs.at[k].name);
-    qdq_job_progress(c->opts.job, "compare", i + 1 - c->first, c->end - c->first);
-    return QDQ_OK;
-}
-
-static qdq_status run_samples(comparison *c, qdq_error *err)
-{
-    for (size_t k = 0; k < c->outputs.n; k++) {
-        qdq_map_value *v = qdq_map_put(&c->by_name, c->outputs.at[k].name, NULL);
-
-        if (v == NULL)
-            return qdq_nomem(err);
-        v->num = k;
-    }
-    for (size_t i = c->first; i < c->end; i++)
-        QDQ_TRY(run_sample(c, i, err));
+    c->has_run[i - c->first] = true;
+    c->n_run++;
+    qdq_job_progress(c->opts.job, "compare", c->n_run, c->end - c->first);
     return QDQ_OK;
 }
 
 /* --- the interface ------------------------------------------------------------------------------------------------ */
 
-static double agreement(const qdq_top1 *t)
+/* One that is zero everywhere counts as the worst: it has no SQNR. */
+static void find_worst(qdq_compare_result *r)
 {
-    return t->rows > 0 ? (double)t->same / (double)t->rows : (double)NAN;
+    r->worst_db = INFINITY;
+    r->bound_db = NAN;
+    for (size_t i = 0; i < r->n_outputs; i++) {
+        const qdq_compare_tensor *t = &r->outputs[i];
+
+        r->bound_db = fmin(r->bound_db, t->bound_db);
+        if (isnan(r->worst_db) || !(t->worst_db < r->worst_db || isnan(t->worst_db)))
+            continue;
+        r->worst_db = t->worst_db;
+        r->worst = i;
+    }
+}
+
+static qdq_status fill_result(const qdq_comparing *c, qdq_compare_result *r, char *text, qdq_error *err)
+{
+    const qdq_top1 *t = &c->outputs.at[0].sums.top1;
+
+    for (size_t i = 0; i < c->outputs.n; i++) {
+        const common *v = &c->outputs.at[i];
+        qdq_compare_tensor *to = &r->outputs[r->n_outputs];
+        const size_t size = strlen(v->name) + 1;
+
+        if (v->left_out)
+            continue;
+        QDQ_TRY(qdq_compare_output_get(&v->sums, to, err));
+        to->name = memcpy(text, v->name, size);
+        text += size;
+        r->n_outputs++;
+    }
+    find_worst(r);
+    r->top1_agreement = qdq_top1_is_choice(t) ? (double)t->same / (double)t->rows : NAN;
+    r->accuracy_a = t->labelled > 0 ? (double)t->right_a / (double)t->labelled : NAN;
+    r->accuracy_b = t->labelled > 0 ? (double)t->right_b / (double)t->labelled : NAN;
+    r->samples = c->n_run;
+    return QDQ_OK;
 }
 
 /* Results and names go into the block that the caller frees. */
-static qdq_status make_result(const comparison *c, qdq_compare_result **out, qdq_error *err)
+qdq_status qdq_comparing_get(const qdq_comparing *c, qdq_compare_result **out, qdq_error *err)
 {
-    const qdq_top1 *t = &c->top1;
     size_t n = 0, text_size = 0;
 
+    *out = NULL;
     for (size_t i = 0; i < c->outputs.n; i++) {
         n += !c->outputs.at[i].left_out;
         text_size += strlen(c->outputs.at[i].name) + 1;
@@ -276,24 +332,11 @@ static qdq_status make_result(const comparison *c, qdq_compare_result **out, qdq
     if (r == NULL)
         return qdq_nomem(err);
     r->outputs = (qdq_compare_tensor *)(void *)(r + 1);
-    char *text = (char *)(r->outputs + n);
-    for (size_t i = 0; i < c->outputs.n; i++) {
-        const common *v = &c->outputs.at[i];
-        qdq_compare_tensor *to = &r->outputs[r->n_outputs];
-
-        if (v->left_out)
-            continue;
-        qdq_compare_stat_result(&v->stat, to);
-        to->top1 = agreement(&v->top1);
-        size_t size = strlen(v->name) + 1;
-        to->name = memcpy(text, v->name, size);
-        text += size;
-        r->n_outputs++;
+    qdq_status st = fill_result(c, r, (char *)(r->outputs + n), err);
+    if (st != QDQ_OK) {
+        free(r);
+        return st;
     }
-    r->top1_agreement = agreement(t);
-    r->accuracy_a = t->labelled > 0 ? (double)t->right_a / (double)t->labelled : NAN;
-    r->accuracy_b = t->labelled > 0 ? (double)t->right_b / (double)t->labelled : NAN;
-    r->samples = c->end - c->first;
     *out = r;
     return QDQ_OK;
 }
@@ -311,40 +354,81 @@ qdq_status qdq_compare_range(const qdq_data *d, const qdq_compare_opts *opts, si
     return QDQ_OK;
 }
 
-static qdq_status compare(comparison *c, qdq_compare_result **out, qdq_error *err)
+qdq_status qdq_comparing_begin(qdq_engine *e, const qdq_model *a, qdq_data *d, const qdq_compare_opts *opts,
+                               qdq_kept *kept, qdq_comparing **out, qdq_error *err)
 {
-    QDQ_TRY(qdq_compare_range(c->data, &c->opts, &c->first, &c->end, err));
-    QDQ_TRY(find_outputs(c, err));
-    if (c->kept != NULL)
-        QDQ_TRY(qdq_kept_begin(c->kept, (c->end - c->first) * c->outputs.n, err));
-    QDQ_TRY(run_samples(c, err));
-    if (c->kept != NULL)
-        c->kept->is_complete = !c->kept->is_over;
-    return make_result(c, out, err);
+    static const qdq_compare_opts defaults = QDQ_COMPARE_OPTS_INIT;
+    qdq_comparing *c = calloc(1, sizeof *c);
+
+    *out = c;
+    if (c == NULL)
+        return qdq_nomem(err);
+    *c = (qdq_comparing){.engine = e, .model = {a, NULL}, .data = d, .arena = QDQ_ARENA_INIT, .kept = kept};
+    c->opts = opts != NULL ? *opts : defaults;
+    c->is_lent = kept != NULL && kept->is_complete;
+    QDQ_TRY(qdq_compare_range(d, &c->opts, &c->first, &c->end, err));
+    c->has_run = qdq_arena_array(&c->arena, c->end - c->first, sizeof *c->has_run);
+    return c->has_run != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-qdq_status qdq_compare(qdq_engine *e, const qdq_model *a, const qdq_model *b, qdq_data *d,
-                       const qdq_compare_opts *opts, qdq_compare_result **out, qdq_error *err)
+static qdq_status run_samples(qdq_comparing *c, size_t first, size_t end, qdq_error *err)
 {
-    return qdq_compare_keeping(e, a, b, d, opts, NULL, out, err);
+    for (size_t i = first; i < end; i++) {
+        if (i < c->first || i >= c->end || c->has_run[i - c->first])
+            return qdq_fail(err, QDQ_E_BUG, "sample %zu is not one that this comparison waits for", i);
+        QDQ_TRY(run_sample(c, i, i + 1 == end, err));
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_comparing_add(qdq_comparing *c, const qdq_model *b, size_t first, size_t count, qdq_error *err)
+{
+    const bool is_first = c->model[1] == NULL;
+
+    c->model[1] = b;
+    QDQ_TRY(is_first ? find_outputs(c, err) : need_outputs(c, b, err));
+    qdq_status st = run_samples(c, count > 0 ? first : c->first, count > 0 ? first + count : c->end, err);
+    qdq_safe_close(&c->session[1]);
+    QDQ_TRY(st);
+    if (c->kept != NULL && c->n_run == c->end - c->first)
+        c->kept->is_complete = !c->kept->is_over;
+    return QDQ_OK;
+}
+
+void qdq_comparing_free(qdq_comparing *c)
+{
+    if (c == NULL)
+        return;
+    for (int k = 0; k < 2; k++)
+        qdq_safe_close(&c->session[k]);
+    for (size_t k = 0; k < c->outputs.n; k++) {
+        qdq_compare_output_free(&c->outputs.at[k].sums);
+        if (!c->is_lent)
+            qdq_held_free(&c->outputs.at[k].held);
+    }
+    qdq_map_free(&c->by_name);
+    qdq_arena_free(&c->arena);
+    free(c);
 }
 
 qdq_status qdq_compare_keeping(qdq_engine *e, const qdq_model *a, const qdq_model *b, qdq_data *d,
                                const qdq_compare_opts *opts, qdq_kept *kept, qdq_compare_result **out,
                                qdq_error *err)
 {
-    const bool is_lent = kept != NULL && kept->is_complete;
-    static const qdq_compare_opts defaults = QDQ_COMPARE_OPTS_INIT;
-    comparison c = {.engine = e, .model = {a, b}, .data = d, .arena = QDQ_ARENA_INIT, .kept = kept};
+    qdq_comparing *c = NULL;
 
     *out = NULL;
-    c.opts = opts != NULL ? *opts : defaults;
-    qdq_status st = compare(&c, out, err);
-    for (int k = 0; k < 2; k++)
-        qdq_safe_close(&c.session[k]);
-    for (size_t k = 0; k < c.outputs.n && !is_lent; k++)
-        qdq_held_free(&c.outputs.at[k].held);
-    qdq_map_free(&c.by_name);
-    qdq_arena_free(&c.arena);
+    qdq_status st = qdq_comparing_begin(e, a, d, opts, kept, &c, err);
+    if (st == QDQ_OK)
+        st = qdq_comparing_add(c, b, 0, 0, err);
+    if (st == QDQ_OK)
+        st = qdq_comparing_get(c, out, err);
+    qdq_comparing_free(c);
     return st;
+}
+
+qdq_status qdq_compare(qdq_engine *e, const qdq_model *a, const qdq_model *b, qdq_data *d,
+                       const qdq_compare_opts *opts, qdq_compare_result **out, qdq_error *err)
+{
+    return qdq_compare_keeping(e, a, b, d, opts, NULL, out, err);
 }

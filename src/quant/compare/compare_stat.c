@@ -11,6 +11,7 @@ static void add_pair(qdq_compare_stat *s, double a, double b)
     double d = a - b;
 
     if (!isfinite(a) || !isfinite(b)) {
+        s->a_not_finite |= !isfinite(a);
         if (a == b || (isnan(a) && isnan(b)))
             return;
         s->unequal++;
@@ -19,6 +20,7 @@ static void add_pair(qdq_compare_stat *s, double a, double b)
         return;
     }
     s->unequal += a != b;
+    s->same_half += (a > 0.5) == (b > 0.5);
     s->low = a < s->low ? a : s->low;
     s->high = a > s->high ? a : s->high;
     s->aa += a * a;
@@ -29,7 +31,7 @@ static void add_pair(qdq_compare_stat *s, double a, double b)
         s->max_abs = fabs(d);
 }
 
-static double element(const qdq_array *a, int64_t i)
+double qdq_array_number(const qdq_array *a, int64_t i)
 {
     if (a->elem == QDQ_FLOAT)
         return (double)((const float *)a->data)[i];
@@ -50,7 +52,7 @@ static void count_wide(qdq_compare_stat *s, const qdq_array *a, const qdq_array 
     if (a->elem != b->elem || (a->elem != QDQ_INT64 && a->elem != QDQ_UINT64))
         return;
     for (int64_t i = 0; i < n; i++)
-        s->unequal += x[i] != y[i] && element(a, i) == element(b, i);
+        s->unequal += x[i] != y[i] && qdq_array_number(a, i) == qdq_array_number(b, i);
 }
 
 void qdq_compare_stat_add(qdq_compare_stat *s, const qdq_array *a, const qdq_array *b)
@@ -68,7 +70,15 @@ void qdq_compare_stat_add(qdq_compare_stat *s, const qdq_array *a, const qdq_arr
         return;
     }
     for (int64_t i = 0; i < n; i++)
-        add_pair(s, element(a, i), element(b, i));
+        add_pair(s, qdq_array_number(a, i), qdq_array_number(b, i));
+}
+
+/* Of floats that are all in [0, 1]: probabilities, masks. */
+static double half_agreement(const qdq_compare_stat *s)
+{
+    const bool in_unit = qdq_elem_is_float(s->elem) && !s->a_not_finite && s->low >= 0 && s->high <= 1;
+
+    return in_unit && s->aa > 0 ? (double)s->same_half / (double)s->elements : (double)NAN;
 }
 
 void qdq_compare_stat_result(const qdq_compare_stat *s, qdq_compare_tensor *t)
@@ -78,7 +88,10 @@ void qdq_compare_stat_result(const qdq_compare_stat *s, qdq_compare_tensor *t)
     t->unequal = s->unequal;
     t->max_abs = s->max_abs;
     t->range = s->high - s->low;
-    t->top1 = NAN;
+    t->top1 = t->bound_db = NAN;
+    t->half_agreement = half_agreement(s);
+    t->axis = -1;
+    t->index = 0;
     t->power = s->elements > 0 ? s->aa / (double)s->elements : 0;
     if (s->aa == 0)
         t->sqnr_db = NAN;
@@ -86,6 +99,7 @@ void qdq_compare_stat_result(const qdq_compare_stat *s, qdq_compare_tensor *t)
         t->sqnr_db = INFINITY;
     else
         t->sqnr_db = 10 * log10(s->aa / s->dd);
+    t->worst_db = t->sqnr_db;
     /* Two roots, because the product of the sums may overflow; equal vectors get a clean 1. */
     t->cosine = s->aa == 0 || s->bb == 0 ? NAN : s->dd == 0 ? 1 : s->ab / (sqrt(s->aa) * sqrt(s->bb));
     if (isinf(s->dd))
@@ -103,10 +117,10 @@ int64_t qdq_top1_rows(const qdq_array *a)
 static int64_t argmax(const qdq_array *a, int64_t first, int64_t n)
 {
     int64_t best = 0;
-    double largest = element(a, first);
+    double largest = qdq_array_number(a, first);
 
     for (int64_t i = 0; i < n; i++) {
-        double x = element(a, first + i);
+        double x = qdq_array_number(a, first + i);
 
         if (isnan(x))
             return -1;
@@ -118,14 +132,60 @@ static int64_t argmax(const qdq_array *a, int64_t first, int64_t n)
     return best;
 }
 
+/* The sum of a row's shares of 1, or of the exponentials of their logarithms, may be off by so much: what 16-bit floats
+ * give. */
+static const double share_slack = 0.01;
+
+static void look_at_row(qdq_top1 *t, const qdq_array *a, int64_t first, int64_t n)
+{
+    double sum = 0, exponentials = 0, low = INFINITY, high = -INFINITY;
+
+    t->has_numbers = true;
+    for (int64_t i = 0; i < n; i++) {
+        const double x = qdq_array_number(a, first + i);
+
+        sum += x;
+        exponentials += t->is_log_share ? exp(x) : 0;
+        low = fmin(low, x);
+        high = fmax(high, x);
+    }
+    t->is_share = t->is_share && low >= 0 && fabs(sum - 1) <= share_slack;
+    t->is_log_share = t->is_log_share && high <= share_slack && fabs(exponentials - 1) <= share_slack;
+    t->has_negative |= low < 0;
+    t->has_positive |= high > 0;
+}
+
+static void look_at_array(qdq_top1 *t, const qdq_array *a, int64_t n)
+{
+    const bool is_float = qdq_elem_is_float(a->elem), is_flat = is_float && a->rank <= 2;
+
+    t->is_share = t->has_begun ? t->is_share && is_float : is_float;
+    t->is_log_share = t->has_begun ? t->is_log_share && is_float : is_float;
+    t->is_flat = t->has_begun ? t->is_flat && is_flat : is_flat;
+    t->columns = t->has_begun && t->columns < n ? t->columns : n;
+    t->has_begun = true;
+}
+
+bool qdq_top1_is_choice(const qdq_top1 *t)
+{
+    const bool is_logits = t->is_flat && t->columns >= QDQ_LOGITS_LEAST && t->has_negative && t->has_positive;
+
+    return t->labelled > 0 || (t->has_numbers && (t->is_share || t->is_log_share || is_logits));
+}
+
 void qdq_top1_add(qdq_top1 *t, const qdq_array *a, const qdq_array *b, const int64_t *labels)
 {
-    int64_t rows = qdq_top1_rows(a);
+    const int64_t rows = qdq_top1_rows(a), n = rows > 0 ? a->dim[a->rank - 1] : 0;
 
+    if (rows > 0)
+        look_at_array(t, a, n);
     for (int64_t r = 0; r < rows; r++) {
-        int64_t n = a->dim[a->rank - 1];
-        int64_t x = argmax(a, r * n, n), y = argmax(b, r * n, n);
+        if (labels == NULL && !t->is_flat && !t->is_share && !t->is_log_share)
+            return; /* nobody will ask */
+        const int64_t x = argmax(a, r * n, n), y = argmax(b, r * n, n);
 
+        if (x >= 0)
+            look_at_row(t, a, r * n, n);
         t->rows++;
         t->same += x == y && x >= 0;
         if (labels == NULL)

@@ -144,20 +144,10 @@ static void compare_opts(const goal *g, qdq_compare_opts *o)
 
 /* --- the goal ------------------------------------------------------------------------------------------------------- */
 
-static double least_sqnr(const qdq_compare_result *r, const char **name)
+/* What the goal is asked of: the worst slice of all outputs on these samples. */
+static double judged_sqnr(const qdq_compare_result *r)
 {
-    double least = INFINITY;
-
-    *name = r->outputs[0].name;
-    for (size_t i = 0; i < r->n_outputs; i++) {
-        double sqnr = r->outputs[i].sqnr_db;
-
-        if (isnan(least) || (!isnan(sqnr) && sqnr >= least))
-            continue;
-        least = sqnr;
-        *name = r->outputs[i].name;
-    }
-    return least;
+    return r->worst_db;
 }
 
 /* How far the result is from the goal, and in words what is missing. */
@@ -166,9 +156,10 @@ static qdq_status judge(goal *g, const qdq_compare_result *r, qdq_goal_step *ste
 {
     qdq_goal_result *to = &g->result->head;
     double drop = r->accuracy_a - r->accuracy_b;
-    const char *name;
+    const qdq_compare_tensor *worst = &r->outputs[r->worst];
+    char place[80];
 
-    step->sqnr_db = least_sqnr(r, &name);
+    step->sqnr_db = judged_sqnr(r);
     step->accuracy = r->accuracy_b;
     to->float_accuracy = r->accuracy_a;
     *out = (qdq_goal_trial){.holds = true, .excess = NAN};
@@ -190,11 +181,11 @@ static qdq_status judge(goal *g, const qdq_compare_result *r, qdq_goal_step *ste
     out->holds = false;
     if (isnan(step->sqnr_db))
         snprintf(to->why, sizeof to->why,
-                 "output '%s': zero everywhere or not finite, it has no SQNR, expected at least %g dB", name,
-                 g->goal.min_sqnr);
+                 "output '%s': zero everywhere or not finite, it has no SQNR, expected at least %g dB",
+                 worst->name, g->goal.min_sqnr);
     else
-        snprintf(to->why, sizeof to->why, "output '%s': found SQNR %.2f dB, expected at least %g dB", name,
-                 step->sqnr_db, g->goal.min_sqnr);
+        snprintf(to->why, sizeof to->why, "output '%s'%s: found SQNR %.2f dB, expected at least %g dB",
+                 worst->name, qdq_compare_place(worst, place, sizeof place), step->sqnr_db, g->goal.min_sqnr);
     return QDQ_OK;
 }
 

@@ -53,23 +53,13 @@ static qdq_status compare(qdq_tuning *t, const qdq_model *m, size_t count, qdq_c
     return qdq_compare_keeping(t->engine, t->m, m, data, &o, &t->kept, out, err);
 }
 
-/* One that is zero everywhere counts as the worst: it has no SQNR. */
-static double least_sqnr(const qdq_compare_result *r)
-{
-    double least = INFINITY;
-
-    for (size_t i = 0; i < r->n_outputs && !isnan(least); i++)
-        least = r->outputs[i].sqnr_db < least || isnan(r->outputs[i].sqnr_db) ? r->outputs[i].sqnr_db : least;
-    return least;
-}
-
 qdq_status qdq_tune_hear_model(qdq_tuning *t, const qdq_model *m, qdq_tune_heard *out, qdq_error *err)
 {
     qdq_compare_result *r = NULL;
 
     QDQ_TRY(compare(t, m, 0, &r, err));
-    *out = (qdq_tune_heard){
-        .sqnr_db = least_sqnr(r), .accuracy = r->accuracy_b, .given_accuracy = r->accuracy_a};
+    *out =
+        (qdq_tune_heard){.sqnr_db = r->worst_db, .accuracy = r->accuracy_b, .given_accuracy = r->accuracy_a};
     qdq_free(r);
     return QDQ_OK;
 }
@@ -103,14 +93,14 @@ static void tell_miss(qdq_tuning *t, const char *fmt, ...)
 static bool has_sqnr(qdq_tuning *t, const qdq_compare_result *r)
 {
     const double least = t->opts->goal->min_sqnr;
+    const qdq_compare_tensor *worst = &r->outputs[r->worst];
+    char place[80];
 
-    for (size_t i = 0; least != 0 && i < r->n_outputs; i++)
-        if (!(r->outputs[i].sqnr_db >= least)) {
-            tell_miss(t, "output '%s': SQNR %.2f dB on all samples that judge, expected at least %g dB",
-                      r->outputs[i].name, r->outputs[i].sqnr_db, least);
-            return false;
-        }
-    return true;
+    if (least == 0 || r->worst_db >= least)
+        return true;
+    tell_miss(t, "output '%s'%s: SQNR %.2f dB on all samples that judge, expected at least %g dB",
+              worst->name, qdq_compare_place(worst, place, sizeof place), r->worst_db, least);
+    return false;
 }
 
 /* By so much two shares of samples that are equal may differ. */

@@ -70,7 +70,7 @@ qdq_status qdq_lab_pair(qdq_lab *lab, int a, int b, bool b_first, uint64_t numbe
 
 typedef struct qdq_lab_accuracy {
     bool finite; /* no NaN, no infinity in any output that the other model does not have in the same place */
-    double sqnr_db; /* of the output that has least; INFINITY: equal; NAN: an output of a is zero everywhere;
+    double sqnr_db; /* of the slice that has least; INFINITY: equal; NAN: an output of a is zero everywhere;
                        -INFINITY: not finite */
 } qdq_lab_accuracy;
 

@@ -1,0 +1,305 @@
+/* slices.c - see the header. Sums of every axis that may turn out to be the one are kept, for which it is may depend on
+ * samples that come later. */
+#include "quant/compare/slices.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "quant/compare/compare_stat.h"
+
+int64_t qdq_slices_batch(const qdq_named_array *in, size_t n)
+{
+    int64_t batch = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (in[i].array.rank == 0)
+            continue;
+        if (batch > 0 && in[i].array.dim[0] != batch)
+            return 0;
+        batch = in[i].array.dim[0];
+    }
+    return batch;
+}
+
+/* --- adding ------------------------------------------------------------------------------------------------------------- */
+
+static bool is_axis(const qdq_array *a, int axis, int64_t batch)
+{
+    return a->dim[axis] > 1 && a->dim[axis] <= QDQ_SLICES_MOST && (axis > 0 || a->dim[0] != batch);
+}
+
+static qdq_status begin(qdq_slices *s, int64_t batch, const qdq_array *a, qdq_error *err)
+{
+    s->rank = a->rank;
+    s->axis[s->n_axes++] = (qdq_slice_axis){.axis = -1, .n = 1};
+    s->total = 1;
+    for (int k = 0; k < a->rank; k++) {
+        if (!is_axis(a, k, batch))
+            continue;
+        s->axis[s->n_axes++] = (qdq_slice_axis){.axis = k, .n = (size_t)a->dim[k], .first = s->total};
+        s->total += (size_t)a->dim[k];
+    }
+    s->low = calloc(2 * s->total, sizeof *s->low);
+    if (s->low == NULL)
+        return qdq_nomem(err);
+    s->high = s->low + s->total;
+    return QDQ_OK;
+}
+
+static void drop_other_lengths(qdq_slices *s, int64_t batch, const qdq_array *a)
+{
+    for (int i = 1; i < s->n_axes; i++) {
+        qdq_slice_axis *x = &s->axis[i];
+
+        x->is_out |= a->rank != s->rank || a->dim[x->axis] != (int64_t)x->n || !is_axis(a, x->axis, batch);
+    }
+}
+
+/* What is added at once: elements of one slice that lie side by side. */
+typedef struct run {
+    qdq_slice_sums sums;
+    double low, high;
+} run;
+
+static inline void add_pair(run *r, double a, double b)
+{
+    const double d = a - b;
+
+    if (!isfinite(a) || !isfinite(b)) {
+        if (a != b && !(isnan(a) && isnan(b)))
+            r->sums.dd = INFINITY;
+        return;
+    }
+    r->low = a < r->low ? a : r->low;
+    r->high = a > r->high ? a : r->high;
+    r->sums.aa += a * a;
+    r->sums.dd += d * d;
+}
+
+static void add_run(run *r, const qdq_array *a, const qdq_array *b, int64_t first, int64_t n)
+{
+    if (a->elem == QDQ_FLOAT && b->elem == QDQ_FLOAT) {
+        const float *x = a->data, *y = b->data;
+
+        for (int64_t i = first; i < first + n; i++)
+            add_pair(r, (double)x[i], (double)y[i]);
+        return;
+    }
+    for (int64_t i = first; i < first + n; i++)
+        add_pair(r, qdq_array_number(a, i), qdq_array_number(b, i));
+}
+
+static void add_axis(qdq_slices *s, const qdq_slice_axis *x, qdq_slice_sums *to, const qdq_array *a,
+                     const qdq_array *b)
+{
+    const int64_t count = qdq_array_count(a);
+    int64_t inner = x->axis < 0 ? count : 1, at = 0;
+
+    for (int k = x->axis + 1; x->axis >= 0 && k < a->rank; k++)
+        inner *= a->dim[k];
+    for (size_t k = 0; at < count; at += inner, k = k + 1 < x->n ? k + 1 : 0) {
+        const size_t i = x->first + k;
+        run r = {to[i], s->low[i], s->high[i]};
+
+        add_run(&r, a, b, at, inner);
+        to[i] = r.sums;
+        s->low[i] = r.low;
+        s->high[i] = r.high;
+    }
+}
+
+qdq_status qdq_slices_add(qdq_slices *s, size_t sample, int64_t batch, const qdq_array *a, const qdq_array *b,
+                          qdq_error *err)
+{
+    qdq_slice_sums **block = &s->block[sample % QDQ_SLICES_BLOCKS];
+
+    if (s->n_axes == 0)
+        QDQ_TRY(begin(s, batch, a, err));
+    drop_other_lengths(s, batch, a);
+    if (*block == NULL && (*block = calloc(s->total, sizeof **block)) == NULL)
+        return qdq_nomem(err);
+    for (int i = 0; i < s->n_axes; i++)
+        if (!s->axis[i].is_out)
+            add_axis(s, &s->axis[i], *block, a, b);
+    return QDQ_OK;
+}
+
+void qdq_slices_free(qdq_slices *s)
+{
+    for (size_t i = 0; i < QDQ_SLICES_BLOCKS; i++)
+        free(s->block[i]);
+    free(s->low);
+    *s = (qdq_slices){.n_axes = 0};
+}
+
+/* --- groups --------------------------------------------------------------------------------------------------------------- */
+
+/* An axis that is judged; arrays have an entry for each of its slices. */
+typedef struct judging {
+    const qdq_slices *s;
+    const qdq_slice_axis *x;
+    size_t group[QDQ_SLICES_MOST];
+    size_t n_groups;
+    bool is_zero[QDQ_SLICES_MOST];
+    size_t block[QDQ_SLICES_BLOCKS]; /* that have samples */
+    size_t n_blocks;
+} judging;
+
+static void add_block(const judging *j, size_t block, qdq_slice_sums *to)
+{
+    const qdq_slice_sums *from = j->s->block[j->block[block]] + j->x->first;
+
+    for (size_t k = 0; k < j->x->n; k++) {
+        to[k].aa += from[k].aa;
+        to[k].dd += from[k].dd;
+    }
+}
+
+/* Zero slices [first, end) go to the neighbouring group with less power; groups have numbers in order. */
+static void join_zeros(judging *j, size_t first, size_t end, const double *power)
+{
+    const bool has_left = first > 0, has_right = end < j->x->n;
+    const size_t left = has_left ? j->group[first - 1] : 0, right = has_right ? j->group[end] : left;
+    const size_t to = has_left && (!has_right || power[left] <= power[right]) ? left : right;
+
+    for (size_t k = first; k < end; k++)
+        j->group[k] = to;
+}
+
+static void mean_powers(const judging *j, const qdq_slice_sums *sums, double *power)
+{
+    size_t count[QDQ_SLICES_MOST] = {0};
+
+    for (size_t g = 0; g < j->n_groups; g++)
+        power[g] = 0;
+    for (size_t k = 0; k < j->x->n; k++) {
+        if (j->is_zero[k])
+            continue;
+        power[j->group[k]] += sums[k].aa;
+        count[j->group[k]]++;
+    }
+    for (size_t g = 0; g < j->n_groups; g++)
+        power[g] /= count[g] > 0 ? (double)count[g] : 1;
+}
+
+static void find_groups(judging *j, const qdq_slice_sums *all)
+{
+    double power[QDQ_SLICES_MOST], before = 0;
+
+    j->n_groups = 0;
+    for (size_t k = 0; k < j->x->n; k++) {
+        const size_t i = j->x->first + k;
+        const double range = j->s->high[i] - j->s->low[i];
+
+        j->is_zero[k] = !(range > 0);
+        if (j->is_zero[k])
+            continue;
+        if (!(before > 0) || fmax(range, before) >= QDQ_SLICES_FACTOR * fmin(range, before))
+            j->n_groups++;
+        before = range;
+        j->group[k] = j->n_groups - 1;
+    }
+    mean_powers(j, all, power);
+    for (size_t k = 0, end; k < j->x->n; k = end + 1) {
+        for (end = k; end < j->x->n && j->is_zero[end];)
+            end++;
+        if (end > k)
+            join_zeros(j, k, end, power);
+    }
+}
+
+/* --- judging -------------------------------------------------------------------------------------------------------------- */
+
+static void decibels(const judging *j, const qdq_slice_sums *sums, double *db)
+{
+    double power[QDQ_SLICES_MOST];
+
+    mean_powers(j, sums, power);
+    for (size_t k = 0; k < j->x->n; k++) {
+        const double signal = fmax(sums[k].aa, power[j->group[k]]);
+
+        db[k] = sums[k].dd == 0 ? (double)INFINITY : 10 * log10(signal / sums[k].dd);
+    }
+}
+
+/* db[block * n + slice]: without that block. Sums of the blocks before it and behind it, for a difference of two sums
+ * would lose what one block does not have. behind[] has room for a row more than there are blocks. */
+static void leave_out(const judging *j, qdq_slice_sums *behind, double *db)
+{
+    const size_t n = j->x->n;
+    qdq_slice_sums before[QDQ_SLICES_MOST] = {{0, 0}}, sums[QDQ_SLICES_MOST];
+
+    for (size_t i = j->n_blocks; i-- > 0;) {
+        memcpy(behind + i * n, behind + (i + 1) * n, n * sizeof *behind);
+        add_block(j, i, behind + i * n);
+    }
+    for (size_t i = 0; i < j->n_blocks; i++) {
+        for (size_t k = 0; k < n; k++) {
+            const qdq_slice_sums *rest = &behind[(i + 1) * n + k];
+
+            sums[k] = (qdq_slice_sums){before[k].aa + rest->aa, before[k].dd + rest->dd};
+        }
+        decibels(j, sums, db + i * n);
+        add_block(j, i, before);
+    }
+}
+
+static void conclude(const judging *j, const double *all, const double *left_out, qdq_slice_result *out)
+{
+    const size_t n = j->x->n;
+    double without[QDQ_SLICES_BLOCKS];
+
+    for (size_t k = 0; k < n; k++) {
+        for (size_t i = 0; i < j->n_blocks; i++)
+            without[i] = left_out[i * n + k];
+        out->bound_db = fmin(out->bound_db, qdq_jackknife_bound(all[k], without, j->n_blocks));
+        if (!isnan(out->worst_db) && !(all[k] < out->worst_db))
+            continue;
+        out->worst_db = all[k];
+        out->axis = j->x->axis;
+        out->index = k;
+    }
+}
+
+static qdq_status judge_axis(const qdq_slices *s, const qdq_slice_axis *x, qdq_slice_result *out,
+                             qdq_error *err)
+{
+    judging j = {.s = s, .x = x};
+    qdq_slice_sums sums[QDQ_SLICES_MOST] = {{0, 0}};
+    double all[QDQ_SLICES_MOST];
+
+    for (size_t i = 0; i < QDQ_SLICES_BLOCKS; i++)
+        if (s->block[i] != NULL)
+            j.block[j.n_blocks++] = i;
+    for (size_t i = 0; i < j.n_blocks; i++)
+        add_block(&j, i, sums);
+    find_groups(&j, sums);
+    if (j.n_groups == 0)
+        return QDQ_OK; /* zero everywhere */
+    decibels(&j, sums, all);
+    qdq_slice_sums *behind = calloc((j.n_blocks + 1) * x->n, sizeof *behind);
+    double *left_out = calloc(j.n_blocks * x->n, sizeof *left_out);
+    const bool ok = behind != NULL && left_out != NULL;
+    if (ok) {
+        leave_out(&j, behind, left_out);
+        conclude(&j, all, left_out, out);
+    }
+    free(behind);
+    free(left_out);
+    return ok ? QDQ_OK : qdq_nomem(err);
+}
+
+qdq_status qdq_slices_get(const qdq_slices *s, qdq_slice_result *out, qdq_error *err)
+{
+    const qdq_slice_axis *best = NULL;
+
+    *out = (qdq_slice_result){.worst_db = NAN, .axis = -1, .bound_db = NAN};
+    for (int i = 1; i < s->n_axes; i++)
+        if (!s->axis[i].is_out && (best == NULL || s->axis[i].n < best->n))
+            best = &s->axis[i];
+    if (s->n_axes > 0)
+        QDQ_TRY(judge_axis(s, &s->axis[0], out, err));
+    return best != NULL ? judge_axis(s, best, out, err) : QDQ_OK;
+}

@@ -1,0 +1,69 @@
+/* slices.h - SQNR of slices of an output: an error of boxes in pixels must not hide one of scores beside them. Knows no
+ * models.
+ *
+ * The slices of an output lie along one axis: that with the fewest entries above 1, at most QDQ_SLICES_MOST, which is not
+ * the batch and has the same length in all samples; of equal ones the first. Without such an axis the whole output is one
+ * slice. Neighbouring slices form a group while their ranges (of the first array, and 0) differ by less than a factor of
+ * QDQ_SLICES_FACTOR. The signal of a slice is its own power, but at least the mean power of its group: a class that no
+ * sample shows has scores near nothing, and is judged by the scale of its neighbours. A slice that is zero everywhere has
+ * no range: it belongs to the neighbouring group with less power, and does not count in that group's mean. */
+#ifndef QDQ_SLICES_H
+#define QDQ_SLICES_H
+
+#include "qdq/engine.h"
+
+enum { QDQ_SLICES_MOST = 128, QDQ_SLICES_FACTOR = 8, QDQ_SLICES_BLOCKS = 64 };
+
+typedef struct qdq_slice_sums {
+    double aa, dd; /* of a a and of (a - b) (a - b) */
+} qdq_slice_sums;
+
+typedef struct qdq_slice_axis {
+    int axis;     /* -1: the whole output is one slice */
+    size_t n;     /* slices */
+    size_t first; /* index of its first slice in the lists of qdq_slices */
+    bool is_out;  /* a sample had another length there */
+} qdq_slice_axis;
+
+/* Zero is an empty one. Sums are kept for each sample; from the 65th sample on, samples whose indexes are equal modulo 64
+ * share them. So an output takes at most 64 * (1 + QDQ_MAX_RANK * 128) * 16 bytes, 1.6 MB. */
+typedef struct qdq_slices {
+    qdq_slice_axis axis[QDQ_MAX_RANK + 1]; /* the whole output first */
+    int n_axes, rank;
+    size_t total; /* slices of all axes */
+    double *low, *high;
+    qdq_slice_sums *block[QDQ_SLICES_BLOCKS]; /* NULL: it has no sample */
+} qdq_slices;
+
+typedef struct qdq_slice_result {
+    double
+        worst_db; /* least SQNR of the whole and of its slices; NAN: zero everywhere; -INFINITY: not finite */
+    int axis;     /* of that slice; -1: the whole */
+    size_t index;
+    double bound_db; /* least lower bound of the whole and of its slices; NAN: fewer than two samples */
+} qdq_slice_result;
+
+/* Adds a sample. Both arrays have one shape; axis 0 is the batch where its length is `batch` (0: never). Pairs that are
+ * not finite count as in qdq_compare_stat_add(). */
+qdq_status qdq_slices_add(qdq_slices *s, size_t sample, int64_t batch, const qdq_array *a, const qdq_array *b,
+                          qdq_error *err);
+qdq_status qdq_slices_get(const qdq_slices *s, qdq_slice_result *out, qdq_error *err);
+void qdq_slices_free(qdq_slices *s);
+
+/* The length of axis 0 that means the batch in outputs of a model that reads these arrays: that of axis 0 of all of them
+ * that have axes; 0 if they differ (a state [2, N, 128] beside an input [N, 576]) or there is none. */
+int64_t qdq_slices_batch(const qdq_named_array *in, size_t n);
+
+/* The one-sided 90 % lower bound of a statistic in dB of n samples, from its jackknife: `all` is its value, without[i] that
+ * without sample i; INFINITY is allowed. From B. Efron, R. J. Tibshirani, An Introduction to the Bootstrap, chapter 11:
+ *
+ *     corrected = n all - (n - 1) mean                       (Quenouille: few samples show too few of the large errors)
+ *     deviation = sqrt((n - 1) / n * sum (without[i] - mean)^2)                                                (Tukey)
+ *     bound     = min(all, corrected) - t deviation          t: Student's 90 % quantile, n - 1 degrees of freedom
+ *
+ * without[i] counts as no further than QDQ_JACKKNIFE_MOST_DB from `all`, or one sample that holds all of the error, or of
+ * the signal, would make the bound infinite. NAN with n < 2; `all` where that is infinite. */
+#define QDQ_JACKKNIFE_MOST_DB 10.0
+double qdq_jackknife_bound(double all, const double *without, size_t n);
+
+#endif /* QDQ_SLICES_H */
