@@ -43,7 +43,7 @@ QDQ_API void qdq_model_free(qdq_model *m); /* NULL is allowed */
 
 typedef enum qdq_external {
     QDQ_EXTERNAL_AUTO = 0, /* as the input had it; forced above 2 GB */
-    QDQ_EXTERNAL_ALWAYS,   /* every initializer of 1 KiB and more goes to <output>.data */
+    QDQ_EXTERNAL_ALWAYS,   /* every initializer of 1 KiB and more goes to a side file */
     QDQ_EXTERNAL_NEVER     /* one file, or an error above 2 GB */
 } qdq_external;
 
@@ -51,15 +51,23 @@ typedef struct qdq_save_opts {
     size_t size; /* sizeof this struct */
     qdq_external external;
     bool allow_overwrite; /* false: an existing file is an error */
+    const qdq_job *job;   /* its log is told of side files that stay; may be NULL */
 } qdq_save_opts;
 
 #define QDQ_SAVE_OPTS_INIT                                                                                   \
     {                                                                                                        \
-        sizeof(qdq_save_opts), QDQ_EXTERNAL_AUTO, false                                                      \
+        sizeof(qdq_save_opts), QDQ_EXTERNAL_AUTO, false, NULL                                                \
     }
 
 /* Saves under a temporary name in the same folder, syncs it, then renames it to `path`: an interrupted save
- * leaves the old file, never half a file. The same model gives the same bytes. */
+ * leaves the old file, never half a file. The same model gives the same bytes.
+ *
+ * External data goes to one side file next to the model, MODEL.HASH.data: MODEL is the last part of `path`, HASH the first
+ * 16 hexadecimal digits of the SHA-256 of its content. It is in place before the model that names it. A file of that name
+ * and content is used as it is; with other content it is QDQ_E_IO, with allow_overwrite too. After a model was replaced, the
+ * side file that it named is removed if its name has this form for the same MODEL and no other *.onnx in the folder names
+ * it. Other side files stay. A `path` where
+ * data of `m` lies is QDQ_E_IO. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_save(const qdq_model *m, const char *path,
                                                const qdq_save_opts *opts, qdq_error *err);
 

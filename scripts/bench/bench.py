@@ -3,6 +3,7 @@
 Runs in a virtual environment of its own under build/; nothing else of the project needs Python. Prints Markdown
 and writes build/bench/results.json."""
 import argparse
+import glob
 import json
 import os
 import platform
@@ -42,7 +43,7 @@ def alternate(rounds, *commands):
     for _ in range(rounds):
         for i, prepare_and_command in enumerate(commands):
             for path in prepare_and_command.get("remove", []):
-                for name in (path, path + ".data"):
+                for name in (path, path + ".data", *glob.glob(glob.escape(path) + ".*.data")):
                     if os.path.exists(name):
                         os.remove(name)
             seconds, _, peak = run(prepare_and_command["command"])

@@ -36,9 +36,14 @@ def copy_and_sync(source, to):
     return time.perf_counter() - start
 
 
+def side_files(model):
+    """Files of external data beside a model: those of qdq have a hash in their names."""
+    return [name for name in (*glob.glob(glob.escape(model) + ".*.data"), model + ".data") if os.path.exists(name)]
+
+
 def remove(*paths):
     for path in paths:
-        for name in (path, path + ".data"):
+        for name in (path, *side_files(path)):
             if os.path.exists(name):
                 os.remove(name)
 
@@ -102,7 +107,7 @@ class Optimizing:
             for _ in range(3):  # the disk has moods
                 remove(out)
                 seconds["qdq"].append(wall(ours))
-                weights = out + ".data" if os.path.exists(out + ".data") else out
+                weights = (side_files(out) or [out])[0]
                 remove(copy)
                 seconds["copy"].append(copy_and_sync(weights, copy))
             nodes["qdq"] = self.nodes(out)

@@ -40,6 +40,10 @@ typedef struct qdq_outfile qdq_outfile;
 /* Opens a temporary file beside `path`. Fails if `path` exists and !allow_overwrite, or if the folder is
  * missing. Nothing is at `path` until qdq_outfile_commit(). */
 qdq_status qdq_outfile_open(const char *path, bool allow_overwrite, qdq_outfile **out, qdq_error *err);
+/* The same for a file whose name its content decides: `path` stands for it until qdq_outfile_name(). Nothing is
+ * overwritten. */
+qdq_status qdq_outfile_open_unnamed(const char *path, qdq_outfile **out, qdq_error *err);
+qdq_status qdq_outfile_name(qdq_outfile *f, const char *name, qdq_error *err); /* in the same folder */
 qdq_status qdq_outfile_write(qdq_outfile *f, const void *data, size_t size, qdq_error *err);
 qdq_status qdq_outfile_writev(qdq_outfile *f, const struct iovec *iov, int n, qdq_error *err);
 /* Bytes [offset, offset + size) of a mapping: copy_file_range where the system can, else plain writes. */
@@ -49,9 +53,19 @@ uint64_t qdq_outfile_size(const qdq_outfile *f); /* bytes written so far */
 
 /* fsync without rename: several files that belong together are synced first, then committed one by one. */
 qdq_status qdq_outfile_sync(qdq_outfile *f, qdq_error *err);
-/* Syncs, renames, syncs the folder. Frees f in every case. */
+/* Syncs, renames, syncs the folder. f stays open, and the file locked, until qdq_outfile_abort(), which removes only what
+ * was not renamed. With `taken`, a name that may not be overwritten is no failure: *taken is true, nothing was renamed. */
+qdq_status qdq_outfile_place(qdq_outfile *f, bool *taken, qdq_error *err);
+/* The same, and frees f in every case. */
 qdq_status qdq_outfile_commit(qdq_outfile *f, qdq_error *err);
-void qdq_outfile_abort(qdq_outfile *f); /* removes the temporary file; NULL is allowed */
+void qdq_outfile_abort(qdq_outfile *f);           /* removes the temporary file; NULL is allowed */
+bool qdq_outfile_is_placed(const qdq_outfile *f); /* renamed, even if syncing the folder failed */
+int qdq_outfile_fd(const qdq_outfile *f);         /* lent; readable */
+int qdq_outfile_folder(const qdq_outfile *f);     /* lent; perhaps with O_PATH only */
+
+/* Removes temporary files in the open folder `dir` that have no writer: of outputs whose names are one of `names` (ends
+ * with NULL; NULL: any name), or begin with one and a dot. Files that are locked stay. */
+void qdq_outfile_sweep(int dir, const char *const *names);
 
 /* Both in one: small results such as plans and reports. */
 qdq_status qdq_write_file(const char *path, bool allow_overwrite, const void *data, size_t size,

@@ -1,13 +1,18 @@
 /* outfile.c - files that appear whole or not at all: written under a temporary name in the same folder,
- * synced, renamed. The folder is held open, so that a change of the current folder does not matter. */
+ * synced, renamed. The folder is held open, so that a change of the current folder does not matter.
+ *
+ * The temporary file is locked (flock) while its writer lives. The system releases the lock whatever the process dies of,
+ * so a temporary file that can be locked has no writer: the next outfile of the same name removes it. */
 #include "base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,10 +29,66 @@ struct qdq_outfile {
     int fd, dir;
     bool allow_overwrite;
     uint64_t size;
-    char *path;       /* as the caller named it, for messages */
-    const char *base; /* its last part */
-    char temp[TEMP_BASE_MAX + 48];
+    char *path;                    /* as the caller named it, for messages */
+    const char *base;              /* its last part */
+    char temp[TEMP_BASE_MAX + 48]; /* "": renamed already */
 };
+
+/* --- leftovers ----------------------------------------------------------------------------------------------------- */
+
+/* ".BASE.PROCESS-MARK.tmp", as open_temp() makes it, where BASE begins with one of the names and a dot. */
+static bool is_temp(const char *name, const char *const *names)
+{
+    static const char end[] = ".tmp";
+    const size_t size = strlen(name);
+    const char *dot = name + size - (size >= sizeof end ? sizeof end - 1 : 0);
+    unsigned long process, mark;
+    int used = 0;
+
+    if (name[0] != '.' || strcmp(dot, end) != 0)
+        return false;
+    do
+        dot--;
+    while (dot > name && *dot != '.');
+    if (dot == name || sscanf(dot, ".%lx-%lx%n", &process, &mark, &used) != 2 || strcmp(dot + used, end) != 0)
+        return false;
+    for (size_t i = 0; names != NULL && names[i] != NULL; i++) {
+        size_t n = strlen(names[i]);
+        n = n < TEMP_BASE_MAX ? n : TEMP_BASE_MAX;
+        if (strncmp(name + 1, names[i], n) == 0 && name[1 + n] == '.')
+            return true;
+    }
+    return names == NULL;
+}
+
+/* A file that cannot be opened or locked stays. */
+static void remove_unlocked(int dir, const char *name)
+{
+    int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat st;
+
+    if (fd < 0)
+        return;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        unlinkat(dir, name, 0);
+    close(fd);
+}
+
+void qdq_outfile_sweep(int dir, const char *const *names)
+{
+    int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+
+    if (d == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    for (const struct dirent *e = readdir(d); e != NULL; e = readdir(d))
+        if (is_temp(e->d_name, names))
+            remove_unlocked(dir, e->d_name);
+    closedir(d);
+}
 
 /* --- open ---------------------------------------------------------------------------------------------------------- */
 
@@ -73,50 +134,63 @@ static qdq_status check_existing(const qdq_outfile *f, mode_t *mode, qdq_error *
     return QDQ_OK;
 }
 
+/* Someone who looks for leftovers may have had the new file for one before it was locked. File systems without locks
+ * have no such sweeps either. */
+static bool lock_temp(int fd)
+{
+    struct stat st;
+
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return false;
+    return fstat(fd, &st) != 0 || st.st_nlink > 0;
+}
+
 /* Not mkstemp(): it makes files that only their owner can read, and asking for the usual permissions means
  * changing the mask of the whole process. The name need not be secret, because O_EXCL takes no other's file. */
 static qdq_status open_temp(qdq_outfile *f, qdq_error *err)
 {
     struct timespec now;
+    int reason = EEXIST;
 
     clock_gettime(CLOCK_MONOTONIC, &now);
-    for (unsigned i = 0; i < TEMP_TRIES; i++) {
+    for (unsigned i = 0; i < TEMP_TRIES && (reason == EEXIST || reason == EINTR); i++) {
         unsigned long mark = (unsigned long)now.tv_nsec + i;
         snprintf(f->temp, sizeof f->temp, ".%.*s.%lx-%lx.tmp", TEMP_BASE_MAX, f->base,
                  (unsigned long)getpid(), mark);
-        f->fd = openat(f->dir, f->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (f->fd >= 0)
+        f->fd = openat(f->dir, f->temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (f->fd >= 0 && lock_temp(f->fd))
             return QDQ_OK;
-        if (errno != EEXIST && errno != EINTR)
-            break;
+        reason = f->fd >= 0 ? EEXIST : errno;
+        if (f->fd >= 0)
+            close(f->fd);
+        f->fd = -1;
     }
-    return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot create a file beside it", f->path);
+    return qdq_fail_errno(err, QDQ_E_IO, reason, "%s: cannot create a file beside it", f->path);
 }
 
 static void free_outfile(qdq_outfile *f)
 {
-    if (f->fd >= 0) {
-        close(f->fd);
+    if (f->fd >= 0 && f->temp[0] != '\0')
         unlinkat(f->dir, f->temp, 0);
-    }
+    if (f->fd >= 0)
+        close(f->fd);
     if (f->dir >= 0)
         close(f->dir);
     free(f->path);
     free(f);
 }
 
-qdq_status qdq_outfile_open(const char *path, bool allow_overwrite, qdq_outfile **out, qdq_error *err)
+/* NULL: out of memory. */
+static qdq_outfile *new_outfile(const char *path, bool allow_overwrite)
 {
     size_t path_size = strlen(path) + 1;
-    mode_t mode = 0;
-
-    *out = NULL;
     qdq_outfile *f = malloc(sizeof *f);
     char *copy = malloc(path_size);
+
     if (f == NULL || copy == NULL) {
         free(f);
         free(copy);
-        return qdq_nomem(err);
+        return NULL;
     }
     memcpy(copy, path, path_size);
     const char *slash = strrchr(copy, '/');
@@ -125,11 +199,26 @@ qdq_status qdq_outfile_open(const char *path, bool allow_overwrite, qdq_outfile 
                        .allow_overwrite = allow_overwrite,
                        .path = copy,
                        .base = slash == NULL ? copy : slash + 1};
+    return f;
+}
+
+/* `named`: `path` is the name that it will get. */
+static qdq_status open_outfile(const char *path, bool named, bool allow_overwrite, qdq_outfile **out,
+                               qdq_error *err)
+{
+    mode_t mode = 0;
+
+    *out = NULL;
+    qdq_outfile *f = new_outfile(path, allow_overwrite);
+    if (f == NULL)
+        return qdq_nomem(err);
     qdq_status st = open_folder(f, err);
-    if (st == QDQ_OK)
+    if (st == QDQ_OK && named)
         st = check_existing(f, &mode, err);
-    if (st == QDQ_OK)
+    if (st == QDQ_OK) {
+        qdq_outfile_sweep(f->dir, (const char *const[]){f->base, NULL});
         st = open_temp(f, err);
+    }
     if (st == QDQ_OK && mode != 0 && fchmod(f->fd, mode) != 0)
         st = qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot keep its permissions", path);
     if (st != QDQ_OK) {
@@ -138,6 +227,46 @@ qdq_status qdq_outfile_open(const char *path, bool allow_overwrite, qdq_outfile 
     }
     *out = f;
     return QDQ_OK;
+}
+
+qdq_status qdq_outfile_open(const char *path, bool allow_overwrite, qdq_outfile **out, qdq_error *err)
+{
+    return open_outfile(path, true, allow_overwrite, out, err);
+}
+
+qdq_status qdq_outfile_open_unnamed(const char *path, qdq_outfile **out, qdq_error *err)
+{
+    return open_outfile(path, false, false, out, err);
+}
+
+qdq_status qdq_outfile_name(qdq_outfile *f, const char *name, qdq_error *err)
+{
+    size_t folder = (size_t)(f->base - f->path), size = strlen(name) + 1;
+    char *path = malloc(folder + size);
+
+    if (path == NULL)
+        return qdq_nomem(err);
+    memcpy(path, f->path, folder);
+    memcpy(path + folder, name, size);
+    free(f->path);
+    f->path = path;
+    f->base = path + folder;
+    return QDQ_OK;
+}
+
+bool qdq_outfile_is_placed(const qdq_outfile *f)
+{
+    return f->temp[0] == '\0';
+}
+
+int qdq_outfile_fd(const qdq_outfile *f)
+{
+    return f->fd;
+}
+
+int qdq_outfile_folder(const qdq_outfile *f)
+{
+    return f->dir;
 }
 
 /* --- write --------------------------------------------------------------------------------------------------------- */
@@ -263,20 +392,30 @@ static int rename_temp(const qdq_outfile *f)
                               : qdq_rename_new(f->dir, f->temp, f->base);
 }
 
+qdq_status qdq_outfile_place(qdq_outfile *f, bool *taken, qdq_error *err)
+{
+    if (taken != NULL)
+        *taken = false;
+    QDQ_TRY(qdq_outfile_sync(f, err));
+    if (rename_temp(f) != 0) {
+        if (errno != EEXIST)
+            return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot rename to it", f->path);
+        if (taken == NULL)
+            return qdq_fail(err, QDQ_E_IO, "%s: exists already", f->path);
+        *taken = true;
+        return QDQ_OK;
+    }
+    f->temp[0] = '\0';
+    /* EBADF: a folder that may not be read; EINVAL: a file system that syncs no folders. */
+    if (fsync(f->dir) != 0 && errno != EBADF && errno != EINVAL)
+        return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot sync its folder", f->path);
+    return QDQ_OK;
+}
+
 qdq_status qdq_outfile_commit(qdq_outfile *f, qdq_error *err)
 {
-    qdq_status st = qdq_outfile_sync(f, err);
+    qdq_status st = qdq_outfile_place(f, NULL, err);
 
-    if (st == QDQ_OK && rename_temp(f) != 0)
-        st = errno == EEXIST ? qdq_fail(err, QDQ_E_IO, "%s: exists already", f->path)
-                             : qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot rename to it", f->path);
-    if (st == QDQ_OK) {
-        close(f->fd); /* synced: nothing is left to fail */
-        f->fd = -1;   /* and there is no temporary file to remove */
-        /* EBADF: a folder that may not be read; EINVAL: a file system that syncs no folders. */
-        if (fsync(f->dir) != 0 && errno != EBADF && errno != EINVAL)
-            st = qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot sync its folder", f->path);
-    }
     free_outfile(f);
     return st;
 }

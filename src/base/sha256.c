@@ -1,7 +1,11 @@
 /* sha256.c - see the header. The hash itself is nettle's. */
 #include "base/sha256.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "base/fail.h"
 
 void qdq_sha256_add(struct sha256_ctx *h, const char *text)
 {
@@ -28,4 +32,25 @@ void qdq_sha256_name(const char *text, char name[33])
     sha256_init(&h);
     qdq_sha256_add(&h, text);
     qdq_sha256_end(&h, name);
+}
+
+qdq_status qdq_sha256_file(int fd, const char *path, char name[33], uint64_t *size, qdq_error *err)
+{
+    struct sha256_ctx h;
+    uint8_t piece[1 << 16];
+    ssize_t n;
+
+    sha256_init(&h);
+    *size = 0;
+    do {
+        n = pread(fd, piece, sizeof piece, (off_t)*size);
+        if (n < 0 && errno != EINTR)
+            return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot read", path);
+        if (n > 0) {
+            sha256_update(&h, (size_t)n, piece);
+            *size += (uint64_t)n;
+        }
+    } while (n != 0);
+    qdq_sha256_end(&h, name);
+    return QDQ_OK;
 }

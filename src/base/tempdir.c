@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,28 +100,6 @@ static bool is_tempdir(const char *name, const char *prefix)
     return strncmp(name, prefix, n) == 0 && strlen(name) == n + sizeof "XXXXXX" - 1;
 }
 
-/* ".NAME.PROCESS-MARK.tmp", as outfile.c makes it, of a process that is no more. */
-static bool is_dead_outfile(const char *name, const char *const *names)
-{
-    static const char end[] = ".tmp";
-    const size_t size = strlen(name);
-    const char *dot = name + size - (size >= sizeof end ? sizeof end - 1 : 0);
-    unsigned long process, mark;
-    int used = 0;
-    bool ours = names == NULL;
-
-    if (name[0] != '.' || strcmp(dot, end) != 0)
-        return false;
-    do
-        dot--;
-    while (dot > name && *dot != '.');
-    if (dot == name || sscanf(dot, ".%lx-%lx%n", &process, &mark, &used) != 2 || strcmp(dot + used, end) != 0)
-        return false;
-    for (; !ours && *names != NULL; names++)
-        ours = strncmp(name + 1, *names, strlen(*names)) == 0 && name[1 + strlen(*names)] == '.';
-    return ours && kill((pid_t)process, 0) != 0 && errno == ESRCH;
-}
-
 void qdq_tempdir_sweep(const char *dir, const char *prefix, const char *const *names)
 {
     DIR *d = opendir(dir);
@@ -133,8 +110,8 @@ void qdq_tempdir_sweep(const char *dir, const char *prefix, const char *const *n
         if (is_tempdir(e->d_name, prefix)) {
             remove_content(dirfd(d), e->d_name, 0);
             unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR);
-        } else if (is_dead_outfile(e->d_name, names))
-            unlinkat(dirfd(d), e->d_name, 0);
+        }
     }
+    qdq_outfile_sweep(dirfd(d), names);
     closedir(d);
 }

@@ -7,7 +7,6 @@
 #include "cli/cli_ui.h"
 #include "qdq/status.h"
 
-#include <time.h>
 
 struct cli {
     qdq_arena arena; /* lives as long as the process */
@@ -17,7 +16,6 @@ struct cli {
     const char *const *operand;
     size_t n_operands;
     bool json;
-    struct timespec start; /* by the clock that stamps files */
     bool stdin_taken;
     bool negative; /* set by a command whose answer is no: exit 1 */
 };

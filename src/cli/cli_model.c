@@ -8,6 +8,8 @@
 
 #include "base/fail.h"
 #include "base/file.h"
+#include "base/side_name.h"
+#include "onnx/side_file.h"
 
 /* Protocol buffers end at 2 GiB: what is longer is no model. */
 #define MAX_STDIN ((size_t)1 << 31)
@@ -92,7 +94,7 @@ const cli_opt cli_output_opts[] = {
      .kind = CLI_CHOICE,
      .offset = CLI_AT(cli_output_args, external),
      .what = "WHEN",
-     .help = "weights in FILE.data beside the model; auto: as the input had it",
+     .help = "weights in MODEL.HASH.data next to it; auto: as the input had it",
      .init = "auto",
      .choices = cli_external_choices},
     CLI_END,
@@ -150,6 +152,14 @@ qdq_status cli_output_check(cli *c, const cli_output_args *a, qdq_error *err)
     return QDQ_OK;
 }
 
+qdq_status cli_outputs_guard(const qdq_model *m, const char *const *paths, size_t n, qdq_error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (paths[i] != NULL && !cli_is_stdout(paths[i]))
+            QDQ_TRY(qdq_side_guard(m, paths[i], err));
+    return QDQ_OK;
+}
+
 static qdq_status save_stdout(const qdq_model *m, qdq_error *err)
 {
     void *data = NULL;
@@ -182,6 +192,7 @@ qdq_status cli_model_save(cli *c, const qdq_model *m, const cli_output_args *a, 
         return save_text(m, a, err);
     opts.external = (qdq_external)a->external;
     opts.allow_overwrite = a->force;
+    opts.job = &c->job;
     return qdq_model_save(m, a->output, &opts, err);
 }
 
@@ -192,17 +203,6 @@ FILE *cli_result_stream(const cli_output_args *a)
 
 /* --- sizes ---------------------------------------------------------------------------------------------------- */
 
-/* A side file that this command did not write is a left-over of another model. */
-static bool side_file(const cli *c, const char *path, char *side, size_t size, struct stat *s)
-{
-    int n = snprintf(side, size, "%s.data", path);
-
-    if (n <= 0 || (size_t)n >= size || stat(side, s) != 0)
-        return false;
-    return s->st_mtim.tv_sec > c->start.tv_sec ||
-           (s->st_mtim.tv_sec == c->start.tv_sec && s->st_mtim.tv_nsec >= c->start.tv_nsec);
-}
-
 static void add_file(cli_json *j, json_t *array, const char *path, const struct stat *s)
 {
     json_t *file = json_object();
@@ -212,16 +212,25 @@ static void add_file(cli_json *j, json_t *array, const char *path, const struct 
     cli_json_add(j, array, file);
 }
 
-void cli_json_add_files(cli_json *j, json_t *array, const cli *c, const char *path)
+void cli_json_add_files(cli_json *j, json_t *array, const char *path)
 {
-    char side[4096];
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_old_sides sides = {.arena = &arena};
     struct stat model, data;
 
     if (path == NULL || cli_is_stdout(path) || stat(path, &model) != 0)
         return;
     add_file(j, array, path, &model);
-    if (side_file(c, path, side, sizeof side, &data))
-        add_file(j, array, side, &data);
+    if (qdq_side_list(path, &sides, NULL) != QDQ_OK)
+        j->failed = true;
+    for (size_t i = 0; i < sides.at.n; i++) {
+        const qdq_old_side *s = &sides.at.at[i];
+        char side[4096];
+        int n = snprintf(side, sizeof side, "%.*s%s", (int)(qdq_base_name(path) - path), path, s->name);
+        if (s->is_named && n > 0 && (size_t)n < sizeof side && stat(side, &data) == 0)
+            add_file(j, array, side, &data);
+    }
+    qdq_arena_free(&arena);
 }
 
 qdq_status cli_weight_bytes(const qdq_model *m, int64_t *bytes, qdq_error *err)
@@ -247,7 +256,7 @@ qdq_status cli_print_files(cli *c, const char *const *paths, size_t n, FILE *to,
     size_t i;
 
     for (i = 0; i < n; i++)
-        cli_json_add_files(&j, files, c, paths[i]);
+        cli_json_add_files(&j, files, paths[i]);
     json_array_foreach(files, i, file)
     {
         cli_cell(&table, "%s", json_string_value(json_object_get(file, "path")));
@@ -266,7 +275,7 @@ json_t *cli_json_written(cli_json *j, const cli *c, const char *output, const qd
     cli_json_set(j, root, "model", cli_json_text(c->operand[0]));
     cli_json_set(j, root, "output", cli_json_text(output));
     cli_json_set(j, root, "opset", json_integer(qdq_model_opset(m)));
-    cli_json_add_files(j, files, c, output);
+    cli_json_add_files(j, files, output);
     cli_json_set(j, root, "files", files);
     return root;
 }

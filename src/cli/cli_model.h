@@ -27,6 +27,9 @@ qdq_status cli_output_check(cli *c, const cli_output_args *a, qdq_error *err);
 /* The same for any file: refuses what exists without `force`, what is no regular file, a missing folder. */
 qdq_status cli_path_check(const char *path, bool force, qdq_error *err);
 
+/* After the input is loaded: refuses paths where its external data lies. The list ends with the n-th; NULL is skipped. */
+qdq_status cli_outputs_guard(const qdq_model *m, const char *const *paths, size_t n, qdq_error *err);
+
 qdq_status cli_model_save(cli *c, const qdq_model *m, const cli_output_args *a, qdq_error *err);
 
 bool cli_is_stdout(const char *path);
@@ -39,8 +42,8 @@ bool cli_has_suffix(const char *path, const char *suffix);
 /* Where people read the result: stdout, or stderr when the model itself goes to stdout. */
 FILE *cli_result_stream(const cli_output_args *a);
 
-/* [{"path","bytes"}] for a file and the side file that was written with it. NULL or "-": nothing. */
-void cli_json_add_files(cli_json *j, json_t *array, const cli *c, const char *path);
+/* [{"path","bytes"}] for a file and, of a model, the side file that it names. NULL or "-": nothing. */
+void cli_json_add_files(cli_json *j, json_t *array, const char *path);
 /* The same files as a table. */
 qdq_status cli_print_files(cli *c, const char *const *paths, size_t n, FILE *to, qdq_error *err);
 

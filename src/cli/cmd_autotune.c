@@ -65,6 +65,7 @@ static qdq_status load(autotune *t, qdq_error *err)
 
     QDQ_TRY(cmd_autotune_format(t->a, &format, err));
     QDQ_TRY(cli_model_load(t->c, t->path, &t->model, err));
+    QDQ_TRY(cli_outputs_guard(t->model, (const char *const[]){t->a->quant.cache_out, t->a->report}, 2, err));
     QDQ_TRY(cli_shapes_check(&q->shape.shapes, &t->model, 1, err));
     QDQ_TRY(cli_shapes_check(&t->range.opt, &t->model, 1, err));
     QDQ_TRY(cli_shapes_pick(t->c, &q->shape.shapes, t->model, &fitting, err));

@@ -92,9 +92,11 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
     if (!cli_is_stdout(a->output))
         QDQ_TRY(cli_path_check(a->output, a->force, err));
     QDQ_TRY(cli_model_load(c, c->operand[0], &m, err));
-    qdq_status st = a->encodings != NULL
-                        ? qdq_plan_load_encodings(a->encodings, m, &opts, &plan, err)
-                        : cli_at_file(c->operand[0], qdq_plan_import(m, &opts, &plan, NULL, err), err);
+    qdq_status st = cli_outputs_guard(m, &a->output, 1, err);
+    if (st == QDQ_OK)
+        st = a->encodings != NULL
+                 ? qdq_plan_load_encodings(a->encodings, m, &opts, &plan, err)
+                 : cli_at_file(c->operand[0], qdq_plan_import(m, &opts, &plan, NULL, err), err);
     if (st == QDQ_OK)
         st = write_plan(c, a, plan, err);
     qdq_plan_free(plan);

@@ -251,6 +251,7 @@ static qdq_status work(optimize *p, qdq_error *err)
     QDQ_TRY(check_outputs(p->c, p->a, err));
     QDQ_TRY(choose_passes(p, err));
     QDQ_TRY(cli_model_load(p->c, p->path, &p->model, err));
+    QDQ_TRY(cli_outputs_guard(p->model, (const char *const[]){p->a->out.output, p->a->report}, 2, err));
     if (p->a->check != NULL)
         QDQ_TRY(cmd_optimize_open_check(p, err));
     const qdq_optimize_opts o = library_opts(p);

@@ -92,7 +92,7 @@ static qdq_status report_json(cli_json *j, const optimize *p, json_t **out, qdq_
     cli_json_set(j, root, "by_pass", passes_json(j, r));
     cli_json_set(j, root, "check", check);
     if (!p->c->negative)
-        cli_json_add_files(j, files, p->c, p->a->out.output);
+        cli_json_add_files(j, files, p->a->out.output);
     cli_json_set(j, root, "files", files);
     if (st != QDQ_OK)
         json_decref(root);

@@ -29,6 +29,15 @@ static qdq_status check_outputs(cli *c, const struct quantize_args *a, qdq_error
     return check_side_file(a, a->quant.cache_out, "--cache-out", err);
 }
 
+/* Nothing is written over the input's external data, with -f either. */
+static qdq_status guard_input(const quantize *q, qdq_error *err)
+{
+    const struct quantize_args *a = q->a;
+    const char *const paths[] = {a->out.output, a->plan_out, a->report, a->quant.cache_out};
+
+    return a->dry_run ? QDQ_OK : cli_outputs_guard(q->model, paths, QDQ_COUNT(paths), err);
+}
+
 /* --- the work ------------------------------------------------------------------------------------------------- */
 
 static bool needs_engine(const struct quantize_args *a)
@@ -77,6 +86,7 @@ static qdq_status plan_and_apply(quantize *q, qdq_error *err)
     cli_shapes fitting;
 
     QDQ_TRY(cli_model_load(q->c, q->path, &q->model, err));
+    QDQ_TRY(guard_input(q, err));
     QDQ_TRY(cli_shapes_check(&a->quant.shape.shapes, &q->model, 1, err));
     QDQ_TRY(cli_shapes_pick(q->c, &a->quant.shape.shapes, q->model, &fitting, err));
     if (a->plan != NULL)

@@ -110,10 +110,10 @@ qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
         cli_json_set(&j, root, "why", cli_why_json(&j, q->why));
     if (q->tuned != NULL)
         cli_json_set(&j, root, "autotune", json_incref(q->tuned));
-    cli_json_add_files(&j, files, q->c, q->a->out.output);
-    cli_json_add_files(&j, files, q->c, q->a->plan_out);
-    cli_json_add_files(&j, files, q->c, q->a->report);
-    cli_json_add_files(&j, files, q->c, q->a->quant.cache_out);
+    cli_json_add_files(&j, files, q->a->out.output);
+    cli_json_add_files(&j, files, q->a->plan_out);
+    cli_json_add_files(&j, files, q->a->report);
+    cli_json_add_files(&j, files, q->a->quant.cache_out);
     cli_json_set(&j, root, "files", files);
     if (st != QDQ_OK) {
         json_decref(root);

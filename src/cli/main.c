@@ -159,7 +159,6 @@ int main(int argc, char **argv)
     cli c = {.arena = QDQ_ARENA_INIT, .job = QDQ_JOB_INIT};
 
     fill_standard_streams();
-    clock_gettime(CLOCK_REALTIME_COARSE, &c.start);
     cli_ui_init(&c.ui);
     c.cancel = qdq_cancel_new();
     c.job.ctx = &c.ui;

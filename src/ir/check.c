@@ -565,6 +565,7 @@ qdq_status qdq_model_check(const qdq_model *m, qdq_finding **out, size_t *n, qdq
     *n = 0;
     start(&c, m, false);
     check_all(&c);
+    qdq_check_side_files(&c);
     if (!c.nomem)
         *out = pack(&c);
     if (*out != NULL)

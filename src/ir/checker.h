@@ -33,4 +33,7 @@ void qdq_check_attrs(qdq_checker *c, const qdq_node *n);
 void qdq_check_functions(qdq_checker *c); /* fills c->functions; names, calls in circles */
 bool qdq_check_is_call(qdq_checker *c, const qdq_node *n);
 
+/* check_side.c */
+void qdq_check_side_files(qdq_checker *c); /* names that say the content's hash */
+
 #endif /* QDQ_CHECKER_H */

@@ -1,15 +1,16 @@
 /* save.c - model -> files: decides what goes to the side file of external data, writes both files whole and
  * puts them in place by rename. Tensor bytes go from the source mapping to the file without being copied in
- * memory. */
+ * memory. The side file comes first: its content gives the name that the model is encoded with. */
 #include "base/fail.h"
+#include "base/side_name.h"
 #include "base/vec.h"
 #include "ir/graph_check.h"
+#include "onnx/side_file.h"
 #include "onnx/write.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { SMALL = 1024, LARGE = 1 << 20, ALIGN = 64, PAGE = 4096 };
 
@@ -27,7 +28,7 @@ typedef struct side_item {
 typedef struct side_plan {
     const qdq_model *m;
     bool all;             /* every initializer of 1 KiB and more, else as the input had it */
-    const char *location; /* base name of the side file */
+    const char *location; /* base name of the side file; until that is known, another of its length */
     qdq_arena arena;
     QDQ_VEC(side_item) items;
     qdq_map places; /* where the data is -> index into items: shared data is written once */
@@ -96,22 +97,27 @@ static void reset_plan(side_plan *p)
     p->end = 0;
 }
 
+static qdq_status encode_once(const qdq_model *m, qdq_external external, side_plan *p, qdq_wire_out *out,
+                              qdq_error *err)
+{
+    qdq_onnx_write_opts opts = {.external = external == QDQ_EXTERNAL_NEVER ? NULL : place_tensor, .ctx = p};
+
+    QDQ_TRY(qdq_onnx_encode(m, &opts, out, err));
+    return p->failed ? qdq_nomem(err) : QDQ_OK;
+}
+
 /* Encodes once, and a second time when it turns out that the tensors have to be elsewhere. */
 static qdq_status encode(const qdq_model *m, qdq_external external, side_plan *p, qdq_wire_out *out,
                          qdq_error *err)
 {
-    qdq_onnx_write_opts opts = {.external = external == QDQ_EXTERNAL_NEVER ? NULL : place_tensor, .ctx = p};
-
     p->all = external == QDQ_EXTERNAL_ALWAYS;
-    QDQ_TRY(qdq_onnx_encode(m, &opts, out, err));
+    QDQ_TRY(encode_once(m, external, p, out, err));
     if (out->total > MAX_MODEL_BYTES && external == QDQ_EXTERNAL_AUTO) {
         qdq_wire_out_free(out);
         reset_plan(p);
         p->all = true;
-        QDQ_TRY(qdq_onnx_encode(m, &opts, out, err));
+        QDQ_TRY(encode_once(m, external, p, out, err));
     }
-    if (p->failed)
-        return qdq_nomem(err);
     if (out->total > MAX_MODEL_BYTES)
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
                         "%" PRIu64 " bytes in one file, at most %" PRIu64 " can be read%s", out->total,
@@ -150,84 +156,83 @@ static qdq_status write_side(qdq_outfile *f, const side_plan *p, qdq_error *err)
     return st;
 }
 
-/* Without leave to overwrite, a side file may be replaced only if it is a leftover: not if the model in memory
- * was read from it. */
-static qdq_status guard_source(const qdq_model *m, const char *side, qdq_error *err)
-{
-    struct stat there, source;
+typedef struct saving {
+    const qdq_model *m;
+    const char *path;
+    qdq_external external;
+    bool allow_overwrite;
+    const qdq_job *job;
+    qdq_arena arena;
+    side_plan plan;
+    qdq_wire_out out;
+    qdq_outfile *model;
+    qdq_side side;
+    qdq_old_sides old;
+} saving;
 
-    if (stat(side, &there) != 0)
-        return QDQ_OK;
-    for (size_t i = 0; i < m->mappings.n; i++) {
-        int fd = qdq_mapping_fd(m->mappings.at[i]);
-        if (fd >= 0 && fstat(fd, &source) == 0 && source.st_dev == there.st_dev &&
-            source.st_ino == there.st_ino)
-            return qdq_fail(err, QDQ_E_IO,
-                            "%s: holds data of the model that is being saved, expected another name", side);
-    }
-    return QDQ_OK;
+/* The side file gets its name, and the model is encoded with it. What goes where stays as it is planned. */
+static qdq_status write_side_file(saving *s, qdq_error *err)
+{
+    QDQ_TRY(qdq_side_open(&s->side, s->path, err));
+    QDQ_TRY(write_side(s->side.file, &s->plan, err));
+    QDQ_TRY(qdq_side_seal(&s->side, err));
+    s->plan.location = s->side.name;
+    qdq_wire_out_free(&s->out);
+    return encode_once(s->m, s->external, &s->plan, &s->out, err);
 }
 
 /* Both files are complete on disk before the first gets its name. */
-static qdq_status write_both(const qdq_wire_out *out, const side_plan *p, qdq_outfile **model,
-                             qdq_outfile **side, qdq_error *err)
+static qdq_status write_files(saving *s, qdq_error *err)
 {
-    qdq_outfile *f;
-
-    QDQ_TRY(qdq_wire_to_file(out, *model, err));
-    if (*side != NULL) {
-        QDQ_TRY(write_side(*side, p, err));
-        QDQ_TRY(qdq_outfile_sync(*side, err));
-        QDQ_TRY(qdq_outfile_sync(*model, err));
-        f = *side;
-        *side = NULL;
-        QDQ_TRY(qdq_outfile_commit(f, err));
+    QDQ_TRY(qdq_side_guard(s->m, s->path, err));
+    QDQ_TRY(qdq_outfile_open(s->path, s->allow_overwrite, &s->model, err));
+    if (s->plan.items.n > 0)
+        QDQ_TRY(write_side_file(s, err));
+    QDQ_TRY(qdq_wire_to_file(&s->out, s->model, err));
+    if (s->allow_overwrite)
+        QDQ_TRY(qdq_side_list(s->path, &s->old, err));
+    if (s->plan.items.n > 0) {
+        QDQ_TRY(qdq_outfile_sync(s->model, err));
+        QDQ_TRY(qdq_side_place(&s->side, err));
     }
-    f = *model;
-    *model = NULL;
-    return qdq_outfile_commit(f, err);
+    return qdq_outfile_place(s->model, NULL, err);
 }
 
-static qdq_status write_files(const qdq_model *m, const char *path, const char *side_path,
-                              bool allow_overwrite, const qdq_wire_out *out, const side_plan *p,
-                              qdq_error *err)
+static qdq_status save(saving *s, qdq_error *err)
 {
-    qdq_outfile *model = NULL, *side = NULL;
-    qdq_status st = qdq_outfile_open(path, allow_overwrite, &model, err);
-
-    if (st == QDQ_OK && p->items.n > 0 && !allow_overwrite)
-        st = guard_source(m, side_path, err);
-    if (st == QDQ_OK && p->items.n > 0)
-        st = qdq_outfile_open(side_path, true, &side, err);
-    if (st == QDQ_OK)
-        st = write_both(out, p, &model, &side, err);
-    qdq_outfile_abort(side);
-    qdq_outfile_abort(model);
-    return st;
+    /* the name has the length that it will have, so that the size is right */
+    s->plan.location =
+        qdq_arena_printf(&s->arena, "%s" QDQ_SIDE_SUFFIX, qdq_base_name(s->path), "0123456789abcdef");
+    if (s->plan.location == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_model_verify(s->m, err));
+    qdq_status st = encode(s->m, s->external, &s->plan, &s->out, err);
+    if (st != QDQ_OK)
+        return qdq_within(err, st, "%s", s->path);
+    return write_files(s, err);
 }
 
 qdq_status qdq_model_save(const qdq_model *m, const char *path, const qdq_save_opts *opts, qdq_error *err)
 {
-    qdq_external external = opts != NULL ? opts->external : QDQ_EXTERNAL_AUTO;
-    bool allow_overwrite = opts != NULL && opts->allow_overwrite;
-    const char *slash = strrchr(path, '/');
-    qdq_arena arena = QDQ_ARENA_INIT;
-    char *side_path = qdq_arena_printf(&arena, "%s.data", path);
-    side_plan plan = {.m = m, .places = QDQ_MAP_INIT};
-    qdq_wire_out out = {.bytes = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT)};
-    qdq_status st = side_path == NULL ? qdq_nomem(err) : qdq_model_verify(m, err);
+    saving s = {.m = m,
+                .path = path,
+                .external = opts != NULL ? opts->external : QDQ_EXTERNAL_AUTO,
+                .allow_overwrite = opts != NULL && opts->allow_overwrite,
+                .job = opts != NULL && opts->size >= sizeof *opts ? opts->job : NULL,
+                .arena = QDQ_ARENA_INIT,
+                .plan = {.m = m, .places = QDQ_MAP_INIT},
+                .out = {.bytes = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT)},
+                .side = QDQ_SIDE_INIT};
+    s.old.arena = &s.arena;
+    qdq_status st = save(&s, err);
 
-    if (st == QDQ_OK) {
-        plan.location = side_path + (slash == NULL ? 0 : slash + 1 - path);
-        st = encode(m, external, &plan, &out, err);
-        if (st != QDQ_OK)
-            st = qdq_within(err, st, "%s", path);
-    }
     if (st == QDQ_OK)
-        st = write_files(m, path, side_path, allow_overwrite, &out, &plan, err);
-    qdq_wire_out_free(&out);
-    reset_plan(&plan);
-    qdq_arena_free(&arena);
+        qdq_side_remove_old(path, &s.old, s.side.name, s.job);
+    qdq_side_close(&s.side, s.model != NULL && qdq_outfile_is_placed(s.model));
+    qdq_outfile_abort(s.model);
+    qdq_wire_out_free(&s.out);
+    reset_plan(&s.plan);
+    qdq_arena_free(&s.arena);
     return st;
 }
 

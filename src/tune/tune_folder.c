@@ -16,16 +16,26 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/json.h"
+#include "base/side_name.h"
+#include "onnx/side_file.h"
 
 #define NOTE ".run"
 #define WORK ".work-"
 
 enum { NOTE_MAX = 1 << 20, GRACE_MS = 2000 };
 
-static const char *const outputs[] = {"model.onnx",          "model.onnx.data",     "plan.json",
-                                      "report.json",         "report.html",         "patterns.yaml",
-                                      "baseline.onnx",       "baseline.onnx.data",  "model_raw.onnx",
-                                      "model_raw.onnx.data", "autotune_cache.json", NULL};
+static const char *const outputs[] = {"model.onnx",     "plan.json",           "report.json",
+                                      "report.html",    "patterns.yaml",       "baseline.onnx",
+                                      "model_raw.onnx", "autotune_cache.json", NULL};
+
+/* One of them, or the side file of one. */
+static bool is_output(const char *name)
+{
+    for (size_t i = 0; outputs[i] != NULL; i++)
+        if (strcmp(name, outputs[i]) == 0 || qdq_side_is_of(name, outputs[i]))
+            return true;
+    return false;
+}
 
 struct qdq_tune_folder {
     qdq_arena arena;
@@ -173,12 +183,11 @@ static qdq_status check_store(const char *dir, const char *store, qdq_error *err
     if (store == NULL || stat(dir, &of_dir) != 0 || stat(parent, &of_parent) != 0 ||
         of_dir.st_ino != of_parent.st_ino || of_dir.st_dev != of_parent.st_dev)
         return QDQ_OK;
-    for (size_t i = 0; i < QDQ_COUNT(outputs) - 1; i++)
-        if (strcmp(name, outputs[i]) == 0)
-            return qdq_fail(err, QDQ_E_USAGE,
-                            "%s: found a store with the name of what a run writes there: "
-                            "expected another name",
-                            store);
+    if (is_output(name))
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "%s: found a store with the name of what a run writes there: "
+                        "expected another name",
+                        store);
     return QDQ_OK;
 }
 
@@ -252,18 +261,39 @@ qdq_status qdq_tune_folder_began(qdq_tune_folder *f, int64_t run, qdq_error *err
 
 /* --- what was written ------------------------------------------------------------------------------------------------- */
 
-/* Whoever writes into a file, or puts another in its place, changes this. False: there is none. */
-static bool stamp(const qdq_tune_folder *f, const char *name, char *out, size_t room)
+/* Appends to *text; false: there is no such file. */
+static bool stamp_file(const char *dir, const char *name, qdq_buf *text)
 {
     char path[PATH_MAX];
     struct stat st;
-    int n = snprintf(path, sizeof path, "%s/%s", f->dir, name);
+    int n = snprintf(path, sizeof path, "%s/%s", dir, name);
 
     if (n < 0 || (size_t)n >= sizeof path || stat(path, &st) != 0)
         return false;
-    snprintf(out, room, "%llu %lld %lld.%09ld", (unsigned long long)st.st_ino, (long long)st.st_size,
-             (long long)st.st_mtim.tv_sec, (long)st.st_mtim.tv_nsec);
+    qdq_buf_printf(text, "%llu %lld %lld.%09ld;", (unsigned long long)st.st_ino, (long long)st.st_size,
+                   (long long)st.st_mtim.tv_sec, (long)st.st_mtim.tv_nsec);
     return true;
+}
+
+/* Whoever writes into a file, or puts another in its place, changes this; with the side file that a model names.
+ * qdq_free(). NULL: there is none, or no memory. */
+static char *stamp(const qdq_tune_folder *f, const char *name)
+{
+    qdq_buf text = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_old_sides sides = {.arena = &arena};
+    const char *path = qdq_arena_printf(&arena, "%s/%s", f->dir, name);
+    bool found =
+        path != NULL && stamp_file(f->dir, name, &text) && qdq_side_list(path, &sides, NULL) == QDQ_OK;
+
+    for (size_t i = 0; found && i < sides.at.n; i++)
+        if (sides.at.at[i].is_named)
+            found = stamp_file(f->dir, sides.at.at[i].name, &text);
+    qdq_arena_free(&arena);
+    if (found)
+        return qdq_buf_take(&text);
+    qdq_buf_free(&text);
+    return NULL;
 }
 
 bool qdq_tune_folder_has(const qdq_tune_folder *f, const char *name, const char *of)
@@ -271,20 +301,21 @@ bool qdq_tune_folder_has(const qdq_tune_folder *f, const char *name, const char 
     json_t *file = json_object_get(json_object_get(f->note, "files"), name);
     const char *made_of = json_string_value(json_object_get(file, "of"));
     const char *then = json_string_value(json_object_get(file, "stamp"));
-    char now[100];
+    char *now = made_of != NULL && then != NULL && strcmp(made_of, of) == 0 ? stamp(f, name) : NULL;
+    bool same = now != NULL && strcmp(now, then) == 0;
 
-    return made_of != NULL && then != NULL && strcmp(made_of, of) == 0 && stamp(f, name, now, sizeof now) &&
-           strcmp(now, then) == 0;
+    qdq_free(now);
+    return same;
 }
 
 qdq_status qdq_tune_folder_wrote(qdq_tune_folder *f, const char *name, const char *of, qdq_error *err)
 {
     json_t *file = json_object();
-    char now[100] = "";
+    char *now = stamp(f, name);
 
-    stamp(f, name, now, sizeof now);
     json_object_set_new(file, "of", json_string(of));
-    json_object_set_new(file, "stamp", json_string(now));
+    json_object_set_new(file, "stamp", json_string(now != NULL ? now : ""));
+    qdq_free(now);
     if (json_object_set_new(json_object_get(f->note, "files"), name, file) != 0)
         return qdq_nomem(err);
     return write_note(f, err);

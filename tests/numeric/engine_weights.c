@@ -6,6 +6,7 @@
 #include "engine/ort/ort_session.h"
 #include "ir/edit.h"
 #include "numeric/ort_help.h"
+#include "support/disk.h"
 
 static qdq_error err;
 
@@ -151,11 +152,12 @@ static void weights_of_several_folders_are_found(void **state)
     qdq_model_free(save_and_load(m, test_path("m.onnx"), QDQ_EXTERNAL_ALWAYS));
     assert_ok(qdq_tempdir_new(access("/dev/shm", W_OK) == 0 ? "/dev/shm" : NULL, &other, &err));
     char moved[4200];
-    snprintf(moved, sizeof moved, "%s/m.onnx.data", qdq_tempdir_path(other));
-    assert_ok(qdq_read_file(test_path("m.onnx.data"), 1 << 24, &bytes, &size, &err));
+    const char *side = test_side_file(test_path("m.onnx"));
+    snprintf(moved, sizeof moved, "%s%s", qdq_tempdir_path(other), strrchr(side, '/'));
+    assert_ok(qdq_read_file(side, 1 << 24, &bytes, &size, &err));
     assert_ok(qdq_write_file(moved, true, bytes, size, &err));
     qdq_free(bytes);
-    assert_int_equal(unlink(test_path("m.onnx.data")), 0);
+    assert_int_equal(unlink(side), 0);
 
     load.external_dir = qdq_tempdir_path(other);
     assert_ok(qdq_model_load(test_path("m.onnx"), &load, &apart, &err));

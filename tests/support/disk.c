@@ -2,6 +2,7 @@
 #include "support/disk.h"
 
 #include <dirent.h>
+#include <glob.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
@@ -61,4 +62,22 @@ unsigned test_count_files(const char *folder)
         n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
     closedir(dir);
     return n;
+}
+
+const char *test_side_file(const char *model)
+{
+    static char path[4200];
+    char pattern[4300];
+    glob_t found;
+
+    snprintf(pattern, sizeof pattern, "%s.[0-9a-f]*.data", model);
+    int rc = glob(pattern, 0, NULL, &found);
+    if (rc != 0 && rc != GLOB_NOMATCH)
+        fail_msg("%s: glob failed", pattern);
+    if (rc == 0 && found.gl_pathc != 1)
+        fail_msg("%s: %zu files, at most one is wanted", pattern, found.gl_pathc);
+    if (rc == 0)
+        snprintf(path, sizeof path, "%s", found.gl_pathv[0]);
+    globfree(&found);
+    return rc == 0 ? path : NULL;
 }

@@ -17,4 +17,8 @@ void test_limit_files(size_t size);
 /* Entries of a folder, "." and ".." left out; fails the test if there is no such folder. */
 unsigned test_count_files(const char *folder);
 
+/* The only file of external data with our form of name beside a model; NULL: there is none. Fails the test if there are
+ * several. Static storage. */
+const char *test_side_file(const char *model);
+
 #endif /* QDQ_DISK_H */

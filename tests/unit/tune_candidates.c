@@ -19,7 +19,7 @@ static const char cost[] =
 /* A chain of Conv, saved with its weights beside it, or inside. */
 static qdq_model *chain(const char *path, bool external)
 {
-    const qdq_save_opts so = {sizeof so, external ? QDQ_EXTERNAL_ALWAYS : QDQ_EXTERNAL_NEVER, true};
+    const qdq_save_opts so = {sizeof so, external ? QDQ_EXTERNAL_ALWAYS : QDQ_EXTERNAL_NEVER, true, NULL};
     test_builder b = test_build(17);
     qdq_model *m;
 
@@ -142,7 +142,7 @@ static qdq_model *wanted(const setting *s, const qdq_plan *p)
 /* Read back from a file with its weights inside, so that both have come the same way. */
 static qdq_model *reread(qdq_model *m)
 {
-    const qdq_save_opts so = {sizeof so, QDQ_EXTERNAL_NEVER, true};
+    const qdq_save_opts so = {sizeof so, QDQ_EXTERNAL_NEVER, true, NULL};
     qdq_model *again;
 
     assert_ok(qdq_model_save(m, test_path("again.onnx"), &so, &err));
@@ -238,7 +238,8 @@ static void the_weights_of_the_model_are_linked(void **state)
     qdq_candidates *c;
 
     assert_ok(qdq_candidates_open(s.folder, s.clean, NULL, &c, &err));
-    assert_int_equal(stat(test_path("linked.onnx.data"), &a) | stat(in_folder(&s, "original-0.bin"), &b), 0);
+    assert_int_equal(
+        stat(test_side_file(test_path("linked.onnx")), &a) | stat(in_folder(&s, "original-0.bin"), &b), 0);
     assert_int_equal(a.st_ino, b.st_ino);
     qdq_candidates_close(c);
     put_away(&s);
@@ -253,8 +254,9 @@ static void count_lines(void *ctx, qdq_log_level level, const char *text)
 static void what_cannot_be_linked_is_copied_and_the_job_is_told(void **state)
 {
     (void)state;
-    const char *path = test_path("replaced.onnx.data"), *other = test_path("other");
+    const char *other = test_path("other");
     setting s = set_up(chain(test_path("replaced.onnx"), true));
+    const char *path = test_side_file(test_path("replaced.onnx"));
     int lines = 0;
     const qdq_job job = {.size = sizeof job, .log = count_lines, .ctx = &lines};
     qdq_candidates *c;

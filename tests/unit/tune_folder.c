@@ -1,7 +1,9 @@
 /* tune_folder.c - the folder of a run: one run at a time, nothing of dead ones stays, and what can be asked of it. */
 #include "tune/tune_folder.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -66,10 +68,13 @@ static void what_dead_runs_left_goes_and_nothing_else(void **state)
     assert_int_equal(mkdir(test_path("left/.work-abcdef"), 0700), 0);
     put(test_path("left/.work-abcdef/candidate.onnx"));
     put(test_path("left/.model.onnx.%lx-12.tmp", process));
-    put(test_path("left/.model.onnx.data.%lx-12.tmp", process));
+    put(test_path("left/.model.onnx.HASH.data.%lx-12.tmp", process));
     put(test_path("left/region_models/.0123.onnx.%lx-12.tmp", process));
-    put(test_path("left/.model.onnx.%lx-12.tmp", (unsigned long)getpid())); /* of a living process */
-    put(test_path("left/.notes.%lx-12.tmp", process));                      /* of nobody we know */
+    const char *held = test_path("left/.model.onnx.%lx-34.tmp", process); /* somebody writes it */
+    put(held);
+    int lock = open(held, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(flock(lock, LOCK_EX), 0);
+    put(test_path("left/.notes.%lx-12.tmp", process)); /* of nobody we know */
     put(test_path("left/model.onnx.%lx-12.tmp", process));
     put(test_path("left/.model.onnx.tmp"));
     put(test_path("left/.work-abcdefg"));
@@ -78,9 +83,10 @@ static void what_dead_runs_left_goes_and_nothing_else(void **state)
     qdq_tune_folder_close(open_folder(dir), NULL);
     assert_false(there(test_path("left/.work-abcdef")));
     assert_false(there(test_path("left/.model.onnx.%lx-12.tmp", process)));
-    assert_false(there(test_path("left/.model.onnx.data.%lx-12.tmp", process)));
+    assert_false(there(test_path("left/.model.onnx.HASH.data.%lx-12.tmp", process)));
     assert_int_equal(test_count_files(test_path("left/region_models")), 0);
     assert_int_equal(test_count_files(dir), 3 + 7);
+    close(lock);
     free(dir);
 }
 

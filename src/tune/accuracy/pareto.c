@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "onnx/side_file.h"
 #include "tune/cut/front.h"
 
 enum { PAIRS = 24, OF_FRONT = 3000 }; /* OF_FRONT: which of the tests between two it is */
@@ -190,13 +191,8 @@ static void rank(front *f)
 
 /* --- files ------------------------------------------------------------------------------------------------------------ */
 
-/* DIR/pareto/NAME */
-static qdq_status remove_file(qdq_tuning *t, const char *name, qdq_error *err)
+static qdq_status remove_file(const char *path, qdq_error *err)
 {
-    const char *path = name != NULL ? qdq_arena_printf(&t->arena, "%s/pareto/%s", t->dir, name) : NULL;
-
-    if (path == NULL)
-        return qdq_nomem(err);
     return unlink(path) == 0 || errno == ENOENT ? QDQ_OK : qdq_fail_errno(err, QDQ_E_IO, errno, "%s", path);
 }
 
@@ -204,9 +200,12 @@ static qdq_status remove_file(qdq_tuning *t, const char *name, qdq_error *err)
 static qdq_status remove_others(qdq_tuning *t, size_t n, qdq_error *err)
 {
     for (unsigned k = (unsigned)n + 1; k <= QDQ_TUNE_MOST_POINTS; k++) {
-        QDQ_TRY(remove_file(t, qdq_arena_printf(&t->arena, "model_%u.onnx", k), err));
-        QDQ_TRY(remove_file(t, qdq_arena_printf(&t->arena, "model_%u.onnx.data", k), err));
-        QDQ_TRY(remove_file(t, qdq_arena_printf(&t->arena, "plan_%u.json", k), err));
+        const char *model = qdq_arena_printf(&t->arena, "%s/pareto/model_%u.onnx", t->dir, k);
+        const char *plan = qdq_arena_printf(&t->arena, "%s/pareto/plan_%u.json", t->dir, k);
+        if (model == NULL || plan == NULL)
+            return qdq_nomem(err);
+        QDQ_TRY(qdq_model_remove(model, err));
+        QDQ_TRY(remove_file(plan, err));
     }
     return QDQ_OK;
 }
