@@ -7,7 +7,6 @@
 #include "cli/cli_ui.h"
 #include "qdq/status.h"
 
-
 struct cli {
     qdq_arena arena; /* lives as long as the process */
     cli_ui ui;

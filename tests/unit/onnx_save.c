@@ -299,8 +299,7 @@ static void data_of_the_source_is_not_replaced_by_a_model(void **state)
                  qdq_model_save(m, test_path("weights.bin"), &opts, &err));
     assert_int_equal(size_of(test_path("weights.bin")), FILE_BYTES);
     assert_int_equal(symlink("weights.bin", test_path("alias.bin")), 0);
-    assert_fails(QDQ_E_IO, "holds external data of",
-                 qdq_model_save(m, test_path("alias.bin"), &opts, &err));
+    assert_fails(QDQ_E_IO, "holds external data of", qdq_model_save(m, test_path("alias.bin"), &opts, &err));
     assert_weights(m);
     qdq_model_free(m);
 }
