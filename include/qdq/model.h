@@ -71,6 +71,13 @@ typedef struct qdq_save_opts {
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_save(const qdq_model *m, const char *path,
                                                const qdq_save_opts *opts, qdq_error *err);
 
+/* The file of external data that qdq_model_save() wrote for the model at `path`, and that the model names: its path, freed
+ * with qdq_free(). *out is NULL, and the call succeeds, where there is none or `path` is no model. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_model_find_data(const char *path, char **out, qdq_error *err);
+
+/* QDQ_E_IO for a path where external data of `m` lies: nothing should be written there while the model's file is wanted. */
+QDQ_API QDQ_MUST_USE qdq_status qdq_model_guard_data(const qdq_model *m, const char *path, qdq_error *err);
+
 /* The model as one piece of memory, without external data; freed with qdq_free(). */
 QDQ_API QDQ_MUST_USE qdq_status qdq_model_to_bytes(const qdq_model *m, void **data, size_t *bytes,
                                                    qdq_error *err);

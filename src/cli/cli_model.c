@@ -8,8 +8,6 @@
 
 #include "base/fail.h"
 #include "base/file.h"
-#include "base/side_name.h"
-#include "onnx/side_file.h"
 
 /* Protocol buffers end at 2 GiB: what is longer is no model. */
 #define MAX_STDIN ((size_t)1 << 31)
@@ -156,7 +154,7 @@ qdq_status cli_outputs_guard(const qdq_model *m, const char *const *paths, size_
 {
     for (size_t i = 0; i < n; i++)
         if (paths[i] != NULL && !cli_is_stdout(paths[i]))
-            QDQ_TRY(qdq_side_guard(m, paths[i], err));
+            QDQ_TRY(qdq_model_guard_data(m, paths[i], err));
     return QDQ_OK;
 }
 
@@ -214,23 +212,17 @@ static void add_file(cli_json *j, json_t *array, const char *path, const struct 
 
 void cli_json_add_files(cli_json *j, json_t *array, const char *path)
 {
-    qdq_arena arena = QDQ_ARENA_INIT;
-    qdq_old_sides sides = {.arena = &arena};
+    char *side = NULL;
     struct stat model, data;
 
     if (path == NULL || cli_is_stdout(path) || stat(path, &model) != 0)
         return;
     add_file(j, array, path, &model);
-    if (qdq_side_list(path, &sides, NULL) != QDQ_OK)
+    if (qdq_model_find_data(path, &side, NULL) != QDQ_OK)
         j->failed = true;
-    for (size_t i = 0; i < sides.at.n; i++) {
-        const qdq_old_side *s = &sides.at.at[i];
-        char side[4096];
-        int n = snprintf(side, sizeof side, "%.*s%s", (int)(qdq_base_name(path) - path), path, s->name);
-        if (s->is_named && n > 0 && (size_t)n < sizeof side && stat(side, &data) == 0)
-            add_file(j, array, side, &data);
-    }
-    qdq_arena_free(&arena);
+    else if (side != NULL && stat(side, &data) == 0)
+        add_file(j, array, side, &data);
+    qdq_free(side);
 }
 
 qdq_status cli_weight_bytes(const qdq_model *m, int64_t *bytes, qdq_error *err)

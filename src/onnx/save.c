@@ -184,7 +184,7 @@ static qdq_status write_side_file(saving *s, qdq_error *err)
 /* Both files are complete on disk before the first gets its name. */
 static qdq_status write_files(saving *s, qdq_error *err)
 {
-    QDQ_TRY(qdq_side_guard(s->m, s->path, err));
+    QDQ_TRY(qdq_model_guard_data(s->m, s->path, err));
     QDQ_TRY(qdq_outfile_open(s->path, s->allow_overwrite, &s->model, err));
     if (s->plan.items.n > 0)
         QDQ_TRY(write_side_file(s, err));

@@ -220,7 +220,7 @@ qdq_status qdq_side_list(const char *path, qdq_old_sides *out, qdq_error *err)
     return out->at.n > 0 || access(former, F_OK) == 0 ? list_named(path, folder, out, err) : QDQ_OK;
 }
 
-qdq_status qdq_side_guard(const qdq_model *m, const char *path, qdq_error *err)
+qdq_status qdq_model_guard_data(const qdq_model *m, const char *path, qdq_error *err)
 {
     struct stat there, source, input;
 
@@ -314,6 +314,25 @@ void qdq_side_remove_old(const char *path, const qdq_old_sides *old, const char 
         else if (!remove_unused(full))
             qdq_job_log(job, QDQ_LOG_INFO, "%s stays: it is in use, or cannot be removed", full);
     }
+}
+
+qdq_status qdq_model_find_data(const char *path, char **out, qdq_error *err)
+{
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_old_sides sides = {.arena = &arena};
+    qdq_status st = qdq_side_list(path, &sides, err);
+
+    *out = NULL;
+    for (size_t i = 0; i < sides.at.n && st == QDQ_OK && *out == NULL; i++)
+        if (sides.at.at[i].is_ours && sides.at.at[i].is_named) {
+            qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+            qdq_buf_append(&b, path, (size_t)(qdq_base_name(path) - path));
+            qdq_buf_puts(&b, sides.at.at[i].name);
+            if ((*out = qdq_buf_take(&b)) == NULL)
+                st = qdq_nomem(err);
+        }
+    qdq_arena_free(&arena);
+    return st;
 }
 
 qdq_status qdq_model_remove(const char *path, qdq_error *err)

@@ -57,9 +57,6 @@ qdq_status qdq_side_list(const char *path, qdq_old_sides *out, qdq_error *err);
  * (may be NULL) is named by the new model. */
 void qdq_side_remove_old(const char *path, const qdq_old_sides *old, const char *fresh, const qdq_job *job);
 
-/* QDQ_E_IO for a path where external data of `m` lies: whoever keeps the model file needs it. */
-qdq_status qdq_side_guard(const qdq_model *m, const char *path, qdq_error *err);
-
 /* Removes the model at `path` and the side file of our form that it names. What is not there is no failure. */
 qdq_status qdq_model_remove(const char *path, qdq_error *err);
 
