@@ -149,11 +149,14 @@ typedef struct qdq_bench_opts {
     size_t n_inputs;
     uint64_t seed;
     const qdq_job *job;
+    /* By the clock, with a shorter warm-up, and half of it where that does for 20 rounds; 0: no limit. QDQ_E_UNSUPPORTED
+     * if it is over before the 6 rounds that an interval needs. */
+    double max_ms;
 } qdq_bench_opts;
 
 #define QDQ_BENCH_OPTS_INIT                                                                                  \
     {                                                                                                        \
-        sizeof(qdq_bench_opts), 0, 0, 0, NULL, 0, 0, NULL                                                    \
+        sizeof(qdq_bench_opts), 0, 0, 0, NULL, 0, 0, NULL, 0                                                 \
     }
 
 typedef struct qdq_bench_model {

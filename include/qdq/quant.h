@@ -42,6 +42,9 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_target_set_all(qdq_target *t, const qdq_targ
 /* The description, as it is read: lent, as long as the target and until it is changed. */
 QDQ_API const char *qdq_target_text(const qdq_target *t);
 
+/* The engine whose speed its rules are about, as in qdq_engine_info.name: "ort". Lent like the text. */
+QDQ_API const char *qdq_target_engine(const qdq_target *t);
+
 /* --- why -------------------------------------------------------------------------------------------------------- */
 
 /* Listens while a plan is made: every rule that looks at one node or tensor, and its verdict. */

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/fail.h"
 #include "cli/cli_why.h"
 
@@ -164,10 +165,12 @@ static qdq_status finish(quantize *q, qdq_error *err)
         QDQ_TRY(qdq_plan_save(q->plan, a->plan_out, a->out.force, err));
     if (a->quant.cache_out != NULL)
         QDQ_TRY(qdq_plan_save_ranges(q->plan, a->quant.cache_out, a->out.force, err));
+    QDQ_TRY(cmd_quantize_speed(q, err));
     QDQ_TRY(cmd_quantize_report(q, err));
     QDQ_TRY(q->c->json ? cmd_quantize_print_json(q, err)
                        : cmd_quantize_print_text(q, cli_result_stream(&a->out), err));
     warn_of_little(q);
+    cmd_quantize_speed_warn(q);
     return QDQ_OK;
 }
 
@@ -193,7 +196,7 @@ static qdq_status print_plan(const quantize *q, qdq_error *err)
 
 static qdq_status run(cli *c, const void *args, qdq_error *err)
 {
-    quantize q = {.c = c, .a = args, .path = c->operand[0]};
+    quantize q = {.c = c, .a = args, .path = c->operand[0], .began = qdq_clock_seconds()};
 
     QDQ_TRY(cmd_quantize_check(q.a, err));
     QDQ_TRY(cmd_quantize_goal_check(q.a, &q.max_drop, err));
@@ -264,7 +267,13 @@ const cli_command cmd_quantize = {
         "more options. The folder of that run stays beside the model: after Ctrl-C the same command goes "
         "on.\n"
         "\n"
-        "--plan applies a plan as it is and needs no engine; with --calib it is judged on that data.",
+        "--plan applies a plan as it is and needs no engine; with --calib it is judged on that data.\n"
+        "\n"
+        "Then the file is measured in turns with the model as it came, on the first sample that judges (of\n"
+        "random data, too), with --threads, for at most 2 s and at most as long as all before took. This\n"
+        "takes an engine that is the target's own, and is left out with --no-bench and --autotune, which\n"
+        "measures itself, and for a --plan without data. Slower than float and not faster than float (the\n"
+        "interval holds 1) are warnings; the exit code stays 0.",
     .json = "{ \"model\", \"output\", \"target\", \"engine\", \"engine_version\", \"placement_only\",\n"
             "  \"samples\": {\"calibration\", \"sqnr\", \"held_back\"}, \"quantized\": {\"Conv\": 20},\n"
             "  \"kept\": {\"Conv\": 3}, \"left_float\": [{\"reason\", \"nodes\"}], \"plan\": {\"tensors\", "
@@ -272,7 +281,11 @@ const cli_command cmd_quantize = {
             "  \"outputs\": [{\"name\", \"sqnr_db\", \"cosine\", \"max_abs\", \"top1\"}],\n"
             "  \"weight_bytes\": {\"before\", \"after\"}, \"run_as\": [{\"input\", \"shape\"}],\n"
             "  \"top1_agreement\", \"accuracy\": {\"before\", \"after\"}, \"files\": [{\"path\", "
-            "\"bytes\"}] }, with a\n"
+            "\"bytes\"}],\n"
+            "  \"speed\": {\"not_measured\", \"speedup\", \"ci_low\", \"ci_high\", \"before_ms\", "
+            "\"after_ms\", \"threads\",\n"
+            "  \"shapes\": \"open\" or \"fixed\"} }, of which not_measured stands alone where it is no null; "
+            "with a\n"
             "goal also \"goal\": {\"reached\", \"evaluations\": [{\"float\", \"sqnr_db\", \"accuracy\", "
             "\"time_share\",\n"
             "  \"holds\"}], \"layers\": [{\"node\", \"op\", \"error\", \"saved_share\", \"float\"}]}.\n"

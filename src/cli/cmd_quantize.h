@@ -19,8 +19,15 @@ struct quantize_args {
     const char *plan, *plan_out, *why, *report, *autotune_dir;
     int autotune; /* 0: off, else 1 + qdq_tune_preset */
     int64_t threads;
-    bool dry_run, force_plan, best_effort;
+    bool dry_run, force_plan, best_effort, bench;
 };
+
+/* What was written, in turns with the model as it came. */
+typedef struct quantize_speed {
+    bool measured;
+    const char *why_not;           /* NULL, though not measured: nobody asked */
+    qdq_bench_model before, after; /* after: with its speed-up over before */
+} quantize_speed;
 
 typedef struct quantize {
     cli *c;
@@ -37,6 +44,8 @@ typedef struct quantize {
     double max_drop;              /* as a share; below 0: no such goal */
     const char *tuned_in;         /* the folder of --autotune */
     json_t *tuned;                /* its report; NULL: nothing was tuned */
+    double began;                 /* by qdq_clock_seconds() */
+    quantize_speed speed;
 } quantize;
 
 /* cmd_quantize_report.c: the page of --report, if it is asked for. */
@@ -58,6 +67,12 @@ extern const cli_opt cmd_quantize_tune_opts[];
 qdq_status cmd_quantize_tune_check(const struct quantize_args *a, qdq_error *err);
 qdq_status cmd_quantize_tune(quantize *q, qdq_error *err);
 qdq_status cmd_quantize_tune_print(const quantize *q, FILE *to, qdq_error *err);
+
+/* cmd_quantize_speed.c: is it faster? Asked when the file is written; what cannot be measured is no failure. */
+qdq_status cmd_quantize_speed(quantize *q, qdq_error *err);
+void cmd_quantize_speed_print(const quantize *q, FILE *to);
+void cmd_quantize_speed_json(const quantize *q, cli_json *j, json_t *root);
+void cmd_quantize_speed_warn(const quantize *q);
 
 /* cmd_quantize_args.c: the tables, one group for each theme; what does not go together. */
 extern const cli_group cmd_quantize_groups[];

@@ -39,6 +39,11 @@ static const cli_opt threads_opts[] = {
      .init = "0",
      .min = 0,
      .max = 1024},
+    {.name = "bench",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(quantize_args, bench),
+     .help = "measure what was written, in turns with the model as it came",
+     .init = "on"},
     CLI_END,
 };
 

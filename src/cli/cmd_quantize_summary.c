@@ -103,6 +103,7 @@ qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
                                      : json_null());
     cli_json_set(&j, root, "weight_bytes", weights);
     cmd_quantize_goal_json(q, &j, root);
+    cmd_quantize_speed_json(q, &j, root);
     if (st == QDQ_OK && q->samples.data != NULL)
         st = cli_data_json_shapes(q->samples.data, q->model, &q->a->quant.shape.shapes, &j, shapes, err);
     cli_json_set(&j, root, "run_as", shapes);
@@ -210,6 +211,7 @@ qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err)
         QDQ_TRY(cli_data_print_shapes(q->samples.data, q->model, &q->a->quant.shape.shapes, to, err));
     QDQ_TRY(print_placement(q, s, to, err));
     QDQ_TRY(print_accuracy(q, to, err));
+    cmd_quantize_speed_print(q, to);
     if (q->why != NULL) {
         fprintf(to, "\nwhy '%s':\n", q->a->why);
         QDQ_TRY(cli_why_print(q->c, q->why, to, err));

@@ -3,12 +3,13 @@
  * round hits all of its legs. */
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/fail.h"
 #include "engine/engine_ops.h"
 #include "engine/sample_stats.h"
 #include "engine/session_inputs.h"
 
-enum { DEFAULT_WARMUP = 3, MIN_ROUNDS = 20, MAX_ROUNDS = 1000 };
+enum { DEFAULT_WARMUP = 3, MIN_ROUNDS = 20, MAX_ROUNDS = 1000, INTERVAL_ROUNDS = 6 };
 static const double default_leg_ms = 5, default_budget_ns = 2e9;
 
 typedef struct bench {
@@ -20,7 +21,16 @@ typedef struct bench {
     double *sample;           /* sample[i * MAX + round]: ns of one run of session i */
     double *scratch;
     unsigned max_rounds, rounds;
+    double ends; /* by the clock of qdq_clock_seconds(); 0: no limit */
 } bench;
+
+/* Half of the time is enough for who has the least number of rounds by then. */
+static bool is_over(const bench *b)
+{
+    double early = b->rounds >= MIN_ROUNDS ? b->opts->max_ms * 1e-3 / 2 : 0;
+
+    return b->ends > 0 && qdq_clock_seconds() >= b->ends - early;
+}
 
 /* --- set-up ------------------------------------------------------------------------------------------------- */
 
@@ -43,21 +53,32 @@ static qdq_status bind_inputs(bench *b, size_t i, qdq_error *err)
     return st;
 }
 
+/* How long a leg is. Where time is limited, it is left for the rounds that there are to be. */
+static double leg_ns(const bench *b)
+{
+    double ns = (b->opts->min_leg_ms > 0 ? b->opts->min_leg_ms : default_leg_ms) * 1e6;
+    double share = b->opts->max_ms * 1e6 / 2 / ((double)b->n * (MIN_ROUNDS + DEFAULT_WARMUP));
+
+    return b->ends > 0 && share < ns ? share : ns;
+}
+
 /* Runs until warm, and takes the fastest of these runs as a guess at how many make a leg. */
 static qdq_status warm_up(bench *b, size_t i, qdq_error *err)
 {
     unsigned warmup = b->opts->warmup > 0 ? b->opts->warmup : DEFAULT_WARMUP;
-    double leg_ns = (b->opts->min_leg_ms > 0 ? b->opts->min_leg_ms : default_leg_ms) * 1e6;
     uint64_t best = UINT64_MAX;
+    const double began = qdq_clock_seconds(), most = b->opts->max_ms * 1e-3 / (8 * (double)b->n);
 
     for (unsigned k = 0; k < warmup; k++) {
+        if (k > 0 && b->ends > 0 && qdq_clock_seconds() - began > most)
+            break;
         uint64_t ns;
         QDQ_TRY(qdq_job_poll(b->opts->job, err));
         QDQ_TRY(b->session[i]->engine->ops->time_runs(b->session[i], 1, &ns, err));
         if (ns < best)
             best = ns;
     }
-    b->runs_per_leg[i] = qdq_stats_leg_runs(leg_ns, best, 1);
+    b->runs_per_leg[i] = qdq_stats_leg_runs(leg_ns(b), best, 1);
     return QDQ_OK;
 }
 
@@ -83,6 +104,12 @@ static qdq_status run_rounds(bench *b, qdq_error *err)
     double total_ns = 0; /* of the legs, not of the clock: an engine's time may be a virtual one */
 
     while (b->rounds < b->max_rounds && (fixed || b->rounds < MIN_ROUNDS || total_ns < default_budget_ns)) {
+        if (is_over(b))
+            return b->rounds >= INTERVAL_ROUNDS
+                       ? QDQ_OK
+                       : qdq_fail(err, QDQ_E_UNSUPPORTED,
+                                  "%.3g ms were over after %u rounds: expected enough for %d",
+                                  b->opts->max_ms, b->rounds, INTERVAL_ROUNDS);
         QDQ_TRY(run_round(b, &total_ns, err));
         qdq_job_progress(b->opts->job, "bench", b->rounds, fixed ? b->max_rounds : 0);
     }
@@ -128,6 +155,8 @@ static qdq_status allocate(bench *b, qdq_error *err)
 static qdq_status measure(bench *b, qdq_bench_model *out, qdq_error *err)
 {
     QDQ_TRY(allocate(b, err));
+    if (b->opts->max_ms > 0)
+        b->ends = qdq_clock_seconds() + b->opts->max_ms * 1e-3;
     for (size_t i = 0; i < b->n; i++) {
         qdq_status st = bind_inputs(b, i, err);
         if (st == QDQ_OK)

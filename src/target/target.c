@@ -441,6 +441,11 @@ const char *qdq_target_text(const qdq_target *t)
     return t->text;
 }
 
+const char *qdq_target_engine(const qdq_target *t)
+{
+    return t->engine;
+}
+
 const qdq_target_op *qdq_target_find(const qdq_target *t, const char *op)
 {
     for (size_t i = 0; i < t->ops.n; i++)

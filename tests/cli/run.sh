@@ -7,19 +7,31 @@
 # A stream without a file must be empty. UPDATE=1 rewrites .exact and .exit files, and makes them for new cases;
 # glob files are changed by hand.
 #
+# quantize measures what it wrote, and no two times are alike: `qdq` adds --no-bench to it, except in cases with a
+# line "# measures".
+#
 # A line "# needs: corpus ort" in a case skips it, loudly, where that is not to be had; with QDQ_TEST_REQUIRE=1
-# that is a failure. Set by the caller: QDQ (the tool), QDQ_SHARED (the folder with models/).
+# that is a failure. Set by the caller: QDQ (the tool), QDQ_SHARED (the folder with models/). For the cases: MODELS,
+# FIXTURES, BUILD (the folder of the tool).
 set -u
 export LC_ALL=C NO_COLOR=1
 unset TMPDIR
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 QDQ=$(realpath "${QDQ:-$here/../../build/qdq}")
 export QDQ_SHARED=${QDQ_SHARED:-$here/../../../shared}
-export MODELS=$QDQ_SHARED/models FIXTURES=$here/fixtures
+BUILD=$(dirname "$QDQ")
+export MODELS=$QDQ_SHARED/models FIXTURES=$here/fixtures BUILD
 work=$(mktemp -d "${TMPDIR:-/tmp}/qdq-cli-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/bin"
-ln -s "$QDQ" "$work/bin/qdq"
+cat >"$work/bin/qdq" <<END
+#!/bin/bash
+if [ "\${1:-}" = quantize ] && [ "\${MEASURES:-}" != 1 ]; then
+    exec -a qdq '$QDQ' quantize --no-bench "\${@:2}"
+fi
+exec -a qdq '$QDQ' "\$@"
+END
+chmod +x "$work/bin/qdq"
 export PATH="$work/bin:$PATH"
 passed=0 failed=0 skipped=0
 
@@ -101,6 +113,8 @@ run_case() {
             return
         fi
     done
+    export MEASURES=0
+    grep -q '^# measures$' "$script" && MEASURES=1
     rm -rf "$work/run"
     mkdir "$work/run"
     (cd "$work/run" && timeout 120 bash "$script" >"$work/stdout" 2>"$work/stderr" </dev/null)

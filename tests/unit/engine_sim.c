@@ -327,6 +327,28 @@ static void bench_stops_by_time_when_no_rounds_are_given(void **state)
     close_all(&o);
 }
 
+static void bench_with_little_time_measures_less_or_says_that_it_cannot(void **state)
+{
+    opened o = open_all("{\"qdq_sim\": 1, \"overhead_us\": 1000000}", conv_float, NULL);
+    qdq_bench_opts opts = QDQ_BENCH_OPTS_INIT;
+    qdq_bench_model r;
+
+    (void)state;
+    opts.max_ms = 1e-6; /* over before it began */
+    assert_fails(QDQ_E_UNSUPPORTED, "1e-06 ms were over after 0 rounds: expected enough for 6",
+                 qdq_bench(&o.s, 1, &opts, &r, &err));
+    opts.max_ms = 1e9; /* of the clock, not of the engine's virtual one */
+    assert_ok(qdq_bench(&o.s, 1, &opts, &r, &err));
+    assert_int_equal(r.runs, 20);
+    opts.max_ms = 23; /* legs of half a ms, where 5 are usual */
+    close_all(&o);
+    o = open_all("{\"qdq_sim\": 1, \"overhead_us\": 50}", conv_float, NULL);
+    opts.rounds = 6;
+    assert_ok(qdq_bench(&o.s, 1, &opts, &r, &err));
+    assert_in_range(r.runs, 6 * 2, 6 * 30);
+    close_all(&o);
+}
+
 static void bench_of_nothing_and_a_cancelled_one_end_with_a_reason(void **state)
 {
     opened o = open_all("{\"qdq_sim\": 1}", conv_float, NULL);
@@ -842,6 +864,7 @@ int main(void)
         cmocka_unit_test(noise_repeats_and_does_not_depend_on_inserted_names),
         cmocka_unit_test(bench_finds_the_true_ratio_within_its_interval),
         cmocka_unit_test(bench_stops_by_time_when_no_rounds_are_given),
+        cmocka_unit_test(bench_with_little_time_measures_less_or_says_that_it_cannot),
         cmocka_unit_test(bench_of_nothing_and_a_cancelled_one_end_with_a_reason),
         cmocka_unit_test(inputs_that_do_not_fit_are_refused_with_both_sides),
         cmocka_unit_test(shapes_that_do_not_fit_the_model_are_refused),

@@ -19,6 +19,7 @@ static void builtin_targets_load_and_print_what_they_are(void **state)
         assert_string_equal(t->name, name);
         assert_string_equal(t->help, help);
         assert_non_null(strstr(qdq_target_text(t), "\"qdq_target\": 1"));
+        assert_true(qdq_target_engine(t)[0] != '\0');
         qdq_target_free(t);
     }
     assert_true(i >= 1);

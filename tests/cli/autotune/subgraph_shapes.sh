@@ -1,6 +1,6 @@
 # needs: ort
 # --mode subgraph with a range of shapes: samples and times have the usual one, what is written stays open
-fake=$(dirname "$(realpath "$(command -v qdq)")")/tests/fake_trtexec
+fake=$BUILD/tests/fake_trtexec
 m=$FIXTURES/open.onnxtxt
 args="--minShapes=x:1x2x2 --optShapes=x:8x2x2 --maxShapes=x:16x2x2"
 tune() { # tune MODEL DIR OPTION...

@@ -1,6 +1,6 @@
 # needs: ort
 # from end to end on a stand-in for trtexec: calibrated on ort, timed by the program
-fake=$(dirname "$(realpath "$(command -v qdq)")")/tests/fake_trtexec
+fake=$BUILD/tests/fake_trtexec
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/nine.npy" .
 touch a.so

@@ -8,6 +8,6 @@ try() {
 qdq copy "$FIXTURES/linear.onnxtxt" -o linear.onnx
 try bench linear.onnx -e openvino --plugin-libraries ./none.so
 echo text >text.so
-cp "$(dirname "$(realpath "$(command -v qdq)")")/tests/twice_ort.so" .
+cp "$BUILD/tests/twice_ort.so" .
 try bench linear.onnx -e openvino --plugin-libraries text.so
 try bench linear.onnx -e openvino --plugin-libraries twice_ort.so

@@ -1,6 +1,6 @@
 # needs: ort
 # operators of a library of the user's, on ort: timed and quantized with it, refused without
-cp "$(dirname "$(realpath "$(command -v qdq)")")"/tests/twice_*.so .
+cp "$BUILD"/tests/twice_*.so .
 try() {
     qdq "$@" 2>why.txt
     echo "exit code $?"

@@ -1,5 +1,5 @@
 # the range of shapes that trtexec builds for, and the shape that all engines are timed at
-fake=$(dirname "$(realpath "$(command -v qdq)")")/tests/fake_trtexec
+fake=$BUILD/tests/fake_trtexec
 cat >trt.sh <<EOF
 #!/bin/sh
 for a in "\$@"; do case \$a in --*hapes=*) echo "\$a";; esac; done >>args.txt

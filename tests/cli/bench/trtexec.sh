@@ -1,5 +1,5 @@
 # times, versions and options through the stand-in
-fake=$(dirname "$(realpath "$(command -v qdq)")")/tests/fake_trtexec
+fake=$BUILD/tests/fake_trtexec
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 qdq bench conv.onnx -e trtexec --trtexec "$fake" --rounds 2 --warmup 1
 touch a.so b.so

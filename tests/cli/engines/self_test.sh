@@ -1,6 +1,6 @@
 # what users send when something does not work, and how it is read again
 touch a.so
-fake=$(dirname "$(realpath "$(command -v qdq)")")/tests/fake_trtexec
+fake=$BUILD/tests/fake_trtexec
 qdq engines trtexec --trtexec "$fake" --self-test --output report --trtexec-args '--noSuch' --timing-cache c
 qdq engines trtexec --trtexec "$fake" --plugin-libraries a.so | head -2
 qdq engines trtexec --trtexec "$fake" --self-test -o report

@@ -1,5 +1,5 @@
 # subgraph 8 case 16: a range of shapes, as options or in --trtexec-args, on an engine that knows neither and on a stand-in for trtexec
-fake=$(dirname "$(realpath "$(command -v qdq)")")/tests/fake_trtexec
+fake=$BUILD/tests/fake_trtexec
 cat >trt.sh <<EOF
 #!/bin/sh
 for a in "\$@"; do case \$a in --*hapes=*) echo "\$a";; esac; done >>args.txt

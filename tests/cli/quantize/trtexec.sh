@@ -1,7 +1,7 @@
 # needs: ort
 # tuned on a stand-in for trtexec in one go with calibration and rules
 touch a.so
-fake=$(dirname "$(realpath "$(command -v qdq)")")/tests/fake_trtexec
+fake=$BUILD/tests/fake_trtexec
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/nine.npy" .
 qdq quantize conv.onnx -o out.onnx --calib nine.npy --target tensorrt --autotune=quick -e trtexec --trtexec "$fake" \

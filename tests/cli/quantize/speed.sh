@@ -1,0 +1,50 @@
+# measures
+# What is written is timed in turns with the model as it came, on the target's own engine; the cost model has no noise.
+qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
+sed 's/"noise": 0.01/"noise": 0/' "$FIXTURES/sim.json" >fast.json
+# 8 bits are slower here
+sed 's/"int8_us": 30/"int8_us": 300/' fast.json >slow.json
+# and here they change nothing: everything costs the same
+sed -E 's/"(float|int8)_us": [0-9]+/"\1_us": 0/g' fast.json >same.json
+qdq targets ort-cpu | sed 's/"engine": "ort"/"engine": "sim"/' >mine.json
+qdq targets ort-cpu | sed '/"engine": "ort"/d' >nobodys.json
+q() {
+    qdq quantize conv.onnx -f -o q.onnx --calib random:1 --min-sqnr 0 "$@" 2>stderr | grep '^speed'
+    echo "exit code ${PIPESTATUS[0]}"
+    grep than stderr
+}
+
+echo "== faster"
+q -e sim:fast.json --target mine.json -t 1
+echo "== slower"
+q -e sim:slow.json --target mine.json -t 2
+echo "== neither"
+q -e sim:same.json --target mine.json -t 1
+echo "== on an engine that is not the target's"
+q -e sim:fast.json
+q -e sim:fast.json --target nobodys.json
+echo "== not wanted"
+q -e sim:fast.json --target mine.json --no-bench
+q -e sim:fast.json --target mine.json --dry-run
+echo "== without samples that judge"
+q -e sim:fast.json --target mine.json -t 1 --no-sqnr
+echo "== nothing in 8 bits: no warning"
+q -e sim:slow.json --target mine.json -t 1 --exclude '.*'
+
+echo "== a plan: with data, and without it no engine is opened"
+qdq quantize conv.onnx -f -o q.onnx -e sim:fast.json --no-bench --plan-out plan.json >/dev/null 2>&1
+q -e sim:fast.json --plan plan.json
+qdq quantize conv.onnx -f -o q.onnx --plan plan.json --min-sqnr 0 | grep -c '^speed'
+sed -i 's/"target": *"ort-cpu"/"target": "elsewhere"/' plan.json
+q -e sim:fast.json --plan plan.json
+
+echo "== as JSON"
+for args in '-e sim:fast.json --target mine.json' '-e sim:fast.json' '-e sim:fast.json --no-bench'; do
+    # shellcheck disable=SC2086
+    qdq quantize conv.onnx -f -o q.onnx $args -t 1 --json -q | tr -d '\n ' | grep -o '"speed":\({[^}]*}\|null\)'
+done
+
+echo "== open dimensions, and none"
+qdq quantize "$FIXTURES/open.onnxtxt" -f -o q.onnx -e sim:fast.json --target mine.json -t 1 -q | grep '^speed'
+qdq copy "$FIXTURES/open.onnxtxt" -o fixed.onnx --set-shape x=3x2x2
+qdq quantize fixed.onnx -f -o q.onnx -e sim:fast.json --target mine.json -t 1 -q | grep '^speed'
