@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/fail.h"
+#include "paths.h"
 #include "qdq/qdq.h"
 
 /* assert_ok(qdq_model_load(path, NULL, &m, &err)): `err` must be in scope. */
