@@ -2,6 +2,7 @@
 #ifndef QDQ_TUNE_H
 #define QDQ_TUNE_H
 
+#include "check.h"
 #include "goal.h"
 #include "quant.h"
 
@@ -263,6 +264,11 @@ typedef struct qdq_tune_result {
     bool placement_only;       /* no data: the scales mean nothing */
     bool resumed, ended_early; /* ended_early: the budget was used up */
     double sqnr_db;            /* of what was written, against the input; NAN: float */
+    /* Does the engine compute what was written as the graph says? */
+    qdq_verify_result computed;
+    /* Candidates that were refused because the engine computes them wrongly, and why the first one was. */
+    unsigned n_wrong;
+    char wrong[1000];
     /* Of subgraph mode. */
     const char *
         strategy; /* that was followed: "mincut", "greedy"; "trials": kinds of groups one by one on the whole model */

@@ -116,6 +116,23 @@ static void print_counts(json_t *report, FILE *to)
         fputc('\n', to);
 }
 
+/* Does the engine compute what was written as the graph says? */
+static void print_computed(const json_t *computed, FILE *to)
+{
+    const char *verdict = json_string_value(json_object_get(computed, "result"));
+    const char *why = json_string_value(json_object_get(computed, "why"));
+    const char *refused = json_string_value(json_object_get(computed, "refused_why"));
+    const json_int_t n = json_integer_value(json_object_get(computed, "refused"));
+
+    if (verdict != NULL && strcmp(verdict, "unknown") == 0 && why != NULL)
+        fprintf(to, "whether the engine computes what the model says is not known: %s\n", why);
+    if (verdict != NULL && strcmp(verdict, "wrong") == 0 && why != NULL)
+        fprintf(to, "the model without Q/DQ: %s\n", why);
+    if (n > 0 && refused != NULL)
+        fprintf(to, "refused, since the engine computes %s wrongly: %lld placement%s: %s\n",
+                n == 1 ? "it" : "them", (long long)n, n == 1 ? "" : "s", refused);
+}
+
 static void print_remarks(json_t *report, FILE *to)
 {
     const char *phase = json_string_value(json_object_get(report, "phase"));
@@ -128,6 +145,7 @@ static void print_remarks(json_t *report, FILE *to)
         fprintf(to, "saved so far: %.1f %%\n", saved * 100);
     if (isfinite(sqnr))
         fprintf(to, "SQNR of the outputs: %.2f dB\n", sqnr);
+    print_computed(json_object_get(report, "engine_check"), to);
     if (isfinite(mde))
         fprintf(to, "a gain below %.2f %% could not have been seen\n", mde * 100);
     if (json_is_true(json_object_get(report, "resumed")))

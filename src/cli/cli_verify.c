@@ -55,7 +55,7 @@ json_t *cli_verify_json(cli_json *j, const qdq_verify_result *r, const qdq_engin
 
     cli_json_set(j, root, "engine", cli_json_text(info->name));
     cli_json_set(j, root, "version", cli_json_text(info->version));
-    cli_json_set(j, root, "verdict", json_string(qdq_verify_verdict_name(r->verdict)));
+    cli_json_set(j, root, "result", json_string(qdq_verify_verdict_name(r->verdict)));
     cli_json_set(j, root, "reference", cli_json_text(r->reference));
     cli_json_set(j, root, "data", cli_json_text(data));
     cli_json_set(j, root, "samples", json_integer((json_int_t)r->samples));

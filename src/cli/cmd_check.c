@@ -154,7 +154,7 @@ static qdq_status print_json(const struct check_args *a, const char *path, const
     if (t != NULL)
         cli_json_set(&j, root, "quantization", target_json(&j, a, t));
     if (r->info != NULL)
-        cli_json_set(&j, root, "computed", cli_verify_json(&j, &r->result, r->info, r->data));
+        cli_json_set(&j, root, "engine_check", cli_verify_json(&j, &r->result, r->info, r->data));
     if (a->layer_info != NULL)
         cli_json_set(&j, root, "executed", cli_groups_json(&j, g));
     return cli_json_print(&j, root, err);
@@ -379,7 +379,7 @@ const cli_command cmd_check = {
             "    \"microseconds\", \"findings\": [{\"level\", \"kind\", \"op\", \"node\", \"why\", "
             "\"converted\", "
             "\"microseconds\"}]},\n"
-            "  \"computed\": {\"engine\", \"version\", \"verdict\": \"right\", \"wrong\" or \"unknown\", "
+            "  \"engine_check\": {\"engine\", \"version\", \"result\": \"right\", \"wrong\" or \"unknown\", "
             "\"reference\",\n"
             "    \"data\", \"samples\", \"open_dims\", \"output\", \"sqnr_db\", \"equal\", \"engine_db\", "
             "\"reference_db\", \"op\",\n"

@@ -14,8 +14,9 @@ typedef struct findings {
     qdq_aparts apart;
 } findings;
 
-static qdq_status place(const qdq_model *clean, const qdq_target *t, const qdq_quantize_opts *opts,
-                        const findings *f, const qdq_plan_basis *basis, qdq_plan *p, qdq_error *err)
+static qdq_status place(const qdq_model *clean, const qdq_target *t, const qdq_engine *e,
+                        const qdq_quantize_opts *opts, const findings *f, const qdq_plan_basis *basis,
+                        qdq_plan *p, qdq_error *err)
 {
     qdq_place_opts po = {.exclude = opts->exclude,
                          .include = opts->include,
@@ -25,6 +26,7 @@ static qdq_status place(const qdq_model *clean, const qdq_target *t, const qdq_q
                          .no_room = f->misfit.at,
                          .apart = &f->apart,
                          .stay = basis->stay,
+                         .engine = e != NULL ? qdq_engine_get_info(e) : NULL,
                          .finite = basis->finite,
                          .why = opts->why,
                          .job = opts->job};
@@ -38,7 +40,7 @@ qdq_status qdq_place_for(const qdq_model *clean, const qdq_target *t, const qdq_
     const qdq_plan_basis nothing = {0};
     const findings none = {0};
 
-    return place(clean, t, opts, &none, &nothing, p, err);
+    return place(clean, t, NULL, opts, &none, &nothing, p, err);
 }
 
 static bool needs_samples(const qdq_plan *p)
@@ -143,7 +145,7 @@ static qdq_status place_round(const qdq_model *clean, const qdq_target *t, const
                               qdq_plan *p, qdq_error *err)
 {
     qdq_plan_clear(p);
-    QDQ_TRY(place(clean, t, opts, f, basis, p, err));
+    QDQ_TRY(place(clean, t, e, opts, f, basis, p, err));
     if (data == NULL || qdq_data_is_random(data))
         p->joins.n = 0;
     if (basis->known != NULL) {
@@ -193,7 +195,7 @@ qdq_status qdq_place_with_scales(const qdq_model *clean, const qdq_target *t, qd
         const size_t n_empty = f.empty.n, n_misfit = f.misfit.n;
         bool again;
 
-        QDQ_TRY(place_round(clean, t, data, opts, basis, &f, p, err));
+        QDQ_TRY(place_round(clean, t, e, data, opts, basis, &f, p, err));
         QDQ_TRY(reject_joins(t, p, &f, &again, err));
         if (again)
             continue;

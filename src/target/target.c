@@ -189,6 +189,10 @@ static void read_stay_float(qdq_target *t, const qdq_json_place *p)
                                        "linear_reader",
                                        "reads",
                                        "not_before",
+                                       "engine",
+                                       "open",
+                                       "no_bias",
+                                       "float_reader",
                                        NULL};
     static const char *const origins[] = {"any", "graph-input", "left-float", "float", NULL};
     qdq_stay_float s = {0};
@@ -211,6 +215,10 @@ static void read_stay_float(qdq_target *t, const qdq_json_place *p)
     s.work_max = qdq_json_int(p, "work_max", 0, WORK_MAX, 0);
     s.reads = qdq_json_texts(p, "reads");
     s.not_before = qdq_json_texts(p, "not_before");
+    s.engine = qdq_json_texts(p, "engine");
+    s.open = qdq_json_bool(p, "open");
+    s.no_bias = qdq_json_bool(p, "no_bias");
+    s.float_reader = qdq_json_texts(p, "float_reader");
     if (s.work_max != 0 && !s.activations)
         qdq_json_fail(p, "key 'work_max': of no meaning without 'activations'");
     if (!QDQ_PUSH(&t->arena, &t->stay, s))

@@ -79,6 +79,14 @@ typedef struct qdq_stay_float {
     bool linear_reader; /* a linear operator reads its result, epilogue and what must not follow left out */
     const char *const *reads;      /* operators, one of which gives one of its operands; NULL: any */
     const char *const *not_before; /* operators that must not follow (its epilogue left out); NULL: any */
+    /* Versions of the engine, by their first parts ("2026.4"), that compute such a node wrongly: a rule of correctness, which the
+     * tuner and users' wishes do not switch off. NULL: a rule of speed. */
+    const char *const *engine;
+    bool open;    /* a dim of its data is open */
+    bool no_bias; /* it has none */
+    /* Operators, one of which reads its result in float while something else reads it, too; NULL: any. Known only when all
+     * nodes are placed. */
+    const char *const *float_reader;
 } qdq_stay_float;
 
 typedef struct qdq_no_kernel {

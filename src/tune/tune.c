@@ -373,6 +373,7 @@ static void close_all(qdq_tuning *t, const char *why)
     qdq_plan_free(t->head);
     qdq_model_free(t->clean);
     qdq_engine_close(t->engine);
+    qdq_engine_close(t->reference);
     qdq_tune_folder_close(t->folder, why);
     qdq_map_free(&t->by_name);
     qdq_map_free(&t->by_assign);

@@ -93,12 +93,14 @@ static qdq_status build_rules(qdq_tuning *t, qdq_tune_candidate **out, qdq_error
     return qdq_tune_build(t, *out, path, err);
 }
 
-/* Faster for sure than what was given, and as accurate as the user wants. */
+/* Faster for sure than what was given, as accurate as the user wants, and computed by the engine as it is written. */
 static qdq_status wins(qdq_tuning *t, const qdq_test_result *r, bool ok, const qdq_plan *p, bool *out,
                        qdq_error *err)
 {
     *out = ok && r->ci_low > 0;
-    return *out ? qdq_tune_keeps_accuracy(t, p, out, err) : QDQ_OK;
+    if (*out)
+        QDQ_TRY(qdq_tune_keeps_accuracy(t, p, out, err));
+    return *out ? qdq_tune_verify_shipped(t, p, out, err) : QDQ_OK;
 }
 
 static qdq_status build_written(qdq_tuning *t, const char *name, const char *file, qdq_tune_candidate **out,
@@ -235,7 +237,8 @@ static qdq_status keep_float(qdq_tuning *t, const guard *g, qdq_error *err)
     if (t->out->reason[0] == '\0')
         tell_misses(t);
     set_times(t, NULL, of_rules);
-    return qdq_tune_write_best(t, NULL, err);
+    QDQ_TRY(qdq_tune_write_best(t, NULL, err));
+    return qdq_tune_verify_float(t, err);
 }
 
 /* The search's gains are those over the clean model, which may be faster than what was given. */

@@ -51,6 +51,7 @@ typedef struct qdq_tune_candidate {
     bool checked; /* its outputs were compared with the float model's */
     bool failed;
     bool misses; /* then: it runs, and misses the goal */
+    bool wrong;  /* then: the engine computes it wrongly */
     char why[400];
     double sqnr_db;
     bool judged; /* `heard` is what was found */
@@ -89,9 +90,11 @@ typedef struct qdq_tuning {
     double started;
     struct stat *stamps; /* of the model's mapped files, when the run began */
 
-    qdq_engine *engine; /* of calibration, in this process */
-    qdq_plan *head;     /* empty: what all plans of the clean model begin with */
-    qdq_plan *nothing;  /* the plan without Q/DQ, in the precision that ships */
+    qdq_engine *engine;    /* of calibration, in this process */
+    qdq_engine *reference; /* ort, for the engine check; NULL: not needed, or not there */
+    bool sought_reference;
+    qdq_plan *head;    /* empty: what all plans of the clean model begin with */
+    qdq_plan *nothing; /* the plan without Q/DQ, in the precision that ships */
     char nothing_name[33];
     bool converted; /* to that precision: the baseline is not the model as it was given */
     qdq_model *clean;
@@ -330,6 +333,21 @@ qdq_status qdq_tune_write_assignment(qdq_tuning *t, const qdq_assign *a, qdq_err
 
 /* The search's eyes. */
 qdq_search_ops qdq_tune_search_ops(qdq_tuning *t);
+
+/* --- tune_verify.c ---------------------------------------------------------------------------------------------------- */
+
+/* Fails the candidate of an assignment if the engine computes it wrongly (qdq/check.h): asked once for this engine and processor. */
+qdq_status qdq_tune_verify(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err);
+
+/* The same if that is known already: such a candidate is not built again. */
+qdq_status qdq_tune_recall_wrong(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err);
+
+/* The same of what is to be shipped: the model of a plan; NULL: model.onnx, the search's best. Where it is right, the answer is in
+ * t->out->computed. */
+qdq_status qdq_tune_verify_shipped(qdq_tuning *t, const qdq_plan *p, bool *right, qdq_error *err);
+
+/* And of the model without Q/DQ, which ships in any case: only told. */
+qdq_status qdq_tune_verify_float(qdq_tuning *t, qdq_error *err);
 
 /* --- tune_guard.c ----------------------------------------------------------------------------------------------------- */
 

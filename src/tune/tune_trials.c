@@ -392,8 +392,9 @@ static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assi
         return QDQ_E_GOAL;
     QDQ_TRY(qdq_tune_candidate_of(t, incumbent, &a, err));
     QDQ_TRY(qdq_tune_candidate_of(t, candidate, &b, err));
+    QDQ_TRY(qdq_tune_recall_wrong(t, b, err));
     QDQ_TRY(qdq_tune_require_goal(t, b, err));
-    if (b->failed && b->misses) {
+    if (b->failed && (b->misses || b->wrong)) {
         *failed = true;
         return QDQ_OK;
     }
@@ -402,6 +403,9 @@ static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assi
     QDQ_TRY(qdq_tune_compare(t, a, b, 0, &own, out, failed, err));
     if (!*failed)
         QDQ_TRY(follow_drift(t, a, out, err));
+    if (!*failed && out->verdict == QDQ_VERDICT_KEEP)
+        QDQ_TRY(qdq_tune_verify(t, b, err));
+    *failed = *failed || b->wrong;
     bool kept = !*failed && out->verdict == QDQ_VERDICT_KEEP;
     if (a != t->marked) /* greedy goes back to what was better than nothing, but not the best */
         t->epoch.base_ns = out->incumbent_ns;

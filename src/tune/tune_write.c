@@ -159,6 +159,21 @@ static void put_front(json_t *j, const qdq_tune_result *r)
     json_object_set_new(j, "pareto", list);
 }
 
+/* Of what was written, and of what was not for its sake. */
+static json_t *describe_computed(const qdq_tune_result *r)
+{
+    json_t *j = json_object();
+
+    json_object_set_new(j, "result", json_string(qdq_verify_verdict_name(r->computed.verdict)));
+    json_object_set_new(j, "reference", json_string(r->computed.reference));
+    put_number(j, "sqnr_db", r->computed.sqnr_db);
+    json_object_set_new(j, "samples", json_integer((json_int_t)r->computed.samples));
+    json_object_set_new(j, "why", r->computed.why[0] != '\0' ? json_string(r->computed.why) : json_null());
+    json_object_set_new(j, "refused", json_integer(r->n_wrong));
+    json_object_set_new(j, "refused_why", r->n_wrong > 0 ? json_string(r->wrong) : json_null());
+    return j;
+}
+
 static json_t *report(const qdq_tuning *t)
 {
     const qdq_tune_result *r = t->out;
@@ -189,6 +204,7 @@ static json_t *report(const qdq_tuning *t)
     json_object_set_new(j, "placement_only", json_boolean(r->placement_only));
     json_object_set_new(j, "resumed", json_boolean(r->resumed));
     json_object_set_new(j, "budget_used_up", json_boolean(r->ended_early));
+    json_object_set_new(j, "engine_check", describe_computed(r));
     if (t->opts->pareto > 0)
         put_front(j, r);
     return j;

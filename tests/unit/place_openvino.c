@@ -102,6 +102,77 @@ static void an_add_that_no_8_bit_kernel_reads_stays_float(void **state)
     TEST_ASSERT_LINES(&b, ON, NULL, "c2: QDQ(r) QW(c2.w) c2.b", "s: c2 QDQ(r)", "y: s");
 }
 
+/* c1 without bias, read by a Conv and by an Add. */
+static test_builder read_twice(int64_t batch)
+{
+    test_builder b = test_build(17);
+
+    TEST_INPUT(&b, "x", batch, 3, 16, 16);
+    TEST_RANDOM(&b, "c1.w", 16, 3, 1, 1);
+    TEST_NODE(&b, "Conv", "c1", "x", "c1.w");
+    TEST_RANDOM(&b, "c2.w", 16, 16, 1, 1);
+    TEST_NODE(&b, "Conv", "c2", "c1", "c2.w");
+    TEST_NODE(&b, "Add", "y", "c2", "c1");
+    test_output(&b, "y");
+    return b;
+}
+
+#define IN_8_BITS "c1: QDQ(x) QW(c1.w)"
+#define IN_FLOAT  "c1: x c1.w"
+
+static void expect_c1(int64_t batch, const qdq_place_opts *opts, const char *want)
+{
+    test_builder b = read_twice(batch);
+
+    TEST_ASSERT_LINES(&b, ON, opts, want);
+}
+
+static void a_form_that_an_engine_computes_wrongly_stays_float(void **state)
+{
+    static const char *const c2[] = {"^c2$", NULL}, *const c1[] = {"^c1$", NULL};
+    const qdq_engine_info wrong = {.name = "openvino", .version = "2026.4.1"},
+                          later = {.name = "openvino", .version = "2026.40.0"},
+                          other = {.name = "ort", .version = "1.31.1"};
+    const qdq_place_opts both = {0}, without = {.exclude = c2}, at_wrong = {.exclude = c2, .engine = &wrong},
+                         at_later = {.exclude = c2, .engine = &later},
+                         at_other = {.exclude = c2, .engine = &other}, asked = {.include = c1};
+
+    (void)state;
+    expect_c1(1, &without, IN_8_BITS); /* no open dims */
+    expect_c1(-1, &both, IN_8_BITS);   /* the reader is in 8 bits */
+    expect_c1(-1, &without, IN_FLOAT);
+    expect_c1(-1, &at_wrong, IN_FLOAT);
+    expect_c1(-1, &at_later, IN_8_BITS);
+    expect_c1(-1, &at_other, IN_FLOAT); /* nobody knows which version will run it */
+    expect_c1(-1, &asked, IN_FLOAT);
+    test_builder b = read_twice(-1);
+    test_placed p = test_assert_lines(&b, ON, &without, (const char *const[]){IN_FLOAT, NULL});
+    assert_non_null(strstr(test_reason(p.plan, "c1"), "OpenVINO 2026.4 computes it wrongly"));
+    test_placed_free(p);
+}
+
+static void a_bias_or_a_single_reader_makes_another_form(void **state)
+{
+    static const char *const c2[] = {"^c2$", NULL};
+    const qdq_place_opts without = {.exclude = c2};
+    test_builder b = test_build(17);
+
+    (void)state;
+    TEST_INPUT(&b, "x", -1, 3, 16, 16);
+    test_conv(&b, "c1", "x", 16, 3, 1, 1);
+    test_conv(&b, "c2", "c1", 16, 16, 1, 1);
+    TEST_NODE(&b, "Add", "y", "c2", "c1");
+    test_output(&b, "y");
+    TEST_ASSERT_LINES(&b, ON, &without, "c1: QDQ(x) QW(c1.w) c1.b");
+    b = test_build(17);
+    TEST_INPUT(&b, "x", -1, 3, 16, 16);
+    TEST_RANDOM(&b, "c1.w", 16, 3, 1, 1);
+    TEST_NODE(&b, "Conv", "c1", "x", "c1.w");
+    test_conv(&b, "c2", "c1", 16, 16, 1, 1);
+    test_output(&b, "c2");
+    TEST_ASSERT_LINES(&b, ON, &without, IN_8_BITS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -110,6 +181,8 @@ int main(void)
         cmocka_unit_test(codes_are_moved_to_a_product_of_activations),
         cmocka_unit_test(a_residual_add_runs_in_8_bits_between_convolutions),
         cmocka_unit_test(an_add_that_no_8_bit_kernel_reads_stays_float),
+        cmocka_unit_test(a_form_that_an_engine_computes_wrongly_stays_float),
+        cmocka_unit_test(a_bias_or_a_single_reader_makes_another_form),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,9 +19,10 @@ typedef struct qdq_place_opts {
     const char *const *no_room;     /* labels of nodes whose bias int32 cannot hold: they stay float */
     const struct qdq_aparts *apart; /* joins that are rejected (place_joins.h); NULL: none */
     const uint32_t
-        *stay;       /* by node id of the main graph: inputs, bit by bit, that stay float all the same, as the
+        *stay; /* by node id of the main graph: inputs, bit by bit, that stay float all the same, as the
                            * tuner wants it; any of them means the node, unless the target places by edges and the
                            * node is not linear. NULL: none */
+    const qdq_engine_info *engine; /* that is at hand; NULL: not known, and rules for some versions hold */
     qdq_map *finite; /* what is known of constants, from placement to placement of one model; may be NULL */
     const qdq_job *job; /* told which of the lists fit no node; may be NULL */
     qdq_why *why;       /* listens to the rules; may be NULL */

@@ -181,6 +181,10 @@ static void backward(qdq_placing *p)
 
         if (s->eight && s->rule->quantize_if_read && !s->needs_reader && !has_reader(p, s->result))
             leave_result(p, n);
+        if (s->eight && qdq_place_stays_late(p, n)) {
+            s->stay = s->late;
+            take_back(p, n);
+        }
         if (!s->eight || !s->needs_reader)
             continue;
         for (uint32_t k = 0; k < n->n_out && s->rule->kind == QDQ_KIND_PASS; k++)

@@ -11,6 +11,7 @@
 typedef struct qdq_node_state {
     const qdq_target_op *rule;
     const qdq_stay_float *stay; /* the rule that left it float, or will where no 8-bit kernel reads it */
+    const qdq_stay_float *late; /* a rule that asks who reads its result in float; NULL: none */
     const char *reason;         /* why it is float; NULL: it runs in 8 bits, or is absorbed */
     const qdq_node *absorber;   /* the 8-bit node that the engine fuses it into, or NULL */
     const qdq_value *result;    /* of an 8-bit node: the value behind its epilogue */
@@ -179,6 +180,9 @@ int qdq_place_weight_axis(const qdq_placing *p, const qdq_node *n, const qdq_ten
 /* The reason of the first rule of the target that leaves linear node n float although it has a kernel, or NULL.
  * w: its constant weight; NULL: it multiplies two activations. Fills stay and needs_reader. */
 const char *qdq_place_stay(qdq_placing *p, const qdq_node *n, const qdq_tensor *w);
+
+/* Once all readers of n are placed: does the rule `late` of this 8-bit node hold? */
+bool qdq_place_stays_late(const qdq_placing *p, const qdq_node *n);
 
 /* --- place_chains.c: targets that fuse chains of Q/DQ nodes, as ONNX Runtime does ------------------------------------ */
 

@@ -1,5 +1,7 @@
 /* place_stay.c - the target's rules that leave a linear node float although it has a kernel: it would be slower in
  * 8 bits, or not worth what it costs in accuracy. Each condition that fails is told to who listens. */
+#include <string.h>
+
 #include "quant/place/place_state.h"
 
 /* What a rule may ask about the sizes of a linear node. */
@@ -190,6 +192,47 @@ static const char *missing_reader(const qdq_placing *p, const qdq_node *n, const
     return NULL;
 }
 
+/* Is "2026.4.1" one of the versions "2026.4"? */
+static bool is_version(const char *version, const char *const *list)
+{
+    for (size_t i = 0; list[i] != NULL; i++) {
+        const size_t n = strlen(list[i]);
+
+        if (strncmp(version, list[i], n) == 0 && (version[n] == '\0' || strchr(".-+ ", version[n]) != NULL))
+            return true;
+    }
+    return false;
+}
+
+/* An engine that is not at hand may be one of these. */
+static bool concerns_engine(const qdq_placing *p, const qdq_stay_float *s)
+{
+    const qdq_engine_info *e = p->opts != NULL ? p->opts->engine : NULL;
+
+    return s->engine == NULL || e == NULL || strcmp(e->name, p->target->engine) != 0 ||
+           is_version(e->version, s->engine);
+}
+
+static bool has_open_dim(const qdq_value *v)
+{
+    int64_t dim[QDQ_MAX_RANK];
+    int rank;
+
+    return v != NULL && !qdq_value_static_shape(v, &rank, dim, QDQ_MAX_RANK);
+}
+
+/* Conditions of rules about what an engine computes wrongly. */
+static const char *missing_form(const qdq_placing *p, const qdq_node *n, const qdq_target_op *rule,
+                                const qdq_stay_float *s)
+{
+    if (!concerns_engine(p, s))
+        return "engine";
+    if (s->open && !has_open_dim(qdq_node_in(n, rule->data)))
+        return "open";
+    return s->no_bias && rule->bias == QDQ_BIAS_INPUT && qdq_node_in(n, rule->bias_input) != NULL ? "no_bias"
+                                                                                                  : NULL;
+}
+
 /* The first condition of the rule that does not hold, as the target's key; NULL: all do. */
 static const char *missing_condition(const qdq_placing *p, const qdq_node *n, const qdq_tensor *w,
                                      const qdq_stay_float *s)
@@ -199,6 +242,9 @@ static const char *missing_condition(const qdq_placing *p, const qdq_node *n, co
     if (s->activations != (w == NULL))
         return "activations";
     const char *missing = w != NULL ? missing_size(n, w, s) : missing_work(n, s);
+    if (missing != NULL)
+        return missing;
+    missing = missing_form(p, n, rule, s);
     if (missing != NULL)
         return missing;
     if (!is_read_from(n, s->reads))
@@ -221,17 +267,19 @@ const char *qdq_place_stay(qdq_placing *p, const qdq_node *n, const qdq_tensor *
 {
     qdq_node_state *state = qdq_state_of(p, n);
 
-    if (is_asked_for(p))
-        return NULL;
     for (size_t i = 0; i < p->target->stay.n; i++) {
         const qdq_stay_float *s = &p->target->stay.at[i];
 
-        if (strcmp(s->op, n->type) != 0)
+        if (strcmp(s->op, n->type) != 0 || (is_asked_for(p) && s->engine == NULL))
             continue;
         const char *missing = missing_condition(p, n, w, s);
         if (missing != NULL) {
             qdq_why_say(qdq_place_listener(p), n, s->rule, false, "does not apply: its condition '%s' fails",
                         missing);
+            continue;
+        }
+        if (s->float_reader != NULL) {
+            state->late = s;
             continue;
         }
         state->stay = s;
@@ -242,4 +290,19 @@ const char *qdq_place_stay(qdq_placing *p, const qdq_node *n, const qdq_tensor *
             return s->reason;
     }
     return NULL;
+}
+
+bool qdq_place_stays_late(const qdq_placing *p, const qdq_node *n)
+{
+    qdq_node_state *s = qdq_state_of(p, n);
+    const qdq_value *v = s->result;
+    bool in_float = false;
+
+    if (s->late == NULL || v == NULL || v != qdq_node_out(n, 0) || p->value[v->id].carries ||
+        v->n_use + v->n_output < 2)
+        return false;
+    QDQ_FOR_USES (u, v)
+        in_float |= u->node->graph == n->graph && qdq_word_in(s->late->float_reader, u->node->type) &&
+                    !qdq_state_of(p, u->node)->eight;
+    return in_float;
 }

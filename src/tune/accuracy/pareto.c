@@ -118,6 +118,10 @@ static qdq_status fill(front *f, qdq_tune_candidate *input, point *p, bool *ok, 
     if (!*ok)
         return QDQ_OK;
     QDQ_TRY(qdq_tune_plan_of(t, &p->c->assign, &p->plan, err));
+    QDQ_TRY(qdq_tune_verify(t, p->c, err));
+    *ok = !p->c->wrong;
+    if (!*ok)
+        return QDQ_OK;
     QDQ_TRY(qdq_tune_name_plan(p->plan, name, err));
     QDQ_TRY(qdq_tune_judge_plan(t, p->plan, name, &heard, err));
     to->ms = t->out->baseline_ms * (1 - r.gain);

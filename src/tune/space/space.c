@@ -12,7 +12,7 @@
 
 /* --- the target ------------------------------------------------------------------------------------------------------- */
 
-/* What its engine cannot do stays; what its author found slow goes. */
+/* What its engine cannot do or computes wrongly stays; what its author found slow goes. */
 static qdq_status leave_out_taste(qdq_target *t, qdq_error *err)
 {
     qdq_partitions *parts;
@@ -36,6 +36,10 @@ static qdq_status leave_out_taste(qdq_target *t, qdq_error *err)
 static qdq_status copy_target(qdq_space *s, qdq_error *err)
 {
     QDQ_TRY(qdq_target_with(s->given, "stay_float", "[]", &s->target, err));
+    for (size_t i = 0; i < s->given->stay.n; i++)
+        if (s->given->stay.at[i].engine != NULL &&
+            !QDQ_PUSH(&s->target->arena, &s->target->stay, s->given->stay.at[i]))
+            return qdq_nomem(err);
     return leave_out_taste(s->target, err);
 }
 

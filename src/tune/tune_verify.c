@@ -1,0 +1,262 @@
+/* tune_verify.c - does the engine compute what a candidate says? Asked before a candidate becomes the best so far, and of what is
+ * shipped. The answer is kept in the store, for this model, engine and processor: what was wrong once is not tried again. */
+#include "tune/tune_state.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/json.h"
+#include "tune/accuracy/accuracy.h"
+
+/* --- remembering ------------------------------------------------------------------------------------------------------ */
+
+static const char *key_of(qdq_tuning *t, const char *name, bool shipped)
+{
+    return qdq_arena_printf(&t->arena, "computes %s%s", name, shipped ? ", shipped" : "");
+}
+
+static json_t *write(const qdq_verify_result *r)
+{
+    return json_pack("{s:i, s:s, s:s, s:s, s:o, s:i}", "verdict", (int)r->verdict, "why", r->why, "reference",
+                     r->reference, "output", r->output, "sqnr_db", qdq_json_real(r->sqnr_db), "samples",
+                     (int)r->samples);
+}
+
+static bool read(const json_t *j, qdq_verify_result *r)
+{
+    const char *why, *reference, *output;
+    int verdict, samples;
+
+    if (j == NULL ||
+        json_unpack((json_t *)(uintptr_t)j, "{s:i, s:s, s:s, s:s, s:i}", "verdict", &verdict, "why", &why,
+                    "reference", &reference, "output", &output, "samples", &samples) != 0)
+        return false;
+    *r = (qdq_verify_result){.verdict = (qdq_verify_verdict)verdict, .samples = (size_t)samples};
+    const json_t *db = json_object_get(j, "sqnr_db");
+    r->sqnr_db = json_is_number(db) ? json_number_value(db) : (double)INFINITY;
+    r->engine_db = r->reference_db = NAN;
+    snprintf(r->why, sizeof r->why, "%s", why);
+    snprintf(r->reference, sizeof r->reference, "%s", reference);
+    snprintf(r->output, sizeof r->output, "%s", output);
+    return verdict >= QDQ_VERIFY_UNKNOWN && verdict <= QDQ_VERIFY_WRONG;
+}
+
+static qdq_status recall(qdq_tuning *t, const char *key, qdq_verify_result *out, bool *found, qdq_error *err)
+{
+    json_t *j = NULL;
+
+    if (key == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_tune_recall(t, key, &j, err));
+    *found = read(j, out);
+    json_decref(j);
+    return QDQ_OK;
+}
+
+/* --- asking ----------------------------------------------------------------------------------------------------------- */
+
+/* ONNX Runtime, where it is not the engine itself; none: the verdicts say so. */
+static qdq_engine *reference(qdq_tuning *t)
+{
+    const char *name = qdq_engine_get_info(t->engine)->name;
+    qdq_engine_opts ort = QDQ_ENGINE_OPTS_INIT;
+
+    if (t->sought_reference || strcmp(name, "ort") == 0 || strcmp(name, "sim") == 0)
+        return t->reference;
+    t->sought_reference = true;
+    if (t->opts->engine_opts != NULL)
+        ort = *t->opts->engine_opts;
+    ort.plugins = ort.providers = NULL;
+    if (qdq_engine_open("ort", &ort, &t->reference, NULL) != QDQ_OK)
+        t->reference = NULL;
+    return t->reference;
+}
+
+static qdq_status run(qdq_tuning *t, const qdq_model *m, const qdq_input_shape *shapes, size_t n_shapes,
+                      size_t count, qdq_verify_result *out, qdq_error *err)
+{
+    qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
+    qdq_error own = QDQ_ERROR_INIT;
+    qdq_compare_opts judging;
+    qdq_data *data;
+
+    QDQ_TRY(qdq_tune_judging_data(t, &data, &judging, err));
+    o.reference = reference(t);
+    o.original = t->m;
+    o.threads = t->quantize.threads;
+    o.shapes = shapes;
+    o.n_shapes = n_shapes;
+    o.first = judging.first;
+    const size_t all = qdq_data_count(data), left = all > o.first ? all - o.first : 0;
+    o.count = count < left ? count : left;
+    o.job = t->job;
+    qdq_status st = qdq_verify_engine(m, t->engine, data, &o, out, &own);
+    if (st != QDQ_E_ENGINE)
+        return st == QDQ_OK ? st : qdq_fail(err, st, "%s", own.text);
+    *out = (qdq_verify_result){.verdict = QDQ_VERIFY_WRONG, .sqnr_db = NAN};
+    snprintf(out->why, sizeof out->why, "the engine fails on the model%s: %.700s",
+             n_shapes == 0 ? " as it is written" : "", own.text);
+    return QDQ_OK;
+}
+
+/* The shapes of the first sample that judges, for all inputs; in the arena. */
+static qdq_status sample_shapes(qdq_tuning *t, const qdq_input_shape **out, size_t *n_out, qdq_error *err)
+{
+    qdq_compare_opts judging;
+    const qdq_named_array *in;
+    qdq_data *data;
+    size_t n;
+
+    QDQ_TRY(qdq_tune_judging_data(t, &data, &judging, err));
+    QDQ_TRY(qdq_data_get(data, judging.first, &in, &n, err));
+    qdq_input_shape *s = qdq_arena_array(&t->arena, n + 1, sizeof *s);
+    if (s == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < n; i++) {
+        s[i] = (qdq_input_shape){.name = qdq_arena_strdup(&t->arena, in[i].name), .rank = in[i].array.rank};
+        if (s[i].name == NULL)
+            return qdq_nomem(err);
+        memcpy(s[i].dim, in[i].array.dim, sizeof s[i].dim);
+    }
+    *out = s;
+    *n_out = n;
+    return QDQ_OK;
+}
+
+/* As it is written, and what ships also with the shapes that it was timed with. */
+static qdq_status ask(qdq_tuning *t, const qdq_model *m, bool shipped, qdq_verify_result *out, qdq_error *err)
+{
+    enum { SHIPPED = 4 };
+    const qdq_input_shape *shapes = t->quantize.shapes;
+    size_t n = t->quantize.n_shapes;
+    qdq_verify_result fixed;
+
+    if ((qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_RUN) == 0) {
+        *out = (qdq_verify_result){.sqnr_db = NAN};
+        snprintf(out->why, sizeof out->why, "engine '%s' computes no outputs", qdq_lab_engine(t->lab)->name);
+        return QDQ_OK;
+    }
+    QDQ_TRY(run(t, m, NULL, 0, shipped ? SHIPPED : 1, out, err));
+    if (!shipped || !out->open || out->verdict != QDQ_VERIFY_RIGHT)
+        return QDQ_OK;
+    if (n == 0)
+        QDQ_TRY(sample_shapes(t, &shapes, &n, err));
+    QDQ_TRY(run(t, m, shapes, n, 1, &fixed, err));
+    if (fixed.verdict == QDQ_VERIFY_WRONG)
+        *out = fixed;
+    return QDQ_OK;
+}
+
+static void tell_wrong(qdq_tuning *t, const qdq_verify_result *r)
+{
+    if (t->out->n_wrong++ == 0)
+        snprintf(t->out->wrong, sizeof t->out->wrong, "%s", r->why);
+    qdq_job_log(t->job, QDQ_LOG_WARNING, "a candidate is refused: %s", r->why);
+}
+
+/* --- candidates of the search ------------------------------------------------------------------------------------------- */
+
+static void refuse(qdq_tuning *t, qdq_tune_candidate *c, const qdq_verify_result *r)
+{
+    if (c->wrong)
+        return;
+    c->failed = c->wrong = true;
+    snprintf(c->why, sizeof c->why, "engine check: %.380s", r->why);
+    tell_wrong(t, r);
+}
+
+qdq_status qdq_tune_recall_wrong(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
+{
+    qdq_verify_result r;
+    bool found = false;
+
+    if (c->failed || c == t->base)
+        return QDQ_OK;
+    QDQ_TRY(recall(t, key_of(t, c->name, false), &r, &found, err));
+    if (found && r.verdict == QDQ_VERIFY_WRONG)
+        refuse(t, c, &r);
+    return QDQ_OK;
+}
+
+qdq_status qdq_tune_verify(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
+{
+    const char *key = key_of(t, c->name, false);
+    qdq_verify_result r;
+    qdq_model *m = NULL;
+    qdq_plan *p = NULL;
+    bool found;
+
+    if (c == t->base || c->assign.word == NULL)
+        return QDQ_OK;
+    QDQ_TRY(recall(t, key, &r, &found, err));
+    if (!found) {
+        QDQ_TRY(qdq_tune_plan_of(t, &c->assign, &p, err));
+        qdq_status st = qdq_candidate_model(t->files, p, &m, err);
+        qdq_plan_free(p);
+        if (st == QDQ_OK)
+            st = ask(t, m, false, &r, err);
+        qdq_model_free(m);
+        QDQ_TRY(st);
+        QDQ_TRY(qdq_tune_remember(t, key, write(&r), err));
+    }
+    if (r.verdict == QDQ_VERIFY_WRONG)
+        refuse(t, c, &r);
+    return QDQ_OK;
+}
+
+/* --- what is shipped ------------------------------------------------------------------------------------------------------ */
+
+/* The model of a plan, or a file of the folder. */
+static qdq_status answer(qdq_tuning *t, const qdq_plan *p, const char *file, const char *name,
+                         qdq_verify_result *r, qdq_error *err)
+{
+    const char *key = key_of(t, name, true), *path = qdq_tune_path(t, file);
+    qdq_model *m = NULL;
+    bool found;
+
+    if (path == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(recall(t, key, r, &found, err));
+    if (found)
+        return QDQ_OK;
+    qdq_status st =
+        p != NULL ? qdq_candidate_model(t->files, p, &m, err) : qdq_model_load(path, NULL, &m, err);
+    if (st == QDQ_OK)
+        st = ask(t, m, true, r, err);
+    qdq_model_free(m);
+    QDQ_TRY(st);
+    return qdq_tune_remember(t, key, write(r), err);
+}
+
+qdq_status qdq_tune_verify_shipped(qdq_tuning *t, const qdq_plan *p, bool *right, qdq_error *err)
+{
+    qdq_plan *best = NULL;
+    qdq_verify_result r;
+    char name[33];
+
+    if (p == NULL)
+        QDQ_TRY(qdq_tune_plan_of(t, &t->found.best, &best, err));
+    qdq_status st = qdq_tune_name_plan(p != NULL ? p : best, name, err);
+    qdq_plan_free(best);
+    if (st == QDQ_OK)
+        st = answer(t, p, "model.onnx", name, &r, err);
+    QDQ_TRY(st);
+    *right = r.verdict != QDQ_VERIFY_WRONG;
+    if (*right)
+        t->out->computed = r;
+    else
+        tell_wrong(t, &r);
+    return QDQ_OK;
+}
+
+qdq_status qdq_tune_verify_float(qdq_tuning *t, qdq_error *err)
+{
+    qdq_verify_result *r = &t->out->computed;
+
+    QDQ_TRY(answer(t, NULL, "baseline.onnx", "baseline", r, err));
+    if (r->verdict == QDQ_VERIFY_WRONG)
+        qdq_job_log(t->job, QDQ_LOG_WARNING, "the model without Q/DQ: %s", r->why);
+    return QDQ_OK;
+}

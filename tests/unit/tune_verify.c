@@ -1,0 +1,130 @@
+/* tune_verify.c - tuning runs on an engine that computes single forms wrongly: none of them is shipped, and what was found is
+ * remembered. */
+#include <math.h>
+
+#include "support/tuned.h"
+
+static qdq_error err;
+static qdq_model *model;
+
+static int make(void **state)
+{
+    (void)state;
+    model = test_tuned_model();
+    return 0;
+}
+
+static int drop(void **state)
+{
+    (void)state;
+    qdq_model_free(model);
+    return 0;
+}
+
+static qdq_tune_result run(const char *folder, const char *more, const char *store, qdq_tune_mode mode)
+{
+    qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, more));
+    qdq_tune_result r;
+
+    o.store = store;
+    o.mode = mode;
+    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    return r;
+}
+
+static bool has(const char *folder, const char *file, const char *text)
+{
+    char *all = test_tuned_file(folder, file);
+    const bool found = strstr(all, text) != NULL;
+
+    qdq_free(all);
+    return found;
+}
+
+#define WRONG_H1     "\"wrong\": [{\"node\": \"MatMul@h1\", \"times\": 0.0001}]"
+#define QUANTIZES(h) "{\"node\": \"MatMul@" h "\", \"op\": \"MatMul\"}"
+
+static void what_the_engine_computes_right_is_said_to_be_right(void **state)
+{
+    const char *folder = test_path("right");
+    const qdq_tune_result r = run(folder, NULL, NULL, QDQ_TUNE_REGION);
+
+    (void)state;
+    assert_int_equal(r.verdict, QDQ_TUNED);
+    assert_int_equal(r.computed.verdict, QDQ_VERIFY_RIGHT);
+    assert_int_equal(r.n_wrong, 0);
+    assert_true(has(folder, "report.json", "\"engine_check\": {"));
+    assert_true(has(folder, "report.json", "\"result\": \"right\""));
+    assert_true(has(folder, "plan.json", QUANTIZES("h1")));
+}
+
+static void what_the_engine_computes_wrongly_is_never_shipped(void **state)
+{
+    static const qdq_tune_mode modes[] = {QDQ_TUNE_REGION, QDQ_TUNE_SUBGRAPH};
+    static const char *const names[] = {"region", "subgraph"};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        const char *folder = test_path("%s", names[i]);
+        const qdq_tune_result r = run(folder, WRONG_H1, NULL, modes[i]);
+
+        assert_false(has(folder, "plan.json", QUANTIZES("h1")));
+        assert_true(r.n_wrong > 0);
+        assert_non_null(strstr(r.wrong, "MatMul 'MatMul@h1'"));
+        assert_int_equal(r.computed.verdict, QDQ_VERIFY_RIGHT);
+        assert_true(has(folder, "report.json", "computes the model wrongly"));
+    }
+}
+
+static void where_every_kernel_is_wrong_the_given_model_is_shipped(void **state)
+{
+    const char *folder = test_path("all");
+    const qdq_tune_result r =
+        run(folder, "\"wrong\": [{\"op\": \"MatMul\", \"times\": 0.0001}]", NULL, QDQ_TUNE_REGION);
+
+    (void)state;
+    assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
+    assert_true(r.n_wrong > 0);
+    assert_int_equal(r.computed.verdict, QDQ_VERIFY_RIGHT);
+    assert_true(has(folder, "plan.json", "\"tensors\": []"));
+}
+
+static void a_float_model_that_is_computed_wrongly_is_told(void **state)
+{
+    const qdq_tune_result r =
+        run(test_path("float"), "\"wrong\": [{\"op\": \"Relu\", \"float\": true, \"times\": 0.0001}]", NULL,
+            QDQ_TUNE_REGION);
+
+    (void)state;
+    assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
+    assert_int_equal(r.computed.verdict, QDQ_VERIFY_WRONG);
+    assert_non_null(strstr(r.computed.why, "Relu"));
+}
+
+static void a_refused_candidate_is_not_built_again(void **state)
+{
+    const char *store = test_path("shared.db");
+    const qdq_tune_result first = run(test_path("first"), WRONG_H1, store, QDQ_TUNE_REGION),
+                          again = run(test_path("again"), WRONG_H1, store, QDQ_TUNE_REGION);
+
+    (void)state;
+    assert_int_equal(first.n_wrong, again.n_wrong);
+    assert_true(again.builds < first.builds);
+    assert_int_equal(again.computed.verdict, QDQ_VERIFY_RIGHT);
+    test_tuned_same(test_path("first"), test_path("again"), "plan.json");
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_the_engine_computes_right_is_said_to_be_right),
+        cmocka_unit_test(what_the_engine_computes_wrongly_is_never_shipped),
+        cmocka_unit_test(where_every_kernel_is_wrong_the_given_model_is_shipped),
+        cmocka_unit_test(a_float_model_that_is_computed_wrongly_is_told),
+        cmocka_unit_test(a_refused_candidate_is_not_built_again),
+    };
+
+    if (argc > 1)
+        return test_tuned_child(argc, argv);
+    return cmocka_run_group_tests(tests, make, drop);
+}
