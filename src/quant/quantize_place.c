@@ -140,9 +140,9 @@ static void report(const qdq_job *job, const findings *f, size_t n_empty, size_t
 }
 
 /* Places, and takes from earlier plans what they have. Joins of random numbers say nothing. */
-static qdq_status place_round(const qdq_model *clean, const qdq_target *t, const qdq_data *data,
-                              const qdq_quantize_opts *opts, const qdq_plan_basis *basis, const findings *f,
-                              qdq_plan *p, qdq_error *err)
+static qdq_status place_round(const qdq_model *clean, const qdq_target *t, const qdq_engine *e,
+                              const qdq_data *data, const qdq_quantize_opts *opts,
+                              const qdq_plan_basis *basis, const findings *f, qdq_plan *p, qdq_error *err)
 {
     qdq_plan_clear(p);
     QDQ_TRY(place(clean, t, e, opts, f, basis, p, err));
