@@ -27,6 +27,7 @@ static void on_signal(int signal_number)
 qdq_status cli_interrupt_install(qdq_cancel *cancel, qdq_error *err)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    static const int of_writes[] = {SIGPIPE, SIGXFSZ};
     struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     struct sigaction before;
@@ -40,8 +41,9 @@ qdq_status cli_interrupt_install(qdq_cancel *cancel, qdq_error *err)
             return qdq_fail_errno(err, QDQ_E_IO, errno, "signal %d", numbers[i]);
     }
     sigemptyset(&ignore.sa_mask);
-    if (sigaction(SIGPIPE, &ignore, NULL) != 0)
-        return qdq_fail_errno(err, QDQ_E_IO, errno, "signal %d", SIGPIPE);
+    for (size_t i = 0; i < QDQ_COUNT(of_writes); i++)
+        if (sigaction(of_writes[i], &ignore, NULL) != 0)
+            return qdq_fail_errno(err, QDQ_E_IO, errno, "signal %d", of_writes[i]);
     return QDQ_OK;
 }
 

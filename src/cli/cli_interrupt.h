@@ -4,7 +4,8 @@
 
 #include "qdq/status.h"
 
-/* Sends SIGINT, SIGTERM and SIGHUP to the flag, and turns SIGPIPE into a failed write. */
+/* Sends SIGINT, SIGTERM and SIGHUP to the flag, and turns SIGPIPE and SIGXFSZ into failed
+ * writes. */
 qdq_status cli_interrupt_install(qdq_cancel *cancel, qdq_error *err);
 
 /* Before the flag is freed. */

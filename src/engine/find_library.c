@@ -4,6 +4,8 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,6 +145,37 @@ static bool load_plain(looking *l, const char *name)
     return false;
 }
 
+/* Folders by the library that this code is in: where installation puts engines (lib/qdq), itself, and where set-up unpacks
+ * them in a build tree. */
+static bool load_beside(looking *l)
+{
+    static const char *const beside[] = {"/qdq", "/qdq/openvino", "", "/ort", "/openvino"};
+    static const char here = 0; /* an address in this library */
+    Dl_info self;
+    char dir[PATH_MAX];
+
+    if (dladdr(&here, &self) == 0 || self.dli_fname == NULL)
+        return false;
+    const char *slash = strrchr(self.dli_fname, '/');
+    for (size_t i = 0; slash != NULL && i < QDQ_COUNT(beside); i++) {
+        int n = snprintf(dir, sizeof dir, "%.*s%s", (int)(slash - self.dli_fname), self.dli_fname, beside[i]);
+        if (n > 0 && (size_t)n < sizeof dir && load_from_folder(l, dir))
+            return true;
+    }
+    return false;
+}
+
+/* EMFILE or ENFILE; 0: files can be opened. */
+static int lack_of_descriptors(void)
+{
+    int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int reason = fd < 0 ? errno : 0;
+
+    if (fd >= 0)
+        close(fd);
+    return reason == EMFILE || reason == ENFILE ? reason : 0;
+}
+
 qdq_status qdq_library_find(const qdq_library_search *s, qdq_error *err)
 {
     looking l = {.s = s, .why = QDQ_ERROR_INIT};
@@ -152,9 +185,14 @@ qdq_status qdq_library_find(const qdq_library_search *s, qdq_error *err)
     for (size_t i = 0; s->search_dirs != NULL && s->search_dirs[i] != NULL; i++)
         if (load_from_folder(&l, s->search_dirs[i]))
             return QDQ_OK;
+    if (load_beside(&l))
+        return QDQ_OK;
     for (size_t i = 0; s->plain[i] != NULL; i++)
         if (load_plain(&l, s->plain[i]))
             return QDQ_OK;
+    const int reason = lack_of_descriptors();
+    if (reason != 0)
+        return qdq_fail_errno(err, QDQ_E_IO, reason, "cannot look for a library of %s", s->engine);
     return qdq_fail(err, QDQ_E_ENGINE, "no %s library was found%s%s%s: %s", s->engine, l.refused ? " (" : "",
                     l.refused ? l.why.text : "", l.refused ? ")" : "", s->advice);
 }

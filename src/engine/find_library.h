@@ -20,7 +20,8 @@ typedef struct qdq_library_search {
     void *api;
 } qdq_library_search;
 
-/* The first that loads. QDQ_E_ENGINE otherwise, with the reason why not the newest, where there was any. */
+/* The first that loads: of the named folders, of those next to this library (lib/qdq), of the loader's path. QDQ_E_ENGINE
+ * otherwise, with the reason why not the newest, where there was any; QDQ_E_IO where no file can be opened. */
 qdq_status qdq_library_find(const qdq_library_search *s, qdq_error *err);
 
 /* Texts of engines have several lines, and ends of all kinds: they become one line. `size` bytes at most. */

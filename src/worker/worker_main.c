@@ -71,6 +71,7 @@ int main(int argc, char **argv)
     static qdq_worker_watch watched;
     struct rlimit no_core = {0, 0};
 
+    signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is a write that fails */
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
         printf("qdq-worker %s\n", qdq_version());
         return 0;

@@ -37,6 +37,28 @@ if ls "$build"/ort/libonnxruntime.so.1.* >/dev/null 2>&1; then
         die "the installed tool took another engine: $(cat "$work/engines")"
 fi
 
+# So does a program that was linked with the installed library, which reads no environment.
+if ls "$build"/ort/libonnxruntime.so.1.* >/dev/null 2>&1; then
+    cat >"$work/engine.c" <<'END'
+#include <qdq/qdq.h>
+#include <stdio.h>
+int main(void)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_engine *e = NULL;
+
+    if (qdq_engine_open("ort", NULL, &e, &err) != QDQ_OK)
+        return printf("%s\n", err.text), 1;
+    printf("%s\n", qdq_engine_get_info(e)->library);
+    qdq_engine_close(e);
+    return 0;
+}
+END
+    cc -I "$root/include" "$work/engine.c" -L "$libdir" -lqdq -o "$work/engine"
+    found=$(env -u QDQ_ORT_LIBRARY LD_LIBRARY_PATH="$libdir" "$work/engine") || die "the installed library finds no engine: $found"
+    [[ $found == "$libdir/qdq/"* ]] || die "the installed library took another engine: $found"
+fi
+
 cat >"$work/stranger.c" <<'END'
 #include <qdq/qdq.h>
 #include <stdio.h>

@@ -2,6 +2,9 @@
 #include "base/file.h"
 #include "support/test.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 static qdq_error err;
 
 /* The engine must not open; its message holds `part`. */
@@ -197,7 +200,29 @@ static void folders_are_searched_for_the_newest_library(void **state)
     assert_non_null(strstr(err.text, "libonnxruntime.so.1.20.0"));
     assert_non_null(strstr(err.text, "scripts/setup.sh"));
     assert_non_null(strstr(err.text, "--ort-library"));
-    assert_non_null(strstr(err.text, "QDQ_ORT_LIBRARY"));
+    assert_non_null(strstr(err.text, "qdq_engine_opts.ort_library"));
+    assert_null(strstr(err.text, "QDQ_ORT_LIBRARY")); /* the tool reads it, the library does not */
+}
+
+static void too_few_descriptors_are_no_missing_library(void **state)
+{
+    struct rlimit before, now;
+    qdq_engine *e = NULL;
+    int next = dup(0);
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    now = before;
+    now.rlim_cur = (rlim_t)next;
+    close(next);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &now), 0);
+    int taken = dup(0); /* the last, if there is a gap */
+    qdq_status st = qdq_engine_open("ort", NULL, &e, &err);
+    if (taken >= 0)
+        close(taken);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(st, QDQ_E_IO);
+    assert_string_equal(err.text, "engine 'ort': cannot look for a library of ONNX Runtime: Too many open files");
 }
 
 static void closing_nothing_is_allowed(void **state)
@@ -220,6 +245,7 @@ int main(void)
         cmocka_unit_test(libraries_of_another_machine_are_refused),
         cmocka_unit_test(versions_of_openvino_that_are_too_old_are_refused),
         cmocka_unit_test(folders_are_searched_for_the_newest_library),
+        cmocka_unit_test(too_few_descriptors_are_no_missing_library),
         cmocka_unit_test(closing_nothing_is_allowed),
     };
 

@@ -140,8 +140,8 @@ qdq_status qdq_ov_api_load(qdq_ov_api *api, const char *arg, const qdq_engine_op
         .engine = "OpenVINO",
         .advice =
             "install it with scripts/setup.sh --with-openvino, or name the libopenvino_c.so of a release "
-            "or of the Python package openvino (openvino/libs/) with --openvino-library or "
-            "QDQ_OPENVINO_LIBRARY",
+            "or of the Python package openvino (openvino/libs/) with --openvino-library "
+            "(qdq_engine_opts.openvino_library)",
         .load = load_file,
         .api = api};
 

@@ -101,8 +101,8 @@ qdq_status qdq_ort_api_load(qdq_ort_api *api, const char *arg, const qdq_engine_
         .plain = plain,
         .engine = "ONNX Runtime",
         .advice = "install it with scripts/setup.sh, or name the libonnxruntime.so of a release or of the "
-                  "Python package onnxruntime (1.19 or newer: onnxruntime/capi/) with --ort-library or "
-                  "QDQ_ORT_LIBRARY",
+                  "Python package onnxruntime (1.19 or newer: onnxruntime/capi/) with --ort-library "
+                  "(qdq_engine_opts.ort_library)",
         .load = load_file,
         .api = api};
 
