@@ -17,7 +17,8 @@ typedef struct qdq_session qdq_session;
 
 typedef struct qdq_engine_opts {
     size_t size;
-    const char *ort_library;        /* file; NULL: search_dirs, then next to libqdq.so (lib/qdq), then the loader's path */
+    const char
+        *ort_library; /* file; NULL: search_dirs, then next to libqdq.so (lib/qdq), then the loader's path */
     const char *const *search_dirs; /* folders to look for engine libraries in, ends with NULL; or NULL */
     const char *temp_dir;           /* parent of private folders; NULL: /tmp */
     const qdq_job *job;             /* log: the engine's own warnings arrive here */

@@ -222,7 +222,8 @@ static void too_few_descriptors_are_no_missing_library(void **state)
         close(taken);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(st, QDQ_E_IO);
-    assert_string_equal(err.text, "engine 'ort': cannot look for a library of ONNX Runtime: Too many open files");
+    assert_string_equal(err.text,
+                        "engine 'ort': cannot look for a library of ONNX Runtime: Too many open files");
 }
 
 static void closing_nothing_is_allowed(void **state)
