@@ -1,8 +1,9 @@
 /* format.c - see the header. */
 #include "target/format.h"
 
-#include <regex.h>
 #include <string.h>
+
+#include "base/regexp.h"
 
 const char *const qdq_code_type_names[] = {"int8", "uint8", "int16",        "uint16",
                                            "int4", "uint4", "float8e4m3fn", NULL};
@@ -195,15 +196,16 @@ void qdq_format_read(const qdq_json_place *p, qdq_format *f)
 
 static void check_pattern(const qdq_json_place *p, const char *pattern)
 {
-    regex_t re;
-    int code = regcomp(&re, pattern, REG_EXTENDED | REG_NOSUB);
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_regexp re;
+    qdq_status st = qdq_regexp_open(pattern, false, &re, &err);
 
-    if (code == REG_ESPACE)
+    if (st == QDQ_OK)
+        qdq_regexp_close(&re);
+    else if (st == QDQ_E_NOMEM)
         qdq_json_nomem(p);
-    else if (code != 0)
-        qdq_json_wrong(p, "node", "a regular expression (POSIX extended)");
     else
-        regfree(&re);
+        qdq_json_fail(p, "key 'node': %s", err.text);
 }
 
 /* Calibration tells formats apart by the type of their codes alone, so one type has one form. `first` [type] is the

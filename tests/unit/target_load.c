@@ -205,7 +205,7 @@ static void mistakes_are_named_with_their_place(void **state)
         {HEAD TYPES ", \"overrides\": [{\"weight\": {\"type\": \"int4\"}}]}",
          "overrides[0], key 'node': expected a regular expression, or the key 'op'"},
         {HEAD TYPES ", \"overrides\": [{\"node\": \"a(\"}]}",
-         "overrides[0], key 'node': expected a regular expression (POSIX extended)"},
+         "overrides[0]: key 'node': regular expression 'a(': Unmatched ("},
         {HEAD TYPES ", \"overrides\": [{\"op\": \"Conv\", \"activation\": {\"type\": \"float8e4m3fn\"}}]}",
          "overrides[0], key 'type': expected 'float8e4m3fn', as activations are"},
         {HEAD TYPES ", \"overrides\": [{\"op\": \"Conv\", \"wieght\": {}}]}",

@@ -97,6 +97,12 @@ static bool int_range(int64_t start, int64_t limit, int64_t delta, int64_t *coun
     return n <= INT64_MAX;
 }
 
+/* The sum fits although the product alone may not: unsigned numbers wrap around. */
+static int64_t int_range_at(int64_t start, int64_t delta, int64_t i)
+{
+    return (int64_t)((uint64_t)start + (uint64_t)i * (uint64_t)delta);
+}
+
 static bool float_range(double start, double limit, double delta, int64_t *count)
 {
     double n = ceil((limit - start) / delta);
@@ -136,7 +142,7 @@ bool qdq_eval_range(qdq_eval *c)
         else if (e == QDQ_DOUBLE)
             ((double *)out)[i] = *(const double *)start + (double)i * *(const double *)delta;
         else
-            qdq_elem_put_int(e, out, i, qdq_elem_int(e, start, 0) + i * qdq_elem_int(e, delta, 0));
+            qdq_elem_put_int(e, out, i, int_range_at(qdq_elem_int(e, start, 0), qdq_elem_int(e, delta, 0), i));
     return true;
 }
 

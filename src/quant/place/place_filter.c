@@ -1,12 +1,12 @@
 /* place_filter.c - see the header. Patterns are matched against labels once each: patterns times nodes. */
 #include "quant/place/place_filter.h"
 
-#include <regex.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/fail.h"
 #include "base/map.h"
+#include "base/regexp.h"
 
 typedef struct filter {
     qdq_node *const *order;
@@ -36,32 +36,28 @@ static void keep_out(const filter *f, const qdq_node *n, const char *option, con
 typedef struct pattern {
     const char *text;
     const char *name; /* NULL: `re` */
-    regex_t re;
+    qdq_regexp re;
 } pattern;
 
-static qdq_status open_pattern(pattern *p, const char *text, int flags, qdq_error *err)
+static qdq_status open_pattern(pattern *p, const char *text, bool any_case, qdq_error *err)
 {
     p->text = text;
     p->name = text[0] == '=' ? text + 1 : NULL;
-    int code = p->name != NULL ? 0 : regcomp(&p->re, text, REG_EXTENDED | REG_NOSUB | flags);
-    if (code == 0)
-        return QDQ_OK;
-    char reason[128];
-    regerror(code, &p->re, reason, sizeof reason);
-    return qdq_fail(err, QDQ_E_USAGE, "regular expression '%s': %s", text, reason);
+    return p->name != NULL ? QDQ_OK : qdq_regexp_open(text, any_case, &p->re, err);
 }
 
 static void close_pattern(pattern *p)
 {
     if (p->name == NULL)
-        regfree(&p->re);
+        qdq_regexp_close(&p->re);
 }
 
-static bool matches(const pattern *p, const char *label, bool any_case)
+static qdq_status matches(pattern *p, const char *label, bool any_case, bool *yes, qdq_error *err)
 {
     if (p->name == NULL)
-        return regexec(&p->re, label, 0, NULL, 0) == 0;
-    return any_case ? strcasecmp(p->name, label) == 0 : strcmp(p->name, label) == 0;
+        return qdq_regexp_match(&p->re, label, yes, err);
+    *yes = (any_case ? strcasecmp(p->name, label) : strcmp(p->name, label)) == 0;
+    return QDQ_OK;
 }
 
 /* The first node that p would match if capitals did not count; NULL: none. The label is in scratch. */
@@ -70,13 +66,16 @@ static const char *match_in_any_case(const filter *f, const char *text)
     const char *found = NULL;
     pattern p;
 
-    if (open_pattern(&p, text, REG_ICASE, NULL) != QDQ_OK)
+    if (open_pattern(&p, text, true, NULL) != QDQ_OK)
         return NULL;
     for (size_t i = 0; i < f->n_order && found == NULL; i++) {
         qdq_arena_mark mark = qdq_arena_get_mark(f->scratch);
         const char *label = qdq_node_label(f->order[i], f->scratch);
+        bool yes;
 
-        if (matches(&p, label, true))
+        if (matches(&p, label, true, &yes, NULL) != QDQ_OK)
+            break; /* a hint is not worth an error */
+        if (yes)
             found = label;
         else
             qdq_arena_reset(f->scratch, mark);
@@ -104,22 +103,27 @@ static void warn_of_no_match(const filter *f, const char *text)
 static qdq_status mark_matching(const filter *f, const char *text, bool *hit, qdq_error *err)
 {
     size_t found = 0;
+    qdq_status st = QDQ_OK;
     pattern p;
 
-    QDQ_TRY(open_pattern(&p, text, 0, err));
-    for (size_t i = 0; i < f->n_order; i++) {
+    QDQ_TRY(open_pattern(&p, text, false, err));
+    for (size_t i = 0; i < f->n_order && st == QDQ_OK; i++) {
         qdq_arena_mark mark = qdq_arena_get_mark(f->scratch);
+        bool yes;
 
-        if (matches(&p, qdq_node_label(f->order[i], f->scratch), false)) {
+        st = qdq_job_poll(f->opts->job, err);
+        if (st == QDQ_OK)
+            st = matches(&p, qdq_node_label(f->order[i], f->scratch), false, &yes, err);
+        if (st == QDQ_OK && yes) {
             hit[i] = true;
             found++;
         }
         qdq_arena_reset(f->scratch, mark);
     }
     close_pattern(&p);
-    if (found == 0)
+    if (st == QDQ_OK && found == 0)
         warn_of_no_match(f, text);
-    return QDQ_OK;
+    return st;
 }
 
 /* Keeps out the nodes that one of the patterns matches, or with `others` those that none matches. */

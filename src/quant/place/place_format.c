@@ -1,30 +1,32 @@
 /* place_format.c - see the header. */
 #include "quant/place/place_format.h"
 
-#include <regex.h>
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/regexp.h"
 
 /* Gives `o` to the nodes that it fits and that have no other override yet. */
 static qdq_status apply_override(const qdq_override *o, qdq_node *const *order, size_t n_order,
                                  qdq_arena *scratch, const qdq_format **format, qdq_error *err)
 {
-    regex_t re;
+    qdq_status st = QDQ_OK;
+    qdq_regexp re;
 
-    /* the target's reader has seen that it compiles */
-    if (o->node != NULL && regcomp(&re, o->node, REG_EXTENDED | REG_NOSUB) != 0)
-        return qdq_nomem(err);
-    for (size_t i = 0; i < n_order; i++) {
+    if (o->node != NULL)
+        QDQ_TRY(qdq_regexp_open(o->node, false, &re, err));
+    for (size_t i = 0; i < n_order && st == QDQ_OK; i++) {
         const qdq_node *n = order[i];
+        bool fits = format[n->id] == NULL && (o->op == NULL || strcmp(o->op, n->type) == 0);
 
-        if (format[n->id] == NULL && (o->op == NULL || strcmp(o->op, n->type) == 0) &&
-            (o->node == NULL || regexec(&re, qdq_node_label(n, scratch), 0, NULL, 0) == 0))
+        if (fits && o->node != NULL)
+            st = qdq_regexp_match(&re, qdq_node_label(n, scratch), &fits, err);
+        if (st == QDQ_OK && fits)
             format[n->id] = &o->format;
     }
     if (o->node != NULL)
-        regfree(&re);
-    return QDQ_OK;
+        qdq_regexp_close(&re);
+    return st;
 }
 
 qdq_status qdq_place_formats(const qdq_model *m, const qdq_target *t, qdq_node *const *order, size_t n_order,

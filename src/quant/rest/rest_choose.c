@@ -2,11 +2,11 @@
  * many numbers where that is asked for, and those whose inputs or results came near the end of the range when
  * samples were run. What an operator cannot do at all needs no mention: rest_judge.c knows. */
 #include <math.h>
-#include <regex.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/regexp.h"
 #include "ir/shape.h"
 #include "quant/rest/rest_state.h"
 #include "quant/rest/widen.h"
@@ -107,31 +107,27 @@ static qdq_status keep_node(chooser *c, const qdq_node *n, const char *reason)
 
 typedef struct pattern {
     const char *text;
-    regex_t re;
+    qdq_regexp re;
     bool matched;
 } pattern;
 
-static bool matches(chooser *c, pattern *p, const qdq_node *n)
+static qdq_status matches(chooser *c, pattern *p, const qdq_node *n, bool *yes)
 {
-    bool found =
-        strcmp(p->text, n->type) == 0 || regexec(&p->re, qdq_node_label(n, &c->scratch), 0, NULL, 0) == 0;
-
-    p->matched |= found;
-    return found;
+    *yes = strcmp(p->text, n->type) == 0;
+    if (!*yes)
+        QDQ_TRY(qdq_regexp_match(&p->re, qdq_node_label(n, &c->scratch), yes, c->err));
+    p->matched |= *yes;
+    return QDQ_OK;
 }
 
 static qdq_status compile(chooser *c, pattern *list, size_t *n)
 {
     for (*n = 0; c->rest->keep != NULL && c->rest->keep[*n] != NULL; ++*n) {
-        int code = regcomp(&list[*n].re, c->rest->keep[*n], REG_EXTENDED | REG_NOSUB);
-        char reason[128];
+        qdq_status st = qdq_regexp_open(c->rest->keep[*n], false, &list[*n].re, c->err);
 
         list[*n].text = c->rest->keep[*n];
-        if (code == 0)
-            continue;
-        regerror(code, &list[*n].re, reason, sizeof reason);
-        return qdq_fail(c->err, QDQ_E_USAGE, "keep in float32: regular expression '%s': %s",
-                        c->rest->keep[*n], reason);
+        if (st != QDQ_OK)
+            return st == QDQ_E_USAGE ? qdq_within(c->err, st, "keep in float32") : st;
     }
     return QDQ_OK;
 }
@@ -234,9 +230,13 @@ static qdq_status choose_node(chooser *c, const qdq_node *n, pattern *list, size
         return QDQ_OK; /* what the model has follows what is around it */
     if (qdq_rest_refusal(&c->judge, n) != NULL)
         return QDQ_OK;
-    for (size_t i = 0; i < n_list; i++)
-        if (matches(c, &list[i], n))
+    for (size_t i = 0; i < n_list; i++) {
+        bool yes;
+
+        QDQ_TRY(matches(c, &list[i], n, &yes));
+        if (yes)
             return keep_node(c, n, "asked for");
+    }
     if (c->was_float.n_live > 0 && qdq_map_get(&c->was_float, qdq_node_label(n, &c->scratch)) != NULL)
         return keep_node(c, n, "float32 in the model");
     if (c->rest->keep_sums && adds_up(n->op))
@@ -280,7 +280,7 @@ static qdq_status choose(chooser *c)
     if (st == QDQ_OK)
         st = choose_nodes(c, list, n_list);
     for (size_t i = 0; i < n_pattern; i++)
-        regfree(&list[i].re);
+        qdq_regexp_close(&list[i].re);
     qdq_functions_close(&c->judge.functions);
     return st;
 }
