@@ -92,12 +92,17 @@ static qdq_status order(const qdq_session *s, const qdq_named_array *in, size_t 
                         qdq_error *err)
 {
     qdq_buf names = QDQ_BUF_INIT(600);
+    size_t i = 0; /* mostly they come in the session's order: each is looked for behind the one before */
 
     for (size_t k = 0; k < n_in; k++) {
-        size_t i = 0;
-        while (i < s->n_in && (in[k].name == NULL || strcmp(s->in[i].name, in[k].name) != 0))
-            i++;
-        if (i == s->n_in) {
+        size_t tried = 0;
+
+        for (; tried < s->n_in; tried++, i++) {
+            i = i < s->n_in ? i : 0;
+            if (in[k].name != NULL && strcmp(s->in[i].name, in[k].name) == 0)
+                break;
+        }
+        if (tried == s->n_in) {
             qdq_fail(err, QDQ_E_USAGE, "no input is named '%s': the inputs are %s",
                      in[k].name ? in[k].name : "", input_names(s, &names));
             qdq_buf_free(&names);
@@ -108,7 +113,7 @@ static qdq_status order(const qdq_session *s, const qdq_named_array *in, size_t 
         QDQ_TRY(check_array(&s->in[i], &in[k].array, err));
         out[i] = &in[k].array;
     }
-    for (size_t i = 0; i < s->n_in; i++)
+    for (i = 0; i < s->n_in; i++)
         if (out[i] == NULL)
             return qdq_fail(err, QDQ_E_USAGE, "input '%s' is missing: all %zu inputs are needed",
                             s->in[i].name, s->n_in);

@@ -74,17 +74,25 @@ static qdq_status check_shape(const qdq_value *v, const qdq_input_shape *shape, 
 
 static qdq_status check_shapes(const qdq_graph *g, const qdq_session_opts *opts, qdq_error *err)
 {
-    for (size_t i = 0; i < opts->n_shapes; i++) {
+    qdq_map seen = QDQ_MAP_INIT;
+    qdq_status st = QDQ_OK;
+
+    for (size_t i = 0; i < opts->n_shapes && st == QDQ_OK; i++) {
         const qdq_value *v = qdq_graph_find(g, opts->shapes[i].name);
+        bool is_new;
+
         if (v == NULL || !v->is_input)
-            return qdq_fail(err, QDQ_E_USAGE, "shape for '%s': the model has no such input",
-                            opts->shapes[i].name);
-        for (size_t k = 0; k < i; k++)
-            if (strcmp(opts->shapes[i].name, opts->shapes[k].name) == 0)
-                return qdq_fail(err, QDQ_E_USAGE, "two shapes for input '%s'", v->name);
-        QDQ_TRY(check_shape(v, &opts->shapes[i], err));
+            st = qdq_fail(err, QDQ_E_USAGE, "shape for '%s': the model has no such input",
+                          opts->shapes[i].name);
+        else if (qdq_map_put(&seen, v->name, &is_new) == NULL)
+            st = qdq_nomem(err);
+        else if (!is_new)
+            st = qdq_fail(err, QDQ_E_USAGE, "two shapes for input '%s'", v->name);
+        else
+            st = check_shape(v, &opts->shapes[i], err);
     }
-    return QDQ_OK;
+    qdq_map_free(&seen);
+    return st;
 }
 
 static qdq_status fix_input(qdq_model *own, qdq_value *v, const qdq_graph *original,

@@ -12,6 +12,8 @@
 #ifndef QDQ_IR_H
 #define QDQ_IR_H
 
+#include <stdatomic.h>
+
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/map.h"
@@ -254,7 +256,8 @@ struct qdq_graph {
     uint32_t next_node_id;
     qdq_map by_name; /* value name -> qdq_value *, live ones */
     uint64_t edits;  /* every edit counts itself; subgraph edits count in all graphs around */
-    qdq_span rest;   /* documentation, quantization annotations, metadata, unknown fields */
+    atomic_uint_least64_t input_cursor; /* where qdq_model_input() stopped (model_io.c); 0 after an edit */
+    qdq_span rest; /* documentation, quantization annotations, metadata, unknown fields */
 };
 
 typedef struct qdq_opset {

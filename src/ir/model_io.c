@@ -46,11 +46,20 @@ size_t qdq_model_output_count(const qdq_model *m)
     return m->graph->outputs.n;
 }
 
+/* Callers ask for one input after the other: the search goes on where the last one ended, so that all of them together
+ * take linear time. Readers in other threads may move the cursor; each of its values is right. */
 bool qdq_model_input(const qdq_model *m, size_t i, qdq_io *out)
 {
-    for (size_t k = 0; k < m->graph->inputs.n; k++)
-        if (is_real_input(m->graph->inputs.at[k]) && i-- == 0) {
-            describe(m->graph->inputs.at[k], out);
+    qdq_graph *g = m->graph;
+    uint64_t cursor = atomic_load_explicit(&g->input_cursor, memory_order_relaxed);
+    uint32_t number = (uint32_t)(cursor >> 32), place = (uint32_t)cursor; /* of a real input, or both 0 */
+
+    if (i < number)
+        number = place = 0;
+    for (; place < g->inputs.n; place++)
+        if (is_real_input(g->inputs.at[place]) && number++ == i) {
+            describe(g->inputs.at[place], out);
+            atomic_store_explicit(&g->input_cursor, (uint64_t)i << 32 | place, memory_order_relaxed);
             return true;
         }
     return false;

@@ -29,6 +29,7 @@ static inline void qdq_graph_touch(qdq_graph *g)
 {
     for (;;) {
         g->edits++;
+        atomic_store_explicit(&g->input_cursor, 0, memory_order_relaxed);
         if (g->owner == NULL)
             return;
         g = g->owner->graph;

@@ -8,13 +8,20 @@
 #include "ir/function.h"
 #include "opt/opt.h"
 
-/* More nodes than this in a model are not made: functions that call each other twice grow without bound. */
-enum { MAX_NODES = 500000 };
+/* Functions that call each other twice grow without bound: a file of 6 kB would take gigabytes. Names count, too. */
+enum {
+    MAX_NODES = 500000,        /* of the model as it becomes */
+    FREE_BYTES = 16 << 20,     /* of nodes that a pipeline may put into any model */
+    GROWTH = 20,               /* and as many times the bytes of its nodes on top of that */
+    MAX_BYTES = (1 << 30) - 1, /* where counting ends */
+};
 
 /* What can be said of a function before any call. */
 typedef struct callee {
     uint64_t own;             /* nodes */
     uint64_t size;            /* nodes, with all calls expanded; at most MAX_NODES + 1 */
+    uint64_t own_bytes;       /* that its nodes take, about */
+    uint64_t bytes;           /* with all calls expanded; at most MAX_BYTES + 1 */
     int depth;                /* of graphs inside graphs; the body itself is 0 */
     bool ends;                /* its calls do not lead in a circle */
     bool is_reached;          /* some call of it stays */
@@ -46,6 +53,16 @@ static int depth_of(const qdq_graph *g)
     return depth;
 }
 
+/* About what a copy of the node takes, its values and names included. */
+static uint64_t bytes_of(const qdq_node *n)
+{
+    uint64_t sum = 256 + 64 * (uint64_t)n->n_in + 16 * (uint64_t)n->n_attr + strlen(n->name);
+
+    for (uint32_t i = 0; i < n->n_out; i++)
+        sum += 256 + (n->out[i] != NULL ? strlen(n->out[i]->name) : 0);
+    return sum;
+}
+
 /* --- what is known of functions -------------------------------------------------------------------------------------- */
 
 /* `seen`: domain -> index + 1 of the function that needed it last. */
@@ -72,7 +89,7 @@ static bool study(inliner *in, uint32_t i, qdq_map *seen)
     callee *c = &in->callee[i];
     const char *last = NULL;
 
-    c->own = c->size = 0;
+    c->own = c->size = c->own_bytes = c->bytes = 0;
     c->needs.n = 0;
     if (!QDQ_PUSH(&in->memory, &in->work, in->o->model->functions.at[i]->body))
         return false;
@@ -84,9 +101,13 @@ static bool study(inliner *in, uint32_t i, qdq_map *seen)
         c->depth = depth_of(g) > c->depth ? depth_of(g) : c->depth;
         QDQ_FOR_NODES (n, g) {
             uint32_t other = qdq_functions_callee(&in->functions, n);
+            uint64_t bytes = bytes_of(n);
 
             c->size += other == QDQ_NO_FUNCTION ? 1 : in->callee[other].size;
             c->size = c->size > MAX_NODES ? MAX_NODES + 1 : c->size;
+            c->own_bytes += bytes;
+            c->bytes += other == QDQ_NO_FUNCTION ? bytes : in->callee[other].bytes;
+            c->bytes = c->bytes > MAX_BYTES ? MAX_BYTES + 1 : c->bytes;
             if ((n->domain != last && !note_domain(in, i, n->domain, seen)) ||
                 !qdq_node_push_graphs(n, &in->memory, &in->work))
                 return false;
@@ -172,6 +193,8 @@ static const char *why_not(const inliner *in, const qdq_node *n, uint32_t i)
         return "graphs would be nested too deep";
     if (in->total + c->size - 1 > MAX_NODES)
         return "the model would have more than 500000 nodes";
+    if (in->o->inlined_bytes + c->bytes > in->o->inline_limit)
+        return "the bodies would take more than 16 MiB and 20 times the memory of all nodes";
     return fits_opsets(in, c) ? NULL : "opset conflict";
 }
 
@@ -212,6 +235,7 @@ static qdq_status try_call(inliner *in, qdq_node *n, uint32_t i, bool *done, qdq
         return qdq_nomem(err);
     qdq_opt_close_facts(in->o);
     in->total += c->own - 1;
+    in->o->inlined_bytes += c->own_bytes;
     *done = true;
     return QDQ_OK;
 }
@@ -274,8 +298,15 @@ static qdq_status walk_function(inliner *in, uint32_t i, qdq_error *err)
 
 static qdq_status run(inliner *in, qdq_error *err)
 {
-    QDQ_FOR_GRAPHS (g, in->o->model)
+    uint64_t bytes = 0;
+
+    QDQ_FOR_GRAPHS (g, in->o->model) {
         in->total += g->n_node;
+        QDQ_FOR_NODES (n, g)
+            bytes += bytes_of(n);
+    }
+    if (in->o->inline_limit == 0) /* the first round's: what later ones find has grown */
+        in->o->inline_limit = FREE_BYTES + GROWTH * bytes;
     if (!study_all(in))
         return qdq_nomem(err);
     QDQ_TRY(walk_place(in, NULL, err));

@@ -15,6 +15,7 @@ typedef struct qdq_opt {
     const char *arg;   /* of the pass at work: what stands behind ':'; "" without */
     qdq_arena scratch; /* for the pass at work: emptied behind it */
     qdq_opt_state *state;
+    uint64_t inlined_bytes, inline_limit; /* of the pipeline so far (inline_functions.c) */
 } qdq_opt;
 
 /* A pass edits one graph (bodies of subgraphs and functions included: it is called once for each), or, in

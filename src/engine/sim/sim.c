@@ -277,7 +277,7 @@ static qdq_status lend_output(qdq_session *s, const qdq_value *v, const qdq_arra
     sim_session *ss = s->self;
     qdq_array a;
 
-    for (size_t i = 0; i < s->n_in; i++)
+    for (size_t i = 0; v->is_input && i < s->n_in; i++)
         if (strcmp(s->in[i].name, v->name) == 0)
             return fn(ctx, v->name, in[i], err);
     if (v->init != NULL)

@@ -52,12 +52,9 @@ struct qdq_comparing {
 
 static bool has_output(const qdq_model *m, const char *name)
 {
-    bool found = false;
-    qdq_io io;
+    const qdq_value *v = qdq_graph_find(m->graph, name);
 
-    for (size_t k = 0; !found && qdq_model_output(m, k, &io); k++)
-        found = strcmp(io.name, name) == 0;
-    return found;
+    return v != NULL && v->n_output > 0;
 }
 
 static qdq_status find_outputs(qdq_comparing *c, qdq_error *err)

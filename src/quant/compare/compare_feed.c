@@ -5,6 +5,7 @@
 
 #include "base/fail.h"
 #include "base/half.h"
+#include "ir/ir.h"
 #include "quant/data/input_codes.h"
 
 static bool is_plain(qdq_elem elem)
@@ -15,12 +16,11 @@ static bool is_plain(qdq_elem elem)
 /* The type that m reads input `name` as; `have` if it has no such input. */
 static qdq_elem read_as(const qdq_model *m, const char *name, qdq_elem have)
 {
-    qdq_io io;
+    const qdq_value *v = qdq_graph_find(m->graph, name);
 
-    for (size_t i = 0; qdq_model_input(m, i, &io); i++)
-        if (strcmp(io.name, name) == 0)
-            return io.elem;
-    return have;
+    if (v == NULL || !v->is_input || v->init != NULL)
+        return have;
+    return v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->elem : QDQ_UNDEFINED;
 }
 
 static float number_at(const qdq_array *a, size_t i)
