@@ -137,7 +137,8 @@ static qdq_status check_size(const char *text, qdq_error *err)
 
         if (*p == '\\' && p[1] >= '1' && p[1] <= '9')
             return qdq_fail(err, QDQ_E_USAGE,
-                            "regular expression '%.60s': found the back reference '%.2s'; expected none", text, p);
+                            "regular expression '%.60s': found the back reference '%.2s'; expected none",
+                            text, p);
         if (*p == '(') {
             if (depth == QDQ_REGEXP_DEPTH)
                 return too_large(text, "nested parentheses", QDQ_REGEXP_DEPTH, err);
@@ -200,8 +201,9 @@ qdq_status qdq_regexp_match(qdq_regexp *r, const char *name, bool *yes, qdq_erro
     if (code == REG_ESPACE)
         return qdq_nomem(err);
     if (r->seconds > QDQ_REGEXP_SECONDS)
-        return qdq_fail(err, QDQ_E_USAGE,
-                        "regular expression '%.60s': its matching took more than %d s; expected a simpler one",
-                        r->text, QDQ_REGEXP_SECONDS);
+        return qdq_fail(
+            err, QDQ_E_USAGE,
+            "regular expression '%.60s': its matching took more than %d s; expected a simpler one", r->text,
+            QDQ_REGEXP_SECONDS);
     return QDQ_OK;
 }

@@ -223,9 +223,11 @@ static void arrays_are_repeated_and_made(void **state)
           "float[4] y = {0, 0.25, 0.5, 0.75}");
     gives(13, "int64 a = {2}, int64 b = {2}, int64 d = {3}", "y = Range(a, b, d)", "int64[0] y = {}");
     /* the last product alone is beyond int64 */
-    gives(13, "int64 a = {-9223372036854775807}, int64 b = {9223372036854775807}, int64 d = {4611686018427387904}",
-          "y = Range(a, b, d)",
-          "int64[4] y = {-9223372036854775807, -4611686018427387903, 1, 4611686018427387905}");
+    gives(
+        13,
+        "int64 a = {-9223372036854775807}, int64 b = {9223372036854775807}, int64 d = {4611686018427387904}",
+        "y = Range(a, b, d)",
+        "int64[4] y = {-9223372036854775807, -4611686018427387903, 1, 4611686018427387905}");
     refuses(13, "int64 a = {2}, int64 b = {9}, int64 d = {0}", "y = Range(a, b, d)", "without end");
     refuses(13, "float a = {2}, float b = {9}, float d = {0}", "y = Range(a, b, d)", "without end");
     refuses(13, "int64 a = {-9223372036854775808}, int64 b = {9223372036854775807}, int64 d = {1}",

@@ -142,7 +142,8 @@ bool qdq_eval_range(qdq_eval *c)
         else if (e == QDQ_DOUBLE)
             ((double *)out)[i] = *(const double *)start + (double)i * *(const double *)delta;
         else
-            qdq_elem_put_int(e, out, i, int_range_at(qdq_elem_int(e, start, 0), qdq_elem_int(e, delta, 0), i));
+            qdq_elem_put_int(e, out, i,
+                             int_range_at(qdq_elem_int(e, start, 0), qdq_elem_int(e, delta, 0), i));
     return true;
 }
 
