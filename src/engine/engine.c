@@ -10,6 +10,7 @@
 #include "engine/plugin.h"
 #include "engine/session_inputs.h"
 #include "engine/session_model.h"
+#include "ir/graph_check.h"
 
 static const struct {
     const char *name, *help;
@@ -144,6 +145,7 @@ static qdq_status open_session(qdq_session *s, const qdq_model *m, const qdq_ses
     if (opts->expose != NULL && (info->capabilities & QDQ_CAN_EXPOSE) == 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "this engine cannot show intermediate tensors");
 
+    QDQ_TRY(qdq_model_check_domains(m, err)); /* before an engine stumbles over it */
     QDQ_TRY(qdq_session_model(m, opts, &own, err));
     qdq_status st = QDQ_OK;
     if (opts->groups && own == NULL)

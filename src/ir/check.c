@@ -439,6 +439,8 @@ static void check_graph(qdq_checker *c, const qdq_graph *g)
         check_operands(c, n);
         check_operator(c, n);
         qdq_check_attrs(c, n);
+        if (c->wants_domains)
+            qdq_check_domains(c, n);
     }
     if (c->n_error == errors) /* else the use lists may not be fit to walk */
         check_order(c, g, place);
@@ -510,7 +512,7 @@ static void start(qdq_checker *c, const qdq_model *m, bool first_only)
     c->first_only = first_only;
 }
 
-static void finish(qdq_checker *c)
+void qdq_check_close(qdq_checker *c)
 {
     qdq_map_free(&c->domains);
     qdq_functions_close(&c->functions);
@@ -529,7 +531,7 @@ qdq_status qdq_model_verify(const qdq_model *m, qdq_error *err)
         st = qdq_nomem(err);
     else if (c.found.n > 0)
         st = qdq_fail(err, QDQ_E_FORMAT, "%s", c.found.at[0].text);
-    finish(&c);
+    qdq_check_close(&c);
     return st;
 }
 
@@ -564,12 +566,13 @@ qdq_status qdq_model_check(const qdq_model *m, qdq_finding **out, size_t *n, qdq
     *out = NULL;
     *n = 0;
     start(&c, m, false);
+    c.wants_domains = true;
     check_all(&c);
     qdq_check_side_files(&c);
     if (!c.nomem)
         *out = pack(&c);
     if (*out != NULL)
         *n = c.found.n;
-    finish(&c);
+    qdq_check_close(&c);
     return *out != NULL ? QDQ_OK : qdq_nomem(err);
 }

@@ -8,6 +8,8 @@ typedef struct qdq_checker {
     const qdq_model *m;
     qdq_arena scratch;
     bool first_only; /* stop at the first error, look for no warnings */
+    bool
+        wants_domains; /* look at numbers in attributes and at what calls come to: what engines stumble over */
     bool nomem;
     size_t n_error;
     QDQ_VEC(qdq_finding) found;
@@ -21,6 +23,7 @@ typedef struct qdq_checker {
 } qdq_checker;
 
 void qdq_check_report(qdq_checker *c, bool is_error, const char *fmt, ...) QDQ_PRINTF(3, 4);
+void qdq_check_close(qdq_checker *c);
 const char *qdq_check_place(qdq_checker *c, const qdq_node *n); /* "graph 'g': node 'n'" */
 
 /* check_attr.c */
@@ -28,6 +31,9 @@ void qdq_check_type(qdq_checker *c, const char *name, const qdq_type *t);
 void qdq_check_tensor(qdq_checker *c, const char *name, const qdq_tensor *t);
 void qdq_check_declared(qdq_checker *c, const qdq_value *v);
 void qdq_check_attrs(qdq_checker *c, const qdq_node *n);
+
+/* check_domain.c */
+void qdq_check_domains(qdq_checker *c, const qdq_node *n); /* after qdq_check_functions() */
 
 /* check_function.c */
 void qdq_check_functions(qdq_checker *c); /* fills c->functions; names, calls in circles */
