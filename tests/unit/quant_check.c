@@ -48,6 +48,25 @@ static void assert_finds(const char *want, const char *text)
 #define DB   "db = DequantizeLinear <axis = 0> (b, bs)"
 #define BACK "e = QuantizeLinear(c, t, u) y = DequantizeLinear(e, t, u)"
 
+/* The same Conv in one branch: it has its weight from around, and stands between Q/DQ of its own. */
+#define BRANCH(behind)                                                                                       \
+    "g (bool c, float[1,2,4,4] x) => (float[1,2,4,4] y) {\n"                                                 \
+    "  y = If(c) <then_branch = t () => (a) <float s = {0.5}, uint8 z = {3}, float t = {0.25}, uint8 u = "   \
+    "{7}, " W ", " B "> {\n"                                                                                 \
+    "    q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)\n"                                        \
+    "    " DW " " DB "\n"                                                                                    \
+    "    [c1] k = Conv(d, dw, db)\n"                                                                         \
+    "    " behind "\n"                                                                                       \
+    "  }, else_branch = e () => (b) { [r] b = Relu(x) }>\n"                                                  \
+    "}\n"
+
+static void check_looks_into_the_bodies_of_if(void **state)
+{
+    (void)state;
+    assert_finds("", BRANCH("g = QuantizeLinear(k, t, u) a = DequantizeLinear(g, t, u)"));
+    assert_finds("no-output-q c1;", BRANCH("a = Relu(k)"));
+}
+
 static void a_complete_conv_has_no_findings(void **state)
 {
     (void)state;
@@ -111,7 +130,7 @@ static void q_and_dq_of_one_pair_should_agree(void **state)
 static void numbers_inside_subgraphs_are_looked_at(void **state)
 {
     (void)state;
-    assert_finds("!scale q;!scale d;",
+    assert_finds("!scale q;!scale d;useless q;",
                  "g (bool c, float[2] x) => (float[2] y) <float s = {0}, uint8 z = {3}> {\n"
                  "  y = If <then_branch = a () => (float[2] p) {\n"
                  "    [q] q = QuantizeLinear(x, s, z)\n"
@@ -451,6 +470,7 @@ static void a_target_without_rules_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(check_looks_into_the_bodies_of_if),
         cmocka_unit_test(a_complete_conv_has_no_findings),
         cmocka_unit_test(scales_that_are_no_numbers_above_0_are_errors),
         cmocka_unit_test(halves_without_the_other_are_found),

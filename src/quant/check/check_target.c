@@ -5,13 +5,14 @@
  *   engine    which kernels ran, if there is an engine: that proves it
  *   fusion    each node next to Q/DQ: is it fused, and if not, why
  *
- * Operators on codes are taken for what they are between Q/DQ. Nothing here decides by itself what an engine can run:
+ * Bodies of If, Loop and Scan are looked at likewise, without the engine. Operators on codes are taken for what they are between Q/DQ. Nothing here decides by itself what an engine can run:
  * placement does, from the target's description. Where the target quantizes weights alone, no kernel has to fuse anything. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
 #include "base/pack.h"
+#include "ir/edit.h"
 #include "ir/shape.h"
 #include "quant/check/check_state.h"
 #include "quant/place/place.h"
@@ -180,25 +181,82 @@ static qdq_status find_formats(qdq_checking *c)
     return qdq_place_formats(c->m, c->t, node, n, &c->arena, &c->format, c->err);
 }
 
+/* Types, and what is known of Q and DQ by themselves. */
+static qdq_status begin(qdq_checking *c)
+{
+    QDQ_TRY(qdq_model_infer(c->m, NULL, c->err));
+    c->node = qdq_arena_array(&c->arena, (size_t)c->m->graph->next_node_id + 1, sizeof *c->node);
+    return c->node != NULL ? qdq_check_params(c) : qdq_nomem(c->err);
+}
+
+/* Findings and counts of a body join those of the model around it, which has looked at its Q and DQ already. */
+static qdq_status join(qdq_checking *c, const qdq_checking *body, size_t first)
+{
+    for (size_t i = first; i < body->found.n; i++) {
+        qdq_target_finding f = body->found.at[i];
+
+        f.op = qdq_arena_strdup(&c->arena, f.op);
+        f.node = qdq_arena_strdup(&c->arena, f.node);
+        f.why = qdq_arena_strdup(&c->arena, f.why);
+        if (f.op == NULL || f.node == NULL || f.why == NULL || !QDQ_PUSH(&c->arena, &c->found, f))
+            return qdq_nomem(c->err);
+    }
+    c->n_fused += body->n_fused;
+    c->n_unfused += body->n_unfused;
+    c->n_weights += body->n_weights;
+    return QDQ_OK;
+}
+
+static qdq_status check_body(qdq_checking *c, const qdq_graph *g)
+{
+    qdq_check_opts opts = *c->opts;
+    qdq_checking body = {.t = c->t, .opts = &opts, .err = c->err};
+    size_t params = 0;
+
+    opts.engine = NULL; /* engines show no kernel inside a body */
+    qdq_status st = qdq_graph_to_model(g, &body.m, c->err);
+    if (st == QDQ_OK)
+        st = begin(&body);
+    params = body.found.n;
+    if (st == QDQ_OK)
+        st = place(&body);
+    if (st == QDQ_OK)
+        st = find_formats(&body);
+    if (st == QDQ_OK)
+        st = qdq_check_fusion(&body);
+    if (st == QDQ_OK)
+        st = join(c, &body, params);
+    qdq_arena_free(&body.arena);
+    qdq_model_free(body.m);
+    return st;
+}
+
+/* The bodies of If, Loop and Scan, at any depth, each as a model of its own. */
+static qdq_status check_bodies(qdq_checking *c)
+{
+    QDQ_FOR_GRAPHS (g, c->m) {
+        if (g->owner == NULL || qdq_graph_in_function(g))
+            continue;
+        QDQ_TRY(qdq_job_poll(c->opts->job, c->err));
+        QDQ_TRY(check_body(c, g));
+    }
+    return QDQ_OK;
+}
+
 static qdq_status check(qdq_checking *c, qdq_target_check **out)
 {
-    const qdq_shape_opts so = {.job = NULL};
-
     if (c->t->ops.n == 0)
         return qdq_fail(c->err, QDQ_E_UNSUPPORTED,
                         "target '%s' has no rules (key 'operators'): expected a target that has", c->t->name);
     qdq_leftover left = {c->opts->job, 0};
     QDQ_TRY(qdq_strip_operators(c->m, &left, c->err));
-    QDQ_TRY(qdq_model_infer(c->m, &so, c->err));
-    c->node = qdq_arena_array(&c->arena, (size_t)c->m->graph->next_node_id + 1, sizeof *c->node);
-    if (c->node == NULL)
-        return qdq_nomem(c->err);
-    QDQ_TRY(qdq_check_params(c));
+    QDQ_TRY(begin(c));
     QDQ_TRY(place(c));
     QDQ_TRY(find_formats(c));
     if (c->opts->engine != NULL)
         QDQ_TRY(qdq_check_engine(c));
     QDQ_TRY(qdq_check_fusion(c));
+    QDQ_TRY(check_bodies(c));
     *out = pack(c);
     return *out != NULL ? QDQ_OK : qdq_nomem(c->err);
 }
