@@ -65,6 +65,8 @@ need libxxhash-dev has_module libxxhash
 need libzip-dev has_module libzip
 need nettle-dev has_module nettle
 need libsqlite3-dev has_module sqlite3
+need libjpeg62-turbo-dev has_module libjpeg
+need libspng-dev has_module spng
 need zlib1g-dev has_module zlib
 need libstb-dev has_module stb
 if [ $want_tests = yes ]; then

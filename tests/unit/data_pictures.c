@@ -331,6 +331,53 @@ static void an_image_cut_anywhere_is_refused_or_read(void **state)
     assert_int_not_equal(qdq_image_decode(file, size, 3, &image, &err), QDQ_OK);
 }
 
+/* 8 x 8 pixels of one colour, (200, 100, 50); gray ones are 124. */
+static void every_form_of_a_picture_gives_its_colour(void **state)
+{
+    static const struct {
+        const char *file;
+        int rgb[3], alpha;
+    } cases[] = {
+        {"rgb.jpg", {200, 100, 50}, 255},      {"progressive.jpg", {200, 100, 50}, 255},
+        {"gray.jpg", {124, 124, 124}, 255},    {"cmyk.jpg", {200, 100, 50}, 255},
+        {"rgb.png", {200, 100, 50}, 255},      {"rgba.png", {200, 100, 50}, 128},
+        {"gray16.png", {124, 124, 124}, 255},  {"palette.png", {200, 100, 50}, 128},
+        {"rgb24.bmp", {200, 100, 50}, 255},    {"top_down32.bmp", {200, 100, 50}, 255},
+        {"palette8.bmp", {200, 100, 50}, 255}, {"palette1.bmp", {200, 100, 50}, 255},
+        {"rgb565.bmp", {197, 97, 49}, 255},    {"core.bmp", {200, 100, 50}, 255},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(cases); i++)
+        for (int channels = 1; channels <= 4; channels += channels == 1 ? 2 : 1) {
+            const int *rgb = cases[i].rgb, want[4] = {rgb[0], rgb[1], rgb[2], cases[i].alpha};
+            char path[300], *file = NULL;
+            size_t size = 0;
+            qdq_image image;
+
+            snprintf(path, sizeof path, "%s/tests/fuzz/corpus/image/%s", QDQ_SOURCE_DIR, cases[i].file);
+            assert_ok(qdq_read_file(path, 1 << 20, &file, &size, &err));
+            assert_ok(qdq_image_decode(file, size, channels, &image, &err));
+            assert_true(image.width == 8 && image.height == 8 && image.channels == channels);
+            for (int k = 0; k < 64 * channels; k++) {
+                const int is = image.pixels[k], luma = (rgb[0] * 77 + rgb[1] * 150 + rgb[2] * 29) >> 8;
+
+                if (abs(is - (channels == 1 ? luma : want[k % channels])) > 2)
+                    fail_msg("%s, %d channels: value %d is %d", cases[i].file, channels, k, is);
+            }
+            qdq_image_free(&image);
+            /* cut anywhere: no crash, and nothing is made up */
+            for (size_t cut = 0; cut < size; cut += 1 + cut / 64) {
+                qdq_status st = qdq_image_decode(file, cut, channels, &image, &err);
+
+                if (st == QDQ_OK && cut + 40 < size)
+                    fail_msg("%s, cut at %zu of %zu: it was read", cases[i].file, cut, size);
+                qdq_image_free(&image);
+            }
+            qdq_free(file);
+        }
+}
+
 static void photographs_of_the_corpus_are_read(void **state)
 {
     (void)state;
@@ -371,6 +418,7 @@ int main(void)
         cmocka_unit_test(options_that_fit_no_image_are_refused),
         cmocka_unit_test(a_file_that_is_no_image_is_named),
         cmocka_unit_test(an_image_cut_anywhere_is_refused_or_read),
+        cmocka_unit_test(every_form_of_a_picture_gives_its_colour),
         cmocka_unit_test(photographs_of_the_corpus_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* image.h - pictures through stb_image: JPEG, PNG and BMP as bytes of pixels. Knows no files, no models. */
+/* image.h - pictures as bytes of pixels: JPEG by libjpeg-turbo, PNG by libspng, BMP. Knows no files, no models. */
 #ifndef QDQ_IMAGE_H
 #define QDQ_IMAGE_H
 
