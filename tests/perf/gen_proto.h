@@ -19,7 +19,7 @@ typedef struct bytes {
 static inline void put(bytes *b, const void *data, size_t size)
 {
     if (size > b->cap - b->size) {
-        b->cap = 2 * (b->size + size);
+        b->cap = 2 * (b->size + size) + 64;
         b->data = realloc(b->data, b->cap);
         if (b->data == NULL) {
             fprintf(stderr, "out of memory\n");
