@@ -124,6 +124,9 @@ typedef struct qdq_verify_result {
     /* Of the output that is furthest off: its name, and SQNR in dB of engine against reference, and of both against the original
      * model. NAN: not measured, or no signal. */
     char output[200];
+    /* Of its worst slice (compare.h); axis -1: the whole. */
+    int axis;
+    size_t index;
     double sqnr_db, engine_db, reference_db;
     /* WRONG: the first node, in order of execution, whose result differs: operator and label, and its form: what it reads, and
      * which nodes read its result. "" if it was not found. */
@@ -138,6 +141,11 @@ typedef struct qdq_verify_result {
 QDQ_API QDQ_MUST_USE qdq_status qdq_verify_engine(const qdq_model *m, qdq_engine *e, qdq_data *data,
                                                   const qdq_verify_opts *opts, qdq_verify_result *out,
                                                   qdq_error *err);
+
+/* Labels of the nodes of m that a wrong result is about, to leave them float: all of the operator and form of r->node, or where that
+ * one reads no quantized values, the nearest nodes before it that do. *labels goes to qdq_free() (one block). */
+QDQ_API QDQ_MUST_USE qdq_status qdq_verify_alike(const qdq_model *m, const qdq_verify_result *r,
+                                                 const char ***labels, size_t *n, qdq_error *err);
 
 /* "unknown", "right", "wrong" */
 QDQ_API const char *qdq_verify_verdict_name(qdq_verify_verdict v);

@@ -58,10 +58,12 @@ json_t *cli_verify_json(cli_json *j, const qdq_verify_result *r, const qdq_engin
     cli_json_set(j, root, "result", json_string(qdq_verify_verdict_name(r->verdict)));
     cli_json_set(j, root, "reference", cli_json_text(r->reference));
     cli_json_set(j, root, "data", cli_json_text(data));
-    cli_json_set(j, root, "samples", json_integer((json_int_t)r->samples));
+    cli_json_set(j, root, "n_samples", json_integer((json_int_t)r->samples));
     cli_json_set(j, root, "open_dims", json_boolean(r->open));
     cli_json_set(j, root, "output", cli_json_text(r->output));
-    cli_json_set(j, root, "sqnr_db", cli_json_real(r->sqnr_db));
+    cli_json_set(j, root, "axis", r->axis >= 0 ? json_integer(r->axis) : json_null());
+    cli_json_set(j, root, "index", r->axis >= 0 ? json_integer((json_int_t)r->index) : json_null());
+    cli_json_set(j, root, "agreement_db", cli_json_real(r->sqnr_db));
     cli_json_set(j, root, "equal", json_boolean(isinf(r->sqnr_db) && r->sqnr_db > 0));
     cli_json_set(j, root, "engine_db", cli_json_real(r->engine_db));
     cli_json_set(j, root, "reference_db", cli_json_real(r->reference_db));

@@ -381,7 +381,8 @@ const cli_command cmd_check = {
             "\"microseconds\"}]},\n"
             "  \"engine_check\": {\"engine\", \"version\", \"result\": \"right\", \"wrong\" or \"unknown\", "
             "\"reference\",\n"
-            "    \"data\", \"samples\", \"open_dims\", \"output\", \"sqnr_db\", \"equal\", \"engine_db\", "
+            "    \"data\", \"n_samples\", \"open_dims\", \"output\", \"axis\", \"index\", \"agreement_db\", "
+            "\"equal\", \"engine_db\", "
             "\"reference_db\", \"op\",\n"
             "    \"node\", \"form\", \"saturates\", \"why\"}, with --engine,\n"
             "  \"executed\": as 'inspect --groups' has it, with --layer-info }",

@@ -64,6 +64,7 @@ static qdq_status quantize_model(quantize *q, qdq_error *err)
     o.threads = cli_threads(a->threads);
     o.job = &q->c->job;
     o.why = q->why;
+    QDQ_TRY(cmd_quantize_verify_opts(q, &o, err));
     if (cmd_quantize_has_goal(a))
         return cli_at_file(q->path, cmd_quantize_goal_run(q, &o, err), err);
     return cli_at_file(q->path,
@@ -102,7 +103,7 @@ static qdq_status plan_and_apply(quantize *q, qdq_error *err)
         QDQ_TRY(cli_engine_open(q->c, &a->engine, &q->engine, err));
     if (a->autotune != 0)
         return QDQ_OK;
-    return a->plan != NULL ? apply_plan(q, err) : quantize_model(q, err);
+    return cmd_quantize_verified(q, a->plan != NULL ? apply_plan : quantize_model, err);
 }
 
 /* Outputs that have no SQNR (strings, shapes that follow the data) are an error where the user wants it, and otherwise
@@ -267,6 +268,11 @@ const cli_command cmd_quantize = {
         "more options. The folder of that run stays beside the model: after Ctrl-C the same command goes "
         "on.\n"
         "\n"
+        "With --calib, and the engine that the target is for, the engine must compute what the model says, "
+        "as\n"
+        "'check --engine' has it. What it computes wrongly stays float; if that does not help, nothing is\n"
+        "written and the exit code is 5.\n"
+        "\n"
         "--plan applies a plan as it is and needs no engine; with --calib it is judged on that data.\n"
         "\n"
         "Then the file is measured in turns with the model as it came, on the first sample that judges (of\n"
@@ -289,6 +295,7 @@ const cli_command cmd_quantize = {
             "goal also \"goal\": {\"reached\", \"evaluations\": [{\"float\", \"sqnr_db\", \"accuracy\", "
             "\"time_share\",\n"
             "  \"holds\"}], \"layers\": [{\"node\", \"op\", \"error\", \"saved_share\", \"float\"}]}.\n"
+            "With --calib, and the target's own engine, also \"engine_check\", as 'check --engine' has it.\n"
             "null: not known or not measured; equal outputs have sqnr_db null and \"equal\": true.\n"
             "With --why also \"why\": [{\"node\", \"rule\", \"holds\", \"verdict\"}].\n"
             "With --autotune also \"autotune\": what 'qdq autotune --json' prints.\n"

@@ -7,6 +7,7 @@
 #include "cli/cli_model.h"
 #include "cli/cli_outputs.h"
 #include "cli/cli_quant.h"
+#include "cli/cli_verify.h"
 #include "qdq/compare.h"
 #include "qdq/goal.h"
 #include "qdq/quant.h"
@@ -41,10 +42,13 @@ typedef struct quantize {
     qdq_why *why;                 /* NULL: not asked */
     qdq_compare_result *compared; /* NULL: not asked for, or not possible */
     qdq_goal_result *goal;        /* NULL: there was none */
-    double max_drop;              /* as a share; below 0: no such goal */
-    const char *tuned_in;         /* the folder of --autotune */
-    json_t *tuned;                /* its report; NULL: nothing was tuned */
-    double began;                 /* by qdq_clock_seconds() */
+    cli_names wrong;              /* entries of --exclude: nodes that the engine computes wrongly */
+    qdq_verify_result computed;   /* of what is written, if is_verified */
+    bool is_verified;
+    double max_drop;      /* as a share; below 0: no such goal */
+    const char *tuned_in; /* the folder of --autotune */
+    json_t *tuned;        /* its report; NULL: nothing was tuned */
+    double began;         /* by qdq_clock_seconds() */
     quantize_speed speed;
 } quantize;
 
@@ -61,6 +65,11 @@ qdq_status cmd_quantize_goal_run(quantize *q, const qdq_quantize_opts *opts, qdq
 qdq_status cmd_quantize_goal_answer(const quantize *q, bool written, qdq_error *err);
 void cmd_quantize_goal_json(const quantize *q, cli_json *j, json_t *root);
 qdq_status cmd_quantize_goal_print(const quantize *q, FILE *to, qdq_error *err);
+
+/* cmd_quantize_verify.c: makes the model, and as long as the engine computes it wrongly, makes it again with those nodes in float;
+ * QDQ_E_ENGINE in the end. `make` calls the next one for its options. */
+qdq_status cmd_quantize_verified(quantize *q, qdq_status (*make)(quantize *, qdq_error *), qdq_error *err);
+qdq_status cmd_quantize_verify_opts(quantize *q, qdq_quantize_opts *o, qdq_error *err);
 
 /* cmd_quantize_tune.c: --autotune. Fills plan and quantized; the engine is not open meanwhile. */
 extern const cli_opt cmd_quantize_tune_opts[];

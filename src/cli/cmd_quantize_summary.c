@@ -104,6 +104,10 @@ qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
     cli_json_set(&j, root, "weight_bytes", weights);
     cmd_quantize_goal_json(q, &j, root);
     cmd_quantize_speed_json(q, &j, root);
+    if (q->is_verified)
+        cli_json_set(&j, root, "engine_check",
+                     cli_verify_json(&j, &q->computed, qdq_engine_get_info(q->engine),
+                                     q->a->quant.eval != NULL ? q->a->quant.eval : q->a->quant.calib));
     if (st == QDQ_OK && q->samples.data != NULL)
         st = cli_data_json_shapes(q->samples.data, q->model, &q->a->quant.shape.shapes, &j, shapes, err);
     cli_json_set(&j, root, "run_as", shapes);

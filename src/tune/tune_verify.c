@@ -37,6 +37,7 @@ static bool read(const json_t *j, qdq_verify_result *r)
     const json_t *db = json_object_get(j, "sqnr_db");
     r->sqnr_db = json_is_number(db) ? json_number_value(db) : (double)INFINITY;
     r->engine_db = r->reference_db = NAN;
+    r->axis = -1;
     snprintf(r->why, sizeof r->why, "%s", why);
     snprintf(r->reference, sizeof r->reference, "%s", reference);
     snprintf(r->output, sizeof r->output, "%s", output);

@@ -166,8 +166,8 @@ static json_t *describe_computed(const qdq_tune_result *r)
 
     json_object_set_new(j, "result", json_string(qdq_verify_verdict_name(r->computed.verdict)));
     json_object_set_new(j, "reference", json_string(r->computed.reference));
-    put_number(j, "sqnr_db", r->computed.sqnr_db);
-    json_object_set_new(j, "samples", json_integer((json_int_t)r->computed.samples));
+    put_number(j, "agreement_db", r->computed.sqnr_db);
+    json_object_set_new(j, "n_samples", json_integer((json_int_t)r->computed.samples));
     json_object_set_new(j, "why", r->computed.why[0] != '\0' ? json_string(r->computed.why) : json_null());
     json_object_set_new(j, "refused", json_integer(r->n_wrong));
     json_object_set_new(j, "refused_why", r->n_wrong > 0 ? json_string(r->wrong) : json_null());

@@ -76,13 +76,18 @@ qdq_status qdq_verify_sample(qdq_verifying *v, size_t i, const qdq_named_array *
 
 /* --- what comes out --------------------------------------------------------------------------------------------------- */
 
-double qdq_verify_db(const qdq_compare_stat *s)
+qdq_status qdq_verify_pair_db(const qdq_array *reference, const qdq_array *a, int64_t batch, double *db,
+                              qdq_error *err)
 {
-    if (s->unequal == 0)
-        return INFINITY;
-    if (!isfinite(s->dd))
-        return -INFINITY;
-    return s->aa > 0 ? 10 * log10(s->aa / s->dd) : (double)INFINITY;
+    qdq_slices s = {.n_axes = 0};
+    qdq_slice_result r = {.worst_db = NAN};
+
+    qdq_status st = qdq_slices_add(&s, 0, batch, reference, a, err);
+    if (st == QDQ_OK)
+        st = qdq_slices_get(&s, &r, err);
+    qdq_slices_free(&s);
+    *db = isnan(r.worst_db) ? (double)INFINITY : r.worst_db; /* no signal proves nothing */
+    return st;
 }
 
 /* Of integers those that can be values of a quantized tensor: an index of another element may be far away, and nearly right. */
@@ -115,24 +120,24 @@ static qdq_status hold_reference(void *ctx, const char *name, const qdq_array *a
     return t != NULL ? qdq_hold(&t->reference, a, err) : QDQ_OK;
 }
 
-static void compare(qdq_verify_tensor *t, const qdq_array *a, size_t sample)
+static qdq_status compare(qdq_verify_tensor *t, const qdq_array *a, size_t sample, int64_t batch,
+                          qdq_error *err)
 {
-    qdq_compare_stat one = {0};
+    double db;
 
     /* Where the data decide a shape, a rounding may decide otherwise. */
     if (!qdq_array_same_shape(&t->reference.array, a))
-        return;
-    qdq_compare_stat_add(&one, &t->reference.array, a);
-    qdq_compare_stat_add(&t->same, &t->reference.array, a);
-    const double db = qdq_verify_db(&one);
+        return QDQ_OK;
+    QDQ_TRY(qdq_verify_pair_db(&t->reference.array, a, batch, &db, err));
     if (db < t->worst_db) {
         t->worst_db = db;
         t->worst_sample = sample;
     }
+    QDQ_TRY(qdq_slices_add(&t->same, sample, batch, &t->reference.array, a, err));
     if (!t->original.is_held || !qdq_array_same_shape(&t->original.array, a))
-        return;
-    qdq_compare_stat_add(&t->of_reference, &t->original.array, &t->reference.array);
-    qdq_compare_stat_add(&t->of_engine, &t->original.array, a);
+        return QDQ_OK;
+    QDQ_TRY(qdq_slices_add(&t->of_reference, sample, batch, &t->original.array, &t->reference.array, err));
+    return qdq_slices_add(&t->of_engine, sample, batch, &t->original.array, a, err);
 }
 
 typedef struct matching {
@@ -145,10 +150,7 @@ static qdq_status match(void *ctx, const char *name, const qdq_array *a, qdq_err
     const matching *k = ctx;
     qdq_verify_tensor *t = find(k->v, name, a);
 
-    (void)err;
-    if (t != NULL && t->reference.is_held)
-        compare(t, a, k->sample);
-    return QDQ_OK;
+    return t != NULL && t->reference.is_held ? compare(t, a, k->sample, k->v->batch, err) : QDQ_OK;
 }
 
 /* --- runs ------------------------------------------------------------------------------------------------------------- */
@@ -211,6 +213,7 @@ static qdq_status run_sample(qdq_verifying *v, running *r, size_t i, bool *known
         v->output[t].reference.is_held = v->output[t].original.is_held = false;
     QDQ_TRY(run_original(v, r, i, err));
     QDQ_TRY(qdq_verify_sample(v, i, &in, &n, err));
+    v->batch = qdq_slices_batch(in, n);
     qdq_status st = run_reference(v, r, in, n, &why);
     *known = st == QDQ_OK;
     if (st == QDQ_E_NOMEM || st == QDQ_E_INTERRUPTED)
@@ -237,55 +240,82 @@ static void close_all(running *r)
 
 /* --- verdict ---------------------------------------------------------------------------------------------------------- */
 
-/* How far an output is below what it may be, in dB; 0 and less: it is right. */
-static double excess(const qdq_verify_tensor *t)
+/* What an output has, and how far it is below what it may be, in dB; 0 and less: it is right. */
+typedef struct finding {
+    double excess_db;
+    double sqnr_db, engine_db, reference_db;
+    int axis; /* of the slice, -1: the whole */
+    size_t index;
+} finding;
+
+/* *counts: false for an output that was not compared, or has no signal. */
+static qdq_status look_at(const qdq_verify_tensor *t, finding *f, bool *counts, qdq_error *err)
 {
-    double over = QDQ_VERIFY_SAME_DB - qdq_verify_db(&t->same);
-    if (t->of_reference.elements > 0 && t->of_reference.aa > 0)
-        over = fmax(over, fmin(qdq_verify_db(&t->of_reference), QDQ_SAME_SQNR_DB + QDQ_VERIFY_LOSS_DB) -
-                              QDQ_VERIFY_LOSS_DB - qdq_verify_db(&t->of_engine));
-    return over;
+    qdq_slice_result same;
+    qdq_slice_loss lost;
+
+    QDQ_TRY(qdq_slices_get(&t->same, &same, err));
+    *counts = !isnan(same.worst_db);
+    if (!*counts)
+        return QDQ_OK;
+    *f = (finding){QDQ_VERIFY_SAME_DB - same.worst_db, same.worst_db, NAN, NAN, same.axis, same.index};
+    QDQ_TRY(
+        qdq_slices_loss(&t->of_reference, &t->of_engine, QDQ_SAME_SQNR_DB + QDQ_VERIFY_LOSS_DB, &lost, err));
+    if (isnan(lost.loss_db))
+        return QDQ_OK;
+    f->engine_db = lost.after_db;
+    f->reference_db = lost.before_db;
+    if (lost.loss_db - QDQ_VERIFY_LOSS_DB > f->excess_db) {
+        f->excess_db = lost.loss_db - QDQ_VERIFY_LOSS_DB;
+        f->axis = lost.axis;
+        f->index = lost.index;
+    }
+    return QDQ_OK;
 }
 
-static double number(const qdq_compare_stat *s)
+static void conclude(qdq_verifying *v, const qdq_verify_tensor *t, const finding *f)
 {
-    return s->elements > 0 ? qdq_verify_db(s) : NAN;
+    qdq_verify_result *r = v->out;
+
+    r->verdict = f->excess_db > 0 ? QDQ_VERIFY_WRONG : QDQ_VERIFY_RIGHT;
+    v->worst = f->excess_db > 0 ? t : NULL;
+    snprintf(r->output, sizeof r->output, "%s", t->name);
+    r->axis = f->axis;
+    r->index = f->index;
+    r->sqnr_db = f->sqnr_db;
+    r->engine_db = f->engine_db;
+    r->reference_db = f->reference_db;
 }
 
-static void judge(qdq_verifying *v)
+static qdq_status judge(qdq_verifying *v, qdq_error *err)
 {
     const qdq_verify_tensor *furthest = NULL;
-    double most = -INFINITY;
+    finding worst = {.excess_db = -INFINITY};
 
-    v->out->verdict = QDQ_VERIFY_UNKNOWN;
     for (size_t i = 0; i < v->n_outputs; i++) {
-        const double over = excess(&v->output[i]);
+        finding f;
+        bool counts;
 
-        if (v->output[i].same.elements == 0)
+        QDQ_TRY(look_at(&v->output[i], &f, &counts, err));
+        if (!counts || (furthest != NULL && !(f.excess_db > worst.excess_db)))
             continue;
-        if (furthest == NULL || over > most) {
-            furthest = &v->output[i];
-            most = over;
-        }
+        furthest = &v->output[i];
+        worst = f;
     }
-    if (furthest == NULL) {
+    if (furthest != NULL)
+        conclude(v, furthest, &worst);
+    else
         snprintf(v->out->why, sizeof v->out->why,
-                 "no output is of floats, or of integers with 8 bits, in the same shape on both");
-        return;
-    }
-    v->out->verdict = most > 0 ? QDQ_VERIFY_WRONG : QDQ_VERIFY_RIGHT;
-    v->worst = most > 0 ? furthest : NULL;
-    snprintf(v->out->output, sizeof v->out->output, "%s", furthest->name);
-    v->out->sqnr_db = number(&furthest->same);
-    v->out->engine_db = number(&furthest->of_engine);
-    v->out->reference_db = number(&furthest->of_reference);
+                 "no output has a signal, floats or integers with 8 bits, and the same shape on both");
+    return QDQ_OK;
 }
 
 static void explain(qdq_verifying *v)
 {
     const qdq_engine_info *info = qdq_engine_get_info(v->engine);
     qdq_verify_result *r = v->out;
-    char place[700] = "its first wrong node was not found", numbers[120];
+    char place[700] = "its first wrong node was not found", numbers[120], slice[60];
+    const qdq_compare_tensor at = {.axis = r->axis, .index = r->index};
 
     if (!isnan(r->reference_db))
         snprintf(numbers, sizeof numbers, "has an SQNR of %.1f dB, the graph as it is written %.1f dB",
@@ -293,17 +323,18 @@ static void explain(qdq_verifying *v)
     else
         snprintf(numbers, sizeof numbers, "has an SQNR of %.1f dB against the graph as it is written",
                  r->sqnr_db);
+    qdq_compare_place(&at, slice, sizeof slice);
     if (r->node[0] != '\0')
         snprintf(place, sizeof place, "first at %s '%s' (%s)", r->op, r->node, r->form);
     snprintf(r->why, sizeof r->why,
-             "engine %s %s computes the model wrongly%s: output '%s' %s; %s: a defect of "
+             "engine %s %s computes the model wrongly%s: output '%s'%s %s; %s: a defect of "
              "the engine",
-             info->name, info->version, r->open ? ", with open dims" : "", r->output, numbers, place);
+             info->name, info->version, r->open ? ", with open dims" : "", r->output, slice, numbers, place);
     if (r->saturates)
         snprintf(r->why, sizeof r->why,
-                 "this processor adds products of u8 and s8 with saturation: output '%s' %s; %s: uint8 "
+                 "this processor adds products of u8 and s8 with saturation: output '%s'%s %s; %s: uint8 "
                  "weights or weights with 7 bits avoid it",
-                 r->output, numbers, place);
+                 r->output, slice, numbers, place);
 }
 
 /* --- the interface ------------------------------------------------------------------------------------------------------ */
@@ -363,7 +394,7 @@ static qdq_status verify(qdq_verifying *v, qdq_error *err)
     close_all(&r);
     if (st != QDQ_OK || !known)
         return st;
-    judge(v);
+    QDQ_TRY(judge(v, err));
     if (v->worst == NULL)
         return QDQ_OK;
     if (!v->opts.no_search)
@@ -383,11 +414,14 @@ qdq_status qdq_verify_engine(const qdq_model *m, qdq_engine *e, qdq_data *data, 
                        .out = out,
                        .arena = QDQ_ARENA_INIT};
 
-    *out = (qdq_verify_result){.sqnr_db = NAN, .engine_db = NAN, .reference_db = NAN};
+    *out = (qdq_verify_result){.axis = -1, .sqnr_db = NAN, .engine_db = NAN, .reference_db = NAN};
     qdq_status st = verify(&v, err);
     for (size_t i = 0; i < v.n_outputs && v.output != NULL; i++) {
         qdq_held_free(&v.output[i].reference);
         qdq_held_free(&v.output[i].original);
+        qdq_slices_free(&v.output[i].same);
+        qdq_slices_free(&v.output[i].of_engine);
+        qdq_slices_free(&v.output[i].of_reference);
     }
     qdq_arena_free(&v.arena);
     return st;

@@ -60,6 +60,14 @@ void qdq_verify_describe(const qdq_node *n, bool open, char *text, size_t size)
         add(text, size, "", ", open dims");
 }
 
+bool qdq_verify_reads_codes(const qdq_node *n)
+{
+    for (uint32_t i = 0; i < n->n_in; i++)
+        if (read_as(n, i) != QDQ_UNDEFINED)
+            return true;
+    return false;
+}
+
 bool qdq_verify_saturates(const qdq_node *n)
 {
 #if defined(__x86_64__) && defined(__GNUC__)

@@ -58,13 +58,12 @@ static qdq_status match(void *ctx, const char *name, const qdq_array *a, qdq_err
 {
     searching *s = ctx;
     const size_t i = index_of(s, name);
-    qdq_compare_stat stat = {0};
+    double db;
 
-    (void)err;
     if (i > s->n_shown || !s->held[i].is_held || !qdq_array_same_shape(&s->held[i].array, a))
         return QDQ_OK;
-    qdq_compare_stat_add(&stat, &s->held[i].array, a);
-    s->is_wrong[i] = qdq_verify_db(&stat) < s->limit;
+    QDQ_TRY(qdq_verify_pair_db(&s->held[i].array, a, s->v->batch, &db, err));
+    s->is_wrong[i] = db < s->limit;
     return QDQ_OK;
 }
 

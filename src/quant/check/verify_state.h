@@ -7,15 +7,15 @@
 #include "opt/eval/eval.h"
 #include "qdq/check.h"
 #include "quant/calib/held.h"
-#include "quant/compare/compare_stat.h"
+#include "quant/compare/slices.h"
 
 /* A tensor on both sides, over the samples so far. */
 typedef struct qdq_verify_tensor {
     const char *name;
-    qdq_held reference, original;             /* of the sample at hand */
-    qdq_compare_stat same;                    /* engine against reference */
-    qdq_compare_stat of_engine, of_reference; /* against the original */
-    double worst_db;                          /* `same` of the sample that has least */
+    qdq_held reference, original;       /* of the sample at hand */
+    qdq_slices same;                    /* engine against reference */
+    qdq_slices of_engine, of_reference; /* against the original */
+    double worst_db;                    /* `same` of the sample that has least */
     size_t worst_sample;
 } qdq_verify_tensor;
 
@@ -29,6 +29,7 @@ typedef struct qdq_verifying {
     qdq_verify_tensor *output; /* n_outputs: those of m */
     size_t n_outputs;
     const qdq_verify_tensor *worst; /* the output that is refused; NULL: none is */
+    int64_t batch;                  /* qdq_slices_batch() of the sample at hand */
 } qdq_verifying;
 
 /* One side of a comparison: a model on an engine. */
@@ -41,8 +42,10 @@ typedef struct qdq_verify_side {
 /* Opens a session of v->m for this side. */
 qdq_status qdq_verify_open(qdq_verifying *v, const qdq_verify_side *side, qdq_session **out, qdq_error *err);
 
-/* SQNR in dB: INFINITY where both are equal or the first one has no signal; -INFINITY where one of them is not finite. */
-double qdq_verify_db(const qdq_compare_stat *s);
+/* The least SQNR in dB of the whole and the slices of an array: INFINITY where both are equal or the first one has no signal;
+ * -INFINITY where one of them is not finite. */
+qdq_status qdq_verify_pair_db(const qdq_array *reference, const qdq_array *a, int64_t batch, double *db,
+                              qdq_error *err);
 
 /* Sample i as v->m reads it; lent until the arena is reset or the data are read again. */
 qdq_status qdq_verify_sample(qdq_verifying *v, size_t i, const qdq_named_array **in, size_t *n,
@@ -53,6 +56,9 @@ qdq_status qdq_verify_search(qdq_verifying *v, qdq_error *err);
 
 /* verify_form.c: what the node reads and which nodes read its result, as text. */
 void qdq_verify_describe(const qdq_node *n, bool open, char *text, size_t size);
+
+/* Does it read quantized values through a DQ? */
+bool qdq_verify_reads_codes(const qdq_node *n);
 
 /* Does this processor add products of u8 and s8 with saturation, and the node such products? */
 bool qdq_verify_saturates(const qdq_node *n);

@@ -263,22 +263,30 @@ static void conclude(const judging *j, const double *all, const double *left_out
     }
 }
 
+/* SQNR of the slices of an axis; false: zero everywhere. */
+static bool begin_axis(judging *j, double *db)
+{
+    qdq_slice_sums sums[QDQ_SLICES_MOST] = {{0, 0}};
+
+    for (size_t i = 0; i < QDQ_SLICES_BLOCKS; i++)
+        if (j->s->block[i] != NULL)
+            j->block[j->n_blocks++] = i;
+    for (size_t i = 0; i < j->n_blocks; i++)
+        add_block(j, i, sums);
+    find_groups(j, sums);
+    if (j->n_groups > 0)
+        decibels(j, sums, db);
+    return j->n_groups > 0;
+}
+
 static qdq_status judge_axis(const qdq_slices *s, const qdq_slice_axis *x, qdq_slice_result *out,
                              qdq_error *err)
 {
     judging j = {.s = s, .x = x};
-    qdq_slice_sums sums[QDQ_SLICES_MOST] = {{0, 0}};
     double all[QDQ_SLICES_MOST];
 
-    for (size_t i = 0; i < QDQ_SLICES_BLOCKS; i++)
-        if (s->block[i] != NULL)
-            j.block[j.n_blocks++] = i;
-    for (size_t i = 0; i < j.n_blocks; i++)
-        add_block(&j, i, sums);
-    find_groups(&j, sums);
-    if (j.n_groups == 0)
-        return QDQ_OK; /* zero everywhere */
-    decibels(&j, sums, all);
+    if (!begin_axis(&j, all))
+        return QDQ_OK;
     qdq_slice_sums *behind = calloc((j.n_blocks + 1) * x->n, sizeof *behind);
     double *left_out = calloc(j.n_blocks * x->n, sizeof *left_out);
     const bool ok = behind != NULL && left_out != NULL;
@@ -291,15 +299,56 @@ static qdq_status judge_axis(const qdq_slices *s, const qdq_slice_axis *x, qdq_s
     return ok ? QDQ_OK : qdq_nomem(err);
 }
 
-qdq_status qdq_slices_get(const qdq_slices *s, qdq_slice_result *out, qdq_error *err)
+/* The axis whose entries are slices; NULL: none. */
+static const qdq_slice_axis *axis_of(const qdq_slices *s)
 {
     const qdq_slice_axis *best = NULL;
 
-    *out = (qdq_slice_result){.worst_db = NAN, .axis = -1, .bound_db = NAN};
     for (int i = 1; i < s->n_axes; i++)
         if (!s->axis[i].is_out && (best == NULL || s->axis[i].n < best->n))
             best = &s->axis[i];
+    return best;
+}
+
+qdq_status qdq_slices_get(const qdq_slices *s, qdq_slice_result *out, qdq_error *err)
+{
+    const qdq_slice_axis *best = axis_of(s);
+
+    *out = (qdq_slice_result){.worst_db = NAN, .axis = -1, .bound_db = NAN};
     if (s->n_axes > 0)
         QDQ_TRY(judge_axis(s, &s->axis[0], out, err));
     return best != NULL ? judge_axis(s, best, out, err) : QDQ_OK;
+}
+
+/* --- a loss --------------------------------------------------------------------------------------------------------------- */
+
+static void lose_axis(const qdq_slices *before, const qdq_slice_axis *x, const qdq_slices *after,
+                      const qdq_slice_axis *y, double cap_db, qdq_slice_loss *out)
+{
+    judging a = {.s = before, .x = x}, b = {.s = after, .x = y};
+    double a_db[QDQ_SLICES_MOST], b_db[QDQ_SLICES_MOST];
+
+    if (!begin_axis(&a, a_db) || !begin_axis(&b, b_db))
+        return;
+    for (size_t k = 0; k < x->n && k < y->n; k++) {
+        const double loss = fmin(a_db[k], cap_db) - b_db[k];
+
+        if (loss > out->loss_db || isnan(out->loss_db))
+            *out = (qdq_slice_loss){loss, a_db[k], b_db[k], x->axis, k};
+    }
+}
+
+qdq_status qdq_slices_loss(const qdq_slices *before, const qdq_slices *after, double cap_db,
+                           qdq_slice_loss *out, qdq_error *err)
+{
+    const qdq_slice_axis *x = axis_of(before), *y = axis_of(after);
+
+    *out = (qdq_slice_loss){.loss_db = NAN, .before_db = NAN, .after_db = NAN, .axis = -1};
+    if ((x == NULL) != (y == NULL) || (x != NULL && x->axis != y->axis))
+        return qdq_fail(err, QDQ_E_BUG, "slices of two comparisons lie along different axes");
+    if (before->n_axes > 0 && after->n_axes > 0)
+        lose_axis(before, &before->axis[0], after, &after->axis[0], cap_db, out);
+    if (x != NULL)
+        lose_axis(before, x, after, y, cap_db, out);
+    return QDQ_OK;
 }

@@ -1,0 +1,131 @@
+/* cmd_quantize_verify.c - what quantize ships is computed by the engine as the graph says: what is not goes back to float. */
+#include <string.h>
+
+#include "base/fail.h"
+#include "cli/cmd_quantize.h"
+
+/* --- is it asked? ------------------------------------------------------------------------------------------------------- */
+
+/* The engine that the plan's target is for. */
+static qdq_status is_targets_own(const quantize *q, bool *own, qdq_error *err)
+{
+    const char *name = qdq_plan_get_summary(q->plan)->target;
+    qdq_target *t = NULL;
+
+    *own = false;
+    if (q->target == NULL && qdq_target_load(name, &t, NULL) != QDQ_OK)
+        return QDQ_OK; /* of a plan: a description that is not here */
+    *own = strcmp(qdq_target_engine(t != NULL ? t : q->target), qdq_engine_get_info(q->engine)->name) == 0;
+    qdq_target_free(t);
+    (void)err;
+    return QDQ_OK;
+}
+
+/* Only with samples, and where the engine is the one that will run the model. */
+static qdq_status is_asked(const quantize *q, bool *asked, qdq_error *err)
+{
+    *asked = q->engine != NULL && q->quantized != NULL && q->samples.data != NULL &&
+             !qdq_data_is_random(q->samples.data) && q->a->quant.sqnr;
+    return *asked ? is_targets_own(q, asked, err) : QDQ_OK;
+}
+
+/* --- asking --------------------------------------------------------------------------------------------------------------- */
+
+/* A model that does not run at all is told where outputs are judged. */
+static qdq_status ask(quantize *q, qdq_error *err)
+{
+    enum { SAMPLES = 2 };
+    qdq_error own = QDQ_ERROR_INIT;
+    const size_t judge = q->samples.split.judge;
+    qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
+
+    o.original = q->model;
+    o.threads = cli_threads(q->a->threads);
+    o.first = judge > 0 ? q->samples.split.first : 0;
+    o.count = judge == 0 ? 1 : judge < SAMPLES ? judge : SAMPLES;
+    o.job = &q->c->job;
+    qdq_status st =
+        cli_verify(q->c, &q->a->engine, q->engine, q->quantized,
+                   judge > 0 ? cli_samples_judge(&q->samples) : q->samples.data, &o, &q->computed, &own);
+    q->is_verified = st == QDQ_OK;
+    return st == QDQ_OK || st == QDQ_E_ENGINE || st == QDQ_E_UNSUPPORTED
+               ? QDQ_OK
+               : qdq_fail(err, st, "%s: %s", q->path, own.text);
+}
+
+/* The nodes of that form stay float from now on. */
+static qdq_status leave_out(quantize *q, size_t *n, qdq_error *err)
+{
+    const char **labels;
+
+    QDQ_TRY(qdq_verify_alike(q->quantized, &q->computed, &labels, n, err));
+    qdq_status st = QDQ_OK;
+    for (size_t i = 0; i < *n && st == QDQ_OK; i++) {
+        const char *entry = qdq_arena_printf(&q->c->arena, "=%s", labels[i]);
+
+        if (entry == NULL || !QDQ_PUSH(&q->c->arena, &q->wrong, entry))
+            st = qdq_nomem(err);
+    }
+    qdq_free(labels);
+    return st;
+}
+
+static void drop(quantize *q)
+{
+    qdq_plan_free(q->plan);
+    qdq_model_free(q->quantized);
+    qdq_goal_result_free(q->goal);
+    q->plan = NULL;
+    q->quantized = NULL;
+    q->goal = NULL;
+}
+
+/* --- the interface ---------------------------------------------------------------------------------------------------------- */
+
+qdq_status cmd_quantize_verify_opts(quantize *q, qdq_quantize_opts *o, qdq_error *err)
+{
+    const cli_names *asked = &q->a->quant.exclude;
+    const char **all = qdq_arena_array(&q->c->arena, asked->n + q->wrong.n + 1, sizeof *all);
+
+    if (q->wrong.n == 0)
+        return QDQ_OK;
+    if (all == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < asked->n; i++)
+        all[i] = asked->at[i];
+    for (size_t i = 0; i < q->wrong.n; i++)
+        all[asked->n + i] = q->wrong.at[i];
+    o->exclude = all;
+    return QDQ_OK;
+}
+
+qdq_status cmd_quantize_verified(quantize *q, qdq_status (*make)(quantize *, qdq_error *), qdq_error *err)
+{
+    enum { TRIES = 4 };
+    const bool may_change = q->a->plan == NULL;
+
+    for (int i = 0;; i++) {
+        size_t n = 0;
+        bool asked;
+
+        QDQ_TRY(make(q, err));
+        QDQ_TRY(is_asked(q, &asked, err));
+        if (!asked)
+            return QDQ_OK;
+        QDQ_TRY(ask(q, err));
+        if (!q->is_verified)
+            return QDQ_OK;
+        if (q->computed.verdict == QDQ_VERIFY_UNKNOWN)
+            cli_warn(&q->c->ui, "whether the engine computes what the model says is not known: %s",
+                     q->computed.why);
+        if (q->computed.verdict != QDQ_VERIFY_WRONG)
+            return QDQ_OK;
+        if (may_change && i + 1 < TRIES)
+            QDQ_TRY(leave_out(q, &n, err));
+        if (n == 0)
+            return qdq_fail(err, QDQ_E_ENGINE, "%s: nothing is written: %s", q->path, q->computed.why);
+        cli_warn(&q->c->ui, "%zu node%s of that form stay%s float: %s", n, cli_plural(n), n == 1 ? "s" : "",
+                 q->computed.why);
+        drop(q);
+    }
+}

@@ -1,0 +1,105 @@
+/* verify_alike.c - which nodes go back to float where an engine computes one of them wrongly. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/pack.h"
+#include "quant/check/verify_state.h"
+
+typedef QDQ_VEC(const qdq_node *) node_list;
+
+typedef struct finding {
+    const qdq_graph *graph; /* with types */
+    const qdq_verify_result *r;
+    qdq_arena arena;
+    node_list found;
+} finding;
+
+static const qdq_node *find_node(finding *f)
+{
+    QDQ_FOR_NODES (n, f->graph)
+        if (strcmp(n->type, f->r->op) == 0 && strcmp(qdq_node_label(n, &f->arena), f->r->node) == 0)
+            return n;
+    return NULL;
+}
+
+static bool has_form(const finding *f, const qdq_node *n)
+{
+    char form[sizeof f->r->form];
+
+    if (strcmp(n->type, f->r->op) != 0 || !qdq_verify_reads_codes(n))
+        return false;
+    qdq_verify_describe(n, f->r->open, form, sizeof form);
+    return strcmp(form, f->r->form) == 0;
+}
+
+static bool find_same_form(finding *f)
+{
+    QDQ_FOR_NODES (n, f->graph)
+        if (has_form(f, n) && !QDQ_PUSH(&f->arena, &f->found, n))
+            return false;
+    return true;
+}
+
+/* Goes back from `of` until a node reads quantized values. */
+static bool find_before(finding *f, const qdq_node *of)
+{
+    bool *seen = qdq_arena_array(&f->arena, (size_t)f->graph->next_node_id + 1, sizeof *seen);
+    node_list open = {0};
+    bool ok = seen != NULL && QDQ_PUSH(&f->arena, &open, of);
+
+    while (ok && open.n > 0) {
+        const qdq_node *n = open.at[--open.n];
+
+        for (uint32_t i = 0; ok && i < n->n_in; i++) {
+            const qdq_value *v = qdq_node_in(n, i);
+            const qdq_node *p = v != NULL && v->graph == f->graph ? v->producer : NULL;
+
+            if (p == NULL || seen[p->id])
+                continue;
+            seen[p->id] = true;
+            ok =
+                qdq_verify_reads_codes(p) ? QDQ_PUSH(&f->arena, &f->found, p) : QDQ_PUSH(&f->arena, &open, p);
+        }
+    }
+    return ok;
+}
+
+static qdq_status pack(finding *f, const char ***labels, size_t *n, qdq_error *err)
+{
+    size_t size = (f->found.n + 1) * sizeof **labels;
+
+    for (size_t i = 0; i < f->found.n; i++)
+        size += strlen(qdq_node_label(f->found.at[i], &f->arena)) + 1;
+    *labels = malloc(size);
+    if (*labels == NULL)
+        return qdq_nomem(err);
+    char *p = (char *)(*labels + f->found.n + 1);
+    for (size_t i = 0; i < f->found.n; i++)
+        (*labels)[i] = qdq_pack_text(&p, qdq_node_label(f->found.at[i], &f->arena));
+    (*labels)[f->found.n] = NULL;
+    *n = f->found.n;
+    return QDQ_OK;
+}
+
+qdq_status qdq_verify_alike(const qdq_model *m, const qdq_verify_result *r, const char ***labels, size_t *n,
+                            qdq_error *err)
+{
+    finding f = {.r = r, .arena = QDQ_ARENA_INIT};
+    qdq_model *copy = NULL;
+
+    *labels = NULL;
+    *n = 0;
+    QDQ_TRY(qdq_model_clone(m, &copy, err));
+    qdq_status st = qdq_model_infer_shapes(copy, err);
+    if (st == QDQ_OK) {
+        f.graph = copy->graph;
+        const qdq_node *named = find_node(&f);
+        bool ok =
+            named == NULL || (qdq_verify_reads_codes(named) ? find_same_form(&f) : find_before(&f, named));
+        st = ok ? pack(&f, labels, n, err) : qdq_nomem(err);
+    }
+    qdq_arena_free(&f.arena);
+    qdq_model_free(copy);
+    return st;
+}

@@ -1,0 +1,18 @@
+# An engine that computes a form wrongly: such nodes stay float, and where that does not help nothing is written.
+cp "$FIXTURES/conv.onnxtxt" "$FIXTURES/nine.npy" .
+cost() { echo '{"qdq_sim": 1, "ops": {"Conv": {"float_us": 100, "int8_us": 30, "inputs": 2}}, "wrong": ['"$1"']}'; }
+cost '' >right.json
+cost '{"op": "Conv", "times": 0.0001}' >conv.json
+cost '{"op": "Conv", "times": 0.0001}, {"op": "Conv", "float": true, "times": 0.0001}' >both.json
+q() { qdq quantize conv.onnxtxt --calib nine.npy --set engine=sim --min-sqnr 0 -f "$@"; }
+echo "- right"
+q -o right.onnx --engine sim:right.json --json | grep -A3 engine_check
+echo "- the Conv in 8 bits is wrong"
+q -o conv.onnx --engine sim:conv.json
+echo "exit $?"
+echo "- the Conv is wrong in any case"
+q -o both.onnx --engine sim:both.json
+echo "exit $?"
+ls both.onnx
+echo "- another engine than the target's is not asked"
+qdq quantize conv.onnxtxt --calib nine.npy -o other.onnx --engine sim:conv.json --min-sqnr 0 --json | grep -c engine_check
