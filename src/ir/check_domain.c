@@ -252,6 +252,58 @@ static void check_split(qdq_checker *c, const qdq_node *n)
               qdq_check_place(c, n), sum, dim);
 }
 
+/* --- loops ---------------------------------------------------------------------------------------------------------- */
+
+enum { MAX_TRIPS = 1 << 24 }; /* a minute of the shortest body */
+
+/* The one integer or bool of a constant; false: not known. */
+static bool known_scalar(const qdq_value *v, int64_t *out)
+{
+    const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    qdq_span bytes;
+    bool known = t != NULL && t->count == 1 && (t->elem == QDQ_INT64 || t->elem == QDQ_BOOL) &&
+                 qdq_tensor_data(t, &scratch, &bytes, NULL) == QDQ_OK;
+
+    if (known)
+        *out = qdq_elem_int(t->elem, bytes.data, 0);
+    qdq_arena_free(&scratch);
+    return known;
+}
+
+/* No iteration can make the condition false: it is true at first, and the body hands it on or sets it. */
+static bool never_stops(const qdq_node *n, const qdq_graph *body)
+{
+    const qdq_value *v = body->outputs.n > 0 ? body->outputs.at[0] : NULL;
+    int64_t yes = 1;
+
+    for (int i = 0; v != NULL && v->producer != NULL && v->producer->op == QDQ_OP_IDENTITY && i < AXIS_MAX;
+         i++)
+        v = qdq_node_in(v->producer, 0);
+    if (v == NULL)
+        return false;
+    if (body->inputs.n > 1 && v == body->inputs.at[1])
+        return qdq_node_in(n, 1) == NULL || (known_scalar(qdq_node_in(n, 1), &yes) && yes != 0);
+    return known_scalar(v, &yes) && yes != 0 &&
+           (qdq_node_in(n, 1) == NULL || (known_scalar(qdq_node_in(n, 1), &yes) && yes != 0));
+}
+
+static void check_loop(qdq_checker *c, const qdq_node *n)
+{
+    const qdq_attr *a = qdq_node_attr(n, "body");
+    int64_t trips = INT64_MAX;
+
+    if (a == NULL || a->type != QDQ_ATTR_GRAPH || a->v.g == NULL || !never_stops(n, a->v.g) ||
+        (qdq_node_in(n, 0) != NULL && !known_scalar(qdq_node_in(n, 0), &trips)) || trips <= MAX_TRIPS)
+        return;
+    if (qdq_node_in(n, 0) == NULL)
+        ERROR("%s: Loop has no trip count and a condition that stays true; expected an end",
+              qdq_check_place(c, n));
+    else
+        ERROR("%s: Loop has a trip count of %" PRId64 " and a condition that stays true; expected at most %d",
+              qdq_check_place(c, n), trips, MAX_TRIPS);
+}
+
 static void check_fit(qdq_checker *c, const qdq_node *n)
 {
     switch ((int)n->op) {
@@ -273,6 +325,9 @@ static void check_fit(qdq_checker *c, const qdq_node *n)
         break;
     case QDQ_OP_SPLIT:
         check_split(c, n);
+        break;
+    case QDQ_OP_LOOP:
+        check_loop(c, n);
         break;
     default:
         break;

@@ -140,6 +140,41 @@ static void bodies_are_looked_into(void **state)
     qdq_model_free(m);
 }
 
+#define LOOP(trips, go, next)                                                                                \
+    HEAD(17)                                                                                                 \
+    "g (float[2] x, bool d, int64 m) => (y) <int64 few = {5}, int64 many = {4611686018427387904}, "          \
+    "bool yes = {1}> {\n  [l] y = Loop (" trips ", " go ", x) <body = b (int64 i, bool go, s) => (" next     \
+    ", t) { same = Identity(go) big = Not(go) t = Neg(s) }>\n}\n"
+
+static void a_loop_that_no_condition_ends_is_an_error(void **state)
+{
+    static const struct {
+        const char *text, *error;
+    } cases[] = {
+        {LOOP("\"\"", "yes", "same"),
+         "node 'l': Loop has no trip count and a condition that stays true; expected an end"},
+        {LOOP("\"\"", "\"\"", "go"), "Loop has no trip count"},
+        {LOOP("many", "\"\"", "same"),
+         "node 'l': Loop has a trip count of 4611686018427387904 and a condition"},
+        {LOOP("few", "yes", "same"), ""},
+        {LOOP("m", "yes", "same"), ""},
+        {LOOP("many", "d", "same"), ""},
+        {LOOP("many", "yes", "big"), ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
+        qdq_error err = QDQ_ERROR_INIT;
+        qdq_model *m = test_model(cases[i].text);
+
+        if (cases[i].error[0] == '\0')
+            assert_ok(qdq_model_check_domains(m, &err));
+        else
+            assert_fails(QDQ_E_FORMAT, cases[i].error, qdq_model_check_domains(m, &err));
+        qdq_model_free(m);
+    }
+}
+
 /* --- functions ---------------------------------------------------------------------------------------------------- */
 
 /* F0 calls F1 calls ... `times` times each. */
@@ -206,6 +241,7 @@ int main(void)
         cmocka_unit_test(attributes_that_end_engines_are_errors),
         cmocka_unit_test(attributes_at_their_ends_are_no_errors),
         cmocka_unit_test(bodies_are_looked_into),
+        cmocka_unit_test(a_loop_that_no_condition_ends_is_an_error),
         cmocka_unit_test(calls_that_end_the_stack_of_engines_are_errors),
         cmocka_unit_test(no_engine_is_handed_such_a_model),
     };
