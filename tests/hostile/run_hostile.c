@@ -1,7 +1,7 @@
 /* run_hostile.c - hands hostile models to the tool: run_hostile QDQ GENERATOR SIM.json FOLDER FIRST LAST STEP [each]
  *
  * Each model of gen_hostile goes through the commands that load models, on `ort`, `openvino` and `sim`; without `each`, on
- * one of them by its number. Whatever a model does to an engine, the tool ends by itself, with an exit code of its own and
+ * one of them in turn. Whatever a model does to an engine, the tool ends by itself, with an exit code of its own and
  * with words, within 30 s and 2 GiB, and leaves neither processes nor temporary files behind. Prints what does not. */
 #include <errno.h>
 #include <fcntl.h>
@@ -226,8 +226,8 @@ static void try_model(job *j, bool each)
     for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
         try_command(j, alone[i], NULL);
     for (size_t e = 0; e < 3; e++)
-        for (size_t i = 0; (each || (size_t)j->number % 3 == e) && i < sizeof on_engines / sizeof *on_engines;
-             i++)
+        for (size_t i = 0;
+             (each || (size_t)j->number / 9 % 3 == e) && i < sizeof on_engines / sizeof *on_engines; i++)
             try_command(j, on_engines[i], engines[e] != NULL ? engines[e] : sim);
     unlink(j->model);
     unlink(j->out);
