@@ -288,19 +288,21 @@ static bool never_stops(const qdq_node *n, const qdq_graph *body)
            (qdq_node_in(n, 1) == NULL || (known_scalar(qdq_node_in(n, 1), &yes) && yes != 0));
 }
 
+/* OpenVINO takes a negative count for none. */
 static void check_loop(qdq_checker *c, const qdq_node *n)
 {
     const qdq_attr *a = qdq_node_attr(n, "body");
     int64_t trips = INT64_MAX;
 
     if (a == NULL || a->type != QDQ_ATTR_GRAPH || a->v.g == NULL || !never_stops(n, a->v.g) ||
-        (qdq_node_in(n, 0) != NULL && !known_scalar(qdq_node_in(n, 0), &trips)) || trips <= MAX_TRIPS)
+        (qdq_node_in(n, 0) != NULL && !known_scalar(qdq_node_in(n, 0), &trips)) ||
+        (trips >= 0 && trips <= MAX_TRIPS))
         return;
     if (qdq_node_in(n, 0) == NULL)
         ERROR("%s: Loop has no trip count and a condition that stays true; expected an end",
               qdq_check_place(c, n));
     else
-        ERROR("%s: Loop has a trip count of %" PRId64 " and a condition that stays true; expected at most %d",
+        ERROR("%s: Loop has a trip count of %" PRId64 " and a condition that stays true; expected 0 to %d",
               qdq_check_place(c, n), trips, MAX_TRIPS);
 }
 

@@ -550,7 +550,8 @@ static void loops(bytes *m)
     bytes g = {0}, body = {0}, a = {0};
     const int64_t trips = draw(2) == 0 ? extreme() : (int64_t)draw(10);
     /* what doubles 30 times takes all memory there is, on any engine */
-    const bool scans = draw(3) == 0, ends = draw(3) != 0, grows = draw(2) == 0 && (trips < 16 || !ends);
+    const bool scans = draw(3) == 0, ends = draw(3) != 0,
+               grows = draw(2) == 0 && ((trips >= 0 && trips < 16) || !ends);
     const char yes = 1;
 
     snprintf(what, sizeof what, "%s of %lld%s%s", scans ? "Scan" : "Loop", (long long)trips,

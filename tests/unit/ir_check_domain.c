@@ -142,7 +142,8 @@ static void bodies_are_looked_into(void **state)
 
 #define LOOP(trips, go, next)                                                                                \
     HEAD(17)                                                                                                 \
-    "g (float[2] x, bool d, int64 m) => (y) <int64 few = {5}, int64 many = {4611686018427387904}, "          \
+    "g (float[2] x, bool d, int64 m) => (y) <int64 few = {5}, int64 less = {-1}, int64 many = "              \
+    "{4611686018427387904}, "                                                                                \
     "bool yes = {1}> {\n  [l] y = Loop (" trips ", " go ", x) <body = b (int64 i, bool go, s) => (" next     \
     ", t) { same = Identity(go) big = Not(go) t = Neg(s) }>\n}\n"
 
@@ -156,6 +157,8 @@ static void a_loop_that_no_condition_ends_is_an_error(void **state)
         {LOOP("\"\"", "\"\"", "go"), "Loop has no trip count"},
         {LOOP("many", "\"\"", "same"),
          "node 'l': Loop has a trip count of 4611686018427387904 and a condition"},
+        {LOOP("less", "\"\"", "same"),
+         "trip count of -1 and a condition that stays true; expected 0 to 16777216"},
         {LOOP("few", "yes", "same"), ""},
         {LOOP("m", "yes", "same"), ""},
         {LOOP("many", "d", "same"), ""},
