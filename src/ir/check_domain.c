@@ -306,6 +306,15 @@ static void check_loop(qdq_checker *c, const qdq_node *n)
               qdq_check_place(c, n), trips, MAX_TRIPS);
 }
 
+static void check_scan(qdq_checker *c, const qdq_node *n)
+{
+    const int64_t inputs = qdq_node_int(n, "num_scan_inputs", 1);
+
+    if (inputs > (int64_t)n->n_in)
+        ERROR("%s: attribute 'num_scan_inputs' of Scan is %" PRId64 "; expected 1 to %u, as it has inputs",
+              qdq_check_place(c, n), inputs, (unsigned)n->n_in);
+}
+
 static void check_fit(qdq_checker *c, const qdq_node *n)
 {
     switch ((int)n->op) {
@@ -327,6 +336,9 @@ static void check_fit(qdq_checker *c, const qdq_node *n)
         break;
     case QDQ_OP_SPLIT:
         check_split(c, n);
+        break;
+    case QDQ_OP_SCAN:
+        check_scan(c, n);
         break;
     case QDQ_OP_LOOP:
         check_loop(c, n);

@@ -86,6 +86,8 @@ static void attributes_that_end_engines_are_errors(void **state)
         {X4, "y = Cast <to = 0> (x)", "attribute 'to' of Cast is 0; expected an element type"},
         {X4, "y = ReduceMean <axes = [1, 7]> (x)", "attribute 'axes' of ReduceMean is 7; expected -4 to 3"},
         {X4, "y = ReduceMean <keepdims = 2> (x)", "attribute 'keepdims' of ReduceMean is 2; expected 0 to 1"},
+        {X4, "y = Scan <num_scan_inputs = 268435456, body = b (s) => (t) { t = Neg(s) }> (x)",
+         "attribute 'num_scan_inputs' of Scan is 268435456; expected 1 to 1, as it has inputs"},
         {X4, "y = LRN <size = 0> (x)", "attribute 'size' of LRN is 0; expected 1 to"},
     };
 
