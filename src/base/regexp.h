@@ -12,9 +12,9 @@
 enum {
     QDQ_REGEXP_TEXT = 16384, /* bytes of an expression */
     QDQ_REGEXP_SIZE = 16384, /* characters once its repetitions are written out */
-    QDQ_REGEXP_OPERATORS = 1000,
+    QDQ_REGEXP_OPERATORS = 400,
     QDQ_REGEXP_DEPTH = 64,  /* parentheses inside parentheses */
-    QDQ_REGEXP_NAME = 4096, /* bytes of a text that can match: a longer one matches nothing */
+    QDQ_REGEXP_NAME = 1024, /* bytes of a text that can match: a longer one matches nothing */
     QDQ_REGEXP_SECONDS = 5, /* for all texts together */
 };
 

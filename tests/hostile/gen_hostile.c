@@ -548,7 +548,9 @@ static void shapes(bytes *m)
 static void loops(bytes *m)
 {
     bytes g = {0}, body = {0}, a = {0};
-    const int64_t trips = draw(2) == 0 ? extreme() : (int64_t)draw(10);
+    const int64_t drawn = draw(2) == 0 ? extreme() : (int64_t)draw(10);
+    const int64_t trips =
+        drawn > 1000 && drawn <= 1 << 24 ? 1000 : drawn; /* what is slow, but ends, is not hostile */
     /* what doubles 30 times takes all memory there is, on any engine */
     const bool scans = draw(3) == 0, ends = draw(3) != 0,
                grows = draw(2) == 0 && ((trips >= 0 && trips < 16) || !ends);

@@ -46,7 +46,7 @@ static void repetitions_inside_repetitions_are_refused_before_they_take_memory(v
     refuses("a{250}{250}{250}", "too large");
     refuses("((((((((((((((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+", "too large");
     refuses("(a?){30000}", "operators");
-    refuses("(abcdefghijklmnopqrstuvwxyz){999}", "characters");
+    refuses("(abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz){350}", "characters");
 }
 
 static void an_expression_that_goes_back_to_what_it_matched_is_refused(void **state)
@@ -105,7 +105,7 @@ static void the_worst_expression_ends_after_its_time(void **state)
         strcat(text, "(a|b)");
     strcat(text, "c");
     assert_ok(qdq_regexp_open(text, false, &r, &err));
-    for (int k = 0; k < 400 && st == QDQ_OK; k++) {
+    for (int k = 0; k < 2000 && st == QDQ_OK; k++) {
         for (int i = 0; i < QDQ_REGEXP_NAME; i++)
             name[i] = (unsigned)(i * 2654435761u + k) >> 13 & 1 ? 'a' : 'b';
         st = qdq_regexp_match(&r, name, &yes, &err);
