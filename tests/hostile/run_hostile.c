@@ -155,7 +155,9 @@ static const char *complaint(const outcome *o, const char *made, const char *out
     }
     if (o->left_process)
         return "left a process behind";
-    return rmdir(temp) != 0 && errno == ENOTEMPTY ? "left temporary files behind" : NULL;
+    if (rmdir(temp) == 0 || errno != ENOTEMPTY)
+        return NULL;
+    return "left temporary files behind";
 }
 
 /* --- one model ------------------------------------------------------------------------------------------------------ */
@@ -184,6 +186,13 @@ static void try_command(job *j, const char *command, const char *engine)
     const outcome o = run(argv, j->said, j->erred);
     const char *wrong = complaint(&o, j->what, j->said, j->erred, j->temp);
 
+    if (wrong != NULL) { /* it shall not spoil the next */
+        char command[400];
+
+        snprintf(command, sizeof command, "rm -rf '%s'", j->temp);
+        if (system(command) != 0)
+            perror(command);
+    }
     first_line(j->erred, line, sizeof line);
     j->runs++;
     j->terminated += o.terminated;
