@@ -187,11 +187,11 @@ static void try_command(job *j, const char *command, const char *engine)
     const char *wrong = complaint(&o, j->what, j->said, j->erred, j->temp);
 
     if (wrong != NULL) { /* it shall not spoil the next */
-        char command[400];
+        char clear[400];
 
-        snprintf(command, sizeof command, "rm -rf '%s'", j->temp);
-        if (system(command) != 0)
-            perror(command);
+        snprintf(clear, sizeof clear, "rm -rf '%s'", j->temp);
+        if (system(clear) != 0)
+            perror(clear);
     }
     first_line(j->erred, line, sizeof line);
     j->runs++;
