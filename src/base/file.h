@@ -19,6 +19,9 @@ qdq_status qdq_mapping_open(const char *path, qdq_mapping **out, qdq_error *err)
 /* Maps `relative` below the folder `dir`, refusing absolute paths, "..", and symbolic links in any part. */
 qdq_status qdq_mapping_open_below(const char *dir, const char *relative, qdq_mapping **out, qdq_error *err);
 
+/* Maps a file that is open for reading, and takes the descriptor in every case: it has no path. */
+qdq_status qdq_mapping_of_fd(int fd, qdq_mapping **out, qdq_error *err);
+
 /* `size` zeroed bytes on the heap; writable until it is shared. */
 qdq_mapping *qdq_mapping_new_heap(size_t size);
 
@@ -27,7 +30,7 @@ void qdq_mapping_unref(qdq_mapping *m); /* NULL is allowed */
 const unsigned char *qdq_mapping_data(const qdq_mapping *m);
 unsigned char *qdq_mapping_heap_data(qdq_mapping *m); /* NULL for a mapped file */
 size_t qdq_mapping_size(const qdq_mapping *m);
-const char *qdq_mapping_path(const qdq_mapping *m); /* absolute and without links; NULL for heap */
+const char *qdq_mapping_path(const qdq_mapping *m); /* absolute and without links; NULL: none */
 /* Gives the memory of a mapped file back until it is read again, which costs next to nothing while the system has the file
  * in its cache. The heap stays. */
 void qdq_mapping_rest(const qdq_mapping *m);

@@ -19,8 +19,8 @@ struct qdq_mapping {
     atomic_size_t refs;
     unsigned char *data;
     size_t size;
-    char *path; /* NULL: on the heap */
-    int fd;
+    char *path; /* NULL: it has no name */
+    int fd;     /* -1: on the heap */
 };
 
 /* O_NONBLOCK: opening a pipe that nobody writes to must fail, not wait. */
@@ -53,7 +53,7 @@ static qdq_status regular_size(int fd, const char *path, size_t *size, qdq_error
     return QDQ_OK;
 }
 
-/* Takes `fd` in every case. `path` is what messages say, `full` what qdq_mapping_path() says. */
+/* Takes `fd` in every case. `path` is what messages say, `full` what qdq_mapping_path() says, or NULL. */
 static qdq_status map_fd(int fd, const char *path, const char *full, qdq_mapping **out, qdq_error *err)
 {
     size_t size = 0;
@@ -70,10 +70,10 @@ static qdq_status map_fd(int fd, const char *path, const char *full, qdq_mapping
         close(fd);
         return st;
     }
-    size_t full_size = strlen(full) + 1;
+    size_t full_size = full != NULL ? strlen(full) + 1 : 0;
     qdq_mapping *m = malloc(sizeof *m);
-    char *copy = malloc(full_size);
-    if (m == NULL || copy == NULL) {
+    char *copy = full != NULL ? malloc(full_size) : NULL;
+    if (m == NULL || (full != NULL && copy == NULL)) {
         free(m);
         free(copy);
         if (size != 0)
@@ -81,7 +81,8 @@ static qdq_status map_fd(int fd, const char *path, const char *full, qdq_mapping
         close(fd);
         return qdq_nomem(err);
     }
-    memcpy(copy, full, full_size);
+    if (full != NULL)
+        memcpy(copy, full, full_size);
     atomic_init(&m->refs, 1);
     m->data = data;
     m->size = size;
@@ -105,6 +106,12 @@ qdq_status qdq_mapping_open(const char *path, qdq_mapping **out, qdq_error *err)
         return qdq_fail_errno(err, QDQ_E_IO, reason, "%s: cannot resolve", path);
     }
     return map_fd(fd, path, full, out, err);
+}
+
+qdq_status qdq_mapping_of_fd(int fd, qdq_mapping **out, qdq_error *err)
+{
+    *out = NULL;
+    return map_fd(fd, "a file without a name", NULL, out, err);
 }
 
 /* --- below a folder ------------------------------------------------------------------------------------------ */
@@ -240,7 +247,7 @@ void qdq_mapping_unref(qdq_mapping *m)
 {
     if (m == NULL || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1)
         return;
-    if (m->path == NULL) {
+    if (m->fd < 0) {
         free(m->data);
     } else {
         if (m->size != 0)
@@ -258,7 +265,7 @@ const unsigned char *qdq_mapping_data(const qdq_mapping *m)
 
 unsigned char *qdq_mapping_heap_data(qdq_mapping *m)
 {
-    return m->path == NULL ? m->data : NULL;
+    return m->fd < 0 ? m->data : NULL;
 }
 
 size_t qdq_mapping_size(const qdq_mapping *m)
@@ -273,7 +280,7 @@ const char *qdq_mapping_path(const qdq_mapping *m)
 
 void qdq_mapping_rest(const qdq_mapping *m)
 {
-    if (m->path != NULL && m->size > 0)
+    if (m->fd >= 0 && m->size > 0)
         (void)madvise(m->data, m->size, MADV_DONTNEED); /* advice: nothing depends on it */
 }
 

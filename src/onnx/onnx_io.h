@@ -4,6 +4,7 @@
 #define QDQ_ONNX_IO_H
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "ir/ir.h"
 
 /* Where an engine finds a tensor's raw bytes. */
@@ -29,6 +30,17 @@ typedef struct qdq_onnx_write_opts {
  * the main graph does not have is QDQ_E_USAGE; one that is an output already is not listed twice. */
 qdq_status qdq_onnx_write_to_buf(const qdq_model *m, const qdq_onnx_write_opts *opts, qdq_buf *buf,
                                  qdq_error *err);
+
+/* A file with external data, under the name that the model has for it. */
+typedef struct qdq_onnx_part {
+    const char *location;
+    qdq_mapping *map;
+} qdq_onnx_part;
+
+/* Reads the model in the first `size` bytes of a mapped file, with external data from `parts` alone. The model holds
+ * what it uses of all these; the caller's references stay the caller's. */
+qdq_status qdq_onnx_read_parts(qdq_mapping *file, size_t size, const char *name, const qdq_onnx_part *parts,
+                               size_t n, qdq_model **out, qdq_error *err);
 
 /* Fills *ref if the bytes of `t` lie as they are in a mapped file (a file of external data or the model file
  * itself): the file's base name, and where they are in it. Its folder: qdq_mapping_path(t->owner). */

@@ -487,12 +487,33 @@ static char *folder_of(qdq_arena *a, const char *path)
     return qdq_arena_strndup(a, path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-/* Takes over the caller's reference of `file`. */
-static qdq_status load_mapping(qdq_mapping *file, const char *name, const qdq_load_opts *opts,
+/* What external data of these locations are, without a look into any folder. */
+static qdq_status give_parts(qdq_reader *r, const qdq_onnx_part *parts, size_t n, qdq_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        qdq_map_value *place = qdq_map_put(&r->external, parts[i].location, NULL);
+
+        if (place == NULL || !qdq_model_hold(r->m, qdq_mapping_ref(parts[i].map)))
+            return qdq_nomem(err);
+        place->ptr = parts[i].map;
+    }
+    return QDQ_OK;
+}
+
+typedef struct load_from {
+    qdq_mapping *file;
+    size_t size; /* of the model in it */
+    const qdq_onnx_part *parts;
+    size_t n_parts;
+} load_from;
+
+/* Takes over the caller's reference of the file. */
+static qdq_status load_mapping(const load_from *from, const char *name, const qdq_load_opts *opts,
                                qdq_model **out, qdq_error *err)
 {
+    qdq_mapping *file = from->file;
     qdq_reader r = {.m = qdq_model_new(), .file = file, .external = QDQ_MAP_INIT};
-    qdq_span bytes = {qdq_mapping_data(file), qdq_mapping_size(file)};
+    qdq_span bytes = {qdq_mapping_data(file), from->size};
     qdq_status st = QDQ_OK;
 
     if (r.m == NULL) {
@@ -507,6 +528,8 @@ static qdq_status load_mapping(qdq_mapping *file, const char *name, const qdq_lo
     else if (st == QDQ_OK && qdq_mapping_path(file) != NULL &&
              (r.external_dir = folder_of(&r.m->arena, qdq_mapping_path(file))) == NULL)
         st = qdq_nomem(err);
+    if (st == QDQ_OK)
+        st = give_parts(&r, from->parts, from->n_parts, err);
     if (st == QDQ_OK)
         st = read_model(&r, bytes, err);
     qdq_map_free(&r.external);
@@ -541,7 +564,7 @@ qdq_status qdq_model_load(const char *path, const qdq_load_opts *opts, qdq_model
         qdq_mapping_unref(file);
         return st;
     }
-    return load_mapping(file, path, opts, out, err);
+    return load_mapping(&(load_from){file, qdq_mapping_size(file), NULL, 0}, path, opts, out, err);
 }
 
 qdq_status qdq_model_load_bytes(const void *data, size_t bytes, const char *name, const qdq_load_opts *opts,
@@ -554,7 +577,17 @@ qdq_status qdq_model_load_bytes(const void *data, size_t bytes, const char *name
     if ((file = qdq_mapping_new_heap(bytes)) == NULL)
         return qdq_nomem(err);
     memcpy(qdq_mapping_heap_data(file), data, bytes);
-    return load_mapping(file, name, opts, out, err);
+    return load_mapping(&(load_from){file, bytes, NULL, 0}, name, opts, out, err);
+}
+
+qdq_status qdq_onnx_read_parts(qdq_mapping *file, size_t size, const char *name, const qdq_onnx_part *parts,
+                               size_t n, qdq_model **out, qdq_error *err)
+{
+    *out = NULL;
+    if (size == 0 || size > qdq_mapping_size(file))
+        return qdq_fail(err, QDQ_E_FORMAT, "%s: %zu bytes of model, expected 1 to %zu", name, size,
+                        qdq_mapping_size(file));
+    return load_mapping(&(load_from){qdq_mapping_ref(file), size, parts, n}, name, NULL, out, err);
 }
 
 /* Takes the file. */

@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "tune/group/fusion_patterns.h"
 #include "tune/group/graph_file.h"
-#include "tune/lab/lab_groups.h"
+#include "engine/remote/remote_groups.h"
 
 enum { GROUP_RUNS = 8, LAYERS_MAX = 1 << 30 };
 
@@ -21,7 +21,7 @@ enum { GROUP_RUNS = 8, LAYERS_MAX = 1 << 30 };
 /* In the store, where recall() finds it. */
 static qdq_status keep(qdq_tuning *t, const char *key, const qdq_tune_layers *l, qdq_error *err)
 {
-    return qdq_tune_remember(t, key, qdq_lab_groups_json(l->at, l->n), err);
+    return qdq_tune_remember(t, key, qdq_remote_groups_json(l->at, l->n), err);
 }
 
 /* --- files ---------------------------------------------------------------------------------------------------------------- */
@@ -102,12 +102,12 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key,
                           qdq_error *err)
 {
     const char *path;
-    qdq_lab_fate fate = {0};
+    qdq_remote_fate fate = {0};
 
     QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
     QDQ_TRY(qdq_lab_groups(t->lab, path, GROUP_RUNS, &out->at, &out->n, &fate, err));
-    if (fate.end != QDQ_LAB_FINE) {
-        qdq_job_log(t->job, QDQ_LOG_WARNING, "no layers of %s (%s: %s)", path, qdq_lab_end_name(fate.end),
+    if (fate.end != QDQ_REMOTE_FINE) {
+        qdq_job_log(t->job, QDQ_LOG_WARNING, "no layers of %s (%s: %s)", path, qdq_remote_end_name(fate.end),
                     fate.text);
         return QDQ_OK;
     }
@@ -124,7 +124,7 @@ static qdq_status recall(qdq_tuning *t, const char *key, qdq_tune_layers *out, b
     *known = list != NULL;
     if (!*known)
         return QDQ_OK;
-    qdq_status st = qdq_lab_groups_read(list, &out->at, &out->n, &why);
+    qdq_status st = qdq_remote_groups_read(list, &out->at, &out->n, &why);
     json_decref(list);
     if (st != QDQ_E_FORMAT)
         return st == QDQ_OK ? QDQ_OK : qdq_nomem(err);

@@ -9,7 +9,7 @@
 #include "base/fail.h"
 #include "base/json.h"
 #include "engine/layer_nodes.h"
-#include "tune/lab/lab_message.h"
+#include "engine/remote/remote_message.h"
 
 enum { PROFILE_RUNS = 8 };
 
@@ -18,8 +18,8 @@ enum { PROFILE_RUNS = 8 };
 /* Names may be any bytes. */
 static bool append_layer(json_t *list, const char *name, const char *op, double us)
 {
-    return json_array_append_new(list, json_pack("{s:o, s:o, s:f}", "name", qdq_lab_text(name), "op",
-                                                 qdq_lab_text(op), "us", us)) == 0;
+    return json_array_append_new(list, json_pack("{s:o, s:o, s:f}", "name", qdq_remote_text(name), "op",
+                                                 qdq_remote_text(op), "us", us)) == 0;
 }
 
 /* [{"name": ..., "op": ..., "us": ...}, ...]: kept in the store, for a run that goes on has to see the same. */
@@ -39,18 +39,18 @@ static qdq_status to_text(const qdq_layer *layer, size_t n, char **text, qdq_err
 static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key, char **text, qdq_error *err)
 {
     const char *path;
-    qdq_lab_fate fate = {0};
+    qdq_remote_fate fate = {0};
     qdq_layer *layers = NULL;
     size_t n = 0;
 
     QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
     QDQ_TRY(qdq_lab_profile(t->lab, path, PROFILE_RUNS, &layers, &n, &fate, err));
-    if (fate.end != QDQ_LAB_FINE)
-        qdq_job_log(t->job, QDQ_LOG_WARNING, "no profile of %s (%s: %s)", path, qdq_lab_end_name(fate.end),
+    if (fate.end != QDQ_REMOTE_FINE)
+        qdq_job_log(t->job, QDQ_LOG_WARNING, "no profile of %s (%s: %s)", path, qdq_remote_end_name(fate.end),
                     fate.text);
     qdq_status st = to_text(layers, n, text, err);
     qdq_free(layers);
-    if (st != QDQ_OK || fate.end != QDQ_LAB_FINE)
+    if (st != QDQ_OK || fate.end != QDQ_REMOTE_FINE)
         return st;
     return qdq_tune_store_value_put(t->store, &t->run, key, *text, err);
 }
@@ -242,11 +242,11 @@ static qdq_status read_layers(reading *r, const json_t *list, qdq_arena *arena, 
     {
         const char *name = json_string_value(json_object_get(one, "name"));
         const char *op = json_string_value(json_object_get(one, "op"));
-        char *own = name != NULL ? qdq_lab_bytes(arena, name) : NULL;
+        char *own = name != NULL ? qdq_remote_bytes(arena, name) : NULL;
         layer l = {.us = json_number_value(json_object_get(one, "us"))};
         if (name == NULL || op == NULL)
             continue;
-        l.op = qdq_lab_bytes(arena, op);
+        l.op = qdq_remote_bytes(arena, op);
         if (own == NULL || l.op == NULL)
             return qdq_nomem(err);
         qdq_layer_owner owner = qdq_layer_find_ending(&r->names, own);

@@ -131,7 +131,7 @@ static bool has_own_reference(const qdq_tuning *t)
 static qdq_status build_reference(qdq_tuning *t, const qdq_tune_candidate **out, qdq_error *err)
 {
     qdq_tune_candidate *c = t->base;
-    qdq_lab_fate fate = {0};
+    qdq_remote_fate fate = {0};
 
     if (has_own_reference(t))
         QDQ_TRY(add_candidate(t, "given", &c, err));
@@ -144,8 +144,8 @@ static qdq_status build_reference(qdq_tuning *t, const qdq_tune_candidate **out,
             return qdq_nomem(err);
         QDQ_TRY(qdq_model_save(t->m, path, NULL, err));
         QDQ_TRY(qdq_lab_build(t->lab, path, &c->handle, &fate, err));
-        if (fate.end != QDQ_LAB_FINE)
-            give_up(c, qdq_lab_end_name(fate.end), fate.text);
+        if (fate.end != QDQ_REMOTE_FINE)
+            give_up(c, qdq_remote_end_name(fate.end), fate.text);
     }
     return c->failed ? qdq_fail(err, QDQ_E_ENGINE, "the model itself: %s", c->why) : QDQ_OK;
 }
@@ -167,7 +167,7 @@ static qdq_status check_outputs(qdq_tuning *t, qdq_tune_candidate *c, qdq_error 
     const double least = t->opts->goal != NULL && !t->in_front ? t->opts->goal->min_sqnr : 0;
     const qdq_tune_candidate *reference;
     qdq_lab_accuracy a;
-    qdq_lab_fate fate = {0};
+    qdq_remote_fate fate = {0};
     char text[64];
     double sqnr_db;
 
@@ -180,8 +180,8 @@ static qdq_status check_outputs(qdq_tuning *t, qdq_tune_candidate *c, qdq_error 
     QDQ_TRY(qdq_lab_compare(t->lab, reference->handle, c->handle, &a, &fate, err));
     c->sqnr_db = a.sqnr_db;
     sqnr_db = c->judged ? c->heard.sqnr_db : a.sqnr_db; /* of all samples that judge, where it was asked */
-    if (fate.end != QDQ_LAB_FINE)
-        give_up(c, qdq_lab_end_name(fate.end), fate.text);
+    if (fate.end != QDQ_REMOTE_FINE)
+        give_up(c, qdq_remote_end_name(fate.end), fate.text);
     else if (!a.finite)
         give_up(c, "outputs", "not finite");
     else if (c == t->base)
@@ -204,16 +204,16 @@ qdq_status qdq_tune_model_file(qdq_tuning *t, qdq_tune_candidate *c, const char 
 
 qdq_status qdq_tune_build(qdq_tuning *t, qdq_tune_candidate *c, const char *path, qdq_error *err)
 {
-    qdq_lab_fate fate = {0};
+    qdq_remote_fate fate = {0};
 
     if (c->failed || c->handle >= 0)
         return QDQ_OK;
     if (path == NULL)
         QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
     QDQ_TRY(qdq_lab_build(t->lab, path, &c->handle, &fate, err));
-    if (fate.end != QDQ_LAB_FINE) {
+    if (fate.end != QDQ_REMOTE_FINE) {
         c->handle = -1;
-        give_up(c, qdq_lab_end_name(fate.end), fate.text);
+        give_up(c, qdq_remote_end_name(fate.end), fate.text);
         return QDQ_OK;
     }
     return check_outputs(t, c, err);
@@ -255,7 +255,7 @@ static qdq_status fail_trial(taking *k, const char *why, qdq_error *err)
 
 static qdq_status measure_pair(taking *k, unsigned pair, double *a_ns, double *b_ns, qdq_error *err)
 {
-    qdq_lab_fate fate = {0};
+    qdq_remote_fate fate = {0};
 
     QDQ_TRY(qdq_job_poll(k->t->job, err));
     k->t->measured = true;
@@ -265,8 +265,8 @@ static qdq_status measure_pair(taking *k, unsigned pair, double *a_ns, double *b
         return fail_trial(k, k->a->failed ? k->a->why : k->b->why, err);
     QDQ_TRY(qdq_lab_pair(k->t->lab, k->a->handle, k->b->handle, pair % 2 == 1, number_of(k, pair), a_ns, b_ns,
                          &fate, err));
-    if (fate.end != QDQ_LAB_FINE) {
-        give_up(k->b, qdq_lab_end_name(fate.end), fate.text);
+    if (fate.end != QDQ_REMOTE_FINE) {
+        give_up(k->b, qdq_remote_end_name(fate.end), fate.text);
         k->b->handle = -1;
         return fail_trial(k, k->b->why, err);
     }

@@ -1,5 +1,5 @@
 /* worker.h - the program qdq-worker: an engine and sessions on it, for a lab in another process that asks
- * (tune/lab/lab_message.h). Whatever the engine does to this process costs the lab one trial. */
+ * (engine/remote/remote_message.h). Whatever the engine does to this process costs the lab one trial. */
 #ifndef QDQ_WORKER_H
 #define QDQ_WORKER_H
 
@@ -8,7 +8,7 @@
 #include "base/vec.h"
 #include "engine/engine_ops.h"
 #include "qdq/data.h"
-#include "tune/lab/lab_message.h"
+#include "engine/remote/remote_message.h"
 
 typedef struct qdq_worker_model {
     int64_t handle;

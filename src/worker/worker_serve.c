@@ -11,10 +11,11 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "tune/lab/lab_groups.h"
+#include "engine/remote/remote_groups.h"
+#include "engine/remote/remote_profile.h"
 
 /* A question, and the answer that is made. What is missing in the question is known to its reader. */
-typedef qdq_status (*answer_fn)(qdq_worker *w, const qdq_json_place *q, qdq_lab_object *answer,
+typedef qdq_status (*answer_fn)(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
                                 qdq_error *err);
 
 /* --- hello ---------------------------------------------------------------------------------------------------------- */
@@ -38,7 +39,7 @@ static qdq_status read_shapes(qdq_worker *w, const qdq_json_place *q, qdq_error 
         qdq_input_shape *s = &w->shapes[w->n_shapes++];
         const json_t *dims = json_object_get(p.object, "dims");
 
-        s->name = qdq_lab_get_text(&p, "name", NULL);
+        s->name = qdq_remote_get_text(&p, "name", NULL);
         for (size_t i = 0; i < json_array_size(dims) && i < QDQ_MAX_RANK; i++)
             s->dim[s->rank++] = json_integer_value(json_array_get(dims, i));
     }
@@ -58,7 +59,7 @@ static qdq_status limit_memory(int64_t bytes, qdq_error *err)
 /* A folder whose name is too long to be kept is left for the next run to remove. */
 static void read_work(qdq_worker *w, const qdq_json_place *q)
 {
-    const char *work = qdq_lab_get_text(q, "work", NULL);
+    const char *work = qdq_remote_get_text(q, "work", NULL);
 
     w->engine_opts.temp_dir = work;
     if (q->reader->status != QDQ_OK || strlen(work) >= sizeof w->watch->work)
@@ -69,7 +70,7 @@ static void read_work(qdq_worker *w, const qdq_json_place *q)
 
 static qdq_status read_hello(qdq_worker *w, const qdq_json_place *q, qdq_error *err)
 {
-    const char *version = qdq_lab_get_text(q, "version", NULL);
+    const char *version = qdq_remote_get_text(q, "version", NULL);
 
     w->threads = (int)qdq_json_int(q, "threads", 1, INT32_MAX, 1);
     w->warmup = (unsigned)qdq_json_int(q, "warmup", 1, UINT32_MAX, 1);
@@ -77,17 +78,17 @@ static qdq_status read_hello(qdq_worker *w, const qdq_json_place *q, qdq_error *
     w->leg_ms = qdq_json_number(q, "leg_ms", 0, INFINITY, 5);
     w->seed = (uint64_t)qdq_json_int(q, "seed", INT64_MIN, INT64_MAX, 0);
     if (qdq_json_has(q, "samples"))
-        w->samples = qdq_lab_get_text(q, "samples", NULL);
+        w->samples = qdq_remote_get_text(q, "samples", NULL);
     if (qdq_json_has(q, "ort_library"))
-        w->engine_opts.ort_library = qdq_lab_get_text(q, "ort_library", NULL);
+        w->engine_opts.ort_library = qdq_remote_get_text(q, "ort_library", NULL);
     if (qdq_json_has(q, "openvino_library"))
-        w->engine_opts.openvino_library = qdq_lab_get_text(q, "openvino_library", NULL);
+        w->engine_opts.openvino_library = qdq_remote_get_text(q, "openvino_library", NULL);
     if (qdq_json_has(q, "trtexec"))
-        w->engine_opts.trtexec = qdq_lab_get_text(q, "trtexec", NULL);
+        w->engine_opts.trtexec = qdq_remote_get_text(q, "trtexec", NULL);
     if (qdq_json_has(q, "trtexec_args"))
-        w->engine_opts.trtexec_args = qdq_lab_get_text(q, "trtexec_args", NULL);
+        w->engine_opts.trtexec_args = qdq_remote_get_text(q, "trtexec_args", NULL);
     if (qdq_json_has(q, "timing_cache"))
-        w->engine_opts.timing_cache = qdq_lab_get_text(q, "timing_cache", NULL);
+        w->engine_opts.timing_cache = qdq_remote_get_text(q, "timing_cache", NULL);
     if (qdq_json_has(q, "work"))
         read_work(w, q);
     QDQ_TRY(read_shapes(w, q, err));
@@ -110,16 +111,16 @@ static qdq_status read_texts(qdq_worker *w, const qdq_json_place *q, const char 
     for (size_t i = 0; i < n; i++) {
         const char *text = json_string_value(json_array_get(list, i));
 
-        if ((texts[i] = qdq_lab_bytes(&w->arena, text != NULL ? text : "")) == NULL)
+        if ((texts[i] = qdq_remote_bytes(&w->arena, text != NULL ? text : "")) == NULL)
             return qdq_nomem(err);
     }
     *out = texts;
     return QDQ_OK;
 }
 
-static qdq_status hello(qdq_worker *w, const qdq_json_place *q, qdq_lab_object *answer, qdq_error *err)
+static qdq_status hello(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer, qdq_error *err)
 {
-    const char *spec = qdq_lab_get_text(q, "engine", NULL);
+    const char *spec = qdq_remote_get_text(q, "engine", NULL);
     int64_t max_memory = qdq_json_int(q, "max_memory", 0, INT64_MAX, 0);
 
     if (w->engine != NULL)
@@ -133,23 +134,24 @@ static qdq_status hello(qdq_worker *w, const qdq_json_place *q, qdq_lab_object *
     QDQ_TRY(limit_memory(max_memory, err));
     QDQ_TRY(qdq_engine_open(spec, &w->engine_opts, &w->engine, err));
     const qdq_engine_info *i = qdq_engine_get_info(w->engine);
-    qdq_lab_put_text(answer, "name", i->name);
-    qdq_lab_put_text(answer, "version", i->version);
-    qdq_lab_put_text(answer, "library", i->library);
-    qdq_lab_put_text(answer, "device", i->device);
-    qdq_lab_put_text(answer, "fingerprint", i->fingerprint);
-    qdq_lab_put_int(answer, "capabilities", i->capabilities);
-    qdq_lab_put_int(answer, "max_opset", i->max_opset);
-    qdq_lab_put_int(answer, "max_ir", i->max_ir);
+    qdq_remote_put_text(answer, "name", i->name);
+    qdq_remote_put_text(answer, "version", i->version);
+    qdq_remote_put_text(answer, "library", i->library);
+    qdq_remote_put_text(answer, "device", i->device);
+    qdq_remote_put_text(answer, "fingerprint", i->fingerprint);
+    qdq_remote_put_int(answer, "capabilities", i->capabilities);
+    qdq_remote_put_int(answer, "max_opset", i->max_opset);
+    qdq_remote_put_int(answer, "max_ir", i->max_ir);
     return QDQ_OK;
 }
 
 /* --- models --------------------------------------------------------------------------------------------------------- */
 
-static qdq_status open_model(qdq_worker *w, const qdq_json_place *q, qdq_lab_object *answer, qdq_error *err)
+static qdq_status open_model(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
+                             qdq_error *err)
 {
     int64_t handle = qdq_json_int(q, "handle", 0, INT64_MAX, -1);
-    const char *path = qdq_lab_get_text(q, "path", NULL);
+    const char *path = qdq_remote_get_text(q, "path", NULL);
     qdq_worker_model *m;
 
     (void)answer;
@@ -165,7 +167,8 @@ static qdq_status open_model(qdq_worker *w, const qdq_json_place *q, qdq_lab_obj
     return QDQ_OK;
 }
 
-static qdq_status drop_model(qdq_worker *w, const qdq_json_place *q, qdq_lab_object *answer, qdq_error *err)
+static qdq_status drop_model(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
+                             qdq_error *err)
 {
     const qdq_worker_model *m = qdq_worker_find(w, qdq_json_int(q, "handle", 0, INT64_MAX, -1), err);
 
@@ -183,18 +186,18 @@ static qdq_status drop_model(qdq_worker *w, const qdq_json_place *q, qdq_lab_obj
     return QDQ_OK;
 }
 
-static qdq_status warm(qdq_worker *w, const qdq_json_place *q, qdq_lab_object *answer, qdq_error *err)
+static qdq_status warm(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer, qdq_error *err)
 {
     qdq_worker_model *m = qdq_worker_find(w, qdq_json_int(q, "handle", 0, INT64_MAX, -1), err);
 
     if (m == NULL)
         return QDQ_E_BUG;
     QDQ_TRY(qdq_worker_warm_up(w, m, err));
-    qdq_lab_put_int(answer, "runs", m->runs);
+    qdq_remote_put_int(answer, "runs", m->runs);
     return QDQ_OK;
 }
 
-static qdq_status leg(qdq_worker *w, const qdq_json_place *q, qdq_lab_object *answer, qdq_error *err)
+static qdq_status leg(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer, qdq_error *err)
 {
     qdq_worker_model *m = qdq_worker_find(w, qdq_json_int(q, "handle", 0, INT64_MAX, -1), err);
     uint64_t number = (uint64_t)qdq_json_int(q, "number", INT64_MIN, INT64_MAX, 0);
@@ -203,11 +206,11 @@ static qdq_status leg(qdq_worker *w, const qdq_json_place *q, qdq_lab_object *an
     if (m == NULL)
         return QDQ_E_BUG;
     QDQ_TRY(qdq_worker_time(m, number, &ns, err));
-    qdq_lab_put(answer, "ns", json_real(ns));
+    qdq_remote_put(answer, "ns", json_real(ns));
     return QDQ_OK;
 }
 
-static qdq_status compare(qdq_worker *w, const qdq_json_place *q, qdq_lab_object *answer, qdq_error *err)
+static qdq_status compare(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer, qdq_error *err)
 {
     qdq_worker_model *a = qdq_worker_find(w, qdq_json_int(q, "a", 0, INT64_MAX, -1), err);
     qdq_worker_model *b = qdq_worker_find(w, qdq_json_int(q, "b", 0, INT64_MAX, -1), err);
@@ -217,26 +220,26 @@ static qdq_status compare(qdq_worker *w, const qdq_json_place *q, qdq_lab_object
     if (a == NULL || b == NULL || q->reader->status != QDQ_OK)
         return QDQ_E_BUG;
     QDQ_TRY(qdq_worker_compare(w, a, b, sample, &v, err));
-    qdq_lab_put_int(answer, "samples", (int64_t)v.samples);
-    qdq_lab_put(answer, "finite", json_boolean(v.finite));
+    qdq_remote_put_int(answer, "samples", (int64_t)v.samples);
+    qdq_remote_put(answer, "finite", json_boolean(v.finite));
     /* JSON has no infinity, and nothing that is no number. */
-    qdq_lab_put_text(answer, "sqnr_is",
-                     isfinite(v.sqnr_db) ? "number"
-                     : isnan(v.sqnr_db)  ? "zero"
-                     : v.sqnr_db > 0     ? "equal"
-                                         : "broken");
-    qdq_lab_put(answer, "sqnr_db", json_real(isfinite(v.sqnr_db) ? v.sqnr_db : 0));
+    qdq_remote_put_text(answer, "sqnr_is",
+                        isfinite(v.sqnr_db) ? "number"
+                        : isnan(v.sqnr_db)  ? "zero"
+                        : v.sqnr_db > 0     ? "equal"
+                                            : "broken");
+    qdq_remote_put(answer, "sqnr_db", json_real(isfinite(v.sqnr_db) ? v.sqnr_db : 0));
     return QDQ_OK;
 }
 
 typedef qdq_status (*session_fn)(qdq_worker *w, const qdq_worker_model *m, unsigned runs,
-                                 qdq_lab_object *answer, qdq_error *err);
+                                 qdq_remote_object *answer, qdq_error *err);
 
 /* What takes a session of its own, of at least so many runs. */
 static qdq_status ask_apart(qdq_worker *w, const qdq_json_place *q, qdq_worker_purpose purpose,
-                            unsigned least, session_fn ask, qdq_lab_object *answer, qdq_error *err)
+                            unsigned least, session_fn ask, qdq_remote_object *answer, qdq_error *err)
 {
-    const char *path = qdq_lab_get_text(q, "path", NULL);
+    const char *path = qdq_remote_get_text(q, "path", NULL);
     unsigned runs = (unsigned)qdq_json_int(q, "runs", least, UINT32_MAX, least);
     qdq_worker_model *m;
 
@@ -249,39 +252,30 @@ static qdq_status ask_apart(qdq_worker *w, const qdq_json_place *q, qdq_worker_p
 }
 
 static qdq_status profile_session(qdq_worker *w, const qdq_worker_model *m, unsigned runs,
-                                  qdq_lab_object *answer, qdq_error *err)
+                                  qdq_remote_object *answer, qdq_error *err)
 {
     qdq_arena memory = QDQ_ARENA_INIT;
     const qdq_named_array *in;
     qdq_layer *layers = NULL;
     size_t n_in, count, n = 0;
-    json_t *list = json_array();
 
     qdq_status st = qdq_worker_sample(w, m->model, 0, &memory, &in, &n_in, &count, err);
     if (st == QDQ_OK)
         st = qdq_session_profile(m->session, in, n_in, runs, &layers, &n, err);
-    for (size_t i = 0; i < n; i++) {
-        json_t *row = json_array();
-        bool failed = json_array_append_new(row, qdq_lab_text(layers[i].name)) != 0;
-
-        failed = json_array_append_new(row, qdq_lab_text(layers[i].op)) != 0 || failed;
-        failed = json_array_append_new(row, json_real(layers[i].median_us)) != 0 || failed;
-        failed = json_array_append_new(row, json_integer(layers[i].runs)) != 0 || failed;
-        answer->failed = json_array_append_new(list, row) != 0 || failed || answer->failed;
-    }
-    qdq_lab_put(answer, "layers", list);
+    if (st == QDQ_OK)
+        qdq_remote_put(answer, "layers", qdq_remote_profile_json(layers, n));
     qdq_free(layers);
     qdq_arena_free(&memory);
     return st;
 }
 
-static qdq_status profile(qdq_worker *w, const qdq_json_place *q, qdq_lab_object *answer, qdq_error *err)
+static qdq_status profile(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer, qdq_error *err)
 {
     return ask_apart(w, q, QDQ_WORKER_PROFILE, 1, profile_session, answer, err);
 }
 
 static qdq_status group_session(qdq_worker *w, const qdq_worker_model *m, unsigned runs,
-                                qdq_lab_object *answer, qdq_error *err)
+                                qdq_remote_object *answer, qdq_error *err)
 {
     qdq_arena memory = QDQ_ARENA_INIT;
     const qdq_named_array *in = NULL;
@@ -294,13 +288,13 @@ static qdq_status group_session(qdq_worker *w, const qdq_worker_model *m, unsign
     if (st == QDQ_OK)
         st = qdq_session_groups(m->session, in, n_in, runs, &groups, &n, err);
     if (st == QDQ_OK)
-        qdq_lab_put(answer, "layers", qdq_lab_groups_json(groups, n));
+        qdq_remote_put(answer, "layers", qdq_remote_groups_json(groups, n));
     qdq_free(groups);
     qdq_arena_free(&memory);
     return st;
 }
 
-static qdq_status groups(qdq_worker *w, const qdq_json_place *q, qdq_lab_object *answer, qdq_error *err)
+static qdq_status groups(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer, qdq_error *err)
 {
     return ask_apart(w, q, QDQ_WORKER_GROUPS, 0, group_session, answer, err);
 }
@@ -327,7 +321,7 @@ static const char *end_of(qdq_status st, const qdq_error *err)
 {
     if (st == QDQ_OK)
         return "fine";
-    if (st == QDQ_E_NOMEM || qdq_lab_means_memory(err->text))
+    if (st == QDQ_E_NOMEM || qdq_remote_means_memory(err->text))
         return "memory";
     return st == QDQ_E_ENGINE || st == QDQ_E_UNSUPPORTED ? "refused" : "error";
 }
@@ -340,18 +334,18 @@ static void make_one_line(char *text)
             *text = ' ';
 }
 
-static qdq_status conclude(qdq_lab_object *answer, qdq_status st, qdq_error *err)
+static qdq_status conclude(qdq_remote_object *answer, qdq_status st, qdq_error *err)
 {
     if (answer->failed) { /* it may be half full */
         json_decref(answer->json);
-        *answer = qdq_lab_object_new();
+        *answer = qdq_remote_object_new();
         st = qdq_nomem(err);
     }
-    qdq_lab_put_text(answer, "end", end_of(st, err));
+    qdq_remote_put_text(answer, "end", end_of(st, err));
     if (st != QDQ_OK) {
         make_one_line(err->text);
-        qdq_lab_put_text(answer, "code", qdq_status_name(st));
-        qdq_lab_put_text(answer, "text", err->text);
+        qdq_remote_put_text(answer, "code", qdq_status_name(st));
+        qdq_remote_put_text(answer, "text", err->text);
     }
     return answer->failed ? QDQ_E_NOMEM : QDQ_OK;
 }
@@ -376,13 +370,13 @@ static next confused(const char *why)
     return CONFUSED;
 }
 
-static next send_answer(int fd, qdq_lab_object *answer, qdq_status st, qdq_error *err)
+static next send_answer(int fd, qdq_remote_object *answer, qdq_status st, qdq_error *err)
 {
-    qdq_buf text = QDQ_BUF_INIT(QDQ_LAB_MESSAGE_MAX + QDQ_LAB_HEAD);
+    qdq_buf text = QDQ_BUF_INIT(QDQ_REMOTE_MESSAGE_MAX + QDQ_REMOTE_HEAD);
 
     st = conclude(answer, st, err);
     if (st == QDQ_OK)
-        qdq_lab_message_put(&text, answer->json);
+        qdq_remote_message_put(&text, answer->json);
     next n = st == QDQ_OK && !text.failed && send_all(fd, &text) ? GO_ON : CONFUSED;
     qdq_buf_free(&text);
     return n;
@@ -394,7 +388,7 @@ static next answer_question(qdq_worker *w, int fd, json_t *question)
     qdq_error err = QDQ_ERROR_INIT, wrong = QDQ_ERROR_INIT;
     qdq_json_reader reader = {.arena = &arena, .err = &wrong};
     const qdq_json_place q = {&reader, question, ""};
-    const char *name = qdq_lab_get_text(&q, "do", NULL);
+    const char *name = qdq_remote_get_text(&q, "do", NULL);
     answer_fn fn = find_question(name);
     next n = GO_ON;
 
@@ -405,7 +399,7 @@ static next answer_question(qdq_worker *w, int fd, json_t *question)
     } else if (fn == NULL || (w->engine == NULL && fn != hello)) {
         n = confused(reader.status != QDQ_OK ? wrong.text : name);
     } else {
-        qdq_lab_object answer = qdq_lab_object_new();
+        qdq_remote_object answer = qdq_remote_object_new();
         qdq_status st = fn(w, &q, &answer, &err);
         fflush(stdout);
         if (reader.status == QDQ_E_NOMEM)
@@ -437,7 +431,7 @@ static next receive(int fd, qdq_buf *in, json_t **question)
         if (n <= 0)
             return confused("the other side is gone");
         qdq_buf_append(in, chunk, (size_t)n);
-        if (in->failed || qdq_lab_message_take(in->data, in->size, &used, question, &err) != QDQ_OK)
+        if (in->failed || qdq_remote_message_take(in->data, in->size, &used, question, &err) != QDQ_OK)
             return confused(in->failed ? "it is too long" : err.text);
     }
     return used == in->size ? GO_ON : confused("there is more behind it");
@@ -461,7 +455,7 @@ int qdq_worker_serve(qdq_worker_watch *watch)
                     .job = QDQ_JOB_INIT,
                     .engine_opts = QDQ_ENGINE_OPTS_INIT,
                     .reference = {.handle = -1}};
-    qdq_buf in = QDQ_BUF_INIT(QDQ_LAB_MESSAGE_MAX + QDQ_LAB_HEAD);
+    qdq_buf in = QDQ_BUF_INIT(QDQ_REMOTE_MESSAGE_MAX + QDQ_REMOTE_HEAD);
     json_t *question = NULL;
     next n = GO_ON;
 

@@ -17,19 +17,19 @@ static qdq_status use_models(qdq_lab *lab, const tried *t, int a, int b, qdq_err
     qdq_layer *layers = NULL;
     qdq_group *groups = NULL;
     qdq_lab_accuracy acc;
-    qdq_lab_fate fate;
+    qdq_remote_fate fate;
     double x, y;
     size_t n;
 
     QDQ_TRY(qdq_lab_pair(lab, a, b, false, 1, &x, &y, &fate, err));
-    assert_int_equal(fate.end, QDQ_LAB_FINE);
+    assert_int_equal(fate.end, QDQ_REMOTE_FINE);
     QDQ_TRY(qdq_lab_compare(lab, a, b, &acc, &fate, err));
-    assert_int_equal(fate.end, QDQ_LAB_FINE);
+    assert_int_equal(fate.end, QDQ_REMOTE_FINE);
     QDQ_TRY(qdq_lab_profile(lab, t->model, 2, &layers, &n, &fate, err));
-    assert_int_equal(fate.end, QDQ_LAB_FINE);
+    assert_int_equal(fate.end, QDQ_REMOTE_FINE);
     qdq_free(layers);
     QDQ_TRY(qdq_lab_groups(lab, t->model, 2, &groups, &n, &fate, err));
-    assert_int_equal(fate.end, QDQ_LAB_FINE);
+    assert_int_equal(fate.end, QDQ_REMOTE_FINE);
     qdq_free(groups);
     qdq_lab_drop(lab, b);
     return QDQ_OK;
@@ -49,7 +49,7 @@ static qdq_status use_lab(void *ctx, qdq_error *err)
                          .engine_opts = &engine_opts,
                          .leg_ms = 0.001};
     qdq_lab *lab;
-    qdq_lab_fate fate;
+    qdq_remote_fate fate;
     int a, b = -1;
 
     QDQ_TRY(qdq_lab_open(&opts, &lab, err));
@@ -68,7 +68,7 @@ static qdq_status lose_workers(void *ctx, qdq_error *err)
     const tried *t = ctx;
     qdq_lab_opts opts = {.engine = t->spec, .worker = QDQ_BUILD_DIR "/qdq-worker", .logs = t->logs};
     qdq_lab *lab;
-    qdq_lab_fate fate;
+    qdq_remote_fate fate;
     qdq_status st;
     int a;
 
@@ -77,7 +77,7 @@ static qdq_status lose_workers(void *ctx, qdq_error *err)
         st = qdq_lab_build(lab, t->model, &a, &fate, err);
         if (st != QDQ_OK)
             break;
-        assert_int_equal(fate.end, QDQ_LAB_CRASHED);
+        assert_int_equal(fate.end, QDQ_REMOTE_CRASHED);
     }
     qdq_lab_close(lab);
     return st;

@@ -176,7 +176,7 @@ static void the_worker_of_the_tuner_has_them_as_well(void **state)
     const char *path = test_path("twice.onnx");
     qdq_save_opts save = QDQ_SAVE_OPTS_INIT;
     qdq_model *m = test_model(TWICE);
-    qdq_lab_fate fate;
+    qdq_remote_fate fate;
     qdq_lab *lab;
     int a;
 
@@ -185,7 +185,7 @@ static void the_worker_of_the_tuner_has_them_as_well(void **state)
     assert_ok(qdq_lab_open(&opts, &lab, &err));
     assert_non_null(strstr(qdq_lab_engine(lab)->fingerprint, "; twice_ort.so "));
     assert_ok(qdq_lab_build(lab, path, &a, &fate, &err));
-    assert_int_equal(fate.end, QDQ_LAB_FINE);
+    assert_int_equal(fate.end, QDQ_REMOTE_FINE);
     qdq_lab_close(lab);
     qdq_model_free(m);
 }

@@ -52,7 +52,7 @@ static void models_are_timed_compared_and_profiled(void **state)
     qdq_lab *lab = open_lab((qdq_lab_opts){.seed = 2});
     int a = test_lab_build(lab, conv_model(false)), b = test_lab_build(lab, conv_model(true));
     qdq_lab_accuracy acc;
-    qdq_lab_fate fate;
+    qdq_remote_fate fate;
     qdq_layer *layers;
     qdq_group *groups;
     double x, y, sum = 0;
@@ -61,20 +61,20 @@ static void models_are_timed_compared_and_profiled(void **state)
     (void)state;
     assert_string_equal(qdq_lab_engine(lab)->name, "ort");
     assert_ok(qdq_lab_pair(lab, a, b, false, 0, &x, &y, &fate, &err));
-    assert_int_equal(fate.end, QDQ_LAB_FINE);
+    assert_int_equal(fate.end, QDQ_REMOTE_FINE);
     assert_true(x > 1e3 && x < 1e9 && y > 1e3 && y < 1e9);
     assert_ok(qdq_lab_compare(lab, a, b, &acc, &fate, &err));
-    assert_int_equal(fate.end, QDQ_LAB_FINE);
+    assert_int_equal(fate.end, QDQ_REMOTE_FINE);
     assert_true(acc.finite && acc.sqnr_db > 10 && acc.sqnr_db < 80);
     assert_ok(qdq_lab_profile(lab, test_path("float.onnx"), 3, &layers, &n, &fate, &err));
-    assert_int_equal(fate.end, QDQ_LAB_FINE);
+    assert_int_equal(fate.end, QDQ_REMOTE_FINE);
     assert_true(n >= 3);
     for (size_t i = 0; i < n; i++)
         sum += layers[i].median_us;
     assert_true(sum > 1 && sum < 1e6);
     qdq_free(layers);
     assert_ok(qdq_lab_groups(lab, test_path("float.onnx"), 3, &groups, &n, &fate, &err));
-    assert_int_equal(fate.end, QDQ_LAB_FINE);
+    assert_int_equal(fate.end, QDQ_REMOTE_FINE);
     assert_true(n >= 3 && qdq_groups_add(groups, n).attributed > 0.5);
     qdq_free(groups);
     qdq_lab_close(lab);
@@ -85,14 +85,14 @@ static void what_onnx_runtime_refuses_is_a_fate_with_its_words(void **state)
     qdq_lab *lab = open_lab((qdq_lab_opts){0});
     qdq_model *m = test_model("<ir_version: 9, opset_import: [\"\" : 17, \"nobody\" : 1]>\n"
                               "g (float[1] x) => (float[1] y) { y = nobody.Magic(x) }");
-    qdq_lab_fate fate;
+    qdq_remote_fate fate;
     int handle;
 
     (void)state;
     assert_ok(qdq_model_save(m, test_path("magic.onnx"), NULL, &err));
     qdq_model_free(m);
     assert_ok(qdq_lab_build(lab, test_path("magic.onnx"), &handle, &fate, &err));
-    assert_int_equal(fate.end, QDQ_LAB_REFUSED);
+    assert_int_equal(fate.end, QDQ_REMOTE_REFUSED);
     assert_non_null(strstr(fate.text, "Magic"));
     assert_null(strchr(fate.text, '\n'));
     qdq_lab_close(lab);
@@ -108,7 +108,7 @@ static void a_model_beyond_the_memory_is_told_from_a_bad_one(void **state)
     test_builder b = test_build(17);
     qdq_lab *lab = open_lab((qdq_lab_opts){.max_memory = (uint64_t)1 << 30});
     qdq_lab_accuracy acc;
-    qdq_lab_fate fate;
+    qdq_remote_fate fate;
 
     (void)state;
     TEST_INPUT(&b, "x", 1, 1, 64, 64);
@@ -120,8 +120,8 @@ static void a_model_beyond_the_memory_is_told_from_a_bad_one(void **state)
     qdq_model_free(m);
     int a = test_lab_build(lab, test_path("big.onnx"));
     assert_ok(qdq_lab_compare(lab, a, a, &acc, &fate, &err));
-    if (fate.end != QDQ_LAB_MEMORY)
-        fail_msg("%s: %s", qdq_lab_end_name(fate.end), fate.text);
+    if (fate.end != QDQ_REMOTE_MEMORY)
+        fail_msg("%s: %s", qdq_remote_end_name(fate.end), fate.text);
     qdq_lab_close(lab);
 #endif
 }

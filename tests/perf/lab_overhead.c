@@ -39,7 +39,7 @@ static void a_pair_takes_little_longer_than_its_runs(void **state)
 {
     test_builder b = test_build(17);
     qdq_lab *lab = open_lab();
-    qdq_lab_fate fate;
+    qdq_remote_fate fate;
     double share[PAIRS], a_ns = 0, b_ns = 0;
     int handle;
 
@@ -59,7 +59,7 @@ static void a_pair_takes_little_longer_than_its_runs(void **state)
         double start = qdq_clock_seconds();
 
         assert_ok(qdq_lab_pair(lab, handle, handle, i % 2 == 1, (uint64_t)i, &a_ns, &b_ns, &fate, &err));
-        assert_int_equal(fate.end, QDQ_LAB_FINE);
+        assert_int_equal(fate.end, QDQ_REMOTE_FINE);
         double seconds = qdq_clock_seconds() - start, engine = (a_ns + b_ns) * 1e-9 * runs;
         share[i] = seconds / engine - 1;
     }

@@ -6,11 +6,11 @@
 int test_lab_build(qdq_lab *lab, const char *path)
 {
     qdq_error err;
-    qdq_lab_fate fate;
+    qdq_remote_fate fate;
     int handle;
 
     assert_ok(qdq_lab_build(lab, path, &handle, &fate, &err));
-    if (fate.end != QDQ_LAB_FINE)
-        fail_msg("%s: %s", qdq_lab_end_name(fate.end), fate.text);
+    if (fate.end != QDQ_REMOTE_FINE)
+        fail_msg("%s: %s", qdq_remote_end_name(fate.end), fate.text);
     return handle;
 }

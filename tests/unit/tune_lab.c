@@ -94,11 +94,11 @@ static void close_lab(qdq_lab *lab)
     assert_int_equal(warnings, 0);
 }
 
-static void assert_fate(const qdq_lab_fate *fate, qdq_lab_end end, const char *part)
+static void assert_fate(const qdq_remote_fate *fate, qdq_remote_end end, const char *part)
 {
     if (fate->end != end || strstr(fate->text, part) == NULL)
-        fail_msg("want %s with '%s', got %s: %s", qdq_lab_end_name(end), part, qdq_lab_end_name(fate->end),
-                 fate->text);
+        fail_msg("want %s with '%s', got %s: %s", qdq_remote_end_name(end), part,
+                 qdq_remote_end_name(fate->end), fate->text);
 }
 
 static bool is_sanitized(void)
@@ -116,11 +116,11 @@ static bool is_sanitized(void)
 /* Where the 8-bit Conv runs, this happens; the float model goes on. */
 static void assert_pair_is_fine(qdq_lab *lab, int a)
 {
-    qdq_lab_fate fate;
+    qdq_remote_fate fate;
     double a_ns, b_ns;
 
     assert_ok(qdq_lab_pair(lab, a, a, false, 0, &a_ns, &b_ns, &fate, &err));
-    assert_fate(&fate, QDQ_LAB_FINE, "");
+    assert_fate(&fate, QDQ_REMOTE_FINE, "");
     assert_true(a_ns > 0 && b_ns > 0);
 }
 
@@ -143,12 +143,12 @@ static void a_pair_has_the_time_of_each_model(void **state)
 {
     qdq_lab *lab = open_lab("", (qdq_lab_opts){0});
     int a = test_lab_build(lab, float_model()), b = test_lab_build(lab, int8_model());
-    qdq_lab_fate fate;
+    qdq_remote_fate fate;
     double a_ns, b_ns;
 
     (void)state;
     assert_ok(qdq_lab_pair(lab, a, b, false, 3, &a_ns, &b_ns, &fate, &err));
-    assert_fate(&fate, QDQ_LAB_FINE, "");
+    assert_fate(&fate, QDQ_REMOTE_FINE, "");
     assert_true(fabs(a_ns - 110e3) < 1 && fabs(b_ns - 50e3) < 1);
     assert_int_equal(qdq_lab_builds(lab), 2);
     close_lab(lab);
@@ -157,7 +157,7 @@ static void a_pair_has_the_time_of_each_model(void **state)
 static void the_noise_of_a_pair_is_that_of_its_number_in_any_order_and_process(void **state)
 {
     double first[2], again[2], other[2];
-    qdq_lab_fate fate;
+    qdq_remote_fate fate;
 
     (void)state;
     for (int round = 0; round < 2; round++) {
@@ -179,7 +179,7 @@ static void a_model_beside_itself_is_not_measured_twice_with_one_noise(void **st
 {
     qdq_lab *lab = open_lab(", \"noise\": 0.1", (qdq_lab_opts){0});
     int a = test_lab_build(lab, float_model());
-    qdq_lab_fate fate;
+    qdq_remote_fate fate;
     double x, y;
 
     (void)state;
@@ -193,7 +193,7 @@ static void a_dropped_model_is_no_handle_any_more(void **state)
     qdq_lab *lab = open_lab("", (qdq_lab_opts){0});
     int a = test_lab_build(lab, float_model()), b = test_lab_build(lab, int8_model());
     qdq_lab_accuracy acc;
-    qdq_lab_fate fate;
+    qdq_remote_fate fate;
     double x, y;
 
     (void)state;
@@ -211,7 +211,7 @@ static void outputs_are_compared_on_samples(void **state)
     qdq_lab *lab = open_lab("", (qdq_lab_opts){.seed = 3});
     int a = test_lab_build(lab, float_model()), b = test_lab_build(lab, int8_model());
     qdq_lab_accuracy same, other, again;
-    qdq_lab_fate fate;
+    qdq_remote_fate fate;
 
     (void)state;
     assert_ok(qdq_lab_compare(lab, a, a, &same, &fate, &err));
@@ -233,7 +233,7 @@ static void samples_of_a_file_are_used(void **state)
     char file[128 + 2 * 16 * 4];
     const float big = 1e6f;
     qdq_lab_accuracy acc;
-    qdq_lab_fate fate;
+    qdq_remote_fate fate;
 
     (void)state;
     memset(file, ' ', 128);
@@ -249,7 +249,7 @@ static void samples_of_a_file_are_used(void **state)
                                               "g (float[N,1,4,4] x) => (float[N,1,4,4] x, float[N,1,4,4] y)\n"
                                               "{ y = Relu(x) }\n"));
     assert_ok(qdq_lab_compare(lab, a, a, &acc, &fate, &err));
-    assert_fate(&fate, QDQ_LAB_FINE, "");
+    assert_fate(&fate, QDQ_REMOTE_FINE, "");
     assert_true(acc.finite && isinf(acc.sqnr_db));
     close_lab(lab);
 
@@ -264,12 +264,12 @@ static void a_profile_has_the_layers(void **state)
 {
     qdq_lab *lab = open_lab("", (qdq_lab_opts){0});
     qdq_layer *layers;
-    qdq_lab_fate fate;
+    qdq_remote_fate fate;
     size_t n;
 
     (void)state;
     assert_ok(qdq_lab_profile(lab, int8_model(), 3, &layers, &n, &fate, &err));
-    assert_fate(&fate, QDQ_LAB_FINE, "");
+    assert_fate(&fate, QDQ_REMOTE_FINE, "");
     assert_int_equal(n, 3);
     assert_string_equal(layers[1].name, "conv");
     assert_string_equal(layers[1].op, "QLinearConv");
@@ -283,12 +283,12 @@ static void layers_come_with_their_nodes(void **state)
 {
     qdq_lab *lab = open_lab("", (qdq_lab_opts){0});
     qdq_group *g;
-    qdq_lab_fate fate;
+    qdq_remote_fate fate;
     size_t n;
 
     (void)state;
     assert_ok(qdq_lab_groups(lab, int8_model(), 3, &g, &n, &fate, &err));
-    assert_fate(&fate, QDQ_LAB_FINE, "");
+    assert_fate(&fate, QDQ_REMOTE_FINE, "");
     assert_int_equal(n, 3);
     assert_true(g[0].conversion && g[2].conversion && !g[1].conversion);
     assert_string_equal(g[1].layer, "conv");
@@ -314,7 +314,7 @@ static void names_that_are_no_text_travel_unchanged(void **state)
 {
     qdq_lab *lab = open_lab("", (qdq_lab_opts){0});
     qdq_layer *layers;
-    qdq_lab_fate fate;
+    qdq_remote_fate fate;
     size_t n;
 
     (void)state;
@@ -328,10 +328,10 @@ static void names_that_are_no_text_travel_unchanged(void **state)
 /* --- fates ------------------------------------------------------------------------------------------------------------- */
 
 /* The float model is open when the 8-bit one ends the worker; afterwards it is open again, in another worker. */
-static void build_ends(const char *failure, qdq_lab_opts opts, qdq_lab_end end, const char *part)
+static void build_ends(const char *failure, qdq_lab_opts opts, qdq_remote_end end, const char *part)
 {
     char more[300];
-    qdq_lab_fate fate;
+    qdq_remote_fate fate;
     int handle;
 
     snprintf(more, sizeof more, ", \"fail\": [{\"at\": \"open\", \"node\": \"conv\", %s}]", failure);
@@ -348,28 +348,29 @@ static void build_ends(const char *failure, qdq_lab_opts opts, qdq_lab_end end, 
 static void a_refused_model_is_a_fate(void **state)
 {
     (void)state;
-    build_ends("\"message\": \"no kernel for it\"", (qdq_lab_opts){0}, QDQ_LAB_REFUSED, "no kernel for it");
+    build_ends("\"message\": \"no kernel for it\"", (qdq_lab_opts){0}, QDQ_REMOTE_REFUSED,
+               "no kernel for it");
 }
 
 static void a_crash_costs_one_trial(void **state)
 {
     (void)state;
     build_ends("\"crash\": \"SIGABRT\", \"message\": \"assertion failed\"", (qdq_lab_opts){0},
-               QDQ_LAB_CRASHED, "SIGABRT: assertion failed");
+               QDQ_REMOTE_CRASHED, "SIGABRT: assertion failed");
     if (!is_sanitized()) /* which makes something else of it */
-        build_ends("\"crash\": \"SIGSEGV\"", (qdq_lab_opts){0}, QDQ_LAB_CRASHED, "SIGSEGV");
+        build_ends("\"crash\": \"SIGSEGV\"", (qdq_lab_opts){0}, QDQ_REMOTE_CRASHED, "SIGSEGV");
 }
 
 static void an_illegal_instruction_costs_one_trial(void **state)
 {
     (void)state;
-    build_ends("\"crash\": \"SIGILL\"", (qdq_lab_opts){0}, QDQ_LAB_CRASHED, "SIGILL");
+    build_ends("\"crash\": \"SIGILL\"", (qdq_lab_opts){0}, QDQ_REMOTE_CRASHED, "SIGILL");
 }
 
 static void a_kill_from_outside_costs_one_trial(void **state)
 {
     (void)state;
-    build_ends("\"crash\": \"SIGKILL\"", (qdq_lab_opts){0}, QDQ_LAB_CRASHED, "SIGKILL from outside");
+    build_ends("\"crash\": \"SIGKILL\"", (qdq_lab_opts){0}, QDQ_REMOTE_CRASHED, "SIGKILL from outside");
 }
 
 static void region_9_case_24_what_never_ends_is_killed_at_the_deadline(void **state)
@@ -377,7 +378,7 @@ static void region_9_case_24_what_never_ends_is_killed_at_the_deadline(void **st
     double start = qdq_clock_seconds();
 
     (void)state;
-    build_ends("\"hang\": 100", (qdq_lab_opts){.build_deadline_s = 0.3}, QDQ_LAB_HUNG,
+    build_ends("\"hang\": 100", (qdq_lab_opts){.build_deadline_s = 0.3}, QDQ_REMOTE_HUNG,
                "no answer within 0.3 s");
     assert_true(qdq_clock_seconds() - start < 20);
 }
@@ -387,7 +388,8 @@ static void memory_beyond_the_limit_costs_one_trial(void **state)
     (void)state;
     if (is_sanitized()) /* it needs terabytes of addresses for itself */
         skip();
-    build_ends("\"memory\": 4096", (qdq_lab_opts){.max_memory = (uint64_t)1 << 30}, QDQ_LAB_MEMORY, "memory");
+    build_ends("\"memory\": 4096", (qdq_lab_opts){.max_memory = (uint64_t)1 << 30}, QDQ_REMOTE_MEMORY,
+               "memory");
 }
 
 static void an_engine_that_aborts_for_want_of_memory_is_told_from_a_crash(void **state)
@@ -395,7 +397,7 @@ static void an_engine_that_aborts_for_want_of_memory_is_told_from_a_crash(void *
     (void)state;
     build_ends("\"crash\": \"SIGABRT\", \"message\": \"terminate called after throwing an instance of "
                "'std::bad_alloc'\"",
-               (qdq_lab_opts){0}, QDQ_LAB_MEMORY, "bad_alloc");
+               (qdq_lab_opts){0}, QDQ_REMOTE_MEMORY, "bad_alloc");
 }
 
 static void a_model_is_not_to_blame_for_the_memory_of_its_neighbours(void **state)
@@ -408,21 +410,21 @@ static void a_model_is_not_to_blame_for_the_memory_of_its_neighbours(void **stat
     qdq_lab *lab = open_lab(", \"fail\": [{\"at\": \"open\", \"memory\": 1200}]", opts);
     int a = test_lab_build(lab, float_model());
     int b = test_lab_build(lab, int8_model()); /* does not fit beside a; alone it does */
-    qdq_lab_fate fate;
+    qdq_remote_fate fate;
     double x, y;
 
     assert_true(a >= 0 && b >= 0);
     assert_ok(qdq_lab_pair(lab, a, b, false, 0, &x, &y, &fate, &err));
-    assert_fate(&fate, QDQ_LAB_MEMORY, "memory");
+    assert_fate(&fate, QDQ_REMOTE_MEMORY, "memory");
     assert_pair_is_fine(lab, a);
     close_lab(lab);
 }
 
-static void run_ends(const char *at, const char *failure, qdq_lab_end end, const char *part)
+static void run_ends(const char *at, const char *failure, qdq_remote_end end, const char *part)
 {
     char more[300];
     qdq_lab_accuracy acc;
-    qdq_lab_fate fate;
+    qdq_remote_fate fate;
     double x, y;
 
     snprintf(more, sizeof more, ", \"fail\": [{\"at\": \"%s\", \"node\": \"conv\", %s}]", at, failure);
@@ -441,28 +443,28 @@ static void run_ends(const char *at, const char *failure, qdq_lab_end end, const
 static void runs_end_in_all_the_ways_that_builds_do(void **state)
 {
     (void)state;
-    run_ends("time", "\"message\": \"overflow\"", QDQ_LAB_REFUSED, "overflow");
-    run_ends("time", "\"crash\": \"SIGILL\"", QDQ_LAB_CRASHED, "SIGILL");
-    run_ends("time", "\"hang\": 50", QDQ_LAB_HUNG, "no answer");
-    run_ends("time", "\"nth\": 3, \"crash\": \"SIGABRT\"", QDQ_LAB_CRASHED,
+    run_ends("time", "\"message\": \"overflow\"", QDQ_REMOTE_REFUSED, "overflow");
+    run_ends("time", "\"crash\": \"SIGILL\"", QDQ_REMOTE_CRASHED, "SIGILL");
+    run_ends("time", "\"hang\": 50", QDQ_REMOTE_HUNG, "no answer");
+    run_ends("time", "\"nth\": 3, \"crash\": \"SIGABRT\"", QDQ_REMOTE_CRASHED,
              "SIGABRT"); /* after 2 warm-up runs */
-    run_ends("run", "\"message\": \"Failed to allocate memory for requested buffer\"", QDQ_LAB_MEMORY,
+    run_ends("run", "\"message\": \"Failed to allocate memory for requested buffer\"", QDQ_REMOTE_MEMORY,
              "buffer");
-    run_ends("run", "\"crash\": \"SIGABRT\"", QDQ_LAB_CRASHED, "SIGABRT");
-    run_ends("run", "\"hang\": 50", QDQ_LAB_HUNG, "no answer");
+    run_ends("run", "\"crash\": \"SIGABRT\"", QDQ_REMOTE_CRASHED, "SIGABRT");
+    run_ends("run", "\"hang\": 50", QDQ_REMOTE_HUNG, "no answer");
 }
 
 static qdq_lab_accuracy accuracy_with(const char *outputs)
 {
     char more[300];
     qdq_lab_accuracy acc;
-    qdq_lab_fate fate;
+    qdq_remote_fate fate;
 
     snprintf(more, sizeof more, ", \"fail\": [{\"node\": \"conv\", \"outputs\": \"%s\"}]", outputs);
     qdq_lab *lab = open_lab(more, (qdq_lab_opts){0});
     int a = test_lab_build(lab, float_model()), b = test_lab_build(lab, int8_model());
     assert_ok(qdq_lab_compare(lab, a, b, &acc, &fate, &err));
-    assert_fate(&fate, QDQ_LAB_FINE, "");
+    assert_fate(&fate, QDQ_REMOTE_FINE, "");
     close_lab(lab);
     return acc;
 }
@@ -482,7 +484,7 @@ static void outputs_that_are_no_numbers_or_others_are_seen(void **state)
 static void what_is_wrong_with_the_call_is_no_fate(void **state)
 {
     qdq_input_shape shape = {"nobody", 1, {3}};
-    qdq_lab_fate fate;
+    qdq_remote_fate fate;
     int handle;
 
     (void)state;
@@ -566,7 +568,7 @@ static void an_interrupt_ends_a_build_that_hangs(void **state)
     qdq_job mine = QDQ_JOB_INIT;
     qdq_cancel *cancel = qdq_cancel_new();
     pthread_t thread;
-    qdq_lab_fate fate;
+    qdq_remote_fate fate;
     int handle;
 
     (void)state;
@@ -599,7 +601,7 @@ static void every_build_leaves_a_log(void **state)
 {
     char logs[300];
     qdq_lab_opts opts = {.logs = logs};
-    qdq_lab_fate fate;
+    qdq_remote_fate fate;
     double x, y;
     int b;
 
@@ -611,7 +613,7 @@ static void every_build_leaves_a_log(void **state)
     int a = test_lab_build(lab, float_model());
     b = test_lab_build(lab, int8_model());
     assert_ok(qdq_lab_pair(lab, a, b, false, 0, &x, &y, &fate, &err));
-    assert_fate(&fate, QDQ_LAB_CRASHED, "SIGABRT: farewell");
+    assert_fate(&fate, QDQ_REMOTE_CRASHED, "SIGABRT: farewell");
     assert_pair_is_fine(lab, a);
     assert_fails(QDQ_E_IO, "", qdq_lab_build(lab, test_path("missing.onnx"), &b, &fate, &err));
     close_lab(lab);
@@ -675,7 +677,7 @@ static int count_children(pid_t parent)
 
 static void no_process_is_left_behind(void **state)
 {
-    qdq_lab_fate fate;
+    qdq_remote_fate fate;
     int handle;
 
     (void)state;

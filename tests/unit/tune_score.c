@@ -295,7 +295,7 @@ static void score_on_sim(test_isolated *s, bool with, qdq_part_score *out)
     qdq_plan *all = test_isolated_plan(s);
     qdq_candidates *c;
     qdq_lab *lab;
-    qdq_lab_fate fate;
+    qdq_remote_fate fate;
     qdq_group *layer;
     qdq_parts *p;
     char path[700];
@@ -308,7 +308,7 @@ static void score_on_sim(test_isolated *s, bool with, qdq_part_score *out)
     snprintf(path, sizeof path, "%s/parts.onnx", folder);
     assert_ok(qdq_lab_open(&opts, &lab, &err));
     assert_ok(qdq_lab_groups(lab, path, 3, &layer, &n, &fate, &err));
-    assert_int_equal(fate.end, QDQ_LAB_FINE);
+    assert_int_equal(fate.end, QDQ_REMOTE_FINE);
     assert_ok(qdq_parts_score(p, layer, n, NAN, out, &err));
     qdq_free(layer);
     qdq_lab_close(lab);

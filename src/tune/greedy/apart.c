@@ -4,9 +4,10 @@
 
 #include "base/fail.h"
 
-qdq_status qdq_tune_blame(const qdq_tune_sitting *s, const qdq_tune_entry *e, const qdq_lab_fate *fate)
+qdq_status qdq_tune_blame(const qdq_tune_sitting *s, const qdq_tune_entry *e, const qdq_remote_fate *fate)
 {
-    e->scheme->failed = qdq_arena_printf(&s->t->arena, "%s: %.300s", qdq_lab_end_name(fate->end), fate->text);
+    e->scheme->failed =
+        qdq_arena_printf(&s->t->arena, "%s: %.300s", qdq_remote_end_name(fate->end), fate->text);
     return e->scheme->failed != NULL ? QDQ_OK : qdq_nomem(s->err);
 }
 
@@ -28,7 +29,7 @@ static size_t middle_of(const qdq_tune_entry *e, size_t n)
 
 static qdq_status by_layers(qdq_tune_sitting *s, const qdq_tune_entry *e, size_t n)
 {
-    qdq_lab_fate fate = {0};
+    qdq_remote_fate fate = {0};
 
     QDQ_TRY(qdq_job_poll(s->t->job, s->err));
     const bool over = qdq_tune_time_is_up(s->t);
@@ -37,7 +38,7 @@ static qdq_status by_layers(qdq_tune_sitting *s, const qdq_tune_entry *e, size_t
     if (over || n == 0)
         return QDQ_OK;
     QDQ_TRY(qdq_tune_sit_by_layers(s, e, n, &fate));
-    if (fate.end == QDQ_LAB_FINE)
+    if (fate.end == QDQ_REMOTE_FINE)
         return QDQ_OK;
     if (n == 1)
         return qdq_tune_blame(s, e, &fate);

@@ -14,7 +14,7 @@ typedef struct qdq_tune_sitting {
 } qdq_tune_sitting;
 
 /* Why a scheme cannot be had: what the engine met with it, or that no time was left. apart.c */
-qdq_status qdq_tune_blame(const qdq_tune_sitting *s, const qdq_tune_entry *e, const qdq_lab_fate *fate);
+qdq_status qdq_tune_blame(const qdq_tune_sitting *s, const qdq_tune_entry *e, const qdq_remote_fate *fate);
 void qdq_tune_leave_out(const qdq_tune_entry *e, size_t n);
 
 /* --- apart_samples.c ---------------------------------------------------------------------------------------------------- */
@@ -51,7 +51,8 @@ qdq_status qdq_tune_write_parts(qdq_tune_sitting *s, const qdq_parts *p, const c
 /* --- apart_layers.c ----------------------------------------------------------------------------------------------------- */
 
 /* Samples of all entries, by the layers of one model; or the fate that the engine met with it, and none. */
-qdq_status qdq_tune_sit_by_layers(qdq_tune_sitting *s, const qdq_tune_entry *e, size_t n, qdq_lab_fate *fate);
+qdq_status qdq_tune_sit_by_layers(qdq_tune_sitting *s, const qdq_tune_entry *e, size_t n,
+                                  qdq_remote_fate *fate);
 
 /* --- apart_whole.c ------------------------------------------------------------------------------------------------------ */
 

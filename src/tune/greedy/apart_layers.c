@@ -14,15 +14,15 @@ typedef struct seen {
     double us;
 } seen;
 
-static qdq_status look(qdq_tune_sitting *s, qdq_lab *lab, const char *path, seen *out, qdq_lab_fate *fate)
+static qdq_status look(qdq_tune_sitting *s, qdq_lab *lab, const char *path, seen *out, qdq_remote_fate *fate)
 {
     int handle = -1;
     double a, b, sum = 0;
 
     QDQ_TRY(qdq_lab_groups(lab, path, RUNS * s->amount, &out->layer, &out->n, fate, s->err));
-    if (fate->end == QDQ_LAB_FINE)
+    if (fate->end == QDQ_REMOTE_FINE)
         QDQ_TRY(qdq_lab_build(lab, path, &handle, fate, s->err));
-    for (unsigned i = 0; i < PROFILE_PAIRS && fate->end == QDQ_LAB_FINE; i++) {
+    for (unsigned i = 0; i < PROFILE_PAIRS && fate->end == QDQ_REMOTE_FINE; i++) {
         QDQ_TRY(qdq_lab_pair(lab, handle, handle, false, i, &a, &b, fate, s->err));
         sum += (a + b) / 2;
     }
@@ -30,7 +30,7 @@ static qdq_status look(qdq_tune_sitting *s, qdq_lab *lab, const char *path, seen
     return QDQ_OK;
 }
 
-static qdq_status measure_parts(qdq_tune_sitting *s, const qdq_parts *p, seen *out, qdq_lab_fate *fate)
+static qdq_status measure_parts(qdq_tune_sitting *s, const qdq_parts *p, seen *out, qdq_remote_fate *fate)
 {
     const char *path;
     qdq_lab *lab = NULL;
@@ -159,7 +159,8 @@ static qdq_status make_parts(qdq_tune_sitting *s, const qdq_tune_entry *e, size_
     return qdq_tune_join_parts(s, &l, fill_parts(s, &l, e, n, part_of, none_of), out);
 }
 
-qdq_status qdq_tune_sit_by_layers(qdq_tune_sitting *s, const qdq_tune_entry *e, size_t n, qdq_lab_fate *fate)
+qdq_status qdq_tune_sit_by_layers(qdq_tune_sitting *s, const qdq_tune_entry *e, size_t n,
+                                  qdq_remote_fate *fate)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
     uint32_t *part_of = qdq_arena_array(&scratch, n + 1, sizeof *part_of),
@@ -171,7 +172,7 @@ qdq_status qdq_tune_sit_by_layers(qdq_tune_sitting *s, const qdq_tune_entry *e, 
 
     if (st == QDQ_OK)
         st = measure_parts(s, p, &by, fate);
-    if (st == QDQ_OK && fate->end == QDQ_LAB_FINE)
+    if (st == QDQ_OK && fate->end == QDQ_REMOTE_FINE)
         st = score_parts(s, e, n, p, &by, part_of, none_of);
     qdq_free(by.layer);
     qdq_parts_free(p);

@@ -12,7 +12,7 @@ typedef struct pairing {
 
 /* A model of the group alone, open in the lab. */
 static qdq_status open_alone(const pairing *p, const qdq_tune_kind *k, const qdq_plan *plan, const char *name,
-                             int *handle, qdq_lab_fate *fate)
+                             int *handle, qdq_remote_fate *fate)
 {
     qdq_tune_part_list l = {.scratch = QDQ_ARENA_INIT};
     qdq_parts *parts = NULL;
@@ -27,11 +27,11 @@ static qdq_status open_alone(const pairing *p, const qdq_tune_kind *k, const qdq
     return qdq_lab_build(p->lab, path, handle, fate, p->s->err);
 }
 
-static qdq_status take_pairs(const pairing *p, int with, qdq_lab_fate *fate)
+static qdq_status take_pairs(const pairing *p, int with, qdq_remote_fate *fate)
 {
     double none_ns, with_ns;
 
-    for (unsigned i = 0; i < p->s->amount && fate->end == QDQ_LAB_FINE; i++) {
+    for (unsigned i = 0; i < p->s->amount && fate->end == QDQ_REMOTE_FINE; i++) {
         QDQ_TRY(qdq_lab_pair(p->lab, p->none, with, i % 2 == 1, i, &none_ns, &with_ns, fate, p->s->err));
         p->sample[i] = (qdq_tune_apart){none_ns * 1e-3, with_ns * 1e-3, 0};
     }
@@ -40,27 +40,27 @@ static qdq_status take_pairs(const pairing *p, int with, qdq_lab_fate *fate)
 
 static qdq_status measure_scheme(const pairing *p, const qdq_tune_entry *e)
 {
-    qdq_lab_fate fate = {0};
+    qdq_remote_fate fate = {0};
     int with = -1;
 
     QDQ_TRY(qdq_tune_plan_scheme(p->s, e->kind, e->scheme));
     QDQ_TRY(open_alone(p, e->kind, e->scheme->plan, "apart.onnx", &with, &fate));
-    if (fate.end == QDQ_LAB_FINE) {
+    if (fate.end == QDQ_REMOTE_FINE) {
         QDQ_TRY(take_pairs(p, with, &fate));
         qdq_lab_drop(p->lab, with);
     }
-    return fate.end == QDQ_LAB_FINE ? qdq_tune_take_samples(p->s, e, p->sample, p->s->amount)
-                                    : qdq_tune_blame(p->s, e, &fate);
+    return fate.end == QDQ_REMOTE_FINE ? qdq_tune_take_samples(p->s, e, p->sample, p->s->amount)
+                                       : qdq_tune_blame(p->s, e, &fate);
 }
 
 static qdq_status measure_schemes(pairing *p, const qdq_tune_entry *e, size_t n)
 {
-    qdq_lab_fate fate = {0};
+    qdq_remote_fate fate = {0};
 
     QDQ_TRY(open_alone(p, e->kind, p->s->t->nothing, "apart-float.onnx", &p->none, &fate));
-    for (size_t i = 0; i < n && fate.end != QDQ_LAB_FINE; i++)
+    for (size_t i = 0; i < n && fate.end != QDQ_REMOTE_FINE; i++)
         QDQ_TRY(qdq_tune_blame(p->s, &e[i], &fate));
-    for (size_t i = 0; i < n && fate.end == QDQ_LAB_FINE; i++) {
+    for (size_t i = 0; i < n && fate.end == QDQ_REMOTE_FINE; i++) {
         QDQ_TRY(qdq_job_poll(p->s->t->job, p->s->err));
         if (qdq_tune_time_is_up(p->s->t))
             qdq_tune_leave_out(&e[i], 1);

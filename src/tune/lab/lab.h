@@ -6,6 +6,7 @@
 #ifndef QDQ_LAB_H
 #define QDQ_LAB_H
 
+#include "engine/remote/remote_process.h"
 #include "qdq/engine.h"
 
 typedef struct qdq_lab qdq_lab;
@@ -33,22 +34,6 @@ typedef struct qdq_lab_opts {
     const qdq_job *job;
 } qdq_lab_opts;
 
-/* How a trial failed inside the worker: it is a result, not an error of the call. */
-typedef enum qdq_lab_end {
-    QDQ_LAB_FINE,
-    QDQ_LAB_REFUSED, /* the engine said no: text */
-    QDQ_LAB_CRASHED, /* signal in text */
-    QDQ_LAB_HUNG,    /* past its deadline */
-    QDQ_LAB_MEMORY   /* out of memory */
-} qdq_lab_end;
-
-typedef struct qdq_lab_fate {
-    qdq_lab_end end;
-    char text[400];
-} qdq_lab_fate;
-
-const char *qdq_lab_end_name(qdq_lab_end e); /* "fine", "refused", "crashed", "hung", "memory" */
-
 /* QDQ_E_ENGINE where there is no worker program or no engine: the text says which. */
 qdq_status qdq_lab_open(const qdq_lab_opts *opts, qdq_lab **out, qdq_error *err);
 void qdq_lab_close(qdq_lab *lab); /* NULL is allowed */
@@ -60,13 +45,13 @@ const qdq_engine_info *qdq_lab_engine(const qdq_lab *lab);
 unsigned qdq_lab_builds(const qdq_lab *lab);
 
 /* Builds a session for a model file. *handle is only valid if the fate is fine. */
-qdq_status qdq_lab_build(qdq_lab *lab, const char *path, int *handle, qdq_lab_fate *fate, qdq_error *err);
+qdq_status qdq_lab_build(qdq_lab *lab, const char *path, int *handle, qdq_remote_fate *fate, qdq_error *err);
 void qdq_lab_drop(qdq_lab *lab, int handle);
 
 /* One leg of a, then one of b (`b_first`: the other way round): mean time of a run in each. `number` is that of the pair
  * in its trial: engines with virtual time (sim) make their noise of it, so that a replayed trial sees the same. */
 qdq_status qdq_lab_pair(qdq_lab *lab, int a, int b, bool b_first, uint64_t number, double *a_ns, double *b_ns,
-                        qdq_lab_fate *fate, qdq_error *err);
+                        qdq_remote_fate *fate, qdq_error *err);
 
 typedef struct qdq_lab_accuracy {
     bool finite; /* no NaN, no infinity in any output that the other model does not have in the same place */
@@ -75,16 +60,16 @@ typedef struct qdq_lab_accuracy {
 } qdq_lab_accuracy;
 
 /* Runs both on the samples, and compares b's outputs with a's. */
-qdq_status qdq_lab_compare(qdq_lab *lab, int a, int b, qdq_lab_accuracy *out, qdq_lab_fate *fate,
+qdq_status qdq_lab_compare(qdq_lab *lab, int a, int b, qdq_lab_accuracy *out, qdq_remote_fate *fate,
                            qdq_error *err);
 
 /* Time per executed layer, from a session of its own. *out goes to qdq_free(). */
 qdq_status qdq_lab_profile(qdq_lab *lab, const char *path, unsigned runs, qdq_layer **out, size_t *n,
-                           qdq_lab_fate *fate, qdq_error *err);
+                           qdq_remote_fate *fate, qdq_error *err);
 
 /* Executed layers with their nodes, from a session of its own: qdq_session_groups(). Their nodes are those of the file, whose
  * names all nodes must have. *out goes to qdq_free(). */
 qdq_status qdq_lab_groups(qdq_lab *lab, const char *path, unsigned runs, qdq_group **out, size_t *n,
-                          qdq_lab_fate *fate, qdq_error *err);
+                          qdq_remote_fate *fate, qdq_error *err);
 
 #endif /* QDQ_LAB_H */

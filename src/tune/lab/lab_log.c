@@ -76,7 +76,7 @@ void qdq_lab_log_asked(qdq_lab_logs *logs, const char *path, const char *what)
 }
 
 void qdq_lab_log_ended(qdq_lab_logs *logs, const char *path, const char *output, size_t size,
-                       const qdq_lab_fate *fate, double seconds)
+                       const qdq_remote_fate *fate, double seconds)
 {
     qdq_buf text = QDQ_BUF_INIT(ENTRY_MAX);
 
@@ -85,7 +85,7 @@ void qdq_lab_log_ended(qdq_lab_logs *logs, const char *path, const char *output,
     qdq_buf_append(&text, output, size);
     if (size > 0 && output[size - 1] != '\n')
         qdq_buf_putc(&text, '\n');
-    qdq_buf_printf(&text, "ended: %s%s%s after %.3f s\n", qdq_lab_end_name(fate->end),
+    qdq_buf_printf(&text, "ended: %s%s%s after %.3f s\n", qdq_remote_end_name(fate->end),
                    fate->text[0] != '\0' ? ": " : "", fate->text, seconds);
     append(logs, path, &text);
     qdq_buf_free(&text);

@@ -22,6 +22,6 @@ const char *qdq_lab_log_new(qdq_lab_logs *logs, qdq_arena *arena);
 
 void qdq_lab_log_asked(qdq_lab_logs *logs, const char *path, const char *what);
 void qdq_lab_log_ended(qdq_lab_logs *logs, const char *path, const char *output, size_t size,
-                       const qdq_lab_fate *fate, double seconds);
+                       const qdq_remote_fate *fate, double seconds);
 
 #endif /* QDQ_LAB_LOG_H */

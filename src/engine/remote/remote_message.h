@@ -1,4 +1,4 @@
-/* lab_message.h - what the lab and its worker say to each other: JSON objects, each behind four bytes with its length
+/* remote_message.h - what the lab and its worker say to each other: JSON objects, each behind four bytes with its length
  * (least significant first). One question at a time, one answer each. Both are of one build: the first question says
  * which, and the worker refuses another.
  *
@@ -13,50 +13,50 @@
  *   leg      handle, number                                        ns: of one run
  *   compare  a, b, sample                                          samples, finite, sqnr: up to here
  *   profile  path, runs                                            layers: [[name, op, us, runs], ...]
- *   groups   path, runs                                            layers: as lab_groups.h has them
+ *   groups   path, runs                                            layers: as remote_groups.h has them
  *   bye      (no answer)
  *
  * `end` is the name of a fate, or "error" for what is wrong with the call: then `code` and `text` say what. */
-#ifndef QDQ_LAB_MESSAGE_H
-#define QDQ_LAB_MESSAGE_H
+#ifndef QDQ_REMOTE_MESSAGE_H
+#define QDQ_REMOTE_MESSAGE_H
 
 #include "base/json_read.h"
 
 enum {
-    QDQ_LAB_HEAD = 4,                        /* bytes before a message */
-    QDQ_LAB_MESSAGE_MAX = 256 * 1024 * 1024, /* a profile of a large model has megabytes */
+    QDQ_REMOTE_HEAD = 4,                        /* bytes before a message */
+    QDQ_REMOTE_MESSAGE_MAX = 256 * 1024 * 1024, /* a profile of a large model has megabytes */
 };
 
 /* Appends a message; b->failed: no memory. */
-void qdq_lab_message_put(qdq_buf *b, const json_t *message);
+void qdq_remote_message_put(qdq_buf *b, const json_t *message);
 
 /* Takes a message from the beginning of what has arrived. *out is NULL and *used 0 while it is not there whole.
  * QDQ_E_FORMAT: this is no message. *out goes to json_decref(). */
-qdq_status qdq_lab_message_take(const char *data, size_t size, size_t *used, json_t **out, qdq_error *err);
+qdq_status qdq_remote_message_take(const char *data, size_t size, size_t *used, json_t **out, qdq_error *err);
 
 /* --- members ------------------------------------------------------------------------------------------------------- */
 
 /* An object that is being filled: what could not be added is known at the end. */
-typedef struct qdq_lab_object {
+typedef struct qdq_remote_object {
     json_t *json;
     bool failed;
-} qdq_lab_object;
+} qdq_remote_object;
 
-qdq_lab_object qdq_lab_object_new(void);
-void qdq_lab_put(qdq_lab_object *o, const char *key, json_t *value); /* takes the value; NULL: failed */
-void qdq_lab_put_text(qdq_lab_object *o, const char *key, const char *text); /* NULL: left out */
-void qdq_lab_put_int(qdq_lab_object *o, const char *key, int64_t x);
+qdq_remote_object qdq_remote_object_new(void);
+void qdq_remote_put(qdq_remote_object *o, const char *key, json_t *value); /* takes the value; NULL: failed */
+void qdq_remote_put_text(qdq_remote_object *o, const char *key, const char *text); /* NULL: left out */
+void qdq_remote_put_int(qdq_remote_object *o, const char *key, int64_t x);
 
 /* Names and paths are bytes, JSON is Unicode: each byte travels as the character of that number. NULL: no memory. */
-json_t *qdq_lab_text(const char *bytes);
+json_t *qdq_remote_text(const char *bytes);
 /* The bytes again, in the reader's arena; `fallback` as in qdq_json_text(). */
-const char *qdq_lab_get_text(const qdq_json_place *p, const char *key, const char *fallback);
+const char *qdq_remote_get_text(const qdq_json_place *p, const char *key, const char *fallback);
 /* Of a string that is no member. NULL: no memory. */
-char *qdq_lab_bytes(qdq_arena *arena, const char *text);
+char *qdq_remote_bytes(qdq_arena *arena, const char *text);
 
 /* --- memory -------------------------------------------------------------------------------------------------------- */
 
 /* Do these words of an engine mean that it had no memory? */
-bool qdq_lab_means_memory(const char *text);
+bool qdq_remote_means_memory(const char *text);
 
-#endif /* QDQ_LAB_MESSAGE_H */
+#endif /* QDQ_REMOTE_MESSAGE_H */

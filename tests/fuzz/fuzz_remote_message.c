@@ -1,10 +1,10 @@
-/* fuzz_lab_message.c - what arrives from a worker, hostile: messages are taken while there are any, and each that was
+/* fuzz_remote_message.c - what arrives from a worker, hostile: messages are taken while there are any, and each that was
  * taken is the same after it went on the way once more; so are layers in it. */
 #include <stdlib.h>
 
 #include "base/fail.h"
-#include "tune/lab/lab_groups.h"
-#include "tune/lab/lab_message.h"
+#include "engine/remote/remote_groups.h"
+#include "engine/remote/remote_message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -15,9 +15,9 @@ static void send_again(const json_t *message)
     json_t *back = NULL;
     size_t used;
 
-    qdq_lab_message_put(&b, message);
+    qdq_remote_message_put(&b, message);
     /* What is nested deeper than we write is never sent by us. */
-    if (!b.failed && (qdq_lab_message_take(b.data, b.size, &used, &back, &err) != QDQ_OK || back == NULL ||
+    if (!b.failed && (qdq_remote_message_take(b.data, b.size, &used, &back, &err) != QDQ_OK || back == NULL ||
                       used != b.size || !json_equal(back, (json_t *)message)))
         abort();
     json_decref(back);
@@ -31,7 +31,7 @@ static void read_members(json_t *message)
     qdq_json_reader reader = {.arena = &arena, .err = &err};
     const qdq_json_place p = {&reader, message, ""};
 
-    if (qdq_lab_get_text(&p, "text", "") == NULL)
+    if (qdq_remote_get_text(&p, "text", "") == NULL)
         abort();
     qdq_arena_free(&arena);
 }
@@ -43,10 +43,10 @@ static void read_layers(const json_t *list)
     qdq_group *g, *again;
     size_t n, n_again;
 
-    if (qdq_lab_groups_read(list, &g, &n, &err) != QDQ_OK)
+    if (qdq_remote_groups_read(list, &g, &n, &err) != QDQ_OK)
         return;
-    json_t *sent = qdq_lab_groups_json(g, n);
-    if (sent == NULL || qdq_lab_groups_read(sent, &again, &n_again, &err) != QDQ_OK || n_again != n)
+    json_t *sent = qdq_remote_groups_json(g, n);
+    if (sent == NULL || qdq_remote_groups_read(sent, &again, &n_again, &err) != QDQ_OK || n_again != n)
         abort();
     qdq_free(again);
     qdq_free(g);
@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         json_t *message;
         size_t used;
 
-        if (qdq_lab_message_take(at, size, &used, &message, &err) != QDQ_OK || message == NULL)
+        if (qdq_remote_message_take(at, size, &used, &message, &err) != QDQ_OK || message == NULL)
             break;
         send_again(message);
         read_members(message);

@@ -1,5 +1,5 @@
-/* lab_groups.c - see the header. */
-#include "tune/lab/lab_groups.h"
+/* remote_groups.c - see the header. */
+#include "engine/remote/remote_groups.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "base/fail.h"
 #include "base/pack.h"
-#include "tune/lab/lab_message.h"
+#include "engine/remote/remote_message.h"
 
 enum { LAYER, OP, IN_TYPE, OUT_TYPE, TEXTS, US = TEXTS, CONVERSION, SOURCE, NODES, ROW };
 
@@ -30,18 +30,18 @@ static json_t *row_of(const qdq_group *g)
     json_t *row = json_array(), *nodes = json_array();
 
     for (size_t i = 0; i < g->n_nodes; i++)
-        nodes = with(nodes, qdq_lab_text(g->node[i]));
-    row = with(row, qdq_lab_text(g->layer));
-    row = with(row, qdq_lab_text(g->op));
-    row = with(row, qdq_lab_text(g->in_type));
-    row = with(row, qdq_lab_text(g->out_type));
+        nodes = with(nodes, qdq_remote_text(g->node[i]));
+    row = with(row, qdq_remote_text(g->layer));
+    row = with(row, qdq_remote_text(g->op));
+    row = with(row, qdq_remote_text(g->in_type));
+    row = with(row, qdq_remote_text(g->out_type));
     row = with(row, qdq_json_real(g->median_us));
     row = with(row, json_boolean(g->conversion));
     row = with(row, json_integer(g->source));
     return with(row, nodes);
 }
 
-json_t *qdq_lab_groups_json(const qdq_group *g, size_t n)
+json_t *qdq_remote_groups_json(const qdq_group *g, size_t n)
 {
     json_t *list = json_array();
 
@@ -94,7 +94,7 @@ typedef struct packing {
 
 static const char *pack(packing *p, const json_t *text)
 {
-    const char *bytes = qdq_lab_bytes(&p->scratch, json_string_value(text));
+    const char *bytes = qdq_remote_bytes(&p->scratch, json_string_value(text));
 
     p->failed = p->failed || bytes == NULL;
     return qdq_pack_text(&p->text, bytes != NULL ? bytes : "");
@@ -135,7 +135,7 @@ static qdq_status check(const json_t *list, size_t *n_nodes, size_t *bytes, qdq_
     return QDQ_OK;
 }
 
-qdq_status qdq_lab_groups_read(const json_t *list, qdq_group **out, size_t *n, qdq_error *err)
+qdq_status qdq_remote_groups_read(const json_t *list, qdq_group **out, size_t *n, qdq_error *err)
 {
     const size_t count = json_array_size(list);
     size_t n_nodes = 0, bytes = 0;

@@ -1,5 +1,5 @@
-/* lab_message.c - messages as bytes and back. Knows neither of the two who talk. */
-#include "tune/lab/lab_message.h"
+/* remote_message.c - messages as bytes and back. Knows neither of the two who talk. */
+#include "engine/remote/remote_message.h"
 
 #include <string.h>
 
@@ -7,18 +7,18 @@
 
 /* --- bytes --------------------------------------------------------------------------------------------------------- */
 
-void qdq_lab_message_put(qdq_buf *b, const json_t *message)
+void qdq_remote_message_put(qdq_buf *b, const json_t *message)
 {
     size_t start = b->size;
-    unsigned char *head = qdq_buf_extend(b, QDQ_LAB_HEAD);
+    unsigned char *head = qdq_buf_extend(b, QDQ_REMOTE_HEAD);
 
     if (head == NULL || !qdq_json_put_line(b, message) || b->failed ||
-        b->size - start - QDQ_LAB_HEAD > QDQ_LAB_MESSAGE_MAX) {
+        b->size - start - QDQ_REMOTE_HEAD > QDQ_REMOTE_MESSAGE_MAX) {
         b->failed = true;
         return;
     }
-    uint32_t size = (uint32_t)(b->size - start - QDQ_LAB_HEAD);
-    for (int i = 0; i < QDQ_LAB_HEAD; i++)
+    uint32_t size = (uint32_t)(b->size - start - QDQ_REMOTE_HEAD);
+    for (int i = 0; i < QDQ_REMOTE_HEAD; i++)
         b->data[start + (size_t)i] = (char)(size >> 8 * i & 0xff);
 }
 
@@ -26,41 +26,41 @@ static uint32_t size_of(const char *data)
 {
     uint32_t size = 0;
 
-    for (int i = 0; i < QDQ_LAB_HEAD; i++)
+    for (int i = 0; i < QDQ_REMOTE_HEAD; i++)
         size |= (uint32_t)(unsigned char)data[i] << 8 * i;
     return size;
 }
 
-qdq_status qdq_lab_message_take(const char *data, size_t size, size_t *used, json_t **out, qdq_error *err)
+qdq_status qdq_remote_message_take(const char *data, size_t size, size_t *used, json_t **out, qdq_error *err)
 {
     *used = 0;
     *out = NULL;
-    if (size < QDQ_LAB_HEAD)
+    if (size < QDQ_REMOTE_HEAD)
         return QDQ_OK;
     uint32_t length = size_of(data);
-    if (length < 2 || length > QDQ_LAB_MESSAGE_MAX)
+    if (length < 2 || length > QDQ_REMOTE_MESSAGE_MAX)
         return qdq_fail(err, QDQ_E_FORMAT, "a message of %u bytes, expected 2 to %d", length,
-                        (int)QDQ_LAB_MESSAGE_MAX);
-    if (size > QDQ_LAB_HEAD && data[QDQ_LAB_HEAD] != '{')
+                        (int)QDQ_REMOTE_MESSAGE_MAX);
+    if (size > QDQ_REMOTE_HEAD && data[QDQ_REMOTE_HEAD] != '{')
         return qdq_fail(err, QDQ_E_FORMAT, "a message that begins with byte %d, expected an object",
-                        (unsigned char)data[QDQ_LAB_HEAD]);
-    if (size - QDQ_LAB_HEAD < length)
+                        (unsigned char)data[QDQ_REMOTE_HEAD]);
+    if (size - QDQ_REMOTE_HEAD < length)
         return QDQ_OK;
-    QDQ_TRY(qdq_json_parse(data + QDQ_LAB_HEAD, length, "message", out, err));
-    *used = QDQ_LAB_HEAD + (size_t)length;
+    QDQ_TRY(qdq_json_parse(data + QDQ_REMOTE_HEAD, length, "message", out, err));
+    *used = QDQ_REMOTE_HEAD + (size_t)length;
     return QDQ_OK;
 }
 
 /* --- members ------------------------------------------------------------------------------------------------------- */
 
-qdq_lab_object qdq_lab_object_new(void)
+qdq_remote_object qdq_remote_object_new(void)
 {
     json_t *json = json_object();
 
-    return (qdq_lab_object){json, json == NULL};
+    return (qdq_remote_object){json, json == NULL};
 }
 
-void qdq_lab_put(qdq_lab_object *o, const char *key, json_t *value)
+void qdq_remote_put(qdq_remote_object *o, const char *key, json_t *value)
 {
     if (o->failed)
         json_decref(value);
@@ -68,20 +68,20 @@ void qdq_lab_put(qdq_lab_object *o, const char *key, json_t *value)
         o->failed = json_object_set_new(o->json, key, value) != 0;
 }
 
-void qdq_lab_put_text(qdq_lab_object *o, const char *key, const char *text)
+void qdq_remote_put_text(qdq_remote_object *o, const char *key, const char *text)
 {
     if (text != NULL)
-        qdq_lab_put(o, key, qdq_lab_text(text));
+        qdq_remote_put(o, key, qdq_remote_text(text));
 }
 
-void qdq_lab_put_int(qdq_lab_object *o, const char *key, int64_t x)
+void qdq_remote_put_int(qdq_remote_object *o, const char *key, int64_t x)
 {
-    qdq_lab_put(o, key, json_integer((json_int_t)x));
+    qdq_remote_put(o, key, json_integer((json_int_t)x));
 }
 
-json_t *qdq_lab_text(const char *bytes)
+json_t *qdq_remote_text(const char *bytes)
 {
-    qdq_buf b = QDQ_BUF_INIT(QDQ_LAB_MESSAGE_MAX);
+    qdq_buf b = QDQ_BUF_INIT(QDQ_REMOTE_MESSAGE_MAX);
 
     for (const char *p = bytes; *p != '\0'; p++) {
         unsigned char c = (unsigned char)*p;
@@ -98,7 +98,7 @@ json_t *qdq_lab_text(const char *bytes)
     return json;
 }
 
-char *qdq_lab_bytes(qdq_arena *arena, const char *text)
+char *qdq_remote_bytes(qdq_arena *arena, const char *text)
 {
     char *bytes = qdq_arena_strdup(arena, text), *to = bytes;
 
@@ -115,13 +115,13 @@ char *qdq_lab_bytes(qdq_arena *arena, const char *text)
     return bytes;
 }
 
-const char *qdq_lab_get_text(const qdq_json_place *p, const char *key, const char *fallback)
+const char *qdq_remote_get_text(const qdq_json_place *p, const char *key, const char *fallback)
 {
     const char *text = qdq_json_text(p, key, fallback);
 
     if (text == fallback)
         return fallback;
-    char *bytes = qdq_lab_bytes(p->reader->arena, text);
+    char *bytes = qdq_remote_bytes(p->reader->arena, text);
     if (bytes == NULL)
         qdq_json_nomem(p);
     return bytes != NULL ? bytes : "";
@@ -129,7 +129,7 @@ const char *qdq_lab_get_text(const qdq_json_place *p, const char *key, const cha
 
 /* --- memory -------------------------------------------------------------------------------------------------------- */
 
-bool qdq_lab_means_memory(const char *text)
+bool qdq_remote_means_memory(const char *text)
 {
     static const char *const words[] = {"bad_alloc",
                                         "out of memory",

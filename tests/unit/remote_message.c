@@ -1,4 +1,4 @@
-/* tune_lab_message.c - what the lab and its worker say to each other, and garbage in its place. */
+/* remote_message.c - what the lab and its worker say to each other, and garbage in its place. */
 #include <fcntl.h>
 #include <math.h>
 #include <poll.h>
@@ -11,8 +11,8 @@
 #include "base/random.h"
 #include "base/spawn.h"
 #include "support/test.h"
-#include "tune/lab/lab_groups.h"
-#include "tune/lab/lab_message.h"
+#include "engine/remote/remote_groups.h"
+#include "engine/remote/remote_message.h"
 
 static qdq_error err;
 
@@ -20,25 +20,25 @@ static qdq_error err;
 
 static void a_message_comes_back_as_it_went(void **state)
 {
-    qdq_lab_object o = qdq_lab_object_new();
+    qdq_remote_object o = qdq_remote_object_new();
     qdq_buf b = QDQ_BUF_INIT(1000);
     json_t *back;
     size_t used;
 
     (void)state;
-    qdq_lab_put_text(&o, "do", "open");
-    qdq_lab_put_text(&o, "nothing", NULL);
-    qdq_lab_put_int(&o, "handle", INT64_MIN);
-    qdq_lab_put(&o, "ns", json_real(0.1));
+    qdq_remote_put_text(&o, "do", "open");
+    qdq_remote_put_text(&o, "nothing", NULL);
+    qdq_remote_put_int(&o, "handle", INT64_MIN);
+    qdq_remote_put(&o, "ns", json_real(0.1));
     assert_false(o.failed);
-    qdq_lab_message_put(&b, o.json);
+    qdq_remote_message_put(&b, o.json);
     assert_false(b.failed);
-    assert_ok(qdq_lab_message_take(b.data, b.size, &used, &back, &err));
+    assert_ok(qdq_remote_message_take(b.data, b.size, &used, &back, &err));
     assert_int_equal(used, b.size);
     assert_true(json_equal(o.json, back));
     json_decref(back);
     for (size_t part = 0; part < b.size; part++) { /* not there whole: no mistake, and no message */
-        assert_ok(qdq_lab_message_take(b.data, part, &used, &back, &err));
+        assert_ok(qdq_remote_message_take(b.data, part, &used, &back, &err));
         assert_true(back == NULL && used == 0);
     }
     json_decref(o.json);
@@ -62,13 +62,13 @@ static void layers_come_back_as_they_went(void **state)
                               .out_type = "f32",
                               .median_us = NAN,
                               .conversion = true}};
-    json_t *list = qdq_lab_groups_json(two, 2);
+    json_t *list = qdq_remote_groups_json(two, 2);
     qdq_group *back;
     size_t n;
 
     (void)state;
     assert_non_null(list);
-    assert_ok(qdq_lab_groups_read(list, &back, &n, &err));
+    assert_ok(qdq_remote_groups_read(list, &back, &n, &err));
     json_decref(list);
     assert_int_equal(n, 2);
     for (size_t i = 0; i < n; i++) {
@@ -106,7 +106,7 @@ static void layers_of_another_kind_are_refused(void **state)
         json_t *list;
         size_t n;
         assert_ok(qdq_json_parse(wrong[i], strlen(wrong[i]), "layers", &list, &err));
-        assert_fails(QDQ_E_FORMAT, "expected", qdq_lab_groups_read(list, &g, &n, &err));
+        assert_fails(QDQ_E_FORMAT, "expected", qdq_remote_groups_read(list, &g, &n, &err));
         assert_null(g);
         json_decref(list);
     }
@@ -121,9 +121,9 @@ static void bytes_survive_json(void **state)
     for (int i = 0; i < 255; i++)
         all[i] = (char)(i + 1);
     all[255] = '\0';
-    json_t *text = qdq_lab_text(all);
+    json_t *text = qdq_remote_text(all);
     assert_non_null(text);
-    assert_string_equal(qdq_lab_bytes(&arena, json_string_value(text)), all);
+    assert_string_equal(qdq_remote_bytes(&arena, json_string_value(text)), all);
     json_decref(text);
     qdq_arena_free(&arena);
 }
@@ -154,10 +154,10 @@ static void what_is_no_message_is_refused(void **state)
 
         if (cases[i].part != NULL) {
             assert_fails(QDQ_E_FORMAT, cases[i].part,
-                         qdq_lab_message_take(cases[i].bytes, cases[i].size, &used, &out, &err));
+                         qdq_remote_message_take(cases[i].bytes, cases[i].size, &used, &out, &err));
             assert_null(out);
         } else {
-            assert_ok(qdq_lab_message_take(cases[i].bytes, cases[i].size, &used, &out, &err));
+            assert_ok(qdq_remote_message_take(cases[i].bytes, cases[i].size, &used, &out, &err));
             json_decref(out);
         }
     }
@@ -166,11 +166,12 @@ static void what_is_no_message_is_refused(void **state)
 static void words_about_memory_are_understood(void **state)
 {
     (void)state;
-    assert_true(qdq_lab_means_memory("what():  std::bad_alloc"));
-    assert_true(qdq_lab_means_memory("BFCArena: Failed to allocate memory for requested buffer of size 9"));
-    assert_true(qdq_lab_means_memory("out of memory"));
-    assert_false(qdq_lab_means_memory("memory pattern planner"));
-    assert_false(qdq_lab_means_memory(""));
+    assert_true(qdq_remote_means_memory("what():  std::bad_alloc"));
+    assert_true(
+        qdq_remote_means_memory("BFCArena: Failed to allocate memory for requested buffer of size 9"));
+    assert_true(qdq_remote_means_memory("out of memory"));
+    assert_false(qdq_remote_means_memory("memory pattern planner"));
+    assert_false(qdq_remote_means_memory(""));
 }
 
 /* --- a worker that hears garbage ---------------------------------------------------------------------------------------- */
@@ -307,7 +308,7 @@ static void another_version_is_refused(void **state)
 static void a_worker_goes_when_its_lab_is_gone(void **state)
 {
     static const char costs[] = "{\"qdq_sim\": 1, \"fail\": [{\"at\": \"open\", \"hang\": 100}]}";
-    qdq_lab_object open = qdq_lab_object_new(), hello = qdq_lab_object_new();
+    qdq_remote_object open = qdq_remote_object_new(), hello = qdq_remote_object_new();
     qdq_buf b = QDQ_BUF_INIT(2000);
     char spec[600], answer[1000];
     int status;
@@ -321,19 +322,19 @@ static void a_worker_goes_when_its_lab_is_gone(void **state)
     assert_ok(qdq_model_save(m, test_path("m.onnx"), NULL, &err));
     qdq_model_free(m);
     snprintf(spec, sizeof spec, "sim:%s", test_path("hang.json"));
-    qdq_lab_put_text(&hello, "do", "hello");
-    qdq_lab_put_text(&hello, "version", qdq_version());
-    qdq_lab_put_text(&hello, "engine", spec);
-    qdq_lab_message_put(&b, hello.json);
+    qdq_remote_put_text(&hello, "do", "hello");
+    qdq_remote_put_text(&hello, "version", qdq_version());
+    qdq_remote_put_text(&hello, "engine", spec);
+    qdq_remote_message_put(&b, hello.json);
 
     peer p = start_worker();
     assert_true(send(p.socket, b.data, b.size, MSG_NOSIGNAL) == (ssize_t)b.size);
     assert_true(recv(p.socket, answer, sizeof answer, 0) > 4);
     b.size = 0;
-    qdq_lab_put_text(&open, "do", "open");
-    qdq_lab_put_int(&open, "handle", 0);
-    qdq_lab_put_text(&open, "path", test_path("m.onnx"));
-    qdq_lab_message_put(&b, open.json);
+    qdq_remote_put_text(&open, "do", "open");
+    qdq_remote_put_int(&open, "handle", 0);
+    qdq_remote_put_text(&open, "path", test_path("m.onnx"));
+    qdq_remote_message_put(&b, open.json);
     assert_true(send(p.socket, b.data, b.size, MSG_NOSIGNAL) == (ssize_t)b.size);
     poll(NULL, 0, 100);
     assert_int_equal(waitpid(p.pid, &status, WNOHANG), 0); /* busy with a model that hangs */

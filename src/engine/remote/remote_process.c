@@ -1,5 +1,5 @@
-/* lab_process.c - see the header. The worker has a socket as its standard input, and one pipe for all it prints. */
-#include "tune/lab/lab_process.h"
+/* remote_process.c - see the header. The worker has a socket as its standard input, and one pipe for all it prints. */
+#include "engine/remote/remote_process.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -16,13 +16,13 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/spawn.h"
-#include "tune/lab/lab_message.h"
+#include "engine/remote/remote_message.h"
 
 /* The cancel flag and the deadline have no descriptor to poll: they are looked at this often. */
 enum { SLICE_MS = 20, OUTPUT_MAX = 256 * 1024, TAIL = 2000 };
 static const double grace_s = 2;
 
-struct qdq_lab_process {
+struct qdq_remote_process {
     char *program;
     pid_t pid;                  /* also the process group; 0: dead and buried */
     int socket, pipe;           /* -1: at its end */
@@ -32,9 +32,26 @@ struct qdq_lab_process {
     size_t tail_size, n_output; /* n_output: all that was printed */
 };
 
+const char *qdq_remote_end_name(qdq_remote_end e)
+{
+    switch (e) {
+    case QDQ_REMOTE_FINE:
+        return "fine";
+    case QDQ_REMOTE_REFUSED:
+        return "refused";
+    case QDQ_REMOTE_CRASHED:
+        return "crashed";
+    case QDQ_REMOTE_HUNG:
+        return "hung";
+    case QDQ_REMOTE_MEMORY:
+        return "memory";
+    }
+    return "?";
+}
+
 /* --- start --------------------------------------------------------------------------------------------------------- */
 
-static int make_channels(qdq_lab_process *p, int *their_socket, int *their_pipe)
+static int make_channels(qdq_remote_process *p, int *their_socket, int *their_pipe)
 {
     int fd[2];
 
@@ -53,9 +70,9 @@ static int make_channels(qdq_lab_process *p, int *their_socket, int *their_pipe)
     return 0;
 }
 
-qdq_status qdq_lab_process_start(const char *program, qdq_lab_process **out, qdq_error *err)
+qdq_status qdq_remote_process_start(const char *program, qdq_remote_process **out, qdq_error *err)
 {
-    qdq_lab_process *p = calloc(1, sizeof *p);
+    qdq_remote_process *p = calloc(1, sizeof *p);
     char *name = malloc(strlen(program) + 1);
     int their_socket = -1, their_pipe = -1;
 
@@ -66,8 +83,8 @@ qdq_status qdq_lab_process_start(const char *program, qdq_lab_process **out, qdq
         return qdq_nomem(err);
     }
     memcpy(name, program, strlen(program) + 1);
-    *p = (qdq_lab_process){.program = name, .socket = -1, .pipe = -1};
-    p->in = (qdq_buf)QDQ_BUF_INIT(QDQ_LAB_MESSAGE_MAX + QDQ_LAB_HEAD);
+    *p = (qdq_remote_process){.program = name, .socket = -1, .pipe = -1};
+    p->in = (qdq_buf)QDQ_BUF_INIT(QDQ_REMOTE_MESSAGE_MAX + QDQ_REMOTE_HEAD);
     p->output = (qdq_buf)QDQ_BUF_INIT(OUTPUT_MAX);
     int reason = make_channels(p, &their_socket, &their_pipe);
     const char *const argv[] = {program, NULL};
@@ -79,7 +96,7 @@ qdq_status qdq_lab_process_start(const char *program, qdq_lab_process **out, qdq
     qdq_fd_close(&their_pipe);
     if (reason != 0) {
         p->pid = 0;
-        qdq_lab_process_free(p);
+        qdq_remote_process_free(p);
         return qdq_fail_errno(err, QDQ_E_ENGINE, reason, "%s: cannot start this program, which runs engines",
                               program);
     }
@@ -89,7 +106,7 @@ qdq_status qdq_lab_process_start(const char *program, qdq_lab_process **out, qdq
 
 /* --- output -------------------------------------------------------------------------------------------------------- */
 
-static void keep_tail(qdq_lab_process *p, const char *text, size_t size)
+static void keep_tail(qdq_remote_process *p, const char *text, size_t size)
 {
     if (size > TAIL) {
         text += size - TAIL;
@@ -103,7 +120,7 @@ static void keep_tail(qdq_lab_process *p, const char *text, size_t size)
 }
 
 /* One piece, so that a worker that prints faster than we read does not keep us from the clock. True if there was one. */
-static bool read_output(qdq_lab_process *p)
+static bool read_output(qdq_remote_process *p)
 {
     char chunk[16 * 1024];
     ssize_t n = p->pipe < 0 ? 0 : read(p->pipe, chunk, sizeof chunk);
@@ -122,14 +139,14 @@ static bool read_output(qdq_lab_process *p)
 }
 
 /* What the pipe holds; there is no end to what something it left behind may go on printing. */
-static void read_rest(qdq_lab_process *p)
+static void read_rest(qdq_remote_process *p)
 {
     for (int i = 0; i < 64 && read_output(p); i++)
         ;
 }
 
 /* Only what was read: words in the pipe may be the last ones of a worker that has died meanwhile. */
-static void forget_output(qdq_lab_process *p)
+static void forget_output(qdq_remote_process *p)
 {
     qdq_buf_free(&p->output);
     p->output = (qdq_buf)QDQ_BUF_INIT(OUTPUT_MAX);
@@ -137,14 +154,14 @@ static void forget_output(qdq_lab_process *p)
     p->tail[0] = '\0';
 }
 
-const char *qdq_lab_process_output(const qdq_lab_process *p, size_t *size)
+const char *qdq_remote_process_output(const qdq_remote_process *p, size_t *size)
 {
     *size = p->output.failed ? 0 : p->output.size;
     return *size > 0 ? p->output.data : "";
 }
 
 /* The last line with something on it, made fit to stand in a message. */
-static void last_words(const qdq_lab_process *p, char *text, size_t size)
+static void last_words(const qdq_remote_process *p, char *text, size_t size)
 {
     const char *end = p->tail + p->tail_size;
 
@@ -163,7 +180,7 @@ static void last_words(const qdq_lab_process *p, char *text, size_t size)
 
 /* --- end ------------------------------------------------------------------------------------------------------------ */
 
-static bool wait_for_end(const qdq_lab_process *p, double seconds)
+static bool wait_for_end(const qdq_remote_process *p, double seconds)
 {
     double until = qdq_clock_seconds() + seconds;
     bool lost;
@@ -177,7 +194,7 @@ static bool wait_for_end(const qdq_lab_process *p, double seconds)
 }
 
 /* What it started goes with it. False: nobody knows how it ended. */
-static bool bury(qdq_lab_process *p, int *status)
+static bool bury(qdq_remote_process *p, int *status)
 {
     pid_t got;
 
@@ -194,7 +211,7 @@ static bool bury(qdq_lab_process *p, int *status)
     return known;
 }
 
-void qdq_lab_process_kill(qdq_lab_process *p)
+void qdq_remote_process_kill(qdq_remote_process *p)
 {
     int status;
 
@@ -202,11 +219,11 @@ void qdq_lab_process_kill(qdq_lab_process *p)
         bury(p, &status);
 }
 
-void qdq_lab_process_free(qdq_lab_process *p)
+void qdq_remote_process_free(qdq_remote_process *p)
 {
     if (p == NULL)
         return;
-    qdq_lab_process_kill(p);
+    qdq_remote_process_kill(p);
     qdq_fd_close(&p->socket);
     qdq_fd_close(&p->pipe);
     qdq_buf_free(&p->in);
@@ -215,13 +232,13 @@ void qdq_lab_process_free(qdq_lab_process *p)
     free(p);
 }
 
-bool qdq_lab_process_is_alive(const qdq_lab_process *p)
+bool qdq_remote_process_is_alive(const qdq_remote_process *p)
 {
     return p != NULL && p->pid > 0;
 }
 
 /* It hung up: how did it end? */
-static void explain_end(qdq_lab_process *p, qdq_lab_fate *fate)
+static void explain_end(qdq_remote_process *p, qdq_remote_fate *fate)
 {
     char words[200];
     int status = 0;
@@ -231,40 +248,43 @@ static void explain_end(qdq_lab_process *p, qdq_lab_fate *fate)
     bool known = bury(p, &status);
     last_words(p, words, sizeof words);
     const char *colon = words[0] != '\0' ? ": " : "";
-    *fate = (qdq_lab_fate){.end = qdq_lab_means_memory(p->tail) ? QDQ_LAB_MEMORY : QDQ_LAB_CRASHED};
+    int n = 0;
+    *fate =
+        (qdq_remote_fate){.end = qdq_remote_means_memory(p->tail) ? QDQ_REMOTE_MEMORY : QDQ_REMOTE_CRASHED};
     if (!known) {
-        snprintf(fate->text, sizeof fate->text, "the worker ended, nobody knows how%s%s", colon, words);
+        n = snprintf(fate->text, sizeof fate->text, "the worker ended, nobody knows how");
     } else if (!WIFSIGNALED(status)) {
-        snprintf(fate->text, sizeof fate->text, "the worker exited with code %d%s%s", WEXITSTATUS(status),
-                 colon, words);
+        n = snprintf(fate->text, sizeof fate->text, "the worker exited with code %d", WEXITSTATUS(status));
     } else {
         const char *name = sigabbrev_np(WTERMSIG(status));
         const char *by =
             WTERMSIG(status) == SIGKILL ? " from outside, as by a system that is out of memory" : "";
-        snprintf(fate->text, sizeof fate->text, "SIG%s%s%s%s", name != NULL ? name : "?", by, colon, words);
+        n = snprintf(fate->text, sizeof fate->text, "SIG%s%s", name != NULL ? name : "?", by);
     }
+    fate->n_cause = (size_t)n;
+    snprintf(fate->text + n, sizeof fate->text - (size_t)n, "%s%s", colon, words);
 }
 
-static void end_hung(qdq_lab_process *p, double deadline_s, qdq_lab_fate *fate)
+static void end_hung(qdq_remote_process *p, double deadline_s, qdq_remote_fate *fate)
 {
     int status;
 
     bury(p, &status);
-    *fate = (qdq_lab_fate){.end = QDQ_LAB_HUNG};
+    *fate = (qdq_remote_fate){.end = QDQ_REMOTE_HUNG};
     snprintf(fate->text, sizeof fate->text, "no answer within %g s", deadline_s);
 }
 
-bool qdq_lab_process_end(qdq_lab_process *p)
+bool qdq_remote_process_end(qdq_remote_process *p)
 {
-    qdq_lab_object bye = qdq_lab_object_new();
+    qdq_remote_object bye = qdq_remote_object_new();
     qdq_buf text = QDQ_BUF_INIT(1000);
     int status = 0;
     bool fine = true;
 
-    if (qdq_lab_process_is_alive(p)) {
-        qdq_lab_put_text(&bye, "do", "bye");
+    if (qdq_remote_process_is_alive(p)) {
+        qdq_remote_put_text(&bye, "do", "bye");
         if (!bye.failed)
-            qdq_lab_message_put(&text, bye.json);
+            qdq_remote_message_put(&text, bye.json);
         fine = !bye.failed && !text.failed &&
                send(p->socket, text.data, text.size, MSG_NOSIGNAL) == (ssize_t)text.size &&
                wait_for_end(p, grace_s);
@@ -272,7 +292,7 @@ bool qdq_lab_process_end(qdq_lab_process *p)
     }
     json_decref(bye.json);
     qdq_buf_free(&text);
-    qdq_lab_process_free(p);
+    qdq_remote_process_free(p);
     return fine;
 }
 
@@ -280,11 +300,34 @@ bool qdq_lab_process_end(qdq_lab_process *p)
 
 typedef enum talk { TALK_ON, TALK_DONE, TALK_HUNG_UP } talk;
 
+/* The descriptor goes with the first bytes. */
+static ssize_t send_with(int socket, const char *data, size_t size, int fd)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control = {.bytes = {0}};
+    struct iovec piece = {(void *)(uintptr_t)data, size};
+    struct msghdr message = {.msg_iov = &piece,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof fd);
+    memcpy(CMSG_DATA(head), &fd, sizeof fd);
+    return sendmsg(socket, &message, MSG_NOSIGNAL);
+}
+
 /* As much of the question as the socket takes. */
-static talk send_some(const qdq_lab_process *p, const qdq_buf *text, size_t *sent)
+static talk send_some(const qdq_remote_process *p, const qdq_buf *text, int fd, size_t *sent)
 {
     while (*sent < text->size) {
-        ssize_t n = send(p->socket, text->data + *sent, text->size - *sent, MSG_NOSIGNAL);
+        ssize_t n = fd >= 0 && *sent == 0
+                        ? send_with(p->socket, text->data, text->size, fd)
+                        : send(p->socket, text->data + *sent, text->size - *sent, MSG_NOSIGNAL);
 
         if (n < 0 && errno == EINTR)
             continue;
@@ -295,7 +338,7 @@ static talk send_some(const qdq_lab_process *p, const qdq_buf *text, size_t *sen
     return TALK_ON;
 }
 
-static talk receive_some(qdq_lab_process *p)
+static talk receive_some(qdq_remote_process *p)
 {
     char chunk[16 * 1024];
     ssize_t n = recv(p->socket, chunk, sizeof chunk, 0);
@@ -309,13 +352,13 @@ static talk receive_some(qdq_lab_process *p)
 }
 
 /* A whole answer, and nothing behind it. */
-static qdq_status take_answer(qdq_lab_process *p, json_t **answer, qdq_error *err)
+static qdq_status take_answer(qdq_remote_process *p, json_t **answer, qdq_error *err)
 {
     size_t used;
 
     if (p->in.failed)
         return qdq_nomem(err);
-    qdq_status st = qdq_lab_message_take(p->in.data, p->in.size, &used, answer, err);
+    qdq_status st = qdq_remote_message_take(p->in.data, p->in.size, &used, answer, err);
     if (st == QDQ_OK && *answer != NULL && used < p->in.size)
         st = qdq_fail(err, QDQ_E_FORMAT, "%zu bytes behind the answer", p->in.size - used);
     if (st == QDQ_OK || st == QDQ_E_NOMEM)
@@ -325,21 +368,21 @@ static qdq_status take_answer(qdq_lab_process *p, json_t **answer, qdq_error *er
     return qdq_within(err, QDQ_E_ENGINE, "%s: this is no answer", p->program);
 }
 
-static void wait_for_news(const qdq_lab_process *p, bool sending)
+static void wait_for_news(const qdq_remote_process *p, bool sending)
 {
     struct pollfd fds[2] = {{p->socket, sending ? POLLIN | POLLOUT : POLLIN, 0}, {p->pipe, POLLIN, 0}};
 
     poll(fds, 2, SLICE_MS); /* a negative descriptor is passed over */
 }
 
-static qdq_status converse(qdq_lab_process *p, const qdq_buf *text, double deadline_s,
-                           const qdq_cancel *cancel, json_t **answer, qdq_lab_fate *fate, qdq_error *err)
+static qdq_status converse(qdq_remote_process *p, const qdq_buf *text, int fd, double deadline_s,
+                           const qdq_cancel *cancel, json_t **answer, qdq_remote_fate *fate, qdq_error *err)
 {
     double until = qdq_clock_seconds() + deadline_s;
     size_t sent = 0;
 
     for (;;) {
-        talk now = send_some(p, text, &sent);
+        talk now = send_some(p, text, fd, &sent);
 
         if (now == TALK_ON) {
             wait_for_news(p, sent < text->size);
@@ -362,23 +405,25 @@ static qdq_status converse(qdq_lab_process *p, const qdq_buf *text, double deadl
     }
 }
 
-qdq_status qdq_lab_process_ask(qdq_lab_process *p, const json_t *question, double deadline_s,
-                               const qdq_cancel *cancel, json_t **answer, qdq_lab_fate *fate, qdq_error *err)
+qdq_status qdq_remote_process_ask(qdq_remote_process *p, const json_t *question, int fd, double deadline_s,
+                                  const qdq_cancel *cancel, json_t **answer, qdq_remote_fate *fate,
+                                  qdq_error *err)
 {
-    qdq_buf text = QDQ_BUF_INIT(QDQ_LAB_MESSAGE_MAX + QDQ_LAB_HEAD);
+    qdq_buf text = QDQ_BUF_INIT(QDQ_REMOTE_MESSAGE_MAX + QDQ_REMOTE_HEAD);
 
     *answer = NULL;
-    *fate = (qdq_lab_fate){0};
+    *fate = (qdq_remote_fate){0};
     forget_output(p);
     qdq_buf_free(&p->in);
-    p->in = (qdq_buf)QDQ_BUF_INIT(QDQ_LAB_MESSAGE_MAX + QDQ_LAB_HEAD);
-    qdq_lab_message_put(&text, question);
-    qdq_status st = text.failed ? qdq_nomem(err) : converse(p, &text, deadline_s, cancel, answer, fate, err);
+    p->in = (qdq_buf)QDQ_BUF_INIT(QDQ_REMOTE_MESSAGE_MAX + QDQ_REMOTE_HEAD);
+    qdq_remote_message_put(&text, question);
+    qdq_status st =
+        text.failed ? qdq_nomem(err) : converse(p, &text, fd, deadline_s, cancel, answer, fate, err);
     qdq_buf_free(&text);
     if (*answer != NULL)
         read_rest(p); /* what it printed before it answered is there by now */
     else
-        qdq_lab_process_kill(
+        qdq_remote_process_kill(
             p); /* what it would answer now would be taken for the answer to the next question */
     return st;
 }

@@ -1,0 +1,249 @@
+/* remote_client.c - see the header. */
+#include "engine/remote/remote_client.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/beside.h"
+#include "base/fail.h"
+#include "engine/remote/remote_groups.h"
+#include "engine/remote/remote_profile.h"
+
+#define WORKER "qdq-worker"
+
+/* --- answers -------------------------------------------------------------------------------------------------------- */
+
+void qdq_remote_answer_free(qdq_remote_answer *answer)
+{
+    json_decref(answer->json);
+    qdq_arena_free(&answer->arena);
+    answer->json = NULL;
+}
+
+/* What cannot be read is no answer: who knows what the worker takes us for. */
+static qdq_status not_as_agreed(qdq_remote_client *c, qdq_error *err)
+{
+    qdq_remote_process_kill(c->process);
+    return qdq_within(err, QDQ_E_ENGINE, "%s: its answer is not as agreed", c->program);
+}
+
+qdq_status qdq_remote_answer_check(qdq_remote_client *c, const qdq_remote_answer *answer, qdq_error *err)
+{
+    qdq_status st = answer->reader.status;
+
+    return st == QDQ_OK || st == QDQ_E_NOMEM ? st : not_as_agreed(c, err);
+}
+
+qdq_status qdq_remote_answer_profile(qdq_remote_client *c, const qdq_remote_answer *answer, qdq_layer **out,
+                                     size_t *n, qdq_error *err)
+{
+    qdq_status st = qdq_remote_profile_read(json_object_get(answer->json, "layers"), out, n, err);
+
+    return st == QDQ_E_FORMAT ? not_as_agreed(c, err) : st;
+}
+
+qdq_status qdq_remote_answer_groups(qdq_remote_client *c, const qdq_remote_answer *answer, qdq_group **out,
+                                    size_t *n, qdq_error *err)
+{
+    qdq_status st = qdq_remote_groups_read(json_object_get(answer->json, "layers"), out, n, err);
+
+    return st == QDQ_E_FORMAT ? not_as_agreed(c, err) : st;
+}
+
+static qdq_status status_of(const char *code)
+{
+    for (int st = QDQ_E_USAGE; st < QDQ_E_BUG; st++)
+        if (strcmp(qdq_status_name((qdq_status)st), code) == 0)
+            return (qdq_status)st;
+    return QDQ_E_BUG;
+}
+
+/* What the engine had to say meanwhile. */
+static void pass_on_log(const qdq_remote_client *c, qdq_remote_answer *answer)
+{
+    qdq_json_place line;
+
+    for (size_t i = 0; qdq_json_item(&answer->top, "log", i, &line); i++) {
+        int level = (int)qdq_json_int(&line, "level", QDQ_LOG_ERROR, QDQ_LOG_DEBUG, -1);
+        const char *text = qdq_remote_get_text(&line, "text", NULL);
+
+        if (answer->reader.status == QDQ_OK)
+            qdq_job_log(c->job, (qdq_log_level)level, "%s", text);
+    }
+}
+
+/* What stands in every answer. */
+static qdq_status read_end(qdq_remote_client *c, qdq_remote_answer *answer, qdq_remote_fate *fate,
+                           qdq_error *err)
+{
+    static const char *const ends[] = {"fine", "refused", "crashed", "hung", "memory", "error", NULL};
+    enum { FAILED_CALL = QDQ_REMOTE_MEMORY + 1 };
+    int end = qdq_json_word(&answer->top, "end", ends, -1);
+
+    pass_on_log(c, answer);
+    if (answer->reader.status == QDQ_OK && end == QDQ_REMOTE_FINE)
+        return QDQ_OK;
+    const char *text = qdq_remote_get_text(&answer->top, "text", "");
+    const char *code = qdq_remote_get_text(&answer->top, "code", "");
+    QDQ_TRY(qdq_remote_answer_check(c, answer, err));
+    if (end == FAILED_CALL)
+        return qdq_fail(err, status_of(code), "%s", text);
+    *fate = (qdq_remote_fate){.end = (qdq_remote_end)end, .code = status_of(code)};
+    snprintf(fate->text, sizeof fate->text, "%s", text);
+    if (fate->end == QDQ_REMOTE_MEMORY) /* what is left of it is no good place for others */
+        qdq_remote_process_kill(c->process);
+    return QDQ_OK;
+}
+
+qdq_status qdq_remote_ask(qdq_remote_client *c, qdq_remote_object *question, int fd, double deadline_s,
+                          qdq_remote_answer *answer, qdq_remote_fate *fate, qdq_error *err)
+{
+    const qdq_cancel *cancel = c->job != NULL ? c->job->cancel : NULL;
+    qdq_status st = QDQ_E_NOMEM;
+
+    *answer = (qdq_remote_answer){.arena = QDQ_ARENA_INIT};
+    *fate = (qdq_remote_fate){0};
+    if (question->failed)
+        qdq_nomem(err);
+    else
+        st = qdq_remote_process_ask(c->process, question->json, fd, deadline_s, cancel, &answer->json, fate,
+                                    err);
+    json_decref(question->json);
+    if (st != QDQ_OK || answer->json == NULL)
+        return st;
+    answer->reader = (qdq_json_reader){.arena = &answer->arena, .err = err};
+    answer->top = (qdq_json_place){&answer->reader, answer->json, ""};
+    return read_end(c, answer, fate, err);
+}
+
+qdq_status qdq_remote_fail(const qdq_remote_client *c, const qdq_remote_fate *fate, const char *doing,
+                           qdq_error *err)
+{
+    const char *words = fate->text + fate->n_cause;
+
+    switch (fate->end) {
+    case QDQ_REMOTE_FINE:
+        return QDQ_OK;
+    case QDQ_REMOTE_REFUSED:
+        return qdq_fail(err, fate->code, "%s", fate->text);
+    case QDQ_REMOTE_HUNG:
+        return qdq_fail(err, QDQ_E_ENGINE, "engine '%s' was ended %s: %s", c->name, doing, fate->text);
+    case QDQ_REMOTE_MEMORY:
+        return qdq_fail(err, QDQ_E_ENGINE, "engine '%s' ran out of memory %s: %s", c->name, doing,
+                        fate->text);
+    case QDQ_REMOTE_CRASHED:
+        break;
+    }
+    return qdq_fail(err, QDQ_E_ENGINE, "engine '%s' crashed (%.*s) %s%s", c->name, (int)fate->n_cause,
+                    fate->text, doing, words);
+}
+
+/* --- a worker ------------------------------------------------------------------------------------------------------- */
+
+static qdq_status read_info(qdq_remote_client *c, qdq_remote_answer *answer, qdq_error *err)
+{
+    const qdq_json_place *p = &answer->top;
+    qdq_engine_info *i = &c->info;
+    const char *const keys[] = {"name", "version", "library", "device", "fingerprint"};
+    const char **const members[] = {&i->name, &i->version, &i->library, &i->device, &i->fingerprint};
+
+    for (size_t k = 0; k < QDQ_COUNT(keys); k++) {
+        *members[k] = qdq_arena_strdup(&c->arena, qdq_remote_get_text(p, keys[k], NULL));
+        if (*members[k] == NULL)
+            return qdq_nomem(err);
+    }
+    i->capabilities = (unsigned)qdq_json_int(p, "capabilities", 0, UINT32_MAX, 0);
+    i->max_opset = (int)qdq_json_int(p, "max_opset", 0, INT32_MAX, 0);
+    i->max_ir = (int)qdq_json_int(p, "max_ir", 0, INT32_MAX, 0);
+    return qdq_remote_answer_check(c, answer, err);
+}
+
+/* Which engine it has is asked of the first worker; the others have the same. */
+static qdq_status greet(qdq_remote_client *c, qdq_error *err)
+{
+    qdq_remote_object hello = {json_incref(c->hello), false};
+    qdq_remote_answer answer;
+    qdq_remote_fate fate;
+
+    qdq_status st = qdq_remote_ask(c, &hello, c->hello_fd, c->start_deadline_s, &answer, &fate, err);
+    if (st == QDQ_OK && fate.end != QDQ_REMOTE_FINE)
+        st = qdq_remote_fail(c, &fate, "while it was loaded", err);
+    else if (st == QDQ_OK && c->info.name == NULL)
+        st = read_info(c, &answer, err);
+    qdq_remote_answer_free(&answer);
+    return st;
+}
+
+qdq_status qdq_remote_need_worker(qdq_remote_client *c, qdq_error *err)
+{
+    QDQ_TRY(qdq_job_poll(c->job, err));
+    if (qdq_remote_process_is_alive(c->process))
+        return QDQ_OK;
+    qdq_remote_process_free(c->process);
+    c->process = NULL;
+    QDQ_TRY(qdq_remote_process_start(c->program, &c->process, err));
+    c->worker++;
+    qdq_status st = greet(c, err);
+    if (st != QDQ_OK)
+        qdq_remote_process_kill(c->process);
+    return st;
+}
+
+/* --- open and close --------------------------------------------------------------------------------------------------- */
+
+static json_t *texts_of(const char *const *texts)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; list != NULL && texts != NULL && texts[i] != NULL; i++) {
+        if (json_array_append_new(list, qdq_remote_text(texts[i])) != 0) {
+            json_decref(list);
+            list = NULL;
+        }
+    }
+    return list;
+}
+
+qdq_remote_object qdq_remote_hello(const qdq_engine_opts *opts)
+{
+    static const qdq_engine_opts defaults = QDQ_ENGINE_OPTS_INIT;
+    const qdq_engine_opts *e = opts != NULL ? opts : &defaults;
+    qdq_remote_object h = qdq_remote_object_new();
+
+    qdq_remote_put_text(&h, "do", "hello");
+    qdq_remote_put_text(&h, "version", qdq_version());
+    qdq_remote_put_text(&h, "ort_library", e->ort_library);
+    qdq_remote_put_text(&h, "openvino_library", e->openvino_library);
+    qdq_remote_put(&h, "search_dirs", texts_of(e->search_dirs));
+    qdq_remote_put_text(&h, "trtexec", e->trtexec);
+    qdq_remote_put_text(&h, "trtexec_args", e->trtexec_args);
+    qdq_remote_put_text(&h, "timing_cache", e->timing_cache);
+    qdq_remote_put(&h, "plugins", texts_of(e->plugins));
+    qdq_remote_put(&h, "providers", texts_of(e->providers));
+    return h;
+}
+
+qdq_status qdq_remote_start(qdq_remote_client *c, const char *spec, qdq_remote_object *hello,
+                            const char *program, qdq_error *err)
+{
+    qdq_remote_put_text(hello, "engine", spec);
+    c->hello = hello->json;
+    c->name = qdq_arena_strndup(&c->arena, spec, strcspn(spec, ":"));
+    c->program =
+        program != NULL ? qdq_arena_strdup(&c->arena, program) : qdq_program_beside(&c->arena, WORKER);
+    if (hello->failed || c->name == NULL || c->program == NULL)
+        return qdq_nomem(err);
+    qdq_status st = qdq_remote_need_worker(c, err);
+    if (st == QDQ_E_ENGINE && c->process == NULL && c->worker == 0 && strcmp(c->program, WORKER) == 0)
+        return qdq_within(err, st, "there is no " WORKER " beside this program");
+    return st;
+}
+
+bool qdq_remote_close(qdq_remote_client *c)
+{
+    bool fine = qdq_remote_process_end(c->process);
+
+    json_decref(c->hello);
+    qdq_arena_free(&c->arena);
+    return fine;
+}
