@@ -34,6 +34,11 @@ typedef struct qdq_engine_opts {
                                      "CUDA", "TensorRT:device_id=0,trt_fp16_enable=1"; or NULL */
     const char *worker; /* the program qdq-worker, in which is tried out what might kill a process; NULL:
                                  beside the running program, else in PATH; without one nothing is tried out */
+    bool in_worker; /* run the engine in a process of its own, the program `worker`: one that crashes, hangs
+                                 or runs out of memory is QDQ_E_ENGINE of the call at hand, and the next call
+                                 starts another process. Runs on one engine then wait for each other */
+    double deadline_s; /* with in_worker: seconds that one call may take (a build, a run, a timed block, a
+                                 profile) before the process is ended; 0: 600 */
 } qdq_engine_opts;
 
 #define QDQ_ENGINE_OPTS_INIT                                                                                 \
@@ -85,6 +90,9 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_engine_open(const char *spec, const qdq_engi
 QDQ_API const char *qdq_engine_environment(const char *spec, const qdq_engine_opts *opts);
 QDQ_API void qdq_engine_close(qdq_engine *e); /* after its sessions; NULL is allowed */
 QDQ_API const qdq_engine_info *qdq_engine_get_info(const qdq_engine *e);
+
+/* How often a process of this engine has died or was ended for its deadline; 0 without in_worker. */
+QDQ_API unsigned qdq_engine_crashes(const qdq_engine *e);
 
 /* The list of engines that this build knows: name and one line of help; NULL past the end. */
 QDQ_API const char *qdq_engine_name(size_t i, const char **help);

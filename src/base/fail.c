@@ -89,7 +89,7 @@ qdq_status qdq_within(qdq_error *err, qdq_status code, const char *fmt, ...)
     char inner[sizeof err->text];
     va_list ap;
 
-    if (err == NULL)
+    if (err == NULL || code == QDQ_E_INTERRUPTED) /* wherever that was */
         return code;
     memcpy(inner, err->text, sizeof inner);
     va_start(ap, fmt);

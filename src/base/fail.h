@@ -10,7 +10,8 @@
 qdq_status qdq_fail(qdq_error *err, qdq_status code, const char *fmt, ...) QDQ_PRINTF(3, 4);
 qdq_status qdq_nomem(qdq_error *err);
 
-/* Puts a place in front of the text that is already there: "resnet.onnx: tensor 'w': ...". */
+/* Puts a place in front of the text that is already there: "resnet.onnx: tensor 'w': ...". QDQ_E_INTERRUPTED stays as it is:
+ * an interrupt has no place. */
 qdq_status qdq_within(qdq_error *err, qdq_status code, const char *fmt, ...) QDQ_PRINTF(3, 4);
 
 /* As qdq_fail, with the system's reason for `errnum` at the end. */

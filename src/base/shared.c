@@ -51,7 +51,7 @@ static qdq_status size_of(const qdq_shared *s, size_t *size, qdq_error *err)
 
 qdq_status qdq_shared_need(qdq_shared *s, size_t size, qdq_error *err)
 {
-    size_t now;
+    size_t now = 0;
 
     if (s->map != NULL && s->map->size >= size)
         return QDQ_OK;
@@ -68,7 +68,7 @@ qdq_status qdq_shared_need(qdq_shared *s, size_t size, qdq_error *err)
 
 qdq_status qdq_shared_see(qdq_shared *s, size_t size, qdq_error *err)
 {
-    size_t now;
+    size_t now = 0;
 
     if (size == 0 || (s->map != NULL && s->map->size >= size))
         return QDQ_OK;

@@ -142,6 +142,7 @@ qdq_status cli_engine_opts_fill(cli *c, const cli_engine_args *a, qdq_engine_opt
     opts->providers = a->providers.at;
     opts->temp_dir = from_environment("TMPDIR");
     opts->job = &c->job;
+    opts->in_worker = true;
     return a->engine != NULL ? set_environment(c, a->engine, opts, err) : QDQ_OK;
 }
 

@@ -2,6 +2,8 @@
  * intervals. What an engine refuses does not keep the rest from being measured. */
 #include "cli/cmd_bench.h"
 
+#include <string.h>
+
 #include "base/fail.h"
 
 static const cli_opt engine_opts[] = {
@@ -69,9 +71,10 @@ static qdq_status ignore(void *ctx, const char *name, const qdq_array *a, qdq_er
     return QDQ_OK;
 }
 
+/* Of an engine that crashed, the message has the name. */
 static qdq_status at_engine(const bench_engine *e, qdq_status st, qdq_error *err)
 {
-    return st == QDQ_OK || st == QDQ_E_INTERRUPTED
+    return st == QDQ_OK || st == QDQ_E_INTERRUPTED || (err != NULL && strncmp(err->text, "engine '", 8) == 0)
                ? st
                : qdq_within(err, st, "engine '%s'", qdq_engine_get_info(e->engine)->name);
 }
@@ -116,9 +119,11 @@ static qdq_status open_session(const bench *b, const bench_engine *e, size_t i, 
     opts.threads = b->threads;
     opts.shapes = mine.at;
     opts.n_shapes = mine.n;
+    const unsigned crashes = qdq_engine_crashes(e->engine);
     qdq_status st = try_session(b, e, i, &opts, err);
     opts.level = QDQ_LEVEL_NONE;
-    if (st == QDQ_E_ENGINE && try_session(b, e, i, &opts, NULL) == QDQ_OK) {
+    if (st == QDQ_E_ENGINE && crashes == qdq_engine_crashes(e->engine) &&
+        try_session(b, e, i, &opts, NULL) == QDQ_OK) {
         e->entry[i].unoptimized = qdq_arena_strdup(&b->c->arena, err->text);
         return e->entry[i].unoptimized != NULL ? QDQ_OK : qdq_nomem(err);
     }

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "engine/plugin.h"
+#include "engine/remote/remote.h"
 #include "engine/session_inputs.h"
 #include "engine/session_model.h"
 #include "ir/graph_check.h"
@@ -81,6 +82,14 @@ const char *qdq_engine_environment(const char *spec, const qdq_engine_opts *opts
     return f.ops->environment(opts != NULL ? opts : &defaults);
 }
 
+/* What comes from a worker names the engine already. */
+static qdq_status at_engine(const qdq_engine *e, const char *name, qdq_status st, qdq_error *err)
+{
+    const bool is_named = e->remote && err != NULL && strncmp(err->text, "engine '", 8) == 0;
+
+    return is_named ? st : qdq_within(err, st, "engine '%s'", name);
+}
+
 qdq_status qdq_engine_open(const char *spec, const qdq_engine_opts *opts, qdq_engine **out, qdq_error *err)
 {
     static const qdq_engine_opts defaults = QDQ_ENGINE_OPTS_INIT;
@@ -96,19 +105,21 @@ qdq_status qdq_engine_open(const char *spec, const qdq_engine_opts *opts, qdq_en
     qdq_engine *e = calloc(1, sizeof *e);
     if (e == NULL)
         return qdq_nomem(err);
-    e->ops = f.ops;
+    e->remote = opts->in_worker;
+    e->ops = e->remote ? &qdq_engine_remote_ops : f.ops;
     e->job = opts->job;
     e->info = (qdq_engine_info){.name = f.name, .version = "", .library = "", .device = "cpu"};
     qdq_status st = QDQ_OK;
     if (opts->temp_dir != NULL && (e->temp_dir = qdq_arena_strdup(&e->arena, opts->temp_dir)) == NULL)
         st = qdq_nomem(err);
     if (st == QDQ_OK)
-        st = e->ops->open(e, f.arg, opts, err);
+        st = e->ops->open(e, e->remote ? spec : f.arg, opts, err);
     if (st == QDQ_OK && e->info.fingerprint == NULL)
         st = describe(e, err);
     if (st != QDQ_OK) {
+        st = at_engine(e, f.name, st, err);
         qdq_engine_close(e);
-        return qdq_within(err, st, "engine '%s'", f.name);
+        return st;
     }
     *out = e;
     return QDQ_OK;
@@ -126,6 +137,11 @@ void qdq_engine_close(qdq_engine *e)
 const qdq_engine_info *qdq_engine_get_info(const qdq_engine *e)
 {
     return &e->info;
+}
+
+unsigned qdq_engine_crashes(const qdq_engine *e)
+{
+    return e->remote ? qdq_remote_crashes(e) : 0;
 }
 
 /* --- sessions ----------------------------------------------------------------------------------------------- */
@@ -176,7 +192,7 @@ qdq_status qdq_session_open(qdq_engine *e, const qdq_model *m, const qdq_session
     qdq_status st = open_session(s, m, opts, err);
     if (st != QDQ_OK) {
         qdq_session_close(s);
-        return qdq_within(err, st, "engine '%s'", e->info.name);
+        return at_engine(e, e->info.name, st, err);
     }
     *out = s;
     return QDQ_OK;

@@ -54,6 +54,7 @@ struct qdq_engine {
     qdq_engine_info info;
     const qdq_job *job;
     const char *temp_dir;
+    bool remote; /* it is in another process */
     void *self;
 };
 

@@ -37,10 +37,10 @@ typedef struct qdq_onnx_part {
     qdq_mapping *map;
 } qdq_onnx_part;
 
-/* Reads the model in the first `size` bytes of a mapped file, with external data from `parts` alone. The model holds
- * what it uses of all these; the caller's references stay the caller's. */
-qdq_status qdq_onnx_read_parts(qdq_mapping *file, size_t size, const char *name, const qdq_onnx_part *parts,
-                               size_t n, qdq_model **out, qdq_error *err);
+/* Reads the model in `size` bytes at `offset` of a mapped file, with external data from `parts` alone. The location of `model` is
+ * the model's path. The model holds what it uses of all these; the caller's references stay the caller's. */
+qdq_status qdq_onnx_read_parts(const qdq_onnx_part *model, size_t offset, size_t size,
+                               const qdq_onnx_part *parts, size_t n, qdq_model **out, qdq_error *err);
 
 /* Fills *ref if the bytes of `t` lie as they are in a mapped file (a file of external data or the model file
  * itself): the file's base name, and where they are in it. Its folder: qdq_mapping_path(t->owner). */

@@ -502,7 +502,7 @@ static qdq_status give_parts(qdq_reader *r, const qdq_onnx_part *parts, size_t n
 
 typedef struct load_from {
     qdq_mapping *file;
-    size_t size; /* of the model in it */
+    size_t offset, size; /* of the model in it */
     const qdq_onnx_part *parts;
     size_t n_parts;
 } load_from;
@@ -513,7 +513,7 @@ static qdq_status load_mapping(const load_from *from, const char *name, const qd
 {
     qdq_mapping *file = from->file;
     qdq_reader r = {.m = qdq_model_new(), .file = file, .external = QDQ_MAP_INIT};
-    qdq_span bytes = {qdq_mapping_data(file), from->size};
+    qdq_span bytes = {from->size > 0 ? qdq_mapping_data(file) + from->offset : NULL, from->size};
     qdq_status st = QDQ_OK;
 
     if (r.m == NULL) {
@@ -564,7 +564,7 @@ qdq_status qdq_model_load(const char *path, const qdq_load_opts *opts, qdq_model
         qdq_mapping_unref(file);
         return st;
     }
-    return load_mapping(&(load_from){file, qdq_mapping_size(file), NULL, 0}, path, opts, out, err);
+    return load_mapping(&(load_from){file, 0, qdq_mapping_size(file), NULL, 0}, path, opts, out, err);
 }
 
 qdq_status qdq_model_load_bytes(const void *data, size_t bytes, const char *name, const qdq_load_opts *opts,
@@ -577,17 +577,20 @@ qdq_status qdq_model_load_bytes(const void *data, size_t bytes, const char *name
     if ((file = qdq_mapping_new_heap(bytes)) == NULL)
         return qdq_nomem(err);
     memcpy(qdq_mapping_heap_data(file), data, bytes);
-    return load_mapping(&(load_from){file, bytes, NULL, 0}, name, opts, out, err);
+    return load_mapping(&(load_from){file, 0, bytes, NULL, 0}, name, opts, out, err);
 }
 
-qdq_status qdq_onnx_read_parts(qdq_mapping *file, size_t size, const char *name, const qdq_onnx_part *parts,
-                               size_t n, qdq_model **out, qdq_error *err)
+qdq_status qdq_onnx_read_parts(const qdq_onnx_part *model, size_t offset, size_t size,
+                               const qdq_onnx_part *parts, size_t n, qdq_model **out, qdq_error *err)
 {
+    const size_t all = qdq_mapping_size(model->map);
+
     *out = NULL;
-    if (size == 0 || size > qdq_mapping_size(file))
-        return qdq_fail(err, QDQ_E_FORMAT, "%s: %zu bytes of model, expected 1 to %zu", name, size,
-                        qdq_mapping_size(file));
-    return load_mapping(&(load_from){qdq_mapping_ref(file), size, parts, n}, name, NULL, out, err);
+    if (size == 0 || offset > all || size > all - offset)
+        return qdq_fail(err, QDQ_E_FORMAT, "%s: %zu bytes at %zu, expected a part of %zu bytes",
+                        model->location, size, offset, all);
+    return load_mapping(&(load_from){qdq_mapping_ref(model->map), offset, size, parts, n}, model->location,
+                        NULL, out, err);
 }
 
 /* Takes the file. */

@@ -1,10 +1,12 @@
-/* worker.h - the program qdq-worker: an engine and sessions on it, for a lab in another process that asks
- * (engine/remote/remote_message.h). Whatever the engine does to this process costs the lab one trial. */
+/* worker.h - the program qdq-worker: an engine and sessions on it, for another process that asks
+ * (engine/remote/remote_message.h): the engine `remote`, or the lab of the tuner. Whatever the engine does to this process
+ * costs the other one a call. */
 #ifndef QDQ_WORKER_H
 #define QDQ_WORKER_H
 
 #include <stdatomic.h>
 
+#include "base/shared.h"
 #include "base/vec.h"
 #include "engine/engine_ops.h"
 #include "qdq/data.h"
@@ -42,7 +44,7 @@ typedef struct qdq_worker {
     qdq_engine *engine;
     qdq_engine_opts engine_opts;
     qdq_job job;
-    qdq_input_shape *shapes;
+    const qdq_input_shape *shapes;
     size_t n_shapes;
     int threads;
     unsigned warmup, leg_runs;
@@ -54,13 +56,39 @@ typedef struct qdq_worker {
     QDQ_VEC(qdq_worker_model *) models;
     qdq_worker_reference reference;
     qdq_compare_sums *sums; /* of the comparison at hand */
+    int received;        /* the descriptor that came with the question at hand, if nobody has taken it; -1 */
+    qdq_shared exchange; /* arrays on their way; none for a lab */
+    json_t *log;         /* what the engine has logged since the last answer; NULL: that is printed */
 } qdq_worker;
+
+/* An answer that is not the last one to its question: sends it, takes it, and answers what is asked before the other side
+ * says "next". QDQ_E_INTERRUPTED: it says "stop", or is gone. */
+qdq_status qdq_worker_say(qdq_worker *w, qdq_remote_object *answer, qdq_error *err);
 
 /* Answers until the lab says goodbye: 0. What is no question, and a lab that is gone, end it: 2. */
 int qdq_worker_serve(qdq_worker_watch *watch);
 
 /* Uses AMX, if the environment does not forbid it to OpenVINO: 0, or the signal that this process dies of. */
 int qdq_worker_probe_amx(void);
+
+/* A question, and the answer that is made. What is missing in the question is known to its reader. */
+typedef qdq_status (*qdq_worker_answer_fn)(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
+                                           qdq_error *err);
+
+/* --- worker_session.c: sessions of the engine `remote` ---------------------------------------------------------------- */
+
+qdq_status qdq_worker_open_session(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
+                                   qdq_error *err);
+qdq_status qdq_worker_run_session(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
+                                  qdq_error *err);
+qdq_status qdq_worker_bind_session(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
+                                   qdq_error *err);
+qdq_status qdq_worker_time_session(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
+                                   qdq_error *err);
+qdq_status qdq_worker_profile_session(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
+                                      qdq_error *err);
+qdq_status qdq_worker_group_session(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
+                                    qdq_error *err);
 
 /* --- worker_models.c ------------------------------------------------------------------------------------------------ */
 

@@ -11,39 +11,31 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/spawn.h"
+#include "engine/remote/remote_arrays.h"
 #include "engine/remote/remote_groups.h"
 #include "engine/remote/remote_profile.h"
 
-/* A question, and the answer that is made. What is missing in the question is known to its reader. */
-typedef qdq_status (*answer_fn)(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer,
-                                qdq_error *err);
-
 /* --- hello ---------------------------------------------------------------------------------------------------------- */
 
-static void print_log(void *ctx, qdq_log_level level, const char *text)
+/* What is lost for want of memory is lost. */
+static void note_log(void *ctx, qdq_log_level level, const char *text)
 {
-    (void)ctx;
-    if (level <= QDQ_LOG_WARNING)
-        printf("%s\n", text);
-}
+    qdq_worker *w = ctx;
+    qdq_remote_object line;
 
-static qdq_status read_shapes(qdq_worker *w, const qdq_json_place *q, qdq_error *err)
-{
-    size_t n = json_array_size(json_object_get(q->object, "shapes"));
-    qdq_json_place p;
-
-    w->shapes = qdq_arena_array(&w->arena, n + 1, sizeof *w->shapes);
-    if (w->shapes == NULL)
-        return qdq_nomem(err);
-    while (qdq_json_item(q, "shapes", w->n_shapes, &p)) {
-        qdq_input_shape *s = &w->shapes[w->n_shapes++];
-        const json_t *dims = json_object_get(p.object, "dims");
-
-        s->name = qdq_remote_get_text(&p, "name", NULL);
-        for (size_t i = 0; i < json_array_size(dims) && i < QDQ_MAX_RANK; i++)
-            s->dim[s->rank++] = json_integer_value(json_array_get(dims, i));
+    if (w->log == NULL) {
+        if (level <= QDQ_LOG_WARNING)
+            printf("%s\n", text);
+        return;
     }
-    return QDQ_OK;
+    line = qdq_remote_object_new();
+    qdq_remote_put_int(&line, "level", level);
+    qdq_remote_put_text(&line, "text", text);
+    if (line.failed)
+        json_decref(line.json);
+    else
+        (void)json_array_append_new(w->log, line.json);
 }
 
 static qdq_status limit_memory(int64_t bytes, qdq_error *err)
@@ -89,9 +81,15 @@ static qdq_status read_hello(qdq_worker *w, const qdq_json_place *q, qdq_error *
         w->engine_opts.trtexec_args = qdq_remote_get_text(q, "trtexec_args", NULL);
     if (qdq_json_has(q, "timing_cache"))
         w->engine_opts.timing_cache = qdq_remote_get_text(q, "timing_cache", NULL);
+    if (qdq_json_has(q, "temp_dir"))
+        w->engine_opts.temp_dir = qdq_remote_get_text(q, "temp_dir", NULL);
+    if (qdq_json_has(q, "record"))
+        w->engine_opts.record = qdq_remote_get_text(q, "record", NULL);
+    if (qdq_json_has(q, "worker"))
+        w->engine_opts.worker = qdq_remote_get_text(q, "worker", NULL);
     if (qdq_json_has(q, "work"))
         read_work(w, q);
-    QDQ_TRY(read_shapes(w, q, err));
+    QDQ_TRY(qdq_remote_shapes_read(q, &w->shapes, &w->n_shapes, err));
     if (strcmp(version, qdq_version()) != 0 && q->reader->status == QDQ_OK)
         return qdq_fail(err, QDQ_E_USAGE, "qdq-worker is of version %s, expected %s: they belong together",
                         qdq_version(), version);
@@ -131,6 +129,10 @@ static qdq_status hello(qdq_worker *w, const qdq_json_place *q, qdq_remote_objec
     QDQ_TRY(read_texts(w, q, "providers", &w->engine_opts.providers, err));
     if (q->reader->status != QDQ_OK)
         return q->reader->status;
+    if (qdq_json_bool(q, "log") && w->log == NULL && (w->log = json_array()) == NULL)
+        return qdq_nomem(err);
+    w->exchange.fd = w->received;
+    w->received = -1;
     QDQ_TRY(limit_memory(max_memory, err));
     QDQ_TRY(qdq_engine_open(spec, &w->engine_opts, &w->engine, err));
     const qdq_engine_info *i = qdq_engine_get_info(w->engine);
@@ -303,13 +305,25 @@ static qdq_status groups(qdq_worker *w, const qdq_json_place *q, qdq_remote_obje
 
 static const struct {
     const char *name;
-    answer_fn answer;
+    qdq_worker_answer_fn answer;
 } questions[] = {
-    {"hello", hello}, {"open", open_model}, {"drop", drop_model}, {"warm", warm},
-    {"leg", leg},     {"compare", compare}, {"profile", profile}, {"groups", groups},
+    {"hello", hello},
+    {"open", open_model},
+    {"drop", drop_model},
+    {"warm", warm},
+    {"leg", leg},
+    {"compare", compare},
+    {"profile", profile},
+    {"groups", groups},
+    {"session", qdq_worker_open_session},
+    {"run", qdq_worker_run_session},
+    {"bind", qdq_worker_bind_session},
+    {"time", qdq_worker_time_session},
+    {"layers", qdq_worker_profile_session},
+    {"nodes", qdq_worker_group_session},
 };
 
-static answer_fn find_question(const char *name)
+static qdq_worker_answer_fn find_question(const char *name)
 {
     for (size_t i = 0; i < QDQ_COUNT(questions); i++)
         if (strcmp(questions[i].name, name) == 0)
@@ -334,7 +348,16 @@ static void make_one_line(char *text)
             *text = ' ';
 }
 
-static qdq_status conclude(qdq_remote_object *answer, qdq_status st, qdq_error *err)
+static void put_log(qdq_worker *w, qdq_remote_object *answer)
+{
+    if (w->log == NULL || json_array_size(w->log) == 0)
+        return;
+    json_t *log = json_copy(w->log);
+    json_array_clear(w->log);
+    qdq_remote_put(answer, "log", log);
+}
+
+static qdq_status conclude(qdq_worker *w, qdq_remote_object *answer, qdq_status st, qdq_error *err)
 {
     if (answer->failed) { /* it may be half full */
         json_decref(answer->json);
@@ -342,6 +365,7 @@ static qdq_status conclude(qdq_remote_object *answer, qdq_status st, qdq_error *
         st = qdq_nomem(err);
     }
     qdq_remote_put_text(answer, "end", end_of(st, err));
+    put_log(w, answer);
     if (st != QDQ_OK) {
         make_one_line(err->text);
         qdq_remote_put_text(answer, "code", qdq_status_name(st));
@@ -370,11 +394,12 @@ static next confused(const char *why)
     return CONFUSED;
 }
 
-static next send_answer(int fd, qdq_remote_object *answer, qdq_status st, qdq_error *err)
+static next send_answer(qdq_worker *w, qdq_remote_object *answer, qdq_status st, qdq_error *err)
 {
+    const int fd = w->watch->fd;
     qdq_buf text = QDQ_BUF_INIT(QDQ_REMOTE_MESSAGE_MAX + QDQ_REMOTE_HEAD);
 
-    st = conclude(answer, st, err);
+    st = conclude(w, answer, st, err);
     if (st == QDQ_OK)
         qdq_remote_message_put(&text, answer->json);
     next n = st == QDQ_OK && !text.failed && send_all(fd, &text) ? GO_ON : CONFUSED;
@@ -382,14 +407,14 @@ static next send_answer(int fd, qdq_remote_object *answer, qdq_status st, qdq_er
     return n;
 }
 
-static next answer_question(qdq_worker *w, int fd, json_t *question)
+static next answer_question(qdq_worker *w, json_t *question)
 {
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_error err = QDQ_ERROR_INIT, wrong = QDQ_ERROR_INIT;
     qdq_json_reader reader = {.arena = &arena, .err = &wrong};
     const qdq_json_place q = {&reader, question, ""};
     const char *name = qdq_remote_get_text(&q, "do", NULL);
-    answer_fn fn = find_question(name);
+    qdq_worker_answer_fn fn = find_question(name);
     next n = GO_ON;
 
     if (strcmp(name, "hello") == 0)
@@ -405,36 +430,90 @@ static next answer_question(qdq_worker *w, int fd, json_t *question)
         if (reader.status == QDQ_E_NOMEM)
             st = qdq_nomem(&err);
         n = reader.status != QDQ_OK && reader.status != QDQ_E_NOMEM ? confused(wrong.text)
-                                                                    : send_answer(fd, &answer, st, &err);
+                                                                    : send_answer(w, &answer, st, &err);
         json_decref(answer.json);
     }
+    qdq_fd_close(&w->received);
     qdq_arena_free(&arena);
     return n;
 }
 
 /* --- questions ------------------------------------------------------------------------------------------------------ */
 
-/* One message, which is all that may be there: the next question waits for an answer to this one. */
-static next receive(int fd, qdq_buf *in, json_t **question)
+/* Some bytes, and the descriptor that may come with them. */
+static ssize_t receive_some(qdq_worker *w, char *data, size_t size)
 {
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control = {.bytes = {0}};
+    struct iovec piece = {data, size};
+    struct msghdr message = {.msg_iov = &piece,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
+    ssize_t n = recvmsg(w->watch->fd, &message, MSG_CMSG_CLOEXEC);
+    const struct cmsghdr *head = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+
+    if (head != NULL && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS) {
+        qdq_fd_close(&w->received);
+        memcpy(&w->received, CMSG_DATA(head), sizeof w->received);
+    }
+    return n;
+}
+
+/* One message, which is all that may be there: the next question waits for an answer to this one. */
+static next receive(qdq_worker *w, json_t **question)
+{
+    qdq_buf in = QDQ_BUF_INIT(QDQ_REMOTE_MESSAGE_MAX + QDQ_REMOTE_HEAD);
     qdq_error err = QDQ_ERROR_INIT;
+    next then = GO_ON;
     size_t used = 0;
 
     *question = NULL;
-    in->size = 0;
-    while (*question == NULL) {
+    while (*question == NULL && then == GO_ON) {
         char chunk[16 * 1024];
-        ssize_t n = recv(fd, chunk, sizeof chunk, 0);
+        ssize_t n = receive_some(w, chunk, sizeof chunk);
 
         if (n < 0 && errno == EINTR)
             continue;
+        if (n > 0)
+            qdq_buf_append(&in, chunk, (size_t)n);
         if (n <= 0)
-            return confused("the other side is gone");
-        qdq_buf_append(in, chunk, (size_t)n);
-        if (in->failed || qdq_remote_message_take(in->data, in->size, &used, question, &err) != QDQ_OK)
-            return confused(in->failed ? "it is too long" : err.text);
+            then = confused("the other side is gone");
+        else if (in.failed || qdq_remote_message_take(in.data, in.size, &used, question, &err) != QDQ_OK)
+            then = confused(in.failed ? "it is too long" : err.text);
     }
-    return used == in->size ? GO_ON : confused("there is more behind it");
+    if (then == GO_ON && used < in.size)
+        then = confused("there is more behind it");
+    qdq_buf_free(&in);
+    return then;
+}
+
+static bool asks_for(const json_t *question, const char *what)
+{
+    const char *name = json_string_value(json_object_get(question, "do"));
+
+    return name != NULL && strcmp(name, what) == 0;
+}
+
+qdq_status qdq_worker_say(qdq_worker *w, qdq_remote_object *answer, qdq_error *err)
+{
+    json_t *question = NULL;
+    bool goes_on = false;
+
+    next n = send_answer(w, answer, QDQ_OK, err);
+    json_decref(answer->json);
+    while (n == GO_ON && !goes_on) {
+        n = receive(w, &question);
+        goes_on = n == GO_ON && asks_for(question, "next");
+        if (n == GO_ON && asks_for(question, "stop"))
+            n = GOODBYE;
+        else if (n == GO_ON && !goes_on)
+            n = answer_question(w, question);
+        json_decref(question);
+    }
+    return goes_on ? QDQ_OK : qdq_fail(err, QDQ_E_INTERRUPTED, "nobody wants the other outputs");
 }
 
 static void free_all(qdq_worker *w)
@@ -445,6 +524,8 @@ static void free_all(qdq_worker *w)
     qdq_data_close(w->data);
     qdq_model_free(w->data_for);
     qdq_engine_close(w->engine);
+    qdq_shared_free(&w->exchange);
+    json_decref(w->log);
     qdq_arena_free(&w->arena);
 }
 
@@ -454,20 +535,21 @@ int qdq_worker_serve(qdq_worker_watch *watch)
                     .arena = QDQ_ARENA_INIT,
                     .job = QDQ_JOB_INIT,
                     .engine_opts = QDQ_ENGINE_OPTS_INIT,
+                    .received = -1,
+                    .exchange = QDQ_SHARED_INIT,
                     .reference = {.handle = -1}};
-    qdq_buf in = QDQ_BUF_INIT(QDQ_REMOTE_MESSAGE_MAX + QDQ_REMOTE_HEAD);
     json_t *question = NULL;
     next n = GO_ON;
 
-    w.job.log = print_log;
+    w.job.log = note_log;
+    w.job.ctx = &w;
     w.engine_opts.job = &w.job;
     while (n == GO_ON) {
-        n = receive(watch->fd, &in, &question);
+        n = receive(&w, &question);
         if (n == GO_ON)
-            n = answer_question(&w, watch->fd, question);
+            n = answer_question(&w, question);
         json_decref(question);
     }
-    qdq_buf_free(&in);
     free_all(&w);
     return n == GOODBYE ? 0 : 2;
 }

@@ -530,7 +530,8 @@ static void other_programs_are_found_out(void **state)
     static const char *const scripts[][2] = {
         {"printf 'hello, world, this is no message at all'; cat", "no answer"},
         {"exit 3", "exited with code 3"},
-        {"echo nothing to do here >&2; exit 0", "code 0: nothing to do here"},
+        {"echo nothing to do here >&2; exit 0",
+         "crashed (the worker exited with code 0) while it was loaded: nothing to do here"},
         {"printf '\\002\\000\\000\\000{}' >&0; sleep 5", "key 'end'"},
         {"printf '\\017\\000\\000\\000{\"end\":\"maybe\"}' >&0; sleep 5", "key 'end'"},
         {"printf '\\016\\000\\000\\000{\"end\":\"fine\"}' >&0; sleep 5", "key 'name'"},

@@ -21,7 +21,7 @@ void qdq_remote_answer_free(qdq_remote_answer *answer)
 }
 
 /* What cannot be read is no answer: who knows what the worker takes us for. */
-static qdq_status not_as_agreed(qdq_remote_client *c, qdq_error *err)
+qdq_status qdq_remote_not_as_agreed(qdq_remote_client *c, qdq_error *err)
 {
     qdq_remote_process_kill(c->process);
     return qdq_within(err, QDQ_E_ENGINE, "%s: its answer is not as agreed", c->program);
@@ -31,7 +31,7 @@ qdq_status qdq_remote_answer_check(qdq_remote_client *c, const qdq_remote_answer
 {
     qdq_status st = answer->reader.status;
 
-    return st == QDQ_OK || st == QDQ_E_NOMEM ? st : not_as_agreed(c, err);
+    return st == QDQ_OK || st == QDQ_E_NOMEM ? st : qdq_remote_not_as_agreed(c, err);
 }
 
 qdq_status qdq_remote_answer_profile(qdq_remote_client *c, const qdq_remote_answer *answer, qdq_layer **out,
@@ -39,7 +39,7 @@ qdq_status qdq_remote_answer_profile(qdq_remote_client *c, const qdq_remote_answ
 {
     qdq_status st = qdq_remote_profile_read(json_object_get(answer->json, "layers"), out, n, err);
 
-    return st == QDQ_E_FORMAT ? not_as_agreed(c, err) : st;
+    return st == QDQ_E_FORMAT ? qdq_remote_not_as_agreed(c, err) : st;
 }
 
 qdq_status qdq_remote_answer_groups(qdq_remote_client *c, const qdq_remote_answer *answer, qdq_group **out,
@@ -47,7 +47,7 @@ qdq_status qdq_remote_answer_groups(qdq_remote_client *c, const qdq_remote_answe
 {
     qdq_status st = qdq_remote_groups_read(json_object_get(answer->json, "layers"), out, n, err);
 
-    return st == QDQ_E_FORMAT ? not_as_agreed(c, err) : st;
+    return st == QDQ_E_FORMAT ? qdq_remote_not_as_agreed(c, err) : st;
 }
 
 static qdq_status status_of(const char *code)

@@ -57,6 +57,8 @@ qdq_status qdq_remote_fail(const qdq_remote_client *c, const qdq_remote_fate *fa
 
 /* After its members were read: QDQ_OK, or the answer was not what it should be. */
 qdq_status qdq_remote_answer_check(qdq_remote_client *c, const qdq_remote_answer *answer, qdq_error *err);
+/* It was not: ends the worker. QDQ_E_ENGINE, with what was wrong from *err. */
+qdq_status qdq_remote_not_as_agreed(qdq_remote_client *c, qdq_error *err);
 void qdq_remote_answer_free(qdq_remote_answer *answer);
 
 /* The layers of a profile, executed layers with their nodes: from the key `layers` of an answer, as

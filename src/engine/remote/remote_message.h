@@ -1,22 +1,38 @@
-/* remote_message.h - what the lab and its worker say to each other: JSON objects, each behind four bytes with its length
- * (least significant first). One question at a time, one answer each. Both are of one build: the first question says
- * which, and the worker refuses another.
+/* remote_message.h - what a worker and who asks it say to each other: JSON objects, each behind four bytes with its length
+ * (least significant first). One question at a time, one answer each, but for `run`. Both are of one build: the first
+ * question says which, and the worker refuses another. A descriptor may go with a question (SCM_RIGHTS).
  *
  *   question, key `do`                                             answer, besides `end`
  *   hello    version, engine, ort_library, openvino_library,       name, version, library, device, capabilities,
  *            search_dirs, threads, shapes, max_memory, warmup,     fingerprint, max_opset, max_ir
  *            leg_runs, leg_ms, seed, samples, work, trtexec,
- *            trtexec_args, timing_cache, plugins, providers
+ *            trtexec_args, timing_cache, plugins, providers,
+ *            temp_dir, record, worker, log; with it goes the memory that
+ *            arrays are exchanged in
+ *   bye      (no answer)
+ *
+ * of the engine `remote` (remote.c); arrays and lists of inputs are rows as in remote_arrays.h:
+ *   session  handle, level, threads, profile, fake_quant, groups,  in, out
+ *            shapes; the model as remote_model.h has it
+ *   run      handle, in, at                                        outputs, more
+ *   next     the other outputs of the run, stop: none of them      outputs, more
+ *   bind     handle, in
+ *   time     handle, runs                                          ns: of all runs
+ *   layers   handle, in, runs                                      layers: as remote_profile.h has them
+ *   nodes    handle, in, runs                                      layers: as remote_groups.h has them
+ *   drop     handle
+ *
+ * of the tuner's lab:
  *   open     handle, path
  *   drop     handle
  *   warm     handle: binds inputs, runs until warm                 runs: of a leg
  *   leg      handle, number                                        ns: of one run
  *   compare  a, b, sample                                          samples, finite, sqnr: up to here
- *   profile  path, runs                                            layers: [[name, op, us, runs], ...]
+ *   profile  path, runs                                            layers: as remote_profile.h has them
  *   groups   path, runs                                            layers: as remote_groups.h has them
- *   bye      (no answer)
  *
- * `end` is the name of a fate, or "error" for what is wrong with the call: then `code` and `text` say what. */
+ * `end` is the name of a fate, or "error" for what is wrong with the call: then `code` and `text` say what. `log` has what the
+ * engine logged meanwhile: [{level, text}, ...]. */
 #ifndef QDQ_REMOTE_MESSAGE_H
 #define QDQ_REMOTE_MESSAGE_H
 

@@ -43,6 +43,12 @@ static bool is_optimized(const qdq_safe_session *s)
     return s->opts.level != QDQ_LEVEL_NONE;
 }
 
+/* An engine that dies of a model is no engine that refuses it: nobody may take that for an answer. */
+static bool has_crashed(const qdq_safe_session *s, unsigned before)
+{
+    return qdq_engine_crashes(s->engine) != before;
+}
+
 static void log_failed(const qdq_safe_session *s, const char *why)
 {
     qdq_job_log(
@@ -73,8 +79,10 @@ static qdq_status open_either(qdq_safe_session *s, const qdq_model *m, qdq_error
                     s->which);
         return QDQ_OK;
     }
+    const unsigned crashes = qdq_engine_crashes(s->engine);
     qdq_status st = qdq_session_open(s->engine, m, &s->opts, &s->session, err);
-    if (st != QDQ_E_ENGINE || !is_optimized(s) || !has_codes(m) || open_plain(s, m) != QDQ_OK)
+    if (st != QDQ_E_ENGINE || has_crashed(s, crashes) || !is_optimized(s) || !has_codes(m) ||
+        open_plain(s, m) != QDQ_OK)
         return st;
     log_failed(s, err->text);
     return QDQ_OK;
@@ -83,9 +91,10 @@ static qdq_status open_either(qdq_safe_session *s, const qdq_model *m, qdq_error
 qdq_status qdq_safe_open(qdq_safe_session *s, qdq_error *err)
 {
     qdq_error own = QDQ_ERROR_INIT, second = QDQ_ERROR_INIT;
+    const unsigned crashes = qdq_engine_crashes(s->engine);
     qdq_status st = open_either(s, s->model, &own);
 
-    if (st == QDQ_E_ENGINE && s->copy == NULL && qdq_model_has_half(s->model) &&
+    if (st == QDQ_E_ENGINE && !has_crashed(s, crashes) && s->copy == NULL && qdq_model_has_half(s->model) &&
         qdq_model_widen(s->model, &s->copy, &second) == QDQ_OK) {
         if (open_either(s, s->copy, &second) == QDQ_OK) {
             s->model = s->copy;
@@ -106,9 +115,10 @@ qdq_status qdq_safe_run(qdq_safe_session *s, const qdq_named_array *in, size_t n
                         qdq_error *err)
 {
     qdq_error own = QDQ_ERROR_INIT, second = QDQ_ERROR_INIT;
+    const unsigned crashes = qdq_engine_crashes(s->engine);
     qdq_status st = qdq_session_run(s->session, in, n, fn, ctx, &own);
 
-    if (st == QDQ_E_ENGINE && is_optimized(s) && has_codes(s->model)) {
+    if (st == QDQ_E_ENGINE && !has_crashed(s, crashes) && is_optimized(s) && has_codes(s->model)) {
         qdq_session_close(s->session);
         s->session = NULL;
         if (open_plain(s, s->model) == QDQ_OK)

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "engine/remote/remote_arrays.h"
 #include "tune/lab/lab_inner.h"
 
 /* --- models --------------------------------------------------------------------------------------------------------- */
@@ -169,34 +170,11 @@ void qdq_lab_drop(qdq_lab *lab, int handle)
 
 /* --- open and close --------------------------------------------------------------------------------------------------- */
 
-static json_t *shapes_of(const qdq_lab_opts *o)
-{
-    json_t *list = json_array();
-
-    for (size_t i = 0; i < o->n_shapes; i++) {
-        qdq_remote_object shape = qdq_remote_object_new();
-        json_t *dims = json_array();
-        bool failed = dims == NULL;
-
-        for (int r = 0; r < o->shapes[i].rank && r < QDQ_MAX_RANK; r++)
-            failed =
-                json_array_append_new(dims, json_integer((json_int_t)o->shapes[i].dim[r])) != 0 || failed;
-        qdq_remote_put_text(&shape, "name", o->shapes[i].name);
-        qdq_remote_put(&shape, "dims", dims);
-        if (failed || shape.failed || json_array_append(list, shape.json) != 0) {
-            json_decref(list);
-            list = NULL;
-        }
-        json_decref(shape.json);
-    }
-    return list;
-}
-
 static qdq_remote_object write_hello(const qdq_lab_opts *o)
 {
     qdq_remote_object h = qdq_remote_hello(o->engine_opts);
 
-    qdq_remote_put(&h, "shapes", shapes_of(o));
+    qdq_remote_put(&h, "shapes", qdq_remote_shapes_json(o->shapes, o->n_shapes));
     qdq_remote_put_int(&h, "threads", o->threads);
     qdq_remote_put_int(&h, "max_memory", (int64_t)o->max_memory);
     qdq_remote_put_int(&h, "warmup", o->warmup);

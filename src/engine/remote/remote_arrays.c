@@ -1,0 +1,223 @@
+/* remote_arrays.c - see the header. */
+#include "engine/remote/remote_arrays.h"
+
+#include <string.h>
+
+#include "base/fail.h"
+#include "engine/remote/remote_message.h"
+#include "ir/ir.h"
+
+enum { ALIGN = 64 };
+
+/* --- arrays --------------------------------------------------------------------------------------------------------- */
+
+enum { A_NAME, A_ELEM, A_OFFSET, A_BYTES, A_DIMS };
+
+static bool add(json_t *list, json_t *one)
+{
+    return json_array_append_new(list, one) == 0;
+}
+
+static bool add_row(json_t *list, const char *name, const qdq_array *a, size_t offset)
+{
+    json_t *row = json_array();
+    bool fine = add(row, qdq_remote_text(name));
+
+    fine = add(row, json_integer(a->elem)) && fine;
+    fine = add(row, json_integer((json_int_t)offset)) && fine;
+    fine = add(row, json_integer((json_int_t)a->bytes)) && fine;
+    for (int i = 0; i < a->rank; i++)
+        fine = add(row, json_integer((json_int_t)a->dim[i])) && fine;
+    return add(list, row) && fine;
+}
+
+qdq_status qdq_remote_array_put(qdq_shared *s, size_t *end, const char *name, const qdq_array *a,
+                                json_t *list, qdq_error *err)
+{
+    size_t offset = (*end + ALIGN - 1) / ALIGN * ALIGN;
+
+    if (a->bytes > SIZE_MAX / 4 - offset)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED, "'%s': an array of %zu bytes is too large", name, a->bytes);
+    if (a->bytes > 0) {
+        QDQ_TRY(qdq_shared_need(s, offset + a->bytes, err));
+        memcpy(qdq_shared_data(s) + offset, a->data, a->bytes);
+    }
+    *end = offset + a->bytes;
+    return add_row(list, name, a, offset) ? QDQ_OK : qdq_nomem(err);
+}
+
+static bool is_whole(const json_t *x, int64_t low, int64_t high)
+{
+    return json_is_integer(x) && json_integer_value(x) >= low && json_integer_value(x) <= high;
+}
+
+static bool read_dims(const json_t *row, qdq_array *a)
+{
+    size_t n = json_array_size(row), bytes;
+    int64_t count = 1;
+
+    if (n < A_DIMS || n - A_DIMS > QDQ_MAX_RANK)
+        return false;
+    a->rank = (int)(n - A_DIMS);
+    for (int i = 0; i < a->rank; i++) {
+        const json_t *dim = json_array_get(row, A_DIMS + (size_t)i);
+
+        if (!is_whole(dim, 0, INT64_MAX))
+            return false;
+        a->dim[i] = json_integer_value(dim);
+        if (a->dim[i] > 0 && count > INT64_MAX / a->dim[i])
+            return false;
+        count *= a->dim[i];
+    }
+    return qdq_elem_bytes(a->elem, count, &bytes) && bytes == a->bytes;
+}
+
+qdq_status qdq_remote_array_get(qdq_shared *s, const json_t *row, qdq_arena *arena, qdq_named_array *out,
+                                qdq_error *err)
+{
+    const json_t *name = json_array_get(row, A_NAME), *elem = json_array_get(row, A_ELEM),
+                 *offset = json_array_get(row, A_OFFSET), *bytes = json_array_get(row, A_BYTES);
+
+    *out = (qdq_named_array){0};
+    if (!json_is_string(name) || !is_whole(elem, 0, 1000) || !is_whole(offset, 0, INT64_MAX / 4) ||
+        !is_whole(bytes, 0, INT64_MAX / 4) || qdq_elem_name((qdq_elem)json_integer_value(elem)) == NULL)
+        return qdq_fail(err, QDQ_E_FORMAT, "expected an array: [name, type, offset, bytes, dim, ...]");
+    out->array.elem = (qdq_elem)json_integer_value(elem);
+    out->array.bytes = (size_t)json_integer_value(bytes);
+    if (!read_dims(row, &out->array))
+        return qdq_fail(err, QDQ_E_FORMAT, "an array of %zu bytes, which its shape does not need",
+                        out->array.bytes);
+    out->name = qdq_remote_bytes(arena, json_string_value(name));
+    if (out->name == NULL)
+        return qdq_nomem(err);
+    size_t at = (size_t)json_integer_value(offset);
+    QDQ_TRY(qdq_shared_see(s, out->array.bytes > 0 ? at + out->array.bytes : 0, err));
+    static char nothing;
+    out->array.data = out->array.bytes > 0 ? (void *)(qdq_shared_data(s) + at) : &nothing;
+    return QDQ_OK;
+}
+
+/* --- inputs and outputs ----------------------------------------------------------------------------------------------- */
+
+enum { IO_NAME, IO_ELEM, IO_RANK, IO_DIMS, IO_PARAMS, IO_ROW };
+
+static bool add_io(json_t *list, const qdq_io *io)
+{
+    json_t *row = json_array(), *dims = json_array(), *params = json_array();
+    bool fine = add(row, qdq_remote_text(io->name));
+
+    for (int i = 0; i < io->rank; i++) {
+        fine = add(dims, json_integer((json_int_t)io->dim[i])) && fine;
+        fine = add(params, io->param[i] != NULL ? qdq_remote_text(io->param[i]) : json_null()) && fine;
+    }
+    fine = add(row, json_integer(io->elem)) && fine;
+    fine = add(row, json_integer(io->rank)) && fine;
+    fine = add(row, dims) && fine;
+    fine = add(row, params) && fine;
+    return add(list, row) && fine;
+}
+
+json_t *qdq_remote_ios_json(const qdq_io *io, size_t n)
+{
+    json_t *list = json_array();
+    bool fine = list != NULL;
+
+    for (size_t i = 0; i < n && fine; i++)
+        fine = add_io(list, &io[i]);
+    if (fine)
+        return list;
+    json_decref(list);
+    return NULL;
+}
+
+static qdq_status no_io(size_t i, qdq_error *err)
+{
+    return qdq_fail(err, QDQ_E_FORMAT, "entry %zu: expected [name, type, rank, dims, params]", i);
+}
+
+static qdq_status read_io(const json_t *row, size_t index, qdq_arena *arena, qdq_io *io, qdq_error *err)
+{
+    const json_t *name = json_array_get(row, IO_NAME), *elem = json_array_get(row, IO_ELEM),
+                 *rank = json_array_get(row, IO_RANK), *dims = json_array_get(row, IO_DIMS),
+                 *params = json_array_get(row, IO_PARAMS);
+
+    if (json_array_size(row) != IO_ROW || !json_is_string(name) || !is_whole(elem, 0, 1000) ||
+        !is_whole(rank, -1, QDQ_MAX_RANK))
+        return no_io(index, err);
+    *io = (qdq_io){.elem = (qdq_elem)json_integer_value(elem), .rank = (int)json_integer_value(rank)};
+    if ((io->name = qdq_remote_bytes(arena, json_string_value(name))) == NULL)
+        return qdq_nomem(err);
+    for (int i = 0; i < io->rank; i++) {
+        const json_t *dim = json_array_get(dims, (size_t)i), *param = json_array_get(params, (size_t)i);
+
+        if (!is_whole(dim, -1, INT64_MAX))
+            return no_io(index, err);
+        io->dim[i] = json_integer_value(dim);
+        if (json_is_string(param) &&
+            (io->param[i] = qdq_remote_bytes(arena, json_string_value(param))) == NULL)
+            return qdq_nomem(err);
+    }
+    return QDQ_OK;
+}
+
+qdq_status qdq_remote_ios_read(const json_t *list, qdq_arena *arena, qdq_io **out, size_t *n, qdq_error *err)
+{
+    size_t count = json_array_size(list);
+
+    *out = qdq_arena_array(arena, count + 1, sizeof **out);
+    *n = 0;
+    if (*out == NULL)
+        return qdq_nomem(err);
+    if (!json_is_array(list))
+        return qdq_fail(err, QDQ_E_FORMAT, "expected a list of inputs or outputs");
+    for (size_t i = 0; i < count; i++)
+        QDQ_TRY(read_io(json_array_get(list, i), i, arena, &(*out)[i], err));
+    *n = count;
+    return QDQ_OK;
+}
+
+/* --- shapes --------------------------------------------------------------------------------------------------------- */
+
+json_t *qdq_remote_shapes_json(const qdq_input_shape *shapes, size_t n)
+{
+    json_t *list = json_array();
+    bool failed = list == NULL;
+
+    for (size_t i = 0; i < n && !failed; i++) {
+        qdq_remote_object shape = qdq_remote_object_new();
+        json_t *dims = json_array();
+
+        for (int r = 0; r < shapes[i].rank && r < QDQ_MAX_RANK; r++)
+            failed = !add(dims, json_integer((json_int_t)shapes[i].dim[r])) || failed;
+        qdq_remote_put_text(&shape, "name", shapes[i].name);
+        qdq_remote_put(&shape, "dims", dims);
+        failed = failed || shape.failed;
+        failed = !add(list, shape.json) || failed;
+    }
+    if (!failed)
+        return list;
+    json_decref(list);
+    return NULL;
+}
+
+qdq_status qdq_remote_shapes_read(const qdq_json_place *p, const qdq_input_shape **out, size_t *n,
+                                  qdq_error *err)
+{
+    size_t count = json_array_size(json_object_get(p->object, "shapes"));
+    qdq_input_shape *shapes = qdq_arena_array(p->reader->arena, count + 1, sizeof *shapes);
+    qdq_json_place one;
+
+    *out = shapes;
+    *n = 0;
+    if (shapes == NULL)
+        return qdq_nomem(err);
+    while (*n < count && qdq_json_item(p, "shapes", *n, &one)) {
+        qdq_input_shape *s = &shapes[(*n)++];
+        const json_t *dims = json_object_get(one.object, "dims");
+
+        s->name = qdq_remote_get_text(&one, "name", NULL);
+        for (size_t i = 0; i < json_array_size(dims) && i < QDQ_MAX_RANK; i++)
+            s->dim[s->rank++] = json_integer_value(json_array_get(dims, i));
+    }
+    return QDQ_OK;
+}

@@ -1,0 +1,96 @@
+/* remote_alloc.c - every allocation of an engine in another process fails once, on our side: no process is left behind, nothing is
+ * lost. The worker is another program, which has memory. */
+#include "base/file.h"
+#include "support/alloc_fail.h"
+
+static const char text[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+                           "g (float[N,1,4,4] x) => (float[N,1,4,4] y) { t = Relu(x)\n y = Neg(t) }\n";
+
+typedef struct tried {
+    const char *spec;
+    const qdq_model *model;
+} tried;
+
+static qdq_status ignore(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
+{
+    (void)ctx, (void)name, (void)a, (void)err;
+    return QDQ_OK;
+}
+
+static qdq_status use_session(qdq_session *s, qdq_error *err)
+{
+    qdq_bench_opts bo = QDQ_BENCH_OPTS_INIT;
+    qdq_bench_model time;
+    qdq_named_array *in;
+    qdq_layer *l = NULL;
+    size_t n, k;
+
+    bo.rounds = 1;
+    bo.warmup = 1;
+    QDQ_TRY(qdq_random_inputs(s, 1, &in, &n, err));
+    qdq_status st = qdq_session_run(s, in, n, ignore, NULL, err);
+    if (st == QDQ_OK)
+        st = qdq_bench(&s, 1, &bo, &time, err);
+    if (st == QDQ_OK)
+        st = qdq_session_profile(s, in, n, 2, &l, &k, err);
+    qdq_free(l);
+    qdq_free(in);
+    return st;
+}
+
+static qdq_status use_engine(void *ctx, qdq_error *err)
+{
+    const tried *t = ctx;
+    qdq_engine_opts o = QDQ_ENGINE_OPTS_INIT;
+    qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
+    const qdq_input_shape shape = {"x", 4, {2, 1, 4, 4}};
+    qdq_engine *e;
+    qdq_session *s = NULL;
+    qdq_group *g = NULL;
+    size_t n;
+
+    o.worker = QDQ_BUILD_DIR "/qdq-worker";
+    o.in_worker = true;
+    o.temp_dir = test_dir();
+    so.shapes = &shape;
+    so.n_shapes = 1;
+    so.profile = so.groups = true;
+    QDQ_TRY(qdq_engine_open(t->spec, &o, &e, err));
+    qdq_status st = qdq_session_open(e, t->model, &so, &s, err);
+    if (st == QDQ_OK)
+        st = use_session(s, err);
+    qdq_session_close(s);
+    s = NULL;
+    if (st == QDQ_OK)
+        st = qdq_session_open(e, t->model, &so, &s, err);
+    if (st == QDQ_OK)
+        st = qdq_session_groups(s, NULL, 0, 0, &g, &n, err);
+    qdq_free(g);
+    qdq_session_close(s);
+    qdq_engine_close(e);
+    return st;
+}
+
+static void an_engine_in_another_process_survives(void **state)
+{
+    static const char cost[] = "{\"qdq_sim\": 1}";
+    qdq_error err = QDQ_ERROR_INIT;
+    char spec[600];
+
+    (void)state;
+    assert_ok(qdq_write_file(test_path("sim.json"), true, cost, strlen(cost), &err));
+    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
+    qdq_model *m = test_model(text);
+    tried t = {spec, m};
+    assert_true(test_every_alloc_fails(use_engine, &t) > 100);
+    qdq_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_engine_in_another_process_survives),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

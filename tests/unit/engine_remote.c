@@ -1,0 +1,485 @@
+/* engine_remote.c - engines in a process of their own: they give what they give in ours, and whatever way they end is an
+ * error of one call. */
+#include <math.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "support/test.h"
+
+static qdq_error err;
+static char logged[2000];
+
+static void keep_log(void *ctx, qdq_log_level level, const char *text)
+{
+    (void)ctx;
+    if (level <= QDQ_LOG_WARNING)
+        snprintf(logged, sizeof logged, "%s", text);
+}
+
+static const qdq_job job = {.size = sizeof(qdq_job), .log = keep_log};
+
+static qdq_engine_opts in_worker(void)
+{
+    qdq_engine_opts o = QDQ_ENGINE_OPTS_INIT;
+
+    o.worker = QDQ_BUILD_DIR "/qdq-worker";
+    o.in_worker = true;
+    o.temp_dir = test_dir();
+    o.job = &job;
+    return o;
+}
+
+static qdq_engine *open_opts(const char *spec, qdq_engine_opts o)
+{
+    qdq_engine *e;
+
+    assert_ok(qdq_engine_open(spec, &o, &e, &err));
+    return e;
+}
+
+static const char *crash_spec(const char *arg)
+{
+    static char spec[1200];
+
+    snprintf(spec, sizeof spec, "%s/tests/crash_engine.so:%s", QDQ_BUILD_DIR, arg);
+    return spec;
+}
+
+static qdq_engine *open_crash(const char *arg)
+{
+    return open_opts(crash_spec(arg), in_worker());
+}
+
+static const char *sim_spec(void)
+{
+    static char spec[600];
+    static const char cost[] = "{\"qdq_sim\": 1, \"error\": 0.01, \"noise\": 0.1, \"ops\": {\"MatMul\": "
+                               "{\"float_us\": 9, \"epilogue\": [\"Relu\"]}}}";
+
+    assert_ok(qdq_write_file(test_path("sim.json"), true, cost, strlen(cost), &err));
+    snprintf(spec, sizeof spec, "sim:%s", test_path("sim.json"));
+    return spec;
+}
+
+static const char two[] = "g (float[1,2] x) => (float[1,2] y) { [relu] y = Relu(x) }";
+
+static const char network[] =
+    "graph (float[N,4] x) => (float[N,4] y, float[N,4] b) <float[4,4] w = {1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1}>"
+    " { [\"/l0/MatMul\"] a = MatMul(x, w) [\"/l0/Relu\"] b = Relu(a) y = Neg(b) }";
+
+static qdq_session *open_session(qdq_engine *e, const qdq_model *m, const qdq_session_opts *o)
+{
+    qdq_session *s;
+
+    assert_ok(qdq_session_open(e, m, o, &s, &err));
+    return s;
+}
+
+/* --- the same ------------------------------------------------------------------------------------------------------- */
+
+typedef struct outputs {
+    char text[4000];
+    uint64_t sum;
+    size_t n;
+} outputs;
+
+static qdq_status note_output(void *ctx, const char *name, const qdq_array *a, qdq_error *e)
+{
+    outputs *o = ctx;
+    size_t used = strlen(o->text);
+    const unsigned char *p = a->data;
+
+    (void)e;
+    for (size_t i = 0; i < a->bytes; i++)
+        o->sum = o->sum * 1099511628211u + p[i];
+    o->n++;
+    snprintf(o->text + used, sizeof o->text - used, "%s %d", name, (int)a->elem);
+    for (int i = 0; i < a->rank; i++) {
+        used = strlen(o->text);
+        snprintf(o->text + used, sizeof o->text - used, "x%lld", (long long)a->dim[i]);
+    }
+    return QDQ_OK;
+}
+
+/* What an engine gives for a model: outputs, times (which must be virtual), a profile, groups. */
+static void describe(qdq_engine *e, const qdq_model *m, outputs *o)
+{
+    qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
+    const qdq_input_shape shape = {"x", 2, {3, 4}};
+    const char *const expose[] = {"a", NULL};
+    qdq_named_array *in;
+    qdq_layer *l;
+    qdq_group *g;
+    qdq_bench_model time;
+    qdq_bench_opts bo = QDQ_BENCH_OPTS_INIT;
+    size_t n_in, n;
+    char *text = o->text;
+
+    *o = (outputs){.sum = 1};
+    so.shapes = &shape;
+    so.n_shapes = 1;
+    so.expose = expose;
+    qdq_session *s = open_session(e, m, &so);
+    assert_ok(qdq_random_inputs(s, 7, &in, &n_in, &err));
+    assert_ok(qdq_session_run(s, in, n_in, note_output, o, &err));
+    bo.rounds = 7;
+    assert_ok(qdq_bench(&s, 1, &bo, &time, &err));
+    snprintf(text + strlen(text), 200, " %.17g %.17g", time.median_ms, time.p90_ms);
+    qdq_session_close(s);
+    so.expose = NULL;
+    so.profile = so.groups = true;
+    s = open_session(e, m, &so);
+    assert_ok(qdq_session_profile(s, in, n_in, 3, &l, &n, &err));
+    for (size_t i = 0; i < n; i++)
+        snprintf(text + strlen(text), 200, " [%s %s %g %u]", l[i].name, l[i].op, l[i].median_us, l[i].runs);
+    qdq_free(l);
+    qdq_session_close(s);
+    s = open_session(e, m, &so);
+    assert_ok(qdq_session_groups(s, in, n_in, 3, &g, &n, &err));
+    for (size_t i = 0; i < n; i++)
+        snprintf(text + strlen(text), 200, " [%s %s %zu %s]", g[i].layer, g[i].op, g[i].n_nodes,
+                 g[i].n_nodes > 0 ? g[i].node[0] : "");
+    qdq_free(g);
+    qdq_session_close(s);
+    qdq_free(in);
+}
+
+static void it_gives_what_it_gives_in_our_process(void **state)
+{
+    qdq_model *m = test_model(network);
+    outputs here, there;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        qdq_engine_opts o = in_worker();
+
+        o.in_worker = i > 0;
+        qdq_engine *e = open_opts(sim_spec(), o);
+        describe(e, m, i > 0 ? &there : &here);
+        assert_string_equal(qdq_engine_get_info(e)->fingerprint, "sim 1 sim");
+        assert_string_equal(qdq_engine_get_info(e)->name, "sim");
+        assert_int_equal(qdq_engine_crashes(e), 0);
+        qdq_engine_close(e);
+    }
+    assert_string_equal(here.text, there.text);
+    assert_true(here.sum == there.sum);
+    assert_int_equal(there.n, 3);
+    qdq_model_free(m);
+}
+
+static void errors_have_the_same_words(void **state)
+{
+    static const char cost[] =
+        "{\"qdq_sim\": 1, \"fail\": [{\"at\": \"run\", \"message\": \"no such tile\"}]}";
+    qdq_model *m = test_model(two);
+    char text[2][3200], spec[600];
+
+    (void)state;
+    assert_ok(qdq_write_file(test_path("fail.json"), true, cost, strlen(cost), &err));
+    snprintf(spec, sizeof spec, "sim:%s", test_path("fail.json"));
+    for (int i = 0; i < 2; i++) {
+        qdq_engine_opts o = in_worker();
+        qdq_named_array *in;
+        qdq_engine *e;
+        size_t n;
+
+        o.in_worker = i > 0;
+        assert_int_equal(qdq_engine_open("sim:/nowhere.json", &o, &e, &err), QDQ_E_IO);
+        snprintf(text[i], 1010, "%s|", err.text);
+        assert_int_equal(qdq_engine_open("sim", &o, &e, &err), QDQ_E_USAGE);
+        snprintf(text[i] + strlen(text[i]), 1010, "%s|", err.text);
+        e = open_opts(spec, o);
+        qdq_session *s = open_session(e, m, NULL);
+        assert_ok(qdq_random_inputs(s, 7, &in, &n, &err));
+        assert_int_equal(qdq_session_run(s, in, n, note_output, &(outputs){0}, &err), QDQ_E_ENGINE);
+        snprintf(text[i] + strlen(text[i]), 1010, "%s", err.text);
+        qdq_free(in);
+        qdq_session_close(s);
+        qdq_engine_close(e);
+    }
+    assert_string_equal(text[0], text[1]);
+    qdq_model_free(m);
+}
+
+/* --- outputs in pieces ---------------------------------------------------------------------------------------------- */
+
+typedef struct nested {
+    qdq_session *other;
+    const qdq_named_array *in;
+    size_t n_in;
+    outputs outer, inner;
+    int stop_after; /* outputs; 0: all are wanted */
+} nested;
+
+static qdq_status run_another(void *ctx, const char *name, const qdq_array *a, qdq_error *e)
+{
+    nested *n = ctx;
+
+    if (n->other != NULL)
+        assert_ok(qdq_session_run(n->other, n->in, n->n_in, note_output, &n->inner, e));
+    assert_ok(note_output(&n->outer, name, a, e)); /* which is still what it was */
+    if (n->stop_after > 0 && --n->stop_after == 0) {
+        snprintf(e->text, sizeof e->text, "enough");
+        return QDQ_E_GOAL;
+    }
+    return QDQ_OK;
+}
+
+/* Five outputs of 9 MiB and one of 40. */
+static const char large[] =
+    "g (float[1536,1536] x) => (float[1536,1536] a, float[1536,1536] b, float[1536,1536] c, "
+    "float[7680,1536] d, float[1536,1536] e) { a = Relu(x) b = Neg(a) c = Neg(b) "
+    "d = Concat<axis = 0>(x, a, b, c, x) e = Neg(c) }";
+
+static void large_outputs_come_in_pieces(void **state)
+{
+    qdq_model *m = test_model(large), *small = test_model(two);
+    nested got[2] = {0};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        qdq_engine_opts o = in_worker();
+        qdq_named_array *in, *small_in;
+        size_t n, n_small;
+
+        o.in_worker = i > 0;
+        qdq_engine *e = open_opts(sim_spec(), o);
+        qdq_session *s = open_session(e, m, NULL), *other = open_session(e, small, NULL);
+        assert_ok(qdq_random_inputs(s, 7, &in, &n, &err));
+        assert_ok(qdq_random_inputs(other, 7, &small_in, &n_small, &err));
+        got[i].other = other;
+        got[i].in = small_in;
+        got[i].n_in = n_small;
+        assert_ok(qdq_session_run(s, in, n, run_another, &got[i], &err));
+        assert_int_equal(got[i].outer.n, 5);
+        assert_int_equal(got[i].inner.n, 5);
+        /* who does not want the rest gets no more, and the next run is a whole one */
+        nested some = {.stop_after = 2};
+        assert_int_equal(qdq_session_run(s, in, n, run_another, &some, &err), QDQ_E_GOAL);
+        assert_string_equal(err.text, "enough");
+        assert_int_equal(some.outer.n, 2);
+        nested again = {0};
+        assert_ok(qdq_session_run(s, in, n, run_another, &again, &err));
+        assert_true(again.outer.sum == got[i].outer.sum);
+        qdq_free(in);
+        qdq_free(small_in);
+        qdq_session_close(s);
+        qdq_session_close(other);
+        assert_int_equal(qdq_engine_crashes(e), 0);
+        qdq_engine_close(e);
+    }
+    assert_true(got[0].outer.sum == got[1].outer.sum && got[0].inner.sum == got[1].inner.sum);
+    qdq_model_free(m);
+    qdq_model_free(small);
+}
+
+/* --- ends ----------------------------------------------------------------------------------------------------------- */
+
+/* Does with an engine what commands do, up to the first thing that fails. */
+static qdq_status use(qdq_engine *e, const qdq_model *m)
+{
+    qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
+    qdq_named_array *in = NULL;
+    qdq_session *s;
+    qdq_bench_opts bo = QDQ_BENCH_OPTS_INIT;
+    qdq_bench_model time;
+    qdq_layer *l = NULL;
+    qdq_group *g = NULL;
+    size_t n, k;
+
+    so.profile = so.groups = true;
+    bo.rounds = 2;
+    qdq_status st = qdq_session_open(e, m, &so, &s, &err);
+    if (st == QDQ_OK)
+        st = qdq_random_inputs(s, 1, &in, &n, &err);
+    if (st == QDQ_OK)
+        st = qdq_session_run(s, in, n, note_output, &(outputs){0}, &err);
+    if (st == QDQ_OK)
+        st = qdq_bench(&s, 1, &bo, &time, &err);
+    if (st == QDQ_OK)
+        st = qdq_session_profile(s, in, n, 3, &l, &k, &err);
+    qdq_free(l);
+    qdq_session_close(s);
+    if (st == QDQ_OK) {
+        st = qdq_session_open(e, m, &so, &s, &err);
+        if (st == QDQ_OK)
+            st = qdq_session_groups(s, NULL, 0, 0, &g, &k, &err);
+        qdq_free(g);
+        qdq_session_close(s);
+    }
+    qdq_free(in);
+    return st;
+}
+
+static void whatever_way_it_ends_is_an_error_of_one_call(void **state)
+{
+    static const struct {
+        const char *arg, *want;
+    } ends[] = {
+        {"session:segv", "crashed (SIGSEGV) while it built the model: last words in session"},
+        {"session:abort", "crashed (SIGABRT) while it built the model: last words"},
+        {"session:exit", "crashed (the worker exited with code 3) while it built the model: last words"},
+        {"session:hang", "was ended while it built the model: no answer within 0.5 s"},
+        {"session:stop", "was ended while it built the model: no answer within 0.5 s"},
+        {"session:memory", "ran out of memory while it built the model: SIGABRT: std::bad_alloc"},
+        {"run:segv", "crashed (SIGSEGV) while it ran the model: last words in run"},
+        {"run:exit", "crashed (the worker exited with code 3) while it ran the model"},
+        {"run:hang", "was ended while it ran the model"},
+        {"bind:segv", "crashed (SIGSEGV) while inputs were bound: last words in bind"},
+        {"time:abort", "crashed (SIGABRT) while it ran the model for a time: last words in time"},
+        {"time:hang", "was ended while it ran the model for a time"},
+        {"layers:segv", "crashed (SIGSEGV) while it profiled the model: last words in layers"},
+        {"nodes:abort", "crashed (SIGABRT) while it listed the layers of the model: last words in nodes"},
+    };
+    qdq_model *m = test_model(two);
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(ends); i++) {
+        qdq_engine_opts o = in_worker();
+
+        o.deadline_s = 0.5;
+        qdq_engine *e = open_opts(crash_spec(ends[i].arg), o);
+        for (unsigned k = 1; k < 3; k++) { /* each time in a new process */
+            assert_int_equal(use(e, m), QDQ_E_ENGINE);
+            if (strstr(err.text, ends[i].want) == NULL)
+                fail_msg("%s: expected '%s', found '%s'", ends[i].arg, ends[i].want, err.text);
+            assert_int_equal(qdq_engine_crashes(e), k);
+        }
+        qdq_engine_close(e);
+    }
+    qdq_model_free(m);
+}
+
+static void an_engine_that_dies_while_it_is_loaded_is_not_opened(void **state)
+{
+    qdq_engine_opts o = in_worker();
+    qdq_engine *e;
+
+    (void)state;
+    o.deadline_s = 0.5;
+    assert_fails(QDQ_E_ENGINE, "crashed (SIGSEGV) while it was loaded: last words in open",
+                 qdq_engine_open(crash_spec("open:segv"), &o, &e, &err));
+    assert_fails(QDQ_E_ENGINE, "was ended while it was loaded: no answer within",
+                 qdq_engine_open(crash_spec("open:hang"), &o, &e, &err));
+}
+
+static void one_that_dies_when_it_is_closed_bothers_nobody(void **state)
+{
+    qdq_model *m = test_model(two);
+
+    (void)state;
+    qdq_engine *e = open_crash("drop:abort");
+    assert_ok(use(e, m));
+    assert_ok(use(e, m));
+    qdq_engine_close(e);
+    e = open_crash("close:abort");
+    assert_ok(use(e, m));
+    qdq_engine_close(e);
+    qdq_model_free(m);
+}
+
+/* The session that was there before is opened again, with its inputs. */
+static void what_another_session_did_is_made_good(void **state)
+{
+    static const char cost[] =
+        "{\"qdq_sim\": 1, \"default\": {\"float_us\": 2}, \"fail\": [{\"at\": \"open\", "
+        "\"node\": \"conv\", \"crash\": \"SIGSEGV\"}], \"ops\": {\"MatMul\": {\"float_us\": 5, "
+        "\"int8_us\": 2, \"inputs\": 2}}}";
+    static const char bad[] =
+        "g (float[1,2] x) => (float[1,2] y) <float s = {0.1}, int8 z = {0}, int8[2,2] w = {1, 2, 3, 4}>"
+        "{ xq = QuantizeLinear(x, s, z) xd = DequantizeLinear(xq, s, z) wd = DequantizeLinear(w, s, z)"
+        " [conv] y = MatMul(xd, wd) }";
+    qdq_model *m = test_model(two), *n = test_model(bad);
+    qdq_bench_opts bo = QDQ_BENCH_OPTS_INIT;
+    qdq_bench_model time;
+    qdq_named_array *in;
+    outputs before = {.sum = 1}, after = {.sum = 1};
+    char spec[600];
+    qdq_session *other;
+    size_t n_in;
+
+    (void)state;
+    assert_ok(qdq_write_file(test_path("bad.json"), true, cost, strlen(cost), &err));
+    snprintf(spec, sizeof spec, "sim:%s", test_path("bad.json"));
+    qdq_engine *e = open_opts(spec, in_worker());
+    qdq_session *s = open_session(e, m, NULL);
+    assert_ok(qdq_random_inputs(s, 7, &in, &n_in, &err));
+    assert_ok(qdq_session_run(s, in, n_in, note_output, &before, &err));
+    bo.rounds = 2;
+    assert_ok(qdq_bench(&s, 1, &bo, &time, &err));
+    assert_fails(QDQ_E_ENGINE, "crashed (SIGSEGV)", qdq_session_open(e, n, NULL, &other, &err));
+    assert_int_equal(qdq_engine_crashes(e), 1);
+    assert_ok(qdq_session_run(s, in, n_in, note_output, &after, &err));
+    assert_true(before.sum == after.sum);
+    assert_ok(qdq_bench(&s, 1, &bo, &time, &err));
+    /* where nobody takes the error, it is logged */
+    logged[0] = '\0';
+    assert_int_equal(qdq_session_open(e, n, NULL, &other, NULL), QDQ_E_ENGINE);
+    assert_non_null(strstr(logged, "crashed (SIGSEGV)"));
+    qdq_free(in);
+    qdq_session_close(s);
+    qdq_engine_close(e);
+    qdq_model_free(m);
+    qdq_model_free(n);
+}
+
+static void a_worker_that_is_not_there_is_named(void **state)
+{
+    qdq_engine_opts o = in_worker();
+    qdq_engine *e;
+
+    (void)state;
+    o.worker = "/nowhere/qdq-worker";
+    assert_fails(QDQ_E_ENGINE, "/nowhere/qdq-worker: cannot start this program, which runs engines",
+                 qdq_engine_open(sim_spec(), &o, &e, &err));
+}
+
+static qdq_cancel *cancel;
+
+static void interrupt(int signal)
+{
+    (void)signal;
+    qdq_cancel_set(cancel);
+}
+
+static void an_interrupt_ends_a_build_that_hangs(void **state)
+{
+    qdq_job mine = QDQ_JOB_INIT;
+    qdq_engine_opts o = in_worker();
+    qdq_model *m = test_model(two);
+    qdq_session *s;
+
+    (void)state;
+    mine.cancel = cancel = qdq_cancel_new();
+    o.job = &mine;
+    qdq_engine *e = open_opts(crash_spec("session:hang"), o);
+    double start = qdq_clock_seconds();
+    signal(SIGALRM, interrupt);
+    alarm(1);
+    assert_int_equal(qdq_session_open(e, m, NULL, &s, &err), QDQ_E_INTERRUPTED);
+    assert_string_equal(err.text, "interrupted");
+    assert_true(qdq_clock_seconds() - start < 5);
+    qdq_engine_close(e);
+    qdq_cancel_free(cancel);
+    qdq_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_gives_what_it_gives_in_our_process),
+        cmocka_unit_test(errors_have_the_same_words),
+        cmocka_unit_test(large_outputs_come_in_pieces),
+        cmocka_unit_test(whatever_way_it_ends_is_an_error_of_one_call),
+        cmocka_unit_test(an_engine_that_dies_while_it_is_loaded_is_not_opened),
+        cmocka_unit_test(one_that_dies_when_it_is_closed_bothers_nobody),
+        cmocka_unit_test(what_another_session_did_is_made_good),
+        cmocka_unit_test(a_worker_that_is_not_there_is_named),
+        cmocka_unit_test(an_interrupt_ends_a_build_that_hangs),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
