@@ -92,8 +92,7 @@ qdq_status qdq_remote_array_get(qdq_shared *s, const json_t *row, qdq_arena *are
         return qdq_nomem(err);
     size_t at = (size_t)json_integer_value(offset);
     QDQ_TRY(qdq_shared_see(s, out->array.bytes > 0 ? at + out->array.bytes : 0, err));
-    static char nothing;
-    out->array.data = out->array.bytes > 0 ? (void *)(qdq_shared_data(s) + at) : &nothing;
+    out->array.data = out->array.bytes > 0 ? (void *)(qdq_shared_data(s) + at) : out;
     return QDQ_OK;
 }
 
