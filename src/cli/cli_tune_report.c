@@ -148,6 +148,9 @@ static void print_remarks(json_t *report, FILE *to)
     print_computed(json_object_get(report, "engine_check"), to);
     if (isfinite(mde))
         fprintf(to, "a gain below %.2f %% could not have been seen\n", mde * 100);
+    if (number(report, "crashed") > 0)
+        fprintf(to, "the engine crashed, hung or ran out of memory in %.0f of %.0f candidates\n",
+                number(report, "crashed"), number(report, "tried"));
     if (json_is_true(json_object_get(report, "resumed")))
         fputs("went on with an earlier run\n", to);
     if (json_is_true(json_object_get(report, "budget_used_up")))
@@ -158,6 +161,7 @@ void cli_tune_report_verdict(json_t *report, FILE *to)
 {
     const char *verdict = json_string_value(json_object_get(report, "verdict"));
     const char *reason = json_string_value(json_object_get(report, "reason"));
+    const char *why = json_string_value(json_object_get(report, "why"));
 
     if (verdict == NULL)
         return;
@@ -167,7 +171,9 @@ void cli_tune_report_verdict(json_t *report, FILE *to)
             number(report, "ci_low"), number(report, "ci_high"));
     if (strcmp(verdict, "float") == 0)
         fprintf(to, ", %s: the result is the model without Q/DQ",
-                reason != NULL ? "nothing that keeps the goal was faster" : "nothing was faster");
+                why != NULL      ? why
+                : reason != NULL ? "nothing that keeps the goal was faster"
+                                 : "nothing was faster");
     else if (json_is_true(json_object_get(report, "placement_only")))
         fputs(", placement only: scales come from random data, --calib DATA gives real ones", to);
     fputc('\n', to);

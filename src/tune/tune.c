@@ -34,7 +34,7 @@ void qdq_tune_show(qdq_tuning *t, const char *phase)
                          .incumbent_ms = t->problem.base_ns * (1 - t->saved) * 1e-6,
                          .saved_share = t->saved,
                          .elapsed_s = elapsed,
-                         .left_s = t->opts->time_s > 0 ? fmax(t->opts->time_s - elapsed, 0) : NAN};
+                         .left_s = t->opts->time_s > 0 ? fmax(qdq_tune_left_s(t), 0) : NAN};
 
     t->phase = phase;
     if (t->opts->live != NULL)
@@ -314,7 +314,9 @@ static void summarize(qdq_tuning *t)
     t->out->seconds = qdq_clock_seconds() - t->started;
     t->out->regions = t->regions != NULL ? t->regions->all.n : 0;
     t->out->patterns = t->regions != NULL && t->patterns != NULL ? t->patterns->n : 0;
-    t->out->ended_early = t->found.ended_early;
+    t->out->ended_early = t->found.ended_early || t->cut;
+    t->out->calibration_s = t->budget_from - t->started;
+    qdq_tune_count_deaths(t, &t->out->crashed, &t->out->tried);
     t->out->groups = t->fusions != NULL ? t->fusions->n : 0;
     t->out->keys = t->keys != NULL ? t->keys->n : 0;
     t->out->strategy = t->cuts ? "mincut" : t->greedy != NULL ? "greedy" : "trials";
@@ -334,6 +336,7 @@ static qdq_status tune(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(qdq_tune_read(t, err));
     QDQ_TRY(qdq_tune_check_goal(t, err));
     QDQ_TRY(qdq_tune_calibrate(t, err));
+    t->budget_from = qdq_clock_seconds();
     QDQ_TRY(open_lab(t, err));
     qdq_tune_settings(t);
     QDQ_TRY(check_judge(t, err));
@@ -400,7 +403,7 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
     qdq_tune_set_goal(&run, &goal);
     with_goal.goal = &goal;
     run.quantize = run.opts->quantize != NULL ? *run.opts->quantize : plain;
-    run.started = qdq_clock_seconds();
+    run.started = run.budget_from = qdq_clock_seconds();
     if (run.opts->mode == QDQ_TUNE_SUBGRAPH)
         run.out->mode = "subgraph";
     qdq_status st = qdq_tune_check(run.opts, t, err);

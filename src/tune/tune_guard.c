@@ -9,7 +9,15 @@
 #include "base/fail.h"
 #include "tune/accuracy/accuracy.h"
 
-enum { GUARD_PAIRS = 24, MORE_PAIRS = 96, MOST_PAIRS = 240, GUARD_NTH = 2000 };
+enum { GUARD_PAIRS = 24, MORE_PAIRS = 96, MOST_PAIRS = 240, LEAST_PAIRS = 6, GUARD_NTH = 2000 };
+
+/* As many of these pairs as there is still time for. */
+static unsigned timely(const qdq_tuning *t, unsigned pairs)
+{
+    const double left = qdq_tune_left_s(t), pair = qdq_lab_pair_s(t->lab);
+
+    return isinf(left) || pair <= 0 ? pairs : (unsigned)fmin(pairs, fmax(left / pair, 0));
+}
 
 static qdq_status measure_pairs(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candidate *b, unsigned nth,
                                 unsigned pairs, qdq_test_result *r, bool *ok, qdq_error *err)
@@ -17,11 +25,21 @@ static qdq_status measure_pairs(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_c
     qdq_test_opts o = t->test;
     bool failed;
 
+    *r = (qdq_test_result){0};
+    *ok = false;
     o.strict = true;
-    o.max_pairs = pairs;
-    QDQ_TRY(qdq_tune_compare(t, a, b, nth, &o, r, &failed, err));
-    *ok = !failed;
-    return QDQ_OK;
+    o.max_pairs = timely(t, pairs);
+    if (o.max_pairs < LEAST_PAIRS) {
+        t->cut = true;
+        return QDQ_OK;
+    }
+    qdq_status st = qdq_tune_compare(t, a, b, nth, &o, r, &failed, err);
+    if (st == QDQ_E_GOAL && qdq_tune_left_s(t) <= 0) { /* it was ended in the middle */
+        t->cut = true;
+        return QDQ_OK;
+    }
+    *ok = st == QDQ_OK && !failed;
+    return st;
 }
 
 /* Pairs of these two for half the patience that a candidate gets; 0: nobody can tell. */
@@ -55,7 +73,14 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candida
     if (!*ok || !is_vague(t, r))
         return QDQ_OK;
     const double pairs = waits(t) ? fmin(fmax(affordable(t, r), MORE_PAIRS), MOST_PAIRS) : MORE_PAIRS;
-    return measure_pairs(t, a, b, GUARD_NTH + 1, (unsigned)pairs, r, ok, err);
+    const qdq_test_result first = *r;
+    const bool was_cut = t->cut;
+    QDQ_TRY(measure_pairs(t, a, b, GUARD_NTH + 1, (unsigned)pairs, r, ok, err));
+    if (!*ok && t->cut && !was_cut) { /* the first ones still count */
+        *r = first;
+        *ok = true;
+    }
+    return QDQ_OK;
 }
 
 /* Everything in one scale: what was given, as it was timed here, and shares of that from pairs. */
@@ -151,6 +176,10 @@ typedef struct guard {
 
 static qdq_status measure_rules(qdq_tuning *t, guard *g, qdq_error *err)
 {
+    if (qdq_tune_left_s(t) <= 0) {
+        t->cut = true;
+        return QDQ_OK;
+    }
     QDQ_TRY(build_rules(t, &g->rules, err));
     return measure(t, g->input, g->rules, &g->of_rules, &g->rules_ok, err);
 }
@@ -186,7 +215,7 @@ static qdq_status try_reached(qdq_tuning *t, const guard *g, qdq_test_result *r,
     qdq_plan *p;
 
     *out = NULL;
-    if (!t->has_reached)
+    if (!t->has_reached || qdq_tune_left_s(t) <= 0)
         return QDQ_OK;
     QDQ_TRY(qdq_tune_candidate_of(t, &t->reached, out, err));
     QDQ_TRY(qdq_tune_build(t, *out, NULL, err));
@@ -218,6 +247,22 @@ static void tell_misses(qdq_tuning *t)
                  n == 1 ? "" : "s");
 }
 
+static const char *why_float(const qdq_tuning *t)
+{
+    unsigned died, tried;
+
+    qdq_tune_count_deaths(t, &died, &tried);
+    if (t->cut)
+        return "the budget of time ended before anything faster was confirmed";
+    if (tried > 0 && died == tried)
+        return "the engine crashed, hung or ran out of memory in every candidate";
+    if (t->out->reason[0] != '\0')
+        return "nothing that keeps the goal was faster";
+    if (qdq_assign_count(&t->found.best) > 0)
+        return "what the search kept was not confirmed when it was measured afresh";
+    return "nothing was faster";
+}
+
 /* Nothing of what was measured is faster and keeps the goal. */
 static qdq_status keep_float(qdq_tuning *t, const guard *g, qdq_error *err)
 {
@@ -236,6 +281,7 @@ static qdq_status keep_float(qdq_tuning *t, const guard *g, qdq_error *err)
     t->out->verdict = QDQ_TUNED_FLOAT;
     if (t->out->reason[0] == '\0')
         tell_misses(t);
+    t->out->why = why_float(t);
     set_times(t, NULL, of_rules);
     QDQ_TRY(qdq_tune_write_best(t, NULL, err));
     return qdq_tune_verify_float(t, err);
@@ -247,6 +293,8 @@ static qdq_status predict(qdq_tuning *t, const guard *g, qdq_error *err)
     qdq_test_result of_clean = g->of_rules;
     bool ok = g->rules_ok;
 
+    if (qdq_tune_left_s(t) <= 0)
+        return QDQ_OK;
     if (g->rules != t->base) /* rules that quantize nothing */
         QDQ_TRY(measure(t, g->input, t->base, &of_clean, &ok, err));
     if (ok)
@@ -284,9 +332,14 @@ qdq_status qdq_tune_guard(qdq_tuning *t, qdq_error *err)
     guard g = {0};
 
     qdq_tune_show(t, "guard");
+    t->guarded = true;
     QDQ_TRY(qdq_tune_correct(t, err));
     if (t->unwritten)
         QDQ_TRY(qdq_tune_write_assignment(t, &t->found.best, err));
+    if (qdq_tune_left_s(t) <= 0) {
+        t->cut = true;
+        return keep_float(t, &g, err);
+    }
     QDQ_TRY(qdq_tune_build_input(t, &g.input, err));
     if (qdq_assign_count(&t->found.best) > 0)
         QDQ_TRY(measure_written(t, &g, err));

@@ -26,8 +26,11 @@ static void show_figures(const qdq_tuning *t, qdq_buf *b)
     f[n++] = (qdq_page_figure){speed, "\xc3\x97", "as fast as the model that was given", interval,
                                r->ci_low > 1 ? QDQ_TONE_GOOD : QDQ_TONE_PLAIN};
     snprintf(final, sizeof final, "%.3g", r->final_ms);
-    snprintf(base, sizeof base, "given %.3g ms, rules %.3g ms, predicted %.3g ms", r->baseline_ms,
-             r->rules_ms, r->predicted_ms);
+    int used = snprintf(base, sizeof base, "given %.3g ms", r->baseline_ms);
+    if (isfinite(r->rules_ms))
+        used += snprintf(base + used, sizeof base - (size_t)used, ", rules %.3g ms", r->rules_ms);
+    if (isfinite(r->predicted_ms))
+        snprintf(base + used, sizeof base - (size_t)used, ", predicted %.3g ms", r->predicted_ms);
     f[n++] = (qdq_page_figure){final, "ms", "of one run", base, QDQ_TONE_PLAIN};
     snprintf(builds, sizeof builds, "%u", r->builds);
     snprintf(timings, sizeof timings, "%u pairs of timed legs in %.0f s; profiles ruled out %u candidates",
@@ -59,10 +62,16 @@ static void show_latency(const qdq_tuning *t, qdq_buf *b)
         {"rules", r->rules_ms, r->rules_ms, r->rules_ms, QDQ_TONE_PLAIN},
         {"written", r->final_ms, r->baseline_ms / r->ci_high, r->baseline_ms / r->ci_low, QDQ_TONE_GOOD}};
 
+    char why[300] = "";
+    if (r->why != NULL)
+        snprintf(why, sizeof why, " The reason: %s.", r->why);
+    if (r->crashed > 0)
+        snprintf(why + strlen(why), sizeof why - strlen(why),
+                 " The engine crashed, hung or ran out of memory in %u of %u candidates.", r->crashed, r->tried);
     snprintf(text, sizeof text,
-             "%s Measured afresh at the end, in pairs. A gain below %.2f %% could not have been seen in so "
+             "%s%s Measured afresh at the end, in pairs. A gain below %.2f %% could not have been seen in so "
              "many pairs.%s",
-             verdict_text[r->verdict], r->mde * 100,
+             verdict_text[r->verdict], why, isfinite(r->mde) ? r->mde * 100 : 0.0,
              r->ended_early ? " The budget ended the search before it was through." : "");
     qdq_page_section(b, "latency", "What came out", text);
     qdq_page_bars(b, bars, QDQ_COUNT(bars), "ms");

@@ -52,6 +52,8 @@ typedef struct qdq_tune_candidate {
     bool failed;
     bool misses; /* then: it runs, and misses the goal */
     bool wrong;  /* then: the engine computes it wrongly */
+    bool died;   /* then: the engine crashed, or was ended, or had no memory */
+    bool tried;  /* in a trial, against another one */
     char why[400];
     double sqnr_db;
     bool judged; /* `heard` is what was found */
@@ -88,6 +90,9 @@ typedef struct qdq_tuning {
     const qdq_job *job;
     qdq_arena arena;
     double started;
+    double budget_from; /* when the budget of time began: after the calibration */
+    bool guarded;       /* the guard has begun: what is left is its own */
+    bool cut;           /* the budget ended before all was measured afresh */
     struct stat *stamps; /* of the model's mapped files, when the run began */
 
     qdq_engine *engine;    /* of calibration, in this process */
@@ -309,8 +314,14 @@ qdq_status qdq_tune_name_plan(const qdq_plan *p, char name[33], qdq_error *err);
 qdq_status qdq_tune_candidate_named(qdq_tuning *t, const char *name, qdq_tune_candidate **out,
                                     qdq_error *err);
 
-/* Is the budget of time used up? */
+/* Has the search no time left? What the guard and the writing take is kept for them, from the first measured build on. */
 bool qdq_tune_time_is_up(const qdq_tuning *t);
+
+/* Seconds of the budget that are left, below 0 after its end; INFINITY: there is none. */
+double qdq_tune_left_s(const qdq_tuning *t);
+
+/* How many of the candidates that were tried ended the engine's process, of how many. */
+void qdq_tune_count_deaths(const qdq_tuning *t, unsigned *died, unsigned *tried);
 
 /* It is not run any more: its session goes. */
 void qdq_tune_drop(qdq_tuning *t, qdq_tune_candidate *c);

@@ -92,10 +92,38 @@ qdq_status qdq_tune_candidate_of(qdq_tuning *t, const qdq_assign *a, qdq_tune_ca
 
 /* --- models ----------------------------------------------------------------------------------------------------------- */
 
+/* Do these words of a failure tell how the engine's process ended? */
+static bool is_death(const char *why)
+{
+    static const qdq_remote_end ends[] = {QDQ_REMOTE_CRASHED, QDQ_REMOTE_HUNG, QDQ_REMOTE_MEMORY};
+
+    for (size_t i = 0; i < QDQ_COUNT(ends); i++) {
+        const char *name = qdq_remote_end_name(ends[i]);
+        const size_t n = strlen(name);
+        if (strncmp(why, name, n) == 0 && why[n] == ':')
+            return true;
+    }
+    return false;
+}
+
 static void give_up(qdq_tune_candidate *c, const char *what, const char *why)
 {
     c->failed = true;
     snprintf(c->why, sizeof c->why, "%s: %.300s", what, why);
+    c->died = is_death(c->why) || (strcmp(what, "before") == 0 && is_death(why));
+}
+
+void qdq_tune_count_deaths(const qdq_tuning *t, unsigned *died, unsigned *tried)
+{
+    *died = *tried = 0;
+    for (size_t i = 0; i < t->candidates.n; i++) {
+        const qdq_tune_candidate *c = t->candidates.at[i];
+
+        if (c == t->base || !c->tried)
+            continue;
+        (*tried)++;
+        *died += c->died;
+    }
 }
 
 static qdq_status write_model(qdq_tuning *t, qdq_tune_candidate *c, const char *file, qdq_error *err)
@@ -232,6 +260,29 @@ void qdq_tune_drop(qdq_tuning *t, qdq_tune_candidate *c)
     c->handle = -1;
 }
 
+/* --- time ------------------------------------------------------------------------------------------------------------- */
+
+double qdq_tune_left_s(const qdq_tuning *t)
+{
+    return t->opts->time_s > 0 ? t->budget_from + t->opts->time_s - qdq_clock_seconds() : INFINITY;
+}
+
+/* Three models are built and timed in pairs by the guard, and one of them is judged and written. */
+static double reserve_s(const qdq_tuning *t)
+{
+    enum { MODELS = 3, PAIRS = 2 * 24 };
+    const double build = t->lab != NULL ? qdq_lab_build_s(t->lab) : 0, most = 0.5;
+
+    if (build <= 0)
+        return 0;
+    return fmin(MODELS * build + PAIRS * qdq_lab_pair_s(t->lab) + 1, most * t->opts->time_s);
+}
+
+bool qdq_tune_time_is_up(const qdq_tuning *t)
+{
+    return t->opts->time_s > 0 && qdq_tune_left_s(t) <= reserve_s(t);
+}
+
 /* --- samples ---------------------------------------------------------------------------------------------------------- */
 
 typedef struct taking {
@@ -253,14 +304,37 @@ static qdq_status fail_trial(taking *k, const char *why, qdq_error *err)
     return qdq_fail(err, QDQ_E_GOAL, "%s", why);
 }
 
+/* What hangs, or was stopped, must not keep the run from its end. */
+static void set_deadline(const qdq_tuning *t)
+{
+    const double left = qdq_tune_left_s(t) - (t->guarded ? 0 : reserve_s(t));
+
+    qdq_lab_set_until(t->lab, isinf(left) ? INFINITY : qdq_clock_seconds() + left);
+}
+
+/* Not the candidate was at fault, but the time: it may be tried again. */
+static bool was_cut(const qdq_tuning *t, qdq_tune_candidate *c)
+{
+    const char *hung = qdq_remote_end_name(QDQ_REMOTE_HUNG);
+
+    if (!c->failed || strncmp(c->why, hung, strlen(hung)) != 0 || (!t->guarded && !qdq_tune_time_is_up(t)) ||
+        (t->guarded && qdq_tune_left_s(t) > 0))
+        return false;
+    c->failed = c->died = false;
+    return true;
+}
+
 static qdq_status measure_pair(taking *k, unsigned pair, double *a_ns, double *b_ns, qdq_error *err)
 {
     qdq_remote_fate fate = {0};
 
     QDQ_TRY(qdq_job_poll(k->t->job, err));
     k->t->measured = true;
+    set_deadline(k->t);
     QDQ_TRY(qdq_tune_build(k->t, k->a, NULL, err));
     QDQ_TRY(qdq_tune_build(k->t, k->b, NULL, err));
+    if (was_cut(k->t, k->a) || was_cut(k->t, k->b))
+        return qdq_fail(err, QDQ_E_GOAL, "the budget of time is used up");
     if (k->a->failed || k->b->failed)
         return fail_trial(k, k->a->failed ? k->a->why : k->b->why, err);
     QDQ_TRY(qdq_lab_pair(k->t->lab, k->a->handle, k->b->handle, pair % 2 == 1, number_of(k, pair), a_ns, b_ns,
@@ -268,6 +342,8 @@ static qdq_status measure_pair(taking *k, unsigned pair, double *a_ns, double *b
     if (fate.end != QDQ_REMOTE_FINE) {
         give_up(k->b, qdq_remote_end_name(fate.end), fate.text);
         k->b->handle = -1;
+        if (was_cut(k->t, k->b))
+            return qdq_fail(err, QDQ_E_GOAL, "the budget of time is used up");
         return fail_trial(k, k->b->why, err);
     }
     return qdq_tune_store_pair_add(k->t->store, &k->trial, pair, a_ns, b_ns, err);
@@ -293,6 +369,7 @@ static qdq_status begin(qdq_tuning *t, taking *k, unsigned nth, qdq_error *err)
 {
     count(t, k->a);
     count(t, k->b);
+    k->b->tried = true;
     return qdq_tune_store_trial_get(t->store, &t->run, k->a->name, k->b->name, nth, &k->trial, err);
 }
 
@@ -349,11 +426,6 @@ qdq_status qdq_tune_control(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err
 }
 
 /* --- the search's eyes ------------------------------------------------------------------------------------------------ */
-
-bool qdq_tune_time_is_up(const qdq_tuning *t)
-{
-    return t->opts->time_s > 0 && qdq_clock_seconds() - t->started >= t->opts->time_s;
-}
 
 /* Has the noise been far below that of the control for some trials? Then they took more pairs than they needed. */
 static bool is_calmer(qdq_tuning *t, const qdq_test_result *r)

@@ -192,7 +192,11 @@ static json_t *report(const qdq_tuning *t)
     json_object_set_new(j, "timings", json_integer(r->timings));
     json_object_set_new(j, "ruled_out", json_integer(r->ruled_out));
     put_number(j, "seconds", r->seconds);
+    put_number(j, "calibration_seconds", r->calibration_s);
     json_object_set_new(j, "verdict", json_string(qdq_tune_verdict_name(r->verdict)));
+    json_object_set_new(j, "why", r->why != NULL ? json_string(r->why) : json_null());
+    json_object_set_new(j, "tried", json_integer(r->tried));
+    json_object_set_new(j, "crashed", json_integer(r->crashed));
     json_object_set_new(j, "reason", r->reason[0] != '\0' ? json_string(r->reason) : json_null());
     if (t->opts->mode == QDQ_TUNE_REGION) {
         json_object_set_new(j, "regions", json_integer((json_int_t)r->regions));

@@ -2,6 +2,7 @@
  * has died. What is done with models is in lab_trial.c. */
 #include "tune/lab/lab.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,37 @@ void qdq_lab_note_build(qdq_lab *lab, const char *log, qdq_status st, const qdq_
     qdq_lab_log_ended(&lab->logs, log, output, size, &told, seconds);
 }
 
+double qdq_lab_run_deadline(const qdq_lab *lab, double usual)
+{
+    const double least = 1;
+
+    return fmin(usual, fmax(lab->until - qdq_clock_seconds(), least));
+}
+
+double qdq_lab_build_deadline(const qdq_lab *lab)
+{
+    const double usual = lab->opts.build_deadline_s;
+
+    if (isinf(lab->until) || lab->build_s <= 0)
+        return usual;
+    return fmin(usual, fmax(lab->until - qdq_clock_seconds(), 0) + 3 * lab->build_s + 3);
+}
+
+void qdq_lab_set_until(qdq_lab *lab, double until)
+{
+    lab->until = until;
+}
+
+double qdq_lab_build_s(const qdq_lab *lab)
+{
+    return lab->build_s;
+}
+
+double qdq_lab_pair_s(const qdq_lab *lab)
+{
+    return lab->pair_s;
+}
+
 static qdq_status open_model(qdq_lab *lab, int handle, qdq_remote_fate *fate, qdq_error *err)
 {
     qdq_lab_model *m = &lab->models.at[handle];
@@ -62,7 +94,8 @@ static qdq_status open_model(qdq_lab *lab, int handle, qdq_remote_fate *fate, qd
                                   m->path, lab->client.info.name, lab->client.info.version, lab->opts.threads,
                                   lab->client.worker);
     qdq_lab_log_asked(&lab->logs, m->log, what != NULL ? what : m->path);
-    qdq_status st = qdq_remote_ask(&lab->client, &q, -1, lab->opts.build_deadline_s, &answer, fate, err);
+    qdq_status st = qdq_remote_ask(&lab->client, &q, -1, qdq_lab_build_deadline(lab), &answer, fate, err);
+    lab->build_s = fmax(lab->build_s, qdq_clock_seconds() - start);
     qdq_lab_note_build(lab, m->log, st, fate, err, qdq_clock_seconds() - start);
     qdq_remote_answer_free(&answer);
     if (st == QDQ_OK && fate->end == QDQ_REMOTE_FINE)
@@ -80,7 +113,7 @@ static qdq_status warm_up(qdq_lab *lab, int handle, qdq_remote_fate *fate, qdq_e
     qdq_remote_put_text(&q, "do", "warm");
     qdq_remote_put_int(&q, "handle", handle);
     qdq_status st =
-        qdq_remote_ask(&lab->client, &q, -1, lab->opts.run_deadline_s * lab->opts.warmup, &answer, fate, err);
+        qdq_remote_ask(&lab->client, &q, -1, qdq_lab_run_deadline(lab, lab->opts.run_deadline_s * lab->opts.warmup), &answer, fate, err);
     if (st == QDQ_OK)
         qdq_lab_note(lab, handle, "runs until it is warm", fate, qdq_clock_seconds() - start);
     if (st == QDQ_OK && fate->end == QDQ_REMOTE_FINE)
@@ -200,6 +233,7 @@ static qdq_status set_up(qdq_lab *lab, const qdq_lab_opts *opts, qdq_error *err)
 {
     lab->opts = *opts;
     use_defaults(&lab->opts);
+    lab->until = INFINITY;
     lab->client.job = opts->job;
     lab->client.hello_fd = -1;
     lab->client.start_deadline_s = lab->opts.build_deadline_s;

@@ -38,6 +38,14 @@ typedef struct qdq_lab_opts {
 qdq_status qdq_lab_open(const qdq_lab_opts *opts, qdq_lab **out, qdq_error *err);
 void qdq_lab_close(qdq_lab *lab); /* NULL is allowed */
 
+/* From now on nothing that runs a model takes longer than until `until` (qdq_clock_seconds(); INFINITY: as the options say), but a second
+ * at least, and no build longer than three times the longest one so far and three seconds. */
+void qdq_lab_set_until(qdq_lab *lab, double until);
+
+/* Seconds that the longest build so far and the longest pair of legs took: 0: there was none. */
+double qdq_lab_build_s(const qdq_lab *lab);
+double qdq_lab_pair_s(const qdq_lab *lab);
+
 /* Name, version, device and capabilities of the engine in the worker: lent, as long as the lab. */
 const qdq_engine_info *qdq_lab_engine(const qdq_lab *lab);
 

@@ -22,7 +22,13 @@ struct qdq_lab {
     QDQ_VEC(qdq_lab_model) models; /* by handle */
     qdq_lab_logs logs;
     unsigned builds;
+    double until;                  /* for what runs */
+    double build_s, pair_s;        /* the longest so far */
 };
+
+/* Of a call that runs a model: `usual`, or what is left. */
+double qdq_lab_run_deadline(const qdq_lab *lab, double usual);
+double qdq_lab_build_deadline(const qdq_lab *lab);
 
 /* Both models have sessions afterwards (they may be the same), and are warm if that is wanted. If memory runs out while
  * others are open, these two are tried without them: a model is not to blame for its neighbours. */

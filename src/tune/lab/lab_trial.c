@@ -19,7 +19,8 @@ static qdq_status leg(qdq_lab *lab, int handle, uint64_t number, double *ns, qdq
     qdq_remote_put_text(&q, "do", "leg");
     qdq_remote_put_int(&q, "handle", handle);
     qdq_remote_put_int(&q, "number", (int64_t)number);
-    qdq_status st = qdq_remote_ask(&lab->client, &q, -1, lab->opts.run_deadline_s, &answer, fate, err);
+    qdq_status st = qdq_remote_ask(&lab->client, &q, -1, qdq_lab_run_deadline(lab, lab->opts.run_deadline_s),
+                                   &answer, fate, err);
     if (st == QDQ_OK && fate->end == QDQ_REMOTE_FINE) {
         *ns = qdq_json_number(&answer.top, "ns", 0, INFINITY, -1);
         st = qdq_remote_answer_check(&lab->client, &answer, err);
@@ -40,12 +41,14 @@ qdq_status qdq_lab_pair(qdq_lab *lab, int a, int b, bool b_first, uint64_t numbe
     QDQ_TRY(qdq_lab_check_handle(lab, a, err));
     QDQ_TRY(qdq_lab_check_handle(lab, b, err));
     QDQ_TRY(qdq_lab_ready(lab, a, b, true, fate, err));
+    const double start = qdq_clock_seconds();
     for (int i = 0; i < 2 && fate->end == QDQ_REMOTE_FINE; i++) {
         if ((i == 0) == b_first)
             QDQ_TRY(leg(lab, b, 2 * number + 1, b_ns, fate, err));
         else
             QDQ_TRY(leg(lab, a, 2 * number, a_ns, fate, err));
     }
+    lab->pair_s = fmax(lab->pair_s, qdq_clock_seconds() - start);
     if (fate->end != QDQ_REMOTE_FINE)
         *a_ns = *b_ns = 0;
     return QDQ_OK;
@@ -67,7 +70,7 @@ static qdq_status compare_sample(qdq_lab *lab, int a, int b, size_t sample, size
     qdq_remote_put_int(&q, "a", a);
     qdq_remote_put_int(&q, "b", b);
     qdq_remote_put_int(&q, "sample", (int64_t)sample);
-    qdq_status st = qdq_remote_ask(&lab->client, &q, -1, 2 * lab->opts.run_deadline_s, &answer, fate, err);
+    qdq_status st = qdq_remote_ask(&lab->client, &q, -1, qdq_lab_run_deadline(lab, 2 * lab->opts.run_deadline_s), &answer, fate, err);
     if (st == QDQ_OK && fate->end == QDQ_REMOTE_FINE) {
         *samples = (size_t)qdq_json_int(&answer.top, "samples", 1, INT64_MAX, 1);
         out->finite = qdq_json_bool(&answer.top, "finite");
@@ -116,7 +119,7 @@ static qdq_status ask_apart(qdq_lab *lab, const char *question, const char *path
     qdq_lab_log_asked(&lab->logs, log, text != NULL ? text : path);
     lab->builds++;
     double start = qdq_clock_seconds();
-    double deadline = lab->opts.build_deadline_s + runs * lab->opts.run_deadline_s;
+    double deadline = qdq_lab_build_deadline(lab) + qdq_lab_run_deadline(lab, runs * lab->opts.run_deadline_s);
     qdq_status st = qdq_remote_ask(&lab->client, &q, -1, deadline, answer, fate, err);
     qdq_lab_note_build(lab, log, st, fate, err, qdq_clock_seconds() - start);
     return st;
