@@ -256,13 +256,14 @@ typedef struct qdq_tune_result {
     double speedup, ci_low, ci_high; /* baseline / final, fresh pairs of the guard, 95 % */
     unsigned builds, timings;        /* of whole models; pairs */
     unsigned ruled_out;              /* candidates that profiles gave no hope, and that were not built */
-    double seconds, calibration_s; /* of all; of these, before the budget of time began */
-    unsigned tried, crashed;       /* candidates that were timed against another; of these, those in which the engine crashed,
+    double seconds, calibration_s;   /* of all; of these, before the budget of time began */
+    unsigned tried,
+        crashed; /* candidates that were timed against another; of these, those in which the engine crashed,
                                       hung or ran out of memory */
     size_t regions, patterns; /* of region mode */
     double mde;               /* the least gain that could have been seen */
     qdq_tune_verdict verdict;
-    const char *why;   /* of a float verdict, in words; NULL: it is another one */
+    const char *why;           /* of a float verdict, in words; NULL: it is another one */
     char reason[300];          /* why something faster was not shipped: the goal it misses; "": nothing was */
     bool placement_only;       /* no data: the scales mean nothing */
     bool resumed, ended_early; /* ended_early: the budget was used up */

@@ -83,6 +83,8 @@ void qdq_page_bars(qdq_buf *b, const qdq_page_bar *bar, size_t n, const char *un
     for (size_t i = 0; i < n && most > 0; i++) {
         double left = bar[i].low / most * 100, right = bar[i].high / most * 100;
 
+        if (!isfinite(bar[i].value))
+            continue;
         qdq_buf_puts(b, "<span>");
         qdq_html_text(b, bar[i].label);
         qdq_buf_printf(b, "</span><span class=\"track\"><i%s style=\"width:%.2f%%\"></i>",

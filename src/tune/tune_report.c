@@ -67,12 +67,14 @@ static void show_latency(const qdq_tuning *t, qdq_buf *b)
         snprintf(why, sizeof why, " The reason: %s.", r->why);
     if (r->crashed > 0)
         snprintf(why + strlen(why), sizeof why - strlen(why),
-                 " The engine crashed, hung or ran out of memory in %u of %u candidates.", r->crashed, r->tried);
-    snprintf(text, sizeof text,
-             "%s%s Measured afresh at the end, in pairs. A gain below %.2f %% could not have been seen in so "
-             "many pairs.%s",
-             verdict_text[r->verdict], why, isfinite(r->mde) ? r->mde * 100 : 0.0,
-             r->ended_early ? " The budget ended the search before it was through." : "");
+                 " The engine crashed, hung or ran out of memory in %u of %u candidates.", r->crashed,
+                 r->tried);
+    char mde[100] = "";
+    if (isfinite(r->mde))
+        snprintf(mde, sizeof mde, " A gain below %.2f %% could not have been seen in so many pairs.",
+                 r->mde * 100);
+    snprintf(text, sizeof text, "%s%s Measured afresh at the end, in pairs.%s%s", verdict_text[r->verdict],
+             why, mde, r->ended_early ? " The budget ended the search before it was through." : "");
     qdq_page_section(b, "latency", "What came out", text);
     qdq_page_bars(b, bars, QDQ_COUNT(bars), "ms");
 }

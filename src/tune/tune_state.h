@@ -90,9 +90,9 @@ typedef struct qdq_tuning {
     const qdq_job *job;
     qdq_arena arena;
     double started;
-    double budget_from; /* when the budget of time began: after the calibration */
-    bool guarded;       /* the guard has begun: what is left is its own */
-    bool cut;           /* the budget ended before all was measured afresh */
+    double budget_from;  /* when the budget of time began: after the calibration */
+    bool guarded;        /* the guard has begun: what is left is its own */
+    bool cut;            /* the budget ended before all was measured afresh */
     struct stat *stamps; /* of the model's mapped files, when the run began */
 
     qdq_engine *engine;    /* of calibration, in this process */

@@ -112,8 +112,9 @@ static qdq_status warm_up(qdq_lab *lab, int handle, qdq_remote_fate *fate, qdq_e
 
     qdq_remote_put_text(&q, "do", "warm");
     qdq_remote_put_int(&q, "handle", handle);
-    qdq_status st =
-        qdq_remote_ask(&lab->client, &q, -1, qdq_lab_run_deadline(lab, lab->opts.run_deadline_s * lab->opts.warmup), &answer, fate, err);
+    qdq_status st = qdq_remote_ask(&lab->client, &q, -1,
+                                   qdq_lab_run_deadline(lab, lab->opts.run_deadline_s * lab->opts.warmup),
+                                   &answer, fate, err);
     if (st == QDQ_OK)
         qdq_lab_note(lab, handle, "runs until it is warm", fate, qdq_clock_seconds() - start);
     if (st == QDQ_OK && fate->end == QDQ_REMOTE_FINE)

@@ -22,8 +22,8 @@ struct qdq_lab {
     QDQ_VEC(qdq_lab_model) models; /* by handle */
     qdq_lab_logs logs;
     unsigned builds;
-    double until;                  /* for what runs */
-    double build_s, pair_s;        /* the longest so far */
+    double until;           /* for what runs */
+    double build_s, pair_s; /* the longest so far */
 };
 
 /* Of a call that runs a model: `usual`, or what is left. */

@@ -70,7 +70,8 @@ static qdq_status compare_sample(qdq_lab *lab, int a, int b, size_t sample, size
     qdq_remote_put_int(&q, "a", a);
     qdq_remote_put_int(&q, "b", b);
     qdq_remote_put_int(&q, "sample", (int64_t)sample);
-    qdq_status st = qdq_remote_ask(&lab->client, &q, -1, qdq_lab_run_deadline(lab, 2 * lab->opts.run_deadline_s), &answer, fate, err);
+    qdq_status st = qdq_remote_ask(
+        &lab->client, &q, -1, qdq_lab_run_deadline(lab, 2 * lab->opts.run_deadline_s), &answer, fate, err);
     if (st == QDQ_OK && fate->end == QDQ_REMOTE_FINE) {
         *samples = (size_t)qdq_json_int(&answer.top, "samples", 1, INT64_MAX, 1);
         out->finite = qdq_json_bool(&answer.top, "finite");
@@ -119,7 +120,8 @@ static qdq_status ask_apart(qdq_lab *lab, const char *question, const char *path
     qdq_lab_log_asked(&lab->logs, log, text != NULL ? text : path);
     lab->builds++;
     double start = qdq_clock_seconds();
-    double deadline = qdq_lab_build_deadline(lab) + qdq_lab_run_deadline(lab, runs * lab->opts.run_deadline_s);
+    double deadline =
+        qdq_lab_build_deadline(lab) + qdq_lab_run_deadline(lab, runs * lab->opts.run_deadline_s);
     qdq_status st = qdq_remote_ask(&lab->client, &q, -1, deadline, answer, fate, err);
     qdq_lab_note_build(lab, log, st, fate, err, qdq_clock_seconds() - start);
     return st;
