@@ -248,6 +248,14 @@ typedef struct qdq_tune_point {
         dominated; /* another one, or the given model, is as fast and as accurate, and better in one of both */
 } qdq_tune_point;
 
+/* How near a model comes to the input, on all samples that judge. */
+typedef struct qdq_tune_accuracy {
+    char worst[160]; /* the slice with the least SQNR: "output 'y', axis 1, index 4"; "": not measured */
+    double bound_db; /* qdq_compare_tensor: the least of all outputs; NAN: fewer than two samples */
+    double top1;     /* likewise; NAN: no output has rows that are scores */
+    double half_agreement; /* likewise; NAN: no output lies in [0, 1] */
+} qdq_tune_accuracy;
+
 typedef struct qdq_tune_result {
     const char *mode; /* "region", "subgraph" */
     char engine[64];  /* "ort 1.31.1" */
@@ -267,7 +275,8 @@ typedef struct qdq_tune_result {
     char reason[300];          /* why something faster was not shipped: the goal it misses; "": nothing was */
     bool placement_only;       /* no data: the scales mean nothing */
     bool resumed, ended_early; /* ended_early: the budget was used up */
-    double sqnr_db;            /* of what was written, against the input; NAN: float */
+    double sqnr_db; /* of what was written, against the input: of the slice that has least; NAN: float */
+    qdq_tune_accuracy written; /* of what was written, where a goal asked for it */
     /* Does the engine compute what was written as the graph says? */
     qdq_verify_result computed;
     /* Candidates that were refused because the engine computes them wrongly, and why the first one was. */

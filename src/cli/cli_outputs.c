@@ -13,10 +13,15 @@ json_t *cli_outputs_json(cli_json *j, const qdq_compare_tensor *t, size_t n)
         json_t *entry = json_object();
         cli_json_set(j, entry, "name", cli_json_text(t[i].name));
         cli_json_set(j, entry, "sqnr_db", cli_json_real(t[i].sqnr_db));
+        cli_json_set(j, entry, "worst_db", cli_json_real(t[i].worst_db));
+        cli_json_set(j, entry, "axis", t[i].axis >= 0 ? json_integer(t[i].axis) : json_null());
+        cli_json_set(j, entry, "index", t[i].axis >= 0 ? json_integer((json_int_t)t[i].index) : json_null());
+        cli_json_set(j, entry, "bound_db", cli_json_real(t[i].bound_db));
         cli_json_set(j, entry, "cosine", cli_json_real(t[i].cosine));
         cli_json_set(j, entry, "max_abs", cli_json_real(t[i].max_abs));
         cli_json_set(j, entry, "top1", cli_json_real(t[i].top1));
-        if (isinf(t[i].sqnr_db))
+        cli_json_set(j, entry, "half_agreement", cli_json_real(t[i].half_agreement));
+        if (isinf(t[i].sqnr_db) && t[i].sqnr_db > 0)
             cli_json_set(j, entry, "equal", json_true());
         cli_json_add(j, list, entry);
     }
@@ -28,41 +33,90 @@ const char *cli_sqnr_text(double sqnr_db, char *text, size_t size)
     if (isnan(sqnr_db))
         snprintf(text, size, "no signal");
     else if (isinf(sqnr_db))
-        snprintf(text, size, "equal");
+        snprintf(text, size, sqnr_db > 0 ? "equal" : "not finite");
     else
         snprintf(text, size, "%.2f", sqnr_db);
     return text;
 }
 
+/* Columns that only some outputs fill are left out where none does. */
+typedef struct columns {
+    bool slices, bound, scores, half;
+} columns;
+
+static columns find_columns(const qdq_compare_tensor *t, size_t n)
+{
+    columns c = {false};
+
+    for (size_t i = 0; i < n; i++) {
+        c.slices |= t[i].axis >= 0;
+        c.bound |= !isnan(t[i].bound_db);
+        c.scores |= !isnan(t[i].top1);
+        c.half |= !isnan(t[i].half_agreement);
+    }
+    return c;
+}
+
+static void print_heads(cli_table *table, const char *what, const columns *c)
+{
+    cli_cell(table, "%s", what);
+    cli_cell(table, "SQNR dB");
+    if (c->slices) {
+        cli_cell(table, "worst slice");
+        cli_cell(table, "axis, index");
+    }
+    if (c->bound)
+        cli_cell(table, "bound");
+    cli_cell(table, "cosine");
+    cli_cell(table, "max error");
+    if (c->scores)
+        cli_cell(table, "top-1");
+    if (c->half)
+        cli_cell(table, "at 0.5");
+}
+
+static void print_share(cli_table *table, double share, int digits)
+{
+    if (isnan(share))
+        cli_cell(table, "-");
+    else
+        cli_cell(table, "%.*f", digits, share);
+}
+
+static void print_row(cli_table *table, const qdq_compare_tensor *t, const columns *c)
+{
+    char text[40];
+
+    cli_cell(table, "%s", t->name);
+    cli_cell(table, "%s", cli_sqnr_text(t->sqnr_db, text, sizeof text));
+    if (c->slices && t->axis >= 0) {
+        cli_cell(table, "%s", cli_sqnr_text(t->worst_db, text, sizeof text));
+        cli_cell(table, "%d, %zu", t->axis, t->index);
+    } else if (c->slices) {
+        cli_cell(table, "-");
+        cli_cell(table, "-");
+    }
+    if (c->bound)
+        cli_cell(table, "%s", isnan(t->bound_db) ? "-" : cli_sqnr_text(t->bound_db, text, sizeof text));
+    print_share(table, t->cosine, 6);
+    cli_cell(table, "%.4g", t->max_abs);
+    if (c->scores)
+        print_share(table, t->top1, 4);
+    if (c->half)
+        print_share(table, t->half_agreement, 4);
+}
+
 qdq_status cli_outputs_print(cli *c, const char *what, const qdq_compare_tensor *t, size_t n, FILE *to,
                              qdq_error *err)
 {
-    bool scores = false;
-    char text[40];
+    const columns has = find_columns(t, n);
+    char align[] = "lrrrrrrrr";
 
+    align[4 + 2 * has.slices + has.bound + has.scores + has.half] = '\0';
+    cli_table table = {.arena = &c->arena, .columns = align};
+    print_heads(&table, what, &has);
     for (size_t i = 0; i < n; i++)
-        scores |= !isnan(t[i].top1);
-    cli_table table = {.arena = &c->arena, .columns = scores ? "lrrrr" : "lrrr"};
-
-    cli_cell(&table, "%s", what);
-    cli_cell(&table, "SQNR dB");
-    cli_cell(&table, "cosine");
-    cli_cell(&table, "max error");
-    if (scores)
-        cli_cell(&table, "top-1");
-    for (size_t i = 0; i < n; i++) {
-        cli_cell(&table, "%s", t[i].name);
-        cli_cell(&table, "%s", cli_sqnr_text(t[i].sqnr_db, text, sizeof text));
-        if (isnan(t[i].cosine))
-            cli_cell(&table, "-");
-        else
-            cli_cell(&table, "%.6f", t[i].cosine);
-        cli_cell(&table, "%.4g", t[i].max_abs);
-        if (scores && isnan(t[i].top1))
-            cli_cell(&table, "-");
-        else if (scores)
-            cli_cell(&table, "%.4f", t[i].top1);
-    }
+        print_row(&table, &t[i], &has);
     return cli_table_print(&table, to, err);
 }
 

@@ -6,7 +6,7 @@
 #include "cli/cli_json.h"
 #include "qdq/compare.h"
 
-/* [{"name","sqnr_db","cosine","max_abs"}]: null where undefined; equal tensors have sqnr_db null and
+/* [{"name","sqnr_db","worst_db",...}], the members of qdq_compare_tensor: null where undefined; equal tensors have sqnr_db null and
  * "equal": true. */
 json_t *cli_outputs_json(cli_json *j, const qdq_compare_tensor *t, size_t n);
 
@@ -18,7 +18,7 @@ qdq_status cli_outputs_print(cli *c, const char *what, const qdq_compare_tensor 
  * misses. */
 const qdq_compare_tensor *cli_outputs_below(const qdq_compare_tensor *t, size_t n, double min_sqnr);
 
-/* "12.3", "equal", or "no signal": zero or not finite everywhere. */
+/* "12.3", "equal", "no signal": zero or not finite everywhere; "not finite": in one of the two models. */
 const char *cli_sqnr_text(double sqnr_db, char *text, size_t size);
 
 #endif /* QDQ_CLI_OUTPUTS_H */

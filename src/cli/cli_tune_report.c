@@ -133,6 +133,25 @@ static void print_computed(const json_t *computed, FILE *to)
                 n == 1 ? "it" : "them", (long long)n, n == 1 ? "" : "s", refused);
 }
 
+/* Of what was written, where a goal was asked of it. */
+static void print_accuracy(json_t *report, FILE *to)
+{
+    const char *worst = json_string_value(json_object_get(report, "worst"));
+    const double bound = number(report, "bound_db"), top1 = number(report, "top1"),
+                 half = number(report, "half_agreement");
+
+    if (worst == NULL)
+        return;
+    fprintf(to, "worst slice: %s", worst);
+    if (isfinite(bound))
+        fprintf(to, "; lower bound %.2f dB", bound);
+    if (isfinite(top1))
+        fprintf(to, "; top-1 agreement %.4f", top1);
+    if (isfinite(half))
+        fprintf(to, "; agreement at 0.5 %.4f", half);
+    fputc('\n', to);
+}
+
 static void print_remarks(json_t *report, FILE *to)
 {
     const char *phase = json_string_value(json_object_get(report, "phase"));
@@ -145,6 +164,7 @@ static void print_remarks(json_t *report, FILE *to)
         fprintf(to, "saved so far: %.1f %%\n", saved * 100);
     if (isfinite(sqnr))
         fprintf(to, "SQNR of the outputs: %.2f dB\n", sqnr);
+    print_accuracy(report, to);
     print_computed(json_object_get(report, "engine_check"), to);
     if (isfinite(mde))
         fprintf(to, "a gain below %.2f %% could not have been seen\n", mde * 100);

@@ -117,11 +117,24 @@ static qdq_status print_text(const comparison *p, qdq_error *err)
         st = cli_outputs_print(p->c, "output", r->outputs, r->n_outputs, stdout, err);
     if (st != QDQ_OK)
         return st;
-    if (!isnan(r->top1_agreement))
-        printf("top-1 agreement %.4f\n", r->top1_agreement);
     if (!isnan(r->accuracy_a) && !isnan(r->accuracy_b))
         printf("accuracy %.4f (first), %.4f (second)\n", r->accuracy_a, r->accuracy_b);
     return p->layers != NULL ? cli_layers_print(p->c, p->layers, stdout, err) : QDQ_OK;
+}
+
+/* The answer is no: the exit code says so, and a line on stderr why. */
+static void check_goal(cli *c, const qdq_compare_result *r, double min_sqnr)
+{
+    const qdq_compare_tensor *low = cli_outputs_below(r->outputs, r->n_outputs, min_sqnr);
+    char text[40], place[80], line[700];
+
+    c->negative = low != NULL;
+    if (low == NULL)
+        return;
+    snprintf(line, sizeof line, "output '%s'%s: %s%s, expected at least %g", low->name,
+             qdq_compare_place(low, place, sizeof place), cli_sqnr_text(low->worst_db, text, sizeof text),
+             isfinite(low->worst_db) ? " dB" : "", min_sqnr);
+    cli_ui_log(&c->ui, QDQ_LOG_ERROR, line);
 }
 
 static qdq_status compare(comparison *p, qdq_error *err)
@@ -149,9 +162,10 @@ static qdq_status compare(comparison *p, qdq_error *err)
             c->operand[1],
             qdq_compare_layers(p->engine, p->model_a, p->model_b, p->data, &opts, &p->layers, err), err));
     cli_ui_clear(&c->ui);
+    QDQ_TRY(c->json ? print_json(p, err) : print_text(p, err));
     if (a->min_sqnr != 0)
-        c->negative = cli_outputs_below(p->result->outputs, p->result->n_outputs, a->min_sqnr) != NULL;
-    return c->json ? print_json(p, err) : print_text(p, err);
+        check_goal(c, p->result, a->min_sqnr);
+    return QDQ_OK;
 }
 
 static qdq_status run(cli *c, const void *args, qdq_error *err)
@@ -179,9 +193,16 @@ const cli_command cmd_compare = {
     .summary = "compare the outputs of two models on data",
     .about =
         "Runs two models on the same data and tells how far their outputs are apart: SQNR in dB\n"
-        "(10 log10 of sum a^2 / sum (a-b)^2), cosine, largest error, how often the largest output is the\n"
-        "same, and with --labels the accuracy of both. An output that is zero or not finite\n"
-        "everywhere proves nothing: it is said to have no signal, and misses every --min-sqnr.\n"
+        "(10 log10 of sum a^2 / sum (a-b)^2), cosine, largest error, and with --labels the accuracy of "
+        "both.\n"
+        "'top-1': share of rows with the same largest score, where rows are scores of classes. 'at 0.5':\n"
+        "share of elements on the same side of 0.5, where all of A's lie in [0, 1]. An output that is zero\n"
+        "or not finite everywhere proves nothing: it has no signal, and misses every --min-sqnr.\n"
+        "\n"
+        "'worst slice' is the least SQNR over slices of an output along one axis: the axis, not the batch,\n"
+        "with the fewest entries above 1, at most 128. Neighbouring slices whose ranges differ by less than\n"
+        "a factor of 8 form a group. The signal of a slice is its power, but at least its group's mean.\n"
+        "'bound' is a lower bound of the worst SQNR on other samples (one-sided 90 %, jackknife).\n"
         "\n"
         "--per-tensor matches the tensors inside both models by name, through Q and DQ. What lies between\n"
         "them is a layer. Each layer of B with Q/DQ also runs alone, on the values that A has in front of "
@@ -191,7 +212,9 @@ const cli_command cmd_compare = {
         "Q\n"
         "and DQ. The Q/DQ in front of a layer belong to it. The layer that introduces most comes first.",
     .json =
-        "{ \"outputs\": [{\"name\", \"sqnr_db\", \"cosine\", \"max_abs\", \"top1\"}], \"top1_agreement\",\n"
+        "{ \"outputs\": [{\"name\", \"sqnr_db\", \"worst_db\", \"axis\", \"index\", \"bound_db\", "
+        "\"cosine\",\n"
+        "  \"max_abs\", \"top1\", \"half_agreement\"}], \"top1_agreement\",\n"
         "  \"accuracy\": {\"a\", \"b\"}, \"samples\", \"run_as\": [{\"input\", \"shape\"}] }, with "
         "--per-tensor\n"
         "also \"layers\": [{\"node\", \"op\", \"quantized\", \"error\", \"introduced_sqnr_db\", \"tensor\",\n"

@@ -284,7 +284,7 @@ const cli_command cmd_quantize = {
             "  \"samples\": {\"calibration\", \"sqnr\", \"held_back\"}, \"quantized\": {\"Conv\": 20},\n"
             "  \"kept\": {\"Conv\": 3}, \"left_float\": [{\"reason\", \"nodes\"}], \"plan\": {\"tensors\", "
             "\"weights\", \"biases\"},\n"
-            "  \"outputs\": [{\"name\", \"sqnr_db\", \"cosine\", \"max_abs\", \"top1\"}],\n"
+            "  \"outputs\": [as compare --json has them],\n"
             "  \"weight_bytes\": {\"before\", \"after\"}, \"run_as\": [{\"input\", \"shape\"}],\n"
             "  \"top1_agreement\", \"accuracy\": {\"before\", \"after\"}, \"files\": [{\"path\", "
             "\"bytes\"}],\n"

@@ -399,6 +399,7 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
     err = err != NULL ? err : &own_err;
     run.out = out != NULL ? out : &own;
     *run.out = (qdq_tune_result){.mode = "region", .sqnr_db = NAN, .speedup = 1, .raw_ms = NAN};
+    run.out->written = (qdq_tune_accuracy){.bound_db = NAN, .top1 = NAN, .half_agreement = NAN};
     run.job = run.opts->job;
     qdq_tune_set_goal(&run, &goal);
     with_goal.goal = &goal;

@@ -279,6 +279,7 @@ static qdq_status keep_float(qdq_tuning *t, const guard *g, qdq_error *err)
         return QDQ_OK;
     }
     t->out->verdict = QDQ_TUNED_FLOAT;
+    t->out->written = (qdq_tune_accuracy){.bound_db = NAN, .top1 = NAN, .half_agreement = NAN};
     if (t->out->reason[0] == '\0')
         tell_misses(t);
     t->out->why = why_float(t);

@@ -10,14 +10,28 @@
 #include "report/page.h"
 #include "target/target.h"
 
-enum { PAGE_BYTES = 64 << 20, TEXT = 200 };
+enum { PAGE_BYTES = 64 << 20, TEXT = 200, MORE = 400 };
 
 /* --- what came out ---------------------------------------------------------------------------------------------------- */
+
+/* Empty where no goal was asked of what was written. */
+static void accuracy_text(const qdq_tune_accuracy *a, char *text, size_t size)
+{
+    size_t n = (size_t)snprintf(text, size, "%s", a->worst);
+
+    if (n > 0 && n < size && !isnan(a->bound_db))
+        n += (size_t)snprintf(text + n, size - n, "; lower bound %.1f dB", a->bound_db);
+    if (n > 0 && n < size && !isnan(a->top1))
+        n += (size_t)snprintf(text + n, size - n, "; top-1 agreement %.4f", a->top1);
+    if (n > 0 && n < size && !isnan(a->half_agreement))
+        snprintf(text + n, size - n, "; agreement at 0.5 %.4f", a->half_agreement);
+}
 
 static void show_figures(const qdq_tuning *t, qdq_buf *b)
 {
     const qdq_tune_result *r = t->out;
-    char speed[TEXT], interval[TEXT], final[TEXT], base[TEXT], builds[TEXT], timings[TEXT], sqnr[TEXT];
+    char speed[TEXT], interval[TEXT], final[TEXT], base[TEXT], builds[TEXT], timings[TEXT], sqnr[TEXT],
+        slice[MORE];
     size_t n = 0;
     qdq_page_figure f[4];
 
@@ -38,9 +52,10 @@ static void show_figures(const qdq_tuning *t, qdq_buf *b)
     f[n++] = (qdq_page_figure){builds, NULL, "sessions built", timings, QDQ_TONE_PLAIN};
     if (!isnan(r->sqnr_db)) {
         snprintf(sqnr, sizeof sqnr, "%.1f", r->sqnr_db);
+        accuracy_text(&r->written, slice, sizeof slice);
         f[n++] =
-            (qdq_page_figure){sqnr, "dB", "SQNR of the worst output",
-                              r->placement_only ? "placement only: the scales come from random input" : NULL,
+            (qdq_page_figure){sqnr, "dB", "SQNR of the worst slice",
+                              r->placement_only ? "placement only: the scales come from random input" : slice,
                               r->placement_only ? QDQ_TONE_BAD : QDQ_TONE_PLAIN};
     }
     qdq_page_figures(b, f, n);

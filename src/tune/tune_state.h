@@ -40,6 +40,7 @@ typedef struct qdq_tune_times {
 typedef struct qdq_tune_heard {
     double sqnr_db;                  /* of the slice that has least; NAN: an output is zero everywhere */
     double accuracy, given_accuracy; /* NAN without labels */
+    qdq_tune_accuracy more;
 } qdq_tune_heard;
 
 /* What an assignment means on the engine: equal plans have equal names, and are built and measured once. */

@@ -205,6 +205,11 @@ static json_t *report(const qdq_tuning *t)
         put_groups(j, t);
     put_number(j, "min_detectable_gain", r->mde);
     put_number(j, "sqnr_db", r->sqnr_db);
+    json_object_set_new(j, "worst",
+                        r->written.worst[0] != '\0' ? json_string(r->written.worst) : json_null());
+    put_number(j, "bound_db", r->written.bound_db);
+    put_number(j, "top1", r->written.top1);
+    put_number(j, "half_agreement", r->written.half_agreement);
     json_object_set_new(j, "placement_only", json_boolean(r->placement_only));
     json_object_set_new(j, "resumed", json_boolean(r->resumed));
     json_object_set_new(j, "budget_used_up", json_boolean(r->ended_early));

@@ -7,7 +7,7 @@
 
 #include "base/fail.h"
 #include "ir/edit.h"
-#include "quant/compare/compare_match.h"
+#include "quant/compare/compare_alias.h"
 #include "quant/compare/compare_feed.h"
 #include "quant/rest/safe_session.h"
 #include "quant/rest/widen.h"
@@ -30,8 +30,8 @@ typedef struct layering {
     qdq_compare_opts opts;
     size_t first, end;
     qdq_matching m;
-    qdq_map by_name, by_fed; /* -> index into m.values */
-    uint64_t done, total;    /* samples run, over all passes: for progress */
+    qdq_map by_a, by_name, by_fed; /* of_a, name, fed -> index into m.values */
+    uint64_t done, total;          /* samples run, over all passes: for progress */
 } layering;
 
 /* Who wants an output of b: a match may want two, and two matches the same one. */
@@ -117,7 +117,7 @@ static qdq_status want(pass *p, qdq_match *match, const char *name, bool behind,
 
 static qdq_status want_of_a(pass *p, qdq_match *v, qdq_error *err)
 {
-    return QDQ_PUSH(&p->scratch, &p->of_a, v) && QDQ_PUSH(&p->scratch, &p->expose[RUN_A], v->name)
+    return QDQ_PUSH(&p->scratch, &p->of_a, v) && QDQ_PUSH(&p->scratch, &p->expose[RUN_A], v->of_a)
                ? QDQ_OK
                : qdq_nomem(err);
 }
@@ -150,7 +150,7 @@ static qdq_status list_outputs(pass *p, qdq_error *err)
 static qdq_status take_a(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
 {
     const pass *p = ctx;
-    qdq_match *v = match_of(&p->l->by_name, p->l, name);
+    qdq_match *v = match_of(&p->l->by_a, p->l, name);
 
     if (v == NULL || v->left_out)
         return QDQ_OK;
@@ -495,6 +495,20 @@ static qdq_status widen(layering *l, int k, qdq_error *err)
     return st == QDQ_OK ? st : qdq_within(err, st, "%s", run_name[k]);
 }
 
+static qdq_status match_by_values(layering *l, const qdq_named_array *in, size_t n, qdq_error *err)
+{
+    const qdq_named_array *fed[2] = {in, in};
+    qdq_arena memory = QDQ_ARENA_INIT;
+    qdq_status st = QDQ_OK;
+
+    for (int k = 0; k < 2 && st == QDQ_OK; k++)
+        st = qdq_compare_feed(l->model[k], l->of, &fed[k], n, &memory, err);
+    if (st == QDQ_OK)
+        st = qdq_match_by_values(l->engine, l->model, fed, n, &l->opts, &l->m, err);
+    qdq_arena_free(&memory);
+    return st;
+}
+
 static qdq_status compare_layers(layering *l, qdq_compare_layers_result **out, qdq_error *err)
 {
     const qdq_engine_info *info = qdq_engine_get_info(l->engine);
@@ -508,13 +522,15 @@ static qdq_status compare_layers(layering *l, qdq_compare_layers_result **out, q
     QDQ_TRY(widen(l, RUN_A, err));
     QDQ_TRY(widen(l, RUN_B, err));
     QDQ_TRY(qdq_match_models(l->model[0], l->model[1], in, n, l->opts.job, &l->m, err));
+    QDQ_TRY(match_by_values(l, in, n, err));
     for (size_t i = 0; i < l->m.values.n; i++) {
+        qdq_map_value *of_a = qdq_map_put(&l->by_a, l->m.values.at[i].of_a, NULL);
         qdq_map_value *name = qdq_map_put(&l->by_name, l->m.values.at[i].name, NULL);
         qdq_map_value *fed = qdq_map_put(&l->by_fed, l->m.values.at[i].fed, NULL);
 
-        if (name == NULL || fed == NULL)
+        if (of_a == NULL || name == NULL || fed == NULL)
             return qdq_nomem(err);
-        name->num = fed->num = i;
+        of_a->num = name->num = fed->num = i;
     }
     QDQ_TRY(run_passes(l, err));
     return make_result(l, out, err);
@@ -529,6 +545,7 @@ qdq_status qdq_compare_layers(qdq_engine *e, const qdq_model *a, const qdq_model
     *out = NULL;
     l.opts = opts != NULL ? *opts : defaults;
     qdq_status st = compare_layers(&l, out, err);
+    qdq_map_free(&l.by_a);
     qdq_map_free(&l.by_name);
     qdq_map_free(&l.by_fed);
     qdq_matching_free(&l.m);

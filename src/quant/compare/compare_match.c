@@ -141,7 +141,7 @@ static qdq_status add_match(qdq_matching *m, const qdq_value *x, const qdq_value
     /* of codes that an operator gives, the operator */
     const qdq_node *by =
         is_dq(raw->producer) && codes != NULL && codes->producer != NULL ? codes->producer : raw->producer;
-    qdq_match v = {.name = y->name, .raw = raw->name, .quantized = quantized};
+    qdq_match v = {.name = y->name, .of_a = y->name, .raw = raw->name, .quantized = quantized};
 
     v.read = read != NULL ? read->name : NULL;
     v.node = qdq_node_label(by, &m->arena);

@@ -9,6 +9,7 @@
 /* A value that both models have, and what makes it in the second one. Text is of the second model's copy. */
 typedef struct qdq_match {
     const char *name;
+    const char *of_a; /* the value of a: `name`, unless qdq_match_by_values() finds another one */
     const char *raw;  /* value of b before its Q/DQ: `name`, unless a DQ gives `name` */
     const char *read; /* what readers get: behind a DQ; NULL: `raw` itself */
     const char *node, *op;
@@ -32,7 +33,7 @@ typedef struct qdq_matching {
     qdq_text_vec only_a, only_b;
 } qdq_matching;
 
-/* Matches values of a and b, whose shapes are those of a sample `in`. *out goes to qdq_matching_free(), also
+/* Matches values of a and b by name, whose shapes are those of a sample `in`. *out goes to qdq_matching_free(), also
  * when this fails. */
 qdq_status qdq_match_models(const qdq_model *a, const qdq_model *b, const qdq_named_array *in, size_t n,
                             const qdq_job *job, qdq_matching *out, qdq_error *err);

@@ -45,20 +45,22 @@ static void speed_figure(const qdq_reporting *r, figures *f)
 static void sqnr_figure(const qdq_reporting *r, figures *f)
 {
     const qdq_compare_result *c = r->opts.compared;
-    const qdq_compare_tensor *least = NULL;
 
-    for (size_t i = 0; c != NULL && i < c->n_outputs; i++)
-        if (least == NULL || !(c->outputs[i].sqnr_db >= least->sqnr_db))
-            least = &c->outputs[i];
-    if (least == NULL)
+    if (c == NULL)
         return;
-    if (isfinite(least->sqnr_db))
-        snprintf(f->text[f->n][0], sizeof f->text[0][0], "%.1f", least->sqnr_db);
+    const qdq_compare_tensor *least = &c->outputs[c->worst];
+    char place[80];
+
+    if (isfinite(least->worst_db))
+        snprintf(f->text[f->n][0], sizeof f->text[0][0], "%.1f", least->worst_db);
     else
-        snprintf(f->text[f->n][0], sizeof f->text[0][0], "%s", isnan(least->sqnr_db) ? "zero" : "equal");
-    snprintf(f->text[f->n][1], sizeof f->text[0][1], "output %.60s, %zu sample%s", least->name, c->samples,
-             c->samples == 1 ? "" : "s");
-    add(f, QDQ_TONE_PLAIN, isfinite(least->sqnr_db) ? "dB" : NULL, "SQNR of the worst output");
+        snprintf(f->text[f->n][0], sizeof f->text[0][0], "%s",
+                 isnan(least->worst_db) ? "zero"
+                 : least->worst_db > 0  ? "equal"
+                                        : "not finite");
+    snprintf(f->text[f->n][1], sizeof f->text[0][1], "output %.60s%s, %zu sample%s", least->name,
+             qdq_compare_place(least, place, sizeof place), c->samples, c->samples == 1 ? "" : "s");
+    add(f, QDQ_TONE_PLAIN, isfinite(least->worst_db) ? "dB" : NULL, "SQNR of the worst slice");
 }
 
 static void accuracy_figure(const qdq_reporting *r, figures *f)
@@ -133,25 +135,41 @@ static void show_latency(qdq_reporting *r)
 
 static void show_outputs(qdq_reporting *r)
 {
-    static const qdq_page_column columns[] = {{.head = "Output", .is_code = true},
-                                              {.head = "SQNR dB", .is_number = true},
-                                              {.head = "Cosine", .is_number = true},
-                                              {.head = "Largest error", .is_number = true},
-                                              {.head = "Top-1", .is_number = true}};
-    static const qdq_page_table table = {"outputs", columns, 5, true};
+    enum { NAME, SQNR, WORST, PLACE, BOUND, COSINE, LARGEST, TOP1, HALF, N_COLUMNS };
+    static const qdq_page_column columns[N_COLUMNS] = {
+        {.head = "Output", .is_code = true},
+        {.head = "SQNR dB", .is_number = true},
+        {.head = "Worst slice dB",
+         .hint = "least of the whole and its slices along one axis",
+         .is_number = true},
+        {.head = "Axis, index"},
+        {.head = "Bound dB", .hint = "90 % lower bound on other samples, jackknife", .is_number = true},
+        {.head = "Cosine", .is_number = true},
+        {.head = "Largest error", .is_number = true},
+        {.head = "Top-1", .hint = "rows with the same largest score", .is_number = true},
+        {.head = "At 0.5", .hint = "elements on the same side of 0.5", .is_number = true}};
+    static const qdq_page_table table = {"outputs", columns, N_COLUMNS, true};
     const qdq_compare_result *c = r->opts.compared;
+    char place[80];
 
     if (c == NULL)
         return;
     qdq_page_section(&r->page, "accuracy", "Outputs", "Against the float model on the samples that judged.");
     qdq_page_table_begin(&r->page, &table);
     for (size_t i = 0; i < c->n_outputs; i++) {
+        const qdq_compare_tensor *t = &c->outputs[i];
+
+        snprintf(place, sizeof place, "%d, %zu", t->axis, t->index);
         qdq_page_row_begin(&r->page, QDQ_TONE_PLAIN);
-        qdq_page_cell(&r->page, &table, 0, c->outputs[i].name);
-        qdq_page_number(&r->page, &table, 1, c->outputs[i].sqnr_db, "%.2f");
-        qdq_page_number(&r->page, &table, 2, c->outputs[i].cosine, "%.6f");
-        qdq_page_number(&r->page, &table, 3, c->outputs[i].max_abs, "%.4g");
-        qdq_page_number(&r->page, &table, 4, c->outputs[i].top1, "%.4f");
+        qdq_page_cell(&r->page, &table, NAME, t->name);
+        qdq_page_number(&r->page, &table, SQNR, t->sqnr_db, "%.2f");
+        qdq_page_number(&r->page, &table, WORST, t->worst_db, "%.2f");
+        qdq_page_cell(&r->page, &table, PLACE, t->axis >= 0 ? place : "");
+        qdq_page_number(&r->page, &table, BOUND, t->bound_db, "%.2f");
+        qdq_page_number(&r->page, &table, COSINE, t->cosine, "%.6f");
+        qdq_page_number(&r->page, &table, LARGEST, t->max_abs, "%.4g");
+        qdq_page_number(&r->page, &table, TOP1, t->top1, "%.4f");
+        qdq_page_number(&r->page, &table, HALF, t->half_agreement, "%.4f");
         qdq_page_row_end(&r->page);
     }
     qdq_page_table_end(&r->page);

@@ -53,6 +53,22 @@ static qdq_status compare(qdq_tuning *t, const qdq_model *m, size_t count, qdq_c
     return qdq_compare_keeping(t->engine, t->m, m, data, &o, &t->kept, out, err);
 }
 
+static void read_result(const qdq_compare_result *r, qdq_tune_heard *out)
+{
+    const qdq_compare_tensor *worst = &r->outputs[r->worst];
+    char place[80];
+
+    *out =
+        (qdq_tune_heard){.sqnr_db = r->worst_db, .accuracy = r->accuracy_b, .given_accuracy = r->accuracy_a};
+    out->more = (qdq_tune_accuracy){.bound_db = r->bound_db, .top1 = NAN, .half_agreement = NAN};
+    snprintf(out->more.worst, sizeof out->more.worst, "output '%.60s'%s", worst->name,
+             qdq_compare_place(worst, place, sizeof place));
+    for (size_t i = 0; i < r->n_outputs; i++) {
+        out->more.top1 = fmin(out->more.top1, r->outputs[i].top1);
+        out->more.half_agreement = fmin(out->more.half_agreement, r->outputs[i].half_agreement);
+    }
+}
+
 qdq_status qdq_tune_hear_model(qdq_tuning *t, const qdq_model *m, qdq_tune_heard *out, qdq_error *err)
 {
     qdq_compare_result *r = NULL;
@@ -128,8 +144,14 @@ static qdq_status judge_file(qdq_tuning *t, bool *keeps, qdq_error *err)
         return qdq_nomem(err);
     QDQ_TRY(qdq_model_load(path, NULL, &m, err));
     qdq_status st = compare(t, m, 0, &r, err);
-    if (st == QDQ_OK)
+    if (st == QDQ_OK) {
+        qdq_tune_heard h;
+
         *keeps = has_sqnr(t, r) && has_accuracy(t, r);
+        read_result(r, &h);
+        if (*keeps)
+            t->out->written = h.more;
+    }
     qdq_free(r);
     qdq_model_free(m);
     return st;
@@ -144,8 +166,10 @@ static qdq_status judge_plan(qdq_tuning *t, const qdq_plan *p, bool *keeps, qdq_
     QDQ_TRY(qdq_tune_name_plan(p, name, err));
     QDQ_TRY(qdq_tune_judge_plan(t, p, name, &h, err));
     *keeps = qdq_tune_holds(t, &h);
-    if (*keeps)
+    if (*keeps) {
+        t->out->written = h.more;
         return QDQ_OK;
+    }
     if (isnan(h.accuracy))
         tell_miss(t, "the rules' plan: SQNR %.2f dB on all samples that judge, expected at least %g dB",
                   h.sqnr_db, t->opts->goal->min_sqnr);

@@ -68,8 +68,12 @@ static bool get(const json_t *j, const char *key, double *x)
 
 static bool read_heard(const json_t *j, qdq_tune_heard *h)
 {
-    return get(j, "sqnr_db", &h->sqnr_db) && get(j, "accuracy", &h->accuracy) &&
-           get(j, "given_accuracy", &h->given_accuracy);
+    const char *worst = json_string_value(json_object_get(j, "worst"));
+
+    snprintf(h->more.worst, sizeof h->more.worst, "%s", worst != NULL ? worst : "");
+    return worst != NULL && get(j, "sqnr_db", &h->sqnr_db) && get(j, "accuracy", &h->accuracy) &&
+           get(j, "given_accuracy", &h->given_accuracy) && get(j, "bound_db", &h->more.bound_db) &&
+           get(j, "top1", &h->more.top1) && get(j, "half_agreement", &h->more.half_agreement);
 }
 
 static json_t *write_heard(const qdq_tune_heard *h)
@@ -77,7 +81,9 @@ static json_t *write_heard(const qdq_tune_heard *h)
     json_t *j = json_object();
 
     if (put(j, "sqnr_db", h->sqnr_db) && put(j, "accuracy", h->accuracy) &&
-        put(j, "given_accuracy", h->given_accuracy))
+        put(j, "given_accuracy", h->given_accuracy) && put(j, "bound_db", h->more.bound_db) &&
+        put(j, "top1", h->more.top1) && put(j, "half_agreement", h->more.half_agreement) &&
+        json_object_set_new(j, "worst", json_string(h->more.worst)) == 0)
         return j;
     json_decref(j);
     return NULL;
@@ -97,7 +103,7 @@ static qdq_status hear(qdq_tuning *t, const qdq_plan *p, const char *key, qdq_tu
         return qdq_fail(err, st, "%s", why.text);
     if (st == QDQ_E_ENGINE) {
         qdq_job_log(t->job, QDQ_LOG_WARNING, "a candidate is not judged, and refused: %s", why.text);
-        *out = (qdq_tune_heard){-INFINITY, NAN, NAN};
+        *out = (qdq_tune_heard){-INFINITY, NAN, NAN, {"", NAN, NAN, NAN}};
     }
     return qdq_tune_remember(t, key, write_heard(out), err);
 }

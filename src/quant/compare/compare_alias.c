@@ -1,0 +1,213 @@
+/* compare_alias.c - see the header. */
+#include "quant/compare/compare_alias.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "quant/rest/safe_session.h"
+
+/* Of values of b that are held at a time: bytes, and how many. */
+#define CHUNK_BYTES ((size_t)128 << 20)
+
+enum { CHUNK = 256, MOST = 8 };
+
+/* What a match may be in a: its own name first. */
+typedef struct alias {
+    qdq_match *match;
+    const char *name[MOST];
+    qdq_compare_stat stat[MOST];
+    size_t n;
+} alias;
+
+typedef struct aliasing {
+    qdq_engine *engine;
+    const qdq_model *const *model;
+    const qdq_named_array *const *in;
+    size_t n_in;
+    const qdq_compare_opts *opts;
+    qdq_matching *m;
+    qdq_arena arena;
+    QDQ_VEC(alias) all;
+    alias *at; /* of the chunk that runs */
+    size_t n;
+} aliasing;
+
+/* --- candidates --------------------------------------------------------------------------------------------------------- */
+
+static bool same_shape(const qdq_value *x, const qdq_value *y)
+{
+    const qdq_type *s = x->type, *t = y->type;
+
+    if (s == NULL || t == NULL || s->kind != QDQ_TYPE_TENSOR || t->kind != QDQ_TYPE_TENSOR)
+        return true; /* the numbers will tell */
+    if (s->rank >= 0 && t->rank >= 0 && s->rank != t->rank)
+        return false;
+    for (int i = 0; s->rank >= 0 && i < t->rank; i++)
+        if (s->dim[i].value >= 0 && t->dim[i].value >= 0 && s->dim[i].value != t->dim[i].value)
+            return false;
+    return true;
+}
+
+/* What x may have become, or NULL. */
+static const qdq_value *folded_into(const qdq_matching *m, const qdq_value *x)
+{
+    if (x->n_output > 0 || x->n_use != 1)
+        return NULL;
+    const qdq_node *reader = x->first->node;
+    const qdq_value *y = reader->graph == x->graph ? qdq_node_out(reader, 0) : NULL;
+    if (y == NULL || reader->n_out != 1 || qdq_graph_find(m->b->graph, y->name) != NULL)
+        return NULL;
+    return same_shape(x, y) ? y : NULL;
+}
+
+static qdq_status find_candidates(aliasing *l, qdq_error *err)
+{
+    for (size_t i = 0; i < l->m->values.n; i++) {
+        qdq_match *v = &l->m->values.at[i];
+        const qdq_value *x = qdq_graph_find(l->m->a->graph, v->name);
+        alias a = {.match = v};
+
+        for (; x != NULL && a.n < MOST; x = folded_into(l->m, x))
+            a.name[a.n++] = x->name;
+        if (a.n > 1 && !QDQ_PUSH(&l->arena, &l->all, a))
+            return qdq_nomem(err);
+    }
+    return QDQ_OK;
+}
+
+/* --- runs ---------------------------------------------------------------------------------------------------------------- */
+
+static qdq_status take_b(void *ctx, const char *name, const qdq_array *b, qdq_error *err)
+{
+    const aliasing *l = ctx;
+
+    for (size_t i = 0; i < l->n; i++)
+        if (strcmp(l->at[i].match->raw, name) == 0 && qdq_elem_is_float(b->elem))
+            QDQ_TRY(qdq_hold(&l->at[i].match->held, b, err));
+    return QDQ_OK;
+}
+
+static qdq_status take_a(void *ctx, const char *name, const qdq_array *x, qdq_error *err)
+{
+    const aliasing *l = ctx;
+
+    (void)err;
+    for (size_t i = 0; i < l->n; i++)
+        for (size_t k = 0; k < l->at[i].n; k++) {
+            const qdq_held *b = &l->at[i].match->held;
+
+            if (strcmp(l->at[i].name[k], name) == 0 && b->is_held && qdq_elem_is_float(x->elem) &&
+                qdq_array_same_shape(x, &b->array))
+                qdq_compare_stat_add(&l->at[i].stat[k], x, &b->array);
+        }
+    return QDQ_OK;
+}
+
+static qdq_status run_model(aliasing *l, int k, const char **expose, qdq_error *err)
+{
+    qdq_safe_session s = {.engine = l->engine, .model = l->model[k], .job = l->opts->job};
+
+    s.which = k == 0 ? "first model" : "second model";
+    s.opts = (qdq_session_opts)QDQ_SESSION_OPTS_INIT;
+    s.opts.threads = l->opts->threads;
+    s.opts.fake_quant = l->opts->fake_quant;
+    s.opts.shapes = l->opts->shapes;
+    s.opts.n_shapes = l->opts->n_shapes;
+    s.opts.expose = expose;
+    s.opts.only_exposed = true;
+    qdq_status st = qdq_safe_open(&s, err);
+    if (st == QDQ_OK)
+        st = qdq_safe_run(&s, l->in[k], l->n_in, k == 0 ? take_a : take_b, l, err);
+    qdq_safe_close(&s);
+    return st == QDQ_OK ? st : qdq_within(err, st, "%s", k == 0 ? "first model" : "second model");
+}
+
+static void choose(aliasing *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        alias *a = &l->at[i];
+        double least = INFINITY;
+
+        for (size_t k = 0; k < a->n; k++) {
+            const qdq_compare_stat *s = &a->stat[k];
+            const double error = s->aa > 0 ? s->dd / s->aa : (double)INFINITY;
+
+            if (!(error < least))
+                continue;
+            least = error;
+            a->match->of_a = a->name[k];
+        }
+    }
+}
+
+static qdq_status run_chunk(aliasing *l, qdq_error *err)
+{
+    const char **expose = qdq_arena_array(&l->arena, l->n * MOST + 1, sizeof *expose);
+    size_t n = 0;
+
+    if (expose == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < l->n; i++)
+        expose[n++] = l->at[i].match->raw;
+    expose[n] = NULL;
+    QDQ_TRY(run_model(l, 1, expose, err));
+    n = 0;
+    for (size_t i = 0; i < l->n; i++)
+        for (size_t k = 0; k < l->at[i].n; k++)
+            expose[n++] = l->at[i].name[k];
+    expose[n] = NULL;
+    QDQ_TRY(run_model(l, 0, expose, err));
+    choose(l);
+    return QDQ_OK;
+}
+
+static qdq_status run_chunks(aliasing *l, qdq_error *err)
+{
+    for (size_t at = 0; at < l->all.n; at += l->n) {
+        size_t bytes = 0;
+
+        l->at = l->all.at + at;
+        for (l->n = 0; l->n < CHUNK && at + l->n < l->all.n; l->n++) {
+            const size_t more = l->at[l->n].match->bytes;
+
+            if (l->n > 0 && (more > CHUNK_BYTES || bytes > CHUNK_BYTES - more))
+                break;
+            bytes += more < CHUNK_BYTES ? more : CHUNK_BYTES;
+        }
+        qdq_status st = run_chunk(l, err);
+        for (size_t i = 0; i < l->n; i++)
+            qdq_held_free(&l->at[i].match->held);
+        QDQ_TRY(st);
+    }
+    return QDQ_OK;
+}
+
+/* --- what is left over --------------------------------------------------------------------------------------------------- */
+
+/* Of a pair that was taken apart, the other one has no partner. */
+static void correct_unmatched(const aliasing *l)
+{
+    for (size_t i = 0; i < l->all.n; i++) {
+        const qdq_match *v = l->all.at[i].match;
+
+        for (size_t k = 0; v->of_a != v->name && k < l->m->only_a.n; k++)
+            if (strcmp(l->m->only_a.at[k], v->of_a) == 0)
+                l->m->only_a.at[k] = v->name;
+    }
+}
+
+qdq_status qdq_match_by_values(qdq_engine *e, const qdq_model *const model[2],
+                               const qdq_named_array *const in[2], size_t n, const qdq_compare_opts *opts,
+                               qdq_matching *m, qdq_error *err)
+{
+    aliasing l = {.engine = e, .model = model, .in = in, .n_in = n, .opts = opts, .m = m};
+
+    qdq_status st = find_candidates(&l, err);
+    if (st == QDQ_OK)
+        st = run_chunks(&l, err);
+    if (st == QDQ_OK)
+        correct_unmatched(&l);
+    qdq_arena_free(&l.arena);
+    return st;
+}
