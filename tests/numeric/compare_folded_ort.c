@@ -97,12 +97,13 @@ static void a_quantized_model_is_blamed_as_its_optimized_float_model_would_be(vo
 {
     qdq_model *m = need_model("digits/digits_cnn_bn.onnx"), *o = optimized(m), *q = NULL;
     qdq_target *t = NULL;
+    qdq_plan *p = NULL;
     qdq_data *d = NULL;
 
     (void)state;
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     assert_ok(qdq_data_open("random:3", m, NULL, &d, &err));
-    assert_ok(qdq_quantize(m, t, need_ort(), d, NULL, NULL, &q, &err));
+    assert_ok(qdq_quantize(m, t, need_ort(), d, NULL, &p, &q, &err));
     qdq_compare_layers_result *given = compared(m, q, "random:4"), *clean = compared(o, q, "random:4");
     for (size_t i = 0; i < clean->n_layers; i++)
         for (size_t k = 0; k < given->n_layers; k++) {
@@ -118,6 +119,7 @@ static void a_quantized_model_is_blamed_as_its_optimized_float_model_would_be(vo
     qdq_free(clean);
     qdq_data_close(d);
     qdq_target_free(t);
+    qdq_plan_free(p);
     qdq_model_free(q);
     qdq_model_free(o);
     qdq_model_free(m);
