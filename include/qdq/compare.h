@@ -18,6 +18,7 @@ extern "C" {
  * the neighbouring group with less power. */
 typedef struct qdq_compare_tensor {
     const char *name;
+    bool other_shape; /* its shape depends on data, and was another one in b: all SQNR are -INFINITY */
     double sqnr_db;  /* of the whole; INFINITY when equal; NAN when a is zero everywhere: such a tensor proves
                              nothing; -INFINITY where b is not finite and a is, or the other way round */
     double worst_db; /* least of the whole and of its slices; NAN as sqnr_db */
@@ -40,7 +41,9 @@ typedef struct qdq_compare_tensor {
 } qdq_compare_tensor;
 
 typedef struct qdq_compare_result {
-    qdq_compare_tensor *outputs; /* graph outputs that both have, in order of the first */
+    /* Graph outputs that both have, in order of the first. Where the shape of one depends on data, the inner float values
+     * that decide it stand behind them (names as in a), and that output is left out unless its shape was another one. */
+    qdq_compare_tensor *outputs;
     size_t n_outputs;
     size_t worst;          /* index of the output with the least worst_db; one without signal is the worst */
     double worst_db;       /* of that output */

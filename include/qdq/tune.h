@@ -260,6 +260,8 @@ typedef struct qdq_tune_result {
     const char *mode; /* "region", "subgraph" */
     char engine[64];  /* "ort 1.31.1" */
     double baseline_ms, rules_ms, final_ms;
+    char rules_why
+        [300]; /* why rules_ms is NAN: the rules' plan failed, or misses the goal; "": it was timed */
     double predicted_ms;             /* of the final, by the gains on the way */
     double speedup, ci_low, ci_high; /* baseline / final, fresh pairs of the guard, 95 % */
     unsigned builds, timings;        /* of whole models; pairs */

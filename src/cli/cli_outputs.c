@@ -12,6 +12,8 @@ json_t *cli_outputs_json(cli_json *j, const qdq_compare_tensor *t, size_t n)
     for (size_t i = 0; i < n; i++) {
         json_t *entry = json_object();
         cli_json_set(j, entry, "name", cli_json_text(t[i].name));
+        if (t[i].other_shape)
+            cli_json_set(j, entry, "other_shape", json_true());
         cli_json_set(j, entry, "sqnr_db", cli_json_real(t[i].sqnr_db));
         cli_json_set(j, entry, "worst_db", cli_json_real(t[i].worst_db));
         cli_json_set(j, entry, "axis", t[i].axis >= 0 ? json_integer(t[i].axis) : json_null());
@@ -36,6 +38,18 @@ const char *cli_sqnr_text(double sqnr_db, char *text, size_t size)
         snprintf(text, size, sqnr_db > 0 ? "equal" : "not finite");
     else
         snprintf(text, size, "%.2f", sqnr_db);
+    return text;
+}
+
+const char *cli_worst_text(const qdq_compare_tensor *t, char *text, size_t size)
+{
+    char number[40];
+
+    if (t->other_shape)
+        snprintf(text, size, "another shape");
+    else
+        snprintf(text, size, "%s%s", cli_sqnr_text(t->worst_db, number, sizeof number),
+                 isfinite(t->worst_db) ? " dB" : "");
     return text;
 }
 
@@ -88,7 +102,7 @@ static void print_row(cli_table *table, const qdq_compare_tensor *t, const colum
     char text[40];
 
     cli_cell(table, "%s", t->name);
-    cli_cell(table, "%s", cli_sqnr_text(t->sqnr_db, text, sizeof text));
+    cli_cell(table, "%s", t->other_shape ? "other shape" : cli_sqnr_text(t->sqnr_db, text, sizeof text));
     if (c->slices && t->axis >= 0) {
         cli_cell(table, "%s", cli_sqnr_text(t->worst_db, text, sizeof text));
         cli_cell(table, "%d, %zu", t->axis, t->index);
@@ -97,7 +111,8 @@ static void print_row(cli_table *table, const qdq_compare_tensor *t, const colum
         cli_cell(table, "-");
     }
     if (c->bound)
-        cli_cell(table, "%s", isnan(t->bound_db) ? "-" : cli_sqnr_text(t->bound_db, text, sizeof text));
+        cli_cell(table, "%s",
+                 isnan(t->bound_db) || t->other_shape ? "-" : cli_sqnr_text(t->bound_db, text, sizeof text));
     print_share(table, t->cosine, 6);
     cli_cell(table, "%.4g", t->max_abs);
     if (c->scores)

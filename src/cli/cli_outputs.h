@@ -18,6 +18,9 @@ qdq_status cli_outputs_print(cli *c, const char *what, const qdq_compare_tensor 
  * misses. */
 const qdq_compare_tensor *cli_outputs_below(const qdq_compare_tensor *t, size_t n, double min_sqnr);
 
+/* What is worst about an output: "12.3 dB", "no signal", "not finite", "another shape". */
+const char *cli_worst_text(const qdq_compare_tensor *t, char *text, size_t size);
+
 /* "12.3", "equal", "no signal": zero or not finite everywhere; "not finite": in one of the two models. */
 const char *cli_sqnr_text(double sqnr_db, char *text, size_t size);
 

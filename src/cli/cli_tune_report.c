@@ -58,7 +58,8 @@ static qdq_status print_times(cli *c, json_t *report, FILE *to, qdq_error *err)
     cli_cell(&t, "ms");
     cli_cell(&t, "speed-up");
     add_time(&t, "as it came", base, 1);
-    add_time(&t, "by the rules", rules, base / rules);
+    if (isfinite(rules))
+        add_time(&t, "by the rules", rules, base / rules);
     add_time(&t, "final", number(report, "final_ms"), number(report, "speedup")); /* of pairs, not of means */
     return cli_table_print(&t, to, err);
 }
@@ -155,6 +156,7 @@ static void print_accuracy(json_t *report, FILE *to)
 static void print_remarks(json_t *report, FILE *to)
 {
     const char *phase = json_string_value(json_object_get(report, "phase"));
+    const char *rules_why = json_string_value(json_object_get(report, "rules_why"));
     double mde = number(report, "min_detectable_gain"), sqnr = number(report, "sqnr_db"),
            saved = number(report, "saved");
 
@@ -165,6 +167,8 @@ static void print_remarks(json_t *report, FILE *to)
     if (isfinite(sqnr))
         fprintf(to, "SQNR of the outputs: %.2f dB\n", sqnr);
     print_accuracy(report, to);
+    if (rules_why != NULL)
+        fprintf(to, "the rules' plan was not timed: %s\n", rules_why);
     print_computed(json_object_get(report, "engine_check"), to);
     if (isfinite(mde))
         fprintf(to, "a gain below %.2f %% could not have been seen\n", mde * 100);

@@ -275,7 +275,7 @@ const cli_command cmd_autotune = {
         "command goes on with it, and measures nothing twice.\n"
         "'qdq autotune --status DIR' tells how a run stands, from another terminal, too.",
     .json =
-        "report.json: { \"mode\", \"engine\", \"baseline_ms\", \"rules_ms\", \"final_ms\", "
+        "report.json: { \"mode\", \"engine\", \"baseline_ms\", \"rules_ms\", \"rules_why\", \"final_ms\", "
         "\"predicted_ms\",\n"
         "  \"speedup\", \"ci_low\", \"ci_high\", \"builds\", \"timings\", \"ruled_out\", \"seconds\", "
         "\"verdict\",\n"

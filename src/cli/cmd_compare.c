@@ -126,14 +126,13 @@ static qdq_status print_text(const comparison *p, qdq_error *err)
 static void check_goal(cli *c, const qdq_compare_result *r, double min_sqnr)
 {
     const qdq_compare_tensor *low = cli_outputs_below(r->outputs, r->n_outputs, min_sqnr);
-    char text[40], place[80], line[700];
+    char text[60], place[80], line[700];
 
     c->negative = low != NULL;
     if (low == NULL)
         return;
-    snprintf(line, sizeof line, "output '%s'%s: %s%s, expected at least %g", low->name,
-             qdq_compare_place(low, place, sizeof place), cli_sqnr_text(low->worst_db, text, sizeof text),
-             isfinite(low->worst_db) ? " dB" : "", min_sqnr);
+    snprintf(line, sizeof line, "output '%s'%s: %s, expected at least %g", low->name,
+             qdq_compare_place(low, place, sizeof place), cli_worst_text(low, text, sizeof text), min_sqnr);
     cli_ui_log(&c->ui, QDQ_LOG_ERROR, line);
 }
 

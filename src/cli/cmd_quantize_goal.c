@@ -54,7 +54,7 @@ qdq_status cmd_quantize_goal_run(quantize *q, const qdq_quantize_opts *opts, qdq
 static qdq_status check_given(const quantize *q, qdq_error *err)
 {
     const qdq_compare_result *r = q->compared;
-    char text[40], place[80];
+    char text[60], place[80];
 
     if (r == NULL)
         return qdq_fail(err, QDQ_E_GOAL, "%s: nothing was measured, expected a goal", q->path);
@@ -72,10 +72,9 @@ static qdq_status check_given(const quantize *q, qdq_error *err)
             : NULL;
     if (low == NULL)
         return QDQ_OK;
-    return qdq_fail(err, QDQ_E_GOAL, "%s: output '%s'%s: found SQNR %s%s, expected at least %g dB", q->path,
+    return qdq_fail(err, QDQ_E_GOAL, "%s: output '%s'%s: found SQNR %s, expected at least %g dB", q->path,
                     low->name, qdq_compare_place(low, place, sizeof place),
-                    cli_sqnr_text(low->worst_db, text, sizeof text), isfinite(low->worst_db) ? " dB" : "",
-                    q->a->quant.min_sqnr.value);
+                    cli_worst_text(low, text, sizeof text), q->a->quant.min_sqnr.value);
 }
 
 qdq_status cmd_quantize_goal_answer(const quantize *q, bool written, qdq_error *err)

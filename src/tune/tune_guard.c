@@ -310,6 +310,8 @@ static qdq_status decide(qdq_tuning *t, const guard *g, qdq_error *err)
     bool written_wins = false, wins_both, rules_win = false;
 
     t->out->sqnr_db = NAN;
+    if (g->rules != NULL && g->rules->failed)
+        snprintf(t->out->rules_why, sizeof t->out->rules_why, "%.290s", g->rules->why);
     if (g->written != NULL)
         QDQ_TRY(wins(t, &g->of_written, g->written_ok, NULL, &written_wins, err));
     wins_both = written_wins;

@@ -27,6 +27,17 @@ static void accuracy_text(const qdq_tune_accuracy *a, char *text, size_t size)
         snprintf(text + n, size - n, "; agreement at 0.5 %.4f", a->half_agreement);
 }
 
+/* Of times, those that were measured. */
+static void times_text(const qdq_tune_result *r, char *text, size_t size)
+{
+    size_t n = (size_t)snprintf(text, size, "given %.3g ms", r->baseline_ms);
+
+    if (isfinite(r->rules_ms))
+        n += (size_t)snprintf(text + n, size - n, ", rules %.3g ms", r->rules_ms);
+    if (isfinite(r->predicted_ms))
+        snprintf(text + n, size - n, ", predicted %.3g ms", r->predicted_ms);
+}
+
 static void show_figures(const qdq_tuning *t, qdq_buf *b)
 {
     const qdq_tune_result *r = t->out;
@@ -40,11 +51,7 @@ static void show_figures(const qdq_tuning *t, qdq_buf *b)
     f[n++] = (qdq_page_figure){speed, "\xc3\x97", "as fast as the model that was given", interval,
                                r->ci_low > 1 ? QDQ_TONE_GOOD : QDQ_TONE_PLAIN};
     snprintf(final, sizeof final, "%.3g", r->final_ms);
-    int used = snprintf(base, sizeof base, "given %.3g ms", r->baseline_ms);
-    if (isfinite(r->rules_ms))
-        used += snprintf(base + used, sizeof base - (size_t)used, ", rules %.3g ms", r->rules_ms);
-    if (isfinite(r->predicted_ms))
-        snprintf(base + used, sizeof base - (size_t)used, ", predicted %.3g ms", r->predicted_ms);
+    times_text(r, base, sizeof base);
     f[n++] = (qdq_page_figure){final, "ms", "of one run", base, QDQ_TONE_PLAIN};
     snprintf(builds, sizeof builds, "%u", r->builds);
     snprintf(timings, sizeof timings, "%u pairs of timed legs in %.0f s; profiles ruled out %u candidates",
@@ -71,27 +78,31 @@ static const char *const verdict_text[] = {
 static void show_latency(const qdq_tuning *t, qdq_buf *b)
 {
     const qdq_tune_result *r = t->out;
-    char text[700];
-    const qdq_page_bar bars[] = {
-        {"given", r->baseline_ms, r->baseline_ms, r->baseline_ms, QDQ_TONE_PLAIN},
-        {"rules", r->rules_ms, r->rules_ms, r->rules_ms, QDQ_TONE_PLAIN},
-        {"written", r->final_ms, r->baseline_ms / r->ci_high, r->baseline_ms / r->ci_low, QDQ_TONE_GOOD}};
+    char text[1100];
+    size_t n = 0;
+    qdq_page_bar bars[3];
 
-    char why[300] = "";
+    char why[300] = "", mde[100] = "";
     if (r->why != NULL)
         snprintf(why, sizeof why, " The reason: %s.", r->why);
     if (r->crashed > 0)
         snprintf(why + strlen(why), sizeof why - strlen(why),
                  " The engine crashed, hung or ran out of memory in %u of %u candidates.", r->crashed,
                  r->tried);
-    char mde[100] = "";
     if (isfinite(r->mde))
         snprintf(mde, sizeof mde, " A gain below %.2f %% could not have been seen in so many pairs.",
                  r->mde * 100);
-    snprintf(text, sizeof text, "%s%s Measured afresh at the end, in pairs.%s%s", verdict_text[r->verdict],
-             why, mde, r->ended_early ? " The budget ended the search before it was through." : "");
+    bars[n++] = (qdq_page_bar){"given", r->baseline_ms, r->baseline_ms, r->baseline_ms, QDQ_TONE_PLAIN};
+    if (isfinite(r->rules_ms))
+        bars[n++] = (qdq_page_bar){"rules", r->rules_ms, r->rules_ms, r->rules_ms, QDQ_TONE_PLAIN};
+    bars[n++] = (qdq_page_bar){"written", r->final_ms, r->baseline_ms / r->ci_high,
+                               r->baseline_ms / r->ci_low, QDQ_TONE_GOOD};
+    snprintf(text, sizeof text, "%s%s Measured afresh at the end, in pairs.%s%s%s%s",
+             verdict_text[r->verdict], why, mde,
+             r->ended_early ? " The budget ended the search before it was through." : "",
+             r->rules_why[0] != '\0' ? " The rules' plan was not timed: " : "", r->rules_why);
     qdq_page_section(b, "latency", "What came out", text);
-    qdq_page_bars(b, bars, QDQ_COUNT(bars), "ms");
+    qdq_page_bars(b, bars, n, "ms");
 }
 
 /* --- how the search went ---------------------------------------------------------------------------------------------- */

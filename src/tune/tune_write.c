@@ -183,6 +183,7 @@ static json_t *report(const qdq_tuning *t)
     json_object_set_new(j, "engine", json_string(r->engine));
     put_number(j, "baseline_ms", r->baseline_ms);
     put_number(j, "rules_ms", r->rules_ms);
+    json_object_set_new(j, "rules_why", r->rules_why[0] != '\0' ? json_string(r->rules_why) : json_null());
     put_number(j, "final_ms", r->final_ms);
     put_number(j, "predicted_ms", r->predicted_ms);
     put_number(j, "speedup", r->speedup);

@@ -8,6 +8,7 @@
 #include "base/fail.h"
 #include "quant/calib/held.h"
 #include "quant/compare/compare_output.h"
+#include "quant/compare/deciders.h"
 
 #define REFERENCE_MAX ((size_t)256 << 20)
 
@@ -17,6 +18,7 @@ struct qdq_compare_sums {
     qdq_arena arena;
     qdq_compare_output *outputs; /* of a */
     int64_t batch;               /* qdq_slices_batch() */
+    bool *follows;               /* by output of a: its shape depends on data. Only that is compared */
     size_t n;
 };
 
@@ -133,19 +135,33 @@ static qdq_status refer(qdq_worker *w, qdq_worker_model *a, size_t sample, qdq_a
 
 /* --- sums ----------------------------------------------------------------------------------------------------------- */
 
-static qdq_status begin(qdq_worker *w, int64_t a, int64_t b, size_t outputs, qdq_error *err)
+/* Outputs of a, in the order of its session. */
+static qdq_status find_followers(qdq_compare_sums *s, const qdq_worker_model *a, qdq_error *err)
 {
+    qdq_deciders d;
+
+    qdq_status st = qdq_deciders_find(a->model, NULL, &d, err);
+    for (size_t i = 0; st == QDQ_OK && i < s->n && i < qdq_model_output_count(a->model); i++)
+        s->follows[i] = d.follows[i];
+    qdq_deciders_free(&d);
+    return st;
+}
+
+static qdq_status begin(qdq_worker *w, const qdq_worker_model *a, int64_t b, qdq_error *err)
+{
+    const size_t outputs = a->session->n_out;
     qdq_compare_sums *s = calloc(1, sizeof *s);
 
     free_sums(w->sums);
     w->sums = s;
     if (s == NULL)
         return qdq_nomem(err);
-    s->a = a;
+    s->a = a->handle;
     s->b = b;
     s->n = outputs;
     s->outputs = qdq_arena_array(&s->arena, outputs + 1, sizeof *s->outputs);
-    return s->outputs != NULL ? QDQ_OK : qdq_nomem(err);
+    s->follows = qdq_arena_array(&s->arena, outputs + 1, sizeof *s->follows);
+    return s->outputs != NULL && s->follows != NULL ? find_followers(s, a, err) : qdq_nomem(err);
 }
 
 /* An engine that gives something else than the model promises has failed. */
@@ -162,6 +178,8 @@ static qdq_status add_outputs(qdq_compare_sums *s, size_t sample, const qdq_name
         if (!qdq_array_same_shape(&other->array, &a[i].array))
             return qdq_fail(err, QDQ_E_ENGINE, "output '%s' has another shape than that of the other model",
                             a[i].name);
+        if (s->follows[i])
+            continue;
         QDQ_TRY(
             qdq_compare_output_add(&s->outputs[i], sample, s->batch, &a[i].array, &other->array, NULL, err));
     }
@@ -196,7 +214,7 @@ qdq_status qdq_worker_compare(qdq_worker *w, qdq_worker_model *a, qdq_worker_mod
     size_t bytes;
 
     if (sample == 0)
-        QDQ_TRY(begin(w, a->handle, b->handle, a->session->n_out, err));
+        QDQ_TRY(begin(w, a, b->handle, err));
     if (w->sums == NULL || w->sums->a != a->handle || w->sums->b != b->handle || w->sums->next != sample)
         return qdq_fail(err, QDQ_E_BUG, "sample %zu is not the next one of this comparison", sample);
     qdq_status st = refer(w, a, sample, &memory, &of_a, &out->samples, err);

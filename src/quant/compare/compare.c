@@ -15,6 +15,7 @@
 #include "quant/compare/compare_feed.h"
 #include "quant/compare/compare_output.h"
 #include "quant/compare/compare_run.h"
+#include "quant/compare/deciders.h"
 #include "quant/rest/safe_session.h"
 
 static const char *const model_name[2] = {"first model", "second model"};
@@ -23,9 +24,12 @@ static const char *const model_name[2] = {"first model", "second model"};
 typedef struct common {
     const char *name;
     qdq_compare_output sums;
-    bool left_out; /* it has no numbers */
-    qdq_held held; /* of the first model, for this sample */
-    bool is_done;  /* and the second one gave it, too */
+    bool left_out;    /* it has no numbers */
+    bool is_inner;    /* no output: it decides the shape of one */
+    bool follows;     /* its shape is decided by an inner value, which is compared in its place */
+    bool other_shape; /* then: in a sample it was another one */
+    qdq_held held;    /* of the first model, for this sample */
+    bool is_done;     /* and the second one gave it, too */
 } common;
 
 struct qdq_comparing {
@@ -38,6 +42,7 @@ struct qdq_comparing {
     size_t n_run;
     qdq_arena arena;
     QDQ_VEC(common) outputs;
+    QDQ_VEC(const char *) expose; /* names of inner ones, and NULL; empty: none */
     qdq_map by_name;
     qdq_safe_session session[2];
     qdq_kept *kept; /* outputs of the first model, from comparison to comparison; NULL: they are not kept */
@@ -57,6 +62,42 @@ static bool has_output(const qdq_model *m, const char *name)
     return v != NULL && v->n_output > 0;
 }
 
+/* Values that decide the shape of an output, where both models have them and the engine shows them. */
+static qdq_status add_inner(qdq_comparing *c, const qdq_deciders *d, qdq_error *err)
+{
+    const bool can = (qdq_engine_get_info(c->engine)->capabilities & QDQ_CAN_EXPOSE) != 0;
+
+    for (size_t i = 0; can && i < d->names.n; i++) {
+        common v = {.is_inner = true};
+
+        if (qdq_graph_find(c->model[1]->graph, d->names.at[i]) == NULL ||
+            has_output(c->model[0], d->names.at[i]))
+            continue;
+        v.name = qdq_arena_strdup(&c->arena, d->names.at[i]);
+        if (v.name == NULL || !QDQ_PUSH(&c->arena, &c->outputs, v) ||
+            !QDQ_PUSH(&c->arena, &c->expose, v.name))
+            return qdq_nomem(err);
+        qdq_job_log(c->opts.job, QDQ_LOG_INFO, "'%s' decides the shape of an output, and is compared",
+                    v.name);
+    }
+    return c->expose.n == 0 || QDQ_PUSH(&c->arena, &c->expose, NULL) ? QDQ_OK : qdq_nomem(err);
+}
+
+static qdq_status find_inner(qdq_comparing *c, qdq_error *err)
+{
+    qdq_deciders d;
+    qdq_io io;
+
+    qdq_status st = qdq_deciders_find(c->model[0], c->opts.job, &d, err);
+    for (size_t i = 0; st == QDQ_OK && qdq_model_output(c->model[0], i, &io); i++)
+        for (size_t k = 0; k < c->outputs.n; k++)
+            c->outputs.at[k].follows |= d.follows[i] && strcmp(c->outputs.at[k].name, io.name) == 0;
+    if (st == QDQ_OK)
+        st = add_inner(c, &d, err);
+    qdq_deciders_free(&d);
+    return st;
+}
+
 static qdq_status find_outputs(qdq_comparing *c, qdq_error *err)
 {
     qdq_io a;
@@ -70,6 +111,7 @@ static qdq_status find_outputs(qdq_comparing *c, qdq_error *err)
     }
     if (c->outputs.n == 0)
         return qdq_fail(err, QDQ_E_FORMAT, "the two models have no output in common");
+    QDQ_TRY(find_inner(c, err));
     for (size_t k = 0; k < c->outputs.n; k++) {
         qdq_map_value *v = qdq_map_put(&c->by_name, c->outputs.at[k].name, NULL);
 
@@ -83,7 +125,8 @@ static qdq_status find_outputs(qdq_comparing *c, qdq_error *err)
 static qdq_status need_outputs(const qdq_comparing *c, const qdq_model *b, qdq_error *err)
 {
     for (size_t k = 0; k < c->outputs.n; k++)
-        if (!has_output(b, c->outputs.at[k].name))
+        if (c->outputs.at[k].is_inner ? qdq_graph_find(b->graph, c->outputs.at[k].name) == NULL
+                                      : !has_output(b, c->outputs.at[k].name))
             return qdq_fail(err, QDQ_E_FORMAT,
                             "second model: found no output '%s', which the one before it has",
                             c->outputs.at[k].name);
@@ -152,6 +195,12 @@ static qdq_status match(void *ctx, const char *name, const qdq_array *b, qdq_err
         return qdq_fail(err, QDQ_E_FORMAT, "'%s' has numbers in the first model and none in the second",
                         name);
     v->is_done = true;
+    if ((v->follows || v->is_inner) && !qdq_array_same_shape(&v->held.array, b)) {
+        v->other_shape = true;
+        return QDQ_OK;
+    }
+    if (v->follows && c->expose.n > 0)
+        return QDQ_OK;
     if (!qdq_array_same_shape(&v->held.array, b))
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "output '%s' is [%s] in the first model, [%s] in the second",
                         name, qdq_array_shape_text(&v->held.array, text[0], sizeof text[0]),
@@ -173,6 +222,7 @@ static qdq_status open_session(qdq_comparing *c, int k, qdq_error *err)
     s->opts.shapes = c->opts.shapes;
     s->opts.n_shapes = c->opts.n_shapes;
     s->opts.fake_quant = c->opts.fake_quant;
+    s->opts.expose = c->expose.n > 0 ? c->expose.at : NULL;
     return qdq_safe_open(s, err);
 }
 
@@ -289,6 +339,12 @@ static void find_worst(qdq_compare_result *r)
     }
 }
 
+/* An output that follows an inner value counts where it got another shape. */
+static bool is_result(const qdq_comparing *c, const common *v)
+{
+    return !v->left_out && !(v->follows && c->expose.n > 0 && !v->other_shape);
+}
+
 static qdq_status fill_result(const qdq_comparing *c, qdq_compare_result *r, char *text, qdq_error *err)
 {
     const qdq_top1 *t = &c->outputs.at[0].sums.top1;
@@ -298,9 +354,11 @@ static qdq_status fill_result(const qdq_comparing *c, qdq_compare_result *r, cha
         qdq_compare_tensor *to = &r->outputs[r->n_outputs];
         const size_t size = strlen(v->name) + 1;
 
-        if (v->left_out)
+        if (!is_result(c, v))
             continue;
         QDQ_TRY(qdq_compare_output_get(&v->sums, to, err));
+        if (v->other_shape)
+            qdq_compare_tensor_reshaped(to);
         to->name = memcpy(text, v->name, size);
         text += size;
         r->n_outputs++;
@@ -320,7 +378,7 @@ qdq_status qdq_comparing_get(const qdq_comparing *c, qdq_compare_result **out, q
 
     *out = NULL;
     for (size_t i = 0; i < c->outputs.n; i++) {
-        n += !c->outputs.at[i].left_out;
+        n += is_result(c, &c->outputs.at[i]);
         text_size += strlen(c->outputs.at[i].name) + 1;
     }
     if (n == 0)

@@ -29,6 +29,15 @@ qdq_status qdq_compare_output_get(const qdq_compare_output *o, qdq_compare_tenso
     return QDQ_OK;
 }
 
+void qdq_compare_tensor_reshaped(qdq_compare_tensor *t)
+{
+    t->other_shape = true;
+    t->sqnr_db = t->worst_db = t->bound_db = -INFINITY;
+    t->axis = -1;
+    t->cosine = t->top1 = t->half_agreement = NAN;
+    t->max_abs = INFINITY;
+}
+
 void qdq_compare_output_free(qdq_compare_output *o)
 {
     qdq_slices_free(&o->slices);

@@ -18,6 +18,9 @@ qdq_status qdq_compare_output_add(qdq_compare_output *o, size_t sample, int64_t 
 
 /* Fills all of *t but the name. */
 qdq_status qdq_compare_output_get(const qdq_compare_output *o, qdq_compare_tensor *t, qdq_error *err);
+
+/* Makes *t that of an output with another shape in the second model. */
+void qdq_compare_tensor_reshaped(qdq_compare_tensor *t);
 void qdq_compare_output_free(qdq_compare_output *o);
 
 #endif /* QDQ_COMPARE_OUTPUT_H */

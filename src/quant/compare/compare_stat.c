@@ -92,6 +92,7 @@ void qdq_compare_stat_result(const qdq_compare_stat *s, qdq_compare_tensor *t)
     t->half_agreement = half_agreement(s);
     t->axis = -1;
     t->index = 0;
+    t->other_shape = false;
     t->power = s->elements > 0 ? s->aa / (double)s->elements : 0;
     if (s->aa == 0)
         t->sqnr_db = NAN;

@@ -179,7 +179,12 @@ static qdq_status judge(goal *g, const qdq_compare_result *r, qdq_goal_step *ste
     if (out->holds)
         out->excess = pow(10, (g->goal.min_sqnr - step->sqnr_db) / 10);
     out->holds = false;
-    if (isnan(step->sqnr_db))
+    if (!isfinite(out->excess))
+        out->excess = NAN;
+    if (worst->other_shape)
+        snprintf(to->why, sizeof to->why, "output '%s': its shape depends on data, and is not that of float",
+                 worst->name);
+    else if (isnan(step->sqnr_db))
         snprintf(to->why, sizeof to->why,
                  "output '%s': zero everywhere or not finite, it has no SQNR, expected at least %g dB",
                  worst->name, g->goal.min_sqnr);

@@ -1,0 +1,155 @@
+/* Outputs whose shape depends on data: what decides it is found and compared in their place. */
+#include <math.h>
+
+#include "quant/compare/deciders.h"
+#include "support/test.h"
+
+static qdq_error err;
+
+#define HEAD "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+
+/* The names that decide, separated by spaces. */
+static const char *deciders(const char *text, bool *follows)
+{
+    static char names[300];
+    qdq_model *m = test_model(text);
+    qdq_deciders d;
+
+    assert_ok(qdq_deciders_find(m, NULL, &d, &err));
+    names[0] = '\0';
+    for (size_t i = 0; i < d.names.n; i++) {
+        const size_t used = strlen(names);
+
+        snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? " " : "", d.names.at[i]);
+    }
+    for (size_t i = 0; follows != NULL && i < m->graph->outputs.n; i++)
+        follows[i] = d.follows[i];
+    qdq_deciders_free(&d);
+    qdq_model_free(m);
+    return names;
+}
+
+/* Speech: durations are rounded, added up, and the length of what is made; `more` stretches them. */
+#define SPEECH(more)                                                                                         \
+    HEAD "g (float[N,4] x) => (float[M] y, float[N,4] z)\n"                                                  \
+         "<float two = {" more "}, int64 zero = {0}, int64 one = {1}, float level = {1}> {\n"                \
+         "  a = Abs(x) w = Mul(a, two) c = Ceil(w) s = ReduceSum<keepdims = 0>(c) i = Cast<to = 7>(s)\n"     \
+         "  r = Range(zero, i, one) f = Cast<to = 1>(r) y = Mul(f, level) z = Relu(x)\n"                     \
+         "}\n"
+
+static void durations_decide_the_length_of_speech(void **state)
+{
+    bool follows[2];
+
+    (void)state;
+    assert_string_equal(deciders(SPEECH("2"), follows), "c");
+    assert_true(follows[0] && !follows[1]);
+}
+
+static void shape_arithmetic_in_floats_decides_nothing(void **state)
+{
+    bool follows[1];
+
+    (void)state;
+    assert_string_equal(
+        deciders(HEAD "g (float[N,M] x) => (float[A,B] y) <float[1] half = {0.5}, float[1,1] c = {3}> {\n"
+                      "  s = Shape(x) f = Cast<to = 1>(s) h = Mul(f, half) d = Floor(h) i = Cast<to = 7>(d)\n"
+                      "  y = Expand(c, i)\n"
+                      "}\n",
+                 follows),
+        "");
+    assert_false(follows[0]);
+}
+
+static void integers_that_are_inputs_decide_nothing(void **state)
+{
+    (void)state;
+    assert_string_equal(deciders(HEAD "g (int64 n) => (int64[M] y) <int64 zero = {0}, int64 one = {1}>\n"
+                                      "{ y = Range(zero, n, one) }",
+                                 NULL),
+                        "");
+}
+
+static void scores_decide_how_many_are_found(void **state)
+{
+    (void)state;
+    assert_string_equal(deciders(HEAD "g (float[N] x) => (int64[A,B] y) <float c = {0.5}>\n"
+                                      "{ t = Sigmoid(x) b = Greater(t, c) y = NonZero(b) }",
+                                 NULL),
+                        "t");
+}
+
+/* What is found is put back into a tensor whose shape is known. */
+static void places_that_are_written_to_do_not_decide_the_shape(void **state)
+{
+    (void)state;
+    assert_string_equal(deciders(HEAD "g (float[N] x) => (float[N] y) <float c = {0.5}>\n"
+                                      "{ t = Sigmoid(x) b = Greater(t, c) n = NonZero(b)\n"
+                                      "  p = Transpose(n) u = GatherND(t, p) y = ScatterND(t, p, u) }",
+                                 NULL),
+                        "");
+}
+
+/* --- comparing ------------------------------------------------------------------------------------------------------ */
+
+static qdq_compare_result *compared(const char *a, const char *b)
+{
+    qdq_engine *e = test_ort();
+    qdq_model *m = test_model(a), *n = test_model(b);
+    qdq_compare_result *r = NULL;
+    qdq_data *d = NULL;
+
+    if (e == NULL) {
+        test_missing("ONNX Runtime");
+        return NULL;
+    }
+    assert_ok(qdq_data_open("random:1", m, NULL, &d, &err));
+    assert_ok(qdq_compare(e, m, n, d, NULL, &r, &err));
+    qdq_data_close(d);
+    qdq_model_free(m);
+    qdq_model_free(n);
+    return r;
+}
+
+static void what_decides_is_compared_in_place_of_what_follows(void **state)
+{
+    qdq_compare_result *r = compared(SPEECH("2"), SPEECH("2"));
+
+    (void)state;
+    if (r == NULL)
+        return;
+    assert_int_equal(r->n_outputs, 2);
+    assert_string_equal(r->outputs[0].name, "z");
+    assert_string_equal(r->outputs[1].name, "c");
+    assert_true(isinf(r->outputs[1].sqnr_db) && !r->outputs[1].other_shape);
+    qdq_free(r);
+}
+
+static void an_output_of_another_length_is_the_worst_and_no_error(void **state)
+{
+    qdq_compare_result *r = compared(SPEECH("2"), SPEECH("9"));
+
+    (void)state;
+    if (r == NULL)
+        return;
+    assert_int_equal(r->n_outputs, 3);
+    assert_string_equal(r->outputs[0].name, "y");
+    assert_true(r->outputs[0].other_shape && r->worst == 0);
+    assert_true(isinf(r->worst_db) && r->worst_db < 0 && isinf(r->bound_db) && r->bound_db < 0);
+    assert_true(isfinite(r->outputs[2].sqnr_db));
+    qdq_free(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(durations_decide_the_length_of_speech),
+        cmocka_unit_test(shape_arithmetic_in_floats_decides_nothing),
+        cmocka_unit_test(integers_that_are_inputs_decide_nothing),
+        cmocka_unit_test(scores_decide_how_many_are_found),
+        cmocka_unit_test(places_that_are_written_to_do_not_decide_the_shape),
+        cmocka_unit_test(what_decides_is_compared_in_place_of_what_follows),
+        cmocka_unit_test(an_output_of_another_length_is_the_worst_and_no_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
