@@ -2,6 +2,7 @@
 #include "base/sha256.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,6 +24,18 @@ void qdq_sha256_end(struct sha256_ctx *h, char name[33])
         name[2 * i + 1] = hex[digest[i] & 15];
     }
     name[32] = '\0';
+}
+
+void qdq_sha256_text(const char *text, char hash[65])
+{
+    struct sha256_ctx h;
+    uint8_t digest[SHA256_DIGEST_SIZE];
+
+    sha256_init(&h);
+    qdq_sha256_add(&h, text);
+    sha256_digest(&h, sizeof digest, digest);
+    for (size_t i = 0; i < sizeof digest; i++)
+        snprintf(&hash[2 * i], 3, "%02x", digest[i]);
 }
 
 void qdq_sha256_name(const char *text, char name[33])

@@ -9,6 +9,9 @@
 #define DEFAULT_RANDOM_SAMPLES 8
 #define MAX_JUDGES             64
 
+/* For a goal: fewer samples than these are cross-validated; of more, so many are held back at least. */
+enum { FEW_SAMPLES = 64, LEAST_JUDGES = 16, FOLDS = 4 };
+
 const cli_opt cli_quant_what_opts[] = {
     {.letter = 'T',
      .name = "target",
@@ -114,7 +117,7 @@ const cli_opt cli_quant_accuracy_opts[] = {
      .kind = CLI_MAYBE,
      .offset = CLI_AT(cli_quant_args, min_sqnr),
      .what = "DB",
-     .help = "return layers to float until each slice of each output has DB"},
+     .help = "return layers to float until every output reaches DB; 0: no goal"},
     {.name = "max-drop",
      .kind = CLI_TEXT,
      .offset = CLI_AT(cli_quant_args, max_drop),
@@ -234,7 +237,7 @@ void cli_quant_fill(const cli_quant_args *a, qdq_quantize_opts *o)
 /* An eighth judges, at least one sample and at most as many as a good mean needs. */
 static cli_split split_samples(size_t have, size_t want, bool judge, bool calibrate)
 {
-    cli_split s = {0, 0, 0, false};
+    cli_split s = {0};
 
     if (want == 0 || want > have)
         want = have;
@@ -289,6 +292,26 @@ qdq_status cli_samples_open(cli *c, const cli_quant_args *a, const qdq_model *m,
         cli_warn(&c->ui, "--samples %zu: %s has %zu", want, spec, qdq_data_count(out->data));
     out->split = split_samples(qdq_data_count(out->data), want, hold_back, calibrate);
     return judge && a->eval != NULL ? open_eval(c, a, m, out, err) : QDQ_OK;
+}
+
+void cli_samples_for_goal(const cli_quant_args *a, cli_samples *s)
+{
+    const size_t have = qdq_data_count(s->data),
+                 want = a->samples > 0 && (size_t)a->samples < have ? (size_t)a->samples : have,
+                 rest = have - want;
+    cli_split *to = &s->split;
+
+    if (s->eval != NULL || have < 2 || to->judge == 0 || qdq_data_is_random(s->data))
+        return;
+    if (rest >= LEAST_JUDGES / 2 ||
+        want >= FEW_SAMPLES) { /* those behind the ones that calibrate, if there are enough */
+        to->judge = to->judge > LEAST_JUDGES ? to->judge : LEAST_JUDGES;
+        if (rest >= LEAST_JUDGES / 2 && rest < to->judge)
+            to->judge = rest;
+        to->calibrate = rest >= to->judge ? want : have - to->judge;
+        to->first = to->calibrate;
+    } else if (want >= 2)
+        *to = (cli_split){.calibrate = want, .judge = want, .held_back = true, .folds = FOLDS};
 }
 
 void cli_samples_close(cli_samples *s)

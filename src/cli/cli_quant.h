@@ -49,7 +49,9 @@ void cli_quant_fill(const cli_quant_args *a, qdq_quantize_opts *o);
 typedef struct cli_split {
     size_t calibrate;    /* the first so many; 0: none */
     size_t first, judge; /* a range; judge 0: none */
-    bool held_back;      /* the two do not overlap */
+    bool held_back;      /* the two do not overlap, or only across folds */
+    unsigned
+        folds; /* of cross-validation, as in qdq_goal_opts: then all samples calibrate and judge; 0: none */
 } cli_split;
 
 typedef struct cli_samples {
@@ -61,6 +63,10 @@ typedef struct cli_samples {
 /* Opens --calib (without it: random:0) and --eval. On an error, too, the caller closes both. */
 qdq_status cli_samples_open(cli *c, const cli_quant_args *a, const qdq_model *m, bool calibrate, bool judge,
                             cli_samples *out, qdq_error *err);
+
+/* For a goal: few samples are cross-validated, and of more enough are held back for a lower bound. After
+ * cli_samples_open(). */
+void cli_samples_for_goal(const cli_quant_args *a, cli_samples *s);
 void cli_samples_close(cli_samples *s);
 
 /* The data that judges. */

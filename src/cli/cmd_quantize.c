@@ -49,8 +49,11 @@ static bool needs_engine(const struct quantize_args *a)
 
 static qdq_status open_data(quantize *q, qdq_error *err)
 {
-    return cli_samples_open(q->c, &q->a->quant, q->model, q->a->plan == NULL,
-                            q->a->quant.sqnr && !q->a->dry_run, &q->samples, err);
+    QDQ_TRY(cli_samples_open(q->c, &q->a->quant, q->model, q->a->plan == NULL,
+                             q->a->quant.sqnr && !q->a->dry_run, &q->samples, err));
+    if (cmd_quantize_seeks_goal(q))
+        cli_samples_for_goal(&q->a->quant, &q->samples);
+    return QDQ_OK;
 }
 
 /* The plan, and unless it is to be printed alone, the model. */
@@ -65,8 +68,12 @@ static qdq_status quantize_model(quantize *q, qdq_error *err)
     o.job = &q->c->job;
     o.why = q->why;
     QDQ_TRY(cmd_quantize_verify_opts(q, &o, err));
-    if (cmd_quantize_has_goal(a))
-        return cli_at_file(q->path, cmd_quantize_goal_run(q, &o, err), err);
+    if (cmd_quantize_seeks_goal(q)) {
+        qdq_status st = cmd_quantize_goal_run(q, &o, err);
+
+        if (!cmd_quantize_gives_up(q, st, err))
+            return cli_at_file(q->path, st, err);
+    }
     return cli_at_file(q->path,
                        qdq_quantize(q->model, q->target, q->engine, q->samples.data, &o, &q->plan,
                                     a->dry_run ? NULL : &q->quantized, err),
@@ -126,6 +133,10 @@ static qdq_status judge(quantize *q, qdq_error *err)
     }
     if (q->a->plan == NULL && !q->samples.split.held_back)
         cli_warn(&q->c->ui, "one sample: SQNR is measured on the sample that calibrated, not held back");
+    if (q->goal != NULL) {
+        q->compared = q->goal->compared;
+        return QDQ_OK;
+    }
     o.threads = cli_threads(q->a->threads);
     o.shapes = q->a->quant.shape.shapes.at;
     o.n_shapes = q->a->quant.shape.shapes.n;
@@ -145,6 +156,9 @@ static void warn_of_little(const quantize *q)
 {
     const qdq_plan_summary *sum = qdq_plan_get_summary(q->plan);
 
+    cmd_quantize_warn_of_goal(q);
+    if (q->goal != NULL && q->goal->is_float)
+        return;
     if (sum->n_tensors + sum->n_weights + sum->n_biases == 0)
         cli_warn(&q->c->ui, sum->n_kept > 0
                                 ? "nothing was left to quantize: what the model has in 8 bits is kept"
@@ -202,6 +216,7 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
     QDQ_TRY(cmd_quantize_check(q.a, err));
     QDQ_TRY(cmd_quantize_goal_check(q.a, &q.max_drop, err));
     QDQ_TRY(check_outputs(c, q.a, err));
+    QDQ_TRY(cmd_quantize_times_load(&q, err));
     if (q.a->why != NULL && (q.why = qdq_why_new(q.a->why)) == NULL)
         return qdq_nomem(err);
     qdq_status st = plan_and_apply(&q, err);
@@ -211,8 +226,10 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
     if (st == QDQ_OK)
         st = cmd_quantize_goal_answer(&q, true, err);
     json_decref(q.tuned);
+    if (q.goal == NULL || q.goal->compared != q.compared)
+        qdq_free(q.compared);
     qdq_goal_result_free(q.goal);
-    qdq_free(q.compared);
+    qdq_plan_free(q.times);
     qdq_plan_free(q.plan);
     qdq_why_free(q.why);
     cli_samples_close(&q.samples);
@@ -246,19 +263,42 @@ const cli_command cmd_quantize = {
         "Without --threads that number is that of the processors. Loops of qdq's own over weights and\n"
         "ranges take OMP_NUM_THREADS threads, and give the same bytes with any number.\n"
         "\n"
-        "One sample in eight, 1 to 64 of them, is held back from calibration (with --samples N: taken\n"
-        "from behind the first N) and SQNR of the outputs is measured on those. --no-sqnr calibrates on\n"
-        "all of them and saves that time. --eval DATA judges on other data, and calibration has all of its "
-        "own.\n"
-        "\n"
-        "With --min-sqnr or --max-drop, layers go back to float until the goal holds: those first whose "
+        "With real data the goal is 20 dB for every output and every slice of it (docs/options.md), as a "
+        "lower\n"
+        "bound of the SQNR on samples that did not calibrate. --min-sqnr DB changes the goal, --min-sqnr 0\n"
+        "switches it off. Where it is missed, layers go back to float until it holds: those first whose "
         "error\n"
-        "(as compare --per-tensor has it) is largest for the time that 8 bits save there, which is "
-        "estimated\n"
-        "from shapes. The search doubles, bisects, and lets groups of layers come back. What each trial gave "
-        "is\n"
-        "printed. If only the float model reaches the goal, nothing is written and the exit code is 6;\n"
-        "--best-effort writes what came nearest, with the same exit code.\n"
+        "(as compare --per-tensor has it) is largest for the time that 8 bits save there. That time comes "
+        "from\n"
+        "profiles of the engine, or is estimated from shapes where the engine is not the target's own. The\n"
+        "search doubles, bisects, and lets groups of layers come back. The summary lists each trial.\n"
+        "\n"
+        "If only the float model reaches the default goal, the best plan that was tried and that saves a "
+        "tenth\n"
+        "of the time is written, with a warning; if none saves that much, the float model, optimized, with "
+        "the\n"
+        "warning \"nothing was quantized\". The exit code is 0. Plans of weights alone, of --plan, and of "
+        "models\n"
+        "that have Q/DQ are judged and not changed. A goal of --min-sqnr or --max-drop that only the float\n"
+        "model reaches: nothing is written and the exit code is 6; --best-effort writes what came nearest, "
+        "with\n"
+        "the same exit code.\n"
+        "\n"
+        "With a goal and fewer than 64 samples the estimate is cross-validated: each sample is judged by "
+        "ranges\n"
+        "that did not see it, in 4 folds, and all samples calibrate what is written. Of more samples one in\n"
+        "eight, 16 to 64, is held back; so are those behind the first N of --samples N, if there are 8. One\n"
+        "sample calibrates and judges, without a bound. Without a goal one in eight, 1 to 64, is held back.\n"
+        "--no-sqnr calibrates on all of them and measures nothing. --eval DATA judges on other data, and\n"
+        "calibration has all of its own.\n"
+        "\n"
+        "Where the first plan reaches the goal nothing that a clock measured enters the files. A search "
+        "takes\n"
+        "two things from a clock: the time of each layer, and how many trials there was time for. The plan "
+        "of\n"
+        "--plan-out records both (key \"times\", with the processor and the target); --times PLAN takes "
+        "them\n"
+        "from there instead, and gives the same bytes again.\n"
         "\n"
         "Q/DQ that a model has already are kept, scales included: what training left float beside them is\n"
         "completed by the target's rules. Quantizing twice is quantizing once.\n"
@@ -292,7 +332,8 @@ const cli_command cmd_quantize = {
             "\"after_ms\", \"threads\",\n"
             "  \"shapes\": \"open\" or \"fixed\"} }, of which not_measured stands alone where it is no null; "
             "with a\n"
-            "goal also \"goal\": {\"reached\", \"evaluations\": [{\"float\", \"sqnr_db\", \"accuracy\", "
+            "goal also \"goal\": {\"reached\", \"seconds\", \"evaluations\": [{\"float\", \"sqnr_db\", "
+            "\"accuracy\", "
             "\"time_share\",\n"
             "  \"holds\"}], \"layers\": [{\"node\", \"op\", \"error\", \"saved_share\", \"float\"}]}.\n"
             "With --calib, and the target's own engine, also \"engine_check\", as 'check --engine' has it.\n"

@@ -17,7 +17,7 @@ struct quantize_args {
     cli_output_args out;
     cli_engine_args engine;
     cli_quant_args quant;
-    const char *plan, *plan_out, *why, *report, *autotune_dir;
+    const char *plan, *plan_out, *why, *report, *autotune_dir, *times;
     int autotune; /* 0: off, else 1 + qdq_tune_preset */
     int64_t threads;
     bool dry_run, force_plan, best_effort, bench;
@@ -45,6 +45,7 @@ typedef struct quantize {
     cli_names wrong;              /* entries of --exclude: nodes that the engine computes wrongly */
     qdq_verify_result computed;   /* of what is written, if is_verified */
     bool is_verified;
+    qdq_plan *times;      /* of --times; or NULL */
     double max_drop;      /* as a share; below 0: no such goal */
     const char *tuned_in; /* the folder of --autotune */
     json_t *tuned;        /* its report; NULL: nothing was tuned */
@@ -54,6 +55,15 @@ typedef struct quantize {
 
 /* cmd_quantize_report.c: the page of --report, if it is asked for. */
 qdq_status cmd_quantize_report(const quantize *q, qdq_error *err);
+
+/* cmd_quantize_policy.c: the goal where the user names none, and what is reported of it. */
+/* Is there a goal that may change the plan, the user's or the default one? Asked once the samples are open. */
+bool cmd_quantize_seeks_goal(const quantize *q);
+bool cmd_quantize_is_default(const quantize *q);
+qdq_status cmd_quantize_times_load(quantize *q, qdq_error *err);
+/* Outputs that cannot be compared are no reason to keep a model back: then as without a goal. */
+bool cmd_quantize_gives_up(const quantize *q, qdq_status st, const qdq_error *err);
+void cmd_quantize_warn_of_goal(const quantize *q);
 
 /* cmd_quantize_goal.c: a goal, and how it was reached. */
 bool cmd_quantize_has_goal(const struct quantize_args *a);

@@ -6,6 +6,9 @@
 #include "base/fail.h"
 #include "cli/cmd_quantize.h"
 
+/* Of the whole command at most 4, the report included. */
+#define MAX_SLOWDOWN 3.5
+
 bool cmd_quantize_has_goal(const struct quantize_args *a)
 {
     return a->quant.min_sqnr.value != 0 || a->quant.max_drop != NULL;
@@ -41,7 +44,12 @@ qdq_status cmd_quantize_goal_run(quantize *q, const qdq_quantize_opts *opts, qdq
     if (!(info->capabilities & QDQ_CAN_RUN))
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "engine %s gives no outputs: no goal can be measured",
                         info->name);
+    goal.by_default = cmd_quantize_is_default(q);
     goal.min_sqnr = q->a->quant.min_sqnr.value;
+    goal.folds = q->samples.split.folds;
+    goal.max_slowdown = MAX_SLOWDOWN;
+    goal.times = q->times;
+    goal.times_name = q->a->times;
     goal.max_drop = q->max_drop;
     goal.eval = q->samples.eval;
     goal.first = q->samples.split.first;
@@ -129,6 +137,19 @@ static json_t *layers_json(const quantize *q, cli_json *j)
     return list;
 }
 
+static json_t *seconds_json(const quantize *q, cli_json *j)
+{
+    const qdq_goal_seconds *s = &q->goal->seconds;
+    json_t *o = json_object();
+
+    cli_json_set(j, o, "calibration", cli_json_real(s->calibration));
+    cli_json_set(j, o, "judging", cli_json_real(s->judging));
+    cli_json_set(j, o, "layers", cli_json_real(s->layers));
+    cli_json_set(j, o, "profile", cli_json_real(s->profile));
+    cli_json_set(j, o, "trials", cli_json_real(s->trials));
+    return o;
+}
+
 void cmd_quantize_goal_json(const quantize *q, cli_json *j, json_t *root)
 {
     const qdq_compare_result *r = q->compared;
@@ -142,6 +163,7 @@ void cmd_quantize_goal_json(const quantize *q, cli_json *j, json_t *root)
         return;
     goal = json_object();
     cli_json_set(j, goal, "reached", json_boolean(q->goal->reached));
+    cli_json_set(j, goal, "seconds", seconds_json(q, j));
     cli_json_set(j, goal, "evaluations", steps_json(q, j));
     cli_json_set(j, goal, "layers", layers_json(q, j));
     cli_json_set(j, root, "goal", goal);
@@ -152,7 +174,8 @@ static qdq_status print_steps(const quantize *q, FILE *to, qdq_error *err)
     cli_table t = {.arena = &q->c->arena, .columns = "rrrrrl"};
     char text[40];
 
-    fputs("\nto reach the goal (time: of the float model's, estimated from shapes)\n", to);
+    fprintf(to, "\nto reach the goal (time: of the float model's, %s)\n",
+            q->goal->is_profiled ? "from its profile" : "estimated from shapes");
     cli_cell(&t, "trial");
     cli_cell(&t, "back to float");
     cli_cell(&t, "SQNR dB");
@@ -210,5 +233,11 @@ qdq_status cmd_quantize_goal_print(const quantize *q, FILE *to, qdq_error *err)
     if (q->goal == NULL || q->goal->n_steps < 2)
         return QDQ_OK;
     QDQ_TRY(print_steps(q, to, err));
-    return print_layers(q, to, err);
+    QDQ_TRY(print_layers(q, to, err));
+    fprintf(to,
+            "\ntime: calibration %.1f s, judging %.1f s, errors of layers %.1f s, profiles %.1f s, trials "
+            "%.1f s\n",
+            q->goal->seconds.calibration, q->goal->seconds.judging, q->goal->seconds.layers,
+            q->goal->seconds.profile, q->goal->seconds.trials);
+    return QDQ_OK;
 }

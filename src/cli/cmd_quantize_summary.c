@@ -35,6 +35,8 @@ static json_t *samples_json(cli_json *j, const quantize *q)
 
     cli_json_set(j, o, "calibration", json_integer((json_int_t)q->samples.split.calibrate));
     cli_json_set(j, o, "sqnr", json_integer(compared ? (json_int_t)q->compared->samples : 0));
+    if (compared && q->samples.split.folds > 0)
+        cli_json_set(j, o, "cross_validated", json_true());
     /* of a plan that was given, nobody knows what it was calibrated on */
     cli_json_set(j, o, "held_back",
                  compared && q->a->plan == NULL ? json_boolean(q->samples.split.held_back) : json_null());
@@ -178,6 +180,7 @@ static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)
     fprintf(to, "\naccuracy against the model as it came on %zu sample%s%s\n", r->samples,
             cli_plural(r->samples),
             q->samples.eval != NULL      ? " of --eval"
+            : q->samples.split.folds > 0 ? ", cross-validated"
             : q->samples.split.held_back ? " held back from calibration"
             : q->a->plan == NULL         ? ", not held back from calibration"
                                          : "");

@@ -71,12 +71,14 @@ static qdq_calib_opts calib_opts(const qdq_quantize_opts *opts)
 }
 
 qdq_status qdq_find_scales(const qdq_model *clean, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                           const qdq_quantize_opts *opts, qdq_plan *p, qdq_calib_names *empty, qdq_error *err)
+                           const qdq_quantize_opts *opts, unsigned folds, qdq_plan *p, qdq_calib_names *empty,
+                           qdq_error *err)
 {
-    const qdq_calib_opts co = calib_opts(opts);
+    qdq_calib_opts co = calib_opts(opts);
     qdq_data_opts dopts = QDQ_DATA_OPTS_INIT;
     qdq_data *random = NULL;
 
+    co.folds = folds;
     dopts.shapes = opts->shapes;
     dopts.n_shapes = opts->n_shapes;
     if (data == NULL)
@@ -111,7 +113,7 @@ static qdq_status calibrate(const qdq_model *m, const qdq_target *t, qdq_engine 
     const size_t before = empty->n;
 
     if (basis->known == NULL || needs_samples(p))
-        QDQ_TRY(qdq_find_scales(m, t, e, data, opts, p, empty, err));
+        QDQ_TRY(qdq_find_scales(m, t, e, data, opts, basis->folds, p, empty, err));
     if (empty->n > before) /* there will be another plan */
         return QDQ_OK;
     QDQ_TRY(qdq_awq(m, e, data, &co, p, err));

@@ -14,6 +14,7 @@ typedef struct qdq_plan_basis {
     qdq_map *finite;           /* as in qdq_place_opts */
     const uint32_t *stay;      /* likewise */
     const qdq_target *bodies;  /* for the bodies of If, Loop and Scan, if it is another one */
+    unsigned folds;            /* as in qdq_calib_opts: of the main graph alone */
     const qdq_plan_rest *rest; /* that of another plan, complete: it does not depend on where Q/DQ are */
 } qdq_plan_basis;
 
@@ -26,9 +27,10 @@ qdq_status qdq_place_with_scales(const qdq_model *clean, const qdq_target *t, qd
                                  const qdq_quantize_opts *opts, const qdq_plan_basis *basis, qdq_plan *p,
                                  qdq_error *err);
 
-/* Fills scales of a placed plan that are not there, as qdq_calibrate() does, for the options of quantize. */
+/* Fills scales of a placed plan that are not there, as qdq_calibrate() does, for the options of quantize. `folds` as in
+ * qdq_calib_opts. */
 qdq_status qdq_find_scales(const qdq_model *clean, const qdq_target *t, qdq_engine *e, qdq_data *data,
-                           const qdq_quantize_opts *opts, qdq_plan *p, qdq_calib_names *empty,
+                           const qdq_quantize_opts *opts, unsigned folds, qdq_plan *p, qdq_calib_names *empty,
                            qdq_error *err);
 
 /* The precision of what is not quantized, and which nodes stay float32, as another plan for the model has it. */

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/processor.h"
 #include "engine/trt/trt_args.h"
 #include "quant/rest/rest.h"
 #include "tune/accuracy/accuracy.h"
@@ -101,25 +102,6 @@ static qdq_status check_judge(const qdq_tuning *t, qdq_error *err)
 
 /* --- where it is measured --------------------------------------------------------------------------------------------- */
 
-/* The processor, as the system calls it: times of another one are no times of this one. */
-static void device_name(char *out, size_t room)
-{
-    FILE *f = fopen("/proc/cpuinfo", "r");
-    char line[1000];
-
-    snprintf(out, room, "unknown processor, %ld cores", sysconf(_SC_NPROCESSORS_ONLN));
-    while (f != NULL && fgets(line, sizeof line, f) != NULL) {
-        const char *name = strncmp(line, "model name", 10) == 0 ? strchr(line, ':') : NULL;
-        if (name == NULL)
-            continue;
-        line[strcspn(line, "\n")] = '\0';
-        snprintf(out, room, "%.200s, %ld cores", name + 2, sysconf(_SC_NPROCESSORS_ONLN));
-        break;
-    }
-    if (f != NULL)
-        fclose(f);
-}
-
 static qdq_status open_store(qdq_tuning *t, qdq_error *err)
 {
     const char *path = t->opts->store != NULL ? t->opts->store : qdq_tune_path(t, "tune.db");
@@ -129,7 +111,7 @@ static qdq_status open_store(qdq_tuning *t, qdq_error *err)
 
     if (path == NULL || search == NULL || options == NULL || quant == NULL)
         return qdq_nomem(err);
-    device_name(processor, sizeof processor);
+    qdq_processor_name(processor, sizeof processor);
     const char *device = qdq_arena_printf(&t->arena, "%s on %s", qdq_lab_engine(t->lab)->device, processor);
     if (device == NULL)
         return qdq_nomem(err);

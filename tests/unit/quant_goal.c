@@ -283,7 +283,7 @@ static void scales_and_means_are_gathered_in_one_calibration(void **state)
     job.ctx = &all;
     assert_ok(
         qdq_quantize_goal(s.m, s.target, s.engine, s.data, &opts, &s.goal, &s.plan, &s.out, &s.r, &err));
-    assert_true(s.r->n_steps > 2);
+    assert_true(s.r->n_steps > 1);
     assert_int_equal(all.calibrated, one.calibrated);
     assert_int_equal(all.compared, s.r->n_steps * qdq_data_count(s.data));
     assert_false(all.said_memory);
@@ -354,6 +354,119 @@ static void a_goal_needs_data_and_labels(void **state)
     put_away(&s);
 }
 
+/* --- the default goal ------------------------------------------------------------------------------------------------- */
+
+/* On this engine one layer in 8 bits has 14 dB: only the float model reaches 20. */
+static setting set_up_noisy(void)
+{
+    static const char noisy[] = "{\"qdq_sim\": 1, \"error\": 0.2, \"ops\": {"
+                                "\"MatMul\": {\"float_us\": 50, \"int8_us\": 20, \"inputs\": 2}}}";
+    setting s = set_up(chain());
+    char spec[600];
+
+    qdq_engine_close(s.engine);
+    assert_ok(qdq_write_file(test_path("noisy.json"), true, noisy, strlen(noisy), &err));
+    snprintf(spec, sizeof spec, "sim:%s", test_path("noisy.json"));
+    assert_ok(qdq_engine_open(spec, NULL, &s.engine, &err));
+    s.goal.by_default = true;
+    return s;
+}
+
+static void a_default_goal_that_only_float_reaches_keeps_the_best_plan_that_saves_a_tenth(void **state)
+{
+    setting s = set_up_noisy();
+    double best = -INFINITY;
+
+    (void)state;
+    assert_ok(go(&s));
+    assert_false(s.r->reached);
+    assert_true(s.r->is_best_kept && !s.r->is_float);
+    assert_true(s.r->n_steps > 1);
+    for (size_t i = 0; i < s.r->n_steps; i++)
+        if (s.r->steps[i].time_share <= 0.9)
+            best = fmax(best, s.r->steps[i].sqnr_db);
+    assert_true(best > s.r->steps[0].sqnr_db);
+    assert_true(fmin(s.r->compared->worst_db, s.r->compared->bound_db) == best);
+    assert_int_equal(qdq_plan_get_summary(s.plan)->n_weights, LAYERS - count_gone(s.r));
+    assert_non_null(strstr(s.r->why, "output 't7'"));
+    put_away(&s);
+}
+
+static void a_default_goal_that_no_saving_plan_reaches_ends_with_the_float_model(void **state)
+{
+    setting s = set_up_noisy();
+
+    (void)state;
+    s.goal.least_saving = 0.99;
+    assert_ok(go(&s));
+    assert_false(s.r->reached);
+    assert_true(s.r->is_float && !s.r->is_best_kept);
+    assert_int_equal(qdq_plan_get_summary(s.plan)->n_weights, 0);
+    assert_int_equal(qdq_plan_get_summary(s.plan)->n_tensors, 0);
+    assert_true(isinf(s.r->compared->worst_db)); /* equal */
+    put_away(&s);
+}
+
+/* --- folds -------------------------------------------------------------------------------------------------------------- */
+
+/* Sixteen rows; the last but one, in the last sample, is a hundred times as large as the others. */
+static setting set_up_outlier(void)
+{
+    static float x[16][64];
+    setting s = set_up(chain_with_biases());
+
+    for (size_t i = 0; i < 16 * 64; i++)
+        x[i / 64][i % 64] = ((float)(i * 37 % 101) / 25 - 1.5f) * (i / 64 == 14 ? 100 : 1);
+    qdq_data_close(s.data);
+    assert_ok(qdq_data_open(test_npy_file("x.npy", TEST_HEADER("<f4", "(16, 64)"), x, sizeof x), s.m, NULL,
+                            &s.data, &err));
+    return s;
+}
+
+static void a_fold_is_judged_by_ranges_that_did_not_see_it_and_the_plan_has_those_of_all(void **state)
+{
+    static const qdq_method methods[] = {QDQ_METHOD_MAX, QDQ_METHOD_MSE, QDQ_METHOD_MOVING_AVERAGE};
+
+    (void)state;
+    for (size_t k = 0; k < 3; k++) {
+        setting s = set_up_outlier(), plain = set_up_outlier();
+        qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
+        qdq_plan *all = NULL;
+
+        opts.method = methods[k];
+        s.goal.folds = 4;
+        assert_ok(
+            qdq_quantize_goal(s.m, s.target, s.engine, s.data, &opts, &s.goal, &s.plan, &s.out, &s.r, &err));
+        assert_true(s.r->is_cross_validated);
+        assert_int_equal(s.r->compared->samples, qdq_data_count(s.data));
+        assert_ok(qdq_plan_make(plain.m, plain.target, plain.engine, plain.data, &opts, &all, &err));
+        assert_int_equal(all->tensors.n, s.plan->tensors.n);
+        for (size_t i = 0; i < all->tensors.n; i++) {
+            const qdq_plan_tensor *t = &s.plan->tensors.at[i];
+
+            assert_true(t->qparam.scale == all->tensors.at[i].qparam.scale);
+            assert_non_null(t->fold);
+            if (strcmp(t->tensor, "x") != 0)
+                continue;
+            assert_true(t->fold[0].scale > t->fold[3].scale * 1.5f); /* the last fold has the outlier */
+            assert_true(k == 2 || t->fold[0].scale == t->qparam.scale || k == 1);
+        }
+        qdq_plan_free(all);
+        put_away(&s);
+        put_away(&plain);
+    }
+}
+
+static void random_data_and_other_data_are_not_cross_validated(void **state)
+{
+    setting s = set_up(chain());
+
+    (void)state;
+    s.goal.folds = 4;
+    assert_fails(QDQ_E_USAGE, "cross-validation: expected samples that calibrate", go(&s));
+    put_away(&s);
+}
+
 /* --- estimates -------------------------------------------------------------------------------------------------------- */
 
 static void multiplications_are_counted_from_shapes(void **state)
@@ -421,6 +534,10 @@ int main(void)
         cmocka_unit_test(memory_bounds_what_is_kept_and_changes_no_result),
         cmocka_unit_test(what_the_caller_excludes_stays_out_and_is_no_layer),
         cmocka_unit_test(a_goal_needs_data_and_labels),
+        cmocka_unit_test(a_default_goal_that_only_float_reaches_keeps_the_best_plan_that_saves_a_tenth),
+        cmocka_unit_test(a_default_goal_that_no_saving_plan_reaches_ends_with_the_float_model),
+        cmocka_unit_test(a_fold_is_judged_by_ranges_that_did_not_see_it_and_the_plan_has_those_of_all),
+        cmocka_unit_test(random_data_and_other_data_are_not_cross_validated),
         cmocka_unit_test(multiplications_are_counted_from_shapes),
         cmocka_unit_test(influence_flows_back_by_power),
     };

@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "quant/calib/calib_cache.h"
+#include "quant/calib/calib_folds.h"
 #include "quant/calib/calib_means.h"
 #include "quant/calib/calib_state.h"
 #include "quant/weights/weights.h"
@@ -139,7 +140,7 @@ static qdq_status add_observers(qdq_calibration *c, qdq_error *err)
         if (c->slots.at[i].cached)
             continue;
         c->slots.at[i].observer = qdq_observer_new(c->method, c->percentile);
-        if (c->slots.at[i].observer == NULL)
+        if (c->slots.at[i].observer == NULL || !qdq_calib_begin_folds(c, &c->slots.at[i]))
             return qdq_nomem(err);
     }
     return QDQ_OK;
@@ -149,7 +150,7 @@ static qdq_status add_observers(qdq_calibration *c, qdq_error *err)
 static qdq_status observe_constants(qdq_calibration *c, qdq_error *err)
 {
     for (size_t i = 0; i < c->slots.n; i++) {
-        const qdq_calib_slot *s = &c->slots.at[i];
+        qdq_calib_slot *s = &c->slots.at[i];
         const qdq_value *v = qdq_graph_find(c->m->graph, s->name);
         const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
         const float *x;
@@ -158,6 +159,7 @@ static qdq_status observe_constants(qdq_calibration *c, qdq_error *err)
             return qdq_fail(err, QDQ_E_FORMAT, "tensor '%s' is not in the model", s->name);
         if (t == NULL || s->observer == NULL)
             continue;
+        qdq_calib_free_folds(c, s);
         QDQ_TRY(qdq_weight_floats(t, &c->scratch, &x, err));
         if (!qdq_observer_add(s->observer, x, (size_t)t->count))
             return qdq_nomem(err);
@@ -193,9 +195,7 @@ static qdq_status observe_array(qdq_calibration *c, const char *name, const qdq_
     if (a->elem != QDQ_FLOAT)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': %s, expected float", name,
                         qdq_elem_name(a->elem));
-    bool ok = c->done % c->n_samples < c->n_fit ? qdq_observer_add(s->observer, a->data, n)
-                                                : qdq_observer_add_held_back(s->observer, a->data, n);
-    return ok ? QDQ_OK : qdq_nomem(err);
+    return qdq_calib_observe(c, s, c->done % c->n_samples, a->data, n) ? QDQ_OK : qdq_nomem(err);
 }
 
 static qdq_status observe_output(void *ctx, const char *name, const qdq_array *a, qdq_error *err)
@@ -335,6 +335,10 @@ static void choose_method(qdq_calibration *c)
     c->n_samples = qdq_data_count(c->data);
     if (o->samples != 0 && o->samples < c->n_samples)
         c->n_samples = o->samples;
+    c->n_folds = o->folds < 2 || c->n_samples < 2 ? 0 : o->folds;
+    if (c->n_folds > c->n_samples)
+        c->n_folds = (unsigned)c->n_samples;
+    c->plan->n_folds = c->n_folds;
     c->n_fit = c->n_samples;
     if (c->method == QDQ_METHOD_AUTO && c->n_samples > 1)
         c->n_fit -= c->n_samples > HOLD_BACK ? c->n_samples / HOLD_BACK : 1;
@@ -354,9 +358,13 @@ qdq_status qdq_calibrate(const qdq_model *m, const qdq_target *t, qdq_engine *e,
     if (st == QDQ_OK)
         st = observe(&c, err);
     if (st == QDQ_OK)
+        st = qdq_calib_close_folds(&c, err);
+    if (st == QDQ_OK)
         st = qdq_calib_scales(&c, empty, err);
-    for (size_t i = 0; i < c.slots.n; i++)
+    for (size_t i = 0; i < c.slots.n; i++) {
+        qdq_calib_free_folds(&c, &c.slots.at[i]);
         qdq_observer_free(c.slots.at[i].observer);
+    }
     qdq_map_free(&c.by_name);
     qdq_map_free(&c.means);
     qdq_arena_free(&c.scratch);

@@ -15,6 +15,8 @@ typedef struct qdq_calib_opts {
     uint64_t memory; /* bytes of activations observed in one run; 0: 256 MiB */
     int threads;
     const char *cache; /* file with ranges (calib_cache.h): only what it does not have is observed; or NULL */
+    /* 2 or more: scales for cross-validation, too (qdq_plan_tensor.fold); 0: none */
+    unsigned folds;
     const qdq_job *job;
 } qdq_calib_opts;
 

@@ -1,9 +1,10 @@
 /* calib_scales.c - from statistics to scales. Searching thresholds is the only part of calibration that takes time of
  * its own; tensors are searched in parallel, and each writes only its own result. */
 #include <math.h>
+#include <string.h>
 
 #include "base/fail.h"
-#include "quant/calib/calib_state.h"
+#include "quant/calib/calib_folds.h"
 
 /* The format whose activations have codes of that type. */
 static const qdq_format *format_of(const qdq_calibration *c, qdq_elem type)
@@ -116,6 +117,22 @@ static qdq_status measure_joins(qdq_calibration *c, qdq_error *err)
 
 /* --- groups ----------------------------------------------------------------------------------------------------------- */
 
+/* Of a member without folds, which is a constant, all counts for each of them. */
+static bool pool_folds(const qdq_calibration *c, qdq_calib_slot *leader, const qdq_calib_slot *s)
+{
+    const bool begins = leader->fold == NULL;
+
+    if (s->fold == NULL && begins)
+        return true;
+    if (begins && !qdq_calib_begin_folds(c, leader))
+        return false;
+    for (unsigned k = 0; k < c->n_folds; k++)
+        if ((begins && !qdq_observer_pool(leader->fold[k], leader->observer)) ||
+            !qdq_observer_pool(leader->fold[k], s->fold != NULL ? s->fold[k] : s->observer))
+            return false;
+    return true;
+}
+
 /* What members were seen to hold counts as seen at the leader. A cached leader gets an observer for it. */
 static qdq_status pool_groups(qdq_calibration *c, qdq_error *err)
 {
@@ -127,7 +144,8 @@ static qdq_status pool_groups(qdq_calibration *c, qdq_error *err)
             continue;
         if (leader->observer == NULL)
             leader->observer = qdq_observer_new(c->method, c->percentile);
-        if (leader->observer == NULL || !qdq_observer_pool(leader->observer, s->observer))
+        if (leader->observer == NULL || !pool_folds(c, leader, s) ||
+            !qdq_observer_pool(leader->observer, s->observer))
             return qdq_nomem(err);
     }
     return QDQ_OK;
@@ -209,22 +227,101 @@ static qdq_status range_for(const qdq_calib_slot *leader, qdq_elem asked, const 
     return QDQ_OK;
 }
 
-static qdq_status set_scale(const qdq_calibration *c, const qdq_calib_slot *leader, qdq_plan_tensor *entry,
-                            qdq_error *err)
+static qdq_status find_scale(const qdq_calibration *c, const qdq_calib_slot *leader,
+                             const qdq_plan_tensor *entry, qdq_qparam *out, qdq_error *err)
 {
     const qdq_elem asked = qdq_plan_asked(entry);
     const qdq_qscheme scheme = scheme_for(c, leader, asked);
     qdq_range r;
 
     QDQ_TRY(range_for(leader, asked, &scheme, &r, err));
-    entry->asked = asked;
     if (scheme.type != asked)
         r.low = 0; /* some methods and caches give ranges around 0 */
     r.high = fmax(r.high, fmin(r.low, 0) + c->t->format.min_range);
-    if (qdq_qparam_from_range(&scheme, r.low, r.high, &entry->qparam))
+    if (qdq_qparam_from_range(&scheme, r.low, r.high, out))
         return QDQ_OK;
     return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': no codes of type %s for [%g, %g]", entry->tensor,
                     qdq_elem_name(scheme.type), r.low, r.high);
+}
+
+static const qdq_calib_slot *leader_of(const qdq_calibration *c, const qdq_plan_tensor *entry)
+{
+    const qdq_calib_slot *s = qdq_calib_find(c, entry->like != NULL ? entry->like : entry->tensor);
+
+    return &c->slots.at[s->leader];
+}
+
+static qdq_status set_scales(const qdq_calibration *c, qdq_error *err)
+{
+    for (size_t i = 0; i < c->plan->tensors.n; i++) {
+        qdq_plan_tensor *entry = &c->plan->tensors.at[i];
+        qdq_qparam found;
+
+        if (entry->known)
+            continue;
+        QDQ_TRY(find_scale(c, leader_of(c, entry), entry, &found, err));
+        entry->asked = qdq_plan_asked(entry);
+        entry->qparam = found;
+        entry->known = leader_of(c, entry)->observer == NULL; /* no sample had a part in it */
+    }
+    return QDQ_OK;
+}
+
+/* --- folds ---------------------------------------------------------------------------------------------------------- */
+
+/* The slots as the samples outside fold k make them; where those hold nothing, all samples count. */
+static qdq_status see_fold(qdq_calibration *c, const qdq_calib_slot *before, unsigned k, qdq_error *err)
+{
+    for (size_t i = 0; i < c->slots.n; i++) {
+        qdq_calib_slot *s = &c->slots.at[i];
+        qdq_observer *outside = s->fold != NULL ? s->fold[k] : NULL;
+
+        *s = before[i];
+        if (outside != NULL && !qdq_observer_empty(outside))
+            s->observer = outside;
+    }
+    note_signs(c);
+    return search_ranges(c, err);
+}
+
+static qdq_status set_fold(const qdq_calibration *c, unsigned k, qdq_error *err)
+{
+    for (size_t i = 0; i < c->plan->tensors.n; i++) {
+        qdq_plan_tensor *entry = &c->plan->tensors.at[i];
+
+        if (entry->fold != NULL && !entry->given)
+            QDQ_TRY(find_scale(c, leader_of(c, entry), entry, &entry->fold[k], err));
+    }
+    return QDQ_OK;
+}
+
+/* `before`: the slots as they were when no range was searched yet. */
+static qdq_status set_folds(qdq_calibration *c, const qdq_calib_slot *before, qdq_error *err)
+{
+    qdq_calib_slot *all = qdq_arena_array(&c->scratch, c->slots.n + 1, sizeof *all);
+    qdq_status st = all != NULL ? QDQ_OK : qdq_nomem(err);
+
+    for (size_t i = 0; i < c->plan->tensors.n && st == QDQ_OK; i++) {
+        qdq_plan_tensor *entry = &c->plan->tensors.at[i];
+
+        if (entry->given)
+            continue;
+        entry->fold = NULL;
+        if (entry->known || leader_of(c, entry)->fold == NULL)
+            continue;
+        entry->fold = qdq_arena_array(&c->plan->arena, c->n_folds, sizeof *entry->fold);
+        st = entry->fold != NULL ? QDQ_OK : qdq_nomem(err);
+    }
+    if (st != QDQ_OK)
+        return st;
+    memcpy(all, c->slots.at, c->slots.n * sizeof *all);
+    for (unsigned k = 0; k < c->n_folds && st == QDQ_OK; k++) {
+        st = see_fold(c, before, k, err);
+        if (st == QDQ_OK)
+            st = set_fold(c, k, err);
+    }
+    memcpy(c->slots.at, all, c->slots.n * sizeof *all);
+    return st;
 }
 
 static void say_what_was_chosen(const qdq_calibration *c)
@@ -269,6 +366,11 @@ qdq_status qdq_calib_scales(qdq_calibration *c, qdq_calib_names *empty, qdq_erro
     QDQ_TRY(measure_joins(c, err));
     QDQ_TRY(pool_groups(c, err));
     join_cached(c);
+    qdq_calib_slot *before = qdq_arena_array(&c->scratch, c->slots.n + 1, sizeof *before);
+    if (before == NULL)
+        return qdq_nomem(err);
+    if (c->slots.n > 0)
+        memcpy(before, c->slots.at, c->slots.n * sizeof *before);
     note_signs(c);
     QDQ_TRY(search_ranges(c, err));
     bool complete = true;
@@ -279,15 +381,10 @@ qdq_status qdq_calib_scales(qdq_calibration *c, qdq_calib_names *empty, qdq_erro
         complete = false;
         QDQ_TRY(report_empty(c, &c->slots.at[i], empty, err));
     }
-    for (size_t i = 0; i < c->plan->tensors.n && complete; i++) {
-        qdq_plan_tensor *entry = &c->plan->tensors.at[i];
-
-        if (entry->known)
-            continue;
-        const qdq_calib_slot *s = qdq_calib_find(c, entry->like != NULL ? entry->like : entry->tensor);
-        QDQ_TRY(set_scale(c, &c->slots.at[s->leader], entry, err));
-        entry->known = c->slots.at[s->leader].observer == NULL; /* no sample had a part in it */
-    }
+    if (complete)
+        QDQ_TRY(set_scales(c, err));
+    if (complete && c->n_folds > 0)
+        QDQ_TRY(set_folds(c, before, err));
     say_what_was_chosen(c);
     if (complete && c->t->format.min_range == 0)
         warn_of_zeros(c);

@@ -13,6 +13,8 @@ typedef struct qdq_calib_slot {
     size_t leader; /* the slot with the range of its group; itself, if it is in none */
     qdq_observer
         *observer; /* NULL: a cache has its range, and for a leader then the observed members' as well */
+    /* Likewise of the samples outside each fold; NULL: no folds, or a constant. */
+    qdq_observer **fold;
     bool cached;
     bool watched;  /* no entry has its scale: its own range is compared with those that it is joined with */
     bool joined;   /* an operand of a join that is measured now; then: */
@@ -36,6 +38,7 @@ typedef struct qdq_calibration {
     qdq_map by_name;         /* tensor name -> index of its slot */
     qdq_map means;           /* likewise -> index of the first of its plan->means */
     size_t n_samples, n_fit; /* all, and those in front of the ones held back */
+    unsigned n_folds;        /* 0: no cross-validation */
     uint64_t done, total;    /* runs, for progress */
 } qdq_calibration;
 

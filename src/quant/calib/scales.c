@@ -49,6 +49,27 @@ static const char *key_of(const keys *k, const qdq_plan_tensor *t, qdq_arena *ar
                             group != NULL ? group->num : 0, decides);
 }
 
+typedef struct scale {
+    qdq_qparam qparam;
+    qdq_qparam *fold; /* as in qdq_plan_tensor */
+} scale;
+
+/* Folds are copied: their numbers change places while a plan is judged. */
+static qdq_status take(const qdq_scales *s, const scale *from, qdq_plan *plan, qdq_plan_tensor *t,
+                       qdq_error *err)
+{
+    t->qparam = from->qparam;
+    t->fold = NULL;
+    plan->n_folds = s->n_folds;
+    if (from->fold == NULL)
+        return QDQ_OK;
+    t->fold = qdq_arena_array(&plan->arena, s->n_folds, sizeof *t->fold);
+    if (t->fold == NULL)
+        return qdq_nomem(err);
+    memcpy(t->fold, from->fold, s->n_folds * sizeof *t->fold);
+    return QDQ_OK;
+}
+
 static qdq_status give(const qdq_scales *s, keys *k, qdq_plan *plan, qdq_error *err)
 {
     for (size_t i = 0; i < plan->tensors.n; i++) {
@@ -63,7 +84,7 @@ static qdq_status give(const qdq_scales *s, keys *k, qdq_plan *plan, qdq_error *
         if (v == NULL)
             continue;
         t->asked = qdq_plan_asked(t); /* of a part that is taken back it counts again */
-        t->qparam = *(const qdq_qparam *)v->ptr;
+        QDQ_TRY(take(s, v->ptr, plan, t, err));
         t->given = true;
     }
     return QDQ_OK;
@@ -212,13 +233,19 @@ static qdq_status keep(qdq_scales *s, const keys *k, qdq_plan_tensor *t, qdq_err
     if (t->known)
         return QDQ_OK;
     const char *key = key_of(k, t, &s->arena);
-    qdq_qparam *kept = qdq_arena_alloc(&s->arena, sizeof *kept);
+    scale *kept = qdq_arena_alloc(&s->arena, sizeof *kept);
     qdq_map_value *v = key != NULL && kept != NULL ? qdq_map_put(&s->by_use, key, NULL) : NULL;
 
     if (v == NULL)
         return qdq_nomem(err);
-    *kept = t->qparam;
+    *kept = (scale){.qparam = t->qparam};
     v->ptr = kept;
+    if (t->fold == NULL)
+        return QDQ_OK;
+    kept->fold = qdq_arena_array(&s->arena, s->n_folds, sizeof *kept->fold);
+    if (kept->fold == NULL)
+        return qdq_nomem(err);
+    memcpy(kept->fold, t->fold, s->n_folds * sizeof *kept->fold);
     return QDQ_OK;
 }
 
@@ -227,6 +254,8 @@ qdq_status qdq_scales_keep(qdq_scales *s, qdq_plan *plan, qdq_error *err)
     keys k = {.scratch = QDQ_ARENA_INIT, .groups = QDQ_MAP_INIT};
     qdq_status st = start_keys(&k, plan, err);
 
+    if (plan->n_folds > 0)
+        s->n_folds = plan->n_folds;
     for (size_t i = 0; i < plan->tensors.n && st == QDQ_OK; i++)
         st = keep(s, &k, &plan->tensors.at[i], err);
     end_keys(&k);

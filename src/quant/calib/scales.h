@@ -8,7 +8,9 @@
 
 typedef struct qdq_scales {
     qdq_arena arena;
-    qdq_map by_use;    /* type, and whose range decides, with those that share it -> qdq_qparam */
+    qdq_map
+        by_use; /* type, and whose range decides, with those that share it -> qdq_qparam, with its folds */
+    unsigned n_folds;  /* of each; 0: none */
     qdq_map by_weight; /* weight and form -> its `clip` */
     qdq_map means;     /* tensor, axis, channels -> qdq_plan_mean */
     qdq_map joins;     /* result -> qdq_plan_join */

@@ -1,346 +1,55 @@
-/* goal.c - quantization under a goal: what a plan without some layers is, how good it is, and what the layers cost. In
- * which order layers go is goal_search.c. */
+/* goal.c - quantization under a goal: the way from the first plan to the one that is taken. What a plan is worth is in
+ * goal_trial.c, what the layers cost in goal_layers.c, in which order they go in goal_search.c. */
 #include "qdq/goal.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/fail.h"
-#include "quant/compare/harm.h"
-#include "quant/compare/kept.h"
-#include "quant/goal/goal_search.h"
-#include "quant/goal/node_cost.h"
+#include "base/processor.h"
+#include "ir/ir.h"
+#include "quant/goal/goal_state.h"
+#include "quant/goal/goal_times.h"
 #include "quant/place/why.h"
 #include "quant/quantize_steps.h"
 #include "quant/rest/rest.h"
 
 #define KEPT_BYTES ((uint64_t)256 << 20) /* of outputs of the float model, as of activations in calibration */
 
-enum { MAX_EVALUATIONS = 16, SAMPLES_FOR_LAYERS = 8 };
+/* With fewer trials than the least, no search finds anything. */
+enum { MAX_EVALUATIONS = 16, LEAST_TRIALS = 6 };
 
-/* Room of its own, so that the caller frees one thing. */
-typedef struct result {
-    qdq_goal_result head;
-    qdq_arena arena;
-    QDQ_VEC(qdq_goal_step) steps;
-} result;
+static const double least_saving = 0.1;
 
-typedef struct goal {
-    const qdq_model *m;
-    const qdq_target *target;
-    qdq_engine *engine;
-    qdq_data *data;
-    qdq_quantize_opts opts;
-    qdq_goal_opts goal;
-    result *result;
-    qdq_arena arena;
-    qdq_model *clean;
-    qdq_plan *first;   /* with everything in 8 bits that the rules allow */
-    qdq_scales scales; /* of all plans so far */
-    qdq_kept kept;     /* what the float model gave in the first trial */
-    qdq_goal_layer *layers;
-    qdq_goal_item *items;
-    size_t n_layers;
-    const char **exclude; /* the caller's, and room for the layers */
-    size_t n_exclude;
-    qdq_job quiet;    /* what the first plan said, no other one says again */
-    bool known_first; /* the first trial was made already */
-    qdq_goal_trial first_trial;
-} goal;
+/* --- trials --------------------------------------------------------------------------------------------------------- */
 
-/* --- a plan, and what it is worth ----------------------------------------------------------------------------------- */
-
-static void give_reasons(qdq_plan *p, const bool *gone, qdq_map *labels)
+static bool is_over(const qdq_goal_run *g)
 {
-    for (size_t i = 0; i < p->left_float.n; i++) {
-        const qdq_map_value *v = qdq_map_get(labels, p->left_float.at[i].node);
-
-        if (v != NULL && gone[v->num])
-            p->left_float.at[i].reason = "back to float for the goal";
-    }
-}
-
-/* The caller's exclusions and the layers that go. */
-static qdq_status list_exclusions(goal *g, const bool *gone, qdq_map *labels, qdq_error *err)
-{
-    size_t n = g->n_exclude;
-
-    for (size_t i = 0; i < g->n_layers; i++) {
-        qdq_map_value *v;
-        char *text;
-
-        if (!gone[i])
-            continue;
-        v = qdq_map_put(labels, g->layers[i].node, NULL);
-        text = qdq_arena_printf(&g->arena, "=%s", g->layers[i].node);
-        if (v == NULL || text == NULL)
-            return qdq_nomem(err);
-        v->num = i;
-        g->exclude[n++] = text;
-    }
-    g->exclude[n] = NULL;
-    return QDQ_OK;
-}
-
-static qdq_status fill_plan(goal *g, const bool *gone, qdq_map *labels, qdq_plan *p, qdq_error *err)
-{
-    const qdq_plan_basis basis = {.known = &g->scales};
-    qdq_quantize_opts opts = g->opts;
-
-    QDQ_TRY(qdq_quantize_again(g->first, p, err));
-    QDQ_TRY(list_exclusions(g, gone, labels, err));
-    opts.exclude = g->exclude;
-    opts.job = &g->quiet;
-    opts.why = NULL;
-    QDQ_TRY(qdq_quantize_plan(g->clean, g->target, g->engine, g->data, &opts, &basis, p, err));
-    give_reasons(p, gone, labels);
-    return qdq_plan_finish(p) ? QDQ_OK : qdq_nomem(err);
-}
-
-/* The plan without the layers that go. */
-static qdq_status make_plan(goal *g, const bool *gone, qdq_plan **out, qdq_error *err)
-{
-    qdq_map labels = QDQ_MAP_INIT;
-    qdq_plan *p = qdq_plan_new();
-    qdq_status st = p != NULL ? fill_plan(g, gone, &labels, p, err) : qdq_nomem(err);
-
-    qdq_map_free(&labels);
-    if (st != QDQ_OK) {
-        qdq_plan_free(p);
-        p = NULL;
-    }
-    *out = p;
-    return st;
-}
-
-static qdq_status apply(const goal *g, const qdq_plan *p, qdq_model **out, qdq_error *err)
-{
-    QDQ_TRY(qdq_model_clone(g->clean, out, err));
-    qdq_status st = qdq_quantize_finish(*out, p, &g->quiet, err);
-    if (st != QDQ_OK) {
-        qdq_model_free(*out);
-        *out = NULL;
-    }
-    return st;
-}
-
-static qdq_data *judging_data(const goal *g)
-{
-    return g->goal.eval != NULL ? g->goal.eval : g->data;
-}
-
-static void compare_opts(const goal *g, qdq_compare_opts *o)
-{
-    o->threads = g->opts.threads;
-    o->shapes = g->opts.shapes;
-    o->n_shapes = g->opts.n_shapes;
-    o->first = g->goal.first;
-    o->count = g->goal.count;
-    o->job = g->opts.job;
-}
-
-/* --- the goal ------------------------------------------------------------------------------------------------------- */
-
-/* What the goal is asked of: the worst slice of all outputs on these samples. */
-static double judged_sqnr(const qdq_compare_result *r)
-{
-    return r->worst_db;
-}
-
-/* How far the result is from the goal, and in words what is missing. */
-static qdq_status judge(goal *g, const qdq_compare_result *r, qdq_goal_step *step, qdq_goal_trial *out,
-                        qdq_error *err)
-{
-    qdq_goal_result *to = &g->result->head;
-    double drop = r->accuracy_a - r->accuracy_b;
-    const qdq_compare_tensor *worst = &r->outputs[r->worst];
-    char place[80];
-
-    step->sqnr_db = judged_sqnr(r);
-    step->accuracy = r->accuracy_b;
-    to->float_accuracy = r->accuracy_a;
-    *out = (qdq_goal_trial){.holds = true, .excess = NAN};
-    if (g->goal.max_drop >= 0 && isnan(drop))
-        return qdq_fail(
-            err, QDQ_E_USAGE,
-            "output '%s': found no accuracy, expected labels for an output with two classes or more",
-            r->outputs[0].name);
-    if (g->goal.max_drop >= 0 && drop > g->goal.max_drop + 1e-9) {
-        out->holds = false;
-        snprintf(to->why, sizeof to->why,
-                 "accuracy: found %.4f, %.2f points below float, expected at most %g", r->accuracy_b,
-                 drop * 100, g->goal.max_drop * 100);
-    }
-    if (g->goal.min_sqnr == 0 || step->sqnr_db >= g->goal.min_sqnr)
-        return QDQ_OK;
-    if (out->holds)
-        out->excess = pow(10, (g->goal.min_sqnr - step->sqnr_db) / 10);
-    out->holds = false;
-    if (!isfinite(out->excess))
-        out->excess = NAN;
-    if (worst->other_shape)
-        snprintf(to->why, sizeof to->why, "output '%s': its shape depends on data, and is not that of float",
-                 worst->name);
-    else if (isnan(step->sqnr_db))
-        snprintf(to->why, sizeof to->why,
-                 "output '%s': zero everywhere or not finite, it has no SQNR, expected at least %g dB",
-                 worst->name, g->goal.min_sqnr);
-    else
-        snprintf(to->why, sizeof to->why, "output '%s'%s: found SQNR %.2f dB, expected at least %g dB",
-                 worst->name, qdq_compare_place(worst, place, sizeof place), step->sqnr_db, g->goal.min_sqnr);
-    return QDQ_OK;
-}
-
-static qdq_status evaluate(goal *g, const qdq_plan *p, const qdq_model *quantized, size_t n_gone,
-                           qdq_goal_trial *out, qdq_error *err)
-{
-    qdq_compare_opts o = QDQ_COMPARE_OPTS_INIT;
-    qdq_compare_result *r = NULL;
-    qdq_goal_step step = {.n_float = n_gone};
-    double time, float_time;
-
-    compare_opts(g, &o);
-    QDQ_TRY(qdq_plan_time(g->clean, p, &time, &float_time, err));
-    step.time_share = float_time > 0 ? time / float_time : 1;
-    QDQ_TRY(qdq_compare_keeping(g->engine, g->m, quantized, judging_data(g), &o, &g->kept, &r, err));
-    if (g->kept.is_over && g->result->steps.n == 0)
-        qdq_job_log(g->opts.job, QDQ_LOG_INFO,
-                    "outputs of the float model are more than %" PRIu64
-                    " MiB: it runs again for each trial (--memory)",
-                    g->kept.limit >> 20);
-    qdq_status st = judge(g, r, &step, out, err);
-    qdq_free(r);
-    step.holds = out->holds;
-    if (st == QDQ_OK && !QDQ_PUSH(&g->result->arena, &g->result->steps, step))
-        st = qdq_nomem(err);
-    qdq_job_progress(g->opts.job, "goal", g->result->steps.n, 0);
-    return st;
+    return g->until > 0 && g->tried.n >= LEAST_TRIALS && qdq_clock_seconds() + g->longest_trial > g->until;
 }
 
 static qdq_status try_without(void *ctx, const bool *gone, size_t n_gone, qdq_goal_trial *out, qdq_error *err)
 {
-    goal *g = ctx;
-    qdq_model *quantized = NULL;
+    qdq_goal_run *g = ctx;
     qdq_plan *p = NULL;
 
-    if (n_gone == 0 && g->known_first) {
+    if (n_gone == 0) { /* the search begins where the first trial ended */
         *out = g->first_trial;
         return QDQ_OK;
     }
-    QDQ_TRY(make_plan(g, gone, &p, err));
-    qdq_status st = apply(g, p, &quantized, err);
-    if (st == QDQ_OK)
-        st = evaluate(g, p, quantized, n_gone, out, err);
-    qdq_model_free(quantized);
+    QDQ_TRY(qdq_goal_make_plan(g, gone, &p, err));
+    qdq_status st = qdq_goal_judge(g, p, gone, n_gone, out, err);
+    out->is_last = is_over(g);
     qdq_plan_free(p);
     return st;
 }
 
-/* --- the layers ----------------------------------------------------------------------------------------------------- */
+/* --- the way -------------------------------------------------------------------------------------------------------- */
 
-/* Moving data saves nothing by itself: what only passes codes on goes with its neighbours. */
-static bool is_candidate(const goal *g, const qdq_plan_node *n)
-{
-    const qdq_target_op *op = qdq_target_find(g->target, n->op);
-
-    return !n->kept && (op == NULL || op->kind != QDQ_KIND_PASS);
-}
-
-/* Who is a layer that can go, by node id: index + 1. */
-typedef struct ranking {
-    goal *g;
-    const qdq_compare_layers_result *found;
-    size_t *layer;
-} ranking;
-
-static qdq_status add_layer(ranking *k, const qdq_plan_node *p, const qdq_node *n, double float_time,
-                            qdq_error *err)
-{
-    goal *g = k->g;
-    qdq_goal_layer *to = &g->layers[g->n_layers];
-    double saved = qdq_node_time(n, false) - qdq_node_time(n, true);
-
-    to->node = qdq_arena_strdup(&g->result->arena, p->node);
-    to->op = qdq_arena_strdup(&g->result->arena, p->op);
-    to->saved_share = float_time > 0 ? saved / float_time : 0;
-    if (to->node == NULL || to->op == NULL)
-        return qdq_nomem(err);
-    g->items[g->n_layers++].worth = saved > 0 ? saved : 0;
-    k->layer[n->id] = g->n_layers;
-    return QDQ_OK;
-}
-
-static qdq_status list_layers(ranking *k, const qdq_map *by_label, double float_time, qdq_error *err)
-{
-    goal *g = k->g;
-    size_t most = g->first->quantized.n;
-
-    g->layers = qdq_arena_array(&g->result->arena, most + 1, sizeof *g->layers);
-    g->items = qdq_arena_array(&g->arena, most + 1, sizeof *g->items);
-    if (g->layers == NULL || g->items == NULL)
-        return qdq_nomem(err);
-    for (size_t i = 0; i < most; i++) {
-        const qdq_plan_node *p = &g->first->quantized.at[i];
-        const qdq_map_value *v = qdq_map_get(by_label, p->node);
-
-        if (v != NULL && is_candidate(g, p))
-            QDQ_TRY(add_layer(k, p, v->ptr, float_time, err));
-    }
-    return QDQ_OK;
-}
-
-/* What a layer introduces counts by its influence. */
-static qdq_status rank(ranking *k, const qdq_map *by_label, double float_time, qdq_error *err)
-{
-    goal *g = k->g;
-    const size_t n = (size_t)g->clean->graph->next_node_id + 1;
-    double *harm = qdq_arena_array(&g->arena, n, sizeof *harm),
-           *error = qdq_arena_array(&g->arena, n, sizeof *error);
-    bool *is_layer = qdq_arena_array(&g->arena, n, sizeof *is_layer);
-
-    k->layer = qdq_arena_array(&g->arena, n, sizeof *k->layer);
-    if (harm == NULL || error == NULL || is_layer == NULL || k->layer == NULL)
-        return qdq_nomem(err);
-    QDQ_TRY(list_layers(k, by_label, float_time, err));
-    for (size_t i = 0; i < n; i++)
-        is_layer[i] = k->layer[i] > 0;
-    QDQ_TRY(qdq_harm_of_layers(g->clean->graph, k->found, is_layer, harm, error, err));
-    for (size_t i = 0; i < n; i++)
-        if (is_layer[i]) {
-            g->items[k->layer[i] - 1].harm = harm[i];
-            g->layers[k->layer[i] - 1].error = error[i];
-        }
-    return QDQ_OK;
-}
-
-static qdq_status rank_layers(goal *g, const qdq_model *quantized, qdq_error *err)
-{
-    qdq_compare_opts o = QDQ_COMPARE_OPTS_INIT;
-    qdq_compare_layers_result *r = NULL;
-    qdq_map by_label = QDQ_MAP_INIT;
-    double time, float_time = 0;
-
-    compare_opts(g, &o);
-    size_t have = qdq_data_count(judging_data(g)) - o.first;
-    if (o.count == 0 || o.count > SAMPLES_FOR_LAYERS)
-        o.count = have < SAMPLES_FOR_LAYERS ? have : SAMPLES_FOR_LAYERS;
-    QDQ_TRY(qdq_plan_time(g->clean, g->first, &time, &float_time, err));
-    QDQ_TRY(qdq_compare_layers(g->engine, g->clean, quantized, judging_data(g), &o, &r, err));
-    ranking k = {.g = g, .found = r};
-    qdq_status st = qdq_graph_map_labels(g->clean->graph, &g->arena, &by_label) ? QDQ_OK : qdq_nomem(err);
-    if (st == QDQ_OK)
-        st = rank(&k, &by_label, float_time, err);
-    qdq_free(r);
-    qdq_map_free(&by_label);
-    return st;
-}
-
-/* --- the way --------------------------------------------------------------------------------------------------------- */
-
-static qdq_status make_room(goal *g, qdq_error *err)
+static qdq_status make_room(qdq_goal_run *g, qdq_error *err)
 {
     const char *const *given = g->opts.exclude;
 
@@ -354,67 +63,211 @@ static qdq_status make_room(goal *g, qdq_error *err)
     return QDQ_OK;
 }
 
-static int by_rank(const void *a, const void *b)
+static unsigned most_trials(const qdq_goal_run *g)
 {
-    const qdq_goal_layer *x = a, *y = b;
-    double rx = x->error / (x->saved_share + 1e-9), ry = y->error / (y->saved_share + 1e-9);
-
-    return rx != ry ? (rx < ry ? 1 : -1) : strcmp(x->node, y->node);
+    if (g->goal.times != NULL && g->goal.times->times.processor != NULL)
+        return g->goal.times->times.trials;
+    return g->goal.max_evaluations > 0 ? g->goal.max_evaluations : MAX_EVALUATIONS;
 }
 
-/* Without some layers; *plan and *out become what the search ends with. */
-static qdq_status take_layers_back(goal *g, qdq_plan **plan, qdq_model **out, qdq_error *err)
+static bool is_set(const qdq_goal_run *g, const qdq_goal_tried *t, const bool *gone)
 {
-    qdq_goal_result *r = &g->result->head;
-    unsigned most = g->goal.max_evaluations > 0 ? g->goal.max_evaluations : MAX_EVALUATIONS;
-    qdq_goal_search_result found;
-    qdq_plan *p = NULL;
-
-    QDQ_TRY(rank_layers(g, *out, err));
-    QDQ_TRY(make_room(g, err));
-    QDQ_TRY(qdq_goal_search(g->items, g->n_layers, most, try_without, g, &g->arena, &found, err));
-    r->reached = found.reached;
     for (size_t i = 0; i < g->n_layers; i++)
-        g->layers[i].is_float = found.gone[i];
-    QDQ_TRY(make_plan(g, found.gone, &p, err));
-    qdq_model_free(*out);
-    *out = NULL;
-    qdq_plan_free(g->first);
-    g->first = NULL;
-    *plan = p;
-    QDQ_TRY(apply(g, p, out, err));
-    r->layers = g->layers;
-    r->n_layers = g->n_layers;
-    if (r->n_layers > 1)
-        qsort(r->layers, r->n_layers, sizeof *r->layers, by_rank);
+        if (gone[i] != (t->gone != NULL && t->gone[i]))
+            return false;
+    return true;
+}
+
+/* The last trial of a set. */
+static const qdq_goal_tried *find_tried(const qdq_goal_run *g, const bool *gone)
+{
+    for (size_t i = g->tried.n; i-- > 0;)
+        if (is_set(g, &g->tried.at[i], gone))
+            return &g->tried.at[i];
+    return NULL;
+}
+
+/* Of those that save enough; NULL: none does. */
+static const qdq_goal_tried *best_tried(const qdq_goal_run *g)
+{
+    const double least = g->goal.least_saving > 0 ? g->goal.least_saving : least_saving;
+    const qdq_goal_tried *best = NULL;
+
+    for (size_t i = 0; i < g->tried.n; i++) {
+        const qdq_goal_tried *t = &g->tried.at[i];
+
+        if (t->time_share > 1 - least || !(t->sqnr_db > -INFINITY))
+            continue;
+        if (best == NULL || t->sqnr_db > best->sqnr_db)
+            best = t;
+    }
+    return best;
+}
+
+/* The outputs of the plan that is taken: those of its trial, if it was judged. */
+static qdq_status take_compared(qdq_goal_run *g, const qdq_goal_tried *t, qdq_plan *p, qdq_error *err)
+{
+    qdq_compare_result *r = NULL;
+
+    if (t != NULL && t->is_judged) {
+        g->room->head.compared = t->compared;
+        return QDQ_OK;
+    }
+    QDQ_TRY(qdq_goal_compare(g, p, true, &r, err));
+    const qdq_goal_tried own = {.is_judged = true, .compared = r};
+    if (!QDQ_PUSH(&g->arena, &g->tried, own)) {
+        qdq_free(r);
+        return qdq_nomem(err);
+    }
+    g->room->head.compared = r;
     return QDQ_OK;
 }
 
-static qdq_status run(goal *g, qdq_plan **plan, qdq_model **out, qdq_error *err)
+/* Makes the plan that the search ended with; *gone is what is gone in it. */
+static qdq_status take(qdq_goal_run *g, const bool *gone, qdq_plan **plan, qdq_model **out, qdq_error *err)
 {
-    const qdq_plan_basis basis = {.known = &g->scales};
-    qdq_goal_result *r = &g->result->head;
+    qdq_goal_result *r = &g->room->head;
+    const qdq_goal_tried *t = find_tried(g, gone);
 
+    if (!r->reached && g->goal.by_default) {
+        t = best_tried(g);
+        r->is_best_kept = t != NULL;
+        r->is_float = t == NULL;
+        gone = t != NULL ? t->gone : gone;
+        if (t != NULL)
+            snprintf(r->why, sizeof r->why, "%s", t->why);
+    }
+    for (size_t i = 0; i < g->n_layers; i++)
+        g->layers[i].is_float = r->is_float || (gone != NULL && gone[i]);
+    if (r->is_float)
+        QDQ_TRY(qdq_goal_make_float(g, plan, err));
+    else if (gone == NULL || (t != NULL && t->gone == NULL)) {
+        *plan = g->first;
+        g->first = NULL;
+    } else
+        QDQ_TRY(qdq_goal_make_plan(g, gone, plan, err));
+    QDQ_TRY(qdq_goal_apply(g, *plan, out, err));
+    return take_compared(g, t, *plan, err);
+}
+
+static qdq_status take_layers_back(qdq_goal_run *g, qdq_plan **plan, qdq_model **out, qdq_error *err)
+{
+    qdq_goal_result *r = &g->room->head;
+    qdq_goal_search_result found;
+    qdq_model *quantized = NULL;
+
+    QDQ_TRY(qdq_goal_apply(g, g->first, &quantized, err));
+    qdq_status st = qdq_goal_rank(g, quantized, err);
+    qdq_model_free(quantized);
+    QDQ_TRY(st);
+    QDQ_TRY(qdq_goal_time_share(g, g->first, NULL, &g->tried.at[0].time_share, err));
+    g->room->steps.at[0].time_share = g->tried.at[0].time_share; /* a profile may be there now */
+    QDQ_TRY(make_room(g, err));
+    const double begun = qdq_clock_seconds();
+    QDQ_TRY(qdq_goal_search(g->items, g->n_layers, most_trials(g), try_without, g, &g->arena, &found, err));
+    r->seconds.trials = qdq_clock_seconds() - begun;
+    r->reached = found.reached;
+    r->layers = g->layers;
+    r->n_layers = g->n_layers;
+    QDQ_TRY(take(g, found.gone, plan, out, err));
+    if (r->is_profiled || g->until > 0)
+        QDQ_TRY(qdq_goal_record_times(g, found.trials, *plan, err));
+    qdq_goal_sort_layers(r->layers, r->n_layers);
+    return QDQ_OK;
+}
+
+/* --- the first plan --------------------------------------------------------------------------------------------------- */
+
+/* A search is compared with calibration and a judgement on one sample in eight. */
+static void set_limit(qdq_goal_run *g)
+{
+    const qdq_goal_seconds *s = &g->room->head.seconds;
+    const double share = g->first->n_folds > 0 ? 0.2 : 1;
+
+    if (g->goal.max_slowdown > 0 && g->goal.times == NULL)
+        g->until = g->begun + g->goal.max_slowdown * (s->calibration + share * s->judging);
+}
+
+static qdq_status make_first(qdq_goal_run *g, qdq_error *err)
+{
+    const qdq_plan_basis basis = {.known = &g->scales, .folds = g->goal.folds};
+    qdq_goal_seconds *to = &g->room->head.seconds;
+
+    g->begun = qdq_clock_seconds();
     g->first = qdq_plan_new();
     if (g->first == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_quantize_begin(g->m, g->target, &g->opts, g->first, &g->clean, err));
     QDQ_TRY(qdq_quantize_plan(g->clean, g->target, g->engine, g->data, &g->opts, &basis, g->first, err));
-    QDQ_TRY(apply(g, g->first, out, err));
-    QDQ_TRY(evaluate(g, g->first, *out, 0, &g->first_trial, err));
-    g->known_first = true;
+    const double planned = qdq_clock_seconds();
+    to->calibration = planned - g->begun;
+    QDQ_TRY(qdq_goal_judge(g, g->first, NULL, 0, &g->first_trial, err));
+    to->judging = qdq_clock_seconds() - planned;
+    g->room->head.is_cross_validated = g->first->n_folds > 0;
+    set_limit(g);
+    return QDQ_OK;
+}
+
+static bool has_kept(const qdq_plan *p)
+{
+    for (size_t i = 0; i < p->quantized.n; i++)
+        if (p->quantized.at[i].kept)
+            return true;
+    return false;
+}
+
+static bool can_search(const qdq_goal_run *g)
+{
+    const double sqnr = g->room->steps.at[0].sqnr_db;
+
+    if (g->goal.by_default && (g->first->tensors.n == 0 || has_kept(g->first)))
+        return false; /* weights alone, or what the model brought: the user's choice */
+    return !g->first_trial.holds && !isnan(sqnr); /* zero everywhere: no plan changes that */
+}
+
+static qdq_status run(qdq_goal_run *g, qdq_plan **plan, qdq_model **out, qdq_error *err)
+{
+    qdq_goal_result *r = &g->room->head;
+
+    QDQ_TRY(qdq_goal_check_times(g, err));
+    QDQ_TRY(make_first(g, err));
     r->reached = g->first_trial.holds;
-    if (!r->reached && !isnan(g->result->steps.at[0].sqnr_db)) /* zero everywhere: no plan changes that */
+    if (can_search(g))
         QDQ_TRY(take_layers_back(g, plan, out, err));
-    if (*plan == NULL) {
+    else {
+        QDQ_TRY(qdq_goal_apply(g, g->first, out, err));
         *plan = g->first;
         g->first = NULL;
+        r->compared = g->tried.at[0].compared;
     }
     if (r->reached)
         r->why[0] = '\0';
-    r->steps = g->result->steps.at;
-    r->n_steps = g->result->steps.n;
+    r->steps = g->room->steps.at;
+    r->n_steps = g->room->steps.n;
     return qdq_why_conclude(g->opts.why, g->clean, *plan, err);
+}
+
+/* --- the interface ---------------------------------------------------------------------------------------------------- */
+
+static qdq_status check(const qdq_data *data, const qdq_goal_opts *how, qdq_error *err)
+{
+    if (data == NULL && how->eval == NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "a goal without data: found nothing to judge on");
+    if (how->folds > 0 && (how->eval != NULL || data == NULL || qdq_data_is_random(data)))
+        return qdq_fail(err, QDQ_E_USAGE, "cross-validation: expected samples that calibrate, found others");
+    return QDQ_OK;
+}
+
+static void put_away(qdq_goal_run *g)
+{
+    for (size_t i = 0; i < g->tried.n; i++)
+        if (g->room == NULL || g->tried.at[i].compared != g->room->head.compared)
+            qdq_free(g->tried.at[i].compared);
+    qdq_plan_free(g->first);
+    qdq_model_free(g->clean);
+    qdq_scales_free(&g->scales);
+    qdq_kept_free(&g->kept);
+    qdq_arena_free(&g->arena);
 }
 
 qdq_status qdq_quantize_goal(const qdq_model *m, const qdq_target *t, qdq_engine *e, qdq_data *data,
@@ -422,20 +275,22 @@ qdq_status qdq_quantize_goal(const qdq_model *m, const qdq_target *t, qdq_engine
                              qdq_model **out, qdq_goal_result **result_out, qdq_error *err)
 {
     static const qdq_quantize_opts defaults = QDQ_QUANTIZE_OPTS_INIT;
-    goal g = {.m = m, .target = t, .engine = e, .data = data, .goal = *how, .arena = QDQ_ARENA_INIT};
+    qdq_goal_run g = {.m = m, .engine = e, .data = data, .goal = *how, .arena = QDQ_ARENA_INIT};
 
     *plan = NULL;
     *out = NULL;
     *result_out = NULL;
+    QDQ_TRY(check(data, how, err));
     g.opts = opts != NULL ? *opts : defaults;
+    if (how->by_default)
+        g.goal.min_sqnr = QDQ_DEFAULT_MIN_SQNR;
     g.kept.limit = g.opts.memory != 0 ? g.opts.memory : KEPT_BYTES;
-    if (data == NULL && how->eval == NULL)
-        return qdq_fail(err, QDQ_E_USAGE, "a goal without data: found nothing to judge on");
     if (g.opts.job != NULL)
         g.quiet = *g.opts.job;
     g.quiet.log = NULL;
-    g.result = calloc(1, sizeof *g.result);
-    if (g.result == NULL)
+    qdq_processor_name(g.processor, sizeof g.processor);
+    g.room = calloc(1, sizeof *g.room);
+    if (g.room == NULL)
         return qdq_nomem(err);
     qdq_target *own = NULL;
     qdq_status st = qdq_rest_follow(m, t, g.opts.job, &own, err);
@@ -443,29 +298,26 @@ qdq_status qdq_quantize_goal(const qdq_model *m, const qdq_target *t, qdq_engine
     if (st == QDQ_OK)
         st = run(&g, plan, out, err);
     qdq_target_free(own);
-    qdq_plan_free(g.first);
-    qdq_model_free(g.clean);
-    qdq_scales_free(&g.scales);
-    qdq_kept_free(&g.kept);
-    qdq_arena_free(&g.arena);
+    put_away(&g);
     if (st != QDQ_OK) {
         qdq_plan_free(*plan);
         qdq_model_free(*out);
-        qdq_goal_result_free(&g.result->head);
+        qdq_goal_result_free(&g.room->head);
         *plan = NULL;
         *out = NULL;
         return st;
     }
-    *result_out = &g.result->head;
+    *result_out = &g.room->head;
     return QDQ_OK;
 }
 
 void qdq_goal_result_free(qdq_goal_result *r)
 {
-    result *whole = (result *)(void *)r; /* its first member */
+    qdq_goal_room *room = (qdq_goal_room *)(void *)r; /* its first member */
 
-    if (whole == NULL)
+    if (room == NULL)
         return;
-    qdq_arena_free(&whole->arena);
-    free(whole);
+    qdq_free(r->compared);
+    qdq_arena_free(&room->arena);
+    free(room);
 }

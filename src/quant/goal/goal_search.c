@@ -52,7 +52,10 @@ static qdq_status try_set(search *s, qdq_goal_trial *t, qdq_error *err)
 {
     *t = (qdq_goal_trial){.excess = NAN};
     s->trials++;
-    return s->try_it(s->ctx, s->gone, s->n_gone, t, err);
+    QDQ_TRY(s->try_it(s->ctx, s->gone, s->n_gone, t, err));
+    if (t->is_last)
+        s->max_trials = s->trials;
+    return QDQ_OK;
 }
 
 static void take_first(search *s, size_t k)
@@ -78,6 +81,20 @@ static size_t first_guess(const search *s, double excess)
     return k < 1 ? 1 : k;
 }
 
+/* After k were too few: as many as what was found asks for, but not many times as many at once. */
+static size_t next_guess(const search *s, size_t k, double excess)
+{
+    double stays = 0, most;
+    size_t next = k;
+
+    for (size_t i = k; i < s->n; i++)
+        stays += s->rank[i].harm;
+    most = excess > 1 && isfinite(excess) ? stays / excess : 0;
+    for (; next < s->n && stays > most; next++)
+        stays -= s->rank[next].harm;
+    return next < k + k / 2 + 1 ? k + k / 2 + 1 : next > 2 * k ? 2 * k : next;
+}
+
 /* The least prefix that holds, as far as trials go; 0: none does. */
 static qdq_status find_prefix(search *s, double excess, size_t *out, qdq_error *err)
 {
@@ -96,7 +113,7 @@ static qdq_status find_prefix(search *s, double excess, size_t *out, qdq_error *
             low = k;
         if (high > 0 && high - low <= 1)
             break;
-        k = high > 0 ? low + (high - low) / 2 : 2 * k;
+        k = high > 0 ? low + (high - low) / 2 : next_guess(s, k, t.excess);
     }
     *out = high;
     return QDQ_OK;

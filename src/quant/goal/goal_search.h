@@ -15,6 +15,7 @@ typedef struct qdq_goal_trial {
     /* What remains of the harm over what the goal allows: above 1 it fails. NAN: not known; then the first guess
      * is one item. */
     double excess;
+    bool is_last; /* no more trials after this one */
 } qdq_goal_trial;
 
 /* Tries the set of items that go: gone[i]. */

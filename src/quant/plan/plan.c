@@ -64,6 +64,19 @@ void qdq_plan_clear(qdq_plan *p)
     p->rest.keep.n = 0;
 }
 
+void qdq_plan_swap_fold(qdq_plan *p, unsigned k)
+{
+    for (size_t i = 0; i < p->tensors.n; i++) {
+        qdq_plan_tensor *t = &p->tensors.at[i];
+
+        if (t->fold == NULL)
+            continue;
+        const qdq_qparam of_all = t->qparam;
+        t->qparam = t->fold[k];
+        t->fold[k] = of_all;
+    }
+}
+
 bool qdq_plan_add_edge(qdq_plan *p, qdq_edges *edges, const char *node, uint32_t input)
 {
     qdq_edge edge = {qdq_arena_strdup(&p->arena, node), input};

@@ -25,6 +25,8 @@ typedef struct qdq_plan_tensor {
     bool all;            /* every reader, the graph output included, gets the dequantized value */
     qdq_edges consumers; /* if not all */
     qdq_qparam qparam;
+    /* While a plan is made: for each fold, what the samples outside of it give; NULL: the same. */
+    qdq_qparam *fold;
     const char *like; /* while a plan is made: the tensor whose range decides, if it is another one */
     const char
         *group;     /* likewise: tensors of one group share one range, pooled from all of them; NULL: none */
@@ -124,6 +126,21 @@ typedef struct qdq_plan_node {
     bool kept; /* the model had it in 8 bits before */
 } qdq_plan_node;
 
+/* A layer's time, as the engine's profile has it. */
+typedef struct qdq_layer_time {
+    const char *node;
+    double float_us, eight_us; /* in microseconds, of one run: in the float and in the quantized model */
+} qdq_layer_time;
+
+/* What the search for a goal took from a clock: with it, the same plan is found again. */
+typedef struct qdq_plan_times {
+    const char *processor; /* NULL: a clock had no part in the plan */
+    const char *target, *target_sha256;
+    unsigned trials;                /* as many as there was time for */
+    double float_us, eight_us;      /* of all layers */
+    QDQ_VEC(qdq_layer_time) layers; /* none: no profile, times were estimated from shapes */
+} qdq_plan_times;
+
 struct qdq_plan {
     qdq_arena arena;
     const char *model; /* fingerprint, hexadecimal */
@@ -131,6 +148,7 @@ struct qdq_plan {
     const char *clean; /* pipeline that was run before, and is replayed */
     int opset;         /* the model is raised to this; 0: left as it is */
     bool placement_only;
+    unsigned n_folds;                    /* while a plan is made: of tensors[].fold; 0: none */
     size_t n_equalized, n_not_equalized; /* while a plan is made: pairs of Conv (pass "equalize") */
     QDQ_VEC(qdq_plan_tensor) tensors;
     QDQ_VEC(qdq_plan_weight) weights;
@@ -142,6 +160,7 @@ struct qdq_plan {
     QDQ_VEC(qdq_plan_node) quantized; /* nodes that run in 8 bits */
     QDQ_VEC(qdq_plan_float) left_float;
     qdq_plan_rest rest;
+    qdq_plan_times times;
     struct qdq_plan *absorbed; /* plans whose entries are in this one, and whose memory they need */
     qdq_plan_summary summary;  /* of a finished plan: qdq_plan_finish */
 };
@@ -158,6 +177,9 @@ bool qdq_plan_absorb(qdq_plan *p, qdq_plan *from);
 /* Sorts all entries by name and edge, so that equal plans are equal text, and makes the summary. False: out
  * of memory. */
 bool qdq_plan_finish(qdq_plan *p);
+
+/* Exchanges the scales of all samples with those of the samples outside fold k. Twice: as it was. */
+void qdq_plan_swap_fold(qdq_plan *p, unsigned k);
 
 /* Is what is not quantized in 16 bits? */
 static inline bool qdq_plan_has_rest(const qdq_plan *p)

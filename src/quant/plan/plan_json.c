@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "base/file.h"
 #include "base/json_read.h"
+#include "quant/plan/plan_times.h"
 
 #define MAX_PLAN_BYTES ((size_t)1 << 30)
 
@@ -231,6 +232,8 @@ qdq_status qdq_plan_to_text(const qdq_plan *p, char **text, qdq_error *err)
     put_key(&b, "placement_only", json_boolean(p->placement_only));
     if (qdq_plan_has_rest(p))
         put_key(&b, "rest", rest_object(&p->rest));
+    if (p->times.processor != NULL)
+        qdq_plan_put_times(&b, &p->times);
     PUT_LIST(&b, "tensors", p->tensors, tensor_object);
     qdq_buf_puts(&b, ",\n");
     PUT_LIST(&b, "weights", p->weights, weight_object);
@@ -539,10 +542,10 @@ static void read_rest(qdq_plan *plan, const qdq_json_place *top)
 
 static qdq_status read_plan(qdq_plan *plan, json_t *root, const char *text, size_t size, qdq_error *err)
 {
-    static const char *const keys[] = {"qdq_plan", "model",          "target",      "created_by",
-                                       "clean",    "opset",          "tensors",     "weights",
-                                       "biases",   "placement_only", "quantized",   "left_float",
-                                       "rest",     "scalings",       "corrections", NULL};
+    static const char *const keys[] = {"qdq_plan",  "model",      "target",  "created_by", "clean",
+                                       "opset",     "tensors",    "weights", "biases",     "placement_only",
+                                       "quantized", "left_float", "rest",    "scalings",   "corrections",
+                                       "times",     NULL};
     qdq_json_reader reader = {.arena = &plan->arena, .err = err, .text = text, .size = size};
     qdq_json_place top = qdq_json_top(&reader, root, "qdq_plan", QDQ_PLAN_VERSION), item;
 
@@ -569,6 +572,7 @@ static qdq_status read_plan(qdq_plan *plan, json_t *root, const char *text, size
         if (!QDQ_PUSH(&plan->arena, &plan->left_float, read_float(&item)))
             qdq_json_nomem(&item);
     read_rest(plan, &top);
+    qdq_plan_read_times(plan, &top);
     QDQ_TRY(reader.status);
     return qdq_plan_finish(plan) ? QDQ_OK : qdq_nomem(err);
 }

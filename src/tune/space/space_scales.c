@@ -44,7 +44,7 @@ qdq_status qdq_space_fill_scales(const qdq_space *s, qdq_engine *e, qdq_data *da
     QDQ_TRY(qdq_scales_give(known, p, err));
     for (size_t before = SIZE_MAX; has_unknown(p) && empty.n != before;) {
         before = empty.n;
-        QDQ_TRY(qdq_find_scales(s->clean, s->target, e, data, opts, p, &empty, err));
+        QDQ_TRY(qdq_find_scales(s->clean, s->target, e, data, opts, 0, p, &empty, err));
         drop_empty(p, &empty);
     }
     return qdq_scales_keep(known, p, err);

@@ -1,0 +1,24 @@
+/* processor.c - see the header. */
+#include "base/processor.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+void qdq_processor_name(char *out, size_t room)
+{
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    char line[1000];
+
+    snprintf(out, room, "unknown processor, %ld cores", sysconf(_SC_NPROCESSORS_ONLN));
+    while (f != NULL && fgets(line, sizeof line, f) != NULL) {
+        const char *name = strncmp(line, "model name", 10) == 0 ? strchr(line, ':') : NULL;
+        if (name == NULL)
+            continue;
+        line[strcspn(line, "\n")] = '\0';
+        snprintf(out, room, "%.200s, %ld cores", name + 2, sysconf(_SC_NPROCESSORS_ONLN));
+        break;
+    }
+    if (f != NULL)
+        fclose(f);
+}

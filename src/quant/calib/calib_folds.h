@@ -1,0 +1,24 @@
+/* calib_folds.h - ranges that did not see some of the samples: for cross-validation, from the same pass over the data.
+ *
+ * Fold k of n holds the samples from k * count / n to (k + 1) * count / n: neighbours, which are often alike, stay
+ * together. */
+#ifndef QDQ_CALIB_FOLDS_H
+#define QDQ_CALIB_FOLDS_H
+
+#include "quant/calib/calib_state.h"
+
+/* The first sample of fold `fold`. */
+size_t qdq_fold_first(size_t fold, size_t n_folds, size_t n_samples);
+
+/* Observers for each fold of a slot. False: out of memory. */
+bool qdq_calib_begin_folds(const qdq_calibration *c, qdq_calib_slot *s);
+
+/* Values of one sample. False: out of memory. */
+bool qdq_calib_observe(const qdq_calibration *c, qdq_calib_slot *s, size_t sample, const float *x, size_t n);
+
+/* After the last sample: the observer of fold k becomes that of all samples outside of it. */
+qdq_status qdq_calib_close_folds(qdq_calibration *c, qdq_error *err);
+
+void qdq_calib_free_folds(const qdq_calibration *c, qdq_calib_slot *s);
+
+#endif /* QDQ_CALIB_FOLDS_H */

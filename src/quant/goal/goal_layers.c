@@ -1,0 +1,181 @@
+/* goal_layers.c - the layers that can go back to float: what each of them loses, and what time it saves. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fail.h"
+#include "ir/ir.h"
+#include "quant/compare/harm.h"
+#include "quant/goal/goal_state.h"
+#include "quant/goal/goal_times.h"
+#include "quant/goal/node_cost.h"
+#include "target/target.h"
+
+enum { SAMPLES_FOR_LAYERS = 4 };
+
+/* Of the float model's time: what saves less is as good as what saves nothing, and a clock cannot tell them apart. */
+static const double least_worth = 0.002;
+
+/* Moving data saves nothing by itself: what only passes codes on goes with its neighbours. */
+static bool is_candidate(const qdq_goal_run *g, const qdq_plan_node *n)
+{
+    const qdq_target_op *op = qdq_target_find(g->target, n->op);
+
+    return !n->kept && (op == NULL || op->kind != QDQ_KIND_PASS);
+}
+
+/* Who is a layer that can go, by node id: index + 1. */
+typedef struct ranking {
+    qdq_goal_run *g;
+    const qdq_map *by_label;
+    size_t *layer;
+} ranking;
+
+static qdq_status add_layer(ranking *k, const qdq_plan_node *p, const qdq_node *n, double float_time,
+                            qdq_error *err)
+{
+    qdq_goal_run *g = k->g;
+    qdq_goal_layer *to = &g->layers[g->n_layers];
+    double saved = qdq_node_time(n, false) - qdq_node_time(n, true);
+
+    to->node = qdq_arena_strdup(&g->room->arena, p->node);
+    to->op = qdq_arena_strdup(&g->room->arena, p->op);
+    to->saved_share = float_time > 0 ? saved / float_time : 0;
+    if (to->node == NULL || to->op == NULL)
+        return qdq_nomem(err);
+    k->layer[n->id] = ++g->n_layers;
+    return QDQ_OK;
+}
+
+static qdq_status list_layers(ranking *k, qdq_error *err)
+{
+    qdq_goal_run *g = k->g;
+    size_t most = g->first->quantized.n;
+    double time, float_time = 0;
+
+    g->layers = qdq_arena_array(&g->room->arena, most + 1, sizeof *g->layers);
+    g->items = qdq_arena_array(&g->arena, most + 1, sizeof *g->items);
+    k->layer = qdq_arena_array(&g->arena, (size_t)g->clean->graph->next_node_id + 1, sizeof *k->layer);
+    if (g->layers == NULL || g->items == NULL || k->layer == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_plan_time(g->clean, g->first, &time, &float_time, err));
+    for (size_t i = 0; i < most; i++) {
+        const qdq_plan_node *p = &g->first->quantized.at[i];
+        const qdq_map_value *v = qdq_map_get(k->by_label, p->node);
+
+        if (v != NULL && is_candidate(g, p))
+            QDQ_TRY(add_layer(k, p, v->ptr, float_time, err));
+    }
+    return QDQ_OK;
+}
+
+/* What a layer introduces counts by its influence. */
+static qdq_status charge(ranking *k, const qdq_compare_layers_result *found, qdq_error *err)
+{
+    qdq_goal_run *g = k->g;
+    const size_t n = (size_t)g->clean->graph->next_node_id + 1;
+    double *harm = qdq_arena_array(&g->arena, n, sizeof *harm),
+           *error = qdq_arena_array(&g->arena, n, sizeof *error);
+    bool *is_layer = qdq_arena_array(&g->arena, n, sizeof *is_layer);
+
+    if (harm == NULL || error == NULL || is_layer == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < n; i++)
+        is_layer[i] = k->layer[i] > 0;
+    QDQ_TRY(qdq_harm_of_layers(g->clean->graph, found, is_layer, harm, error, err));
+    for (size_t i = 0; i < n; i++)
+        if (is_layer[i]) {
+            g->items[k->layer[i] - 1].harm = harm[i];
+            g->layers[k->layer[i] - 1].error = error[i];
+        }
+    return QDQ_OK;
+}
+
+static qdq_status measure_errors(ranking *k, const qdq_model *quantized, qdq_error *err)
+{
+    qdq_goal_run *g = k->g;
+    qdq_compare_opts o = QDQ_COMPARE_OPTS_INIT;
+    qdq_compare_layers_result *r = NULL;
+    qdq_data *data = g->goal.eval != NULL ? g->goal.eval : g->data;
+    const size_t have = qdq_data_count(data) - g->goal.first;
+
+    o.threads = g->opts.threads;
+    o.shapes = g->opts.shapes;
+    o.n_shapes = g->opts.n_shapes;
+    o.job = g->opts.job;
+    o.first = g->goal.first;
+    o.count = g->goal.count == 0 ? have : g->goal.count;
+    if (o.count > SAMPLES_FOR_LAYERS)
+        o.count = SAMPLES_FOR_LAYERS;
+    QDQ_TRY(qdq_compare_layers(g->engine, g->clean, quantized, data, &o, &r, err));
+    qdq_status st = charge(k, r, err);
+    qdq_free(r);
+    return st;
+}
+
+/* Where layers cannot be compared, those that save least go first. */
+static void assume_errors(qdq_goal_run *g)
+{
+    for (size_t i = 0; i < g->n_layers; i++)
+        g->items[i].harm = g->layers[i].error = 1;
+}
+
+qdq_status qdq_goal_rank(qdq_goal_run *g, const qdq_model *quantized, qdq_error *err)
+{
+    qdq_goal_seconds *to = &g->room->head.seconds;
+    qdq_map by_label = QDQ_MAP_INIT;
+    const double begun = qdq_clock_seconds();
+    ranking k = {.g = g, .by_label = &by_label};
+    qdq_status st = qdq_graph_map_labels(g->clean->graph, &g->arena, &by_label) ? QDQ_OK : qdq_nomem(err);
+
+    if (st == QDQ_OK)
+        st = list_layers(&k, err);
+    if (st == QDQ_OK)
+        st = measure_errors(&k, quantized, err);
+    if (st == QDQ_E_ENGINE || st == QDQ_E_UNSUPPORTED) {
+        *err = (qdq_error)QDQ_ERROR_INIT;
+        assume_errors(g);
+        st = QDQ_OK;
+    }
+    const double measured = qdq_clock_seconds();
+    to->layers = measured - begun;
+    if (st == QDQ_OK)
+        st = qdq_goal_take_times(g, quantized, &by_label, err);
+    to->profile = qdq_clock_seconds() - measured;
+    for (size_t i = 0; i < g->n_layers && st == QDQ_OK; i++)
+        g->items[i].worth = fmax(g->layers[i].saved_share, least_worth);
+    qdq_map_free(&by_label);
+    return st;
+}
+
+qdq_status qdq_goal_time_share(const qdq_goal_run *g, const qdq_plan *p, const bool *gone, double *share,
+                               qdq_error *err)
+{
+    double time, float_time;
+
+    if (!g->room->head.is_profiled) {
+        QDQ_TRY(qdq_plan_time(g->clean, p, &time, &float_time, err));
+        *share = float_time > 0 ? time / float_time : 1;
+        return QDQ_OK;
+    }
+    *share = g->eight_share;
+    for (size_t i = 0; i < g->n_layers && gone != NULL; i++)
+        *share += gone[i] ? g->layers[i].saved_share : 0;
+    return QDQ_OK;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const qdq_goal_layer *x = a, *y = b;
+    double rx = x->error / fmax(x->saved_share, least_worth),
+           ry = y->error / fmax(y->saved_share, least_worth);
+
+    return rx != ry ? (rx < ry ? 1 : -1) : strcmp(x->node, y->node);
+}
+
+void qdq_goal_sort_layers(qdq_goal_layer *layers, size_t n)
+{
+    if (n > 1)
+        qsort(layers, n, sizeof *layers, by_rank);
+}

@@ -1,0 +1,89 @@
+/* goal_state.h - what quantization under a goal knows while it runs: goal.c has the policy, goal_trial.c makes and judges
+ * plans, goal_layers.c ranks layers. */
+#ifndef QDQ_GOAL_STATE_H
+#define QDQ_GOAL_STATE_H
+
+#include "base/vec.h"
+#include "qdq/goal.h"
+#include "quant/calib/scales.h"
+#include "quant/compare/kept.h"
+#include "quant/goal/goal_search.h"
+#include "quant/plan/plan.h"
+
+/* The result and its memory, so that the caller frees one thing. */
+typedef struct qdq_goal_room {
+    qdq_goal_result head; /* the first member */
+    qdq_arena arena;
+    QDQ_VEC(qdq_goal_step) steps;
+} qdq_goal_room;
+
+/* A set of layers that was tried. */
+typedef struct qdq_goal_tried {
+    const bool *gone; /* by layer; NULL: none */
+    bool is_judged;   /* in folds where there are any; false: it missed before that */
+    bool holds;
+    double sqnr_db, time_share;
+    const char *why;              /* it missed */
+    qdq_compare_result *compared; /* NULL: its outputs cannot be compared */
+} qdq_goal_tried;
+
+typedef struct qdq_goal_run {
+    const qdq_model *m;
+    const qdq_target *target;
+    qdq_engine *engine;
+    qdq_data *data;
+    qdq_quantize_opts opts;
+    qdq_goal_opts goal;
+    qdq_goal_room *room;
+    qdq_arena arena;
+    qdq_model *clean;
+    qdq_plan *first;   /* with everything in 8 bits that the rules allow */
+    qdq_scales scales; /* of all plans so far */
+    qdq_kept kept;     /* outputs of the float model, from the first trial on */
+    qdq_goal_layer *layers;
+    qdq_goal_item *items;
+    size_t n_layers;
+    const char **exclude; /* the caller's, and room for the layers */
+    size_t n_exclude;
+    qdq_job quiet; /* what the first plan reported is not reported again */
+    QDQ_VEC(qdq_goal_tried) tried;
+    qdq_goal_trial first_trial;
+    double optimism_db;  /* how much better a plan looks when its ranges saw the samples; at least 0 */
+    double begun, until; /* seconds of the clock: when it began; no new trial after that */
+    double longest_trial;
+    char processor[300];
+    qdq_plan_times times; /* as measured; in the arena */
+    double eight_share;   /* time of the first plan as a share of the float model's, if they are profiled */
+} qdq_goal_run;
+
+/* --- goal_trial.c --- */
+
+/* The plan without the layers that are gone; NULL: all stay. */
+qdq_status qdq_goal_make_plan(qdq_goal_run *g, const bool *gone, qdq_plan **out, qdq_error *err);
+
+/* The plan without any layer in 8 bits. */
+qdq_status qdq_goal_make_float(qdq_goal_run *g, qdq_plan **out, qdq_error *err);
+
+qdq_status qdq_goal_apply(const qdq_goal_run *g, const qdq_plan *p, qdq_model **out, qdq_error *err);
+
+/* Judges a plan; the result is appended to g->tried. */
+qdq_status qdq_goal_judge(qdq_goal_run *g, qdq_plan *p, const bool *gone, size_t n_gone, qdq_goal_trial *out,
+                          qdq_error *err);
+
+/* Of what is shipped without a trial: a comparison alone. */
+qdq_status qdq_goal_compare(qdq_goal_run *g, qdq_plan *p, bool in_folds, qdq_compare_result **out,
+                            qdq_error *err);
+
+/* --- goal_layers.c --- */
+
+/* Lists and ranks the layers that can go. `quantized`: the first plan, applied. */
+qdq_status qdq_goal_rank(qdq_goal_run *g, const qdq_model *quantized, qdq_error *err);
+
+/* For the caller: the worst first. */
+void qdq_goal_sort_layers(qdq_goal_layer *layers, size_t n);
+
+/* Time of a plan as a share of the float model's. */
+qdq_status qdq_goal_time_share(const qdq_goal_run *g, const qdq_plan *p, const bool *gone, double *share,
+                               qdq_error *err);
+
+#endif /* QDQ_GOAL_STATE_H */

@@ -1,0 +1,19 @@
+/* goal_times.h - the time that each layer saves in 8 bits: from the engine's profile, or from a plan that recorded one. */
+#ifndef QDQ_GOAL_TIMES_H
+#define QDQ_GOAL_TIMES_H
+
+#include "base/map.h"
+#include "quant/goal/goal_state.h"
+
+/* Sets saved_share of each layer, eight_share, and is_profiled. Where the engine has no profile, or is not that of the
+ * target, estimates from shapes stay. `quantized`: the first plan, applied; by_label: nodes of the clean model. */
+qdq_status qdq_goal_take_times(qdq_goal_run *g, const qdq_model *quantized, const qdq_map *by_label,
+                               qdq_error *err);
+
+/* Refuses times that were measured for another target. */
+qdq_status qdq_goal_check_times(const qdq_goal_run *g, qdq_error *err);
+
+/* Records in the plan what a clock had a part in, if anything. */
+qdq_status qdq_goal_record_times(const qdq_goal_run *g, unsigned trials, qdq_plan *p, qdq_error *err);
+
+#endif /* QDQ_GOAL_TIMES_H */

@@ -1,0 +1,369 @@
+/* goal_trial.c - one trial: a plan without some layers, what it is worth, and whether that is enough. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fail.h"
+#include "ir/ir.h"
+#include "quant/calib/calib_folds.h"
+#include "quant/compare/compare_run.h"
+#include "quant/goal/goal_state.h"
+#include "quant/quantize_steps.h"
+
+/* --- a plan --------------------------------------------------------------------------------------------------------- */
+
+static void give_reasons(qdq_plan *p, const bool *gone, qdq_map *labels)
+{
+    for (size_t i = 0; i < p->left_float.n; i++) {
+        const qdq_map_value *v = qdq_map_get(labels, p->left_float.at[i].node);
+
+        if (v != NULL && gone[v->num])
+            p->left_float.at[i].reason = "back to float for the goal";
+    }
+}
+
+/* The caller's exclusions and the layers that go. */
+static qdq_status list_exclusions(qdq_goal_run *g, const bool *gone, qdq_map *labels, qdq_error *err)
+{
+    size_t n = g->n_exclude;
+
+    for (size_t i = 0; i < g->n_layers; i++) {
+        qdq_map_value *v;
+        char *text;
+
+        if (!gone[i])
+            continue;
+        v = qdq_map_put(labels, g->layers[i].node, NULL);
+        text = qdq_arena_printf(&g->arena, "=%s", g->layers[i].node);
+        if (v == NULL || text == NULL)
+            return qdq_nomem(err);
+        v->num = i;
+        g->exclude[n++] = text;
+    }
+    g->exclude[n] = NULL;
+    return QDQ_OK;
+}
+
+static qdq_status fill_plan(qdq_goal_run *g, const char *const *exclude, qdq_plan *p, qdq_error *err)
+{
+    const qdq_plan_basis basis = {.known = &g->scales, .folds = g->goal.folds};
+    qdq_quantize_opts opts = g->opts;
+
+    QDQ_TRY(qdq_quantize_again(g->first, p, err));
+    opts.exclude = exclude;
+    opts.job = &g->quiet;
+    opts.why = NULL;
+    return qdq_quantize_plan(g->clean, g->target, g->engine, g->data, &opts, &basis, p, err);
+}
+
+static qdq_status new_plan(qdq_goal_run *g, const char *const *exclude, qdq_plan **out, qdq_error *err)
+{
+    qdq_plan *p = qdq_plan_new();
+    qdq_status st = p != NULL ? fill_plan(g, exclude, p, err) : qdq_nomem(err);
+
+    if (st != QDQ_OK) {
+        qdq_plan_free(p);
+        p = NULL;
+    }
+    *out = p;
+    return st;
+}
+
+qdq_status qdq_goal_make_plan(qdq_goal_run *g, const bool *gone, qdq_plan **out, qdq_error *err)
+{
+    qdq_map labels = QDQ_MAP_INIT;
+
+    *out = NULL;
+    qdq_status st = list_exclusions(g, gone, &labels, err);
+    if (st == QDQ_OK)
+        st = new_plan(g, g->exclude, out, err);
+    if (st == QDQ_OK) {
+        give_reasons(*out, gone, &labels);
+        st = qdq_plan_finish(*out) ? QDQ_OK : qdq_nomem(err);
+    }
+    qdq_map_free(&labels);
+    return st;
+}
+
+qdq_status qdq_goal_make_float(qdq_goal_run *g, qdq_plan **out, qdq_error *err)
+{
+    static const char *const all[] = {"", NULL}; /* found in every label */
+
+    QDQ_TRY(new_plan(g, all, out, err));
+    for (size_t i = 0; i < (*out)->left_float.n; i++)
+        (*out)->left_float.at[i].reason = "back to float for the goal";
+    return qdq_plan_finish(*out) ? QDQ_OK : qdq_nomem(err);
+}
+
+qdq_status qdq_goal_apply(const qdq_goal_run *g, const qdq_plan *p, qdq_model **out, qdq_error *err)
+{
+    QDQ_TRY(qdq_model_clone(g->clean, out, err));
+    qdq_status st = qdq_quantize_finish(*out, p, &g->quiet, err);
+    if (st != QDQ_OK) {
+        qdq_model_free(*out);
+        *out = NULL;
+    }
+    return st;
+}
+
+/* --- its outputs ---------------------------------------------------------------------------------------------------- */
+
+static qdq_status add_model(qdq_goal_run *g, const qdq_plan *p, qdq_comparing *c, size_t first, size_t count,
+                            qdq_error *err)
+{
+    qdq_model *m = NULL;
+
+    QDQ_TRY(qdq_goal_apply(g, p, &m, err));
+    qdq_status st = qdq_comparing_add(c, m, first, count, err);
+    qdq_model_free(m);
+    return st;
+}
+
+/* Each fold by ranges that did not see it. */
+static qdq_status add_folds(qdq_goal_run *g, qdq_plan *p, qdq_comparing *c, qdq_error *err)
+{
+    const size_t have = qdq_data_count(g->data),
+                 n = g->opts.samples > 0 && g->opts.samples < have ? g->opts.samples : have;
+    qdq_status st = QDQ_OK;
+
+    for (unsigned k = 0; k < p->n_folds && st == QDQ_OK; k++) {
+        const size_t first = qdq_fold_first(k, p->n_folds, n);
+
+        qdq_plan_swap_fold(p, k);
+        st = add_model(g, p, c, first, qdq_fold_first(k + 1, p->n_folds, n) - first, err);
+        qdq_plan_swap_fold(p, k);
+    }
+    return st;
+}
+
+qdq_status qdq_goal_compare(qdq_goal_run *g, qdq_plan *p, bool in_folds, qdq_compare_result **out,
+                            qdq_error *err)
+{
+    qdq_compare_opts o = QDQ_COMPARE_OPTS_INIT;
+    qdq_comparing *c = NULL;
+
+    *out = NULL;
+    o.threads = g->opts.threads;
+    o.shapes = g->opts.shapes;
+    o.n_shapes = g->opts.n_shapes;
+    o.first = g->goal.first;
+    o.count = g->goal.count;
+    o.job = g->opts.job;
+    QDQ_TRY(qdq_comparing_begin(g->engine, g->m, g->goal.eval != NULL ? g->goal.eval : g->data, &o, &g->kept,
+                                &c, err));
+    qdq_status st = in_folds && p->n_folds > 0 ? add_folds(g, p, c, err) : add_model(g, p, c, 0, 0, err);
+    if (st == QDQ_OK)
+        st = qdq_comparing_get(c, out, err);
+    qdq_comparing_free(c);
+    return st;
+}
+
+/* --- is it enough? -------------------------------------------------------------------------------------------------- */
+
+/* Where one sample gives no bound, what was measured. */
+static double bound_of(const qdq_compare_tensor *t)
+{
+    return isnan(t->bound_db) ? t->worst_db : t->bound_db;
+}
+
+/* NULL: there is none. */
+static const qdq_compare_tensor *worst_output(const qdq_goal_run *g, const qdq_compare_result *r)
+{
+    const qdq_compare_tensor *worst = NULL;
+
+    for (size_t i = 0; i < r->n_outputs; i++) {
+        const qdq_compare_tensor *t = &r->outputs[i];
+
+        if (isnan(t->sqnr_db) && g->goal.by_default)
+            continue;
+        if (worst == NULL || isnan(t->sqnr_db) || bound_of(t) < bound_of(worst))
+            worst = t;
+        if (isnan(t->sqnr_db))
+            break;
+    }
+    return worst;
+}
+
+static double classes_of(const qdq_model *m, const char *output)
+{
+    const qdq_value *v = qdq_graph_find(m->graph, output);
+    const int rank = v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->rank : 0;
+
+    return rank > 0 ? (double)v->type->dim[rank - 1].value : 0;
+}
+
+/* Rows of scores of a long class axis, which has no slices. NULL: enough of them agree. */
+static const qdq_compare_tensor *disagreeing(const qdq_goal_run *g, const qdq_compare_result *r)
+{
+    enum { LONG_AXIS = 128, FEW_ROWS = 20 };
+
+    for (size_t i = 0; i < r->n_outputs && g->goal.by_default; i++) {
+        const qdq_compare_tensor *t = &r->outputs[i];
+        const double classes = classes_of(g->clean, t->name);
+
+        if (isnan(t->top1) || classes <= LONG_AXIS)
+            continue;
+        const double rows = (double)t->elements / classes, missed = rows * (1 - t->top1);
+        if (rows <= FEW_ROWS ? missed > 1.5 : t->top1 < QDQ_DEFAULT_AGREEMENT)
+            return t;
+    }
+    return NULL;
+}
+
+static void tell_output(const qdq_goal_run *g, const qdq_compare_tensor *t, char *to, size_t room)
+{
+    char place[80];
+
+    if (t->other_shape)
+        snprintf(to, room, "output '%s': its shape depends on data, and is not that of float", t->name);
+    else if (isnan(t->sqnr_db))
+        snprintf(to, room,
+                 "output '%s': zero everywhere or not finite, it has no SQNR, expected at least %g dB",
+                 t->name, g->goal.min_sqnr);
+    else
+        snprintf(to, room, "output '%s'%s: found SQNR %.2f dB%s, expected at least %g dB", t->name,
+                 qdq_compare_place(t, place, sizeof place), bound_of(t),
+                 isnan(t->bound_db) ? "" : " (lower bound)", g->goal.min_sqnr);
+}
+
+static qdq_status judge_accuracy(qdq_goal_run *g, const qdq_compare_result *r, qdq_goal_trial *out,
+                                 qdq_error *err)
+{
+    qdq_goal_result *to = &g->room->head;
+    const double drop = r->accuracy_a - r->accuracy_b;
+
+    if (g->goal.max_drop >= 0 && isnan(drop))
+        return qdq_fail(
+            err, QDQ_E_USAGE,
+            "output '%s': found no accuracy, expected labels for an output with two classes or more",
+            r->outputs[0].name);
+    if (g->goal.max_drop >= 0 && drop > g->goal.max_drop + 1e-9) {
+        out->holds = false;
+        snprintf(to->why, sizeof to->why,
+                 "accuracy: found %.4f, %.2f points below float, expected at most %g", r->accuracy_b,
+                 drop * 100, g->goal.max_drop * 100);
+    }
+    return QDQ_OK;
+}
+
+/* How far the result is from the goal, and in words what is missing. */
+static qdq_status judge(qdq_goal_run *g, const qdq_compare_result *r, qdq_goal_step *step,
+                        qdq_goal_trial *out, qdq_error *err)
+{
+    qdq_goal_result *to = &g->room->head;
+    const qdq_compare_tensor *worst = worst_output(g, r), *other = disagreeing(g, r);
+
+    step->sqnr_db = worst == NULL ? (double)INFINITY : isnan(worst->sqnr_db) ? (double)NAN : bound_of(worst);
+    step->accuracy = r->accuracy_b;
+    to->float_accuracy = r->accuracy_a;
+    *out = (qdq_goal_trial){.holds = true, .excess = NAN};
+    QDQ_TRY(judge_accuracy(g, r, out, err));
+    if (other != NULL) {
+        out->holds = false;
+        snprintf(to->why, sizeof to->why,
+                 "output '%s': %.4f of its rows have float's argmax, expected at least %g", other->name,
+                 other->top1, QDQ_DEFAULT_AGREEMENT);
+    }
+    if (g->goal.min_sqnr == 0 || worst == NULL || step->sqnr_db >= g->goal.min_sqnr)
+        return QDQ_OK;
+    if (out->holds)
+        out->excess = pow(10, (g->goal.min_sqnr - step->sqnr_db) / 10);
+    if (!isfinite(out->excess))
+        out->excess = NAN;
+    out->holds = false;
+    tell_output(g, worst, to->why, sizeof to->why);
+    return QDQ_OK;
+}
+
+/* --- the trial ------------------------------------------------------------------------------------------------------ */
+
+/* Is it the plan that the engine or the comparison refuses, and not the samples or the memory? */
+static bool is_refused(qdq_status st)
+{
+    return st == QDQ_E_UNSUPPORTED || st == QDQ_E_ENGINE || st == QDQ_E_FORMAT;
+}
+
+static void note_refusal(qdq_goal_run *g, qdq_goal_step *step, qdq_goal_trial *out, qdq_error *err)
+{
+    step->sqnr_db = -INFINITY;
+    step->accuracy = NAN;
+    *out = (qdq_goal_trial){.holds = false, .excess = NAN};
+    snprintf(g->room->head.why, sizeof g->room->head.why, "%.250s", err->text);
+    *err = (qdq_error)QDQ_ERROR_INIT;
+}
+
+static qdq_status judge_once(qdq_goal_run *g, qdq_plan *p, bool in_folds, qdq_goal_step *step,
+                             qdq_compare_result **r, qdq_goal_trial *out, qdq_error *err)
+{
+    qdq_status st = qdq_goal_compare(g, p, in_folds, r, err);
+
+    if (st == QDQ_OK)
+        return judge(g, *r, step, out, err);
+    if (!is_refused(st) || !g->kept.is_complete) /* else the float model may be at fault */
+        return st;
+    note_refusal(g, step, out, err);
+    return QDQ_OK;
+}
+
+/* Ranges that saw the samples first, where they were found to look better by so much: one model instead of one for
+ * each fold, and few that miss by them hold by the others. */
+static qdq_status judge_twice(qdq_goal_run *g, qdq_plan *p, qdq_goal_step *step, qdq_compare_result **r,
+                              bool *is_judged, qdq_goal_trial *out, qdq_error *err)
+{
+    *is_judged = true;
+    if (p->n_folds == 0 || g->tried.n == 0)
+        return judge_once(g, p, true, step, r, out, err);
+    QDQ_TRY(judge_once(g, p, false, step, r, out, err));
+    *is_judged = false;
+    if (!out->holds || step->sqnr_db - g->optimism_db < g->goal.min_sqnr - 1) {
+        if (out->holds)
+            *out =
+                (qdq_goal_trial){.excess = pow(10, (g->goal.min_sqnr + g->optimism_db - step->sqnr_db) / 10)};
+        return QDQ_OK;
+    }
+    const double seen = step->sqnr_db;
+    qdq_free(*r);
+    *r = NULL;
+    *is_judged = true;
+    QDQ_TRY(judge_once(g, p, true, step, r, out, err));
+    if (isfinite(seen) && isfinite(step->sqnr_db))
+        g->optimism_db = fmax(0, seen - step->sqnr_db);
+    return QDQ_OK;
+}
+
+qdq_status qdq_goal_judge(qdq_goal_run *g, qdq_plan *p, const bool *gone, size_t n_gone, qdq_goal_trial *out,
+                          qdq_error *err)
+{
+    const double begun = qdq_clock_seconds();
+    qdq_goal_step step = {.n_float = n_gone};
+    qdq_goal_tried t = {.gone = NULL};
+    bool *copy = qdq_arena_array(&g->arena, g->n_layers + 1, sizeof *copy);
+
+    if (copy == NULL)
+        return qdq_nomem(err);
+    if (gone != NULL)
+        t.gone = memcpy(copy, gone, g->n_layers * sizeof *copy);
+    QDQ_TRY(qdq_goal_time_share(g, p, gone, &step.time_share, err));
+    qdq_status st = judge_twice(g, p, &step, &t.compared, &t.is_judged, out, err);
+    step.holds = t.holds = out->holds;
+    t.sqnr_db = step.sqnr_db;
+    t.why = qdq_arena_strdup(&g->arena, g->room->head.why);
+    t.time_share = step.time_share;
+    if (st == QDQ_OK && (t.why == NULL || !QDQ_PUSH(&g->room->arena, &g->room->steps, step) ||
+                         !QDQ_PUSH(&g->arena, &g->tried, t)))
+        st = qdq_nomem(err);
+    if (st != QDQ_OK) {
+        qdq_free(t.compared);
+        return st;
+    }
+    if (g->kept.is_over && g->tried.n == 1)
+        qdq_job_log(g->opts.job, QDQ_LOG_INFO,
+                    "outputs of the float model are more than %" PRIu64
+                    " MiB: it runs again for each trial (--memory)",
+                    g->kept.limit >> 20);
+    g->longest_trial = fmax(g->longest_trial, qdq_clock_seconds() - begun);
+    qdq_job_progress(g->opts.job, "goal", g->room->steps.n, 0);
+    return QDQ_OK;
+}

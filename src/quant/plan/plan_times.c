@@ -1,0 +1,102 @@
+/* plan_times.c - see the header. */
+#include "quant/plan/plan_times.h"
+
+#include <string.h>
+
+bool qdq_plan_set_times(qdq_plan *p, const qdq_plan_times *t)
+{
+    qdq_plan_times *to = &p->times;
+
+    *to = (qdq_plan_times){.trials = t->trials, .float_us = t->float_us, .eight_us = t->eight_us};
+    to->processor = qdq_arena_strdup(&p->arena, t->processor);
+    to->target = qdq_arena_strdup(&p->arena, t->target);
+    to->target_sha256 = qdq_arena_strdup(&p->arena, t->target_sha256);
+    for (size_t i = 0; i < t->layers.n; i++) {
+        qdq_layer_time entry = t->layers.at[i];
+
+        entry.node = qdq_arena_strdup(&p->arena, entry.node);
+        if (entry.node == NULL || !QDQ_PUSH(&p->arena, &to->layers, entry))
+            return false;
+    }
+    return to->processor != NULL && to->target != NULL && to->target_sha256 != NULL;
+}
+
+/* --- writing -------------------------------------------------------------------------------------------------------- */
+
+/* NULL: there was no memory to make it. */
+static void put_json(qdq_buf *b, json_t *j)
+{
+    if (j == NULL || !qdq_json_put_line(b, j))
+        b->failed = true;
+    json_decref(j);
+}
+
+void qdq_plan_put_times(qdq_buf *b, const qdq_plan_times *t)
+{
+    qdq_buf_puts(b, "  \"times\": {\"processor\": ");
+    put_json(b, qdq_json_new_text(t->processor));
+    qdq_buf_puts(b, ", \"target\": ");
+    put_json(b, qdq_json_new_text(t->target));
+    qdq_buf_printf(b, ", \"target_sha256\": \"%s\", \"trials\": %u, \"float_us\": ", t->target_sha256,
+                   t->trials);
+    put_json(b, json_real(t->float_us));
+    qdq_buf_puts(b, ", \"quantized_us\": ");
+    put_json(b, json_real(t->eight_us));
+    qdq_buf_puts(b, ", \"layers\": [");
+    for (size_t i = 0; i < t->layers.n; i++) {
+        const qdq_layer_time *l = &t->layers.at[i];
+
+        qdq_buf_puts(b, i == 0 ? "\n    " : ",\n    ");
+        put_json(b, json_pack("{s:s, s:f, s:f}", "node", l->node, "float_us", l->float_us, "quantized_us",
+                              l->eight_us));
+    }
+    qdq_buf_puts(b, t->layers.n > 0 ? "\n  ]},\n" : "]},\n");
+}
+
+/* --- reading -------------------------------------------------------------------------------------------------------- */
+
+static const double most_us = 1e12;
+
+static const char *read_hash(const qdq_json_place *p)
+{
+    const char *hash = qdq_json_text(p, "target_sha256", NULL);
+
+    if (strlen(hash) != 64 || strspn(hash, "0123456789abcdef") != 64)
+        qdq_json_wrong(p, "target_sha256", "64 hexadecimal digits");
+    return hash;
+}
+
+static void read_layer(qdq_plan *plan, const qdq_json_place *p)
+{
+    static const char *const keys[] = {"node", "float_us", "quantized_us", NULL};
+    qdq_layer_time l;
+
+    qdq_json_known(p, keys);
+    l.node = qdq_json_text(p, "node", NULL);
+    l.float_us = qdq_json_number(p, "float_us", 0, most_us, -1);
+    l.eight_us = qdq_json_number(p, "quantized_us", 0, most_us, -1);
+    if (!QDQ_PUSH(&plan->arena, &plan->times.layers, l))
+        qdq_json_nomem(p);
+}
+
+void qdq_plan_read_times(qdq_plan *plan, const qdq_json_place *top)
+{
+    static const char *const keys[] = {"processor", "target",       "target_sha256", "trials",
+                                       "float_us",  "quantized_us", "layers",        NULL};
+    qdq_plan_times *t = &plan->times;
+    qdq_json_place p, item;
+
+    if (!qdq_json_member(top, "times", &p))
+        return;
+    qdq_json_known(&p, keys);
+    t->processor = qdq_json_text(&p, "processor", NULL);
+    t->target = qdq_json_text(&p, "target", NULL);
+    t->target_sha256 = read_hash(&p);
+    t->trials = (unsigned)qdq_json_int(&p, "trials", 1, 100000, 1);
+    t->float_us = qdq_json_number(&p, "float_us", 0, most_us, 0);
+    t->eight_us = qdq_json_number(&p, "quantized_us", 0, most_us, 0);
+    for (size_t i = 0; qdq_json_item(&p, "layers", i, &item); i++)
+        read_layer(plan, &item);
+    if (t->layers.n > 0 && t->float_us <= 0)
+        qdq_json_wrong(&p, "float_us", "a number above 0, as there are times of layers");
+}
