@@ -314,6 +314,14 @@ void cli_samples_for_goal(const cli_quant_args *a, cli_samples *s)
         *to = (cli_split){.calibrate = want, .judge = want, .held_back = true, .folds = FOLDS};
 }
 
+void cli_samples_without_goal(cli_samples *s)
+{
+    const size_t n = s->split.calibrate;
+
+    if (s->split.folds > 0)
+        s->split = split_samples(n, n, true, true);
+}
+
 void cli_samples_close(cli_samples *s)
 {
     qdq_data_close(s->eval);

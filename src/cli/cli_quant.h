@@ -67,6 +67,9 @@ qdq_status cli_samples_open(cli *c, const cli_quant_args *a, const qdq_model *m,
 /* For a goal: few samples are cross-validated, and of more enough are held back for a lower bound. After
  * cli_samples_open(). */
 void cli_samples_for_goal(const cli_quant_args *a, cli_samples *s);
+
+/* Back to one sample in eight, where folds cannot be judged. */
+void cli_samples_without_goal(cli_samples *s);
 void cli_samples_close(cli_samples *s);
 
 /* The data that judges. */

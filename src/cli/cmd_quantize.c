@@ -73,6 +73,8 @@ static qdq_status quantize_model(quantize *q, qdq_error *err)
 
         if (!cmd_quantize_gives_up(q, st, err))
             return cli_at_file(q->path, st, err);
+        cli_samples_without_goal(&q->samples);
+        o.samples = q->samples.split.calibrate;
     }
     return cli_at_file(q->path,
                        qdq_quantize(q->model, q->target, q->engine, q->samples.data, &o, &q->plan,
