@@ -20,7 +20,7 @@
 #define KEPT_BYTES ((uint64_t)256 << 20) /* of outputs of the float model, as of activations in calibration */
 
 /* With fewer trials than the least, no search finds anything. */
-enum { MAX_EVALUATIONS = 16, LEAST_TRIALS = 6 };
+enum { MAX_EVALUATIONS = 16, LEAST_TRIALS = 8 };
 
 static const double least_saving = 0.1;
 

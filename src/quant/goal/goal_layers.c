@@ -37,14 +37,18 @@ static qdq_status add_layer(ranking *k, const qdq_plan_node *p, const qdq_node *
 {
     qdq_goal_run *g = k->g;
     qdq_goal_layer *to = &g->layers[g->n_layers];
-    double saved = qdq_node_time(n, false) - qdq_node_time(n, true);
+    const double saved = n != NULL ? qdq_node_time(n, false) - qdq_node_time(n, true) : 0;
 
     to->node = qdq_arena_strdup(&g->room->arena, p->node);
     to->op = qdq_arena_strdup(&g->room->arena, p->op);
     to->saved_share = float_time > 0 ? saved / float_time : 0;
     if (to->node == NULL || to->op == NULL)
         return qdq_nomem(err);
-    k->layer[n->id] = ++g->n_layers;
+    g->n_layers++;
+    if (n != NULL)
+        k->layer[n->id] = g->n_layers;
+    else
+        g->items[g->n_layers - 1].harm = to->error = 1; /* of a body: nothing shows what it loses */
     return QDQ_OK;
 }
 
@@ -64,8 +68,8 @@ static qdq_status list_layers(ranking *k, qdq_error *err)
         const qdq_plan_node *p = &g->first->quantized.at[i];
         const qdq_map_value *v = qdq_map_get(k->by_label, p->node);
 
-        if (v != NULL && is_candidate(g, p))
-            QDQ_TRY(add_layer(k, p, v->ptr, float_time, err));
+        if (is_candidate(g, p))
+            QDQ_TRY(add_layer(k, p, v != NULL ? v->ptr : NULL, float_time, err));
     }
     return QDQ_OK;
 }

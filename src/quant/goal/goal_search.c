@@ -33,6 +33,15 @@ static int by_ratio(const void *a, const void *b)
     return (x->item > y->item) - (x->item < y->item);
 }
 
+static int by_harm(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+
+    if (x->harm != y->harm)
+        return x->harm < y->harm ? 1 : -1;
+    return (x->item < y->item) - (x->item > y->item); /* not the order that failed before */
+}
+
 /* By worth, the least first: what comes back first brings the most, and is taken from the end. */
 static int by_worth(const void *a, const void *b)
 {
@@ -96,9 +105,9 @@ static size_t next_guess(const search *s, size_t k, double excess)
 }
 
 /* The least prefix that holds, as far as trials go; 0: none does. */
-static qdq_status find_prefix(search *s, double excess, size_t *out, qdq_error *err)
+static qdq_status find_prefix(search *s, size_t k, size_t *out, qdq_error *err)
 {
-    size_t low = 0, high = 0, most = s->n - 1, k = first_guess(s, excess);
+    size_t low = 0, high = 0, most = s->n - 1;
     qdq_goal_trial t;
 
     while (is_left(s) && most > 0) {
@@ -196,7 +205,11 @@ static qdq_status run(search *s, qdq_arena *arena, qdq_goal_search_result *out, 
     out->reached = t.holds;
     if (t.holds || s->n == 0)
         return QDQ_OK;
-    QDQ_TRY(find_prefix(s, t.excess, &k, err));
+    QDQ_TRY(find_prefix(s, first_guess(s, t.excess), &k, err));
+    if (k == 0 && s->n > 2) { /* what stays is worth much and harms much: now what harms least stays */
+        qsort(s->rank, s->n, sizeof *s->rank, by_harm);
+        QDQ_TRY(find_prefix(s, s->n - s->n / 4 - 1, &k, err));
+    }
     out->reached = k > 0;
     if (k == 0) {
         memcpy(s->best, s->gone, s->n * sizeof *s->best);

@@ -29,7 +29,8 @@ typedef struct qdq_goal_search_result {
 } qdq_goal_search_result;
 
 /* Items go by harm / worth, the worst first: as many as it takes, found by steps that double and then by bisection;
- * then groups of them come back, the best worth first, as far as the goal allows and trials are left. At least one
+ * where no number of them is enough, by harm alone, once more. Then
+ * groups of them come back, the best worth first, as far as the goal allows and trials are left. At least one
  * item stays: a goal that needs all of them gone is not reached. */
 qdq_status qdq_goal_search(const qdq_goal_item *items, size_t n, unsigned max_trials, qdq_goal_try try_it,
                            void *ctx, qdq_arena *arena, qdq_goal_search_result *out, qdq_error *err);
