@@ -77,6 +77,9 @@ if [ $want_tests = yes ]; then
     need groff-base has_program groff # formats the man page
     need perl has_program perl
     need locales has_file /usr/share/i18n/locales/de_DE # one with a decimal comma
+    if [ "$(uname -m)" = x86_64 ]; then
+        need qemu-user-static has_program qemu-x86_64-static # a processor without VNNI
+    fi
 fi
 if [ $want_all = yes ]; then
     need clang has_program clang

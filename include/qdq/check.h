@@ -37,11 +37,12 @@ typedef struct qdq_check_opts {
     size_t n_shapes;
     int threads; /* of the engine; 0: 1 */
     const qdq_job *job;
+    qdq_cpu cpu; /* that runs the model */
 } qdq_check_opts;
 
 #define QDQ_CHECK_OPTS_INIT                                                                                  \
     {                                                                                                        \
-        sizeof(qdq_check_opts), NULL, NULL, 0, 0, NULL                                                       \
+        sizeof(qdq_check_opts), NULL, NULL, 0, 0, NULL, QDQ_CPU_AUTO                                         \
     }
 
 typedef struct qdq_target_check {

@@ -82,6 +82,19 @@ typedef enum qdq_method {
 /* "max", "moving-average", ... NULL for what is none. */
 QDQ_API const char *qdq_method_name(qdq_method method);
 
+/* The processor that a model is made for. Without VNNI, 8-bit kernels on x86 saturate (docs/targets.md, key
+ * `without_vnni`). */
+typedef enum qdq_cpu {
+    QDQ_CPU_AUTO = 0, /* the processor that runs */
+    QDQ_CPU_AVX2,     /* x86-64 without AVX-512 and VNNI */
+    QDQ_CPU_AVX512,   /* AVX-512 without VNNI */
+    QDQ_CPU_VNNI,     /* AVX512-VNNI or AVX-VNNI */
+    QDQ_CPU_ARM       /* ARM64, and every processor that is not x86-64 */
+} qdq_cpu;
+
+/* "auto", "avx2", ... NULL for what is none. */
+QDQ_API const char *qdq_cpu_name(qdq_cpu cpu);
+
 typedef struct qdq_quantize_opts {
     size_t size;
     /* Which nodes may run in 8 bits. Each list ends with NULL, or is NULL: no such wish. A node is named by its
@@ -109,6 +122,7 @@ typedef struct qdq_quantize_opts {
                           does not have are calibrated; or NULL */
     bool equalize;        /* cross-layer equalization first, where it helps: runs the pass "equalize", too */
     bool bias_correction; /* biases take off what rounding the weights adds to the mean of each channel */
+    qdq_cpu cpu;          /* for targets whose kernels depend on it; the plan records it */
 } qdq_quantize_opts;
 
 /* The least that placement and engines ask for: a model that is otherwise left as it is. */
@@ -117,7 +131,7 @@ typedef struct qdq_quantize_opts {
 #define QDQ_QUANTIZE_OPTS_INIT                                                                               \
     {                                                                                                        \
         sizeof(qdq_quantize_opts), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL,               \
-            QDQ_METHOD_DEFAULT, 0, NULL, false, false                                                        \
+            QDQ_METHOD_DEFAULT, 0, NULL, false, false, QDQ_CPU_AUTO                                          \
     }
 
 /* Cleans a copy of `m`, places Q/DQ by the target's rules, calibrates on `data`, and gives the plan. Q/DQ that the
@@ -212,6 +226,7 @@ typedef struct qdq_plan_summary {
     size_t n_left;
     bool placement_only;
     const char *target;
+    const char *cpu; /* the processor that it is for, as qdq_cpu_name() has it; "": any */
     /* Of a plan made with `equalize`: pairs of Conv that share ranges now, and those that it would not help. */
     size_t n_equalized, n_not_equalized;
 } qdq_plan_summary;

@@ -13,6 +13,9 @@ static const char *const stores[] = {"target", "codes", "float", "nbits", NULL};
 static const char *const biases[] = {"target", "float", "int32", NULL};
 static const char *const rests[] = {"target", "fp32", "fp16", "bf16", NULL};
 
+/* In the order of qdq_cpu. */
+const char *const cli_cpus[] = {"auto", "avx2", "avx512", "vnni", "arm", NULL};
+
 const cli_opt cli_format_opts[] = {
     {.name = "format",
      .kind = CLI_CHOICE,
@@ -101,6 +104,13 @@ const cli_opt cli_format_opts[] = {
      .kind = CLI_FLAG,
      .offset = CLI_AT(cli_format_args, direct_io),
      .help = "--rest changes graph inputs and outputs, too"},
+    {.name = "cpu",
+     .kind = CLI_CHOICE,
+     .offset = CLI_AT(cli_format_args, cpu),
+     .what = "CPU",
+     .help = "processor that is to run the model; auto: this one",
+     .init = "auto",
+     .choices = cli_cpus},
     {.name = "set",
      .kind = CLI_LIST,
      .offset = CLI_AT(cli_format_args, set),
@@ -279,6 +289,8 @@ const char *cli_format_given(const cli_format_args *a)
         return "--bias";
     if (a->rest != 0 || a->direct_io)
         return a->rest != 0 ? "--rest" : "--direct-io";
+    if (a->cpu != QDQ_CPU_AUTO)
+        return "--cpu";
     return a->rest_keep.n > 0 ? list_names[0] : a->set.n > 0 ? list_names[1] : NULL;
 }
 
@@ -292,6 +304,17 @@ qdq_status cli_format_preset(const char *name, cli_format_args *a, qdq_error *er
     return qdq_fail(err, QDQ_E_BUG, "no format '%s'", name);
 }
 
+/* Does the user name the type of weights? Then it is not changed for the processor. */
+static bool names_weights(const cli_format_args *a)
+{
+    static const char key[] = "weight.type=";
+
+    for (size_t i = 0; i < a->set.n; i++)
+        if (strncmp(a->set.at[i], key, sizeof key - 1) == 0)
+            return true;
+    return a->weight_type != NULL;
+}
+
 static qdq_status change_target(cli *c, qdq_target *t, const cli_format_args *a, bool is_file, qdq_error *err)
 {
     change_list l = {.arena = &c->arena};
@@ -300,6 +323,8 @@ static qdq_status change_target(cli *c, qdq_target *t, const cli_format_args *a,
     apply_preset(&l, presets[a->preset]);
     apply_options(&l, a);
     apply_rest(&l, a);
+    if (names_weights(a) && strstr(qdq_target_text(t), "\"without_vnni\"") != NULL)
+        change(&l, "without_vnni", "as-it-is");
     QDQ_TRY(apply_set(&l, &a->set, err));
     if (l.failed)
         return qdq_nomem(err);

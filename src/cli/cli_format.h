@@ -7,6 +7,7 @@
 
 typedef struct cli_format_args {
     int preset, weight_method, weights, bias, rest; /* indices of choices, 0: not given */
+    int cpu;                                        /* a qdq_cpu */
     const char *activation_type, *weight_type;
     bool symmetric, asymmetric, weight_asymmetric, per_channel, per_tensor, reduce_range, pow2, direct_io;
     const char *block;
@@ -14,6 +15,7 @@ typedef struct cli_format_args {
 } cli_format_args;
 
 extern const cli_opt cli_format_opts[];
+extern const char *const cli_cpus[]; /* choices of --cpu */
 
 /* An option of the group that was given, "--weight-type"; NULL: none. */
 const char *cli_format_given(const cli_format_args *a);

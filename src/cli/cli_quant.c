@@ -230,6 +230,7 @@ void cli_quant_fill(const cli_quant_args *a, qdq_quantize_opts *o)
     o->equalize = a->equalize;
     o->bias_correction = a->bias_correction;
     o->passes = a->optimize ? NULL : QDQ_PASSES_LEAST;
+    o->cpu = (qdq_cpu)a->format.cpu;
 }
 
 /* --- samples ------------------------------------------------------------------------------------------------------- */

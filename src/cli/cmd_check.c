@@ -21,6 +21,7 @@ struct check_args {
     int64_t threads;
     const char *layer_info, *layer_profile;
     const char *data;
+    int cpu; /* a qdq_cpu */
     cli_data_args form;
     cli_engine_args engine;
     cli_shape_args shape;
@@ -45,6 +46,13 @@ static const cli_opt options[] = {
      .offset = CLI_AT(check_args, set),
      .what = "KEY=VALUE",
      .help = "change a key of the target; repeatable"},
+    {.name = "cpu",
+     .kind = CLI_CHOICE,
+     .offset = CLI_AT(check_args, cpu),
+     .what = "CPU",
+     .help = "with --target: processor that is to run the model; auto: this one",
+     .init = "auto",
+     .choices = cli_cpus},
     {.name = "strict",
      .kind = CLI_FLAG,
      .offset = CLI_AT(check_args, strict),
@@ -236,8 +244,8 @@ static qdq_status check_options(const struct check_args *a, qdq_error *err)
         return qdq_fail(err, QDQ_E_USAGE, "found --layer-profile without --layer-info");
     if (a->data != NULL && a->engine.engine == NULL)
         return qdq_fail(err, QDQ_E_USAGE, "found --data without --engine");
-    if (a->target == NULL && a->set.n > 0)
-        return qdq_fail(err, QDQ_E_USAGE, "found --set without --target");
+    if (a->target == NULL && (a->set.n > 0 || a->cpu != QDQ_CPU_AUTO))
+        return qdq_fail(err, QDQ_E_USAGE, "found %s without --target", a->set.n > 0 ? "--set" : "--cpu");
     if (a->target == NULL && a->engine.engine == NULL && a->shape.shapes.n > 0)
         return qdq_fail(err, QDQ_E_USAGE, "found --shape without --target or --engine");
     return QDQ_OK;
@@ -256,6 +264,7 @@ static qdq_status check_target(cli *c, const struct check_args *a, qdq_engine *e
     opts.n_shapes = a->shape.shapes.n;
     opts.threads = cli_threads(a->threads);
     opts.job = &c->job;
+    opts.cpu = (qdq_cpu)a->cpu;
     if (st == QDQ_OK)
         st = cli_at_file(c->operand[0], qdq_model_check_target(m, target, &opts, out, err), err);
     qdq_target_free(target);

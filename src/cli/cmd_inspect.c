@@ -97,6 +97,7 @@ static qdq_status explain(cli *c, const struct inspect_args *a, const qdq_model 
     qdq_status st = why != NULL ? cli_target_open(c, a->target, &a->format, &target, err) : qdq_nomem(err);
     o.why = why;
     o.job = &c->job;
+    o.cpu = (qdq_cpu)a->format.cpu;
     if (st == QDQ_OK)
         st = cli_at_file(c->operand[0], qdq_explain(m, target, &o, err), err);
     if (st == QDQ_OK)

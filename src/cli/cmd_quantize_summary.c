@@ -1,5 +1,6 @@
 /* cmd_quantize_summary.c - what quantize did, for people and for scripts. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/fail.h"
 #include "cli/cli_outputs.h"
@@ -90,6 +91,7 @@ qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
     cli_json_set(&j, root, "model", cli_json_text(q->path));
     cli_json_set(&j, root, "output", cli_json_text(q->a->out.output));
     cli_json_set(&j, root, "target", cli_json_text(s->target));
+    cli_json_set(&j, root, "cpu", s->cpu[0] != '\0' ? cli_json_text(s->cpu) : json_null());
     cli_json_set(&j, root, "engine", info != NULL ? cli_json_text(info->name) : json_null());
     cli_json_set(&j, root, "engine_version", info != NULL ? cli_json_text(info->version) : json_null());
     cli_json_set(&j, root, "placement_only", json_boolean(s->placement_only));
@@ -171,6 +173,13 @@ static qdq_status print_placement(const quantize *q, const qdq_plan_summary *s, 
     return print_counts(q, s->left_float, s->n_left, to, err);
 }
 
+/* Rules of speed and times are those of processors with VNNI. */
+static void print_cpu(const qdq_plan_summary *s, FILE *to)
+{
+    if (s->cpu[0] != '\0' && strcmp(s->cpu, qdq_cpu_name(QDQ_CPU_VNNI)) != 0)
+        fprintf(to, "made for processor %s: the target's rules of speed were not measured there\n", s->cpu);
+}
+
 static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)
 {
     const qdq_compare_result *r = q->compared;
@@ -214,6 +223,7 @@ qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err)
         fprintf(to, ", calibrated on %zu sample%s", q->samples.split.calibrate,
                 cli_plural(q->samples.split.calibrate));
     fputc('\n', to);
+    print_cpu(s, to);
     if (q->samples.data != NULL)
         QDQ_TRY(cli_data_print_shapes(q->samples.data, q->model, &q->a->quant.shape.shapes, to, err));
     QDQ_TRY(print_placement(q, s, to, err));

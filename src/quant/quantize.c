@@ -14,6 +14,7 @@
 #include "quant/plan/fingerprint.h"
 #include "quant/quantize_steps.h"
 #include "quant/rest/rest.h"
+#include "quant/target_fit.h"
 #include "quant/weights/scale_types.h"
 
 /* --- plan ------------------------------------------------------------------------------------------------------------ */
@@ -145,7 +146,7 @@ qdq_status qdq_quantize(const qdq_model *m, const qdq_target *t, qdq_engine *e, 
     if (p == NULL)
         return qdq_nomem(err);
     opts = opts != NULL ? opts : &defaults;
-    qdq_status st = qdq_rest_follow(m, t, opts->job, &own, err);
+    qdq_status st = qdq_target_fit(m, t, opts->cpu, opts->job, &own, err);
     if (st == QDQ_OK)
         st = make(m, own != NULL ? own : t, e, data, opts, p, &prepared, err);
     qdq_target_free(own);
@@ -178,7 +179,7 @@ qdq_status qdq_explain(const qdq_model *m, const qdq_target *t, const qdq_quanti
 
     if (p == NULL)
         return qdq_nomem(err);
-    qdq_status st = qdq_rest_follow(m, t, opts->job, &own, err);
+    qdq_status st = qdq_target_fit(m, t, opts->cpu, opts->job, &own, err);
     t = own != NULL ? own : t;
     if (st == QDQ_OK)
         st = qdq_quantize_begin(m, t, opts, p, &prepared, err);

@@ -13,6 +13,7 @@
 #include "quant/quantize_steps.h"
 #include "quant/rest/rest.h"
 #include "quant/rest/widen.h"
+#include "quant/target_fit.h"
 
 static qdq_status raise_opset(qdq_model *m, const char *clean, int opset, qdq_error *err)
 {
@@ -72,6 +73,8 @@ static qdq_status describe(qdq_plan *p, const qdq_model *m, const qdq_target *t,
     p->opset = qdq_model_opset(m) < least ? least : 0;
     p->created_by = "qdq " QDQ_VERSION;
     p->target = qdq_arena_strdup(&p->arena, t->name);
+    if (t->without_vnni != QDQ_WITHOUT_VNNI_ANY)
+        p->cpu = qdq_cpu_name(qdq_target_cpu(opts->cpu));
     QDQ_TRY(qdq_rest_begin(m, t, p, err));
     QDQ_TRY(qdq_model_fingerprint(m, &p->arena, &p->model, err));
     return p->target != NULL && p->clean != NULL ? QDQ_OK : qdq_nomem(err);
@@ -103,6 +106,7 @@ qdq_status qdq_quantize_again(const qdq_plan *first, qdq_plan *p, qdq_error *err
     p->target = qdq_arena_strdup(&p->arena, first->target);
     p->clean = qdq_arena_strdup(&p->arena, first->clean);
     p->created_by = "qdq " QDQ_VERSION;
+    p->cpu = first->cpu;
     p->opset = first->opset;
     p->n_equalized = first->n_equalized;
     p->n_not_equalized = first->n_not_equalized;

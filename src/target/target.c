@@ -262,10 +262,12 @@ static qdq_status read_target(qdq_target *t, json_t *root, bool lines, qdq_error
                                        "disable_mha_qdq",
                                        "int8_readers",
                                        "join_factor_max",
+                                       "without_vnni",
                                        NULL};
     static const char *const layernorms[] = {"off", "conv", "any", NULL};
     static const char *const outputs[] = {"float", "dequantized", NULL};
     static const char *const readers[] = {"any", "one", NULL};
+    static const char *const without_vnni[] = {"any", "as-it-is", "uint8", "reduced", NULL};
     qdq_json_reader reader = {.arena = &t->arena, .err = err};
     if (lines) {
         reader.text = t->text;
@@ -286,6 +288,7 @@ static qdq_status read_target(qdq_target *t, json_t *root, bool lines, qdq_error
     t->dequantized_outputs = qdq_json_word(&top, "graph_output", outputs, 0) == 1;
     t->int8_one_reader = qdq_json_word(&top, "int8_readers", readers, 0) == 1;
     t->join_factor_max = qdq_json_number(&top, "join_factor_max", 0, INFINITY, 0);
+    t->without_vnni = (qdq_without_vnni)qdq_json_word(&top, "without_vnni", without_vnni, 0);
     t->requantizes = qdq_json_texts(&top, "requantizes");
     t->passes = qdq_json_texts(&top, "passes");
     if (qdq_json_member(&top, "partitions", &item))

@@ -89,6 +89,14 @@ typedef struct qdq_stay_float {
     const char *const *float_reader;
 } qdq_stay_float;
 
+/* What becomes of int8 weights on x86-64 without VNNI. */
+typedef enum qdq_without_vnni {
+    QDQ_WITHOUT_VNNI_ANY,      /* its kernels compute the same on all processors */
+    QDQ_WITHOUT_VNNI_AS_IT_IS, /* they stay, and saturate */
+    QDQ_WITHOUT_VNNI_UINT8,    /* beside int8 activations as below */
+    QDQ_WITHOUT_VNNI_REDUCED   /* they lose a bit */
+} qdq_without_vnni;
+
 typedef struct qdq_no_kernel {
     const char *op, *reason;
 } qdq_no_kernel;
@@ -113,8 +121,9 @@ struct qdq_target {
     qdq_overrides overrides;
     const char *const *passes; /* what the optimizer does for this engine beyond `default`; or NULL */
     double join_factor_max;    /* ranges that one scale joins differ by at most so much; 0: no limit */
-    bool int8_one_reader;      /* int8 activations run in 8 bits only where one node reads them */
-    bool dequantized_outputs;  /* a quantized graph output is the DQ's; else its producer stays float */
+    qdq_without_vnni without_vnni;
+    bool int8_one_reader;     /* int8 activations run in 8 bits only where one node reads them */
+    bool dequantized_outputs; /* a quantized graph output is the DQ's; else its producer stays float */
     const char *const
         *requantizes; /* float operators that the engine quantizes itself between DQ and Q; or NULL */
     const qdq_partitions *partitions; /* NULL: placement by chains */

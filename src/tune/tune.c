@@ -11,6 +11,7 @@
 #include "base/processor.h"
 #include "engine/trt/trt_args.h"
 #include "quant/rest/rest.h"
+#include "quant/target_fit.h"
 #include "tune/accuracy/accuracy.h"
 #include "tune/greedy/greedy.h"
 
@@ -391,7 +392,7 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
         run.out->mode = "subgraph";
     qdq_status st = qdq_tune_check(run.opts, t, err);
     if (st == QDQ_OK)
-        st = qdq_rest_follow(m, t, run.job, &followed, err);
+        st = qdq_target_fit(m, t, run.quantize.cpu, run.job, &followed, err);
     run.target = followed != NULL ? followed : t;
     if (st == QDQ_OK)
         st = tune(&run, err);

@@ -133,5 +133,8 @@ qdq_status qdq_check_linear(qdq_checking *c, const qdq_node *n, const qdq_target
     if (rule->bias == QDQ_BIAS_INPUT)
         l.b = found_of(c, qdq_node_in(n, rule->bias_input));
     QDQ_TRY(check_axis(c, &l));
+    const qdq_tensor *codes = l.w != NULL ? qdq_found_constant(l.w->node) : NULL;
+    if (l.x != NULL && codes != NULL)
+        QDQ_TRY(qdq_check_saturation(c, n, codes));
     return check_bias(c, &l);
 }

@@ -72,6 +72,8 @@ const qdq_value *qdq_check_result(const qdq_checking *c, const qdq_target_op *ru
 qdq_status qdq_check_params(qdq_checking *c);
 /* check_linear.c: weights and biases of n, which is linear. */
 qdq_status qdq_check_linear(qdq_checking *c, const qdq_node *n, const qdq_target_op *rule);
+/* check_saturation.c: would a processor without VNNI add products of n, which is linear, with saturation? */
+qdq_status qdq_check_saturation(qdq_checking *c, const qdq_node *n, const qdq_tensor *codes);
 /* check_fusion.c: what the rules say of nodes next to Q/DQ. */
 qdq_status qdq_check_fusion(qdq_checking *c);
 /* check_engine.c: what the engine runs. Fills kernel and microseconds. */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "quant/check/verify_state.h"
 
 static bool is_dq(const qdq_node *n)
@@ -70,12 +71,5 @@ bool qdq_verify_reads_codes(const qdq_node *n)
 
 bool qdq_verify_saturates(const qdq_node *n)
 {
-#if defined(__x86_64__) && defined(__GNUC__)
-    if (__builtin_cpu_supports("avx512vnni") || __builtin_cpu_supports("avxvnni"))
-        return false;
-    return read_as(n, 0) == QDQ_UINT8 && read_as(n, 1) == QDQ_INT8;
-#else
-    (void)n;
-    return false;
-#endif
+    return qdq_cpu_saturates(qdq_cpu_detect()) && read_as(n, 0) == QDQ_UINT8 && read_as(n, 1) == QDQ_INT8;
 }

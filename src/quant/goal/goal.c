@@ -16,6 +16,7 @@
 #include "quant/place/why.h"
 #include "quant/quantize_steps.h"
 #include "quant/rest/rest.h"
+#include "quant/target_fit.h"
 
 #define KEPT_BYTES ((uint64_t)256 << 20) /* of outputs of the float model, as of activations in calibration */
 
@@ -293,7 +294,7 @@ qdq_status qdq_quantize_goal(const qdq_model *m, const qdq_target *t, qdq_engine
     if (g.room == NULL)
         return qdq_nomem(err);
     qdq_target *own = NULL;
-    qdq_status st = qdq_rest_follow(m, t, g.opts.job, &own, err);
+    qdq_status st = qdq_target_fit(m, t, g.opts.cpu, g.opts.job, &own, err);
     g.target = own != NULL ? own : t;
     if (st == QDQ_OK)
         st = run(&g, plan, out, err);

@@ -271,6 +271,7 @@ static bool summarize(qdq_plan *p)
     s->n_left_float = p->left_float.n;
     s->placement_only = p->placement_only;
     s->target = p->target;
+    s->cpu = p->cpu != NULL ? p->cpu : "";
     return count_operators(p, false, &s->quantized, &s->n_quantized) &&
            count_operators(p, true, &s->kept, &s->n_kept) && count_reasons(p, &s->left_float, &s->n_left);
 }

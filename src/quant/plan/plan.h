@@ -145,6 +145,7 @@ struct qdq_plan {
     qdq_arena arena;
     const char *model; /* fingerprint, hexadecimal */
     const char *target, *created_by;
+    const char *cpu;   /* the processor that it is for, as qdq_cpu_name() has it; NULL: any */
     const char *clean; /* pipeline that was run before, and is replayed */
     int opset;         /* the model is raised to this; 0: left as it is */
     bool placement_only;

@@ -226,6 +226,8 @@ qdq_status qdq_plan_to_text(const qdq_plan *p, char **text, qdq_error *err)
     put_key(&b, "qdq_plan", json_integer(QDQ_PLAN_VERSION));
     put_key(&b, "model", json_string(p->model));
     put_key(&b, "target", json_string(p->target));
+    if (p->cpu != NULL)
+        put_key(&b, "cpu", json_string(p->cpu));
     put_key(&b, "created_by", json_string(p->created_by));
     put_key(&b, "clean", json_string(p->clean));
     put_key(&b, "opset", json_integer(p->opset));
@@ -540,12 +542,20 @@ static void read_rest(qdq_plan *plan, const qdq_json_place *top)
             qdq_json_nomem(&item);
 }
 
+static void read_cpu(qdq_plan *plan, const qdq_json_place *top)
+{
+    static const char *const cpus[] = {"avx2", "avx512", "vnni", "arm", NULL};
+
+    if (qdq_json_has(top, "cpu"))
+        plan->cpu = cpus[qdq_json_word(top, "cpu", cpus, 0)];
+}
+
 static qdq_status read_plan(qdq_plan *plan, json_t *root, const char *text, size_t size, qdq_error *err)
 {
     static const char *const keys[] = {"qdq_plan",  "model",      "target",  "created_by", "clean",
                                        "opset",     "tensors",    "weights", "biases",     "placement_only",
                                        "quantized", "left_float", "rest",    "scalings",   "corrections",
-                                       "times",     NULL};
+                                       "times",     "cpu",        NULL};
     qdq_json_reader reader = {.arena = &plan->arena, .err = err, .text = text, .size = size};
     qdq_json_place top = qdq_json_top(&reader, root, "qdq_plan", QDQ_PLAN_VERSION), item;
 
@@ -553,6 +563,7 @@ static qdq_status read_plan(qdq_plan *plan, json_t *root, const char *text, size
     plan->model = qdq_json_text(&top, "model", "");
     plan->target = qdq_json_text(&top, "target", "");
     plan->created_by = qdq_json_text(&top, "created_by", "");
+    read_cpu(plan, &top);
     plan->clean = qdq_json_text(&top, "clean", "");
     plan->opset = (int)qdq_json_int(&top, "opset", 0, 1000, 0);
     plan->placement_only = qdq_json_bool(&top, "placement_only");

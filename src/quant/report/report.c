@@ -1,6 +1,7 @@
 /* report.c - the page from its head to its foot. Each section is a file of its own. */
 #include "qdq/report.h"
 
+#include <string.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -212,11 +213,15 @@ static qdq_status compose(qdq_reporting *r, qdq_error *err)
     const qdq_plan *p = r->plan;
     char text[700];
 
-    snprintf(text, sizeof text,
-             "Target %.80s%s%.40s%s%.40s. Quantized tensors: %zu, weights: %zu, biases: %zu.%s", p->target,
-             info != NULL ? ", engine " : "", info != NULL ? info->name : "", info != NULL ? " " : "",
-             info != NULL ? info->version : "", p->tensors.n, p->weights.n, p->biases.n,
-             p->placement_only ? " Scales come from random data: this shows placement, not accuracy." : "");
+    snprintf(
+        text, sizeof text,
+        "Target %.80s%s%.40s%s%.40s. Quantized tensors: %zu, weights: %zu, biases: %zu.%s%s", p->target,
+        info != NULL ? ", engine " : "", info != NULL ? info->name : "", info != NULL ? " " : "",
+        info != NULL ? info->version : "", p->tensors.n, p->weights.n, p->biases.n,
+        p->placement_only ? " Scales come from random data: this shows placement, not accuracy." : "",
+        p->cpu != NULL && strcmp(p->cpu, qdq_cpu_name(QDQ_CPU_VNNI)) != 0
+            ? " Made for a processor without VNNI, or for ARM: the rules of speed were not measured there."
+            : "");
     qdq_page_begin(&r->page, r->opts.name != NULL ? r->opts.name : "model", "Quantization report", text);
     show_figures(r);
     show_latency(r);

@@ -1,0 +1,171 @@
+/* target_fit.c - what becomes of int8 weights on processors without VNNI, and what the check says of files that have them. */
+#include "quant/target_fit.h"
+
+#include "base/cpu.h"
+#include "quant/plan/plan.h"
+#include "support/build.h"
+#include "support/test.h"
+
+static qdq_error err;
+
+typedef struct fitted {
+    qdq_elem type;
+    bool reduced, changed;
+} fitted;
+
+static fitted fit(const char *target, const char *key, const char *value, qdq_cpu cpu)
+{
+    test_builder b = test_build(17);
+    qdq_target *t = NULL, *own = NULL;
+
+    TEST_INPUT(&b, "x", 1, 4);
+    TEST_NODE(&b, "Relu", "y", "x");
+    test_output(&b, "y");
+    qdq_model *m = test_built(&b);
+    assert_ok(qdq_target_load(target, &t, &err));
+    if (key != NULL)
+        assert_ok(qdq_target_set(t, key, value, &err));
+    assert_ok(qdq_target_fit(m, t, cpu, NULL, &own, &err));
+    const qdq_format *f = own != NULL ? &own->format : &t->format;
+    fitted out = {f->weight.type, f->weight.reduced, own != NULL};
+    qdq_target_free(own);
+    qdq_target_free(t);
+    qdq_model_free(m);
+    return out;
+}
+
+static void assert_fits(fitted f, qdq_elem type, bool reduced, bool changed)
+{
+    assert_int_equal(f.type, type);
+    assert_int_equal(f.reduced, reduced);
+    assert_int_equal(f.changed, changed);
+}
+
+static void without_vnni_weights_are_uint8_or_lose_a_bit(void **state)
+{
+    (void)state;
+    assert_fits(fit("ort-cpu", NULL, NULL, QDQ_CPU_AVX2), QDQ_UINT8, false, true);
+    assert_fits(fit("ort-cpu", NULL, NULL, QDQ_CPU_AVX512), QDQ_UINT8, false, true);
+    assert_fits(fit("openvino", NULL, NULL, QDQ_CPU_AVX2), QDQ_INT8, true, true);
+    assert_fits(fit("ort-cpu", "activation", "{\"type\": \"int8\", \"symmetric\": true}", QDQ_CPU_AVX2),
+                QDQ_INT8, true, true);
+}
+
+static void nothing_changes_where_nothing_saturates(void **state)
+{
+    (void)state;
+    assert_fits(fit("ort-cpu", NULL, NULL, QDQ_CPU_VNNI), QDQ_INT8, false, false);
+    assert_fits(fit("ort-cpu", NULL, NULL, QDQ_CPU_ARM), QDQ_INT8, false, false);
+    assert_fits(fit("tensorrt", NULL, NULL, QDQ_CPU_AVX2), QDQ_INT8, false, false);
+    assert_fits(fit("ort-cpu", "weight.type", "uint8", QDQ_CPU_AVX2), QDQ_UINT8, false, false);
+    assert_fits(fit("ort-cpu", "weight.reduced", "true", QDQ_CPU_AVX2), QDQ_INT8, true, false);
+    assert_fits(fit("ort-cpu", "without_vnni", "as-it-is", QDQ_CPU_AVX2), QDQ_INT8, false, false);
+}
+
+static void the_processor_that_runs_is_found(void **state)
+{
+    (void)state;
+    assert_int_not_equal(qdq_cpu_detect(), QDQ_CPU_AUTO);
+    assert_int_equal(qdq_target_cpu(QDQ_CPU_AUTO), qdq_cpu_detect());
+    assert_int_equal(qdq_target_cpu(QDQ_CPU_AVX2), QDQ_CPU_AVX2);
+    assert_string_equal(qdq_cpu_name(QDQ_CPU_AVX512), "avx512");
+    assert_null(qdq_cpu_name((qdq_cpu)5));
+}
+
+/* --- plans ----------------------------------------------------------------------------------------------------------- */
+
+#define PLAN(more)                                                                                           \
+    "{\"qdq_plan\": 1, \"model\": \"m\", \"target\": \"t\", " more                                           \
+    "\"clean\": \"\", \"opset\": 0, \"tensors\": [], "                                                       \
+    "\"weights\": [], \"biases\": []}"
+
+static void a_plan_keeps_its_processor(void **state)
+{
+    static const char text[] = PLAN("\"cpu\": \"avx512\", "), none[] = PLAN(""),
+                      odd[] = PLAN("\"cpu\": \"auto\", ");
+    qdq_plan *p = NULL;
+    char *out = NULL;
+
+    (void)state;
+    assert_ok(qdq_plan_parse(text, sizeof text - 1, "p", &p, &err));
+    assert_string_equal(qdq_plan_get_summary(p)->cpu, "avx512");
+    assert_ok(qdq_plan_to_text(p, &out, &err));
+    assert_non_null(strstr(out, "\"cpu\": \"avx512\""));
+    qdq_free(out);
+    qdq_plan_free(p);
+    assert_ok(qdq_plan_parse(none, sizeof none - 1, "p", &p, &err));
+    assert_string_equal(qdq_plan_get_summary(p)->cpu, "");
+    qdq_plan_free(p);
+    assert_fails(QDQ_E_FORMAT, "key 'cpu': expected 'avx2', 'avx512', 'vnni' or 'arm'",
+                 qdq_plan_parse(odd, sizeof odd - 1, "p", &p, &err));
+}
+
+/* --- check ----------------------------------------------------------------------------------------------------------- */
+
+/* A product [1, 4] x [4, 1] of uint8 and int8, between Q and DQ; its weights are the four codes. */
+static size_t saturating(const int8_t *codes, qdq_cpu cpu, char *why, size_t size)
+{
+    static const int64_t dims[] = {4, 1};
+    test_builder b = test_build(17);
+    qdq_check_opts opts = QDQ_CHECK_OPTS_INIT;
+    qdq_target_check *check = NULL;
+    qdq_target *t = NULL;
+    void *data;
+    float scale = 0.1F;
+    int8_t zero = 0;
+
+    TEST_INPUT(&b, "x", 1, 4);
+    test_qdq(&b, "x", QDQ_UINT8, 0.5F, 128);
+    qdq_tensor *w = qdq_tensor_new(b.m, QDQ_INT8, 2, dims, &data);
+    memcpy(data, codes, 4);
+    assert_non_null(qdq_graph_add_init(b.g, "w", w));
+    assert_non_null(qdq_graph_add_init(b.g, "w.s", qdq_tensor_of_floats(b.m, 0, NULL, &scale)));
+    qdq_tensor *z = qdq_tensor_new(b.m, QDQ_INT8, 0, NULL, &data);
+    memcpy(data, &zero, 1);
+    assert_non_null(qdq_graph_add_init(b.g, "w.z", z));
+    TEST_NODE(&b, "DequantizeLinear", "w.dq", "w", "w.s", "w.z");
+    TEST_NODE(&b, "MatMul", "y", "x.dq", "w.dq");
+    test_output(&b, "y");
+    qdq_model *m = test_built(&b);
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    opts.cpu = cpu;
+    assert_ok(qdq_model_check_target(m, t, &opts, &check, &err));
+    size_t n = 0;
+    why[0] = '\0';
+    for (size_t i = 0; i < check->n; i++)
+        if (strcmp(check->findings[i].kind, "saturates") == 0) {
+            n++;
+            snprintf(why, size, "%s", check->findings[i].why);
+        }
+    qdq_free(check);
+    qdq_target_free(t);
+    qdq_model_free(m);
+    return n;
+}
+
+static void check_warns_of_pairs_that_saturate(void **state)
+{
+    static const int8_t much[] = {127, 2, -127, -2}, fits[] = {127, 1, -128, 0}, apart[] = {1, 127, 127, 1};
+    char why[300];
+
+    (void)state;
+    assert_int_equal(saturating(much, QDQ_CPU_AVX2, why, sizeof why), 1);
+    assert_non_null(strstr(why, "on avx2, the sums of 2 of 2 pairs of its int8 weights can saturate"));
+    assert_int_equal(saturating(much, QDQ_CPU_VNNI, why, sizeof why), 0);
+    assert_int_equal(saturating(much, QDQ_CPU_ARM, why, sizeof why), 0);
+    assert_int_equal(saturating(fits, QDQ_CPU_AVX512, why, sizeof why), 0); /* 255 * 128 = 32640 */
+    assert_int_equal(saturating(apart, QDQ_CPU_AVX512, why, sizeof why), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_vnni_weights_are_uint8_or_lose_a_bit),
+        cmocka_unit_test(nothing_changes_where_nothing_saturates),
+        cmocka_unit_test(the_processor_that_runs_is_found),
+        cmocka_unit_test(a_plan_keeps_its_processor),
+        cmocka_unit_test(check_warns_of_pairs_that_saturate),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
