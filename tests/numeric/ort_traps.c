@@ -309,6 +309,20 @@ static const trap traps[] = {
      .body = MM "y = Add(t, mfb)\n",
      .has = "MatMulIntegerToFloat Add",
      .lacks = "Gemm"},
+    {.name = "and so does a static one whose bias has as many dims as the product",
+     .ref = "no Gemm is made of it",
+     .in = MM_IN("1,4"),
+     .out = MM_OUT("1,4"),
+     .body = MM "y = Add(t, mwb)\n",
+     .has = "MatMulIntegerToFloat Add",
+     .lacks = "Gemm"},
+    {.name = "that bias with a dynamic shape",
+     .ref = "no Gemm is made of it",
+     .in = MM_IN("N,M"),
+     .out = MM_OUT("N,M"),
+     .body = MM "y = Add(t, mwb)\n",
+     .has = "MatMulIntegerToFloat Add",
+     .lacks = "Gemm"},
     {.name = "a Q behind the Add gives QGemm from 1.21 on",
      .ref = "0 (9)",
      .in = MM_IN("1,4"),
@@ -436,6 +450,7 @@ static qdq_model *trap_model(const trap *t)
     add_numbers(&b, "float[16,16] mfw", 256, -100, 1000);
     add_numbers(&b, "int32[16] mb", 16, -100, 1);
     add_numbers(&b, "float[16] mfb", 16, -100, 1000);
+    add_numbers(&b, "float[1,1,16] mwb", 16, -100, 1000);
     add_numbers(&b, "int8[8,1,1] cs", 8, -100, 1);
     add_numbers(&b, "uint8[8,1,1] cu", 8, 0, 1);
     qdq_buf_printf(&b, ">\n{\n%s}\n", t->body);

@@ -228,6 +228,56 @@ static void both_rules_meet(void **state)
                    "  y = Gemm <transB = 1> (a, b, c)\n}\n");
 }
 
+/* --- widen-bias ---------------------------------------------------------------------------------------------------------- */
+
+static void a_bias_behind_a_product_of_open_shape_gets_its_rank(void **state)
+{
+    (void)state;
+    assert_becomes(
+        "widen-bias,drop-unused",
+        "g (float[N,3,2] a) => (float[N,3,2] y) <float[2,2] w = {1, 2, 3, 4}, float[2] c = {5, 6}> {\n"
+        "  p = MatMul(a, w) y = Add(p, c)\n}\n",
+        "g (float[N,3,2] a) => (float[N,3,2] y) <float[2,2] w = {1, 2, 3, 4}, float[1,1,2] c_1 = {5, 6}> "
+        "{\n  p = MatMul(a, w) y = Add(p, c_1)\n}\n");
+    /* the other order, four dims, a weight behind DQ */
+    assert_becomes("widen-bias,drop-unused",
+                   "g (float[N,H,3,2] a) => (float[N,H,3,2] y) <int8[2,2] w = {1, 2, 3, 4}, float s = {1}, "
+                   "float[2] c = {5, 6}> "
+                   "{\n  d = DequantizeLinear(w, s) p = MatMul(a, d) y = Add(c, p)\n}\n",
+                   "g (float[N,H,3,2] a) => (float[N,H,3,2] y) <int8[2,2] w = {1, 2, 3, 4}, float s = {1}, "
+                   "float[1,1,1,2] c_1 = "
+                   "{5, 6}> {\n  d = DequantizeLinear(w, s) p = MatMul(a, d) y = Add(p, c_1)\n}\n");
+}
+
+static void a_bias_is_not_widened_where_it_would_change_the_shape_or_gain_nothing(void **state)
+{
+    (void)state;
+    assert_refused(
+        "widen-bias",
+        "g (float[2,3,2] a) => (float[2,3,2] y) <float[2,2] w = {1, 2, 3, 4}, float[2] c = {5, 6}> {\n"
+        "  p = MatMul(a, w) y = Add(p, c)\n}\n",
+        "its shape is fixed");
+    assert_refused("widen-bias",
+                   "g (float[N,2] a) => (float[N,2] y) <float[2,2] w = {1, 2, 3, 4}, float[2] c = {5, 6}> {\n"
+                   "  p = MatMul(a, w) y = Add(p, c)\n}\n",
+                   "no product of more than two dims with a matrix");
+    assert_refused("widen-bias",
+                   "g (float[N,2,2] a, float[N,2,2] w) => (float[N,2,2] y) <float[2] c = {5, 6}> {\n"
+                   "  p = MatMul(a, w) y = Add(p, c)\n}\n",
+                   "no product of more than two dims with a matrix");
+    assert_refused("widen-bias",
+                   "g (float[] a) => (float[] y) <float[2,2] w = {1, 2, 3, 4}, float[2] c = {5, 6}> {\n"
+                   "  p = MatMul(a, w) y = Add(p, c)\n}\n",
+                   "the rank of the product is not proven");
+    assert_kept(
+        "widen-bias", /* read twice, a graph output, a bias of two dims, none that is constant */
+        "g (float[N,3,2] a, float[2] v) => (float[N,3,2] y, float[N,3,2] q, float[N,3,2] x, float[N,3,2] z) "
+        "<float[2,2] w = {1, 2, 3, 4}, float[2] c = {5, 6}, float[1,2] e = {5, 6}> {\n"
+        "  p = MatMul(a, w) y = Add(p, c) q = Neg(p)\n"
+        "  r = MatMul(a, w) x = Add(r, e)\n"
+        "  s = MatMul(a, w) z = Add(s, v)\n}\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +296,8 @@ int main(void)
         cmocka_unit_test(transposes_of_dequantized_weights_stay),
         cmocka_unit_test(attributes_of_a_function_that_callers_set_keep_the_transpose),
         cmocka_unit_test(both_rules_meet),
+        cmocka_unit_test(a_bias_behind_a_product_of_open_shape_gets_its_rank),
+        cmocka_unit_test(a_bias_is_not_widened_where_it_would_change_the_shape_or_gain_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -350,7 +350,7 @@ static void kinds_have_names_and_help(void **state)
     (void)state;
     while (qdq_check_kind(n, &help) != NULL && help != NULL)
         n++;
-    assert_int_equal(n, 21);
+    assert_int_equal(n, 22);
     assert_null(help);
 }
 
@@ -467,6 +467,26 @@ static void a_target_without_rules_is_refused(void **state)
     qdq_model_free(m);
 }
 
+/* MatMul and Add between DQ and floats, with this input, bias and rest. */
+#define ADDED(dims, bias, behind)                                                                            \
+    "g (float[" dims ",2] x) => (float[" dims                                                                \
+    ",2] y) <float s = {0.5}, uint8 z = {3}, int8[2,2] w = {1, 2, 3, 4}, "                                   \
+    "float[2] ws = {0.5, 0.25}, int8[2] wz = {0, 0}, " bias "> {\n"                                          \
+    "  q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z)\n"                                          \
+    "  dw = DequantizeLinear <axis = 1> (w, ws, wz)\n"                                                       \
+    "  [m] p = MatMul(d, dw) [a] t = Add(p, c)\n"                                                            \
+    "  " behind "\n}\n"
+
+static void a_bias_that_makes_a_float_gemm_once_shapes_are_fixed_is_found(void **state)
+{
+    (void)state;
+    assert_finds("slow-if-fixed m;", ADDED("N,3", "float[2] c = {5, 6}", "y = Neg(t)"));
+    assert_finds("", ADDED("N,3", "float[1,1,2] c = {5, 6}", "y = Neg(t)"));
+    assert_finds("", ADDED("N,3", "float[1,2] c = {5, 6}", "y = Neg(t)"));
+    assert_null(
+        strstr(findings(ADDED("N,3", "float[2] c = {5, 6}", "y = Neg(t)"), "openvino"), "slow-if-fixed"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -495,6 +515,7 @@ int main(void)
         cmocka_unit_test(quantized_data_is_found_where_weights_alone_are_to_be),
         cmocka_unit_test(an_override_of_weights_alone_is_heard),
         cmocka_unit_test(a_target_without_rules_is_refused),
+        cmocka_unit_test(a_bias_that_makes_a_float_gemm_once_shapes_are_fixed_is_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

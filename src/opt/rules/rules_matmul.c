@@ -76,3 +76,59 @@ const qdq_rule qdq_rule_unwrap_matmul = {
     .check = unwrap_check,
     .build = unwrap_build,
 };
+
+/* --- widen-bias: MatMul(a, w) + c  =>  the same with c of as many dims as the product ----------------------------------------
+ *
+ * Once the shapes of a model are fixed, ONNX Runtime makes a Gemm of MatMul and Add where c has one dim, and an 8-bit
+ * product with a float c becomes a float one whose weight is dequantized in every run (docs/decisions.md). It does not
+ * where c has more dims. Open shapes only: where they are fixed already, placement gives c codes, and the Gemm runs in
+ * 8 bits.
+ * Q/DQ: SAFE and useful. */
+
+static const qdq_pat widen_pat[] = {
+    {"y", QDQ_OP_ADD, {"p", "#c"}, QDQ_PAT_COMMUTES},
+    {"p", QDQ_OP_MATMUL, {"a", "w"}, QDQ_PAT_ONLY},
+};
+
+static bool is_open(const qdq_type *t)
+{
+    for (int i = 0; i < t->rank; i++)
+        if (t->dim[i].value < 0)
+            return true;
+    return false;
+}
+
+static const char *widen_check(const qdq_match *m)
+{
+    const qdq_type *product = qdq_match_type(m, qdq_match_value(m, "p"));
+
+    if (qdq_match_const(m, "c")->rank != 1)
+        return qdq_not_this;
+    if (product == NULL || product->rank < 0)
+        return "the rank of the product is not proven";
+    if (product->rank < 3 || qdq_match_rank(m, qdq_match_value(m, "w")) != 2)
+        return "it is no product of more than two dims with a matrix";
+    return is_open(product) ? NULL : "its shape is fixed";
+}
+
+static qdq_status widen_build(qdq_match *m, qdq_error *err)
+{
+    const qdq_type *product = qdq_match_type(m, qdq_match_value(m, "p"));
+    const qdq_tensor *c = qdq_match_const(m, "c");
+    qdq_value *in[] = {qdq_match_value(m, "p"), qdq_match_value(m, "c")};
+    int64_t dim[QDQ_MAX_RANK];
+
+    for (int i = 0; i < product->rank; i++)
+        dim[i] = i + 1 < product->rank ? 1 : c->dim[0];
+    in[1] =
+        qdq_match_add_const(m, in[1]->name, qdq_tensor_view(m->graph->model, c, c->elem, product->rank, dim));
+    return in[1] != NULL ? qdq_match_recast(m, "Add", QDQ_COUNT(in), in, err) : qdq_nomem(err);
+}
+
+const qdq_rule qdq_rule_widen_bias = {
+    .pat = widen_pat,
+    .n_pat = QDQ_COUNT(widen_pat),
+    .min_opset = 7,
+    .check = widen_check,
+    .build = widen_build,
+};

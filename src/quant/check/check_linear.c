@@ -124,6 +124,48 @@ static qdq_status check_bias(qdq_checking *c, const linear *l)
     return QDQ_OK;
 }
 
+/* --- MatMul and Add ------------------------------------------------------------------------------------------------------- */
+
+/* More than two dims, not all of them known: the engine leaves MatMul and Add alone until they are. */
+static bool is_open_batch(const qdq_value *v)
+{
+    int64_t dim[QDQ_MAX_RANK];
+    int rank;
+
+    return v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR && v->type->rank > 2 &&
+           !qdq_value_static_shape(v, &rank, dim, QDQ_MAX_RANK);
+}
+
+static bool goes_into_codes(const qdq_value *v)
+{
+    QDQ_FOR_USES (u, v)
+        if (u->node->op == QDQ_OP_QUANTIZELINEAR)
+            return true;
+    return false;
+}
+
+/* What the pass widen-bias writes otherwise. With a Q behind it, the engine gives the bias codes itself. */
+static qdq_status check_added(qdq_checking *c, const linear *l)
+{
+    const qdq_node *add = qdq_value_only_user(l->n->out[0]);
+
+    if (l->rule->bias != QDQ_BIAS_ADD_IF_STATIC || l->rule->quantize_output || l->rule->quantize_if_read ||
+        l->x == NULL || l->w == NULL || add == NULL || add->op != QDQ_OP_ADD || add->graph != c->m->graph ||
+        !is_open_batch(l->n->out[0]) || goes_into_codes(add->out[0]))
+        return QDQ_OK;
+    const qdq_value *v = qdq_node_in(add, qdq_node_in(add, 0) == l->n->out[0] ? 1 : 0);
+    const qdq_tensor *bias = v != NULL ? qdq_value_const(v) : NULL;
+    const qdq_tensor *weight = qdq_found_constant(l->w->node);
+    if (bias == NULL || bias->rank != 1 || weight == NULL || weight->rank != 2)
+        return QDQ_OK;
+    return qdq_check_add(
+        c, QDQ_CHECK_SLOW_IF_FIXED, l->n, (uint64_t)weight->count,
+        "what Add '%s' adds has one dim: once shapes are fixed, by --shape or a free-dimension "
+        "override, the engine makes a float Gemm of both and dequantizes the weight in every "
+        "run; the pass widen-bias keeps it fast",
+        qdq_node_label(add, &c->arena));
+}
+
 qdq_status qdq_check_linear(qdq_checking *c, const qdq_node *n, const qdq_target_op *rule)
 {
     linear l = {.n = n, .rule = rule};
@@ -136,5 +178,6 @@ qdq_status qdq_check_linear(qdq_checking *c, const qdq_node *n, const qdq_target
     const qdq_tensor *codes = l.w != NULL ? qdq_found_constant(l.w->node) : NULL;
     if (l.x != NULL && codes != NULL)
         QDQ_TRY(qdq_check_saturation(c, n, codes));
+    QDQ_TRY(check_added(c, &l));
     return check_bias(c, &l);
 }

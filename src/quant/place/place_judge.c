@@ -113,6 +113,16 @@ static bool fits_channels(const qdq_placing *p, const qdq_node *n, const qdq_ten
     return bias->rank == 1 && (axis < 0 || bias->dim[0] == w->dim[axis]);
 }
 
+/* The same with leading ones, which a float bias may have (pass widen-bias), where no codes are wanted behind it. */
+static bool is_wide_bias(const qdq_placing *p, const qdq_node *n, const qdq_tensor *w, const qdq_tensor *bias)
+{
+    const qdq_target_op *rule = qdq_state_of(p, n)->rule;
+    int axis = qdq_place_weight_axis(p, n, w);
+
+    return !rule->quantize_output && !rule->quantize_if_read && bias->rank > 1 && bias->elem == QDQ_FLOAT &&
+           bias->count == bias->dim[bias->rank - 1] && (axis < 0 || bias->count == w->dim[axis]);
+}
+
 const qdq_node *qdq_place_bias_add(const qdq_placing *p, const qdq_node *matmul, uint32_t *input)
 {
     const qdq_target_op *rule = qdq_state_of(p, matmul)->rule;
@@ -129,7 +139,7 @@ const qdq_node *qdq_place_bias_add(const qdq_placing *p, const qdq_node *matmul,
         return NULL;
     const qdq_tensor *bias = qdq_place_weight(p, qdq_node_in(add, *input), &found);
     return bias != NULL && bias->elem == (found != NULL ? QDQ_INT32 : QDQ_FLOAT) &&
-                   fits_channels(p, matmul, w, bias)
+                   (fits_channels(p, matmul, w, bias) || is_wide_bias(p, matmul, w, bias))
                ? add
                : NULL;
 }
@@ -154,7 +164,8 @@ const qdq_node *qdq_place_bias(const qdq_placing *p, const qdq_node *n, uint32_t
         return NULL;
     if (rule->bias == QDQ_BIAS_ADD_IF_STATIC)
         reader = is_static(n->out[0]) ? qdq_place_bias_add(p, n, input) : NULL;
-    return reader != NULL && constant_in(reader, *input) != NULL ? reader : NULL;
+    const qdq_tensor *bias = reader != NULL ? constant_in(reader, *input) : NULL;
+    return bias != NULL && bias->rank == 1 ? reader : NULL;
 }
 
 /* --- the three kinds --------------------------------------------------------------------------------------------- */
