@@ -296,6 +296,21 @@ static qdq_status open_engine(bench *b, bench_engine *e, qdq_error *err)
     return note(b, cli_engine_open(b->c, &args, &e->engine, err), &e->failed, err);
 }
 
+/* A batch of 1 is what most expect; a height, width or length of 1 is not. */
+static void warn_of_ones(const bench *b)
+{
+    qdq_io io;
+
+    for (size_t i = 0; i < b->n_models; i++)
+        for (size_t k = 0; qdq_model_input(b->models[i], k, &io); k++)
+            for (int r = 1; r < io.rank && cli_is_assumed(&io, &b->shapes); r++)
+                if (io.dim[r] < 0) {
+                    cli_warn(&b->c->ui, "%s: open dimensions of input '%s' became 1 (--shape fixes them)",
+                             b->c->operand[i], io.name);
+                    break;
+                }
+}
+
 /* All engines are opened first, so that a mistake in the last one's name costs no waiting for the others. */
 static qdq_status measure(bench *b, qdq_error *err)
 {
@@ -304,6 +319,7 @@ static qdq_status measure(bench *b, qdq_error *err)
     QDQ_TRY(cli_range_read(b->c, &b->a->range, &b->a->engine, &b->a->shape.shapes, &b->range, err));
     QDQ_TRY(cli_range_merge(b->c, &b->range, &b->a->shape.shapes, &b->shapes, err));
     QDQ_TRY(cli_shapes_check(&b->shapes, b->models, b->n_models, err));
+    warn_of_ones(b);
     for (size_t i = 0; i < b->a->engines.n; i++)
         QDQ_TRY(add_engines(b, b->a->engines.at[i], err));
     if (b->n_engines == 0)

@@ -468,8 +468,10 @@ static void inputs_must_agree_on_the_number_of_samples(void **state)
     const test_array arrays[] = {{"a", TEST_HEADER("<f4", "(3, 2)"), ramp, 24},
                                  {"b", TEST_HEADER("<i8", "(2,)"), b, 16}};
 
-    refused(two_inputs, test_npz_file("uneven.npz", true, arrays, 2), NULL, QDQ_E_FORMAT,
-            "uneven.npz: 2 samples for input 'b', but 3 for input 'a'");
+    refused(
+        two_inputs, test_npz_file("uneven.npz", true, arrays, 2), NULL, QDQ_E_FORMAT,
+        "uneven.npz: 2 samples for input 'b', but 3 for input 'a': where the first dimension is no batch, "
+        "--shape says how long a sample is");
     refused(two_inputs, test_npz_file("lone.npz", true, arrays, 1), NULL, QDQ_E_FORMAT,
             "lone.npz: no array for input 'b'; arrays in the file: 'a'");
 }
@@ -553,7 +555,7 @@ static void random_data_are_the_same_each_time_and_differ_by_sample_and_seed(voi
 
     assert_int_equal(qdq_data_count(d), 8);
     assert_true(qdq_data_is_random(d));
-    assert_heard("dimension 0 (N) of input 'a' is not fixed, taken as 1");
+    assert_heard("dimension 0 (N) of input 'a' is not fixed, taken as 1 (--shape fixes it)");
     memcpy(first, sample(d, 0, 0)->data, sizeof first);
     assert_true(*(const int64_t *)sample(d, 0, 1)->data >> 1 == 0);
     memcpy(second, sample(d, 5, 0)->data, sizeof second);

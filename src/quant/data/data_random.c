@@ -29,15 +29,17 @@ static qdq_status get(qdq_data *d, size_t i, qdq_error *err)
     return QDQ_OK;
 }
 
-/* Users should know that a symbol became 1: latency and scales hang on it. */
+/* Users should know that a symbol became 1: latency and scales hang on it. A batch of 1 is what most expect; height, width
+ * or length of 1 are not, and some models do not run with them. */
 static void tell_dims(const qdq_data *d)
 {
     for (size_t k = 0; k < d->n_inputs; k++)
         for (int r = 0; r < d->inputs[k].rank; r++)
             if (d->inputs[k].dim[r] < 0)
-                qdq_job_log(d->job, QDQ_LOG_INFO,
-                            "%s: dimension %d (%s) of input '%s' is not fixed, taken as 1", d->spec, r,
-                            d->inputs[k].param[r] != NULL ? d->inputs[k].param[r] : "?", d->inputs[k].name);
+                qdq_job_log(d->job, r > 0 ? QDQ_LOG_WARNING : QDQ_LOG_INFO,
+                            "%s: dimension %d (%s) of input '%s' is not fixed, taken as 1 (--shape fixes it)",
+                            d->spec, r, d->inputs[k].param[r] != NULL ? d->inputs[k].param[r] : "?",
+                            d->inputs[k].name);
 }
 
 qdq_status qdq_data_open_random(qdq_data *d, const char *seed, qdq_error *err)
