@@ -42,8 +42,7 @@ void qdq_free(void *p)
     free(p);
 }
 
-/* Messages are one line, whatever text from a hostile file went into them. */
-static void keep_one_line(char *text)
+void qdq_keep_one_line(char *text)
 {
     for (; *text != '\0'; text++)
         if ((unsigned char)*text < 0x20 || *text == 0x7f)
@@ -60,7 +59,7 @@ qdq_status qdq_fail(qdq_error *err, qdq_status code, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(err->text, sizeof err->text, fmt, ap);
     va_end(ap);
-    keep_one_line(err->text);
+    qdq_keep_one_line(err->text);
     return code;
 }
 
@@ -100,7 +99,7 @@ qdq_status qdq_within(qdq_error *err, qdq_status code, const char *fmt, ...)
         size_t room = sizeof err->text - (size_t)n;
         snprintf(err->text + n, room, ": %.*s", (int)room - 3, inner);
     }
-    keep_one_line(err->text);
+    qdq_keep_one_line(err->text);
     return code;
 }
 
@@ -114,7 +113,7 @@ void qdq_job_log(const qdq_job *job, qdq_log_level level, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(line, sizeof line, fmt, ap);
     va_end(ap);
-    keep_one_line(line);
+    qdq_keep_one_line(line);
     job->log(job->ctx, level, line);
 }
 

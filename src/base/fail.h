@@ -17,6 +17,9 @@ qdq_status qdq_within(qdq_error *err, qdq_status code, const char *fmt, ...) QDQ
 /* As qdq_fail, with the system's reason for `errnum` at the end. */
 qdq_status qdq_fail_errno(qdq_error *err, qdq_status code, int errnum, const char *fmt, ...) QDQ_PRINTF(4, 5);
 
+/* Messages are one line, whatever text from a hostile file went into them: control characters become '?'. */
+void qdq_keep_one_line(char *text);
+
 #define QDQ_TRY(expr)                                                                                        \
     do {                                                                                                     \
         qdq_status qdq_try_ = (expr);                                                                        \

@@ -8,6 +8,7 @@
 
 #include "base/fail.h"
 #include "base/file.h"
+#include "cli/cli_text.h"
 
 /* Protocol buffers end at 2 GiB: what is longer is no model. */
 #define MAX_STDIN ((size_t)1 << 31)
@@ -166,7 +167,7 @@ static qdq_status save_stdout(const qdq_model *m, qdq_error *err)
     size_t size = 0;
 
     QDQ_TRY(qdq_model_to_bytes(m, &data, &size, err));
-    bool written = fwrite(data, 1, size, stdout) == size && fflush(stdout) == 0;
+    bool written = cli_text_write_raw(data, size);
     qdq_free(data);
     return written ? QDQ_OK : qdq_fail_errno(err, QDQ_E_IO, errno, "<stdout>");
 }
@@ -198,7 +199,7 @@ qdq_status cli_model_save(cli *c, const qdq_model *m, const cli_output_args *a, 
 
 FILE *cli_result_stream(const cli_output_args *a)
 {
-    return cli_is_stdout(a->output) ? stderr : stdout;
+    return cli_is_stdout(a->output) ? cli_text_stderr() : stdout;
 }
 
 /* --- sizes ---------------------------------------------------------------------------------------------------- */

@@ -51,7 +51,7 @@ qdq_status cli_print_files(cli *c, const char *const *paths, size_t n, FILE *to,
 json_t *cli_json_written(cli_json *j, const cli *c, const char *output, const qdq_model *m);
 qdq_status cli_print_written(cli *c, const char *output, const qdq_model *m, qdq_error *err);
 
-/* Bytes of all initializers of the main graph, wherever they are stored. */
+/* Bytes of all initializers and Constant nodes, wherever they are stored. */
 qdq_status cli_weight_bytes(const qdq_model *m, int64_t *bytes, qdq_error *err);
 
 /* --- shapes --------------------------------------------------------------------------------------------------- */

@@ -9,9 +9,11 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "cli/cli_text.h"
 
 #define LIVE_INTERVAL  0.2
 #define PLAIN_INTERVAL 60.0
+#define HELD           1.0
 #define NO_ERRORS      (-1)
 
 static double now_s(void)
@@ -45,7 +47,7 @@ void cli_ui_set(cli_ui *ui, const cli_common *common)
 
 /* --- log lines ------------------------------------------------------------------------------------------------ */
 
-void cli_ui_clear(cli_ui *ui)
+static void clear_line(cli_ui *ui)
 {
     if (ui->shown > 0)
         fprintf(stderr, "\r%*s\r", (int)ui->shown, "");
@@ -67,17 +69,120 @@ static const char *level_name(qdq_log_level level)
     return "note";
 }
 
+static void print_line(cli_ui *ui, qdq_log_level level, const char *text)
+{
+    const char *color = level == QDQ_LOG_ERROR ? "\033[1;31m" : level == QDQ_LOG_WARNING ? "\033[1;33m" : "";
+    bool colored = ui->color && *color != '\0';
+    char line[1200];
+
+    snprintf(line, sizeof line, "%s", text);
+    cli_text_clean(line);
+    clear_line(ui);
+    fprintf(stderr, "qdq: %s%s:%s %s\n", colored ? color : "", level_name(level), colored ? "\033[0m" : "",
+            line);
+}
+
+/* --- warnings of one kind ------------------------------------------------------------------------------------- */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* The next character of a text that says its kind: what is quoted and numbers are left out. 0: the end. */
+static char next_of_kind(const char **text)
+{
+    const char *p = *text;
+    char c = *p;
+
+    if (c == '\'' && strchr(p + 1, c) != NULL)
+        p = strchr(p + 1, c);
+    else if (is_digit(c)) {
+        while (is_digit(p[1]) || ((p[1] == '.' || p[1] == 'e') && is_digit(p[2])))
+            p++;
+        c = '0';
+    }
+    *text = c != '\0' ? p + 1 : p;
+    return c;
+}
+
+static bool is_same_kind(const char *a, const char *b)
+{
+    char c;
+
+    do {
+        c = next_of_kind(&a);
+        if (c != next_of_kind(&b))
+            return false;
+    } while (c != '\0');
+    return true;
+}
+
+static void show_kind(cli_ui *ui, cli_warnings *k)
+{
+    char line[1100];
+
+    if (k->n > CLI_OF_A_KIND) {
+        snprintf(line, sizeof line, "%s (and %zu more of this kind, -v shows them)", k->text[0], k->n - 1);
+        print_line(ui, QDQ_LOG_WARNING, line);
+    }
+    for (size_t i = 0; i < CLI_OF_A_KIND && i < k->n; i++) {
+        if (k->n <= CLI_OF_A_KIND)
+            print_line(ui, QDQ_LOG_WARNING, k->text[i]);
+        free(k->text[i]);
+    }
+}
+
+static void show_held(cli_ui *ui)
+{
+    for (size_t i = 0; i < ui->n_kinds; i++)
+        show_kind(ui, &ui->kind[i]);
+    ui->n_kinds = 0;
+}
+
+/* Nobody waits long for a warning. */
+static void show_held_long(cli_ui *ui)
+{
+    if (ui->n_kinds > 0 && now_s() - ui->held_since > HELD)
+        show_held(ui);
+}
+
+/* False: it has to be shown now. */
+static bool hold(cli_ui *ui, const char *text)
+{
+    cli_warnings *k = ui->kind;
+
+    show_held_long(ui);
+    while (k < ui->kind + ui->n_kinds && !is_same_kind(k->text[0], text))
+        k++;
+    if (k == ui->kind + CLI_WARNINGS)
+        return false;
+    if (k == ui->kind + ui->n_kinds)
+        k->n = 0;
+    if (k->n < CLI_OF_A_KIND && (k->text[k->n] = strdup(text)) == NULL)
+        return false;
+    k->n++;
+    if (k == ui->kind + ui->n_kinds && ui->n_kinds++ == 0)
+        ui->held_since = now_s();
+    return true;
+}
+
+void cli_ui_clear(cli_ui *ui)
+{
+    show_held(ui);
+    clear_line(ui);
+}
+
 void cli_ui_log(void *ctx, qdq_log_level level, const char *text)
 {
     cli_ui *ui = ctx;
-    const char *color = level == QDQ_LOG_ERROR ? "\033[1;31m" : level == QDQ_LOG_WARNING ? "\033[1;33m" : "";
-    bool colored = ui->color && *color != '\0';
 
     if ((int)level > ui->level)
         return;
-    cli_ui_clear(ui);
-    fprintf(stderr, "qdq: %s%s:%s %s\n", colored ? color : "", level_name(level), colored ? "\033[0m" : "",
-            text);
+    if (level == QDQ_LOG_WARNING && ui->level == QDQ_LOG_WARNING && hold(ui, text))
+        return;
+    show_held(ui);
+    print_line(ui, level, text);
 }
 
 static void log_line(cli_ui *ui, qdq_log_level level, const char *fmt, va_list ap) QDQ_PRINTF(3, 0);
@@ -136,6 +241,7 @@ static void redraw(cli_ui *ui, char *text)
 {
     size_t columns = terminal_columns() - 1;
 
+    cli_text_clean(text);
     if (strlen(text) > columns)
         text[columns] = '\0';
     size_t shown = strlen(text);
@@ -149,12 +255,14 @@ void cli_ui_show(cli_ui *ui, const char *text, bool ended)
     char line[200];
     double now = now_s();
 
+    show_held_long(ui);
+    snprintf(line, sizeof line, "%s", text);
+    cli_text_clean(line);
     if (!ui->live && ui->minutely && ended)
-        fprintf(stderr, "qdq: %s\n", text);
+        fprintf(stderr, "qdq: %s\n", line);
     if (!ui->live || (ui->last != 0 && now - ui->last < LIVE_INTERVAL))
         return;
     ui->last = now;
-    snprintf(line, sizeof line, "%s", text);
     redraw(ui, line);
 }
 
@@ -163,6 +271,7 @@ void cli_ui_progress(void *ctx, const char *stage, uint64_t done, uint64_t total
     cli_ui *ui = ctx;
     char text[200];
 
+    show_held_long(ui);
     if (!ui->live && !ui->minutely)
         return;
     double now = now_s();
@@ -177,6 +286,7 @@ void cli_ui_progress(void *ctx, const char *stage, uint64_t done, uint64_t total
     ui->last = now;
     progress_text(ui, done, total, now, text, sizeof text);
     if (!ui->live) {
+        cli_text_clean(text);
         fprintf(stderr, "qdq: %s\n", text);
         return;
     }
@@ -193,9 +303,7 @@ void cli_cell(cli_table *t, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    for (char *c = text; *c != '\0'; c++) /* names come from files: no control characters on a terminal */
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
+    cli_text_clean(text);
     const char *cell = qdq_arena_strdup(t->arena, text);
     if (cell == NULL || !QDQ_PUSH(t->arena, &t->cells, cell))
         t->failed = true;

@@ -9,6 +9,14 @@
 #include "cli/cli_args.h"
 #include "qdq/status.h"
 
+/* Warnings that differ in names and numbers alone are of one kind. Few are shown one by one, many as one line. */
+enum { CLI_WARNINGS = 16, CLI_OF_A_KIND = 3 };
+
+typedef struct cli_warnings {
+    char *text[CLI_OF_A_KIND]; /* the first ones */
+    size_t n;
+} cli_warnings;
+
 typedef struct cli_ui {
     int level;     /* of the qdq_log_level that are shown; -1: not even errors */
     bool color;    /* of stderr */
@@ -17,6 +25,9 @@ typedef struct cli_ui {
     size_t shown;  /* columns of the live line on the screen */
     double stage_start, last;
     char stage[64];
+    cli_warnings kind[CLI_WARNINGS]; /* of warnings that are not shown yet */
+    size_t n_kinds;
+    double held_since;
 } cli_ui;
 
 void cli_ui_init(cli_ui *ui); /* before the command line is known: warnings, no progress */
@@ -33,7 +44,7 @@ void cli_note(cli_ui *ui, const char *fmt, ...) QDQ_PRINTF(2, 3);
  * as often as one can read; elsewhere what has ended alone is said. */
 void cli_ui_show(cli_ui *ui, const char *text, bool ended);
 
-/* Takes the live line off the screen. */
+/* Takes the live line off the screen, and shows the warnings that were held back for others of their kind. */
 void cli_ui_clear(cli_ui *ui);
 
 /* --- tables ------------------------------------------------------------------------------------------------- */

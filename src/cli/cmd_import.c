@@ -8,6 +8,7 @@
 #include "cli/cli_import.h"
 #include "cli/cli_model.h"
 #include "qdq/quant.h"
+#include "cli/cli_text.h"
 
 struct import_args {
     cli_common common;
@@ -73,6 +74,7 @@ static qdq_status write_plan(cli *c, const struct import_args *a, const qdq_plan
         return c->json ? print_json(a, c->operand[0], plan, err) : QDQ_OK;
     }
     QDQ_TRY(qdq_plan_to_text(plan, &text, err));
+    cli_text_set_json(true); /* a plan is */
     fputs(text, stdout);
     qdq_free(text);
     return QDQ_OK;

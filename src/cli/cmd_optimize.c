@@ -6,6 +6,7 @@
 
 #include "base/fail.h"
 #include "qdq/quant.h"
+#include "cli/cli_text.h"
 
 static const cli_opt options[] = {
     {.letter = 'T',
@@ -142,7 +143,7 @@ static void tell_pass(void *ctx, const char *pass, const char *changed_lines)
     optimize *p = ctx;
 
     cli_ui_clear(&p->c->ui);
-    fprintf(stderr, "after %s:\n%s", pass, changed_lines);
+    fprintf(cli_text_stderr(), "after %s:\n%s", pass, changed_lines);
 }
 
 /* --- the work ------------------------------------------------------------------------------------------------- */

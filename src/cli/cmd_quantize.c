@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "cli/cli_text.h"
 #include "cli/cli_why.h"
 
 /* --- before the work ------------------------------------------------------------------------------------------ */
@@ -206,6 +207,7 @@ static qdq_status print_plan(const quantize *q, qdq_error *err)
     if (q->why != NULL)
         return q->c->json ? print_why_json(q, err) : cli_why_print(q->c, q->why, stdout, err);
     QDQ_TRY(qdq_plan_to_text(q->plan, &text, err));
+    cli_text_set_json(true); /* a plan is */
     fputs(text, stdout);
     qdq_free(text);
     return QDQ_OK;

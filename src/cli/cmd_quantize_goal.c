@@ -5,6 +5,7 @@
 
 #include "base/fail.h"
 #include "cli/cmd_quantize.h"
+#include "cli/cli_text.h"
 
 /* Of the whole command at most 4, the report included. */
 #define MAX_SLOWDOWN 3.5
@@ -94,7 +95,8 @@ qdq_status cmd_quantize_goal_answer(const quantize *q, bool written, qdq_error *
     if (q->goal->reached)
         return QDQ_OK;
     if (!written && !q->c->json && q->c->ui.level >= QDQ_LOG_WARNING && q->goal->n_steps > 1)
-        QDQ_TRY(cmd_quantize_goal_print(q, stderr, err)); /* no result on stdout will show the trade */
+        QDQ_TRY(
+            cmd_quantize_goal_print(q, cli_text_stderr(), err)); /* no result on stdout will show the trade */
     return qdq_fail(err, QDQ_E_GOAL, "%s: the goal is not reached by any model with a layer in 8 bits; %s%s",
                     q->path, q->goal->why, written ? "" : " (--best-effort writes what came nearest)");
 }

@@ -10,6 +10,7 @@
 #include "base/near.h"
 #include "cli/cli.h"
 #include "cli/cli_interrupt.h"
+#include "cli/cli_text.h"
 
 const cli_command *const cli_commands[] = {
     &cmd_quantize, &cmd_autotune, &cmd_optimize, &cmd_bench,  &cmd_compare, &cmd_inspect,
@@ -104,6 +105,7 @@ static qdq_status run_command(cli *c, const cli_command *cmd, int argc, char *co
     c->operand = parsed.operand;
     c->n_operands = parsed.n_operands;
     c->json = common->json;
+    cli_text_set_json(c->json);
     qdq_status st = cmd->run(c, parsed.args, err);
     size_t size = strlen(cmd->name);
     if (st != QDQ_E_USAGE || (strncmp(err->text, cmd->name, size) == 0 && err->text[size] == ':'))
@@ -159,6 +161,7 @@ int main(int argc, char **argv)
     cli c = {.arena = QDQ_ARENA_INIT, .job = QDQ_JOB_INIT};
 
     fill_standard_streams();
+    const bool guarded = cli_text_guard_stdout();
     cli_ui_init(&c.ui);
     c.cancel = qdq_cancel_new();
     c.job.ctx = &c.ui;
@@ -166,7 +169,7 @@ int main(int argc, char **argv)
     c.job.progress = cli_ui_progress;
     c.job.cancel = c.cancel;
 
-    qdq_status st = c.cancel == NULL ? qdq_nomem(&err) : cli_interrupt_install(c.cancel, &err);
+    qdq_status st = c.cancel == NULL || !guarded ? qdq_nomem(&err) : cli_interrupt_install(c.cancel, &err);
     if (st == QDQ_OK)
         st = dispatch(&c, argc, argv, &err);
     cli_ui_clear(&c.ui);

@@ -26,6 +26,7 @@ void qdq_check_report(qdq_checker *c, bool is_error, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    qdq_keep_one_line(text);
     f.text = qdq_arena_strdup(&c->scratch, text);
     if (f.text == NULL || !QDQ_PUSH(&c->scratch, &c->found, f))
         c->nomem = true;

@@ -17,7 +17,7 @@ typedef struct op_count {
 } op_count;
 
 typedef struct census {
-    uint64_t n_graph, n_node, n_init, weight_bytes, n_quantize, n_dequantize;
+    uint64_t n_graph, n_node, n_init, weight_bytes, constant_bytes, n_quantize, n_dequantize;
     qdq_map ops; /* name -> number */
     op_count *sorted;
 } census;
@@ -76,6 +76,10 @@ static bool count_graph(inspector *x, census *c, const qdq_graph *g)
     QDQ_FOR_NODES (n, g) {
         if (!count_op(x, c, n))
             return false;
+        const qdq_tensor *constant =
+            n->op == QDQ_OP_CONSTANT && n->n_out > 0 ? qdq_value_const(n->out[0]) : NULL;
+        if (constant != NULL)
+            c->constant_bytes += tensor_bytes(constant);
     }
     return true;
 }
@@ -231,7 +235,7 @@ static json_t *apart(inspector *x, const census *c)
 {
     return json_pack("{s:o, s:o, s:o, s:o, s:o}", "graphs", number_of(c->n_graph), "nodes",
                      number_of(c->n_node), "ops", ops_of(x, c), "initializers", number_of(c->n_init),
-                     "weight_bytes", number_of(c->weight_bytes));
+                     "weight_bytes", number_of(c->weight_bytes + c->constant_bytes));
 }
 
 static json_t *to_json(inspector *x)
@@ -242,7 +246,7 @@ static json_t *to_json(inspector *x)
     return json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:o, s:o, s:o, s:o}",
                      "ir_version", (json_int_t)x->m->ir_version, "opsets", opsets_of(x), "nodes",
                      number_of(c->n_node), "ops", ops_of(x, c), "initializers", number_of(c->n_init),
-                     "weight_bytes", number_of(c->weight_bytes), "inputs",
+                     "weight_bytes", number_of(c->weight_bytes + c->constant_bytes), "inputs",
                      values_of(x, g->inputs.at, g->inputs.n, true), "outputs",
                      values_of(x, g->outputs.at, g->outputs.n, false), "qdq", "quantize",
                      number_of(c->n_quantize), "dequantize", number_of(c->n_dequantize), "subgraphs",
@@ -271,12 +275,21 @@ static void print_size(qdq_buf *out, uint64_t bytes)
         qdq_buf_printf(out, "%" PRIu64 ".%" PRIu64 " MB", bytes / 1000000, bytes / 100000 % 10);
 }
 
+/* On one line, whatever is in it. */
+static void print_name(qdq_buf *out, const char *name)
+{
+    for (; *name != '\0'; name++)
+        qdq_buf_putc(out, (unsigned char)*name < 0x20 || *name == 0x7f ? '?' : *name);
+}
+
 static void print_values(qdq_buf *out, const char *head, qdq_value *const *v, size_t n, bool are_inputs)
 {
     for (size_t i = 0; i < n; i++) {
         if (are_inputs && (v[i]->init != NULL || v[i]->sparse != NULL))
             continue;
-        qdq_buf_printf(out, "%-14s%s: ", head, v[i]->name);
+        qdq_buf_printf(out, "%-14s", head);
+        print_name(out, v[i]->name);
+        qdq_buf_puts(out, ": ");
         if (v[i]->type == NULL || !qdq_print_type(out, v[i]->type))
             qdq_buf_puts(out, "unknown type");
         qdq_buf_putc(out, '\n');
@@ -297,27 +310,42 @@ static void print_ops(qdq_buf *out, const char *head, census *c)
         return;
     qsort(c->sorted, c->ops.n_live, sizeof *c->sorted, by_number);
     qdq_buf_printf(out, "%s\n", head);
-    for (size_t i = 0; i < c->ops.n_live; i++)
-        qdq_buf_printf(out, "%9" PRIu64 "  %s\n", c->sorted[i].n, c->sorted[i].name);
+    for (size_t i = 0; i < c->ops.n_live; i++) {
+        qdq_buf_printf(out, "%9" PRIu64 "  ", c->sorted[i].n);
+        print_name(out, c->sorted[i].name);
+        qdq_buf_putc(out, '\n');
+    }
 }
 
 static void print_text(inspector *x, qdq_buf *out)
 {
     const qdq_model *m = x->m;
 
-    qdq_buf_printf(out, "%-14s%s\n%-14s%" PRId64 "\n%-14s", "graph", m->graph->name, "IR version",
-                   m->ir_version, "opsets");
-    for (size_t i = 0; i < m->opsets.n; i++)
-        qdq_buf_printf(out, "%s%s%s%" PRId64, i > 0 ? ", " : "", m->opsets.at[i].domain,
-                       m->opsets.at[i].domain[0] == '\0' ? "" : " ", m->opsets.at[i].version);
-    if (m->producer_name != NULL && m->producer_name[0] != '\0')
-        qdq_buf_printf(out, "\n%-14s%s %s", "producer", m->producer_name,
-                       m->producer_version == NULL ? "" : m->producer_version);
+    qdq_buf_printf(out, "%-14s", "graph");
+    print_name(out, m->graph->name);
+    qdq_buf_printf(out, "\n%-14s%" PRId64 "\n%-14s", "IR version", m->ir_version, "opsets");
+    for (size_t i = 0; i < m->opsets.n; i++) {
+        qdq_buf_puts(out, i > 0 ? ", " : "");
+        print_name(out, m->opsets.at[i].domain);
+        qdq_buf_printf(out, "%s%" PRId64, m->opsets.at[i].domain[0] == '\0' ? "" : " ",
+                       m->opsets.at[i].version);
+    }
+    if (m->producer_name != NULL && m->producer_name[0] != '\0') {
+        qdq_buf_printf(out, "\n%-14s", "producer");
+        print_name(out, m->producer_name);
+        qdq_buf_putc(out, ' ');
+        print_name(out, m->producer_version == NULL ? "" : m->producer_version);
+    }
     qdq_buf_putc(out, '\n');
     print_values(out, "inputs", m->graph->inputs.at, m->graph->inputs.n, true);
     print_values(out, "outputs", m->graph->outputs.at, m->graph->outputs.n, false);
     qdq_buf_printf(out, "%-14s%" PRIu64 ", ", "initializers", x->main.n_init);
     print_size(out, x->main.weight_bytes);
+    if (x->main.constant_bytes > 0) {
+        qdq_buf_puts(out, ", and ");
+        print_size(out, x->main.constant_bytes);
+        qdq_buf_puts(out, " in Constant");
+    }
     qdq_buf_printf(out, "\n%-14s%" PRIu64 " QuantizeLinear, %" PRIu64 " DequantizeLinear\n", "Q/DQ",
                    x->main.n_quantize, x->main.n_dequantize);
     qdq_buf_printf(out, "%-14s%" PRIu64 "\n", "nodes", x->main.n_node);

@@ -23,7 +23,8 @@ qdq_tempdir *qdq_tune_folder_work(const qdq_tune_folder *f);
 /* The run in the store. */
 qdq_status qdq_tune_folder_began(qdq_tune_folder *f, int64_t run, qdq_error *err);
 
-/* Is DIR/NAME what qdq_tune_folder_wrote() has noted, in this run or in one before, made of the same thing? */
+/* Is DIR/NAME what qdq_tune_folder_wrote() has noted, in this run or in one before, made of the same thing? False,
+ * too, where memory is too short to tell. */
 bool qdq_tune_folder_has(const qdq_tune_folder *f, const char *name, const char *of);
 qdq_status qdq_tune_folder_wrote(qdq_tune_folder *f, const char *name, const char *of, qdq_error *err);
 
