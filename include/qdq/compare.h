@@ -117,7 +117,8 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_compare_layers(qdq_engine *e, const qdq_mode
  *
  * What is the same depends on the type of an output: floats may be apart by 1e-5 of the output's range, 16-bit
  * floats by 1e-2, 8-bit floats by 1e-1; integers of 8 bits and less by one step, others not at all. NaN is the
- * same as NaN. Where there is Q/DQ in one of the models, a difference in the last digit of a float may tip a
+ * same as NaN. Floats may also be apart by twice what the engine differs from itself, for the first model, with and
+ * without its optimizations, up to 1e-2: that is asked where the models differ by more than the above. Where there is Q/DQ in one of the models, a difference in the last digit of a float may tip a
  * rounding, and what follows: then Q/DQ are computed in float, and floats of any size may be apart if they have
  * an SQNR of QDQ_SAME_SQNR_DB. */
 #define QDQ_SAME_SQNR_DB 40.0

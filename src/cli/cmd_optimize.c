@@ -223,8 +223,10 @@ static qdq_status judge(optimize *p, qdq_error *err)
     if (p->verdict.same)
         return QDQ_OK;
     char line[1000];
-    snprintf(line, sizeof line, "%s: the optimized model computes something else: %s; nothing is written",
-             cli_is_stdout(p->path) ? "<stdin>" : p->path, p->verdict.why);
+    snprintf(
+        line, sizeof line,
+        "%s: the optimized model computes something else: %s; nothing is written (--tolerance allows more)",
+        cli_is_stdout(p->path) ? "<stdin>" : p->path, p->verdict.why);
     cli_ui_log(&p->c->ui, QDQ_LOG_ERROR, line);
     p->c->negative = true;
     return QDQ_OK;

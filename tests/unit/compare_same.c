@@ -1,4 +1,5 @@
 /* Do two models compute the same? What each type of output allows, and who is to blame when one does not run. */
+#include "base/file.h"
 #include "support/npy_file.h"
 
 static qdq_error err;
@@ -177,6 +178,44 @@ static void a_range_that_the_data_do_not_have_is_an_error(void **state)
     qdq_model_free(m);
 }
 
+/* The sim engine gives y the same numbers whatever computes it, but for what it computes wrongly: 1.0001 times, and as it is
+ * written without optimizations. */
+static qdq_same_result ask_sim(double times)
+{
+    qdq_model *m = test_model("g (float[N,2] x) => (float[N,2] y) { y = Neg(x) }"),
+              *n = test_model("g (float[N,2] x) => (float[N,2] y) { y = Abs(x) }");
+    char json[300], spec[600];
+    qdq_engine *e = NULL;
+    qdq_same_result r;
+    qdq_data *d = NULL;
+
+    snprintf(json, sizeof json,
+             "{\"qdq_sim\": 1, \"wrong\": [{\"op\": \"Neg\", \"float\": true, \"times\": 1.0001}, "
+             "{\"op\": \"Abs\", \"float\": true, \"times\": %g}]}",
+             times);
+    assert_ok(qdq_write_file(test_path("noisy.json"), true, json, strlen(json), &err));
+    snprintf(spec, sizeof spec, "sim:%s", test_path("noisy.json"));
+    assert_ok(qdq_engine_open(spec, NULL, &e, &err));
+    assert_ok(qdq_data_open("random:1", m, NULL, &d, &err));
+    assert_ok(qdq_compare_same(e, m, n, d, NULL, 0, &r, &err));
+    qdq_free(r.compared);
+    qdq_data_close(d);
+    qdq_engine_close(e);
+    qdq_model_free(m);
+    qdq_model_free(n);
+    return r;
+}
+
+static void models_may_be_apart_as_far_as_the_engine_is_from_itself(void **state)
+{
+    (void)state;
+    assert_true(ask_sim(1).same); /* 1e-4, as the engine with and without optimizations */
+    assert_string_equal(ask_sim(1).why, "");
+    const qdq_same_result r = ask_sim(1.001); /* ten times as much */
+    assert_false(r.same);
+    assert_non_null(strstr(r.why, "expected at most 0.0001"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +230,7 @@ int main(void)
         cmocka_unit_test(outputs_must_be_the_same_in_name_number_and_shape),
         cmocka_unit_test(a_model_that_does_not_run_any_more_is_not_the_same),
         cmocka_unit_test(a_range_that_the_data_do_not_have_is_an_error),
+        cmocka_unit_test(models_may_be_apart_as_far_as_the_engine_is_from_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

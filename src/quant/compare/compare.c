@@ -45,6 +45,7 @@ struct qdq_comparing {
     QDQ_VEC(const char *) expose; /* names of inner ones, and NULL; empty: none */
     qdq_map by_name;
     qdq_safe_session session[2];
+    qdq_opt_level level[2];
     qdq_kept *kept; /* outputs of the first model, from comparison to comparison; NULL: they are not kept */
     bool is_lent;   /* all of them were there when this comparison began */
     size_t sample;  /* that runs */
@@ -223,6 +224,7 @@ static qdq_status open_session(qdq_comparing *c, int k, qdq_error *err)
     s->opts.n_shapes = c->opts.n_shapes;
     s->opts.fake_quant = c->opts.fake_quant;
     s->opts.expose = c->expose.n > 0 ? c->expose.at : NULL;
+    s->opts.level = c->level[k];
     return qdq_safe_open(s, err);
 }
 
@@ -464,6 +466,11 @@ void qdq_comparing_free(qdq_comparing *c)
     qdq_map_free(&c->by_name);
     qdq_arena_free(&c->arena);
     free(c);
+}
+
+void qdq_comparing_set_level(qdq_comparing *c, int model, qdq_opt_level level)
+{
+    c->level[model] = level;
 }
 
 qdq_status qdq_compare_keeping(qdq_engine *e, const qdq_model *a, const qdq_model *b, qdq_data *d,

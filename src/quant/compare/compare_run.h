@@ -19,6 +19,9 @@ qdq_status qdq_comparing_begin(qdq_engine *e, const qdq_model *a, qdq_data *d, c
 qdq_status qdq_comparing_add(qdq_comparing *c, const qdq_model *b, size_t first, size_t count,
                              qdq_error *err);
 
+/* Before the first qdq_comparing_add(): model 0 or 1 runs with this level of the engine's optimizations; all, if it is not said. */
+void qdq_comparing_set_level(qdq_comparing *c, int model, qdq_opt_level level);
+
 /* Of the samples so far. *out is one block, freed with qdq_free(). */
 qdq_status qdq_comparing_get(const qdq_comparing *c, qdq_compare_result **out, qdq_error *err);
 void qdq_comparing_free(qdq_comparing *c); /* NULL is allowed */
