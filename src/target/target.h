@@ -83,7 +83,7 @@ typedef struct qdq_stay_float {
      * tuner and users' wishes do not switch off. NULL: a rule of speed. */
     const char *const *engine;
     bool open;    /* a dim of its data is open */
-    bool no_bias; /* it has none */
+    bool no_bias; /* it has none, or one of zeros */
     /* Operators, one of which reads its result in float while something else reads it, too; NULL: any. Known only when all
      * nodes are placed. */
     const char *const *float_reader;

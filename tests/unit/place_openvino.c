@@ -154,6 +154,8 @@ static void a_form_that_an_engine_computes_wrongly_stays_float(void **state)
 static void a_bias_or_a_single_reader_makes_another_form(void **state)
 {
     static const char *const c2[] = {"^c2$", NULL};
+    static const float zeros[16];
+    const int64_t channels = 16;
     const qdq_place_opts without = {.exclude = c2};
     test_builder b = test_build(17);
 
@@ -164,6 +166,15 @@ static void a_bias_or_a_single_reader_makes_another_form(void **state)
     TEST_NODE(&b, "Add", "y", "c2", "c1");
     test_output(&b, "y");
     TEST_ASSERT_LINES(&b, ON, &without, "c1: QDQ(x) QW(c1.w) c1.b");
+    b = test_build(17);
+    TEST_INPUT(&b, "x", -1, 3, 16, 16);
+    TEST_RANDOM(&b, "c1.w", 16, 3, 1, 1);
+    assert_non_null(qdq_graph_add_init(b.g, "c1.b", qdq_tensor_of_floats(b.m, 1, &channels, zeros)));
+    TEST_NODE(&b, "Conv", "c1", "x", "c1.w", "c1.b");
+    test_conv(&b, "c2", "c1", 16, 16, 1, 1);
+    TEST_NODE(&b, "Add", "y", "c2", "c1");
+    test_output(&b, "y");
+    TEST_ASSERT_LINES(&b, ON, &without, "c1: x c1.w c1.b");
     b = test_build(17);
     TEST_INPUT(&b, "x", -1, 3, 16, 16);
     TEST_RANDOM(&b, "c1.w", 16, 3, 1, 1);

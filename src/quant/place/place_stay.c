@@ -221,6 +221,15 @@ static bool has_open_dim(const qdq_value *v)
     return v != NULL && !qdq_value_static_shape(v, &rank, dim, QDQ_MAX_RANK);
 }
 
+/* One of zeros is none: engines drop it. */
+static bool has_bias(const qdq_node *n, const qdq_target_op *rule)
+{
+    const qdq_value *bias = rule->bias == QDQ_BIAS_INPUT ? qdq_node_in(n, rule->bias_input) : NULL;
+    const qdq_tensor *t = bias != NULL ? qdq_value_const(bias) : NULL;
+
+    return bias != NULL && (t == NULL || !qdq_tensor_all(t, 0));
+}
+
 /* Conditions of rules about what an engine computes wrongly. */
 static const char *missing_form(const qdq_placing *p, const qdq_node *n, const qdq_target_op *rule,
                                 const qdq_stay_float *s)
@@ -229,8 +238,7 @@ static const char *missing_form(const qdq_placing *p, const qdq_node *n, const q
         return "engine";
     if (s->open && !has_open_dim(qdq_node_in(n, rule->data)))
         return "open";
-    return s->no_bias && rule->bias == QDQ_BIAS_INPUT && qdq_node_in(n, rule->bias_input) != NULL ? "no_bias"
-                                                                                                  : NULL;
+    return s->no_bias && has_bias(n, rule) ? "no_bias" : NULL;
 }
 
 /* The first condition of the rule that does not hold, as the target's key; NULL: all do. */
