@@ -15,7 +15,7 @@
 /* Of values that are held in one pass: bytes of one sample, and how many. */
 #define CHUNK_BYTES ((size_t)128 << 20)
 
-enum { CHUNK_VALUES = 512 };
+enum { CHUNK_VALUES = 512, MOST_WARNINGS = 3 };
 
 enum { RUN_A, RUN_B, RUN_ALONE, N_RUN };
 
@@ -32,6 +32,7 @@ typedef struct layering {
     qdq_matching m;
     qdq_map by_a, by_name, by_fed; /* of_a, name, fed -> index into m.values */
     uint64_t done, total;          /* samples run, over all passes: for progress */
+    size_t n_left_out;             /* values of other types or shapes */
 } layering;
 
 /* Who wants an output of b: a match may want two, and two matches the same one. */
@@ -161,7 +162,7 @@ static qdq_status take_a(void *ctx, const char *name, const qdq_array *a, qdq_er
     return qdq_hold(&v->held, a, err);
 }
 
-static void compare_with_held(const layering *l, qdq_match *v, const qdq_array *b, qdq_compare_stat *to)
+static void compare_with_held(layering *l, qdq_match *v, const qdq_array *b, qdq_compare_stat *to)
 {
     char text[2][200];
 
@@ -172,6 +173,8 @@ static void compare_with_held(const layering *l, qdq_match *v, const qdq_array *
         return;
     }
     v->left_out = true;
+    if (l->n_left_out++ >= MOST_WARNINGS)
+        return;
     qdq_job_log(l->opts.job, QDQ_LOG_WARNING,
                 "tensor '%s' is %s [%s] in the first model, %s [%s] in the second: left out", v->name,
                 qdq_elem_name(v->held.array.elem),
@@ -533,6 +536,9 @@ static qdq_status compare_layers(layering *l, qdq_compare_layers_result **out, q
         of_a->num = name->num = fed->num = i;
     }
     QDQ_TRY(run_passes(l, err));
+    if (l->n_left_out > MOST_WARNINGS)
+        qdq_job_log(l->opts.job, QDQ_LOG_WARNING, "%zu more tensors of other types or shapes: left out",
+                    l->n_left_out - MOST_WARNINGS);
     return make_result(l, out, err);
 }
 
