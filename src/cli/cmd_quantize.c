@@ -290,7 +290,7 @@ const cli_command cmd_quantize = {
         "\n"
         "With a goal and fewer than 64 samples the estimate is cross-validated: each sample is judged by "
         "ranges\n"
-        "that did not see it, in 4 folds, and all samples calibrate what is written. Of more samples one in\n"
+        "that did not see it, in 4 folds; all samples calibrate the result. Of more samples one in\n"
         "eight, 16 to 64, is held back; so are those behind the first N of --samples N, if there are 8. One\n"
         "sample calibrates and judges, without a bound. Without a goal one in eight, 1 to 64, is held back.\n"
         "--no-sqnr calibrates on all of them and measures nothing. --eval DATA judges on other data, and\n"
