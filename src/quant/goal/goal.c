@@ -32,6 +32,23 @@ static bool is_over(const qdq_goal_run *g)
     return g->until > 0 && g->tried.n >= LEAST_TRIALS && qdq_clock_seconds() + g->longest_trial > g->until;
 }
 
+static bool is_set(const qdq_goal_run *g, const qdq_goal_tried *t, const bool *gone)
+{
+    for (size_t i = 0; i < g->n_layers; i++)
+        if (gone[i] != (t->gone != NULL && t->gone[i]))
+            return false;
+    return true;
+}
+
+/* The last trial of a set. */
+static const qdq_goal_tried *find_tried(const qdq_goal_run *g, const bool *gone)
+{
+    for (size_t i = g->tried.n; i-- > 0;)
+        if (is_set(g, &g->tried.at[i], gone))
+            return &g->tried.at[i];
+    return NULL;
+}
+
 static qdq_status try_without(void *ctx, const bool *gone, size_t n_gone, qdq_goal_trial *out, qdq_error *err)
 {
     qdq_goal_run *g = ctx;
@@ -39,6 +56,11 @@ static qdq_status try_without(void *ctx, const bool *gone, size_t n_gone, qdq_go
 
     if (n_gone == 0) { /* the search begins where the first trial ended */
         *out = g->first_trial;
+        return QDQ_OK;
+    }
+    const qdq_goal_tried *known = find_tried(g, gone);
+    if (known != NULL) {
+        *out = (qdq_goal_trial){.holds = known->holds, .excess = NAN, .is_last = is_over(g)};
         return QDQ_OK;
     }
     QDQ_TRY(qdq_goal_make_plan(g, gone, &p, err));
@@ -69,23 +91,6 @@ static unsigned most_trials(const qdq_goal_run *g)
     if (g->goal.times != NULL && g->goal.times->times.processor != NULL)
         return g->goal.times->times.trials;
     return g->goal.max_evaluations > 0 ? g->goal.max_evaluations : MAX_EVALUATIONS;
-}
-
-static bool is_set(const qdq_goal_run *g, const qdq_goal_tried *t, const bool *gone)
-{
-    for (size_t i = 0; i < g->n_layers; i++)
-        if (gone[i] != (t->gone != NULL && t->gone[i]))
-            return false;
-    return true;
-}
-
-/* The last trial of a set. */
-static const qdq_goal_tried *find_tried(const qdq_goal_run *g, const bool *gone)
-{
-    for (size_t i = g->tried.n; i-- > 0;)
-        if (is_set(g, &g->tried.at[i], gone))
-            return &g->tried.at[i];
-    return NULL;
 }
 
 /* Of those that save enough; NULL: none does. */
