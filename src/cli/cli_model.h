@@ -62,6 +62,15 @@ typedef struct cli_shape_args {
 
 extern const cli_opt cli_shape_opts[];
 
+/* --set-shape: what is written has these shapes, and so has everything that is done with it before. Offsets are those of a struct
+ * that begins with cli_shapes. */
+extern const cli_opt cli_set_shape_opts[];
+/* Fixes them and infers the rest again; where a name is no input, or the model does not allow it, QDQ_E_USAGE. */
+qdq_status cli_shapes_set(const cli_shapes *set, qdq_model *m, qdq_error *err);
+/* A line, "x set to 1x3x224x224", or [{"input", "shape"}], empty without --set-shape. */
+void cli_shapes_set_print(const cli_shapes *set, FILE *to);
+json_t *cli_shapes_set_json(const cli_shapes *set, cli_json *j);
+
 /* The shapes that are for inputs of `m`, in *mine. One that contradicts the model is QDQ_E_USAGE. */
 qdq_status cli_shapes_pick(cli *c, const cli_shapes *all, const qdq_model *m, cli_shapes *mine,
                            qdq_error *err);

@@ -12,6 +12,7 @@
 typedef struct cli_quant_args {
     cli_data_args data;
     cli_shape_args shape;
+    cli_shapes set_shape;
     cli_format_args format;
     const char *calib, *target, *cache, *cache_out;
     cli_names exclude, include, op_types, exclude_op_types;

@@ -14,6 +14,15 @@ const cli_opt cli_shape_opts[] = {
     CLI_END,
 };
 
+const cli_opt cli_set_shape_opts[] = {
+    {.name = "set-shape",
+     .kind = CLI_SHAPES,
+     .offset = 0,
+     .what = "NAME=1x3x224x224",
+     .help = "fix the shape of an input in what is written, and infer the rest again; repeatable"},
+    CLI_END,
+};
+
 static const qdq_input_shape *find_shape(const cli_shapes *shapes, const char *name)
 {
     for (size_t i = 0; i < shapes->n; i++)
@@ -94,7 +103,8 @@ static bool is_input(const qdq_model *m, const char *name)
     return false;
 }
 
-qdq_status cli_shapes_check(const cli_shapes *all, qdq_model *const *models, size_t n, qdq_error *err)
+static qdq_status check_names(const char *option, const cli_shapes *all, qdq_model *const *models, size_t n,
+                              qdq_error *err)
 {
     for (size_t s = 0; s < all->n; s++) {
         bool found = false;
@@ -104,9 +114,48 @@ qdq_status cli_shapes_check(const cli_shapes *all, qdq_model *const *models, siz
             continue;
         qdq_io io = {.name = NULL};
         bool any = n > 0 && qdq_model_input(models[0], 0, &io);
-        return qdq_fail(err, QDQ_E_USAGE, "--shape: found no input '%s'%s%s%s", all->at[s].name,
+        return qdq_fail(err, QDQ_E_USAGE, "%s: found no input '%s'%s%s%s", option, all->at[s].name,
                         any ? ", the first input is '" : ": the model has none", any ? io.name : "",
                         any ? "'" : "");
     }
     return QDQ_OK;
+}
+
+qdq_status cli_shapes_check(const cli_shapes *all, qdq_model *const *models, size_t n, qdq_error *err)
+{
+    return check_names("--shape", all, models, n, err);
+}
+
+/* --- --set-shape ---------------------------------------------------------------------------------------------- */
+
+qdq_status cli_shapes_set(const cli_shapes *set, qdq_model *m, qdq_error *err)
+{
+    QDQ_TRY(check_names("--set-shape", set, &m, 1, err));
+    return set->n > 0 ? qdq_model_set_shapes(m, set->at, set->n, err) : QDQ_OK;
+}
+
+void cli_shapes_set_print(const cli_shapes *set, FILE *to)
+{
+    for (size_t i = 0; i < set->n; i++) {
+        fprintf(to, "input '%s' set to ", set->at[i].name);
+        for (int k = 0; k < set->at[i].rank; k++)
+            fprintf(to, "%s%" PRId64, k == 0 ? "" : "x", set->at[i].dim[k]);
+        fputc('\n', to);
+    }
+}
+
+json_t *cli_shapes_set_json(const cli_shapes *set, cli_json *j)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < set->n; i++) {
+        json_t *entry = json_object(), *dims = json_array();
+
+        for (int k = 0; k < set->at[i].rank; k++)
+            cli_json_add(j, dims, json_integer(set->at[i].dim[k]));
+        cli_json_set(j, entry, "input", cli_json_text(set->at[i].name));
+        cli_json_set(j, entry, "shape", dims);
+        cli_json_add(j, list, entry);
+    }
+    return list;
 }

@@ -65,6 +65,7 @@ static qdq_status load(autotune *t, qdq_error *err)
 
     QDQ_TRY(cmd_autotune_format(t->a, &format, err));
     QDQ_TRY(cli_model_load(t->c, t->path, &t->model, err));
+    QDQ_TRY(cli_shapes_set(&q->set_shape, t->model, err));
     QDQ_TRY(cli_outputs_guard(t->model, (const char *const[]){t->a->quant.cache_out, t->a->report}, 2, err));
     QDQ_TRY(cli_shapes_check(&q->shape.shapes, &t->model, 1, err));
     QDQ_TRY(cli_shapes_check(&t->range.opt, &t->model, 1, err));
@@ -74,6 +75,8 @@ static qdq_status load(autotune *t, qdq_error *err)
     QDQ_TRY(cli_target_open(t->c, target, &format, &t->target, err));
     if (t->a->qdq_baseline != NULL)
         QDQ_TRY(cli_model_load(t->c, t->a->qdq_baseline, &t->baseline, err));
+    if (t->baseline != NULL)
+        QDQ_TRY(cli_shapes_set(&q->set_shape, t->baseline, err));
     return open_samples(t, err);
 }
 
@@ -169,6 +172,7 @@ static qdq_status print_result(const autotune *t, json_t *result, qdq_error *err
     if (t->a->report != NULL)
         files[n_files++] = t->a->report;
     printf("%s\n", t->path);
+    cli_shapes_set_print(&t->a->quant.set_shape, stdout);
     QDQ_TRY(cli_data_print_shapes(t->samples.data, t->model, &t->usual, stdout, err));
     QDQ_TRY(cli_tune_report_print(t->c, result, stdout, err));
     QDQ_TRY(cli_print_files(t->c, files, n_files, stdout, err));

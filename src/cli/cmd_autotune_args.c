@@ -309,6 +309,7 @@ const cli_group cmd_autotune_groups[] = {
     {"", report_opts, 0},
     {"data", cli_data_opts, CLI_AT(autotune_args, quant.data)},
     {"shapes", cli_shape_opts, CLI_AT(autotune_args, quant.shape)},
+    {"", cli_set_shape_opts, CLI_AT(autotune_args, quant.set_shape)},
     {"", cli_range_opts, CLI_AT(autotune_args, range)},
     {"engine", cli_engine_opts, CLI_AT(autotune_args, engine)},
     {"", cli_trtexec_opts, CLI_AT(autotune_args, engine)},

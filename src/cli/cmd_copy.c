@@ -18,29 +18,22 @@ static const cli_opt options[] = {
      .help = "raise the opset of the default domain, 7 to 22",
      .min = 7,
      .max = 22},
-    {.name = "set-shape",
-     .kind = CLI_SHAPES,
-     .offset = CLI_AT(copy_args, set_shape),
-     .what = "NAME=1x3x224x224",
-     .help = "fix the shape of an input and infer the rest again; repeatable"},
     CLI_END,
 };
 
 static const cli_group groups[] = {
     {"output", cli_output_opts, CLI_AT(copy_args, out)},
     {"copy", options, 0},
+    {"", cli_set_shape_opts, CLI_AT(copy_args, set_shape)},
     {"options", cli_common_opts, 0},
     {NULL, NULL, 0},
 };
 
 static qdq_status change(const struct copy_args *a, qdq_model *m, qdq_error *err)
 {
-    QDQ_TRY(cli_shapes_check(&a->set_shape, &m, 1, err));
     if (a->opset != 0)
         QDQ_TRY(qdq_model_set_opset(m, (int)a->opset, err));
-    if (a->set_shape.n > 0)
-        QDQ_TRY(qdq_model_set_shapes(m, a->set_shape.at, a->set_shape.n, err));
-    return QDQ_OK;
+    return cli_shapes_set(&a->set_shape, m, err);
 }
 
 static qdq_status run(cli *c, const void *args, qdq_error *err)

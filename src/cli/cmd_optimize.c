@@ -121,6 +121,7 @@ static const cli_group groups[] = {
     {"check", check_options, 0},
     {"data", cli_data_opts, CLI_AT(optimize_args, data)},
     {"shapes", cli_shape_opts, CLI_AT(optimize_args, shape)},
+    {"", cli_set_shape_opts, CLI_AT(optimize_args, set_shape)},
     {"engine", cli_engine_opts, CLI_AT(optimize_args, engine)},
     {"watching", debug_options, 0},
     {"options", cli_common_opts, 0},
@@ -254,6 +255,7 @@ static qdq_status work(optimize *p, qdq_error *err)
     QDQ_TRY(check_outputs(p->c, p->a, err));
     QDQ_TRY(choose_passes(p, err));
     QDQ_TRY(cli_model_load(p->c, p->path, &p->model, err));
+    QDQ_TRY(cli_shapes_set(&p->a->set_shape, p->model, err));
     QDQ_TRY(cli_outputs_guard(p->model, (const char *const[]){p->a->out.output, p->a->report}, 2, err));
     if (p->a->check != NULL)
         QDQ_TRY(cmd_optimize_open_check(p, err));
@@ -308,6 +310,7 @@ const cli_command cmd_optimize = {
             "  \"check\": {\"same\", \"why\", \"samples\", \"outputs\": [as compare --json has them],\n"
             "    \"run_as\": [{\"input\", \"shape\"}]},\n"
             "  \"files\": [{\"path\", \"bytes\"}] }; without --check, \"check\" is null.\n"
+            "With --set-shape also \"set_shape\": [{\"input\", \"shape\"}].\n"
             "With --bisect: { \"model\", \"passes\", \"changes\", \"found\", \"number\", \"pass\", "
             "\"where\", \"why\" }",
     .example = "qdq optimize model.onnx -o model.opt.onnx --target ort-cpu",

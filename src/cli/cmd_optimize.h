@@ -16,6 +16,7 @@ struct optimize_args {
     cli_engine_args engine;
     cli_data_args data;
     cli_shape_args shape;
+    cli_shapes set_shape;
     const char *target, *passes, *report, *check;
     cli_names no_fold, fold_only;
     uint64_t fold_input, fold_output, growth;

@@ -80,6 +80,8 @@ static qdq_status report_json(cli_json *j, const optimize *p, json_t **out, qdq_
     cli_json_set(j, root, "model", cli_json_text(p->path));
     cli_json_set(j, root, "output", cli_json_text(p->a->out.output));
     cli_json_set(j, root, "target", p->a->target != NULL ? cli_json_text(p->a->target) : json_null());
+    if (p->a->set_shape.n > 0)
+        cli_json_set(j, root, "set_shape", cli_shapes_set_json(&p->a->set_shape, j));
     cli_json_set(j, root, "passes", cli_json_text(p->pipeline));
     cli_json_set(j, root, "rounds", json_integer(r->rounds));
     cli_json_set(j, root, "settled", json_boolean(r->settled));

@@ -98,6 +98,7 @@ static qdq_status plan_and_apply(quantize *q, qdq_error *err)
     cli_shapes fitting;
 
     QDQ_TRY(cli_model_load(q->c, q->path, &q->model, err));
+    QDQ_TRY(cli_shapes_set(&a->quant.set_shape, q->model, err));
     QDQ_TRY(guard_input(q, err));
     QDQ_TRY(cli_shapes_check(&a->quant.shape.shapes, &q->model, 1, err));
     QDQ_TRY(cli_shapes_pick(q->c, &a->quant.shape.shapes, q->model, &fitting, err));
@@ -317,7 +318,8 @@ const cli_command cmd_quantize = {
         "'check --engine' has it. What it computes wrongly stays float; if that does not help, nothing is\n"
         "written and the exit code is 5.\n"
         "\n"
-        "--plan applies a plan as it is and needs no engine; with --calib it is judged on that data.\n"
+        "--plan applies a plan as it is and needs no engine; with --calib it is judged on that data. A plan\n"
+        "that was made with --set-shape is for a model of that shape: give it again.\n"
         "\n"
         "Then the file is measured in turns with the model as it came, on the first sample that judges (of\n"
         "random data, too), with --threads, for at most 2 s and at most as long as all before took. This\n"
@@ -344,6 +346,7 @@ const cli_command cmd_quantize = {
         "With --calib, and the target's own engine, also \"engine_check\", as 'check --engine' has it.\n"
         "null: not known or not measured; equal outputs have sqnr_db null and \"equal\": true.\n"
         "With --why also \"why\": [{\"node\", \"rule\", \"holds\", \"verdict\"}].\n"
+        "With --set-shape also \"set_shape\": [{\"input\", \"shape\"}].\n"
         "With --autotune also \"autotune\": what 'qdq autotune --json' prints.\n"
         "With --dry-run: the plan, or with --why that list.",
     .example = "qdq quantize model.onnx -o model.qdq.onnx --calib photos --mean 127 --std 128",

@@ -77,6 +77,7 @@ const cli_group cmd_quantize_groups[] = {
     {"", goal_opts, 0},
     {"data", cli_data_opts, CLI_AT(quantize_args, quant.data)},
     {"shapes", cli_shape_opts, CLI_AT(quantize_args, quant.shape)},
+    {"", cli_set_shape_opts, CLI_AT(quantize_args, quant.set_shape)},
     {"engine", cli_engine_opts, CLI_AT(quantize_args, engine)},
     {"", cli_trtexec_opts, CLI_AT(quantize_args, engine)},
     {"options", cli_common_opts, 0},

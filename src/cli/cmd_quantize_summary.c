@@ -90,6 +90,8 @@ qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
 
     cli_json_set(&j, root, "model", cli_json_text(q->path));
     cli_json_set(&j, root, "output", cli_json_text(q->a->out.output));
+    if (q->a->quant.set_shape.n > 0)
+        cli_json_set(&j, root, "set_shape", cli_shapes_set_json(&q->a->quant.set_shape, &j));
     cli_json_set(&j, root, "target", cli_json_text(s->target));
     cli_json_set(&j, root, "cpu", s->cpu[0] != '\0' ? cli_json_text(s->cpu) : json_null());
     cli_json_set(&j, root, "engine", info != NULL ? cli_json_text(info->name) : json_null());
@@ -224,6 +226,7 @@ qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err)
                 cli_plural(q->samples.split.calibrate));
     fputc('\n', to);
     print_cpu(s, to);
+    cli_shapes_set_print(&q->a->quant.set_shape, to);
     if (q->samples.data != NULL)
         QDQ_TRY(cli_data_print_shapes(q->samples.data, q->model, &q->a->quant.shape.shapes, to, err));
     QDQ_TRY(print_placement(q, s, to, err));
