@@ -197,6 +197,8 @@ typedef struct qdq_tune_opts {
         *node_filter;  /* file: only regions with a node whose name fits one of its wildcards; or NULL */
     const char *store; /* NULL: DIR/tune.db */
     bool restart;
+    bool
+        keep_finished; /* QDQ_E_IO where the finished result in DIR is of another model, data, engine or options */
     bool keep_models;      /* every candidate in DIR/region_models, every fusion group in DIR/subgraphs */
     qdq_external external; /* where the weights of model.onnx and baseline.onnx go */
     const qdq_job *job;

@@ -26,7 +26,7 @@ static const cli_opt output_opts[] = {
      .name = "force",
      .kind = CLI_FLAG,
      .offset = CLI_AT(autotune_args, force),
-     .help = "overwrite files that are of no run"},
+     .help = "overwrite files of no run, and the result of another run"},
     {.name = "restart",
      .kind = CLI_FLAG,
      .offset = CLI_AT(autotune_args, restart),
@@ -467,6 +467,7 @@ qdq_status cmd_autotune_fill(const struct autotune_args *a, qdq_tune_opts *o, qd
     o->node_filter = a->node_filter;
     o->store = a->store;
     o->restart = a->restart;
+    o->keep_finished = !a->force;
     o->keep_models = a->keep_models;
     o->external = (qdq_external)a->external;
     o->max_mutations = (unsigned)a->mutations;

@@ -103,6 +103,31 @@ static qdq_status check_judge(const qdq_tuning *t, qdq_error *err)
 
 /* --- where it is measured --------------------------------------------------------------------------------------------- */
 
+/* What another run came to stays, unless it may be replaced. */
+static qdq_status guard_result(qdq_tuning *t, const char *search, qdq_error *err)
+{
+    const char *store, *best = qdq_tune_path(t, "model.onnx"), *own = qdq_tune_path(t, "tune.db");
+    const int64_t run = qdq_tune_folder_run_before(t->folder, &store);
+    qdq_tune_store_found_run found = {0};
+    qdq_tune_store *s = NULL;
+    char other[300] = "";
+
+    if (best == NULL || own == NULL)
+        return qdq_nomem(err);
+    if (!t->opts->keep_finished || run == 0 || access(best, F_OK) != 0 ||
+        qdq_tune_store_open_to_read(store != NULL ? store : own, &s, NULL) != QDQ_OK)
+        return QDQ_OK;
+    qdq_status st = qdq_tune_store_find(s, run, &found, err);
+    if (st == QDQ_OK && found.finished)
+        st = qdq_tune_store_differ(s, run, &t->context, search, other, sizeof other, err);
+    qdq_free(found.report);
+    qdq_tune_store_close(s);
+    if (st != QDQ_OK || other[0] == '\0')
+        return st;
+    QDQ_TRY(qdq_tune_folder_restore(t->folder, err));
+    return qdq_fail(err, QDQ_E_IO, "%s: holds the result of a run with %s: -f replaces it", t->dir, other);
+}
+
 static qdq_status open_store(qdq_tuning *t, qdq_error *err)
 {
     const char *path = t->opts->store != NULL ? t->opts->store : qdq_tune_path(t, "tune.db");
@@ -121,6 +146,7 @@ static qdq_status open_store(qdq_tuning *t, qdq_error *err)
                                           .device = device,
                                           .options = options,
                                           .quant = quant};
+    QDQ_TRY(guard_result(t, search, err));
     QDQ_TRY(qdq_tune_store_open(path, &t->store, err));
     QDQ_TRY(qdq_tune_store_begin(t->store, &t->context, search, t->opts->restart, &t->run, err));
     QDQ_TRY(qdq_tune_folder_began(t->folder, t->run.id, err));

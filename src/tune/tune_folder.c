@@ -42,6 +42,8 @@ struct qdq_tune_folder {
     const char *dir;
     int fd; /* of the note */
     json_t *note;
+    json_t *before; /* the note that was there; NULL: none */
+    bool restored;  /* it is there again */
     qdq_tempdir *work;
 };
 
@@ -114,11 +116,20 @@ static qdq_status begin_note(qdq_tune_folder *f, const char *store, qdq_error *e
         json_decref(old);
         return qdq_nomem(err);
     }
+    f->before = old;
+    json_t *earlier = json_incref(json_object_get(old, "earlier"));
+    if (json_integer_value(json_object_get(old, "run")) != 0) {
+        json_decref(earlier);
+        earlier = json_object();
+        json_object_set(earlier, "run", json_object_get(old, "run"));
+        json_object_set(earlier, "store", json_object_get(old, "store"));
+    }
+    if (earlier != NULL) /* until this one has begun, the files are of that run */
+        json_object_set_new(f->note, "earlier", earlier);
     if (store != NULL)
         json_object_set_new(f->note, "store", json_string(store));
     json_t *files = json_object_get(old, "files");
     json_object_set_new(f->note, "files", json_is_object(files) ? json_incref(files) : json_object());
-    json_decref(old);
     return f->note != NULL ? write_note(f, err) : qdq_nomem(err);
 }
 
@@ -235,7 +246,7 @@ void qdq_tune_folder_close(qdq_tune_folder *f, const char *why)
 {
     if (f == NULL)
         return;
-    if (f->note != NULL && why != NULL) {
+    if (f->note != NULL && why != NULL && !f->restored) {
         json_object_set_new(f->note, "failed", qdq_json_new_text(why));
         qdq_error ignored; /* the run has failed already */
         if (write_note(f, &ignored) != QDQ_OK)
@@ -243,6 +254,7 @@ void qdq_tune_folder_close(qdq_tune_folder *f, const char *why)
     }
     qdq_tempdir_free(f->work);
     json_decref(f->note);
+    json_decref(f->before);
     if (f->fd >= 0)
         close(f->fd);
     qdq_arena_free(&f->arena);
@@ -256,7 +268,27 @@ qdq_tempdir *qdq_tune_folder_work(const qdq_tune_folder *f)
 
 qdq_status qdq_tune_folder_began(qdq_tune_folder *f, int64_t run, qdq_error *err)
 {
+    json_object_del(f->note, "earlier");
     return json_object_set_new(f->note, "run", json_integer(run)) == 0 ? write_note(f, err) : qdq_nomem(err);
+}
+
+int64_t qdq_tune_folder_run_before(const qdq_tune_folder *f, const char **store)
+{
+    const json_t *earlier = json_object_get(f->note, "earlier");
+
+    *store = json_string_value(json_object_get(earlier, "store"));
+    return json_integer_value(json_object_get(earlier, "run"));
+}
+
+qdq_status qdq_tune_folder_restore(qdq_tune_folder *f, qdq_error *err)
+{
+    json_t *mine = f->note;
+
+    f->note = f->before != NULL ? f->before : mine;
+    qdq_status st = write_note(f, err);
+    f->note = mine;
+    f->restored = st == QDQ_OK;
+    return st;
 }
 
 /* --- what was written ------------------------------------------------------------------------------------------------- */

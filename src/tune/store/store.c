@@ -267,37 +267,6 @@ static qdq_status find_content(qdq_tune_store *s, const qdq_tune_store_context *
     return qdq_tune_store_content_put(s, out, "", "", err);
 }
 
-static void say_difference(char *out, size_t room, const char *what, const char *there, const char *here)
-{
-    size_t used = strlen(out);
-
-    if (there != NULL && strcmp(there, here) != 0 && used < room)
-        snprintf(out + used, room - used, "%sanother %s (%.60s, not %.60s)", used > 0 ? ", " : "", what,
-                 there, here);
-}
-
-/* In what the newest run of the store differs from what is wanted. */
-static qdq_status explain(qdq_tune_store *s, const qdq_tune_store_context *c, const char *search,
-                          qdq_tune_store_run *out, qdq_error *err)
-{
-    qdq_sql st =
-        qdq_sql_prepare(s,
-                        "SELECT model, engine, device, options, search FROM run JOIN context ON context.id = "
-                        "run.context ORDER BY run.id DESC LIMIT 1",
-                        "runs");
-    const char *const what[] = {"model", "engine", "device", "setting of measurements",
-                                "setting of the search"};
-    const char *const mine[] = {c->model, c->engine, c->device, c->options, search};
-    bool row = false;
-    qdq_status status = qdq_sql_step(&st, &row, err);
-
-    for (int i = 0; status == QDQ_OK && row && i < 5; i++)
-        say_difference(out->other, sizeof out->other, what[i], (const char *)sqlite3_column_text(st.at, i),
-                       mine[i]);
-    qdq_sql_end(&st);
-    return status;
-}
-
 static qdq_status find_run(qdq_tune_store *s, int64_t context, const char *search, qdq_tune_store_run *out,
                            qdq_error *err)
 {
@@ -385,7 +354,7 @@ static qdq_status begin(qdq_tune_store *s, const qdq_tune_store_context *c, cons
         QDQ_TRY(find_run(s, out->context, search, out, err));
     if (!out->resumed) {
         if (!restart)
-            QDQ_TRY(explain(s, c, search, out, err));
+            QDQ_TRY(qdq_tune_store_differ(s, 0, c, search, out->other, sizeof out->other, err));
         QDQ_TRY(new_run(s, search, restart, out, err));
     } else
         QDQ_TRY(take_over(s, out, err));

@@ -42,6 +42,9 @@ typedef struct qdq_tune_store_run {
  * new run even if one is there; its samples are not handed out again. */
 qdq_status qdq_tune_store_begin(qdq_tune_store *s, const qdq_tune_store_context *c, const char *search,
                                 bool restart, qdq_tune_store_run *out, qdq_error *err);
+/* In what a run (0: the newest) differs from one with this context and search; "" where it does not, or there is none. */
+qdq_status qdq_tune_store_differ(qdq_tune_store *s, int64_t run, const qdq_tune_store_context *c,
+                                 const char *search, char *out, size_t room, qdq_error *err);
 qdq_status qdq_tune_store_finish(qdq_tune_store *s, const qdq_tune_store_run *r, const char *report_json,
                                  qdq_error *err);
 
