@@ -67,5 +67,5 @@ done <<'END'
 END
 qdq quantize m.onnx -o q.onnx -f -e sim:sim.json -q "${data[@]}" --mean 100 --cache-out wide.json --threads 1 >/dev/null
 both "${data[@]}" --cache wide.json
-qdq autotune m.onnx -o tuned -e sim:sim.json -q "${data[@]}" --mean 100 --min-gain 49% --cache-out mine.json --calib-threads 1 >/dev/null
+qdq autotune m.onnx -o tuned -f -e sim:sim.json -q "${data[@]}" --mean 100 --min-gain 49% --cache-out mine.json --calib-threads 1 >/dev/null
 cmp mine.json wide.json && echo "the same ranges"

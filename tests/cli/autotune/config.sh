@@ -37,7 +37,7 @@ ls tuned
 qdq autotune conv.onnx --config tune.yaml | grep "earlier run"
 qdq autotune conv.onnx --config tune.yaml -o other | tail -1 | sed 's/: .*interval.*)/: measured/'
 head -2 tuned/patterns.yaml
-qdq autotune conv.onnx --config tune.yaml --seed 5 | grep "earlier run"
+qdq autotune conv.onnx --config tune.yaml --seed 5 -f | grep "earlier run"
 try() {
     echo "$1" >wrong.yaml
     qdq autotune conv.onnx -o wrong --config wrong.yaml

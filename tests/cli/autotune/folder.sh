@@ -2,7 +2,7 @@
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 cp "$FIXTURES/sim.json" .
 tune() {
-    qdq autotune conv.onnx -o tuned -e sim:sim.json -q "$@" >out.txt
+    qdq autotune conv.onnx -o tuned -f -e sim:sim.json -q "$@" >out.txt
     echo "$* -> $?, $(grep -c 'earlier run' out.txt) times an earlier run"
 }
 tune

@@ -7,7 +7,7 @@ same() { # same PRESET OPTION...: as the preset alone?
     shift
     rm -rf tuned
     qdq autotune conv.onnx -o tuned -e sim:sim.json -q --preset $preset >/dev/null
-    qdq autotune conv.onnx -o tuned -e sim:sim.json -q --preset $preset "$@" >out.txt
+    qdq autotune conv.onnx -o tuned -f -e sim:sim.json -q --preset $preset "$@" >out.txt
     echo "$preset $* -> $?, $(grep -q 'earlier run' out.txt && echo the same || echo another)"
 }
 same quick
