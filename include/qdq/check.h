@@ -83,8 +83,9 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_groups_check(const qdq_model *m, const qdq_g
  * and on a reference, as it is written: ONNX Runtime without optimizations, Q and DQ as operators; for the engines "ort" and
  * "sim", the engine itself without optimizations; where neither is available, qdq's own evaluator, if it knows every operator.
  *
- * An output is wrong if the SQNR of a slice of it against the original model is more than QDQ_VERIFY_LOSS_DB below the
- * reference's (and below QDQ_SAME_SQNR_DB of compare.h), or if it has less than QDQ_VERIFY_SAME_DB against the reference. */
+ * An output is wrong if the SQNR of its worst slice against the original model is more than QDQ_VERIFY_LOSS_DB below that of the
+ * reference's worst slice (and below QDQ_SAME_SQNR_DB of compare.h), or if a slice has less than QDQ_VERIFY_SAME_DB against the
+ * reference. */
 #define QDQ_VERIFY_LOSS_DB 6.0
 #define QDQ_VERIFY_SAME_DB 10.0
 

@@ -122,6 +122,10 @@ qdq_status cmd_quantize_verified(quantize *q, qdq_status (*make)(quantize *, qdq
             return QDQ_OK;
         if (may_change && i + 1 < TRIES)
             QDQ_TRY(leave_out(q, &n, err));
+        if (n == 0 && q->computed.sqnr_db >= QDQ_VERIFY_SAME_DB) {
+            cli_warn(&q->c->ui, "what is written loses accuracy on this engine: %s", q->computed.why);
+            return QDQ_OK;
+        }
         if (n == 0)
             return qdq_fail(err, QDQ_E_ENGINE, "%s: nothing is written: %s", q->path, q->computed.why);
         cli_warn(&q->c->ui, "%zu node%s of that form stay%s float: %s", n, cli_plural(n), n == 1 ? "s" : "",

@@ -347,41 +347,6 @@ static void agreement_at_one_half_is_counted_where_floats_are_in_the_unit_interv
     assert_near(compared(x, odd, DIMS(1, 4)).half_agreement, 0.75);
 }
 
-static void a_loss_is_that_of_the_slice_that_loses_most(void **state)
-{
-    /* Two boxes in pixels and a score: the score is what the second comparison loses. */
-    float a[2][4] = {{100, 200, 300, 0.5f}, {110, 210, 290, 0.25f}}, near[2][4], far[2][4];
-    qdq_array x = {.elem = QDQ_FLOAT, .rank = 2, .dim = {2, 4}, .data = a, .bytes = sizeof a}, y = x, z = x;
-    qdq_slices before = {.n_axes = 0}, after = {.n_axes = 0};
-    qdq_slice_loss l;
-
-    (void)state;
-    memcpy(near, a, sizeof a);
-    memcpy(far, a, sizeof a);
-    near[0][3] += 0.005f;
-    far[0][3] = far[1][3] = 0;
-    near[0][0] += 0.1f;
-    far[0][0] += 0.1f;
-    y.data = near;
-    z.data = far;
-    assert_ok(qdq_slices_add(&before, 0, 2, &x, &y, &err));
-    assert_ok(qdq_slices_add(&after, 0, 2, &x, &z, &err));
-    assert_ok(qdq_slices_loss(&before, &after, 200, &l, &err));
-    assert_int_equal(l.axis, 1);
-    assert_int_equal(l.index, 3);
-    assert_true(fabs(l.after_db) < 0.01 && fabs(l.before_db - 40.97) < 0.1);
-    assert_true(fabs(l.loss_db - l.before_db) < 0.01);
-    assert_ok(qdq_slices_loss(&before, &after, 30, &l, &err));
-    assert_true(fabs(l.loss_db - 30) < 0.01);
-    assert_ok(qdq_slices_loss(&before, &before, 200, &l, &err));
-    assert_true(l.loss_db == 0 || isnan(l.loss_db) || l.loss_db < 1e-9);
-    qdq_slices_free(&before);
-    qdq_slices_free(&after);
-    memset(&before, 0, sizeof before);
-    assert_ok(qdq_slices_loss(&before, &before, 200, &l, &err));
-    assert_true(isnan(l.loss_db));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -400,7 +365,6 @@ int main(void)
         cmocka_unit_test(samples_beyond_the_sixty_fourth_share_sums),
         cmocka_unit_test(only_scores_of_classes_have_a_top_1),
         cmocka_unit_test(agreement_at_one_half_is_counted_where_floats_are_in_the_unit_interval),
-        cmocka_unit_test(a_loss_is_that_of_the_slice_that_loses_most),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

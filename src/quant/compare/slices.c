@@ -319,36 +319,3 @@ qdq_status qdq_slices_get(const qdq_slices *s, qdq_slice_result *out, qdq_error 
         QDQ_TRY(judge_axis(s, &s->axis[0], out, err));
     return best != NULL ? judge_axis(s, best, out, err) : QDQ_OK;
 }
-
-/* --- a loss --------------------------------------------------------------------------------------------------------------- */
-
-static void lose_axis(const qdq_slices *before, const qdq_slice_axis *x, const qdq_slices *after,
-                      const qdq_slice_axis *y, double cap_db, qdq_slice_loss *out)
-{
-    judging a = {.s = before, .x = x}, b = {.s = after, .x = y};
-    double a_db[QDQ_SLICES_MOST], b_db[QDQ_SLICES_MOST];
-
-    if (!begin_axis(&a, a_db) || !begin_axis(&b, b_db))
-        return;
-    for (size_t k = 0; k < x->n && k < y->n; k++) {
-        const double loss = fmin(a_db[k], cap_db) - b_db[k];
-
-        if (loss > out->loss_db || isnan(out->loss_db))
-            *out = (qdq_slice_loss){loss, a_db[k], b_db[k], x->axis, k};
-    }
-}
-
-qdq_status qdq_slices_loss(const qdq_slices *before, const qdq_slices *after, double cap_db,
-                           qdq_slice_loss *out, qdq_error *err)
-{
-    const qdq_slice_axis *x = axis_of(before), *y = axis_of(after);
-
-    *out = (qdq_slice_loss){.loss_db = NAN, .before_db = NAN, .after_db = NAN, .axis = -1};
-    if ((x == NULL) != (y == NULL) || (x != NULL && x->axis != y->axis))
-        return qdq_fail(err, QDQ_E_BUG, "slices of two comparisons lie along different axes");
-    if (before->n_axes > 0 && after->n_axes > 0)
-        lose_axis(before, &before->axis[0], after, &after->axis[0], cap_db, out);
-    if (x != NULL)
-        lose_axis(before, x, after, y, cap_db, out);
-    return QDQ_OK;
-}

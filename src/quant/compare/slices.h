@@ -50,18 +50,6 @@ qdq_status qdq_slices_add(qdq_slices *s, size_t sample, int64_t batch, const qdq
 qdq_status qdq_slices_get(const qdq_slices *s, qdq_slice_result *out, qdq_error *err);
 void qdq_slices_free(qdq_slices *s);
 
-/* Two comparisons of one first array with different second ones, on the same samples. */
-typedef struct qdq_slice_loss {
-    double loss_db; /* most that a slice, or the whole, has less in the second one; NAN: zero everywhere */
-    double before_db, after_db; /* of it */
-    int axis;                   /* -1: the whole */
-    size_t index;
-} qdq_slice_loss;
-
-/* What has more than cap_db in the first one counts as cap_db there. */
-qdq_status qdq_slices_loss(const qdq_slices *before, const qdq_slices *after, double cap_db,
-                           qdq_slice_loss *out, qdq_error *err);
-
 /* The length of axis 0 that means the batch in outputs of a model that reads these arrays: that of axis 0 of all of them
  * that have axes; 0 if they differ (a state [2, N, 128] beside an input [N, 576]) or there is none. */
 int64_t qdq_slices_batch(const qdq_named_array *in, size_t n);
