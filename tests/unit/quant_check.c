@@ -350,7 +350,7 @@ static void kinds_have_names_and_help(void **state)
     (void)state;
     while (qdq_check_kind(n, &help) != NULL && help != NULL)
         n++;
-    assert_int_equal(n, 22);
+    assert_int_equal(n, 23);
     assert_null(help);
 }
 
