@@ -11,9 +11,9 @@ grep -o '^page.html' out.txt
 grep -o '<h1>[^<]*\|<h2[^>]*>[^<]*' page.html
 tune --report page.html
 tune --report page.html -f
-tune --report float.html -x . # also of a model that stayed as it was
+tune --report float.html -x . -f # also of a model that stayed as it was
 grep -o '"verdict": "[a-z]*"' tuned/report.json
 grep -c '<html' float.html
-tune --report sixteen.html --rest fp16
+tune --report sixteen.html --rest fp16 -f
 grep -c '<html' sixteen.html
 ls
