@@ -87,12 +87,13 @@ static qdq_status add_inner(qdq_comparing *c, const qdq_deciders *d, qdq_error *
 static qdq_status find_inner(qdq_comparing *c, qdq_error *err)
 {
     qdq_deciders d;
+    size_t k = 0; /* outputs are in the order of the first model */
     qdq_io io;
 
     qdq_status st = qdq_deciders_find(c->model[0], c->opts.job, &d, err);
-    for (size_t i = 0; st == QDQ_OK && qdq_model_output(c->model[0], i, &io); i++)
-        for (size_t k = 0; k < c->outputs.n; k++)
-            c->outputs.at[k].follows |= d.follows[i] && strcmp(c->outputs.at[k].name, io.name) == 0;
+    for (size_t i = 0; st == QDQ_OK && k < c->outputs.n && qdq_model_output(c->model[0], i, &io); i++)
+        if (strcmp(c->outputs.at[k].name, io.name) == 0)
+            c->outputs.at[k++].follows = d.follows[i];
     if (st == QDQ_OK)
         st = add_inner(c, &d, err);
     qdq_deciders_free(&d);
