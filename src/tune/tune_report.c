@@ -279,7 +279,7 @@ static void draw_front(const qdq_tuning *t, qdq_buf *b)
     enum { OTHERS = 2 };
     const qdq_tune_result *r = t->out;
     qdq_page_dot dot[QDQ_TUNE_MOST_POINTS + OTHERS];
-    char label[QDQ_TUNE_MOST_POINTS][12];
+    char label[QDQ_TUNE_MOST_POINTS][24];
     size_t n = 0;
 
     for (; n < r->n_pareto; n++) {

@@ -418,15 +418,22 @@ qdq_status qdq_comparing_begin(qdq_engine *e, const qdq_model *a, qdq_data *d, c
     static const qdq_compare_opts defaults = QDQ_COMPARE_OPTS_INIT;
     qdq_comparing *c = calloc(1, sizeof *c);
 
-    *out = c;
+    *out = NULL;
     if (c == NULL)
         return qdq_nomem(err);
     *c = (qdq_comparing){.engine = e, .model = {a, NULL}, .data = d, .arena = QDQ_ARENA_INIT, .kept = kept};
     c->opts = opts != NULL ? *opts : defaults;
     c->is_lent = kept != NULL && kept->is_complete;
-    QDQ_TRY(qdq_compare_range(d, &c->opts, &c->first, &c->end, err));
-    c->has_run = qdq_arena_array(&c->arena, c->end - c->first, sizeof *c->has_run);
-    return c->has_run != NULL ? QDQ_OK : qdq_nomem(err);
+    qdq_status st = qdq_compare_range(d, &c->opts, &c->first, &c->end, err);
+    if (st == QDQ_OK) {
+        c->has_run = qdq_arena_array(&c->arena, c->end - c->first, sizeof *c->has_run);
+        st = c->has_run != NULL ? QDQ_OK : qdq_nomem(err);
+    }
+    if (st == QDQ_OK)
+        *out = c;
+    else
+        qdq_comparing_free(c);
+    return st;
 }
 
 static qdq_status run_samples(qdq_comparing *c, size_t first, size_t end, qdq_error *err)

@@ -1,4 +1,5 @@
 # An engine that dies is told by every command, with exit code 5, and takes nothing with it.
+export ASAN_OPTIONS=handle_segv=0:handle_abort=0:handle_sigfpe=0 # a sanitizer in the worker is to leave signals alone
 qdq copy "$FIXTURES/linear.onnxtxt" -o linear.onnx
 qdq copy "$FIXTURES/conv.onnxtxt" -o conv.onnx
 qdq copy "$FIXTURES/qat.onnxtxt" -o qat.onnx
