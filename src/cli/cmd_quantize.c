@@ -321,11 +321,10 @@ const cli_command cmd_quantize = {
         "--plan applies a plan as it is and needs no engine; with --calib it is judged on that data. A plan\n"
         "that was made with --set-shape is for a model of that shape: give it again.\n"
         "\n"
-        "Then the file is measured in turns with the model as it came, on the first sample that judges (of\n"
-        "random data, too), with --threads, for at most 2 s and at most as long as all before took. This\n"
-        "takes an engine that is the target's own, and is left out with --no-bench and --autotune, which\n"
-        "measures itself, and for a --plan without data. Slower than float and not faster than float (the\n"
-        "interval holds 1) are warnings; the exit code stays 0.",
+        "Then the file is measured in turns with the model as it came, on the first sample that judges,\n"
+        "for at most 2 s and at most as long as all before took, if the engine is the target's own. Not\n"
+        "with --no-bench, --autotune, or a --plan without data. Slower than float, and not faster (the\n"
+        "interval holds 1), are warnings; the exit code stays 0.",
     .json =
         "{ \"model\", \"output\", \"target\", \"cpu\", \"engine\", \"engine_version\", \"placement_only\",\n"
         "  \"samples\": {\"calibration\", \"sqnr\", \"held_back\"}, \"quantized\": {\"Conv\": 20},\n"
