@@ -27,7 +27,7 @@ typedef struct qdq_goal_opts {
     qdq_data *eval;           /* what is judged on; NULL: the data of calibration */
     size_t first, count;      /* of its samples; count 0: to the end */
     unsigned max_evaluations; /* 0: 16 */
-    /* Cross-validation: samples that calibrate are cut into so many folds, and each is judged by ranges that did not see
+    /* Cross-validation: samples that calibrate are cut into this number of folds, and each is judged by ranges that did not see
      * it (more folds than samples: one for each). 0: samples [first, first + count) are judged by the ranges of all.
      * Neither with `eval` nor with random data. */
     unsigned folds;
@@ -37,7 +37,7 @@ typedef struct qdq_goal_opts {
      * themselves, are judged and not changed. */
     bool by_default;
     double least_saving; /* share of the float model's time; 0: 0.1 */
-    /* A search takes at most so many times as long as calibration and one judgement on samples that are held back; 0: no
+    /* A search takes at most this multiple of the time of calibration and one judgement on samples that are held back; 0: no
      * limit. The number of trials that fits is then recorded in the plan. */
     double max_slowdown;
     /* A plan with the key `times` (docs/plan.md): used instead of a clock; NULL: the clock is asked. */
@@ -94,7 +94,7 @@ typedef struct qdq_goal_result {
     bool
         is_profiled; /* times come from profiles of the engine, or from `times`; else they are estimated from shapes */
     bool is_best_kept; /* a default goal was missed: *out is the best plan tried that saves enough */
-    bool is_float;     /* likewise, no such plan: *out is the float model, optimized */
+    bool is_float;     /* it was missed, and there is no such plan: *out is the float model, optimized */
     qdq_goal_seconds seconds;
 } qdq_goal_result;
 

@@ -254,8 +254,8 @@ typedef struct qdq_tune_point {
 typedef struct qdq_tune_accuracy {
     char worst[160]; /* the slice with the least SQNR: "output 'y', axis 1, index 4"; "": not measured */
     double bound_db; /* qdq_compare_tensor: the least of all outputs; NAN: fewer than two samples */
-    double top1;     /* likewise; NAN: no output has rows that are scores */
-    double half_agreement; /* likewise; NAN: no output lies in [0, 1] */
+    double top1;     /* least of the outputs; NAN: none has rows that are scores */
+    double half_agreement; /* least of the outputs; NAN: none lies in [0, 1] */
 } qdq_tune_accuracy;
 
 typedef struct qdq_tune_result {

@@ -63,8 +63,8 @@ qdq_status qdq_outfile_place(qdq_outfile *f, bool *taken, qdq_error *err);
 qdq_status qdq_outfile_commit(qdq_outfile *f, qdq_error *err);
 void qdq_outfile_abort(qdq_outfile *f);           /* removes the temporary file; NULL is allowed */
 bool qdq_outfile_is_placed(const qdq_outfile *f); /* renamed, even if syncing the folder failed */
-int qdq_outfile_fd(const qdq_outfile *f);         /* lent; readable */
-int qdq_outfile_folder(const qdq_outfile *f);     /* lent; perhaps with O_PATH only */
+int qdq_outfile_fd(const qdq_outfile *f);         /* borrowed; readable */
+int qdq_outfile_folder(const qdq_outfile *f);     /* borrowed; perhaps with O_PATH only */
 
 /* Removes temporary files in the open folder `dir` that have no writer: of outputs whose names are one of `names` (ends
  * with NULL; NULL: any name), or begin with one and a dot. Files that are locked stay. */

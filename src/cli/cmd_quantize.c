@@ -72,7 +72,7 @@ static qdq_status quantize_model(quantize *q, qdq_error *err)
     if (cmd_quantize_seeks_goal(q)) {
         qdq_status st = cmd_quantize_goal_run(q, &o, err);
 
-        if (!cmd_quantize_gives_up(q, st, err))
+        if (!cmd_quantize_gives_up(q, st))
             return cli_at_file(q->path, st, err);
         cli_samples_without_goal(&q->samples);
         o.samples = q->samples.split.calibrate;

@@ -62,7 +62,7 @@ bool cmd_quantize_seeks_goal(const quantize *q);
 bool cmd_quantize_is_default(const quantize *q);
 qdq_status cmd_quantize_times_load(quantize *q, qdq_error *err);
 /* Outputs that cannot be compared are no reason to keep a model back: then as without a goal. */
-bool cmd_quantize_gives_up(const quantize *q, qdq_status st, const qdq_error *err);
+bool cmd_quantize_gives_up(const quantize *q, qdq_status st);
 void cmd_quantize_warn_of_goal(const quantize *q);
 
 /* cmd_quantize_goal.c: a goal, and how it was reached. */

@@ -38,9 +38,8 @@ qdq_status cmd_quantize_times_load(quantize *q, qdq_error *err)
     return qdq_plan_load(q->a->times, &q->times, err);
 }
 
-bool cmd_quantize_gives_up(const quantize *q, qdq_status st, const qdq_error *err)
+bool cmd_quantize_gives_up(const quantize *q, qdq_status st)
 {
-    (void)err;
     return st == QDQ_E_UNSUPPORTED && cmd_quantize_is_default(q) && q->a->quant.labels == NULL &&
            q->a->quant.eval == NULL && q->a->report == NULL;
 }

@@ -521,19 +521,25 @@ void qdq_check_close(qdq_checker *c)
     qdq_arena_free(&c->scratch);
 }
 
-qdq_status qdq_model_verify(const qdq_model *m, qdq_error *err)
+qdq_status qdq_check_conclude(qdq_checker *c, qdq_error *err)
 {
     qdq_status st = QDQ_OK;
+
+    if (c->nomem)
+        st = qdq_nomem(err);
+    else if (c->found.n > 0)
+        st = qdq_fail(err, QDQ_E_FORMAT, "%s", c->found.at[0].text);
+    qdq_check_close(c);
+    return st;
+}
+
+qdq_status qdq_model_verify(const qdq_model *m, qdq_error *err)
+{
     qdq_checker c;
 
     start(&c, m, true);
     check_all(&c);
-    if (c.nomem)
-        st = qdq_nomem(err);
-    else if (c.found.n > 0)
-        st = qdq_fail(err, QDQ_E_FORMAT, "%s", c.found.at[0].text);
-    qdq_check_close(&c);
-    return st;
+    return qdq_check_conclude(&c, err);
 }
 
 /* All findings as one block that a single qdq_free() frees. */

@@ -363,7 +363,6 @@ void qdq_check_domains(qdq_checker *c, const qdq_node *n)
 qdq_status qdq_model_check_domains(const qdq_model *m, qdq_error *err)
 {
     qdq_checker c = {.m = m, .first_only = true, .wants_domains = true};
-    qdq_status st = QDQ_OK;
 
     qdq_check_functions(&c);
     QDQ_FOR_GRAPHS (g, m) {
@@ -373,10 +372,5 @@ qdq_status qdq_model_check_domains(const qdq_model *m, qdq_error *err)
             if (n->n_attr > 0)
                 qdq_check_domains(&c, n);
     }
-    if (c.nomem)
-        st = qdq_nomem(err);
-    else if (c.found.n > 0)
-        st = qdq_fail(err, QDQ_E_FORMAT, "%s", c.found.at[0].text);
-    qdq_check_close(&c);
-    return st;
+    return qdq_check_conclude(&c, err);
 }

@@ -24,6 +24,9 @@ typedef struct qdq_checker {
 
 void qdq_check_report(qdq_checker *c, bool is_error, const char *fmt, ...) QDQ_PRINTF(3, 4);
 void qdq_check_close(qdq_checker *c);
+
+/* The first finding as an error; then closes. */
+qdq_status qdq_check_conclude(qdq_checker *c, qdq_error *err);
 const char *qdq_check_place(qdq_checker *c, const qdq_node *n); /* "graph 'g': node 'n'" */
 
 /* check_attr.c */

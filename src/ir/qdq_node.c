@@ -245,3 +245,12 @@ const qdq_node *qdq_bias_linear(const qdq_node *reader, uint32_t input)
     const qdq_value *other = input < 2 ? qdq_node_in(reader, 1 - input) : NULL;
     return other != NULL ? other->producer : NULL;
 }
+
+bool qdq_model_has_qdq(const qdq_model *m)
+{
+    QDQ_FOR_GRAPHS (g, m)
+        QDQ_FOR_NODES (n, g)
+            if (n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR)
+                return true;
+    return false;
+}

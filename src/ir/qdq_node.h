@@ -64,4 +64,7 @@ static inline size_t qdq_scale_count(const qdq_scale_grid *g)
  * computes the other operand (a MatMul's bias is the constant of the Add behind it). NULL: nothing does. */
 const qdq_node *qdq_bias_linear(const qdq_node *reader, uint32_t input);
 
+/* Is there a QuantizeLinear or DequantizeLinear in any graph of the model? */
+bool qdq_model_has_qdq(const qdq_model *m);
+
 #endif /* QDQ_QDQ_NODE_H */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "ir/qdq_node.h"
 #include "quant/rest/widen.h"
 
 static bool is_float8(qdq_elem e)
@@ -26,15 +27,6 @@ static bool has_float8(const qdq_model *m)
             if (!v->dead && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR && is_float8(v->type->elem))
                 return true;
         }
-    return false;
-}
-
-static bool has_codes(const qdq_model *m)
-{
-    QDQ_FOR_GRAPHS (g, m)
-        QDQ_FOR_NODES (n, g)
-            if (n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR)
-                return true;
     return false;
 }
 
@@ -81,7 +73,7 @@ static qdq_status open_either(qdq_safe_session *s, const qdq_model *m, qdq_error
     }
     const unsigned crashes = qdq_engine_crashes(s->engine);
     qdq_status st = qdq_session_open(s->engine, m, &s->opts, &s->session, err);
-    if (st != QDQ_E_ENGINE || has_crashed(s, crashes) || !is_optimized(s) || !has_codes(m) ||
+    if (st != QDQ_E_ENGINE || has_crashed(s, crashes) || !is_optimized(s) || !qdq_model_has_qdq(m) ||
         open_plain(s, m) != QDQ_OK)
         return st;
     log_failed(s, err->text);
@@ -118,7 +110,7 @@ qdq_status qdq_safe_run(qdq_safe_session *s, const qdq_named_array *in, size_t n
     const unsigned crashes = qdq_engine_crashes(s->engine);
     qdq_status st = qdq_session_run(s->session, in, n, fn, ctx, &own);
 
-    if (st == QDQ_E_ENGINE && !has_crashed(s, crashes) && is_optimized(s) && has_codes(s->model)) {
+    if (st == QDQ_E_ENGINE && !has_crashed(s, crashes) && is_optimized(s) && qdq_model_has_qdq(s->model)) {
         qdq_session_close(s->session);
         s->session = NULL;
         if (open_plain(s, s->model) == QDQ_OK)

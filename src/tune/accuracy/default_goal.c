@@ -5,20 +5,12 @@
 #include <stdio.h>
 
 #include "base/fail.h"
+#include "ir/qdq_node.h"
 #include "quant/goal/goal_search.h"
 
 enum { MAX_EVALUATIONS = 16 };
 
 /* --- which goal holds ------------------------------------------------------------------------------------------------- */
-
-static bool has_qdq(const qdq_model *m)
-{
-    QDQ_FOR_GRAPHS (g, m)
-        QDQ_FOR_NODES (n, g)
-            if (n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR)
-                return true;
-    return false;
-}
 
 static bool is_judged_by_real_data(const qdq_data *calibration, const qdq_goal_opts *goal)
 {
@@ -36,7 +28,7 @@ void qdq_tune_set_goal(qdq_tuning *t, qdq_goal_opts *goal)
     goal->by_default = asked == NULL || asked->by_default;
     if (!goal->by_default)
         return;
-    t->warns = is_judged_by_real_data(t->data, goal) && has_qdq(t->m);
+    t->warns = is_judged_by_real_data(t->data, goal) && qdq_model_has_qdq(t->m);
     goal->min_sqnr = is_judged_by_real_data(t->data, goal) && !t->warns ? QDQ_DEFAULT_MIN_SQNR : 0;
 }
 
