@@ -1,6 +1,7 @@
 /* session_model.c - builds session options into a clone of the model: fixed input shapes and additional
  * outputs are part of what every engine understands, so no engine needs options of its own for them. A symbol
- * that is fixed in one input is fixed in all of them. Node names that engines refuse are taken off, too. */
+ * that is fixed in one input is fixed in all of them. Node names that engines refuse are taken off, too, and many
+ * initializers that nothing reads. */
 #include "engine/session_model.h"
 
 #include <inttypes.h>
@@ -190,6 +191,26 @@ static bool nodes_share_names(const qdq_model *m)
     return false;
 }
 
+/* --- initializers that nothing reads --------------------------------------------------------------------------- */
+
+/* The time that ONNX Runtime takes to drop them is quadratic: 100,000 cost 30 s, so many cost nothing that counts. */
+enum { UNREAD_MAX = 1000 };
+
+static bool has_unread(const qdq_model *m)
+{
+    size_t n = 0;
+
+    QDQ_FOR_GRAPHS (g, m)
+        QDQ_FOR_INITS(v, g) n += qdq_value_is_removable(v);
+    return n > UNREAD_MAX;
+}
+
+static void drop_unread(qdq_model *own)
+{
+    QDQ_FOR_GRAPHS (g, own)
+        QDQ_FOR_INITS(v, g) qdq_value_remove_if_unused(v);
+}
+
 /* An engine holds weights in a form of its own: ours were read before and will be again, but not meanwhile. */
 static void rest_weights(const qdq_model *m)
 {
@@ -201,20 +222,22 @@ qdq_status qdq_session_model(const qdq_model *m, const qdq_session_opts *opts, q
                              qdq_error *err)
 {
     qdq_model *own = NULL;
-    bool shared_names = nodes_share_names(m);
+    const bool shared_names = nodes_share_names(m), unread = has_unread(m);
     qdq_status st = QDQ_OK;
 
     *out = NULL;
     rest_weights(m);
     if (opts->only_exposed && (opts->expose == NULL || opts->expose[0] == NULL))
         return qdq_fail(err, QDQ_E_USAGE, "only_exposed without exposed tensors: nothing would be computed");
-    if (opts->n_shapes == 0 && opts->expose == NULL && !shared_names)
+    if (opts->n_shapes == 0 && opts->expose == NULL && !shared_names && !unread)
         return QDQ_OK;
     QDQ_TRY(qdq_model_clone(m, &own, err));
     if (opts->n_shapes > 0)
         st = fix_shapes(own, m->graph, opts, err);
     if (st == QDQ_OK && opts->expose != NULL)
         st = expose(own, opts, err);
+    if (st == QDQ_OK && unread)
+        drop_unread(own);
     if (st == QDQ_OK && shared_names)
         st = qdq_model_run_passes(own, "drop-shared-names", err);
     if (st != QDQ_OK) {

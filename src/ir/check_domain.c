@@ -1,5 +1,5 @@
-/* check_domain.c - the verifier's view of numbers in attributes: engines divide, allocate and index by them, some
- * without a look, and end the process.
+/* check_domain.c - the verifier's view of numbers in attributes and constant inputs: engines divide, allocate and index
+ * by them, some without a look, and end the process.
  *
  * Only what no engine can accept is an error: ranks and dims are those of initializers and of the model's inputs, never
  * of declared types inside. */
@@ -13,6 +13,8 @@
 #define ERROR(...) qdq_check_report(c, true, __VA_ARGS__)
 
 enum { AXIS_MAX = 1000 }; /* where the rank is not known */
+enum { ANY_RANK, SCALAR };
+enum { CHECKED_MAX = 1 << 16 }; /* elements of a constant that are looked at */
 
 typedef enum kind { WITHIN, AXIS, TYPE, PERM } kind;
 
@@ -27,6 +29,19 @@ static const domain domains[] = {
 #define DOMAIN(attr, ops, kind, low, high) {attr, ops, kind, low, high},
 #include "ir/attr_domains.def"
 #undef DOMAIN
+};
+
+typedef struct input_domain {
+    const char *ops;
+    uint32_t input;
+    bool scalars; /* says nothing of lists */
+    int64_t low, high;
+} input_domain;
+
+static const input_domain input_domains[] = {
+#define INPUT(ops, input, rank, low, high) {ops, input, (rank) == SCALAR, low, high},
+#include "ir/input_domains.def"
+#undef INPUT
 };
 
 /* --- lookup ------------------------------------------------------------------------------------------------------ */
@@ -252,24 +267,66 @@ static void check_split(qdq_checker *c, const qdq_node *n)
               qdq_check_place(c, n), sum, dim);
 }
 
-/* --- loops ---------------------------------------------------------------------------------------------------------- */
+/* --- constant inputs ---------------------------------------------------------------------------------------------- */
 
-enum { MAX_TRIPS = 1 << 24 }; /* a minute of the shortest body */
+/* The integers or bools of a constant, in `scratch`; false: not known. */
+static bool known_ints(const qdq_value *v, qdq_arena *scratch, qdq_elem *elem, qdq_span *bytes)
+{
+    const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
+
+    if (t == NULL || t->count > CHECKED_MAX ||
+        (t->elem != QDQ_INT64 && t->elem != QDQ_INT32 && t->elem != QDQ_BOOL) ||
+        qdq_tensor_data(t, scratch, bytes, NULL) != QDQ_OK)
+        return false;
+    *elem = t->elem;
+    return true;
+}
 
 /* The one integer or bool of a constant; false: not known. */
 static bool known_scalar(const qdq_value *v, int64_t *out)
 {
-    const qdq_tensor *t = v != NULL ? qdq_value_const(v) : NULL;
     qdq_arena scratch = QDQ_ARENA_INIT;
+    qdq_elem elem;
     qdq_span bytes;
-    bool known = t != NULL && t->count == 1 && (t->elem == QDQ_INT64 || t->elem == QDQ_BOOL) &&
-                 qdq_tensor_data(t, &scratch, &bytes, NULL) == QDQ_OK;
+    const bool known = known_ints(v, &scratch, &elem, &bytes) && qdq_value_const(v)->count == 1;
 
     if (known)
-        *out = qdq_elem_int(t->elem, bytes.data, 0);
+        *out = qdq_elem_int(elem, bytes.data, 0);
     qdq_arena_free(&scratch);
     return known;
 }
+
+static void check_input(qdq_checker *c, const qdq_node *n, const input_domain *d)
+{
+    const qdq_value *v = qdq_node_in(n, d->input);
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    qdq_elem elem;
+    qdq_span bytes;
+
+    if ((!d->scalars || rank_of(v) == 0) && known_ints(v, &scratch, &elem, &bytes)) {
+        const size_t errors = c->n_error, count = (size_t)qdq_value_const(v)->count;
+
+        for (size_t i = 0; i < count && c->n_error == errors; i++) { /* one of a list is enough */
+            const int64_t value = qdq_elem_int(elem, bytes.data, i);
+
+            if (value < d->low || value > d->high)
+                ERROR("%s: input %u of %s is %" PRId64 "; expected %" PRId64 " to %" PRId64,
+                      qdq_check_place(c, n), (unsigned)d->input, n->type, value, d->low, d->high);
+        }
+    }
+    qdq_arena_free(&scratch);
+}
+
+static void check_inputs(qdq_checker *c, const qdq_node *n)
+{
+    for (size_t i = 0; i < QDQ_COUNT(input_domains); i++)
+        if (n->n_in > input_domains[i].input && lists(input_domains[i].ops, n->type))
+            check_input(c, n, &input_domains[i]);
+}
+
+/* --- loops ---------------------------------------------------------------------------------------------------------- */
+
+enum { MAX_TRIPS = 1 << 24 }; /* a minute of the shortest body */
 
 /* No iteration can make the condition false: it is true at first, and the body hands it on or sets it. */
 static bool never_stops(const qdq_node *n, const qdq_graph *body)
@@ -356,6 +413,7 @@ void qdq_check_domains(qdq_checker *c, const qdq_node *n)
         return;
     for (uint32_t i = 0; i < n->n_attr; i++)
         check_attr(c, n, n->attr[i]);
+    check_inputs(c, n);
     if (c->n_error == errors && n->n_attr > 0)
         check_fit(c, n);
 }
@@ -369,8 +427,7 @@ qdq_status qdq_model_check_domains(const qdq_model *m, qdq_error *err)
         if (c.nomem || c.found.n > 0)
             break;
         QDQ_FOR_NODES (n, g)
-            if (n->n_attr > 0)
-                qdq_check_domains(&c, n);
+            qdq_check_domains(&c, n);
     }
     return qdq_check_conclude(&c, err);
 }

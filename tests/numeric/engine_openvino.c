@@ -284,6 +284,41 @@ static void what_it_cannot_take_has_a_reason(void **state)
     qdq_model_free(m);
 }
 
+/* An If in an If in ...: `depth` bodies inside each other. */
+static qdq_model *nested_ifs(int depth)
+{
+    static char text[20000];
+    size_t n = (size_t)snprintf(text, sizeof text, HEAD "g (float[4] x, bool c) => (t0) {\n");
+
+    for (int i = 0; i < depth; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n,
+                              "t%d = If <else_branch = e () => (e%d) { e%d = Neg(x) }, "
+                              "then_branch = t () => (t%d) { ",
+                              i, i, i, i + 1);
+    n += (size_t)snprintf(text + n, sizeof text - n, "t%d = Relu(x)", depth);
+    for (int i = 0; i < depth; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, " }> (c)");
+    snprintf(text + n, sizeof text - n, "\n}\n");
+    return test_model(text);
+}
+
+/* Each level doubles the time that the library takes to compile. */
+static void bodies_that_are_nested_too_deep_are_refused(void **state)
+{
+    qdq_engine *e = need_openvino();
+    qdq_model *m = nested_ifs(14);
+    qdq_session *s;
+
+    (void)state;
+    assert_ok(qdq_session_open(e, m, NULL, &s, &err));
+    qdq_session_close(s);
+    qdq_model_free(m);
+    m = nested_ifs(30);
+    assert_fails(QDQ_E_UNSUPPORTED, "engine 'openvino': bodies are nested more than 14 deep",
+                 qdq_session_open(e, m, NULL, &s, &err));
+    qdq_model_free(m);
+}
+
 /* A compiled model with open dims would compute whatever it is given. */
 static void shapes_that_do_not_fit_are_refused(void **state)
 {
@@ -508,6 +543,7 @@ int main(void)
         cmocka_unit_test(element_types_come_through),
         cmocka_unit_test(inputs_keep_their_order_and_scalars_come_through),
         cmocka_unit_test(what_it_cannot_take_has_a_reason),
+        cmocka_unit_test(bodies_that_are_nested_too_deep_are_refused),
         cmocka_unit_test(shapes_that_do_not_fit_are_refused),
         cmocka_unit_test(fixed_shapes_reach_the_engine),
         cmocka_unit_test(open_dims_may_differ_from_run_to_run_and_from_what_is_timed),

@@ -283,6 +283,24 @@ static qdq_status read_ios(qdq_session *s, const qdq_model *m, qdq_error *err)
 
 /* --- sessions ----------------------------------------------------------------------------------------------- */
 
+/* The time that the library takes doubles with each body inside a body: 14 of If take half a second, 30 would take hours. */
+static qdq_status check_depth(const qdq_model *m, qdq_error *err)
+{
+    enum { DEPTH_MAX = 14 };
+
+    QDQ_FOR_GRAPHS (g, m) {
+        int depth = 0;
+
+        for (const qdq_graph *at = g; at->owner != NULL; at = at->owner->graph)
+            depth++;
+        if (depth > DEPTH_MAX)
+            return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                            "bodies are nested more than %d deep: each level doubles the time to compile",
+                            DEPTH_MAX);
+    }
+    return QDQ_OK;
+}
+
 static qdq_status ov_session_open(qdq_session *s, const qdq_model *m, const qdq_session_opts *opts,
                                   qdq_error *err)
 {
@@ -297,6 +315,7 @@ static qdq_status ov_session_open(qdq_session *s, const qdq_model *m, const qdq_
     os->threads = opts->threads == 0 ? 1 : opts->threads;
     os->profile = opts->profile || opts->groups;
     os->fake_quant = opts->fake_quant;
+    QDQ_TRY(check_depth(m, err));
     QDQ_TRY(read_model(s, m, err));
     QDQ_TRY(read_ios(s, m, err));
     QDQ_TRY(qdq_ov_compile(s, os->model, &os->compiled, err));

@@ -1,0 +1,68 @@
+/* engine_session_model.c - what engines are spared of a model. What options build into it is in engine_sim.c. */
+#include "engine/session_model.h"
+#include "support/test.h"
+
+#include "ir/ir.h"
+
+static qdq_error err;
+
+/* y = x + a, and `n` initializers that nothing reads. */
+static qdq_model *unread_initializers(int n)
+{
+    const size_t size = 200 + (size_t)n * 40;
+    char *text = malloc(size);
+    size_t used;
+
+    assert_non_null(text);
+    used = (size_t)snprintf(text, size,
+                            "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+                            "g (float[1] x) => (float[1] y, b) <float[1] a = {1}, float[1] b = {2}");
+    for (int i = 0; i < n; i++)
+        used += (size_t)snprintf(text + used, size - used, ", float v%d = {0}", i);
+    snprintf(text + used, size - used, "> { y = Add(x, a) }\n");
+    qdq_model *m = test_model(text);
+    free(text);
+    return m;
+}
+
+static size_t count_initializers(const qdq_model *m)
+{
+    size_t n = 0;
+
+    QDQ_FOR_INITS(v, m->graph) n++;
+    return n;
+}
+
+static void many_initializers_that_nothing_reads_are_kept_from_engines(void **state)
+{
+    const qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
+    qdq_model *m = unread_initializers(1001), *own;
+
+    (void)state;
+    assert_ok(qdq_session_model(m, &opts, &own, &err));
+    assert_int_equal(count_initializers(own), 2); /* one is read, one is an output */
+    assert_int_equal(count_initializers(m), 1003);
+    qdq_model_free(own);
+    qdq_model_free(m);
+}
+
+static void a_model_with_few_of_them_is_not_copied(void **state)
+{
+    const qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
+    qdq_model *m = unread_initializers(1000), *own;
+
+    (void)state;
+    assert_ok(qdq_session_model(m, &opts, &own, &err));
+    assert_null(own);
+    qdq_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_initializers_that_nothing_reads_are_kept_from_engines),
+        cmocka_unit_test(a_model_with_few_of_them_is_not_copied),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
