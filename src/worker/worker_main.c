@@ -58,6 +58,17 @@ static int take_socket(void)
     return fd;
 }
 
+/* A system without memory shall end this process first, and not the one that tells of it: that one may well be larger. */
+static void be_first_to_go(void)
+{
+    const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    const bool told = fd >= 0 && write(fd, "1000", 4) == 4;
+
+    (void)told; /* without it the system chooses as ever */
+    if (fd >= 0)
+        close(fd);
+}
+
 static bool is_socket(int fd)
 {
     int type;
@@ -87,6 +98,7 @@ int main(int argc, char **argv)
     }
     setvbuf(stdout, NULL, _IOLBF, 0); /* last words must not die in a buffer */
     setrlimit(RLIMIT_CORE, &no_core);
+    be_first_to_go();
     watched.fd = take_socket();
     if (watched.fd < 0 || start_watching(&watched) != 0) {
         perror("qdq-worker");

@@ -439,6 +439,37 @@ static void a_worker_that_is_not_there_is_named(void **state)
 
 static qdq_cancel *cancel;
 
+/* The only child of this process. */
+static long find_worker(void)
+{
+    char path[100];
+    long pid = 0;
+
+    snprintf(path, sizeof path, "/proc/self/task/%ld/children", (long)getpid());
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%ld", &pid), 1);
+    fclose(f);
+    return pid;
+}
+
+/* Whoever uses the engine may be larger, and could not tell then. */
+static void a_system_without_memory_ends_the_worker_first(void **state)
+{
+    qdq_engine *e = open_opts(sim_spec(), in_worker());
+    char path[100];
+    int score = 0;
+
+    (void)state;
+    snprintf(path, sizeof path, "/proc/%ld/oom_score_adj", find_worker());
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%d", &score), 1);
+    fclose(f);
+    assert_int_equal(score, 1000);
+    qdq_engine_close(e);
+}
+
 static void interrupt(int signal)
 {
     (void)signal;
@@ -478,6 +509,7 @@ int main(void)
         cmocka_unit_test(one_that_dies_when_it_is_closed_bothers_nobody),
         cmocka_unit_test(what_another_session_did_is_made_good),
         cmocka_unit_test(a_worker_that_is_not_there_is_named),
+        cmocka_unit_test(a_system_without_memory_ends_the_worker_first),
         cmocka_unit_test(an_interrupt_ends_a_build_that_hangs),
     };
 
