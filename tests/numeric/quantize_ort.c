@@ -188,6 +188,59 @@ static void calibration_in_small_chunks_gives_the_same_plan(void **state)
     qdq_model_free(m);
 }
 
+/* The bytes of the network that a run quantizes to, and its plan. */
+static void quantize_with(qdq_engine *e, const char *name, void **bytes, size_t *size, char **plan)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_model *m = loaded(corpus("digits/", name, ".onnx")), *q = NULL;
+    qdq_data *calib = data_for(m, corpus("digits/", "digits_calib.npz", ""), NULL);
+    qdq_quantize_opts opts = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_target *t = NULL;
+    qdq_plan *p = NULL;
+
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    opts.samples = 16;
+    opts.threads = 1;
+    assert_ok(qdq_quantize(m, t, e, calib, &opts, &p, &q, &err));
+    assert_ok(qdq_model_to_bytes(q, bytes, size, &err));
+    assert_ok(qdq_plan_to_text(p, plan, &err));
+    qdq_plan_free(p);
+    qdq_model_free(q);
+    qdq_target_free(t);
+    qdq_data_close(calib);
+    qdq_model_free(m);
+}
+
+/* Arrays travel as they are: no range may depend on where the engine runs. */
+static void an_engine_in_a_process_of_its_own_gives_the_same_bytes(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_engine_opts opts = QDQ_ENGINE_OPTS_INIT;
+    qdq_engine *here = engine(), *there;
+
+    (void)state;
+    opts.in_worker = true;
+    opts.worker = QDQ_BUILD_DIR "/qdq-worker";
+    assert_ok(qdq_engine_open(ort_spec(here), &opts, &there, &err));
+    for (size_t i = 0; i < QDQ_COUNT(digits); i++) {
+        void *bytes[2];
+        size_t size[2];
+        char *plan[2];
+
+        quantize_with(here, digits[i], &bytes[0], &size[0], &plan[0]);
+        quantize_with(there, digits[i], &bytes[1], &size[1], &plan[1]);
+        assert_int_equal(size[0], size[1]);
+        assert_memory_equal(bytes[0], bytes[1], size[0]);
+        assert_string_equal(plan[0], plan[1]);
+        for (int k = 0; k < 2; k++) {
+            qdq_free(bytes[k]);
+            qdq_free(plan[k]);
+        }
+    }
+    assert_int_equal(qdq_engine_crashes(there), 0);
+    qdq_engine_close(there);
+}
+
 static void a_plan_for_another_model_is_refused_unless_forced(void **state)
 {
     qdq_error err = QDQ_ERROR_INIT;
@@ -219,6 +272,7 @@ int main(void)
         cmocka_unit_test(a_residual_network_runs_in_8_bit_kernels_from_end_to_end),
         cmocka_unit_test(a_layer_that_the_user_excludes_runs_in_float),
         cmocka_unit_test(calibration_in_small_chunks_gives_the_same_plan),
+        cmocka_unit_test(an_engine_in_a_process_of_its_own_gives_the_same_bytes),
         cmocka_unit_test(a_plan_for_another_model_is_refused_unless_forced),
     };
 
