@@ -71,22 +71,11 @@ static qdq_status read_hello(qdq_worker *w, const qdq_json_place *q, qdq_error *
     w->seed = (uint64_t)qdq_json_int(q, "seed", INT64_MIN, INT64_MAX, 0);
     if (qdq_json_has(q, "samples"))
         w->samples = qdq_remote_get_text(q, "samples", NULL);
-    if (qdq_json_has(q, "ort_library"))
-        w->engine_opts.ort_library = qdq_remote_get_text(q, "ort_library", NULL);
-    if (qdq_json_has(q, "openvino_library"))
-        w->engine_opts.openvino_library = qdq_remote_get_text(q, "openvino_library", NULL);
-    if (qdq_json_has(q, "trtexec"))
-        w->engine_opts.trtexec = qdq_remote_get_text(q, "trtexec", NULL);
-    if (qdq_json_has(q, "trtexec_args"))
-        w->engine_opts.trtexec_args = qdq_remote_get_text(q, "trtexec_args", NULL);
-    if (qdq_json_has(q, "timing_cache"))
-        w->engine_opts.timing_cache = qdq_remote_get_text(q, "timing_cache", NULL);
-    if (qdq_json_has(q, "temp_dir"))
-        w->engine_opts.temp_dir = qdq_remote_get_text(q, "temp_dir", NULL);
-    if (qdq_json_has(q, "record"))
-        w->engine_opts.record = qdq_remote_get_text(q, "record", NULL);
-    if (qdq_json_has(q, "worker"))
-        w->engine_opts.worker = qdq_remote_get_text(q, "worker", NULL);
+#define READ(key)                                                                                            \
+    if (qdq_json_has(q, #key))                                                                               \
+        w->engine_opts.key = qdq_remote_get_text(q, #key, NULL);
+    QDQ_REMOTE_ENGINE_TEXTS(READ)
+#undef READ
     if (qdq_json_has(q, "work"))
         read_work(w, q);
     QDQ_TRY(qdq_remote_shapes_read(q, &w->shapes, &w->n_shapes, err));

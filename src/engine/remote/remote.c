@@ -103,9 +103,6 @@ static qdq_status start(remote *r, const char *spec, const qdq_engine_opts *opts
     r->client.hello_fd = r->exchange.fd;
     r->client.start_deadline_s = r->deadline_s;
     qdq_remote_object hello = qdq_remote_hello(opts);
-    qdq_remote_put_text(&hello, "record", opts->record);
-    qdq_remote_put_text(&hello, "worker", opts->worker);
-    qdq_remote_put_text(&hello, "temp_dir", opts->temp_dir);
     qdq_remote_put_text(&hello, "work", r->work != NULL ? qdq_tempdir_path(r->work) : NULL);
     qdq_remote_put(&hello, "log", json_true());
     return qdq_remote_start(&r->client, spec, &hello, opts->worker, err);
@@ -461,40 +458,38 @@ static qdq_status remote_time_runs(qdq_session *s, unsigned n, uint64_t *ns, qdq
 
 /* --- layers --------------------------------------------------------------------------------------------------------- */
 
+/* A profile or groups: that which is not NULL. */
+static qdq_status ask_layers(qdq_session *s, const call *c, qdq_layer **profile, qdq_group **groups,
+                             size_t *n, qdq_error *err)
+{
+    remote *r = ((const remote_session *)s->self)->remote;
+    qdq_remote_answer answer = {.arena = QDQ_ARENA_INIT};
+
+    pthread_mutex_lock(&r->lock);
+    qdq_status st = need_session(s, err);
+    if (st == QDQ_OK)
+        st = ask(s, c, &answer, err);
+    if (st == QDQ_OK && profile != NULL)
+        st = qdq_remote_answer_profile(&r->client, &answer, profile, n, err);
+    else if (st == QDQ_OK)
+        st = qdq_remote_answer_groups(&r->client, &answer, groups, n, err);
+    qdq_remote_answer_free(&answer);
+    pthread_mutex_unlock(&r->lock);
+    return st;
+}
+
 static qdq_status remote_profile(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_layer **out,
                                  size_t *n, qdq_error *err)
 {
-    remote_session *rs = s->self;
-    const call c = {"layers", "while it profiled the model", in, runs};
-    qdq_remote_answer answer = {.arena = QDQ_ARENA_INIT};
-
-    pthread_mutex_lock(&rs->remote->lock);
-    qdq_status st = need_session(s, err);
-    if (st == QDQ_OK)
-        st = ask(s, &c, &answer, err);
-    if (st == QDQ_OK)
-        st = qdq_remote_answer_profile(&rs->remote->client, &answer, out, n, err);
-    qdq_remote_answer_free(&answer);
-    pthread_mutex_unlock(&rs->remote->lock);
-    return st;
+    return ask_layers(s, &(call){"layers", "while it profiled the model", in, runs}, out, NULL, n, err);
 }
 
 static qdq_status remote_groups(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_group **out,
                                 size_t *n, qdq_error *err)
 {
-    remote_session *rs = s->self;
     const call c = {"nodes", "while it listed the layers of the model", runs > 0 ? in : NULL, runs};
-    qdq_remote_answer answer = {.arena = QDQ_ARENA_INIT};
 
-    pthread_mutex_lock(&rs->remote->lock);
-    qdq_status st = need_session(s, err);
-    if (st == QDQ_OK)
-        st = ask(s, &c, &answer, err);
-    if (st == QDQ_OK)
-        st = qdq_remote_answer_groups(&rs->remote->client, &answer, out, n, err);
-    qdq_remote_answer_free(&answer);
-    pthread_mutex_unlock(&rs->remote->lock);
-    return st;
+    return ask_layers(s, &c, NULL, out, n, err);
 }
 
 const qdq_engine_ops qdq_engine_remote_ops = {

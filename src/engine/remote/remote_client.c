@@ -212,12 +212,10 @@ qdq_remote_object qdq_remote_hello(const qdq_engine_opts *opts)
 
     qdq_remote_put_text(&h, "do", "hello");
     qdq_remote_put_text(&h, "version", qdq_version());
-    qdq_remote_put_text(&h, "ort_library", e->ort_library);
-    qdq_remote_put_text(&h, "openvino_library", e->openvino_library);
+#define PUT(key) qdq_remote_put_text(&h, #key, e->key);
+    QDQ_REMOTE_ENGINE_TEXTS(PUT)
+#undef PUT
     qdq_remote_put(&h, "search_dirs", texts_of(e->search_dirs));
-    qdq_remote_put_text(&h, "trtexec", e->trtexec);
-    qdq_remote_put_text(&h, "trtexec_args", e->trtexec_args);
-    qdq_remote_put_text(&h, "timing_cache", e->timing_cache);
     qdq_remote_put(&h, "plugins", texts_of(e->plugins));
     qdq_remote_put(&h, "providers", texts_of(e->providers));
     return h;

@@ -70,6 +70,12 @@ const char *qdq_remote_get_text(const qdq_json_place *p, const char *key, const 
 /* Of a string that is no member. NULL: no memory. */
 char *qdq_remote_bytes(qdq_arena *arena, const char *text);
 
+/* Texts of qdq_engine_opts that go with `hello` under their own names. */
+#define QDQ_REMOTE_ENGINE_TEXTS(TEXT)                                                                        \
+    TEXT(ort_library)                                                                                        \
+    TEXT(openvino_library)                                                                                   \
+    TEXT(trtexec) TEXT(trtexec_args) TEXT(timing_cache) TEXT(temp_dir) TEXT(record) TEXT(worker)
+
 /* --- memory -------------------------------------------------------------------------------------------------------- */
 
 /* Do these words of an engine mean that it had no memory? */
