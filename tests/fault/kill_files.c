@@ -3,8 +3,14 @@
 #include "support/killed.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -346,13 +352,75 @@ static void a_run_s_folder_holds_the_old_files_or_the_new(void **state)
     assert_true(stop > 20);
 }
 
-int main(void)
+/* --- a system that refuses ptrace --------------------------------------------------------------------------------------- */
+
+static const char alone[] = "--first-alone";
+
+/* As in containers: each ptrace() of this process and of those it starts is EPERM. */
+static bool refuse_ptrace(void)
 {
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog filter = {QDQ_COUNT(code), code};
+
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+/* The exit code of this program with the first test alone, where ptrace is refused; *text: all that it prints. */
+static int run_without_ptrace(const char *require, char *text, size_t size)
+{
+    int status, fd[2];
+    size_t used = 0;
+
+    assert_int_equal(pipe(fd), 0);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        setenv("QDQ_TEST_REQUIRE", require, 1);
+        dup2(fd[1], STDOUT_FILENO);
+        dup2(fd[1], STDERR_FILENO);
+        if (refuse_ptrace())
+            execl("/proc/self/exe", "test", alone, (char *)NULL);
+        _exit(127);
+    }
+    close(fd[1]);
+    for (ssize_t n; used < size - 1 && (n = read(fd[0], text + used, size - 1 - used)) > 0;)
+        used += (size_t)n;
+    text[used] = '\0';
+    close(fd[0]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 127)
+        test_missing("seccomp");
+    return WEXITSTATUS(status);
+}
+
+static void where_ptrace_is_refused_ci_fails_and_others_skip_aloud(void **state)
+{
+    char text[10000];
+
+    (void)state;
+    assert_int_equal(run_without_ptrace("1", text, sizeof text), 1);
+    assert_non_null(strstr(text, "ptrace is missing, and QDQ_TEST_REQUIRE=1 says that it must be there"));
+    assert_int_equal(run_without_ptrace("0", text, sizeof text), 0);
+    assert_non_null(strstr(text, "SKIPPED: ptrace is missing"));
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest first[] = {cmocka_unit_test(quantize_leaves_the_old_model_or_the_new)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quantize_leaves_the_old_model_or_the_new),
         cmocka_unit_test(a_run_s_folder_holds_the_old_files_or_the_new),
+        cmocka_unit_test(where_ptrace_is_refused_ci_fails_and_others_skip_aloud),
     };
 
     setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* which does not work under ptrace */
+    if (argc == 2 && strcmp(argv[1], alone) == 0)
+        return cmocka_run_group_tests(first, NULL, NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
