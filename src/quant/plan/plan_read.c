@@ -2,6 +2,7 @@
 #include "quant/plan/plan.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/fail.h"
 #include "base/file.h"
