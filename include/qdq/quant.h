@@ -104,6 +104,8 @@ typedef struct qdq_quantize_opts {
     const char *const *include;  /* all others stay float */
     const char *const *op_types; /* all other operators stay float */
     const char *const *exclude_op_types;
+    /* Labels of nodes that the engine computes wrongly in 8 bits (qdq_verify_alike()): they stay float, and the plan says why. */
+    const char *const *wrong;
     qdq_why *why; /* listens; may be NULL. A node or tensor that the model does not have is QDQ_E_USAGE */
     const qdq_input_shape *shapes;
     size_t n_shapes;
@@ -130,7 +132,7 @@ typedef struct qdq_quantize_opts {
 
 #define QDQ_QUANTIZE_OPTS_INIT                                                                               \
     {                                                                                                        \
-        sizeof(qdq_quantize_opts), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL,               \
+        sizeof(qdq_quantize_opts), NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL,         \
             QDQ_METHOD_DEFAULT, 0, NULL, false, false, QDQ_CPU_AUTO                                          \
     }
 

@@ -32,20 +32,11 @@ qdq_status cli_verify(cli *c, const cli_engine_args *a, qdq_engine *e, const qdq
 
 void cli_verify_print(const qdq_verify_result *r, const qdq_engine_info *info, const char *data, FILE *to)
 {
-    char text[80] = "is equal to that of";
+    static const char *const level[] = {"warning: ", "", "error: "};
+    char engine[120], text[2500];
 
-    if (!isinf(r->sqnr_db))
-        snprintf(text, sizeof text, "has an SQNR of %.1f dB against", r->sqnr_db);
-    if (r->verdict == QDQ_VERIFY_RIGHT)
-        fprintf(to, "engine %s %s computes what the model says: output '%s' %s %s, on %zu sample%s of %s\n",
-                info->name, info->version, r->output, text, r->reference, r->samples, cli_plural(r->samples),
-                data);
-    else if (r->verdict == QDQ_VERIFY_WRONG)
-        fprintf(to, "error: %s; compared with %s, on %zu sample%s of %s\n", r->why, r->reference, r->samples,
-                cli_plural(r->samples), data);
-    else
-        fprintf(to, "warning: whether engine %s computes what the model says is not known: %s\n", info->name,
-                r->why);
+    snprintf(engine, sizeof engine, "%.40s %.60s", info->name, info->version);
+    fprintf(to, "%s%s\n", level[r->verdict], qdq_verify_text(r, engine, data, text, sizeof text));
 }
 
 json_t *cli_verify_json(cli_json *j, const qdq_verify_result *r, const qdq_engine_info *info,
@@ -71,6 +62,8 @@ json_t *cli_verify_json(cli_json *j, const qdq_verify_result *r, const qdq_engin
     cli_json_set(j, root, "node", cli_json_text(r->node));
     cli_json_set(j, root, "form", cli_json_text(r->form));
     cli_json_set(j, root, "saturates", json_boolean(r->saturates));
+    cli_json_set(j, root, "not_compared",
+                 r->not_compared[0] != '\0' ? cli_json_text(r->not_compared) : json_null());
     cli_json_set(j, root, "why", cli_json_text(r->why));
     return root;
 }

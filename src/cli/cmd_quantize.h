@@ -42,7 +42,7 @@ typedef struct quantize {
     qdq_why *why;                 /* NULL: not asked */
     qdq_compare_result *compared; /* NULL: not asked for, or not possible */
     qdq_goal_result *goal;        /* NULL: there was none */
-    cli_names wrong;              /* entries of --exclude: nodes that the engine computes wrongly */
+    cli_names wrong;              /* labels of nodes that the engine computes wrongly */
     qdq_verify_result computed;   /* of what is written, if is_verified */
     bool is_verified;
     qdq_plan *times;      /* of --times; or NULL */

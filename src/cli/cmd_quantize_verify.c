@@ -61,7 +61,7 @@ static qdq_status leave_out(quantize *q, size_t *n, qdq_error *err)
     QDQ_TRY(qdq_verify_alike(q->quantized, &q->computed, &labels, n, err));
     qdq_status st = QDQ_OK;
     for (size_t i = 0; i < *n && st == QDQ_OK; i++) {
-        const char *entry = qdq_arena_printf(&q->c->arena, "=%s", labels[i]);
+        const char *entry = qdq_arena_strdup(&q->c->arena, labels[i]);
 
         if (entry == NULL || !QDQ_PUSH(&q->c->arena, &q->wrong, entry))
             st = qdq_nomem(err);
@@ -70,7 +70,8 @@ static qdq_status leave_out(quantize *q, size_t *n, qdq_error *err)
     return st;
 }
 
-static void drop(quantize *q)
+/* What is known of the plan before, --why included. */
+static qdq_status drop(quantize *q, qdq_error *err)
 {
     qdq_plan_free(q->plan);
     qdq_model_free(q->quantized);
@@ -78,24 +79,23 @@ static void drop(quantize *q)
     q->plan = NULL;
     q->quantized = NULL;
     q->goal = NULL;
+    if (q->why == NULL)
+        return QDQ_OK;
+    qdq_why_free(q->why);
+    q->why = qdq_why_new(q->a->why);
+    return q->why != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
 /* --- the interface ---------------------------------------------------------------------------------------------------------- */
 
 qdq_status cmd_quantize_verify_opts(quantize *q, qdq_quantize_opts *o, qdq_error *err)
 {
-    const cli_names *asked = &q->a->quant.exclude;
-    const char **all = qdq_arena_array(&q->c->arena, asked->n + q->wrong.n + 1, sizeof *all);
-
     if (q->wrong.n == 0)
         return QDQ_OK;
-    if (all == NULL)
+    if (!QDQ_PUSH(&q->c->arena, &q->wrong, NULL))
         return qdq_nomem(err);
-    for (size_t i = 0; i < asked->n; i++)
-        all[i] = asked->at[i];
-    for (size_t i = 0; i < q->wrong.n; i++)
-        all[asked->n + i] = q->wrong.at[i];
-    o->exclude = all;
+    o->wrong = q->wrong.at;
+    q->wrong.n--; /* the end of the list counts for nobody */
     return QDQ_OK;
 }
 
@@ -122,14 +122,10 @@ qdq_status cmd_quantize_verified(quantize *q, qdq_status (*make)(quantize *, qdq
             return QDQ_OK;
         if (may_change && i + 1 < TRIES)
             QDQ_TRY(leave_out(q, &n, err));
-        if (n == 0 && q->computed.sqnr_db >= QDQ_VERIFY_SAME_DB) {
-            cli_warn(&q->c->ui, "what is written loses accuracy on this engine: %s", q->computed.why);
-            return QDQ_OK;
-        }
         if (n == 0)
             return qdq_fail(err, QDQ_E_ENGINE, "%s: nothing is written: %s", q->path, q->computed.why);
         cli_warn(&q->c->ui, "%zu node%s of that form stay%s float: %s", n, cli_plural(n), n == 1 ? "s" : "",
                  q->computed.why);
-        drop(q);
+        QDQ_TRY(drop(q, err));
     }
 }

@@ -22,6 +22,7 @@ static qdq_status place(const qdq_model *clean, const qdq_target *t, const qdq_e
                          .include = opts->include,
                          .op_types = opts->op_types,
                          .exclude_op_types = opts->exclude_op_types,
+                         .wrong = opts->wrong,
                          .no_range = f->empty.at,
                          .no_room = f->misfit.at,
                          .apart = &f->apart,

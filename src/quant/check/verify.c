@@ -90,15 +90,15 @@ qdq_status qdq_verify_pair_db(const qdq_array *reference, const qdq_array *a, in
     return st;
 }
 
-/* Of integers those that can be values of a quantized tensor: an index of another element may be far away, and nearly right. */
-static bool is_judged(qdq_elem e)
+/* Integers of more bits are indices or counts: one of them may be far away, and nearly right. */
+static bool is_exact(qdq_elem e)
 {
-    return qdq_elem_is_float(e) || (qdq_elem_is_int(e) && e != QDQ_BOOL && qdq_elem_bits(e) <= 8);
+    return e == QDQ_BOOL || (qdq_elem_is_int(e) && qdq_elem_bits(e) > 8);
 }
 
 static qdq_verify_tensor *find(const qdq_verifying *v, const char *name, const qdq_array *a)
 {
-    if (!is_judged(a->elem))
+    if (!qdq_elem_is_float(a->elem) && !qdq_elem_is_int(a->elem) && a->elem != QDQ_BOOL)
         return NULL;
     for (size_t i = 0; i < v->n_outputs; i++)
         if (strcmp(v->output[i].name, name) == 0)
@@ -126,8 +126,17 @@ static qdq_status compare(qdq_verify_tensor *t, const qdq_array *a, size_t sampl
     double db;
 
     /* Where the data decide a shape, a rounding may decide otherwise. */
-    if (!qdq_array_same_shape(&t->reference.array, a))
+    if (!qdq_array_same_shape(&t->reference.array, a)) {
+        t->other_shape = true;
         return QDQ_OK;
+    }
+    t->is_compared = true;
+    t->is_exact = is_exact(a->elem);
+    if (t->is_exact) {
+        t->differs |=
+            a->bytes != t->reference.array.bytes || memcmp(a->data, t->reference.array.data, a->bytes) != 0;
+        return QDQ_OK;
+    }
     QDQ_TRY(qdq_verify_pair_db(&t->reference.array, a, batch, &db, err));
     if (db < t->worst_db) {
         t->worst_db = db;
@@ -238,107 +247,6 @@ static void close_all(running *r)
     qdq_safe_close(&r->original);
 }
 
-/* --- verdict ---------------------------------------------------------------------------------------------------------- */
-
-/* What an output has, and how far it is below what it may be, in dB; 0 and less: it is right. */
-typedef struct finding {
-    double excess_db;
-    double sqnr_db, engine_db, reference_db;
-    int axis; /* of the slice, -1: the whole */
-    size_t index;
-} finding;
-
-/* *counts: false for an output that was not compared, or has no signal. */
-static qdq_status look_at(const qdq_verify_tensor *t, finding *f, bool *counts, qdq_error *err)
-{
-    const double cap = QDQ_SAME_SQNR_DB + QDQ_VERIFY_LOSS_DB;
-    qdq_slice_result same, engine, reference;
-
-    QDQ_TRY(qdq_slices_get(&t->same, &same, err));
-    *counts = !isnan(same.worst_db);
-    if (!*counts)
-        return QDQ_OK;
-    *f = (finding){QDQ_VERIFY_SAME_DB - same.worst_db, same.worst_db, NAN, NAN, same.axis, same.index};
-    QDQ_TRY(qdq_slices_get(&t->of_engine, &engine, err));
-    QDQ_TRY(qdq_slices_get(&t->of_reference, &reference, err));
-    if (isnan(engine.worst_db) || isnan(reference.worst_db))
-        return QDQ_OK;
-    f->engine_db = engine.worst_db;
-    f->reference_db = reference.worst_db;
-    /* The worst against the worst: with few samples a slice of the reference may be near the original by chance. */
-    const double lost = fmin(reference.worst_db, cap) - QDQ_VERIFY_LOSS_DB - engine.worst_db;
-    if (lost > f->excess_db) {
-        f->excess_db = lost;
-        f->axis = engine.axis;
-        f->index = engine.index;
-    }
-    return QDQ_OK;
-}
-
-static void conclude(qdq_verifying *v, const qdq_verify_tensor *t, const finding *f)
-{
-    qdq_verify_result *r = v->out;
-
-    r->verdict = f->excess_db > 0 ? QDQ_VERIFY_WRONG : QDQ_VERIFY_RIGHT;
-    v->worst = f->excess_db > 0 ? t : NULL;
-    snprintf(r->output, sizeof r->output, "%s", t->name);
-    r->axis = f->axis;
-    r->index = f->index;
-    r->sqnr_db = f->sqnr_db;
-    r->engine_db = f->engine_db;
-    r->reference_db = f->reference_db;
-}
-
-static qdq_status judge(qdq_verifying *v, qdq_error *err)
-{
-    const qdq_verify_tensor *furthest = NULL;
-    finding worst = {.excess_db = -INFINITY};
-
-    for (size_t i = 0; i < v->n_outputs; i++) {
-        finding f;
-        bool counts;
-
-        QDQ_TRY(look_at(&v->output[i], &f, &counts, err));
-        if (!counts || (furthest != NULL && !(f.excess_db > worst.excess_db)))
-            continue;
-        furthest = &v->output[i];
-        worst = f;
-    }
-    if (furthest != NULL)
-        conclude(v, furthest, &worst);
-    else
-        snprintf(v->out->why, sizeof v->out->why,
-                 "no output has a signal, floats or integers with 8 bits, and the same shape on both");
-    return QDQ_OK;
-}
-
-static void explain(qdq_verifying *v)
-{
-    const qdq_engine_info *info = qdq_engine_get_info(v->engine);
-    qdq_verify_result *r = v->out;
-    char place[700] = "its first wrong node was not found", numbers[120], slice[60];
-    const qdq_compare_tensor at = {.axis = r->axis, .index = r->index};
-
-    if (!isnan(r->reference_db))
-        snprintf(numbers, sizeof numbers, "has an SQNR of %.1f dB, the graph as it is written %.1f dB",
-                 r->engine_db, r->reference_db);
-    else
-        snprintf(numbers, sizeof numbers, "has an SQNR of %.1f dB against the graph as it is written",
-                 r->sqnr_db);
-    qdq_compare_place(&at, slice, sizeof slice);
-    if (r->node[0] != '\0')
-        snprintf(place, sizeof place, "first at %s '%s' (%s)", r->op, r->node, r->form);
-    snprintf(r->why, sizeof r->why,
-             "engine %s %s computes the model wrongly%s: output '%s'%s %s; %s: a defect of "
-             "the engine",
-             info->name, info->version, r->open ? ", with open dims" : "", r->output, slice, numbers, place);
-    if (r->saturates)
-        snprintf(r->why, sizeof r->why,
-                 "this processor adds products of u8 and s8 with saturation: output '%s'%s %s; %s: uint8 "
-                 "weights or weights with 7 bits avoid it",
-                 r->output, slice, numbers, place);
-}
-
 /* --- the interface ------------------------------------------------------------------------------------------------------ */
 
 static bool is_open(const qdq_verifying *v)
@@ -396,12 +304,12 @@ static qdq_status verify(qdq_verifying *v, qdq_error *err)
     close_all(&r);
     if (st != QDQ_OK || !known)
         return st;
-    QDQ_TRY(judge(v, err));
+    qdq_verify_judge(v);
     if (v->worst == NULL)
         return QDQ_OK;
     if (!v->opts.no_search)
         QDQ_TRY(qdq_verify_search(v, err));
-    explain(v);
+    qdq_verify_explain(v);
     return QDQ_OK;
 }
 

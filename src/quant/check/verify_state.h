@@ -17,6 +17,9 @@ typedef struct qdq_verify_tensor {
     qdq_slices of_engine, of_reference; /* against the original */
     double worst_db;                    /* `same` of the sample that has least */
     size_t worst_sample;
+    bool other_shape;       /* in a sample, on the two sides */
+    bool is_compared;       /* in one at least */
+    bool is_exact, differs; /* integers of more than 8 bits: equal or not */
 } qdq_verify_tensor;
 
 typedef struct qdq_verifying {
@@ -50,6 +53,10 @@ qdq_status qdq_verify_pair_db(const qdq_array *reference, const qdq_array *a, in
 /* Sample i as v->m reads it; lent until the arena is reset or the data are read again. */
 qdq_status qdq_verify_sample(qdq_verifying *v, size_t i, const qdq_named_array **in, size_t *n,
                              qdq_error *err);
+
+/* verify_judge.c: the verdict, what was not compared, and for an unknown verdict why; then the sentence for a wrong one. */
+void qdq_verify_judge(qdq_verifying *v);
+void qdq_verify_explain(qdq_verifying *v);
 
 /* verify_search.c: fills in op, node and form of v->out for the output v->worst. */
 qdq_status qdq_verify_search(qdq_verifying *v, qdq_error *err);

@@ -210,6 +210,20 @@ static void find_groups(judging *j, const qdq_slice_sums *all)
     }
 }
 
+/* Errors, as at least the mean of their group. */
+static void even_out(const judging *j, qdq_slice_sums *sums)
+{
+    double mean[QDQ_SLICES_MOST] = {0};
+    size_t count[QDQ_SLICES_MOST] = {0};
+
+    for (size_t k = 0; k < j->x->n; k++) {
+        mean[j->group[k]] += sums[k].dd;
+        count[j->group[k]]++;
+    }
+    for (size_t k = 0; k < j->x->n; k++)
+        sums[k].dd = fmax(sums[k].dd, mean[j->group[k]] / (double)count[j->group[k]]);
+}
+
 /* --- judging -------------------------------------------------------------------------------------------------------------- */
 
 static void decibels(const judging *j, const qdq_slice_sums *sums, double *db)
@@ -263,8 +277,8 @@ static void conclude(const judging *j, const double *all, const double *left_out
     }
 }
 
-/* SQNR of the slices of an axis; false: zero everywhere. */
-static bool begin_axis(judging *j, double *db)
+/* SQNR of the slices of an axis; false: zero everywhere. `even`: qdq_slices_list(). */
+static bool begin_axis(judging *j, bool even, double *db)
 {
     qdq_slice_sums sums[QDQ_SLICES_MOST] = {{0, 0}};
 
@@ -274,6 +288,8 @@ static bool begin_axis(judging *j, double *db)
     for (size_t i = 0; i < j->n_blocks; i++)
         add_block(j, i, sums);
     find_groups(j, sums);
+    if (even && j->n_groups > 0)
+        even_out(j, sums);
     if (j->n_groups > 0)
         decibels(j, sums, db);
     return j->n_groups > 0;
@@ -285,7 +301,7 @@ static qdq_status judge_axis(const qdq_slices *s, const qdq_slice_axis *x, qdq_s
     judging j = {.s = s, .x = x};
     double all[QDQ_SLICES_MOST];
 
-    if (!begin_axis(&j, all))
+    if (!begin_axis(&j, false, all))
         return QDQ_OK;
     qdq_slice_sums *behind = calloc((j.n_blocks + 1) * x->n, sizeof *behind);
     double *left_out = calloc(j.n_blocks * x->n, sizeof *left_out);
@@ -318,4 +334,15 @@ qdq_status qdq_slices_get(const qdq_slices *s, qdq_slice_result *out, qdq_error 
     if (s->n_axes > 0)
         QDQ_TRY(judge_axis(s, &s->axis[0], out, err));
     return best != NULL ? judge_axis(s, best, out, err) : QDQ_OK;
+}
+
+void qdq_slices_list(const qdq_slices *s, bool whole, bool even, qdq_slice_list *out)
+{
+    judging j = {.s = s, .x = whole ? s->axis : axis_of(s)};
+
+    *out = (qdq_slice_list){.axis = -1};
+    if (s->n_axes == 0 || j.x == NULL || !begin_axis(&j, even, out->db))
+        return;
+    out->axis = j.x->axis;
+    out->n = j.x->n;
 }

@@ -50,6 +50,16 @@ qdq_status qdq_slices_add(qdq_slices *s, size_t sample, int64_t batch, const qdq
 qdq_status qdq_slices_get(const qdq_slices *s, qdq_slice_result *out, qdq_error *err);
 void qdq_slices_free(qdq_slices *s);
 
+typedef struct qdq_slice_list {
+    int axis;                   /* -1: the whole output, as one slice */
+    size_t n;                   /* 0: zero everywhere, or no such axis */
+    double db[QDQ_SLICES_MOST]; /* SQNR of each slice */
+} qdq_slice_list;
+
+/* Of the whole output, or of the slices of its axis. `even`: the error of a slice counts as at least the mean error of its
+ * group, for in few numbers, or in few samples, a slice may be near the first array by chance. */
+void qdq_slices_list(const qdq_slices *s, bool whole, bool even, qdq_slice_list *out);
+
 /* The length of axis 0 that means the batch in outputs of a model that reads these arrays: that of axis 0 of all of them
  * that have axes; 0 if they differ (a state [2, N, 128] beside an input [N, 576]) or there is none. */
 int64_t qdq_slices_batch(const qdq_named_array *in, size_t n);

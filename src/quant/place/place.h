@@ -15,6 +15,7 @@ struct qdq_aparts;
 typedef struct qdq_place_opts {
     const char *const *exclude, *const *include;           /* as in qdq_quantize_opts */
     const char *const *op_types, *const *exclude_op_types; /* likewise */
+    const char *const *wrong;                              /* likewise */
     const char *const *no_range;    /* tensors that calibration saw no value of: their nodes stay float */
     const char *const *no_room;     /* labels of nodes whose bias int32 cannot hold: they stay float */
     const struct qdq_aparts *apart; /* joins that are rejected (place_joins.h); NULL: none */

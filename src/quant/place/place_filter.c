@@ -227,7 +227,8 @@ static qdq_status filter_without_range(const filter *f, const char *const *tenso
 
 /* --- by label ------------------------------------------------------------------------------------------------------ */
 
-static qdq_status filter_without_room(const filter *f, const char *const *labels, qdq_error *err)
+static qdq_status filter_labels(const filter *f, const char *const *labels, const char *option,
+                                const char *reason, qdq_error *err)
 {
     qdq_map names = QDQ_MAP_INIT;
     bool ok = true;
@@ -236,8 +237,7 @@ static qdq_status filter_without_room(const filter *f, const char *const *labels
         ok = qdq_map_put(&names, labels[i], NULL) != NULL;
     for (size_t i = 0; i < f->n_order && ok && names.n_live > 0; i++)
         if (qdq_map_get(&names, qdq_node_label(f->order[i], f->scratch)) != NULL)
-            keep_out(f, f->order[i], "bias-range",
-                     "int32 cannot hold its bias beside one scale of its weight");
+            keep_out(f, f->order[i], option, reason);
     qdq_map_free(&names);
     return ok ? QDQ_OK : qdq_nomem(err);
 }
@@ -262,5 +262,8 @@ qdq_status qdq_place_filter(const qdq_model *m, qdq_node *const *order, size_t n
     filter_types(&f, opts->exclude_op_types, false, "exclude-op-types", "operator excluded by the user");
     QDQ_TRY(filter_names(&f, opts->exclude, false, "exclude", "excluded by the user", err));
     QDQ_TRY(filter_without_range(&f, opts->no_range, err));
-    return filter_without_room(&f, opts->no_room, err);
+    QDQ_TRY(filter_labels(&f, opts->no_room, "bias-range",
+                          "int32 cannot hold its bias beside one scale of its weight", err));
+    return filter_labels(&f, opts->wrong, "engine-check",
+                         "engine check: the engine computes it wrongly in 8 bits", err);
 }

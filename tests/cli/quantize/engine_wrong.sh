@@ -14,5 +14,15 @@ echo "- the Conv is wrong in any case"
 q -o both.onnx --engine sim:both.json
 echo "exit $?"
 ls both.onnx
+echo "- a loss that no node in 8 bits explains is refused, too"
+cost '{"op": "Conv", "times": 0.0001}, {"op": "Conv", "float": true, "times": 0.9}' >loss.json
+q -o loss.onnx --engine sim:loss.json
+echo "exit $?"
+ls loss.onnx
+echo "- the plan, --why, the goal and the outputs are those of what is written"
+q -o why.onnx --engine sim:conv.json --plan-out why.json --why conv1 -q | sed -n '/^why/,/^$/p'
+grep -o '"reason": "engine check[^"]*"' why.json
+qdq quantize conv.onnxtxt --calib nine.npy -f --set engine=sim -o goal.onnx --engine sim:conv.json --json -q |
+    grep -A1 '"reached"\|"name"\|"result"'
 echo "- another engine than the target's is not asked"
 qdq quantize conv.onnxtxt --calib nine.npy -o other.onnx --engine sim:conv.json --min-sqnr 0 --json | grep -c engine_check

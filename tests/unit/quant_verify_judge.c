@@ -1,0 +1,172 @@
+/* quant_verify_judge.c - the verdict on outputs whose slices are given: which slices are refused, which prove nothing, and what is said
+ * of outputs that were not compared. */
+#include <math.h>
+
+#include "base/random.h"
+#include "quant/check/verify_state.h"
+#include "support/test.h"
+
+enum { SLICES = 4, LENGTH = 100, COUNT = SLICES * LENGTH };
+
+static qdq_error err;
+
+/* Of slice k: what it holds is normal(0, size[k]); noise[k] is added to the original for the reference, and more[k] to that for the
+ * engine, as shares of size[k]. */
+typedef struct given {
+    double size[SLICES], noise[SLICES], more[SLICES];
+} given;
+
+static void fill(float *to, const float *from, const double *size, const double *share, qdq_random *r)
+{
+    for (int i = 0; i < COUNT; i++)
+        to[i] = (from != NULL ? from[i] : 0) +
+                (float)(size[i / LENGTH] * (share != NULL ? share[i / LENGTH] : 1)) * qdq_random_normal(r);
+}
+
+static void make(const given *g, qdq_verify_tensor *t)
+{
+    static float original[COUNT], reference[COUNT], engine[COUNT];
+    qdq_random r = qdq_random_new(1, "x");
+    qdq_array a = {.elem = QDQ_FLOAT, .rank = 3, .dim = {1, SLICES, LENGTH}, .bytes = sizeof original};
+    qdq_array b = a, c = a;
+
+    fill(original, NULL, g->size, NULL, &r);
+    fill(reference, original, g->size, g->noise, &r);
+    fill(engine, reference, g->size, g->more, &r);
+    a.data = original;
+    b.data = reference;
+    c.data = engine;
+    *t = (qdq_verify_tensor){.name = "y", .is_compared = true};
+    assert_ok(qdq_slices_add(&t->same, 0, 1, &b, &c, &err));
+    assert_ok(qdq_slices_add(&t->of_reference, 0, 1, &a, &b, &err));
+    assert_ok(qdq_slices_add(&t->of_engine, 0, 1, &a, &c, &err));
+}
+
+static qdq_verify_result judge_all(qdq_verify_tensor *t, size_t n)
+{
+    qdq_verify_result r = {.axis = -1};
+    qdq_verifying v = {.output = t, .n_outputs = n, .out = &r};
+
+    qdq_verify_judge(&v);
+    for (size_t i = 0; i < n; i++) {
+        qdq_slices_free(&t[i].same);
+        qdq_slices_free(&t[i].of_reference);
+        qdq_slices_free(&t[i].of_engine);
+    }
+    return r;
+}
+
+static qdq_verify_result judge(given g)
+{
+    qdq_verify_tensor t;
+
+    make(&g, &t);
+    return judge_all(&t, 1);
+}
+
+/* Ranges of neighbours differ by more than 8: each slice is a group. */
+#define APART                                                                                                \
+    {                                                                                                        \
+        1, 100, 1, 100                                                                                       \
+    }
+#define ALIKE                                                                                                \
+    {                                                                                                        \
+        1, 1, 1, 1                                                                                           \
+    }
+
+static void a_slice_is_compared_with_the_same_slice_of_the_reference(void **state)
+{
+    (void)state;
+    /* The first one has 10 dB as the graph is written: no excuse for the second one, which falls from 40 to 20. */
+    const qdq_verify_result r = judge((given){APART, {0.3, 0.01, 0.01, 0.01}, {0, 0.1, 0, 0}});
+    assert_int_equal(r.verdict, QDQ_VERIFY_WRONG);
+    assert_int_equal(r.axis, 1);
+    assert_int_equal(r.index, 1);
+    assert_true(fabs(r.reference_db - 40) < 1 && fabs(r.engine_db - 20) < 1);
+    assert_int_equal(judge((given){APART, {0.3, 0.01, 0.01, 0.01}, {0, 0.01, 0, 0}}).verdict,
+                     QDQ_VERIFY_RIGHT);
+}
+
+static void a_slice_that_is_near_the_original_by_chance_is_no_measure(void **state)
+{
+    (void)state;
+    /* Of one group, whose other slices have 20 dB: the engine's 23 in the lucky one are no loss. */
+    const qdq_verify_result r = judge((given){ALIKE, {0.1, 0.1, 0.001, 0.1}, {0.05, 0.05, 0.05, 0.05}});
+    assert_int_equal(r.verdict, QDQ_VERIFY_RIGHT);
+    assert_string_equal(r.not_compared, "");
+}
+
+static void slices_where_the_reference_is_noise_prove_nothing(void **state)
+{
+    (void)state;
+    /* 3 dB as the graph is written, and 3 dB from that on the engine: as two right engines may be apart. */
+    qdq_verify_result r = judge((given){APART, {0.01, 0.7, 0.01, 0.01}, {0, 0.7, 0, 0}});
+    assert_int_equal(r.verdict, QDQ_VERIFY_RIGHT);
+    assert_true(r.index != 1);
+    assert_non_null(strstr(r.not_compared, "output 'y': in slices where the graph as it is written has "));
+    /* Twelve times that: worse than the plan explains. */
+    r = judge((given){APART, {0.01, 0.7, 0.01, 0.01}, {0, 2.8, 0, 0}});
+    assert_int_equal(r.verdict, QDQ_VERIFY_WRONG);
+    assert_int_equal(r.index, 1);
+    /* Nothing else is left: no verdict. */
+    r = judge((given){ALIKE, {0.7, 0.7, 0.7, 0.7}, {0.7, 0.7, 0.7, 0.7}});
+    assert_int_equal(r.verdict, QDQ_VERIFY_UNKNOWN);
+    assert_non_null(strstr(r.why, "no output can be compared: output 'y': the graph as it is written has "));
+}
+
+static void less_than_10_dB_from_a_reference_of_16_is_refused(void **state)
+{
+    (void)state;
+    /* 20 dB; an engine that is 8 dB from it is as far from the original. */
+    qdq_verify_result r = judge((given){ALIKE, {0.1, 0.1, 0.1, 0.1}, {0, 0.4, 0, 0}});
+    assert_int_equal(r.verdict, QDQ_VERIFY_WRONG);
+    assert_int_equal(r.index, 1);
+    r = judge((given){ALIKE, {0.1, 0.1, 0.1, 0.1}, {INFINITY, 0, 0, 0}});
+    assert_int_equal(r.verdict, QDQ_VERIFY_WRONG);
+    assert_int_equal(r.axis, -1);
+}
+
+static void what_was_not_compared_is_told_output_by_output(void **state)
+{
+    qdq_verify_tensor t[5];
+
+    (void)state;
+    make(&(given){ALIKE, {0.01, 0.01, 0.01, 0.01}, {0, 0, 0, 0}}, &t[0]);
+    t[1] = (qdq_verify_tensor){.name = "boxes", .other_shape = true};
+    t[2] = (qdq_verify_tensor){.name = "ids", .is_compared = true, .is_exact = true, .differs = true};
+    t[3] = (qdq_verify_tensor){.name = "count", .is_compared = true, .is_exact = true};
+    t[4] = (qdq_verify_tensor){.name = "text"};
+    const qdq_verify_result r = judge_all(t, 5);
+    assert_int_equal(r.verdict, QDQ_VERIFY_RIGHT);
+    assert_string_equal(r.output, "y");
+    assert_string_equal(r.not_compared,
+                        "output 'boxes': its shape depends on data, and is another one on the engine; "
+                        "output 'ids': its integers differ, and need not be values near each other; "
+                        "output 'text': it has no numbers");
+}
+
+static void integers_that_are_equal_are_right(void **state)
+{
+    qdq_verify_tensor t = {.name = "ids", .is_compared = true, .is_exact = true};
+
+    (void)state;
+    assert_int_equal(judge_all(&t, 1).verdict, QDQ_VERIFY_RIGHT);
+    t = (qdq_verify_tensor){.name = "ids", .is_compared = true, .is_exact = true, .differs = true};
+    const qdq_verify_result r = judge_all(&t, 1);
+    assert_int_equal(r.verdict, QDQ_VERIFY_UNKNOWN);
+    assert_non_null(strstr(r.why, "no output can be compared: output 'ids'"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_slice_is_compared_with_the_same_slice_of_the_reference),
+        cmocka_unit_test(a_slice_that_is_near_the_original_by_chance_is_no_measure),
+        cmocka_unit_test(slices_where_the_reference_is_noise_prove_nothing),
+        cmocka_unit_test(less_than_10_dB_from_a_reference_of_16_is_refused),
+        cmocka_unit_test(what_was_not_compared_is_told_output_by_output),
+        cmocka_unit_test(integers_that_are_equal_are_right),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
