@@ -126,10 +126,11 @@ static qdq_status sample_shapes(qdq_tuning *t, const qdq_input_shape **out, size
     return QDQ_OK;
 }
 
-/* As it is written, and what ships also with the shapes that it was timed with. */
+/* As it is written, and with the shapes that it is timed with. Of a candidate fewer samples, and no more than one question once the time
+ * is up: what ships is asked in any case. */
 static qdq_status ask(qdq_tuning *t, const qdq_model *m, bool shipped, qdq_verify_result *out, qdq_error *err)
 {
-    enum { SHIPPED = 4 };
+    enum { SEARCHED = 2, SHIPPED = 4 };
     const qdq_input_shape *shapes = t->quantize.shapes;
     size_t n = t->quantize.n_shapes;
     qdq_verify_result fixed;
@@ -139,12 +140,12 @@ static qdq_status ask(qdq_tuning *t, const qdq_model *m, bool shipped, qdq_verif
         snprintf(out->why, sizeof out->why, "engine '%s' computes no outputs", qdq_lab_engine(t->lab)->name);
         return QDQ_OK;
     }
-    QDQ_TRY(run(t, m, NULL, 0, shipped ? SHIPPED : 1, out, err));
-    if (!shipped || !out->open || out->verdict != QDQ_VERIFY_RIGHT)
+    QDQ_TRY(run(t, m, NULL, 0, shipped ? SHIPPED : SEARCHED, out, err));
+    if (!out->open || out->verdict == QDQ_VERIFY_WRONG || (!shipped && qdq_tune_time_is_up(t)))
         return QDQ_OK;
     if (n == 0)
         QDQ_TRY(sample_shapes(t, &shapes, &n, err));
-    QDQ_TRY(run(t, m, shapes, n, 1, &fixed, err));
+    QDQ_TRY(run(t, m, shapes, n, SEARCHED, &fixed, err));
     if (fixed.verdict == QDQ_VERIFY_WRONG)
         *out = fixed;
     return QDQ_OK;

@@ -2,6 +2,7 @@
  * remembered. */
 #include <math.h>
 
+#include "ir/edit.h"
 #include "support/tuned.h"
 
 static qdq_error err;
@@ -76,6 +77,35 @@ static void what_the_engine_computes_wrongly_is_never_shipped(void **state)
     }
 }
 
+static void open_batch(qdq_model *m)
+{
+    const qdq_dim dim[] = {{-1, "N"}, {8, NULL}};
+
+    m->graph->inputs.at[0]->type = qdq_type_tensor(m, QDQ_FLOAT, 2, dim);
+    m->graph->outputs.at[0]->type = qdq_type_tensor(m, QDQ_FLOAT, 2, dim);
+}
+
+/* It is timed with the dims of the samples, and may be run so. */
+static void what_is_wrong_once_dims_are_fixed_is_never_shipped(void **state)
+{
+    const char *folder = test_path("fixed");
+    qdq_model *given = model;
+
+    (void)state;
+    model = test_tuned_model();
+    open_batch(model);
+    const qdq_tune_result r =
+        run(folder, "\"wrong\": [{\"node\": \"MatMul@h1\", \"times\": 0.0001, \"fixed\": true}]", NULL,
+            QDQ_TUNE_REGION);
+    qdq_model_free(model);
+    model = given;
+    assert_false(has(folder, "plan.json", QUANTIZES("h1")));
+    assert_true(has(folder, "plan.json", QUANTIZES("h2")));
+    assert_true(r.n_wrong > 0);
+    assert_non_null(strstr(r.wrong, "MatMul 'MatMul@h1'"));
+    assert_int_equal(r.computed.verdict, QDQ_VERIFY_RIGHT);
+}
+
 static void where_every_kernel_is_wrong_the_given_model_is_shipped(void **state)
 {
     const char *folder = test_path("all");
@@ -119,6 +149,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_engine_computes_right_is_said_to_be_right),
         cmocka_unit_test(what_the_engine_computes_wrongly_is_never_shipped),
+        cmocka_unit_test(what_is_wrong_once_dims_are_fixed_is_never_shipped),
         cmocka_unit_test(where_every_kernel_is_wrong_the_given_model_is_shipped),
         cmocka_unit_test(a_float_model_that_is_computed_wrongly_is_told),
         cmocka_unit_test(a_refused_candidate_is_not_built_again),

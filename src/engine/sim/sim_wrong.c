@@ -7,10 +7,12 @@
 
 void qdq_sim_wrong_read(const qdq_json_place *p, qdq_sim_wrong *w)
 {
-    static const char *const keys[] = {"op", "node", "read_by", "float", "open", "times", NULL};
+    static const char *const keys[] = {"op", "node", "read_by", "float", "open", "fixed", "times", NULL};
 
     qdq_json_known(p, keys);
-    *w = (qdq_sim_wrong){.in_float = qdq_json_bool(p, "float"), .open = qdq_json_bool(p, "open")};
+    *w = (qdq_sim_wrong){.in_float = qdq_json_bool(p, "float"),
+                         .open = qdq_json_bool(p, "open"),
+                         .fixed = qdq_json_bool(p, "fixed")};
     w->op = qdq_json_has(p, "op") ? qdq_json_text(p, "op", NULL) : NULL;
     w->node = qdq_json_has(p, "node") ? qdq_json_text(p, "node", NULL) : NULL;
     w->read_by = qdq_json_has(p, "read_by") ? qdq_json_text(p, "read_by", NULL) : NULL;
@@ -30,7 +32,7 @@ static bool is_read_by(const qdq_node *n, const char *op)
 
 static bool fits(const qdq_sim_wrong *w, const qdq_sim_layer *l, bool is_open, qdq_arena *arena)
 {
-    return l->is_int8 == !w->in_float && (!w->open || is_open) &&
+    return l->is_int8 == !w->in_float && (!w->open || is_open) && !(w->fixed && is_open) &&
            (w->op == NULL || strcmp(w->op, l->node->type) == 0) &&
            (w->node == NULL || strcmp(w->node, qdq_node_label(l->node, arena)) == 0) &&
            (w->read_by == NULL || is_read_by(l->node, w->read_by));

@@ -14,6 +14,7 @@ typedef struct qdq_sim_wrong {
     const char *read_by;   /* a node of this operator reads its result in float; NULL: any or none */
     bool in_float;         /* where it runs in float; else where it runs in 8 bits */
     bool open;             /* only in a model with an open dim among its inputs */
+    bool fixed;            /* only in one without */
     double times;
 } qdq_sim_wrong;
 
