@@ -89,8 +89,11 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_compare(qdq_engine *e, const qdq_model *a, c
 
 typedef struct qdq_compare_layer {
     const char *node, *op; /* of b: label and operator */
-    bool quantized;        /* the layer holds Q or DQ; if not, it introduces nothing */
-    double error;          /* introduced; 0 if none, INFINITY if the value is zero everywhere but not in b */
+    /* The value of a: value.name, unless passes gave b's layer the name of what it reads, as a Conv that a BatchNormalization
+     * was folded into has. */
+    const char *of_a;
+    bool quantized; /* the layer holds Q or DQ; if not, it introduces nothing */
+    double error;   /* introduced; 0 if none, INFINITY if the value is zero everywhere but not in b */
     qdq_compare_tensor introduced; /* the same as SQNR, cosine, ..: of the layer alone */
     qdq_compare_tensor value;      /* in the run of all of b, as its producer makes it */
     double read_sqnr_db; /* likewise, as its readers get it: behind Q and DQ; NAN if there are none */
@@ -125,6 +128,7 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_compare_layers(qdq_engine *e, const qdq_mode
 
 typedef struct qdq_same_result {
     bool same;
+    bool proven;                  /* an output has a signal in the first model: else nothing was shown */
     char why[400];                /* if not: which output, what was found, what was expected */
     qdq_compare_result *compared; /* freed with qdq_free(); NULL if b does not run where a does */
 } qdq_same_result;

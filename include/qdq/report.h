@@ -2,6 +2,7 @@
 #ifndef QDQ_REPORT_H
 #define QDQ_REPORT_H
 
+#include "check.h"
 #include "compare.h"
 #include "goal.h"
 #include "quant.h"
@@ -21,11 +22,15 @@ typedef struct qdq_report_opts {
     const qdq_input_shape *shapes;
     size_t n_shapes;
     const qdq_job *job;
+    const char *judged;                /* what `compared` rests on: "24 samples, cross-validated"; or NULL */
+    const qdq_verify_result *computed; /* does the engine compute what the graph says? NULL: not asked */
+    const qdq_input_shape *set_shapes; /* that m was given before it was quantized: they are named */
+    size_t n_set_shapes;
 } qdq_report_opts;
 
 #define QDQ_REPORT_OPTS_INIT                                                                                 \
     {                                                                                                        \
-        sizeof(qdq_report_opts), NULL, NULL, 0, 0, NULL, NULL, 0, NULL, 0, NULL                              \
+        .size = sizeof(qdq_report_opts)                                                                      \
     }
 
 /* Writes the page for the plan `p` of the model m, which made `quantized` of it. Latency of both is measured in turn

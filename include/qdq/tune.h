@@ -206,6 +206,8 @@ typedef struct qdq_tune_opts {
     unsigned
         pareto; /* models along the front between latency and accuracy, in DIR/pareto, by minimum cuts; each a
                         build more, beyond max_builds; 2 to 16, 0: none */
+    const qdq_input_shape *set_shapes; /* that m was given before: the report names them */
+    size_t n_set_shapes;
     bool
         no_incremental_validation; /* all that greedy merges is kept or not as one; by itself it means greedy */
 } qdq_tune_opts;
@@ -253,6 +255,7 @@ typedef struct qdq_tune_point {
 /* How near a model comes to the input, on all samples that judge. */
 typedef struct qdq_tune_accuracy {
     char worst[160]; /* the slice with the least SQNR: "output 'y', axis 1, index 4"; "": not measured */
+    size_t samples;  /* that judged */
     double bound_db; /* qdq_compare_tensor: the least of all outputs; NAN: fewer than two samples */
     double top1;     /* least of the outputs; NAN: none has rows that are scores */
     double half_agreement; /* least of the outputs; NAN: none lies in [0, 1] */

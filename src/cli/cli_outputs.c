@@ -25,6 +25,8 @@ json_t *cli_outputs_json(cli_json *j, const qdq_compare_tensor *t, size_t n)
         cli_json_set(j, entry, "half_agreement", cli_json_real(t[i].half_agreement));
         if (isinf(t[i].sqnr_db) && t[i].sqnr_db > 0)
             cli_json_set(j, entry, "equal", json_true());
+        if (isnan(t[i].sqnr_db))
+            cli_json_set(j, entry, "no_signal", json_true());
         cli_json_add(j, list, entry);
     }
     return list;
@@ -141,4 +143,24 @@ const qdq_compare_tensor *cli_outputs_below(const qdq_compare_tensor *t, size_t 
         if (!(t[i].worst_db >= min_sqnr))
             return &t[i];
     return NULL;
+}
+
+const char *cli_outputs_unproven(cli *c, const qdq_compare_tensor *t, size_t n)
+{
+    enum { SHOWN = 3 };
+    const char *names = "";
+    size_t silent = 0;
+
+    for (size_t i = 0; i < n && names != NULL; i++) {
+        if (!isnan(t[i].sqnr_db))
+            continue;
+        if (silent++ < SHOWN)
+            names = qdq_arena_printf(&c->arena, "%s%s'%s'", names, silent > 1 ? ", " : "", t[i].name);
+    }
+    if (silent == 0 || names == NULL)
+        return "";
+    const char *text = silent == n ? "no output has a signal: nothing is proven"
+                                   : qdq_arena_printf(&c->arena, "no signal in %s%s: nothing is proven there",
+                                                      names, silent > SHOWN ? ", ..." : "");
+    return text != NULL ? text : "";
 }

@@ -24,4 +24,8 @@ const char *cli_worst_text(const qdq_compare_tensor *t, char *text, size_t size)
 /* "12.3", "equal", "no signal": zero or not finite everywhere; "not finite": in one of the two models. */
 const char *cli_sqnr_text(double sqnr_db, char *text, size_t size);
 
+/* What outputs without signal prove, as a sentence: they are zero everywhere, not finite, or empty. "": all have a signal. In the
+ * arena of c. */
+const char *cli_outputs_unproven(cli *c, const qdq_compare_tensor *t, size_t n);
+
 #endif /* QDQ_CLI_OUTPUTS_H */

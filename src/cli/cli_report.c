@@ -21,5 +21,9 @@ qdq_status cli_report_write(cli *c, const cli_report_request *r, qdq_error *err)
     o.shapes = r->quant->shape.shapes.at;
     o.n_shapes = r->quant->shape.shapes.n;
     o.job = &c->job;
+    o.judged = r->judged;
+    o.computed = r->computed;
+    o.set_shapes = r->quant->set_shape.at;
+    o.n_set_shapes = r->quant->set_shape.n;
     return qdq_report_write(r->model, r->quantized, r->plan, r->engine, &o, r->file, r->force, err);
 }

@@ -3,6 +3,7 @@
 #define QDQ_CLI_REPORT_H
 
 #include "cli/cli_quant.h"
+#include "qdq/check.h"
 #include "qdq/compare.h"
 #include "qdq/goal.h"
 
@@ -15,6 +16,8 @@ typedef struct cli_report_request {
     const cli_samples *samples;
     const qdq_compare_result *compared; /* NULL: not measured before */
     const qdq_goal_result *goal;        /* NULL: there was none */
+    const char *judged;                 /* what `compared` rests on; or NULL */
+    const qdq_verify_result *computed;  /* the engine check; NULL: not asked */
     int threads;
     const char *file;
     bool force;

@@ -124,6 +124,8 @@ qdq_status cli_tune_run(cli *c, const cli_tune_request *r, qdq_tune_opts *o, qdq
     job.progress = view_progress;
     QDQ_TRY(cli_engine_opts_fill(c, r->engine, &engine, err));
     engine.job = &job;
+    if (o->worker != NULL) /* for the engines that calibrate and judge, too */
+        engine.worker = o->worker;
     cli_quant_fill(r->quant, &quantize);
     quantize.samples = r->samples->split.calibrate;
     quantize.threads = r->calibration_threads;
@@ -140,6 +142,8 @@ qdq_status cli_tune_run(cli *c, const cli_tune_request *r, qdq_tune_opts *o, qdq
     o->engine_opts = &engine;
     o->job = &job;
     o->live = view_live;
+    o->set_shapes = r->quant->set_shape.at;
+    o->n_set_shapes = r->quant->set_shape.n;
     qdq_status st = qdq_autotune(r->model, r->target, r->samples->data, r->dir, o, NULL, err);
     cli_ui_clear(&c->ui);
     return st == QDQ_E_INTERRUPTED ? say_interrupted(r->dir, err) : cli_at_file(r->path, st, err);

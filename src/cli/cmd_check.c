@@ -392,7 +392,8 @@ const cli_command cmd_check = {
             "\"reference\",\n"
             "    \"data\", \"n_samples\", \"open_dims\", \"output\", \"axis\", \"index\", \"agreement_db\",\n"
             "    \"equal\", \"engine_db\", \"reference_db\", \"op\", \"node\", \"form\", \"saturates\", "
-            "\"why\"}, with --engine,\n"
+            "\"not_compared\",\n"
+            "    \"why\"}, with --engine,\n"
             "  \"executed\": as 'inspect --groups' has it, with --layer-info }",
     .example = "qdq check model.onnx && echo sound\n"
                "qdq check model.qdq.onnx --target ort-cpu --engine ort\n"

@@ -117,6 +117,9 @@ static qdq_status print_text(const comparison *p, qdq_error *err)
         st = cli_outputs_print(p->c, "output", r->outputs, r->n_outputs, stdout, err);
     if (st != QDQ_OK)
         return st;
+    const char *unproven = cli_outputs_unproven(p->c, r->outputs, r->n_outputs);
+    if (unproven[0] != '\0')
+        printf("%s\n", unproven);
     if (!isnan(r->accuracy_a) && !isnan(r->accuracy_b))
         printf("accuracy %.4f (first), %.4f (second)\n", r->accuracy_a, r->accuracy_b);
     return p->layers != NULL ? cli_layers_print(p->c, p->layers, stdout, err) : QDQ_OK;
@@ -213,7 +216,7 @@ const cli_command cmd_compare = {
     .json =
         "{ \"outputs\": [{\"name\", \"sqnr_db\", \"worst_db\", \"axis\", \"index\", \"bound_db\", "
         "\"cosine\",\n"
-        "  \"max_abs\", \"top1\", \"half_agreement\"}], \"top1_agreement\",\n"
+        "  \"max_abs\", \"top1\", \"half_agreement\", \"no_signal\"}], \"top1_agreement\",\n"
         "  \"accuracy\": {\"a\", \"b\"}, \"samples\", \"run_as\": [{\"input\", \"shape\"}] }, with "
         "--per-tensor\n"
         "also \"layers\": [{\"node\", \"op\", \"quantized\", \"error\", \"introduced_sqnr_db\", \"tensor\",\n"

@@ -61,6 +61,7 @@ static qdq_status check_json(cli_json *j, const optimize *p, json_t *to, qdq_err
     json_t *shapes = json_array();
 
     cli_json_set(j, to, "same", json_boolean(v->same));
+    cli_json_set(j, to, "proven", json_boolean(v->same && v->proven));
     cli_json_set(j, to, "why", v->same ? json_null() : cli_json_text(v->why));
     cli_json_set(j, to, "samples", json_integer(r != NULL ? (json_int_t)r->samples : 0));
     cli_json_set(j, to, "outputs", r != NULL ? cli_outputs_json(j, r->outputs, r->n_outputs) : json_array());
@@ -180,6 +181,18 @@ static qdq_status print_refusals(const optimize *p, FILE *to, qdq_error *err)
     return cli_table_print(&t, to, err);
 }
 
+static const char *verdict_text(const optimize *p, const qdq_compare_result *r)
+{
+    const char *unproven = cli_outputs_unproven(p->c, r->outputs, r->n_outputs);
+    const char *text = p->verdict.same ? "the same" : "not the same";
+
+    if (p->verdict.same && !p->verdict.proven)
+        return unproven;
+    if (unproven[0] != '\0')
+        text = qdq_arena_printf(&p->c->arena, "%s, %s", text, unproven);
+    return text != NULL ? text : "";
+}
+
 static qdq_status print_check(const optimize *p, FILE *to, qdq_error *err)
 {
     const qdq_compare_result *r = p->verdict.compared;
@@ -187,7 +200,7 @@ static qdq_status print_check(const optimize *p, FILE *to, qdq_error *err)
     if (r == NULL)
         return QDQ_OK;
     fprintf(to, "\nagainst the original on %zu sample%s: %s\n", r->samples, cli_plural(r->samples),
-            p->verdict.same ? "the same" : "not the same");
+            verdict_text(p, r));
     QDQ_TRY(cli_data_print_shapes(p->samples, p->model, &p->a->shape.shapes, to, err));
     return cli_outputs_print(p->c, "output", r->outputs, r->n_outputs, to, err);
 }
@@ -197,6 +210,7 @@ qdq_status cmd_optimize_print_text(const optimize *p, FILE *to, qdq_error *err)
     const char *const paths[] = {p->a->out.output, p->a->report};
 
     print_totals(p, to);
+    cli_shapes_set_print(&p->a->set_shape, to);
     QDQ_TRY(print_changes(p, to, err));
     QDQ_TRY(print_refusals(p, to, err));
     QDQ_TRY(print_check(p, to, err));

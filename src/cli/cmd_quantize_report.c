@@ -14,6 +14,8 @@ qdq_status cmd_quantize_report(const quantize *q, qdq_error *err)
                                   .samples = &q->samples,
                                   .compared = q->compared,
                                   .goal = q->goal,
+                                  .judged = cmd_quantize_judged(q),
+                                  .computed = q->is_verified ? &q->computed : NULL,
                                   .threads = cli_threads(a->threads),
                                   .file = a->report,
                                   .force = a->out.force};

@@ -182,19 +182,29 @@ static void print_cpu(const qdq_plan_summary *s, FILE *to)
         fprintf(to, "made for processor %s: the target's rules of speed were not measured there\n", s->cpu);
 }
 
+const char *cmd_quantize_judged(const quantize *q)
+{
+    const qdq_compare_result *r = q->compared;
+
+    return r == NULL ? NULL
+                     : qdq_arena_printf(&q->c->arena, "%zu sample%s%s", r->samples, cli_plural(r->samples),
+                                        q->samples.eval != NULL      ? " of --eval"
+                                        : q->samples.split.folds > 0 ? ", cross-validated"
+                                        : q->samples.split.held_back ? " held back from calibration"
+                                        : q->a->plan == NULL         ? ", not held back from calibration"
+                                                                     : "");
+}
+
 static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)
 {
     const qdq_compare_result *r = q->compared;
 
     if (r == NULL)
         return QDQ_OK;
-    fprintf(to, "\naccuracy against the model as it came on %zu sample%s%s\n", r->samples,
-            cli_plural(r->samples),
-            q->samples.eval != NULL      ? " of --eval"
-            : q->samples.split.folds > 0 ? ", cross-validated"
-            : q->samples.split.held_back ? " held back from calibration"
-            : q->a->plan == NULL         ? ", not held back from calibration"
-                                         : "");
+    const char *judged = cmd_quantize_judged(q);
+    if (judged == NULL)
+        return qdq_nomem(err);
+    fprintf(to, "\naccuracy against the model as it came on %s\n", judged);
     QDQ_TRY(cli_outputs_print(q->c, "output", r->outputs, r->n_outputs, to, err));
     return cmd_quantize_goal_print(q, to, err);
 }

@@ -4,6 +4,7 @@
 #define QDQ_PAGE_H
 
 #include "base/buf.h"
+#include "qdq/tensor.h"
 
 typedef enum qdq_page_tone { QDQ_TONE_PLAIN, QDQ_TONE_GOOD, QDQ_TONE_BAD } qdq_page_tone;
 
@@ -100,5 +101,8 @@ void qdq_page_flow_begin(qdq_buf *b);
 void qdq_page_flow(qdq_buf *b, const char *name, const qdq_page_chip *from, const char *between,
                    const qdq_page_chip *to, size_t n_to);
 void qdq_page_flow_end(qdq_buf *b);
+
+/* " Input 'x' was set to 1x3x224x224." for each of them, cut where `text` ends. Returns `text`. */
+const char *qdq_page_shapes_text(const qdq_input_shape *shapes, size_t n, char *text, size_t size);
 
 #endif /* QDQ_PAGE_H */

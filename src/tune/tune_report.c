@@ -19,6 +19,9 @@ static void accuracy_text(const qdq_tune_accuracy *a, char *text, size_t size)
 {
     size_t n = (size_t)snprintf(text, size, "%s", a->worst);
 
+    if (n > 0 && n < size && a->samples > 0) /* of an older run it is not known */
+        n +=
+            (size_t)snprintf(text + n, size - n, "; on %zu sample%s", a->samples, a->samples == 1 ? "" : "s");
     if (n > 0 && n < size && !isnan(a->bound_db))
         n += (size_t)snprintf(text + n, size - n, "; lower bound %.1f dB", a->bound_db);
     if (n > 0 && n < size && !isnan(a->top1))
@@ -103,6 +106,22 @@ static void show_latency(const qdq_tuning *t, qdq_buf *b)
              r->rules_why[0] != '\0' ? " The rules' plan was not timed: " : "", r->rules_why);
     qdq_page_section(b, "latency", "What came out", text);
     qdq_page_bars(b, bars, n, "ms");
+}
+
+/* Nothing where no engine was asked. */
+static void show_computed(const qdq_tuning *t, qdq_buf *b)
+{
+    const qdq_tune_result *r = t->out;
+    char text[4000], refused[1200] = "";
+
+    if (r->computed.verdict == QDQ_VERIFY_UNKNOWN && r->computed.why[0] == '\0')
+        return;
+    qdq_verify_text(&r->computed, r->engine, NULL, text, sizeof text);
+    if (r->n_wrong > 0)
+        snprintf(refused, sizeof refused, ". Refused for that: %u placement%s, the first because %s",
+                 r->n_wrong, r->n_wrong == 1 ? "" : "s", r->wrong);
+    snprintf(text + strlen(text), sizeof text - strlen(text), "%s.", refused);
+    qdq_page_section(b, "engine", "Does the engine compute what the model says?", text);
 }
 
 /* --- how the search went ---------------------------------------------------------------------------------------------- */
@@ -345,20 +364,22 @@ qdq_status qdq_tune_write_page(qdq_tuning *t, qdq_error *err)
     const char *path = qdq_tune_path(t, "report.html");
     qdq_buf b = QDQ_BUF_INIT(PAGE_BYTES);
     qdq_tune_candidate *best;
-    char subtitle[TEXT];
+    char subtitle[MORE + TEXT], shapes[MORE];
 
     if (path == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_tune_candidate_of(t, &t->found.best, &best, err));
     const bool by_region = t->opts->mode == QDQ_TUNE_REGION;
     snprintf(subtitle, sizeof subtitle,
-             by_region ? "Target %s, engine %s, %zu regions of %zu patterns"
-                       : "Target %s, engine %s, %zu fusion groups of %zu kinds",
+             by_region ? "Target %s, engine %s, %zu regions of %zu patterns.%s"
+                       : "Target %s, engine %s, %zu fusion groups of %zu kinds.%s",
              t->target->name, t->out->engine, by_region ? t->out->regions : t->out->groups,
-             by_region ? t->out->patterns : t->out->keys);
+             by_region ? t->out->patterns : t->out->keys,
+             qdq_page_shapes_text(t->opts->set_shapes, t->opts->n_set_shapes, shapes, sizeof shapes));
     qdq_page_begin(&b, "Tuned placement", "qdq autotune", subtitle);
     show_figures(t, &b);
     show_latency(t, &b);
+    show_computed(t, &b);
     show_front(t, &b);
     show_trials(t, &b);
     if (by_region)

@@ -169,9 +169,28 @@ static json_t *describe_computed(const qdq_tune_result *r)
     put_number(j, "agreement_db", r->computed.sqnr_db);
     json_object_set_new(j, "n_samples", json_integer((json_int_t)r->computed.samples));
     json_object_set_new(j, "why", r->computed.why[0] != '\0' ? json_string(r->computed.why) : json_null());
+    json_object_set_new(j, "not_compared",
+                        r->computed.not_compared[0] != '\0' ? json_string(r->computed.not_compared)
+                                                            : json_null());
     json_object_set_new(j, "refused", json_integer(r->n_wrong));
     json_object_set_new(j, "refused_why", r->n_wrong > 0 ? json_string(r->wrong) : json_null());
     return j;
+}
+
+static json_t *describe_shapes(const qdq_input_shape *s, size_t n)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < n; i++) {
+        json_t *j = json_object(), *dims = json_array();
+
+        for (int k = 0; k < s[i].rank; k++)
+            json_array_append_new(dims, json_integer(s[i].dim[k]));
+        json_object_set_new(j, "input", json_string(s[i].name));
+        json_object_set_new(j, "shape", dims);
+        json_array_append_new(list, j);
+    }
+    return list;
 }
 
 static json_t *report(const qdq_tuning *t)
@@ -208,6 +227,7 @@ static json_t *report(const qdq_tuning *t)
     put_number(j, "sqnr_db", r->sqnr_db);
     json_object_set_new(j, "worst",
                         r->written.worst[0] != '\0' ? json_string(r->written.worst) : json_null());
+    json_object_set_new(j, "judged_on", json_integer((json_int_t)r->written.samples));
     put_number(j, "bound_db", r->written.bound_db);
     put_number(j, "top1", r->written.top1);
     put_number(j, "half_agreement", r->written.half_agreement);
@@ -215,6 +235,8 @@ static json_t *report(const qdq_tuning *t)
     json_object_set_new(j, "resumed", json_boolean(r->resumed));
     json_object_set_new(j, "budget_used_up", json_boolean(r->ended_early));
     json_object_set_new(j, "engine_check", describe_computed(r));
+    if (t->opts->n_set_shapes > 0)
+        json_object_set_new(j, "set_shape", describe_shapes(t->opts->set_shapes, t->opts->n_set_shapes));
     if (t->opts->pareto > 0)
         put_front(j, r);
     return j;

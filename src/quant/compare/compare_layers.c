@@ -429,6 +429,7 @@ static void write_layer(const qdq_match *v, qdq_compare_layer *to, char **text)
 
     to->node = put_text(text, v->node);
     to->op = put_text(text, v->op);
+    to->of_a = put_text(text, v->of_a);
     to->quantized = v->quantized;
     to->error = error_of(&v->own);
     qdq_compare_stat_result(&v->own, &to->introduced);
@@ -443,7 +444,8 @@ static size_t text_size(const qdq_matching *m)
     size_t size = 0;
 
     for (size_t i = 0; i < m->values.n; i++)
-        size += strlen(m->values.at[i].name) + strlen(m->values.at[i].node) + strlen(m->values.at[i].op) + 3;
+        size += strlen(m->values.at[i].name) + strlen(m->values.at[i].node) + strlen(m->values.at[i].op) +
+                strlen(m->values.at[i].of_a) + 4;
     for (size_t i = 0; i < m->only_a.n; i++)
         size += strlen(m->only_a.at[i]) + 1;
     for (size_t i = 0; i < m->only_b.n; i++)

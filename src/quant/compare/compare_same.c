@@ -128,7 +128,10 @@ static qdq_status blame(qdq_engine *e, const qdq_model *a, qdq_data *d, const qd
 static void judge(const qdq_compare_result *own, double tolerance, bool quantized, qdq_same_result *out)
 {
     out->same = true;
+    out->proven = false;
     out->why[0] = '\0';
+    for (size_t i = 0; i < out->compared->n_outputs; i++)
+        out->proven |= !isnan(out->compared->outputs[i].sqnr_db);
     for (size_t i = 0; out->same && i < out->compared->n_outputs; i++)
         out->same = is_same(&out->compared->outputs[i], tolerance, quantized, own, out->why, sizeof out->why);
 }

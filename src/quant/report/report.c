@@ -151,11 +151,13 @@ static void show_outputs(qdq_reporting *r)
         {.head = "At 0.5", .hint = "elements on the same side of 0.5", .is_number = true}};
     static const qdq_page_table table = {"outputs", columns, N_COLUMNS, true};
     const qdq_compare_result *c = r->opts.compared;
-    char place[80];
+    char place[80], text[300];
 
     if (c == NULL)
         return;
-    qdq_page_section(&r->page, "accuracy", "Outputs", "Against the float model on the samples that judged.");
+    snprintf(text, sizeof text, "Against the model as it came on %.200s.",
+             r->opts.judged != NULL ? r->opts.judged : "the samples that judged");
+    qdq_page_section(&r->page, "accuracy", "Outputs", text);
     qdq_page_table_begin(&r->page, &table);
     for (size_t i = 0; i < c->n_outputs; i++) {
         const qdq_compare_tensor *t = &c->outputs[i];
@@ -174,6 +176,18 @@ static void show_outputs(qdq_reporting *r)
         qdq_page_row_end(&r->page);
     }
     qdq_page_table_end(&r->page);
+}
+
+static void show_computed(qdq_reporting *r)
+{
+    char text[2500], engine[120];
+
+    if (r->opts.computed == NULL || r->engine == NULL)
+        return;
+    const qdq_engine_info *info = qdq_engine_get_info(r->engine);
+    snprintf(engine, sizeof engine, "%.40s %.60s", info->name, info->version);
+    qdq_page_section(&r->page, "engine", "Does the engine compute what the model says?",
+                     qdq_verify_text(r->opts.computed, engine, NULL, text, sizeof text));
 }
 
 static void show_goal(qdq_reporting *r)
@@ -211,21 +225,23 @@ static qdq_status compose(qdq_reporting *r, qdq_error *err)
 {
     const qdq_engine_info *info = r->engine != NULL ? qdq_engine_get_info(r->engine) : NULL;
     const qdq_plan *p = r->plan;
-    char text[700];
+    char text[1400], shapes[600];
 
     snprintf(
         text, sizeof text,
-        "Target %.80s%s%.40s%s%.40s. Quantized tensors: %zu, weights: %zu, biases: %zu.%s%s", p->target,
+        "Target %.80s%s%.40s%s%.40s. Quantized tensors: %zu, weights: %zu, biases: %zu.%s%s%s", p->target,
         info != NULL ? ", engine " : "", info != NULL ? info->name : "", info != NULL ? " " : "",
         info != NULL ? info->version : "", p->tensors.n, p->weights.n, p->biases.n,
         p->placement_only ? " Scales come from random data: this shows placement, not accuracy." : "",
         p->cpu != NULL && strcmp(p->cpu, qdq_cpu_name(QDQ_CPU_VNNI)) != 0
             ? " Made for a processor without VNNI, or for ARM: the rules of speed were not measured there."
-            : "");
+            : "",
+        qdq_page_shapes_text(r->opts.set_shapes, r->opts.n_set_shapes, shapes, sizeof shapes));
     qdq_page_begin(&r->page, r->opts.name != NULL ? r->opts.name : "model", "Quantization report", text);
     show_figures(r);
     show_latency(r);
     show_outputs(r);
+    show_computed(r);
     show_goal(r);
     qdq_report_layer_table(r);
     QDQ_TRY(qdq_report_histograms(r, err));

@@ -56,7 +56,7 @@ static qdq_status measure_layers(qdq_reporting *r, qdq_error *err)
     if (st != QDQ_OK)
         return note(r, st, &found, &r->no_layers, err);
     for (size_t i = 0; i < r->layers->n_layers; i++) {
-        qdq_map_value *v = qdq_map_put(&r->layer, r->layers->layers[i].value.name, NULL);
+        qdq_map_value *v = qdq_map_put(&r->layer, r->layers->layers[i].of_a, NULL);
         if (v == NULL)
             return qdq_nomem(err);
         v->ptr = &r->layers->layers[i];

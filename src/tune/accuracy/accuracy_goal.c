@@ -60,7 +60,8 @@ static void read_result(const qdq_compare_result *r, qdq_tune_heard *out)
 
     *out =
         (qdq_tune_heard){.sqnr_db = r->worst_db, .accuracy = r->accuracy_b, .given_accuracy = r->accuracy_a};
-    out->more = (qdq_tune_accuracy){.bound_db = r->bound_db, .top1 = NAN, .half_agreement = NAN};
+    out->more = (qdq_tune_accuracy){
+        .samples = r->samples, .bound_db = r->bound_db, .top1 = NAN, .half_agreement = NAN};
     snprintf(out->more.worst, sizeof out->more.worst, "output '%.60s'%s", worst->name,
              qdq_compare_place(worst, place, sizeof place));
     for (size_t i = 0; i < r->n_outputs; i++) {

@@ -70,6 +70,7 @@ static bool read_heard(const json_t *j, qdq_tune_heard *h)
 {
     const char *worst = json_string_value(json_object_get(j, "worst"));
 
+    h->more.samples = (size_t)json_integer_value(json_object_get(j, "samples"));
     snprintf(h->more.worst, sizeof h->more.worst, "%s", worst != NULL ? worst : "");
     return worst != NULL && get(j, "sqnr_db", &h->sqnr_db) && get(j, "accuracy", &h->accuracy) &&
            get(j, "given_accuracy", &h->given_accuracy) && get(j, "bound_db", &h->more.bound_db) &&
@@ -83,7 +84,8 @@ static json_t *write_heard(const qdq_tune_heard *h)
     if (put(j, "sqnr_db", h->sqnr_db) && put(j, "accuracy", h->accuracy) &&
         put(j, "given_accuracy", h->given_accuracy) && put(j, "bound_db", h->more.bound_db) &&
         put(j, "top1", h->more.top1) && put(j, "half_agreement", h->more.half_agreement) &&
-        json_object_set_new(j, "worst", json_string(h->more.worst)) == 0)
+        json_object_set_new(j, "worst", json_string(h->more.worst)) == 0 &&
+        json_object_set_new(j, "samples", json_integer((json_int_t)h->more.samples)) == 0)
         return j;
     json_decref(j);
     return NULL;
@@ -103,7 +105,7 @@ static qdq_status hear(qdq_tuning *t, const qdq_plan *p, const char *key, qdq_tu
         return qdq_fail(err, st, "%s", why.text);
     if (st == QDQ_E_ENGINE) {
         qdq_job_log(t->job, QDQ_LOG_WARNING, "a candidate is not judged, and refused: %s", why.text);
-        *out = (qdq_tune_heard){-INFINITY, NAN, NAN, {"", NAN, NAN, NAN}};
+        *out = (qdq_tune_heard){-INFINITY, NAN, NAN, {"", 0, NAN, NAN, NAN}};
     }
     return qdq_tune_remember(t, key, write_heard(out), err);
 }

@@ -1,0 +1,7 @@
+# The page says what the numbers rest on, whether the engine computes the model, and which shapes were set.
+cp "$FIXTURES/conv.onnxtxt" "$FIXTURES/nine.npy" .
+echo '{"qdq_sim": 1, "ops": {"Conv": {"float_us": 100, "int8_us": 30, "inputs": 2}}}' >sim.json
+qdq quantize conv.onnxtxt --calib nine.npy --engine sim:sim.json --set engine=sim --set-shape image=1x2x6x6 -o a.onnx --report a.html -q >/dev/null
+grep -o 'on [0-9]* samples, cross-validated\|engine sim 1 computes what the model says[^<]*\|Input &#39;image[^<]*\|Input .image[^<]*' a.html
+qdq quantize conv.onnxtxt --calib nine.npy --engine sim:sim.json --set engine=sim --min-sqnr 0 -o b.onnx --report b.html -q >/dev/null
+grep -o 'on [0-9]* samples* held back from calibration\|Input .image[^<]*' b.html
