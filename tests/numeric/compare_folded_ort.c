@@ -87,6 +87,13 @@ static void what_was_folded_is_told_as_unmatched(void **state)
         assert_string_not_equal(r->unmatched_a[i], "n");
     }
     assert_true(found);
+    found = false;
+    for (size_t i = 0; i < r->n_layers; i++)
+        if (strcmp(r->layers[i].value.name, "c") == 0) {
+            assert_string_equal(r->layers[i].of_a, "n");
+            found = true;
+        }
+    assert_true(found);
     qdq_free(r);
     qdq_model_free(o);
     qdq_model_free(m);

@@ -56,10 +56,13 @@ static qdq_status measure_layers(qdq_reporting *r, qdq_error *err)
     if (st != QDQ_OK)
         return note(r, st, &found, &r->no_layers, err);
     for (size_t i = 0; i < r->layers->n_layers; i++) {
-        qdq_map_value *v = qdq_map_put(&r->layer, r->layers->layers[i].of_a, NULL);
+        bool is_new;
+        qdq_map_value *v = qdq_map_put(&r->layer, r->layers->layers[i].of_a, &is_new);
+
         if (v == NULL)
             return qdq_nomem(err);
-        v->ptr = &r->layers->layers[i];
+        if (is_new) /* of two layers that make one value, the one that loses more */
+            v->ptr = &r->layers->layers[i];
     }
     return QDQ_OK;
 }
