@@ -85,8 +85,8 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_groups_check(const qdq_model *m, const qdq_g
  *
  * An output is wrong if a slice of it, or the whole, has an SQNR against the original model that is more than QDQ_VERIFY_LOSS_DB
  * below that of the reference in the same slice (and below QDQ_SAME_SQNR_DB of compare.h), or less than QDQ_VERIFY_SAME_DB against
- * the reference. The reference's error in a slice counts as at least the mean of its group, for a slice may be near the original
- * by chance. The second rule needs a reference that has the sum of both numbers, 16 dB, against the original: below, what a plan
+ * the reference. The reference's error in a slice counts as that of the worst one in its group (compare.h), for in few samples a
+ * slice may be near the original by chance. The second rule needs a reference that has the sum of both numbers, 16 dB, against the original: below, what a plan
  * loses makes noise of roundings that differ, and two right engines may be as far apart as each is from the original.
  * Integers of more than 8 bits are right where they are equal; where not, they count as not compared. */
 #define QDQ_VERIFY_LOSS_DB 6.0
@@ -109,8 +109,9 @@ typedef struct qdq_verify_opts {
     /* Fixes open dims in all runs; none: they stay open. */
     const qdq_input_shape *shapes;
     size_t n_shapes;
-    /* Samples of the data: [first, first + count); count 0: at most 4. */
-    size_t first, count;
+    /* Samples of the data: [first, first + count); count 0: at most 4. Where these say wrong, up to `confirm` more are added before
+     * that is believed. */
+    size_t first, count, confirm;
     /* Do not look for the node: saves up to some 30 runs where an output is wrong. */
     bool no_search;
     const qdq_job *job;

@@ -34,7 +34,7 @@ static qdq_status is_asked(const quantize *q, bool *asked, qdq_error *err)
 /* A model that does not run at all is told where outputs are judged. */
 static qdq_status ask(quantize *q, qdq_error *err)
 {
-    enum { SAMPLES = 2 };
+    enum { SAMPLES = 2, CONFIRM = 6 };
     qdq_error own = QDQ_ERROR_INIT;
     const size_t judge = q->samples.split.judge;
     qdq_verify_opts o = QDQ_VERIFY_OPTS_INIT;
@@ -43,6 +43,8 @@ static qdq_status ask(quantize *q, qdq_error *err)
     o.threads = cli_threads(q->a->threads);
     o.first = judge > 0 ? q->samples.split.first : 0;
     o.count = judge == 0 ? 1 : judge < SAMPLES ? judge : SAMPLES;
+    o.confirm = judge > o.count ? judge - o.count : 0;
+    o.confirm = o.confirm < CONFIRM ? o.confirm : CONFIRM;
     o.job = &q->c->job;
     qdq_status st =
         cli_verify(q->c, &q->a->engine, q->engine, q->quantized,

@@ -83,6 +83,8 @@ static qdq_status run(qdq_tuning *t, const qdq_model *m, const qdq_input_shape *
     qdq_compare_opts judging;
     qdq_data *data;
 
+    enum { CONFIRM = 6 };
+
     QDQ_TRY(qdq_tune_judging_data(t, &data, &judging, err));
     o.reference = reference(t);
     o.original = t->m;
@@ -92,6 +94,7 @@ static qdq_status run(qdq_tuning *t, const qdq_model *m, const qdq_input_shape *
     o.first = judging.first;
     const size_t all = qdq_data_count(data), left = all > o.first ? all - o.first : 0;
     o.count = count < left ? count : left;
+    o.confirm = left - o.count < CONFIRM ? left - o.count : CONFIRM;
     o.job = t->job;
     qdq_status st = qdq_verify_engine(m, t->engine, data, &o, out, &own);
     if (st != QDQ_E_ENGINE)

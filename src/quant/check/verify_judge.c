@@ -137,6 +137,9 @@ void qdq_verify_judge(qdq_verifying *v)
     const qdq_verify_tensor *furthest = NULL;
     finding worst = {.excess_db = -INFINITY};
 
+    v->worst = NULL;
+    v->out->verdict = QDQ_VERIFY_UNKNOWN;
+    v->out->not_compared[0] = '\0';
     for (size_t i = 0; i < v->n_outputs; i++) {
         const finding f = look_at(&v->output[i]);
 

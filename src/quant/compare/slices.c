@@ -210,18 +210,15 @@ static void find_groups(judging *j, const qdq_slice_sums *all)
     }
 }
 
-/* Errors, as at least the mean of their group. */
+/* Errors, as that of the worst of their group. */
 static void even_out(const judging *j, qdq_slice_sums *sums)
 {
-    double mean[QDQ_SLICES_MOST] = {0};
-    size_t count[QDQ_SLICES_MOST] = {0};
+    double most[QDQ_SLICES_MOST] = {0};
 
-    for (size_t k = 0; k < j->x->n; k++) {
-        mean[j->group[k]] += sums[k].dd;
-        count[j->group[k]]++;
-    }
     for (size_t k = 0; k < j->x->n; k++)
-        sums[k].dd = fmax(sums[k].dd, mean[j->group[k]] / (double)count[j->group[k]]);
+        most[j->group[k]] = fmax(most[j->group[k]], sums[k].dd);
+    for (size_t k = 0; k < j->x->n; k++)
+        sums[k].dd = most[j->group[k]];
 }
 
 /* --- judging -------------------------------------------------------------------------------------------------------------- */

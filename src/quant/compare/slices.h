@@ -56,8 +56,8 @@ typedef struct qdq_slice_list {
     double db[QDQ_SLICES_MOST]; /* SQNR of each slice */
 } qdq_slice_list;
 
-/* Of the whole output, or of the slices of its axis. `even`: the error of a slice counts as at least the mean error of its
- * group, for in few numbers, or in few samples, a slice may be near the first array by chance. */
+/* Of the whole output, or of the slices of its axis. `even`: the error of a slice counts as that of the worst one in its group, for
+ * in few samples a slice may be near the first array by chance. */
 void qdq_slices_list(const qdq_slices *s, bool whole, bool even, qdq_slice_list *out);
 
 /* The length of axis 0 that means the batch in outputs of a model that reads these arrays: that of axis 0 of all of them
