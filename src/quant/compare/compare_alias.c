@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "qdq/quant.h"
 #include "quant/rest/safe_session.h"
 
 /* Of values of b that are held at a time: bytes, and how many. */
@@ -15,6 +16,7 @@ enum { CHUNK = 256, MOST = 8 };
 /* What a match may be in a: its own name first. */
 typedef struct alias {
     qdq_match *match;
+    const char *of_b; /* its value in the model that runs for b */
     const char *name[MOST];
     qdq_compare_stat stat[MOST];
     size_t n;
@@ -23,6 +25,7 @@ typedef struct alias {
 typedef struct aliasing {
     qdq_engine *engine;
     const qdq_model *const *model;
+    qdq_model *plain; /* b without Q/DQ; NULL: b itself runs */
     const qdq_named_array *const *in;
     size_t n_in;
     const qdq_compare_opts *opts;
@@ -83,7 +86,7 @@ static qdq_status take_b(void *ctx, const char *name, const qdq_array *b, qdq_er
     const aliasing *l = ctx;
 
     for (size_t i = 0; i < l->n; i++)
-        if (strcmp(l->at[i].match->raw, name) == 0 && qdq_elem_is_float(b->elem))
+        if (strcmp(l->at[i].of_b, name) == 0 && qdq_elem_is_float(b->elem))
             QDQ_TRY(qdq_hold(&l->at[i].match->held, b, err));
     return QDQ_OK;
 }
@@ -106,7 +109,8 @@ static qdq_status take_a(void *ctx, const char *name, const qdq_array *x, qdq_er
 
 static qdq_status run_model(aliasing *l, int k, const char **expose, qdq_error *err)
 {
-    qdq_safe_session s = {.engine = l->engine, .model = l->model[k], .job = l->opts->job};
+    const qdq_model *m = k == 1 && l->plain != NULL ? l->plain : l->model[k];
+    qdq_safe_session s = {.engine = l->engine, .model = m, .job = l->opts->job};
 
     s.which = k == 0 ? "first model" : "second model";
     s.opts = (qdq_session_opts)QDQ_SESSION_OPTS_INIT;
@@ -141,6 +145,31 @@ static void choose(aliasing *l)
     }
 }
 
+/* What errors of other layers make of b's values is further away than some candidates are from each other: so b runs without Q/DQ,
+ * where it runs so. */
+static qdq_status run_b(aliasing *l, const char **expose, qdq_error *err)
+{
+    qdq_error own = QDQ_ERROR_INIT;
+    qdq_status st = QDQ_OK;
+
+    for (size_t i = 0; i < l->n; i++)
+        expose[i] = l->at[i].of_b;
+    expose[l->n] = NULL;
+    if (l->plain != NULL)
+        st = run_model(l, 1, expose, &own);
+    if (st == QDQ_E_NOMEM || st == QDQ_E_INTERRUPTED)
+        return qdq_fail(err, st, "%s", own.text);
+    if (l->plain != NULL && st == QDQ_OK)
+        return QDQ_OK;
+    qdq_model_free(l->plain);
+    l->plain = NULL;
+    for (size_t i = 0; i < l->all.n; i++)
+        l->all.at[i].of_b = l->all.at[i].match->raw;
+    for (size_t i = 0; i < l->n; i++)
+        expose[i] = l->at[i].of_b;
+    return run_model(l, 1, expose, err);
+}
+
 static qdq_status run_chunk(aliasing *l, qdq_error *err)
 {
     const char **expose = qdq_arena_array(&l->arena, l->n * MOST + 1, sizeof *expose);
@@ -148,11 +177,7 @@ static qdq_status run_chunk(aliasing *l, qdq_error *err)
 
     if (expose == NULL)
         return qdq_nomem(err);
-    for (size_t i = 0; i < l->n; i++)
-        expose[n++] = l->at[i].match->raw;
-    expose[n] = NULL;
-    QDQ_TRY(run_model(l, 1, expose, err));
-    n = 0;
+    QDQ_TRY(run_b(l, expose, err));
     for (size_t i = 0; i < l->n; i++)
         for (size_t k = 0; k < l->at[i].n; k++)
             expose[n++] = l->at[i].name[k];
@@ -183,6 +208,34 @@ static qdq_status run_chunks(aliasing *l, qdq_error *err)
     return QDQ_OK;
 }
 
+/* Q/DQ out of b, unless a value is gone then. */
+static qdq_status make_plain(aliasing *l, qdq_error *err)
+{
+    qdq_error own = QDQ_ERROR_INIT;
+    size_t n_left;
+
+    for (size_t i = 0; i < l->all.n; i++)
+        l->all.at[i].of_b = l->all.at[i].match->raw;
+    if (l->all.n == 0)
+        return QDQ_OK;
+    qdq_status st = qdq_model_strip(l->model[1], NULL, &l->plain, &n_left, &own);
+    if (st == QDQ_E_NOMEM || st == QDQ_E_INTERRUPTED)
+        return qdq_fail(err, st, "%s", own.text);
+    for (size_t i = 0; i < l->all.n && l->plain != NULL; i++) {
+        alias *a = &l->all.at[i];
+
+        if (qdq_graph_find(l->plain->graph, a->of_b) == NULL)
+            a->of_b = a->match->name; /* of an output, which keeps its name */
+        if (qdq_graph_find(l->plain->graph, a->of_b) == NULL) {
+            qdq_model_free(l->plain);
+            l->plain = NULL;
+        }
+    }
+    for (size_t i = 0; i < l->all.n && l->plain == NULL; i++)
+        l->all.at[i].of_b = l->all.at[i].match->raw;
+    return QDQ_OK;
+}
+
 /* --- what is left over --------------------------------------------------------------------------------------------------- */
 
 /* Of a pair that was taken apart, the other one has no partner. */
@@ -205,9 +258,12 @@ qdq_status qdq_match_by_values(qdq_engine *e, const qdq_model *const model[2],
 
     qdq_status st = find_candidates(&l, err);
     if (st == QDQ_OK)
+        st = make_plain(&l, err);
+    if (st == QDQ_OK)
         st = run_chunks(&l, err);
     if (st == QDQ_OK)
         correct_unmatched(&l);
+    qdq_model_free(l.plain);
     qdq_arena_free(&l.arena);
     return st;
 }
