@@ -86,7 +86,8 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_groups_check(const qdq_model *m, const qdq_g
  * An output is wrong if a slice of it, or the whole, has an SQNR against the original model that is more than QDQ_VERIFY_LOSS_DB
  * below that of the reference in the same slice (and below QDQ_SAME_SQNR_DB of compare.h), or less than QDQ_VERIFY_SAME_DB against
  * the reference. The reference's error in a slice counts as that of the worst one in its group (compare.h), for in few samples a
- * slice may be near the original by chance. The second rule needs a reference that has the sum of both numbers, 16 dB, against the original: below, what a plan
+ * slice may be near the original by chance; and for the same reason the loss must be there without any one of the samples, if there
+ * are several. The second rule needs a reference that has the sum of both numbers, 16 dB, against the original: below, what a plan
  * loses makes noise of roundings that differ, and two right engines may be as far apart as each is from the original.
  * Integers of more than 8 bits are right where they are equal; where not, they count as not compared. */
 #define QDQ_VERIFY_LOSS_DB 6.0

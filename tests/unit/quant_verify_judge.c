@@ -96,6 +96,48 @@ static void a_slice_that_is_near_the_original_by_chance_is_no_measure(void **sta
     assert_string_equal(r.not_compared, "");
 }
 
+/* Sample after sample into one tensor. */
+static void add(const given *g, size_t sample, qdq_verify_tensor *t)
+{
+    qdq_verify_tensor one;
+
+    make(g, &one);
+    for (int k = 0; k < 3; k++) {
+        qdq_slices *from = k == 0   ? &one.same
+                           : k == 1 ? &one.of_reference
+                                    : &one.of_engine,
+                   *to = k == 0   ? &t->same
+                         : k == 1 ? &t->of_reference
+                                  : &t->of_engine;
+
+        if (sample == 0) {
+            *to = *from;
+            continue;
+        }
+        to->block[sample] = from->block[0];
+        from->block[0] = NULL;
+        qdq_slices_free(from);
+    }
+    t->name = "y";
+    t->is_compared = true;
+}
+
+static void a_loss_in_one_sample_alone_is_chance(void **state)
+{
+    const given good = {ALIKE, {0.01, 0.01, 0.01, 0.01}, {0, 0, 0, 0}},
+                bad = {ALIKE, {0.01, 0.01, 0.01, 0.01}, {0.1, 0.1, 0.1, 0.1}};
+    qdq_verify_tensor t = {.name = NULL};
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++)
+        add(i == 2 ? &bad : &good, i, &t);
+    assert_int_equal(judge_all(&t, 1).verdict, QDQ_VERIFY_RIGHT);
+    t = (qdq_verify_tensor){.name = NULL};
+    for (size_t i = 0; i < 4; i++)
+        add(i >= 2 ? &bad : &good, i, &t);
+    assert_int_equal(judge_all(&t, 1).verdict, QDQ_VERIFY_WRONG);
+}
+
 static void slices_where_the_reference_is_noise_prove_nothing(void **state)
 {
     (void)state;
@@ -162,6 +204,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slice_is_compared_with_the_same_slice_of_the_reference),
         cmocka_unit_test(a_slice_that_is_near_the_original_by_chance_is_no_measure),
+        cmocka_unit_test(a_loss_in_one_sample_alone_is_chance),
         cmocka_unit_test(slices_where_the_reference_is_noise_prove_nothing),
         cmocka_unit_test(less_than_10_dB_from_a_reference_of_16_is_refused),
         cmocka_unit_test(what_was_not_compared_is_told_output_by_output),

@@ -76,15 +76,19 @@ qdq_status qdq_verify_sample(qdq_verifying *v, size_t i, const qdq_named_array *
 
 /* --- what comes out --------------------------------------------------------------------------------------------------- */
 
-qdq_status qdq_verify_pair_db(const qdq_array *reference, const qdq_array *a, int64_t batch, double *db,
-                              qdq_error *err)
+qdq_status qdq_verify_pair_db(const qdq_array *reference, const qdq_array *a, int64_t batch, bool whole,
+                              double *db, qdq_error *err)
 {
     qdq_slices s = {.n_axes = 0};
     qdq_slice_result r = {.worst_db = NAN};
+    qdq_slice_list all;
 
     qdq_status st = qdq_slices_add(&s, 0, batch, reference, a, err);
     if (st == QDQ_OK)
         st = qdq_slices_get(&s, &r, err);
+    qdq_slices_list(&s, true, false, QDQ_SLICES_BLOCKS, &all);
+    if (whole)
+        r.worst_db = all.n > 0 ? all.db[0] : (double)NAN;
     qdq_slices_free(&s);
     *db = isnan(r.worst_db) ? (double)INFINITY : r.worst_db; /* no signal proves nothing */
     return st;
@@ -137,7 +141,7 @@ static qdq_status compare(qdq_verify_tensor *t, const qdq_array *a, size_t sampl
             a->bytes != t->reference.array.bytes || memcmp(a->data, t->reference.array.data, a->bytes) != 0;
         return QDQ_OK;
     }
-    QDQ_TRY(qdq_verify_pair_db(&t->reference.array, a, batch, &db, err));
+    QDQ_TRY(qdq_verify_pair_db(&t->reference.array, a, batch, false, &db, err));
     if (db < t->worst_db) {
         t->worst_db = db;
         t->worst_sample = sample;

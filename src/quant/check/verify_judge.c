@@ -24,27 +24,48 @@ typedef struct slice_db {
     double same, engine, reference;
 } slice_db;
 
-/* *is_noise: engine and reference are apart, and the reference itself is too far from the original for that to mean anything. */
-static double excess_of(const slice_db *s, bool *is_noise)
+/* How much more than allowed is lost against the original. */
+static double lost_of(double engine, double reference)
 {
     const double cap = QDQ_SAME_SQNR_DB + QDQ_VERIFY_LOSS_DB;
-    double lost = -INFINITY, apart = -INFINITY;
+    const double lost = fmin(reference, cap) - QDQ_VERIFY_LOSS_DB - engine;
 
-    if (!isnan(s->engine) && !isnan(s->reference))
-        lost = fmin(s->reference, cap) - QDQ_VERIFY_LOSS_DB - s->engine;
-    if (isnan(lost)) /* both are infinite */
-        lost = -INFINITY;
-    if (!isnan(s->same))
-        apart = QDQ_VERIFY_SAME_DB - s->same;
+    return isnan(lost) ? (double)-INFINITY : lost; /* not known, or both are infinite */
+}
+
+/* The same without the sample without which it is least: one alone is chance. Of one sample there is nothing to leave out. */
+static double least_lost(const qdq_verify_tensor *t, bool whole, size_t k, double all)
+{
+    double least = all;
+    size_t blocks = 0;
+
+    for (size_t b = 0; b < QDQ_SLICES_BLOCKS; b++)
+        blocks += t->of_engine.block[b] != NULL;
+    for (size_t b = 0; b < QDQ_SLICES_BLOCKS && blocks > 1 && least > 0; b++) {
+        qdq_slice_list engine, reference;
+
+        if (t->of_engine.block[b] == NULL)
+            continue;
+        qdq_slices_list(&t->of_engine, whole, false, b, &engine);
+        qdq_slices_list(&t->of_reference, whole, true, b, &reference);
+        if (k < engine.n && k < reference.n)
+            least = fmin(least, lost_of(engine.db[k], reference.db[k]));
+    }
+    return least;
+}
+
+/* *is_noise: engine and reference are apart, and the reference itself is too far from the original for that to mean anything. */
+static double excess_of(const qdq_verify_tensor *t, bool whole, size_t k, const slice_db *s, bool *is_noise)
+{
+    const double apart = isnan(s->same) ? (double)-INFINITY : QDQ_VERIFY_SAME_DB - s->same;
+    const double lost = least_lost(t, whole, k, lost_of(s->engine, s->reference));
+
     *is_noise = apart > 0 && lost <= 0 && s->reference < QDQ_VERIFY_SAME_DB + QDQ_VERIFY_LOSS_DB;
     return *is_noise ? lost : fmax(lost, apart);
 }
 
-static void look_at_slice(const slice_db *s, int axis, size_t index, finding *f)
+static void look_at_slice(double excess, bool is_noise, const slice_db *s, int axis, size_t index, finding *f)
 {
-    bool is_noise;
-    const double excess = excess_of(s, &is_noise);
-
     if (is_noise) {
         f->noise_ref_db = f->has_noise ? fmax(f->noise_ref_db, s->reference) : s->reference;
         f->has_noise = true;
@@ -65,17 +86,21 @@ static void look_at_slices(const qdq_verify_tensor *t, bool whole, finding *f)
 {
     qdq_slice_list same, engine, reference;
 
-    qdq_slices_list(&t->same, whole, false, &same);
-    qdq_slices_list(&t->of_engine, whole, false, &engine);
-    qdq_slices_list(&t->of_reference, whole, true, &reference);
+    qdq_slices_list(&t->same, whole, false, QDQ_SLICES_BLOCKS, &same);
+    qdq_slices_list(&t->of_engine, whole, false, QDQ_SLICES_BLOCKS, &engine);
+    qdq_slices_list(&t->of_reference, whole, true, QDQ_SLICES_BLOCKS, &reference);
     const size_t n = same.n > 0 ? same.n : engine.n;
     const bool has_original = engine.n == n && reference.n == n;
     for (size_t k = 0; k < n; k++) {
         const slice_db s = {same.n > 0 ? same.db[k] : (double)NAN, has_original ? engine.db[k] : (double)NAN,
                             has_original ? reference.db[k] : (double)NAN};
 
-        if (!isnan(s.same) || !isnan(s.engine))
-            look_at_slice(&s, same.n > 0 ? same.axis : engine.axis, k, f);
+        bool is_noise;
+
+        if (isnan(s.same) && isnan(s.engine))
+            continue;
+        const double excess = excess_of(t, whole, k, &s, &is_noise);
+        look_at_slice(excess, is_noise, &s, same.n > 0 ? same.axis : engine.axis, k, f);
     }
 }
 

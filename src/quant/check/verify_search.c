@@ -62,7 +62,8 @@ static qdq_status match(void *ctx, const char *name, const qdq_array *a, qdq_err
 
     if (i > s->n_shown || !s->held[i].is_held || !qdq_array_same_shape(&s->held[i].array, a))
         return QDQ_OK;
-    QDQ_TRY(qdq_verify_pair_db(&s->held[i].array, a, s->v->batch, &db, err));
+    /* A channel that is nearly silent has few steps of a code: of inner tensors it tells roundings, and no defect. */
+    QDQ_TRY(qdq_verify_pair_db(&s->held[i].array, a, s->v->batch, i < s->n_shown, &db, err));
     s->is_wrong[i] = db < s->limit;
     return QDQ_OK;
 }

@@ -45,10 +45,10 @@ typedef struct qdq_verify_side {
 /* Opens a session of v->m for this side. */
 qdq_status qdq_verify_open(qdq_verifying *v, const qdq_verify_side *side, qdq_session **out, qdq_error *err);
 
-/* The least SQNR in dB of the whole and the slices of an array: INFINITY where both are equal or the first one has no signal;
+/* The least SQNR in dB of the whole and the slices of an array, or of the whole alone: INFINITY where both are equal or the first one has no signal;
  * -INFINITY where one of them is not finite. */
-qdq_status qdq_verify_pair_db(const qdq_array *reference, const qdq_array *a, int64_t batch, double *db,
-                              qdq_error *err);
+qdq_status qdq_verify_pair_db(const qdq_array *reference, const qdq_array *a, int64_t batch, bool whole,
+                              double *db, qdq_error *err);
 
 /* Sample i as v->m reads it; lent until the arena is reset or the data are read again. */
 qdq_status qdq_verify_sample(qdq_verifying *v, size_t i, const qdq_named_array **in, size_t *n,

@@ -274,13 +274,13 @@ static void conclude(const judging *j, const double *all, const double *left_out
     }
 }
 
-/* SQNR of the slices of an axis; false: zero everywhere. `even`: qdq_slices_list(). */
-static bool begin_axis(judging *j, bool even, double *db)
+/* SQNR of the slices of an axis; false: zero everywhere. `even`, `without`: qdq_slices_list(). */
+static bool begin_axis(judging *j, bool even, size_t without, double *db)
 {
     qdq_slice_sums sums[QDQ_SLICES_MOST] = {{0, 0}};
 
     for (size_t i = 0; i < QDQ_SLICES_BLOCKS; i++)
-        if (j->s->block[i] != NULL)
+        if (j->s->block[i] != NULL && i != without)
             j->block[j->n_blocks++] = i;
     for (size_t i = 0; i < j->n_blocks; i++)
         add_block(j, i, sums);
@@ -298,7 +298,7 @@ static qdq_status judge_axis(const qdq_slices *s, const qdq_slice_axis *x, qdq_s
     judging j = {.s = s, .x = x};
     double all[QDQ_SLICES_MOST];
 
-    if (!begin_axis(&j, false, all))
+    if (!begin_axis(&j, false, QDQ_SLICES_BLOCKS, all))
         return QDQ_OK;
     qdq_slice_sums *behind = calloc((j.n_blocks + 1) * x->n, sizeof *behind);
     double *left_out = calloc(j.n_blocks * x->n, sizeof *left_out);
@@ -333,12 +333,12 @@ qdq_status qdq_slices_get(const qdq_slices *s, qdq_slice_result *out, qdq_error 
     return best != NULL ? judge_axis(s, best, out, err) : QDQ_OK;
 }
 
-void qdq_slices_list(const qdq_slices *s, bool whole, bool even, qdq_slice_list *out)
+void qdq_slices_list(const qdq_slices *s, bool whole, bool even, size_t without, qdq_slice_list *out)
 {
     judging j = {.s = s, .x = whole ? s->axis : axis_of(s)};
 
     *out = (qdq_slice_list){.axis = -1};
-    if (s->n_axes == 0 || j.x == NULL || !begin_axis(&j, even, out->db))
+    if (s->n_axes == 0 || j.x == NULL || !begin_axis(&j, even, without, out->db))
         return;
     out->axis = j.x->axis;
     out->n = j.x->n;

@@ -57,8 +57,8 @@ typedef struct qdq_slice_list {
 } qdq_slice_list;
 
 /* Of the whole output, or of the slices of its axis. `even`: the error of a slice counts as that of the worst one in its group, for
- * in few samples a slice may be near the first array by chance. */
-void qdq_slices_list(const qdq_slices *s, bool whole, bool even, qdq_slice_list *out);
+ * in few samples a slice may be near the first array by chance. `without`: this block of samples does not count; QDQ_SLICES_BLOCKS: all do. */
+void qdq_slices_list(const qdq_slices *s, bool whole, bool even, size_t without, qdq_slice_list *out);
 
 /* The length of axis 0 that means the batch in outputs of a model that reads these arrays: that of axis 0 of all of them
  * that have axes; 0 if they differ (a state [2, N, 128] beside an input [N, 576]) or there is none. */
