@@ -153,8 +153,9 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_verify_engine(const qdq_model *m, qdq_engine
                                                   qdq_error *err);
 
 /* Labels of the nodes of m that a wrong result is about, to leave them float: all of the operator and form of r->node, or where that
- * one reads no quantized values, the nearest nodes before it that do. *labels goes to qdq_free() (one block). */
-QDQ_API QDQ_MUST_USE qdq_status qdq_verify_alike(const qdq_model *m, const qdq_verify_result *r,
+ * one reads no quantized values, the nearest nodes before it that do; `wide`: and all that have the form of one of these. *labels
+ * goes to qdq_free() (one block). */
+QDQ_API QDQ_MUST_USE qdq_status qdq_verify_alike(const qdq_model *m, const qdq_verify_result *r, bool wide,
                                                  const char ***labels, size_t *n, qdq_error *err);
 
 /* The verdict, what it rests on, and what was not compared, as one line without full stop. `engine`: as "ort 1.31.1"; `data`: where the

@@ -55,12 +55,12 @@ static qdq_status ask(quantize *q, qdq_error *err)
                : qdq_fail(err, st, "%s: %s", q->path, own.text);
 }
 
-/* The nodes of that form stay float from now on. */
-static qdq_status leave_out(quantize *q, size_t *n, qdq_error *err)
+/* The nodes of that form stay float from now on. What did not help at first was not all of it. */
+static qdq_status leave_out(quantize *q, bool wide, size_t *n, qdq_error *err)
 {
     const char **labels;
 
-    QDQ_TRY(qdq_verify_alike(q->quantized, &q->computed, &labels, n, err));
+    QDQ_TRY(qdq_verify_alike(q->quantized, &q->computed, wide, &labels, n, err));
     qdq_status st = QDQ_OK;
     for (size_t i = 0; i < *n && st == QDQ_OK; i++) {
         const char *entry = qdq_arena_strdup(&q->c->arena, labels[i]);
@@ -123,7 +123,7 @@ qdq_status cmd_quantize_verified(quantize *q, qdq_status (*make)(quantize *, qdq
         if (q->computed.verdict != QDQ_VERIFY_WRONG)
             return QDQ_OK;
         if (may_change && i + 1 < TRIES)
-            QDQ_TRY(leave_out(q, &n, err));
+            QDQ_TRY(leave_out(q, i > 0, &n, err));
         if (n == 0)
             return qdq_fail(err, QDQ_E_ENGINE, "%s: nothing is written: %s", q->path, q->computed.why);
         cli_warn(&q->c->ui, "%zu node%s of that form stay%s float: %s", n, cli_plural(n), n == 1 ? "s" : "",

@@ -224,6 +224,42 @@ static void a_failed_run_of_the_reference_is_no_verdict(void **state)
     assert_non_null(strstr(r.why, "no reference: sim 1 without optimizations: no luck"));
 }
 
+static void what_goes_back_to_float_is_the_form_or_the_nearest_codes_before_it(void **state)
+{
+    static const char chain[] = "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+                                "g (float[1,1,4,4] x) => (float[1,1,4,4] y)\n"
+                                "<int8[1,1,1,1] w = {2}, float s = {0.1}, uint8 z = {0}, int8 zw = {0}>\n"
+                                "{\n"
+                                "  wd = DequantizeLinear(w, s, zw)\n"
+                                "  xq = QuantizeLinear(x, s, z)\n xd = DequantizeLinear(xq, s, z)\n"
+                                "  [one] a = Conv(xd, wd)\n [first] b = Relu(a)\n"
+                                "  bq = QuantizeLinear(b, s, z)\n bd = DequantizeLinear(bq, s, z)\n"
+                                "  [two] c = Conv(bd, wd)\n [last] y = Relu(c)\n"
+                                "}\n";
+    static const qdq_verify_result of_relu = {.op = "Relu", .node = "last"},
+                                   of_conv = {.op = "Conv",
+                                              .node = "two",
+                                              .form = "reads uint8, int8, read by Relu"};
+    qdq_model *m = test_model(chain);
+    const char **labels;
+    size_t n;
+
+    (void)state;
+    assert_ok(qdq_verify_alike(m, &of_relu, false, &labels, &n, &err));
+    assert_int_equal(n, 1);
+    assert_string_equal(labels[0], "two");
+    qdq_free(labels);
+    assert_ok(qdq_verify_alike(m, &of_relu, true, &labels, &n, &err));
+    assert_int_equal(n, 2);
+    assert_string_equal(labels[1], "one");
+    qdq_free(labels);
+    assert_ok(qdq_verify_alike(m, &of_conv, false, &labels, &n, &err));
+    assert_int_equal(n, 2);
+    assert_string_equal(labels[0], "one");
+    qdq_free(labels);
+    qdq_model_free(m);
+}
+
 static void mistakes_in_a_wrong_form_are_named(void **state)
 {
     static const char *const bad[][2] = {
@@ -256,6 +292,7 @@ int main(void)
         cmocka_unit_test(the_search_can_be_left_out),
         cmocka_unit_test(a_failed_run_of_the_engine_is_an_error),
         cmocka_unit_test(a_failed_run_of_the_reference_is_no_verdict),
+        cmocka_unit_test(what_goes_back_to_float_is_the_form_or_the_nearest_codes_before_it),
         cmocka_unit_test(mistakes_in_a_wrong_form_are_named),
     };
 

@@ -23,22 +23,44 @@ static const qdq_node *find_node(finding *f)
     return NULL;
 }
 
-static bool has_form(const finding *f, const qdq_node *n)
+static bool has_form(const finding *f, const qdq_node *n, const char *op, const char *form)
 {
-    char form[sizeof f->r->form];
+    char own[sizeof f->r->form];
 
-    if (strcmp(n->type, f->r->op) != 0 || !qdq_verify_reads_codes(n))
+    if (strcmp(n->type, op) != 0 || !qdq_verify_reads_codes(n))
         return false;
-    qdq_verify_describe(n, f->r->open, form, sizeof form);
-    return strcmp(form, f->r->form) == 0;
+    qdq_verify_describe(n, f->r->open, own, sizeof own);
+    return strcmp(own, form) == 0;
 }
 
-static bool find_same_form(finding *f)
+static bool is_found(const finding *f, const qdq_node *n)
+{
+    for (size_t i = 0; i < f->found.n; i++)
+        if (f->found.at[i] == n)
+            return true;
+    return false;
+}
+
+static bool find_same_form(finding *f, const char *op, const char *form)
 {
     QDQ_FOR_NODES (n, f->graph)
-        if (has_form(f, n) && !QDQ_PUSH(&f->arena, &f->found, n))
+        if (has_form(f, n, op, form) && !is_found(f, n) && !QDQ_PUSH(&f->arena, &f->found, n))
             return false;
     return true;
+}
+
+/* All that have the form of one that was found. */
+static bool widen(finding *f)
+{
+    const size_t n = f->found.n;
+    char form[sizeof f->r->form];
+    bool ok = true;
+
+    for (size_t i = 0; i < n && ok; i++) {
+        qdq_verify_describe(f->found.at[i], f->r->open, form, sizeof form);
+        ok = find_same_form(f, f->found.at[i]->type, form);
+    }
+    return ok;
 }
 
 /* Goes back from `of` until a node reads quantized values. */
@@ -82,8 +104,8 @@ static qdq_status pack(finding *f, const char ***labels, size_t *n, qdq_error *e
     return QDQ_OK;
 }
 
-qdq_status qdq_verify_alike(const qdq_model *m, const qdq_verify_result *r, const char ***labels, size_t *n,
-                            qdq_error *err)
+qdq_status qdq_verify_alike(const qdq_model *m, const qdq_verify_result *r, bool wide, const char ***labels,
+                            size_t *n, qdq_error *err)
 {
     finding f = {.r = r, .arena = QDQ_ARENA_INIT};
     qdq_model *copy = NULL;
@@ -95,8 +117,9 @@ qdq_status qdq_verify_alike(const qdq_model *m, const qdq_verify_result *r, cons
     if (st == QDQ_OK) {
         f.graph = copy->graph;
         const qdq_node *named = find_node(&f);
-        bool ok =
-            named == NULL || (qdq_verify_reads_codes(named) ? find_same_form(&f) : find_before(&f, named));
+        bool ok = named == NULL || (qdq_verify_reads_codes(named) ? find_same_form(&f, r->op, r->form)
+                                                                  : find_before(&f, named));
+        ok = ok && (!wide || widen(&f));
         st = ok ? pack(&f, labels, n, err) : qdq_nomem(err);
     }
     qdq_arena_free(&f.arena);
