@@ -237,6 +237,7 @@ static void what_goes_back_to_float_is_the_form_or_the_nearest_codes_before_it(v
                                 "  [two] c = Conv(bd, wd)\n [last] y = Relu(c)\n"
                                 "}\n";
     static const qdq_verify_result of_relu = {.op = "Relu", .node = "last"},
+                                   of_first = {.op = "Relu", .node = "first"},
                                    of_conv = {.op = "Conv",
                                               .node = "two",
                                               .form = "reads uint8, int8, read by Relu"};
@@ -252,6 +253,11 @@ static void what_goes_back_to_float_is_the_form_or_the_nearest_codes_before_it(v
     assert_ok(qdq_verify_alike(m, &of_relu, true, &labels, &n, &err));
     assert_int_equal(n, 2);
     assert_string_equal(labels[1], "one");
+    qdq_free(labels);
+    assert_ok(qdq_verify_alike(m, &of_first, true, &labels, &n, &err)); /* a Q stands behind it for `two` */
+    assert_int_equal(n, 2);
+    assert_string_equal(labels[0], "one");
+    assert_string_equal(labels[1], "two");
     qdq_free(labels);
     assert_ok(qdq_verify_alike(m, &of_conv, false, &labels, &n, &err));
     assert_int_equal(n, 2);

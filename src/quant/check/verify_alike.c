@@ -49,13 +49,28 @@ static bool find_same_form(finding *f, const char *op, const char *form)
     return true;
 }
 
-/* All that have the form of one that was found. */
-static bool widen(finding *f)
+/* The nodes that read the codes of v, through the DQ behind its Q. */
+static bool find_readers_of_codes(finding *f, const qdq_value *v)
+{
+    QDQ_FOR_USES (q, v)
+        for (const qdq_use *d = qdq_verify_converts(q->node) ? q->node->out[0]->first : NULL; d != NULL;
+             d = d->next)
+            for (const qdq_use *u = qdq_verify_converts(d->node) ? d->node->out[0]->first : NULL; u != NULL;
+                 u = u->next)
+                if (!is_found(f, u->node) && !QDQ_PUSH(&f->arena, &f->found, u->node))
+                    return false;
+    return true;
+}
+
+/* All that have the form of one that was found, and what makes a Q stand behind the node that was named. */
+static bool widen(finding *f, const qdq_node *named)
 {
     const size_t n = f->found.n;
     char form[sizeof f->r->form];
     bool ok = true;
 
+    for (uint32_t i = 0; named != NULL && i < named->n_out && ok; i++)
+        ok = named->out[i] == NULL || find_readers_of_codes(f, named->out[i]);
     for (size_t i = 0; i < n && ok; i++) {
         qdq_verify_describe(f->found.at[i], f->r->open, form, sizeof form);
         ok = find_same_form(f, f->found.at[i]->type, form);
@@ -119,7 +134,7 @@ qdq_status qdq_verify_alike(const qdq_model *m, const qdq_verify_result *r, bool
         const qdq_node *named = find_node(&f);
         bool ok = named == NULL || (qdq_verify_reads_codes(named) ? find_same_form(&f, r->op, r->form)
                                                                   : find_before(&f, named));
-        ok = ok && (!wide || widen(&f));
+        ok = ok && (!wide || widen(&f, named));
         st = ok ? pack(&f, labels, n, err) : qdq_nomem(err);
     }
     qdq_arena_free(&f.arena);
