@@ -66,13 +66,9 @@ static qdq_status measure_difference(demo *d, qdq_error *err)
 static qdq_status find_faces(demo *d, qdq_error *err)
 {
     static const unsigned char colors[2][3] = {{230, 40, 40}, {40, 200, 60}};
-    qdq_status st = QDQ_OK;
-    photo p;
+    photo p = {0};
+    qdq_status st = photo_read(d->picture, d->model[0], &p, err);
 
-    if (!photo_read(d->picture, &p)) {
-        snprintf(err->text, sizeof err->text, "%s: not a picture that can be read", d->picture);
-        return QDQ_E_IO;
-    }
     for (int i = 0; st == QDQ_OK && i < 2; i++) {
         face found[MAX_FACES];
 

@@ -13,9 +13,9 @@ enum { MAX_FACES = 64 };
 
 static const unsigned char colors[2][3] = {{230, 40, 40}, {40, 200, 60}};
 
-/* The best face that the model finds in the picture; *n is how many there are. */
-static qdq_status run_model(qdq_engine *e, const char *path, const photo *p, face *best, size_t *n,
-                            qdq_error *err)
+/* The best face that the model finds in the picture, which is read if it is not there yet; *n is how many there are. */
+static qdq_status run_model(qdq_engine *e, const char *path, const char *picture, photo *p, face *best,
+                            size_t *n, qdq_error *err)
 {
     qdq_model *m = NULL;
     qdq_session *s = NULL;
@@ -23,6 +23,8 @@ static qdq_status run_model(qdq_engine *e, const char *path, const photo *p, fac
     qdq_status st = qdq_model_load(path, NULL, &m, err);
 
     *n = 0;
+    if (st == QDQ_OK && p->rgb == NULL)
+        st = photo_read(picture, m, p, err);
     if (st == QDQ_OK)
         st = qdq_session_open(e, m, NULL, &s, err);
     if (st == QDQ_OK)
@@ -34,8 +36,10 @@ static qdq_status run_model(qdq_engine *e, const char *path, const photo *p, fac
     return st;
 }
 
-static int detect(qdq_engine *e, int n_models, char **models, photo *p, const char *out)
+/* models[n_models] is the picture, and behind it stands where the boxes are drawn. */
+static int detect(qdq_engine *e, int n_models, char **models, photo *p)
 {
+    const char *picture = models[n_models], *out = models[n_models + 1];
     qdq_error err = QDQ_ERROR_INIT;
     face best[2];
     int with_face = 0;
@@ -43,7 +47,7 @@ static int detect(qdq_engine *e, int n_models, char **models, photo *p, const ch
     for (int i = 0; i < n_models; i++) {
         size_t n;
 
-        if (run_model(e, models[i], p, &best[i], &n, &err) != QDQ_OK) {
+        if (run_model(e, models[i], picture, p, &best[i], &n, &err) != QDQ_OK) {
             fprintf(stderr, "detect: error: %s: %s\n", models[i], err.text);
             return 3;
         }
@@ -82,15 +86,11 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: detect MODEL [MODEL2] IMAGE OUT.png\n");
         return 2;
     }
-    if (!photo_read(argv[argc - 2], &p)) {
-        fprintf(stderr, "detect: error: %s: not a picture that can be read\n", argv[argc - 2]);
-        return 3;
-    }
     opts.search_dirs = engine_dirs;
     opts.ort_library = getenv("QDQ_ORT_LIBRARY");
     int status = 5;
     if (qdq_engine_open("ort", &opts, &e, &err) == QDQ_OK)
-        status = detect(e, argc - 3, argv + 1, &p, argv[argc - 1]);
+        status = detect(e, argc - 3, argv + 1, &p);
     else
         fprintf(stderr, "detect: error: %s\n", err.text);
     qdq_engine_close(e);

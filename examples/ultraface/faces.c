@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 320, HEIGHT = 240 };
-
 static qdq_status fail(qdq_error *err, qdq_status code, const char *text)
 {
     err->code = code;
@@ -95,7 +93,7 @@ static size_t suppress(const face *all, size_t n_all, face *out, size_t max)
 
 qdq_status faces_find(qdq_session *s, const photo *p, face *out, size_t max, size_t *n, qdq_error *err)
 {
-    qdq_named_array input = {.array = {.elem = QDQ_FLOAT, .rank = 4, .dim = {1, 3, HEIGHT, WIDTH}}};
+    qdq_named_array input = {.array = {.elem = QDQ_FLOAT, .rank = 4, .dim = {1, 3, p->height, p->width}}};
     answer a = {0};
     qdq_io io;
 
@@ -103,12 +101,11 @@ qdq_status faces_find(qdq_session *s, const photo *p, face *out, size_t max, siz
     if (!qdq_session_input(s, 0, &io))
         return fail(err, QDQ_E_FORMAT, "the model has no input");
     input.name = io.name;
-    input.array.bytes = sizeof(float) * 3 * HEIGHT * WIDTH;
+    input.array.bytes = sizeof(float) * 3 * (size_t)p->height * (size_t)p->width;
     input.array.data = malloc(input.array.bytes);
-    if (input.array.data == NULL || !photo_to_planes(p, WIDTH, HEIGHT, 127, 128, input.array.data)) {
-        free(input.array.data);
+    if (input.array.data == NULL)
         return fail(err, QDQ_E_NOMEM, "out of memory");
-    }
+    photo_to_planes(p, 127, 128, input.array.data);
     qdq_status st = qdq_session_run(s, &input, 1, take_output, &a, err);
     free(input.array.data);
     if (st == QDQ_OK && (a.scores == NULL || a.boxes == NULL))

@@ -2,6 +2,7 @@
 #include "photo.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,28 +11,44 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
 #pragma GCC diagnostic ignored "-Wshadow"
-#pragma GCC diagnostic ignored "-Wswitch-enum"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
 #endif
-#define STB_IMAGE_IMPLEMENTATION
-#define STBI_ONLY_JPEG
-#define STBI_ONLY_PNG
-#define STBI_ONLY_BMP
-#include <stb_image.h>
-#define STB_IMAGE_RESIZE_IMPLEMENTATION
-#include <stb_image_resize.h>
 #define STB_IMAGE_WRITE_IMPLEMENTATION
 #include <stb_image_write.h>
 #if defined(__GNUC__)
 #pragma GCC diagnostic pop
 #endif
 
-bool photo_read(const char *path, photo *p)
+/* Pixels as floats from 0 to 255, which are bytes once more. */
+static bool from_planes(photo *p, const qdq_array *a)
 {
-    int channels;
+    const float *pixels = a->data;
+    const size_t plane = (size_t)a->dim[2] * (size_t)a->dim[3];
 
-    p->rgb = stbi_load(path, &p->width, &p->height, &channels, 3);
+    p->height = (int)a->dim[2];
+    p->width = (int)a->dim[3];
+    p->rgb = malloc(plane * 3);
+    for (size_t i = 0; p->rgb != NULL && i < plane; i++)
+        for (size_t c = 0; c < 3; c++)
+            p->rgb[i * 3 + c] = (unsigned char)lroundf(pixels[c * plane + i]);
     return p->rgb != NULL;
+}
+
+qdq_status photo_read(const char *path, const qdq_model *m, photo *p, qdq_error *err)
+{
+    const qdq_named_array *in;
+    qdq_data *data = NULL;
+    size_t n;
+
+    qdq_status st = qdq_data_open(path, m, NULL, &data, err);
+    if (st == QDQ_OK)
+        st = qdq_data_get(data, 0, &in, &n, err);
+    if (st == QDQ_OK && (n != 1 || in->array.elem != QDQ_FLOAT || in->array.rank != 4 ||
+                         in->array.dim[0] != 1 || in->array.dim[1] != 3 || !from_planes(p, &in->array))) {
+        snprintf(err->text, sizeof err->text, "%s: no picture for an input of float[1,3,height,width]", path);
+        st = QDQ_E_FORMAT;
+    }
+    qdq_data_close(data);
+    return st;
 }
 
 bool photo_write_png(const char *path, const photo *p)
@@ -45,23 +62,13 @@ void photo_free(photo *p)
     p->rgb = NULL;
 }
 
-bool photo_to_planes(const photo *p, int width, int height, float mean, float std, float *out)
+void photo_to_planes(const photo *p, float mean, float std, float *out)
 {
-    size_t plane = (size_t)width * (size_t)height;
-    unsigned char *rgb = malloc(plane * 3);
-    bool done = rgb != NULL;
+    const size_t plane = (size_t)p->width * (size_t)p->height;
 
-    if (done && width == p->width && height == p->height)
-        memcpy(rgb, p->rgb, plane * 3);
-    else if (done)
-        done = stbir_resize_uint8_generic(p->rgb, p->width, p->height, 0, rgb, width, height, 0, 3,
-                                          STBIR_ALPHA_CHANNEL_NONE, 0, STBIR_EDGE_CLAMP,
-                                          STBIR_FILTER_TRIANGLE, STBIR_COLORSPACE_LINEAR, NULL) != 0;
-    for (size_t i = 0; done && i < plane; i++)
+    for (size_t i = 0; i < plane; i++)
         for (size_t c = 0; c < 3; c++)
-            out[c * plane + i] = ((float)rgb[i * 3 + c] - mean) / std;
-    free(rgb);
-    return done;
+            out[c * plane + i] = ((float)p->rgb[i * 3 + c] - mean) / std;
 }
 
 static int pixel(float relative, int extent)

@@ -31,7 +31,7 @@ typedef struct qdq_data_opts {
     }
 
 /* Opens a source for the inputs of `m`. Spec: a file "x.npz" (arrays named as the inputs; a single array
- * fits a single input whatever its name), "x.npy", a folder of those (one file a sample or batch), a folder
+ * fits a single input whatever its name), "x.npy", a folder of those (one file a sample or batch), an image, a folder
  * of images, a folder with ONNX's test data (test_data_set_N, or input_K.pb: one TensorProto for each input, one
  * run of the model), "x.pb", "random:SEED". The first axis of an array counts samples; arrays are cut into pieces of the
  * model's batch (symbolic: 1), a remainder is dropped with a warning. Types must match the inputs (wider floats are

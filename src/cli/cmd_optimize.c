@@ -293,7 +293,7 @@ const cli_command cmd_optimize = {
         "    --passes default,-fold-batchnorm\n"
         "\n"
         "--check runs the model before and after on DATA: an .npz (arrays named as the inputs), an .npy, a\n"
-        "folder of those, a folder of images, or random:SEED. Floats may be apart by 1e-5 of the range of\n"
+        "folder of those, an image, a folder of images, or random:SEED. Floats may be apart by 1e-5 of the range of\n"
         "an output (16 bits: 1e-2, 8 bits: 1e-1), integers of 8 bits by one step, others not at all; NaN\n"
         "is the same as NaN. An output that is zero everywhere or empty proves nothing, and is named. Where\n"
         "there is Q/DQ, which may tip a rounding, an output with an SQNR of 40 dB is the same too.\n"

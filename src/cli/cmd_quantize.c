@@ -258,7 +258,7 @@ const cli_command cmd_quantize = {
         "the model stays as it is, but for Constant nodes, which become initializers, and for names that\n"
         "several nodes have.\n"
         "\n"
-        "DATA is an .npz (arrays named as the inputs), an .npy, a folder of those, a folder of images,\n"
+        "DATA is an .npz (arrays named as the inputs), an .npy, an image, a folder of those,\n"
         "ONNX's test data (a folder of test_data_set_N or of input_K.pb, or one .pb), or random:SEED\n"
         "(floats normal(0,1), integers 0 or 1). Without --calib, random:0 is taken: then the result shows\n"
         "placement only, and the last line says so.\n"

@@ -521,7 +521,7 @@ static void specs_that_name_no_data_are_refused(void **state)
 
     refused(one_input, test_path("absent.npz"), NULL, QDQ_E_IO, "absent.npz");
     refused(one_input, test_path("notes.txt"), NULL, QDQ_E_USAGE,
-            "notes.txt: data are a .npz, .npy or .pb file");
+            "notes.txt: data are a .npz, .npy, .pb or image file");
     refused(one_input, test_path("bare"), NULL, QDQ_E_FORMAT, "bare: no .npz, .npy, .jpg");
     refused(one_input, test_path("mixed"), NULL, QDQ_E_FORMAT, "mixed: both arrays");
     refused(one_input, test_path("text.npz"), NULL, QDQ_E_FORMAT, "text.npz: neither a .npz nor a .npy file");

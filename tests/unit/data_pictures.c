@@ -116,6 +116,17 @@ static void pixels_stand_in_planes_when_channels_come_first(void **state)
     qdq_data_close(d);
 }
 
+static void an_image_by_itself_is_one_sample(void **state)
+{
+    (void)state;
+    folder("single", 2);
+    qdq_data *d = opened(nchw, test_path("single/1.bmp"), NULL);
+
+    assert_int_equal(qdq_data_count(d), 1);
+    assert_true(((const float *)sample(d, 0)->data)[0] == (float)pixels[0]);
+    qdq_data_close(d);
+}
+
 static void pixels_stand_together_when_channels_come_last(void **state)
 {
     (void)state;
@@ -407,6 +418,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pixels_stand_in_planes_when_channels_come_first),
+        cmocka_unit_test(an_image_by_itself_is_one_sample),
         cmocka_unit_test(pixels_stand_together_when_channels_come_last),
         cmocka_unit_test(mean_and_std_are_in_pixel_units_and_go_with_the_models_channels),
         cmocka_unit_test(one_channel_is_gray),

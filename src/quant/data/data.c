@@ -344,10 +344,12 @@ static qdq_status open_spec(qdq_data *d, const qdq_data_opts *opts, qdq_error *e
         return qdq_fail_errno(err, QDQ_E_IO, errno, "%s", d->spec);
     if (S_ISDIR(s.st_mode))
         return open_folder(d, opts, err);
+    if (is_image_file(d->spec))
+        return qdq_data_open_images(d, &d->spec, 1, opts, err);
     if (!is_array_file(d->spec) && !has_suffix(d->spec, ".pb"))
-        return qdq_fail(
-            err, QDQ_E_USAGE,
-            "%s: data are a .npz, .npy or .pb file, a folder of those or of images, or random:SEED", d->spec);
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "%s: data are a .npz, .npy, .pb or image file, a folder of those, or random:SEED",
+                        d->spec);
     tell_ignored(d, opts);
     if (has_suffix(d->spec, ".pb"))
         return qdq_data_open_protos(d, &d->spec, 1, false, err);
