@@ -100,6 +100,8 @@ static void read_range(qdq_cache *c, const qdq_json_place *p)
 
     qdq_json_known(p, keys);
     r.tensor = qdq_json_text(p, "tensor", NULL);
+    if (r.tensor != NULL && r.tensor[0] == '\0')
+        qdq_json_wrong(p, "tensor", "a name");
     r.range.low = qdq_json_number(p, "low", -most, most, NAN);
     r.range.high = qdq_json_number(p, "high", -most, most, NAN);
     if (!qdq_json_has(p, "low"))

@@ -31,6 +31,8 @@ echo '{"qdq_ranges": 1, "tensors": [{"tensor": "x", "low": 0, "high": 1}, {"tens
 qdq quantize conv.onnx -e sim:sim.json --dry-run --cache bad.json
 echo '{"qdq_ranges": 1, "tensors": [{"tensor": "x", "low": 2, "high": 1}]}' >bad.json
 qdq quantize conv.onnx -e sim:sim.json --dry-run --cache bad.json
+echo '{"qdq_ranges": 1, "tensors": [{"tensor": "", "low": 0, "high": 1}]}' >bad.json
+qdq quantize conv.onnx -e sim:sim.json --dry-run --cache bad.json
 echo 'x: 3d4ccccd' >bad.cache
 qdq quantize conv.onnx -e sim:sim.json --dry-run --cache bad.cache
 qdq quantize conv.onnx -e sim:sim.json --dry-run --cache missing.cache
