@@ -12,7 +12,7 @@
 #include "worker/worker.h"
 
 /* Outputs are handed over in pieces of this size, so that memory stays warm and small. */
-enum { PIECE = 16 << 20, ALIGNMENT = 64 };
+enum { PIECE = 1 << 20, ALIGNMENT = 64 };
 
 /* --- open ----------------------------------------------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
 #include "qdq/quant.h"
 #include "target/format.h"
 
-#define QDQ_PLAN_VERSION 1
+#define QDQ_PLAN_VERSION   1
 #define QDQ_PLAN_MAX_BYTES ((size_t)1 << 30) /* of its text */
 
 /* Values of the key `method` of weights: computed scales, given ones, clipped ones; ends with NULL. */
