@@ -695,9 +695,7 @@ static void sizes(bytes *m)
 {
     bytes g = {0}, a = {0};
     const int many = draw(3) == 0 ? 100000 : 3000, kind = (int)draw(5);
-    const int n = kind == 0 || kind == 4 ? many / 10
-                  : kind == 1            ? many / 100
-                                         : many; /* engines: quadratic time */
+    const int n = kind == 0 ? many / 10 : kind == 1 ? many / 100 : many; /* engines: quadratic time */
     char in[64] = "h", out[64];
 
     snprintf(what, sizeof what, "%d of kind %d", n, kind);
