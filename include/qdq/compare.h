@@ -94,7 +94,8 @@ typedef struct qdq_compare_layer {
     const char *of_a;
     bool quantized; /* the layer holds Q or DQ; if not, it introduces nothing */
     double error;   /* introduced; 0 if none, INFINITY if the value is zero everywhere but not in b */
-    qdq_compare_tensor introduced; /* the same as SQNR, cosine, ..: of the layer alone */
+    qdq_compare_tensor introduced; /* the same as SQNR, cosine, ..: of the layer alone. The worst slice is
+                                      known of values that only moves, sums and scales part from outputs */
     qdq_compare_tensor value;      /* in the run of all of b, as its producer makes it */
     double read_sqnr_db; /* likewise, as its readers get it: behind Q and DQ; NAN if there are none */
 } qdq_compare_layer;

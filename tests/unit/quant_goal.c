@@ -3,10 +3,12 @@
 #include <math.h>
 
 #include "base/file.h"
+#include "base/sha256.h"
 #include "qdq/qdq.h"
 #include "quant/compare/influence.h"
 #include "quant/goal/node_cost.h"
 #include "quant/plan/plan.h"
+#include "quant/plan/plan_times.h"
 #include "support/build.h"
 #include "support/npy_file.h"
 
@@ -407,6 +409,94 @@ static void a_default_goal_that_no_saving_plan_reaches_ends_with_the_float_model
     put_away(&s);
 }
 
+/* --- times -------------------------------------------------------------------------------------------------------------- */
+
+/* The default goal holds with some layers back. Each layer saves 30 of 400, all together no more than 80. `least_us`: of each plan
+ * that is timed; 0: none was. */
+static setting set_up_timed(qdq_plan *times, double least_us)
+{
+    static const char mild[] = "{\"qdq_sim\": 1, \"error\": 0.05, \"ops\": {"
+                               "\"MatMul\": {\"float_us\": 50, \"int8_us\": 20, \"inputs\": 2}}}";
+    setting s = set_up(chain());
+    qdq_plan_times t = {
+        .processor = "p", .target = "ort-cpu", .trials = 16, .float_us = 400, .eight_us = 320};
+    qdq_arena arena = QDQ_ARENA_INIT;
+    char spec[600], name[LAYERS][20], hash[65];
+
+    qdq_engine_close(s.engine);
+    assert_ok(qdq_write_file(test_path("mild.json"), true, mild, strlen(mild), &err));
+    snprintf(spec, sizeof spec, "sim:%s", test_path("mild.json"));
+    assert_ok(qdq_engine_open(spec, NULL, &s.engine, &err));
+    for (int i = 0; i < LAYERS; i++) {
+        snprintf(name[i], sizeof name[i], "m%d", i);
+        assert_true(QDQ_PUSH(&arena, &t.layers, ((qdq_layer_time){name[i], 50, 20})));
+    }
+    for (unsigned i = 1; least_us > 0 && i <= 16; i++)
+        assert_true(QDQ_PUSH(&arena, &t.timed, ((qdq_trial_time){i, least_us + 5, least_us})));
+    qdq_sha256_text(qdq_target_text(s.target), hash);
+    t.target_sha256 = hash;
+    assert_true(qdq_plan_set_times(times, &t));
+    qdq_arena_free(&arena);
+    s.goal.by_default = true;
+    s.goal.times = times;
+    return s;
+}
+
+static void what_no_layer_saves_by_itself_is_shared_so_that_float_takes_the_time_of_float(void **state)
+{
+    qdq_plan *times = qdq_plan_new();
+    setting s = set_up_timed(times, 0);
+
+    (void)state;
+    assert_ok(go(&s));
+    assert_true(s.r->reached && s.r->is_profiled);
+    assert_true(s.r->n_steps > 1);
+    for (size_t i = 0; i < s.r->n_steps; i++)
+        assert_true(fabs(s.r->steps[i].time_share - (0.8 + 0.2 * (double)s.r->steps[i].n_float / LAYERS)) <
+                    1e-9);
+    put_away(&s);
+    qdq_plan_free(times);
+}
+
+static void a_plan_that_reaches_a_default_goal_and_is_not_faster_gives_way_to_float(void **state)
+{
+    qdq_plan *times = qdq_plan_new();
+    setting s = set_up_timed(times, 401);
+
+    (void)state;
+    assert_ok(go(&s));
+    assert_false(s.r->reached);
+    assert_true(s.r->is_float);
+    assert_int_equal(qdq_plan_get_summary(s.plan)->n_weights, 0);
+    assert_string_equal(s.r->why, "what reaches it takes 1.01 of the time of the float model");
+    put_away(&s);
+    qdq_plan_free(times);
+}
+
+static void a_plan_that_reaches_a_default_goal_and_may_be_as_fast_is_taken(void **state)
+{
+    qdq_plan *times = qdq_plan_new(), *again = qdq_plan_new();
+    setting s = set_up_timed(times, 399);
+    size_t gone;
+
+    (void)state;
+    assert_ok(go(&s));
+    assert_true(s.r->reached && !s.r->is_float);
+    gone = count_gone(s.r);
+    assert_true(gone > 0 && gone < LAYERS);
+    assert_int_equal(s.plan->times.timed.n, 16); /* the plan has the times that it was made from */
+    put_away(&s);
+    s = set_up_timed(again, 399);
+    s.goal.by_default = false; /* who names a goal gets it at any speed */
+    s.goal.min_sqnr = QDQ_DEFAULT_MIN_SQNR;
+    assert_ok(go(&s));
+    assert_true(s.r->reached);
+    assert_int_equal(count_gone(s.r), gone);
+    put_away(&s);
+    qdq_plan_free(times);
+    qdq_plan_free(again);
+}
+
 /* --- folds -------------------------------------------------------------------------------------------------------------- */
 
 /* Sixteen rows; the last but one, in the last sample, is a hundred times as large as the others. */
@@ -513,11 +603,51 @@ static void influence_flows_back_by_power(void **state)
     power = qdq_arena_array(&arena, g->values.n + 1, sizeof *power);
     power[qdq_graph_find(g, "r")->id] = 3;
     power[qdq_graph_find(g, "n")->id] = 1;
-    assert_ok(qdq_influence(g, power, &arena, &weight, &err));
+    const qdq_noise noise = {.power = power};
+    assert_ok(qdq_influence(g, &noise, &arena, &weight, &err));
     assert_true(weight[qdq_graph_find(g, "y")->id] == 1);
     assert_true(weight[qdq_graph_find(g, "s")->id] == 1);
     assert_true(weight[qdq_graph_find(g, "n")->id] == 0.25);
     assert_true(weight[qdq_graph_find(g, "r")->id] == 1);
+    qdq_arena_free(&arena);
+    qdq_model_free(m);
+}
+
+/* A detector's head: what is off in scores far below 0 grows in the Sigmoid, and no box hides it. */
+static void noise_counts_by_what_nodes_make_of_it_and_slices_are_not_drowned(void **state)
+{
+    (void)state;
+    test_builder b = test_build(17);
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_noise noise;
+    double *weight;
+    bool *near;
+
+    TEST_INPUT(&b, "x", 4, 8);
+    TEST_NODE(&b, "Neg", "boxes", "x");
+    TEST_NODE(&b, "Abs", "logits", "x");
+    TEST_NODE(&b, "Sigmoid", "scores", "logits");
+    assert_true(qdq_node_set_int(TEST_NODE(&b, "Concat", "y", "boxes", "scores"), "axis", 1));
+    test_output(&b, "y");
+    qdq_model *m = test_built(&b);
+    const qdq_graph *g = m->graph;
+    const size_t n = g->values.n + 1, boxes = qdq_graph_find(g, "boxes")->id,
+                 logits = qdq_graph_find(g, "logits")->id, scores = qdq_graph_find(g, "scores")->id;
+
+    noise.power = qdq_arena_array(&arena, n, sizeof(double));
+    noise.total = qdq_arena_array(&arena, n, sizeof(double));
+    noise.introduced = qdq_arena_array(&arena, n, sizeof(double));
+    noise.total[logits] = 1e-4;
+    noise.total[scores] = 0.011;
+    noise.introduced[scores] = 0.001;
+    noise.total[boxes] = 1e-5;
+    noise.total[qdq_graph_find(g, "y")->id] = 0.011;
+    assert_ok(qdq_near_outputs(g, &arena, &near, &err));
+    assert_true(near[boxes] && near[scores]);
+    assert_false(near[logits]);
+    assert_ok(qdq_influence(g, &noise, &arena, &weight, &err));
+    assert_true(weight[boxes] == 1 && weight[scores] == 1);
+    assert_true(fabs(weight[logits] - 100) < 1e-9);
     qdq_arena_free(&arena);
     qdq_model_free(m);
 }
@@ -536,10 +666,14 @@ int main(void)
         cmocka_unit_test(a_goal_needs_data_and_labels),
         cmocka_unit_test(a_default_goal_that_only_float_reaches_keeps_the_best_plan_that_saves_a_tenth),
         cmocka_unit_test(a_default_goal_that_no_saving_plan_reaches_ends_with_the_float_model),
+        cmocka_unit_test(what_no_layer_saves_by_itself_is_shared_so_that_float_takes_the_time_of_float),
+        cmocka_unit_test(a_plan_that_reaches_a_default_goal_and_is_not_faster_gives_way_to_float),
+        cmocka_unit_test(a_plan_that_reaches_a_default_goal_and_may_be_as_fast_is_taken),
         cmocka_unit_test(a_fold_is_judged_by_ranges_that_did_not_see_it_and_the_plan_has_those_of_all),
         cmocka_unit_test(random_data_and_other_data_are_not_cross_validated),
         cmocka_unit_test(multiplications_are_counted_from_shapes),
         cmocka_unit_test(influence_flows_back_by_power),
+        cmocka_unit_test(noise_counts_by_what_nodes_make_of_it_and_slices_are_not_drowned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

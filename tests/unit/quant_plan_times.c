@@ -13,7 +13,7 @@ static qdq_error err;
 static void times_are_read_back_as_they_were_written(void **state)
 {
     qdq_plan *p = qdq_plan_new(), *back = NULL;
-    qdq_plan_times t = {"a processor, 2 cores", "ort-cpu", HASH, 7, 1234.56, 0.1, {0}};
+    qdq_plan_times t = {"a processor, 2 cores", "ort-cpu", HASH, 7, 1234.56, 0.1, {0}, {0}};
     qdq_arena arena = QDQ_ARENA_INIT;
     char *text[2];
 
@@ -22,6 +22,8 @@ static void times_are_read_back_as_they_were_written(void **state)
     p->model = p->target = p->created_by = p->clean = "";
     assert_true(QDQ_PUSH(&arena, &t.layers, ((qdq_layer_time){"conv \"1\"", 100.01, 1e-3})));
     assert_true(QDQ_PUSH(&arena, &t.layers, ((qdq_layer_time){"fc", 0, 1.0 / 3})));
+    assert_true(QDQ_PUSH(&arena, &t.timed, ((qdq_trial_time){3, 12.5, 11.25})));
+    assert_true(QDQ_PUSH(&arena, &t.timed, ((qdq_trial_time){5, 9, 8})));
     assert_true(qdq_plan_set_times(p, &t));
     assert_ok(qdq_plan_to_text(p, &text[0], &err));
     assert_ok(qdq_plan_parse(text[0], strlen(text[0]), "plan", &back, &err));
@@ -32,6 +34,9 @@ static void times_are_read_back_as_they_were_written(void **state)
     assert_int_equal(back->times.layers.n, 2);
     assert_string_equal(back->times.layers.at[0].node, "conv \"1\"");
     assert_true(back->times.layers.at[1].eight_us == 1.0 / 3);
+    assert_int_equal(back->times.timed.n, 2);
+    assert_int_equal(back->times.timed.at[1].trial, 5);
+    assert_true(back->times.timed.at[0].us == 12.5 && back->times.timed.at[0].least_us == 11.25);
     assert_ok(qdq_plan_to_text(back, &text[1], &err));
     assert_string_equal(text[0], text[1]);
     for (int i = 0; i < 2; i++)

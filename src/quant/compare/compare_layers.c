@@ -9,6 +9,7 @@
 #include "ir/edit.h"
 #include "quant/compare/compare_alias.h"
 #include "quant/compare/compare_feed.h"
+#include "quant/compare/influence.h"
 #include "quant/rest/safe_session.h"
 #include "quant/rest/widen.h"
 
@@ -33,6 +34,8 @@ typedef struct layering {
     qdq_map by_a, by_name, by_fed; /* of_a, name, fed -> index into m.values */
     uint64_t done, total;          /* samples run, over all passes: for progress */
     size_t n_left_out;             /* values of other types or shapes */
+    size_t sample;                 /* that runs */
+    int64_t batch;                 /* qdq_slices_batch() of it */
 } layering;
 
 /* Who wants an output of b: a match may want two, and two matches the same one. */
@@ -162,24 +165,29 @@ static qdq_status take_a(void *ctx, const char *name, const qdq_array *a, qdq_er
     return qdq_hold(&v->held, a, err);
 }
 
-static void compare_with_held(layering *l, qdq_match *v, const qdq_array *b, qdq_compare_stat *to)
+/* `slices`: NULL, or those that belong to `to`. */
+static qdq_status compare_with_held(layering *l, qdq_match *v, const qdq_array *b, qdq_compare_stat *to,
+                                    qdq_slices *slices, qdq_error *err)
 {
     char text[2][200];
 
     if (v->left_out || !v->held.is_held)
-        return;
+        return QDQ_OK;
     if (qdq_elem_is_float(b->elem) && qdq_array_same_shape(&v->held.array, b)) {
         qdq_compare_stat_add(to, &v->held.array, b);
-        return;
+        return v->is_near && slices != NULL
+                   ? qdq_slices_add(slices, l->sample, l->batch, &v->held.array, b, err)
+                   : QDQ_OK;
     }
     v->left_out = true;
     if (l->n_left_out++ >= MOST_WARNINGS)
-        return;
+        return QDQ_OK;
     qdq_job_log(l->opts.job, QDQ_LOG_WARNING,
                 "tensor '%s' is %s [%s] in the first model, %s [%s] in the second: left out", v->name,
                 qdq_elem_name(v->held.array.elem),
                 qdq_array_shape_text(&v->held.array, text[0], sizeof text[0]), qdq_elem_name(b->elem),
                 qdq_array_shape_text(b, text[1], sizeof text[1]));
+    return QDQ_OK;
 }
 
 static qdq_status take_b(void *ctx, const char *name, const qdq_array *b, qdq_error *err)
@@ -187,11 +195,13 @@ static qdq_status take_b(void *ctx, const char *name, const qdq_array *b, qdq_er
     const pass *p = ctx;
     const qdq_map_value *found = qdq_map_get(&p->by_output, name);
 
-    (void)err;
     for (size_t i = found != NULL ? found->num : 0; i > 0; i = p->wanted.at[i - 1].next) {
         qdq_match *v = p->wanted.at[i - 1].match;
 
-        compare_with_held(p->l, v, b, p->wanted.at[i - 1].behind ? &v->behind : &v->value);
+        if (p->wanted.at[i - 1].behind)
+            QDQ_TRY(compare_with_held(p->l, v, b, &v->behind, NULL, err));
+        else
+            QDQ_TRY(compare_with_held(p->l, v, b, &v->value, &v->value_slices, err));
     }
     return QDQ_OK;
 }
@@ -201,10 +211,7 @@ static qdq_status take_alone(void *ctx, const char *name, const qdq_array *b, qd
     const pass *p = ctx;
     qdq_match *v = match_of(&p->l->by_name, p->l, name);
 
-    (void)err;
-    if (v != NULL)
-        compare_with_held(p->l, v, b, &v->own);
-    return QDQ_OK;
+    return v != NULL ? compare_with_held(p->l, v, b, &v->own, &v->own_slices, err) : QDQ_OK;
 }
 
 /* --- feeding the layers --------------------------------------------------------------------------------------------- */
@@ -331,6 +338,8 @@ static qdq_status run_sample(pass *p, size_t i, qdq_error *err)
 
     QDQ_TRY(qdq_job_poll(l->opts.job, err));
     QDQ_TRY(qdq_data_get(l->data, i, &in, &n, err));
+    l->sample = i;
+    l->batch = qdq_slices_batch(in, n);
     qdq_status st = run_each(p, i, in, n, &memory, err);
     drop_converted(p);
     qdq_arena_free(&memory);
@@ -422,14 +431,26 @@ static int by_error(const void *a, const void *b)
     return strcmp(x->value.name, y->value.name);
 }
 
-static void write_layer(const qdq_match *v, qdq_compare_layer *to, char **text)
+static qdq_status write_worst(const qdq_slices *s, qdq_compare_tensor *to, qdq_error *err)
+{
+    qdq_slice_result worst;
+
+    if (s->n_axes == 0)
+        return QDQ_OK;
+    QDQ_TRY(qdq_slices_get(s, &worst, err));
+    to->worst_db = worst.worst_db;
+    to->axis = worst.axis;
+    to->index = worst.index;
+    return QDQ_OK;
+}
+
+static qdq_status write_layer(const qdq_match *v, qdq_compare_layer *to, char **text, qdq_error *err)
 {
     qdq_compare_tensor behind;
     char *name = put_text(text, v->name);
 
     to->node = put_text(text, v->node);
     to->op = put_text(text, v->op);
-    to->of_a = put_text(text, v->of_a);
     to->quantized = v->quantized;
     to->error = error_of(&v->own);
     qdq_compare_stat_result(&v->own, &to->introduced);
@@ -437,6 +458,8 @@ static void write_layer(const qdq_match *v, qdq_compare_layer *to, char **text)
     qdq_compare_stat_result(&v->behind, &behind);
     to->introduced.name = to->value.name = name;
     to->read_sqnr_db = v->read != NULL ? behind.sqnr_db : (double)NAN;
+    QDQ_TRY(write_worst(&v->own_slices, &to->introduced, err));
+    return write_worst(&v->value_slices, &to->value, err);
 }
 
 static size_t text_size(const qdq_matching *m)
@@ -465,9 +488,16 @@ static qdq_status make_result(const layering *l, qdq_compare_layers_result **out
     r->unmatched_a = (const char **)(void *)(r->layers + m->values.n);
     r->unmatched_b = r->unmatched_a + m->only_a.n;
     char *text = (char *)(void *)(r->unmatched_b + m->only_b.n);
-    for (size_t i = 0; i < m->values.n; i++)
-        if (!m->values.at[i].left_out)
-            write_layer(&m->values.at[i], &r->layers[r->n_layers++], &text);
+    for (size_t i = 0; i < m->values.n; i++) {
+        const qdq_status st = m->values.at[i].left_out
+                                  ? QDQ_OK
+                                  : write_layer(&m->values.at[i], &r->layers[r->n_layers++], &text, err);
+
+        if (st != QDQ_OK) {
+            free(r);
+            return st;
+        }
+    }
     for (size_t i = 0; i < m->only_a.n; i++)
         r->unmatched_a[r->n_unmatched_a++] = put_text(&text, m->only_a.at[i]);
     for (size_t i = 0; i < m->only_b.n; i++)
@@ -514,6 +544,21 @@ static qdq_status match_by_values(layering *l, const qdq_named_array *in, size_t
     return st;
 }
 
+/* Slices are looked at where they are those of outputs. */
+static qdq_status find_near(layering *l, qdq_error *err)
+{
+    const qdq_graph *g = l->m.a->graph;
+    bool *near;
+
+    QDQ_TRY(qdq_near_outputs(g, &l->m.arena, &near, err));
+    for (size_t i = 0; i < l->m.values.n; i++) {
+        const qdq_value *v = qdq_graph_find(g, l->m.values.at[i].of_a);
+
+        l->m.values.at[i].is_near = v != NULL && near[v->id];
+    }
+    return QDQ_OK;
+}
+
 static qdq_status compare_layers(layering *l, qdq_compare_layers_result **out, qdq_error *err)
 {
     const qdq_engine_info *info = qdq_engine_get_info(l->engine);
@@ -528,6 +573,7 @@ static qdq_status compare_layers(layering *l, qdq_compare_layers_result **out, q
     QDQ_TRY(widen(l, RUN_B, err));
     QDQ_TRY(qdq_match_models(l->model[0], l->model[1], in, n, l->opts.job, &l->m, err));
     QDQ_TRY(match_by_values(l, in, n, err));
+    QDQ_TRY(find_near(l, err));
     for (size_t i = 0; i < l->m.values.n; i++) {
         qdq_map_value *of_a = qdq_map_put(&l->by_a, l->m.values.at[i].of_a, NULL);
         qdq_map_value *name = qdq_map_put(&l->by_name, l->m.values.at[i].name, NULL);

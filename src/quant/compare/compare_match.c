@@ -275,5 +275,9 @@ void qdq_matching_free(qdq_matching *m)
     qdq_model_free(m->a);
     qdq_model_free(m->b);
     qdq_model_free(m->cut);
+    for (size_t i = 0; i < m->values.n; i++) {
+        qdq_slices_free(&m->values.at[i].value_slices);
+        qdq_slices_free(&m->values.at[i].own_slices);
+    }
     qdq_arena_free(&m->arena);
 }

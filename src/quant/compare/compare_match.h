@@ -5,6 +5,7 @@
 #include "ir/ir.h"
 #include "quant/calib/held.h"
 #include "quant/compare/compare_stat.h"
+#include "quant/compare/slices.h"
 
 /* A value that both models have, and what makes it in the second one. Text is of the second model's copy. */
 typedef struct qdq_match {
@@ -19,7 +20,9 @@ typedef struct qdq_match {
     size_t bytes;    /* of one sample, about; 0: not known */
     bool left_out;   /* no numbers, or of different shape */
     qdq_compare_stat value, behind, own;
-    qdq_held held; /* of the first model */
+    bool is_near;                        /* qdq_near_outputs() in a */
+    qdq_slices value_slices, own_slices; /* of what is near */
+    qdq_held held;                       /* of the first model */
 } qdq_match;
 
 typedef QDQ_VEC(qdq_match) qdq_match_vec;

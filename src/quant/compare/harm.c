@@ -1,15 +1,25 @@
 /* harm.c - see the header. */
 #include "quant/compare/harm.h"
 
+#include <math.h>
+
 #include "base/fail.h"
 #include "quant/compare/influence.h"
 
 typedef struct charging {
     const qdq_graph *graph;
     const bool *is_layer;
-    double *power, *error; /* by value id */
-    double *weight;        /* likewise: its influence */
+    qdq_noise noise;
+    double *weight; /* by value id: its influence */
 } charging;
+
+/* Noise over signal, of the worst slice where it is known; 0: nothing is off, or it is not known. */
+static double noise_of(const qdq_compare_tensor *t)
+{
+    const double db = t->worst_db < t->sqnr_db ? t->worst_db : t->sqnr_db;
+
+    return isfinite(db) ? pow(10, -db / 10) : 0;
+}
 
 static void read_values(charging *c, const qdq_compare_layers_result *found)
 {
@@ -19,8 +29,10 @@ static void read_values(charging *c, const qdq_compare_layers_result *found)
 
         if (v == NULL)
             continue;
-        c->power[v->id] = l->value.power;
-        c->error[v->id] = l->error;
+        c->noise.power[v->id] = l->value.power;
+        c->noise.total[v->id] = noise_of(&l->value);
+        c->noise.introduced[v->id] =
+            l->error > 0 && l->error < INFINITY ? noise_of(&l->introduced) : l->error;
     }
 }
 
@@ -47,29 +59,36 @@ static const qdq_node *who_is_charged(const charging *c, const qdq_node *n)
     return layer;
 }
 
+static void charge_for(const charging *c, const qdq_node *n, const qdq_value *y, double *harm, double *error)
+{
+    const double introduced = y != NULL ? c->noise.introduced[y->id] : 0;
+    const qdq_node *layer = introduced > 0 ? who_is_charged(c, n) : NULL;
+
+    if (layer == NULL)
+        return;
+    harm[layer->id] += introduced * c->weight[y->id];
+    error[layer->id] += introduced;
+}
+
 static void charge(const charging *c, double *harm, double *error)
 {
-    QDQ_FOR_NODES (n, c->graph) {
-        const qdq_value *y = qdq_node_out(n, 0);
-        const double more = y != NULL ? c->error[y->id] * c->weight[y->id] : 0;
-        const qdq_node *layer = more > 0 ? who_is_charged(c, n) : NULL;
-
-        if (layer == NULL)
-            continue;
-        harm[layer->id] += more;
-        error[layer->id] += c->error[y->id];
-    }
+    QDQ_FOR_NODES (n, c->graph)
+        for (uint32_t i = 0; i < n->n_out; i++)
+            charge_for(c, n, n->out[i], harm, error);
 }
 
 static qdq_status run(charging *c, const qdq_compare_layers_result *found, double *harm, double *error,
                       qdq_arena *scratch, qdq_error *err)
 {
-    c->power = qdq_arena_array(scratch, c->graph->values.n + 1, sizeof *c->power);
-    c->error = qdq_arena_array(scratch, c->graph->values.n + 1, sizeof *c->error);
-    if (c->power == NULL || c->error == NULL)
+    const size_t n = c->graph->values.n + 1;
+
+    c->noise.power = qdq_arena_array(scratch, n, sizeof(double));
+    c->noise.total = qdq_arena_array(scratch, n, sizeof(double));
+    c->noise.introduced = qdq_arena_array(scratch, n, sizeof(double));
+    if (c->noise.power == NULL || c->noise.total == NULL || c->noise.introduced == NULL)
         return qdq_nomem(err);
     read_values(c, found);
-    QDQ_TRY(qdq_influence(c->graph, c->power, scratch, &c->weight, err));
+    QDQ_TRY(qdq_influence(c->graph, &c->noise, scratch, &c->weight, err));
     charge(c, harm, error);
     return QDQ_OK;
 }

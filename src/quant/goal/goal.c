@@ -21,7 +21,7 @@
 #define KEPT_BYTES ((uint64_t)256 << 20) /* of outputs of the float model, as of activations in calibration */
 
 /* With fewer trials than the least, no search finds anything. */
-enum { MAX_EVALUATIONS = 16, LEAST_TRIALS = 8 };
+enum { MAX_EVALUATIONS = 16, LEAST_TRIALS = 8, MOST_TIMED = 3 };
 
 static const double least_saving = 0.1;
 
@@ -41,7 +41,7 @@ static bool is_set(const qdq_goal_run *g, const qdq_goal_tried *t, const bool *g
 }
 
 /* The last trial of a set. */
-static const qdq_goal_tried *find_tried(const qdq_goal_run *g, const bool *gone)
+static qdq_goal_tried *find_tried(const qdq_goal_run *g, const bool *gone)
 {
     for (size_t i = g->tried.n; i-- > 0;)
         if (is_set(g, &g->tried.at[i], gone))
@@ -93,16 +93,20 @@ static unsigned most_trials(const qdq_goal_run *g)
     return g->goal.max_evaluations > 0 ? g->goal.max_evaluations : MAX_EVALUATIONS;
 }
 
-/* Of those that save enough; NULL: none does. */
-static const qdq_goal_tried *best_tried(const qdq_goal_run *g)
+static double saving(const qdq_goal_run *g)
 {
-    const double least = g->goal.least_saving > 0 ? g->goal.least_saving : least_saving;
-    const qdq_goal_tried *best = NULL;
+    return g->goal.least_saving > 0 ? g->goal.least_saving : least_saving;
+}
+
+/* Of those that save enough; NULL: none does. */
+static qdq_goal_tried *best_tried(const qdq_goal_run *g)
+{
+    qdq_goal_tried *best = NULL;
 
     for (size_t i = 0; i < g->tried.n; i++) {
-        const qdq_goal_tried *t = &g->tried.at[i];
+        qdq_goal_tried *t = &g->tried.at[i];
 
-        if (t->time_share > 1 - least || !(t->sqnr_db > -INFINITY))
+        if (t->time_share > 1 - saving(g) || !(t->sqnr_db > -INFINITY))
             continue;
         if (best == NULL || t->sqnr_db > best->sqnr_db)
             best = t;
@@ -129,30 +133,93 @@ static qdq_status take_compared(qdq_goal_run *g, const qdq_goal_tried *t, qdq_pl
     return QDQ_OK;
 }
 
+/* Makes the plan of a set; whole runs of it are timed if a default goal may take it. */
+static qdq_status make(qdq_goal_run *g, const qdq_goal_tried *t, const bool *gone, double *least_share,
+                       qdq_plan **plan, qdq_model **out, qdq_error *err)
+{
+    *least_share = t != NULL ? t->time_share : 0;
+    if (gone != NULL)
+        QDQ_TRY(qdq_goal_make_plan(g, gone, plan, err));
+    QDQ_TRY(qdq_goal_apply(g, gone != NULL ? *plan : g->first, out, err));
+    if (t == NULL || gone == NULL || !g->goal.by_default || !g->room->head.is_profiled)
+        return QDQ_OK;
+    return qdq_goal_time_plan(g, (size_t)(t - g->tried.at), *out, least_share, err);
+}
+
+/* Takes it if its time, as a share of the float model's, is at most so much; else *out stays NULL. `for_sure`: by the
+ * median; else if the interval of the time allows it. */
+static qdq_status take_if(qdq_goal_run *g, const qdq_goal_tried *t, const bool *gone, double most,
+                          bool for_sure, qdq_plan **plan, qdq_model **out, qdq_error *err)
+{
+    double share;
+    const qdq_status st = make(g, t, gone, &share, plan, out, err);
+
+    if (for_sure)
+        share = t->time_share;
+    if (st == QDQ_OK && share <= most) {
+        if (gone == NULL) {
+            *plan = g->first;
+            g->first = NULL;
+        }
+        return QDQ_OK;
+    }
+    qdq_plan_free(*plan);
+    qdq_model_free(*out);
+    *plan = NULL;
+    *out = NULL;
+    return st;
+}
+
+/* A default goal is missed, or only by what saves no time: the best that saves enough; *t is NULL where nothing does. */
+static qdq_status take_best(qdq_goal_run *g, qdq_goal_tried **t, qdq_plan **plan, qdq_model **out,
+                            qdq_error *err)
+{
+    for (int i = 0; i < MOST_TIMED && (*t = best_tried(g)) != NULL; i++) {
+        QDQ_TRY(take_if(g, *t, (*t)->gone, 1 - saving(g), true, plan, out, err));
+        if (*out != NULL)
+            return QDQ_OK;
+    }
+    *t = NULL;
+    return QDQ_OK;
+}
+
+static void tell_no_gain(qdq_goal_run *g, const qdq_goal_tried *t)
+{
+    qdq_goal_result *r = &g->room->head;
+
+    r->reached = false;
+    snprintf(r->why, sizeof r->why, "what reaches it takes %.2f of the time of the float model",
+             t->time_share);
+}
+
 /* Makes the plan that the search ended with; *gone is what is gone in it. */
 static qdq_status take(qdq_goal_run *g, const bool *gone, qdq_plan **plan, qdq_model **out, qdq_error *err)
 {
     qdq_goal_result *r = &g->room->head;
-    const qdq_goal_tried *t = find_tried(g, gone);
+    qdq_goal_tried *t = find_tried(g, gone);
 
-    if (!r->reached && g->goal.by_default) {
-        t = best_tried(g);
-        r->is_best_kept = t != NULL;
-        r->is_float = t == NULL;
+    if (r->reached || !g->goal.by_default) {
         gone = t != NULL ? t->gone : gone;
+        const double most = g->goal.by_default && r->is_profiled ? 1 : (double)INFINITY;
+
+        QDQ_TRY(take_if(g, t, gone, most, false, plan, out, err));
+        if (*out == NULL)
+            tell_no_gain(g, t);
+    } else {
+        QDQ_TRY(take_best(g, &t, plan, out, err));
+        r->is_best_kept = t != NULL;
         if (t != NULL)
             snprintf(r->why, sizeof r->why, "%s", t->why);
+        gone = t != NULL ? t->gone : NULL;
     }
+    r->is_float = *out == NULL;
     for (size_t i = 0; i < g->n_layers; i++)
         g->layers[i].is_float = r->is_float || (gone != NULL && gone[i]);
-    if (r->is_float)
+    if (r->is_float) {
+        t = NULL;
         QDQ_TRY(qdq_goal_make_float(g, plan, err));
-    else if (gone == NULL || (t != NULL && t->gone == NULL)) {
-        *plan = g->first;
-        g->first = NULL;
-    } else
-        QDQ_TRY(qdq_goal_make_plan(g, gone, plan, err));
-    QDQ_TRY(qdq_goal_apply(g, *plan, out, err));
+        QDQ_TRY(qdq_goal_apply(g, *plan, out, err));
+    }
     return take_compared(g, t, *plan, err);
 }
 

@@ -6,13 +6,14 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "ir/ir.h"
+#include "quant/calib/calib_folds.h"
 #include "quant/compare/harm.h"
 #include "quant/goal/goal_state.h"
 #include "quant/goal/goal_times.h"
 #include "quant/goal/node_cost.h"
 #include "target/target.h"
 
-enum { SAMPLES_FOR_LAYERS = 4 };
+enum { SAMPLES_FOR_LAYERS = 2 };
 
 /* Of the float model's time: what saves less is as good as what saves nothing, and a clock cannot tell them apart. */
 static const double least_worth = 0.002;
@@ -96,25 +97,44 @@ static qdq_status charge(ranking *k, const qdq_compare_layers_result *found, qdq
     return QDQ_OK;
 }
 
-static qdq_status measure_errors(ranking *k, const qdq_model *quantized, qdq_error *err)
+static qdq_status compare_layers(ranking *k, const qdq_model *quantized, size_t first, size_t count,
+                                 qdq_error *err)
 {
     qdq_goal_run *g = k->g;
     qdq_compare_opts o = QDQ_COMPARE_OPTS_INIT;
     qdq_compare_layers_result *r = NULL;
-    qdq_data *data = g->goal.eval != NULL ? g->goal.eval : g->data;
-    const size_t have = qdq_data_count(data) - g->goal.first;
 
     o.threads = g->opts.threads;
     o.shapes = g->opts.shapes;
     o.n_shapes = g->opts.n_shapes;
     o.job = g->opts.job;
-    o.first = g->goal.first;
-    o.count = g->goal.count == 0 ? have : g->goal.count;
-    if (o.count > SAMPLES_FOR_LAYERS)
-        o.count = SAMPLES_FOR_LAYERS;
-    QDQ_TRY(qdq_compare_layers(g->engine, g->clean, quantized, data, &o, &r, err));
+    o.first = first;
+    o.count = count > SAMPLES_FOR_LAYERS ? SAMPLES_FOR_LAYERS : count;
+    QDQ_TRY(qdq_compare_layers(g->engine, g->clean, quantized, g->goal.eval != NULL ? g->goal.eval : g->data,
+                               &o, &r, err));
     qdq_status st = charge(k, r, err);
     qdq_free(r);
+    return st;
+}
+
+/* Where there are folds, by the ranges and on the samples of the worst one: what they clip is lost in no other. */
+static qdq_status measure_errors(ranking *k, const qdq_model *quantized, qdq_error *err)
+{
+    qdq_goal_run *g = k->g;
+    qdq_model *of_fold = NULL;
+
+    if (g->first->n_folds == 0) {
+        const size_t have = qdq_data_count(g->goal.eval != NULL ? g->goal.eval : g->data) - g->goal.first;
+
+        return compare_layers(k, quantized, g->goal.first, g->goal.count == 0 ? have : g->goal.count, err);
+    }
+    const size_t first = qdq_goal_fold_first(g, g->worst_fold);
+    qdq_plan_swap_fold(g->first, g->worst_fold);
+    qdq_status st = qdq_goal_apply(g, g->first, &of_fold, err);
+    qdq_plan_swap_fold(g->first, g->worst_fold);
+    if (st == QDQ_OK)
+        st = compare_layers(k, of_fold, first, qdq_goal_fold_first(g, g->worst_fold + 1) - first, err);
+    qdq_model_free(of_fold);
     return st;
 }
 

@@ -48,6 +48,7 @@ typedef struct qdq_goal_run {
     qdq_job quiet; /* what the first plan reported is not reported again */
     QDQ_VEC(qdq_goal_tried) tried;
     qdq_goal_trial first_trial;
+    unsigned worst_fold; /* of the first plan: that with the most noise, where it has folds */
     double optimism_db;  /* how much better a plan looks when its ranges saw the samples; at least 0 */
     double begun, until; /* seconds of the clock: when it began; no new trial after that */
     double longest_trial;
@@ -69,6 +70,9 @@ qdq_status qdq_goal_apply(const qdq_goal_run *g, const qdq_plan *p, qdq_model **
 /* Judges a plan; the result is appended to g->tried. */
 qdq_status qdq_goal_judge(qdq_goal_run *g, qdq_plan *p, const bool *gone, size_t n_gone, qdq_goal_trial *out,
                           qdq_error *err);
+
+/* The first sample of a fold of the first plan; of the number of folds: behind the last. */
+size_t qdq_goal_fold_first(const qdq_goal_run *g, unsigned k);
 
 /* Of what is shipped without a trial: a comparison alone. */
 qdq_status qdq_goal_compare(qdq_goal_run *g, qdq_plan *p, bool in_folds, qdq_compare_result **out,

@@ -92,14 +92,15 @@ static qdq_status measure_model(qdq_goal_run *g, const qdq_model *m, const qdq_m
     return QDQ_OK;
 }
 
-/* Whole runs without a profile, which costs more the more layers there are. */
-static qdq_status time_models(qdq_goal_run *g, const qdq_model *quantized, qdq_error *err)
+/* Whole runs of both models without a profile, which costs more the more layers there are. */
+static qdq_status time_models(const qdq_goal_run *g, const qdq_model *quantized, qdq_bench_model found[2],
+                              qdq_error *err)
 {
     const qdq_model *const m[2] = {g->clean, quantized};
     qdq_session_opts o = QDQ_SESSION_OPTS_INIT;
     qdq_bench_opts b = QDQ_BENCH_OPTS_INIT;
     qdq_session *s[2] = {NULL, NULL};
-    qdq_bench_model found[2];
+    qdq_job quiet = g->quiet;
     qdq_status st = QDQ_OK;
 
     o.threads = g->opts.threads;
@@ -107,8 +108,7 @@ static qdq_status time_models(qdq_goal_run *g, const qdq_model *quantized, qdq_e
     o.n_shapes = g->opts.n_shapes;
     b.rounds = ROUNDS;
     b.warmup = 1;
-    b.min_leg_ms = 1;
-    b.job = &g->quiet;
+    b.job = &quiet;
     QDQ_TRY(qdq_data_get(g->data, 0, &b.inputs, &b.n_inputs, err));
     for (int i = 0; i < 2 && st == QDQ_OK; i++)
         st = qdq_session_open(g->engine, m[i], &o, &s[i], err);
@@ -116,11 +116,6 @@ static qdq_status time_models(qdq_goal_run *g, const qdq_model *quantized, qdq_e
         st = qdq_bench(s, 2, &b, found, err);
     for (int i = 0; i < 2; i++)
         qdq_session_close(s[i]);
-    if (st == QDQ_OK) {
-        g->times.float_us =
-            hundredths(found[0].p10_ms * 1000); /* the quickest: a busy machine only adds to them */
-        g->times.eight_us = hundredths(found[1].p10_ms * 1000);
-    }
     return st;
 }
 
@@ -129,10 +124,13 @@ static qdq_status measure(qdq_goal_run *g, const qdq_model *quantized, const qdq
 {
     qdq_plan_times *t = &g->times;
     double *as_float, *as_eight, all_float, all_eight;
+    qdq_bench_model found[2];
 
     QDQ_TRY(measure_model(g, g->clean, by_label, false, &as_float, &all_float, err));
     QDQ_TRY(measure_model(g, quantized, by_label, true, &as_eight, &all_eight, err));
-    QDQ_TRY(time_models(g, quantized, err));
+    QDQ_TRY(time_models(g, quantized, found, err));
+    t->float_us = hundredths(found[0].p10_ms * 1000); /* the quickest: a busy machine only adds to them */
+    t->eight_us = hundredths(t->float_us / found[1].speedup);
     for (size_t i = 0; i < g->n_layers && all_float > 0 && all_eight > 0; i++) {
         const qdq_map_value *v = qdq_map_get(by_label, g->layers[i].node);
         const qdq_node *n = v != NULL ? v->ptr : NULL;
@@ -151,32 +149,59 @@ static qdq_status measure(qdq_goal_run *g, const qdq_model *quantized, const qdq
 
 /* --- taken ---------------------------------------------------------------------------------------------------------- */
 
+/* of[layer]: its time in t. */
+static qdq_status find_times(const qdq_goal_run *g, const qdq_plan_times *t, qdq_map *by_node,
+                             const qdq_layer_time **of, qdq_error *err)
+{
+    for (size_t i = 0; i < t->layers.n; i++) {
+        qdq_map_value *v = qdq_map_put(by_node, t->layers.at[i].node, NULL);
+
+        if (v == NULL)
+            return qdq_nomem(err);
+        v->num = i;
+    }
+    for (size_t i = 0; i < g->n_layers; i++) {
+        const qdq_map_value *v = qdq_map_get(by_node, g->layers[i].node);
+
+        if (v == NULL)
+            return qdq_fail(err, QDQ_E_FORMAT,
+                            "%s: key 'times': no time of the layer '%s', expected one of each",
+                            g->goal.times_name != NULL ? g->goal.times_name : "times", g->layers[i].node);
+        of[i] = &t->layers.at[v->num];
+    }
+    return QDQ_OK;
+}
+
+/* Q/DQ, what kernels gain from each other, and nodes of bodies belong to no layer: layers share what these save by their own
+ * time, so that without any layer in 8 bits the time is float's. */
+static void share_time(qdq_goal_run *g, const qdq_plan_times *t, const qdq_layer_time *const *of)
+{
+    double rest = t->float_us - t->eight_us, whole = 0;
+
+    for (size_t i = 0; i < g->n_layers; i++) {
+        rest -= of[i]->float_us - of[i]->eight_us;
+        whole += of[i]->float_us + of[i]->eight_us;
+    }
+    for (size_t i = 0; i < g->n_layers; i++) {
+        const double own = of[i]->float_us + of[i]->eight_us,
+                     part = whole > 0 ? own / whole : 1 / (double)g->n_layers;
+
+        g->layers[i].saved_share = (of[i]->float_us - of[i]->eight_us + rest * part) / t->float_us;
+    }
+    g->eight_share = t->eight_us / t->float_us;
+}
+
 static qdq_status use(qdq_goal_run *g, const qdq_plan_times *t, qdq_error *err)
 {
+    const qdq_layer_time **of = qdq_arena_array(&g->arena, g->n_layers + 1, sizeof *of);
     qdq_map by_node = QDQ_MAP_INIT;
-    qdq_status st = QDQ_OK;
 
-    for (size_t i = 0; i < t->layers.n && st == QDQ_OK; i++) {
-        qdq_map_value *v = qdq_map_put(&by_node, t->layers.at[i].node, NULL);
-
-        if (v == NULL)
-            st = qdq_nomem(err);
-        else
-            v->num = i + 1;
-    }
-    for (size_t i = 0; i < g->n_layers && st == QDQ_OK; i++) {
-        const qdq_map_value *v = qdq_map_get(&by_node, g->layers[i].node);
-
-        if (v == NULL)
-            st = qdq_fail(err, QDQ_E_FORMAT,
-                          "%s: key 'times': no time of the layer '%s', expected one of each",
-                          g->goal.times_name != NULL ? g->goal.times_name : "times", g->layers[i].node);
-        else
-            g->layers[i].saved_share =
-                (t->layers.at[v->num - 1].float_us - t->layers.at[v->num - 1].eight_us) / t->float_us;
-    }
+    if (of == NULL)
+        return qdq_nomem(err);
+    qdq_status st = find_times(g, t, &by_node, of, err);
+    if (st == QDQ_OK)
+        share_time(g, t, of);
     qdq_map_free(&by_node);
-    g->eight_share = t->eight_us / t->float_us;
     g->room->head.is_profiled = true;
     return st;
 }
@@ -198,6 +223,33 @@ qdq_status qdq_goal_take_times(qdq_goal_run *g, const qdq_model *quantized, cons
     }
     QDQ_TRY(st);
     return g->times.layers.n > 0 ? use(g, &g->times, err) : QDQ_OK;
+}
+
+static void use_time(qdq_goal_run *g, const qdq_plan_times *t, const qdq_trial_time *of, double *least_share)
+{
+    g->tried.at[of->trial - 1].time_share = g->room->steps.at[of->trial - 1].time_share =
+        of->us / t->float_us;
+    *least_share = of->least_us / t->float_us;
+}
+
+qdq_status qdq_goal_time_plan(qdq_goal_run *g, size_t trial, const qdq_model *quantized, double *least_share,
+                              qdq_error *err)
+{
+    const qdq_plan_times *given = g->goal.times != NULL ? &g->goal.times->times : NULL;
+    qdq_trial_time t = {.trial = (unsigned)trial + 1};
+    qdq_bench_model found[2];
+
+    if (given != NULL && given->processor != NULL) {
+        for (size_t i = 0; i < given->timed.n; i++)
+            if (given->timed.at[i].trial == t.trial)
+                use_time(g, given, &given->timed.at[i], least_share);
+        return QDQ_OK;
+    }
+    QDQ_TRY(time_models(g, quantized, found, err));
+    t.us = hundredths(g->times.float_us / found[1].speedup);
+    t.least_us = hundredths(g->times.float_us / found[1].ci_high);
+    use_time(g, &g->times, &t, least_share);
+    return QDQ_PUSH(&g->arena, &g->times.timed, t) ? QDQ_OK : qdq_nomem(err);
 }
 
 qdq_status qdq_goal_check_times(const qdq_goal_run *g, qdq_error *err)

@@ -10,6 +10,12 @@
 qdq_status qdq_goal_take_times(qdq_goal_run *g, const qdq_model *quantized, const qdq_map *by_label,
                                qdq_error *err);
 
+/* Times a plan that was tried, whole runs of it beside the float model: what layers save by themselves does not add up
+ * where kernels meet. `trial`: its index in g->tried, whose time_share is set. *least_share: what the 95 % interval allows
+ * at least. Where recorded times are used and do not have the trial, both stay what they are. */
+qdq_status qdq_goal_time_plan(qdq_goal_run *g, size_t trial, const qdq_model *quantized, double *least_share,
+                              qdq_error *err);
+
 /* Refuses times that were measured for another target. */
 qdq_status qdq_goal_check_times(const qdq_goal_run *g, qdq_error *err);
 

@@ -121,19 +121,45 @@ static qdq_status add_model(qdq_goal_run *g, const qdq_plan *p, qdq_comparing *c
     return st;
 }
 
-/* Each fold by ranges that did not see it. */
-static qdq_status add_folds(qdq_goal_run *g, qdq_plan *p, qdq_comparing *c, qdq_error *err)
+/* Noise over signal of the worst slice so far. */
+static qdq_status noise_so_far(const qdq_comparing *c, double *noise, qdq_error *err)
+{
+    qdq_compare_result *r = NULL;
+
+    QDQ_TRY(qdq_comparing_get(c, &r, err));
+    *noise = pow(10, -r->worst_db / 10);
+    qdq_free(r);
+    return QDQ_OK;
+}
+
+size_t qdq_goal_fold_first(const qdq_goal_run *g, unsigned k)
 {
     const size_t have = qdq_data_count(g->data),
                  n = g->opts.samples > 0 && g->opts.samples < have ? g->opts.samples : have;
+
+    return qdq_fold_first(k, g->first->n_folds, n);
+}
+
+/* Each fold by ranges that did not see it. */
+static qdq_status add_folds(qdq_goal_run *g, qdq_plan *p, qdq_comparing *c, qdq_error *err)
+{
+    double noise = 0, before = 0, most = 0;
     qdq_status st = QDQ_OK;
 
     for (unsigned k = 0; k < p->n_folds && st == QDQ_OK; k++) {
-        const size_t first = qdq_fold_first(k, p->n_folds, n);
+        const size_t first = qdq_goal_fold_first(g, k);
 
         qdq_plan_swap_fold(p, k);
-        st = add_model(g, p, c, first, qdq_fold_first(k + 1, p->n_folds, n) - first, err);
+        st = add_model(g, p, c, first, qdq_goal_fold_first(g, k + 1) - first, err);
         qdq_plan_swap_fold(p, k);
+        if (st != QDQ_OK || p != g->first)
+            continue;
+        st = noise_so_far(c, &noise, err);
+        if (st == QDQ_OK && (k + 1) * noise - k * before > most) { /* what this fold added to the mean */
+            most = (k + 1) * noise - k * before;
+            g->worst_fold = k;
+        }
+        before = noise;
     }
     return st;
 }

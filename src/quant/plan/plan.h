@@ -136,6 +136,14 @@ typedef struct qdq_layer_time {
     double float_us, eight_us; /* in microseconds, of one run: in the float and in the quantized model */
 } qdq_layer_time;
 
+/* Of whole runs of a plan that the search might have taken, beside the float model. */
+typedef struct qdq_trial_time {
+    unsigned trial; /* from 1 */
+    /* Of one run, where the float model takes qdq_plan_times.float_us: the median of paired rounds, and the least that
+     * their 95 % interval allows. */
+    double us, least_us;
+} qdq_trial_time;
+
 /* What the search for a goal took from a clock: with it, the same plan is found again. */
 typedef struct qdq_plan_times {
     const char *processor; /* NULL: a clock had no part in the plan */
@@ -143,6 +151,7 @@ typedef struct qdq_plan_times {
     unsigned trials;                /* as many as there was time for */
     double float_us, eight_us;      /* of all layers */
     QDQ_VEC(qdq_layer_time) layers; /* none: no profile, times were estimated from shapes */
+    QDQ_VEC(qdq_trial_time) timed;
 } qdq_plan_times;
 
 struct qdq_plan {

@@ -18,6 +18,9 @@ bool qdq_plan_set_times(qdq_plan *p, const qdq_plan_times *t)
         if (entry.node == NULL || !QDQ_PUSH(&p->arena, &to->layers, entry))
             return false;
     }
+    for (size_t i = 0; i < t->timed.n; i++)
+        if (!QDQ_PUSH(&p->arena, &to->timed, t->timed.at[i]))
+            return false;
     return to->processor != NULL && to->target != NULL && to->target_sha256 != NULL;
 }
 
@@ -50,12 +53,19 @@ void qdq_plan_put_times(qdq_buf *b, const qdq_plan_times *t)
         put_json(b, json_pack("{s:s, s:f, s:f}", "node", l->node, "float_us", l->float_us, "quantized_us",
                               l->eight_us));
     }
-    qdq_buf_puts(b, t->layers.n > 0 ? "\n  ]},\n" : "]},\n");
+    qdq_buf_puts(b, t->layers.n > 0 ? "\n  ]" : "]");
+    for (size_t i = 0; i < t->timed.n; i++) {
+        qdq_buf_puts(b, i == 0 ? ", \"timed\": [" : ", ");
+        put_json(b, json_pack("{s:i, s:f, s:f}", "trial", (int)t->timed.at[i].trial, "us", t->timed.at[i].us,
+                              "least_us", t->timed.at[i].least_us));
+    }
+    qdq_buf_puts(b, t->timed.n > 0 ? "]},\n" : "},\n");
 }
 
 /* --- reading -------------------------------------------------------------------------------------------------------- */
 
 static const double most_us = 1e12;
+enum { most_trials = 100000 };
 
 static const char *read_hash(const qdq_json_place *p)
 {
@@ -79,10 +89,23 @@ static void read_layer(qdq_plan *plan, const qdq_json_place *p)
         qdq_json_nomem(p);
 }
 
+static void read_timed(qdq_plan *plan, const qdq_json_place *p)
+{
+    static const char *const keys[] = {"trial", "us", "least_us", NULL};
+    qdq_trial_time t;
+
+    qdq_json_known(p, keys);
+    t.trial = (unsigned)qdq_json_int(p, "trial", 1, most_trials, -1);
+    t.us = qdq_json_number(p, "us", 0, most_us, -1);
+    t.least_us = qdq_json_number(p, "least_us", 0, most_us, -1);
+    if (!QDQ_PUSH(&plan->arena, &plan->times.timed, t))
+        qdq_json_nomem(p);
+}
+
 void qdq_plan_read_times(qdq_plan *plan, const qdq_json_place *top)
 {
-    static const char *const keys[] = {"processor", "target",       "target_sha256", "trials",
-                                       "float_us",  "quantized_us", "layers",        NULL};
+    static const char *const keys[] = {"processor",    "target", "target_sha256", "trials", "float_us",
+                                       "quantized_us", "layers", "timed",         NULL};
     qdq_plan_times *t = &plan->times;
     qdq_json_place p, item;
 
@@ -92,11 +115,13 @@ void qdq_plan_read_times(qdq_plan *plan, const qdq_json_place *top)
     t->processor = qdq_json_text(&p, "processor", NULL);
     t->target = qdq_json_text(&p, "target", NULL);
     t->target_sha256 = read_hash(&p);
-    t->trials = (unsigned)qdq_json_int(&p, "trials", 1, 100000, 1);
+    t->trials = (unsigned)qdq_json_int(&p, "trials", 1, most_trials, 1);
     t->float_us = qdq_json_number(&p, "float_us", 0, most_us, 0);
     t->eight_us = qdq_json_number(&p, "quantized_us", 0, most_us, 0);
     for (size_t i = 0; qdq_json_item(&p, "layers", i, &item); i++)
         read_layer(plan, &item);
+    for (size_t i = 0; qdq_json_item(&p, "timed", i, &item); i++)
+        read_timed(plan, &item);
     if (t->layers.n > 0 && t->float_us <= 0)
         qdq_json_wrong(&p, "float_us", "a number above 0, as there are times of layers");
 }
