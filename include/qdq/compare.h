@@ -24,13 +24,16 @@ typedef struct qdq_compare_tensor {
     double worst_db; /* least of the whole and of its slices; NAN as sqnr_db */
     int axis;        /* of the worst slice; -1: the whole is worst, or it has no slices */
     size_t index;    /* of the worst slice along that axis */
-    double bound_db; /* one-sided 90 % lower bound of SQNR on other samples, the least of the whole and of
-                             its slices; NAN with fewer than two samples. It is the jackknife over samples, in dB:
-                             Efron and Tibshirani, An Introduction to the Bootstrap, chapter 11 */
-    double cosine;   /* of all elements as one vector; NAN when a or b is zero everywhere */
-    double max_abs;  /* largest |a - b| */
-    double range;    /* from the smallest to the largest element of a, or to 0 if that is further */
-    double power;    /* mean of a^2 */
+    /* One-sided 90 % lower bound of SQNR on as many other samples, the least of the whole and of its slices; NAN with
+     * fewer than two samples. It is the jackknife over samples, in dB: Efron and Tibshirani, An Introduction to the
+     * Bootstrap, chapter 11. Where float gives at most 256 scores in [0, 1], it includes the error that saturation may
+     * hide: that of undecided scores (p = 1/2) in a share 1 - 0.1^(1/N) of the samples, N the number of scores or of rows
+     * that add up to 1. */
+    double bound_db;
+    double cosine;  /* of all elements as one vector; NAN when a or b is zero everywhere */
+    double max_abs; /* largest |a - b| */
+    double range;   /* from the smallest to the largest element of a, or to 0 if that is further */
+    double power;   /* mean of a^2 */
     double top1; /* share of rows, along the last axis, with the same argmax; NAN where rows are no scores of
                           classes. Scores are rows that add up to 1, their logarithms, rows with labels, and in
                           rank 1 or 2 those of ten columns or more with both signs */

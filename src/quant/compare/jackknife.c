@@ -34,5 +34,5 @@ double qdq_jackknife_bound(double all, const double *without, size_t n)
         sum += d * d;
     }
     const double corrected = (double)n * all - (double)(n - 1) * mean;
-    return fmin(all, corrected) - student_90(n - 1) * sqrt((double)(n - 1) / (double)n * sum);
+    return fmin(all, corrected) - student_90(n - 1) * sqrt(2 * (double)(n - 1) / (double)n * sum);
 }

@@ -59,7 +59,7 @@ static void drop_other_lengths(qdq_slices *s, int64_t batch, const qdq_array *a)
 
 /* What is added at once: elements of one slice that lie side by side. */
 typedef struct run {
-    qdq_slice_sums sums;
+    qdq_power_sums sums;
     double low, high;
 } run;
 
@@ -91,7 +91,7 @@ static void add_run(run *r, const qdq_array *a, const qdq_array *b, int64_t firs
         add_pair(r, qdq_array_number(a, i), qdq_array_number(b, i));
 }
 
-static void add_axis(qdq_slices *s, const qdq_slice_axis *x, qdq_slice_sums *to, const qdq_array *a,
+static void add_axis(qdq_slices *s, const qdq_slice_axis *x, qdq_power_sums *to, const qdq_array *a,
                      const qdq_array *b)
 {
     const int64_t count = qdq_array_count(a);
@@ -113,7 +113,7 @@ static void add_axis(qdq_slices *s, const qdq_slice_axis *x, qdq_slice_sums *to,
 qdq_status qdq_slices_add(qdq_slices *s, size_t sample, int64_t batch, const qdq_array *a, const qdq_array *b,
                           qdq_error *err)
 {
-    qdq_slice_sums **block = &s->block[sample % QDQ_SLICES_BLOCKS];
+    qdq_power_sums **block = &s->block[sample % QDQ_SLICES_BLOCKS];
 
     if (s->n_axes == 0)
         QDQ_TRY(begin(s, batch, a, err));
@@ -123,6 +123,7 @@ qdq_status qdq_slices_add(qdq_slices *s, size_t sample, int64_t batch, const qdq
     for (int i = 0; i < s->n_axes; i++)
         if (!s->axis[i].is_out)
             add_axis(s, &s->axis[i], *block, a, b);
+    qdq_hidden_add(&s->hidden, sample, a, b);
     return QDQ_OK;
 }
 
@@ -147,9 +148,9 @@ typedef struct judging {
     size_t n_blocks;
 } judging;
 
-static void add_block(const judging *j, size_t block, qdq_slice_sums *to)
+static void add_block(const judging *j, size_t block, qdq_power_sums *to)
 {
-    const qdq_slice_sums *from = j->s->block[j->block[block]] + j->x->first;
+    const qdq_power_sums *from = j->s->block[j->block[block]] + j->x->first;
 
     for (size_t k = 0; k < j->x->n; k++) {
         to[k].aa += from[k].aa;
@@ -168,7 +169,7 @@ static void join_zeros(judging *j, size_t first, size_t end, const double *power
         j->group[k] = to;
 }
 
-static void mean_powers(const judging *j, const qdq_slice_sums *sums, double *power)
+static void mean_powers(const judging *j, const qdq_power_sums *sums, double *power)
 {
     size_t count[QDQ_SLICES_MOST] = {0};
 
@@ -184,7 +185,7 @@ static void mean_powers(const judging *j, const qdq_slice_sums *sums, double *po
         power[g] /= count[g] > 0 ? (double)count[g] : 1;
 }
 
-static void find_groups(judging *j, const qdq_slice_sums *all)
+static void find_groups(judging *j, const qdq_power_sums *all)
 {
     double power[QDQ_SLICES_MOST], before = 0;
 
@@ -211,7 +212,7 @@ static void find_groups(judging *j, const qdq_slice_sums *all)
 }
 
 /* Errors, as that of the worst of their group. */
-static void even_out(const judging *j, qdq_slice_sums *sums)
+static void even_out(const judging *j, qdq_power_sums *sums)
 {
     double most[QDQ_SLICES_MOST] = {0};
 
@@ -223,24 +224,48 @@ static void even_out(const judging *j, qdq_slice_sums *sums)
 
 /* --- judging -------------------------------------------------------------------------------------------------------------- */
 
-static void decibels(const judging *j, const qdq_slice_sums *sums, double *db)
+/* What samples may hide (hidden.h), but for those of a block; n_blocks: of all. */
+static qdq_power_sums hidden_without(const judging *j, size_t block)
 {
+    qdq_power_sums sums = {0, 0};
+
+    for (size_t i = 0; i < j->n_blocks; i++) {
+        const qdq_power_sums *from = &j->s->hidden.sums[j->block[i]];
+
+        sums.aa += i != block ? from->aa : 0;
+        sums.dd += i != block ? from->dd : 0;
+    }
+    return sums;
+}
+
+static double ratio_db(double signal, double error)
+{
+    return error == 0 ? (double)INFINITY : 10 * log10(signal / error);
+}
+
+/* Where a share of the samples being like `hidden`, which each slice has an equal part of, is worse, that. */
+static void decibels(const judging *j, const qdq_power_sums *sums, double share, qdq_power_sums hidden,
+                     double *db)
+{
+    const double part = share / (double)j->x->n;
     double power[QDQ_SLICES_MOST];
 
     mean_powers(j, sums, power);
     for (size_t k = 0; k < j->x->n; k++) {
-        const double signal = fmax(sums[k].aa, power[j->group[k]]);
+        const double signal = fmax(sums[k].aa, power[j->group[k]]), error = sums[k].dd;
 
-        db[k] = sums[k].dd == 0 ? (double)INFINITY : 10 * log10(signal / sums[k].dd);
+        db[k] = fmin(ratio_db(signal, error), ratio_db((1 - share) * signal + part * hidden.aa,
+                                                       (1 - share) * error + part * hidden.dd));
     }
 }
 
 /* db[block * n + slice]: without that block. Sums of the blocks before it and behind it, for a difference of two sums
  * would lose what one block does not have. behind[] has room for a row more than there are blocks. */
-static void leave_out(const judging *j, qdq_slice_sums *behind, double *db)
+static void leave_out(const judging *j, qdq_power_sums *behind, double *db)
 {
     const size_t n = j->x->n;
-    qdq_slice_sums before[QDQ_SLICES_MOST] = {{0, 0}}, sums[QDQ_SLICES_MOST];
+    const double share = qdq_hidden_share(&j->s->hidden);
+    qdq_power_sums before[QDQ_SLICES_MOST] = {{0, 0}}, sums[QDQ_SLICES_MOST];
 
     for (size_t i = j->n_blocks; i-- > 0;) {
         memcpy(behind + i * n, behind + (i + 1) * n, n * sizeof *behind);
@@ -248,16 +273,18 @@ static void leave_out(const judging *j, qdq_slice_sums *behind, double *db)
     }
     for (size_t i = 0; i < j->n_blocks; i++) {
         for (size_t k = 0; k < n; k++) {
-            const qdq_slice_sums *rest = &behind[(i + 1) * n + k];
+            const qdq_power_sums *rest = &behind[(i + 1) * n + k];
 
-            sums[k] = (qdq_slice_sums){before[k].aa + rest->aa, before[k].dd + rest->dd};
+            sums[k] = (qdq_power_sums){before[k].aa + rest->aa, before[k].dd + rest->dd};
         }
-        decibels(j, sums, db + i * n);
+        decibels(j, sums, share, hidden_without(j, i), db + i * n);
         add_block(j, i, before);
     }
 }
 
-static void conclude(const judging *j, const double *all, const double *left_out, qdq_slice_result *out)
+/* all: what was measured; with_hidden: and what saturation may hide, as in left_out. */
+static void conclude(const judging *j, const double *all, const double *with_hidden, const double *left_out,
+                     qdq_slice_result *out)
 {
     const size_t n = j->x->n;
     double without[QDQ_SLICES_BLOCKS];
@@ -265,7 +292,7 @@ static void conclude(const judging *j, const double *all, const double *left_out
     for (size_t k = 0; k < n; k++) {
         for (size_t i = 0; i < j->n_blocks; i++)
             without[i] = left_out[i * n + k];
-        out->bound_db = fmin(out->bound_db, qdq_jackknife_bound(all[k], without, j->n_blocks));
+        out->bound_db = fmin(out->bound_db, qdq_jackknife_bound(with_hidden[k], without, j->n_blocks));
         if (!isnan(out->worst_db) && !(all[k] < out->worst_db))
             continue;
         out->worst_db = all[k];
@@ -274,10 +301,11 @@ static void conclude(const judging *j, const double *all, const double *left_out
     }
 }
 
-/* SQNR of the slices of an axis; false: zero everywhere. `even`, `without`: qdq_slices_list(). */
-static bool begin_axis(judging *j, bool even, size_t without, double *db)
+/* SQNR of the slices of an axis, and with what saturation may hide (or NULL); false: zero everywhere. `even`, `without`:
+ * qdq_slices_list(). */
+static bool begin_axis(judging *j, bool even, size_t without, double *db, double *with_hidden)
 {
-    qdq_slice_sums sums[QDQ_SLICES_MOST] = {{0, 0}};
+    qdq_power_sums sums[QDQ_SLICES_MOST] = {{0, 0}};
 
     for (size_t i = 0; i < QDQ_SLICES_BLOCKS; i++)
         if (j->s->block[i] != NULL && i != without)
@@ -285,27 +313,30 @@ static bool begin_axis(judging *j, bool even, size_t without, double *db)
     for (size_t i = 0; i < j->n_blocks; i++)
         add_block(j, i, sums);
     find_groups(j, sums);
-    if (even && j->n_groups > 0)
+    if (j->n_groups == 0)
+        return false;
+    if (even)
         even_out(j, sums);
-    if (j->n_groups > 0)
-        decibels(j, sums, db);
-    return j->n_groups > 0;
+    decibels(j, sums, 0, (qdq_power_sums){0, 0}, db);
+    if (with_hidden != NULL)
+        decibels(j, sums, qdq_hidden_share(&j->s->hidden), hidden_without(j, j->n_blocks), with_hidden);
+    return true;
 }
 
 static qdq_status judge_axis(const qdq_slices *s, const qdq_slice_axis *x, qdq_slice_result *out,
                              qdq_error *err)
 {
     judging j = {.s = s, .x = x};
-    double all[QDQ_SLICES_MOST];
+    double all[QDQ_SLICES_MOST], with_hidden[QDQ_SLICES_MOST];
 
-    if (!begin_axis(&j, false, QDQ_SLICES_BLOCKS, all))
+    if (!begin_axis(&j, false, QDQ_SLICES_BLOCKS, all, with_hidden))
         return QDQ_OK;
-    qdq_slice_sums *behind = calloc((j.n_blocks + 1) * x->n, sizeof *behind);
+    qdq_power_sums *behind = calloc((j.n_blocks + 1) * x->n, sizeof *behind);
     double *left_out = calloc(j.n_blocks * x->n, sizeof *left_out);
     const bool ok = behind != NULL && left_out != NULL;
     if (ok) {
         leave_out(&j, behind, left_out);
-        conclude(&j, all, left_out, out);
+        conclude(&j, all, with_hidden, left_out, out);
     }
     free(behind);
     free(left_out);
@@ -338,7 +369,7 @@ void qdq_slices_list(const qdq_slices *s, bool whole, bool even, size_t without,
     judging j = {.s = s, .x = whole ? s->axis : axis_of(s)};
 
     *out = (qdq_slice_list){.axis = -1};
-    if (s->n_axes == 0 || j.x == NULL || !begin_axis(&j, even, without, out->db))
+    if (s->n_axes == 0 || j.x == NULL || !begin_axis(&j, even, without, out->db, NULL))
         return;
     out->axis = j.x->axis;
     out->n = j.x->n;

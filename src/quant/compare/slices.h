@@ -11,12 +11,9 @@
 #define QDQ_SLICES_H
 
 #include "qdq/engine.h"
+#include "quant/compare/hidden.h"
 
 enum { QDQ_SLICES_MOST = 128, QDQ_SLICES_FACTOR = 8, QDQ_SLICES_BLOCKS = 64 };
-
-typedef struct qdq_slice_sums {
-    double aa, dd; /* of a a and of (a - b) (a - b) */
-} qdq_slice_sums;
 
 typedef struct qdq_slice_axis {
     int axis;     /* -1: the whole output is one slice */
@@ -32,7 +29,8 @@ typedef struct qdq_slices {
     int n_axes, rank;
     size_t total; /* slices of all axes */
     double *low, *high;
-    qdq_slice_sums *block[QDQ_SLICES_BLOCKS]; /* NULL: it has no sample */
+    qdq_power_sums *block[QDQ_SLICES_BLOCKS]; /* NULL: it has no sample */
+    qdq_hidden hidden;
 } qdq_slices;
 
 typedef struct qdq_slice_result {
@@ -40,7 +38,9 @@ typedef struct qdq_slice_result {
         worst_db; /* least SQNR of the whole and of its slices; NAN: zero everywhere; -INFINITY: not finite */
     int axis;     /* of that slice; -1: the whole */
     size_t index;
-    double bound_db; /* least lower bound of the whole and of its slices; NAN: fewer than two samples */
+    double
+        bound_db; /* least lower bound of the whole and of its slices, with what saturation may hide (hidden.h);
+                      * NAN: fewer than two samples */
 } qdq_slice_result;
 
 /* Adds a sample. Both arrays have one shape; axis 0 is the batch where its length is `batch` (0: never). Pairs that are
@@ -64,12 +64,14 @@ void qdq_slices_list(const qdq_slices *s, bool whole, bool even, size_t without,
  * that have axes; 0 if they differ (a state [2, N, 128] beside an input [N, 576]) or there is none. */
 int64_t qdq_slices_batch(const qdq_named_array *in, size_t n);
 
-/* The one-sided 90 % lower bound of a statistic in dB of n samples, from its jackknife: `all` is its value, without[i] that
- * without sample i; INFINITY is allowed. From B. Efron, R. J. Tibshirani, An Introduction to the Bootstrap, chapter 11:
+/* The one-sided 90 % lower bound of a statistic in dB, for as many other samples, from the jackknife of n: `all` is its
+ * value, without[i] that without sample i; INFINITY is allowed. From B. Efron, R. J. Tibshirani, An Introduction to the
+ * Bootstrap, chapter 11, and for other samples G. J. Hahn, W. Q. Meeker, Statistical Intervals, chapter 4 (the variances
+ * of both means add up):
  *
  *     corrected = n all - (n - 1) mean                       (Quenouille: few samples show too few of the large errors)
  *     deviation = sqrt((n - 1) / n * sum (without[i] - mean)^2)                                                (Tukey)
- *     bound     = min(all, corrected) - t deviation          t: Student's 90 % quantile, n - 1 degrees of freedom
+ *     bound     = min(all, corrected) - t sqrt(2) deviation  t: Student's 90 % quantile, n - 1 degrees of freedom
  *
  * without[i] counts as no further than QDQ_JACKKNIFE_MOST_DB from `all`, or one sample that holds all of the error, or of
  * the signal, would make the bound infinite. NAN with n < 2; `all` where that is infinite. */

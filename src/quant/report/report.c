@@ -144,7 +144,7 @@ static void show_outputs(qdq_reporting *r)
          .hint = "least of the whole and its slices along one axis",
          .is_number = true},
         {.head = "Axis, index"},
-        {.head = "Bound dB", .hint = "90 % lower bound on other samples, jackknife", .is_number = true},
+        {.head = "Bound dB", .hint = "90 % lower bound on as many other samples, jackknife", .is_number = true},
         {.head = "Cosine", .is_number = true},
         {.head = "Largest error", .is_number = true},
         {.head = "Top-1", .hint = "rows with the same largest score", .is_number = true},
