@@ -144,6 +144,11 @@ QDQ_API size_t qdq_model_output_count(const qdq_model *m);
 QDQ_API bool qdq_model_input(const qdq_model *m, size_t i, qdq_io *out);
 QDQ_API bool qdq_model_output(const qdq_model *m, size_t i, qdq_io *out);
 
+/* Has this input or output a dim that is not fixed, or an unknown rank? */
+QDQ_API bool qdq_io_is_open(const qdq_io *io);
+/* Has any input of the model one? Engines then plan for every size of it. */
+QDQ_API bool qdq_model_is_open(const qdq_model *m);
+
 #ifdef __cplusplus
 }
 #endif

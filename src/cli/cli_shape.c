@@ -33,12 +33,7 @@ static const qdq_input_shape *find_shape(const cli_shapes *shapes, const char *n
 
 bool cli_is_assumed(const qdq_io *io, const cli_shapes *fixed)
 {
-    if (find_shape(fixed, io->name) != NULL)
-        return false;
-    for (int i = 0; i < io->rank; i++)
-        if (io->dim[i] < 0)
-            return true;
-    return false;
+    return io->rank >= 0 && qdq_io_is_open(io) && find_shape(fixed, io->name) == NULL;
 }
 
 void cli_shape_text(const qdq_io *io, const cli_shapes *fixed, bool fill, char *text, size_t size)

@@ -99,7 +99,11 @@ static qdq_status try_session(const bench *b, const bench_engine *e, size_t i, c
 {
     qdq_session **s = &e->entry[i].session;
     qdq_status st = qdq_session_open(e->engine, b->models[i], opts, s, err);
+    qdq_io io;
 
+    e->entry[i].open = false;
+    for (size_t k = 0; st == QDQ_OK && qdq_session_input(*s, k, &io); k++)
+        e->entry[i].open = e->entry[i].open || qdq_io_is_open(&io);
     if (st == QDQ_OK)
         st = run_once(b, e, *s, err);
     if (st != QDQ_OK) {
@@ -371,9 +375,10 @@ const cli_command cmd_bench = {
     .about =
         "Measures models in interleaved rounds, so that drift of the machine hits all alike. The speed-up\n"
         "of a model is the time of the first divided by its own: the median of paired rounds, with a\n"
-        "95 % interval. Input is random. Dimensions that neither the model nor --shape fixes count as 1,\n"
-        "and the output says so. A model that the engine runs without its optimizations alone is measured\n"
-        "like that, and the output says why.\n"
+        "95 % interval. Input is random. Dimensions that neither the model nor --shape fixes are open for\n"
+        "the engine and 1 in the input; the output says so, and whether shapes were open or fixed. A model\n"
+        "that the engine runs without its optimizations alone is measured like that, and the output says\n"
+        "why.\n"
         "\n"
         "With several engines (--engine ort,openvino) each measures all models, one engine after the other,\n"
         "and ratios are to the first model on the same engine. A comma separates only where the name of an\n"
@@ -386,12 +391,14 @@ const cli_command cmd_bench = {
         "engine says that it does not support the model, 4 where a file of the engine cannot be read.",
     .json =
         "{ \"engine\", \"engine_version\", \"device\", \"spec\", \"failed\", \"threads\",\n"
-        "  \"models\": [{\"model\", \"median_ms\", \"p10_ms\", \"p90_ms\", \"runs\", \"unoptimized\", "
-        "\"failed\"}],\n"
+        "  \"models\": [{\"model\", \"median_ms\", \"p10_ms\", \"p90_ms\", \"runs\", "
+        "\"shapes\",\n"
+        "    \"unoptimized\", \"failed\"}],\n"
         "  \"ratios\": [{\"model\", \"speedup\", \"ci_low\", \"ci_high\"}],\n"
         "  \"run_as\": [{\"model\", \"input\", \"shape\"}] }\n"
         "With several engines: { \"engines\": [...], \"run_as\" }, with such an object for each in the "
         "list.\n"
+        "shapes: \"open\" where an input has a dimension that nothing fixes, else \"fixed\".\n"
         "unoptimized: why the engine's optimizations are off for this model; null: they are on. failed: why\n"
         "it was not measured, or why there is no such engine; null: it was. Ratios are null where the first\n"
         "model was not measured.",

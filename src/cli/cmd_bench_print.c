@@ -48,6 +48,7 @@ static json_t *model_json(const bench_entry *e, const char *path, cli_json *j)
     cli_json_set(j, model, "p10_ms", good ? cli_json_real(t->p10_ms) : json_null());
     cli_json_set(j, model, "p90_ms", good ? cli_json_real(t->p90_ms) : json_null());
     cli_json_set(j, model, "runs", good ? json_integer(t->runs) : json_null());
+    cli_json_set(j, model, "shapes", good ? json_string(e->open ? "open" : "fixed") : json_null());
     cli_json_set(j, model, "unoptimized", text_or_null(e->unoptimized));
     cli_json_set(j, model, "failed", text_or_null(e->failed));
     return model;
@@ -128,6 +129,18 @@ static void print_assumed(const bench *b)
         }
 }
 
+/* Of all that were measured; the lines on inputs say which one is open. */
+static const char *shapes_of(const bench *b, const bench_engine *e)
+{
+    bool open = false, fixed = false;
+
+    for (size_t i = 0; i < b->n_models; i++) {
+        open = open || (e->entry[i].failed == NULL && e->entry[i].open);
+        fixed = fixed || (e->entry[i].failed == NULL && !e->entry[i].open);
+    }
+    return open && fixed ? ", shapes open and fixed" : open ? ", shapes open" : fixed ? ", shapes fixed" : "";
+}
+
 static void print_engines(const bench *b)
 {
     for (size_t i = 0; i < b->n_engines; i++) {
@@ -137,8 +150,8 @@ static void print_engines(const bench *b)
             continue;
         }
         const qdq_engine_info *info = qdq_engine_get_info(e->engine);
-        printf("engine %s %s on %s, %d thread%s\n", info->name, info->version, info->device, b->threads,
-               cli_plural((size_t)b->threads));
+        printf("engine %s %s on %s, %d thread%s%s\n", info->name, info->version, info->device, b->threads,
+               cli_plural((size_t)b->threads), shapes_of(b, e));
     }
 }
 

@@ -112,17 +112,6 @@ qdq_status cmd_quantize_speed(quantize *q, qdq_error *err)
 
 /* --- what it says ----------------------------------------------------------------------------------------------------- */
 
-static bool is_open(const qdq_model *m)
-{
-    const cli_shapes none = {NULL, 0, 0};
-    qdq_io io;
-
-    for (size_t i = 0; qdq_model_input(m, i, &io); i++)
-        if (io.rank < 0 || cli_is_assumed(&io, &none))
-            return true;
-    return false;
-}
-
 /* What it is compared with: a model that brought Q/DQ is none in float. */
 static const char *other_name(const quantize *q)
 {
@@ -142,7 +131,7 @@ void cmd_quantize_speed_print(const quantize *q, FILE *to)
             "\nspeed: %.2f times as fast as %s (95 %% interval %.2f to %.2f), %.3g ms, was %.3g ms; %d "
             "thread%s, shapes %s\n",
             r->speedup, other_name(q), r->ci_low, r->ci_high, r->median_ms, q->speed.before.median_ms,
-            threads, cli_plural((size_t)threads), is_open(q->quantized) ? "open" : "fixed");
+            threads, cli_plural((size_t)threads), qdq_model_is_open(q->quantized) ? "open" : "fixed");
 }
 
 void cmd_quantize_speed_json(const quantize *q, cli_json *j, json_t *root)
@@ -163,7 +152,7 @@ void cmd_quantize_speed_json(const quantize *q, cli_json *j, json_t *root)
         cli_json_set(j, o, "before_ms", cli_json_real(q->speed.before.median_ms));
         cli_json_set(j, o, "after_ms", cli_json_real(r->median_ms));
         cli_json_set(j, o, "threads", json_integer(cli_threads(q->a->threads)));
-        cli_json_set(j, o, "shapes", json_string(is_open(q->quantized) ? "open" : "fixed"));
+        cli_json_set(j, o, "shapes", json_string(qdq_model_is_open(q->quantized) ? "open" : "fixed"));
     }
     cli_json_set(j, root, "speed", o);
 }

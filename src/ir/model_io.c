@@ -72,3 +72,21 @@ bool qdq_model_output(const qdq_model *m, size_t i, qdq_io *out)
     describe(m->graph->outputs.at[i], out);
     return true;
 }
+
+bool qdq_io_is_open(const qdq_io *io)
+{
+    for (int i = 0; i < io->rank; i++)
+        if (io->dim[i] < 0)
+            return true;
+    return io->rank < 0;
+}
+
+bool qdq_model_is_open(const qdq_model *m)
+{
+    qdq_io io;
+
+    for (size_t i = 0; qdq_model_input(m, i, &io); i++)
+        if (qdq_io_is_open(&io))
+            return true;
+    return false;
+}

@@ -392,6 +392,42 @@ static void open_dims_may_differ_from_run_to_run_and_from_what_is_timed(void **s
     qdq_model_free(m);
 }
 
+static bool profile_has(qdq_engine *e, const qdq_model *m, const qdq_session_opts *opts, const char *op)
+{
+    float x[12] = {0};
+    const qdq_named_array in = {"x", {QDQ_FLOAT, 2, {3, 4}, x, sizeof x}};
+    bool found = false;
+    qdq_session *s;
+    qdq_layer *l;
+    size_t n;
+
+    assert_ok(qdq_session_open(e, m, opts, &s, &err));
+    assert_ok(qdq_session_profile(s, &in, 1, 2, &l, &n, &err));
+    for (size_t i = 0; i < n; i++)
+        found = found || strncmp(l[i].op, op, strlen(op)) == 0;
+    qdq_free(l);
+    qdq_session_close(s);
+    return found;
+}
+
+/* With known shapes nothing is left to compute of a shape. */
+static void open_dims_stay_open_in_what_is_timed(void **state)
+{
+    qdq_engine *e = need_openvino();
+    qdq_model *m = test_model(HEAD "g (float[N,4] x) => (float[N,4] y, int64[2] n) {\n"
+                                   "y = Relu(x)\n n = Shape(y) }");
+    const qdq_input_shape shape = {.name = "x", .rank = 2, .dim = {3, 4}};
+    qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
+
+    (void)state;
+    opts.profile = true;
+    assert_true(profile_has(e, m, &opts, "Convert"));
+    opts.shapes = &shape;
+    opts.n_shapes = 1;
+    assert_false(profile_has(e, m, &opts, "Convert"));
+    qdq_model_free(m);
+}
+
 static void exposed_tensors_have_the_numbers_of_onnx_runtime(void **state)
 {
     qdq_engine *ov = need_openvino(), *ort = need_ort();
@@ -547,6 +583,7 @@ int main(void)
         cmocka_unit_test(shapes_that_do_not_fit_are_refused),
         cmocka_unit_test(fixed_shapes_reach_the_engine),
         cmocka_unit_test(open_dims_may_differ_from_run_to_run_and_from_what_is_timed),
+        cmocka_unit_test(open_dims_stay_open_in_what_is_timed),
         cmocka_unit_test(exposed_tensors_have_the_numbers_of_onnx_runtime),
         cmocka_unit_test(the_profile_lists_executed_layers),
         cmocka_unit_test(layers_are_told_with_the_nodes_that_they_compute),

@@ -170,6 +170,10 @@ static void inputs_leave_initializers_out(void **state)
     assert_true(qdq_model_output(m, 0, &io));
     assert_true(io.rank == 0 && io.elem == QDQ_FLOAT);
     assert_false(qdq_model_output(m, 2, &io));
+    assert_true(qdq_model_is_open(m));
+    qdq_model_free(m);
+    m = test_model("g (float[2] x, float y) => (float[N] z) { z = Add(x, y) }");
+    assert_false(qdq_model_is_open(m)); /* outputs do not count */
     qdq_model_free(m);
 }
 

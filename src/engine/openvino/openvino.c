@@ -78,9 +78,9 @@ static void append_level(const qdq_ov_session *os, ov_property *p, size_t *n)
         p[(*n)++] = (ov_property){"SNIPPETS_MODE", "DISABLE"};
 }
 
-qdq_status qdq_ov_compile(qdq_session *s, const ov_model *model, ov_compiled_model **out, qdq_error *err)
+static qdq_status compile(qdq_session *s, qdq_error *err)
 {
-    const qdq_ov_session *os = s->self;
+    qdq_ov_session *os = s->self;
     const qdq_ov_api *api = &os->ov->api;
     char threads[20];
     ov_property p[10];
@@ -95,7 +95,8 @@ qdq_status qdq_ov_compile(qdq_session *s, const ov_model *model, ov_compiled_mod
     p[n++] = (ov_property){"ENABLE_CPU_PINNING", "NO"};
     p[n++] = (ov_property){"PERF_COUNT", os->profile ? "YES" : "NO"};
     append_level(os, p, &n);
-    return qdq_ov_check(api, api->core_compile_model_props(os->ov->core, model, device, n, p, out),
+    return qdq_ov_check(api,
+                        api->core_compile_model_props(os->ov->core, os->model, device, n, p, &os->compiled),
                         "cannot compile the model", err);
 }
 
@@ -318,7 +319,7 @@ static qdq_status ov_session_open(qdq_session *s, const qdq_model *m, const qdq_
     QDQ_TRY(check_depth(m, err));
     QDQ_TRY(read_model(s, m, err));
     QDQ_TRY(read_ios(s, m, err));
-    QDQ_TRY(qdq_ov_compile(s, os->model, &os->compiled, err));
+    QDQ_TRY(compile(s, err));
     QDQ_TRY(qdq_ov_check(&o->api, o->api.compiled_model_create_infer_request(os->compiled, &os->request),
                          "request", err));
     if (!o->api.model_is_dynamic(os->model)) {

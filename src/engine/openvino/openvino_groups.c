@@ -341,11 +341,10 @@ static qdq_status read_runs(qdq_session *s, const qdq_array *const *in, unsigned
     if (runs == 0)
         return read_layers(s, os->compiled, all, err);
     QDQ_TRY(qdq_ov_bind(s, in, err)); /* runs once */
-    const ov_compiled_model *model = os->timed_model != NULL ? os->timed_model : os->compiled;
     QDQ_TRY(infer_times(s, WARM_RUNS - 1, err));
-    QDQ_TRY(read_layers(s, model, first, err));
+    QDQ_TRY(read_layers(s, os->compiled, first, err));
     QDQ_TRY(infer_times(s, runs, err));
-    QDQ_TRY(read_layers(s, model, all, err));
+    QDQ_TRY(read_layers(s, os->compiled, all, err));
     if (first->layers.n != all->layers.n)
         return qdq_fail(err, QDQ_E_ENGINE, "groups: %zu layers, then %zu", first->layers.n, all->layers.n);
     return QDQ_OK;

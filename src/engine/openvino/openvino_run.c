@@ -1,5 +1,5 @@
 /* openvino_run.c - runs of an OpenVINO session: arrays go in without a copy, outputs are lent while they exist. What is
- * timed has tensors of its own, in memory as OpenVINO allocates it, and fixed shapes. */
+ * timed has tensors of its own, in memory as OpenVINO allocates it. */
 #include "engine/openvino/openvino_session.h"
 
 #include <string.h>
@@ -211,10 +211,7 @@ void qdq_ov_unbind(qdq_session *s)
 
     if (os->timed != NULL)
         api->infer_request_free(os->timed);
-    if (os->timed_model != NULL)
-        api->compiled_model_free(os->timed_model);
     os->timed = NULL;
-    os->timed_model = NULL;
     for (size_t i = 0; os->bound != NULL && i < s->n_in; i++) {
         if (os->bound[i] != NULL)
             api->tensor_free(os->bound[i]);
@@ -222,19 +219,16 @@ void qdq_ov_unbind(qdq_session *s)
     }
 }
 
-/* Users deploy a model with the shapes that they have: so what is timed is compiled for them. */
+/* A request of the model as it runs: open dims stay open. qdq_session_opts.shapes fixes them. */
 qdq_status qdq_ov_bind(qdq_session *s, const qdq_array *const *in, qdq_error *err)
 {
     qdq_ov_session *os = s->self;
     const qdq_ov_api *api = &os->ov->api;
 
     qdq_ov_unbind(s);
-    if (os->model != NULL) {
-        QDQ_TRY(fit_shapes(s, in, err));
-        QDQ_TRY(qdq_ov_compile(s, os->model, &os->timed_model, err));
-    }
-    ov_compiled_model *model = os->timed_model != NULL ? os->timed_model : os->compiled;
-    QDQ_TRY(qdq_ov_check(api, api->compiled_model_create_infer_request(model, &os->timed), "request", err));
+    QDQ_TRY(fit_shapes(s, in, err));
+    QDQ_TRY(qdq_ov_check(api, api->compiled_model_create_infer_request(os->compiled, &os->timed), "request",
+                         err));
     for (size_t i = 0; i < s->n_in; i++) {
         if (os->in_index[i] == QDQ_OV_UNUSED)
             continue;

@@ -23,7 +23,7 @@ typedef struct qdq_ov_shape {
 
 typedef struct qdq_ov_session {
     const qdq_ov *ov;
-    ov_model *model;      /* kept where shapes are not fixed: timing fixes them */
+    ov_model *model;      /* kept where shapes are open: it is asked whether inputs fit */
     qdq_ov_shape *fitted; /* of the inputs, which `model` has now; rank -1: none */
     ov_compiled_model *compiled;
     ov_infer_request *request; /* for runs */
@@ -32,15 +32,10 @@ typedef struct qdq_ov_session {
     int threads;
     bool profile, fake_quant;
 
-    /* For timing and profiles, with the inputs of the last bind(). Where all shapes are fixed anyway, `timed_model` is
-     * NULL and `timed` a request of `compiled`. */
-    ov_compiled_model *timed_model;
+    /* For timing and profiles: a request of `compiled`, with the inputs of the last bind(). */
     ov_infer_request *timed;
     ov_tensor **bound; /* s->n_in of them */
 } qdq_ov_session;
-
-/* openvino.c: compiles `model` with the session's options. */
-qdq_status qdq_ov_compile(qdq_session *s, const ov_model *model, ov_compiled_model **out, qdq_error *err);
 
 /* openvino_weights.c: the model as OpenVINO shall get it; its weights are references into our memory. */
 qdq_status qdq_ov_model_bytes(const qdq_model *m, qdq_buf *out, qdq_error *err);

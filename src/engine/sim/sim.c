@@ -97,18 +97,6 @@ static qdq_status estimate(sim_session *ss, qdq_error *err)
     return ss->factor != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-static bool has_open_dim(const qdq_graph *g)
-{
-    int64_t dim[QDQ_MAX_RANK];
-    int rank;
-
-    for (size_t i = 0; i < g->inputs.n; i++)
-        if (g->inputs.at[i]->init == NULL &&
-            !qdq_value_static_shape(g->inputs.at[i], &rank, dim, QDQ_MAX_RANK))
-            return true;
-    return false;
-}
-
 /* Gives the inputs of the clone these shapes, and infers the rest again if that changes anything. */
 static qdq_status adopt_shapes(qdq_session *s, const qdq_array *const *in, qdq_error *err)
 {
@@ -151,7 +139,7 @@ static qdq_status sim_session_open(qdq_session *s, const qdq_model *m, const qdq
     QDQ_TRY(qdq_model_infer(ss->model, &infer, err));
     QDQ_TRY(qdq_session_describe(s, ss->model->graph, err));
     ss->as_written = opts->level == QDQ_LEVEL_NONE || opts->fake_quant;
-    ss->is_open = has_open_dim(ss->model->graph);
+    ss->is_open = qdq_model_is_open(ss->model);
     QDQ_TRY(estimate(ss, err));
     return maybe_fail(s, "open", err);
 }
