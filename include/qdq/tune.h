@@ -261,6 +261,22 @@ typedef struct qdq_tune_accuracy {
     double half_agreement; /* least of the outputs; NAN: none lies in [0, 1] */
 } qdq_tune_accuracy;
 
+/* Whether input dims are open for the engine while a model is timed. */
+typedef enum qdq_tune_dims {
+    QDQ_DIMS_FIXED, /* by the model, by --shape, or by the shapes of the samples */
+    QDQ_DIMS_OPEN
+} qdq_tune_dims;
+
+QDQ_API const char *qdq_tune_dims_name(qdq_tune_dims d); /* "fixed", "open" */
+
+/* What ships against the input, with dims the other way than in the search. Times in ms, as in qdq_tune_result. */
+typedef struct qdq_tune_other_dims {
+    bool measured;
+    qdq_tune_dims dims;
+    double baseline_ms, final_ms, speedup, ci_low, ci_high;
+    char why[300]; /* why it was not measured; "": the input has no open dims, or it was */
+} qdq_tune_other_dims;
+
 typedef struct qdq_tune_result {
     const char *mode; /* "region", "subgraph" */
     char engine[64];  /* "ort 1.31.1" */
@@ -269,6 +285,8 @@ typedef struct qdq_tune_result {
         [300]; /* why rules_ms is NAN: the rules' plan failed, or misses the goal; "": it was timed */
     double predicted_ms;             /* of the final, by the gains on the way */
     double speedup, ci_low, ci_high; /* baseline / final, fresh pairs of the guard, 95 % */
+    qdq_tune_dims dims;              /* in the search, and of the times above */
+    qdq_tune_other_dims other_dims;  /* the other way: what is slower than the input there does not ship */
     unsigned builds, timings;        /* of whole models; pairs */
     unsigned ruled_out;              /* candidates that profiles gave no hope, and that were not built */
     double seconds, calibration_s;   /* of all; of these, before the budget of time began */
@@ -278,8 +296,9 @@ typedef struct qdq_tune_result {
     size_t regions, patterns; /* of region mode */
     double mde;               /* the least gain that could have been seen */
     qdq_tune_verdict verdict;
-    const char *why;           /* of a float verdict, in words; NULL: it is another one */
-    char reason[300];          /* why something faster was not shipped: the goal it misses; "": nothing was */
+    const char *why; /* of a float verdict, in words; NULL: it is another one */
+    char reason
+        [300]; /* why something faster was not shipped: the goal that it misses, or slower with the other dims; "" */
     bool placement_only;       /* no data: the scales mean nothing */
     bool resumed, ended_early; /* ended_early: the budget was used up */
     double sqnr_db; /* of what was written, against the input: of the slice that has least; NAN: float */

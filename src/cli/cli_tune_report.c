@@ -64,6 +64,26 @@ static qdq_status print_times(cli *c, json_t *report, FILE *to, qdq_error *err)
     return cli_table_print(&t, to, err);
 }
 
+/* How the table's times were taken, and what the result takes when it is run in the other way. */
+static void print_shapes(json_t *report, FILE *to)
+{
+    const char *shapes = json_string_value(json_object_get(report, "shapes"));
+    json_t *other = json_object_get(report, "other_shapes");
+    const char *why = json_string_value(json_object_get(other, "not_measured"));
+    const char *name = json_string_value(json_object_get(other, "shapes"));
+
+    if (shapes == NULL)
+        return;
+    fprintf(to, "shapes %s", shapes);
+    if (name != NULL && why == NULL)
+        fprintf(to, "; with shapes %s %.4g ms, was %.4g ms: speed-up %.3f (95 %% interval %.3f to %.3f)",
+                name, number(other, "final_ms"), number(other, "baseline_ms"), number(other, "speedup"),
+                number(other, "ci_low"), number(other, "ci_high"));
+    else if (name != NULL)
+        fprintf(to, "; not measured with shapes %s: %s", name, why);
+    fputc('\n', to);
+}
+
 static qdq_status print_front(cli *c, json_t *report, FILE *to, qdq_error *err)
 {
     cli_table t = {.arena = &c->arena, .columns = "lrrrl"};
@@ -190,13 +210,13 @@ void cli_tune_report_verdict(json_t *report, FILE *to)
     if (verdict == NULL)
         return;
     if (reason != NULL)
-        fprintf(to, "goal missed: %s\n", reason);
+        fprintf(to, "not kept: %s\n", reason);
     fprintf(to, "%s: speedup %.3f (95 %% interval %.3f to %.3f)", verdict, number(report, "speedup"),
             number(report, "ci_low"), number(report, "ci_high"));
     if (strcmp(verdict, "float") == 0)
         fprintf(to, ", %s: the result is the model without Q/DQ",
                 why != NULL      ? why
-                : reason != NULL ? "nothing that keeps the goal was faster"
+                : reason != NULL ? "what was faster was not kept"
                                  : "nothing was faster");
     else if (json_is_true(json_object_get(report, "placement_only")))
         fputs(", placement only: scales come from random data, --calib DATA gives real ones", to);
@@ -207,6 +227,7 @@ qdq_status cli_tune_report_print(cli *c, json_t *report, FILE *to, qdq_error *er
 {
     print_counts(report, to);
     QDQ_TRY(print_times(c, report, to, err));
+    print_shapes(report, to);
     QDQ_TRY(print_front(c, report, to, err));
     print_remarks(report, to);
     return QDQ_OK;

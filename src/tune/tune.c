@@ -22,6 +22,11 @@ const char *qdq_tune_verdict_name(qdq_tune_verdict v)
     return names[v];
 }
 
+const char *qdq_tune_dims_name(qdq_tune_dims d)
+{
+    return d == QDQ_DIMS_OPEN ? "open" : "fixed";
+}
+
 void qdq_tune_show(qdq_tuning *t, const char *phase)
 {
     double elapsed = qdq_clock_seconds() - t->started;

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <xxhash.h>
+
+#include "base/buf.h"
 #include "base/fail.h"
 #include "tune/accuracy/accuracy.h"
 
@@ -118,16 +121,6 @@ static qdq_status build_rules(qdq_tuning *t, qdq_tune_candidate **out, qdq_error
     return qdq_tune_build(t, *out, path, err);
 }
 
-/* Faster for sure than what was given, as accurate as the user wants, and computed by the engine as it is written. */
-static qdq_status wins(qdq_tuning *t, const qdq_test_result *r, bool ok, const qdq_plan *p, bool *out,
-                       qdq_error *err)
-{
-    *out = ok && r->ci_low > 0;
-    if (*out)
-        QDQ_TRY(qdq_tune_keeps_accuracy(t, p, out, err));
-    return *out ? qdq_tune_verify_shipped(t, p, out, err) : QDQ_OK;
-}
-
 static qdq_status build_written(qdq_tuning *t, const char *name, const char *file, qdq_tune_candidate **out,
                                 qdq_error *err)
 {
@@ -169,7 +162,9 @@ qdq_status qdq_tune_build_input(qdq_tuning *t, qdq_tune_candidate **input, qdq_e
 
 typedef struct guard {
     qdq_tune_candidate *input, *rules, *written; /* written NULL: the search ended with what was given */
-    qdq_test_result of_rules, of_written;        /* against the input */
+    const qdq_tune_shapes
+        *other; /* of inputs, where users may run the model in another way; NULL: there is none */
+    qdq_test_result of_rules, of_written; /* against the input */
     bool rules_ok, written_ok;
     bool same; /* is what was written the rules' plan? */
 } guard;
@@ -207,6 +202,148 @@ static qdq_status wins_duel(qdq_tuning *t, const guard *g, bool *out, qdq_error 
     return QDQ_OK;
 }
 
+/* --- open and fixed dims ------------------------------------------------------------------------------------------------ */
+
+/* A range of shapes among the options of trtexec is one for open dims: there is no other way then. */
+static qdq_status has_range(const qdq_tuning *t, bool *out, qdq_error *err)
+{
+    const char *args = t->opts->engine_opts != NULL ? t->opts->engine_opts->trtexec_args : NULL;
+    qdq_trtexec_shapes *shapes;
+
+    *out = false;
+    if (args == NULL)
+        return QDQ_OK;
+    QDQ_TRY(qdq_trtexec_shapes_read(args, &shapes, err));
+    *out = shapes->n_opt > 0;
+    qdq_free(shapes);
+    return QDQ_OK;
+}
+
+/* Users may fix the dims that were open in the search, or open those that it had fixed. */
+static qdq_status find_other(qdq_tuning *t, guard *g, qdq_error *err)
+{
+    const bool fixed = t->quantize.n_shapes > 0, open = qdq_model_is_open(t->m);
+    bool range;
+
+    t->out->dims = open && !fixed ? QDQ_DIMS_OPEN : QDQ_DIMS_FIXED;
+    QDQ_TRY(has_range(t, &range, err));
+    if (!open || range)
+        return QDQ_OK;
+    qdq_tune_shapes *s = qdq_arena_alloc(&t->arena, sizeof *s);
+    if (s == NULL)
+        return qdq_nomem(err);
+    *s = (qdq_tune_shapes){NULL, 0};
+    t->out->other_dims.dims = fixed ? QDQ_DIMS_OPEN : QDQ_DIMS_FIXED;
+    if (!fixed)
+        QDQ_TRY(qdq_tune_sample_shapes(t, &s->at, &s->n, err));
+    g->other = s;
+    return QDQ_OK;
+}
+
+/* Of a model and shapes, in 32 digits: what was measured with others is not taken from the store. */
+static qdq_status name_other(const char *model, const qdq_tune_shapes *s, char name[33], qdq_error *err)
+{
+    qdq_buf b = QDQ_BUF_INIT(1 << 20);
+
+    qdq_buf_printf(&b, "%s with other dims", model);
+    for (size_t i = 0; i < s->n; i++) {
+        qdq_buf_printf(&b, " %s", s->at[i].name);
+        for (int d = 0; d < s->at[i].rank; d++)
+            qdq_buf_printf(&b, "x%lld", (long long)s->at[i].dim[d]);
+    }
+    const bool ok = !b.failed;
+    const XXH128_hash_t h = XXH3_128bits(ok ? b.data : "", ok ? b.size : 0);
+    qdq_buf_free(&b);
+    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, name);
+    return ok ? QDQ_OK : qdq_nomem(err);
+}
+
+static qdq_status build_other(qdq_tuning *t, const guard *g, const char *model, const char *path,
+                              qdq_tune_candidate **out, qdq_error *err)
+{
+    char name[33];
+
+    if (path == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(name_other(model, g->other, name, err));
+    QDQ_TRY(qdq_tune_candidate_named(t, name, out, err));
+    (*out)->shapes = g->other;
+    return qdq_tune_build(t, *out, path, err);
+}
+
+/* model.onnx, or where p is not NULL the model of that plan. */
+static qdq_status build_mine(qdq_tuning *t, const guard *g, const qdq_plan *p, qdq_tune_candidate **out,
+                             qdq_error *err)
+{
+    char name[33];
+
+    if (p == NULL)
+        return build_other(t, g, g->written->name, qdq_tune_path(t, "model.onnx"), out, err);
+    QDQ_TRY(qdq_tune_name_plan(p, name, err));
+    QDQ_TRY(qdq_candidate_write(t->files, p, "guard-other.onnx", err));
+    return build_other(
+        t, g, name, qdq_arena_printf(&t->arena, "%s/guard-other.onnx", qdq_tempdir_path(t->work)), out, err);
+}
+
+/* Is it not slower than the input with the other dims, either? Slower is what has its whole interval below 1. An input that the
+ * engine does not take like that is nothing to be slower than. */
+static qdq_status keeps_up(qdq_tuning *t, const guard *g, const qdq_plan *p, bool *out, qdq_error *err)
+{
+    qdq_tune_other_dims *o = &t->out->other_dims;
+    qdq_tune_candidate *input, *mine;
+    qdq_test_result r;
+    bool ok;
+
+    if (g->other == NULL)
+        return QDQ_OK;
+    *o = (qdq_tune_other_dims){.dims = o->dims};
+    *out = false;
+    if (qdq_tune_left_s(t) <= 0) {
+        t->cut = true;
+        return QDQ_OK;
+    }
+    QDQ_TRY(build_other(t, g, g->input->name, qdq_tune_path(t, "baseline.onnx"), &input, err));
+    *out = input->failed;
+    if (input->failed) {
+        snprintf(o->why, sizeof o->why, "the input: %.280s", input->why);
+        return QDQ_OK;
+    }
+    QDQ_TRY(build_mine(t, g, p, &mine, err));
+    QDQ_TRY(measure(t, input, mine, &r, &ok, err));
+    qdq_tune_drop(t, mine);
+    if (!ok) {
+        if (mine->failed)
+            qdq_tune_tell_miss(t, "with shapes %s: %.250s", qdq_tune_dims_name(o->dims), mine->why);
+        return QDQ_OK;
+    }
+    o->measured = true;
+    o->baseline_ms = r.incumbent_ns * 1e-6;
+    o->final_ms = o->baseline_ms * (1 - r.gain);
+    o->speedup = 1 / (1 - r.gain);
+    o->ci_low = 1 / (1 - r.ci_low);
+    o->ci_high = 1 / (1 - r.ci_high);
+    *out = r.ci_high >= 0;
+    if (!*out)
+        qdq_tune_tell_miss(t, "with shapes %s: %.2f times as fast as the input (95 %% interval %.2f to %.2f)",
+                           qdq_tune_dims_name(o->dims), o->speedup, o->ci_low, o->ci_high);
+    return QDQ_OK;
+}
+
+/* Faster for sure than the input, not slower with the other dims, as accurate as the user wants, and computed by the engine as it
+ * is written. */
+static qdq_status wins(qdq_tuning *t, const guard *g, const qdq_test_result *r, bool ok, const qdq_plan *p,
+                       bool *out, qdq_error *err)
+{
+    *out = ok && r->ci_low > 0;
+    if (*out)
+        QDQ_TRY(qdq_tune_keeps_accuracy(t, p, out, err));
+    if (*out)
+        QDQ_TRY(qdq_tune_verify_shipped(t, p, out, err));
+    return *out ? keeps_up(t, g, p, out, err) : QDQ_OK;
+}
+
+/* --- the result ------------------------------------------------------------------------------------------------------- */
+
 /* Where neither what the search found nor the rules' plan can ship: the start that was made for the goal. */
 static qdq_status try_reached(qdq_tuning *t, const guard *g, qdq_test_result *r, qdq_tune_candidate **out,
                               qdq_error *err)
@@ -221,7 +358,7 @@ static qdq_status try_reached(qdq_tuning *t, const guard *g, qdq_test_result *r,
     QDQ_TRY(qdq_tune_build(t, *out, NULL, err));
     QDQ_TRY(measure(t, g->input, *out, r, &ok, err));
     QDQ_TRY(qdq_tune_plan_of(t, &t->reached, &p, err));
-    qdq_status st = wins(t, r, ok, p, &wins_it, err);
+    qdq_status st = wins(t, g, r, ok, p, &wins_it, err);
     if (st == QDQ_OK && wins_it)
         st = qdq_tune_write_best(t, p, err);
     qdq_plan_free(p);
@@ -257,7 +394,7 @@ static const char *why_float(const qdq_tuning *t)
     if (tried > 0 && died == tried)
         return "the engine crashed, hung or ran out of memory in every candidate";
     if (t->out->reason[0] != '\0')
-        return "nothing that keeps the goal was faster";
+        return "what was faster was not kept";
     if (qdq_assign_count(&t->found.best) > 0)
         return "what the search kept was not confirmed when it was measured afresh";
     return "nothing was faster";
@@ -280,6 +417,7 @@ static qdq_status keep_float(qdq_tuning *t, const guard *g, qdq_error *err)
     }
     t->out->verdict = QDQ_TUNED_FLOAT;
     t->out->written = (qdq_tune_accuracy){.bound_db = NAN, .top1 = NAN, .half_agreement = NAN};
+    t->out->other_dims = (qdq_tune_other_dims){.dims = t->out->other_dims.dims};
     if (t->out->reason[0] == '\0')
         tell_misses(t);
     t->out->why = why_float(t);
@@ -313,14 +451,20 @@ static qdq_status decide(qdq_tuning *t, const guard *g, qdq_error *err)
     if (g->rules != NULL && g->rules->failed)
         snprintf(t->out->rules_why, sizeof t->out->rules_why, "%.290s", g->rules->why);
     if (g->written != NULL)
-        QDQ_TRY(wins(t, &g->of_written, g->written_ok, NULL, &written_wins, err));
+        QDQ_TRY(wins(t, g, &g->of_written, g->written_ok, NULL, &written_wins, err));
     wins_both = written_wins;
     if (written_wins)
         QDQ_TRY(wins_duel(t, g, &wins_both, err));
+    const qdq_tune_result of_written = *t->out;
     if (!wins_both && !g->same) /* what would not be shipped is not judged */
-        QDQ_TRY(wins(t, &g->of_rules, g->rules_ok, t->rules, &rules_win, err));
+        QDQ_TRY(wins(t, g, &g->of_rules, g->rules_ok, t->rules, &rules_win, err));
     if (!written_wins && !rules_win)
         return keep_float(t, g, err);
+    if (!rules_win) { /* the rules' plan may have been asked, and lost */
+        t->out->written = of_written.written;
+        t->out->computed = of_written.computed;
+        t->out->other_dims = of_written.other_dims;
+    }
     t->out->reason[0] = '\0';
     t->out->verdict = rules_win || g->same ? QDQ_TUNED_RULES : QDQ_TUNED;
     t->out->sqnr_db = rules_win ? g->rules->sqnr_db : g->written->sqnr_db;
@@ -337,6 +481,7 @@ qdq_status qdq_tune_guard(qdq_tuning *t, qdq_error *err)
     qdq_tune_show(t, "guard");
     t->guarded = true;
     QDQ_TRY(qdq_tune_correct(t, err));
+    QDQ_TRY(find_other(t, &g, err));
     if (t->unwritten)
         QDQ_TRY(qdq_tune_write_assignment(t, &t->found.best, err));
     if (qdq_tune_left_s(t) <= 0) {

@@ -71,6 +71,21 @@ static void show_figures(const qdq_tuning *t, qdq_buf *b)
     qdq_page_figures(b, f, n);
 }
 
+/* How the times were taken, and what the result takes when it is run in the other way. */
+static void dims_text(const qdq_tune_result *r, char *text, size_t size)
+{
+    const qdq_tune_other_dims *o = &r->other_dims;
+    const char *other = qdq_tune_dims_name(o->dims);
+    size_t n = (size_t)snprintf(text, size, " Shapes %s.", qdq_tune_dims_name(r->dims));
+
+    if (o->measured)
+        snprintf(text + n, size - n,
+                 " With shapes %s %.3g ms, was %.3g ms: %.2f times as fast (%.2f to %.2f).", other,
+                 o->final_ms, o->baseline_ms, o->speedup, o->ci_low, o->ci_high);
+    else if (o->why[0] != '\0')
+        snprintf(text + n, size - n, " Not measured with shapes %s: %s.", other, o->why);
+}
+
 static const char *const verdict_text[] = {
     "The search found the fastest of the three: the model that was given, the plan of the target's rules, "
     "and its own.",
@@ -81,7 +96,7 @@ static const char *const verdict_text[] = {
 static void show_latency(const qdq_tuning *t, qdq_buf *b)
 {
     const qdq_tune_result *r = t->out;
-    char text[1100];
+    char text[1500], dims[420];
     size_t n = 0;
     qdq_page_bar bars[3];
 
@@ -100,8 +115,9 @@ static void show_latency(const qdq_tuning *t, qdq_buf *b)
         bars[n++] = (qdq_page_bar){"rules", r->rules_ms, r->rules_ms, r->rules_ms, QDQ_TONE_PLAIN};
     bars[n++] = (qdq_page_bar){"written", r->final_ms, r->baseline_ms / r->ci_high,
                                r->baseline_ms / r->ci_low, QDQ_TONE_GOOD};
-    snprintf(text, sizeof text, "%s%s Measured afresh at the end, in pairs.%s%s%s%s",
-             verdict_text[r->verdict], why, mde,
+    dims_text(r, dims, sizeof dims);
+    snprintf(text, sizeof text, "%s%s Measured afresh at the end, in pairs.%s%s%s%s%s",
+             verdict_text[r->verdict], why, dims, mde,
              r->ended_early ? " The budget ended the search before it was through." : "",
              r->rules_why[0] != '\0' ? " The rules' plan was not timed: " : "", r->rules_why);
     qdq_page_section(b, "latency", "What came out", text);

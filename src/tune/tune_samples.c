@@ -1,5 +1,5 @@
 /* tune_samples.c - the samples that candidates are timed and compared on, for the process that runs the engine. */
-#include "tune/tune_state.h"
+#include "tune/accuracy/accuracy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -103,4 +103,27 @@ qdq_status qdq_tune_samples(qdq_tuning *t, const char **path, qdq_error *err)
     if (st == QDQ_OK)
         *path = file;
     return st;
+}
+
+qdq_status qdq_tune_sample_shapes(qdq_tuning *t, const qdq_input_shape **out, size_t *n_out, qdq_error *err)
+{
+    qdq_compare_opts judging;
+    const qdq_named_array *in;
+    qdq_data *data;
+    size_t n;
+
+    QDQ_TRY(qdq_tune_judging_data(t, &data, &judging, err));
+    QDQ_TRY(qdq_data_get(data, judging.first, &in, &n, err));
+    qdq_input_shape *s = qdq_arena_array(&t->arena, n + 1, sizeof *s);
+    if (s == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < n; i++) {
+        s[i] = (qdq_input_shape){.name = qdq_arena_strdup(&t->arena, in[i].name), .rank = in[i].array.rank};
+        if (s[i].name == NULL)
+            return qdq_nomem(err);
+        memcpy(s[i].dim, in[i].array.dim, sizeof s[i].dim);
+    }
+    *out = s;
+    *n_out = n;
+    return QDQ_OK;
 }

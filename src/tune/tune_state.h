@@ -43,6 +43,12 @@ typedef struct qdq_tune_heard {
     qdq_tune_accuracy more;
 } qdq_tune_heard;
 
+/* Shapes of inputs that the engine fixes; n 0: open dims stay open. */
+typedef struct qdq_tune_shapes {
+    const qdq_input_shape *at;
+    size_t n;
+} qdq_tune_shapes;
+
 /* What an assignment means on the engine: equal plans have equal names, and are built and measured once. */
 typedef struct qdq_tune_candidate {
     char name[33];
@@ -59,7 +65,8 @@ typedef struct qdq_tune_candidate {
     double sqnr_db;
     bool judged; /* `heard` is what was found */
     qdq_tune_heard heard;
-    const qdq_tune_times *times; /* NULL: not profiled */
+    const qdq_tune_times *times;   /* NULL: not profiled */
+    const qdq_tune_shapes *shapes; /* built with these; NULL: with those of the search */
 } qdq_tune_candidate;
 
 /* A trial of the search, for the report. */
@@ -177,8 +184,14 @@ const char *qdq_tune_path(qdq_tuning *t, const char *name);
 /* Some of the data as a file; NULL: there are none, or none that a file can hold. */
 qdq_status qdq_tune_samples(qdq_tuning *t, const char **path, qdq_error *err);
 
+/* The shapes of the first sample that judges, of all inputs; in the arena. */
+qdq_status qdq_tune_sample_shapes(qdq_tuning *t, const qdq_input_shape **out, size_t *n_out, qdq_error *err);
+
 /* Tells who watches. */
 void qdq_tune_show(qdq_tuning *t, const char *phase);
+
+/* Tells why what is fastest does not ship: now, and in the report. */
+void qdq_tune_tell_miss(qdq_tuning *t, const char *fmt, ...) QDQ_PRINTF(2, 3);
 
 /* A phase of the search, as people call it in this mode. */
 const char *qdq_tune_phase_name(const qdq_tuning *t, qdq_search_phase phase);

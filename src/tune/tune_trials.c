@@ -119,7 +119,7 @@ void qdq_tune_count_deaths(const qdq_tuning *t, unsigned *died, unsigned *tried)
     for (size_t i = 0; i < t->candidates.n; i++) {
         const qdq_tune_candidate *c = t->candidates.at[i];
 
-        if (c == t->base || !c->tried)
+        if (c == t->base || !c->tried || c->shapes != NULL)
             continue;
         (*tried)++;
         *died += c->died;
@@ -238,13 +238,15 @@ qdq_status qdq_tune_build(qdq_tuning *t, qdq_tune_candidate *c, const char *path
         return QDQ_OK;
     if (path == NULL)
         QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
-    QDQ_TRY(qdq_lab_build(t->lab, path, &c->handle, &fate, err));
+    QDQ_TRY(c->shapes != NULL
+                ? qdq_lab_build_shaped(t->lab, path, c->shapes->at, c->shapes->n, &c->handle, &fate, err)
+                : qdq_lab_build(t->lab, path, &c->handle, &fate, err));
     if (fate.end != QDQ_REMOTE_FINE) {
         c->handle = -1;
         give_up(c, qdq_remote_end_name(fate.end), fate.text);
         return QDQ_OK;
     }
-    return check_outputs(t, c, err);
+    return c->shapes != NULL ? QDQ_OK : check_outputs(t, c, err);
 }
 
 /* What is no incumbent any more takes memory only. */

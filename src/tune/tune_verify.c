@@ -105,27 +105,17 @@ static qdq_status run(qdq_tuning *t, const qdq_model *m, const qdq_input_shape *
     return QDQ_OK;
 }
 
-/* The shapes of the first sample that judges, for all inputs; in the arena. */
-static qdq_status sample_shapes(qdq_tuning *t, const qdq_input_shape **out, size_t *n_out, qdq_error *err)
+/* Does the engine fail on the input, too, if it fixes these shapes? Then they are none that anybody runs. */
+static qdq_status fails_as_given(qdq_tuning *t, const qdq_input_shape *shapes, size_t n,
+                                 const qdq_verify_result *r, bool *out, qdq_error *err)
 {
-    qdq_compare_opts judging;
-    const qdq_named_array *in;
-    qdq_data *data;
-    size_t n;
+    qdq_verify_result given;
 
-    QDQ_TRY(qdq_tune_judging_data(t, &data, &judging, err));
-    QDQ_TRY(qdq_data_get(data, judging.first, &in, &n, err));
-    qdq_input_shape *s = qdq_arena_array(&t->arena, n + 1, sizeof *s);
-    if (s == NULL)
-        return qdq_nomem(err);
-    for (size_t i = 0; i < n; i++) {
-        s[i] = (qdq_input_shape){.name = qdq_arena_strdup(&t->arena, in[i].name), .rank = in[i].array.rank};
-        if (s[i].name == NULL)
-            return qdq_nomem(err);
-        memcpy(s[i].dim, in[i].array.dim, sizeof s[i].dim);
-    }
-    *out = s;
-    *n_out = n;
+    *out = false;
+    if (r->verdict != QDQ_VERIFY_WRONG || r->samples > 0)
+        return QDQ_OK;
+    QDQ_TRY(run(t, t->m, shapes, n, 1, &given, err));
+    *out = given.verdict == QDQ_VERIFY_WRONG && given.samples == 0;
     return QDQ_OK;
 }
 
@@ -137,6 +127,7 @@ static qdq_status ask(qdq_tuning *t, const qdq_model *m, bool shipped, qdq_verif
     const qdq_input_shape *shapes = t->quantize.shapes;
     size_t n = t->quantize.n_shapes;
     qdq_verify_result fixed;
+    bool fails;
 
     if ((qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_RUN) == 0) {
         *out = (qdq_verify_result){.sqnr_db = NAN};
@@ -147,9 +138,10 @@ static qdq_status ask(qdq_tuning *t, const qdq_model *m, bool shipped, qdq_verif
     if (!out->open || out->verdict == QDQ_VERIFY_WRONG || (!shipped && qdq_tune_time_is_up(t)))
         return QDQ_OK;
     if (n == 0)
-        QDQ_TRY(sample_shapes(t, &shapes, &n, err));
+        QDQ_TRY(qdq_tune_sample_shapes(t, &shapes, &n, err));
     QDQ_TRY(run(t, m, shapes, n, SEARCHED, &fixed, err));
-    if (fixed.verdict == QDQ_VERIFY_WRONG)
+    QDQ_TRY(fails_as_given(t, shapes, n, &fixed, &fails, err));
+    if (fixed.verdict == QDQ_VERIFY_WRONG && !fails)
         *out = fixed;
     return QDQ_OK;
 }

@@ -1,6 +1,7 @@
 /* tune_write.c - what a run leaves in its folder. Every file appears whole, by rename: a reader never sees half of one. */
 #include "tune/greedy/greedy.h"
 
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -193,6 +194,23 @@ static json_t *describe_shapes(const qdq_input_shape *s, size_t n)
     return list;
 }
 
+/* null: nothing was written that could be run in another way. */
+static json_t *describe_other_dims(const qdq_tune_other_dims *o)
+{
+    json_t *j = o->measured || o->why[0] != '\0' ? json_object() : json_null();
+
+    if (json_is_null(j))
+        return j;
+    json_object_set_new(j, "shapes", json_string(qdq_tune_dims_name(o->dims)));
+    json_object_set_new(j, "not_measured", o->why[0] != '\0' ? json_string(o->why) : json_null());
+    put_number(j, "baseline_ms", o->measured ? o->baseline_ms : NAN);
+    put_number(j, "final_ms", o->measured ? o->final_ms : NAN);
+    put_number(j, "speedup", o->measured ? o->speedup : NAN);
+    put_number(j, "ci_low", o->measured ? o->ci_low : NAN);
+    put_number(j, "ci_high", o->measured ? o->ci_high : NAN);
+    return j;
+}
+
 static json_t *report(const qdq_tuning *t)
 {
     const qdq_tune_result *r = t->out;
@@ -208,6 +226,8 @@ static json_t *report(const qdq_tuning *t)
     put_number(j, "speedup", r->speedup);
     put_number(j, "ci_low", r->ci_low);
     put_number(j, "ci_high", r->ci_high);
+    json_object_set_new(j, "shapes", json_string(qdq_tune_dims_name(r->dims)));
+    json_object_set_new(j, "other_shapes", describe_other_dims(&r->other_dims));
     json_object_set_new(j, "builds", json_integer(r->builds));
     json_object_set_new(j, "timings", json_integer(r->timings));
     json_object_set_new(j, "ruled_out", json_integer(r->ruled_out));

@@ -104,8 +104,8 @@ typedef enum qdq_worker_purpose {
     QDQ_WORKER_GROUPS
 } qdq_worker_purpose;
 
-qdq_status qdq_worker_open(qdq_worker *w, const char *path, qdq_worker_purpose purpose,
-                           qdq_worker_model **out, qdq_error *err);
+qdq_status qdq_worker_open(qdq_worker *w, const char *path, const qdq_input_shape *shapes, size_t n_shapes,
+                           qdq_worker_purpose purpose, qdq_worker_model **out, qdq_error *err);
 void qdq_worker_close(qdq_worker_model *m); /* NULL is allowed */
 
 /* NULL: *err says that there is none. */

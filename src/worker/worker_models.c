@@ -95,8 +95,8 @@ void qdq_worker_close(qdq_worker_model *m)
     free(m);
 }
 
-qdq_status qdq_worker_open(qdq_worker *w, const char *path, qdq_worker_purpose purpose,
-                           qdq_worker_model **out, qdq_error *err)
+qdq_status qdq_worker_open(qdq_worker *w, const char *path, const qdq_input_shape *shapes, size_t n_shapes,
+                           qdq_worker_purpose purpose, qdq_worker_model **out, qdq_error *err)
 {
     qdq_session_opts opts = QDQ_SESSION_OPTS_INIT;
     qdq_worker_model *m = calloc(1, sizeof *m);
@@ -105,8 +105,8 @@ qdq_status qdq_worker_open(qdq_worker *w, const char *path, qdq_worker_purpose p
     if (m == NULL)
         return qdq_nomem(err);
     opts.threads = w->threads;
-    opts.shapes = w->shapes;
-    opts.n_shapes = w->n_shapes;
+    opts.shapes = shapes;
+    opts.n_shapes = n_shapes;
     opts.profile = purpose == QDQ_WORKER_PROFILE;
     opts.groups = purpose == QDQ_WORKER_GROUPS;
     qdq_status st = qdq_model_load(path, NULL, &m->model, err);

@@ -143,16 +143,20 @@ static qdq_status open_model(qdq_worker *w, const qdq_json_place *q, qdq_remote_
 {
     int64_t handle = qdq_json_int(q, "handle", 0, INT64_MAX, -1);
     const char *path = qdq_remote_get_text(q, "path", NULL);
+    const qdq_input_shape *shapes = w->shapes;
+    size_t n_shapes = w->n_shapes;
     qdq_worker_model *m;
 
     (void)answer;
+    if (qdq_json_has(q, "shapes"))
+        QDQ_TRY(qdq_remote_shapes_read(q, &shapes, &n_shapes, err));
     if (q->reader->status != QDQ_OK)
         return q->reader->status;
     if (qdq_worker_find(w, handle, NULL) != NULL)
         return qdq_fail(err, QDQ_E_BUG, "handle %lld is taken", (long long)handle);
     if (!QDQ_RESERVE(&w->arena, &w->models))
         return qdq_nomem(err);
-    QDQ_TRY(qdq_worker_open(w, path, QDQ_WORKER_PLAIN, &m, err));
+    QDQ_TRY(qdq_worker_open(w, path, shapes, n_shapes, QDQ_WORKER_PLAIN, &m, err));
     m->handle = handle;
     w->models.at[w->models.n++] = m;
     return QDQ_OK;
@@ -236,7 +240,7 @@ static qdq_status ask_apart(qdq_worker *w, const qdq_json_place *q, qdq_worker_p
 
     if (q->reader->status != QDQ_OK)
         return q->reader->status;
-    QDQ_TRY(qdq_worker_open(w, path, purpose, &m, err));
+    QDQ_TRY(qdq_worker_open(w, path, w->shapes, w->n_shapes, purpose, &m, err));
     qdq_status st = ask(w, m, runs, answer, err);
     qdq_worker_close(m);
     return st;

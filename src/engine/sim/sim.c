@@ -84,12 +84,25 @@ static qdq_status maybe_fail(qdq_session *s, const char *at, qdq_error *err)
     return QDQ_OK;
 }
 
+static void slow_down(sim_session *ss)
+{
+    qdq_sim_estimate *e = &ss->estimate;
+
+    for (size_t i = 0; i < e->layers.n && !ss->is_open; i++) {
+        const double before = e->layers.at[i].us;
+        if (e->layers.at[i].is_int8)
+            e->layers.at[i].us *= ss->sim->int8_fixed_times;
+        e->total_us += e->layers.at[i].us - before;
+    }
+}
+
 /* Costs of the shapes as they are now, and what is computed wrongly. */
 static qdq_status estimate(sim_session *ss, qdq_error *err)
 {
     qdq_arena_free(&ss->scratch);
     ss->factor = NULL;
     QDQ_TRY(qdq_sim_estimate_graph(ss->sim, ss->model->graph, &ss->scratch, &ss->estimate, err));
+    slow_down(ss);
     if (ss->sim->n_wrong == 0 || ss->as_written)
         return QDQ_OK;
     ss->factor = qdq_sim_wrong_values(ss->sim->wrong, ss->sim->n_wrong, ss->model->graph, &ss->estimate,

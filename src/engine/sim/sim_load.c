@@ -82,8 +82,9 @@ static void read_wrong(const qdq_json_place *top, qdq_sim *sim)
 static qdq_status read_model(qdq_sim *sim, json_t *root, qdq_error *err)
 {
     static const char *const keys[] = {
-        "qdq_sim", "device",  "seed", "noise", "outlier_rate", "outlier_factor", "overhead_us", "error",
-        "convert", "default", "ops",  "nodes", "fail",         "no_profile",     "wrong",       NULL};
+        "qdq_sim", "device",           "seed",    "noise", "outlier_rate", "outlier_factor", "overhead_us",
+        "error",   "convert",          "default", "ops",   "nodes",        "fail",           "no_profile",
+        "wrong",   "int8_fixed_times", NULL};
     qdq_json_reader reader = {.arena = &sim->arena, .err = err};
     qdq_json_place top = qdq_json_top(&reader, root, "qdq_sim", 1), cost;
 
@@ -98,6 +99,7 @@ static qdq_status read_model(qdq_sim *sim, json_t *root, qdq_error *err)
     sim->overhead_us = qdq_json_number(&top, "overhead_us", 0, INFINITY, 0);
     sim->error = qdq_json_number(&top, "error", 0, INFINITY, 0);
     sim->no_profile = qdq_json_bool(&top, "no_profile");
+    sim->int8_fixed_times = qdq_json_number(&top, "int8_fixed_times", 0, INFINITY, 1);
 
     sim->convert = sim->other = (qdq_sim_cost){.float_us = 1, .int8_us = -1, .inputs = 1};
     if (qdq_json_member(&top, "convert", &cost))

@@ -93,10 +93,7 @@ qdq_status qdq_tune_hear(qdq_tuning *t, const qdq_plan *p, qdq_tune_heard *out, 
 
 /* --- what is shipped ------------------------------------------------------------------------------------------------------ */
 
-/* Why what is fastest is not taken: told now, and in the report. */
-static void tell_miss(qdq_tuning *t, const char *fmt, ...) QDQ_PRINTF(2, 3);
-
-static void tell_miss(qdq_tuning *t, const char *fmt, ...)
+void qdq_tune_tell_miss(qdq_tuning *t, const char *fmt, ...)
 {
     va_list args;
 
@@ -115,8 +112,8 @@ static bool has_sqnr(qdq_tuning *t, const qdq_compare_result *r)
 
     if (least == 0 || r->worst_db >= least)
         return true;
-    tell_miss(t, "output '%s'%s: SQNR %.2f dB on all samples that judge, expected at least %g dB",
-              worst->name, qdq_compare_place(worst, place, sizeof place), r->worst_db, least);
+    qdq_tune_tell_miss(t, "output '%s'%s: SQNR %.2f dB on all samples that judge, expected at least %g dB",
+                       worst->name, qdq_compare_place(worst, place, sizeof place), r->worst_db, least);
     return false;
 }
 
@@ -129,8 +126,8 @@ static bool has_accuracy(qdq_tuning *t, const qdq_compare_result *r)
     const bool keeps = most < 0 || before - after <= most + rounding;
 
     if (!keeps)
-        tell_miss(t, "accuracy %.4f, %.2f points below that of the given model, expected at most %g", after,
-                  (before - after) * 100, most * 100);
+        qdq_tune_tell_miss(t, "accuracy %.4f, %.2f points below that of the given model, expected at most %g",
+                           after, (before - after) * 100, most * 100);
     return keeps;
 }
 
@@ -172,12 +169,13 @@ static qdq_status judge_plan(qdq_tuning *t, const qdq_plan *p, bool *keeps, qdq_
         return QDQ_OK;
     }
     if (isnan(h.accuracy))
-        tell_miss(t, "the rules' plan: SQNR %.2f dB on all samples that judge, expected at least %g dB",
-                  h.sqnr_db, t->opts->goal->min_sqnr);
+        qdq_tune_tell_miss(t,
+                           "the rules' plan: SQNR %.2f dB on all samples that judge, expected at least %g dB",
+                           h.sqnr_db, t->opts->goal->min_sqnr);
     else
-        tell_miss(t,
-                  "the rules' plan: SQNR %.2f dB, accuracy %.4f, %.2f points below that of the given model",
-                  h.sqnr_db, h.accuracy, (h.given_accuracy - h.accuracy) * 100);
+        qdq_tune_tell_miss(
+            t, "the rules' plan: SQNR %.2f dB, accuracy %.4f, %.2f points below that of the given model",
+            h.sqnr_db, h.accuracy, (h.given_accuracy - h.accuracy) * 100);
     return QDQ_OK;
 }
 

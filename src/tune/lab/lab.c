@@ -88,6 +88,8 @@ static qdq_status open_model(qdq_lab *lab, int handle, qdq_remote_fate *fate, qd
     qdq_remote_put_text(&q, "do", "open");
     qdq_remote_put_int(&q, "handle", handle);
     qdq_remote_put_text(&q, "path", m->path);
+    if (m->shaped)
+        qdq_remote_put(&q, "shapes", qdq_remote_shapes_json(m->shapes, m->n_shapes));
     lab->builds++;
     double start = qdq_clock_seconds();
     char *what = qdq_arena_printf(&lab->arena, "build a session of %s\nengine: %s %s, threads %d, worker %u",
@@ -164,9 +166,8 @@ qdq_status qdq_lab_check_handle(const qdq_lab *lab, int handle, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_lab_build(qdq_lab *lab, const char *path, int *handle, qdq_remote_fate *fate, qdq_error *err)
+static qdq_status build(qdq_lab *lab, qdq_lab_model m, int *handle, qdq_remote_fate *fate, qdq_error *err)
 {
-    qdq_lab_model m = {.path = qdq_arena_strdup(&lab->arena, path)};
     int new = (int)lab->models.n;
 
     *handle = -1;
@@ -179,6 +180,22 @@ qdq_status qdq_lab_build(qdq_lab *lab, const char *path, int *handle, qdq_remote
     else
         lab->models.at[new].dropped = true;
     return st;
+}
+
+qdq_status qdq_lab_build(qdq_lab *lab, const char *path, int *handle, qdq_remote_fate *fate, qdq_error *err)
+{
+    const qdq_lab_model m = {.path = qdq_arena_strdup(&lab->arena, path)};
+
+    return build(lab, m, handle, fate, err);
+}
+
+qdq_status qdq_lab_build_shaped(qdq_lab *lab, const char *path, const qdq_input_shape *shapes, size_t n,
+                                int *handle, qdq_remote_fate *fate, qdq_error *err)
+{
+    const qdq_lab_model m = {
+        .path = qdq_arena_strdup(&lab->arena, path), .shaped = true, .shapes = shapes, .n_shapes = n};
+
+    return build(lab, m, handle, fate, err);
 }
 
 void qdq_lab_drop(qdq_lab *lab, int handle)

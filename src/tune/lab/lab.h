@@ -54,6 +54,9 @@ unsigned qdq_lab_builds(const qdq_lab *lab);
 
 /* Builds a session for a model file. *handle is only valid if the fate is fine. */
 qdq_status qdq_lab_build(qdq_lab *lab, const char *path, int *handle, qdq_remote_fate *fate, qdq_error *err);
+/* The same with other shapes of inputs than those of the options; n 0: open dims stay open. They must live as long as the lab. */
+qdq_status qdq_lab_build_shaped(qdq_lab *lab, const char *path, const qdq_input_shape *shapes, size_t n,
+                                int *handle, qdq_remote_fate *fate, qdq_error *err);
 void qdq_lab_drop(qdq_lab *lab, int handle);
 
 /* One leg of a, then one of b (`b_first`: the other way round): mean time of a run in each. `number` is that of the pair
