@@ -37,7 +37,8 @@ typedef struct qdq_engine_opts {
     bool in_worker; /* run the engine in a process of its own, the program `worker`: one that crashes, hangs
                                  or runs out of memory is QDQ_E_ENGINE of the call at hand, and the next call
                                  starts another process. Runs on one engine then wait for each other */
-    double deadline_s; /* with in_worker: seconds that one call may take (a build, a run, a timed block, a
+    double
+        deadline_s; /* with in_worker, and in the tuner: seconds that one call may take (a build, a run, a timed block, a
                                  profile) before the process is ended; 0: 600 */
 } qdq_engine_opts;
 

@@ -37,6 +37,11 @@ const cli_opt cli_engine_opts[] = {
      .offset = CLI_AT(cli_engine_args, plugins),
      .what = "FILE,...",
      .help = "custom operators for ort, extensions for openvino, static plugins for trtexec"},
+    {.name = "engine-timeout",
+     .kind = CLI_TIME,
+     .offset = CLI_AT(cli_engine_args, timeout_s),
+     .what = "TIME",
+     .help = "end an engine that needs longer to build or run a model; default: 10m"},
     CLI_END,
 };
 
@@ -143,6 +148,8 @@ qdq_status cli_engine_opts_fill(cli *c, const cli_engine_args *a, qdq_engine_opt
     opts->temp_dir = from_environment("TMPDIR");
     opts->job = &c->job;
     opts->in_worker = true;
+    opts->worker = a->worker;
+    opts->deadline_s = a->timeout_s;
     return a->engine != NULL ? set_environment(c, a->engine, opts, err) : QDQ_OK;
 }
 

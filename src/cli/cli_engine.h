@@ -10,6 +10,8 @@ typedef struct cli_engine_args {
     const char *ort_library;
     const char *openvino_library;
     const char *trtexec, *trtexec_args, *timing_cache;
+    const char *worker; /* the program that runs engines; NULL: the usual one */
+    double timeout_s;   /* of one call of the engine; 0: the default */
     cli_names providers, plugins;
 } cli_engine_args;
 

@@ -280,7 +280,7 @@ static const cli_opt measure_opts[] = {
      .max = 1000000},
     {.name = "worker",
      .kind = CLI_FILE,
-     .offset = CLI_AT(autotune_args, worker),
+     .offset = CLI_AT(autotune_args, engine.worker),
      .what = "FILE",
      .help = "program that runs engines; default: qdq-worker beside qdq, then in PATH"},
     CLI_END,
@@ -448,7 +448,7 @@ qdq_status cmd_autotune_fill(const struct autotune_args *a, qdq_tune_opts *o, qd
     o->pareto = (unsigned)a->pareto;
     o->no_incremental_validation = a->not_incremental;
     o->preset = (qdq_tune_preset)a->preset;
-    o->worker = a->worker;
+    o->worker = a->engine.worker;
     o->threads = cli_threads(a->threads);
     o->schemes_per_region = (unsigned)a->schemes;
     o->warmup_runs = (unsigned)a->warmup_runs;

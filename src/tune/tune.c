@@ -71,20 +71,29 @@ void qdq_tune_tell(const qdq_tuning *t, const qdq_tune_step *s)
 
 /* --- what is tuned ---------------------------------------------------------------------------------------------------- */
 
+void qdq_tune_engine_opts(qdq_tuning *t, qdq_engine_opts *out)
+{
+    static const qdq_engine_opts defaults = QDQ_ENGINE_OPTS_INIT;
+
+    *out = t->opts->engine_opts != NULL ? *t->opts->engine_opts : defaults;
+    out->job = &t->timed;
+    if (t->opts->worker != NULL)
+        out->worker = t->opts->worker;
+}
+
 /* What calibrates and judges: the engine itself, or ONNX Runtime where that one only tells times. */
 static qdq_status open_engine(qdq_tuning *t, qdq_error *err)
 {
     const char *name = t->opts->engine != NULL ? t->opts->engine : "ort";
-    qdq_engine_opts ort = QDQ_ENGINE_OPTS_INIT;
+    qdq_engine_opts ort;
 
-    QDQ_TRY(qdq_engine_open(name, t->opts->engine_opts, &t->engine, err));
+    qdq_tune_engine_opts(t, &ort);
+    QDQ_TRY(qdq_engine_open(name, &ort, &t->engine, err));
     if ((qdq_engine_get_info(t->engine)->capabilities & QDQ_CAN_RUN) != 0)
         return QDQ_OK;
     qdq_engine_close(t->engine);
     t->engine = NULL;
     qdq_job_log(t->job, QDQ_LOG_INFO, "engine '%s' only tells times: ort calibrates and judges", name);
-    if (t->opts->engine_opts != NULL)
-        ort = *t->opts->engine_opts;
     ort.plugins = NULL; /* they are libraries of the other engine */
     qdq_status st = qdq_engine_open("ort", &ort, &t->engine, err);
     return st == QDQ_OK
@@ -178,6 +187,9 @@ qdq_status qdq_tune_open_lab(qdq_tuning *t, bool parts, qdq_lab **out, qdq_error
                        .leg_runs = o->timing_runs,
                        .seed = o->seed,
                        .job = t->job};
+
+    if (o->engine_opts != NULL)
+        lo.build_deadline_s = lo.run_deadline_s = o->engine_opts->deadline_s;
 
     if (lo.logs == NULL)
         return qdq_nomem(err);
@@ -391,6 +403,7 @@ static void close_all(qdq_tuning *t, const char *why)
     qdq_model_free(t->clean);
     qdq_engine_close(t->engine);
     qdq_engine_close(t->reference);
+    qdq_cancel_free(t->stop);
     qdq_tune_folder_close(t->folder, why);
     qdq_map_free(&t->by_name);
     qdq_map_free(&t->by_assign);
@@ -422,6 +435,14 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
     if (run.opts->mode == QDQ_TUNE_SUBGRAPH)
         run.out->mode = "subgraph";
     qdq_status st = qdq_tune_check(run.opts, t, err);
+    if (run.job != NULL)
+        run.timed = *run.job;
+    else
+        run.timed = (qdq_job)QDQ_JOB_INIT;
+    run.stop = qdq_cancel_below(run.timed.cancel);
+    run.timed.cancel = run.stop;
+    if (st == QDQ_OK && run.stop == NULL)
+        st = qdq_nomem(err);
     if (st == QDQ_OK)
         st = qdq_target_fit(m, t, run.quantize.cpu, run.job, &followed, err);
     run.target = followed != NULL ? followed : t;

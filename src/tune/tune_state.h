@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include "base/cancel.h"
 #include "base/file.h"
 #include "base/map.h"
 #include "base/vec.h"
@@ -96,11 +97,15 @@ typedef struct qdq_tuning {
     bool correct; /* biases, once it is known what is shipped */
     const char *dir;
     const qdq_job *job;
+    qdq_job timed; /* `job` for what judges: it is ended when its time is up */
+    qdq_cancel *stop;
     qdq_arena arena;
     double started;
-    double budget_from;  /* when the budget of time began: after the calibration */
-    bool guarded;        /* the guard has begun: what is left is its own */
-    bool cut;            /* the budget ended before all was measured afresh */
+    double budget_from; /* when the budget of time began: after the calibration */
+    bool guarded;       /* the guard has begun: what is left is its own */
+    bool cut;           /* the budget ended before all was measured afresh */
+    double judge_s,
+        verify_s;        /* what it took to judge a placement, and to verify one that ships; 0: none was */
     struct stat *stamps; /* of the model's mapped files, when the run began */
 
     qdq_engine *engine;    /* of calibration, in this process */
@@ -186,6 +191,9 @@ qdq_status qdq_tune_samples(qdq_tuning *t, const char **path, qdq_error *err);
 
 /* The shapes of the first sample that judges, of all inputs; in the arena. */
 qdq_status qdq_tune_sample_shapes(qdq_tuning *t, const qdq_input_shape **out, size_t *n_out, qdq_error *err);
+
+/* Options of an engine in this run, with the job t->timed. */
+void qdq_tune_engine_opts(qdq_tuning *t, qdq_engine_opts *out);
 
 /* Tells who watches. */
 void qdq_tune_show(qdq_tuning *t, const char *phase);
@@ -333,6 +341,11 @@ bool qdq_tune_time_is_up(const qdq_tuning *t);
 
 /* Seconds of the budget that are left, below 0 after its end; INFINITY: there is none. */
 double qdq_tune_left_s(const qdq_tuning *t);
+
+/* What is done between the two with the job t->timed ends with QDQ_E_INTERRUPTED when its time is up: that of the search, or in the guard
+ * the whole budget. qdq_tune_end_timed() then sets *cut, and returns QDQ_OK. */
+void qdq_tune_begin_timed(qdq_tuning *t);
+qdq_status qdq_tune_end_timed(qdq_tuning *t, qdq_status st, bool *cut);
 
 /* How many of the candidates that were tried ended the engine's process, of how many. */
 void qdq_tune_count_deaths(const qdq_tuning *t, unsigned *died, unsigned *tried);

@@ -269,20 +269,48 @@ double qdq_tune_left_s(const qdq_tuning *t)
     return t->opts->time_s > 0 ? t->budget_from + t->opts->time_s - qdq_clock_seconds() : INFINITY;
 }
 
-/* Three models are built and timed in pairs by the guard, and one of them is judged and written. */
+/* How long it takes to judge a placement. Before the first one was judged: both models on all samples that judge. */
+static double judge_s(const qdq_tuning *t)
+{
+    const qdq_goal_opts *goal = t->opts->goal;
+
+    if (!qdq_tune_has_goal(t) || t->data == NULL)
+        return 0;
+    const double n = (double)(goal->count > 0 ? goal->count : qdq_data_count(t->data));
+    return t->judge_s > 0 ? t->judge_s : 2 * n * t->problem.base_ns * 1e-9;
+}
+
+/* The guard builds three models, with open dims five, and times them in pairs; one of them is judged, verified and written. */
 static double reserve_s(const qdq_tuning *t)
 {
-    enum { MODELS = 3, PAIRS = 2 * 24 };
+    enum { PAIRS = 24 };
     const double build = t->lab != NULL ? qdq_lab_build_s(t->lab) : 0, most = 0.5;
+    const bool open = qdq_model_is_open(t->m);
 
     if (build <= 0)
         return 0;
-    return fmin(MODELS * build + PAIRS * qdq_lab_pair_s(t->lab) + 1, most * t->opts->time_s);
+    return fmin((open ? 5 : 3) * build + (open ? 3 : 2) * PAIRS * qdq_lab_pair_s(t->lab) + judge_s(t) +
+                    t->verify_s + 1,
+                most * t->opts->time_s);
 }
 
 bool qdq_tune_time_is_up(const qdq_tuning *t)
 {
     return t->opts->time_s > 0 && qdq_tune_left_s(t) <= reserve_s(t);
+}
+
+void qdq_tune_begin_timed(qdq_tuning *t)
+{
+    const double left = qdq_tune_left_s(t) - (t->guarded ? 0 : reserve_s(t));
+
+    qdq_cancel_at(t->stop, isinf(left) ? INFINITY : qdq_clock_seconds() + left);
+}
+
+qdq_status qdq_tune_end_timed(qdq_tuning *t, qdq_status st, bool *cut)
+{
+    qdq_cancel_at(t->stop, INFINITY);
+    *cut = st == QDQ_E_INTERRUPTED && !qdq_cancel_is_set(t->stop);
+    return *cut ? QDQ_OK : st;
 }
 
 /* --- samples ---------------------------------------------------------------------------------------------------------- */

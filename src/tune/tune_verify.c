@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/fail.h"
 #include "base/json.h"
 #include "tune/accuracy/accuracy.h"
@@ -62,13 +63,12 @@ static qdq_status recall(qdq_tuning *t, const char *key, qdq_verify_result *out,
 static qdq_engine *reference(qdq_tuning *t)
 {
     const char *name = qdq_engine_get_info(t->engine)->name;
-    qdq_engine_opts ort = QDQ_ENGINE_OPTS_INIT;
+    qdq_engine_opts ort;
 
     if (t->sought_reference || strcmp(name, "ort") == 0 || strcmp(name, "sim") == 0)
         return t->reference;
     t->sought_reference = true;
-    if (t->opts->engine_opts != NULL)
-        ort = *t->opts->engine_opts;
+    qdq_tune_engine_opts(t, &ort);
     ort.plugins = ort.providers = NULL;
     if (qdq_engine_open("ort", &ort, &t->reference, NULL) != QDQ_OK)
         t->reference = NULL;
@@ -95,7 +95,7 @@ static qdq_status run(qdq_tuning *t, const qdq_model *m, const qdq_input_shape *
     const size_t all = qdq_data_count(data), left = all > o.first ? all - o.first : 0;
     o.count = count < left ? count : left;
     o.confirm = left - o.count < CONFIRM ? left - o.count : CONFIRM;
-    o.job = t->job;
+    o.job = &t->timed;
     qdq_status st = qdq_verify_engine(m, t->engine, data, &o, out, &own);
     if (st != QDQ_E_ENGINE)
         return st == QDQ_OK ? st : qdq_fail(err, st, "%s", own.text);
@@ -121,7 +121,8 @@ static qdq_status fails_as_given(qdq_tuning *t, const qdq_input_shape *shapes, s
 
 /* As it is written, and with the shapes that it is timed with. Of a candidate fewer samples, and no more than one question once the time
  * is up: what ships is asked in any case. */
-static qdq_status ask(qdq_tuning *t, const qdq_model *m, bool shipped, qdq_verify_result *out, qdq_error *err)
+static qdq_status ask_all(qdq_tuning *t, const qdq_model *m, bool shipped, qdq_verify_result *out,
+                          qdq_error *err)
 {
     enum { SEARCHED = 2, SHIPPED = 4 };
     const qdq_input_shape *shapes = t->quantize.shapes;
@@ -143,6 +144,23 @@ static qdq_status ask(qdq_tuning *t, const qdq_model *m, bool shipped, qdq_verif
     QDQ_TRY(fails_as_given(t, shapes, n, &fixed, &fails, err));
     if (fixed.verdict == QDQ_VERIFY_WRONG && !fails)
         *out = fixed;
+    return QDQ_OK;
+}
+
+/* *cut: there was no time for an answer. */
+static qdq_status ask(qdq_tuning *t, const qdq_model *m, bool shipped, qdq_verify_result *out, bool *cut,
+                      qdq_error *err)
+{
+    const double start = qdq_clock_seconds();
+
+    qdq_tune_begin_timed(t);
+    qdq_status st = ask_all(t, m, shipped, out, err);
+    QDQ_TRY(qdq_tune_end_timed(t, st, cut));
+    if (*cut) {
+        *out = (qdq_verify_result){.sqnr_db = NAN};
+        snprintf(out->why, sizeof out->why, "the budget of time was used up");
+    } else if (shipped)
+        t->verify_s = fmax(t->verify_s, qdq_clock_seconds() - start);
     return QDQ_OK;
 }
 
@@ -183,7 +201,7 @@ qdq_status qdq_tune_verify(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
     qdq_verify_result r;
     qdq_model *m = NULL;
     qdq_plan *p = NULL;
-    bool found;
+    bool found, cut = false;
 
     if (c == t->base || c->assign.word == NULL)
         return QDQ_OK;
@@ -193,10 +211,11 @@ qdq_status qdq_tune_verify(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
         qdq_status st = qdq_candidate_model(t->files, p, &m, err);
         qdq_plan_free(p);
         if (st == QDQ_OK)
-            st = ask(t, m, false, &r, err);
+            st = ask(t, m, false, &r, &cut, err);
         qdq_model_free(m);
         QDQ_TRY(st);
-        QDQ_TRY(qdq_tune_remember(t, key, write(&r), err));
+        if (!cut)
+            QDQ_TRY(qdq_tune_remember(t, key, write(&r), err));
     }
     if (r.verdict == QDQ_VERIFY_WRONG)
         refuse(t, c, &r);
@@ -207,12 +226,13 @@ qdq_status qdq_tune_verify(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
 
 /* The model of a plan, or a file of the folder. */
 static qdq_status answer(qdq_tuning *t, const qdq_plan *p, const char *file, const char *name,
-                         qdq_verify_result *r, qdq_error *err)
+                         qdq_verify_result *r, bool *cut, qdq_error *err)
 {
     const char *key = key_of(t, name, true), *path = qdq_tune_path(t, file);
     qdq_model *m = NULL;
     bool found;
 
+    *cut = false;
     if (path == NULL)
         return qdq_nomem(err);
     QDQ_TRY(recall(t, key, r, &found, err));
@@ -221,10 +241,10 @@ static qdq_status answer(qdq_tuning *t, const qdq_plan *p, const char *file, con
     qdq_status st =
         p != NULL ? qdq_candidate_model(t->files, p, &m, err) : qdq_model_load(path, NULL, &m, err);
     if (st == QDQ_OK)
-        st = ask(t, m, true, r, err);
+        st = ask(t, m, true, r, cut, err);
     qdq_model_free(m);
     QDQ_TRY(st);
-    return qdq_tune_remember(t, key, write(r), err);
+    return *cut ? QDQ_OK : qdq_tune_remember(t, key, write(r), err);
 }
 
 qdq_status qdq_tune_verify_shipped(qdq_tuning *t, const qdq_plan *p, bool *right, qdq_error *err)
@@ -232,15 +252,19 @@ qdq_status qdq_tune_verify_shipped(qdq_tuning *t, const qdq_plan *p, bool *right
     qdq_plan *best = NULL;
     qdq_verify_result r;
     char name[33];
+    bool cut;
 
     if (p == NULL)
         QDQ_TRY(qdq_tune_plan_of(t, &t->found.best, &best, err));
     qdq_status st = qdq_tune_name_plan(p != NULL ? p : best, name, err);
     qdq_plan_free(best);
     if (st == QDQ_OK)
-        st = answer(t, p, "model.onnx", name, &r, err);
+        st = answer(t, p, "model.onnx", name, &r, &cut, err);
     QDQ_TRY(st);
-    *right = r.verdict != QDQ_VERIFY_WRONG;
+    t->cut = t->cut || cut;
+    *right = r.verdict != QDQ_VERIFY_WRONG && !cut;
+    if (cut)
+        return QDQ_OK;
     if (*right)
         t->out->computed = r;
     else
@@ -251,8 +275,9 @@ qdq_status qdq_tune_verify_shipped(qdq_tuning *t, const qdq_plan *p, bool *right
 qdq_status qdq_tune_verify_float(qdq_tuning *t, qdq_error *err)
 {
     qdq_verify_result *r = &t->out->computed;
+    bool cut;
 
-    QDQ_TRY(answer(t, NULL, "baseline.onnx", "baseline", r, err));
+    QDQ_TRY(answer(t, NULL, "baseline.onnx", "baseline", r, &cut, err));
     if (r->verdict == QDQ_VERIFY_WRONG)
         qdq_job_log(t->job, QDQ_LOG_WARNING, "the model without Q/DQ: %s", r->why);
     return QDQ_OK;

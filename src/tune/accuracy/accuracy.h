@@ -35,7 +35,7 @@ qdq_status qdq_tune_judge(qdq_tuning *t, qdq_tune_candidate *c, bool *known, qdq
 
 /* The same of a plan with that name. */
 qdq_status qdq_tune_judge_plan(qdq_tuning *t, const qdq_plan *p, const char *name, qdq_tune_heard *out,
-                               qdq_error *err);
+                               bool *known, qdq_error *err);
 
 /* With a goal: c->failed, if it misses it. */
 qdq_status qdq_tune_require_goal(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err);

@@ -23,7 +23,7 @@ qdq_status qdq_tune_judging_data(qdq_tuning *t, qdq_data **out, qdq_compare_opts
     o->n_shapes = random.n_shapes = t->quantize.n_shapes;
     o->first = goal != NULL ? goal->first : 0;
     o->count = goal != NULL ? goal->count : 0;
-    o->job = t->job;
+    o->job = &t->timed;
     *out = goal != NULL && goal->eval != NULL ? goal->eval : t->data;
     if (*out != NULL)
         return QDQ_OK;
@@ -141,8 +141,13 @@ static qdq_status judge_file(qdq_tuning *t, bool *keeps, qdq_error *err)
     if (path == NULL)
         return qdq_nomem(err);
     QDQ_TRY(qdq_model_load(path, NULL, &m, err));
-    qdq_status st = compare(t, m, 0, &r, err);
-    if (st == QDQ_OK) {
+    bool cut;
+    qdq_tune_begin_timed(t);
+    qdq_status st = qdq_tune_end_timed(t, compare(t, m, 0, &r, err), &cut);
+    if (cut) {
+        t->cut = true;
+        *keeps = false;
+    } else if (st == QDQ_OK) {
         qdq_tune_heard h;
 
         *keeps = has_sqnr(t, r) && has_accuracy(t, r);
@@ -159,11 +164,15 @@ static qdq_status judge_file(qdq_tuning *t, bool *keeps, qdq_error *err)
 static qdq_status judge_plan(qdq_tuning *t, const qdq_plan *p, bool *keeps, qdq_error *err)
 {
     qdq_tune_heard h;
+    bool known;
     char name[33];
 
     QDQ_TRY(qdq_tune_name_plan(p, name, err));
-    QDQ_TRY(qdq_tune_judge_plan(t, p, name, &h, err));
-    *keeps = qdq_tune_holds(t, &h);
+    QDQ_TRY(qdq_tune_judge_plan(t, p, name, &h, &known, err));
+    t->cut = t->cut || !known;
+    *keeps = known && qdq_tune_holds(t, &h);
+    if (!known)
+        return QDQ_OK;
     if (*keeps) {
         t->out->written = h.more;
         return QDQ_OK;

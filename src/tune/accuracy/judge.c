@@ -9,6 +9,7 @@
 
 #include <xxhash.h>
 
+#include "base/clock.h"
 #include "base/fail.h"
 #include "base/json.h"
 
@@ -93,14 +94,22 @@ static json_t *write_heard(const qdq_tune_heard *h)
 
 /* --- judging ---------------------------------------------------------------------------------------------------------- */
 
-/* What does not run is as far from the given model as can be. */
-static qdq_status hear(qdq_tuning *t, const qdq_plan *p, const char *key, qdq_tune_heard *out, qdq_error *err)
+/* What does not run is as far from the given model as can be. *known: false where there was no time for it. */
+static qdq_status hear(qdq_tuning *t, const qdq_plan *p, const char *key, qdq_tune_heard *out, bool *known,
+                       qdq_error *err)
 {
+    const double start = qdq_clock_seconds();
     qdq_error why = QDQ_ERROR_INIT;
+    bool cut;
 
     qdq_tune_show(t, "judging");
     QDQ_TRY(qdq_job_poll(t->job, err));
-    qdq_status st = qdq_tune_hear(t, p, out, &why);
+    qdq_tune_begin_timed(t);
+    qdq_status st = qdq_tune_end_timed(t, qdq_tune_hear(t, p, out, &why), &cut);
+    *known = !cut;
+    if (cut)
+        return QDQ_OK;
+    t->judge_s = fmax(t->judge_s, qdq_clock_seconds() - start);
     if (st != QDQ_OK && st != QDQ_E_ENGINE)
         return qdq_fail(err, st, "%s", why.text);
     if (st == QDQ_E_ENGINE) {
@@ -111,7 +120,7 @@ static qdq_status hear(qdq_tuning *t, const qdq_plan *p, const char *key, qdq_tu
 }
 
 qdq_status qdq_tune_judge_plan(qdq_tuning *t, const qdq_plan *p, const char *name, qdq_tune_heard *out,
-                               qdq_error *err)
+                               bool *known, qdq_error *err)
 {
     json_t *j;
 
@@ -122,7 +131,8 @@ qdq_status qdq_tune_judge_plan(qdq_tuning *t, const qdq_plan *p, const char *nam
     QDQ_TRY(qdq_tune_recall(t, key, &j, err));
     const bool found = j != NULL && read_heard(j, out);
     json_decref(j);
-    return found ? QDQ_OK : hear(t, p, key, out, err);
+    *known = found;
+    return found ? QDQ_OK : hear(t, p, key, out, known, err);
 }
 
 static void tell(const qdq_tuning *t, const qdq_tune_candidate *c)
@@ -147,10 +157,12 @@ qdq_status qdq_tune_judge(qdq_tuning *t, qdq_tune_candidate *c, bool *known, qdq
         return QDQ_OK;
     t->evaluations++;
     QDQ_TRY(qdq_tune_plan_of(t, &c->assign, &p, err));
-    qdq_status st = qdq_tune_judge_plan(t, p, c->name, &c->heard, err);
+    qdq_status st = qdq_tune_judge_plan(t, p, c->name, &c->heard, known, err);
     qdq_plan_free(p);
     QDQ_TRY(st);
-    *known = c->judged = true;
+    c->judged = *known;
+    if (!*known)
+        return QDQ_OK;
     if (c != t->base)
         t->least_noisy_db = fmax(t->least_noisy_db, c->heard.sqnr_db); /* NAN is no number to fmax() */
     tell(t, c);
@@ -166,7 +178,9 @@ static void compare_with_goal(qdq_tuning *t, qdq_tune_candidate *c, bool known)
     if (known && qdq_tune_holds(t, h))
         return;
     c->failed = c->misses = true;
-    if (!known)
+    if (!known && qdq_tune_time_is_up(t))
+        snprintf(c->why, sizeof c->why, "accuracy: not asked: the time of the search is used up");
+    else if (!known)
         snprintf(c->why, sizeof c->why, "accuracy: not asked: %u evaluations are used up", t->evaluations);
     else if (goal->min_sqnr != 0 && !(h->sqnr_db >= goal->min_sqnr))
         snprintf(c->why, sizeof c->why,

@@ -109,6 +109,7 @@ static qdq_status fill(front *f, qdq_tune_candidate *input, point *p, bool *ok, 
     qdq_tune_point *to = &p->told;
     qdq_tune_heard heard;
     qdq_test_result r;
+    bool known;
     char name[33];
 
     p->c->failed =
@@ -123,7 +124,12 @@ static qdq_status fill(front *f, qdq_tune_candidate *input, point *p, bool *ok, 
     if (!*ok)
         return QDQ_OK;
     QDQ_TRY(qdq_tune_name_plan(p->plan, name, err));
-    QDQ_TRY(qdq_tune_judge_plan(t, p->plan, name, &heard, err));
+    QDQ_TRY(qdq_tune_judge_plan(t, p->plan, name, &heard, &known, err));
+    *ok = known;
+    if (!known) {
+        snprintf(p->c->why, sizeof p->c->why, "no time was left to judge it");
+        return QDQ_OK;
+    }
     to->ms = t->out->baseline_ms * (1 - r.gain);
     to->ms_low = t->out->baseline_ms * (1 - r.ci_high);
     to->ms_high = t->out->baseline_ms * (1 - r.ci_low);
@@ -238,11 +244,12 @@ static qdq_status write_all(front *f, qdq_error *err)
 static qdq_status judge_plan(qdq_tuning *t, const qdq_plan *p, double *sqnr_db, qdq_error *err)
 {
     qdq_tune_heard heard;
+    bool known;
     char name[33];
 
     QDQ_TRY(qdq_tune_name_plan(p, name, err));
-    QDQ_TRY(qdq_tune_judge_plan(t, p, name, &heard, err));
-    *sqnr_db = heard.sqnr_db;
+    QDQ_TRY(qdq_tune_judge_plan(t, p, name, &heard, &known, err));
+    *sqnr_db = known ? heard.sqnr_db : NAN;
     return QDQ_OK;
 }
 

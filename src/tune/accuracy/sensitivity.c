@@ -58,14 +58,15 @@ static qdq_status divide(const qdq_tuning *t, const qdq_compare_layers_result *f
 }
 
 /* Without inner values nobody knows better than that all are alike. */
-static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *all, double *harm, qdq_error *err)
+static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *all, double *harm, bool *cut, qdq_error *err)
 {
     qdq_compare_layers_result *found = NULL;
     qdq_error why = QDQ_ERROR_INIT;
 
     qdq_tune_show(t, "sensitivities");
-    qdq_status st = compare_layers(t, all, &found, &why);
-    if (st == QDQ_OK)
+    qdq_tune_begin_timed(t);
+    qdq_status st = qdq_tune_end_timed(t, compare_layers(t, all, &found, &why), cut);
+    if (st == QDQ_OK && !*cut)
         st = divide(t, found, harm, &why);
     qdq_free(found);
     if (st != QDQ_E_UNSUPPORTED)
@@ -119,7 +120,7 @@ static void scale(double *harm, size_t n, double whole)
         harm[i] *= whole / sum;
 }
 
-static qdq_status find(qdq_tuning *t, qdq_tune_candidate *all, double *harm, qdq_error *err)
+static qdq_status find(qdq_tuning *t, qdq_tune_candidate *all, double *harm, bool *cut, qdq_error *err)
 {
     const double worst = 1e6; /* noise over signal: no number of any meaning is beyond */
     const size_t n = t->space->n_groups;
@@ -131,10 +132,13 @@ static qdq_status find(qdq_tuning *t, qdq_tune_candidate *all, double *harm, qdq
     QDQ_TRY(qdq_tune_recall(t, key, &list, err));
     const bool found = list != NULL && read_harm(list, harm, n);
     json_decref(list);
+    *cut = false;
     if (found)
         return QDQ_OK;
     memset(harm, 0, n * sizeof *harm);
-    QDQ_TRY(measure(t, all, harm, err));
+    QDQ_TRY(measure(t, all, harm, cut, err));
+    if (*cut)
+        return QDQ_OK;
     scale(harm, n, fmin(pow(10, -all->heard.sqnr_db / 10), worst));
     return qdq_tune_remember(t, key, write_harm(harm, n), err);
 }
@@ -153,7 +157,7 @@ qdq_status qdq_tune_find_harm(qdq_tuning *t, qdq_error *err)
     double *harm = qdq_arena_array(&t->arena, t->space->n_groups + 1, sizeof *harm);
     qdq_tune_candidate *all;
     qdq_assign a;
-    bool known, safe;
+    bool known, safe, cut;
 
     if (harm == NULL || !qdq_assign_new(&a, t->space->n_groups, &t->arena))
         return qdq_nomem(err);
@@ -166,7 +170,8 @@ qdq_status qdq_tune_find_harm(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(qdq_tune_judge(t, all, &known, err));
     if (!known || isnan(all->heard.sqnr_db)) /* zero everywhere: nothing can be measured there */
         return QDQ_OK;
-    QDQ_TRY(find(t, all, harm, err));
-    t->harm = harm;
+    QDQ_TRY(find(t, all, harm, &cut, err));
+    if (!cut)
+        t->harm = harm;
     return QDQ_OK;
 }

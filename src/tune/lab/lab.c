@@ -60,7 +60,7 @@ double qdq_lab_build_deadline(const qdq_lab *lab)
 
     if (isinf(lab->until) || lab->build_s <= 0)
         return usual;
-    return fmin(usual, fmax(lab->until - qdq_clock_seconds(), 0) + 3 * lab->build_s + 3);
+    return fmin(usual, fmax(lab->until - qdq_clock_seconds(), 0) + lab->build_s + 1);
 }
 
 void qdq_lab_set_until(qdq_lab *lab, double until)

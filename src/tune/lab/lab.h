@@ -39,7 +39,7 @@ qdq_status qdq_lab_open(const qdq_lab_opts *opts, qdq_lab **out, qdq_error *err)
 void qdq_lab_close(qdq_lab *lab); /* NULL is allowed */
 
 /* From now on nothing that runs a model takes longer than until `until` (qdq_clock_seconds(); INFINITY: as the options say), but a second
- * at least, and no build longer than three times the longest one so far and three seconds. */
+ * at least, and no build later than the longest one so far and one second after it. */
 void qdq_lab_set_until(qdq_lab *lab, double until);
 
 /* Seconds that the longest build so far and the longest pair of legs took: 0: there was none. */

@@ -36,4 +36,9 @@ cp "$FIXTURES/sim.json" sim.json
 try bench linear.onnx conv.onnx --engine sim:time.json,sim:sim.json --rounds 20
 sed 's/^{/{"fail": [{"at": "open", "node": "mm", "crash": "SIGABRT"}],/' sim.json >one.json
 try bench linear.onnx q.onnxtxt conv.onnx --engine sim:one.json --rounds 20
+echo "-- an engine that stands still is ended"
+sed 's/^{/{"fail": [{"at": "run", "hang": 1000}],/' sim.json >hang.json
+try bench linear.onnx --engine sim:hang.json --engine-timeout 0.5
+try compare linear.onnx linear.onnx --data random:1 --engine sim:hang.json --engine-timeout 0.5s
+try bench linear.onnx --engine sim:sim.json --engine-timeout never
 ls -A tmp
