@@ -203,7 +203,9 @@ qdq_status qdq_tune_open_lab(qdq_tuning *t, bool parts, qdq_lab **out, qdq_error
             QDQ_TRY(qdq_trt_without_shapes(engine.trtexec_args, &t->arena, &engine.trtexec_args, err));
         lo.engine_opts = &engine;
     }
-    return qdq_lab_open(&lo, out, err);
+    QDQ_TRY(qdq_lab_open(&lo, out, err));
+    qdq_tune_set_deadline(t, *out);
+    return QDQ_OK;
 }
 
 static qdq_status open_lab(qdq_tuning *t, qdq_error *err)

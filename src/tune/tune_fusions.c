@@ -104,7 +104,10 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key,
     const char *path;
     qdq_remote_fate fate = {0};
 
+    if (qdq_tune_time_is_up(t))
+        return QDQ_OK;
     QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
+    qdq_tune_set_deadline(t, t->lab);
     QDQ_TRY(qdq_lab_groups(t->lab, path, GROUP_RUNS, &out->at, &out->n, &fate, err));
     if (fate.end != QDQ_REMOTE_FINE) {
         qdq_job_log(t->job, QDQ_LOG_WARNING, "no layers of %s (%s: %s)", path, qdq_remote_end_name(fate.end),

@@ -150,13 +150,19 @@ static qdq_status write_found(qdq_tuning *t, const char **name, bool *is_rules, 
     return *name != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-qdq_status qdq_tune_build_input(qdq_tuning *t, qdq_tune_candidate **input, qdq_error *err)
+static qdq_status build_input(qdq_tuning *t, qdq_tune_candidate **input, qdq_error *err)
 {
     const char *name = t->converted ? qdq_arena_printf(&t->arena, "input-%.26s", t->nothing_name) : "input";
 
     if (name == NULL)
         return qdq_nomem(err);
-    QDQ_TRY(build_written(t, name, "baseline.onnx", input, err));
+    qdq_tune_set_deadline(t, t->lab);
+    return build_written(t, name, "baseline.onnx", input, err);
+}
+
+qdq_status qdq_tune_build_input(qdq_tuning *t, qdq_tune_candidate **input, qdq_error *err)
+{
+    QDQ_TRY(build_input(t, input, err));
     return (*input)->failed ? qdq_fail(err, QDQ_E_ENGINE, "the model itself: %s", (*input)->why) : QDQ_OK;
 }
 
@@ -484,11 +490,15 @@ qdq_status qdq_tune_guard(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(find_other(t, &g, err));
     if (t->unwritten)
         QDQ_TRY(qdq_tune_write_assignment(t, &t->found.best, err));
-    if (qdq_tune_left_s(t) <= 0) {
-        t->cut = true;
-        return keep_float(t, &g, err);
+    t->cut = qdq_tune_left_s(t) <= 0;
+    if (!t->cut) {
+        QDQ_TRY(build_input(t, &g.input, err));
+        t->cut = qdq_tune_was_cut(t, g.input);
     }
-    QDQ_TRY(qdq_tune_build_input(t, &g.input, err));
+    if (t->cut)
+        return keep_float(t, &g, err);
+    if (g.input->failed)
+        return qdq_fail(err, QDQ_E_ENGINE, "the model itself: %s", g.input->why);
     if (qdq_assign_count(&t->found.best) > 0)
         QDQ_TRY(measure_written(t, &g, err));
     if (g.same) {

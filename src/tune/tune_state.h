@@ -168,7 +168,9 @@ typedef struct qdq_tuning {
     double final_db, rules_db;      /* SQNR beside the front; NAN: not known, or float */
     double least_noisy_db;          /* SQNR of the best that was judged; NAN: none was */
     struct qdq_tune_greedy *greedy; /* by schemes apart; NULL: not so */
-    bool has_raw;                   /* model_raw.onnx is there */
+    unsigned apart_tried,
+        apart_died; /* schemes apart that were measured in this process, and those that ended the engine's */
+    bool has_raw;   /* model_raw.onnx is there */
     qdq_epoch epoch;
     const qdq_tune_candidate *marked; /* whose time epoch.base_ns is */
     unsigned epochs, calm_trials;
@@ -342,12 +344,18 @@ bool qdq_tune_time_is_up(const qdq_tuning *t);
 /* Seconds of the budget that are left, below 0 after its end; INFINITY: there is none. */
 double qdq_tune_left_s(const qdq_tuning *t);
 
+/* Did a candidate fail only because its time was up? Then it may be tried again. */
+bool qdq_tune_was_cut(const qdq_tuning *t, qdq_tune_candidate *c);
+
+/* From now on the lab lets nothing run longer than there is time: that of the search, or in the guard the whole budget. */
+void qdq_tune_set_deadline(const qdq_tuning *t, qdq_lab *lab);
+
 /* What is done between the two with the job t->timed ends with QDQ_E_INTERRUPTED when its time is up: that of the search, or in the guard
  * the whole budget. qdq_tune_end_timed() then sets *cut, and returns QDQ_OK. */
 void qdq_tune_begin_timed(qdq_tuning *t);
 qdq_status qdq_tune_end_timed(qdq_tuning *t, qdq_status st, bool *cut);
 
-/* How many of the candidates that were tried ended the engine's process, of how many. */
+/* How many of the candidates that were tried ended the engine's process, of how many; schemes apart are among them. */
 void qdq_tune_count_deaths(const qdq_tuning *t, unsigned *died, unsigned *tried);
 
 /* It is not run any more: its session goes. */

@@ -115,7 +115,8 @@ static void give_up(qdq_tune_candidate *c, const char *what, const char *why)
 
 void qdq_tune_count_deaths(const qdq_tuning *t, unsigned *died, unsigned *tried)
 {
-    *died = *tried = 0;
+    *died = t->apart_died;
+    *tried = t->apart_tried;
     for (size_t i = 0; i < t->candidates.n; i++) {
         const qdq_tune_candidate *c = t->candidates.at[i];
 
@@ -283,7 +284,9 @@ static double judge_s(const qdq_tuning *t)
 /* The guard builds three models, with open dims five, and times them in pairs; one of them is judged, verified and written. */
 static double reserve_s(const qdq_tuning *t)
 {
-    enum { PAIRS = 24 };
+    enum {
+        PAIRS = 12
+    }; /* of a test: the least is 6, and what is usual where there is time is twice as many */
     const double build = t->lab != NULL ? qdq_lab_build_s(t->lab) : 0, most = 0.5;
     const bool open = qdq_model_is_open(t->m);
 
@@ -299,11 +302,22 @@ bool qdq_tune_time_is_up(const qdq_tuning *t)
     return t->opts->time_s > 0 && qdq_tune_left_s(t) <= reserve_s(t);
 }
 
-void qdq_tune_begin_timed(qdq_tuning *t)
+/* By the clock: when the search must be over, or in the guard all. */
+static double time_ends(const qdq_tuning *t)
 {
     const double left = qdq_tune_left_s(t) - (t->guarded ? 0 : reserve_s(t));
 
-    qdq_cancel_at(t->stop, isinf(left) ? INFINITY : qdq_clock_seconds() + left);
+    return isinf(left) ? INFINITY : qdq_clock_seconds() + left;
+}
+
+void qdq_tune_set_deadline(const qdq_tuning *t, qdq_lab *lab)
+{
+    qdq_lab_set_until(lab, time_ends(t));
+}
+
+void qdq_tune_begin_timed(qdq_tuning *t)
+{
+    qdq_cancel_at(t->stop, time_ends(t));
 }
 
 qdq_status qdq_tune_end_timed(qdq_tuning *t, qdq_status st, bool *cut)
@@ -334,16 +348,7 @@ static qdq_status fail_trial(taking *k, const char *why, qdq_error *err)
     return qdq_fail(err, QDQ_E_GOAL, "%s", why);
 }
 
-/* What hangs, or was stopped, must not keep the run from its end. */
-static void set_deadline(const qdq_tuning *t)
-{
-    const double left = qdq_tune_left_s(t) - (t->guarded ? 0 : reserve_s(t));
-
-    qdq_lab_set_until(t->lab, isinf(left) ? INFINITY : qdq_clock_seconds() + left);
-}
-
-/* Not the candidate was at fault, but the time: it may be tried again. */
-static bool was_cut(const qdq_tuning *t, qdq_tune_candidate *c)
+bool qdq_tune_was_cut(const qdq_tuning *t, qdq_tune_candidate *c)
 {
     const char *hung = qdq_remote_end_name(QDQ_REMOTE_HUNG);
 
@@ -360,10 +365,10 @@ static qdq_status measure_pair(taking *k, unsigned pair, double *a_ns, double *b
 
     QDQ_TRY(qdq_job_poll(k->t->job, err));
     k->t->measured = true;
-    set_deadline(k->t);
+    qdq_tune_set_deadline(k->t, k->t->lab);
     QDQ_TRY(qdq_tune_build(k->t, k->a, NULL, err));
     QDQ_TRY(qdq_tune_build(k->t, k->b, NULL, err));
-    if (was_cut(k->t, k->a) || was_cut(k->t, k->b))
+    if (qdq_tune_was_cut(k->t, k->a) || qdq_tune_was_cut(k->t, k->b))
         return qdq_fail(err, QDQ_E_GOAL, "the budget of time is used up");
     if (k->a->failed || k->b->failed)
         return fail_trial(k, k->a->failed ? k->a->why : k->b->why, err);
@@ -372,7 +377,7 @@ static qdq_status measure_pair(taking *k, unsigned pair, double *a_ns, double *b
     if (fate.end != QDQ_REMOTE_FINE) {
         give_up(k->b, qdq_remote_end_name(fate.end), fate.text);
         k->b->handle = -1;
-        if (was_cut(k->t, k->b))
+        if (qdq_tune_was_cut(k->t, k->b))
             return qdq_fail(err, QDQ_E_GOAL, "the budget of time is used up");
         return fail_trial(k, k->b->why, err);
     }

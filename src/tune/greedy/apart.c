@@ -6,6 +6,10 @@
 
 qdq_status qdq_tune_blame(const qdq_tune_sitting *s, const qdq_tune_entry *e, const qdq_remote_fate *fate)
 {
+    const bool died = fate->end != QDQ_REMOTE_REFUSED;
+
+    s->t->apart_died += died;
+    s->t->apart_tried += died && e->scheme->samples.n == 0;
     e->scheme->failed =
         qdq_arena_printf(&s->t->arena, "%s: %.300s", qdq_remote_end_name(fate->end), fate->text);
     return e->scheme->failed != NULL ? QDQ_OK : qdq_nomem(s->err);

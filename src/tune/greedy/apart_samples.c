@@ -60,6 +60,7 @@ qdq_status qdq_tune_take_samples(qdq_tune_sitting *s, const qdq_tune_entry *e, c
 {
     const char *key = key_of(s, e);
 
+    s->t->apart_tried += e->scheme->samples.n == 0;
     if (key == NULL)
         return qdq_nomem(s->err);
     QDQ_TRY(qdq_tune_remember_content(s->t, key, write_samples(a, n), s->err));

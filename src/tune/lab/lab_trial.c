@@ -120,8 +120,8 @@ static qdq_status ask_apart(qdq_lab *lab, const char *question, const char *path
     qdq_lab_log_asked(&lab->logs, log, text != NULL ? text : path);
     lab->builds++;
     double start = qdq_clock_seconds();
-    double deadline =
-        qdq_lab_build_deadline(lab) + qdq_lab_run_deadline(lab, runs * lab->opts.run_deadline_s);
+    const double build = qdq_lab_build_deadline(lab);
+    double deadline = isinf(lab->until) ? build + runs * lab->opts.run_deadline_s : build;
     qdq_status st = qdq_remote_ask(&lab->client, &q, -1, deadline, answer, fate, err);
     qdq_lab_note_build(lab, log, st, fate, err, qdq_clock_seconds() - start);
     return st;
