@@ -10,8 +10,8 @@ struct autotune_args {
     cli_engine_args engine;
     cli_range_args range;
     cli_quant_args quant;
-    const char *output, *status, *report, *min_gain, *qdq_baseline, *node_filter, *store,
-        *pool_share, *layer_info;
+    const char *output, *status, *report, *min_gain, *qdq_baseline, *node_filter, *store, *pool_share,
+        *layer_info;
     cli_names pattern_caches;
     bool force, restart, keep_models, not_incremental;
     int mode, strategy, preset, type, accept, builder, external; /* indices of choices */

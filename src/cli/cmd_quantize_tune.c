@@ -75,6 +75,7 @@ qdq_status cmd_quantize_tune(quantize *q, qdq_error *err)
 
     QDQ_TRY(folder_of(q, err));
     o.preset = (qdq_tune_preset)(a->autotune - 1);
+    o.keep_finished = !a->out.force;
     const cli_tune_request r = {.path = q->path,
                                 .model = q->model,
                                 .target = q->target,

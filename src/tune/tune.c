@@ -145,9 +145,12 @@ static qdq_status guard_result(qdq_tuning *t, const char *search, qdq_error *err
 static qdq_status open_store(qdq_tuning *t, qdq_error *err)
 {
     const char *path = t->opts->store != NULL ? t->opts->store : qdq_tune_path(t, "tune.db");
-    const char *search = qdq_tune_search_text(t), *options = qdq_tune_options_text(t);
-    const char *quant = qdq_tune_quant_text(t);
+    const char *data;
     char processor[300];
+
+    QDQ_TRY(qdq_tune_name_data(t, &data, err));
+    const char *search = qdq_tune_search_text(t, data), *options = qdq_tune_options_text(t);
+    const char *quant = qdq_tune_quant_text(t);
 
     if (path == NULL || search == NULL || options == NULL || quant == NULL)
         return qdq_nomem(err);

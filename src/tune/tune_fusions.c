@@ -104,7 +104,7 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key,
     const char *path;
     qdq_remote_fate fate = {0};
 
-    if (qdq_tune_time_is_up(t))
+    if (c != t->base && qdq_tune_time_is_up(t))
         return QDQ_OK;
     QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
     qdq_tune_set_deadline(t, t->lab);

@@ -220,7 +220,7 @@ static const char *mode_text(qdq_tuning *t)
                      goal != NULL ? goal->max_drop : -1.0, goal != NULL ? goal->max_evaluations : 0);
 }
 
-const char *qdq_tune_search_text(qdq_tuning *t)
+const char *qdq_tune_search_text(qdq_tuning *t, const char *data)
 {
     const qdq_search_opts *o = &t->search_opts;
     const char *mode = mode_text(t);
@@ -232,12 +232,12 @@ const char *qdq_tune_search_text(qdq_tuning *t)
         &t->arena,
         "mode=%s preset=%s schemes=%u exhaustive=%u stale=%u pairs=%u strict=%d enter=%.17g seed=%llu "
         "builder=%d "
-        "size=%u/%u min_sqnr=%.17g target=%s plan=%s correct=%d mutations=%u/%u pool=%.17g/%u known=%s",
+        "size=%u/%u min_sqnr=%.17g target=%s plan=%s correct=%d mutations=%u/%u pool=%.17g/%u known=%s %s",
         mode, presets[t->opts->preset].name, o->schemes_per_unit, o->exhaustive, o->stale, o->test.max_pairs,
         o->test.strict, o->test.enter, (unsigned long long)o->seed, (int)t->opts->regions.builder,
         t->opts->regions.max_region_size, t->opts->regions.min_refine_size,
         t->opts->goal != NULL ? t->opts->goal->min_sqnr : 0.0, t->target->name, t->rules_name, t->correct,
-        o->mutations, o->attempts, t->opts->pool_share, t->opts->pool_least, known);
+        o->mutations, o->attempts, t->opts->pool_share, t->opts->pool_least, known, data);
 }
 
 static void put_shape(qdq_buf *b, const qdq_input_shape *s)

@@ -43,7 +43,7 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key,
     qdq_layer *layers = NULL;
     size_t n = 0;
 
-    if (qdq_tune_time_is_up(t))
+    if (c != t->base && qdq_tune_time_is_up(t))
         return to_text(NULL, 0, text, err);
     QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
     qdq_tune_set_deadline(t, t->lab);

@@ -242,7 +242,7 @@ unsigned qdq_tune_max_builds(const qdq_tune_opts *o, bool cuts);
 /* An empty one with the limits that users want. */
 qdq_pattern_cache qdq_tune_new_cache(const qdq_tuning *t);
 /* All that decisions depend on, as text: two runs with equal texts are one run. In the arena; NULL: out of memory. */
-const char *qdq_tune_search_text(qdq_tuning *t);
+const char *qdq_tune_search_text(qdq_tuning *t, const char *data);
 const char *qdq_tune_options_text(qdq_tuning *t); /* all that times depend on */
 const char *qdq_tune_quant_text(qdq_tuning *t);   /* what Q/DQ are, for times of groups apart */
 

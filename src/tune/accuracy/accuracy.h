@@ -33,7 +33,10 @@ qdq_status qdq_tune_keeps_accuracy(qdq_tuning *t, const qdq_plan *p, bool *keeps
  * false if as many were as the user allows. */
 qdq_status qdq_tune_judge(qdq_tuning *t, qdq_tune_candidate *c, bool *known, qdq_error *err);
 
-/* The same of a plan with that name. */
+/* The samples of this run, calibration and evaluation, as words of digits: other samples have others. In the arena. */
+qdq_status qdq_tune_name_data(qdq_tuning *t, const char **out, qdq_error *err);
+
+/* The same of a plan with that name. *known: false where no time was left. */
 qdq_status qdq_tune_judge_plan(qdq_tuning *t, const qdq_plan *p, const char *name, qdq_tune_heard *out,
                                bool *known, qdq_error *err);
 

@@ -31,7 +31,19 @@ static qdq_status hash_sample(qdq_data *d, size_t i, XXH128_hash_t *h, qdq_error
     return QDQ_OK;
 }
 
-/* Others find other things. All labels count, but of their images some: to read them all takes its time. */
+/* n samples from `first` on, in a few digits; of many, so many of them: to read all images takes its time. */
+static qdq_status name_some(qdq_data *d, size_t first, size_t n, size_t some, char name[33], qdq_error *err)
+{
+    const uint64_t range[] = {qdq_data_count(d), first, n};
+    XXH128_hash_t h = XXH3_128bits(range, sizeof range);
+
+    for (size_t i = 0; i < some && i < n; i++)
+        QDQ_TRY(hash_sample(d, first + i * n / (n < some ? n : some), &h, err));
+    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, name);
+    return QDQ_OK;
+}
+
+/* Others find other things. */
 static qdq_status name_samples(qdq_tuning *t, qdq_error *err)
 {
     enum { SOME = 16 };
@@ -41,13 +53,21 @@ static qdq_status name_samples(qdq_tuning *t, qdq_error *err)
     if (t->judges[0] != '\0')
         return QDQ_OK;
     QDQ_TRY(qdq_tune_judging_data(t, &d, &o, err));
-    const size_t all = qdq_data_count(d), n = o.count > 0 ? o.count : all - o.first;
-    const uint64_t range[] = {all, o.first, n};
-    XXH128_hash_t h = XXH3_128bits(range, sizeof range);
-    for (size_t i = 0; i < SOME && i < n; i++)
-        QDQ_TRY(hash_sample(d, o.first + i * n / (n < SOME ? n : SOME), &h, err));
-    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, t->judges);
-    return QDQ_OK;
+    return name_some(d, o.first, o.count > 0 ? o.count : qdq_data_count(d) - o.first, SOME, t->judges, err);
+}
+
+qdq_status qdq_tune_name_data(qdq_tuning *t, const char **out, qdq_error *err)
+{
+    enum { MANY = 256 };
+    char calibrate[33] = "random", judge[33] = "the same";
+    qdq_data *eval = t->opts->goal->eval;
+
+    if (t->data != NULL && !qdq_data_is_random(t->data))
+        QDQ_TRY(name_some(t->data, 0, qdq_data_count(t->data), MANY, calibrate, err));
+    if (eval != NULL && eval != t->data)
+        QDQ_TRY(name_some(eval, 0, qdq_data_count(eval), MANY, judge, err));
+    *out = qdq_arena_printf(&t->arena, "calibration=%s evaluation=%s", calibrate, judge);
+    return *out != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
 /* --- remembering ------------------------------------------------------------------------------------------------------ */

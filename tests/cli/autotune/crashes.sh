@@ -5,7 +5,7 @@ try() {
     qdq autotune conv.onnx -o run -f --restart --engine sim:sim.json --calib random:4 "$@" >out.txt 2>&1
     echo "exit code $?"
     grep -E "candidates|ended early|^(float|rules|tuned):" out.txt | sed -E 's/speedup [0-9.]+ \(95 % interval [0-9.]+ to [0-9.]+\)/speedup N/'
-    grep -E '"(why|tried|crashed|verdict|budget_used_up)"' run/report.json
+    grep -E '^ {2,4}"(why|tried|crashed|verdict|budget_used_up)"' run/report.json
     grep -c "nan" run/report.html
     rm -r run
 }
@@ -20,3 +20,9 @@ fail '{"at": "time", "node": "conv1", "hang": 1000}, {"at": "time", "node": "gem
 start=$SECONDS
 try --time 3s
 echo "late: $((SECONDS - start > 8))"
+echo "schemes of greedy, measured apart, are among them"
+. "$FIXTURES/chain.sh"
+chain 4 >chain.onnxtxt
+qdq copy chain.onnxtxt -o conv.onnx -f
+fail '{"at": "open", "node": "fc1", "crash": "SIGSEGV"}], "no_profile": true, "wrong": ['
+try --mode subgraph --strategy greedy
