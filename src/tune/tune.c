@@ -364,6 +364,7 @@ static qdq_status tune(qdq_tuning *t, qdq_error *err)
     t->work = qdq_tune_folder_work(t->folder);
     QDQ_TRY(open_engine(t, err));
     QDQ_TRY(qdq_tune_prepare(t, err));
+    QDQ_TRY(qdq_tune_find_followers(t, err));
     QDQ_TRY(qdq_tune_read(t, err));
     QDQ_TRY(qdq_tune_check_goal(t, err));
     QDQ_TRY(qdq_tune_calibrate(t, err));
@@ -423,8 +424,13 @@ qdq_status qdq_autotune(const qdq_model *m, const qdq_target *t, qdq_data *data,
     qdq_tune_opts with_goal = opts != NULL ? *opts : defaults;
     qdq_goal_opts goal;
     qdq_tune_result own;
-    qdq_tuning run = {
-        .m = m, .asked = t, .data = data, .dir = dir, .opts = &with_goal, .least_noisy_db = NAN};
+    qdq_tuning run = {.m = m,
+                      .asked = t,
+                      .data = data,
+                      .dir = dir,
+                      .opts = &with_goal,
+                      .least_noisy_db = NAN,
+                      .shipped_db = NAN};
     qdq_target *followed = NULL;
     qdq_error own_err = QDQ_ERROR_INIT;
 

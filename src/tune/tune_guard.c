@@ -17,7 +17,7 @@ enum { GUARD_PAIRS = 24, MORE_PAIRS = 96, MOST_PAIRS = 240, LEAST_PAIRS = 6, GUA
 /* As many of these pairs as there is still time for. */
 static unsigned timely(const qdq_tuning *t, unsigned pairs)
 {
-    const double left = qdq_tune_left_s(t), pair = qdq_lab_pair_s(t->lab);
+    const double left = qdq_tune_left_s(t) - t->after_s, pair = qdq_lab_pair_s(t->lab);
 
     return isinf(left) || pair <= 0 ? pairs : (unsigned)fmin(pairs, fmax(left / pair, 0));
 }
@@ -203,8 +203,9 @@ static qdq_status wins_duel(qdq_tuning *t, const guard *g, bool *out, qdq_error 
     *out = true;
     if (g->same || !g->rules_ok)
         return QDQ_OK;
+    const bool was_cut = t->cut;
     QDQ_TRY(measure(t, g->rules, g->written, &r, &ok, err));
-    *out = ok && r.gain >= 0;
+    *out = ok ? r.gain >= 0 : t->cut && !was_cut; /* without time for it: it is proven */
     return QDQ_OK;
 }
 
@@ -341,6 +342,7 @@ static qdq_status wins(qdq_tuning *t, const guard *g, const qdq_test_result *r, 
                        bool *out, qdq_error *err)
 {
     *out = ok && r->ci_low > 0;
+    t->after_s = 0;
     if (*out)
         QDQ_TRY(qdq_tune_keeps_accuracy(t, p, out, err));
     if (*out)
@@ -360,6 +362,7 @@ static qdq_status try_reached(qdq_tuning *t, const guard *g, qdq_test_result *r,
     *out = NULL;
     if (!t->has_reached || qdq_tune_left_s(t) <= 0)
         return QDQ_OK;
+    t->after_s = qdq_tune_after_pairs_s(t);
     QDQ_TRY(qdq_tune_candidate_of(t, &t->reached, out, err));
     QDQ_TRY(qdq_tune_build(t, *out, NULL, err));
     QDQ_TRY(measure(t, g->input, *out, r, &ok, err));
@@ -417,7 +420,7 @@ static qdq_status keep_float(qdq_tuning *t, const guard *g, qdq_error *err)
     if (reached != NULL) {
         t->out->verdict = QDQ_TUNED;
         t->out->reason[0] = '\0';
-        t->out->sqnr_db = reached->sqnr_db;
+        t->out->sqnr_db = !isnan(t->shipped_db) ? t->shipped_db : reached->sqnr_db;
         set_times(t, &of_reached, of_rules);
         return QDQ_OK;
     }
@@ -462,6 +465,7 @@ static qdq_status decide(qdq_tuning *t, const guard *g, qdq_error *err)
     if (written_wins)
         QDQ_TRY(wins_duel(t, g, &wins_both, err));
     const qdq_tune_result of_written = *t->out;
+    const double written_db = t->shipped_db;
     if (!wins_both && !g->same) /* what would not be shipped is not judged */
         QDQ_TRY(wins(t, g, &g->of_rules, g->rules_ok, t->rules, &rules_win, err));
     if (!written_wins && !rules_win)
@@ -470,10 +474,13 @@ static qdq_status decide(qdq_tuning *t, const guard *g, qdq_error *err)
         t->out->written = of_written.written;
         t->out->computed = of_written.computed;
         t->out->other_dims = of_written.other_dims;
+        t->shipped_db = written_db;
     }
     t->out->reason[0] = '\0';
     t->out->verdict = rules_win || g->same ? QDQ_TUNED_RULES : QDQ_TUNED;
-    t->out->sqnr_db = rules_win ? g->rules->sqnr_db : g->written->sqnr_db;
+    t->out->sqnr_db = !isnan(t->shipped_db) ? t->shipped_db
+                      : rules_win           ? g->rules->sqnr_db
+                                            : g->written->sqnr_db;
     set_times(t, rules_win ? &g->of_rules : &g->of_written, of_rules);
     if (!rules_win)
         QDQ_TRY(predict(t, g, err));
@@ -486,6 +493,7 @@ qdq_status qdq_tune_guard(qdq_tuning *t, qdq_error *err)
 
     qdq_tune_show(t, "guard");
     t->guarded = true;
+    t->after_s = qdq_tune_after_pairs_s(t);
     QDQ_TRY(qdq_tune_correct(t, err));
     QDQ_TRY(find_other(t, &g, err));
     if (t->unwritten)

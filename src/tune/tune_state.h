@@ -104,6 +104,7 @@ typedef struct qdq_tuning {
     double budget_from; /* when the budget of time began: after the calibration */
     bool guarded;       /* the guard has begun: what is left is its own */
     bool cut;           /* the budget ended before all was measured afresh */
+    double after_s;     /* of the guard: what comes after the pairs at hand takes so long */
     double judge_s,
         verify_s;        /* what it took to judge a placement, and to verify one that ships; 0: none was */
     struct stat *stamps; /* of the model's mapped files, when the run began */
@@ -151,8 +152,10 @@ typedef struct qdq_tuning {
     qdq_search_opts search_opts;
     qdq_search_problem problem;
     qdq_search_result found;
-    bool cuts;            /* by minimum cuts */
-    bool bounded;         /* and under a goal: each candidate is judged before it is built */
+    bool cuts;    /* by minimum cuts */
+    bool bounded; /* and under a goal: each candidate is judged before it is built */
+    bool follows; /* the shape of an output depends on data: what decides it is judged, of each candidate */
+    double shipped_db;    /* SQNR of what the guard judged last; NAN: it judged nothing */
     const double *harm;   /* by decision: noise over signal at the outputs; NULL: not known */
     unsigned evaluations; /* of candidates on all samples that judge */
     qdq_data *random;     /* these, where no others were given */
@@ -343,6 +346,9 @@ bool qdq_tune_time_is_up(const qdq_tuning *t);
 
 /* Seconds of the budget that are left, below 0 after its end; INFINITY: there is none. */
 double qdq_tune_left_s(const qdq_tuning *t);
+
+/* How long the guard takes, once pairs have shown that something is faster: to judge, to verify, and with other dims. */
+double qdq_tune_after_pairs_s(const qdq_tuning *t);
 
 /* Did a candidate fail only because its time was up? Then it may be tried again. */
 bool qdq_tune_was_cut(const qdq_tuning *t, qdq_tune_candidate *c);

@@ -19,6 +19,7 @@ struct qdq_compare_sums {
     qdq_compare_output *outputs; /* of a */
     int64_t batch;               /* qdq_slices_batch() */
     bool *follows;               /* by output of a: its shape depends on data. Only that is compared */
+    bool moved;                  /* such a shape was another one */
     size_t n;
 };
 
@@ -175,7 +176,9 @@ static qdq_status add_outputs(qdq_compare_sums *s, size_t sample, const qdq_name
             other++;
         if (other->name == NULL)
             return qdq_fail(err, QDQ_E_ENGINE, "there is no output '%s' to compare", a[i].name);
-        if (!qdq_array_same_shape(&other->array, &a[i].array))
+        const bool same = qdq_array_same_shape(&other->array, &a[i].array);
+        s->moved = s->moved || !same;
+        if (!same && !s->follows[i])
             return qdq_fail(err, QDQ_E_ENGINE, "output '%s' has another shape than that of the other model",
                             a[i].name);
         if (s->follows[i])
@@ -191,7 +194,7 @@ static qdq_status add_outputs(qdq_compare_sums *s, size_t sample, const qdq_name
 static qdq_status conclude(const qdq_compare_sums *s, qdq_worker_verdict *out, qdq_error *err)
 {
     out->finite = true;
-    out->sqnr_db = INFINITY;
+    out->sqnr_db = s->moved ? -INFINITY : INFINITY;
     for (size_t i = 0; i < s->n; i++) {
         qdq_compare_tensor t = {0};
 

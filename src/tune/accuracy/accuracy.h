@@ -33,6 +33,9 @@ qdq_status qdq_tune_keeps_accuracy(qdq_tuning *t, const qdq_plan *p, bool *keeps
  * false if as many were as the user allows. */
 qdq_status qdq_tune_judge(qdq_tuning *t, qdq_tune_candidate *c, bool *known, qdq_error *err);
 
+/* Sets t->follows. */
+qdq_status qdq_tune_find_followers(qdq_tuning *t, qdq_error *err);
+
 /* The samples of this run, calibration and evaluation, as words of digits: other samples have others. In the arena. */
 qdq_status qdq_tune_name_data(qdq_tuning *t, const char **out, qdq_error *err);
 

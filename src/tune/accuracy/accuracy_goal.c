@@ -152,6 +152,7 @@ static qdq_status judge_file(qdq_tuning *t, bool *keeps, qdq_error *err)
 
         *keeps = has_sqnr(t, r) && has_accuracy(t, r);
         read_result(r, &h);
+        t->shipped_db = h.sqnr_db;
         if (*keeps)
             t->out->written = h.more;
     }
@@ -173,6 +174,7 @@ static qdq_status judge_plan(qdq_tuning *t, const qdq_plan *p, bool *keeps, qdq_
     *keeps = known && qdq_tune_holds(t, &h);
     if (!known)
         return QDQ_OK;
+    t->shipped_db = h.sqnr_db;
     if (*keeps) {
         t->out->written = h.more;
         return QDQ_OK;

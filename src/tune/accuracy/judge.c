@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/json.h"
+#include "quant/compare/deciders.h"
 
 enum { MAX_EVALUATIONS = 16 }; /* as quantize has it */
 
@@ -202,6 +203,8 @@ static void compare_with_goal(qdq_tuning *t, qdq_tune_candidate *c, bool known)
         snprintf(c->why, sizeof c->why, "accuracy: not asked: the time of the search is used up");
     else if (!known)
         snprintf(c->why, sizeof c->why, "accuracy: not asked: %u evaluations are used up", t->evaluations);
+    else if (goal->min_sqnr != 0 && h->sqnr_db == -(double)INFINITY)
+        snprintf(c->why, sizeof c->why, "outputs: not finite, or of another shape");
     else if (goal->min_sqnr != 0 && !(h->sqnr_db >= goal->min_sqnr))
         snprintf(c->why, sizeof c->why,
                  "outputs: SQNR %.2f dB on all samples that judge, expected at least %g dB", h->sqnr_db,
@@ -216,9 +219,20 @@ qdq_status qdq_tune_require_goal(qdq_tuning *t, qdq_tune_candidate *c, qdq_error
 {
     bool known;
 
-    if (!t->bounded || c == t->base || c->failed)
+    if (!(t->bounded || (t->follows && qdq_tune_has_goal(t))) || c == t->base || c->failed)
         return QDQ_OK;
     QDQ_TRY(qdq_tune_judge(t, c, &known, err));
     compare_with_goal(t, c, known);
     return QDQ_OK;
+}
+
+qdq_status qdq_tune_find_followers(qdq_tuning *t, qdq_error *err)
+{
+    qdq_deciders d;
+
+    qdq_status st = qdq_deciders_find(t->m, t->job, &d, err);
+    for (size_t i = 0; st == QDQ_OK && i < qdq_model_output_count(t->m); i++)
+        t->follows = t->follows || d.follows[i];
+    qdq_deciders_free(&d);
+    return st;
 }

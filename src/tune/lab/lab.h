@@ -67,7 +67,7 @@ qdq_status qdq_lab_pair(qdq_lab *lab, int a, int b, bool b_first, uint64_t numbe
 typedef struct qdq_lab_accuracy {
     bool finite; /* no NaN, no infinity in any output that the other model does not have in the same place */
     double sqnr_db; /* of the slice that has least; INFINITY: equal; NAN: an output of a is zero everywhere;
-                       -INFINITY: not finite */
+                       -INFINITY: not finite, or finite and an output whose shape depends on data has another one */
 } qdq_lab_accuracy;
 
 /* Runs both on the samples, and compares b's outputs with a's. */
