@@ -28,6 +28,8 @@ typedef struct quantize_speed {
     bool measured;
     const char *why_not;           /* NULL, though not measured: nobody asked */
     qdq_bench_model before, after; /* after: with its speed-up over before */
+    bool fixed_too;                /* of open dims: also with the shapes of the sample, fixed by the engine */
+    qdq_bench_model fixed_before, fixed_after;
 } quantize_speed;
 
 typedef struct quantize {

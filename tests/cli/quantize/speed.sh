@@ -18,6 +18,9 @@ echo "== faster"
 q -e sim:fast.json --target mine.json -t 1
 echo "== slower"
 q -e sim:slow.json --target mine.json -t 2
+echo "== slower with fixed shapes alone"
+sed 's/"seed"/"int8_fixed_times": 20, "seed"/' fast.json >open.json
+q -e sim:open.json --target mine.json -t 1
 echo "== neither"
 q -e sim:same.json --target mine.json -t 1
 echo "== on an engine that is not the target's"
