@@ -39,9 +39,9 @@ qdq_status qdq_tune_find_followers(qdq_tuning *t, qdq_error *err);
 /* The samples of this run, calibration and evaluation, as words of digits: other samples have others. In the arena. */
 qdq_status qdq_tune_name_data(qdq_tuning *t, const char **out, qdq_error *err);
 
-/* The same of a plan with that name. *known: false where no time was left. */
-qdq_status qdq_tune_judge_plan(qdq_tuning *t, const qdq_plan *p, const char *name, qdq_tune_heard *out,
-                               bool *known, qdq_error *err);
+/* The same of a plan. *known: false where no time was left; then the SQNR is NAN. */
+qdq_status qdq_tune_judge_plan(qdq_tuning *t, const qdq_plan *p, qdq_tune_heard *out, bool *known,
+                               qdq_error *err);
 
 /* With a goal: c->failed, if it misses it. */
 qdq_status qdq_tune_require_goal(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err);

@@ -166,10 +166,8 @@ static qdq_status judge_plan(qdq_tuning *t, const qdq_plan *p, bool *keeps, qdq_
 {
     qdq_tune_heard h;
     bool known;
-    char name[33];
 
-    QDQ_TRY(qdq_tune_name_plan(p, name, err));
-    QDQ_TRY(qdq_tune_judge_plan(t, p, name, &h, &known, err));
+    QDQ_TRY(qdq_tune_judge_plan(t, p, &h, &known, err));
     t->cut = t->cut || !known;
     *keeps = known && qdq_tune_holds(t, &h);
     if (!known)

@@ -128,8 +128,10 @@ static qdq_status hear(qdq_tuning *t, const qdq_plan *p, const char *key, qdq_tu
     qdq_tune_begin_timed(t);
     qdq_status st = qdq_tune_end_timed(t, qdq_tune_hear(t, p, out, &why), &cut);
     *known = !cut;
-    if (cut)
+    if (cut) {
+        *out = (qdq_tune_heard){.sqnr_db = NAN};
         return QDQ_OK;
+    }
     t->judge_s = fmax(t->judge_s, qdq_clock_seconds() - start);
     if (st != QDQ_OK && st != QDQ_E_ENGINE)
         return qdq_fail(err, st, "%s", why.text);
@@ -140,11 +142,13 @@ static qdq_status hear(qdq_tuning *t, const qdq_plan *p, const char *key, qdq_tu
     return qdq_tune_remember(t, key, write_heard(out), err);
 }
 
-qdq_status qdq_tune_judge_plan(qdq_tuning *t, const qdq_plan *p, const char *name, qdq_tune_heard *out,
-                               bool *known, qdq_error *err)
+qdq_status qdq_tune_judge_plan(qdq_tuning *t, const qdq_plan *p, qdq_tune_heard *out, bool *known,
+                               qdq_error *err)
 {
+    char name[33];
     json_t *j;
 
+    QDQ_TRY(qdq_tune_name_plan(p, name, err));
     QDQ_TRY(name_samples(t, err));
     const char *key = qdq_arena_printf(&t->arena, "judged %s on %s", name, t->judges);
     if (key == NULL)
@@ -178,7 +182,7 @@ qdq_status qdq_tune_judge(qdq_tuning *t, qdq_tune_candidate *c, bool *known, qdq
         return QDQ_OK;
     t->evaluations++;
     QDQ_TRY(qdq_tune_plan_of(t, &c->assign, &p, err));
-    qdq_status st = qdq_tune_judge_plan(t, p, c->name, &c->heard, known, err);
+    qdq_status st = qdq_tune_judge_plan(t, p, &c->heard, known, err);
     qdq_plan_free(p);
     QDQ_TRY(st);
     c->judged = *known;

@@ -110,7 +110,6 @@ static qdq_status fill(front *f, qdq_tune_candidate *input, point *p, bool *ok, 
     qdq_tune_heard heard;
     qdq_test_result r;
     bool known;
-    char name[33];
 
     p->c->failed =
         p->c->failed && !p->c->misses; /* what misses the goal is a point of the front like any other */
@@ -123,8 +122,7 @@ static qdq_status fill(front *f, qdq_tune_candidate *input, point *p, bool *ok, 
     *ok = !p->c->wrong;
     if (!*ok)
         return QDQ_OK;
-    QDQ_TRY(qdq_tune_name_plan(p->plan, name, err));
-    QDQ_TRY(qdq_tune_judge_plan(t, p->plan, name, &heard, &known, err));
+    QDQ_TRY(qdq_tune_judge_plan(t, p->plan, &heard, &known, err));
     *ok = known;
     if (!known) {
         snprintf(p->c->why, sizeof p->c->why, "no time was left to judge it");
@@ -241,32 +239,24 @@ static qdq_status write_all(front *f, qdq_error *err)
 
 /* --- what it is shown beside ------------------------------------------------------------------------------------------ */
 
-static qdq_status judge_plan(qdq_tuning *t, const qdq_plan *p, double *sqnr_db, qdq_error *err)
-{
-    qdq_tune_heard heard;
-    bool known;
-    char name[33];
-
-    QDQ_TRY(qdq_tune_name_plan(p, name, err));
-    QDQ_TRY(qdq_tune_judge_plan(t, p, name, &heard, &known, err));
-    *sqnr_db = known ? heard.sqnr_db : NAN;
-    return QDQ_OK;
-}
-
 static qdq_status judge_others(qdq_tuning *t, qdq_error *err)
 {
+    qdq_tune_heard heard = {.sqnr_db = NAN};
     qdq_plan *p;
+    bool known;
 
-    t->final_db = t->rules_db = NAN;
     if (isfinite(t->out->rules_ms))
-        QDQ_TRY(judge_plan(t, t->rules, &t->rules_db, err));
+        QDQ_TRY(qdq_tune_judge_plan(t, t->rules, &heard, &known, err));
+    t->rules_db = heard.sqnr_db;
+    t->final_db = NAN;
     if (t->out->verdict == QDQ_TUNED_RULES)
         t->final_db = t->rules_db;
     if (t->out->verdict != QDQ_TUNED)
         return QDQ_OK;
     QDQ_TRY(qdq_tune_plan_of(t, &t->found.best, &p, err));
-    qdq_status st = judge_plan(t, p, &t->final_db, err);
+    qdq_status st = qdq_tune_judge_plan(t, p, &heard, &known, err);
     qdq_plan_free(p);
+    t->final_db = heard.sqnr_db;
     return st;
 }
 
