@@ -2,7 +2,11 @@
 #include "support/test.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
+
+#include "base/cancel.h"
+#include "base/clock.h"
 
 static qdq_status failing(qdq_error *err)
 {
@@ -123,6 +127,25 @@ static void a_job_hears_lines_and_progress(void **state)
     assert_int_equal(h.total, 8);
 }
 
+static void a_flag_is_set_with_the_one_above_and_at_its_time(void **state)
+{
+    qdq_cancel *above = qdq_cancel_new(), *below = qdq_cancel_below(above);
+
+    (void)state;
+    assert_false(qdq_cancel_is_set(below));
+    qdq_cancel_at(below, qdq_clock_seconds() - 1);
+    assert_true(qdq_cancel_is_set(below));
+    assert_false(qdq_cancel_is_set(above));
+    qdq_cancel_at(below, qdq_clock_seconds() + 1000);
+    assert_false(qdq_cancel_is_set(below));
+    qdq_cancel_at(below, (double)INFINITY);
+    assert_false(qdq_cancel_is_set(below));
+    qdq_cancel_set(above);
+    assert_true(qdq_cancel_is_set(below));
+    qdq_cancel_free(below);
+    qdq_cancel_free(above);
+}
+
 static qdq_cancel *flag_of_handler;
 
 static void on_signal(int number)
@@ -171,6 +194,7 @@ int main(void)
         cmocka_unit_test(every_code_has_a_name),
         cmocka_unit_test(a_job_hears_lines_and_progress),
         cmocka_unit_test(a_signal_handler_cancels_a_job),
+        cmocka_unit_test(a_flag_is_set_with_the_one_above_and_at_its_time),
         cmocka_unit_test(no_flag_is_never_set),
     };
 
