@@ -216,7 +216,7 @@ void cli_tune_report_verdict(json_t *report, FILE *to)
     if (strcmp(verdict, "float") == 0)
         fprintf(to, ", %s: the result is the model without Q/DQ",
                 why != NULL      ? why
-                : reason != NULL ? "what was faster was not kept"
+                : reason != NULL ? "nothing that keeps the goal was faster"
                                  : "nothing was faster");
     else if (json_is_true(json_object_get(report, "placement_only")))
         fputs(", placement only: scales come from random data, --calib DATA gives real ones", to);

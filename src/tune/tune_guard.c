@@ -330,6 +330,7 @@ static qdq_status keeps_up(qdq_tuning *t, const guard *g, const qdq_plan *p, boo
     o->ci_low = 1 / (1 - r.ci_low);
     o->ci_high = 1 / (1 - r.ci_high);
     *out = r.ci_high >= 0;
+    t->slower = !*out;
     if (!*out)
         qdq_tune_tell_miss(t, "with shapes %s: %.2f times as fast as the input (95 %% interval %.2f to %.2f)",
                            qdq_tune_dims_name(o->dims), o->speedup, o->ci_low, o->ci_high);
@@ -403,7 +404,8 @@ static const char *why_float(const qdq_tuning *t)
     if (tried > 0 && died == tried)
         return "the engine crashed, hung or ran out of memory in every candidate";
     if (t->out->reason[0] != '\0')
-        return "what was faster was not kept";
+        return t->slower ? "what was faster is slower with the other shapes"
+                         : "nothing that keeps the goal was faster";
     if (qdq_assign_count(&t->found.best) > 0)
         return "what the search kept was not confirmed when it was measured afresh";
     return "nothing was faster";

@@ -104,6 +104,7 @@ typedef struct qdq_tuning {
     double budget_from; /* when the budget of time began: after the calibration */
     bool guarded;       /* the guard has begun: what is left is its own */
     bool cut;           /* the budget ended before all was measured afresh */
+    bool slower;        /* with the other dims: what the guard asked last */
     double after_s;     /* of the guard: what comes after the pairs at hand takes so long */
     double judge_s,
         verify_s;        /* what it took to judge a placement, and to verify one that ships; 0: none was */
