@@ -202,6 +202,30 @@ static void strings_and_sequences_are_refused_by_name(void **state)
     qdq_model_free(m);
 }
 
+static void a_model_that_declares_an_output_with_the_wrong_rank_can_be_timed(void **state)
+{
+    qdq_engine *e = need_ort();
+    qdq_model *m = test_model(HEAD "g (float[4] x, int64[k] to) => (float[1,m] y) { y = Reshape(x, to) }");
+    float x[4] = {1, 2, 3, 4};
+    int64_t to[3] = {2, 1, 2};
+    qdq_named_array in[2] = {{"x", {QDQ_FLOAT, 1, {4}, x, sizeof x}},
+                             {"to", {QDQ_INT64, 1, {3}, to, sizeof to}}};
+    qdq_bench_opts opts = QDQ_BENCH_OPTS_INIT;
+    qdq_bench_model timed;
+    qdq_session *s;
+
+    (void)state;
+    opts.rounds = 2;
+    opts.min_leg_ms = 0.01;
+    opts.inputs = in;
+    opts.n_inputs = 2;
+    assert_ok(qdq_session_open(e, m, NULL, &s, &err));
+    assert_ok(qdq_bench(&s, 1, &opts, &timed, &err));
+    assert_true(timed.median_ms > 0);
+    qdq_session_close(s);
+    qdq_model_free(m);
+}
+
 static void what_cannot_be_loaded_has_the_engines_reason(void **state)
 {
     qdq_engine *e = need_ort();
@@ -410,6 +434,7 @@ int main(void)
         cmocka_unit_test(narrow_types_come_through_packed),
         cmocka_unit_test(empty_tensors_and_scalars_come_through),
         cmocka_unit_test(strings_and_sequences_are_refused_by_name),
+        cmocka_unit_test(a_model_that_declares_an_output_with_the_wrong_rank_can_be_timed),
         cmocka_unit_test(what_cannot_be_loaded_has_the_engines_reason),
         cmocka_unit_test(a_run_that_fails_has_the_engines_reason),
         cmocka_unit_test(fixed_shapes_reach_the_engine),

@@ -129,6 +129,17 @@ void qdq_ort_unbind(qdq_session *s)
         release_values(&os->ort->api, os->bound_out, s->n_out);
 }
 
+/* ONNX Runtime takes a tensor to write to only if it has the shape that the model declares, which may be wrong. */
+static bool is_as_declared(const qdq_io *declared, const qdq_array *a)
+{
+    if (declared->rank >= 0 && declared->rank != a->rank)
+        return false;
+    for (int k = 0; k < declared->rank; k++)
+        if (declared->dim[k] >= 0 && declared->dim[k] != a->dim[k])
+            return false;
+    return true;
+}
+
 /* Tensors that a first run made are what later ones write to. Sequences and the like are made anew each time. */
 qdq_status qdq_ort_bind(qdq_session *s, const qdq_array *const *in, qdq_error *err)
 {
@@ -143,7 +154,10 @@ qdq_status qdq_ort_bind(qdq_session *s, const qdq_array *const *in, qdq_error *e
         QDQ_TRY(qdq_ort_check(api, QDQ_ORT(api, HasValue)(os->bound_out[i], &there), "output", err));
         if (there)
             QDQ_TRY(qdq_ort_check(api, QDQ_ORT(api, GetValueType)(os->bound_out[i], &type), "output", err));
-        if (type != ORT_TYPE_TENSOR || s->out[i].elem == QDQ_STRING)
+        qdq_array a = {.rank = 0};
+        if (type == ORT_TYPE_TENSOR)
+            QDQ_TRY(read_shape(api, os->bound_out[i], s->out[i].name, &a, err));
+        if (type != ORT_TYPE_TENSOR || s->out[i].elem == QDQ_STRING || !is_as_declared(&s->out[i], &a))
             release_values(api, &os->bound_out[i], 1);
     }
     return QDQ_OK;
