@@ -11,6 +11,7 @@ typedef struct world {
     const double *truth; /* harm of each item, as it really is */
     size_t n;
     unsigned trials, fail_at; /* 0: never */
+    size_t float_from;        /* with so many gone nothing is left; 0: never */
     bool knows_excess;
 } world;
 
@@ -27,6 +28,10 @@ static qdq_status try_it(void *ctx, const bool *gone, size_t n_gone, qdq_goal_tr
     assert_int_equal(n, n_gone);
     if (++w->trials == w->fail_at)
         return qdq_fail(e, QDQ_E_ENGINE, "out of luck");
+    if (w->float_from > 0 && n >= w->float_from) {
+        out->is_float = true;
+        return QDQ_OK;
+    }
     out->holds = harm <= w->allowed;
     out->excess = w->knows_excess ? harm / w->allowed : NAN;
     return QDQ_OK;
@@ -78,6 +83,21 @@ static void the_worst_ratio_goes_first(void **state)
     assert_true(r.reached);
     assert_int_equal(count(&r, 4), 1);
     assert_true(r.gone[1]);
+}
+
+static void a_set_that_leaves_nothing_reaches_no_goal_and_fewer_go(void **state)
+{
+    (void)state;
+    const double truth[] = {5, 4, 3, 2, 1};
+    const qdq_goal_item items[] = {{5, 1}, {4, 1}, {3, 1}, {2, 1}, {1, 1}};
+    world w = {.allowed = 3, .truth = truth, .n = 5, .knows_excess = true, .float_from = 4};
+    qdq_goal_search_result r = found(&w, items, 10);
+
+    assert_true(r.reached);
+    assert_int_equal(count(&r, 5), 3);
+    w = (world){.allowed = 0.5, .truth = truth, .n = 5, .knows_excess = true, .float_from = 1};
+    r = found(&w, items, 10);
+    assert_false(r.reached);
 }
 
 static void a_known_excess_gives_the_first_guess(void **state)
@@ -190,6 +210,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_goal_that_holds_takes_one_trial),
         cmocka_unit_test(the_worst_ratio_goes_first),
+        cmocka_unit_test(a_set_that_leaves_nothing_reaches_no_goal_and_fewer_go),
         cmocka_unit_test(a_known_excess_gives_the_first_guess),
         cmocka_unit_test(what_was_ranked_wrongly_comes_back),
         cmocka_unit_test(few_trials_give_a_set_that_holds_if_one_was_found),

@@ -60,7 +60,8 @@ static qdq_status try_without(void *ctx, const bool *gone, size_t n_gone, qdq_go
     }
     const qdq_goal_tried *known = find_tried(g, gone);
     if (known != NULL) {
-        *out = (qdq_goal_trial){.holds = known->holds, .excess = NAN, .is_last = is_over(g)};
+        *out = (qdq_goal_trial){
+            .holds = known->holds, .is_float = known->is_float, .excess = NAN, .is_last = is_over(g)};
         return QDQ_OK;
     }
     QDQ_TRY(qdq_goal_make_plan(g, gone, &p, err));
@@ -98,15 +99,15 @@ static double saving(const qdq_goal_run *g)
     return g->goal.least_saving > 0 ? g->goal.least_saving : least_saving;
 }
 
-/* Of those that save enough; NULL: none does. */
-static qdq_goal_tried *best_tried(const qdq_goal_run *g)
+/* Of those with a layer in 8 bits that take at most this share of float's time; NULL: there is none. */
+static qdq_goal_tried *best_tried(const qdq_goal_run *g, double most)
 {
     qdq_goal_tried *best = NULL;
 
     for (size_t i = 0; i < g->tried.n; i++) {
         qdq_goal_tried *t = &g->tried.at[i];
 
-        if (t->time_share > 1 - saving(g) || !(t->sqnr_db > -INFINITY))
+        if (t->is_float || t->time_share > most || !(t->sqnr_db > -INFINITY))
             continue;
         if (best == NULL || t->sqnr_db > best->sqnr_db)
             best = t;
@@ -174,7 +175,7 @@ static qdq_status take_if(qdq_goal_run *g, const qdq_goal_tried *t, const bool *
 static qdq_status take_best(qdq_goal_run *g, qdq_goal_tried **t, qdq_plan **plan, qdq_model **out,
                             qdq_error *err)
 {
-    for (int i = 0; i < MOST_TIMED && (*t = best_tried(g)) != NULL; i++) {
+    for (int i = 0; i < MOST_TIMED && (*t = best_tried(g, 1 - saving(g))) != NULL; i++) {
         QDQ_TRY(take_if(g, *t, (*t)->gone, 1 - saving(g), true, plan, out, err));
         if (*out != NULL)
             return QDQ_OK;
@@ -198,6 +199,10 @@ static qdq_status take(qdq_goal_run *g, const bool *gone, qdq_plan **plan, qdq_m
     qdq_goal_result *r = &g->room->head;
     qdq_goal_tried *t = find_tried(g, gone);
 
+    if (!r->reached && !g->goal.by_default && best_tried(g, (double)INFINITY) != NULL) {
+        t = best_tried(g, (double)INFINITY); /* what came nearest */
+        snprintf(r->why, sizeof r->why, "%s", t->why);
+    }
     if (r->reached || !g->goal.by_default) {
         gone = t != NULL ? t->gone : gone;
         const double most = g->goal.by_default && r->is_profiled ? 1 : (double)INFINITY;

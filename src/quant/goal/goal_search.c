@@ -116,7 +116,13 @@ static qdq_status find_prefix(search *s, size_t k, size_t *out, qdq_error *err)
         QDQ_TRY(try_set(s, &t, err));
         if (t.holds)
             high = k;
-        else if (k == most)
+        else if (t.is_float && high == 0) {
+            most = k - 1;
+            if (most == low)
+                break;
+            k = most;
+            continue;
+        } else if (k == most)
             break;
         else
             low = k;

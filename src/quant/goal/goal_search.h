@@ -12,6 +12,8 @@ typedef struct qdq_goal_item {
 
 typedef struct qdq_goal_trial {
     bool holds;
+    bool
+        is_float; /* nothing is left to judge: what stays comes only with others. It does not hold; fewer may go. */
     /* What remains of the harm over what the goal allows: above 1 it fails. NAN: not known; then the first guess
      * is one item. */
     double excess;

@@ -22,6 +22,7 @@ typedef struct qdq_goal_tried {
     const bool *gone; /* by layer; NULL: none */
     bool is_judged;   /* in folds where there are any; false: it missed before that */
     bool holds;
+    bool is_float; /* nothing is left in 8 bits: what stays is in 8 bits beside others alone */
     double sqnr_db, time_share;
     const char *why;              /* it missed */
     qdq_compare_result *compared; /* NULL: its outputs cannot be compared */

@@ -373,8 +373,9 @@ qdq_status qdq_goal_judge(qdq_goal_run *g, qdq_plan *p, const bool *gone, size_t
         t.gone = memcpy(copy, gone, g->n_layers * sizeof *copy);
     QDQ_TRY(qdq_goal_time_share(g, p, gone, &step.time_share, err));
     qdq_status st = judge_twice(g, p, &step, &t.compared, &t.is_judged, out, err);
-    if (p->tensors.n == 0 && p->weights.n == 0 && n_gone > 0) /* what stays is in 8 bits beside others alone */
-        out->holds = false;
+    t.is_float = p->tensors.n == 0 && p->weights.n == 0;
+    if (t.is_float && n_gone > 0)
+        *out = (qdq_goal_trial){.is_float = true, .excess = NAN};
     step.holds = t.holds = out->holds;
     t.sqnr_db = step.sqnr_db;
     t.why = qdq_arena_strdup(&g->arena, g->room->head.why);

@@ -234,7 +234,7 @@ qdq_status qdq_tune_find_followers(qdq_tuning *t, qdq_error *err)
 {
     qdq_deciders d;
 
-    qdq_status st = qdq_deciders_find(t->m, t->job, &d, err);
+    qdq_status st = qdq_deciders_find(t->m, NULL, &d, err); /* it was told before what shapes contradict */
     for (size_t i = 0; st == QDQ_OK && i < qdq_model_output_count(t->m); i++)
         t->follows = t->follows || d.follows[i];
     qdq_deciders_free(&d);
