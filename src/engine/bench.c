@@ -108,7 +108,7 @@ static qdq_status run_rounds(bench *b, qdq_error *err)
             return b->rounds >= INTERVAL_ROUNDS
                        ? QDQ_OK
                        : qdq_fail(err, QDQ_E_UNSUPPORTED,
-                                  "%.3g ms were over after %u rounds: expected enough for %d",
+                                  "%.0f ms were over after %u rounds: expected enough for %d",
                                   b->opts->max_ms, b->rounds, INTERVAL_ROUNDS);
         QDQ_TRY(run_round(b, &total_ns, err));
         qdq_job_progress(b->opts->job, "bench", b->rounds, fixed ? b->max_rounds : 0);

@@ -394,6 +394,25 @@ static void a_default_goal_that_only_float_reaches_keeps_the_best_plan_that_save
     put_away(&s);
 }
 
+static void a_default_goal_that_is_missed_tries_as_many_layers_back_as_still_save_a_tenth(void **state)
+{
+    setting s = set_up_noisy();
+    double most_saved = 0, most_gone = 0, gone = 0;
+
+    (void)state;
+    assert_ok(go(&s));
+    for (size_t i = 0; i < s.r->n_layers; i++)
+        most_saved = fmax(most_saved, s.r->layers[i].saved_share);
+    const qdq_goal_step *last = &s.r->steps[s.r->n_steps - 1];
+    assert_true(last->time_share <= 0.88 + 1e-9 && last->time_share + most_saved > 0.88);
+    for (size_t i = 0; i < s.r->n_steps; i++) /* of what is alike, fewer layers in 8 bits */
+        if (s.r->steps[i].time_share <= 0.9)
+            most_gone = fmax(most_gone, (double)s.r->steps[i].n_float);
+    gone = (double)count_gone(s.r);
+    assert_true(gone == most_gone);
+    put_away(&s);
+}
+
 static void a_default_goal_that_no_saving_plan_reaches_ends_with_the_float_model(void **state)
 {
     setting s = set_up_noisy();
@@ -665,6 +684,7 @@ int main(void)
         cmocka_unit_test(what_the_caller_excludes_stays_out_and_is_no_layer),
         cmocka_unit_test(a_goal_needs_data_and_labels),
         cmocka_unit_test(a_default_goal_that_only_float_reaches_keeps_the_best_plan_that_saves_a_tenth),
+        cmocka_unit_test(a_default_goal_that_is_missed_tries_as_many_layers_back_as_still_save_a_tenth),
         cmocka_unit_test(a_default_goal_that_no_saving_plan_reaches_ends_with_the_float_model),
         cmocka_unit_test(what_no_layer_saves_by_itself_is_shared_so_that_float_takes_the_time_of_float),
         cmocka_unit_test(a_plan_that_reaches_a_default_goal_and_is_not_faster_gives_way_to_float),

@@ -24,6 +24,7 @@
 enum { MAX_EVALUATIONS = 16, LEAST_TRIALS = 8, MOST_TIMED = 3 };
 
 static const double least_saving = 0.1;
+static const double same_db = 1; /* bounds of few samples do not tell plans apart that are closer */
 
 /* --- trials --------------------------------------------------------------------------------------------------------- */
 
@@ -99,19 +100,24 @@ static double saving(const qdq_goal_run *g)
     return g->goal.least_saving > 0 ? g->goal.least_saving : least_saving;
 }
 
-/* Of those with a layer in 8 bits that take at most this share of float's time; NULL: there is none. */
-static qdq_goal_tried *best_tried(const qdq_goal_run *g, double most)
+/* Of those with a layer in 8 bits that take at most this share of float's time; of those within so many dB of the best, that
+ * with the fewest layers in 8 bits. NULL: there is none. */
+static qdq_goal_tried *best_tried(const qdq_goal_run *g, double most, double within_db)
 {
     qdq_goal_tried *best = NULL;
+    double db = -INFINITY;
 
-    for (size_t i = 0; i < g->tried.n; i++) {
-        qdq_goal_tried *t = &g->tried.at[i];
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < g->tried.n; i++) {
+            qdq_goal_tried *t = &g->tried.at[i];
 
-        if (t->is_float || t->time_share > most || !(t->sqnr_db > -INFINITY))
-            continue;
-        if (best == NULL || t->sqnr_db > best->sqnr_db)
-            best = t;
-    }
+            if (t->is_float || t->time_share > most || !(t->sqnr_db > -INFINITY))
+                continue;
+            if (pass == 0)
+                db = fmax(db, t->sqnr_db);
+            else if (t->sqnr_db >= db - within_db && (best == NULL || t->n_gone > best->n_gone))
+                best = t;
+        }
     return best;
 }
 
@@ -175,7 +181,7 @@ static qdq_status take_if(qdq_goal_run *g, const qdq_goal_tried *t, const bool *
 static qdq_status take_best(qdq_goal_run *g, qdq_goal_tried **t, qdq_plan **plan, qdq_model **out,
                             qdq_error *err)
 {
-    for (int i = 0; i < MOST_TIMED && (*t = best_tried(g, 1 - saving(g))) != NULL; i++) {
+    for (int i = 0; i < MOST_TIMED && (*t = best_tried(g, 1 - saving(g), same_db)) != NULL; i++) {
         QDQ_TRY(take_if(g, *t, (*t)->gone, 1 - saving(g), true, plan, out, err));
         if (*out != NULL)
             return QDQ_OK;
@@ -199,8 +205,8 @@ static qdq_status take(qdq_goal_run *g, const bool *gone, qdq_plan **plan, qdq_m
     qdq_goal_result *r = &g->room->head;
     qdq_goal_tried *t = find_tried(g, gone);
 
-    if (!r->reached && !g->goal.by_default && best_tried(g, (double)INFINITY) != NULL) {
-        t = best_tried(g, (double)INFINITY); /* what came nearest */
+    if (!r->reached && !g->goal.by_default && best_tried(g, (double)INFINITY, 0) != NULL) {
+        t = best_tried(g, (double)INFINITY, 0); /* what came nearest */
         snprintf(r->why, sizeof r->why, "%s", t->why);
     }
     if (r->reached || !g->goal.by_default) {
@@ -228,6 +234,32 @@ static qdq_status take(qdq_goal_run *g, const bool *gone, qdq_plan **plan, qdq_m
     return take_compared(g, t, *plan, err);
 }
 
+/* The worst layers, as many as leave what is saved above the least. */
+static qdq_status try_what_saves_enough(qdq_goal_run *g, qdq_error *err)
+{
+    const double margin = 0.02; /* times of layers are off by more than that, but not of most together */
+    bool *gone = qdq_arena_array(&g->arena, g->n_layers + 1, sizeof *gone);
+    double share = g->tried.at[0].time_share;
+    qdq_goal_trial t;
+    size_t n = 0;
+
+    if (gone == NULL)
+        return qdq_nomem(err);
+    for (; n < g->n_layers; n++) {
+        size_t worst = g->n_layers;
+
+        for (size_t i = 0; i < g->n_layers; i++)
+            if (!gone[i] && (worst == g->n_layers || g->items[i].harm * g->items[worst].worth >
+                                                         g->items[worst].harm * g->items[i].worth))
+                worst = i;
+        if (share + g->layers[worst].saved_share > 1 - saving(g) - margin)
+            break;
+        share += g->layers[worst].saved_share;
+        gone[worst] = true;
+    }
+    return n > 0 ? try_without(g, gone, n, &t, err) : QDQ_OK;
+}
+
 static qdq_status take_layers_back(qdq_goal_run *g, qdq_plan **plan, qdq_model **out, qdq_error *err)
 {
     qdq_goal_result *r = &g->room->head;
@@ -243,6 +275,8 @@ static qdq_status take_layers_back(qdq_goal_run *g, qdq_plan **plan, qdq_model *
     QDQ_TRY(make_room(g, err));
     const double begun = qdq_clock_seconds();
     QDQ_TRY(qdq_goal_search(g->items, g->n_layers, most_trials(g), try_without, g, &g->arena, &found, err));
+    if (!found.reached && g->goal.by_default)
+        QDQ_TRY(try_what_saves_enough(g, err));
     r->seconds.trials = qdq_clock_seconds() - begun;
     r->reached = found.reached;
     r->layers = g->layers;

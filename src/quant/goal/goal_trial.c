@@ -364,7 +364,7 @@ qdq_status qdq_goal_judge(qdq_goal_run *g, qdq_plan *p, const bool *gone, size_t
 {
     const double begun = qdq_clock_seconds();
     qdq_goal_step step = {.n_float = n_gone};
-    qdq_goal_tried t = {.gone = NULL};
+    qdq_goal_tried t = {.n_gone = n_gone};
     bool *copy = qdq_arena_array(&g->arena, g->n_layers + 1, sizeof *copy);
 
     if (copy == NULL)
