@@ -62,7 +62,7 @@ static const qdq_node *who_is_charged(const charging *c, const qdq_node *n)
 static void charge_for(const charging *c, const qdq_node *n, const qdq_value *y, double *harm, double *error)
 {
     const double introduced = y != NULL ? c->noise.introduced[y->id] : 0;
-    const qdq_node *layer = introduced > 0 ? who_is_charged(c, n) : NULL;
+    const qdq_node *layer = introduced > 0 && c->weight[y->id] > 0 ? who_is_charged(c, n) : NULL;
 
     if (layer == NULL)
         return;

@@ -177,7 +177,7 @@ static qdq_status take_if(qdq_goal_run *g, const qdq_goal_tried *t, const bool *
     return st;
 }
 
-/* A default goal is missed, or only by what saves no time: the best that saves enough; *t is NULL where nothing does. */
+/* A default goal is missed: the best that saves enough; *t is NULL where nothing does. */
 static qdq_status take_best(qdq_goal_run *g, qdq_goal_tried **t, qdq_plan **plan, qdq_model **out,
                             qdq_error *err)
 {

@@ -84,6 +84,10 @@ qdq_status qdq_goal_make_plan(qdq_goal_run *g, const bool *gone, qdq_plan **out,
         st = qdq_plan_finish(*out) ? QDQ_OK : qdq_nomem(err);
     }
     qdq_map_free(&labels);
+    if (st != QDQ_OK) {
+        qdq_plan_free(*out);
+        *out = NULL;
+    }
     return st;
 }
 
