@@ -20,7 +20,7 @@
 
 #define KEPT_BYTES ((uint64_t)256 << 20) /* of outputs of the float model, as of activations in calibration */
 
-/* With fewer trials than the least, no search finds anything. */
+/* With fewer trials than the least, no search finds anything; what follows once something holds only makes it faster. */
 enum { MAX_EVALUATIONS = 16, LEAST_TRIALS = 8, MOST_TIMED = 3 };
 
 static const double least_saving = 0.1;
@@ -30,7 +30,12 @@ static const double same_db = 1; /* bounds of few samples do not tell plans apar
 
 static bool is_over(const qdq_goal_run *g)
 {
-    return g->until > 0 && g->tried.n >= LEAST_TRIALS && qdq_clock_seconds() + g->longest_trial > g->until;
+    bool held = false;
+
+    for (size_t i = 0; i < g->tried.n; i++)
+        held |= g->tried.at[i].holds;
+    return g->until > 0 && (held || g->tried.n >= LEAST_TRIALS) &&
+           qdq_clock_seconds() + g->longest_trial > g->until;
 }
 
 static bool is_set(const qdq_goal_run *g, const qdq_goal_tried *t, const bool *gone)
