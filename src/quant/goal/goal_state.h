@@ -21,7 +21,7 @@ typedef struct qdq_goal_room {
 typedef struct qdq_goal_tried {
     const bool *gone; /* by layer; NULL: none */
     size_t n_gone;
-    bool is_judged;   /* in folds where there are any; false: it missed before that */
+    bool is_judged; /* in folds where there are any; false: it missed before that */
     bool holds;
     bool is_float; /* nothing is left in 8 bits: what stays is in 8 bits beside others alone */
     double sqnr_db, time_share;
