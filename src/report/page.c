@@ -242,7 +242,7 @@ void qdq_page_flow_end(qdq_buf *b)
     qdq_buf_puts(b, "</ul>\n");
 }
 
-static void append(char *text, size_t size, const char *format, ...)
+QDQ_PRINTF(3, 4) static void append(char *text, size_t size, const char *format, ...)
 {
     const size_t used = strlen(text);
     va_list args;
