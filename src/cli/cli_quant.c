@@ -9,7 +9,7 @@
 #define DEFAULT_RANDOM_SAMPLES 8
 #define MAX_JUDGES             64
 
-/* For a goal: fewer samples than these are cross-validated; of more, so many are held back at least. */
+/* For a goal: fewer samples than these are cross-validated; of more, at least this number is held back. */
 enum { FEW_SAMPLES = 64, LEAST_JUDGES = 16, FOLDS = 4 };
 
 const cli_opt cli_quant_what_opts[] = {

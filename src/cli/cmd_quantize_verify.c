@@ -97,7 +97,7 @@ qdq_status cmd_quantize_verify_opts(quantize *q, qdq_quantize_opts *o, qdq_error
     if (!QDQ_PUSH(&q->c->arena, &q->wrong, NULL))
         return qdq_nomem(err);
     o->wrong = q->wrong.at;
-    q->wrong.n--; /* the end of the list counts for nobody */
+    q->wrong.n--; /* the end of the list is none */
     return QDQ_OK;
 }
 

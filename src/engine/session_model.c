@@ -193,7 +193,7 @@ static bool nodes_share_names(const qdq_model *m)
 
 /* --- initializers that nothing reads --------------------------------------------------------------------------- */
 
-/* The time that ONNX Runtime takes to drop them is quadratic: 100,000 cost 30 s, so many cost nothing that counts. */
+/* The time that ONNX Runtime takes to drop them is quadratic: 100,000 cost 30 s, this number next to none. */
 enum { UNREAD_MAX = 1000 };
 
 static bool has_unread(const qdq_model *m)

@@ -25,7 +25,7 @@ typedef struct qdq_sim {
     uint64_t seed;
     double noise, outlier_rate, outlier_factor;
     double overhead_us;
-    double int8_fixed_times;  /* 8-bit kernels take so many times as long where no input dim is open */
+    double int8_fixed_times;  /* factor on the time of 8-bit kernels where no input dim is open */
     bool no_profile;          /* an engine that does not say where its time goes */
     double error;             /* relative to a float tensor's deviation, for each node in 8 bits */
     qdq_sim_cost convert;     /* Q and DQ that no kernel takes in: float_us, float_us_per_k */

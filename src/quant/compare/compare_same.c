@@ -41,7 +41,7 @@ static bool ints_are_same(const qdq_compare_tensor *t, char *why, size_t size)
     return false;
 }
 
-/* By how much the engine differs from itself with and without its optimizations, as a share of the range: nobody can be nearer. An
+/* By how much the engine differs from itself with and without its optimizations, as a share of the range: nothing can be nearer. An
  * engine that computes something else is no measure. */
 static double own_tolerance(const qdq_compare_result *own, const char *name)
 {

@@ -53,6 +53,15 @@ static bool keeps_slices(const qdq_node *n)
     }
 }
 
+/* Its slices are those of outputs: what is off in one of them stays off, whatever else is in the result. */
+static bool hands_slices_on(const qdq_node *n, const bool *near)
+{
+    for (uint32_t i = 0; i < n->n_out && keeps_slices(n); i++)
+        if (n->out[i] != NULL && near[n->out[i]->id])
+            return true;
+    return false;
+}
+
 qdq_status qdq_near_outputs(const qdq_graph *g, qdq_arena *arena, bool **near, qdq_error *err)
 {
     qdq_node **order;
@@ -65,12 +74,10 @@ qdq_status qdq_near_outputs(const qdq_graph *g, qdq_arena *arena, bool **near, q
     for (size_t i = 0; i < g->outputs.n; i++)
         (*near)[g->outputs.at[i]->id] = true;
     while (n-- > 0) {
-        bool is_near = false;
-
-        for (uint32_t i = 0; i < order[n]->n_out && keeps_slices(order[n]); i++)
-            is_near |= order[n]->out[i] != NULL && (*near)[order[n]->out[i]->id];
-        for (uint32_t i = 0; i < order[n]->n_in && is_near; i++)
-            if (carries_noise(order[n]->in[i].value) && order[n]->in[i].value->graph == g)
+        if (!hands_slices_on(order[n], *near))
+            continue;
+        for (uint32_t i = 0; i < order[n]->n_in; i++)
+            if (takes_part(order[n], i))
                 (*near)[order[n]->in[i].value->id] = true;
     }
     return QDQ_OK;
@@ -105,18 +112,9 @@ static double gain(const qdq_noise *noise, const qdq_value *y, double before)
     return fmin(fmax(behind / before, least), most);
 }
 
-/* Its slices are those of outputs: what is off in one of them stays off, whatever else is in the result. */
-static bool hands_slices_on(const qdq_node *n, const bool *near)
-{
-    for (uint32_t i = 0; i < n->n_out && near != NULL && keeps_slices(n); i++)
-        if (n->out[i] != NULL && near[n->out[i]->id])
-            return true;
-    return false;
-}
-
 static void hand_back(const qdq_node *n, const qdq_noise *noise, const bool *near, double *weight)
 {
-    const bool is_near = hands_slices_on(n, near);
+    const bool is_near = near != NULL && hands_slices_on(n, near);
     double whole = 0, parts = 0;
 
     for (uint32_t i = 0; i < n->n_in; i++)

@@ -105,7 +105,7 @@ static double saving(const qdq_goal_run *g)
     return g->goal.least_saving > 0 ? g->goal.least_saving : least_saving;
 }
 
-/* Of those with a layer in 8 bits that take at most this share of float's time; of those within so many dB of the best, that
+/* Of those with a layer in 8 bits that take at most this share of float's time; of those within `within_db` of the best, that
  * with the fewest layers in 8 bits. NULL: there is none. */
 static qdq_goal_tried *best_tried(const qdq_goal_run *g, double most, double within_db)
 {
@@ -208,10 +208,10 @@ static void tell_no_gain(qdq_goal_run *g, const qdq_goal_tried *t)
 static qdq_status take(qdq_goal_run *g, const bool *gone, qdq_plan **plan, qdq_model **out, qdq_error *err)
 {
     qdq_goal_result *r = &g->room->head;
-    qdq_goal_tried *t = find_tried(g, gone);
+    qdq_goal_tried *t = find_tried(g, gone), *nearest = best_tried(g, (double)INFINITY, 0);
 
-    if (!r->reached && !g->goal.by_default && best_tried(g, (double)INFINITY, 0) != NULL) {
-        t = best_tried(g, (double)INFINITY, 0); /* what came nearest */
+    if (!r->reached && !g->goal.by_default && nearest != NULL) {
+        t = nearest;
         snprintf(r->why, sizeof r->why, "%s", t->why);
     }
     if (r->reached || !g->goal.by_default) {

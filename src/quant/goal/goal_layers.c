@@ -101,17 +101,12 @@ static qdq_status compare_layers(ranking *k, const qdq_model *quantized, size_t 
                                  qdq_error *err)
 {
     qdq_goal_run *g = k->g;
-    qdq_compare_opts o = QDQ_COMPARE_OPTS_INIT;
+    qdq_compare_opts o = qdq_goal_compare_opts(g);
     qdq_compare_layers_result *r = NULL;
 
-    o.threads = g->opts.threads;
-    o.shapes = g->opts.shapes;
-    o.n_shapes = g->opts.n_shapes;
-    o.job = g->opts.job;
     o.first = first;
     o.count = count > SAMPLES_FOR_LAYERS ? SAMPLES_FOR_LAYERS : count;
-    QDQ_TRY(qdq_compare_layers(g->engine, g->clean, quantized, g->goal.eval != NULL ? g->goal.eval : g->data,
-                               &o, &r, err));
+    QDQ_TRY(qdq_compare_layers(g->engine, g->clean, quantized, qdq_goal_data(g), &o, &r, err));
     qdq_status st = charge(k, r, err);
     qdq_free(r);
     return st;
@@ -124,7 +119,7 @@ static qdq_status measure_errors(ranking *k, const qdq_model *quantized, qdq_err
     qdq_model *of_fold = NULL;
 
     if (g->first->n_folds == 0) {
-        const size_t have = qdq_data_count(g->goal.eval != NULL ? g->goal.eval : g->data) - g->goal.first;
+        const size_t have = qdq_data_count(qdq_goal_data(g)) - g->goal.first;
 
         return compare_layers(k, quantized, g->goal.first, g->goal.count == 0 ? have : g->goal.count, err);
     }

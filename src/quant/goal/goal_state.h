@@ -69,6 +69,12 @@ qdq_status qdq_goal_make_float(qdq_goal_run *g, qdq_plan **out, qdq_error *err);
 
 qdq_status qdq_goal_apply(const qdq_goal_run *g, const qdq_plan *p, qdq_model **out, qdq_error *err);
 
+/* What every comparison of this run has: threads, shapes, job. */
+qdq_compare_opts qdq_goal_compare_opts(const qdq_goal_run *g);
+
+/* The data that judge. */
+qdq_data *qdq_goal_data(const qdq_goal_run *g);
+
 /* Judges a plan; the result is appended to g->tried. */
 qdq_status qdq_goal_judge(qdq_goal_run *g, qdq_plan *p, const bool *gone, size_t n_gone, qdq_goal_trial *out,
                           qdq_error *err);

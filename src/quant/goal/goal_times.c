@@ -31,17 +31,24 @@ static bool can_profile(const qdq_goal_run *g)
     return (info->capabilities & needed) == needed && strcmp(g->target->engine, info->name) == 0;
 }
 
-static qdq_status profile(const qdq_goal_run *g, const qdq_model *m, qdq_group **out, size_t *n,
-                          qdq_error *err)
+static qdq_session_opts session_opts(const qdq_goal_run *g)
 {
     qdq_session_opts o = QDQ_SESSION_OPTS_INIT;
-    const qdq_named_array *in;
-    qdq_session *s = NULL;
-    size_t n_in;
 
     o.threads = g->opts.threads;
     o.shapes = g->opts.shapes;
     o.n_shapes = g->opts.n_shapes;
+    return o;
+}
+
+static qdq_status profile(const qdq_goal_run *g, const qdq_model *m, qdq_group **out, size_t *n,
+                          qdq_error *err)
+{
+    qdq_session_opts o = session_opts(g);
+    const qdq_named_array *in;
+    qdq_session *s = NULL;
+    size_t n_in;
+
     o.groups = true;
     QDQ_TRY(qdq_data_get(g->data, 0, &in, &n_in, err));
     QDQ_TRY(qdq_session_open(g->engine, m, &o, &s, err));
@@ -97,18 +104,14 @@ static qdq_status time_models(const qdq_goal_run *g, const qdq_model *quantized,
                               qdq_error *err)
 {
     const qdq_model *const m[2] = {g->clean, quantized};
-    qdq_session_opts o = QDQ_SESSION_OPTS_INIT;
     qdq_bench_opts b = QDQ_BENCH_OPTS_INIT;
     qdq_session *s[2] = {NULL, NULL};
-    qdq_job quiet = g->quiet;
+    qdq_session_opts o = session_opts(g);
     qdq_status st = QDQ_OK;
 
-    o.threads = g->opts.threads;
-    o.shapes = g->opts.shapes;
-    o.n_shapes = g->opts.n_shapes;
     b.rounds = ROUNDS;
     b.warmup = 1;
-    b.job = &quiet;
+    b.job = &g->quiet;
     QDQ_TRY(qdq_data_get(g->data, 0, &b.inputs, &b.n_inputs, err));
     for (int i = 0; i < 2 && st == QDQ_OK; i++)
         st = qdq_session_open(g->engine, m[i], &o, &s[i], err);

@@ -168,21 +168,32 @@ static qdq_status add_folds(qdq_goal_run *g, qdq_plan *p, qdq_comparing *c, qdq_
     return st;
 }
 
-qdq_status qdq_goal_compare(qdq_goal_run *g, qdq_plan *p, bool in_folds, qdq_compare_result **out,
-                            qdq_error *err)
+qdq_compare_opts qdq_goal_compare_opts(const qdq_goal_run *g)
 {
     qdq_compare_opts o = QDQ_COMPARE_OPTS_INIT;
-    qdq_comparing *c = NULL;
 
-    *out = NULL;
     o.threads = g->opts.threads;
     o.shapes = g->opts.shapes;
     o.n_shapes = g->opts.n_shapes;
+    o.job = g->opts.job;
+    return o;
+}
+
+qdq_data *qdq_goal_data(const qdq_goal_run *g)
+{
+    return g->goal.eval != NULL ? g->goal.eval : g->data;
+}
+
+qdq_status qdq_goal_compare(qdq_goal_run *g, qdq_plan *p, bool in_folds, qdq_compare_result **out,
+                            qdq_error *err)
+{
+    qdq_compare_opts o = qdq_goal_compare_opts(g);
+    qdq_comparing *c = NULL;
+
+    *out = NULL;
     o.first = g->goal.first;
     o.count = g->goal.count;
-    o.job = g->opts.job;
-    QDQ_TRY(qdq_comparing_begin(g->engine, g->m, g->goal.eval != NULL ? g->goal.eval : g->data, &o, &g->kept,
-                                &c, err));
+    QDQ_TRY(qdq_comparing_begin(g->engine, g->m, qdq_goal_data(g), &o, &g->kept, &c, err));
     qdq_status st = in_folds && p->n_folds > 0 ? add_folds(g, p, c, err) : add_model(g, p, c, 0, 0, err);
     if (st == QDQ_OK)
         st = qdq_comparing_get(c, out, err);
