@@ -278,6 +278,17 @@ static qdq_status check_files(const qdq_tuning *t, qdq_error *err)
 
 /* --- search ----------------------------------------------------------------------------------------------------------- */
 
+static qdq_status follow_strategy(qdq_tuning *t, qdq_error *err)
+{
+    const qdq_search_ops ops = qdq_tune_search_ops(t);
+
+    if (t->cuts)
+        return qdq_tune_cut(t, err);
+    if (qdq_tune_wants_greedy(t->opts) && t->space->n_groups > 0)
+        return qdq_tune_greedy_run(t, err);
+    return qdq_search_run(&t->problem, &t->search_opts, &ops, &t->arena, &t->found, err);
+}
+
 static qdq_status search(qdq_tuning *t, qdq_error *err)
 {
     qdq_assign nothing;
@@ -293,12 +304,8 @@ static qdq_status search(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(qdq_tune_weigh(t, err));
     QDQ_TRY(qdq_tune_choose_strategy(t, err));
     QDQ_TRY(qdq_tune_pose(t, err));
-    if (t->cuts)
-        return qdq_tune_cut(t, err);
-    if (qdq_tune_wants_greedy(t->opts) && t->space->n_groups > 0)
-        return qdq_tune_greedy_run(t, err);
-    const qdq_search_ops ops = qdq_tune_search_ops(t);
-    return qdq_search_run(&t->problem, &t->search_opts, &ops, &t->arena, &t->found, err);
+    QDQ_TRY(follow_strategy(t, err));
+    return qdq_tune_try_edges(t, err);
 }
 
 /* What became of the groups that were proposed. */

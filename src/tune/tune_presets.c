@@ -129,12 +129,21 @@ static unsigned builds_of_search(unsigned all)
     return all > OF_GUARD ? all - OF_GUARD : 1;
 }
 
+enum { OF_CUTS = 12 };
+
 unsigned qdq_tune_max_builds(const qdq_tune_opts *o, bool cuts)
 {
-    enum { OF_CUTS = 12 };
     const unsigned usual = presets[o->preset].max_builds;
 
     return builds_of_search(o->max_builds > 0 ? o->max_builds : cuts && usual > 0 ? OF_CUTS : usual);
+}
+
+unsigned qdq_tune_max_builds_with_edges(const qdq_tune_opts *o, bool cuts)
+{
+    enum { OF_EDGES = 2 };
+    const unsigned search = qdq_tune_max_builds(o, cuts);
+
+    return o->max_builds > 0 || search == 0 ? search : search + OF_EDGES;
 }
 
 static unsigned leg_runs(const qdq_tune_opts *o)

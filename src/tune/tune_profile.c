@@ -22,40 +22,117 @@ static bool append_layer(json_t *list, const char *name, const char *op, double 
                                                  qdq_remote_text(op), "us", us)) == 0;
 }
 
-/* [{"name": ..., "op": ..., "us": ...}, ...]: kept in the store, for a run that goes on has to see the same. */
-static qdq_status to_text(const qdq_layer *layer, size_t n, char **text, qdq_error *err)
+/* A layer whose nodes the engine told, too. */
+static bool append_group(json_t *list, const qdq_group *g, double us)
+{
+    json_t *nodes = json_array();
+    bool ok = nodes != NULL && append_layer(list, g->layer, g->op, us);
+
+    for (size_t i = 0; i < g->n_nodes && ok; i++)
+        ok = json_array_append_new(nodes, qdq_remote_text(g->node[i])) == 0;
+    if (!ok) {
+        json_decref(nodes);
+        return false;
+    }
+    json_t *last = json_array_get(list, json_array_size(list) - 1);
+    return json_object_set_new(last, "nodes", nodes) == 0 &&
+           json_object_set_new(last, "conversion", json_boolean(g->conversion)) == 0;
+}
+
+/* Takes j; NULL: there was no memory for it. */
+static qdq_status print_value(json_t *j, char **text, qdq_error *err)
+{
+    qdq_status st = j != NULL ? qdq_json_dump(j, text, err) : qdq_nomem(err);
+
+    json_decref(j);
+    return st;
+}
+
+/* Takes j if not ok. */
+static json_t *if_ok(json_t *j, bool ok)
+{
+    if (ok)
+        return j;
+    json_decref(j);
+    return NULL;
+}
+
+static json_t *list_layers(const qdq_layer *layer, size_t n)
 {
     json_t *list = json_array();
     bool ok = list != NULL;
 
     for (size_t i = 0; i < n && ok; i++)
         ok = append_layer(list, layer[i].name, layer[i].op, layer[i].median_us);
-    qdq_status st = ok ? qdq_json_dump(list, text, err) : qdq_nomem(err);
-    json_decref(list);
-    return st;
+    return if_ok(list, ok);
+}
+
+static bool are_timed(const qdq_group *g, size_t n)
+{
+    bool timed = n > 0;
+
+    for (size_t i = 0; i < n; i++)
+        timed = timed && isfinite(g[i].median_us);
+    return timed;
+}
+
+/* Of layers that are all timed. */
+static json_t *list_groups(const qdq_group *g, size_t n)
+{
+    json_t *list = json_array();
+    bool ok = list != NULL;
+
+    for (size_t i = 0; i < n && ok; i++)
+        ok = append_group(list, &g[i], g[i].median_us);
+    return if_ok(list, ok);
+}
+
+/* [{"name": ..., "op": ..., "us": ...}, ...], where the engine names layers after other things with "nodes" and "conversion":
+ * kept in the store, for a run that goes on has to see the same. */
+static qdq_status ask_engine(qdq_tuning *t, const char *path, json_t **out, qdq_remote_fate *fate,
+                             qdq_error *err)
+{
+    qdq_layer *layers = NULL;
+    qdq_group *groups = NULL;
+    size_t n = 0;
+
+    if (t->by_nodes) {
+        QDQ_TRY(qdq_lab_groups(t->lab, path, PROFILE_RUNS, &groups, &n, fate, err));
+        *out = list_groups(groups, are_timed(groups, n) ? n : 0);
+        qdq_free(groups);
+    } else {
+        QDQ_TRY(qdq_lab_profile(t->lab, path, PROFILE_RUNS, &layers, &n, fate, err));
+        *out = list_layers(layers, n);
+        qdq_free(layers);
+    }
+    return *out != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
 /* What an engine did not survive says nothing, and is asked again by a run that goes on. */
-static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key, char **text, qdq_error *err)
+static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key, json_t **out, qdq_error *err)
 {
     const char *path;
+    char *text;
     qdq_remote_fate fate = {0};
-    qdq_layer *layers = NULL;
-    size_t n = 0;
 
+    *out = list_layers(NULL, 0);
+    if (*out == NULL)
+        return qdq_nomem(err);
     if (c != t->base && qdq_tune_time_is_up(t))
-        return to_text(NULL, 0, text, err);
+        return QDQ_OK;
+    json_decref(*out);
     QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
     qdq_tune_set_deadline(t, t->lab);
-    QDQ_TRY(qdq_lab_profile(t->lab, path, PROFILE_RUNS, &layers, &n, &fate, err));
-    if (fate.end != QDQ_REMOTE_FINE)
+    QDQ_TRY(ask_engine(t, path, out, &fate, err));
+    if (fate.end != QDQ_REMOTE_FINE) {
         qdq_job_log(t->job, QDQ_LOG_WARNING, "no profile of %s (%s: %s)", path, qdq_remote_end_name(fate.end),
                     fate.text);
-    qdq_status st = to_text(layers, n, text, err);
-    qdq_free(layers);
-    if (st != QDQ_OK || fate.end != QDQ_REMOTE_FINE)
-        return st;
-    return qdq_tune_store_value_put(t->store, &t->run, key, *text, err);
+        return QDQ_OK;
+    }
+    QDQ_TRY(qdq_json_dump(*out, &text, err));
+    qdq_status st = qdq_tune_store_value_put(t->store, &t->run, key, text, err);
+    qdq_free(text);
+    return st;
 }
 
 /* Takes a value that qdq_tune_store_value_get() or _content_get() gave. What cannot be read is measured once more. */
@@ -93,15 +170,6 @@ qdq_status qdq_tune_recall_content(qdq_tuning *t, const char *key, json_t **out,
     return parse_value(t, text, key, out, err);
 }
 
-/* Takes j; NULL: there was no memory for it. */
-static qdq_status print_value(json_t *j, char **text, qdq_error *err)
-{
-    qdq_status st = j != NULL ? qdq_json_dump(j, text, err) : qdq_nomem(err);
-
-    json_decref(j);
-    return st;
-}
-
 qdq_status qdq_tune_remember(qdq_tuning *t, const char *key, json_t *j, qdq_error *err)
 {
     char *text = NULL;
@@ -126,19 +194,14 @@ qdq_status qdq_tune_remember_content(qdq_tuning *t, const char *key, json_t *j, 
 
 static qdq_status get_layers(qdq_tuning *t, qdq_tune_candidate *c, json_t **out, qdq_error *err)
 {
-    const char *key = qdq_arena_printf(&t->arena, "profile %s", c->name);
-    char *text = NULL;
+    const char *key =
+        qdq_arena_printf(&t->arena, "%s %s", t->by_nodes ? "profile by nodes" : "profile", c->name);
 
     if (key == NULL)
         return qdq_nomem(err);
     t->builds++;
     QDQ_TRY(qdq_tune_recall(t, key, out, err));
-    if (*out != NULL)
-        return QDQ_OK;
-    QDQ_TRY(measure(t, c, key, &text, err));
-    qdq_status st = qdq_json_parse(text, strlen(text), key, out, err);
-    qdq_free(text);
-    return st;
+    return *out != NULL ? QDQ_OK : measure(t, c, key, out, err);
 }
 
 /* --- whose time it is --------------------------------------------------------------------------------------------------- */
@@ -148,6 +211,7 @@ typedef struct layer {
     double us;
     const qdq_node *node;   /* whose kernel it is; NULL: nobody knows */
     const qdq_value *value; /* the tensor that it gives, if that is what it is called after */
+    bool converts;          /* says the engine */
 } layer;
 
 typedef struct reading {
@@ -157,12 +221,13 @@ typedef struct reading {
     bool *is_named;        /* by node: is a layer called after it? */
     const qdq_node *last;  /* the node of the kernel before; NULL: there was none, or nobody knows */
     double waiting;        /* of conversions behind it, for the kernel that comes */
+    double told;           /* of kernels whose names say nothing, and whose nodes the engine told */
     qdq_tune_times *times;
 } reading;
 
 static bool is_conversion(const layer *l)
 {
-    return qdq_layer_is_conversion(l->op, l->node);
+    return l->converts || qdq_layer_is_conversion(l->op, l->node);
 }
 
 static void find_cores(reading *r)
@@ -236,6 +301,43 @@ static void add_up(reading *r)
     }
 }
 
+/* Is the kernel called after this operator, or does it multiply? Else one node of several is as good as another. */
+static int rank(const layer *l, const qdq_node *n)
+{
+    static const qdq_op products[] = {QDQ_OP_CONV, QDQ_OP_CONVTRANSPOSE, QDQ_OP_MATMUL, QDQ_OP_GEMM};
+
+    if (strncmp(l->op, n->type, strlen(n->type)) == 0)
+        return 2;
+    for (size_t i = 0; i < QDQ_COUNT(products); i++)
+        if (n->op == products[i])
+            return 1;
+    return 0;
+}
+
+/* Where its own name says nothing: by the nodes that it computes, of which Q and DQ are called after their tensor. A
+ * conversion of floats that a kernel gives is that of its result. */
+static qdq_status find_by_nodes(reading *r, const json_t *nodes, qdq_arena *arena, layer *l, qdq_error *err)
+{
+    size_t i;
+    const json_t *one;
+
+    json_array_foreach(nodes, i, one)
+    {
+        char *name = json_is_string(one) ? qdq_remote_bytes(arena, json_string_value(one)) : NULL;
+        if (name == NULL)
+            return json_is_string(one) ? qdq_nomem(err) : QDQ_OK;
+        const qdq_layer_owner exact = qdq_layer_find(&r->names, name, strlen(name)),
+                              owner = qdq_layer_find_ending(&r->names, name);
+        if (exact.node != NULL && exact.value == NULL) {
+            if (!l->converts && (l->node == NULL || rank(l, exact.node) > rank(l, l->node)))
+                l->node = exact.node;
+        } else if (l->converts && l->value == NULL && owner.value != NULL) {
+            l->value = owner.value;
+        }
+    }
+    return QDQ_OK;
+}
+
 static qdq_status read_layers(reading *r, const json_t *list, qdq_arena *arena, qdq_error *err)
 {
     size_t i;
@@ -246,7 +348,8 @@ static qdq_status read_layers(reading *r, const json_t *list, qdq_arena *arena, 
         const char *name = json_string_value(json_object_get(one, "name"));
         const char *op = json_string_value(json_object_get(one, "op"));
         char *own = name != NULL ? qdq_remote_bytes(arena, name) : NULL;
-        layer l = {.us = json_number_value(json_object_get(one, "us"))};
+        layer l = {.us = json_number_value(json_object_get(one, "us")),
+                   .converts = json_is_true(json_object_get(one, "conversion"))};
         if (name == NULL || op == NULL)
             continue;
         l.op = qdq_remote_bytes(arena, op);
@@ -255,6 +358,10 @@ static qdq_status read_layers(reading *r, const json_t *list, qdq_arena *arena, 
         qdq_layer_owner owner = qdq_layer_find_ending(&r->names, own);
         l.node = owner.node;
         l.value = owner.value;
+        if (owner.node == NULL && owner.value == NULL) {
+            QDQ_TRY(find_by_nodes(r, json_object_get(one, "nodes"), arena, &l, err));
+            r->told += l.node != NULL ? l.us : 0;
+        }
         if (!QDQ_PUSH(arena, &r->layers, l))
             return qdq_nomem(err);
     }
@@ -285,6 +392,7 @@ qdq_status qdq_tune_attribute(const qdq_graph *g, const json_t *list, qdq_arena 
     if (st == QDQ_OK) {
         find_cores(&r);
         add_up(&r);
+        out->told = r.told;
         out->is_known = out->sum > 0 && out->known >= enough * out->sum;
     }
     qdq_layer_index_free(&r.names);
@@ -294,40 +402,50 @@ qdq_status qdq_tune_attribute(const qdq_graph *g, const json_t *list, qdq_arena 
 /* Takes the list; NULL: there is none. */
 static qdq_status take_layers(qdq_tuning *t, qdq_tune_candidate *c, json_t *layers, qdq_error *err)
 {
+    const double much = 0.05;
     qdq_tune_times *times = qdq_arena_alloc(&t->arena, sizeof *times);
     qdq_status st =
         times != NULL ? qdq_tune_attribute(t->clean->graph, layers, &t->arena, times, err) : qdq_nomem(err);
 
     json_decref(layers);
     c->times = times;
+    t->by_nodes = t->by_nodes || (st == QDQ_OK && times->told > much * times->sum);
     return st;
 }
 
-qdq_status qdq_tune_profile(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
+static bool can(const qdq_tuning *t, unsigned capability)
+{
+    return (qdq_lab_engine(t->lab)->capabilities & capability) != 0;
+}
+
+static qdq_status take_profile(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
 {
     json_t *layers = NULL;
 
-    if (c->times != NULL)
-        return QDQ_OK;
-    if ((qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_PROFILE) != 0)
+    if (can(t, QDQ_CAN_PROFILE))
         QDQ_TRY(get_layers(t, c, &layers, err));
     return take_layers(t, c, layers, err);
+}
+
+/* Where names say too little, the engine may tell the nodes of its layers. */
+qdq_status qdq_tune_profile(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
+{
+    if (c->times != NULL)
+        return QDQ_OK;
+    QDQ_TRY(take_profile(t, c, err));
+    if (t->by_nodes || c->times->is_known || c->times->sum <= 0 || !can(t, QDQ_CAN_GROUP))
+        return QDQ_OK;
+    t->by_nodes = true;
+    return take_profile(t, c, err);
 }
 
 qdq_status qdq_tune_profile_from(qdq_tuning *t, qdq_tune_candidate *c, const qdq_group *g, size_t n,
                                  qdq_error *err)
 {
-    json_t *layers = json_array();
-    bool ok = layers != NULL, timed = n > 0;
-
-    for (size_t i = 0; i < n && ok; i++) {
-        timed = timed && isfinite(g[i].median_us);
-        ok = append_layer(layers, g[i].layer, g[i].op, timed ? g[i].median_us : 0);
-    }
-    if (ok && timed && c->times == NULL)
-        return take_layers(t, c, layers, err);
-    json_decref(layers);
-    return ok ? QDQ_OK : qdq_nomem(err);
+    if (!are_timed(g, n) || c->times != NULL)
+        return QDQ_OK;
+    json_t *layers = list_groups(g, n);
+    return layers != NULL ? take_layers(t, c, layers, err) : qdq_nomem(err);
 }
 
 /* --- times of decisions -------------------------------------------------------------------------------------------------- */

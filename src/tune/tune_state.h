@@ -34,6 +34,7 @@ typedef struct qdq_tune_times {
     double *converted, *conversions;
     double n_rows; /* layers */
     double sum, known;
+    double told;   /* of `known`: whose names say nothing, but whose nodes the engine tells */
     bool is_known; /* does the profile say of most of the time where it goes? */
 } qdq_tune_times;
 
@@ -153,9 +154,10 @@ typedef struct qdq_tuning {
     qdq_search_opts search_opts;
     qdq_search_problem problem;
     qdq_search_result found;
-    bool cuts;    /* by minimum cuts */
-    bool bounded; /* and under a goal: each candidate is judged before it is built */
-    bool follows; /* the shape of an output depends on data: what decides it is judged, of each candidate */
+    bool by_nodes; /* profiles: names of layers say too little, the engine is asked for their nodes, too */
+    bool cuts;     /* by minimum cuts */
+    bool bounded;  /* and under a goal: each candidate is judged before it is built */
+    bool follows;  /* the shape of an output depends on data: what decides it is judged, of each candidate */
     double shipped_db;    /* SQNR of what the guard judged last; NAN: it judged nothing */
     const double *harm;   /* by decision: noise over signal at the outputs; NULL: not known */
     unsigned evaluations; /* of candidates on all samples that judge */
@@ -243,6 +245,8 @@ bool qdq_tune_wants_greedy(const qdq_tune_opts *o);
 void qdq_tune_settings(qdq_tuning *t);
 /* Builds of a search: of one by minimum cuts, or by trying. */
 unsigned qdq_tune_max_builds(const qdq_tune_opts *o, bool cuts);
+/* With those of single edges after it. */
+unsigned qdq_tune_max_builds_with_edges(const qdq_tune_opts *o, bool cuts);
 /* An empty one with the limits that users want. */
 qdq_pattern_cache qdq_tune_new_cache(const qdq_tuning *t);
 /* All that decisions depend on, as text: two runs with equal texts are one run. In the arena; NULL: out of memory. */
@@ -318,6 +322,12 @@ void qdq_tune_tell_costs(const qdq_space *s, const qdq_nets *nets, const qdq_tun
 
 /* Searches by minimum cuts: what qdq_search_run() does, into t->found. */
 qdq_status qdq_tune_cut(qdq_tuning *t, qdq_error *err);
+
+/* --- tune_edges.c ----------------------------------------------------------------------------------------------------- */
+
+/* Looks for what single edges bring beyond t->found.best, which may have a bit for each edge then (space_edges.h). At most four
+ * builds; none without an engine that profiles. */
+qdq_status qdq_tune_try_edges(qdq_tuning *t, qdq_error *err);
 
 /* --- tune_cache.c ------------------------------------------------------------------------------------------------------- */
 

@@ -86,9 +86,10 @@ qdq_status qdq_verify_pair_db(const qdq_array *reference, const qdq_array *a, in
     qdq_status st = qdq_slices_add(&s, 0, batch, reference, a, err);
     if (st == QDQ_OK)
         st = qdq_slices_get(&s, &r, err);
-    qdq_slices_list(&s, true, false, QDQ_SLICES_BLOCKS, &all);
-    if (whole)
+    if (st == QDQ_OK && whole) {
+        qdq_slices_list(&s, true, false, QDQ_SLICES_BLOCKS, &all);
         r.worst_db = all.n > 0 ? all.db[0] : (double)NAN;
+    }
     qdq_slices_free(&s);
     *db = isnan(r.worst_db) ? (double)INFINITY : r.worst_db; /* no signal proves nothing */
     return st;

@@ -9,6 +9,7 @@
 #include "quant/goal/node_cost.h"
 #include "quant/place/place.h"
 #include "tune/space/space_cover.h"
+#include "tune/space/space_edges.h"
 
 /* --- the target ------------------------------------------------------------------------------------------------------- */
 
@@ -184,6 +185,8 @@ static qdq_status fill(qdq_space *s, const qdq_quantize_opts *opts, qdq_error *e
 
     if (st == QDQ_OK)
         st = find_groups(s, opts, p, err);
+    if (st == QDQ_OK)
+        st = qdq_space_find_edges(s, opts, err);
     if (st == QDQ_OK)
         st = find_rules(s, opts, p, err);
     qdq_plan_free(p);

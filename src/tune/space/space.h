@@ -30,8 +30,12 @@ typedef struct qdq_space {
     qdq_slot_group *group;
     size_t n_groups;
     uint32_t *first_group; /* by node id; QDQ_NO_GROUP: none. The groups of a node follow each other */
-    qdq_map *finite;       /* what placement has found of constants */
-    qdq_map labels;        /* -> nodes of the main graph */
+    const struct qdq_space_edge
+        *edge; /* each float that is read (space_edges.h); those of graph outputs last */
+    size_t n_edges;
+    size_t *first_edge; /* by node id; QDQ_NO_EDGE: none. The edges of a node follow each other */
+    qdq_map *finite;    /* what placement has found of constants */
+    qdq_map labels;     /* -> nodes of the main graph */
     qdq_assign
         rules; /* what the rules of the target as it was decide; nearest to their plan, not always equal */
 } qdq_space;
@@ -56,7 +60,7 @@ qdq_status qdq_space_place_all(const qdq_space *s, const qdq_quantize_opts *opts
 qdq_status qdq_space_from_plan(const qdq_space *s, const qdq_plan *p, qdq_assign *out, qdq_arena *arena,
                                qdq_error *err);
 
-/* The plan of an assignment, of n_groups bits or of those that space_halves.h counts, with scales: those in `known`, which
+/* The plan of an assignment, of n_groups bits or of those that space_halves.h or space_edges.h counts, with scales: those in `known`, which
  * qdq_space_calibrate() filled; a tensor that is not there (it shares a range with others only in this assignment) is
  * calibrated on the spot, with the engine and the data. `head` is the plan whose head is taken. *out goes to
  * qdq_plan_free(). */

@@ -34,7 +34,7 @@ qdq_space_part qdq_space_get_part(const qdq_space *s, const qdq_assign *a, size_
 {
     if (qdq_assign_get(a, group))
         return QDQ_PART_FULL;
-    if (a->n != qdq_space_scheme_bits(s) || !qdq_space_has_halves(s, group))
+    if (a->n < qdq_space_scheme_bits(s) || !qdq_space_has_halves(s, group))
         return QDQ_PART_NONE;
     if (qdq_assign_get(a, s->n_groups + group))
         return QDQ_PART_WEIGHT;
@@ -46,7 +46,7 @@ void qdq_space_set_part(const qdq_space *s, qdq_assign *a, size_t group, qdq_spa
     bool halves = qdq_space_has_halves(s, group);
 
     qdq_assign_set(a, group, part == QDQ_PART_FULL);
-    if (a->n != qdq_space_scheme_bits(s))
+    if (a->n < qdq_space_scheme_bits(s))
         return;
     qdq_assign_set(a, s->n_groups + group, halves && part == QDQ_PART_WEIGHT);
     qdq_assign_set(a, 2 * s->n_groups + group, halves && part == QDQ_PART_ACTIVATION);

@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "quant/quantize_steps.h"
+#include "tune/space/space_edges.h"
 #include "tune/space/space_halves.h"
 
 /* What the first plan said, no other one says again. */
@@ -58,7 +59,8 @@ static qdq_status make(const qdq_space *s, const qdq_assign *a, const uint32_t *
 
     QDQ_TRY(qdq_quantize_again(head, p, err));
     QDQ_TRY(qdq_quantize_plan(s->clean, s->target, e, data, &own, &basis, p, err));
-    return qdq_space_add_halves(s, a, e, data, &own, known, p, err);
+    QDQ_TRY(qdq_space_add_halves(s, a, e, data, &own, known, p, err));
+    return qdq_space_turn_edges(s, a, e, data, &own, known, p, err);
 }
 
 qdq_status qdq_space_plan(const qdq_space *s, const qdq_assign *a, const qdq_plan *head, qdq_engine *e,
@@ -70,7 +72,7 @@ qdq_status qdq_space_plan(const qdq_space *s, const qdq_assign *a, const qdq_pla
     qdq_plan *p = qdq_plan_new();
     qdq_status st = stay != NULL && p != NULL ? QDQ_OK : qdq_nomem(err);
 
-    assert(a->n == s->n_groups || a->n == qdq_space_scheme_bits(s));
+    assert(a->n == s->n_groups || a->n == qdq_space_scheme_bits(s) || a->n == qdq_space_edge_bits(s));
     *out = NULL;
     if (st == QDQ_OK) {
         QDQ_FOR_NODES (n, s->clean->graph)

@@ -6,6 +6,7 @@
 #include "base/fail.h"
 #include "quant/quantize_steps.h"
 #include "quant/weights/weight_mse.h"
+#include "tune/space/space_edges.h"
 
 /* --- entries -------------------------------------------------------------------------------------------------------- */
 
@@ -135,6 +136,18 @@ static qdq_status add_inputs(calibrating *c, const qdq_slot_group *g, const bool
     return QDQ_OK;
 }
 
+/* What kernels may give as codes to whoever reads it. */
+static qdq_status add_results(calibrating *c)
+{
+    for (size_t i = 0; i < c->s->n_edges; i++) {
+        const qdq_node *from = qdq_space_source(c->s, c->s->edge[i].value);
+
+        if (from != NULL && c->s->first_group[from->id] != QDQ_NO_GROUP)
+            QDQ_TRY(add_single(c, c->s->edge[i].value->name, c->s->target->format.activation.type));
+    }
+    return QDQ_OK;
+}
+
 static qdq_status add_singles(calibrating *c)
 {
     bool types[QDQ_ELEM_COUNT] = {false};
@@ -146,7 +159,7 @@ static qdq_status add_singles(calibrating *c)
     QDQ_TRY(add_deciders(c, n));
     for (size_t i = 0; i < c->s->n_groups; i++)
         QDQ_TRY(add_inputs(c, &c->s->group[i], types));
-    return QDQ_OK;
+    return add_results(c);
 }
 
 static qdq_status calibrate(calibrating *c, const qdq_plan *head, qdq_engine *e, qdq_data *data,

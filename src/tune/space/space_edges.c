@@ -1,0 +1,475 @@
+/* space_edges.c - see the header. The plan of the groups is turned edge by edge: an entry loses readers or gains some, and
+ * tensors that had none get one. */
+#include "tune/space/space_edges.h"
+
+#include <string.h>
+
+#include "base/fail.h"
+#include "quant/place/place_filter.h"
+#include "tune/space/space_halves.h"
+#include "tune/space/space_scales.h"
+
+/* --- what there is ------------------------------------------------------------------------------------------------------ */
+
+typedef QDQ_VEC(qdq_space_edge) edge_list;
+
+/* Floats that are computed; of those that a body of If, Loop or Scan reads, a plan of this graph cannot say who else does. */
+static bool is_open_to_choice(const qdq_space *s, const qdq_value *v)
+{
+    if (v == NULL || v->type == NULL || v->type->kind != QDQ_TYPE_TENSOR || v->type->elem != QDQ_FLOAT ||
+        qdq_value_const(v) != NULL || v->sparse != NULL ||
+        (v->producer != NULL && v->producer->op == QDQ_OP_DEQUANTIZELINEAR))
+        return false;
+    QDQ_FOR_USES (u, v)
+        if (u->node->graph != s->clean->graph)
+            return false;
+    return true;
+}
+
+static bool is_of_linear_group(const qdq_space *s, const qdq_node *n, uint32_t input)
+{
+    const uint32_t g = input < 32 ? qdq_space_group_of(s, n, input) : QDQ_NO_GROUP;
+
+    return g != QDQ_NO_GROUP && s->group[g].linear;
+}
+
+static qdq_status add_edges_of(qdq_space *s, edge_list *all, const qdq_node *n, qdq_error *err)
+{
+    s->first_edge[n->id] = all->n;
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        const qdq_space_edge e = {qdq_node_in(n, i), n, i};
+        if (is_open_to_choice(s, e.value) && !is_of_linear_group(s, n, i) && !QDQ_PUSH(&s->arena, all, e))
+            return qdq_nomem(err);
+    }
+    return QDQ_OK;
+}
+
+static qdq_status add_outputs(qdq_space *s, edge_list *all, qdq_error *err)
+{
+    const qdq_graph *g = s->clean->graph;
+
+    for (size_t i = 0; i < g->outputs.n; i++) {
+        const qdq_space_edge e = {g->outputs.at[i], NULL, (uint32_t)i};
+        if (is_open_to_choice(s, e.value) && !QDQ_PUSH(&s->arena, all, e))
+            return qdq_nomem(err);
+    }
+    return QDQ_OK;
+}
+
+static bool may_have_edges(const qdq_node *n)
+{
+    return n->op != QDQ_OP_QUANTIZELINEAR && n->op != QDQ_OP_DEQUANTIZELINEAR &&
+           (qdq_op_get_info(n->op)->flags & QDQ_OP_CONTROL) == 0;
+}
+
+/* What users keep out, stays as it is. */
+static qdq_status filter(const qdq_space *s, const qdq_quantize_opts *opts, qdq_arena *scratch,
+                         const char *const **out, qdq_error *err)
+{
+    const qdq_place_opts po = {.exclude = opts->exclude,
+                               .include = opts->include,
+                               .op_types = opts->op_types,
+                               .exclude_op_types = opts->exclude_op_types};
+    const qdq_graph *g = s->clean->graph;
+    qdq_node **order = qdq_arena_array(scratch, (size_t)g->n_node + 1, sizeof *order);
+    size_t n = 0;
+
+    if (order == NULL)
+        return qdq_nomem(err);
+    for (qdq_node *node = g->end.next; node != &g->end; node = node->next)
+        order[n++] = node;
+    return qdq_place_filter(s->clean, order, n, &po, scratch, out, err);
+}
+
+qdq_status qdq_space_find_edges(qdq_space *s, const qdq_quantize_opts *opts, qdq_error *err)
+{
+    const size_t n = (size_t)s->clean->graph->next_node_id + 1;
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    const char *const *kept_out;
+    edge_list all = {0};
+
+    s->first_edge = qdq_arena_array(&s->arena, n, sizeof *s->first_edge);
+    if (s->first_edge == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < n; i++)
+        s->first_edge[i] = QDQ_NO_EDGE;
+    if (qdq_format_weight_only(&s->target->format))
+        return QDQ_OK;
+    qdq_status st = filter(s, opts, &scratch, &kept_out, err);
+    QDQ_FOR_NODES (node, s->clean->graph)
+        if (st == QDQ_OK && may_have_edges(node) && kept_out[node->id] == NULL)
+            st = add_edges_of(s, &all, node, err);
+    qdq_arena_free(&scratch);
+    if (st == QDQ_OK)
+        st = add_outputs(s, &all, err);
+    s->edge = all.at;
+    s->n_edges = all.n;
+    return st;
+}
+
+size_t qdq_space_edge_bits(const qdq_space *s)
+{
+    return qdq_space_scheme_bits(s) + s->n_edges;
+}
+
+size_t qdq_space_edge_of(const qdq_space *s, const qdq_node *n, uint32_t input)
+{
+    size_t i = s->first_edge[n->id];
+
+    for (; i < s->n_edges && s->edge[i].node == n; i++)
+        if (s->edge[i].input == input)
+            return i;
+    return QDQ_NO_EDGE;
+}
+
+bool qdq_space_is_flipped(const qdq_space *s, const qdq_assign *a, size_t edge)
+{
+    return a->n == qdq_space_edge_bits(s) && qdq_assign_get(a, qdq_space_scheme_bits(s) + edge);
+}
+
+void qdq_space_flip(const qdq_space *s, qdq_assign *a, size_t edge)
+{
+    qdq_assign_set(a, qdq_space_scheme_bits(s) + edge, !qdq_space_is_flipped(s, a, edge));
+}
+
+const qdq_node *qdq_space_source(const qdq_space *s, const qdq_value *v)
+{
+    enum { MOST = 64 };
+
+    for (int i = 0; i < MOST && v->producer != NULL; i++) {
+        const qdq_target_op *op = qdq_target_find(s->target, v->producer->type);
+        const qdq_value *from =
+            op != NULL && op->kind == QDQ_KIND_PASS ? qdq_node_in(v->producer, op->data) : NULL;
+        if (from == NULL)
+            break;
+        v = from;
+    }
+    return v->producer;
+}
+
+/* --- edges of a plan ---------------------------------------------------------------------------------------------------- */
+
+/* By edge: 1 + the entry whose values it reads; 0: none. Where two stand one on the other, the one on top. */
+static qdq_status find_entries(const qdq_space *s, const qdq_plan *p, size_t *entry, qdq_error *err)
+{
+    qdq_map all = QDQ_MAP_INIT; /* tensor -> 1 + its entry for all readers */
+    bool ok = true;
+
+    for (size_t i = 0; i < p->tensors.n && ok; i++) {
+        qdq_map_value *v = p->tensors.at[i].all ? qdq_map_put(&all, p->tensors.at[i].tensor, NULL) : NULL;
+        ok = v != NULL || !p->tensors.at[i].all;
+        if (v != NULL)
+            v->num = i + 1;
+    }
+    for (size_t i = 0; i < s->n_edges; i++) {
+        const qdq_map_value *v = qdq_map_get(&all, s->edge[i].value->name);
+        entry[i] = v != NULL ? (size_t)v->num : 0;
+    }
+    qdq_map_free(&all);
+    for (size_t i = 0; i < p->tensors.n; i++)
+        for (size_t k = 0; k < p->tensors.at[i].consumers.n; k++) {
+            const qdq_edge *e = &p->tensors.at[i].consumers.at[k];
+            const qdq_map_value *n = qdq_map_get(&s->labels, e->node);
+            const size_t edge = n != NULL ? qdq_space_edge_of(s, n->ptr, e->input) : QDQ_NO_EDGE;
+            if (edge != QDQ_NO_EDGE)
+                entry[edge] = i + 1;
+        }
+    return ok ? QDQ_OK : qdq_nomem(err);
+}
+
+qdq_status qdq_space_read_edges(const qdq_space *s, const qdq_plan *p, qdq_arena *arena, bool **out,
+                                qdq_error *err)
+{
+    size_t *entry = qdq_arena_array(arena, s->n_edges + 1, sizeof *entry);
+
+    *out = qdq_arena_array(arena, s->n_edges + 1, sizeof **out);
+    if (entry == NULL || *out == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(find_entries(s, p, entry, err));
+    for (size_t i = 0; i < s->n_edges; i++)
+        (*out)[i] = entry[i] > 0;
+    return QDQ_OK;
+}
+
+/* --- turning ------------------------------------------------------------------------------------------------------------ */
+
+typedef struct turning {
+    const qdq_space *s;
+    const qdq_assign *a;
+    qdq_plan *p;
+    qdq_plan *fresh; /* entries of tensors that p has none of, until they have scales */
+    size_t *entry;   /* by edge, of p: as find_entries() has it */
+    qdq_arena scratch;
+    qdq_error *err;
+} turning;
+
+static const char *label_of(turning *t, const qdq_node *n)
+{
+    return qdq_node_label(n, &t->p->arena);
+}
+
+/* The readers by name, the one of `but` left out; the graph's output has no name, and is left out, too. */
+static qdq_status list_readers(turning *t, qdq_plan_tensor *e, const qdq_space_edge *but)
+{
+    e->all = false;
+    QDQ_FOR_USES (u, but->value) {
+        const char *label = label_of(t, u->node);
+        if (u->node == but->node && u->index == but->input)
+            continue;
+        if (label == NULL || !qdq_plan_add_edge(t->p, &e->consumers, label, u->index))
+            return qdq_nomem(t->err);
+    }
+    return QDQ_OK;
+}
+
+static qdq_status take_away(turning *t, size_t edge)
+{
+    const qdq_space_edge *at = &t->s->edge[edge];
+    qdq_plan_tensor *e = &t->p->tensors.at[t->entry[edge] - 1];
+    size_t n = 0;
+
+    if (e->all)
+        return list_readers(t, e, at);
+    if (at->node == NULL)
+        return QDQ_OK;
+    const char *label = qdq_node_label(at->node, &t->scratch);
+    if (label == NULL)
+        return qdq_nomem(t->err);
+    for (size_t i = 0; i < e->consumers.n; i++)
+        if (e->consumers.at[i].input != at->input || strcmp(e->consumers.at[i].node, label) != 0)
+            e->consumers.at[n++] = e->consumers.at[i];
+    e->consumers.n = n;
+    return QDQ_OK;
+}
+
+/* An entry of this tensor that lists its readers; NULL: there is none. */
+static qdq_plan_tensor *find_entry(qdq_plan *p, const char *tensor)
+{
+    for (size_t i = 0; i < p->tensors.n; i++)
+        if (!p->tensors.at[i].all && strcmp(p->tensors.at[i].tensor, tensor) == 0)
+            return &p->tensors.at[i];
+    return NULL;
+}
+
+static qdq_status give(turning *t, size_t edge)
+{
+    const qdq_space_edge *at = &t->s->edge[edge];
+    qdq_plan_tensor *e = find_entry(t->p, at->value->name);
+
+    e = e != NULL ? e : find_entry(t->fresh, at->value->name);
+    if (e == NULL) {
+        const qdq_plan_tensor own = {.tensor = qdq_arena_strdup(&t->p->arena, at->value->name),
+                                     .qparam = {.type = t->s->target->format.activation.type},
+                                     .rule = "measured",
+                                     .origin = "tuned"};
+        if (own.tensor == NULL || !QDQ_PUSH(&t->fresh->arena, &t->fresh->tensors, own))
+            return qdq_nomem(t->err);
+        e = &t->fresh->tensors.at[t->fresh->tensors.n - 1];
+    }
+    if (at->node == NULL)
+        return QDQ_OK;
+    const char *label = label_of(t, at->node);
+    return label != NULL && qdq_plan_add_edge(t->p, &e->consumers, label, at->input) ? QDQ_OK
+                                                                                     : qdq_nomem(t->err);
+}
+
+/* Before entries move: what is taken away is looked up by its place. */
+static qdq_status turn(turning *t)
+{
+    for (size_t i = 0; i < t->s->n_edges; i++)
+        if (qdq_space_is_flipped(t->s, t->a, i) && t->entry[i] > 0)
+            QDQ_TRY(take_away(t, i));
+    for (size_t i = 0; i < t->s->n_edges; i++)
+        if (qdq_space_is_flipped(t->s, t->a, i) && t->entry[i] == 0)
+            QDQ_TRY(give(t, i));
+    return QDQ_OK;
+}
+
+/* Does the graph's output take what Q/DQ make, as the assignment wants it? */
+static bool wants_output(const turning *t, const qdq_value *v)
+{
+    for (size_t i = t->s->n_edges; i > 0 && t->s->edge[i - 1].node == NULL; i--)
+        if (t->s->edge[i - 1].value == v)
+            return (t->entry[i - 1] > 0) != qdq_space_is_flipped(t->s, t->a, i - 1);
+    return false;
+}
+
+/* Are its readers nodes of this graph, and not of a body? */
+static bool is_named(const qdq_space *s, const qdq_plan_tensor *e)
+{
+    return e->consumers.n > 0 && qdq_map_get(&s->labels, e->consumers.at[0].node) != NULL;
+}
+
+static bool is_only_entry(const qdq_plan *p, const qdq_plan_tensor *e)
+{
+    for (size_t i = 0; i < p->tensors.n; i++)
+        if (&p->tensors.at[i] != e && strcmp(p->tensors.at[i].tensor, e->tensor) == 0)
+            return false;
+    return true;
+}
+
+static bool has_all_readers(const turning *t, const qdq_plan_tensor *e)
+{
+    const qdq_value *v = qdq_graph_find(t->s->clean->graph, e->tensor);
+
+    return v != NULL && v->n_use > 0 && e->consumers.n == v->n_use && is_named(t->s, e) &&
+           (v->n_output == 0 || wants_output(t, v)) && is_only_entry(t->p, e);
+}
+
+/* A list of all readers says nothing; an entry for no reader is none. */
+static void tidy(turning *t)
+{
+    qdq_plan *p = t->p;
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->tensors.n; i++) {
+        qdq_plan_tensor *e = &p->tensors.at[i];
+        if (!e->all && has_all_readers(t, e)) {
+            e->all = true;
+            e->consumers.n = 0;
+        }
+    }
+    for (size_t i = 0; i < p->tensors.n; i++)
+        if (p->tensors.at[i].all || p->tensors.at[i].consumers.n > 0)
+            p->tensors.at[n++] = p->tensors.at[i];
+    p->tensors.n = n;
+}
+
+static qdq_status take_fresh(turning *t)
+{
+    for (size_t i = 0; i < t->fresh->tensors.n; i++) {
+        qdq_plan_tensor e = t->fresh->tensors.at[i];
+        e.like = e.group = NULL;
+        if (!QDQ_PUSH(&t->p->arena, &t->p->tensors, e))
+            return qdq_nomem(t->err);
+    }
+    return QDQ_OK;
+}
+
+/* --- what the plan says of nodes ---------------------------------------------------------------------------------------- */
+
+static const char gets_codes[] = "an input of it is quantized: measured",
+                  moves_floats[] = "moves floats: measured";
+
+/* How many edges of n are turned, and how many of those had Q/DQ. */
+static size_t count_turned(const turning *t, const qdq_node *n, size_t *had)
+{
+    size_t turned = 0;
+
+    *had = 0;
+    for (size_t i = t->s->first_edge[n->id]; i < t->s->n_edges && t->s->edge[i].node == n; i++)
+        if (qdq_space_is_flipped(t->s, t->a, i)) {
+            turned++;
+            *had += t->entry[i] > 0;
+        }
+    return turned;
+}
+
+static const qdq_node *node_of(const turning *t, const char *label)
+{
+    const qdq_map_value *v = qdq_map_get(&t->s->labels, label);
+
+    return v != NULL ? v->ptr : NULL;
+}
+
+static bool is_copy(const turning *t, const qdq_node *n)
+{
+    const qdq_target_op *op = qdq_target_find(t->s->target, n->type);
+
+    return op != NULL && op->kind == QDQ_KIND_PASS;
+}
+
+/* What was left float, and reads codes now: a copy operator moves them, another one has no kernel for them. */
+static qdq_status say_of_float(turning *t)
+{
+    qdq_plan *p = t->p;
+    size_t had, n = 0;
+
+    for (size_t i = 0; i < p->left_float.n; i++) {
+        qdq_plan_float *f = &p->left_float.at[i];
+        const qdq_node *node = node_of(t, f->node);
+        const bool gets = node != NULL && count_turned(t, node, &had) > had;
+        const qdq_plan_node q = {.node = f->node, .op = f->op};
+
+        if (gets && is_copy(t, node)) {
+            if (!QDQ_PUSH(&p->arena, &p->quantized, q))
+                return qdq_nomem(t->err);
+            continue;
+        }
+        f->reason = gets ? gets_codes : f->reason;
+        p->left_float.at[n++] = *f;
+    }
+    p->left_float.n = n;
+    return QDQ_OK;
+}
+
+static qdq_status say_of_nodes(turning *t)
+{
+    qdq_plan *p = t->p;
+    const size_t were_quantized = p->quantized.n;
+    size_t had, n = 0;
+
+    QDQ_TRY(say_of_float(t));
+    for (size_t i = 0; i < p->quantized.n; i++) {
+        const qdq_plan_node q = p->quantized.at[i];
+        const qdq_node *node = node_of(t, q.node);
+        const qdq_plan_float f = {q.node, q.op, moves_floats};
+
+        had = 0;
+        if (node != NULL && i < were_quantized)
+            count_turned(t, node, &had);
+        if (had == 0)
+            p->quantized.at[n++] = q;
+        else if (!QDQ_PUSH(&p->arena, &p->left_float, f))
+            return qdq_nomem(t->err);
+    }
+    p->quantized.n = n;
+    return QDQ_OK;
+}
+
+/* As qdq_quantize_plan() has it. */
+static void say_where_from(turning *t, const qdq_data *data)
+{
+    if (data != NULL && !qdq_data_is_random(data))
+        return;
+    for (size_t i = 0; i < t->fresh->tensors.n; i++)
+        t->p->placement_only |= !t->fresh->tensors.at[i].known;
+}
+
+/* --- all of it ---------------------------------------------------------------------------------------------------------- */
+
+static bool turns_any(const qdq_space *s, const qdq_assign *a)
+{
+    for (size_t i = 0; i < s->n_edges; i++)
+        if (qdq_space_is_flipped(s, a, i))
+            return true;
+    return false;
+}
+
+static qdq_status do_it(turning *t, qdq_engine *e, qdq_data *data, const qdq_quantize_opts *opts,
+                        qdq_scales *known)
+{
+    QDQ_TRY(find_entries(t->s, t->p, t->entry, t->err));
+    QDQ_TRY(turn(t));
+    say_where_from(t, data);
+    QDQ_TRY(qdq_space_fill_scales(t->s, e, data, opts, known, t->fresh, t->err));
+    QDQ_TRY(take_fresh(t));
+    tidy(t);
+    QDQ_TRY(say_of_nodes(t));
+    return qdq_plan_finish(t->p) ? QDQ_OK : qdq_nomem(t->err);
+}
+
+qdq_status qdq_space_turn_edges(const qdq_space *s, const qdq_assign *a, qdq_engine *e, qdq_data *data,
+                                const qdq_quantize_opts *opts, qdq_scales *known, qdq_plan *p, qdq_error *err)
+{
+    turning t = {.s = s, .a = a, .p = p, .scratch = QDQ_ARENA_INIT, .err = err};
+
+    if (!turns_any(s, a))
+        return QDQ_OK;
+    t.entry = qdq_arena_array(&t.scratch, s->n_edges + 1, sizeof *t.entry);
+    t.fresh = qdq_plan_new();
+    qdq_status st = t.entry != NULL && t.fresh != NULL ? do_it(&t, e, data, opts, known) : qdq_nomem(err);
+    qdq_plan_free(t.fresh);
+    qdq_arena_free(&t.scratch);
+    return st;
+}

@@ -1,0 +1,417 @@
+/* tune_edges.c - after the search: Q/DQ on single edges, as space_edges.h has them. Two profiles price them all, of the best
+ * placement and of the same with every edge turned that may pay; what pays by these is measured like any other
+ * candidate. Edges between nodes that are alike are decided alike: times of single layers are too rough for one. */
+#include "tune/tune_state.h"
+
+#include <math.h>
+
+#include "base/buf.h"
+#include "base/fail.h"
+#include "tune/space/space_edges.h"
+
+/* A gain below this share of what the edges' nodes and conversions take, or of the model's time, is noise. */
+static const double least_of_kind = 0.02, least_of_model = 0.0005;
+
+typedef struct edging {
+    qdq_tuning *t;
+    qdq_arena arena;
+    qdq_assign base;      /* the best placement, with a bit for each edge */
+    bool *has_codes;      /* by edge: does it read what Q/DQ make, in that placement? */
+    bool *runs;           /* by node: in 8 bits there */
+    bool *may_pay;        /* by edge: turned round it may be faster */
+    uint32_t *kind_of;    /* by tensor of t->nets: its kind; UINT32_MAX: none of its edges may pay */
+    QDQ_VEC(double) gain; /* by kind: us that its turned edges save; 0: none */
+} edging;
+
+enum { NO_KIND = UINT32_MAX };
+
+static bool has_budget(const qdq_tuning *t)
+{
+    const unsigned most = qdq_tune_max_builds_with_edges(t->opts, t->cuts);
+
+    return !qdq_tune_time_is_up(t) && (most == 0 || t->builds < most);
+}
+
+/* --- which edges may pay ------------------------------------------------------------------------------------------------ */
+
+static bool is_copy(const edging *x, const qdq_node *n)
+{
+    const qdq_target_op *op = qdq_target_find(x->t->space->target, n->type);
+
+    return op != NULL && op->kind == QDQ_KIND_PASS;
+}
+
+/* Does anything take codes of what n gives? */
+static bool gives_codes(const edging *x, const qdq_node *n)
+{
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        if (n->out[i] == NULL)
+            continue;
+        QDQ_FOR_USES (u, n->out[i]) {
+            const size_t e = qdq_space_edge_of(x->t->space, u->node, u->index);
+            if (e == QDQ_NO_EDGE ? x->runs[u->node->id] : x->has_codes[e])
+                return true;
+        }
+    }
+    return false;
+}
+
+/* A copy may move floats instead of codes, and the other way round, where codes are read behind it; a float operator, or one
+ * of several inputs, may read what an 8-bit kernel gives as codes. What reads floats of float operators has no kernel to
+ * gain from. */
+static bool may_pay(const edging *x, size_t edge)
+{
+    const qdq_space_edge *e = &x->t->space->edge[edge];
+    const qdq_node *from;
+
+    if (e->node == NULL)
+        return false;
+    if (is_copy(x, e->node))
+        return gives_codes(x, e->node);
+    from = qdq_space_source(x->t->space, e->value);
+    return !x->has_codes[edge] && from != NULL && x->runs[from->id];
+}
+
+static qdq_status read_plan(edging *x, qdq_error *err)
+{
+    qdq_tuning *t = x->t;
+    const size_t n = (size_t)t->clean->graph->next_node_id + 1;
+    qdq_plan *p;
+
+    x->runs = qdq_arena_array(&x->arena, n, sizeof *x->runs);
+    if (x->runs == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_tune_plan_of(t, &x->base, &p, err));
+    qdq_status st = qdq_space_read_edges(t->space, p, &x->arena, &x->has_codes, err);
+    for (size_t i = 0; i < p->quantized.n && st == QDQ_OK; i++) {
+        const qdq_map_value *v = qdq_map_get(&t->space->labels, p->quantized.at[i].node);
+        if (v != NULL)
+            x->runs[((const qdq_node *)v->ptr)->id] = true;
+    }
+    qdq_plan_free(p);
+    return st;
+}
+
+/* *any: there are such edges. */
+static qdq_status find_edges(edging *x, bool *any, qdq_error *err)
+{
+    *any = false;
+    x->may_pay = qdq_arena_array(&x->arena, x->t->space->n_edges + 1, sizeof *x->may_pay);
+    if (x->may_pay == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(read_plan(x, err));
+    for (size_t i = 0; i < x->t->space->n_edges; i++) {
+        x->may_pay[i] = may_pay(x, i);
+        *any = *any || x->may_pay[i];
+    }
+    return QDQ_OK;
+}
+
+/* --- kinds -------------------------------------------------------------------------------------------------------------- */
+
+static uint32_t net_of(const edging *x, size_t edge)
+{
+    return x->t->nets.of[x->t->space->edge[edge].value->id];
+}
+
+/* Alike are tensors of one size, from one operator, whose turned edges lead into the same operators. */
+static qdq_status describe(edging *x, qdq_buf *text, qdq_error *err)
+{
+    for (size_t i = 0; i < x->t->space->n_edges; i++) {
+        const qdq_space_edge *e = &x->t->space->edge[i];
+        const uint32_t net = net_of(x, i);
+        const qdq_node *from = qdq_space_source(x->t->space, e->value);
+        if (!x->may_pay[i] || net == QDQ_NO_NET)
+            continue;
+        if (text[net].size == 0)
+            qdq_buf_printf(&text[net], "%.0f %s", x->t->nets.graph.net[net].bytes,
+                           from != NULL ? from->type : "");
+        qdq_buf_printf(&text[net], " %s.%u%c", e->node->type, (unsigned)e->input,
+                       x->has_codes[i] ? '-' : '+');
+        if (text[net].failed)
+            return qdq_nomem(err);
+    }
+    return QDQ_OK;
+}
+
+static qdq_status number_kinds(edging *x, const qdq_buf *text, qdq_map *kinds, qdq_error *err)
+{
+    for (size_t i = 0; i < x->t->nets.graph.n_nets; i++) {
+        bool is_new;
+        x->kind_of[i] = NO_KIND;
+        if (text[i].size == 0)
+            continue;
+        qdq_map_value *v = qdq_map_put(kinds, text[i].data, &is_new);
+        if (v == NULL || (is_new && !QDQ_PUSH(&x->arena, &x->gain, (double){0})))
+            return qdq_nomem(err);
+        if (is_new)
+            v->num = x->gain.n - 1;
+        x->kind_of[i] = (uint32_t)v->num;
+    }
+    return QDQ_OK;
+}
+
+static qdq_status find_kinds(edging *x, qdq_error *err)
+{
+    const size_t n = x->t->nets.graph.n_nets;
+    qdq_buf *text = qdq_arena_array(&x->arena, n + 1, sizeof *text);
+    qdq_map kinds = QDQ_MAP_INIT;
+
+    x->kind_of = qdq_arena_array(&x->arena, n + 1, sizeof *x->kind_of);
+    if (text == NULL || x->kind_of == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < n; i++)
+        text[i] = (qdq_buf)QDQ_BUF_INIT(1 << 20);
+    qdq_status st = describe(x, text, err);
+    if (st == QDQ_OK)
+        st = number_kinds(x, text, &kinds, err);
+    for (size_t i = 0; i < n; i++)
+        qdq_buf_free(&text[i]);
+    qdq_map_free(&kinds);
+    return st;
+}
+
+/* --- what they cost ----------------------------------------------------------------------------------------------------- */
+
+/* Adds time to the kind of a tensor. */
+static void add_time(const edging *x, double *time, uint32_t net, double us)
+{
+    if (net != QDQ_NO_NET && x->kind_of[net] != NO_KIND)
+        time[x->kind_of[net]] += us;
+}
+
+static bool is_priced(const edging *x, const qdq_value *v)
+{
+    const uint32_t net = v != NULL ? x->t->nets.of[v->id] : QDQ_NO_NET;
+
+    return net != QDQ_NO_NET && x->kind_of[net] != NO_KIND;
+}
+
+/* How many of these tensors are beside a kernel. */
+static size_t count_priced(const edging *x, const qdq_node *n)
+{
+    size_t beside = 0;
+
+    for (uint32_t i = 0; i < n->n_in; i++)
+        beside += is_priced(x, qdq_node_in(n, i));
+    for (uint32_t i = 0; i < n->n_out; i++)
+        beside += is_priced(x, n->out[i]);
+    return beside;
+}
+
+/* A kernel between several of these tensors takes part in each; and what is converted behind it may be done by it instead. */
+static void add_kernel(const edging *x, double *time, const qdq_node *n, const qdq_tune_times *times)
+{
+    const size_t beside = count_priced(x, n);
+    double us = times->own[n->id];
+
+    for (uint32_t i = 0; i < n->n_out; i++)
+        if (n->out[i] != NULL && !is_priced(x, n->out[i]))
+            us += times->converted[n->out[i]->id];
+    for (uint32_t i = 0; i < n->n_in && beside > 0; i++)
+        if (is_priced(x, qdq_node_in(n, i)))
+            add_time(x, time, x->t->nets.of[qdq_node_in(n, i)->id], us / (double)beside);
+    for (uint32_t i = 0; i < n->n_out && beside > 0; i++)
+        if (is_priced(x, n->out[i]))
+            add_time(x, time, x->t->nets.of[n->out[i]->id], us / (double)beside);
+}
+
+/* Conversions and copies of each kind, and the kernels at both ends: an epilogue that quantizes, a DQ that is read with the rest.
+ * Returns the time of kernels that have nothing to do with any of them. */
+static double price(const edging *x, const qdq_tune_times *times, double *time)
+{
+    const qdq_nets *nets = &x->t->nets;
+    const qdq_graph *g = x->t->clean->graph;
+    double rest = 0;
+
+    for (size_t i = 0; i < g->values.n; i++)
+        add_time(x, time, nets->of[i], times->converted[i]);
+    QDQ_FOR_NODES (n, g) {
+        if (nets->within[n->id] != QDQ_NO_NET)
+            add_time(x, time, nets->within[n->id], times->own[n->id]);
+        else if (count_priced(x, n) > 0)
+            add_kernel(x, time, n, times);
+        else
+            rest += times->own[n->id];
+    }
+    return rest;
+}
+
+/* What a profile says of an assignment. */
+typedef struct priced {
+    double *time; /* by kind */
+    double rest, sum;
+    bool known;
+} priced;
+
+static qdq_status profile(edging *x, const qdq_assign *a, priced *out, qdq_error *err)
+{
+    qdq_tune_candidate *c;
+
+    *out = (priced){.time = qdq_arena_array(&x->arena, x->gain.n + 1, sizeof *out->time)};
+    if (out->time == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_tune_candidate_of(x->t, a, &c, err));
+    if (c->failed && !c->misses)
+        return QDQ_OK;
+    QDQ_TRY(qdq_tune_profile(x->t, c, err));
+    out->known = c->times->is_known;
+    out->sum = c->times->sum;
+    if (out->known)
+        out->rest = price(x, c->times, out->time);
+    return QDQ_OK;
+}
+
+/* What is the same in both profiles takes as long in both: else the machine's pace was another one. */
+static double pace(const priced *before, const priced *after)
+{
+    const double enough = 0.05;
+
+    return before->rest > enough * before->sum && after->rest > enough * after->sum
+               ? before->rest / after->rest
+               : 1;
+}
+
+/* One profile beside the other says which kinds are faster with their edges turned; *any: some are. */
+static qdq_status find_gains(edging *x, qdq_assign *c, bool *any, qdq_error *err)
+{
+    const qdq_space *s = x->t->space;
+    priced before, after = {.known = false};
+
+    *any = false;
+    for (size_t i = 0; i < s->n_edges; i++)
+        if (x->may_pay[i])
+            qdq_space_flip(s, c, i);
+    QDQ_TRY(profile(x, &x->base, &before, err));
+    if (before.known && has_budget(x->t))
+        QDQ_TRY(profile(x, c, &after, err));
+    if (!after.known)
+        return QDQ_OK;
+    const double times = pace(&before, &after);
+    for (size_t k = 0; k < x->gain.n; k++) {
+        const double gain = before.time[k] - times * after.time[k];
+        x->gain.at[k] = gain > fmax(least_of_kind * before.time[k], least_of_model * before.sum) ? gain : 0;
+        *any = *any || x->gain.at[k] > 0;
+    }
+    return QDQ_OK;
+}
+
+/* Turns the edges of kind `only`, or of each kind that pays (NO_KIND). */
+static void turn(const edging *x, uint32_t only, qdq_assign *c)
+{
+    qdq_assign_take(c, &x->base);
+    for (size_t i = 0; i < x->t->space->n_edges; i++) {
+        const uint32_t net = net_of(x, i), kind = net != QDQ_NO_NET ? x->kind_of[net] : NO_KIND;
+        if (x->may_pay[i] && kind != NO_KIND && x->gain.at[kind] > 0 && (only == NO_KIND || only == kind))
+            qdq_space_flip(x->t->space, c, i);
+    }
+}
+
+static uint32_t best_kind(const edging *x, size_t *n_paying)
+{
+    uint32_t best = NO_KIND;
+
+    *n_paying = 0;
+    for (uint32_t k = 0; k < x->gain.n; k++) {
+        *n_paying += x->gain.at[k] > 0;
+        if (x->gain.at[k] > 0 && (best == NO_KIND || x->gain.at[k] > x->gain.at[best]))
+            best = k;
+    }
+    return best;
+}
+
+/* --- measuring ---------------------------------------------------------------------------------------------------------- */
+
+static qdq_status measure(edging *x, const qdq_assign *c, bool *kept, qdq_error *err)
+{
+    qdq_tuning *t = x->t;
+    const qdq_search_ops ops = qdq_tune_search_ops(t);
+    qdq_test_result r = {0};
+    bool failed = false;
+
+    *kept = false;
+    qdq_status st = ops.measure(t, &x->base, c, &t->search_opts.test, &r, &failed, err);
+    if (st == QDQ_E_GOAL) {
+        t->found.ended_early = true;
+        return QDQ_OK;
+    }
+    QDQ_TRY(st);
+    t->found.trials++;
+    t->found.pairs += r.pairs;
+    *kept = !failed && r.verdict == QDQ_VERDICT_KEEP;
+    if (*kept)
+        t->found.predicted_ns *= 1 - r.gain;
+    const qdq_search_event e = {.phase = QDQ_PHASE_EXCEPTIONS,
+                                .move = "edges",
+                                .unit = SIZE_MAX,
+                                .n_units = t->problem.n_units,
+                                .incumbent = &x->base,
+                                .candidate = c,
+                                .result = failed ? NULL : &r,
+                                .kept = *kept,
+                                .saved = 1 - t->found.predicted_ns / t->problem.base_ns};
+    QDQ_TRY(ops.event(t, &e, err));
+    if (*kept)
+        qdq_assign_take(&x->base, c);
+    return QDQ_OK;
+}
+
+static qdq_status try_kinds(edging *x, qdq_error *err)
+{
+    qdq_assign c;
+    size_t n;
+    bool any, kept;
+
+    if (!qdq_assign_copy(&c, &x->base, &x->arena))
+        return qdq_nomem(err);
+    QDQ_TRY(find_gains(x, &c, &any, err));
+    if (!any || !has_budget(x->t))
+        return QDQ_OK;
+    turn(x, NO_KIND, &c);
+    QDQ_TRY(measure(x, &c, &kept, err));
+    const uint32_t best = best_kind(x, &n);
+    if (kept || n < 2 || !has_budget(x->t))
+        return QDQ_OK;
+    turn(x, best, &c);
+    return measure(x, &c, &kept, err);
+}
+
+/* --- all of it ---------------------------------------------------------------------------------------------------------- */
+
+/* With a filter of nodes, and where caches say what is to be done, nothing else is explored. */
+static bool is_wanted(const qdq_tuning *t)
+{
+    return t->space->n_edges > 0 && t->filter.n == 0 && qdq_assign_count(&t->found.best) > 0 &&
+           (qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_PROFILE) != 0 && has_budget(t) &&
+           (t->regions == NULL || !qdq_tune_is_settled(t));
+}
+
+static qdq_status begin(edging *x, bool *any, qdq_error *err)
+{
+    qdq_tuning *t = x->t;
+
+    if (!qdq_assign_new(&x->base, qdq_space_edge_bits(t->space), &x->arena))
+        return qdq_nomem(err);
+    for (size_t i = 0; i < t->found.best.n; i++)
+        qdq_assign_set(&x->base, i, qdq_assign_get(&t->found.best, i));
+    if (t->nets.of == NULL)
+        QDQ_TRY(qdq_nets_find(t->space, &t->arena, &t->nets, err));
+    QDQ_TRY(find_edges(x, any, err));
+    return *any ? find_kinds(x, err) : QDQ_OK;
+}
+
+qdq_status qdq_tune_try_edges(qdq_tuning *t, qdq_error *err)
+{
+    edging x = {.t = t, .arena = QDQ_ARENA_INIT};
+    bool any = false;
+
+    if (!is_wanted(t))
+        return QDQ_OK;
+    qdq_status st = begin(&x, &any, err);
+    if (st == QDQ_OK && any)
+        st = try_kinds(&x, err);
+    if (st == QDQ_OK && any && !qdq_assign_copy(&t->found.best, &x.base, &t->arena))
+        st = qdq_nomem(err);
+    qdq_arena_free(&x.arena);
+    return st;
+}

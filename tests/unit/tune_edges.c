@@ -1,0 +1,180 @@
+/* tune_edges.c - whole runs on the sim engine whose costs no rule knows: Q/DQ on single edges are found by their profile,
+ * measured, and kept where they pay; nothing else is. */
+#include "base/json.h"
+#include "support/tuned.h"
+
+static qdq_error err;
+
+/* Products with a LayerNormalization between, and a Transpose in front of the last one. */
+static qdq_model *network(void)
+{
+    static char text[8000], w[2000];
+    size_t at = 0;
+
+    for (int i = 0; i < 64; i++)
+        at +=
+            (size_t)snprintf(w + at, sizeof w - at, "%s%.2f", i > 0 ? ", " : "", ((i * 37) % 64 - 32) / 32.0);
+    snprintf(
+        text, sizeof text,
+        "g (float[8,8] x) => (float[8,8] y) <float[8,8] a = {%s}, float[8] g1 = {1, 1, 1, 1, 1, 1, 1, 1}> {"
+        " h1 = MatMul(x, a) n1 = LayerNormalization(h1, g1) h2 = MatMul(n1, a)"
+        " n2 = LayerNormalization(h2, g1) h3 = MatMul(n2, a) t = Transpose<perm = [1, 0]>(h3)"
+        " h4 = MatMul(t, a) y = Tanh(h4) }",
+        w);
+    return test_model(text);
+}
+
+static qdq_tune_result run(const char *folder, const char *ops, const char *more, qdq_tune_mode mode)
+{
+    qdq_model *m = network();
+    qdq_tune_opts o = test_tuned_opts(test_tuned_costs(ops, more));
+    qdq_tune_result r;
+
+    o.mode = mode;
+    assert_ok(test_tuned_run(m, folder, &o, &r, &err));
+    qdq_model_free(m);
+    return r;
+}
+
+/* Readers of a tensor that take codes, in the plan of the folder: "all", "ln" or ""; static storage. */
+static const char *readers(const char *folder, const char *tensor)
+{
+    static char text[300];
+    char *plan = test_tuned_file(folder, "plan.json");
+    json_t *p, *t;
+    size_t i;
+
+    text[0] = '\0';
+    assert_ok(qdq_json_parse(plan, strlen(plan), "plan", &p, &err));
+    json_array_foreach(json_object_get(p, "tensors"), i, t)
+    {
+        if (strcmp(json_string_value(json_object_get(t, "tensor")), tensor) != 0)
+            continue;
+        const json_t *list = json_object_get(t, "consumers");
+        snprintf(text, sizeof text, "%s",
+                 list == NULL ? "all" : json_string_value(json_array_get(json_array_get(list, 0), 0)));
+    }
+    json_decref(p);
+    qdq_free(plan);
+    return text;
+}
+
+/* Does the report list a trial of edges, kept or not? */
+static bool tried_edges(const char *folder)
+{
+    char *text = test_tuned_file(folder, "report.html");
+    const bool found = strstr(text, "edges") != NULL;
+
+    qdq_free(text);
+    return found;
+}
+
+#define PRODUCTS "\"MatMul\": {\"float_us\": 100, \"int8_us\": 30}"
+#define PLAIN                                                                                                \
+    PRODUCTS                                                                                                 \
+    ", \"LayerNormalization\": {\"float_us\": 60}, \"Transpose\": {\"float_us\": 2, \"int8_us\": 60}"
+
+/* The target has no kernel for it. */
+static void a_normalization_that_is_faster_on_codes_gets_them(void **state)
+{
+    static const qdq_tune_mode modes[] = {QDQ_TUNE_REGION, QDQ_TUNE_SUBGRAPH};
+    static const char *const folders[] = {"ln_region", "ln_subgraph"};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        const char *folder = test_path("%s", folders[i]);
+        run(folder,
+            PRODUCTS ", \"LayerNormalization\": {\"float_us\": 60, \"int8_us\": 15},"
+                     " \"Transpose\": {\"float_us\": 15, \"int8_us\": 15}",
+            NULL, modes[i]);
+        assert_string_equal(readers(folder, "h1"), "all");
+        assert_string_equal(readers(folder, "h2"), "all");
+        assert_true(tried_edges(folder));
+    }
+}
+
+static void a_transpose_that_is_slower_on_codes_moves_floats(void **state)
+{
+    const char *folder = test_path("transpose"), *other = test_path("transpose_codes");
+
+    (void)state;
+    run(folder,
+        PRODUCTS ", \"LayerNormalization\": {\"float_us\": 60},"
+                 " \"Transpose\": {\"float_us\": 5, \"int8_us\": 60}",
+        NULL, QDQ_TUNE_SUBGRAPH);
+    assert_string_equal(readers(folder, "h3"), "");
+    assert_string_equal(readers(folder, "t"), "all");
+    run(other,
+        PRODUCTS ", \"LayerNormalization\": {\"float_us\": 60},"
+                 " \"Transpose\": {\"float_us\": 60, \"int8_us\": 5}",
+        NULL, QDQ_TUNE_SUBGRAPH);
+    assert_string_equal(readers(other, "h3"), "all");
+}
+
+static void where_no_edge_pays_none_is_measured(void **state)
+{
+    const char *folder = test_path("none");
+
+    (void)state;
+    run(folder, PLAIN, NULL, QDQ_TUNE_SUBGRAPH);
+    assert_false(tried_edges(folder));
+    assert_string_equal(readers(folder, "h1"), "");
+}
+
+static void an_engine_without_profiles_has_no_edges(void **state)
+{
+    const char *folder = test_path("blind");
+
+    (void)state;
+    run(folder, PRODUCTS ", \"LayerNormalization\": {\"float_us\": 60, \"int8_us\": 15}", TEST_TUNED_BLIND,
+        QDQ_TUNE_REGION);
+    assert_string_equal(readers(folder, "h1"), "");
+}
+
+static void a_bound_on_builds_holds_for_edges_too(void **state)
+{
+    qdq_model *m = network();
+    qdq_tune_opts o = test_tuned_opts(
+        test_tuned_costs(PRODUCTS ", \"LayerNormalization\": {\"float_us\": 60, \"int8_us\": 15}", NULL));
+    qdq_tune_result r;
+
+    (void)state;
+    o.mode = QDQ_TUNE_SUBGRAPH;
+    for (o.max_builds = 7; o.max_builds < 16; o.max_builds++) {
+        assert_ok(test_tuned_run(m, test_path("builds%u", o.max_builds), &o, &r, &err));
+        assert_true(r.builds <= o.max_builds);
+    }
+    qdq_model_free(m);
+}
+
+static void a_run_again_ends_with_the_same(void **state)
+{
+    static const char ops[] = PRODUCTS ", \"LayerNormalization\": {\"float_us\": 60, \"int8_us\": 15}";
+    qdq_model *m = network();
+    qdq_tune_opts o = test_tuned_opts(test_tuned_costs(ops, NULL));
+    qdq_tune_result r;
+
+    (void)state;
+    o.mode = QDQ_TUNE_SUBGRAPH;
+    assert_ok(test_tuned_run(m, test_path("once"), &o, &r, &err));
+    assert_ok(test_tuned_run(m, test_path("twice"), &o, &r, &err));
+    test_tuned_same(test_path("once"), test_path("twice"), "plan.json");
+    const uint64_t before = test_tuned_samples(test_path("once"));
+    assert_ok(test_tuned_run(m, test_path("once"), &o, &r, &err));
+    assert_int_equal(test_tuned_samples(test_path("once")), before);
+    qdq_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_normalization_that_is_faster_on_codes_gets_them),
+        cmocka_unit_test(a_transpose_that_is_slower_on_codes_moves_floats),
+        cmocka_unit_test(where_no_edge_pays_none_is_measured),
+        cmocka_unit_test(an_engine_without_profiles_has_no_edges),
+        cmocka_unit_test(a_bound_on_builds_holds_for_edges_too),
+        cmocka_unit_test(a_run_again_ends_with_the_same),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
