@@ -1,12 +1,11 @@
-/* read.c - bytes -> model: ModelProto, graphs and functions, and the two ways to hand bytes in.
+/* read.c - bytes -> model: ModelProto, graphs and functions. load.c hands the bytes in.
  *
- * A file is mapped and indexed; names are interned, everything else stays a span of the mapping. Every name,
+ * Names are interned, everything else stays a span of the mapping. Every name,
  * number and length is checked here once, so that the rest of the library may trust the graph. */
 #include "onnx/read.h"
 #include "base/fail.h"
 #include "ir/edit.h"
 #include "ir/name.h"
-#include "onnx/onnx_io.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -456,7 +455,7 @@ static qdq_status read_props(qdq_reader *r, const qdq_wire_member_MSGS *list, qd
     return st;
 }
 
-static qdq_status read_model(qdq_reader *r, qdq_span bytes, qdq_error *err)
+qdq_status qdq_read_model(qdq_reader *r, qdq_span bytes, qdq_error *err)
 {
     qdq_model *m = r->m;
     qdq_pb_model pb;
@@ -475,169 +474,4 @@ static qdq_status read_model(qdq_reader *r, qdq_span bytes, qdq_error *err)
     QDQ_TRY(read_props(r, &pb.metadata_props, err));
     QDQ_TRY(read_functions(r, &pb.functions, err));
     return qdq_read_graph(r, NULL, pb.graph.at[0], 0, &m->graph, err);
-}
-
-/* The folder that a file lies in, in the arena. */
-static char *folder_of(qdq_arena *a, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    if (slash == NULL)
-        return qdq_arena_strdup(a, ".");
-    return qdq_arena_strndup(a, path, slash == path ? 1 : (size_t)(slash - path));
-}
-
-/* What external data of these locations are, without a look into any folder. */
-static qdq_status give_parts(qdq_reader *r, const qdq_onnx_part *parts, size_t n, qdq_error *err)
-{
-    for (size_t i = 0; i < n; i++) {
-        qdq_map_value *place = qdq_map_put(&r->external, parts[i].location, NULL);
-
-        if (place == NULL || !qdq_model_hold(r->m, qdq_mapping_ref(parts[i].map)))
-            return qdq_nomem(err);
-        place->ptr = parts[i].map;
-    }
-    return QDQ_OK;
-}
-
-typedef struct load_from {
-    qdq_mapping *file;
-    size_t offset, size; /* of the model in it */
-    const qdq_onnx_part *parts;
-    size_t n_parts;
-} load_from;
-
-/* Takes over the caller's reference of the file. */
-static qdq_status load_mapping(const load_from *from, const char *name, const qdq_load_opts *opts,
-                               qdq_model **out, qdq_error *err)
-{
-    qdq_mapping *file = from->file;
-    qdq_reader r = {.m = qdq_model_new(), .file = file, .external = QDQ_MAP_INIT};
-    qdq_span bytes = {from->size > 0 ? qdq_mapping_data(file) + from->offset : NULL, from->size};
-    qdq_status st = QDQ_OK;
-
-    if (r.m == NULL) {
-        qdq_mapping_unref(file);
-        return qdq_nomem(err);
-    }
-    r.in = (qdq_wire_in){bytes.data, &r.scratch, &r.m->arena};
-    if (!qdq_model_hold(r.m, file) || (r.m->path = qdq_intern(r.m, name)) == NULL)
-        st = qdq_nomem(err);
-    if (opts != NULL && opts->external_dir != NULL)
-        r.external_dir = opts->external_dir;
-    else if (st == QDQ_OK && qdq_mapping_path(file) != NULL &&
-             (r.external_dir = folder_of(&r.m->arena, qdq_mapping_path(file))) == NULL)
-        st = qdq_nomem(err);
-    if (st == QDQ_OK)
-        st = give_parts(&r, from->parts, from->n_parts, err);
-    if (st == QDQ_OK)
-        st = read_model(&r, bytes, err);
-    qdq_map_free(&r.external);
-    qdq_arena_free(&r.scratch);
-    if (st != QDQ_OK) {
-        qdq_model_free(r.m);
-        return qdq_within(err, st, "%s", name);
-    }
-    *out = r.m;
-    return QDQ_OK;
-}
-
-static qdq_status check_size(uint64_t size, const char *name, const qdq_load_opts *opts, qdq_error *err)
-{
-    if (opts != NULL && opts->max_bytes != 0 && size > opts->max_bytes)
-        return qdq_fail(err, QDQ_E_UNSUPPORTED, "%s: %" PRIu64 " bytes, at most %" PRIu64 " are allowed",
-                        name, size, opts->max_bytes);
-    if (size == 0)
-        return qdq_fail(err, QDQ_E_FORMAT, "%s: the file is empty, expected an ONNX model", name);
-    return QDQ_OK;
-}
-
-qdq_status qdq_model_load(const char *path, const qdq_load_opts *opts, qdq_model **out, qdq_error *err)
-{
-    qdq_mapping *file;
-    qdq_status st;
-
-    *out = NULL;
-    QDQ_TRY(qdq_mapping_open(path, &file, err));
-    st = check_size(qdq_mapping_size(file), path, opts, err);
-    if (st != QDQ_OK) {
-        qdq_mapping_unref(file);
-        return st;
-    }
-    return load_mapping(&(load_from){file, 0, qdq_mapping_size(file), NULL, 0}, path, opts, out, err);
-}
-
-qdq_status qdq_model_load_bytes(const void *data, size_t bytes, const char *name, const qdq_load_opts *opts,
-                                qdq_model **out, qdq_error *err)
-{
-    qdq_mapping *file;
-
-    *out = NULL;
-    QDQ_TRY(check_size(bytes, name, opts, err));
-    if ((file = qdq_mapping_new_heap(bytes)) == NULL)
-        return qdq_nomem(err);
-    memcpy(qdq_mapping_heap_data(file), data, bytes);
-    return load_mapping(&(load_from){file, 0, bytes, NULL, 0}, name, opts, out, err);
-}
-
-qdq_status qdq_onnx_read_parts(const qdq_onnx_part *model, size_t offset, size_t size,
-                               const qdq_onnx_part *parts, size_t n, qdq_model **out, qdq_error *err)
-{
-    const size_t all = qdq_mapping_size(model->map);
-
-    *out = NULL;
-    if (size == 0 || offset > all || size > all - offset)
-        return qdq_fail(err, QDQ_E_FORMAT, "%s: %zu bytes at %zu, expected a part of %zu bytes",
-                        model->location, size, offset, all);
-    return load_mapping(&(load_from){qdq_mapping_ref(model->map), offset, size, parts, n}, model->location,
-                        NULL, out, err);
-}
-
-/* Takes the file. */
-static qdq_status read_tensor_file(qdq_mapping *file, const char *name, qdq_model **holder,
-                                   const qdq_tensor **out, qdq_error *err)
-{
-    qdq_reader r = {.external = QDQ_MAP_INIT, .file = file};
-    qdq_span bytes = {qdq_mapping_data(file), qdq_mapping_size(file)};
-    qdq_tensor *t = NULL;
-
-    if ((r.m = qdq_model_new()) == NULL) {
-        qdq_mapping_unref(file);
-        return qdq_nomem(err);
-    }
-    r.in = (qdq_wire_in){bytes.data, &r.scratch, &r.m->arena};
-    qdq_status st = qdq_model_hold(r.m, file) ? qdq_read_tensor(&r, bytes, &t, err) : qdq_nomem(err);
-    qdq_map_free(&r.external);
-    qdq_arena_free(&r.scratch);
-    if (st != QDQ_OK) {
-        qdq_model_free(r.m);
-        return qdq_within(err, st, "%s", name);
-    }
-    *holder = r.m;
-    *out = t;
-    return QDQ_OK;
-}
-
-qdq_status qdq_onnx_read_tensor(const char *path, qdq_model **holder, const qdq_tensor **out, qdq_error *err)
-{
-    qdq_mapping *file;
-
-    *holder = NULL;
-    *out = NULL;
-    QDQ_TRY(qdq_mapping_open(path, &file, err));
-    return read_tensor_file(file, path, holder, out, err);
-}
-
-qdq_status qdq_onnx_read_tensor_bytes(const void *data, size_t bytes, const char *name, qdq_model **holder,
-                                      const qdq_tensor **out, qdq_error *err)
-{
-    qdq_mapping *file = qdq_mapping_new_heap(bytes);
-
-    *holder = NULL;
-    *out = NULL;
-    if (file == NULL)
-        return qdq_nomem(err);
-    if (bytes > 0)
-        memcpy(qdq_mapping_heap_data(file), data, bytes);
-    return read_tensor_file(file, name, holder, out, err);
 }

@@ -53,4 +53,7 @@ qdq_status qdq_read_nodes(qdq_reader *r, qdq_graph *g, const qdq_wire_member_MSG
 qdq_status qdq_read_graph(qdq_reader *r, qdq_node *node, qdq_span body, int depth, qdq_graph **out,
                           qdq_error *err);
 
+/* A whole ModelProto into r->m, which is empty. */
+qdq_status qdq_read_model(qdq_reader *r, qdq_span bytes, qdq_error *err);
+
 #endif /* QDQ_READ_H */
