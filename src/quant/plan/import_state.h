@@ -63,6 +63,17 @@ typedef struct qdq_importer {
     qdq_error *err;
 } qdq_importer;
 
+/* --- import_origin.c ---------------------------------------------------------------------------------------------- */
+
+/* The float initializer of im->g that stands for what dq makes of its codes; `t` has its numbers. A constant that several
+ * DQ restore, as shared biases are, becomes one again. NULL: no memory. */
+qdq_value *qdq_import_restore(qdq_importer *im, const qdq_node *dq, qdq_tensor *t, const float *scales,
+                              size_t n_scales);
+
+/* Did found->scales come from the weights `w`? Sets found->scheme and found->follow: then a plan need not list them. */
+void qdq_import_find_scheme(qdq_importer *im, const float *w, const qdq_scale_grid *g,
+                            qdq_found_weight *found);
+
 /* --- import_write.c ----------------------------------------------------------------------------------------------- */
 
 /* Writes all that was found into the plan, once the graph has its final names. */
