@@ -90,6 +90,8 @@ qdq_status cmd_quantize_tune(quantize *q, qdq_error *err);
 qdq_status cmd_quantize_tune_print(const quantize *q, FILE *to, qdq_error *err);
 
 /* cmd_quantize_speed.c: is it faster? Asked when the file is written; what cannot be measured is no failure. */
+/* *why: NULL if the engine is the own engine of the plan's target, else why it is not, in the arena of the command. */
+qdq_status cmd_quantize_own_engine(quantize *q, const char **why, qdq_error *err);
 qdq_status cmd_quantize_speed(quantize *q, qdq_error *err);
 void cmd_quantize_speed_print(const quantize *q, FILE *to);
 void cmd_quantize_speed_json(const quantize *q, cli_json *j, json_t *root);

@@ -57,42 +57,36 @@ static qdq_status time_both(quantize *q, bool fixed, double ends, qdq_bench_mode
     return st;
 }
 
-/* The name of the engine that the plan's target is for; *not: why none is known. */
-static qdq_status own_engine(quantize *q, const char **engine, const char * * not, qdq_error *err)
+qdq_status cmd_quantize_own_engine(quantize *q, const char **why, qdq_error *err)
 {
-    const char *target = qdq_plan_get_summary(q->plan)->target;
+    const char *target = qdq_plan_get_summary(q->plan)->target,
+               *engine = qdq_engine_get_info(q->engine)->name;
     qdq_target *t = NULL;
 
-    *engine = NULL;
+    *why = NULL;
     if (q->target == NULL && qdq_target_load(target, &t, NULL) != QDQ_OK) {
-        *not = qdq_arena_printf(&q->c->arena, "target %s is not known here", target);
-        return *not != NULL ? QDQ_OK : qdq_nomem(err);
+        *why = qdq_arena_printf(&q->c->arena, "target %s is not known here", target);
+        return *why != NULL ? QDQ_OK : qdq_nomem(err);
     }
-    *engine = qdq_arena_strdup(&q->c->arena, qdq_target_engine(t != NULL ? t : q->target));
+    const char *own = qdq_target_engine(t != NULL ? t : q->target);
+    const bool is_own = strcmp(own, engine) == 0;
+    if (own[0] == '\0')
+        *why = qdq_arena_printf(&q->c->arena, "target %s names no engine", target);
+    else if (!is_own)
+        *why = qdq_arena_printf(&q->c->arena, "target %s, engine %s", target, engine);
     qdq_target_free(t);
-    return *engine != NULL ? QDQ_OK : qdq_nomem(err);
+    return is_own || *why != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-/* NULL: it can be measured. */
+/* *why NULL: it can be measured. */
 static qdq_status find_obstacle(quantize *q, const char **why, qdq_error *err)
 {
     const qdq_engine_info *info = qdq_engine_get_info(q->engine);
-    const char *own;
 
-    *why = NULL;
-    QDQ_TRY(own_engine(q, &own, why, err));
-    if (*why != NULL)
+    QDQ_TRY(cmd_quantize_own_engine(q, why, err));
+    if (*why != NULL || (info->capabilities & QDQ_CAN_TIME))
         return QDQ_OK;
-    if (own[0] == '\0')
-        *why = qdq_arena_printf(&q->c->arena, "target %s names no engine",
-                                qdq_plan_get_summary(q->plan)->target);
-    else if (strcmp(own, info->name) != 0)
-        *why = qdq_arena_printf(&q->c->arena, "target %s, engine %s", qdq_plan_get_summary(q->plan)->target,
-                                info->name);
-    else if (!(info->capabilities & QDQ_CAN_TIME))
-        *why = qdq_arena_printf(&q->c->arena, "engine %s measures no time", info->name);
-    else
-        return QDQ_OK;
+    *why = qdq_arena_printf(&q->c->arena, "engine %s measures no time", info->name);
     return *why != NULL ? QDQ_OK : qdq_nomem(err);
 }
 

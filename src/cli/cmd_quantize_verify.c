@@ -1,32 +1,21 @@
 /* cmd_quantize_verify.c - what quantize ships is computed by the engine as the graph says: what is not goes back to float. */
-#include <string.h>
-
 #include "base/fail.h"
 #include "cli/cmd_quantize.h"
 
 /* --- is it asked? ------------------------------------------------------------------------------------------------------- */
 
-/* The engine that the plan's target is for. */
-static qdq_status is_targets_own(const quantize *q, bool *own, qdq_error *err)
-{
-    const char *name = qdq_plan_get_summary(q->plan)->target;
-    qdq_target *t = NULL;
-
-    *own = false;
-    if (q->target == NULL && qdq_target_load(name, &t, NULL) != QDQ_OK)
-        return QDQ_OK; /* of a plan: a description that is not here */
-    *own = strcmp(qdq_target_engine(t != NULL ? t : q->target), qdq_engine_get_info(q->engine)->name) == 0;
-    qdq_target_free(t);
-    (void)err;
-    return QDQ_OK;
-}
-
 /* Only with samples, and where the engine is the one that will run the model. */
-static qdq_status is_asked(const quantize *q, bool *asked, qdq_error *err)
+static qdq_status is_asked(quantize *q, bool *asked, qdq_error *err)
 {
+    const char *why;
+
     *asked = q->engine != NULL && q->quantized != NULL && q->samples.data != NULL &&
              !qdq_data_is_random(q->samples.data) && q->a->quant.sqnr;
-    return *asked ? is_targets_own(q, asked, err) : QDQ_OK;
+    if (!*asked)
+        return QDQ_OK;
+    QDQ_TRY(cmd_quantize_own_engine(q, &why, err));
+    *asked = why == NULL;
+    return QDQ_OK;
 }
 
 /* --- asking --------------------------------------------------------------------------------------------------------------- */
