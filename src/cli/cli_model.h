@@ -84,4 +84,7 @@ void cli_shape_text(const qdq_io *io, const cli_shapes *fixed, bool fill, char *
 /* True for an input with a dimension that neither the model nor the shapes fix. */
 bool cli_is_assumed(const qdq_io *io, const cli_shapes *fixed);
 
+/* True if an input of `m` has a dimension that neither the model nor the shapes fix: engines run it open. */
+bool cli_shapes_leave_open(const cli_shapes *fixed, const qdq_model *m);
+
 #endif /* QDQ_CLI_MODEL_H */

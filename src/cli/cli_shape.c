@@ -36,6 +36,16 @@ bool cli_is_assumed(const qdq_io *io, const cli_shapes *fixed)
     return io->rank >= 0 && qdq_io_is_open(io) && find_shape(fixed, io->name) == NULL;
 }
 
+bool cli_shapes_leave_open(const cli_shapes *fixed, const qdq_model *m)
+{
+    qdq_io io;
+
+    for (size_t i = 0; qdq_model_input(m, i, &io); i++)
+        if (qdq_io_is_open(&io) && find_shape(fixed, io.name) == NULL)
+            return true;
+    return false;
+}
+
 void cli_shape_text(const qdq_io *io, const cli_shapes *fixed, bool fill, char *text, size_t size)
 {
     const qdq_input_shape *shape = find_shape(fixed, io->name);

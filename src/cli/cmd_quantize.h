@@ -102,7 +102,10 @@ extern const cli_group cmd_quantize_groups[];
 qdq_status cmd_quantize_check(const struct quantize_args *a, qdq_error *err);
 
 /* cmd_quantize_summary.c */
-/* What the comparison with the model as it came rests on: "24 samples, cross-validated"; NULL: there was none, or no memory. */
+/* "open" or "fixed": the shapes with which outputs are compared, and with which a goal is searched. */
+const char *cmd_quantize_shapes(const quantize *q);
+/* The samples and shapes of the comparison with the input: "24 samples, cross-validated, shapes open"; NULL: there was none, or no
+ * memory. */
 const char *cmd_quantize_judged(const quantize *q);
 qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err);
 qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err);

@@ -165,6 +165,7 @@ void cmd_quantize_goal_json(const quantize *q, cli_json *j, json_t *root)
         return;
     goal = json_object();
     cli_json_set(j, goal, "reached", json_boolean(q->goal->reached));
+    cli_json_set(j, goal, "shapes", json_string(cmd_quantize_shapes(q)));
     cli_json_set(j, goal, "seconds", seconds_json(q, j));
     cli_json_set(j, goal, "evaluations", steps_json(q, j));
     cli_json_set(j, goal, "layers", layers_json(q, j));
@@ -176,8 +177,8 @@ static qdq_status print_steps(const quantize *q, FILE *to, qdq_error *err)
     cli_table t = {.arena = &q->c->arena, .columns = "rrrrrl"};
     char text[40];
 
-    fprintf(to, "\nto reach the goal (time: of the float model's, %s)\n",
-            q->goal->is_profiled ? "from its profile" : "estimated from shapes");
+    fprintf(to, "\nto reach the goal (time: of the float model's, %s; shapes %s)\n",
+            q->goal->is_profiled ? "from its profile" : "estimated from shapes", cmd_quantize_shapes(q));
     cli_cell(&t, "trial");
     cli_cell(&t, "back to float");
     cli_cell(&t, "SQNR dB");

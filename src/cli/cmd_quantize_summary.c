@@ -36,6 +36,7 @@ static json_t *samples_json(cli_json *j, const quantize *q)
 
     cli_json_set(j, o, "calibration", json_integer((json_int_t)q->samples.split.calibrate));
     cli_json_set(j, o, "sqnr", json_integer(compared ? (json_int_t)q->compared->samples : 0));
+    cli_json_set(j, o, "shapes", compared ? json_string(cmd_quantize_shapes(q)) : json_null());
     if (compared && q->samples.split.folds > 0)
         cli_json_set(j, o, "cross_validated", json_true());
     /* of a plan that was given, nobody knows what it was calibrated on */
@@ -182,17 +183,24 @@ static void print_cpu(const qdq_plan_summary *s, FILE *to)
         fprintf(to, "made for processor %s: the target's rules of speed were not measured there\n", s->cpu);
 }
 
+const char *cmd_quantize_shapes(const quantize *q)
+{
+    return cli_shapes_leave_open(&q->a->quant.shape.shapes, q->model) ? "open" : "fixed";
+}
+
 const char *cmd_quantize_judged(const quantize *q)
 {
     const qdq_compare_result *r = q->compared;
 
     return r == NULL ? NULL
-                     : qdq_arena_printf(&q->c->arena, "%zu sample%s%s", r->samples, cli_plural(r->samples),
+                     : qdq_arena_printf(&q->c->arena, "%zu sample%s%s, shapes %s", r->samples,
+                                        cli_plural(r->samples),
                                         q->samples.eval != NULL      ? " of --eval"
                                         : q->samples.split.folds > 0 ? ", cross-validated"
                                         : q->samples.split.held_back ? " held back from calibration"
                                         : q->a->plan == NULL         ? ", not held back from calibration"
-                                                                     : "");
+                                                                     : "",
+                                        cmd_quantize_shapes(q));
 }
 
 static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)
