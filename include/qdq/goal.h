@@ -40,6 +40,10 @@ typedef struct qdq_goal_opts {
     /* A search takes at most this multiple of the time of calibration and one judgement on samples that are held back; 0: no
      * limit. The number of trials that fits is then recorded in the plan. */
     double max_slowdown;
+    /* Seconds from the call, instead of max_slowdown: what is left of the limit of an earlier search (qdq_goal_result.limit_s),
+     * where one follows the other for the same file. Below 0: nothing is left. 0: max_slowdown counts. Either way a search
+     * that found nothing yet has 8 trials. */
+    double limit_s;
     /* A plan with the key `times` (docs/plan.md): used instead of a clock; NULL: the clock is asked. */
     const qdq_plan *times;
     const char *times_name; /* for errors: where it came from; NULL: "times" */
@@ -47,7 +51,7 @@ typedef struct qdq_goal_opts {
 
 #define QDQ_GOAL_OPTS_INIT                                                                                   \
     {                                                                                                        \
-        sizeof(qdq_goal_opts), 0, -1, NULL, 0, 0, 0, 0, false, 0, 0, NULL, NULL                              \
+        sizeof(qdq_goal_opts), 0, -1, NULL, 0, 0, 0, 0, false, 0, 0, 0, NULL, NULL                           \
     }
 
 /* One evaluation: a plan was made, applied, and run on the samples. */
@@ -95,6 +99,8 @@ typedef struct qdq_goal_result {
         is_profiled; /* times come from profiles of the engine, or from `times`; else they are estimated from shapes */
     bool is_best_kept; /* a default goal was missed: *out is the best plan tried that saves enough */
     bool is_float;     /* it was missed, and there is no such plan: *out is the float model, optimized */
+    double limit_s;    /* seconds from the call that the search had at most; 0: there was no limit */
+    bool is_cut;       /* that limit ended the search before it was done */
     qdq_goal_seconds seconds;
 } qdq_goal_result;
 

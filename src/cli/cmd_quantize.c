@@ -333,7 +333,7 @@ const cli_command cmd_quantize = {
         "engine, or\n"
         "  null} }, of which not_measured stands alone where it is no null; "
         "with a\n"
-        "goal also \"goal\": {\"reached\", \"shapes\", \"seconds\", \"evaluations\": [{\"float\", "
+        "goal also \"goal\": {\"reached\", \"shapes\", \"seconds\", \"cut\", \"evaluations\": [{\"float\", "
         "\"sqnr_db\", "
         "\"accuracy\", "
         "\"time_share\",\n"

@@ -52,6 +52,7 @@ typedef struct quantize {
     const char *tuned_in; /* the folder of --autotune */
     json_t *tuned;        /* its report; NULL: nothing was tuned */
     double began;         /* by qdq_clock_seconds() */
+    double search_ends; /* likewise, of all searches for the goal together; 0: there was none with a limit */
     quantize_speed speed;
 } quantize;
 

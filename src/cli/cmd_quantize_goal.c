@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/fail.h"
 #include "cli/cmd_quantize.h"
 #include "cli/cli_text.h"
@@ -37,6 +38,12 @@ qdq_status cmd_quantize_goal_check(const struct quantize_args *a, double *max_dr
 
 /* --- the way there -------------------------------------------------------------------------------------------------- */
 
+/* A search that the engine check starts again goes on with the time of the first one. */
+static double time_left(const quantize *q, double now)
+{
+    return q->search_ends == 0 ? 0 : q->search_ends > now ? q->search_ends - now : -1;
+}
+
 qdq_status cmd_quantize_goal_run(quantize *q, const qdq_quantize_opts *opts, qdq_error *err)
 {
     const qdq_engine_info *info = qdq_engine_get_info(q->engine);
@@ -55,8 +62,13 @@ qdq_status cmd_quantize_goal_run(quantize *q, const qdq_quantize_opts *opts, qdq
     goal.eval = q->samples.eval;
     goal.first = q->samples.split.first;
     goal.count = q->samples.split.judge;
-    return qdq_quantize_goal(q->model, q->target, q->engine, q->samples.data, opts, &goal, &q->plan,
-                             &q->quantized, &q->goal, err);
+    const double now = qdq_clock_seconds();
+    goal.limit_s = time_left(q, now);
+    QDQ_TRY(qdq_quantize_goal(q->model, q->target, q->engine, q->samples.data, opts, &goal, &q->plan,
+                              &q->quantized, &q->goal, err));
+    if (q->search_ends == 0 && q->goal->limit_s > 0)
+        q->search_ends = now + q->goal->limit_s;
+    return QDQ_OK;
 }
 
 /* Of a plan that was given, nothing is changed: it reaches the goal or it does not. */
@@ -167,6 +179,7 @@ void cmd_quantize_goal_json(const quantize *q, cli_json *j, json_t *root)
     cli_json_set(j, goal, "reached", json_boolean(q->goal->reached));
     cli_json_set(j, goal, "shapes", json_string(cmd_quantize_shapes(q)));
     cli_json_set(j, goal, "seconds", seconds_json(q, j));
+    cli_json_set(j, goal, "cut", json_boolean(q->goal->is_cut));
     cli_json_set(j, goal, "evaluations", steps_json(q, j));
     cli_json_set(j, goal, "layers", layers_json(q, j));
     cli_json_set(j, root, "goal", goal);
@@ -239,8 +252,9 @@ qdq_status cmd_quantize_goal_print(const quantize *q, FILE *to, qdq_error *err)
     QDQ_TRY(print_layers(q, to, err));
     fprintf(to,
             "\ntime: calibration %.1f s, judging %.1f s, errors of layers %.1f s, profiles %.1f s, trials "
-            "%.1f s\n",
+            "%.1f s%s\n",
             q->goal->seconds.calibration, q->goal->seconds.judging, q->goal->seconds.layers,
-            q->goal->seconds.profile, q->goal->seconds.trials);
+            q->goal->seconds.profile, q->goal->seconds.trials,
+            q->goal->is_cut ? "; the search stopped at its time limit" : "");
     return QDQ_OK;
 }

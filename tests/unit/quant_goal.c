@@ -111,6 +111,35 @@ static void a_goal_that_holds_at_once_takes_nothing_back(void **state)
     put_away(&s);
 }
 
+/* What is left of the time of an earlier search counts, whatever this one would have had: the first set that holds is taken. */
+static void a_search_without_time_ends_with_the_first_set_that_holds(void **state)
+{
+    static const double limit_s[] = {0, 1e6, -1};
+    size_t steps[3];
+    setting s = set_up(chain());
+    (void)state;
+
+    s.goal.min_sqnr = 1;
+    assert_ok(go(&s));
+    const double all = s.r->steps[0].sqnr_db;
+    put_away(&s);
+    for (int i = 0; i < 3; i++) {
+        s = set_up(chain());
+        s.goal.min_sqnr = all + 2.9;
+        s.goal.max_slowdown = 1e6;
+        s.goal.limit_s = limit_s[i];
+        assert_ok(go(&s));
+        assert_true(s.r->reached);
+        assert_true(s.r->is_cut == (limit_s[i] < 0));
+        assert_true(s.r->steps[s.r->n_steps - 1].holds || limit_s[i] >= 0);
+        assert_true(limit_s[i] < 0 ? s.r->limit_s == 0 : s.r->limit_s > 0);
+        steps[i] = s.r->n_steps;
+        put_away(&s);
+    }
+    assert_int_equal(steps[0], steps[1]);
+    assert_true(steps[2] < steps[0]);
+}
+
 /* The first is noisy by a share of 0.01 times the root of 8; 0.01 times the root of 4 is 3 dB better. */
 static void layers_go_until_the_goal_holds(void **state)
 {
@@ -675,6 +704,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_goal_that_holds_at_once_takes_nothing_back),
+        cmocka_unit_test(a_search_without_time_ends_with_the_first_set_that_holds),
         cmocka_unit_test(layers_go_until_the_goal_holds),
         cmocka_unit_test(the_plan_is_that_of_quantizing_without_the_layers),
         cmocka_unit_test(what_only_a_float_model_reaches_is_not_reached),

@@ -284,6 +284,7 @@ static qdq_status take_layers_back(qdq_goal_run *g, qdq_plan **plan, qdq_model *
         QDQ_TRY(try_what_saves_enough(g, err));
     r->seconds.trials = qdq_clock_seconds() - begun;
     r->reached = found.reached;
+    r->is_cut = found.cut;
     r->layers = g->layers;
     r->n_layers = g->n_layers;
     QDQ_TRY(take(g, found.gone, plan, out, err));
@@ -301,8 +302,13 @@ static void set_limit(qdq_goal_run *g)
     const qdq_goal_seconds *s = &g->room->head.seconds;
     const double share = g->first->n_folds > 0 ? 0.2 : 1;
 
-    if (g->goal.max_slowdown > 0 && g->goal.times == NULL)
+    if (g->goal.times != NULL)
+        return;
+    if (g->goal.limit_s != 0)
+        g->until = g->begun + fmax(g->goal.limit_s, 0);
+    else if (g->goal.max_slowdown > 0)
         g->until = g->begun + g->goal.max_slowdown * (s->calibration + share * s->judging);
+    g->room->head.limit_s = g->until > 0 ? g->until - g->begun : 0;
 }
 
 static qdq_status make_first(qdq_goal_run *g, qdq_error *err)

@@ -20,6 +20,8 @@ typedef struct search {
     bool *gone, *best; /* by item */
     size_t n_gone;
     unsigned trials, max_trials;
+    bool is_last; /* no more trials are allowed */
+    bool cut;     /* and another one was due */
 } search;
 
 static int by_ratio(const void *a, const void *b)
@@ -52,8 +54,10 @@ static int by_worth(const void *a, const void *b)
     return (x->item > y->item) - (x->item < y->item);
 }
 
-static bool is_left(const search *s)
+/* Asked when another trial is due. */
+static bool is_left(search *s)
 {
+    s->cut |= s->is_last;
     return s->trials < s->max_trials;
 }
 
@@ -62,8 +66,10 @@ static qdq_status try_set(search *s, qdq_goal_trial *t, qdq_error *err)
     *t = (qdq_goal_trial){.excess = NAN};
     s->trials++;
     QDQ_TRY(s->try_it(s->ctx, s->gone, s->n_gone, t, err));
-    if (t->is_last)
+    if (t->is_last) {
         s->max_trials = s->trials;
+        s->is_last = true;
+    }
     return QDQ_OK;
 }
 
@@ -110,7 +116,7 @@ static qdq_status find_prefix(search *s, size_t k, size_t *out, qdq_error *err)
     size_t low = 0, high = 0, most = s->n - 1;
     qdq_goal_trial t;
 
-    while (is_left(s) && most > 0) {
+    while (most > 0 && is_left(s)) {
         k = k > most ? most : k;
         take_first(s, k);
         QDQ_TRY(try_set(s, &t, err));
@@ -180,7 +186,7 @@ static qdq_status give_back(search *s, ranked *back, size_t n, qdq_arena *arena,
     if (n > 1) { /* not all of them: that failed */
         push_halves(todo, &n_todo, (group){0, n, false, false});
     }
-    while (n_todo > 0 && is_left(s) && failures < patience(n)) {
+    while (n_todo > 0 && failures < patience(n) && is_left(s)) {
         group g = todo[--n_todo];
 
         if (!g.hopeless) {
@@ -251,5 +257,6 @@ qdq_status qdq_goal_search(const qdq_goal_item *items, size_t n, unsigned max_tr
     qdq_status st = run(&s, arena, out, err);
     out->gone = s.best;
     out->trials = s.trials;
+    out->cut = s.cut;
     return st;
 }

@@ -28,6 +28,7 @@ typedef struct qdq_goal_search_result {
     bool reached;
     const bool *gone; /* in the arena; n of them: if not reached, the set of the last trial */
     unsigned trials;
+    bool cut; /* another trial was due, and is_last forbade it */
 } qdq_goal_search_result;
 
 /* Items go by harm / worth, the worst first: as many as it takes, found by steps that double and then by bisection;

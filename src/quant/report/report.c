@@ -198,17 +198,20 @@ static void show_goal(qdq_reporting *r)
                                               {.head = "Back to float", .is_number = true},
                                               {.head = "SQNR dB", .is_number = true},
                                               {.head = "Accuracy", .is_number = true},
-                                              {.head = "Time, estimated", .is_number = true, .bar = true},
+                                              {.head = "Time", .is_number = true, .bar = true},
                                               {.head = "Goal"}};
     static const qdq_page_table table = {"trials", columns, 6, true};
     const qdq_goal_result *g = r->opts.goal;
+    char text[300];
 
     if (g == NULL || g->n_steps < 2)
         return;
-    qdq_page_section(
-        &r->page, "goal", "The way to the goal",
-        "Layers went back to float, those first that lose most for the time they save; then groups of "
-        "them came back. Time is a share of the float model's, estimated from shapes.");
+    snprintf(text, sizeof text,
+             "Layers went back to float, those first that lose most for the time they save; then groups of "
+             "them came back. Time is a share of the float model's, %s.%s",
+             g->is_profiled ? "from its profile" : "estimated from shapes",
+             g->is_cut ? " The search stopped at its time limit." : "");
+    qdq_page_section(&r->page, "goal", "The way to the goal", text);
     qdq_page_table_begin(&r->page, &table);
     for (size_t i = 0; i < g->n_steps; i++) {
         qdq_page_row_begin(&r->page, g->steps[i].holds ? QDQ_TONE_GOOD : QDQ_TONE_PLAIN);
