@@ -339,7 +339,7 @@ qdq_status qdq_tune_write_cache(qdq_tuning *t, const qdq_assign *incumbent, bool
 /* Fills in what groups are worth, once the time of the baseline is known. */
 qdq_status qdq_tune_weigh(qdq_tuning *t, qdq_error *err);
 
-/* --- tune_trials.c ---------------------------------------------------------------------------------------------------- */
+/* --- tune_names.c ----------------------------------------------------------------------------------------------------- */
 
 /* The candidate of an assignment. */
 qdq_status qdq_tune_candidate_of(qdq_tuning *t, const qdq_assign *a, qdq_tune_candidate **out,
@@ -351,6 +351,8 @@ qdq_status qdq_tune_name_plan(const qdq_plan *p, char name[33], qdq_error *err);
 /* A candidate that is no assignment of the space: a model file under a name. */
 qdq_status qdq_tune_candidate_named(qdq_tuning *t, const char *name, qdq_tune_candidate **out,
                                     qdq_error *err);
+
+/* --- tune_trials.c ---------------------------------------------------------------------------------------------------- */
 
 /* Has the search no time left? What the guard and the writing take is kept for them, from the first measured build on. */
 bool qdq_tune_time_is_up(const qdq_tuning *t);
