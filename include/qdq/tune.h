@@ -192,7 +192,10 @@ typedef struct qdq_tune_opts {
     unsigned
         pattern_cache_distance; /* points by which two schemes of a pattern differ at least; QDQ_TUNE_OPTS_INIT: 4 */
     unsigned pattern_cache_entries; /* schemes of a pattern at most; 0: no bound; QDQ_TUNE_OPTS_INIT: 32 */
-    const qdq_model *qdq_baseline;  /* the same network with Q/DQ, as a seed; or NULL */
+    /* The same network with Q/DQ, by others or from before: each is measured as it is, and ships if nothing that holds the goal
+     * beats it (qdq_tune_baseline); its placement is a start. One that was loaded from a file, and not edited since, ships
+     * with the bytes of that file, unless there are external data. At most QDQ_TUNE_MOST_BASELINES; ends with NULL; or NULL. */
+    const qdq_model *const *qdq_baselines;
     const char
         *node_filter;  /* file: only regions with a node whose name fits one of its wildcards; or NULL */
     const char *store; /* NULL: DIR/tune.db */
@@ -221,8 +224,8 @@ typedef struct qdq_tune_opts {
 /* What is going on. Lent for the call. */
 struct qdq_tune_live {
     const char *
-        phase; /* "calibrating", "control", "start", "regions", "groups", "exceptions", "guard", "done", or what is
-                          tried: "minimum cut", ... */
+        phase; /* "calibrating", "control", "baseline", "start", "regions", "groups", "exceptions", "guard", "done",
+                          or what is tried: "minimum cut", ... */
     const char *unit; /* signature of the pattern at hand; "" */
     size_t unit_number, n_units;
     unsigned trials, builds, pairs; /* pairs: of timed legs, on disk */
@@ -232,14 +235,51 @@ struct qdq_tune_live {
 };
 
 typedef enum qdq_tune_verdict {
-    QDQ_TUNED,       /* the search found the best */
-    QDQ_TUNED_RULES, /* nothing beat the rules' plan */
-    QDQ_TUNED_FLOAT  /* nothing beat the model that was given */
+    QDQ_TUNED,         /* the search found the best */
+    QDQ_TUNED_RULES,   /* nothing beat the rules' plan */
+    QDQ_TUNED_FLOAT,   /* nothing beat the model that was given */
+    QDQ_TUNED_BASELINE /* nothing beat a model with Q/DQ that was given beside it, which is what was written */
 } qdq_tune_verdict;
 
-QDQ_API const char *qdq_tune_verdict_name(qdq_tune_verdict v); /* "tuned", "rules", "float" */
+QDQ_API const char *qdq_tune_verdict_name(qdq_tune_verdict v); /* "tuned", "rules", "float", "baseline" */
 
-#define QDQ_TUNE_MOST_POINTS 16
+#define QDQ_TUNE_MOST_POINTS    16
+#define QDQ_TUNE_MOST_BASELINES 8
+
+/* What became of a model with Q/DQ that was given. */
+typedef enum qdq_tune_fate {
+    QDQ_FATE_SHIPPED,
+    QDQ_FATE_BEATEN, /* what was written is as fast, or faster */
+    QDQ_FATE_MISSES, /* it misses the goal */
+    QDQ_FATE_WRONG,  /* the engine computes it wrongly */
+    QDQ_FATE_FAILED, /* it was not built, or did not live */
+    QDQ_FATE_PLACEMENT, /* it is another model, by its weights, inputs or outputs: its placement alone was tried */
+    QDQ_FATE_UNKNOWN /* the budget of time ended before it was measured */
+} qdq_tune_fate;
+
+/* "shipped", "beaten", "misses the goal", "wrong", "failed", "placement", "unknown" */
+QDQ_API const char *qdq_tune_fate_name(qdq_tune_fate f);
+
+/* What a placement of this target on the cleaned model cannot say of a file's: 0 everywhere if it says all. */
+typedef struct qdq_tune_unsaid {
+    unsigned edges;   /* inputs of nodes that read codes in one of both alone */
+    unsigned types;   /* inputs with codes of another type */
+    unsigned scales;  /* pairs of an operator's tensors that share a scale in one of both alone */
+    unsigned weights; /* inputs whose constants have scales along another axis, or of other blocks */
+    unsigned
+        other; /* DequantizeLinear nodes that no plan can say: a scale for each channel of an activation, ... */
+} qdq_tune_unsaid;
+
+/* A model with Q/DQ that was given. Times in ms, as in qdq_tune_result: in pairs with the input; NAN: not measured. */
+typedef struct qdq_tune_baseline {
+    char name[200]; /* of its file; "baseline 1" if it has none */
+    qdq_tune_fate fate;
+    char why[300]; /* of MISSES, WRONG, FAILED, PLACEMENT; "" */
+    double ms, speedup, ci_low, ci_high;
+    double sqnr_db, accuracy; /* on all samples that judge; NAN: not judged; accuracy: NAN without labels */
+    double agreement_db; /* of the engine with its reference: qdq_verify_result.sqnr_db; NAN: not known */
+    qdq_tune_unsaid unsaid;
+} qdq_tune_baseline;
 
 /* A model of the front, in the folder. */
 typedef struct qdq_tune_point {
@@ -308,6 +348,8 @@ typedef struct qdq_tune_result {
     /* Candidates that were refused because the engine computes them wrongly, and why the first one was. */
     unsigned n_wrong;
     char wrong[1000];
+    qdq_tune_baseline baselines[QDQ_TUNE_MOST_BASELINES]; /* in the order of the options */
+    size_t n_baselines;
     /* Of subgraph mode. */
     const char *
         strategy; /* that was followed: "mincut", "greedy"; "trials": kinds of groups one by one on the whole model */

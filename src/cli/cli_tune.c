@@ -31,7 +31,8 @@ static bool is_of_a_run(const char *dir)
     return look(dir, "tune.db", &st) || (look(dir, "baseline.onnx", &st) && look(dir, "logs", &st));
 }
 
-static qdq_status check_content(const char *dir, const struct stat *model, bool force, qdq_error *err)
+static qdq_status check_content(const char *dir, const struct stat *model, const char *what, bool force,
+                                qdq_error *err)
 {
     bool ours = force || is_of_a_run(dir);
     struct stat st;
@@ -41,8 +42,8 @@ static qdq_status check_content(const char *dir, const struct stat *model, bool 
             continue;
         if (model != NULL && st.st_dev == model->st_dev && st.st_ino == model->st_ino)
             return qdq_fail(err, QDQ_E_USAGE,
-                            "found --output %s, where %s is the model itself: expected another folder", dir,
-                            outputs[i]);
+                            "found --output %s, where %s is %s itself: expected another folder", dir,
+                            outputs[i], what);
         if (!ours)
             return qdq_fail(err, QDQ_E_IO, "%s: found %s, which is of no run of autotune, -f overwrites it",
                             dir, outputs[i]);
@@ -69,7 +70,8 @@ static qdq_status check_parent(const char *dir, qdq_error *err)
     return S_ISDIR(st.st_mode) ? QDQ_OK : qdq_fail(err, QDQ_E_IO, "%s: '%s' is no folder", dir, parent);
 }
 
-qdq_status cli_tune_check_folder(const char *dir, const char *model, bool force, qdq_error *err)
+qdq_status cli_tune_check_folder(const char *dir, const char *model, const char *what, bool force,
+                                 qdq_error *err)
 {
     struct stat st, of_model;
 
@@ -80,7 +82,7 @@ qdq_status cli_tune_check_folder(const char *dir, const char *model, bool force,
     if (!S_ISDIR(st.st_mode))
         return qdq_fail(err, QDQ_E_IO, "%s: found a file, expected a folder", dir);
     bool is_file = !cli_is_stdout(model) && stat(model, &of_model) == 0;
-    return check_content(dir, is_file ? &of_model : NULL, force, err);
+    return check_content(dir, is_file ? &of_model : NULL, what, force, err);
 }
 
 /* --- the run -------------------------------------------------------------------------------------------------------- */

@@ -38,6 +38,15 @@ static double number(json_t *report, const char *key)
     return json_is_number(v) ? json_number_value(v) : (double)NAN;
 }
 
+/* A dash where there is none. */
+static void add_number(cli_table *t, double x, int decimals)
+{
+    if (isfinite(x))
+        cli_cell(t, "%.*f", decimals, x);
+    else
+        cli_cell(t, "-");
+}
+
 static void add_time(cli_table *t, const char *what, double ms, double speedup)
 {
     if (!isfinite(ms))
@@ -108,6 +117,59 @@ static qdq_status print_front(cli *c, json_t *report, FILE *to, qdq_error *err)
         cli_cell(&t, "%s", json_is_true(json_object_get(p, "dominated")) ? "dominated" : "");
     }
     return cli_table_print(&t, to, err);
+}
+
+/* Models with Q/DQ that were given: what became of each, and what of it our placements cannot say. */
+static qdq_status print_baselines(cli *c, json_t *report, FILE *to, qdq_error *err)
+{
+    cli_table t = {.arena = &c->arena, .columns = "lrrrl"};
+    const json_t *list = json_object_get(report, "qdq_baselines");
+    json_t *b;
+    size_t i;
+
+    if (json_array_size(list) == 0)
+        return QDQ_OK;
+    cli_cell(&t, "Q/DQ baseline");
+    cli_cell(&t, "ms");
+    cli_cell(&t, "speed-up");
+    cli_cell(&t, "SQNR");
+    cli_cell(&t, "result");
+    json_array_foreach(list, i, b)
+    {
+        const char *why = json_string_value(json_object_get(b, "why"));
+        cli_cell(&t, "%s", json_string_value(json_object_get(b, "file")));
+        add_number(&t, number(b, "ms"), 4);
+        add_number(&t, number(b, "speedup"), 3);
+        add_number(&t, number(b, "sqnr_db"), 2);
+        cli_cell(&t, "%s%s%s", json_string_value(json_object_get(b, "result")), why != NULL ? ": " : "",
+                 why != NULL ? why : "");
+    }
+    return cli_table_print(&t, to, err);
+}
+
+static void print_unsaid(json_t *report, FILE *to)
+{
+    static const char *const kinds[] = {"edges", "types", "scales", "weights", "other"};
+    static const char *const words[] = {"edges", "types", "shared scales", "scales of weights", "other Q/DQ"};
+    json_t *b;
+    size_t i;
+
+    json_array_foreach(json_object_get(report, "qdq_baselines"), i, b)
+    {
+        json_t *unsaid = json_object_get(b, "not_expressed");
+        const char *between = ": ";
+        for (size_t k = 0; k < QDQ_COUNT(kinds); k++) {
+            if (!(number(unsaid, kinds[k]) > 0))
+                continue;
+            if (*between == ':')
+                fprintf(to, "%s, not expressed by placements of this target",
+                        json_string_value(json_object_get(b, "file")));
+            fprintf(to, "%s%.0f %s", between, number(unsaid, kinds[k]), words[k]);
+            between = ", ";
+        }
+        if (*between == ',')
+            fputc('\n', to);
+    }
 }
 
 static void print_counts(json_t *report, FILE *to)
@@ -218,6 +280,8 @@ void cli_tune_report_verdict(json_t *report, FILE *to)
                 why != NULL      ? why
                 : reason != NULL ? "nothing that keeps the goal was faster"
                                  : "nothing was faster");
+    else if (strcmp(verdict, "baseline") == 0)
+        fputs(", the result is a Q/DQ baseline as it was given: nothing beat it", to);
     else if (json_is_true(json_object_get(report, "placement_only")))
         fputs(", placement only: scales come from random data, --calib DATA gives real ones", to);
     fputc('\n', to);
@@ -228,6 +292,8 @@ qdq_status cli_tune_report_print(cli *c, json_t *report, FILE *to, qdq_error *er
     print_counts(report, to);
     QDQ_TRY(print_times(c, report, to, err));
     print_shapes(report, to);
+    QDQ_TRY(print_baselines(c, report, to, err));
+    print_unsaid(report, to);
     QDQ_TRY(print_front(c, report, to, err));
     print_remarks(report, to);
     return QDQ_OK;

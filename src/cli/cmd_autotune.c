@@ -12,7 +12,7 @@ typedef struct autotune {
     cli *c;
     const struct autotune_args *a;
     const char *path;
-    qdq_model *model, *baseline;
+    qdq_model *model, *baselines[QDQ_TUNE_MOST_BASELINES + 1]; /* ends with NULL */
     qdq_target *target;
     cli_samples samples;
     double max_drop;
@@ -57,6 +57,20 @@ static qdq_status open_samples(autotune *t, qdq_error *err)
     return cli_samples_open(t->c, &q, t->model, true, q.sqnr, &t->samples, err);
 }
 
+static qdq_status load_baselines(autotune *t, qdq_error *err)
+{
+    const cli_names *names = &t->a->qdq_baselines;
+
+    for (size_t i = 0; i < names->n; i++) {
+        qdq_status st = cli_model_load(t->c, names->at[i], &t->baselines[i], err);
+        if (st == QDQ_OK)
+            st = cli_shapes_set(&t->a->quant.set_shape, t->baselines[i], err);
+        if (st != QDQ_OK)
+            return cli_at_file(names->at[i], st, err);
+    }
+    return QDQ_OK;
+}
+
 static qdq_status load(autotune *t, qdq_error *err)
 {
     const cli_quant_args *q = &t->a->quant;
@@ -73,10 +87,7 @@ static qdq_status load(autotune *t, qdq_error *err)
     QDQ_TRY(cli_shapes_pick(t->c, &t->range.opt, t->model, &fitting, err));
     const char *target = q->target != NULL ? q->target : cli_target_of_engine(t->a->engine.engine);
     QDQ_TRY(cli_target_open(t->c, target, &format, &t->target, err));
-    if (t->a->qdq_baseline != NULL)
-        QDQ_TRY(cli_model_load(t->c, t->a->qdq_baseline, &t->baseline, err));
-    if (t->baseline != NULL)
-        QDQ_TRY(cli_shapes_set(&q->set_shape, t->baseline, err));
+    QDQ_TRY(load_baselines(t, err));
     return open_samples(t, err);
 }
 
@@ -95,7 +106,7 @@ static qdq_status tune(autotune *t, qdq_error *err)
                                 .max_drop = t->max_drop};
 
     QDQ_TRY(cmd_autotune_fill(a, &o, err));
-    o.qdq_baseline = t->baseline;
+    o.qdq_baselines = (const qdq_model *const *)t->baselines;
     return cli_tune_run(t->c, &r, &o, err);
 }
 
@@ -213,7 +224,10 @@ static qdq_status check(autotune *t, qdq_error *err)
         QDQ_TRY(cli_path_check(a->quant.cache_out, a->force, err));
     if (a->report != NULL)
         QDQ_TRY(cli_path_check(a->report, a->force, err));
-    return cli_tune_check_folder(a->output, t->path, a->force, err);
+    QDQ_TRY(cli_tune_check_folder(a->output, t->path, "the model", a->force, err));
+    for (size_t i = 0; i < a->qdq_baselines.n; i++)
+        QDQ_TRY(cli_tune_check_folder(a->output, a->qdq_baselines.at[i], "a Q/DQ baseline", a->force, err));
+    return QDQ_OK;
 }
 
 static qdq_status run(cli *c, const void *args, qdq_error *err)
@@ -236,7 +250,8 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
         st = finish(&t, err);
     cli_samples_close(&t.samples);
     qdq_target_free(t.target);
-    qdq_model_free(t.baseline);
+    for (size_t i = 0; i < own.qdq_baselines.n; i++)
+        qdq_model_free(t.baselines[i]);
     qdq_model_free(t.model);
     return st;
 }
@@ -265,9 +280,14 @@ const cli_command cmd_autotune = {
         "read\n"
         "the result.\n"
         "\n"
-        "The verdict is 'tuned', 'rules' (nothing beat the rules' plan) or 'float' (nothing beat the model "
+        "The verdict is 'tuned', 'rules' (nothing beat the rules' plan), 'baseline' (nothing beat a file of\n"
+        "--qdq-baseline, which is then DIR/model.onnx as it was given) or 'float' (nothing beat the model "
         "as it\n"
-        "came); the exit code is 0 with each. Without --calib scales come from random data: then the result\n"
+        "came); the exit code is 0 with each. A file of --qdq-baseline that misses the goal, or that the "
+        "engine\n"
+        "computes wrongly, is told with its figures and not taken; of one with other weights than MODEL only "
+        "the\n"
+        "placement is tried. Without --calib scales come from random data: then the result\n"
         "shows placement only, and the last line says so. With real data the goal is 20 dB for every "
         "output;\n"
         "--min-sqnr and --max-drop set another one, --min-sqnr 0 none. Nothing that misses the goal is "
@@ -298,6 +318,14 @@ const cli_command cmd_autotune = {
         "was\n"
         "  written; builds: of whole models. reason: why something faster was not kept, or null.\n"
         "With --set-shape also \"set_shape\": [{\"input\", \"shape\"}].\n"
+        "With --qdq-baseline \"qdq_baselines\": [{ \"file\", \"result\", \"why\", \"ms\", \"speedup\", "
+        "\"ci_low\",\n"
+        "  \"ci_high\", \"sqnr_db\", \"accuracy\", \"agreement_db\", \"not_expressed\" }, ...]; result: "
+        "\"shipped\",\n"
+        "  \"beaten\", \"misses the goal\", \"wrong\", \"failed\", \"placement\" or \"unknown\"; "
+        "not_expressed: what the\n"
+        "  placements of this target cannot say of it: \"edges\", \"types\", \"scales\", \"weights\", "
+        "\"other\".\n"
         "With --mode subgraph \"strategy\", \"groups\", \"keys\", \"raw_ms\", \"kept\", \"rejected\", "
         "\"undecided\"\n"
         "instead of \"regions\" and \"patterns\", \"apart_builds\", \"not_apart\", \"apart_by\" and "

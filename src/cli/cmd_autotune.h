@@ -10,9 +10,8 @@ struct autotune_args {
     cli_engine_args engine;
     cli_range_args range;
     cli_quant_args quant;
-    const char *output, *status, *report, *min_gain, *qdq_baseline, *node_filter, *store, *pool_share,
-        *layer_info;
-    cli_names pattern_caches;
+    const char *output, *status, *report, *min_gain, *node_filter, *store, *pool_share, *layer_info;
+    cli_names pattern_caches, qdq_baselines;
     bool force, restart, keep_models, not_incremental;
     int mode, strategy, preset, type, accept, builder, external; /* indices of choices */
     int64_t schemes, mutations, attempts, pool_least, cache_distance, cache_entries, trials, builds, seed,
@@ -29,7 +28,7 @@ qdq_status cmd_autotune_check(const struct autotune_args *a, size_t n_models, qd
 /* The formats with what --type says. */
 qdq_status cmd_autotune_format(const struct autotune_args *a, cli_format_args *out, qdq_error *err);
 
-/* What is peculiar to tuning, but for the baseline. */
+/* What is peculiar to tuning, but for the baselines. */
 qdq_status cmd_autotune_fill(const struct autotune_args *a, qdq_tune_opts *o, qdq_error *err);
 
 #endif /* QDQ_CMD_AUTOTUNE_H */

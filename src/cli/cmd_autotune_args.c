@@ -237,10 +237,10 @@ static const cli_opt known_opts[] = {
      .min = 1,
      .max = 1000000},
     {.name = "qdq-baseline",
-     .kind = CLI_FILE,
-     .offset = CLI_AT(autotune_args, qdq_baseline),
-     .what = "MODEL",
-     .help = "the same network with Q/DQ: its placement is tried early"},
+     .kind = CLI_LIST,
+     .offset = CLI_AT(autotune_args, qdq_baselines),
+     .what = "FILE",
+     .help = "the same network with Q/DQ: measured as it is, and the result if nothing beats it; repeatable"},
     CLI_END,
 };
 
@@ -406,7 +406,11 @@ qdq_status cmd_autotune_check(const struct autotune_args *a, size_t n_models, qd
     QDQ_TRY(check_judging(a, err));
     QDQ_TRY(cmd_autotune_fill(a, &scratch, err));
     QDQ_TRY(check_readable(a->node_filter, err));
-    QDQ_TRY(check_readable(a->qdq_baseline, err));
+    for (size_t i = 0; i < a->qdq_baselines.n; i++)
+        QDQ_TRY(check_readable(a->qdq_baselines.at[i], err));
+    if (a->qdq_baselines.n > QDQ_TUNE_MOST_BASELINES)
+        return qdq_fail(err, QDQ_E_USAGE, "found --qdq-baseline %zu times, expected at most %d",
+                        a->qdq_baselines.n, QDQ_TUNE_MOST_BASELINES);
     QDQ_TRY(check_readable(a->layer_info, err));
     for (size_t i = 0; i < a->pattern_caches.n; i++)
         QDQ_TRY(check_readable(a->pattern_caches.at[i], err));

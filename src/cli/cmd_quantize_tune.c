@@ -53,7 +53,7 @@ static qdq_status folder_of(quantize *q, qdq_error *err)
         a->autotune_dir != NULL ? a->autotune_dir : qdq_arena_printf(&q->c->arena, "%s.tune", a->out.output);
     if (q->tuned_in == NULL)
         return qdq_nomem(err);
-    return cli_tune_check_folder(q->tuned_in, q->path, a->out.force, err);
+    return cli_tune_check_folder(q->tuned_in, q->path, "the model", a->out.force, err);
 }
 
 static qdq_status take_result(quantize *q, qdq_error *err)

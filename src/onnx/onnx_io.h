@@ -31,6 +31,10 @@ typedef struct qdq_onnx_write_opts {
 qdq_status qdq_onnx_write_to_buf(const qdq_model *m, const qdq_onnx_write_opts *opts, qdq_buf *buf,
                                  qdq_error *err);
 
+/* A model without external data, as it lies in a file, to `path`, as qdq_model_save() writes: whole or not at all, over what is there,
+ * whose side file goes, too. */
+qdq_status qdq_onnx_save_copy(const qdq_mapping *file, const char *path, const qdq_job *job, qdq_error *err);
+
 /* A file with external data, under the name that the model has for it. */
 typedef struct qdq_onnx_part {
     const char *location;

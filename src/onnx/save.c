@@ -236,6 +236,29 @@ qdq_status qdq_model_save(const qdq_model *m, const char *path, const qdq_save_o
     return st;
 }
 
+static qdq_status copy(const qdq_mapping *file, const char *path, qdq_outfile **f, qdq_old_sides *old,
+                       qdq_error *err)
+{
+    QDQ_TRY(qdq_outfile_open(path, true, f, err));
+    QDQ_TRY(qdq_outfile_write_mapping(*f, file, 0, qdq_mapping_size(file), err));
+    QDQ_TRY(qdq_side_list(path, old, err));
+    return qdq_outfile_place(*f, NULL, err);
+}
+
+qdq_status qdq_onnx_save_copy(const qdq_mapping *file, const char *path, const qdq_job *job, qdq_error *err)
+{
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_old_sides old = {.arena = &arena};
+    qdq_outfile *f = NULL;
+    qdq_status st = copy(file, path, &f, &old, err);
+
+    if (st == QDQ_OK)
+        qdq_side_remove_old(path, &old, NULL, job);
+    qdq_outfile_abort(f);
+    qdq_arena_free(&arena);
+    return st;
+}
+
 qdq_status qdq_model_to_bytes(const qdq_model *m, void **data, size_t *bytes, qdq_error *err)
 {
     side_plan none = {.m = m};

@@ -13,13 +13,22 @@
 #include "quant/rest/rest.h"
 #include "quant/target_fit.h"
 #include "tune/accuracy/accuracy.h"
+#include "tune/baseline/baseline.h"
 #include "tune/greedy/greedy.h"
 
 const char *qdq_tune_verdict_name(qdq_tune_verdict v)
 {
-    static const char *const names[] = {"tuned", "rules", "float"};
+    static const char *const names[] = {"tuned", "rules", "float", "baseline"};
 
     return names[v];
+}
+
+const char *qdq_tune_fate_name(qdq_tune_fate f)
+{
+    static const char *const names[] = {"shipped", "beaten",    "misses the goal", "wrong",
+                                        "failed",  "placement", "unknown"};
+
+    return names[f];
 }
 
 const char *qdq_tune_dims_name(qdq_tune_dims d)
@@ -243,16 +252,31 @@ static qdq_status write_baseline(qdq_tuning *t, qdq_error *err)
 
 /* --- the model's files ------------------------------------------------------------------------------------------------ */
 
+/* The k-th file of the model and of the baselines; NULL: there are no more. */
+static const qdq_mapping *file_of(const qdq_tuning *t, size_t k)
+{
+    const qdq_model *const *more = t->opts->qdq_baselines;
+    const qdq_model *m = t->m;
+
+    while (m != NULL && k >= m->mappings.n) {
+        k -= m->mappings.n;
+        m = more != NULL ? *more++ : NULL;
+    }
+    return m != NULL ? m->mappings.at[k] : NULL;
+}
+
 static qdq_status remember_files(qdq_tuning *t, qdq_error *err)
 {
-    const size_t n = t->m->mappings.n;
+    size_t n = 0;
 
+    while (file_of(t, n) != NULL)
+        n++;
     t->stamps = qdq_arena_array(&t->arena, n + 1, sizeof *t->stamps);
     if (t->stamps == NULL)
         return qdq_nomem(err);
     for (size_t i = 0; i < n; i++)
-        if (qdq_mapping_path(t->m->mappings.at[i]) == NULL ||
-            fstat(qdq_mapping_fd(t->m->mappings.at[i]), &t->stamps[i]) != 0)
+        if (qdq_mapping_path(file_of(t, i)) == NULL ||
+            fstat(qdq_mapping_fd(file_of(t, i)), &t->stamps[i]) != 0)
             t->stamps[i] = (struct stat){0};
     return QDQ_OK;
 }
@@ -260,8 +284,9 @@ static qdq_status remember_files(qdq_tuning *t, qdq_error *err)
 /* A file that was replaced does no harm: what is mapped stays. One that was written to is another model from then on. */
 static qdq_status check_files(const qdq_tuning *t, qdq_error *err)
 {
-    for (size_t i = 0; i < t->m->mappings.n; i++) {
-        const qdq_mapping *file = t->m->mappings.at[i];
+    const qdq_mapping *file;
+
+    for (size_t i = 0; (file = file_of(t, i)) != NULL; i++) {
         const struct stat *then = &t->stamps[i];
         struct stat now;
 
@@ -299,6 +324,7 @@ static qdq_status search(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(qdq_tune_candidate_of(t, &nothing, &t->base, err));
     QDQ_TRY(qdq_tune_control(t, t->base, err));
     t->problem.base_ns = t->epoch.base_ns;
+    QDQ_TRY(qdq_baselines_try(t, err));
     if (t->opts->mode == QDQ_TUNE_SUBGRAPH)
         QDQ_TRY(qdq_tune_find_fusions(t, err));
     QDQ_TRY(qdq_tune_weigh(t, err));
@@ -410,6 +436,7 @@ static void close_all(qdq_tuning *t, const char *why)
     qdq_scales_free(&t->scales);
     qdq_kept_free(&t->kept);
     qdq_data_close(t->random);
+    qdq_baselines_free(t);
     qdq_plan_free(t->rules);
     qdq_plan_free(t->nothing);
     qdq_plan_free(t->head);

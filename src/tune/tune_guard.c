@@ -1,6 +1,6 @@
 /* tune_guard.c - the last act: what is on disk, the model that was given, and the rules' plan, measured afresh, against
  * each other. Whatever the search believed, the best of these three is what the user gets. */
-#include "tune/tune_state.h"
+#include "tune/tune_guard.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "tune/accuracy/accuracy.h"
+#include "tune/baseline/baseline.h"
 
 enum { GUARD_PAIRS = 24, MORE_PAIRS = 96, MOST_PAIRS = 240, LEAST_PAIRS = 6, GUARD_NTH = 2000 };
 
@@ -68,9 +69,8 @@ static bool is_vague(const qdq_tuning *t, const qdq_test_result *r)
     return (waits(t) || r->ci_high - r->ci_low > width * (1 - r->gain)) && affordable(t, r) > MORE_PAIRS;
 }
 
-/* How much faster b is than a, with its interval. *ok: both lived. */
-static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candidate *b, qdq_test_result *r,
-                          bool *ok, qdq_error *err)
+qdq_status qdq_guard_measure(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candidate *b, qdq_test_result *r,
+                             bool *ok, qdq_error *err)
 {
     QDQ_TRY(measure_pairs(t, a, b, GUARD_NTH, GUARD_PAIRS, r, ok, err));
     if (!*ok || !is_vague(t, r))
@@ -86,8 +86,7 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *a, qdq_tune_candida
     return QDQ_OK;
 }
 
-/* Everything in one scale: what was given, as it was timed here, and shares of that from pairs. */
-static void set_times(qdq_tuning *t, const qdq_test_result *of_shipped, const qdq_test_result *of_rules)
+void qdq_guard_tell_times(qdq_tuning *t, const qdq_test_result *of_shipped, const qdq_test_result *of_rules)
 {
     qdq_tune_result *out = t->out;
     const qdq_test_result *of_any = of_shipped != NULL ? of_shipped : of_rules;
@@ -166,36 +165,27 @@ qdq_status qdq_tune_build_input(qdq_tuning *t, qdq_tune_candidate **input, qdq_e
     return (*input)->failed ? qdq_fail(err, QDQ_E_ENGINE, "the model itself: %s", (*input)->why) : QDQ_OK;
 }
 
-typedef struct guard {
-    qdq_tune_candidate *input, *rules, *written; /* written NULL: the search ended with what was given */
-    const qdq_tune_shapes
-        *other; /* of inputs, where users may run the model in another way; NULL: there is none */
-    qdq_test_result of_rules, of_written; /* against the input */
-    bool rules_ok, written_ok;
-    bool same; /* is what was written the rules' plan? */
-} guard;
-
-static qdq_status measure_rules(qdq_tuning *t, guard *g, qdq_error *err)
+static qdq_status measure_rules(qdq_tuning *t, qdq_guard *g, qdq_error *err)
 {
     if (qdq_tune_left_s(t) <= 0) {
         t->cut = true;
         return QDQ_OK;
     }
     QDQ_TRY(build_rules(t, &g->rules, err));
-    return measure(t, g->input, g->rules, &g->of_rules, &g->rules_ok, err);
+    return qdq_guard_measure(t, g->input, g->rules, &g->of_rules, &g->rules_ok, err);
 }
 
-static qdq_status measure_written(qdq_tuning *t, guard *g, qdq_error *err)
+static qdq_status measure_written(qdq_tuning *t, qdq_guard *g, qdq_error *err)
 {
     const char *name;
 
     QDQ_TRY(write_found(t, &name, &g->same, err));
     QDQ_TRY(build_written(t, name, "model.onnx", &g->written, err));
-    return measure(t, g->input, g->written, &g->of_written, &g->written_ok, err);
+    return qdq_guard_measure(t, g->input, g->written, &g->of_written, &g->written_ok, err);
 }
 
 /* Is what was written the faster one, in turns with the rules' model? */
-static qdq_status wins_duel(qdq_tuning *t, const guard *g, bool *out, qdq_error *err)
+static qdq_status wins_duel(qdq_tuning *t, const qdq_guard *g, bool *out, qdq_error *err)
 {
     qdq_test_result r;
     bool ok;
@@ -204,7 +194,7 @@ static qdq_status wins_duel(qdq_tuning *t, const guard *g, bool *out, qdq_error 
     if (g->same || !g->rules_ok)
         return QDQ_OK;
     const bool was_cut = t->cut;
-    QDQ_TRY(measure(t, g->rules, g->written, &r, &ok, err));
+    QDQ_TRY(qdq_guard_measure(t, g->rules, g->written, &r, &ok, err));
     *out = ok ? r.gain >= 0 : t->cut && !was_cut; /* without time for it: it is proven */
     return QDQ_OK;
 }
@@ -227,7 +217,7 @@ static qdq_status has_range(const qdq_tuning *t, bool *out, qdq_error *err)
 }
 
 /* Users may fix the dims that were open in the search, or open those that it had fixed. */
-static qdq_status find_other(qdq_tuning *t, guard *g, qdq_error *err)
+static qdq_status find_other(qdq_tuning *t, qdq_guard *g, qdq_error *err)
 {
     const bool fixed = t->quantize.n_shapes > 0, open = qdq_model_is_open(t->m);
     bool range;
@@ -265,7 +255,7 @@ static qdq_status name_other(const char *model, const qdq_tune_shapes *s, char n
     return ok ? QDQ_OK : qdq_nomem(err);
 }
 
-static qdq_status build_other(qdq_tuning *t, const guard *g, const char *model, const char *path,
+static qdq_status build_other(qdq_tuning *t, const qdq_guard *g, const char *model, const char *path,
                               qdq_tune_candidate **out, qdq_error *err)
 {
     char name[33];
@@ -278,23 +268,8 @@ static qdq_status build_other(qdq_tuning *t, const guard *g, const char *model, 
     return qdq_tune_build(t, *out, path, err);
 }
 
-/* model.onnx, or where p is not NULL the model of that plan. */
-static qdq_status build_mine(qdq_tuning *t, const guard *g, const qdq_plan *p, qdq_tune_candidate **out,
-                             qdq_error *err)
-{
-    char name[33];
-
-    if (p == NULL)
-        return build_other(t, g, g->written->name, qdq_tune_path(t, "model.onnx"), out, err);
-    QDQ_TRY(qdq_tune_name_plan(p, name, err));
-    QDQ_TRY(qdq_candidate_write(t->files, p, "guard-other.onnx", err));
-    return build_other(
-        t, g, name, qdq_arena_printf(&t->arena, "%s/guard-other.onnx", qdq_tempdir_path(t->work)), out, err);
-}
-
-/* Is it not slower than the input with the other dims, either? Slower is what has its whole interval below 1. An input that the
- * engine does not take like that is nothing to be slower than. */
-static qdq_status keeps_up(qdq_tuning *t, const guard *g, const qdq_plan *p, bool *out, qdq_error *err)
+qdq_status qdq_guard_keeps_up(qdq_tuning *t, const qdq_guard *g, const char *name, const char *path,
+                              bool *out, qdq_error *err)
 {
     qdq_tune_other_dims *o = &t->out->other_dims;
     qdq_tune_candidate *input, *mine;
@@ -315,8 +290,8 @@ static qdq_status keeps_up(qdq_tuning *t, const guard *g, const qdq_plan *p, boo
         snprintf(o->why, sizeof o->why, "the input: %.280s", input->why);
         return QDQ_OK;
     }
-    QDQ_TRY(build_mine(t, g, p, &mine, err));
-    QDQ_TRY(measure(t, input, mine, &r, &ok, err));
+    QDQ_TRY(build_other(t, g, name, path, &mine, err));
+    QDQ_TRY(qdq_guard_measure(t, input, mine, &r, &ok, err));
     qdq_tune_drop(t, mine);
     if (!ok) {
         if (mine->failed)
@@ -337,10 +312,25 @@ static qdq_status keeps_up(qdq_tuning *t, const guard *g, const qdq_plan *p, boo
     return QDQ_OK;
 }
 
+/* The same of model.onnx, or where p is not NULL of the model of that plan. */
+static qdq_status keeps_up(qdq_tuning *t, const qdq_guard *g, const qdq_plan *p, bool *out, qdq_error *err)
+{
+    char name[33];
+
+    if (p == NULL)
+        return qdq_guard_keeps_up(t, g, g->written->name, qdq_tune_path(t, "model.onnx"), out, err);
+    if (g->other == NULL)
+        return QDQ_OK;
+    QDQ_TRY(qdq_tune_name_plan(p, name, err));
+    QDQ_TRY(qdq_candidate_write(t->files, p, "guard-other.onnx", err));
+    return qdq_guard_keeps_up(
+        t, g, name, qdq_arena_printf(&t->arena, "%s/guard-other.onnx", qdq_tempdir_path(t->work)), out, err);
+}
+
 /* Faster for sure than the input, not slower with the other dims, as accurate as the user wants, and computed by the engine as it
  * is written. */
-static qdq_status wins(qdq_tuning *t, const guard *g, const qdq_test_result *r, bool ok, const qdq_plan *p,
-                       bool *out, qdq_error *err)
+static qdq_status wins(qdq_tuning *t, const qdq_guard *g, const qdq_test_result *r, bool ok,
+                       const qdq_plan *p, bool *out, qdq_error *err)
 {
     *out = ok && r->ci_low > 0;
     t->after_s = 0;
@@ -354,7 +344,7 @@ static qdq_status wins(qdq_tuning *t, const guard *g, const qdq_test_result *r, 
 /* --- the result ------------------------------------------------------------------------------------------------------- */
 
 /* Where neither what the search found nor the rules' plan can ship: the start that was made for the goal. */
-static qdq_status try_reached(qdq_tuning *t, const guard *g, qdq_test_result *r, qdq_tune_candidate **out,
+static qdq_status try_reached(qdq_tuning *t, const qdq_guard *g, qdq_test_result *r, qdq_tune_candidate **out,
                               qdq_error *err)
 {
     bool ok, wins_it = false;
@@ -366,7 +356,7 @@ static qdq_status try_reached(qdq_tuning *t, const guard *g, qdq_test_result *r,
     t->after_s = qdq_tune_after_pairs_s(t);
     QDQ_TRY(qdq_tune_candidate_of(t, &t->reached, out, err));
     QDQ_TRY(qdq_tune_build(t, *out, NULL, err));
-    QDQ_TRY(measure(t, g->input, *out, r, &ok, err));
+    QDQ_TRY(qdq_guard_measure(t, g->input, *out, r, &ok, err));
     QDQ_TRY(qdq_tune_plan_of(t, &t->reached, &p, err));
     qdq_status st = wins(t, g, r, ok, p, &wins_it, err);
     if (st == QDQ_OK && wins_it)
@@ -412,7 +402,7 @@ static const char *why_float(const qdq_tuning *t)
 }
 
 /* Nothing of what was measured is faster and keeps the goal. */
-static qdq_status keep_float(qdq_tuning *t, const guard *g, qdq_error *err)
+static qdq_status keep_float(qdq_tuning *t, qdq_guard *g, qdq_error *err)
 {
     const qdq_test_result *of_rules = g->rules_ok ? &g->of_rules : NULL;
     qdq_tune_candidate *reached;
@@ -423,7 +413,9 @@ static qdq_status keep_float(qdq_tuning *t, const guard *g, qdq_error *err)
         t->out->verdict = QDQ_TUNED;
         t->out->reason[0] = '\0';
         t->out->sqnr_db = !isnan(t->shipped_db) ? t->shipped_db : reached->sqnr_db;
-        set_times(t, &of_reached, of_rules);
+        qdq_guard_tell_times(t, &of_reached, of_rules);
+        g->shipped = reached;
+        g->of_shipped = of_reached;
         return QDQ_OK;
     }
     t->out->verdict = QDQ_TUNED_FLOAT;
@@ -432,13 +424,13 @@ static qdq_status keep_float(qdq_tuning *t, const guard *g, qdq_error *err)
     if (t->out->reason[0] == '\0')
         tell_misses(t);
     t->out->why = why_float(t);
-    set_times(t, NULL, of_rules);
+    qdq_guard_tell_times(t, NULL, of_rules);
     QDQ_TRY(qdq_tune_write_best(t, NULL, err));
     return qdq_tune_verify_float(t, err);
 }
 
 /* The search's gains are those over the clean model, which may be faster than what was given. */
-static qdq_status predict(qdq_tuning *t, const guard *g, qdq_error *err)
+static qdq_status predict(qdq_tuning *t, const qdq_guard *g, qdq_error *err)
 {
     qdq_test_result of_clean = g->of_rules;
     bool ok = g->rules_ok;
@@ -446,14 +438,14 @@ static qdq_status predict(qdq_tuning *t, const guard *g, qdq_error *err)
     if (qdq_tune_left_s(t) <= 0)
         return QDQ_OK;
     if (g->rules != t->base) /* rules that quantize nothing */
-        QDQ_TRY(measure(t, g->input, t->base, &of_clean, &ok, err));
+        QDQ_TRY(qdq_guard_measure(t, g->input, t->base, &of_clean, &ok, err));
     if (ok)
         t->out->predicted_ms =
             t->out->baseline_ms * (1 - of_clean.gain) * t->found.predicted_ns / t->problem.base_ns;
     return QDQ_OK;
 }
 
-static qdq_status decide(qdq_tuning *t, const guard *g, qdq_error *err)
+static qdq_status decide(qdq_tuning *t, qdq_guard *g, qdq_error *err)
 {
     const qdq_test_result *of_rules = g->rules_ok ? &g->of_rules : NULL;
     bool written_wins = false, wins_both, rules_win = false;
@@ -483,7 +475,9 @@ static qdq_status decide(qdq_tuning *t, const guard *g, qdq_error *err)
     t->out->sqnr_db = !isnan(t->shipped_db) ? t->shipped_db
                       : rules_win           ? g->rules->sqnr_db
                                             : g->written->sqnr_db;
-    set_times(t, rules_win ? &g->of_rules : &g->of_written, of_rules);
+    g->shipped = rules_win ? g->rules : g->written;
+    g->of_shipped = rules_win ? g->of_rules : g->of_written;
+    qdq_guard_tell_times(t, &g->of_shipped, of_rules);
     if (!rules_win)
         QDQ_TRY(predict(t, g, err));
     return rules_win ? qdq_tune_write_best(t, t->rules, err) : QDQ_OK;
@@ -491,7 +485,7 @@ static qdq_status decide(qdq_tuning *t, const guard *g, qdq_error *err)
 
 qdq_status qdq_tune_guard(qdq_tuning *t, qdq_error *err)
 {
-    guard g = {0};
+    qdq_guard g = {0};
 
     qdq_tune_show(t, "guard");
     t->guarded = true;
@@ -516,5 +510,7 @@ qdq_status qdq_tune_guard(qdq_tuning *t, qdq_error *err)
         g.rules_ok = g.written_ok;
     } else
         QDQ_TRY(measure_rules(t, &g, err));
-    return decide(t, &g, err);
+    QDQ_TRY(qdq_baselines_measure(t, &g, err));
+    QDQ_TRY(decide(t, &g, err));
+    return qdq_baselines_decide(t, &g, err);
 }

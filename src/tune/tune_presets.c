@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "target/target.h"
+#include "tune/baseline/baseline.h"
 
 typedef struct preset {
     const char *name;
@@ -23,8 +24,17 @@ static const preset presets[] = {
 };
 
 /* The guard builds what was given, the rules' model and what was written; a search in subgraph mode the model without Q/DQ, its
- * layers, those with all Q/DQ, and a candidate. */
-enum { OF_GUARD = 3, LEAST_BUILDS = OF_GUARD + 4 };
+ * layers, those with all Q/DQ, and a candidate. Each model with Q/DQ that was given is built by both. */
+enum { OF_GUARD = 3, LEAST_BUILDS = OF_GUARD + 4, OF_BASELINE = 2 };
+
+static unsigned count_baselines(const qdq_tune_opts *o)
+{
+    unsigned n = 0;
+
+    while (o->qdq_baselines != NULL && n <= QDQ_TUNE_MOST_BASELINES && o->qdq_baselines[n] != NULL)
+        n++;
+    return n;
+}
 
 /* NAN is in no range. */
 static qdq_status check_range(const char *name, double x, double end, qdq_error *err)
@@ -91,12 +101,14 @@ static qdq_status check_mode(const qdq_tune_opts *o, qdq_error *err)
                         "found strategy mincut with validation as a whole: only greedy merges groups");
     if (o->pareto > 0 && qdq_tune_wants_greedy(o))
         return qdq_fail(err, QDQ_E_USAGE, "found strategy greedy with a front, which minimum cuts find");
-    if (o->max_builds > 0 && o->max_builds < LEAST_BUILDS)
+    const unsigned least = LEAST_BUILDS + OF_BASELINE * count_baselines(o);
+    if (o->max_builds > 0 && o->max_builds < least)
         return qdq_fail(err, QDQ_E_USAGE,
-                        "found %u builds, expected at least %d in subgraph mode: of the model without Q/DQ, "
+                        "found %u builds, expected at least %u in subgraph mode: of the model without Q/DQ, "
                         "two for layers, "
-                        "of a candidate, and %d of the guard",
-                        o->max_builds, LEAST_BUILDS, OF_GUARD);
+                        "of a candidate, and %d of the guard%s",
+                        o->max_builds, least, OF_GUARD,
+                        least > LEAST_BUILDS ? ", and two of each model with Q/DQ that was given" : "");
     return caches    ? wrong_mode("a pattern cache, whose patterns are of regions", "region", err)
            : regions ? wrong_mode("an option of regions", "region", err)
                      : QDQ_OK;
@@ -114,6 +126,9 @@ qdq_status qdq_tune_check(const qdq_tune_opts *o, const qdq_target *t, qdq_error
     if ((unsigned)o->regions.builder > QDQ_REGIONS_NAMES)
         return qdq_fail(err, QDQ_E_USAGE, "found region builder %d, expected 0 to %d",
                         (int)o->regions.builder, (int)QDQ_REGIONS_NAMES);
+    if (count_baselines(o) > QDQ_TUNE_MOST_BASELINES)
+        return qdq_fail(err, QDQ_E_USAGE, "found more than %d models with Q/DQ beside the model",
+                        QDQ_TUNE_MOST_BASELINES);
     if (o->threads < 0)
         return qdq_fail(err, QDQ_E_USAGE, "found %d threads, expected 0 or more", o->threads);
     QDQ_TRY(check_range("min_gain", o->min_gain, 0.5, err));
@@ -122,20 +137,23 @@ qdq_status qdq_tune_check(const qdq_tune_opts *o, const qdq_target *t, qdq_error
 }
 
 /* What is left for the search. */
-static unsigned builds_of_search(unsigned all)
+static unsigned builds_of_search(unsigned all, unsigned n_baselines)
 {
+    const unsigned of_guard = OF_GUARD + n_baselines;
+
     if (all == 0)
         return 0; /* no bound */
-    return all > OF_GUARD ? all - OF_GUARD : 1;
+    return all > of_guard ? all - of_guard : 1;
 }
 
 enum { OF_CUTS = 12 };
 
 unsigned qdq_tune_max_builds(const qdq_tune_opts *o, bool cuts)
 {
-    const unsigned usual = presets[o->preset].max_builds;
+    const unsigned n = count_baselines(o), of_preset = presets[o->preset].max_builds;
+    const unsigned usual = of_preset > 0 ? (cuts ? OF_CUTS : of_preset) + OF_BASELINE * n : 0;
 
-    return builds_of_search(o->max_builds > 0 ? o->max_builds : cuts && usual > 0 ? OF_CUTS : usual);
+    return builds_of_search(o->max_builds > 0 ? o->max_builds : usual, n);
 }
 
 unsigned qdq_tune_max_builds_with_edges(const qdq_tune_opts *o, bool cuts)
@@ -199,15 +217,13 @@ qdq_pattern_cache qdq_tune_new_cache(const qdq_tuning *t)
 static bool name_known(const qdq_tuning *t, char name[33])
 {
     qdq_buf b = QDQ_BUF_INIT(1 << 30);
-    char *text = NULL, digits[33] = "";
+    char *text = NULL;
 
     if (qdq_pattern_cache_text(&t->known, &text, NULL) == QDQ_OK)
         qdq_buf_printf(&b, "%s", text);
     for (size_t i = 0; i < t->filter.n; i++)
         qdq_buf_printf(&b, "\n%s", t->filter.at[i]);
-    if (t->imported.word != NULL)
-        qdq_assign_hash_text(qdq_assign_get_hash(&t->imported), digits);
-    qdq_buf_printf(&b, "\n%s", digits);
+    qdq_buf_printf(&b, "\n");
     bool ok = text != NULL && !b.failed;
     XXH128_hash_t h = XXH3_128bits(ok ? b.data : "", ok ? b.size : 0);
     qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, name);
@@ -232,21 +248,23 @@ static const char *mode_text(qdq_tuning *t)
 const char *qdq_tune_search_text(qdq_tuning *t, const char *data)
 {
     const qdq_search_opts *o = &t->search_opts;
-    const char *mode = mode_text(t);
+    const char *mode = mode_text(t), *baselines = qdq_baselines_text(t);
     char known[33];
 
-    if (mode == NULL || !name_known(t, known))
+    if (mode == NULL || baselines == NULL || !name_known(t, known))
         return NULL;
     return qdq_arena_printf(
         &t->arena,
         "mode=%s preset=%s schemes=%u exhaustive=%u stale=%u pairs=%u strict=%d enter=%.17g seed=%llu "
         "builder=%d "
-        "size=%u/%u min_sqnr=%.17g target=%s plan=%s correct=%d mutations=%u/%u pool=%.17g/%u known=%s %s",
+        "size=%u/%u min_sqnr=%.17g target=%s plan=%s correct=%d mutations=%u/%u pool=%.17g/%u known=%s "
+        "%s%s%s",
         mode, presets[t->opts->preset].name, o->schemes_per_unit, o->exhaustive, o->stale, o->test.max_pairs,
         o->test.strict, o->test.enter, (unsigned long long)o->seed, (int)t->opts->regions.builder,
         t->opts->regions.max_region_size, t->opts->regions.min_refine_size,
         t->opts->goal != NULL ? t->opts->goal->min_sqnr : 0.0, t->target->name, t->rules_name, t->correct,
-        o->mutations, o->attempts, t->opts->pool_share, t->opts->pool_least, known, data);
+        o->mutations, o->attempts, t->opts->pool_share, t->opts->pool_least, known, data,
+        baselines[0] != '\0' ? " qdq-baselines=" : "", baselines);
 }
 
 static void put_shape(qdq_buf *b, const qdq_input_shape *s)

@@ -8,6 +8,7 @@
 
 #include "base/fail.h"
 #include "tune/accuracy/accuracy.h"
+#include "tune/baseline/baseline.h"
 
 enum { FILTER_FILE_MAX = 1 << 20 };
 
@@ -54,18 +55,19 @@ static bool wanted(const qdq_tuning *t, const qdq_pattern *p)
 
 /* --- units ------------------------------------------------------------------------------------------------------------ */
 
-/* What an imported baseline has in most instances of the pattern, and, where they do not agree, what any of them has. */
-static qdq_status seed_imported(qdq_tuning *t, const qdq_pattern *p, const qdq_choices *c, qdq_assign *seed,
-                                qdq_search_unit *u, qdq_error *err)
+/* What a baseline has in most instances of the pattern, and, where they do not agree, what any of them has. */
+static qdq_status seed_imported(qdq_tuning *t, const qdq_pattern *p, const qdq_choices *c,
+                                const qdq_assign *imported, qdq_assign *seed, qdq_search_unit *u,
+                                qdq_error *err)
 {
     qdq_assign *vote = &seed[u->n_seeds], *any = &seed[u->n_seeds + 1];
 
-    if (t->imported.word == NULL || c->n == 0)
+    if (c->n == 0)
         return QDQ_OK;
     if (!qdq_assign_new(vote, c->n, &t->arena) || !qdq_assign_new(any, c->n, &t->arena))
         return qdq_nomem(err);
-    qdq_choices_vote(c, p, &t->imported, vote);
-    qdq_choices_union(c, p, &t->imported, any);
+    qdq_choices_vote(c, p, imported, vote);
+    qdq_choices_union(c, p, imported, any);
     u->n_seeds += qdq_assign_equal(vote, any) ? 1 : 2;
     return QDQ_OK;
 }
@@ -116,7 +118,7 @@ static qdq_status seed_unit(qdq_tuning *t, const qdq_pattern *p, const qdq_choic
 {
     const qdq_pattern_schemes *known = qdq_pattern_cache_find(&t->known, p->signature);
     const size_t n = count_cached(t, p);
-    qdq_assign *seed = qdq_arena_array(&t->arena, n + 3, sizeof *seed);
+    qdq_assign *seed = qdq_arena_array(&t->arena, n + 2 * t->n_baselines + 1, sizeof *seed);
 
     if (seed == NULL)
         return qdq_nomem(err);
@@ -127,7 +129,9 @@ static qdq_status seed_unit(qdq_tuning *t, const qdq_pattern *p, const qdq_choic
                                         err));
         u->n_seeds++;
     }
-    return seed_imported(t, p, c, seed, u, err);
+    for (size_t i = 0; i < t->n_baselines; i++)
+        QDQ_TRY(seed_imported(t, p, c, &t->baselines[i].placement, seed, u, err));
+    return QDQ_OK;
 }
 
 static qdq_status make_unit(qdq_tuning *t, const qdq_pattern *p, const qdq_choices *c, qdq_search_unit *u,
@@ -185,7 +189,7 @@ static qdq_status make_borders(qdq_tuning *t, qdq_error *err)
 
 /* --- starts ----------------------------------------------------------------------------------------------------------- */
 
-enum { MAX_STARTS = 8 };
+enum { MAX_STARTS = 8 + QDQ_TUNE_MOST_BASELINES };
 
 typedef struct starts {
     qdq_assign assign[MAX_STARTS];
@@ -281,9 +285,11 @@ static qdq_status make_starts(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(add_start(t, s, "cached", err));
     if (!apply_seeds(t, &s->assign[s->n - 1]))
         s->n--;
-    s->name[s->n] = "imported";
-    if (t->imported.word != NULL && !qdq_assign_copy(&s->assign[s->n++], &t->imported, &t->arena))
-        return qdq_nomem(err);
+    for (size_t i = 0; i < t->n_baselines; i++) {
+        s->name[s->n] = "imported";
+        if (!qdq_assign_copy(&s->assign[s->n++], &t->baselines[i].placement, &t->arena))
+            return qdq_nomem(err);
+    }
     if (!qdq_tune_is_settled(t)) /* else the guard alone compares with the rules */
         QDQ_TRY(add_plain_starts(t, s, err));
     if (!t->cuts && !qdq_tune_wants_greedy(t->opts))
@@ -296,22 +302,6 @@ static qdq_status make_starts(qdq_tuning *t, qdq_error *err)
 }
 
 /* --- what users hand in ------------------------------------------------------------------------------------------------ */
-
-static qdq_status import_baseline(qdq_tuning *t, qdq_error *err)
-{
-    qdq_plan *p;
-
-    if (t->opts->qdq_baseline == NULL)
-        return QDQ_OK;
-    QDQ_TRY(qdq_plan_import(t->opts->qdq_baseline, NULL, &p, NULL, err));
-    qdq_status st = qdq_space_from_plan(t->space, p, &t->imported, &t->arena, err);
-    qdq_plan_free(p);
-    if (st == QDQ_OK && qdq_assign_count(&t->imported) == 0)
-        return qdq_fail(
-            err, QDQ_E_FORMAT,
-            "the Q/DQ baseline has Q/DQ nowhere that this model could: expected the same network");
-    return st;
-}
 
 static qdq_status load_caches(qdq_tuning *t, qdq_error *err)
 {
@@ -332,7 +322,7 @@ static qdq_status load_caches(qdq_tuning *t, qdq_error *err)
 qdq_status qdq_tune_read(qdq_tuning *t, qdq_error *err)
 {
     QDQ_TRY(load_caches(t, err));
-    QDQ_TRY(import_baseline(t, err));
+    QDQ_TRY(qdq_baselines_read(t, err));
     QDQ_TRY(read_filter(t, err));
     if (t->opts->mode == QDQ_TUNE_SUBGRAPH)
         return qdq_tune_read_layers(t, err);

@@ -91,7 +91,8 @@ static const char *const verdict_text[] = {
     "and its own.",
     "Nothing that the search found was faster than the plan of the target's rules, which is what was "
     "written.",
-    "No Q/DQ made this model faster on this engine: the model that was given was written again."};
+    "No Q/DQ made this model faster on this engine: the model that was given was written again.",
+    "Nothing was faster than a model with Q/DQ that was given beside it, which was written as it is."};
 
 static void show_latency(const qdq_tuning *t, qdq_buf *b)
 {
@@ -122,6 +123,68 @@ static void show_latency(const qdq_tuning *t, qdq_buf *b)
              r->rules_why[0] != '\0' ? " The rules' plan was not timed: " : "", r->rules_why);
     qdq_page_section(b, "latency", "What came out", text);
     qdq_page_bars(b, bars, n, "ms");
+}
+
+/* Of edges and scales, what is not 0. */
+static void unsaid_text(const qdq_tune_unsaid *u, char *text, size_t size)
+{
+    const struct {
+        unsigned n;
+        const char *what;
+    } kind[] = {{u->edges, "edges"},
+                {u->types, "types"},
+                {u->scales, "shared scales"},
+                {u->weights, "scales of weights"},
+                {u->other, "other Q/DQ"}};
+    size_t n = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < QDQ_COUNT(kind); i++)
+        if (kind[i].n > 0 && n < size)
+            n += (size_t)snprintf(text + n, size - n, "%s%u %s", n > 0 ? ", " : "", kind[i].n, kind[i].what);
+}
+
+static void show_baselines(const qdq_tuning *t, qdq_buf *b)
+{
+    static const qdq_page_column columns[] = {
+        {.head = "File", .is_code = true},
+        {.head = "Result"},
+        {.head = "ms", .is_number = true, .hint = "measured in pairs with the given model"},
+        {.head = "Speed-up", .is_number = true},
+        {.head = "from", .is_number = true, .hint = "95 % interval"},
+        {.head = "to", .is_number = true},
+        {.head = "SQNR, dB", .is_number = true, .hint = "of the worst output, on all samples that judge"},
+        {.head = "Accuracy", .is_number = true, .hint = "on labels"},
+        {.head = "Not in our space", .hint = "of its placement, what this target's placements cannot say"},
+        {.head = "Why"}};
+    static const qdq_page_table table = {
+        .id = "baselines", .column = columns, .n_columns = QDQ_COUNT(columns)};
+    char unsaid[TEXT];
+
+    if (t->out->n_baselines == 0)
+        return;
+    qdq_page_section(b, "baselines", "Models with Q/DQ that were given",
+                     "Each was measured as it is, and its placement was a start of the search.");
+    qdq_page_table_begin(b, &table);
+    for (size_t i = 0; i < t->out->n_baselines; i++) {
+        const qdq_tune_baseline *g = &t->out->baselines[i];
+        qdq_page_row_begin(b, g->fate == QDQ_FATE_SHIPPED  ? QDQ_TONE_GOOD
+                              : g->fate == QDQ_FATE_BEATEN ? QDQ_TONE_PLAIN
+                                                           : QDQ_TONE_BAD);
+        unsaid_text(&g->unsaid, unsaid, sizeof unsaid);
+        qdq_page_cell(b, &table, 0, g->name);
+        qdq_page_cell(b, &table, 1, qdq_tune_fate_name(g->fate));
+        qdq_page_number(b, &table, 2, g->ms, "%.4g");
+        qdq_page_number(b, &table, 3, g->speedup, "%.3f");
+        qdq_page_number(b, &table, 4, g->ci_low, "%.3f");
+        qdq_page_number(b, &table, 5, g->ci_high, "%.3f");
+        qdq_page_number(b, &table, 6, g->sqnr_db, "%.2f");
+        qdq_page_number(b, &table, 7, g->accuracy, "%.4f");
+        qdq_page_cell(b, &table, 8, unsaid);
+        qdq_page_cell(b, &table, 9, g->why);
+        qdq_page_row_end(b);
+    }
+    qdq_page_table_end(b);
 }
 
 /* Nothing where no engine was asked. */
@@ -396,6 +459,7 @@ qdq_status qdq_tune_write_page(qdq_tuning *t, qdq_error *err)
     show_figures(t, &b);
     show_latency(t, &b);
     show_computed(t, &b);
+    show_baselines(t, &b);
     show_front(t, &b);
     show_trials(t, &b);
     if (by_region)

@@ -1,4 +1,4 @@
-/* tune_state.h - what a run of the tuner knows; shared by the tune*.c files, greedy/ and accuracy/ only. */
+/* tune_state.h - what a run of the tuner knows; shared by the tune*.c files, greedy/, accuracy/ and baseline/ only. */
 #ifndef QDQ_TUNE_STATE_H
 #define QDQ_TUNE_STATE_H
 
@@ -69,6 +69,7 @@ typedef struct qdq_tune_candidate {
     qdq_tune_heard heard;
     const qdq_tune_times *times;   /* NULL: not profiled */
     const qdq_tune_shapes *shapes; /* built with these; NULL: with those of the search */
+    const char *file;              /* its model, which no plan makes; NULL: the plan of `assign` does */
 } qdq_tune_candidate;
 
 /* A trial of the search, for the report. */
@@ -134,8 +135,9 @@ typedef struct qdq_tuning {
     qdq_patterns *patterns;           /* of regions, or of fusion groups */
     QDQ_VEC(const char *)
     filter; /* wildcards on names of nodes: a region must have one that fits; none: any will do */
-    qdq_choices *choices;    /* by pattern */
-    qdq_assign imported;     /* what a Q/DQ baseline quantizes; word NULL: there is none */
+    qdq_choices *choices;           /* by pattern */
+    struct qdq_baseline *baselines; /* models with Q/DQ that were given: baseline/baseline.h */
+    size_t n_baselines;
     qdq_pattern_cache known; /* of the files that users gave */
 
     qdq_tune_folder *folder;
@@ -188,6 +190,8 @@ typedef struct qdq_tuning {
     const char *phase, *unit;
     size_t unit_number;
     double saved;
+    double
+        lead; /* what the baseline that is in model.onnx saves, as a share: what saves less is not written there; 0: none is */
     qdq_tune_result *out;
 } qdq_tuning;
 
@@ -414,6 +418,10 @@ qdq_status qdq_tune_verify_shipped(qdq_tuning *t, const qdq_plan *p, bool *right
 /* And of the model without Q/DQ, which ships in any case: only told. */
 qdq_status qdq_tune_verify_float(qdq_tuning *t, qdq_error *err);
 
+/* The same of any model, under a name that belongs to its content. *cut: there was no time for an answer. */
+qdq_status qdq_tune_verify_model(qdq_tuning *t, const qdq_model *m, const char *name, qdq_verify_result *r,
+                                 bool *cut, qdq_error *err);
+
 /* --- tune_guard.c ----------------------------------------------------------------------------------------------------- */
 
 /* Fresh pairs of what was written against the input and against the rules' plan: the best becomes model.onnx. */
@@ -428,6 +436,12 @@ qdq_status qdq_tune_build_input(qdq_tuning *t, qdq_tune_candidate **input, qdq_e
 qdq_status qdq_tune_write_baseline(qdq_tuning *t, const char *name, qdq_error *err);
 /* model.onnx and plan.json of an assignment: the best so far. NULL: the baseline. */
 qdq_status qdq_tune_write_best(qdq_tuning *t, const qdq_plan *p, qdq_error *err);
+/* A model that no plan made: the bytes of `file` where it is not NULL and no side file is wanted, else the model. */
+qdq_status qdq_tune_write_file(qdq_tuning *t, const qdq_model *m, const qdq_mapping *file, const char *path,
+                               qdq_error *err);
+/* The same as model.onnx, with plan.json. */
+qdq_status qdq_tune_write_model(qdq_tuning *t, const qdq_model *m, const qdq_mapping *file, const qdq_plan *p,
+                                qdq_error *err);
 /* A plan and its model under these names in the folder. */
 qdq_status qdq_tune_write_plan(qdq_tuning *t, const qdq_plan *p, const char *model, const char *plan,
                                qdq_error *err);

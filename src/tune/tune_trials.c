@@ -151,6 +151,9 @@ qdq_status qdq_tune_model_file(qdq_tuning *t, qdq_tune_candidate *c, const char 
 {
     const char *file = qdq_arena_printf(&t->arena, "%s.onnx", c->name);
 
+    *path = c->file;
+    if (c->file != NULL)
+        return QDQ_OK;
     *path = qdq_arena_printf(&t->arena, "%s/%s.onnx", qdq_tempdir_path(t->work), c->name);
     return file != NULL && *path != NULL ? write_model(t, c, file, err) : qdq_nomem(err);
 }
@@ -224,7 +227,9 @@ static double reserve_s(const qdq_tuning *t)
 
     if (build <= 0)
         return 0;
-    return fmin(3 * build + 2 * RESERVED_PAIRS * qdq_lab_pair_s(t->lab) + qdq_tune_after_pairs_s(t) + 1,
+    const double n = (double)t->n_baselines; /* each is built and timed, too, and the best once more */
+    return fmin((3 + n) * build + (2 + n + (n > 0)) * RESERVED_PAIRS * qdq_lab_pair_s(t->lab) +
+                    qdq_tune_after_pairs_s(t) + 1,
                 most * t->opts->time_s);
 }
 
@@ -476,10 +481,11 @@ qdq_status qdq_tune_write_assignment(qdq_tuning *t, const qdq_assign *a, qdq_err
     return st;
 }
 
-/* A run that goes on finds on its way what an earlier process found, and left in model.onnx, or something better. */
+/* A run that goes on finds on its way what an earlier process found, and left in model.onnx, or something better. So is a baseline
+ * that saves more. */
 static qdq_status kept(qdq_tuning *t, const qdq_search_event *e, qdq_error *err)
 {
-    t->unwritten = t->out->resumed && !t->measured;
+    t->unwritten = (t->out->resumed && !t->measured) || t->lead > t->saved;
     return t->unwritten ? QDQ_OK : qdq_tune_write_assignment(t, e->candidate, err);
 }
 

@@ -224,6 +224,20 @@ qdq_status qdq_tune_verify(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err)
 
 /* --- what is shipped ------------------------------------------------------------------------------------------------------ */
 
+qdq_status qdq_tune_verify_model(qdq_tuning *t, const qdq_model *m, const char *name, qdq_verify_result *r,
+                                 bool *cut, qdq_error *err)
+{
+    const char *key = key_of(t, name, true);
+    bool found;
+
+    *cut = false;
+    QDQ_TRY(recall(t, key, r, &found, err));
+    if (found)
+        return QDQ_OK;
+    QDQ_TRY(ask(t, m, true, r, cut, err));
+    return *cut ? QDQ_OK : qdq_tune_remember(t, key, write(r), err);
+}
+
 /* The model of a plan, or a file of the folder. */
 static qdq_status answer(qdq_tuning *t, const qdq_plan *p, const char *file, const char *name,
                          qdq_verify_result *r, bool *cut, qdq_error *err)
@@ -241,10 +255,9 @@ static qdq_status answer(qdq_tuning *t, const qdq_plan *p, const char *file, con
     qdq_status st =
         p != NULL ? qdq_candidate_model(t->files, p, &m, err) : qdq_model_load(path, NULL, &m, err);
     if (st == QDQ_OK)
-        st = ask(t, m, true, r, cut, err);
+        st = qdq_tune_verify_model(t, m, name, r, cut, err);
     qdq_model_free(m);
-    QDQ_TRY(st);
-    return *cut ? QDQ_OK : qdq_tune_remember(t, key, write(r), err);
+    return st;
 }
 
 qdq_status qdq_tune_verify_shipped(qdq_tuning *t, const qdq_plan *p, bool *right, qdq_error *err)

@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "base/json.h"
+#include "onnx/onnx_io.h"
 
 const char *qdq_tune_path(qdq_tuning *t, const char *name)
 {
@@ -49,6 +50,28 @@ qdq_status qdq_tune_write_best(qdq_tuning *t, const qdq_plan *p, qdq_error *err)
     QDQ_TRY(p != NULL ? save_plan_as_model(t, p, "model.onnx", err)
                       : qdq_tune_write_baseline(t, "model.onnx", err));
     return qdq_plan_save(p != NULL ? p : t->nothing, path, true, err);
+}
+
+qdq_status qdq_tune_write_file(qdq_tuning *t, const qdq_model *m, const qdq_mapping *file, const char *path,
+                               qdq_error *err)
+{
+    qdq_save_opts so = QDQ_SAVE_OPTS_INIT;
+
+    so.allow_overwrite = true;
+    so.external = t->opts->external;
+    return file != NULL && so.external != QDQ_EXTERNAL_ALWAYS ? qdq_onnx_save_copy(file, path, t->job, err)
+                                                              : qdq_model_save(m, path, &so, err);
+}
+
+qdq_status qdq_tune_write_model(qdq_tuning *t, const qdq_model *m, const qdq_mapping *file, const qdq_plan *p,
+                                qdq_error *err)
+{
+    const char *model = qdq_tune_path(t, "model.onnx"), *plan = qdq_tune_path(t, "plan.json");
+
+    if (model == NULL || plan == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_tune_write_file(t, m, file, model, err));
+    return qdq_plan_save(p, plan, true, err);
 }
 
 qdq_status qdq_tune_write_plan(qdq_tuning *t, const qdq_plan *p, const char *model, const char *plan,
@@ -211,6 +234,38 @@ static json_t *describe_other_dims(const qdq_tune_other_dims *o)
     return j;
 }
 
+/* Of models with Q/DQ that were given. */
+static json_t *describe_baseline(const qdq_tune_baseline *b)
+{
+    const qdq_tune_unsaid *u = &b->unsaid;
+    json_t *j = json_object();
+
+    json_object_set_new(j, "file", json_string(b->name));
+    json_object_set_new(j, "result", json_string(qdq_tune_fate_name(b->fate)));
+    json_object_set_new(j, "why", b->why[0] != '\0' ? json_string(b->why) : json_null());
+    put_number(j, "ms", b->ms);
+    put_number(j, "speedup", b->speedup);
+    put_number(j, "ci_low", b->ci_low);
+    put_number(j, "ci_high", b->ci_high);
+    put_number(j, "sqnr_db", b->sqnr_db);
+    put_number(j, "accuracy", b->accuracy);
+    put_number(j, "agreement_db", b->agreement_db);
+    json_object_set_new(j, "not_expressed",
+                        json_pack("{s:i, s:i, s:i, s:i, s:i}", "edges", (int)u->edges, "types", (int)u->types,
+                                  "scales", (int)u->scales, "weights", (int)u->weights, "other",
+                                  (int)u->other));
+    return j;
+}
+
+static void put_baselines(json_t *j, const qdq_tune_result *r)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < r->n_baselines; i++)
+        json_array_append_new(list, describe_baseline(&r->baselines[i]));
+    json_object_set_new(j, "qdq_baselines", list);
+}
+
 static json_t *report(const qdq_tuning *t)
 {
     const qdq_tune_result *r = t->out;
@@ -257,6 +312,8 @@ static json_t *report(const qdq_tuning *t)
     json_object_set_new(j, "engine_check", describe_computed(r));
     if (t->opts->n_set_shapes > 0)
         json_object_set_new(j, "set_shape", describe_shapes(t->opts->set_shapes, t->opts->n_set_shapes));
+    if (r->n_baselines > 0)
+        put_baselines(j, r);
     if (t->opts->pareto > 0)
         put_front(j, r);
     return j;

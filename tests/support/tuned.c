@@ -28,6 +28,23 @@ qdq_model *test_tuned_model(void)
     return test_model(text);
 }
 
+qdq_model *test_tuned_other_weight(qdq_model *m)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    char *text;
+
+    assert_ok(qdq_model_to_text(m, &text, &err));
+    char *at = strstr(text, "int8[");
+    at = at != NULL ? strchr(at, '{') : NULL;
+    assert_non_null(at);
+    at += strcspn(at, "56789");
+    *at = '1';
+    qdq_model *other = test_model(text);
+    qdq_free(text);
+    qdq_model_free(m);
+    return other;
+}
+
 const char *test_tuned_costs(const char *ops, const char *more)
 {
     static char spec[4][4300];

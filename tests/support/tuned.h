@@ -9,6 +9,9 @@
 /* Four MatMul with Relu, two Add around them. */
 qdq_model *test_tuned_model(void);
 
+/* m, which is freed, with another number in a weight of 8 bits: by four steps at least. */
+qdq_model *test_tuned_other_weight(qdq_model *m);
+
 /* A cost model: the ops of the network, and what the test adds ("\"fail\": [...]"), behind a comma; NULL: nothing. The
  * spec "sim:FILE" of a file below test_dir(); static storage, four at a time. */
 const char *test_tuned_costs(const char *ops, const char *more);

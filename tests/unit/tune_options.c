@@ -333,7 +333,9 @@ static void what_was_found_is_shipped_where_the_rules_are_faster_and_miss_the_go
     o = test_tuned_opts(engine);
     goal.min_sqnr = 10;
     o.goal = &goal;
-    o.qdq_baseline = partial;
+    partial = test_tuned_other_weight(partial);
+    const qdq_model *const baselines[] = {partial, NULL};
+    o.qdq_baselines = baselines;
     o.trials = 1;
     qdq_tune_result r = run(test_path("second_best"), t, data, &o, &h);
     assert_int_equal(r.verdict, QDQ_TUNED);

@@ -354,23 +354,26 @@ static void the_page_names_the_starts_and_needs_nothing_else(void **state)
     qdq_free(html);
 }
 
-/* region 9 case 22: an imported placement is a start, and a seed of each pattern */
+/* region 9 case 22: an imported placement is a start, and a seed of each pattern, also of a model that cannot ship */
 static void a_qdq_baseline_is_a_start(void **state)
 {
     const char *engine = test_tuned_costs(TEST_TUNED_OPS, NULL);
     qdq_tune_opts o = test_tuned_opts(engine);
     qdq_tune_result r;
     qdq_model *baseline, *other = test_model("g (float[1,4] p) => (float[1,4] q) { q = Tanh(p) }");
+    const qdq_model *baselines[2] = {NULL, NULL};
 
     (void)state;
     run(test_path("first"), engine);
     assert_ok(qdq_model_load(test_path("first/model.onnx"), NULL, &baseline, &err));
-    o.qdq_baseline = baseline;
+    baseline = test_tuned_other_weight(baseline);
+    baselines[0] = baseline;
+    o.qdq_baselines = baselines;
     o.trials = 1; /* the first start is measured, and nothing else */
     assert_ok(test_tuned_run(model, test_path("imported"), &o, &r, &err));
     assert_true(has(test_path("imported"), "h1") && has(test_path("imported"), "h4"));
     assert_true(r.speedup > 1.8);
-    o.qdq_baseline = other;
+    baselines[0] = other;
     assert_fails(QDQ_E_FORMAT, "expected the same network",
                  test_tuned_run(model, test_path("imported2"), &o, &r, &err));
     qdq_model_free(other);
@@ -384,6 +387,7 @@ static void a_cache_is_a_start_beside_a_qdq_baseline(void **state)
     const char *engine = test_tuned_costs(TEST_TUNED_OPS, NULL), *caches[2] = {NULL, NULL};
     qdq_quantize_opts quantize = QDQ_QUANTIZE_OPTS_INIT;
     qdq_tune_opts o = test_tuned_opts(engine);
+    const qdq_model *baselines[2] = {NULL, NULL};
     qdq_tune_result r;
     qdq_model *baseline;
 
@@ -396,7 +400,8 @@ static void a_cache_is_a_start_beside_a_qdq_baseline(void **state)
     o = test_tuned_opts(engine);
     caches[0] = strdup(test_path("knows/patterns.yaml"));
     o.pattern_caches = caches;
-    o.qdq_baseline = baseline;
+    baselines[0] = baseline;
+    o.qdq_baselines = baselines;
     o.trials = 1;
     assert_ok(test_tuned_run(model, test_path("both"), &o, &r, &err));
     assert_true(has(test_path("both"), "h1") && has(test_path("both"), "h4"));

@@ -43,6 +43,10 @@ qdq_status qdq_tune_name_data(qdq_tuning *t, const char **out, qdq_error *err);
 qdq_status qdq_tune_judge_plan(qdq_tuning *t, const qdq_plan *p, qdq_tune_heard *out, bool *known,
                                qdq_error *err);
 
+/* And of any model, under a name that belongs to its content. */
+qdq_status qdq_tune_judge_model(qdq_tuning *t, const qdq_model *m, const char *name, qdq_tune_heard *out,
+                                bool *known, qdq_error *err);
+
 /* With a goal: c->failed, if it misses it. */
 qdq_status qdq_tune_require_goal(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err);
 

@@ -116,8 +116,8 @@ static json_t *write_heard(const qdq_tune_heard *h)
 /* --- judging ---------------------------------------------------------------------------------------------------------- */
 
 /* What does not run is as far from the given model as can be. *known: false where there was no time for it. */
-static qdq_status hear(qdq_tuning *t, const qdq_plan *p, const char *key, qdq_tune_heard *out, bool *known,
-                       qdq_error *err)
+static qdq_status hear(qdq_tuning *t, const qdq_plan *p, const qdq_model *m, const char *key,
+                       qdq_tune_heard *out, bool *known, qdq_error *err)
 {
     const double start = qdq_clock_seconds();
     qdq_error why = QDQ_ERROR_INIT;
@@ -126,7 +126,8 @@ static qdq_status hear(qdq_tuning *t, const qdq_plan *p, const char *key, qdq_tu
     qdq_tune_show(t, "judging");
     QDQ_TRY(qdq_job_poll(t->job, err));
     qdq_tune_begin_timed(t);
-    qdq_status st = qdq_tune_end_timed(t, qdq_tune_hear(t, p, out, &why), &cut);
+    qdq_status st = p != NULL ? qdq_tune_hear(t, p, out, &why) : qdq_tune_hear_model(t, m, out, &why);
+    st = qdq_tune_end_timed(t, st, &cut);
     *known = !cut;
     if (cut) {
         *out = (qdq_tune_heard){.sqnr_db = NAN};
@@ -142,13 +143,12 @@ static qdq_status hear(qdq_tuning *t, const qdq_plan *p, const char *key, qdq_tu
     return qdq_tune_remember(t, key, write_heard(out), err);
 }
 
-qdq_status qdq_tune_judge_plan(qdq_tuning *t, const qdq_plan *p, qdq_tune_heard *out, bool *known,
-                               qdq_error *err)
+/* Of a plan, or of a model. */
+static qdq_status judge_named(qdq_tuning *t, const qdq_plan *p, const qdq_model *m, const char *name,
+                              qdq_tune_heard *out, bool *known, qdq_error *err)
 {
-    char name[33];
     json_t *j;
 
-    QDQ_TRY(qdq_tune_name_plan(p, name, err));
     QDQ_TRY(name_samples(t, err));
     const char *key = qdq_arena_printf(&t->arena, "judged %s on %s", name, t->judges);
     if (key == NULL)
@@ -157,7 +157,22 @@ qdq_status qdq_tune_judge_plan(qdq_tuning *t, const qdq_plan *p, qdq_tune_heard 
     const bool found = j != NULL && read_heard(j, out);
     json_decref(j);
     *known = found;
-    return found ? QDQ_OK : hear(t, p, key, out, known, err);
+    return found ? QDQ_OK : hear(t, p, m, key, out, known, err);
+}
+
+qdq_status qdq_tune_judge_plan(qdq_tuning *t, const qdq_plan *p, qdq_tune_heard *out, bool *known,
+                               qdq_error *err)
+{
+    char name[33];
+
+    QDQ_TRY(qdq_tune_name_plan(p, name, err));
+    return judge_named(t, p, NULL, name, out, known, err);
+}
+
+qdq_status qdq_tune_judge_model(qdq_tuning *t, const qdq_model *m, const char *name, qdq_tune_heard *out,
+                                bool *known, qdq_error *err)
+{
+    return judge_named(t, NULL, m, name, out, known, err);
 }
 
 static void tell(const qdq_tuning *t, const qdq_tune_candidate *c)

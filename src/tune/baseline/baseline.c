@@ -1,0 +1,357 @@
+/* baseline.c - models with Q/DQ that were given: what of them is the same network, their files, and what they are measured to be
+ * before the search. What the guard makes of them is in baseline_guard.c. */
+#include "tune/baseline/baseline.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "base/fail.h"
+#include "quant/plan/fingerprint.h"
+#include "tune/accuracy/accuracy.h"
+
+/* --- the same network? ------------------------------------------------------------------------------------------------ */
+
+typedef bool io_fn(const qdq_model *m, size_t i, qdq_io *out);
+
+static bool has_io(const qdq_model *m, io_fn *get, size_t n, const char *name)
+{
+    qdq_io io;
+
+    for (size_t i = 0; i < n; i++)
+        if (get(m, i, &io) && strcmp(io.name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Whoever runs one of both with its inputs can run the other one so, and gets the same outputs. `strict`: open dims, too, are alike. */
+static bool is_same_io(const qdq_io *a, const qdq_io *b, bool strict)
+{
+    if (a->elem != b->elem || (a->rank != b->rank && a->rank >= 0 && b->rank >= 0))
+        return false;
+    for (int d = 0; d < a->rank && d < b->rank; d++)
+        if (a->dim[d] != b->dim[d] && (strict || (a->dim[d] >= 0 && b->dim[d] >= 0)))
+            return false;
+    return true;
+}
+
+/* What an output is called is a promise, what inference finds of its shape is none. */
+static qdq_status compare_io(const qdq_model *m, const qdq_model *other, bool inputs, char *why, size_t size,
+                             qdq_error *err)
+{
+    io_fn *get = inputs ? qdq_model_input : qdq_model_output;
+    const size_t n = inputs ? qdq_model_input_count(m) : qdq_model_output_count(m),
+                 n_other = inputs ? qdq_model_input_count(other) : qdq_model_output_count(other);
+    const char *what = inputs ? "input" : "output";
+    qdq_io a, b;
+
+    if (n != n_other)
+        return qdq_fail(err, QDQ_E_FORMAT, "found %zu %ss, the model has %zu: expected the same network",
+                        n_other, what, n);
+    for (size_t i = 0; i < n; i++) {
+        if (!get(m, i, &a) || !get(other, i, &b))
+            continue;
+        if (!has_io(m, get, n, b.name))
+            return qdq_fail(err, QDQ_E_FORMAT,
+                            "found %s '%s', which the model does not have: expected the same network", what,
+                            b.name);
+        if (why[0] != '\0')
+            continue;
+        if (strcmp(a.name, b.name) != 0)
+            snprintf(why, size, "its %ss stand in another order", what);
+        else if (!is_same_io(&a, &b, inputs))
+            snprintf(why, size, "its %s '%.100s' has another type or shape than the model's", what, b.name);
+    }
+    return QDQ_OK;
+}
+
+/* Why a model can be no more than a placement; "": it may ship. */
+static qdq_status find_difference(qdq_tuning *t, const qdq_baseline *b, const qdq_model *stripped, char *why,
+                                  size_t size, qdq_error *err)
+{
+    bool same = true;
+
+    QDQ_TRY(compare_io(t->m, b->model, true, why, size, err));
+    QDQ_TRY(compare_io(t->m, b->model, false, why, size, err));
+    if (why[0] == '\0' && t->nothing->rest.direct_io)
+        snprintf(why, size, "what ships has inputs and outputs of another type");
+    if (why[0] == '\0')
+        QDQ_TRY(qdq_baseline_has_weights(t->m, t->clean, stripped, b->plan, &same, why, size, err));
+    return QDQ_OK;
+}
+
+/* --- reading ---------------------------------------------------------------------------------------------------------- */
+
+/* The file that the model was loaded from, if it is the model and nothing else: not edited since, without external data. */
+static qdq_status find_file(const qdq_model *m, const char *content, const qdq_mapping **out,
+                            qdq_arena *arena, qdq_error *err)
+{
+    qdq_model *again = NULL;
+    const char *of_file;
+
+    *out = NULL;
+    if (m->had_external || m->mappings.n != 1 || qdq_mapping_path(m->mappings.at[0]) == NULL)
+        return QDQ_OK;
+    const qdq_mapping *file = m->mappings.at[0];
+    qdq_status st =
+        qdq_model_load_bytes(qdq_mapping_data(file), qdq_mapping_size(file), "", NULL, &again, NULL);
+    if (st == QDQ_OK)
+        st = qdq_model_fingerprint(again, arena, &of_file, err);
+    else if (st != QDQ_E_NOMEM) /* it is text, or a part of something */
+        return QDQ_OK;
+    qdq_model_free(again);
+    if (st == QDQ_OK && strcmp(of_file, content) == 0)
+        *out = file;
+    return st == QDQ_E_NOMEM ? qdq_nomem(err) : st;
+}
+
+/* Counts what import cannot say, and tells nobody else. */
+static void count_unsaid(void *ctx, qdq_log_level level, const char *text)
+{
+    (void)text;
+    ((qdq_baseline *)ctx)->told->unsaid.other += level == QDQ_LOG_WARNING;
+}
+
+static qdq_status import(qdq_tuning *t, qdq_baseline *b, qdq_model **stripped, qdq_error *err)
+{
+    qdq_import_opts o = QDQ_IMPORT_OPTS_INIT;
+    qdq_job job = QDQ_JOB_INIT;
+
+    job.ctx = b;
+    job.log = count_unsaid;
+    o.job = &job;
+    QDQ_TRY(qdq_plan_import(b->model, &o, &b->plan, stripped, err));
+    return qdq_space_from_plan(t->space, b->plan, &b->placement, &t->arena, err);
+}
+
+/* A candidate of its content; and the file that is measured and ships. */
+static qdq_status name_candidate(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
+{
+    const char *content;
+    char name[33];
+
+    QDQ_TRY(qdq_model_fingerprint(b->model, &t->arena, &content, err));
+    snprintf(name, sizeof name, "file-%.27s", content);
+    QDQ_TRY(qdq_tune_candidate_named(t, name, &b->candidate, err));
+    return find_file(b->model, content, &b->file, &t->arena, err);
+}
+
+static qdq_status read_one(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
+{
+    qdq_model *stripped = NULL;
+    char why[300] = "";
+
+    QDQ_TRY(import(t, b, &stripped, err));
+    qdq_status st = find_difference(t, b, stripped, why, sizeof why, err);
+    qdq_model_free(stripped);
+    QDQ_TRY(st);
+    if (b->plan->tensors.n + b->plan->weights.n + b->told->unsaid.other == 0)
+        return qdq_fail(err, QDQ_E_FORMAT, "found no Q/DQ in it");
+    if (why[0] != '\0' && qdq_assign_count(&b->placement) == 0)
+        return qdq_fail(err, QDQ_E_FORMAT,
+                        "found another model (%.200s) with Q/DQ nowhere that this one could: expected the "
+                        "same network",
+                        why);
+    QDQ_TRY(name_candidate(t, b, err));
+    b->may_ship = why[0] == '\0';
+    if (b->may_ship)
+        return QDQ_OK;
+    b->told->fate = QDQ_FATE_PLACEMENT;
+    snprintf(b->told->why, sizeof b->told->why, "%s", why);
+    qdq_job_log(t->job, QDQ_LOG_WARNING, "%s is used as a placement only: %s", b->told->name, why);
+    return QDQ_OK;
+}
+
+qdq_status qdq_baselines_read(qdq_tuning *t, qdq_error *err)
+{
+    const qdq_model *const *given = t->opts->qdq_baselines;
+    size_t n = 0;
+
+    while (given != NULL && given[n] != NULL)
+        n++;
+    t->baselines = qdq_arena_array(&t->arena, n + 1, sizeof *t->baselines);
+    if (t->baselines == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < n; i++) {
+        qdq_baseline *b = &t->baselines[i];
+        qdq_tune_baseline *told = &t->out->baselines[i];
+
+        *told = (qdq_tune_baseline){.fate = QDQ_FATE_UNKNOWN,
+                                    .ms = NAN,
+                                    .speedup = NAN,
+                                    .ci_low = NAN,
+                                    .ci_high = NAN,
+                                    .sqnr_db = NAN,
+                                    .accuracy = NAN,
+                                    .agreement_db = NAN};
+        if (given[i]->path[0] != '\0')
+            snprintf(told->name, sizeof told->name, "%s", given[i]->path);
+        else
+            snprintf(told->name, sizeof told->name, "baseline %zu", i + 1);
+        *b = (qdq_baseline){.model = given[i], .told = told};
+        t->n_baselines = t->out->n_baselines = i + 1;
+        qdq_status st = read_one(t, b, err);
+        if (st != QDQ_OK)
+            return qdq_within(err, st, "Q/DQ %s%s", given[i]->path[0] != '\0' ? "baseline " : "", told->name);
+    }
+    return QDQ_OK;
+}
+
+void qdq_baselines_free(qdq_tuning *t)
+{
+    for (size_t i = 0; i < t->n_baselines; i++)
+        qdq_plan_free(t->baselines[i].plan);
+}
+
+const char *qdq_baselines_text(qdq_tuning *t)
+{
+    char digits[33];
+    XXH128_hash_t h = XXH3_128bits("", 0);
+
+    if (t->n_baselines == 0)
+        return "";
+    for (size_t i = 0; i < t->n_baselines; i++) {
+        const char *name = t->baselines[i].candidate->name;
+        h = XXH3_128bits_withSeed(name, strlen(name), h.low64 ^ h.high64);
+    }
+    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, digits);
+    return qdq_arena_printf(&t->arena, "%zu:%.8s", t->n_baselines, digits);
+}
+
+/* --- measuring -------------------------------------------------------------------------------------------------------- */
+
+static void rule_out(qdq_tuning *t, qdq_baseline *b, qdq_tune_fate fate, const char *why)
+{
+    b->may_ship = false;
+    b->told->fate = fate;
+    snprintf(b->told->why, sizeof b->told->why, "%.290s", why);
+    qdq_job_log(t->job, QDQ_LOG_WARNING, "%s is ruled out: %s", b->told->name, b->told->why);
+}
+
+/* The figures are told in any case; only a goal rules out. */
+static qdq_status judge(qdq_tuning *t, qdq_baseline *b, bool *cut, qdq_error *err)
+{
+    const qdq_goal_opts *goal = t->opts->goal;
+    qdq_tune_heard *h = &b->heard;
+    char why[200];
+    bool known;
+
+    QDQ_TRY(qdq_tune_judge_model(t, b->model, b->candidate->name, h, &known, err));
+    *cut = !known;
+    if (!known)
+        return QDQ_OK;
+    b->told->sqnr_db = h->sqnr_db;
+    b->told->accuracy = h->accuracy;
+    if (!qdq_tune_has_goal(t) || qdq_tune_holds(t, h))
+        return QDQ_OK;
+    if (goal->min_sqnr != 0 && h->sqnr_db == -(double)INFINITY)
+        snprintf(why, sizeof why, "its outputs are not finite, or of another shape");
+    else if (goal->min_sqnr != 0 && !(h->sqnr_db >= goal->min_sqnr))
+        snprintf(why, sizeof why, "SQNR %.2f dB on all samples that judge, expected at least %g dB",
+                 h->sqnr_db, goal->min_sqnr);
+    else
+        snprintf(why, sizeof why,
+                 "accuracy %.4f, %.2f points below that of the given model, expected at most %g", h->accuracy,
+                 (h->given_accuracy - h->accuracy) * 100, goal->max_drop * 100);
+    rule_out(t, b, QDQ_FATE_MISSES, why);
+    return QDQ_OK;
+}
+
+static qdq_status verify(qdq_tuning *t, qdq_baseline *b, bool *cut, qdq_error *err)
+{
+    QDQ_TRY(qdq_tune_verify_model(t, b->model, b->candidate->name, &b->computed, cut, err));
+    b->told->agreement_db = *cut ? (double)NAN : b->computed.sqnr_db;
+    if (!*cut && b->computed.verdict == QDQ_VERIFY_WRONG)
+        rule_out(t, b, QDQ_FATE_WRONG, b->computed.why);
+    return QDQ_OK;
+}
+
+/* What misses the goal is timed, too, so that the report has it. */
+static qdq_status time_it(qdq_tuning *t, qdq_baseline *b, qdq_test_result *r, bool *ok, qdq_error *err)
+{
+    qdq_test_opts test = t->test;
+    bool failed;
+
+    test.floor_sd = t->epoch.aa_sd;
+    test.least_ns = t->noisy ? test.least_ns : 0;
+    t->in_front = true;
+    qdq_status st = qdq_tune_compare(t, t->base, b->candidate, 0, &test, r, &failed, err);
+    t->in_front = false;
+    *ok = st == QDQ_OK && !failed;
+    if (st == QDQ_E_GOAL) /* no time */
+        return QDQ_OK;
+    QDQ_TRY(st);
+    if (failed)
+        rule_out(t, b, QDQ_FATE_FAILED, b->candidate->why);
+    else
+        qdq_job_log(t->job, QDQ_LOG_INFO, "%s: gain %.2f %% (%.2f to %.2f, %u pairs)", b->told->name,
+                    r->gain * 100, r->ci_low * 100, r->ci_high * 100, r->pairs);
+    return QDQ_OK;
+}
+
+static qdq_status write_file(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
+{
+    const char *path =
+        qdq_arena_printf(&t->arena, "%s/%s.onnx", qdq_tempdir_path(t->work), b->candidate->name);
+
+    if (path == NULL)
+        return qdq_nomem(err);
+    b->candidate->file = path;
+    return qdq_tune_write_file(t, b->model, b->file, path, err);
+}
+
+/* The best so far is model.onnx, also for whoever ends the run now. */
+static qdq_status lead(qdq_tuning *t, const qdq_baseline *b, const qdq_test_result *r, qdq_error *err)
+{
+    if (r->ci_low <= 0 || r->gain <= t->lead)
+        return QDQ_OK;
+    t->lead = r->gain;
+    t->unwritten = true; /* what the search has */
+    return t->out->resumed && !t->measured ? QDQ_OK
+                                           : qdq_tune_write_model(t, b->model, b->file, b->plan, err);
+}
+
+static qdq_status try_one(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
+{
+    qdq_test_result r;
+    bool ok, cut = qdq_tune_time_is_up(t);
+
+    if (!b->may_ship || cut)
+        return QDQ_OK;
+    qdq_tune_show(t, "baseline");
+    QDQ_TRY(qdq_job_poll(t->job, err));
+    QDQ_TRY(write_file(t, b, err));
+    QDQ_TRY(time_it(t, b, &r, &ok, err));
+    qdq_tune_drop(t, b->candidate);
+    if (!ok)
+        return QDQ_OK;
+    QDQ_TRY(judge(t, b, &cut, err));
+    if (!cut)
+        QDQ_TRY(verify(t, b, &cut, err));
+    if (cut)
+        b->may_ship = false;
+    return b->may_ship ? lead(t, b, &r, err) : QDQ_OK;
+}
+
+static qdq_status find_unsaid(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
+{
+    const unsigned other = b->told->unsaid.other;
+    qdq_plan *said;
+
+    QDQ_TRY(qdq_tune_plan_of(t, &b->placement, &said, err));
+    qdq_status st = qdq_plans_differ(t->clean, b->plan, said, &b->told->unsaid, err);
+    qdq_plan_free(said);
+    b->told->unsaid.other = other;
+    return st;
+}
+
+qdq_status qdq_baselines_try(qdq_tuning *t, qdq_error *err)
+{
+    for (size_t i = 0; i < t->n_baselines; i++) {
+        QDQ_TRY(find_unsaid(t, &t->baselines[i], err));
+        QDQ_TRY(try_one(t, &t->baselines[i], err));
+    }
+    return QDQ_OK;
+}

@@ -1,0 +1,51 @@
+/* baseline.h - models with Q/DQ that users hand in beside MODEL: each is measured as it is, in the search and in the guard, and ships
+ * where nothing that holds the goal beats it. Its placement is a start. Shared by baseline/ and the tune*.c files. */
+#ifndef QDQ_TUNE_BASELINE_H
+#define QDQ_TUNE_BASELINE_H
+
+#include "tune/tune_guard.h"
+
+typedef struct qdq_baseline {
+    const qdq_model *model;
+    const qdq_mapping *file; /* whose bytes ship; NULL: the model is saved */
+    qdq_plan *plan;          /* what was imported */
+    qdq_assign placement;    /* what the space has of it */
+    qdq_tune_candidate *candidate;
+    qdq_tune_heard heard;
+    qdq_verify_result computed;
+    bool
+        may_ship; /* it holds the goal, and the engine computes what its graph says, as far as anybody knows */
+    bool timed;   /* in the guard: `of_it` */
+    qdq_test_result of_it;
+    qdq_tune_baseline *told;
+} qdq_baseline;
+
+/* Imports all, and finds which of them are another model. QDQ_E_FORMAT: one has no Q/DQ, is of another network, or of other weights and
+ * with a placement of which the space has nothing. */
+qdq_status qdq_baselines_read(qdq_tuning *t, qdq_error *err);
+void qdq_baselines_free(qdq_tuning *t);
+
+/* "2:" and some digits of their content; "" where there are none. In the arena; NULL: out of memory. */
+const char *qdq_baselines_text(qdq_tuning *t);
+
+/* Once nothing was timed: builds, judges and verifies each, and times it in pairs with the model without Q/DQ. The best of those that
+ * may ship becomes model.onnx. */
+qdq_status qdq_baselines_try(qdq_tuning *t, qdq_error *err);
+
+/* In the guard: pairs with the input. */
+qdq_status qdq_baselines_measure(qdq_tuning *t, const qdq_guard *g, qdq_error *err);
+
+/* After the guard chose among its own: the fastest that may ship becomes model.onnx, unless what was chosen beats it. */
+qdq_status qdq_baselines_decide(qdq_tuning *t, const qdq_guard *g, qdq_error *err);
+
+/* baseline_weights.c: are the weights of a model, stripped of the Q/DQ that `p` has, those of `given` as it came or as `clean` leaves
+ * them, within a step of their scales? Asked of each weight that the plan quantizes, and of each that a linear operator reads. Not so:
+ * `why` says which. Biases are not asked: tools correct them. */
+qdq_status qdq_baseline_has_weights(const qdq_model *given, const qdq_model *clean, const qdq_model *stripped,
+                                    const qdq_plan *p, bool *out, char *why, size_t size, qdq_error *err);
+
+/* baseline_unsaid.c: in what two plans for one model differ: the first as it was imported, the second as the space has it. */
+qdq_status qdq_plans_differ(const qdq_model *clean, const qdq_plan *imported, const qdq_plan *said,
+                            qdq_tune_unsaid *out, qdq_error *err);
+
+#endif /* QDQ_TUNE_BASELINE_H */
