@@ -67,7 +67,7 @@ static char *tune_and_read(tried *t, const char *folder)
 }
 
 static void survive(qdq_tune_mode mode, qdq_tune_strategy strategy, const qdq_goal_opts *goal,
-                    const char *name)
+                    const qdq_model *const *baselines, const char *name)
 {
     qdq_model *m = test_tuned_model();
     char *folder = strdup(test_path("%s", name)), *calm = strdup(test_path("%s-calm", name));
@@ -77,6 +77,7 @@ static void survive(qdq_tune_mode mode, qdq_tune_strategy strategy, const qdq_go
     t.opts.mode = mode;
     t.opts.strategy = strategy;
     t.opts.goal = goal;
+    t.opts.qdq_baselines = baselines;
     t.opts.pareto = goal != NULL ? 3 : 0;
     t.opts.restart = true; /* all is measured each time */
     unsigned long all = test_some_allocs_fail(tune, &t, SAMPLES);
@@ -95,19 +96,19 @@ static void survive(qdq_tune_mode mode, qdq_tune_strategy strategy, const qdq_go
 static void a_run_survives_allocation_failures(void **state)
 {
     (void)state;
-    survive(QDQ_TUNE_REGION, QDQ_TUNE_AUTO, NULL, "by_region");
+    survive(QDQ_TUNE_REGION, QDQ_TUNE_AUTO, NULL, NULL, "by_region");
 }
 
 static void so_does_one_by_groups(void **state)
 {
     (void)state;
-    survive(QDQ_TUNE_SUBGRAPH, QDQ_TUNE_AUTO, NULL, "by_group");
+    survive(QDQ_TUNE_SUBGRAPH, QDQ_TUNE_AUTO, NULL, NULL, "by_group");
 }
 
 static void so_does_one_by_groups_apart(void **state)
 {
     (void)state;
-    survive(QDQ_TUNE_SUBGRAPH, QDQ_TUNE_GREEDY, NULL, "apart");
+    survive(QDQ_TUNE_SUBGRAPH, QDQ_TUNE_GREEDY, NULL, NULL, "apart");
 }
 
 /* All in 8 bits are some 33 dB. */
@@ -117,7 +118,23 @@ static void so_does_one_under_a_goal_with_a_front(void **state)
 
     (void)state;
     goal.min_sqnr = 35.5;
-    survive(QDQ_TUNE_SUBGRAPH, QDQ_TUNE_AUTO, &goal, "by_goal");
+    survive(QDQ_TUNE_SUBGRAPH, QDQ_TUNE_AUTO, &goal, NULL, "by_goal");
+}
+
+static void so_does_one_with_a_baseline(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    const qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, NULL));
+    qdq_model *m = test_tuned_model(), *b;
+    qdq_tune_result r;
+
+    (void)state;
+    assert_ok(test_tuned_run(m, test_path("before"), &o, &r, &err));
+    assert_ok(qdq_model_load(test_path("before/model.onnx"), NULL, &b, &err));
+    const qdq_model *const baselines[] = {b, NULL};
+    survive(QDQ_TUNE_REGION, QDQ_TUNE_AUTO, NULL, baselines, "by_file");
+    qdq_model_free(b);
+    qdq_model_free(m);
 }
 
 int main(void)
@@ -127,6 +144,7 @@ int main(void)
         cmocka_unit_test(so_does_one_by_groups),
         cmocka_unit_test(so_does_one_by_groups_apart),
         cmocka_unit_test(so_does_one_under_a_goal_with_a_front),
+        cmocka_unit_test(so_does_one_with_a_baseline),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
