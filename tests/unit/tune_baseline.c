@@ -282,7 +282,7 @@ static void a_baseline_with_external_data_ships_with_a_side_file_of_our_form(voi
     (void)state;
     for (int i = 1; i < 32 * 32; i++)
         at += (size_t)snprintf(text + at, sizeof text - at, ", 0.%03d", i * 389 % 1000);
-    snprintf(text + at, sizeof text - at, "}> { z = MatMul(x, w) y = Tanh(z) }");
+    snprintf(text + at, sizeof text - at, "}> { h = MatMul(x, w) z = Neg(h) y = Tanh(z) }");
     qdq_model *big = test_model(text);
     so.external = QDQ_EXTERNAL_ALWAYS;
     qdq_model *b = given(big, "outside.onnx", z, 1, &so);
