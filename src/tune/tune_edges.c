@@ -16,6 +16,7 @@ typedef struct edging {
     qdq_tuning *t;
     qdq_arena arena;
     qdq_assign base;      /* the best placement, with a bit for each edge */
+    bool is_better;       /* than what the search found */
     bool *has_codes;      /* by edge: does it read what Q/DQ make, in that placement? */
     bool *runs;           /* by node: in 8 bits there */
     bool *may_pay;        /* by edge: turned round it may be faster */
@@ -56,9 +57,20 @@ static bool gives_codes(const edging *x, const qdq_node *n)
     return false;
 }
 
-/* A copy may move floats instead of codes, and the other way round, where codes are read behind it; a float operator, or one
- * of several inputs, may read what an 8-bit kernel gives as codes. What reads floats of float operators has no kernel to
- * gain from. */
+/* Does n read codes somewhere, or will it where all that may pay is turned? */
+static bool reads_codes(const edging *x, const qdq_node *n)
+{
+    const qdq_space *s = x->t->space;
+
+    for (size_t i = s->first_edge[n->id]; i < s->n_edges && s->edge[i].node == n; i++)
+        if (x->has_codes[i] || x->may_pay[i])
+            return true;
+    return x->runs[n->id];
+}
+
+/* A copy may move floats instead of codes, and the other way round, where codes are read behind it. A float operator may read
+ * codes of what reads codes, or beside others; what reads floats among floats has no kernel to gain from. What was turned
+ * before may be turned back. */
 static bool may_pay(const edging *x, size_t edge)
 {
     const qdq_space_edge *e = &x->t->space->edge[edge];
@@ -68,8 +80,10 @@ static bool may_pay(const edging *x, size_t edge)
         return false;
     if (is_copy(x, e->node))
         return gives_codes(x, e->node);
+    if (x->has_codes[edge])
+        return qdq_space_is_flipped(x->t->space, &x->base, edge);
     from = qdq_space_source(x->t->space, e->value);
-    return !x->has_codes[edge] && from != NULL && x->runs[from->id];
+    return from != NULL && (reads_codes(x, from) || reads_codes(x, e->node));
 }
 
 static qdq_status read_plan(edging *x, qdq_error *err)
@@ -100,9 +114,11 @@ static qdq_status find_edges(edging *x, bool *any, qdq_error *err)
     if (x->may_pay == NULL)
         return qdq_nomem(err);
     QDQ_TRY(read_plan(x, err));
-    for (size_t i = 0; i < x->t->space->n_edges; i++) {
-        x->may_pay[i] = may_pay(x, i);
-        *any = *any || x->may_pay[i];
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t i = 0; i < x->t->space->n_edges; i++)
+            if (!x->may_pay[i] && may_pay(x, i))
+                x->may_pay[i] = more = *any = true;
     }
     return QDQ_OK;
 }
@@ -351,29 +367,32 @@ static qdq_status measure(edging *x, const qdq_assign *c, bool *kept, qdq_error 
                                 .kept = *kept,
                                 .saved = 1 - t->found.predicted_ns / t->problem.base_ns};
     QDQ_TRY(ops.event(t, &e, err));
+    x->is_better = x->is_better || *kept;
     if (*kept)
         qdq_assign_take(&x->base, c);
     return QDQ_OK;
 }
 
-static qdq_status try_kinds(edging *x, qdq_error *err)
+/* From the best placement so far; *kept: there is a better one now. */
+static qdq_status try_kinds(edging *x, bool *kept, qdq_error *err)
 {
     qdq_assign c;
     size_t n;
-    bool any, kept;
+    bool any;
 
+    *kept = false;
     if (!qdq_assign_copy(&c, &x->base, &x->arena))
         return qdq_nomem(err);
     QDQ_TRY(find_gains(x, &c, &any, err));
     if (!any || !has_budget(x->t))
         return QDQ_OK;
     turn(x, NO_KIND, &c);
-    QDQ_TRY(measure(x, &c, &kept, err));
+    QDQ_TRY(measure(x, &c, kept, err));
     const uint32_t best = best_kind(x, &n);
-    if (kept || n < 2 || !has_budget(x->t))
+    if (*kept || n < 2 || !has_budget(x->t))
         return QDQ_OK;
     turn(x, best, &c);
-    return measure(x, &c, &kept, err);
+    return measure(x, &c, kept, err);
 }
 
 /* --- all of it ---------------------------------------------------------------------------------------------------------- */
@@ -386,7 +405,7 @@ static bool is_wanted(const qdq_tuning *t)
            (t->regions == NULL || !qdq_tune_is_settled(t));
 }
 
-static qdq_status begin(edging *x, bool *any, qdq_error *err)
+static qdq_status begin(edging *x, qdq_error *err)
 {
     qdq_tuning *t = x->t;
 
@@ -394,23 +413,35 @@ static qdq_status begin(edging *x, bool *any, qdq_error *err)
         return qdq_nomem(err);
     for (size_t i = 0; i < t->found.best.n; i++)
         qdq_assign_set(&x->base, i, qdq_assign_get(&t->found.best, i));
-    if (t->nets.of == NULL)
-        QDQ_TRY(qdq_nets_find(t->space, &t->arena, &t->nets, err));
-    QDQ_TRY(find_edges(x, any, err));
-    return *any ? find_kinds(x, err) : QDQ_OK;
+    return t->nets.of == NULL ? qdq_nets_find(t->space, &t->arena, &t->nets, err) : QDQ_OK;
+}
+
+static qdq_status go_round(edging *x, bool *again, qdq_error *err)
+{
+    bool any;
+
+    x->gain.n = 0;
+    *again = false;
+    QDQ_TRY(find_edges(x, &any, err));
+    if (!any)
+        return QDQ_OK;
+    QDQ_TRY(find_kinds(x, err));
+    QDQ_TRY(try_kinds(x, again, err));
+    *again = *again && has_budget(x->t);
+    return QDQ_OK;
 }
 
 qdq_status qdq_tune_try_edges(qdq_tuning *t, qdq_error *err)
 {
     edging x = {.t = t, .arena = QDQ_ARENA_INIT};
-    bool any = false;
+    bool again = true;
 
     if (!is_wanted(t))
         return QDQ_OK;
-    qdq_status st = begin(&x, &any, err);
-    if (st == QDQ_OK && any)
-        st = try_kinds(&x, err);
-    if (st == QDQ_OK && any && !qdq_assign_copy(&t->found.best, &x.base, &t->arena))
+    qdq_status st = begin(&x, err);
+    while (st == QDQ_OK && again)
+        st = go_round(&x, &again, err);
+    if (st == QDQ_OK && x.is_better && !qdq_assign_copy(&t->found.best, &x.base, &t->arena))
         st = qdq_nomem(err);
     qdq_arena_free(&x.arena);
     return st;
