@@ -324,7 +324,6 @@ static void whoever_ends_a_run_has_the_baseline_that_was_the_best_so_far(void **
     stopping s = {.cancel = qdq_cancel_new(), .phase = "start"};
     qdq_job job = QDQ_JOB_INIT;
     qdq_tune_opts o = options(TANH("100"), NULL, baselines);
-    const char *engine = o.engine;
     qdq_tune_result r;
 
     (void)state;
@@ -336,8 +335,8 @@ static void whoever_ends_a_run_has_the_baseline_that_was_the_best_so_far(void **
     assert_true(is_file(folder, "model.onnx", test_path("ended.onnx")));
     const uint64_t before = test_tuned_samples(folder);
     assert_true(before > 0);
-    o = test_tuned_opts(engine);
-    o.qdq_baselines = baselines;
+    o.job = NULL;
+    o.live = NULL;
     assert_ok(test_tuned_run(model, folder, &o, &r, &err));
     assert_true(r.resumed);
     assert_int_equal(r.verdict, QDQ_TUNED_BASELINE);
