@@ -80,9 +80,10 @@ qdq_status qdq_check_saturation(qdq_checking *c, const qdq_node *n, const qdq_te
     qdq_arena_free(&scratch);
     if (found == 0)
         return QDQ_OK;
+    const int64_t pairs = n_out * (col.n / 2);
     return qdq_check_add(
         c, QDQ_CHECK_SATURATES, n, 0,
         "on %s, the sums of %lld of %lld pairs of its int8 weights can saturate, expected uint8 "
         "weights or one bit less",
-        qdq_cpu_name(cpu), (long long)found, (long long)(n_out * (col.n / 2)));
+        qdq_cpu_name(cpu), (long long)found, (long long)pairs);
 }
