@@ -336,5 +336,6 @@ qdq_status qdq_tune_pose(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(make_units(t, err));
     if (t->regions != NULL)
         QDQ_TRY(make_borders(t, err));
-    return make_starts(t, err);
+    QDQ_TRY(make_starts(t, err));
+    return qdq_tune_is_settled(t) ? QDQ_OK : qdq_tune_find_others(t, err);
 }

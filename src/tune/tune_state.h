@@ -269,6 +269,12 @@ bool qdq_tune_is_settled(const qdq_tuning *t);
 /* Choices, units and starts: the search's problem, once groups are weighed. */
 qdq_status qdq_tune_pose(qdq_tuning *t, qdq_error *err);
 
+/* --- tune_others.c ---------------------------------------------------------------------------------------------------- */
+
+/* Adds to the problem, which has its starts, what the rules of the other built-in targets place: what differs from these starts and from
+ * one another. */
+qdq_status qdq_tune_find_others(qdq_tuning *t, qdq_error *err);
+
 /* --- tune_profile.c --------------------------------------------------------------------------------------------------- */
 
 /* Times of a graph's nodes from a list of layers in order of execution: [{"name", "op", "us"}, ...]; NULL: nobody knows

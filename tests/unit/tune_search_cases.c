@@ -16,6 +16,8 @@ typedef struct bench {
     size_t n_units, n_bits;
     uint64_t same_as[2]; /* two assignments that mean one model; 0, 0: there are none */
     bool is_noisy;       /* no test decides */
+    uint64_t late;       /* what is tried once there are profiles; 0: nothing */
+    bool tells;          /* there are some */
 
     uint64_t incumbent[MAX_TRIALS], candidate[MAX_TRIALS];
     qdq_search_phase phase[MAX_TRIALS];
@@ -86,6 +88,20 @@ static qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *err)
     return QDQ_OK;
 }
 
+/* A kernel for each bit, of equal times in float. */
+static qdq_status profile(void *ctx, const qdq_assign *a, qdq_search_cost *cost, bool *known, qdq_error *err)
+{
+    const bench *b = ctx;
+    const double all = time_of(b, a->word[0]);
+
+    (void)err;
+    *known = b->tells;
+    for (size_t i = 0; i < b->n_bits; i++)
+        cost[i] =
+            (qdq_search_cost){.own = (1 / (double)b->n_bits + (qdq_assign_get(a, i) ? b->cost[i] : 0)) / all};
+    return QDQ_OK;
+}
+
 static qdq_search_opts options(unsigned schemes)
 {
     return (qdq_search_opts){.test = QDQ_TEST_OPTS_INIT,
@@ -98,19 +114,25 @@ static qdq_search_opts options(unsigned schemes)
 /* Begins with nothing, and with `second` if it is not 0. */
 static qdq_search_result run(bench *b, const qdq_search_opts *o, uint64_t second, qdq_arena *arena)
 {
-    static const char *const names[] = {"nothing", "cached"};
-    const qdq_search_ops ops = {.ctx = b, .measure = measure, .identity = identity, .event = event};
-    qdq_assign starts[2];
+    static const char *const names[] = {"nothing", "cached"}, *const late_name[] = {"rules of another"};
+    const qdq_search_ops ops = {
+        .ctx = b, .measure = measure, .identity = identity, .event = event, .profile = profile};
+    qdq_assign starts[2], late;
     qdq_search_result out;
 
     assert_true(qdq_assign_new(&starts[0], b->n_bits, arena) && qdq_assign_new(&starts[1], b->n_bits, arena));
     starts[1].word[0] = second;
+    assert_true(qdq_assign_new(&late, b->n_bits, arena));
+    late.word[0] = b->late;
     const qdq_search_problem p = {.n_bits = b->n_bits,
                                   .unit = b->unit,
                                   .n_units = b->n_units,
                                   .start = starts,
                                   .start_name = names,
                                   .n_starts = 1 + (second != 0),
+                                  .late = &late,
+                                  .late_name = late_name,
+                                  .n_late = b->late != 0,
                                   .base_ns = 1e6};
     assert_int_equal(qdq_search_run(&p, o, &ops, arena, &out, NULL), QDQ_OK);
     return out;
@@ -333,6 +355,49 @@ static void instances_add_to_the_weight(void **state)
     qdq_arena_free(&arena);
 }
 
+/* Every second bit pays, which no pattern has. */
+static bench every_second(uint64_t late, bool tells)
+{
+    bench b = {.late = late, .tells = tells};
+
+    add_unit(&b, "one", 4, 2);
+    for (size_t i = 0; i < b.n_bits; i++)
+        b.cost[i] = i % 2 == 0 ? -0.05 : 0.08;
+    return b;
+}
+
+static void what_others_would_place_is_tried_before_patterns_are(void **state)
+{
+    const qdq_search_opts o = options(4);
+
+    (void)state;
+    for (int tells = 0; tells < 2; tells++) {
+        bench b = every_second(0x55, tells == 1);
+        qdq_arena arena = QDQ_ARENA_INIT;
+        const qdq_search_result r = run(&b, &o, 0, &arena);
+
+        assert_true(was_tried(&b, 0x55));
+        assert_int_equal(r.best.word[0], 0x55);
+        for (size_t i = 0; i < b.n && b.candidate[i] != 0x55; i++)
+            assert_int_equal(b.unit_of[i], SIZE_MAX);
+        qdq_arena_free(&arena);
+    }
+}
+
+static void what_others_would_place_is_not_tried_where_profiles_rule_it_out(void **state)
+{
+    const qdq_search_opts o = options(4);
+    bench b = every_second(0xaa, true);
+    qdq_arena arena = QDQ_ARENA_INIT;
+    const qdq_search_result r = run(&b, &o, 0xff, &arena); /* so that there is a profile of everything */
+
+    (void)state;
+    assert_false(was_tried(&b, 0xaa));
+    assert_true(r.ruled_out > 0);
+    assert_int_equal(r.best.word[0], 0x55);
+    qdq_arena_free(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -344,6 +409,8 @@ int main(void)
         cmocka_unit_test(region_9_case_20_where_all_seeds_are_slower_nothing_is_best),
         cmocka_unit_test(the_budget_of_changes_follows_the_weight),
         cmocka_unit_test(instances_add_to_the_weight),
+        cmocka_unit_test(what_others_would_place_is_tried_before_patterns_are),
+        cmocka_unit_test(what_others_would_place_is_not_tried_where_profiles_rule_it_out),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

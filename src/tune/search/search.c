@@ -37,6 +37,19 @@ static qdq_status start_by_profile(qdq_searching *s, qdq_error *err)
     return QDQ_OK;
 }
 
+/* What might be faster than the incumbent, by its profile, of what others would place. */
+static qdq_status try_late(qdq_searching *s, qdq_error *err)
+{
+    s->phase = QDQ_PHASE_INTERACTIONS;
+    for (size_t i = 0; i < s->p->n_late && !s->over; i++) {
+        qdq_tried ignored;
+        s->move = s->p->late_name[i];
+        qdq_assign_take(&s->candidate, &s->p->late[i]);
+        QDQ_TRY(qdq_search_try(s, SIZE_MAX, &ignored, err));
+    }
+    return QDQ_OK;
+}
+
 static qdq_status sweep(qdq_searching *s, bool first, qdq_error *err)
 {
     s->phase = QDQ_PHASE_INTERACTIONS;
@@ -68,6 +81,8 @@ qdq_status qdq_search_run(const qdq_search_problem *p, const qdq_search_opts *op
     qdq_status st = qdq_search_begin(&s, err);
     if (st == QDQ_OK)
         st = start_by_profile(&s, err);
+    if (st == QDQ_OK)
+        st = try_late(&s, err);
     for (int i = 0; i < SWEEPS && st == QDQ_OK && !s.over; i++) {
         const double before = s.time;
         st = sweep(&s, i == 0, err);

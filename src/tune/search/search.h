@@ -42,6 +42,10 @@ typedef struct qdq_search_problem {
                                 rules, imported, ... The first is the baseline ("nothing") */
     const char *const *start_name;
     size_t n_starts;
+    const qdq_assign *
+        late; /* whole assignments that are tried once profiles are known, where these do not rule them out */
+    const char *const *late_name;
+    size_t n_late;
     const qdq_assign *allowed; /* bits that may be on; NULL: all. Units and starts keep to it */
     double base_ns;            /* time of the baseline, for what a saving is worth */
 } qdq_search_problem;
