@@ -116,6 +116,23 @@ bool qdq_node_set_name(qdq_node *n, const char *name)
     return true;
 }
 
+/* All labels first: a name that several nodes share becomes the last one's own. */
+bool qdq_graph_name_nodes(qdq_graph *g)
+{
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    const char **label = qdq_arena_array(&scratch, (size_t)g->next_node_id + 1, sizeof *label);
+    bool good = label != NULL;
+
+    QDQ_FOR_NODES (n, g)
+        if (good && !qdq_node_has_own_name(n))
+            label[n->id] = qdq_node_label(n, &scratch);
+    QDQ_FOR_NODES (n, g)
+        if (good && label[n->id] != NULL)
+            good = qdq_node_set_name(n, label[n->id]);
+    qdq_arena_free(&scratch);
+    return good;
+}
+
 bool qdq_node_set_type(qdq_node *n, const char *domain, const char *type)
 {
     const char *d = qdq_intern(n->graph->model, domain), *t = qdq_intern(n->graph->model, type);

@@ -488,6 +488,20 @@ static void labels_are_names_where_those_are_unique(void **state)
     qdq_model_free(m);
 }
 
+static void nodes_without_a_name_of_their_own_are_called_by_their_labels(void **state)
+{
+    (void)state;
+    qdq_model *m = test_model("g (float x) => (float y) { [n] a = Neg(x) [dup] b = Neg(x) [dup] y = Neg(x) "
+                              "c = Op(x) }");
+
+    assert_true(qdq_graph_name_nodes(m->graph));
+    assert_string_equal(maker(m, "a")->name, "n");
+    assert_string_equal(maker(m, "b")->name, "Neg@b");
+    assert_string_equal(maker(m, "y")->name, "Neg@y"); /* not "dup", which became its own */
+    assert_string_equal(maker(m, "c")->name, "Op@c");
+    qdq_model_free(m);
+}
+
 static void opsets_and_properties_are_set_by_key(void **state)
 {
     (void)state;
@@ -722,6 +736,7 @@ int main(void)
         cmocka_unit_test(a_detached_value_can_become_a_constant),
         cmocka_unit_test(shapes_are_static_when_all_is_known),
         cmocka_unit_test(labels_are_names_where_those_are_unique),
+        cmocka_unit_test(nodes_without_a_name_of_their_own_are_called_by_their_labels),
         cmocka_unit_test(opsets_and_properties_are_set_by_key),
         cmocka_unit_test(random_edits_leave_a_sound_model),
     };

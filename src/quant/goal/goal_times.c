@@ -10,10 +10,11 @@
 #include "base/sha256.h"
 #include "ir/ir.h"
 #include "quant/goal/node_cost.h"
+#include "quant/goal/node_profile.h"
 #include "quant/plan/plan_times.h"
 #include "target/target.h"
 
-enum { RUNS = 7, ROUNDS = 9 };
+enum { ROUNDS = 9 };
 
 /* --- measured ------------------------------------------------------------------------------------------------------- */
 
@@ -41,60 +42,18 @@ static qdq_session_opts session_opts(const qdq_goal_run *g)
     return o;
 }
 
-static qdq_status profile(const qdq_goal_run *g, const qdq_model *m, qdq_group **out, size_t *n,
-                          qdq_error *err)
-{
-    qdq_session_opts o = session_opts(g);
-    const qdq_named_array *in;
-    qdq_session *s = NULL;
-    size_t n_in;
-
-    o.groups = true;
-    QDQ_TRY(qdq_data_get(g->data, 0, &in, &n_in, err));
-    QDQ_TRY(qdq_session_open(g->engine, m, &o, &s, err));
-    qdq_status st = qdq_session_groups(s, in, n_in, RUNS, out, n, err);
-    qdq_session_close(s);
-    return st;
-}
-
-/* Adds the time of each group to its nodes, by node id; returns the time of all. */
-static double add_up(const qdq_group *group, size_t n, const qdq_map *by_label, bool eight, double *us)
-{
-    double all = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        const qdq_group *g = &group[i];
-        double whole = 0;
-
-        if (isnan(g->median_us))
-            continue;
-        all += g->median_us;
-        for (size_t k = 0; k < g->n_nodes; k++) {
-            const qdq_map_value *v = qdq_map_get(by_label, g->node[k]);
-            whole += v != NULL ? qdq_node_time(v->ptr, eight) : 0;
-        }
-        for (size_t k = 0; k < g->n_nodes && whole > 0; k++) {
-            const qdq_map_value *v = qdq_map_get(by_label, g->node[k]);
-            const qdq_node *node = v != NULL ? v->ptr : NULL;
-
-            if (node != NULL)
-                us[node->id] += g->median_us * qdq_node_time(node, eight) / whole;
-        }
-    }
-    return all;
-}
-
 static qdq_status measure_model(qdq_goal_run *g, const qdq_model *m, const qdq_map *by_label, bool eight,
                                 double **us, double *all, qdq_error *err)
 {
+    const qdq_session_opts o = session_opts(g);
     qdq_group *group = NULL;
     size_t n = 0;
 
     *us = qdq_arena_array(&g->arena, (size_t)g->clean->graph->next_node_id + 1, sizeof **us);
     if (*us == NULL)
         return qdq_nomem(err);
-    QDQ_TRY(profile(g, m, &group, &n, err));
-    *all = add_up(group, n, by_label, eight, *us);
+    QDQ_TRY(qdq_profile_layers(g->engine, m, &o, g->data, 0, &group, &n, err));
+    *all = qdq_profile_nodes(group, n, by_label, eight, *us);
     qdq_free(group);
     return QDQ_OK;
 }
