@@ -55,14 +55,15 @@ static const char *escaped(unsigned char c)
     }
 }
 
-void qdq_html_text(qdq_buf *b, const char *text)
+/* Each character as `as_text` has it; NULL: as it is. */
+static void put(qdq_buf *b, const char *text, const char *(*as_text)(unsigned char c))
 {
     const unsigned char *s = (const unsigned char *)text;
     size_t n = text != NULL ? strlen(text) : 0;
 
     while (n > 0) {
         size_t size = utf8_size(s, n);
-        const char *as = size == 1 ? escaped(s[0]) : NULL;
+        const char *as = size == 1 ? as_text(s[0]) : NULL;
 
         if (size == 0 || is_control(s, size))
             as = replacement;
@@ -74,6 +75,36 @@ void qdq_html_text(qdq_buf *b, const char *text)
         s += size;
         n -= size;
     }
+}
+
+void qdq_html_text(qdq_buf *b, const char *text)
+{
+    put(b, text, escaped);
+}
+
+static const char *escaped_json(unsigned char c)
+{
+    switch (c) {
+    case '&':
+        return "\\u0026";
+    case '<':
+        return "\\u003c";
+    case '>':
+        return "\\u003e";
+    case '"':
+        return "\\\"";
+    case '\\':
+        return "\\\\";
+    default:
+        return NULL;
+    }
+}
+
+void qdq_html_json(qdq_buf *b, const char *text)
+{
+    qdq_buf_putc(b, '"');
+    put(b, text, escaped_json);
+    qdq_buf_putc(b, '"');
 }
 
 void qdq_html_count(qdq_buf *b, double n)

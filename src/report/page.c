@@ -9,6 +9,7 @@
 
 #include "report/html.h"
 #include "report/page_style.h"
+#include "report/picture.h"
 
 static const char *tone_class(qdq_page_tone tone)
 {
@@ -46,6 +47,7 @@ void qdq_page_begin(qdq_buf *b, const char *title, const char *kicker, const cha
     qdq_buf_puts(b, "\n<style>");
     for (size_t i = 0; qdq_page_css[i] != NULL; i++)
         qdq_buf_puts(b, qdq_page_css[i]);
+    qdq_buf_puts(b, qdq_picture_css());
     qdq_buf_puts(b, "</style>\n</head>\n<body>\n<main>\n<header>");
     element(b, "p", "kicker", kicker);
     element(b, "h1", NULL, title);
@@ -58,6 +60,8 @@ void qdq_page_end(qdq_buf *b, const char *colophon)
     element(b, "footer", NULL, colophon);
     qdq_buf_puts(b, "\n</main>\n<script>");
     qdq_buf_puts(b, qdq_page_script);
+    qdq_buf_putc(b, '\n');
+    qdq_buf_puts(b, qdq_picture_script());
     qdq_buf_puts(b, "</script>\n</body>\n</html>\n");
 }
 

@@ -438,7 +438,7 @@ static void show_front(const qdq_tuning *t, qdq_buf *b)
     qdq_page_table_end(b);
 }
 
-qdq_status qdq_tune_write_page(qdq_tuning *t, qdq_error *err)
+static qdq_status write_page(qdq_tuning *t, const qdq_picture *picture, qdq_error *err)
 {
     const char *path = qdq_tune_path(t, "report.html");
     qdq_buf b = QDQ_BUF_INIT(PAGE_BYTES);
@@ -461,6 +461,7 @@ qdq_status qdq_tune_write_page(qdq_tuning *t, qdq_error *err)
     show_computed(t, &b);
     show_baselines(t, &b);
     show_front(t, &b);
+    qdq_page_picture(&b, picture);
     show_trials(t, &b);
     if (by_region)
         show_patterns(t, best, &b);
@@ -471,5 +472,21 @@ qdq_status qdq_tune_write_page(qdq_tuning *t, qdq_error *err)
     qdq_page_end(&b, "Written by qdq " QDQ_VERSION);
     qdq_status st = b.failed ? qdq_nomem(err) : qdq_write_file(path, true, b.data, b.size, err);
     qdq_buf_free(&b);
+    return st;
+}
+
+qdq_status qdq_tune_write_page(qdq_tuning *t, qdq_error *err)
+{
+    const char *path = qdq_tune_path(t, "plan.json");
+    qdq_plan_picture x;
+    qdq_plan *p = NULL;
+
+    if (path == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(qdq_plan_load(path, &p, err));
+    qdq_status st = qdq_tune_draw(t, p, &x, err);
+    if (st == QDQ_OK)
+        st = write_page(t, &x.picture, err);
+    qdq_plan_free(p);
     return st;
 }

@@ -11,6 +11,7 @@
 #include "quant/calib/scales.h"
 #include "quant/compare/kept.h"
 #include "quant/quantize_steps.h"
+#include "quant/report/plan_picture.h"
 #include "qdq/tune.h"
 #include "tune/cut/costs.h"
 #include "tune/extract/shape_range.h"
@@ -455,6 +456,11 @@ qdq_status qdq_tune_write_plan(qdq_tuning *t, const qdq_plan *p, const char *mod
 qdq_status qdq_tune_write_raw(qdq_tuning *t, const qdq_assign *a, qdq_error *err);
 /* report.json, patterns.yaml, report.html */
 qdq_status qdq_tune_write_results(qdq_tuning *t, qdq_error *err);
+
+/* --- tune_picture.c --------------------------------------------------------------------------------------------------- */
+
+/* The drawing of what was written, which is `p`: it refers to p and to t. */
+qdq_status qdq_tune_draw(qdq_tuning *t, const qdq_plan *p, qdq_plan_picture *out, qdq_error *err);
 
 /* --- tune_report.c ---------------------------------------------------------------------------------------------------- */
 

@@ -49,7 +49,7 @@ done < <(find src include -type f -printf '%f\n' | grep -v '^CMakeLists.txt$' | 
 while read -r file; do
     complain "$file: file names are snake_case"
 done < <(find src include -type f -printf '%P\n' | grep -v 'CMakeLists.txt$' |
-    grep -vE '^([a-z0-9_]+/)*([a-z0-9_]+\.(c|cpp|h|def|inc)|[a-z0-9_-]+\.json)$' || true)
+    grep -vE '^([a-z0-9_]+/)*([a-z0-9_]+\.(c|cpp|h|def|inc|css|js)|[a-z0-9_-]+\.json)$' || true)
 
 # FOLDER/file.c with FOLDER/file.h begins with it, or with the room's inner header that includes it.
 while read -r file; do

@@ -1,6 +1,6 @@
 #!/bin/bash
 # pages.sh SOURCE BUILD - the pages that qdq writes, in a browser: they load nothing, complain of nothing, sort, and
-# names stay text whatever they hold. Needs Chromium (scripts/setup.sh --all); 77 without it.
+# names stay text whatever they hold; models are drawn, of thousands of nodes, too. Needs Chromium (scripts/setup.sh --all); 77 without it.
 set -u
 export LC_ALL=C
 browser=
@@ -54,7 +54,7 @@ column() {
 
 open_page "$work/page.html" "$work/plain"
 grep -q '<title>hostile.onnxtxt</title>' "$work/plain" || fail "the title is another one: a name became a script"
-[ "$(grep -o '<script' "$work/plain" | wc -l)" = 1 ] || fail "there are other scripts than the page's own"
+[ "$(grep -o '<script' "$work/plain" | wc -l)" = 2 ] || fail "there are other scripts than the page's own and its data"
 grep -q '<img' "$work/plain" && fail "a name became an element"
 grep -qE '<[a-z]+ [^>]*(src|href)=|@import|url\(' "$work/page.html" && fail "the page refers to something outside"
 
@@ -65,10 +65,49 @@ grep -q 'aria-sort="ascending"' "$work/up" || fail "the sorted column is not mar
 [ "$(column "$work/up" 1)" = "$(column "$work/down" 1 | sort)" ] || fail "rows were lost by sorting"
 [ "$(column "$work/up" 1 | wc -l)" = 3 ] || fail "found $(column "$work/up" 1 | wc -l) rows, expected 3"
 open_page "$work/page.html#sort=layers:99:asc" "$work/odd"
+
+# drawn DOM: the drawing of the model in a page that was opened
+drawn() {
+    tr '\n' ' ' <"$1" | grep -o '<div id="picture".*<script type="application/json"' || fail "the model is not drawn in $1"
+}
+
+# The drawing: a row for each node, codes on edges, what is known of one, search; names stay text.
+open_page "$work/page.html#open=all" "$work/open"
+[ "$(drawn "$work/open" | grep -o '<g class="row[^>]*>' | wc -l)" -ge 3 ] || fail "not every node has a row"
+drawn "$work/open" | grep -q 'class="wire plain"' || fail "no edge is drawn"
+drawn "$work/open" | grep -q "onmouseover='alert" && fail "a name became an attribute of the drawing"
+open_page "$work/page.html#find=onmouse" "$work/found"
+grep -q '<span id="picture-shown"[^>]*>1 found<' "$work/found" || fail "the search found another number of nodes"
+[ "$(drawn "$work/found" | grep -o 'class="row[^"]* hit' | wc -l)" = 1 ] || fail "what was found is not marked"
+open_page "$work/page.html#tip=--%3E" "$work/tip"
+grep -q '<div class="pic-tip"[^>]*><b>--&gt;' "$work/tip" || fail "nothing is told of a node"
+grep -q '<dt>operator</dt><dd>MatMul</dd>' "$work/tip" || fail "its operator is not told"
+
+# Thousands of nodes: a page of a few megabytes that is there in less than two seconds.
+awk 'BEGIN { n = 5000; print "<ir_version: 8, opset_import: [\"\" : 17]>"
+    print "g (float[1,4] x) => (float[1,4] y)"
+    print "<float[4,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8}>\n{"; last = "x"
+    for (i = 0; i < n; i++) {
+        out = i == n - 1 ? "y" : "t" i; p = sprintf("/net/stage%d/block%d", i / 500, i / 10)
+        if (i % 10 == 9 && i > 12) printf "  [\"%s/Add\"] %s = Add(%s, t%d)\n", p, out, last, i - 9
+        else if (i % 2) printf "  [\"%s/act%d/Relu\"] %s = Relu(%s)\n", p, i % 10, out, last
+        else printf "  [\"%s/fc%d/MatMul\"] %s = MatMul(%s, w)\n", p, i % 10, out, last
+        last = out
+    }
+    print "}" }' >"$work/large.onnxtxt"
+"$2/qdq" quantize "$work/large.onnxtxt" -o "$work/large.onnx" -e "sim:$work/sim.json" --calib random:1 -q --no-sqnr \
+    --no-bench --report "$work/large.html" >/dev/null || fail "no page of a large model was written"
+[ "$(stat -c %s "$work/large.html")" -lt 3000000 ] || fail "the page of 5,000 nodes has $(stat -c %s "$work/large.html") bytes"
+open_page "$work/large.html" "$work/large"
+ms=$(grep -o '<div id="picture"[^>]*data-ready="[0-9]*' "$work/large" | grep -o '[0-9]*$')
+[ "${ms:-9999}" -lt "${QDQ_PAGE_MS:-2000}" ] || fail "the page of 5,000 nodes took ${ms:-no} ms"
+open_page "$work/large.html#find=block499/" "$work/large.found"
+grep -q '<span id="picture-shown"[^>]*>10 found<' "$work/large.found" || fail "the nodes of a module are not found"
 "$2/qdq" autotune "$work/hostile.onnxtxt" -o "$work/tuned" -e "sim:$work/sim.json" --calib random:1 -q --mode subgraph --pareto 2 \
     >/dev/null || fail "no model was tuned"
 open_page "$work/tuned/report.html#sort=pareto:1:desc" "$work/tuned.dom"
 grep -q '<title>Tuned placement</title>' "$work/tuned.dom" || fail "the title of a tuned model's page is another one"
 grep -q '<circle' "$work/tuned.dom" || fail "the front is not drawn"
+drawn "$work/tuned.dom" >/dev/null
 grep -q '<img' "$work/tuned.dom" && fail "a name became an element of a tuned model's page"
 exit $failed

@@ -248,6 +248,7 @@ static qdq_status compose(qdq_reporting *r, qdq_error *err)
     show_outputs(r);
     show_computed(r);
     show_goal(r);
+    qdq_page_picture(&r->page, &r->picture);
     qdq_report_layer_table(r);
     QDQ_TRY(qdq_report_histograms(r, err));
     qdq_report_borders(r);

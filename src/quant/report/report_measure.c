@@ -8,9 +8,8 @@
 
 enum { SAMPLES = 8, ROUNDS = 60 };
 
-/* A failure that is part of the result: its text. Lack of memory and Ctrl-C stay failures. */
-static qdq_status note(qdq_reporting *r, qdq_status st, const qdq_error *found, const char **why,
-                       qdq_error *err)
+qdq_status qdq_report_note(qdq_reporting *r, qdq_status st, const qdq_error *found, const char **why,
+                           qdq_error *err)
 {
     if (st == QDQ_E_NOMEM || st == QDQ_E_INTERRUPTED || st == QDQ_E_BUG)
         return qdq_fail(err, st, "%s", found->text);
@@ -54,7 +53,7 @@ static qdq_status measure_layers(qdq_reporting *r, qdq_error *err)
     qdq_status st =
         qdq_compare_layers(r->engine, r->clean, r->quantized, r->opts.data, &o, &r->layers, &found);
     if (st != QDQ_OK)
-        return note(r, st, &found, &r->no_layers, err);
+        return qdq_report_note(r, st, &found, &r->no_layers, err);
     for (size_t i = 0; i < r->layers->n_layers; i++) {
         bool is_new;
         qdq_map_value *v = qdq_map_put(&r->layer, r->layers->layers[i].of_a, &is_new);
@@ -98,7 +97,7 @@ static qdq_status measure_time(qdq_reporting *r, qdq_error *err)
     for (int i = 0; i < 2; i++)
         qdq_session_close(s[i]);
     r->has_time = st == QDQ_OK;
-    return st == QDQ_OK ? QDQ_OK : note(r, st, &found, &r->no_time, err);
+    return st == QDQ_OK ? QDQ_OK : qdq_report_note(r, st, &found, &r->no_time, err);
 }
 
 qdq_status qdq_report_measure(qdq_reporting *r, qdq_error *err)
@@ -106,7 +105,8 @@ qdq_status qdq_report_measure(qdq_reporting *r, qdq_error *err)
     QDQ_TRY(qdq_quantize_clean(r->plan, r->m, r->opts.job, &r->clean, err));
     QDQ_TRY(index_plan(r, err));
     QDQ_TRY(measure_layers(r, err));
-    return measure_time(r, err);
+    QDQ_TRY(measure_time(r, err));
+    return qdq_report_draw(r, err);
 }
 
 const qdq_node *qdq_report_node(const qdq_reporting *r, const char *label)

@@ -7,6 +7,7 @@
 #include "ir/ir.h"
 #include "qdq/report.h"
 #include "quant/plan/plan.h"
+#include "report/picture.h"
 
 typedef struct qdq_reporting {
     const qdq_model *m, *quantized;
@@ -23,6 +24,7 @@ typedef struct qdq_reporting {
     qdq_bench_model time[2];           /* of float and quantized */
     bool has_time;
     const char *no_time;
+    qdq_picture picture; /* of the model, filled by qdq_report_draw() */
     qdq_buf page;
 } qdq_reporting;
 
@@ -30,6 +32,13 @@ typedef struct qdq_reporting {
 
 /* Fills all of the above. What an engine refuses is a reason, not a failure. */
 qdq_status qdq_report_measure(qdq_reporting *r, qdq_error *err);
+
+/* A failure that is part of the result: its text in *why. Lack of memory and Ctrl-C stay failures. */
+qdq_status qdq_report_note(qdq_reporting *r, qdq_status st, const qdq_error *found, const char **why,
+                           qdq_error *err);
+
+/* report_picture.c: r->picture. An engine without profiles gives estimates from shapes. */
+qdq_status qdq_report_draw(qdq_reporting *r, qdq_error *err);
 
 /* --- questions ------------------------------------------------------------------------------------------------------- */
 

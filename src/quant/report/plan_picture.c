@@ -1,0 +1,341 @@
+/* plan_picture.c - see the header. An edge carries codes if the plan gives its reader the quantized form of the tensor. */
+#include "quant/report/plan_picture.h"
+
+#include <math.h>
+
+#include "base/fail.h"
+#include "base/map.h"
+#include "quant/goal/node_cost.h"
+
+typedef struct drawing {
+    const qdq_graph *graph;
+    const qdq_plan *plan;
+    qdq_arena *arena;
+    qdq_plan_picture *out;
+    const char **label; /* by node id */
+    qdq_map quantized;  /* label -> const qdq_plan_node * */
+    qdq_map left;       /* label -> const qdq_plan_float * */
+    qdq_map tensor;     /* name -> index + 1 of the first entry of the plan */
+    size_t *next;       /* by entry: index + 1 of the next one of the tensor; 0: none */
+    qdq_map weight;     /* likewise, of weights */
+    size_t *next_weight;
+} drawing;
+
+/* --- the plan, by names ----------------------------------------------------------------------------------------------- */
+
+/* Puts entry i in front of the list of its tensor. */
+static bool chain(qdq_map *first, size_t *next, const char *tensor, size_t i)
+{
+    qdq_map_value *v = qdq_map_put(first, tensor, NULL);
+
+    if (v == NULL)
+        return false;
+    next[i] = (size_t)v->num;
+    v->num = i + 1;
+    return true;
+}
+
+static bool index_entries(drawing *d)
+{
+    const qdq_plan *p = d->plan;
+
+    d->next = qdq_arena_array(d->arena, p->tensors.n + 1, sizeof *d->next);
+    d->next_weight = qdq_arena_array(d->arena, p->weights.n + 1, sizeof *d->next_weight);
+    if (d->next == NULL || d->next_weight == NULL)
+        return false;
+    for (size_t i = p->tensors.n; i-- > 0;)
+        if (!chain(&d->tensor, d->next, p->tensors.at[i].tensor, i))
+            return false;
+    for (size_t i = p->weights.n; i-- > 0;)
+        if (!chain(&d->weight, d->next_weight, p->weights.at[i].tensor, i))
+            return false;
+    return true;
+}
+
+static bool index_nodes(drawing *d)
+{
+    const qdq_plan *p = d->plan;
+    qdq_map labels = QDQ_MAP_INIT;
+    bool ok = qdq_graph_map_labels(d->graph, d->arena, &labels);
+
+    d->label = qdq_arena_array(d->arena, (size_t)d->graph->next_node_id + 1, sizeof *d->label);
+    ok = ok && d->label != NULL;
+    for (size_t i = 0; i < labels.n_entry && ok; i++)
+        if (labels.entry[i].live)
+            d->label[((const qdq_node *)labels.entry[i].value.ptr)->id] = labels.entry[i].key;
+    qdq_map_free(&labels);
+    for (size_t i = 0; i < p->quantized.n && ok; i++) {
+        qdq_map_value *v = qdq_map_put(&d->quantized, p->quantized.at[i].node, NULL);
+        ok = v != NULL;
+        if (ok)
+            v->ptr = &p->quantized.at[i];
+    }
+    for (size_t i = 0; i < p->left_float.n && ok; i++) {
+        qdq_map_value *v = qdq_map_put(&d->left, p->left_float.at[i].node, NULL);
+        ok = v != NULL;
+        if (ok)
+            v->ptr = &p->left_float.at[i];
+    }
+    return ok && index_entries(d);
+}
+
+static const qdq_plan_tensor *entry_of(const drawing *d, const char *tensor, const char *label,
+                                       uint32_t input)
+{
+    const qdq_map_value *v = qdq_map_get(&d->tensor, tensor);
+
+    for (size_t i = v != NULL ? (size_t)v->num : 0; i != 0; i = d->next[i - 1]) {
+        const qdq_plan_tensor *t = &d->plan->tensors.at[i - 1];
+        if (t->all || qdq_edges_have(&t->consumers, label, input))
+            return t;
+    }
+    return NULL;
+}
+
+static const qdq_plan_weight *weight_of(const drawing *d, const char *tensor, const char *label,
+                                        uint32_t input)
+{
+    const qdq_map_value *v = qdq_map_get(&d->weight, tensor);
+
+    for (size_t i = v != NULL ? (size_t)v->num : 0; i != 0; i = d->next_weight[i - 1]) {
+        const qdq_plan_weight *w = &d->plan->weights.at[i - 1];
+        if (qdq_edges_have(&w->consumers, label, input))
+            return w;
+    }
+    return NULL;
+}
+
+/* --- nodes ------------------------------------------------------------------------------------------------------------ */
+
+static bool is_drawn(const qdq_node *n)
+{
+    return n->op != QDQ_OP_CONSTANT && n->n_out > 0;
+}
+
+static qdq_elem type_of(const qdq_value *v)
+{
+    return v != NULL && v->type != NULL && v->type->kind == QDQ_TYPE_TENSOR ? v->type->elem : QDQ_UNDEFINED;
+}
+
+/* What it gives, or where that is not known, reads. */
+static qdq_elem format_of(const qdq_node *n)
+{
+    qdq_elem e = type_of(qdq_node_out(n, 0));
+
+    for (uint32_t i = 0; e == QDQ_UNDEFINED && i < n->n_in; i++)
+        e = type_of(n->in[i].value);
+    return e;
+}
+
+/* Type, rule and weight of the inputs that n reads as codes. */
+static void look_at_inputs(const drawing *d, const qdq_node *n, qdq_picture_node *out, qdq_elem *codes,
+                           const char **rule)
+{
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        const qdq_value *v = n->in[i].value;
+        if (v == NULL)
+            continue;
+        const qdq_plan_tensor *t = entry_of(d, v->name, out->name, i);
+        const qdq_plan_weight *w = weight_of(d, v->name, out->name, i);
+        if (t != NULL && *codes == QDQ_UNDEFINED) {
+            *codes = t->qparam.type;
+            *rule = t->rule;
+        }
+        if (w != NULL && out->weight == QDQ_UNDEFINED) {
+            out->weight = w->type;
+            if (*rule == NULL)
+                *rule = w->rule;
+        }
+    }
+}
+
+static qdq_picture_node describe(const drawing *d, const qdq_node *n)
+{
+    const qdq_value *y = qdq_node_out(n, 0);
+    const qdq_map_value *q, *f;
+    qdq_picture_node out = {.name = d->label[n->id] != NULL ? d->label[n->id] : n->type,
+                            .op = n->type,
+                            .given = format_of(n),
+                            .given_us = NAN,
+                            .chosen_us = NAN,
+                            .saved_us = NAN,
+                            .doubt_us = NAN};
+    qdq_elem codes = QDQ_UNDEFINED;
+    const char *rule = NULL;
+
+    out.key = n->name[0] != '\0' && qdq_node_has_own_name(n) ? n->name : y != NULL ? y->name : out.name;
+    out.chosen = out.given;
+    look_at_inputs(d, n, &out, &codes, &rule);
+    q = qdq_map_get(&d->quantized, out.name);
+    f = qdq_map_get(&d->left, out.name);
+    if (q != NULL) {
+        const bool kept = ((const qdq_plan_node *)q->ptr)->kept;
+        out.chosen = codes != QDQ_UNDEFINED ? codes : out.weight != QDQ_UNDEFINED ? out.weight : QDQ_INT8;
+        out.why = kept ? "it was in 8 bits before" : rule;
+        if (kept)
+            out.given = out.chosen;
+    } else {
+        if (f != NULL)
+            out.why = ((const qdq_plan_float *)f->ptr)->reason;
+        if (qdq_plan_has_rest(d->plan) && out.given == QDQ_FLOAT)
+            out.chosen = d->plan->rest.type;
+    }
+    return out;
+}
+
+static bool draw_nodes(drawing *d)
+{
+    qdq_picture *p = &d->out->picture;
+    size_t n_nodes = 0;
+
+    QDQ_FOR_NODES (n, d->graph)
+        n_nodes++;
+    p->node = qdq_arena_array(d->arena, n_nodes + 1, sizeof *p->node);
+    d->out->node = qdq_arena_array(d->arena, n_nodes + 1, sizeof *d->out->node);
+    d->out->of = qdq_arena_array(d->arena, (size_t)d->graph->next_node_id + 1, sizeof *d->out->of);
+    if (p->node == NULL || d->out->node == NULL || d->out->of == NULL)
+        return false;
+    for (uint32_t i = 0; i <= d->graph->next_node_id; i++)
+        d->out->of[i] = QDQ_PICTURE_OUTSIDE;
+    QDQ_FOR_NODES (n, d->graph) {
+        if (!is_drawn(n))
+            continue;
+        d->out->of[n->id] = (uint32_t)p->n_nodes;
+        d->out->node[p->n_nodes] = n;
+        p->node[p->n_nodes++] = describe(d, n);
+    }
+    return true;
+}
+
+/* --- edges ------------------------------------------------------------------------------------------------------------ */
+
+/* A constant's readers see no flow. */
+static bool flows(const drawing *d, const qdq_value *v)
+{
+    if (v == NULL || v->graph != d->graph || qdq_value_const(v) != NULL)
+        return false;
+    return v->producer != NULL ? d->out->of[v->producer->id] != QDQ_PICTURE_OUTSIDE : v->is_input;
+}
+
+static void add_edge(drawing *d, const qdq_value *v, uint32_t to, const qdq_plan_tensor *t)
+{
+    qdq_picture *p = &d->out->picture;
+
+    d->out->value[p->n_edges] = v;
+    p->edge[p->n_edges++] =
+        (qdq_picture_edge){.from = v->producer != NULL ? d->out->of[v->producer->id] : QDQ_PICTURE_OUTSIDE,
+                           .to = to,
+                           .tensor = v->name,
+                           .format = t != NULL ? t->qparam.type : type_of(v),
+                           .coded = t != NULL,
+                           .scale = t != NULL ? (double)t->qparam.scale : 0,
+                           .convert_us = NAN,
+                           .why = t != NULL ? t->rule : NULL};
+}
+
+static bool draw_edges(drawing *d)
+{
+    qdq_picture *p = &d->out->picture;
+    size_t most = d->graph->outputs.n;
+
+    for (size_t i = 0; i < p->n_nodes; i++)
+        most += d->out->node[i]->n_in;
+    p->edge = qdq_arena_array(d->arena, most + 1, sizeof *p->edge);
+    d->out->value = qdq_arena_array(d->arena, most + 1, sizeof *d->out->value);
+    if (p->edge == NULL || d->out->value == NULL)
+        return false;
+    for (size_t i = 0; i < p->n_nodes; i++) {
+        const qdq_node *n = d->out->node[i];
+        for (uint32_t k = 0; k < n->n_in; k++)
+            if (flows(d, n->in[k].value))
+                add_edge(d, n->in[k].value, (uint32_t)i,
+                         entry_of(d, n->in[k].value->name, p->node[i].name, k));
+    }
+    for (size_t i = 0; i < d->graph->outputs.n; i++)
+        if (flows(d, d->graph->outputs.at[i]))
+            add_edge(d, d->graph->outputs.at[i], QDQ_PICTURE_OUTSIDE, NULL);
+    return true;
+}
+
+qdq_status qdq_plan_picture_make(const qdq_model *clean, const qdq_plan *p, qdq_arena *arena,
+                                 qdq_plan_picture *out, qdq_error *err)
+{
+    drawing d = {.graph = clean->graph, .plan = p, .arena = arena, .out = out};
+
+    *out = (qdq_plan_picture){.picture.graph = clean->graph->name};
+    const bool ok = index_nodes(&d) && draw_nodes(&d) && draw_edges(&d);
+    qdq_map_free(&d.quantized);
+    qdq_map_free(&d.left);
+    qdq_map_free(&d.tensor);
+    qdq_map_free(&d.weight);
+    return ok ? QDQ_OK : qdq_nomem(err);
+}
+
+/* --- layers ----------------------------------------------------------------------------------------------------------- */
+
+static bool is_coded(const qdq_picture_node *n)
+{
+    return n->chosen != n->given && qdq_elem_bits(n->chosen) <= 8;
+}
+
+/* Block -> index + 1 of its first quantized node. */
+static bool find_coded(const qdq_picture *p, qdq_map *coded)
+{
+    for (size_t i = 0; i < p->n_nodes; i++) {
+        if (p->node[i].block == NULL || !is_coded(&p->node[i]))
+            continue;
+        qdq_map_value *v = qdq_map_put(coded, p->node[i].block, NULL);
+        if (v == NULL)
+            return false;
+        v->num = v->num == 0 ? i + 1 : v->num;
+    }
+    return true;
+}
+
+bool qdq_plan_picture_fuse(qdq_plan_picture *x)
+{
+    qdq_picture *p = &x->picture;
+    qdq_map coded = QDQ_MAP_INIT;
+    const bool ok = find_coded(p, &coded);
+
+    for (size_t i = 0; i < p->n_nodes && ok; i++) {
+        qdq_picture_node *n = &p->node[i];
+        const qdq_map_value *v = n->block != NULL && !is_coded(n) ? qdq_map_get(&coded, n->block) : NULL;
+        if (v != NULL)
+            n->chosen = p->node[v->num - 1].chosen;
+    }
+    for (size_t i = 0; i < p->n_edges && ok; i++) {
+        qdq_picture_edge *e = &p->edge[i];
+        if (e->coded || e->from == QDQ_PICTURE_OUTSIDE || e->to == QDQ_PICTURE_OUTSIDE)
+            continue;
+        e->coded = is_coded(&p->node[e->from]) && is_coded(&p->node[e->to]);
+        if (e->coded)
+            e->format = p->node[e->to].chosen;
+    }
+    qdq_map_free(&coded);
+    return ok;
+}
+
+/* --- times ------------------------------------------------------------------------------------------------------------ */
+
+void qdq_plan_picture_estimate(qdq_plan_picture *x)
+{
+    qdq_picture *p = &x->picture;
+    double all = 0;
+
+    for (size_t i = 0; i < p->n_nodes; i++)
+        all += qdq_node_time(x->node[i], false);
+    for (size_t i = 0; i < p->n_nodes && all > 0; i++) {
+        qdq_picture_node *n = &p->node[i];
+        const bool coded = qdq_elem_bits(n->chosen) == 8;
+        const double given = qdq_node_time(x->node[i], false) / all * 100;
+        const double eight = qdq_node_time(x->node[i], true) / all * 100;
+
+        n->given_us = given;
+        n->chosen_us = coded ? eight : given;
+        if (coded)
+            n->saved_us = given - eight;
+    }
+    p->relative = true;
+    p->times = "Nothing was timed: widths are estimates from shapes, in percent of the given model.";
+}

@@ -1,0 +1,59 @@
+/* picture.h - a drawing of a model: its nodes along the flow, with times, formats and the price of each decision. Takes
+ * plain numbers and text; knows no models. The data is JSON inside the page, drawn by a script in the page. */
+#ifndef QDQ_PICTURE_H
+#define QDQ_PICTURE_H
+
+#include "base/buf.h"
+#include "qdq/tensor.h"
+
+#define QDQ_PICTURE_OUTSIDE UINT32_MAX /* the other end of an edge is an input or output of the graph */
+
+/* A node; in the order of execution. Times are in microseconds of one run, NAN if unknown. */
+typedef struct qdq_picture_node {
+    const char *name;          /* unique; modules are the parts before each '/' */
+    const char *key;           /* how other viewers find it: its own name, or its first output */
+    const char *op;            /* operator */
+    const char *block;         /* nodes with equal texts are one block; NULL: alone */
+    qdq_elem given, chosen;    /* format it computes in, before and after */
+    qdq_elem weight;           /* format of its quantized weight; QDQ_UNDEFINED: none */
+    double given_us;           /* its kernels in the given model */
+    double chosen_us;          /* its kernels in the chosen model */
+    double saved_us, doubt_us; /* saving of its decision if quantized, and its standard deviation */
+    const char *why;           /* rule, or reason to stay float; NULL: nothing to decide */
+    const char *measured;      /* measurement behind the decision; NULL: none */
+} qdq_picture_node;
+
+/* One reader of a tensor. */
+typedef struct qdq_picture_edge {
+    uint32_t from, to; /* indices of nodes, or QDQ_PICTURE_OUTSIDE */
+    const char *tensor;
+    qdq_elem format;   /* of what the reader takes */
+    bool coded;        /* it carries codes: Q and DQ stand on it, or one layer computes both ends */
+    double scale;      /* of these codes; 0: not coded */
+    double convert_us; /* conversions of the tensor, for all readers; NAN: unknown */
+    const char *why;   /* rule that put Q and DQ there; NULL: none */
+} qdq_picture_edge;
+
+typedef struct qdq_picture {
+    const char *graph; /* name of the graph */
+    const char *times; /* a sentence: where the times come from */
+    bool relative;     /* times are estimates: the given model takes 100 */
+    qdq_picture_node *node;
+    size_t n_nodes;
+    qdq_picture_edge *edge;
+    size_t n_edges;
+} qdq_picture;
+
+/* A section with the drawing, a search field, and a table for readers without scripts. */
+void qdq_page_picture(qdq_buf *b, const qdq_picture *p);
+
+/* The same data as a file of node data for Model Explorer: {graph: {"name", "results": {key: {"value", "bgColor",
+ * "textColor"}}}}. `value` is the node's time in the chosen model in ms, or its share of the given model's time in percent
+ * where times are estimates; a node without a time is left out. Colours are those of formats. */
+void qdq_picture_overlay(qdq_buf *b, const qdq_picture *p);
+
+/* How the page is drawn: text that goes into it as it is; ends with NULL. */
+const char *qdq_picture_css(void);
+const char *qdq_picture_script(void);
+
+#endif /* QDQ_PICTURE_H */
