@@ -213,6 +213,8 @@ typedef struct qdq_tune_opts {
     size_t n_set_shapes;
     bool
         no_incremental_validation; /* all that greedy merges is kept or not as one; by itself it means greedy */
+    bool metadata; /* formats, times and reasons in the metadata of the nodes of model.onnx (qdq/report.h) */
+    const char *overlay; /* file of node data for Model Explorer, over one that is there; NULL: none */
 } qdq_tune_opts;
 
 #define QDQ_TUNE_OPTS_INIT                                                                                   \

@@ -25,5 +25,7 @@ qdq_status cli_report_write(cli *c, const cli_report_request *r, qdq_error *err)
     o.computed = r->computed;
     o.set_shapes = r->quant->set_shape.at;
     o.n_set_shapes = r->quant->set_shape.n;
+    o.overlay = r->overlay;
+    o.named = r->named;
     return qdq_report_write(r->model, r->quantized, r->plan, r->engine, &o, r->file, r->force, err);
 }

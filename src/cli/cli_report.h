@@ -19,7 +19,9 @@ typedef struct cli_report_request {
     const char *judged;                 /* what `compared` rests on; or NULL */
     const qdq_verify_result *computed;  /* the engine check; NULL: not asked */
     int threads;
-    const char *file;
+    const char *file;    /* the page; NULL: none */
+    const char *overlay; /* for Model Explorer; NULL: none */
+    bool named;          /* its nodes got names with --metadata */
     bool force;
 } cli_report_request;
 

@@ -80,7 +80,8 @@ static qdq_status load(autotune *t, qdq_error *err)
     QDQ_TRY(cmd_autotune_format(t->a, &format, err));
     QDQ_TRY(cli_model_load(t->c, t->path, &t->model, err));
     QDQ_TRY(cli_shapes_set(&q->set_shape, t->model, err));
-    QDQ_TRY(cli_outputs_guard(t->model, (const char *const[]){t->a->quant.cache_out, t->a->report}, 2, err));
+    QDQ_TRY(cli_outputs_guard(
+        t->model, (const char *const[]){t->a->quant.cache_out, t->a->report, t->a->overlay}, 3, err));
     QDQ_TRY(cli_shapes_check(&q->shape.shapes, &t->model, 1, err));
     QDQ_TRY(cli_shapes_check(&t->range.opt, &t->model, 1, err));
     QDQ_TRY(cli_shapes_pick(t->c, &q->shape.shapes, t->model, &fitting, err));
@@ -107,6 +108,8 @@ static qdq_status tune(autotune *t, qdq_error *err)
 
     QDQ_TRY(cmd_autotune_fill(a, &o, err));
     o.qdq_baselines = (const qdq_model *const *)t->baselines;
+    o.overlay = a->overlay;
+    o.metadata = a->metadata;
     return cli_tune_run(t->c, &r, &o, err);
 }
 
@@ -174,7 +177,7 @@ static qdq_status report(const autotune *t, qdq_error *err)
 
 static qdq_status print_result(const autotune *t, json_t *result, qdq_error *err)
 {
-    const char *files[5] = {in_folder(t, "model.onnx"), in_folder(t, "plan.json"),
+    const char *files[6] = {in_folder(t, "model.onnx"), in_folder(t, "plan.json"),
                             in_folder(t, "report.html")};
     size_t n_files = 3;
 
@@ -182,6 +185,8 @@ static qdq_status print_result(const autotune *t, json_t *result, qdq_error *err
         files[n_files++] = in_folder(t, "patterns.yaml");
     if (t->a->report != NULL)
         files[n_files++] = t->a->report;
+    if (t->a->overlay != NULL)
+        files[n_files++] = t->a->overlay;
     printf("%s\n", t->path);
     cli_shapes_set_print(&t->a->quant.set_shape, stdout);
     QDQ_TRY(cli_data_print_shapes(t->samples.data, t->model, &t->usual, stdout, err));
@@ -224,6 +229,8 @@ static qdq_status check(autotune *t, qdq_error *err)
         QDQ_TRY(cli_path_check(a->quant.cache_out, a->force, err));
     if (a->report != NULL)
         QDQ_TRY(cli_path_check(a->report, a->force, err));
+    if (a->overlay != NULL)
+        QDQ_TRY(cli_path_check(a->overlay, a->force, err));
     QDQ_TRY(cli_tune_check_folder(a->output, t->path, "the model", a->force, err));
     for (size_t i = 0; i < a->qdq_baselines.n; i++)
         QDQ_TRY(cli_tune_check_folder(a->output, a->qdq_baselines.at[i], "a Q/DQ baseline", a->force, err));

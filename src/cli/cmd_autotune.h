@@ -10,9 +10,9 @@ struct autotune_args {
     cli_engine_args engine;
     cli_range_args range;
     cli_quant_args quant;
-    const char *output, *status, *report, *min_gain, *node_filter, *store, *pool_share, *layer_info;
+    const char *output, *status, *report, *overlay, *min_gain, *node_filter, *store, *pool_share, *layer_info;
     cli_names pattern_caches, qdq_baselines;
-    bool force, restart, keep_models, not_incremental;
+    bool force, restart, metadata, keep_models, not_incremental;
     int mode, strategy, preset, type, accept, builder, external; /* indices of choices */
     int64_t schemes, mutations, attempts, pool_least, cache_distance, cache_entries, trials, builds, seed,
         max_region, min_refine, pareto, warmup_runs, timing_runs, threads, calib_threads;

@@ -292,6 +292,15 @@ static const cli_opt report_opts[] = {
      .offset = CLI_AT(autotune_args, report),
      .what = "FILE",
      .help = "the page of quantize --report about what was written"},
+    {.name = "overlay",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(autotune_args, overlay),
+     .what = "FILE",
+     .help = "write formats and times of nodes for Model Explorer"},
+    {.name = "metadata",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(autotune_args, metadata),
+     .help = "note formats and rules in the metadata of nodes, for Netron"},
     CLI_END,
 };
 

@@ -8,6 +8,7 @@
 #include "base/fail.h"
 #include "cli/cli_text.h"
 #include "cli/cli_why.h"
+#include "qdq/report.h"
 
 /* --- before the work ------------------------------------------------------------------------------------------ */
 
@@ -28,6 +29,7 @@ static qdq_status check_outputs(cli *c, const struct quantize_args *a, qdq_error
     QDQ_TRY(cli_output_check(c, &a->out, err));
     QDQ_TRY(check_side_file(a, a->plan_out, "--plan-out", err));
     QDQ_TRY(check_side_file(a, a->report, "--report", err));
+    QDQ_TRY(check_side_file(a, a->overlay, "--overlay", err));
     return check_side_file(a, a->quant.cache_out, "--cache-out", err);
 }
 
@@ -35,7 +37,7 @@ static qdq_status check_outputs(cli *c, const struct quantize_args *a, qdq_error
 static qdq_status guard_input(const quantize *q, qdq_error *err)
 {
     const struct quantize_args *a = q->a;
-    const char *const paths[] = {a->out.output, a->plan_out, a->report, a->quant.cache_out};
+    const char *const paths[] = {a->out.output, a->plan_out, a->report, a->overlay, a->quant.cache_out};
 
     return a->dry_run ? QDQ_OK : cli_outputs_guard(q->model, paths, QDQ_COUNT(paths), err);
 }
@@ -179,6 +181,8 @@ static qdq_status finish(quantize *q, qdq_error *err)
     QDQ_TRY(judge(q, err));
     cli_ui_clear(&q->c->ui);
     QDQ_TRY(cmd_quantize_goal_answer(q, false, err));
+    if (a->metadata)
+        QDQ_TRY(qdq_plan_annotate(q->plan, q->model, &q->c->job, q->quantized, err));
     QDQ_TRY(cli_model_save(q->c, q->quantized, &a->out, err));
     if (a->plan_out != NULL)
         QDQ_TRY(qdq_plan_save(q->plan, a->plan_out, a->out.force, err));

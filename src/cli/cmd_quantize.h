@@ -17,10 +17,10 @@ struct quantize_args {
     cli_output_args out;
     cli_engine_args engine;
     cli_quant_args quant;
-    const char *plan, *plan_out, *why, *report, *autotune_dir, *times;
+    const char *plan, *plan_out, *why, *report, *overlay, *autotune_dir, *times;
     int autotune; /* 0: off, else 1 + qdq_tune_preset */
     int64_t threads;
-    bool dry_run, force_plan, best_effort, bench;
+    bool dry_run, force_plan, best_effort, bench, metadata;
 };
 
 /* What was written, in turns with the model as it came. */

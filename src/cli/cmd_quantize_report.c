@@ -1,4 +1,4 @@
-/* cmd_quantize_report.c - quantize --report: one page beside the model. */
+/* cmd_quantize_report.c - quantize --report and --overlay: a page, and a file for a viewer, beside the model. */
 #include "cli/cli_report.h"
 #include "cli/cmd_quantize.h"
 
@@ -18,7 +18,9 @@ qdq_status cmd_quantize_report(const quantize *q, qdq_error *err)
                                   .computed = q->is_verified ? &q->computed : NULL,
                                   .threads = cli_threads(a->threads),
                                   .file = a->report,
+                                  .overlay = a->overlay,
+                                  .named = a->metadata,
                                   .force = a->out.force};
 
-    return a->report != NULL ? cli_report_write(q->c, &r, err) : QDQ_OK;
+    return a->report != NULL || a->overlay != NULL ? cli_report_write(q->c, &r, err) : QDQ_OK;
 }

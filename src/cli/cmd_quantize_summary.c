@@ -125,6 +125,7 @@ qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
     cli_json_add_files(&j, files, q->a->out.output);
     cli_json_add_files(&j, files, q->a->plan_out);
     cli_json_add_files(&j, files, q->a->report);
+    cli_json_add_files(&j, files, q->a->overlay);
     cli_json_add_files(&j, files, q->a->quant.cache_out);
     cli_json_set(&j, root, "files", files);
     if (st != QDQ_OK) {
@@ -219,7 +220,8 @@ static qdq_status print_accuracy(const quantize *q, FILE *to, qdq_error *err)
 
 static qdq_status print_sizes(const quantize *q, FILE *to, qdq_error *err)
 {
-    const char *const paths[] = {q->a->out.output, q->a->plan_out, q->a->quant.cache_out, q->a->report};
+    const char *const paths[] = {q->a->out.output, q->a->plan_out, q->a->quant.cache_out, q->a->report,
+                                 q->a->overlay};
     int64_t before = 0, after = 0;
 
     QDQ_TRY(cli_weight_bytes(q->model, &before, err));

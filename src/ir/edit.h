@@ -68,6 +68,8 @@ void qdq_node_trim_in(qdq_node *n);                  /* drops left-out inputs at
 bool qdq_node_append_out(qdq_node *n, qdq_value *v); /* v has no producer; NULL: left out */
 void qdq_node_trim_out(qdq_node *n);                 /* drops left-out outputs at the end, the first stays */
 bool qdq_node_set_name(qdq_node *n, const char *name);
+/* Its unknown fields, in the model's arena (onnx/node_props.h). */
+void qdq_node_set_rest(qdq_node *n, qdq_span rest);
 /* Nodes without a name of their own are called by their labels (qdq_node_label): engines call layers after nodes. */
 bool qdq_graph_name_nodes(qdq_graph *g);
 bool qdq_node_set_type(qdq_node *n, const char *domain, const char *type);

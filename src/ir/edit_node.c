@@ -116,6 +116,12 @@ bool qdq_node_set_name(qdq_node *n, const char *name)
     return true;
 }
 
+void qdq_node_set_rest(qdq_node *n, qdq_span rest)
+{
+    n->rest = rest;
+    qdq_graph_touch(n->graph);
+}
+
 /* All labels first: a name that several nodes share becomes the last one's own. */
 bool qdq_graph_name_nodes(qdq_graph *g)
 {

@@ -485,8 +485,15 @@ qdq_status qdq_tune_write_page(qdq_tuning *t, qdq_error *err)
         return qdq_nomem(err);
     QDQ_TRY(qdq_plan_load(path, &p, err));
     qdq_status st = qdq_tune_draw(t, p, &x, err);
+    const bool annotated = t->opts->metadata && t->out->verdict != QDQ_TUNED_FLOAT;
+    if (st == QDQ_OK && annotated)
+        qdq_plan_picture_name(&x);
     if (st == QDQ_OK)
         st = write_page(t, &x.picture, err);
+    if (st == QDQ_OK && t->opts->overlay != NULL)
+        st = qdq_report_overlay(&x.picture, t->opts->overlay, true, err);
+    if (st == QDQ_OK && annotated)
+        st = qdq_tune_write_annotated(t, p, &x.picture, err);
     qdq_plan_free(p);
     return st;
 }

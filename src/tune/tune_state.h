@@ -452,6 +452,8 @@ qdq_status qdq_tune_write_model(qdq_tuning *t, const qdq_model *m, const qdq_map
 /* A plan and its model under these names in the folder. */
 qdq_status qdq_tune_write_plan(qdq_tuning *t, const qdq_plan *p, const char *model, const char *plan,
                                qdq_error *err);
+/* model.onnx once more, as the plan makes it, with what the picture says in the metadata of its nodes. */
+qdq_status qdq_tune_write_annotated(qdq_tuning *t, const qdq_plan *p, const qdq_picture *x, qdq_error *err);
 /* model_raw.onnx: what a strategy proposed before anything of it was refused. Once in a run. */
 qdq_status qdq_tune_write_raw(qdq_tuning *t, const qdq_assign *a, qdq_error *err);
 /* report.json, patterns.yaml, report.html */

@@ -8,6 +8,7 @@
 #include "base/fail.h"
 #include "base/json.h"
 #include "onnx/onnx_io.h"
+#include "quant/report/annotate.h"
 
 const char *qdq_tune_path(qdq_tuning *t, const char *name)
 {
@@ -83,6 +84,18 @@ qdq_status qdq_tune_write_plan(qdq_tuning *t, const qdq_plan *p, const char *mod
         return qdq_nomem(err);
     QDQ_TRY(save_plan_as_model(t, p, model, err));
     return qdq_plan_save(p, path, true, err);
+}
+
+qdq_status qdq_tune_write_annotated(qdq_tuning *t, const qdq_plan *p, const qdq_picture *x, qdq_error *err)
+{
+    qdq_model *m = NULL;
+
+    QDQ_TRY(qdq_candidate_model(t->files, p, &m, err));
+    qdq_status st = qdq_annotate(m, x, !x->relative, err);
+    if (st == QDQ_OK)
+        st = save(t, m, "model.onnx", err);
+    qdq_model_free(m);
+    return st;
 }
 
 qdq_status qdq_tune_write_raw(qdq_tuning *t, const qdq_assign *a, qdq_error *err)

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/fail.h"
+#include "base/file.h"
 #include "base/map.h"
 #include "quant/goal/node_cost.h"
 
@@ -271,6 +272,12 @@ qdq_status qdq_plan_picture_make(const qdq_model *clean, const qdq_plan *p, qdq_
     return ok ? QDQ_OK : qdq_nomem(err);
 }
 
+void qdq_plan_picture_name(qdq_plan_picture *x)
+{
+    for (size_t i = 0; i < x->picture.n_nodes; i++)
+        x->picture.node[i].key = x->picture.node[i].name;
+}
+
 /* --- layers ----------------------------------------------------------------------------------------------------------- */
 
 static bool is_coded(const qdq_picture_node *n)
@@ -338,4 +345,18 @@ void qdq_plan_picture_estimate(qdq_plan_picture *x)
     }
     p->relative = true;
     p->times = "Nothing was timed: widths are estimates from shapes, in percent of the given model.";
+}
+
+/* --- a file ----------------------------------------------------------------------------------------------------------- */
+
+enum { OVERLAY_BYTES = 64 << 20 };
+
+qdq_status qdq_report_overlay(const qdq_picture *p, const char *path, bool allow_overwrite, qdq_error *err)
+{
+    qdq_buf b = QDQ_BUF_INIT(OVERLAY_BYTES);
+
+    qdq_picture_overlay(&b, p);
+    qdq_status st = b.failed ? qdq_nomem(err) : qdq_write_file(path, allow_overwrite, b.data, b.size, err);
+    qdq_buf_free(&b);
+    return st;
 }

@@ -19,11 +19,17 @@ typedef struct qdq_plan_picture {
 qdq_status qdq_plan_picture_make(const qdq_model *clean, const qdq_plan *p, qdq_arena *arena,
                                  qdq_plan_picture *out, qdq_error *err);
 
+/* Nodes without names of their own in the clean model have their labels as names in the chosen one (annotate.h). */
+void qdq_plan_picture_name(qdq_plan_picture *x);
+
 /* Once blocks are set, which are layers of an engine for the chosen model: floats beside something quantized in one layer are
  * computed in its format, and what they read from there are codes. False: out of memory. */
 bool qdq_plan_picture_fuse(qdq_plan_picture *x);
 
 /* Times from shapes, where no others are known: the given model takes 100. */
 void qdq_plan_picture_estimate(qdq_plan_picture *x);
+
+/* The picture as a file of node data for Model Explorer. */
+qdq_status qdq_report_overlay(const qdq_picture *p, const char *path, bool allow_overwrite, qdq_error *err);
 
 #endif /* QDQ_PLAN_PICTURE_H */

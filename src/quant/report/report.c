@@ -8,6 +8,7 @@
 #include "base/fail.h"
 #include "base/file.h"
 #include "quant/goal/node_cost.h"
+#include "quant/report/plan_picture.h"
 #include "quant/report/report_state.h"
 #include "report/page.h"
 
@@ -265,11 +266,13 @@ qdq_status qdq_report_write(const qdq_model *m, const qdq_model *quantized, cons
     qdq_reporting r = {.m = m, .quantized = quantized, .plan = p, .engine = e, .opts = *opts};
 
     r.page = (qdq_buf)QDQ_BUF_INIT(PAGE_BYTES);
-    qdq_status st = qdq_report_measure(&r, err);
-    if (st == QDQ_OK)
+    qdq_status st = qdq_report_measure(&r, path != NULL, err);
+    if (st == QDQ_OK && path != NULL)
         st = compose(&r, err);
-    if (st == QDQ_OK)
+    if (st == QDQ_OK && path != NULL)
         st = qdq_write_file(path, allow_overwrite, r.page.data, r.page.size, err);
+    if (st == QDQ_OK && opts->overlay != NULL)
+        st = qdq_report_overlay(&r.picture, opts->overlay, allow_overwrite, err);
     qdq_buf_free(&r.page);
     qdq_free(r.layers);
     qdq_map_free(&r.layer);

@@ -100,11 +100,12 @@ static qdq_status measure_time(qdq_reporting *r, qdq_error *err)
     return st == QDQ_OK ? QDQ_OK : qdq_report_note(r, st, &found, &r->no_time, err);
 }
 
-qdq_status qdq_report_measure(qdq_reporting *r, qdq_error *err)
+qdq_status qdq_report_measure(qdq_reporting *r, bool layers, qdq_error *err)
 {
     QDQ_TRY(qdq_quantize_clean(r->plan, r->m, r->opts.job, &r->clean, err));
     QDQ_TRY(index_plan(r, err));
-    QDQ_TRY(measure_layers(r, err));
+    if (layers)
+        QDQ_TRY(measure_layers(r, err));
     QDQ_TRY(measure_time(r, err));
     return qdq_report_draw(r, err);
 }

@@ -161,6 +161,8 @@ qdq_status qdq_report_draw(qdq_reporting *r, qdq_error *err)
     qdq_plan_picture x;
 
     QDQ_TRY(qdq_plan_picture_make(r->clean, r->plan, &r->arena, &x, err));
+    if (r->opts.named)
+        qdq_plan_picture_name(&x);
     qdq_status st = can_profile(r) ? measure(r, &x, l, &found) : QDQ_E_UNSUPPORTED;
     const bool timed = st == QDQ_OK;
     if (!timed && found.text[0] != '\0')

@@ -30,8 +30,9 @@ typedef struct qdq_reporting {
 
 /* --- report_measure.c ------------------------------------------------------------------------------------------------ */
 
-/* Fills all of the above. What an engine refuses is a reason, not a failure. */
-qdq_status qdq_report_measure(qdq_reporting *r, qdq_error *err);
+/* Fills all of the above; without `layers`, which the drawing does not need, no errors of layers. What an engine refuses is a
+ * reason, not a failure. */
+qdq_status qdq_report_measure(qdq_reporting *r, bool layers, qdq_error *err);
 
 /* A failure that is part of the result: its text in *why. Lack of memory and Ctrl-C stay failures. */
 qdq_status qdq_report_note(qdq_reporting *r, qdq_status st, const qdq_error *found, const char **why,

@@ -1,0 +1,129 @@
+/* annotate.c - see the header. */
+#include "quant/report/annotate.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/fail.h"
+#include "base/map.h"
+#include "ir/edit.h"
+#include "onnx/node_props.h"
+#include "qdq/report.h"
+#include "quant/quantize_steps.h"
+#include "quant/report/plan_picture.h"
+
+enum { MOST_PROPS = 8, MOST_TEXT = 48 };
+
+static const char prefix[] = "qdq.";
+
+typedef struct props {
+    qdq_prop at[MOST_PROPS];
+    size_t n;
+    char text[3][MOST_TEXT];
+} props;
+
+static void add(props *p, const char *key, const char *value)
+{
+    if (value != NULL && value[0] != '\0')
+        p->at[p->n++] = (qdq_prop){key, value};
+}
+
+/* Texts of times live in p. */
+static void add_times(props *p, const qdq_picture_node *n)
+{
+    const char *const keys[] = {"qdq.given_us", "qdq.chosen_us", "qdq.saved_us"};
+    const double us[] = {n->given_us, n->chosen_us, n->saved_us};
+
+    for (int i = 0; i < 3; i++) {
+        if (!isfinite(us[i]))
+            continue;
+        if (i == 2 && isfinite(n->doubt_us))
+            snprintf(p->text[i], MOST_TEXT, "%.4g +- %.2g", us[i], n->doubt_us);
+        else
+            snprintf(p->text[i], MOST_TEXT, "%.4g", us[i]);
+        add(p, keys[i], p->text[i]);
+    }
+    add(p, "qdq.measured", n->measured);
+}
+
+static qdq_status note_node(qdq_node *n, const qdq_picture_node *of, bool timed, qdq_error *err)
+{
+    props p = {.n = 0};
+
+    add(&p, "qdq.format", qdq_elem_name(of->chosen));
+    if (of->weight != QDQ_UNDEFINED)
+        add(&p, "qdq.weight", qdq_elem_name(of->weight));
+    add(&p, "qdq.why", of->why);
+    if (timed)
+        add_times(&p, of);
+    return qdq_node_set_props(n, prefix, p.at, p.n, err);
+}
+
+/* A Q says which rule put it there. */
+static qdq_status note_quantizer(qdq_node *n, const qdq_map *rules, qdq_error *err)
+{
+    const qdq_value *x = qdq_node_in(n, 0);
+    const qdq_map_value *v = x != NULL ? qdq_map_get(rules, x->name) : NULL;
+    props p = {.n = 0};
+
+    add(&p, "qdq.why", v != NULL ? v->ptr : NULL);
+    return qdq_node_set_props(n, prefix, p.at, p.n, err);
+}
+
+/* Names -> nodes of the picture, tensors -> rules. */
+static bool index_picture(const qdq_picture *p, qdq_map *nodes, qdq_map *rules)
+{
+    for (size_t i = 0; i < p->n_nodes; i++) {
+        qdq_map_value *v = qdq_map_put(nodes, p->node[i].name, NULL);
+        if (v == NULL)
+            return false;
+        v->num = i + 1;
+    }
+    for (size_t i = 0; i < p->n_edges; i++) {
+        if (p->edge[i].why == NULL)
+            continue;
+        qdq_map_value *v = qdq_map_put(rules, p->edge[i].tensor, NULL);
+        if (v == NULL)
+            return false;
+        v->ptr = (void *)(uintptr_t)p->edge[i].why;
+    }
+    return true;
+}
+
+qdq_status qdq_annotate(qdq_model *m, const qdq_picture *p, bool timed, qdq_error *err)
+{
+    qdq_map nodes = QDQ_MAP_INIT, rules = QDQ_MAP_INIT;
+    const bool ok = qdq_graph_name_nodes(m->graph) && index_picture(p, &nodes, &rules);
+    qdq_status st = ok ? QDQ_OK : qdq_nomem(err);
+
+    if (ok)
+        qdq_model_allow_node_props(m);
+    QDQ_FOR_NODES (n, m->graph) {
+        const qdq_map_value *v = st == QDQ_OK ? qdq_map_get(&nodes, n->name) : NULL;
+        if (v != NULL)
+            st = note_node(n, &p->node[v->num - 1], timed, err);
+        else if (st == QDQ_OK)
+            st = n->op == QDQ_OP_QUANTIZELINEAR ? note_quantizer(n, &rules, err)
+                                                : qdq_node_set_props(n, prefix, NULL, 0, err);
+    }
+    qdq_map_free(&nodes);
+    qdq_map_free(&rules);
+    return st;
+}
+
+qdq_status qdq_plan_annotate(const qdq_plan *p, const qdq_model *m, const qdq_job *job, qdq_model *quantized,
+                             qdq_error *err)
+{
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_model *clean = NULL;
+    qdq_plan_picture x;
+
+    qdq_status st = qdq_quantize_clean(p, m, job, &clean, err);
+    if (st == QDQ_OK)
+        st = qdq_plan_picture_make(clean, p, &arena, &x, err);
+    if (st == QDQ_OK)
+        st = qdq_annotate(quantized, &x.picture, false, err);
+    qdq_model_free(clean);
+    qdq_arena_free(&arena);
+    return st;
+}
