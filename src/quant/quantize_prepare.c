@@ -73,7 +73,9 @@ static qdq_status describe(qdq_plan *p, const qdq_model *m, const qdq_target *t,
     p->opset = qdq_model_opset(m) < least ? least : 0;
     p->created_by = "qdq " QDQ_VERSION;
     p->target = qdq_arena_strdup(&p->arena, t->name);
-    if (t->without_vnni != QDQ_WITHOUT_VNNI_ANY)
+    if (t->sha256 != NULL && (p->target_sha256 = qdq_arena_strdup(&p->arena, t->sha256)) == NULL)
+        return qdq_nomem(err);
+    if (t->without_vnni != QDQ_WITHOUT_VNNI_ANY || t->has_cpu)
         p->cpu = qdq_cpu_name(qdq_target_cpu(opts->cpu));
     QDQ_TRY(qdq_rest_begin(m, t, p, err));
     QDQ_TRY(qdq_model_fingerprint(m, &p->arena, &p->model, err));
@@ -107,6 +109,9 @@ qdq_status qdq_quantize_again(const qdq_plan *first, qdq_plan *p, qdq_error *err
     p->clean = qdq_arena_strdup(&p->arena, first->clean);
     p->created_by = "qdq " QDQ_VERSION;
     p->cpu = first->cpu;
+    if (first->target_sha256 != NULL &&
+        (p->target_sha256 = qdq_arena_strdup(&p->arena, first->target_sha256)) == NULL)
+        return qdq_nomem(err);
     p->opset = first->opset;
     p->n_equalized = first->n_equalized;
     p->n_not_equalized = first->n_not_equalized;

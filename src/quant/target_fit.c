@@ -1,9 +1,11 @@
 /* target_fit.c - see the header. Without VNNI, kernels for u8 x s8 add pairs of products in int16: 255 * 127 * 2 does not
- * fit. uint8 weights have kernels that add in 32 bits; weights of 7 bits fit. */
+ * fit. uint8 weights have kernels that add in 32 bits; weights of 7 bits fit. Then the rules for
+ * other processors go. */
 #include "quant/target_fit.h"
 
 #include "base/cpu.h"
 #include "base/fail.h"
+#include "base/processor.h"
 #include "quant/rest/rest.h"
 
 qdq_cpu qdq_target_cpu(qdq_cpu asked)
@@ -33,17 +35,46 @@ static qdq_status change(const qdq_target *t, const qdq_job *job, qdq_target **o
                     : qdq_target_with(t, "weight.reduced", "true", out, err);
 }
 
+/* The name is that of the processor that runs: a model for another kind is not made for it. */
+static qdq_status leave_out_rules(const qdq_target *t, qdq_cpu cpu, qdq_target **out, qdq_error *err)
+{
+    char name[300];
+
+    qdq_processor_name(name, sizeof name);
+    return qdq_target_for_cpu(t, qdq_cpu_name(cpu), cpu == qdq_cpu_detect() ? name : NULL, out, err);
+}
+
+typedef qdq_status (*fit_step)(const qdq_target *t, qdq_cpu cpu, const qdq_job *job, qdq_target **out,
+                               qdq_error *err);
+
+static qdq_status fit_weights(const qdq_target *t, qdq_cpu cpu, const qdq_job *job, qdq_target **out,
+                              qdq_error *err)
+{
+    return is_changed(t, cpu) ? change(t, job, out, err) : QDQ_OK;
+}
+
+static qdq_status fit_rules(const qdq_target *t, qdq_cpu cpu, const qdq_job *job, qdq_target **out,
+                            qdq_error *err)
+{
+    (void)job;
+    return t->has_cpu && t->cpu_kind == NULL ? leave_out_rules(t, cpu, out, err) : QDQ_OK;
+}
+
 qdq_status qdq_target_fit(const qdq_model *m, const qdq_target *t, qdq_cpu cpu, const qdq_job *job,
                           qdq_target **out, qdq_error *err)
 {
-    qdq_target *own = NULL;
+    static const fit_step steps[] = {fit_weights, fit_rules};
 
     QDQ_TRY(qdq_rest_follow(m, t, job, out, err));
-    const qdq_target *now = *out != NULL ? *out : t;
-    if (!is_changed(now, qdq_target_cpu(cpu)))
-        return QDQ_OK;
-    qdq_status st = change(now, job, &own, err);
-    qdq_target_free(*out);
-    *out = own;
-    return st;
+    for (size_t i = 0; i < QDQ_COUNT(steps); i++) {
+        qdq_target *own = NULL;
+        qdq_status st = steps[i](*out != NULL ? *out : t, qdq_target_cpu(cpu), job, &own, err);
+
+        if (own == NULL && st == QDQ_OK)
+            continue;
+        qdq_target_free(*out);
+        *out = own;
+        QDQ_TRY(st);
+    }
+    return QDQ_OK;
 }

@@ -1,15 +1,14 @@
-/* target.c - reads target descriptions. Every key is checked: an unknown one is a mistake, not a comment. */
+/* target.c - targets: built in or from files, with changes, and what they say of an operator. */
 #include "target/target.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
 #include "base/file.h"
-#include "base/json_read.h"
-
-enum { INPUT_MAX = 15, CHANNELS_MAX = 1 << 20, WORK_MAX = 1 << 30 };
+#include "base/json.h"
+#include "base/sha256.h"
+#include "target/target_read.h"
 
 /* name, help, text: made from the .json files beside this one by cmake/embed.cmake */
 #pragma GCC diagnostic push
@@ -20,289 +19,6 @@ static const struct {
 #include "target_data.inc"
 };
 #pragma GCC diagnostic pop
-
-/* --- the parts of a description ------------------------------------------------------------------------------ */
-
-/* By qdq_method; the first one is for callers alone. */
-static const char *const methods[] = {
-    "default", "max", "entropy", "entropy-compat", "percentile", "mse", "moving-average", "auto", NULL};
-
-const char *qdq_method_name(qdq_method method)
-{
-    return (size_t)method < QDQ_COUNT(methods) ? methods[method] : NULL;
-}
-
-static qdq_method read_method(const qdq_json_place *top)
-{
-    qdq_json_place p;
-
-    if (!qdq_json_member(top, "activation", &p))
-        return QDQ_METHOD_MAX; /* its format says that it is needed */
-    return QDQ_METHOD_MAX + (qdq_method)qdq_json_word(&p, "method", methods + QDQ_METHOD_MAX, 0);
-}
-
-/* Scales have the type of what is not quantized. */
-static void read_rest(qdq_target *t, const qdq_json_place *top)
-{
-    static const char *const keys[] = {"type", "direct_io", "keep_sums", "keep", NULL};
-    static const char *const types[] = {"float", "float16", "bfloat16", "model", NULL};
-    static const qdq_elem elems[] = {QDQ_FLOAT, QDQ_FLOAT16, QDQ_BFLOAT16, QDQ_FLOAT};
-    qdq_json_place p;
-
-    t->rest.type = QDQ_FLOAT;
-    if (!qdq_json_member(top, "rest", &p))
-        return;
-    qdq_json_known(&p, keys);
-    int word = qdq_json_word(&p, "type", types, 0);
-    t->rest.type = elems[word];
-    t->rest.follows = word == 3;
-    t->rest.direct_io = qdq_json_bool(&p, "direct_io");
-    t->rest.keep_sums = qdq_json_bool(&p, "keep_sums");
-    t->rest.keep = qdq_json_texts(&p, "keep");
-    t->format.activation.storage = t->format.weight.storage = t->rest.type;
-}
-
-/* "data": [1]; where partitions are placed and the operator is not linear, also [0, 2] or "all" */
-static void read_data(const qdq_json_place *p, bool several, qdq_target_op *op)
-{
-    json_t *list = json_object_get(p->object, "data"), *input;
-    bool bad = !json_is_array(list) || (!several && json_array_size(list) != 1);
-    size_t i;
-
-    op->inputs = op->kind == QDQ_KIND_JOINT ? QDQ_INPUTS_ALL : 1;
-    if (!qdq_json_has(p, "data"))
-        return;
-    op->inputs = 0;
-    json_array_foreach(list, i, input)
-    {
-        json_int_t n = json_is_integer(input) ? json_integer_value(input) : -1;
-
-        bad |= n < 0 || n > INPUT_MAX || op->inputs >> n != 0;
-        if (bad)
-            break;
-        op->data = i == 0 ? (uint32_t)n : op->data;
-        op->inputs |= (uint32_t)1 << n;
-    }
-    if (several && json_is_string(list) && strcmp(json_string_value(list), "all") == 0)
-        op->inputs = QDQ_INPUTS_ALL;
-    else if (bad)
-        qdq_json_wrong(p, "data",
-                       several ? "a rising list of the numbers of inputs, or 'all'"
-                               : "a list with the number of one input");
-}
-
-static void read_bias_rule(const qdq_json_place *p, qdq_target_op *op)
-{
-    static const char *const words[] = {"add-if-static", NULL};
-
-    if (!qdq_json_has(p, "bias"))
-        return;
-    if (json_is_string(json_object_get(p->object, "bias"))) {
-        qdq_json_word(p, "bias", words, -1);
-        op->bias = QDQ_BIAS_ADD_IF_STATIC;
-    } else {
-        op->bias_input = (uint32_t)qdq_json_int(p, "bias", 0, INPUT_MAX, 0);
-        op->bias = QDQ_BIAS_INPUT;
-    }
-}
-
-static void read_require(const qdq_json_place *p, qdq_target_op *op)
-{
-    qdq_json_place attributes;
-    const char *name;
-    json_t *value;
-
-    if (!qdq_json_member(p, "require", &attributes))
-        return;
-    qdq_arena *arena = p->reader->arena;
-    qdq_attr_is *list = qdq_arena_array(arena, json_object_size(attributes.object) + 1, sizeof *list);
-    op->require = list;
-    json_object_foreach(attributes.object, name, value)
-    {
-        if (list == NULL || (list[op->n_require].attribute = qdq_arena_strdup(arena, name)) == NULL) {
-            qdq_json_nomem(p);
-            return;
-        }
-        list[op->n_require++].value = qdq_json_number(&attributes, name, -INFINITY, INFINITY, 0);
-    }
-}
-
-static void read_op(qdq_target *t, const qdq_json_place *p)
-{
-    static const char *const keys[] = {"op",       "kind",    "rule",   "data",         "weight",
-                                       "axis",     "bias",    "output", "only_between", "tied",
-                                       "epilogue", "require", NULL};
-    static const char *const kinds[] = {"linear", "table", "joint", "pass", NULL};
-    static const char *const axes[] = {"tensor", "0", "1", "last", "gemm", NULL};
-    static const char *const outputs[] = {"float", "quantized", "if-read", NULL};
-    qdq_target_op op = {0};
-
-    qdq_json_known(p, keys);
-    op.op = qdq_json_text(p, "op", NULL);
-    op.rule = qdq_json_text(p, "rule", NULL);
-    op.kind = (qdq_op_kind)qdq_json_word(p, "kind", kinds, -1);
-    read_data(p, t->partitions != NULL && op.kind != QDQ_KIND_LINEAR, &op);
-    op.weight = (uint32_t)qdq_json_int(p, "weight", 0, INPUT_MAX, 1);
-    op.axis = (qdq_axis_rule)qdq_json_word(p, "axis", axes, 0);
-    read_bias_rule(p, &op);
-    int output = qdq_json_word(p, "output", outputs, 0);
-    op.quantize_output = output == 1;
-    op.quantize_if_read = output == 2;
-    op.only_between = qdq_json_bool(p, "only_between");
-    op.tied = qdq_json_bool(p, "tied");
-    op.epilogue = qdq_json_texts(p, "epilogue");
-    read_require(p, &op);
-    if ((op.kind == QDQ_KIND_LINEAR || op.kind == QDQ_KIND_TABLE) &&
-        (op.data == op.weight ||
-         (op.bias == QDQ_BIAS_INPUT && (op.bias_input == op.data || op.bias_input == op.weight))))
-        qdq_json_fail(p, "operator '%s': data, weight and bias are one input, expected different ones",
-                      op.op);
-    if (op.quantize_if_read && t->partitions != NULL)
-        qdq_json_wrong(p, "output", "'float' or 'quantized', as there are 'partitions'");
-    if (op.tied && (op.kind != QDQ_KIND_JOINT || !op.quantize_output || t->partitions != NULL))
-        qdq_json_fail(p,
-                      "operator '%s': key 'tied': of no meaning but for joint operators with quantized "
-                      "output, without 'partitions'",
-                      op.op);
-    if (qdq_target_find(t, op.op) != NULL)
-        qdq_json_fail(p, "operator '%s' is listed twice", op.op);
-    if (!QDQ_PUSH(&t->arena, &t->ops, op))
-        qdq_json_nomem(p);
-}
-
-static void read_stay_float(qdq_target *t, const qdq_json_place *p)
-{
-    static const char *const keys[] = {"op",
-                                       "rule",
-                                       "reason",
-                                       "data_is",
-                                       "in_channels_max",
-                                       "out_channels_max",
-                                       "group_channels_max",
-                                       "sum_max",
-                                       "weight_max",
-                                       "work_max",
-                                       "depthwise",
-                                       "activations",
-                                       "alone",
-                                       "one_reader",
-                                       "linear_reader",
-                                       "reads",
-                                       "not_before",
-                                       "engine",
-                                       "open",
-                                       "no_bias",
-                                       "float_reader",
-                                       NULL};
-    static const char *const origins[] = {"any", "graph-input", "left-float", "float", NULL};
-    qdq_stay_float s = {0};
-
-    qdq_json_known(p, keys);
-    s.op = qdq_json_text(p, "op", NULL);
-    s.rule = qdq_json_text(p, "rule", NULL);
-    s.reason = qdq_json_text(p, "reason", NULL);
-    s.data_is = (qdq_data_is)qdq_json_word(p, "data_is", origins, 0);
-    s.depthwise = qdq_json_bool(p, "depthwise");
-    s.activations = qdq_json_bool(p, "activations");
-    s.alone = qdq_json_bool(p, "alone");
-    s.one_reader = qdq_json_bool(p, "one_reader");
-    s.linear_reader = qdq_json_bool(p, "linear_reader");
-    s.in_channels_max = qdq_json_int(p, "in_channels_max", 0, CHANNELS_MAX, 0);
-    s.out_channels_max = qdq_json_int(p, "out_channels_max", 0, CHANNELS_MAX, 0);
-    s.group_channels_max = qdq_json_int(p, "group_channels_max", 0, CHANNELS_MAX, 0);
-    s.sum_max = qdq_json_int(p, "sum_max", 0, WORK_MAX, 0);
-    s.weight_max = qdq_json_int(p, "weight_max", 0, WORK_MAX, 0);
-    s.work_max = qdq_json_int(p, "work_max", 0, WORK_MAX, 0);
-    s.reads = qdq_json_texts(p, "reads");
-    s.not_before = qdq_json_texts(p, "not_before");
-    s.engine = qdq_json_texts(p, "engine");
-    s.open = qdq_json_bool(p, "open");
-    s.no_bias = qdq_json_bool(p, "no_bias");
-    s.float_reader = qdq_json_texts(p, "float_reader");
-    if (s.work_max != 0 && !s.activations)
-        qdq_json_fail(p, "key 'work_max': of no meaning without 'activations'");
-    if (!QDQ_PUSH(&t->arena, &t->stay, s))
-        qdq_json_nomem(p);
-}
-
-static void read_no_kernel(qdq_target *t, const qdq_json_place *p)
-{
-    static const char *const keys[] = {"op", "reason", NULL};
-    qdq_no_kernel n = {0};
-
-    qdq_json_known(p, keys);
-    n.op = qdq_json_text(p, "op", NULL);
-    n.reason = qdq_json_text(p, "reason", NULL);
-    if (!QDQ_PUSH(&t->arena, &t->none, n))
-        qdq_json_nomem(p);
-}
-
-/* `lines`: a mistake has its line in t->text. */
-static qdq_status read_target(qdq_target *t, json_t *root, bool lines, qdq_error *err)
-{
-    static const char *const keys[] = {"qdq_target",
-                                       "name",
-                                       "help",
-                                       "engine",
-                                       "min_opset",
-                                       "max_opset",
-                                       "bias",
-                                       "activation",
-                                       "graph_output",
-                                       "weight",
-                                       "operators",
-                                       "stay_float",
-                                       "requantizes",
-                                       "no_kernel",
-                                       "passes",
-                                       "overrides",
-                                       "rest",
-                                       "partitions",
-                                       "layernorm-input",
-                                       "disable_mha_qdq",
-                                       "int8_readers",
-                                       "join_factor_max",
-                                       "without_vnni",
-                                       NULL};
-    static const char *const layernorms[] = {"off", "conv", "any", NULL};
-    static const char *const outputs[] = {"float", "dequantized", NULL};
-    static const char *const readers[] = {"any", "one", NULL};
-    static const char *const without_vnni[] = {"any", "as-it-is", "uint8", "reduced", NULL};
-    qdq_json_reader reader = {.arena = &t->arena, .err = err};
-    if (lines) {
-        reader.text = t->text;
-        reader.size = strlen(t->text);
-    }
-    qdq_json_place top = qdq_json_top(&reader, root, "qdq_target", 1), item;
-
-    qdq_json_known(&top, keys);
-    t->name = qdq_json_text(&top, "name", NULL);
-    t->help = qdq_json_text(&top, "help", "");
-    t->engine = qdq_json_text(&top, "engine", "");
-    t->min_opset = (int)qdq_json_int(&top, "min_opset", 10, 21, 13);
-    t->max_opset = (int)qdq_json_int(&top, "max_opset", t->min_opset, 30, 21);
-    qdq_format_read(&top, &t->format);
-    t->method = read_method(&top);
-    read_rest(t, &top);
-    qdq_overrides_read(&top, &t->format, &t->overrides);
-    t->dequantized_outputs = qdq_json_word(&top, "graph_output", outputs, 0) == 1;
-    t->int8_one_reader = qdq_json_word(&top, "int8_readers", readers, 0) == 1;
-    t->join_factor_max = qdq_json_number(&top, "join_factor_max", 0, INFINITY, 0);
-    t->without_vnni = (qdq_without_vnni)qdq_json_word(&top, "without_vnni", without_vnni, 0);
-    t->requantizes = qdq_json_texts(&top, "requantizes");
-    t->passes = qdq_json_texts(&top, "passes");
-    if (qdq_json_member(&top, "partitions", &item))
-        t->partitions = qdq_partitions_read(&item);
-    t->layernorm_input = (qdq_layernorm_input)qdq_json_word(&top, "layernorm-input", layernorms, 0);
-    t->disable_mha_qdq = qdq_json_bool(&top, "disable_mha_qdq");
-    for (size_t i = 0; qdq_json_item(&top, "operators", i, &item); i++)
-        read_op(t, &item);
-    for (size_t i = 0; qdq_json_item(&top, "stay_float", i, &item); i++)
-        read_stay_float(t, &item);
-    for (size_t i = 0; qdq_json_item(&top, "no_kernel", i, &item); i++)
-        read_no_kernel(t, &item);
-    return reader.status;
-}
 
 /* --- public --------------------------------------------------------------------------------------------------- */
 
@@ -318,7 +34,7 @@ static qdq_status parse_target(const char *text, size_t size, const char *name, 
     t = calloc(1, sizeof *t);
     if (t != NULL)
         t->text = qdq_arena_strndup(&t->arena, text, size);
-    st = t == NULL || t->text == NULL ? qdq_nomem(err) : read_target(t, root, lines, err);
+    st = t == NULL || t->text == NULL ? qdq_nomem(err) : qdq_target_read(t, root, lines, err);
     json_decref(root);
     if (st != QDQ_OK) {
         qdq_target_free(t);
@@ -326,6 +42,12 @@ static qdq_status parse_target(const char *text, size_t size, const char *name, 
     }
     *out = t;
     return QDQ_OK;
+}
+
+qdq_status qdq_target_parse(const char *text, size_t size, const char *name, qdq_target **out, qdq_error *err)
+{
+    *out = NULL;
+    return parse_target(text, size, name, true, out, err);
 }
 
 /* Sets `key` in `root`, making the objects on the way. */
@@ -364,6 +86,41 @@ qdq_status qdq_target_set(qdq_target *t, const char *key, const char *value, qdq
     return st == QDQ_OK ? st : qdq_within(err, st, "set %s", key);
 }
 
+/* Leaves out the rules for other processors. False: out of memory. */
+static bool keep_processor(qdq_target *t, const char *kind, const char *name)
+{
+    size_t n = 0;
+
+    t->cpu_kind = qdq_arena_strdup(&t->arena, kind);
+    t->cpu_name = name != NULL ? qdq_arena_strdup(&t->arena, name) : NULL;
+    if (t->cpu_kind == NULL || (name != NULL && t->cpu_name == NULL))
+        return false;
+    for (size_t i = 0; i < t->ops.n; i++) {
+        const qdq_target_op *op = &t->ops.at[i];
+        const qdq_no_kernel none = {op->op, "slower in 8 bits on this processor"};
+
+        if (qdq_rule_is_for(&op->facts, kind, name))
+            t->ops.at[n++] = *op;
+        else if (!QDQ_PUSH(&t->arena, &t->none, none))
+            return false;
+    }
+    t->ops.n = n;
+    n = 0;
+    for (size_t i = 0; i < t->stay.n; i++)
+        if (qdq_rule_is_for(&t->stay.at[i].facts, kind, name))
+            t->stay.at[n++] = t->stay.at[i];
+    t->stay.n = n;
+    return true;
+}
+
+/* What no key of its description says comes from `from`. */
+static bool inherit(qdq_target *t, const qdq_target *from)
+{
+    if (from->sha256 != NULL && (t->sha256 = qdq_arena_strdup(&t->arena, from->sha256)) == NULL)
+        return false;
+    return from->cpu_kind == NULL || keep_processor(t, from->cpu_kind, from->cpu_name);
+}
+
 /* *out is t with the changes. */
 static qdq_status change(const qdq_target *t, const qdq_target_change *changes, size_t n, qdq_target **out,
                          qdq_error *err)
@@ -382,6 +139,11 @@ static qdq_status change(const qdq_target *t, const qdq_target_change *changes, 
     if (st == QDQ_OK)
         st = parse_target(text, strlen(text), t->name, false, out, err);
     qdq_free(text);
+    if (st == QDQ_OK && !inherit(*out, t)) {
+        qdq_target_free(*out);
+        *out = NULL;
+        st = qdq_nomem(err);
+    }
     return st;
 }
 
@@ -391,6 +153,17 @@ qdq_status qdq_target_with(const qdq_target *t, const char *key, const char *val
     const qdq_target_change one = {key, value};
 
     return change(t, &one, 1, out, err);
+}
+
+qdq_status qdq_target_for_cpu(const qdq_target *t, const char *kind, const char *name, qdq_target **out,
+                              qdq_error *err)
+{
+    QDQ_TRY(change(t, NULL, 0, out, err));
+    if (keep_processor(*out, kind, name))
+        return QDQ_OK;
+    qdq_target_free(*out);
+    *out = NULL;
+    return qdq_nomem(err);
 }
 
 qdq_status qdq_target_set_all(qdq_target *t, const qdq_target_change *changes, size_t n, qdq_error *err)
@@ -411,6 +184,20 @@ static bool is_path(const char *name)
     return strchr(name, '/') != NULL || (n > 5 && strcmp(name + n - 5, ".json") == 0);
 }
 
+static qdq_status load_file(const char *path, const char *text, size_t size, qdq_target **out, qdq_error *err)
+{
+    char hash[65];
+
+    QDQ_TRY(parse_target(text, size, path, true, out, err));
+    qdq_sha256_text((*out)->text, hash);
+    (*out)->sha256 = qdq_arena_strdup(&(*out)->arena, hash);
+    if ((*out)->sha256 != NULL)
+        return QDQ_OK;
+    qdq_target_free(*out);
+    *out = NULL;
+    return qdq_nomem(err);
+}
+
 qdq_status qdq_target_load(const char *name_or_path, qdq_target **out, qdq_error *err)
 {
     *out = NULL;
@@ -419,7 +206,7 @@ qdq_status qdq_target_load(const char *name_or_path, qdq_target **out, qdq_error
         size_t size = 0;
 
         QDQ_TRY(qdq_read_file(name_or_path, 1 << 20, &text, &size, err));
-        qdq_status st = parse_target(text, size, name_or_path, true, out, err);
+        qdq_status st = load_file(name_or_path, text, size, out, err);
         qdq_free(text);
         return st;
     }

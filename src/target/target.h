@@ -8,6 +8,7 @@
 #include "qdq/quant.h"
 #include "target/format.h"
 #include "target/partitions.h"
+#include "target/target_rule.h"
 
 typedef enum qdq_op_kind {
     QDQ_KIND_LINEAR, /* activation and constant weight: the reason to quantize at all */
@@ -54,6 +55,7 @@ typedef struct qdq_target_op {
     const char *const *epilogue; /* operators that the engine fuses behind it; ends with NULL */
     const qdq_attr_is *require;
     size_t n_require;
+    qdq_rule_facts facts;
 } qdq_target_op;
 
 typedef enum qdq_data_is {
@@ -87,6 +89,7 @@ typedef struct qdq_stay_float {
     /* Operators, one of which reads its result in float while something else reads it, too; NULL: any. Known only when all
      * nodes are placed. */
     const char *const *float_reader;
+    qdq_rule_facts facts;
 } qdq_stay_float;
 
 /* What becomes of int8 weights on x86-64 without VNNI. */
@@ -128,15 +131,30 @@ struct qdq_target {
         *requantizes; /* float operators that the engine quantizes itself between DQ and Q; or NULL */
     const qdq_partitions *partitions; /* NULL: placement by chains */
     qdq_layernorm_input layernorm_input;
-    bool disable_mha_qdq; /* the MatMul of attentions stay float */
-    QDQ_VEC(qdq_target_op) ops;
+    bool disable_mha_qdq;       /* the MatMul of attentions stay float */
+    QDQ_VEC(qdq_target_op) ops; /* without rules that are off; those below likewise */
     QDQ_VEC(qdq_stay_float) stay;
     QDQ_VEC(qdq_no_kernel) none;
+    QDQ_VEC(qdq_probe) probes; /* of all rules, those that are off included */
+    bool has_cpu;              /* a rule has the condition `cpu` */
+    const char *cpu_kind,
+        *cpu_name; /* rules for other processors are left out (qdq_target_for_cpu); or NULL */
+    const char
+        *sha256; /* of the file that it was read from, whatever was changed since; NULL: there is none */
 };
 
 /* *out is the target with one key changed, as by qdq_target_set(). */
 qdq_status qdq_target_with(const qdq_target *t, const char *key, const char *value, qdq_target **out,
                            qdq_error *err);
+
+/* *out is the target of a description in memory; `name` stands for its file in messages. */
+qdq_status qdq_target_parse(const char *text, size_t size, const char *name, qdq_target **out,
+                            qdq_error *err);
+
+/* *out is the target with the rules that hold on this processor alone, as are targets made of it: `kind` as qdq_cpu_name() has
+ * it, `name` of the model, NULL if it is not known. Its text still has all rules. */
+qdq_status qdq_target_for_cpu(const qdq_target *t, const char *kind, const char *name, qdq_target **out,
+                              qdq_error *err);
 
 const qdq_target_op *qdq_target_find(const qdq_target *t, const char *op); /* NULL: not listed */
 int qdq_target_opset(const qdq_target *t);                          /* the least that its formats need */

@@ -158,9 +158,10 @@ struct qdq_plan {
     qdq_arena arena;
     const char *model; /* fingerprint, hexadecimal */
     const char *target, *created_by;
-    const char *cpu;   /* the processor that it is for, as qdq_cpu_name() has it; NULL: any */
-    const char *clean; /* pipeline that was run before, and is replayed */
-    int opset;         /* the model is raised to this; 0: left as it is */
+    const char *target_sha256; /* of the file that the target was read from; NULL: it is built in */
+    const char *cpu;           /* the processor that it is for, as qdq_cpu_name() has it; NULL: any */
+    const char *clean;         /* pipeline that was run before, and is replayed */
+    int opset;                 /* the model is raised to this; 0: left as it is */
     bool placement_only;
     unsigned n_folds;                    /* while a plan is made: of tensors[].fold; 0: none */
     size_t n_equalized, n_not_equalized; /* while a plan is made: pairs of Conv (pass "equalize") */

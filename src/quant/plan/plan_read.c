@@ -291,16 +291,19 @@ static void read_cpu(qdq_plan *plan, const qdq_json_place *top)
 
 static qdq_status read_plan(qdq_plan *plan, json_t *root, const char *text, size_t size, qdq_error *err)
 {
-    static const char *const keys[] = {"qdq_plan",  "model",      "target",  "created_by", "clean",
-                                       "opset",     "tensors",    "weights", "biases",     "placement_only",
-                                       "quantized", "left_float", "rest",    "scalings",   "corrections",
-                                       "times",     "cpu",        NULL};
+    static const char *const keys[] = {"qdq_plan", "model",          "target",      "created_by",
+                                       "clean",    "opset",          "tensors",     "weights",
+                                       "biases",   "placement_only", "quantized",   "left_float",
+                                       "rest",     "scalings",       "corrections", "times",
+                                       "cpu",      "target_sha256",  NULL};
     qdq_json_reader reader = {.arena = &plan->arena, .err = err, .text = text, .size = size};
     qdq_json_place top = qdq_json_top(&reader, root, "qdq_plan", QDQ_PLAN_VERSION), item;
 
     qdq_json_known(&top, keys);
     plan->model = qdq_json_text(&top, "model", "");
     plan->target = qdq_json_text(&top, "target", "");
+    if (qdq_json_has(&top, "target_sha256"))
+        plan->target_sha256 = qdq_json_text(&top, "target_sha256", "");
     plan->created_by = qdq_json_text(&top, "created_by", "");
     read_cpu(plan, &top);
     plan->clean = qdq_json_text(&top, "clean", "");

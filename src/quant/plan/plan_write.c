@@ -224,6 +224,8 @@ qdq_status qdq_plan_to_text(const qdq_plan *p, char **text, qdq_error *err)
     put_key(&b, "qdq_plan", json_integer(QDQ_PLAN_VERSION));
     put_key(&b, "model", json_string(p->model));
     put_key(&b, "target", json_string(p->target));
+    if (p->target_sha256 != NULL)
+        put_key(&b, "target_sha256", json_string(p->target_sha256));
     if (p->cpu != NULL)
         put_key(&b, "cpu", json_string(p->cpu));
     put_key(&b, "created_by", json_string(p->created_by));

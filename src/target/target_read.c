@@ -1,0 +1,329 @@
+/* target_read.c - reads target descriptions. Every key is checked: an unknown one is a mistake, not a comment. */
+#include "target/target_read.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/json_read.h"
+
+enum { INPUT_MAX = 15, CHANNELS_MAX = 1 << 20, WORK_MAX = 1 << 30 };
+
+/* --- the parts of a description ------------------------------------------------------------------------------ */
+
+/* By qdq_method; the first one is for callers alone. */
+static const char *const methods[] = {
+    "default", "max", "entropy", "entropy-compat", "percentile", "mse", "moving-average", "auto", NULL};
+
+const char *qdq_method_name(qdq_method method)
+{
+    return (size_t)method < QDQ_COUNT(methods) ? methods[method] : NULL;
+}
+
+static qdq_method read_method(const qdq_json_place *top)
+{
+    qdq_json_place p;
+
+    if (!qdq_json_member(top, "activation", &p))
+        return QDQ_METHOD_MAX; /* its format says that it is needed */
+    return QDQ_METHOD_MAX + (qdq_method)qdq_json_word(&p, "method", methods + QDQ_METHOD_MAX, 0);
+}
+
+/* Scales have the type of what is not quantized. */
+static void read_rest(qdq_target *t, const qdq_json_place *top)
+{
+    static const char *const keys[] = {"type", "direct_io", "keep_sums", "keep", NULL};
+    static const char *const types[] = {"float", "float16", "bfloat16", "model", NULL};
+    static const qdq_elem elems[] = {QDQ_FLOAT, QDQ_FLOAT16, QDQ_BFLOAT16, QDQ_FLOAT};
+    qdq_json_place p;
+
+    t->rest.type = QDQ_FLOAT;
+    if (!qdq_json_member(top, "rest", &p))
+        return;
+    qdq_json_known(&p, keys);
+    int word = qdq_json_word(&p, "type", types, 0);
+    t->rest.type = elems[word];
+    t->rest.follows = word == 3;
+    t->rest.direct_io = qdq_json_bool(&p, "direct_io");
+    t->rest.keep_sums = qdq_json_bool(&p, "keep_sums");
+    t->rest.keep = qdq_json_texts(&p, "keep");
+    t->format.activation.storage = t->format.weight.storage = t->rest.type;
+}
+
+/* "data": [1]; where partitions are placed and the operator is not linear, also [0, 2] or "all" */
+static void read_data(const qdq_json_place *p, bool several, qdq_target_op *op)
+{
+    json_t *list = json_object_get(p->object, "data"), *input;
+    bool bad = !json_is_array(list) || (!several && json_array_size(list) != 1);
+    size_t i;
+
+    op->inputs = op->kind == QDQ_KIND_JOINT ? QDQ_INPUTS_ALL : 1;
+    if (!qdq_json_has(p, "data"))
+        return;
+    op->inputs = 0;
+    json_array_foreach(list, i, input)
+    {
+        json_int_t n = json_is_integer(input) ? json_integer_value(input) : -1;
+
+        bad |= n < 0 || n > INPUT_MAX || op->inputs >> n != 0;
+        if (bad)
+            break;
+        op->data = i == 0 ? (uint32_t)n : op->data;
+        op->inputs |= (uint32_t)1 << n;
+    }
+    if (several && json_is_string(list) && strcmp(json_string_value(list), "all") == 0)
+        op->inputs = QDQ_INPUTS_ALL;
+    else if (bad)
+        qdq_json_wrong(p, "data",
+                       several ? "a rising list of the numbers of inputs, or 'all'"
+                               : "a list with the number of one input");
+}
+
+static void read_bias_rule(const qdq_json_place *p, qdq_target_op *op)
+{
+    static const char *const words[] = {"add-if-static", NULL};
+
+    if (!qdq_json_has(p, "bias"))
+        return;
+    if (json_is_string(json_object_get(p->object, "bias"))) {
+        qdq_json_word(p, "bias", words, -1);
+        op->bias = QDQ_BIAS_ADD_IF_STATIC;
+    } else {
+        op->bias_input = (uint32_t)qdq_json_int(p, "bias", 0, INPUT_MAX, 0);
+        op->bias = QDQ_BIAS_INPUT;
+    }
+}
+
+static void read_require(const qdq_json_place *p, qdq_target_op *op)
+{
+    qdq_json_place attributes;
+    const char *name;
+    json_t *value;
+
+    if (!qdq_json_member(p, "require", &attributes))
+        return;
+    qdq_arena *arena = p->reader->arena;
+    qdq_attr_is *list = qdq_arena_array(arena, json_object_size(attributes.object) + 1, sizeof *list);
+    op->require = list;
+    json_object_foreach(attributes.object, name, value)
+    {
+        if (list == NULL || (list[op->n_require].attribute = qdq_arena_strdup(arena, name)) == NULL) {
+            qdq_json_nomem(p);
+            return;
+        }
+        list[op->n_require++].value = qdq_json_number(&attributes, name, -INFINITY, INFINITY, 0);
+    }
+}
+
+/* The keys that all rules have, and their probes. */
+static void read_facts(qdq_target *t, const qdq_json_place *p, const char *const *keys, const char *list,
+                       size_t index, qdq_rule_facts *out)
+{
+    qdq_probe probe;
+
+    qdq_rule_read(p, keys, out);
+    t->has_cpu |= out->cpu != NULL;
+    for (size_t i = 0; qdq_probe_read(p, list, index, i, keys, &probe); i++) {
+        probe.op = qdq_json_text(p, "op", NULL);
+        probe.rule = qdq_json_text(p, "rule", NULL);
+        if (!QDQ_PUSH(&t->arena, &t->probes, probe))
+            qdq_json_nomem(p);
+    }
+}
+
+/* Why an operator that the description lists has no rule. */
+static void leave_out(qdq_target *t, const qdq_json_place *p, const qdq_target_op *op)
+{
+    const bool is_slow =
+        op->facts.n_measured > 0 && op->facts.measured[op->facts.n_measured - 1].verdict == QDQ_RULE_HARMS;
+    const qdq_no_kernel n = {op->op, is_slow ? "slower in 8 bits, as measured" : "its rule is off"};
+
+    if (!QDQ_PUSH(&t->arena, &t->none, n))
+        qdq_json_nomem(p);
+}
+
+static void read_op(qdq_target *t, const qdq_json_place *p, size_t index)
+{
+    static const char *const keys[] = {"op",    "kind",         "rule", "data",     "weight",  "axis",
+                                       "bias",  "output",       "off",  "epilogue", "require", "cpu",
+                                       "probe", "only_between", "tied", "measured", NULL};
+    static const char *const kinds[] = {"linear", "table", "joint", "pass", NULL};
+    static const char *const axes[] = {"tensor", "0", "1", "last", "gemm", NULL};
+    static const char *const outputs[] = {"float", "quantized", "if-read", NULL};
+    qdq_target_op op = {0};
+
+    read_facts(t, p, keys, "operators", index, &op.facts);
+    op.op = qdq_json_text(p, "op", NULL);
+    op.rule = qdq_json_text(p, "rule", NULL);
+    op.kind = (qdq_op_kind)qdq_json_word(p, "kind", kinds, -1);
+    read_data(p, t->partitions != NULL && op.kind != QDQ_KIND_LINEAR, &op);
+    op.weight = (uint32_t)qdq_json_int(p, "weight", 0, INPUT_MAX, 1);
+    op.axis = (qdq_axis_rule)qdq_json_word(p, "axis", axes, 0);
+    read_bias_rule(p, &op);
+    int output = qdq_json_word(p, "output", outputs, 0);
+    op.quantize_output = output == 1;
+    op.quantize_if_read = output == 2;
+    op.only_between = qdq_json_bool(p, "only_between");
+    op.tied = qdq_json_bool(p, "tied");
+    op.epilogue = qdq_json_texts(p, "epilogue");
+    read_require(p, &op);
+    if ((op.kind == QDQ_KIND_LINEAR || op.kind == QDQ_KIND_TABLE) &&
+        (op.data == op.weight ||
+         (op.bias == QDQ_BIAS_INPUT && (op.bias_input == op.data || op.bias_input == op.weight))))
+        qdq_json_fail(p, "operator '%s': data, weight and bias are one input, expected different ones",
+                      op.op);
+    if (op.quantize_if_read && t->partitions != NULL)
+        qdq_json_wrong(p, "output", "'float' or 'quantized', as there are 'partitions'");
+    if (op.tied && (op.kind != QDQ_KIND_JOINT || !op.quantize_output || t->partitions != NULL))
+        qdq_json_fail(p,
+                      "operator '%s': key 'tied': of no meaning but for joint operators with quantized "
+                      "output, without 'partitions'",
+                      op.op);
+    if (op.facts.off) {
+        leave_out(t, p, &op);
+        return;
+    }
+    if (qdq_target_find(t, op.op) != NULL)
+        qdq_json_fail(p, "operator '%s' is listed twice", op.op);
+    if (!QDQ_PUSH(&t->arena, &t->ops, op))
+        qdq_json_nomem(p);
+}
+
+static void read_stay_float(qdq_target *t, const qdq_json_place *p, size_t index)
+{
+    static const char *const keys[] = {"op",
+                                       "rule",
+                                       "reason",
+                                       "data_is",
+                                       "in_channels_max",
+                                       "out_channels_max",
+                                       "group_channels_max",
+                                       "sum_max",
+                                       "weight_max",
+                                       "work_max",
+                                       "depthwise",
+                                       "activations",
+                                       "alone",
+                                       "one_reader",
+                                       "linear_reader",
+                                       "reads",
+                                       "not_before",
+                                       "engine",
+                                       "open",
+                                       "no_bias",
+                                       "float_reader",
+                                       "off",
+                                       "cpu",
+                                       "measured",
+                                       "probe",
+                                       NULL};
+    static const char *const origins[] = {"any", "graph-input", "left-float", "float", NULL};
+    qdq_stay_float s = {0};
+
+    read_facts(t, p, keys, "stay_float", index, &s.facts);
+    s.op = qdq_json_text(p, "op", NULL);
+    s.rule = qdq_json_text(p, "rule", NULL);
+    s.reason = qdq_json_text(p, "reason", NULL);
+    s.data_is = (qdq_data_is)qdq_json_word(p, "data_is", origins, 0);
+    s.depthwise = qdq_json_bool(p, "depthwise");
+    s.activations = qdq_json_bool(p, "activations");
+    s.alone = qdq_json_bool(p, "alone");
+    s.one_reader = qdq_json_bool(p, "one_reader");
+    s.linear_reader = qdq_json_bool(p, "linear_reader");
+    s.in_channels_max = qdq_json_int(p, "in_channels_max", 0, CHANNELS_MAX, 0);
+    s.out_channels_max = qdq_json_int(p, "out_channels_max", 0, CHANNELS_MAX, 0);
+    s.group_channels_max = qdq_json_int(p, "group_channels_max", 0, CHANNELS_MAX, 0);
+    s.sum_max = qdq_json_int(p, "sum_max", 0, WORK_MAX, 0);
+    s.weight_max = qdq_json_int(p, "weight_max", 0, WORK_MAX, 0);
+    s.work_max = qdq_json_int(p, "work_max", 0, WORK_MAX, 0);
+    s.reads = qdq_json_texts(p, "reads");
+    s.not_before = qdq_json_texts(p, "not_before");
+    s.engine = qdq_json_texts(p, "engine");
+    s.open = qdq_json_bool(p, "open");
+    s.no_bias = qdq_json_bool(p, "no_bias");
+    s.float_reader = qdq_json_texts(p, "float_reader");
+    if (s.work_max != 0 && !s.activations)
+        qdq_json_fail(p, "key 'work_max': of no meaning without 'activations'");
+    if (s.engine != NULL && qdq_json_has(p, "probe"))
+        qdq_json_wrong(p, "probe", "none beside 'engine': times do not decide a rule of correctness");
+    if (!s.facts.off && !QDQ_PUSH(&t->arena, &t->stay, s))
+        qdq_json_nomem(p);
+}
+
+static void read_no_kernel(qdq_target *t, const qdq_json_place *p)
+{
+    static const char *const keys[] = {"op", "reason", NULL};
+    qdq_no_kernel n = {0};
+
+    qdq_json_known(p, keys);
+    n.op = qdq_json_text(p, "op", NULL);
+    n.reason = qdq_json_text(p, "reason", NULL);
+    if (!QDQ_PUSH(&t->arena, &t->none, n))
+        qdq_json_nomem(p);
+}
+
+qdq_status qdq_target_read(qdq_target *t, json_t *root, bool lines, qdq_error *err)
+{
+    static const char *const keys[] = {"qdq_target",
+                                       "name",
+                                       "help",
+                                       "engine",
+                                       "min_opset",
+                                       "max_opset",
+                                       "bias",
+                                       "activation",
+                                       "graph_output",
+                                       "weight",
+                                       "operators",
+                                       "stay_float",
+                                       "requantizes",
+                                       "no_kernel",
+                                       "passes",
+                                       "overrides",
+                                       "rest",
+                                       "partitions",
+                                       "layernorm-input",
+                                       "disable_mha_qdq",
+                                       "int8_readers",
+                                       "join_factor_max",
+                                       "without_vnni",
+                                       NULL};
+    static const char *const layernorms[] = {"off", "conv", "any", NULL};
+    static const char *const outputs[] = {"float", "dequantized", NULL};
+    static const char *const readers[] = {"any", "one", NULL};
+    static const char *const without_vnni[] = {"any", "as-it-is", "uint8", "reduced", NULL};
+    qdq_json_reader reader = {.arena = &t->arena, .err = err};
+    if (lines) {
+        reader.text = t->text;
+        reader.size = strlen(t->text);
+    }
+    qdq_json_place top = qdq_json_top(&reader, root, "qdq_target", 1), item;
+
+    qdq_json_known(&top, keys);
+    t->name = qdq_json_text(&top, "name", NULL);
+    t->help = qdq_json_text(&top, "help", "");
+    t->engine = qdq_json_text(&top, "engine", "");
+    t->min_opset = (int)qdq_json_int(&top, "min_opset", 10, 21, 13);
+    t->max_opset = (int)qdq_json_int(&top, "max_opset", t->min_opset, 30, 21);
+    qdq_format_read(&top, &t->format);
+    t->method = read_method(&top);
+    read_rest(t, &top);
+    qdq_overrides_read(&top, &t->format, &t->overrides);
+    t->dequantized_outputs = qdq_json_word(&top, "graph_output", outputs, 0) == 1;
+    t->int8_one_reader = qdq_json_word(&top, "int8_readers", readers, 0) == 1;
+    t->join_factor_max = qdq_json_number(&top, "join_factor_max", 0, INFINITY, 0);
+    t->without_vnni = (qdq_without_vnni)qdq_json_word(&top, "without_vnni", without_vnni, 0);
+    t->requantizes = qdq_json_texts(&top, "requantizes");
+    t->passes = qdq_json_texts(&top, "passes");
+    if (qdq_json_member(&top, "partitions", &item))
+        t->partitions = qdq_partitions_read(&item);
+    t->layernorm_input = (qdq_layernorm_input)qdq_json_word(&top, "layernorm-input", layernorms, 0);
+    t->disable_mha_qdq = qdq_json_bool(&top, "disable_mha_qdq");
+    for (size_t i = 0; qdq_json_item(&top, "operators", i, &item); i++)
+        read_op(t, &item, i);
+    for (size_t i = 0; qdq_json_item(&top, "stay_float", i, &item); i++)
+        read_stay_float(t, &item, i);
+    for (size_t i = 0; qdq_json_item(&top, "no_kernel", i, &item); i++)
+        read_no_kernel(t, &item);
+    return reader.status;
+}

@@ -1,0 +1,68 @@
+/* target_rule.h - the keys that every rule of a target has: does it hold, on which processors, what was measured, and which
+ * models show it (docs/targets.md, "Measured rules"). Must not know the conditions of a rule, or how a probe is measured. */
+#ifndef QDQ_TARGET_RULE_H
+#define QDQ_TARGET_RULE_H
+
+#include "base/json_read.h"
+
+typedef enum qdq_rule_verdict {
+    QDQ_RULE_UNDECIDED, /* the interval of the factor holds 1 */
+    QDQ_RULE_PAYS,
+    QDQ_RULE_HARMS
+} qdq_rule_verdict;
+
+/* "undecided", "pays", "harms" */
+const char *qdq_rule_verdict_name(qdq_rule_verdict v);
+
+typedef struct qdq_measured {
+    qdq_rule_verdict verdict;
+    double factor, low, high; /* time with the rule / time without it, and its 95 % interval */
+    const char *engine, *version, *processor;
+    const char
+        *key;   /* the key of the rule that the probe decides: "off", "output", "out_channels_max", ... */
+    int64_t at; /* the size that was measured, where `key` is a threshold; else 0 */
+    const char *probe; /* which of the rule's probes: its name; "" if it has none */
+} qdq_measured;
+
+typedef struct qdq_probe_value { /* of a parameter */
+    const char *name;
+    int64_t value;
+} qdq_probe_value;
+
+typedef struct qdq_probe_size {
+    const qdq_probe_value *value;
+    size_t n;
+} qdq_probe_size;
+
+/* A small model, or a family of them, in which a rule decides. */
+typedef struct qdq_probe {
+    const char *list; /* of the description: "operators", "stay_float" */
+    size_t index;     /* of the rule in this list */
+    size_t number;    /* of the probe in the rule */
+    const char *op, *rule, *name;
+    const char *graph;          /* text form; "$n" stands for the parameter n */
+    const char *threshold;      /* the key that the sizes decide; NULL: none */
+    const char *const *beside;  /* names of rules of stay_float that hold in it, too; or NULL */
+    const qdq_probe_size *size; /* rising by the threshold; one empty size where there is no parameter */
+    size_t n_sizes;
+} qdq_probe;
+
+/* What a rule says of itself. */
+typedef struct qdq_rule_facts {
+    bool off;               /* it does not hold */
+    const char *const *cpu; /* kinds of processors (qdq_cpu_name()), or parts of their names; NULL: all */
+    const qdq_measured *measured;
+    size_t n_measured;
+} qdq_rule_facts;
+
+/* The rule is object `index` of `list`. `keys`: all that it may have, ends with NULL. */
+void qdq_rule_read(const qdq_json_place *p, const char *const *keys, qdq_rule_facts *out);
+
+/* Reads probe `i` of the rule; false: there is none, or a mistake. */
+bool qdq_probe_read(const qdq_json_place *p, const char *list, size_t index, size_t i,
+                    const char *const *keys, qdq_probe *out);
+
+/* Does the rule hold on a processor? `kind` as qdq_cpu_name() has it; `name`: NULL if not known. */
+bool qdq_rule_is_for(const qdq_rule_facts *r, const char *kind, const char *name);
+
+#endif /* QDQ_TARGET_RULE_H */

@@ -1,0 +1,222 @@
+/* target_rules.c - rules that are off, that hold on some processors, and that carry figures and probes. */
+#include "target/target_rule.h"
+
+#include "base/file.h"
+#include "quant/plan/plan.h"
+#include "quant/target_fit.h"
+#include "support/build.h"
+#include "support/test.h"
+
+static qdq_error err;
+
+#define HEAD                                                                                                 \
+    "{\"qdq_target\": 1, \"name\": \"t\", \"activation\": {\"type\": \"uint8\"}, "                           \
+    "\"weight\": {\"type\": \"int8\", \"symmetric\": true}, "
+#define OP(more) HEAD "\"operators\": [{\"op\": \"Conv\", \"rule\": \"conv\", \"kind\": \"linear\"" more "}]}"
+#define FLOAT(more)                                                                                          \
+    HEAD "\"stay_float\": [{\"op\": \"Conv\", \"rule\": \"r\", \"reason\": \"slow\"" more "}]}"
+#define FIGURES(more)                                                                                        \
+    ", \"measured\": [{\"verdict\": \"harms\", \"factor\": 1.2, \"interval\": [1.1, 1.3], \"engine\": "      \
+    "\"ort\", \"version\": \"1.31.1\", \"processor\": \"AMD EPYC\"" more "}]"
+#define PROBE(more) ", \"probe\": [{" more "}]"
+#define GRAPH       "\"graph\": \"graph (float[1] x) => (float[1] y) { y = Relu(x) }\""
+
+static qdq_target *load(const char *text)
+{
+    qdq_target *t = NULL;
+
+    assert_ok(qdq_target_parse(text, strlen(text), "t", &t, &err));
+    return t;
+}
+
+static void a_rule_that_is_off_does_not_hold(void **state)
+{
+    qdq_target *t = load(OP(", \"off\": true")), *stay = load(FLOAT(", \"off\": true"));
+
+    (void)state;
+    assert_null(qdq_target_find(t, "Conv"));
+    assert_string_equal(qdq_target_reason(t, "Conv"), "its rule is off");
+    assert_int_equal(stay->stay.n, 0);
+    qdq_target_free(stay);
+    qdq_target_free(t);
+    t = load(OP(", \"off\": true" FIGURES("")));
+    assert_string_equal(qdq_target_reason(t, "Conv"), "slower in 8 bits, as measured");
+    qdq_target_free(t);
+}
+
+static void figures_are_read(void **state)
+{
+    qdq_target *t = load(FLOAT(FIGURES(", \"key\": \"sum_max\", \"at\": 27, \"probe\": \"wide\"")));
+    const qdq_rule_facts *f = &t->stay.at[0].facts;
+
+    (void)state;
+    assert_int_equal(f->n_measured, 1);
+    assert_int_equal(f->measured[0].verdict, QDQ_RULE_HARMS);
+    assert_true(f->measured[0].factor == 1.2 && f->measured[0].low == 1.1 && f->measured[0].high == 1.3);
+    assert_string_equal(f->measured[0].processor, "AMD EPYC");
+    assert_string_equal(f->measured[0].key, "sum_max");
+    assert_string_equal(f->measured[0].probe, "wide");
+    assert_int_equal(f->measured[0].at, 27);
+    qdq_target_free(t);
+}
+
+/* --- processors ------------------------------------------------------------------------------------------------------ */
+
+static void a_condition_names_kinds_of_processors_or_parts_of_their_names(void **state)
+{
+    const char *const list[] = {"arm", "AMD EPYC", NULL};
+    const qdq_rule_facts all = {.cpu = NULL}, some = {.cpu = list};
+
+    (void)state;
+    assert_true(qdq_rule_is_for(&all, "vnni", NULL));
+    assert_true(qdq_rule_is_for(&some, "arm", NULL));
+    assert_true(qdq_rule_is_for(&some, "vnni", "AMD EPYC 9B14, 2 cores"));
+    assert_false(qdq_rule_is_for(&some, "vnni", "Intel(R) Xeon(R) Processor"));
+    assert_false(qdq_rule_is_for(&some, "vnni", NULL));
+}
+
+static void a_rule_for_another_processor_does_not_hold(void **state)
+{
+    test_builder b = test_build(17);
+    qdq_target *stay = load(FLOAT(", \"cpu\": [\"avx2\"]")), *op = load(OP(", \"cpu\": [\"avx2\"]"));
+    qdq_target *own = NULL, *again = NULL;
+
+    (void)state;
+    TEST_INPUT(&b, "x", 1, 4);
+    TEST_NODE(&b, "Relu", "y", "x");
+    test_output(&b, "y");
+    qdq_model *m = test_built(&b);
+    assert_ok(qdq_target_fit(m, stay, QDQ_CPU_VNNI, NULL, &own, &err));
+    assert_int_equal(own->stay.n, 0);
+    assert_ok(qdq_target_with(own, "help", "changed", &again, &err)); /* stays left out */
+    assert_int_equal(again->stay.n, 0);
+    qdq_target_free(again);
+    qdq_target_free(own);
+    assert_ok(qdq_target_fit(m, stay, QDQ_CPU_AVX2, NULL, &own, &err));
+    assert_int_equal(own->stay.n, 1);
+    qdq_target_free(own);
+    assert_ok(qdq_target_fit(m, op, QDQ_CPU_ARM, NULL, &own, &err));
+    assert_null(qdq_target_find(own, "Conv"));
+    assert_string_equal(qdq_target_reason(own, "Conv"), "slower in 8 bits on this processor");
+    qdq_target_free(own);
+    assert_ok(qdq_target_fit(m, op, QDQ_CPU_AVX2, NULL, &own, &err));
+    assert_non_null(qdq_target_find(own, "Conv"));
+    qdq_target_free(own);
+    qdq_target_free(stay);
+    qdq_target_free(op);
+    qdq_model_free(m);
+}
+
+/* --- plans ------------------------------------------------------------------------------------------------------------ */
+
+static void a_plan_names_the_file_of_its_target_by_its_hash(void **state)
+{
+    static const char text[] =
+        "{\"qdq_plan\": 1, \"model\": \"m\", \"target\": \"t\", \"target_sha256\": \"ab\", "
+        "\"clean\": \"\", \"opset\": 0, \"tensors\": [], \"weights\": [], \"biases\": []}";
+    const char *path = test_path("mine.json"), *mine = FLOAT("");
+    qdq_target *t = NULL;
+    qdq_plan *p = NULL;
+    char *out = NULL;
+
+    (void)state;
+    assert_ok(qdq_plan_parse(text, sizeof text - 1, "p", &p, &err));
+    assert_ok(qdq_plan_to_text(p, &out, &err));
+    assert_non_null(strstr(out, "\"target_sha256\": \"ab\""));
+    qdq_free(out);
+    qdq_plan_free(p);
+    assert_ok(qdq_write_file(path, true, mine, strlen(mine), &err));
+    assert_ok(qdq_target_load(path, &t, &err));
+    const size_t length = strlen(t->sha256);
+    assert_int_equal(length, 64);
+    assert_ok(qdq_target_set(t, "weight.per_channel", "true", &err));
+    assert_non_null(t->sha256);
+    qdq_target_free(t);
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    assert_null(t->sha256);
+    qdq_target_free(t);
+}
+
+/* --- probes ----------------------------------------------------------------------------------------------------------- */
+
+static void a_probe_is_a_family_over_sizes(void **state)
+{
+    qdq_target *t = load(FLOAT(
+        PROBE("\"graph\": [\"graph\", \"x\"], \"threshold\": \"sum_max\", \"beside\": [\"q\"], "
+              "\"sizes\": [{\"n\": 3, \"sum_max\": 27}, {\"n\": 5, \"sum_max\": 75}]") ","
+                                                                                       "\"off\": true"));
+    const qdq_probe *p = &t->probes.at[0];
+
+    (void)state;
+    assert_int_equal(t->probes.n, 1); /* of a rule that is off, too */
+    assert_string_equal(p->graph, "graph\nx\n");
+    assert_string_equal(p->rule, "r");
+    assert_string_equal(p->beside[0], "q");
+    assert_int_equal(p->n_sizes, 2);
+    assert_string_equal(p->size[1].value[0].name, "n");
+    assert_int_equal(p->size[1].value[1].value, 75);
+    qdq_target_free(t);
+    t = load(
+        OP(PROBE(GRAPH ", \"with\": {\"output\": \"float\"}, \"without\": {\"output\": \"quantized\"}")));
+    assert_int_equal(t->probes.at[0].n_sizes, 1);
+    assert_int_equal(t->probes.at[0].size[0].n, 0);
+    qdq_target_free(t);
+}
+
+static void mistakes_are_named_with_their_line_and_place(void **state)
+{
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {FLOAT(", \"off\": 1"), "line 1: stay_float[0], key 'off': expected true or false"},
+        {FLOAT(", \"cpu\": \"arm\""), "line 1: stay_float[0], key 'cpu': expected a list of strings"},
+        {FLOAT(",\n\"measured\": [{\"verdict\": \"good\"}]"),
+         "line 2: stay_float[0].measured[0], key 'verdict': expected 'undecided', 'pays' or 'harms'"},
+        {FLOAT(", \"measured\": [{\"verdict\": \"pays\"}]"),
+         "stay_float[0].measured[0], key 'factor': expected a number above 0"},
+        {FLOAT(", \"measured\": [{\"verdict\": \"pays\", \"factor\": 1, \"interval\": [2, 1]}]"),
+         "stay_float[0].measured[0], key 'interval': expected a list of two rising numbers above 0"},
+        {FLOAT(", \"measured\": [{\"verdict\": \"pays\", \"factor\": 1, \"interval\": [1, 2]}]"),
+         "stay_float[0].measured[0], key 'engine': expected a string"},
+        {FLOAT(FIGURES(", \"colour\": 1")), "stay_float[0].measured[0]: unknown key 'colour'"},
+        {FLOAT(PROBE("\"name\": \"p\"")), "stay_float[0].probe[0], key 'graph': expected a string"},
+        {FLOAT(PROBE(GRAPH ", \"colour\": 1")), "stay_float[0].probe[0]: unknown key 'colour'"},
+        {FLOAT(PROBE(GRAPH ", \"threshold\": \"alone\", \"sizes\": [{\"n\": 1}]")),
+         "key 'threshold': expected a key of the rule that ends in '_max', and 'sizes'"},
+        {FLOAT(PROBE(GRAPH ", \"threshold\": \"sum_max\"")),
+         "key 'sizes': expected a list of objects, as there is a 'threshold'"},
+        {FLOAT(PROBE(GRAPH ", \"sizes\": [{\"n\": 1}, {\"n\": 2}]")),
+         "key 'sizes': expected one size, or the key 'threshold'"},
+        {FLOAT(PROBE(GRAPH ", \"threshold\": \"sum_max\", \"sizes\": [{\"sum_max\": 2}, {\"sum_max\": 2}]")),
+         "stay_float[0].probe[0].sizes[1]: expected the key 'sum_max', larger from size to size"},
+        {FLOAT(PROBE(GRAPH ", \"sizes\": [{\"n\": 0}]")),
+         "stay_float[0].probe[0].sizes[0], key 'n': expected a whole number from 1"},
+        {FLOAT(PROBE(GRAPH ", \"without\": {\"colour\": 1}")),
+         "stay_float[0].probe[0].without: unknown key 'colour'"},
+        {FLOAT(PROBE(GRAPH ", \"with\": {\"off\": true}")),
+         "stay_float[0].probe[0], key 'without': expected an object, as there is a 'with'"},
+        {FLOAT(", \"engine\": [\"1\"]" PROBE(GRAPH)), "stay_float[0], key 'probe': expected none beside "
+                                                      "'engine': times do not decide a rule of correctness"},
+    };
+    qdq_target *t = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_fails(QDQ_E_FORMAT, cases[i].message,
+                     qdq_target_parse(cases[i].text, strlen(cases[i].text), "t", &t, &err));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_rule_that_is_off_does_not_hold),
+        cmocka_unit_test(figures_are_read),
+        cmocka_unit_test(a_condition_names_kinds_of_processors_or_parts_of_their_names),
+        cmocka_unit_test(a_rule_for_another_processor_does_not_hold),
+        cmocka_unit_test(a_plan_names_the_file_of_its_target_by_its_hash),
+        cmocka_unit_test(a_probe_is_a_family_over_sizes),
+        cmocka_unit_test(mistakes_are_named_with_their_line_and_place),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
