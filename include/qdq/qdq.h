@@ -31,6 +31,7 @@
 #include "goal.h"
 #include "model.h"
 #include "pass.h"
+#include "probe.h"
 #include "quant.h"
 #include "report.h"
 #include "status.h"

@@ -20,7 +20,7 @@ typedef struct qdq_plan qdq_plan;
 /* Built-in targets: name and one line of help; NULL past the end. */
 QDQ_API const char *qdq_target_name(size_t i, const char **help);
 
-/* A built-in target by name, or a description in a file (a name with '/' or ending in ".json"). Mistakes in
+/* A built-in target by name ("ort-cpu", "builtin:ort-cpu"), or a description in a file (a name with '/' or ending in ".json"). Mistakes in
  * it are QDQ_E_FORMAT with file, key, and what was expected. */
 QDQ_API QDQ_MUST_USE qdq_status qdq_target_load(const char *name_or_path, qdq_target **out, qdq_error *err);
 QDQ_API void qdq_target_free(qdq_target *t); /* NULL is allowed */
@@ -41,6 +41,9 @@ QDQ_API QDQ_MUST_USE qdq_status qdq_target_set_all(qdq_target *t, const qdq_targ
 
 /* The description, as it is read: lent, as long as the target and until it is changed. */
 QDQ_API const char *qdq_target_text(const qdq_target *t);
+
+/* The name in the description: "ort-cpu". Lent like the text. */
+QDQ_API const char *qdq_target_get_name(const qdq_target *t);
 
 /* The engine whose speed its rules are about, as in qdq_engine_info.name: "ort". Lent like the text. */
 QDQ_API const char *qdq_target_engine(const qdq_target *t);

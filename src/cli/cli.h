@@ -15,6 +15,7 @@ struct cli {
     const char *const *operand;
     size_t n_operands;
     bool json;
+    const char *installed; /* file that stands for the target that was named; NULL: none (cli_installed.h) */
     bool stdin_taken;
     bool negative; /* set by a command whose answer is no: exit 1 */
 };

@@ -6,6 +6,7 @@
 
 #include "base/fail.h"
 #include "base/vec.h"
+#include "cli/cli_installed.h"
 
 static const char *const presets[] = {"target", "int8", "uint8", "int16", "fp8", "int4", "uint4", NULL};
 static const char *const methods[] = {"target", "absmax", "mse", "awq-lite", "awq-clip", "awq-full", NULL};
@@ -346,13 +347,22 @@ const char *cli_target_of_engine(const char *engine)
     return "ort-cpu";
 }
 
-qdq_status cli_target_open(cli *c, const char *name, const cli_format_args *a, qdq_target **out,
-                           qdq_error *err)
+static bool is_file(const char *name)
+{
+    return strpbrk(name, "/.") != NULL;
+}
+
+qdq_status cli_target_open(cli *c, const char *name, const cli_format_args *a, const cli_engine_args *engine,
+                           qdq_target **out, qdq_error *err)
 {
     qdq_target *t = NULL;
 
-    QDQ_TRY(qdq_target_load(name != NULL ? name : "ort-cpu", &t, err));
-    qdq_status st = change_target(c, t, a, name != NULL && strpbrk(name, "/.") != NULL, err);
+    name = name != NULL ? name : "ort-cpu";
+    c->installed = NULL;
+    if (!is_file(name) && strncmp(name, "builtin:", 8) != 0)
+        QDQ_TRY(cli_installed_find(c, name, engine, &c->installed, err));
+    QDQ_TRY(qdq_target_load(c->installed != NULL ? c->installed : name, &t, err));
+    qdq_status st = change_target(c, t, a, is_file(name), err);
     if (st == QDQ_OK)
         *out = t;
     else

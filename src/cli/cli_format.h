@@ -3,6 +3,7 @@
 #define QDQ_CLI_FORMAT_H
 
 #include "cli/cli.h"
+#include "cli/cli_engine.h"
 #include "qdq/quant.h"
 
 typedef struct cli_format_args {
@@ -26,8 +27,10 @@ qdq_status cli_format_preset(const char *name, cli_format_args *a, qdq_error *er
 /* The target that models are tuned for on an engine ("openvino:LIBRARY") where nobody names one. */
 const char *cli_target_of_engine(const char *engine);
 
-/* The target NAME (NULL: ort-cpu) with these changes: first the preset, then the options, then --set. */
-qdq_status cli_target_open(cli *c, const char *name, const cli_format_args *a, qdq_target **out,
-                           qdq_error *err);
+/* The target NAME (NULL: ort-cpu) with these changes: first the preset, then the options, then --set. A built-in one is replaced by
+ * what was installed for this machine (cli_installed.h), unless its name begins with "builtin:"; c->installed is the file then.
+ * `engine`: options of the command; NULL: it has none. */
+qdq_status cli_target_open(cli *c, const char *name, const cli_format_args *a, const cli_engine_args *engine,
+                           qdq_target **out, qdq_error *err);
 
 #endif /* QDQ_CLI_FORMAT_H */

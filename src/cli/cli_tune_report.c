@@ -6,6 +6,7 @@
 
 #include "base/fail.h"
 #include "base/file.h"
+#include "cli/cli_installed.h"
 
 #define REPORT_MAX (16 << 20)
 
@@ -289,6 +290,7 @@ void cli_tune_report_verdict(json_t *report, FILE *to)
 
 qdq_status cli_tune_report_print(cli *c, json_t *report, FILE *to, qdq_error *err)
 {
+    cli_installed_print(c, to);
     print_counts(report, to);
     QDQ_TRY(print_times(c, report, to, err));
     print_shapes(report, to);

@@ -8,6 +8,7 @@
 #include "cli/cli_engine.h"
 #include "cli/cli_format.h"
 #include "cli/cli_groups.h"
+#include "cli/cli_installed.h"
 #include "cli/cli_json.h"
 #include "cli/cli_model.h"
 #include "cli/cli_verify.h"
@@ -233,6 +234,7 @@ static qdq_status print_target(cli *c, const char *path, const char *target, con
     if (t->microseconds > 0)
         printf(", %.1f us", t->microseconds);
     printf("\n");
+    cli_installed_print(c, stdout);
     return QDQ_OK;
 }
 
@@ -257,7 +259,7 @@ static qdq_status check_target(cli *c, const struct check_args *a, qdq_engine *e
     qdq_check_opts opts = QDQ_CHECK_OPTS_INIT;
     const cli_format_args format = {.set = a->set};
     qdq_target *target = NULL;
-    qdq_status st = cli_target_open(c, a->target, &format, &target, err);
+    qdq_status st = cli_target_open(c, a->target, &format, &a->engine, &target, err);
 
     opts.engine = engine;
     opts.shapes = a->shape.shapes.at;

@@ -94,7 +94,8 @@ static qdq_status explain(cli *c, const struct inspect_args *a, const qdq_model 
     qdq_target *target = NULL;
     qdq_why *why = qdq_why_new(a->why);
 
-    qdq_status st = why != NULL ? cli_target_open(c, a->target, &a->format, &target, err) : qdq_nomem(err);
+    qdq_status st =
+        why != NULL ? cli_target_open(c, a->target, &a->format, NULL, &target, err) : qdq_nomem(err);
     o.why = why;
     o.job = &c->job;
     o.cpu = (qdq_cpu)a->format.cpu;

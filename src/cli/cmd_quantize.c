@@ -107,7 +107,7 @@ static qdq_status plan_and_apply(quantize *q, qdq_error *err)
     if (a->plan != NULL)
         QDQ_TRY(qdq_plan_load(a->plan, &q->plan, err));
     else
-        QDQ_TRY(cli_target_open(q->c, a->quant.target, &a->quant.format, &q->target, err));
+        QDQ_TRY(cli_target_open(q->c, a->quant.target, &a->quant.format, &a->engine, &q->target, err));
     if (needs_engine(a))
         QDQ_TRY(open_data(q, err));
     if (a->autotune != 0)
@@ -322,7 +322,8 @@ const cli_command cmd_quantize = {
         "with --no-bench, --autotune, or a --plan without data. Slower than float, and not faster (the\n"
         "interval holds 1), are warnings; the exit code stays 0.",
     .json =
-        "{ \"model\", \"output\", \"target\", \"cpu\", \"engine\", \"engine_version\", \"placement_only\",\n"
+        "{ \"model\", \"output\", \"target\", \"installed_target\", \"cpu\", \"engine\", \"engine_version\", "
+        "\"placement_only\",\n"
         "  \"samples\": {\"calibration\", \"sqnr\", \"shapes\": \"open\" or \"fixed\", \"held_back\"},\n"
         "  \"quantized\": {\"Conv\": 20},\n"
         "  \"kept\": {\"Conv\": 3}, \"left_float\": [{\"reason\", \"nodes\"}], \"plan\": {\"tensors\", "

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "cli/cli_installed.h"
 #include "cli/cli_outputs.h"
 #include "cli/cli_tune.h"
 #include "cli/cli_why.h"
@@ -94,6 +95,8 @@ qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
     if (q->a->quant.set_shape.n > 0)
         cli_json_set(&j, root, "set_shape", cli_shapes_set_json(&q->a->quant.set_shape, &j));
     cli_json_set(&j, root, "target", cli_json_text(s->target));
+    if (q->c->installed != NULL)
+        cli_json_set(&j, root, "installed_target", cli_json_text(q->c->installed));
     cli_json_set(&j, root, "cpu", s->cpu[0] != '\0' ? cli_json_text(s->cpu) : json_null());
     cli_json_set(&j, root, "engine", info != NULL ? cli_json_text(info->name) : json_null());
     cli_json_set(&j, root, "engine_version", info != NULL ? cli_json_text(info->version) : json_null());
@@ -245,6 +248,7 @@ qdq_status cmd_quantize_print_text(const quantize *q, FILE *to, qdq_error *err)
         fprintf(to, ", calibrated on %zu sample%s", q->samples.split.calibrate,
                 cli_plural(q->samples.split.calibrate));
     fputc('\n', to);
+    cli_installed_print(q->c, to);
     print_cpu(s, to);
     cli_shapes_set_print(&q->a->quant.set_shape, to);
     if (q->samples.data != NULL)

@@ -1,10 +1,73 @@
 /* cmd_targets.c - the target descriptions: what placement is made of. */
+#include "cli/cmd_targets.h"
+
 #include "base/fail.h"
-#include "cli/cli.h"
 #include "cli/cli_json.h"
 #include "qdq/quant.h"
 
-static const cli_group groups[] = {{"options", cli_common_opts, 0}, {NULL, NULL, 0}};
+static const cli_opt options[] = {
+    {.name = "measure",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(targets_args, measure),
+     .help = "time the rules of NAME on this machine; needs -o or --install"},
+    {.letter = 'o',
+     .name = "output",
+     .kind = CLI_FILE,
+     .offset = CLI_AT(targets_args, output),
+     .what = "FILE",
+     .help = "--measure: write the measured target to FILE"},
+    {.name = "install",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(targets_args, install),
+     .help = "--measure: use the measured target on this machine from now on"},
+    {.letter = 'f',
+     .name = "force",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(targets_args, force),
+     .help = "--measure: overwrite FILE"},
+    {.name = "time",
+     .kind = CLI_TIME,
+     .offset = CLI_AT(targets_args, time_s),
+     .what = "TIME",
+     .help = "--measure: take at most this long: 90s, 3m",
+     .init = "3m"},
+    {.letter = 't',
+     .name = "threads",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(targets_args, threads),
+     .what = "N",
+     .help = "--measure: threads of the engine; 0: all processors",
+     .init = "1",
+     .min = 0,
+     .max = 1024},
+    {.name = "seed",
+     .kind = CLI_WHOLE,
+     .offset = CLI_AT(targets_args, seed),
+     .what = "N",
+     .help = "--measure: seed of weights and inputs",
+     .init = "0",
+     .min = 0,
+     .max = INT64_MAX},
+    CLI_END,
+};
+
+static const cli_opt engine_opts[] = {
+    {.letter = 'e',
+     .name = "engine",
+     .kind = CLI_TEXT,
+     .offset = CLI_AT(cli_engine_args, engine),
+     .what = "NAME[:ARG]",
+     .help = "--measure: engine that runs NAME; default: the target's own"},
+    CLI_END,
+};
+
+static const cli_group groups[] = {
+    {"targets", options, 0},
+    {"engine", engine_opts, CLI_AT(targets_args, engine)},
+    {"", cli_engine_opts + 1, CLI_AT(targets_args, engine)}, /* with another default of --engine */
+    {"options", cli_common_opts, 0},
+    {NULL, NULL, 0},
+};
 
 static qdq_status list_targets(cli *c, qdq_error *err)
 {
@@ -28,11 +91,24 @@ static qdq_status list_targets(cli *c, qdq_error *err)
     return cli_table_print(&table, stdout, err);
 }
 
+static qdq_status check_args(const cli *c, const struct targets_args *a, qdq_error *err)
+{
+    if (!a->measure && (a->output != NULL || a->install))
+        return qdq_fail(err, QDQ_E_USAGE, "found %s without --measure",
+                        a->install ? "--install" : "--output");
+    if (a->measure && c->n_operands != 1)
+        return qdq_fail(err, QDQ_E_USAGE, "--measure: found no NAME; expected a target");
+    return QDQ_OK;
+}
+
 static qdq_status run_targets(cli *c, const void *args, qdq_error *err)
 {
+    const struct targets_args *a = args;
     qdq_target *target = NULL;
 
-    (void)args;
+    QDQ_TRY(check_args(c, a, err));
+    if (a->measure)
+        return cmd_targets_measure(c, a, err);
     if (c->n_operands == 0)
         return list_targets(c, err);
     QDQ_TRY(qdq_target_load(c->operand[0], &target, err));
@@ -47,13 +123,35 @@ const cli_command cmd_targets = {
     .operands = "at most one NAME",
     .min_operands = 0,
     .max_operands = 1,
-    .summary = "list targets, or print the description of one",
+    .summary = "list targets, print the description of one, or measure its rules",
     .about =
         "Lists the targets: what an engine can run in 8 bits, as data. With a name, prints its description,\n"
-        "which can be changed and given to 'qdq quantize --target FILE'. A file is checked and printed.",
-    .json = "[{ \"name\", \"help\" }]; with a name: the description, which is JSON with and without --json",
-    .example = "qdq targets ort-cpu > my-target.json",
+        "which can be changed and given to 'qdq quantize --target FILE'. A file is checked and printed.\n"
+        "\n"
+        "--measure builds the probes of NAME (docs/targets.md, 'Measured rules') with each rule and without "
+        "it,\n"
+        "times them on the target's engine in interleaved pairs, and writes a target whose rules hold on "
+        "this\n"
+        "machine: kept, switched off, or with a measured threshold, each with its figures. An undecided rule "
+        "stays\n"
+        "as it was. Ctrl-C keeps the probes that are done. On a busy machine, where a model's time over its "
+        "own\n"
+        "time has a 95 % interval wider than 3 %, it exits with 5 and writes nothing.\n"
+        "\n"
+        "--install writes into $XDG_CONFIG_HOME/qdq/targets (default: ~/.config/qdq/targets), under engine, "
+        "version\n"
+        "and processor. Other commands then use this file for --target NAME where all three are the same, "
+        "and say\n"
+        "so; '--target builtin:NAME' is the target without it.",
+    .json =
+        "[{ \"name\", \"help\" }]; with a name: the description, which is JSON with and without --json;\n"
+        "with --measure: { \"target\", \"engine\", \"version\", \"processor\", \"output\", \"seconds\", "
+        "\"builds\",\n"
+        "\"control\": [low, high], \"probes\": [{ \"op\", \"rule\", \"probe\", \"key\", \"before\", "
+        "\"after\", \"verdict\",\n"
+        "\"factor\", \"interval\", \"at\", \"pairs\" }] }; a verdict of null has \"why\" in place of figures",
+    .example = "qdq targets ort-cpu > my-target.json\nqdq targets ort-cpu --measure -o my-target.json",
     .groups = groups,
-    .args_size = sizeof(cli_common),
+    .args_size = sizeof(struct targets_args),
     .run = run_targets,
 };

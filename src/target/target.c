@@ -200,6 +200,8 @@ static qdq_status load_file(const char *path, const char *text, size_t size, qdq
 
 qdq_status qdq_target_load(const char *name_or_path, qdq_target **out, qdq_error *err)
 {
+    static const char prefix[] = "builtin:";
+
     *out = NULL;
     if (is_path(name_or_path)) {
         char *text = NULL;
@@ -210,9 +212,11 @@ qdq_status qdq_target_load(const char *name_or_path, qdq_target **out, qdq_error
         qdq_free(text);
         return st;
     }
+    const char *name =
+        name_or_path + (strncmp(name_or_path, prefix, sizeof prefix - 1) == 0 ? sizeof prefix - 1 : 0);
     for (size_t i = 0; i < QDQ_COUNT(builtin); i++)
-        if (strcmp(builtin[i].name, name_or_path) == 0)
-            return parse_target(builtin[i].text, strlen(builtin[i].text), name_or_path, true, out, err);
+        if (strcmp(builtin[i].name, name) == 0)
+            return parse_target(builtin[i].text, strlen(builtin[i].text), name, true, out, err);
     return qdq_fail(err, QDQ_E_USAGE, "target '%s': expected a built-in target (qdq targets) or a .json file",
                     name_or_path);
 }
@@ -237,6 +241,11 @@ const char *qdq_target_name(size_t i, const char **help)
 const char *qdq_target_text(const qdq_target *t)
 {
     return t->text;
+}
+
+const char *qdq_target_get_name(const qdq_target *t)
+{
+    return t->name;
 }
 
 const char *qdq_target_engine(const qdq_target *t)

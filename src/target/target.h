@@ -113,6 +113,11 @@ typedef struct qdq_target_rest {
     const char *const *keep; /* operators, or regular expressions on labels, that stay float32; or NULL */
 } qdq_target_rest;
 
+/* Where the rules were measured; see qdq_target_measure(). */
+typedef struct qdq_measured_on {
+    const char *engine, *version, *processor;
+} qdq_measured_on;
+
 struct qdq_target {
     qdq_arena arena;
     const char *text;
@@ -131,8 +136,9 @@ struct qdq_target {
         *requantizes; /* float operators that the engine quantizes itself between DQ and Q; or NULL */
     const qdq_partitions *partitions; /* NULL: placement by chains */
     qdq_layernorm_input layernorm_input;
-    bool disable_mha_qdq;       /* the MatMul of attentions stay float */
-    QDQ_VEC(qdq_target_op) ops; /* without rules that are off; those below likewise */
+    bool disable_mha_qdq;        /* the MatMul of attentions stay float */
+    qdq_measured_on measured_on; /* NULL: its rules were not measured as a whole */
+    QDQ_VEC(qdq_target_op) ops;  /* without rules that are off; those below likewise */
     QDQ_VEC(qdq_stay_float) stay;
     QDQ_VEC(qdq_no_kernel) none;
     QDQ_VEC(qdq_probe) probes; /* of all rules, those that are off included */

@@ -262,6 +262,19 @@ static void read_no_kernel(qdq_target *t, const qdq_json_place *p)
         qdq_json_nomem(p);
 }
 
+static void read_measured_on(qdq_target *t, const qdq_json_place *top)
+{
+    static const char *const keys[] = {"engine", "version", "processor", NULL};
+    qdq_json_place p;
+
+    if (!qdq_json_member(top, "measured_on", &p))
+        return;
+    qdq_json_known(&p, keys);
+    t->measured_on.engine = qdq_json_text(&p, "engine", NULL);
+    t->measured_on.version = qdq_json_text(&p, "version", NULL);
+    t->measured_on.processor = qdq_json_text(&p, "processor", NULL);
+}
+
 qdq_status qdq_target_read(qdq_target *t, json_t *root, bool lines, qdq_error *err)
 {
     static const char *const keys[] = {"qdq_target",
@@ -287,6 +300,7 @@ qdq_status qdq_target_read(qdq_target *t, json_t *root, bool lines, qdq_error *e
                                        "int8_readers",
                                        "join_factor_max",
                                        "without_vnni",
+                                       "measured_on",
                                        NULL};
     static const char *const layernorms[] = {"off", "conv", "any", NULL};
     static const char *const outputs[] = {"float", "dequantized", NULL};
@@ -314,6 +328,7 @@ qdq_status qdq_target_read(qdq_target *t, json_t *root, bool lines, qdq_error *e
     t->join_factor_max = qdq_json_number(&top, "join_factor_max", 0, INFINITY, 0);
     t->without_vnni = (qdq_without_vnni)qdq_json_word(&top, "without_vnni", without_vnni, 0);
     t->requantizes = qdq_json_texts(&top, "requantizes");
+    read_measured_on(t, &top);
     t->passes = qdq_json_texts(&top, "passes");
     if (qdq_json_member(&top, "partitions", &item))
         t->partitions = qdq_partitions_read(&item);

@@ -68,6 +68,37 @@ static qdq_status open_data(qdq_worker *w, const qdq_model *m, qdq_error *err)
     return st;
 }
 
+static bool has_shape(const qdq_io *a, const qdq_io *b)
+{
+    if (strcmp(a->name, b->name) != 0 || a->rank != b->rank)
+        return false;
+    for (int i = 0; i < a->rank; i++)
+        if (a->dim[i] >= 0 && b->dim[i] >= 0 && a->dim[i] != b->dim[i])
+            return false;
+    return true;
+}
+
+/* Random samples of one model are none of a model with other inputs. */
+static bool is_sampled(const qdq_worker *w, const qdq_model *m)
+{
+    qdq_io of_m, of_data;
+
+    if (w->samples != NULL || qdq_model_input_count(m) != qdq_model_input_count(w->data_for))
+        return w->samples != NULL;
+    for (size_t i = 0; qdq_model_input(m, i, &of_m) && qdq_model_input(w->data_for, i, &of_data); i++)
+        if (!has_shape(&of_m, &of_data))
+            return false;
+    return true;
+}
+
+static void close_data(qdq_worker *w)
+{
+    qdq_data_close(w->data);
+    qdq_model_free(w->data_for);
+    w->data = NULL;
+    w->data_for = NULL;
+}
+
 qdq_status qdq_worker_sample(qdq_worker *w, const qdq_model *m, size_t i, qdq_arena *memory,
                              const qdq_named_array **in, size_t *n, size_t *count, qdq_error *err)
 {
@@ -76,6 +107,8 @@ qdq_status qdq_worker_sample(qdq_worker *w, const qdq_model *m, size_t i, qdq_ar
     *count = 1;
     if (qdq_model_input_count(m) == 0)
         return QDQ_OK;
+    if (w->data != NULL && !is_sampled(w, m))
+        close_data(w);
     if (w->data == NULL)
         QDQ_TRY(open_data(w, m, err));
     *count = qdq_data_count(w->data);

@@ -23,6 +23,7 @@ BUILD=$(dirname "$QDQ")
 export MODELS=$QDQ_SHARED/models FIXTURES=$here/fixtures BUILD
 work=$(mktemp -d "${TMPDIR:-/tmp}/qdq-cli-XXXXXX")
 trap 'rm -rf "$work"' EXIT
+export XDG_CONFIG_HOME=$work/config # no targets of this machine
 mkdir "$work/bin"
 cat >"$work/bin/qdq" <<END
 #!/bin/bash

@@ -1,0 +1,20 @@
+/* cmd_targets.h - what the files of the command share. */
+#ifndef QDQ_CMD_TARGETS_H
+#define QDQ_CMD_TARGETS_H
+
+#include "cli/cli.h"
+#include "cli/cli_engine.h"
+
+struct targets_args {
+    cli_common common;
+    cli_engine_args engine;
+    bool measure, install, force;
+    const char *output;
+    double time_s;
+    int64_t threads, seed;
+};
+
+/* --measure: times the rules of the target, writes it, and prints what came of each. */
+qdq_status cmd_targets_measure(cli *c, const struct targets_args *a, qdq_error *err);
+
+#endif /* QDQ_CMD_TARGETS_H */

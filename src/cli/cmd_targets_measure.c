@@ -1,0 +1,176 @@
+/* cmd_targets_measure.c - the rules of a target, measured on this machine. */
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/file.h"
+#include "cli/cli_installed.h"
+#include "cli/cli_json.h"
+#include "cli/cli_model.h"
+#include "cli/cmd_targets.h"
+#include "qdq/probe.h"
+
+/* --- printing ------------------------------------------------------------------------------------------------------- */
+
+static json_t *outcome_json(cli_json *j, const qdq_probe_outcome *o)
+{
+    json_t *entry = json_object(), *interval = json_array();
+
+    cli_json_set(j, entry, "op", cli_json_text(o->op));
+    cli_json_set(j, entry, "rule", cli_json_text(o->rule));
+    cli_json_set(j, entry, "probe", cli_json_text(o->probe));
+    cli_json_set(j, entry, "key", cli_json_text(o->key));
+    cli_json_set(j, entry, "before", cli_json_text(o->before));
+    cli_json_set(j, entry, "after", cli_json_text(o->after));
+    if (o->verdict[0] == '\0') {
+        json_decref(interval);
+        cli_json_set(j, entry, "verdict", json_null());
+        cli_json_set(j, entry, "why", cli_json_text(o->why));
+        return entry;
+    }
+    cli_json_set(j, entry, "verdict", json_string(o->verdict));
+    cli_json_set(j, entry, "factor", cli_json_real(o->factor));
+    cli_json_add(j, interval, cli_json_real(o->low));
+    cli_json_add(j, interval, cli_json_real(o->high));
+    cli_json_set(j, entry, "interval", interval);
+    if (o->at > 0)
+        cli_json_set(j, entry, "at", json_integer(o->at));
+    cli_json_set(j, entry, "pairs", json_integer(o->pairs));
+    return entry;
+}
+
+static qdq_status print_json(cli *c, const qdq_probe_report *r, const char *path, qdq_error *err)
+{
+    cli_json j = {false};
+    json_t *root = json_object(), *list = json_array(), *control = json_array();
+
+    cli_json_set(&j, root, "target", cli_json_text(c->operand[0]));
+    cli_json_set(&j, root, "engine", cli_json_text(r->engine));
+    cli_json_set(&j, root, "version", cli_json_text(r->version));
+    cli_json_set(&j, root, "processor", cli_json_text(r->processor));
+    cli_json_set(&j, root, "output", cli_json_text(path));
+    cli_json_set(&j, root, "seconds", cli_json_real(r->seconds));
+    cli_json_set(&j, root, "builds", json_integer(r->builds));
+    cli_json_add(&j, control, cli_json_real(r->aa_low));
+    cli_json_add(&j, control, cli_json_real(r->aa_high));
+    cli_json_set(&j, root, "control", control);
+    for (size_t i = 0; i < r->n; i++)
+        cli_json_add(&j, list, outcome_json(&j, &r->outcomes[i]));
+    cli_json_set(&j, root, "probes", list);
+    return cli_json_print(&j, root, err);
+}
+
+static void put_row(cli_table *t, const qdq_probe_outcome *o)
+{
+    const bool changed = strcmp(o->before, o->after) != 0;
+
+    cli_cell(t, "%s", o->op);
+    cli_cell(t, "%s", o->rule);
+    cli_cell(t, "%s", o->key);
+    cli_cell(t, "%s", o->verdict[0] != '\0' ? o->verdict : "-");
+    if (o->verdict[0] != '\0') {
+        cli_cell(t, "%.3f", o->factor);
+        cli_cell(t, "%.3f to %.3f", o->low, o->high);
+    } else {
+        cli_cell(t, "-");
+        cli_cell(t, "-");
+    }
+    if (o->why[0] != '\0')
+        cli_cell(t, "%s", o->why);
+    else
+        cli_cell(t, changed ? "%s, was %s" : "%s", o->after, o->before);
+}
+
+static qdq_status print_text(cli *c, const qdq_probe_report *r, const char *path, qdq_error *err)
+{
+    cli_table t = {.arena = &c->arena, .columns = "llllrll"};
+    static const char *const heads[] = {"op", "rule", "key", "verdict", "factor", "95 %", "now"};
+
+    for (size_t i = 0; i < QDQ_COUNT(heads); i++)
+        cli_cell(&t, "%s", heads[i]);
+    for (size_t i = 0; i < r->n; i++)
+        put_row(&t, &r->outcomes[i]);
+    QDQ_TRY(cli_table_print(&t, stdout, err));
+    printf("%s on %s %s, %s: %zu probes in %.0f s: %zu pay, %zu harm, %zu undecided, %zu not measured; "
+           "%zu rule%s changed\n",
+           c->operand[0], r->engine, r->version, r->processor, r->n, r->seconds, r->n_pays, r->n_harms,
+           r->n_undecided, r->n_not_measured, r->n_changed, cli_plural(r->n_changed));
+    printf("control: a model's time over its own time is %.3f to %.3f\n", r->aa_low, r->aa_high);
+    printf("wrote %s\n", path);
+    return QDQ_OK;
+}
+
+/* --- the command ----------------------------------------------------------------------------------------------------- */
+
+static qdq_status check_args(cli *c, const struct targets_args *a, qdq_error *err)
+{
+    const char *path;
+
+    if ((a->output != NULL) == a->install)
+        return qdq_fail(err, QDQ_E_USAGE, "--measure: found %s; expected -o FILE or --install",
+                        a->install ? "both -o and --install" : "neither -o nor --install");
+    return a->output != NULL ? cli_path_check(a->output, a->force, err)
+                             : cli_installed_path(c, "", "", "", &path, err); /* is there a folder? */
+}
+
+static qdq_status fill(cli *c, const struct targets_args *a, const qdq_target *t, cli_engine_args *engine,
+                       qdq_engine_opts *eo, qdq_probe_opts *o, qdq_error *err)
+{
+    *engine = a->engine;
+    if (engine->engine == NULL)
+        engine->engine = qdq_arena_strdup(&c->arena, qdq_target_engine(t));
+    if (engine->engine == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(cli_engine_opts_fill(c, engine, eo, err));
+    o->engine = engine->engine;
+    o->engine_opts = eo;
+    o->threads = cli_threads(a->threads);
+    o->time_s = a->time_s;
+    o->seed = (uint64_t)a->seed;
+    o->job = &c->job;
+    return QDQ_OK;
+}
+
+/* An installed target replaces an older one. */
+static qdq_status write_target(cli *c, const struct targets_args *a, const char *name, const qdq_target *t,
+                               const qdq_probe_report *r, const char **path, qdq_error *err)
+{
+    const char *text = qdq_target_text(t);
+
+    *path = a->output;
+    if (a->install) {
+        QDQ_TRY(cli_installed_path(c, name, r->engine, r->version, path, err));
+        QDQ_TRY(cli_installed_make_folder(c, *path, err));
+    }
+    return qdq_write_file(*path, a->force || a->install, text, strlen(text), err);
+}
+
+qdq_status cmd_targets_measure(cli *c, const struct targets_args *a, qdq_error *err)
+{
+    qdq_probe_opts o = QDQ_PROBE_OPTS_INIT;
+    qdq_engine_opts eo = QDQ_ENGINE_OPTS_INIT;
+    cli_engine_args engine;
+    qdq_target *t = NULL, *measured = NULL;
+    qdq_probe_report *r = NULL;
+    const char *path = NULL;
+
+    QDQ_TRY(check_args(c, a, err));
+    QDQ_TRY(qdq_target_load(c->operand[0], &t, err));
+    qdq_status ended = fill(c, a, t, &engine, &eo, &o, err);
+    if (ended == QDQ_OK)
+        ended = qdq_target_measure(t, &o, &measured, &r, err);
+    qdq_status st = ended;
+    if (measured != NULL) { /* all of it, or what was done when it was interrupted */
+        qdq_error own = QDQ_ERROR_INIT;
+
+        st = write_target(c, a, qdq_target_get_name(t), measured, r, &path, &own);
+        if (st == QDQ_OK)
+            st = c->json ? print_json(c, r, path, &own) : print_text(c, r, path, &own);
+        if (st != QDQ_OK)
+            *err = own;
+        st = st != QDQ_OK ? st : ended;
+    }
+    qdq_free(r);
+    qdq_target_free(measured);
+    qdq_target_free(t);
+    return st;
+}

@@ -1,0 +1,224 @@
+/* probe_run.c - all probes of a target: the control first, then one after the other until all are measured, time is up, or
+ * somebody stops it. */
+#include "tune/probe/probe_run.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fail.h"
+#include "base/json.h"
+#include "base/pack.h"
+#include "base/processor.h"
+#include "tune/probe/probe_target.h"
+
+/* --- report ----------------------------------------------------------------------------------------------------------- */
+
+static void count(qdq_probe_report *out, const qdq_probe_outcome *o)
+{
+    out->n_pays += strcmp(o->verdict, "pays") == 0;
+    out->n_harms += strcmp(o->verdict, "harms") == 0;
+    out->n_undecided += strcmp(o->verdict, "undecided") == 0;
+    out->n_not_measured += o->verdict[0] == '\0';
+    out->n_changed += strcmp(o->before, o->after) != 0;
+}
+
+/* Texts of an outcome; verdicts are static. */
+static void texts_of(qdq_probe_outcome *o, const char **text[7])
+{
+    const char **const all[] = {&o->op, &o->rule, &o->probe, &o->key, &o->before, &o->after, &o->why};
+
+    memcpy(text, all, sizeof all);
+}
+
+qdq_probe_report *qdq_probe_pack_report(const qdq_probe_run *r)
+{
+    const qdq_engine_info *e = qdq_lab_engine(r->timer.lab);
+    size_t size = sizeof(qdq_probe_report) + (r->outcomes.n + 1) * sizeof(qdq_probe_outcome);
+    const char **text[7];
+
+    for (size_t i = 0; i < r->outcomes.n; i++) {
+        texts_of(&r->outcomes.at[i], text);
+        for (size_t k = 0; k < QDQ_COUNT(text); k++)
+            size += strlen(*text[k]) + 1;
+    }
+    size += strlen(e->name) + strlen(e->version) + strlen(r->processor) + 3;
+    qdq_probe_report *out = malloc(size);
+    if (out == NULL)
+        return NULL;
+    qdq_probe_outcome *list = (qdq_probe_outcome *)(void *)(out + 1);
+    char *place = (char *)(list + r->outcomes.n + 1);
+    *out = (qdq_probe_report){.outcomes = list,
+                              .n = r->outcomes.n,
+                              .engine = qdq_pack_text(&place, e->name),
+                              .version = qdq_pack_text(&place, e->version),
+                              .processor = qdq_pack_text(&place, r->processor),
+                              .aa_low = r->control.low,
+                              .aa_high = r->control.high,
+                              .seconds = qdq_clock_seconds() - r->started,
+                              .builds = qdq_lab_builds(r->timer.lab)};
+    for (size_t i = 0; i < r->outcomes.n; i++) {
+        list[i] = r->outcomes.at[i];
+        texts_of(&list[i], text);
+        for (size_t k = 0; k < QDQ_COUNT(text); k++)
+            *text[k] = qdq_pack_text(&place, *text[k]);
+        count(out, &list[i]);
+    }
+    return out;
+}
+
+/* --- before ------------------------------------------------------------------------------------------------------------- */
+
+static qdq_status check_engine(const qdq_probe_run *r, qdq_error *err)
+{
+    const qdq_engine_info *e = qdq_engine_get_info(r->engine);
+    const unsigned need = QDQ_CAN_RUN | QDQ_CAN_TIME;
+
+    if (strcmp(e->name, r->t->engine) != 0 && strcmp(e->name, "sim") != 0)
+        return qdq_fail(err, QDQ_E_USAGE, "engine %s does not run target '%s'; expected engine %s", e->name,
+                        r->t->name, r->t->engine);
+    if ((e->capabilities & need) != need)
+        return qdq_fail(err, QDQ_E_USAGE,
+                        "engine %s gives no outputs or no times; expected one that gives both", e->name);
+    return QDQ_OK;
+}
+
+static qdq_status open_lab(qdq_probe_run *r, qdq_error *err)
+{
+    const qdq_engine_opts *e = r->opts.engine_opts;
+    qdq_lab_opts o = {.engine = r->opts.engine,
+                      .engine_opts = e,
+                      .worker = e != NULL ? e->worker : NULL,
+                      .work = qdq_tempdir_path(r->dir),
+                      .threads = r->opts.threads,
+                      .seed = r->opts.seed,
+                      .job = r->opts.job};
+
+    if (e != NULL)
+        o.build_deadline_s = o.run_deadline_s = e->deadline_s;
+    r->timer.job = r->opts.job;
+    return qdq_lab_open(&o, &r->timer.lab, err);
+}
+
+static size_t comparisons_of(const qdq_probe *p)
+{
+    size_t n = 0;
+
+    for (size_t sizes = p->n_sizes; sizes > 0; sizes /= 2)
+        n++;
+    return p->threshold != NULL ? n : 1;
+}
+
+static qdq_status begin(qdq_probe_run *r, qdq_error *err)
+{
+    if (r->t->probes.n == 0)
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "target '%s': its rules have no probes; expected the key 'probe'", r->t->name);
+    QDQ_TRY(qdq_json_parse(r->t->text, strlen(r->t->text), r->t->name, &r->root, err));
+    QDQ_TRY(qdq_engine_open(r->opts.engine, r->opts.engine_opts, &r->engine, err));
+    QDQ_TRY(check_engine(r, err));
+    QDQ_TRY(
+        qdq_tempdir_new(r->opts.engine_opts != NULL ? r->opts.engine_opts->temp_dir : NULL, &r->dir, err));
+    QDQ_TRY(open_lab(r, err));
+    for (size_t i = 0; i < r->t->probes.n; i++)
+        r->left += comparisons_of(&r->t->probes.at[i]);
+    return QDQ_OK;
+}
+
+/* The control is a probe's own model: equal models of the kind that is measured. */
+static qdq_status control(qdq_probe_run *r, qdq_error *err)
+{
+    const qdq_probe *p = &r->t->probes.at[0];
+    const double seconds = 2;
+    const char *path[2];
+    bool equal;
+
+    QDQ_TRY(qdq_probe_write_sides(r, p, &p->size[p->n_sizes - 1], path, &equal, err));
+    return qdq_probe_control(&r->timer, path[1], seconds, &r->control, err);
+}
+
+/* --- the run ------------------------------------------------------------------------------------------------------------- */
+
+static qdq_status measure_all(qdq_probe_run *r, qdq_error *err)
+{
+    const size_t n = r->t->probes.n;
+
+    for (size_t i = 0; i < n; i++) {
+        qdq_job_progress(r->opts.job, "measuring rules", i, n);
+        QDQ_TRY(qdq_probe_measure_one(r, &r->t->probes.at[i], err));
+    }
+    qdq_job_progress(r->opts.job, "measuring rules", n, n);
+    return QDQ_OK;
+}
+
+static qdq_status sign(qdq_probe_run *r, qdq_error *err)
+{
+    const qdq_engine_info *e = qdq_lab_engine(r->timer.lab);
+    json_t *on = json_object();
+    int bad = json_object_set_new(on, "engine", json_string(e->name)) |
+              json_object_set_new(on, "version", json_string(e->version)) |
+              json_object_set_new(on, "processor", qdq_json_new_text(r->processor));
+
+    bad |= json_object_set_new(r->root, "measured_on", on);
+    return bad == 0 ? QDQ_OK : qdq_nomem(err);
+}
+
+/* What was measured, be it all or not. */
+static qdq_status give(qdq_probe_run *r, qdq_target **out, qdq_probe_report **report, qdq_error *err)
+{
+    char *text = NULL;
+
+    QDQ_TRY(sign(r, err));
+    QDQ_TRY(qdq_json_dump(r->root, &text, err));
+    qdq_status st = qdq_target_parse(text, strlen(text), r->t->name, out, err);
+    qdq_free(text);
+    QDQ_TRY(st);
+    *report = qdq_probe_pack_report(r);
+    if (*report != NULL)
+        return QDQ_OK;
+    qdq_target_free(*out);
+    *out = NULL;
+    return qdq_nomem(err);
+}
+
+static qdq_status run(qdq_probe_run *r, qdq_target **out, qdq_probe_report **report, qdq_error *err)
+{
+    QDQ_TRY(begin(r, err));
+    QDQ_TRY(control(r, err));
+    qdq_status st = measure_all(r, err);
+    if (st != QDQ_OK && (st != QDQ_E_INTERRUPTED || r->outcomes.n == 0))
+        return st;
+    const qdq_status given = give(r, out, report, err);
+    return given != QDQ_OK ? given : st;
+}
+
+static void close_run(qdq_probe_run *r)
+{
+    qdq_lab_close(r->timer.lab);
+    qdq_engine_close(r->engine);
+    qdq_tempdir_free(r->dir);
+    json_decref(r->root);
+    qdq_arena_free(&r->arena);
+}
+
+qdq_status qdq_target_measure(const qdq_target *t, const qdq_probe_opts *opts, qdq_target **out,
+                              qdq_probe_report **report, qdq_error *err)
+{
+    static const qdq_probe_opts defaults = QDQ_PROBE_OPTS_INIT;
+    const double usual_s = 180;
+    qdq_error own = QDQ_ERROR_INIT;
+    qdq_probe_run r = {.t = t, .opts = opts != NULL ? *opts : defaults};
+
+    *out = NULL;
+    *report = NULL;
+    r.opts.engine = r.opts.engine != NULL ? r.opts.engine : t->engine;
+    r.opts.threads = r.opts.threads > 0 ? r.opts.threads : 1;
+    r.opts.time_s = r.opts.time_s > 0 ? r.opts.time_s : usual_s;
+    r.started = qdq_clock_seconds();
+    r.until = r.started + r.opts.time_s;
+    qdq_processor_name(r.processor, sizeof r.processor);
+    qdq_status st = run(&r, out, report, err != NULL ? err : &own);
+    close_run(&r);
+    return st;
+}

@@ -1,0 +1,357 @@
+/* probe_measure.c - the rules of a target, measured on the sim engine, whose hidden prices are known here. */
+#include "qdq/probe.h"
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "support/test.h"
+#include "target/target.h"
+
+static qdq_error err;
+
+#define WORKER QDQ_BUILD_DIR "/qdq-worker"
+#define COSTS  "\"default\": {\"float_us\": 100, \"int8_us\": 50}, \"convert\": {\"float_us\": 5}"
+
+typedef struct measured {
+    qdq_target *t;
+    qdq_probe_report *r;
+} measured;
+
+/* `json`: the keys of the cost model. */
+static qdq_status measure_on(const char *json, const qdq_target *t, double time_s, const qdq_job *job,
+                             measured *out)
+{
+    qdq_engine_opts eo = QDQ_ENGINE_OPTS_INIT;
+    qdq_probe_opts o = QDQ_PROBE_OPTS_INIT;
+    qdq_buf all = QDQ_BUF_INIT(1 << 16);
+    char spec[600];
+
+    qdq_buf_printf(&all, "{\"qdq_sim\": 1, %s}", json);
+    assert_ok(qdq_write_file(test_path("cost.json"), true, all.data, all.size, &err));
+    qdq_buf_free(&all);
+    snprintf(spec, sizeof spec, "sim:%s", test_path("cost.json"));
+    eo.worker = WORKER;
+    o.engine = spec;
+    o.engine_opts = &eo;
+    o.time_s = time_s;
+    o.job = job;
+    return qdq_target_measure(t, &o, &out->t, &out->r, &err);
+}
+
+static void measured_free(measured m)
+{
+    qdq_free(m.r);
+    qdq_target_free(m.t);
+}
+
+static const qdq_probe_outcome *find(const measured *m, const char *op, const char *rule, const char *probe)
+{
+    for (size_t i = 0; i < m->r->n; i++)
+        if (strcmp(m->r->outcomes[i].op, op) == 0 && strcmp(m->r->outcomes[i].rule, rule) == 0 &&
+            strcmp(m->r->outcomes[i].probe, probe) == 0)
+            return &m->r->outcomes[i];
+    fail_msg("no outcome of %s of %s", rule, op);
+    return NULL;
+}
+
+/* --- a world whose prices are others --------------------------------------------------------------------------------- */
+
+/* The name of the node that the probe is about stands first in its graph: ["first-conv/Conv"]. */
+static const char *label_of(const qdq_probe *p, char *text, size_t size)
+{
+    const char *from = strstr(p->graph, "[\""), *to = from != NULL ? strstr(from, "\"]") : NULL;
+
+    if (to == NULL)
+        fail_msg("%s of %s: its graph names no node", p->rule, p->op);
+    snprintf(text, size, "%.*s", (int)(to - from) - 2, from + 2);
+    return text;
+}
+
+/* Rules that move codes, and other values of a key, change no price of this engine. */
+static bool is_priced(const qdq_probe *p)
+{
+    return strcmp(p->rule, "pass-through") != 0 && strcmp(p->op, "AveragePool") != 0 &&
+           strcmp(p->rule, "concat-between") != 0 && p->name[0] == '\0';
+}
+
+/* Every second rule that the world prices is wrong, from the first or from the second on. */
+static bool is_wrong(size_t number, size_t first)
+{
+    return number % 2 == first;
+}
+
+static void put_prices(const qdq_target *t, size_t first, qdq_buf *out)
+{
+    size_t number = 0;
+
+    qdq_buf_puts(out, COSTS ", \"noise\": 0.01, \"nodes\": {");
+    for (size_t i = 0; i < t->probes.n; i++) {
+        const qdq_probe *p = &t->probes.at[i];
+        char label[200];
+
+        if (!is_priced(p))
+            continue;
+        const bool wrong = is_wrong(number, first);
+        const bool float_is_faster = (strcmp(p->list, "stay_float") == 0) != wrong;
+        const qdq_target_op *op = qdq_target_find(t, p->op);
+        const bool needs_q = op->kind == QDQ_KIND_JOINT && op->quantize_output;
+        qdq_buf_printf(out, "%s\"%s\": {\"float_us\": 100, \"int8_us\": %d, \"output_q\": %s}",
+                       number++ > 0 ? ", " : "", label_of(p, label, sizeof label), float_is_faster ? 400 : 10,
+                       needs_q ? "true" : "false");
+    }
+    qdq_buf_puts(out, "}");
+}
+
+static void assert_each_is_found(const measured *m, const qdq_target *t, size_t first)
+{
+    size_t number = 0, wrong = 0;
+
+    for (size_t i = 0; i < t->probes.n; i++) {
+        const qdq_probe *p = &t->probes.at[i];
+
+        if (!is_priced(p))
+            continue;
+        const qdq_probe_outcome *o = find(m, p->op, p->rule, p->name);
+        const bool is_off = strcmp(o->after, "off") == 0;
+        if (is_off != is_wrong(number, first))
+            fail_msg("%s of %s: %s, now %s (%s)", o->rule, o->op, o->verdict, o->after, o->why);
+        assert_string_equal(o->verdict, is_off ? "harms" : "pays");
+        wrong += is_wrong(number++, first);
+    }
+    assert_true(wrong >= 2);
+}
+
+static void each_wrong_rule_is_found_where_every_second_one_is_wrong(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        qdq_target *t = NULL;
+        qdq_buf prices = QDQ_BUF_INIT(1 << 16);
+        measured m = {NULL, NULL};
+
+        assert_ok(qdq_target_load(i < 2 ? "ort-cpu" : "openvino", &t, &err));
+        put_prices(t, i % 2, &prices);
+        assert_ok(measure_on(prices.data, t, 0, NULL, &m));
+        assert_each_is_found(&m, t, i % 2);
+        assert_string_equal(m.t->measured_on.engine, "sim");
+        qdq_buf_free(&prices);
+        measured_free(m);
+        qdq_target_free(t);
+    }
+}
+
+/* --- thresholds ---------------------------------------------------------------------------------------------------------- */
+
+#define HEAD                                                                                                 \
+    "{\"qdq_target\": 1, \"name\": \"t\", \"engine\": \"ort\", \"activation\": {\"type\": \"uint8\"}, "      \
+    "\"weight\": {\"type\": \"int8\", \"symmetric\": true}, \"graph_output\": \"dequantized\", "             \
+    "\"operators\": [{\"op\": \"Conv\", \"rule\": \"conv\", \"kind\": \"linear\", \"data\": [0], "           \
+    "\"weight\": 1, \"axis\": \"0\", \"output\": \"quantized\"}], "
+#define SIZE(n) "{\"out_channels_max\": " #n "}"
+#define FAMILY(more)                                                                                         \
+    HEAD "\"stay_float\": [{\"op\": \"Conv\", \"rule\": \"few\", \"reason\": \"slow\"" more                  \
+         ", \"probe\": [{"                                                                                   \
+         "\"graph\": \"graph (float[1,4,10,10] x) => (float[1,$out_channels_max,10,10] y) "                  \
+         "<float[$out_channels_max,4,1,1] w> { c = Conv(x, w) y = Abs(c) }\", "                              \
+         "\"threshold\": \"out_channels_max\", \"sizes\": [" SIZE(2) ", " SIZE(4) ", " SIZE(8) ", " SIZE(    \
+             16) ", " SIZE(32) "]}]}]}"
+
+/* In float a thousand numbers take 50 us, in 8 bits 10; but a kernel in 8 bits takes 40 more: equal at 10 channels. */
+static const char crossing[] =
+    "\"ops\": {\"Conv\": {\"float_us\": 10, \"float_us_per_k\": 50, \"int8_us\": 50, "
+    "\"int8_us_per_k\": 10}}, \"convert\": {\"float_us\": 0}, \"default\": {\"float_us\": 0}";
+
+static qdq_target *parse(const char *text)
+{
+    qdq_target *t = NULL;
+
+    assert_ok(qdq_target_parse(text, strlen(text), "t", &t, &err));
+    return t;
+}
+
+static void assert_threshold(const char *description, const char *costs, const char *before,
+                             const char *after)
+{
+    qdq_target *t = parse(description);
+    measured m = {NULL, NULL};
+
+    assert_ok(measure_on(costs, t, 0, NULL, &m));
+    assert_int_equal(m.r->n, 1);
+    assert_string_equal(m.r->outcomes[0].before, before);
+    assert_string_equal(m.r->outcomes[0].after, after);
+    measured_free(m);
+    qdq_target_free(t);
+}
+
+static void a_threshold_is_found_by_bisection(void **state)
+{
+    (void)state;
+    assert_threshold(FAMILY(", \"out_channels_max\": 32"), crossing, "32", "8");
+    assert_threshold(FAMILY(", \"out_channels_max\": 3"), crossing, "3", "8");
+    assert_threshold(FAMILY(", \"out_channels_max\": 12"), crossing, "12", "12"); /* between 8 and 16 */
+    assert_threshold(FAMILY(""), crossing, "any", "8");
+    assert_threshold(FAMILY(", \"off\": true"), crossing, "off", "8");
+    assert_threshold(
+        FAMILY(", \"out_channels_max\": 64, \"cpu\": [\"arm\"]"),
+        "\"ops\": {\"Conv\": {\"float_us\": 10, \"int8_us\": 50}}, \"default\": {\"float_us\": 0}", "64",
+        "64"); /* pays at all sizes */
+    assert_threshold(
+        FAMILY(", \"out_channels_max\": 8"),
+        "\"ops\": {\"Conv\": {\"float_us\": 100, \"int8_us\": 10}}, \"default\": {\"float_us\": 0}", "8",
+        "off");
+}
+
+static void figures_of_all_sizes_stand_beside_the_rule(void **state)
+{
+    qdq_target *t = parse(FAMILY(", \"out_channels_max\": 32"));
+    measured m = {NULL, NULL};
+
+    (void)state;
+    assert_ok(measure_on(crossing, t, 0, NULL, &m));
+    const qdq_rule_facts *f = &m.t->stay.at[0].facts;
+    assert_int_equal(f->n_measured, 3);
+    for (size_t i = 0; i < f->n_measured; i++) {
+        const qdq_measured *g = &f->measured[i];
+
+        assert_string_equal(g->key, "out_channels_max");
+        assert_string_equal(g->engine, "sim");
+        assert_int_equal(g->verdict, g->at <= 8 ? QDQ_RULE_PAYS : QDQ_RULE_HARMS);
+    }
+    assert_int_equal(m.r->outcomes[0].at, 8);
+    assert_true(m.r->outcomes[0].factor < 1);
+    measured_free(m);
+    qdq_target_free(t);
+}
+
+static void an_undecided_rule_stays_as_it_was(void **state)
+{
+    static const char equal[] =
+        "\"default\": {\"float_us\": 100}, \"convert\": {\"float_us\": 0}, \"noise\": 0.01";
+
+    (void)state;
+    assert_threshold(FAMILY(", \"out_channels_max\": 12"), equal, "12", "12");
+    assert_threshold(FAMILY(", \"off\": true"), equal, "off", "off");
+    qdq_target *t = parse(FAMILY(", \"off\": true"));
+    measured m = {NULL, NULL};
+    assert_ok(measure_on(equal, t, 0, NULL, &m));
+    assert_string_equal(m.r->outcomes[0].verdict, "undecided");
+    assert_int_equal(m.r->n_undecided, 1);
+    measured_free(m);
+    qdq_target_free(t);
+}
+
+/* --- ends ----------------------------------------------------------------------------------------------------------------- */
+
+static void a_busy_machine_measures_nothing(void **state)
+{
+    qdq_target *t = parse(FAMILY(""));
+    measured m = {NULL, NULL};
+
+    (void)state;
+    assert_fails(QDQ_E_ENGINE,
+                 "the machine is busy: the 95 % interval of a model's time over its own time is ",
+                 measure_on(COSTS ", \"noise\": 0.6", t, 0, NULL, &m));
+    assert_null(m.t);
+    assert_null(m.r);
+    qdq_target_free(t);
+}
+
+static void a_target_without_probes_and_another_engine_are_refused(void **state)
+{
+    qdq_target *none = NULL, *t = parse(FAMILY(""));
+    qdq_probe_opts o = QDQ_PROBE_OPTS_INIT;
+    measured m = {NULL, NULL};
+
+    (void)state;
+    assert_ok(qdq_target_load("tensorrt", &none, &err));
+    assert_fails(QDQ_E_UNSUPPORTED, "target 'tensorrt': its rules have no probes",
+                 measure_on(COSTS, none, 0, NULL, &m));
+    qdq_target_free(none);
+    assert_ok(qdq_target_set(t, "engine", "trtexec", &err));
+    qdq_engine *ort = test_ort();
+    if (ort != NULL) {
+        qdq_engine_opts eo = QDQ_ENGINE_OPTS_INIT;
+
+        eo.ort_library = qdq_engine_get_info(ort)->library;
+        o.engine = "ort";
+        o.engine_opts = &eo;
+        assert_fails(QDQ_E_USAGE, "engine ort does not run target 't'; expected engine trtexec",
+                     qdq_target_measure(t, &o, &m.t, &m.r, &err));
+    }
+    qdq_target_free(t);
+}
+
+static void cancel_at_three(void *ctx, const char *stage, uint64_t done, uint64_t total)
+{
+    (void)stage, (void)total;
+    if (done == 3)
+        qdq_cancel_set(ctx);
+}
+
+static void an_interrupt_keeps_the_probes_that_are_done(void **state)
+{
+    qdq_cancel *cancel = qdq_cancel_new();
+    const qdq_job job = {.size = sizeof job, .ctx = cancel, .progress = cancel_at_three, .cancel = cancel};
+    qdq_target *t = NULL;
+    measured m = {NULL, NULL};
+
+    (void)state;
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    assert_int_equal(measure_on(COSTS, t, 0, &job, &m), QDQ_E_INTERRUPTED);
+    assert_int_equal(m.r->n, 3);
+    assert_int_equal(qdq_target_find(m.t, "Conv")->facts.n_measured, 1);
+    assert_int_equal(qdq_target_find(m.t, "Add")->facts.n_measured, 0);
+    measured_free(m);
+    qdq_target_free(t);
+    qdq_cancel_free(cancel);
+}
+
+static void probes_that_there_is_no_time_for_are_told(void **state)
+{
+    qdq_target *t = NULL;
+    measured m = {NULL, NULL};
+
+    (void)state;
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    assert_ok(measure_on(COSTS, t, 0.001, NULL, &m));
+    assert_int_equal(m.r->n_not_measured, m.r->n);
+    assert_string_equal(m.r->outcomes[0].verdict, "");
+    assert_string_equal(m.r->outcomes[0].why, "no time was left");
+    assert_int_equal(m.r->n_changed, 0);
+    measured_free(m);
+    qdq_target_free(t);
+}
+
+static void an_engine_that_dies_of_one_side_costs_this_probe_alone(void **state)
+{
+    qdq_target *t = parse(FAMILY(", \"out_channels_max\": 8"));
+    measured m = {NULL, NULL};
+
+    (void)state;
+    /* the first timed block is the control's */
+    assert_ok(
+        measure_on("\"ops\": {\"Conv\": {\"float_us\": 10, \"int8_us\": 50}}, \"fail\": [{\"at\": \"time\", "
+                   "\"nth\": 300, \"crash\": \"SIGSEGV\"}]",
+                   t, 0, NULL, &m));
+    assert_int_equal(m.r->n_not_measured, 1);
+    assert_non_null(strstr(m.r->outcomes[0].why, "crash"));
+    assert_string_equal(m.r->outcomes[0].after, "8");
+    measured_free(m);
+    qdq_target_free(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_wrong_rule_is_found_where_every_second_one_is_wrong),
+        cmocka_unit_test(a_threshold_is_found_by_bisection),
+        cmocka_unit_test(figures_of_all_sizes_stand_beside_the_rule),
+        cmocka_unit_test(an_undecided_rule_stays_as_it_was),
+        cmocka_unit_test(a_busy_machine_measures_nothing),
+        cmocka_unit_test(a_target_without_probes_and_another_engine_are_refused),
+        cmocka_unit_test(an_interrupt_keeps_the_probes_that_are_done),
+        cmocka_unit_test(probes_that_there_is_no_time_for_are_told),
+        cmocka_unit_test(an_engine_that_dies_of_one_side_costs_this_probe_alone),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

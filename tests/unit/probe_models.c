@@ -1,0 +1,215 @@
+/* probe_models.c - probes as models, and both sides of them as targets. */
+#include "tune/probe/probe_model.h"
+
+#include "base/json.h"
+#include "ir/ir.h"
+#include "support/test.h"
+#include "target/target.h"
+#include "tune/probe/probe_target.h"
+
+static qdq_error err;
+
+static qdq_status make(const char *graph, const qdq_probe_value *values, size_t n, qdq_model **out)
+{
+    const qdq_probe_size size = {values, n};
+    const qdq_probe p = {.list = "stay_float", .index = 2, .number = 1, .graph = graph};
+
+    return qdq_probe_make_model(&p, &size, 7, out, &err);
+}
+
+static void parameters_get_their_values_and_weights_seeded_numbers(void **state)
+{
+    static const qdq_probe_value values[] = {{"channels", 3}, {"k", 2}};
+    static const char graph[] = "graph (float[1,$channels,4,4] x) => (float[1,5,3,3] y)\n"
+                                "<float[5,$channels,$k,$k] w, float[5] b> { y = Conv(x, w, b) }";
+    qdq_model *m = NULL, *again = NULL;
+
+    (void)state;
+    assert_ok(make(graph, values, 2, &m));
+    assert_ok(make(graph, values, 2, &again));
+    const qdq_tensor *w = qdq_value_const(qdq_graph_find(m->graph, "w"));
+    const qdq_tensor *same = qdq_value_const(qdq_graph_find(again->graph, "w"));
+    assert_int_equal(w->count, 60);
+    assert_int_equal(w->dim[1], 3);
+    qdq_arena arena = QDQ_ARENA_INIT;
+    float *a, *b;
+    double sum = 0;
+    assert_ok(qdq_tensor_floats(w, &arena, &a, &err));
+    assert_ok(qdq_tensor_floats(same, &arena, &b, &err));
+    for (int64_t i = 0; i < w->count; i++) {
+        assert_true(a[i] == b[i]);
+        sum += (double)a[i] * (double)a[i];
+    }
+    qdq_arena_free(&arena);
+    assert_true(sum > 2 && sum < 9); /* 60 numbers of variance 1 / 12 */
+    qdq_model_free(m);
+    qdq_model_free(again);
+}
+
+static void mistakes_in_a_probe_have_their_place(void **state)
+{
+    static const struct {
+        const char *graph, *message;
+    } cases[] = {
+        {"graph (float[$n] x) => (float[3] y) { y = Relu(x) }",
+         "stay_float[2].probe[1]: parameter '$n' has no value in 'sizes'"},
+        {"graph (float[1] x) => (float[1] y) { y = Relu(x }", "stay_float[2].probe[1]: graph:1:"},
+        {"graph (float[1] x) => (float[1] y) <int64[1] w> { y = Reshape(x, w) }",
+         "weight 'w': expected float, with fixed dims"},
+        {"graph (float[1] x) => (float[1] y) <float[n] w> { y = Add(x, w) }",
+         "stay_float[2].probe[1]: weight 'w': expected float, with fixed dims"},
+        {"graph (float[1] x) => (float[1] y) { y = Add(x, nowhere) }", "nowhere"},
+    };
+    qdq_model *m = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_fails(QDQ_E_FORMAT, cases[i].message, make(cases[i].graph, NULL, 0, &m));
+        assert_null(m);
+    }
+}
+
+/* Sizes at the ends of a family are those at which engines and rules are asked most. */
+static void every_probe_of_the_built_in_targets_is_a_model_at_every_size(void **state)
+{
+    const char *name;
+    size_t n = 0;
+
+    (void)state;
+    for (size_t i = 0; (name = qdq_target_name(i, NULL)) != NULL; i++) {
+        qdq_target *t = NULL;
+
+        assert_ok(qdq_target_load(name, &t, &err));
+        for (size_t k = 0; k < t->probes.n; k++)
+            for (size_t s = 0; s < t->probes.at[k].n_sizes; s++) {
+                qdq_model *m = NULL;
+
+                assert_ok(qdq_probe_make_model(&t->probes.at[k], &t->probes.at[k].size[s], 0, &m, &err));
+                qdq_model_free(m);
+                n++;
+            }
+        qdq_target_free(t);
+    }
+    assert_true(n > 60);
+}
+
+/* --- sides ------------------------------------------------------------------------------------------------------------- */
+
+#define PROBE "\"probe\": [{\"graph\": \"g\""
+#define HEAD                                                                                                 \
+    "{\"qdq_target\": 1, \"name\": \"t\", \"activation\": {\"type\": \"uint8\"}, "                           \
+    "\"weight\": {\"type\": \"int8\", \"symmetric\": true}, "
+
+static const char text[] =
+    HEAD "\"operators\": [{\"op\": \"Add\", \"rule\": \"add\", \"kind\": \"joint\", \"only_between\": true, "
+         "\"off\": true, " PROBE
+         ", \"with\": {\"only_between\": true}, \"without\": {\"only_between\": false}}]}], "
+         "\"stay_float\": ["
+         "{\"op\": \"Conv\", \"rule\": \"a\", \"reason\": \"r\", \"sum_max\": 9, \"cpu\": [\"arm\"], " PROBE
+         ", \"threshold\": \"sum_max\", \"sizes\": [{\"sum_max\": 3}], \"beside\": [\"b\"]}]}, "
+         "{\"op\": \"Conv\", \"rule\": \"b\", \"reason\": \"r\", \"off\": true, " PROBE "}]}, "
+         "{\"op\": \"Conv\", \"rule\": \"c\", \"reason\": \"r\", " PROBE "}]}, "
+         "{\"op\": \"Conv\", \"rule\": \"d\", \"reason\": \"accuracy\"}]}";
+
+static bool holds(const qdq_target *t, const char *rule)
+{
+    for (size_t i = 0; i < t->stay.n; i++)
+        if (strcmp(t->stay.at[i].rule, rule) == 0)
+            return true;
+    return false;
+}
+
+static void other_rules_with_probes_are_off_unless_they_are_listed(void **state)
+{
+    qdq_target *t = NULL, *side = NULL;
+
+    (void)state;
+    assert_ok(qdq_target_parse(text, strlen(text), "t", &t, &err));
+    assert_int_equal(t->probes.n, 4);
+    const qdq_probe *add = &t->probes.at[0], *a = &t->probes.at[1];
+    assert_ok(qdq_probe_side(t, a, true, &side, &err));
+    assert_true(holds(side, "a") && holds(side, "b") && !holds(side, "c") && holds(side, "d"));
+    assert_int_equal(side->stay.at[0].sum_max, 0); /* any */
+    assert_null(side->stay.at[0].facts.cpu);
+    qdq_target_free(side);
+    assert_ok(qdq_probe_side(t, a, false, &side, &err));
+    assert_true(!holds(side, "a") && holds(side, "b") && !holds(side, "c") && holds(side, "d"));
+    qdq_target_free(side);
+    assert_ok(qdq_probe_side(t, add, true, &side, &err));
+    assert_true(qdq_target_find(side, "Add")->only_between); /* the rule is on, whatever is compared */
+    assert_true(!holds(side, "a") && holds(side, "d"));
+    qdq_target_free(side);
+    assert_ok(qdq_probe_side(t, add, false, &side, &err));
+    assert_false(qdq_target_find(side, "Add")->only_between);
+    qdq_target_free(side);
+    qdq_target_free(t);
+}
+
+static void what_a_probe_is_about_is_told_as_it_is_now(void **state)
+{
+    qdq_target *t = NULL;
+    qdq_arena arena = QDQ_ARENA_INIT;
+    json_t *root = NULL;
+
+    (void)state;
+    assert_ok(qdq_target_parse(text, strlen(text), "t", &t, &err));
+    assert_ok(qdq_json_parse(text, strlen(text), "t", &root, &err));
+    const qdq_probe *add = &t->probes.at[0], *a = &t->probes.at[1], *c = &t->probes.at[3];
+    assert_string_equal(qdq_probe_key(root, add, &arena), "only_between");
+    assert_string_equal(qdq_probe_value_now(root, add, "only_between", &arena), "off");
+    assert_string_equal(qdq_probe_key(root, a, &arena), "sum_max");
+    assert_string_equal(qdq_probe_value_now(root, a, "sum_max", &arena), "9");
+    assert_true(qdq_probe_holds_now(root, a, 9) && !qdq_probe_holds_now(root, a, 10));
+    assert_string_equal(qdq_probe_key(root, c, &arena), "off");
+    assert_string_equal(qdq_probe_value_now(root, c, "off", &arena), "on");
+    assert_ok(qdq_probe_apply_threshold(root, a, 27, &err));
+    assert_string_equal(qdq_probe_value_now(root, a, "sum_max", &arena), "27");
+    assert_ok(qdq_probe_apply(root, a, false, &err));
+    assert_string_equal(qdq_probe_value_now(root, a, "sum_max", &arena), "off");
+    assert_false(qdq_probe_holds_now(root, a, 1));
+    json_decref(root);
+    qdq_arena_free(&arena);
+    qdq_target_free(t);
+}
+
+static void figures_replace_those_of_the_same_probe_engine_and_processor(void **state)
+{
+    qdq_measured m = {QDQ_RULE_PAYS, 0.5, 0.4, 0.6, "ort", "1", "A", "off", 0, ""};
+    qdq_target *t = NULL, *own = NULL;
+    json_t *root = NULL;
+    char *now = NULL;
+
+    (void)state;
+    assert_ok(qdq_target_parse(text, strlen(text), "t", &t, &err));
+    assert_ok(qdq_json_parse(text, strlen(text), "t", &root, &err));
+    const qdq_probe *c = &t->probes.at[3];
+    assert_ok(qdq_probe_put_figures(root, c, &m, 1, &err));
+    m.processor = "B";
+    assert_ok(qdq_probe_put_figures(root, c, &m, 1, &err));
+    m.factor = 0.55;
+    assert_ok(qdq_probe_put_figures(root, c, &m, 1, &err));
+    assert_ok(qdq_json_dump(root, &now, &err));
+    assert_ok(qdq_target_parse(now, strlen(now), "t", &own, &err));
+    const qdq_rule_facts *f = &own->stay.at[1].facts; /* a and c hold */
+    assert_int_equal(f->n_measured, 2);
+    assert_string_equal(f->measured[0].processor, "A");
+    assert_true(f->measured[1].factor == 0.55 && f->measured[1].low == 0.4);
+    qdq_free(now);
+    json_decref(root);
+    qdq_target_free(own);
+    qdq_target_free(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parameters_get_their_values_and_weights_seeded_numbers),
+        cmocka_unit_test(mistakes_in_a_probe_have_their_place),
+        cmocka_unit_test(every_probe_of_the_built_in_targets_is_a_model_at_every_size),
+        cmocka_unit_test(other_rules_with_probes_are_off_unless_they_are_listed),
+        cmocka_unit_test(what_a_probe_is_about_is_told_as_it_is_now),
+        cmocka_unit_test(figures_replace_those_of_the_same_probe_engine_and_processor),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
