@@ -240,7 +240,7 @@ static const cli_opt known_opts[] = {
      .kind = CLI_LIST,
      .offset = CLI_AT(autotune_args, qdq_baselines),
      .what = "FILE",
-     .help = "the same network with Q/DQ: measured as it is, and the result if nothing beats it; repeatable"},
+     .help = "the same network with Q/DQ: measured as it is, shipped if nothing beats it; repeatable"},
     CLI_END,
 };
 
