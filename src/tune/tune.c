@@ -331,6 +331,7 @@ static qdq_status search(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(qdq_tune_choose_strategy(t, err));
     QDQ_TRY(qdq_tune_pose(t, err));
     QDQ_TRY(follow_strategy(t, err));
+    QDQ_TRY(qdq_baselines_try_exact(t, err));
     return qdq_tune_try_edges(t, err);
 }
 

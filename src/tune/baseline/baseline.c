@@ -11,6 +11,7 @@
 #include "base/fail.h"
 #include "quant/plan/fingerprint.h"
 #include "tune/accuracy/accuracy.h"
+#include "tune/space/space_edges.h"
 
 /* --- the same network? ------------------------------------------------------------------------------------------------ */
 
@@ -123,7 +124,14 @@ static qdq_status import(qdq_tuning *t, qdq_baseline *b, qdq_model **stripped, q
     job.log = count_unsaid;
     o.job = &job;
     QDQ_TRY(qdq_plan_import(b->model, &o, &b->plan, stripped, err));
-    return qdq_space_from_plan(t->space, b->plan, &b->placement, &t->arena, err);
+    qdq_status st = qdq_baseline_rename(b->plan, *stripped, t->clean, &b->placed, err);
+    if (st == QDQ_OK)
+        st = qdq_space_from_plan(t->space, b->placed, &b->placement, &t->arena, err);
+    if (st == QDQ_OK)
+        return QDQ_OK;
+    qdq_model_free(*stripped);
+    *stripped = NULL;
+    return st;
 }
 
 /* A candidate of its content; and the file that is measured and ships. */
@@ -201,8 +209,10 @@ qdq_status qdq_baselines_read(qdq_tuning *t, qdq_error *err)
 
 void qdq_baselines_free(qdq_tuning *t)
 {
-    for (size_t i = 0; i < t->n_baselines; i++)
+    for (size_t i = 0; i < t->n_baselines; i++) {
+        qdq_plan_free(t->baselines[i].placed);
         qdq_plan_free(t->baselines[i].plan);
+    }
 }
 
 const char *qdq_baselines_text(qdq_tuning *t)
@@ -335,22 +345,83 @@ static qdq_status try_one(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
     return b->may_ship ? lead(t, b, &r, err) : QDQ_OK;
 }
 
-static qdq_status find_unsaid(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
+/* The placement edge by edge, and what is not in it. */
+static qdq_status find_exact(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
 {
     const unsigned other = b->told->unsaid.other;
+    size_t missed;
     qdq_plan *said;
 
-    QDQ_TRY(qdq_tune_plan_of(t, &b->placement, &said, err));
-    qdq_status st = qdq_plans_differ(t->clean, b->plan, said, &b->told->unsaid, err);
+    QDQ_TRY(qdq_space_express(t->space, b->placed, t->head, t->engine, t->data, &t->quantize, &t->scales,
+                              &t->arena, &b->exact, &missed, err));
+    QDQ_TRY(qdq_tune_plan_of(t, &b->exact, &said, err));
+    qdq_status st = qdq_plans_differ(t->clean, b->placed, said, &b->told->unsaid, err);
     qdq_plan_free(said);
     b->told->unsaid.other = other;
     return st;
 }
 
+static qdq_status try_exact(qdq_tuning *t, const qdq_baseline *b, qdq_error *err)
+{
+    const qdq_search_ops ops = qdq_tune_search_ops(t);
+    qdq_test_result r = {0};
+    bool failed = false;
+
+    qdq_status st = ops.measure(t, &t->found.best, &b->exact, &t->search_opts.test, &r, &failed, err);
+    if (st == QDQ_E_GOAL) {
+        t->found.ended_early = true;
+        return QDQ_OK;
+    }
+    QDQ_TRY(st);
+    t->found.trials++;
+    t->found.pairs += r.pairs;
+    const bool kept = !failed && r.verdict == QDQ_VERDICT_KEEP;
+    if (kept)
+        t->found.predicted_ns *= 1 - r.gain;
+    const qdq_search_event e = {.phase = QDQ_PHASE_EXCEPTIONS,
+                                .move = "imported, edge by edge",
+                                .unit = SIZE_MAX,
+                                .n_units = t->problem.n_units,
+                                .incumbent = &t->found.best,
+                                .candidate = &b->exact,
+                                .result = failed ? NULL : &r,
+                                .kept = kept,
+                                .saved = 1 - t->found.predicted_ns / t->problem.base_ns};
+    QDQ_TRY(ops.event(t, &e, err));
+    if (kept)
+        t->found.best = b->exact;
+    return QDQ_OK;
+}
+
+/* One that may ship as it is takes no build that single edges could have. */
+static bool has_budget(const qdq_tuning *t, const qdq_baseline *b)
+{
+    const unsigned most = b->may_ship ? qdq_tune_max_builds(t->opts, t->cuts)
+                                      : qdq_tune_max_builds_with_edges(t->opts, t->cuts);
+
+    return !qdq_tune_time_is_up(t) && !t->found.ended_early && (most == 0 || t->builds < most) &&
+           (t->opts->trials == 0 || t->found.trials < t->opts->trials);
+}
+
+qdq_status qdq_baselines_try_exact(qdq_tuning *t, qdq_error *err)
+{
+    qdq_tune_candidate *c;
+
+    for (size_t i = 0; i < t->n_baselines && t->filter.n == 0; i++) {
+        const qdq_baseline *b = &t->baselines[i];
+        if (!has_budget(t, b))
+            continue;
+        QDQ_TRY(qdq_tune_candidate_of(t, &b->exact, &c, err));
+        if (c != t->base && !c->tried)
+            QDQ_TRY(try_exact(t, b, err));
+    }
+    return QDQ_OK;
+}
+
 qdq_status qdq_baselines_try(qdq_tuning *t, qdq_error *err)
 {
     for (size_t i = 0; i < t->n_baselines; i++) {
-        QDQ_TRY(find_unsaid(t, &t->baselines[i], err));
+        QDQ_TRY(find_exact(t, &t->baselines[i], err));
         QDQ_TRY(try_one(t, &t->baselines[i], err));
     }
     return QDQ_OK;

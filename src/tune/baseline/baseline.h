@@ -9,7 +9,9 @@ typedef struct qdq_baseline {
     const qdq_model *model;
     const qdq_mapping *file; /* whose bytes ship; NULL: the model is saved */
     qdq_plan *plan;          /* what was imported */
-    qdq_assign placement;    /* what the space has of it */
+    qdq_plan *placed;        /* the same in the clean model's names; it needs the memory of `plan` */
+    qdq_assign placement;    /* what slot groups have of it */
+    qdq_assign exact; /* what the whole space has of it, with a bit for each edge; word NULL: not asked yet */
     qdq_tune_candidate *candidate;
     qdq_tune_heard heard;
     qdq_verify_result computed;
@@ -32,6 +34,9 @@ const char *qdq_baselines_text(qdq_tuning *t);
  * may ship becomes model.onnx. */
 qdq_status qdq_baselines_try(qdq_tuning *t, qdq_error *err);
 
+/* After the search among slot groups: the placement of each, edge by edge, against the best so far; what is kept becomes t->found.best. */
+qdq_status qdq_baselines_try_exact(qdq_tuning *t, qdq_error *err);
+
 /* In the guard: pairs with the input. */
 qdq_status qdq_baselines_measure(qdq_tuning *t, const qdq_guard *g, qdq_error *err);
 
@@ -43,6 +48,11 @@ qdq_status qdq_baselines_decide(qdq_tuning *t, const qdq_guard *g, qdq_error *er
  * `why` says which. Biases are not asked: tools correct them. */
 qdq_status qdq_baseline_has_weights(const qdq_model *given, const qdq_model *clean, const qdq_model *stripped,
                                     const qdq_plan *p, bool *out, char *why, size_t size, qdq_error *err);
+
+/* baseline_names.c: a plan for the graph of `of`, in the names of `clean`, as far as its nodes are in both. *out needs the memory of p,
+ * and goes to qdq_plan_free(). */
+qdq_status qdq_baseline_rename(const qdq_plan *p, const qdq_model *of, const qdq_model *clean, qdq_plan **out,
+                               qdq_error *err);
 
 /* baseline_unsaid.c: in what two plans for one model differ: the first as it was imported, the second as the space has it. */
 qdq_status qdq_plans_differ(const qdq_model *clean, const qdq_plan *imported, const qdq_plan *said,
