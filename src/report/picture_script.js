@@ -262,8 +262,8 @@ function drawStrip() {
       at[side] += w[side];
     });
     var span = Math.max(w[0], w[1]) * k, label = short(g);
-    if (wide(label, true) + 12 < w[0] * k)
-      svg('text', {x: x[0] + w[0] * k / 2, y: tops[0] + 17, 'text-anchor': 'middle', style: 'fill:#fff;font-weight:600;pointer-events:none'}, s, label);
+    if (wide(label, true) + 10 < Math.min(w[0], w[1]) * k)
+      svg('text', {class: 'name', x: (x[0] + x[1] + (w[0] + w[1]) * k / 2) / 2, y: 55, 'text-anchor': 'middle', 'pointer-events': 'none'}, s, label);
     if (span > 3) {
       var hot = svg('rect', {x: Math.min(x[0], x[1]), y: 10, width: Math.max(w[0] * k, w[1] * k), height: 80, fill: 'transparent', style: 'cursor:pointer'}, s);
       hot.addEventListener('click', function () { reveal(g) });
@@ -310,7 +310,7 @@ function bars(into, of, y) {
 }
 function drawRow(i) {
   var r = rows[i], of = r.of, y = i * ROW - shownFrom * ROW, isOpen = of.kids && of.open;
-  var g = svg('g', {class: 'row' + (of.kids ? ' open' : '') + (hits.has(of) ? ' hit' : '') + (of === now ? ' now' : ''), 'data-row': i}, view);
+  var g = svg('g', {class: 'row' + (of.kids ? ' group' : '') + (hits.has(of) ? ' hit' : '') + (of === now ? ' now' : ''), 'data-row': i}, view);
   svg('rect', {class: 'row-bg', x: 1, y: y + 1, width: scale.W - 2, height: ROW - 2, rx: 5}, g);
   for (var d = 0; d < r.depth; d++) svg('line', {class: 'fence', x1: 18 + d * 12, x2: 18 + d * 12, y1: y, y2: y + ROW}, g);
   var x = 14 + Math.min(r.depth, 10) * 12;
@@ -411,10 +411,28 @@ view.addEventListener('mousemove', function (ev) { var r = rowAt(ev); if (r) sho
 view.addEventListener('mouseleave', hideTip);
 view.addEventListener('click', function (ev) {
   var r = rowAt(ev);
-  if (!r || !r.of.kids) return;
+  if (!r) return;
+  now = r.of;
+  if (!r.of.kids) { draw(); showTip(r.of, ev.clientX, ev.clientY); return }
   r.of.open = !r.of.open;
   hideTip();
   redraw();
+});
+/* Arrows go from row to row, right and left open and close. */
+box.addEventListener('keydown', function (ev) {
+  var i = now ? where.get(now) : -1, of = now;
+  if (ev.key === 'ArrowDown' || ev.key === 'ArrowUp') i = Math.max(0, Math.min(rows.length - 1, i === undefined ? 0 : i + (ev.key === 'ArrowDown' ? 1 : -1)));
+  else if ((ev.key === 'ArrowRight' || ev.key === 'ArrowLeft') && of && of.kids) of.open = ev.key === 'ArrowRight';
+  else if (ev.key === 'Escape') { hideTip(); return }
+  else return;
+  ev.preventDefault();
+  if (of && of.kids) list();
+  now = ev.key === 'ArrowDown' || ev.key === 'ArrowUp' ? rows[i].of : of;
+  redraw();
+  var y = where.get(now) * ROW, b = box.getBoundingClientRect();
+  if (y < box.scrollTop || y + ROW > box.scrollTop + box.clientHeight) box.scrollTop = Math.max(0, y - box.clientHeight / 2);
+  draw();
+  showTip(now, b.left + scale.tree, b.top + y - box.scrollTop + ROW);
 });
 box.addEventListener('scroll', function () { if (Math.abs(box.scrollTop - tipAt) > 2) hideTip(); draw() });
 addEventListener('resize', function () { drawStrip(); redraw() });

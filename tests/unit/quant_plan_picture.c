@@ -1,0 +1,156 @@
+/* What a plan says of nodes and edges, as it is drawn. */
+#include "quant/report/plan_picture.h"
+
+#include <math.h>
+
+#include "support/test.h"
+
+static qdq_model *chain(void)
+{
+    return test_model(
+        "g (float[1,4] x) => (float[1,4] y) <float[4,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, "
+        "15, 16}> { [\"a/fc\"] t = MatMul(x, w) [\"a/act\"] r = Relu(t) [\"b/sm\"] y = Softmax(r) }");
+}
+
+/* MatMul reads x as uint8 and its weight as int8; Softmax stays float. */
+static qdq_plan *plan(void)
+{
+    qdq_plan *p = qdq_plan_new();
+    qdq_plan_tensor x = {.tensor = "x", .qparam = {.type = QDQ_UINT8, .scale = 0.5f}, .rule = "matmul"};
+    qdq_plan_weight w = {.tensor = "w", .type = QDQ_INT8, .rule = "matmul"};
+
+    assert_non_null(p);
+    assert_true(qdq_plan_add_edge(p, &x.consumers, "a/fc", 0));
+    assert_true(qdq_plan_add_edge(p, &w.consumers, "a/fc", 1));
+    assert_true(QDQ_PUSH(&p->arena, &p->tensors, x));
+    assert_true(QDQ_PUSH(&p->arena, &p->weights, w));
+    assert_true(QDQ_PUSH(&p->arena, &p->quantized, ((qdq_plan_node){"a/fc", "MatMul", false})));
+    assert_true(
+        QDQ_PUSH(&p->arena, &p->left_float, ((qdq_plan_float){"b/sm", "Softmax", "no 8-bit kernel"})));
+    return p;
+}
+
+typedef struct fixture {
+    qdq_model *m;
+    qdq_plan *p;
+    qdq_arena arena;
+    qdq_plan_picture x;
+} fixture;
+
+static void open_fixture(fixture *f)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+
+    *f = (fixture){.m = chain(), .p = plan()};
+    assert_ok(qdq_model_infer_shapes(f->m, &err));
+    assert_ok(qdq_plan_picture_make(f->m, f->p, &f->arena, &f->x, &err));
+}
+
+static void close_fixture(fixture *f)
+{
+    qdq_arena_free(&f->arena);
+    qdq_plan_free(f->p);
+    qdq_model_free(f->m);
+}
+
+static void nodes_have_formats_rules_and_reasons(void **state)
+{
+    (void)state;
+    fixture f;
+    open_fixture(&f);
+    const qdq_picture_node *n = f.x.picture.node;
+
+    assert_int_equal(f.x.picture.n_nodes, 3);
+    assert_string_equal(n[0].name, "a/fc");
+    assert_int_equal(n[0].given, QDQ_FLOAT);
+    assert_int_equal(n[0].chosen, QDQ_UINT8);
+    assert_int_equal(n[0].weight, QDQ_INT8);
+    assert_string_equal(n[0].why, "matmul");
+    assert_int_equal(n[1].chosen, QDQ_FLOAT);
+    assert_null(n[1].why);
+    assert_string_equal(n[2].why, "no 8-bit kernel");
+    assert_true(isnan(n[0].given_us));
+    close_fixture(&f);
+}
+
+static void edges_of_the_plan_carry_codes(void **state)
+{
+    (void)state;
+    fixture f;
+    open_fixture(&f);
+    const qdq_picture_edge *e = f.x.picture.edge;
+
+    assert_int_equal(f.x.picture.n_edges, 4); /* into each node, and out of the graph; no weights */
+    assert_int_equal(e[0].from, QDQ_PICTURE_OUTSIDE);
+    assert_true(e[0].coded);
+    assert_int_equal(e[0].format, QDQ_UINT8);
+    assert_true(e[0].scale == 0.5);
+    assert_int_equal(e[1].from, 0);
+    assert_false(e[1].coded);
+    assert_int_equal(e[3].to, QDQ_PICTURE_OUTSIDE);
+    close_fixture(&f);
+}
+
+static void what_shares_a_layer_with_codes_is_drawn_as_codes(void **state)
+{
+    (void)state;
+    fixture f;
+    open_fixture(&f);
+
+    f.x.picture.node[0].block = f.x.picture.node[1].block = "layer 1";
+    f.x.picture.node[2].block = "layer 2";
+    assert_true(qdq_plan_picture_fuse(&f.x));
+    assert_int_equal(f.x.picture.node[1].chosen, QDQ_UINT8);
+    assert_int_equal(f.x.picture.node[2].chosen, QDQ_FLOAT);
+    assert_true(f.x.picture.edge[1].coded); /* inside of the layer */
+    assert_false(f.x.picture.edge[2].coded);
+    close_fixture(&f);
+}
+
+static void estimates_add_up_to_a_hundred(void **state)
+{
+    (void)state;
+    fixture f;
+    double all = 0;
+    open_fixture(&f);
+
+    qdq_plan_picture_estimate(&f.x);
+    for (size_t i = 0; i < f.x.picture.n_nodes; i++)
+        all += f.x.picture.node[i].given_us;
+    assert_true(fabs(all - 100) < 1e-9);
+    assert_true(f.x.picture.relative);
+    assert_true(f.x.picture.node[0].chosen_us < f.x.picture.node[0].given_us);
+    close_fixture(&f);
+}
+
+static void nodes_without_names_are_found_by_their_outputs(void **state)
+{
+    (void)state;
+    qdq_model *m = test_model("g (float x) => (float y) { t = Neg(x) [n] y = Neg(t) }");
+    qdq_plan *p = qdq_plan_new();
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_plan_picture x;
+
+    assert_non_null(p);
+    assert_ok(qdq_plan_picture_make(m, p, &arena, &x, &err));
+    assert_string_equal(x.picture.node[0].key, "t");
+    assert_string_equal(x.picture.node[1].key, "n");
+    qdq_plan_picture_name(&x);
+    assert_string_equal(x.picture.node[0].key, "Neg@t");
+    qdq_arena_free(&arena);
+    qdq_plan_free(p);
+    qdq_model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nodes_have_formats_rules_and_reasons),
+        cmocka_unit_test(edges_of_the_plan_carry_codes),
+        cmocka_unit_test(what_shares_a_layer_with_codes_is_drawn_as_codes),
+        cmocka_unit_test(estimates_add_up_to_a_hundred),
+        cmocka_unit_test(nodes_without_names_are_found_by_their_outputs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
