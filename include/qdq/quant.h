@@ -48,6 +48,18 @@ QDQ_API const char *qdq_target_get_name(const qdq_target *t);
 /* The engine whose speed its rules are about, as in qdq_engine_info.name: "ort". Lent like the text. */
 QDQ_API const char *qdq_target_engine(const qdq_target *t);
 
+/* One key that two targets have otherwise. */
+typedef struct qdq_target_difference {
+    const char *place;                 /* "stay_float: small-matrix of MatMul", "activation"; "": the top */
+    const char *key;                   /* "": the whole rule */
+    const char *a, *b;                 /* values, JSON on one line, strings as they are; "": it has none */
+    const char *figures_a, *figures_b; /* what was measured of this key, as a sentence; "": nothing */
+} qdq_target_difference;
+
+/* What differs between two targets, figures and probes left out. *out is freed with qdq_free() (one block). */
+QDQ_API QDQ_MUST_USE qdq_status qdq_target_compare(const qdq_target *a, const qdq_target *b,
+                                                   qdq_target_difference **out, size_t *n, qdq_error *err);
+
 /* --- why -------------------------------------------------------------------------------------------------------- */
 
 /* Listens while a plan is made: every rule that looks at one node or tensor, and its verdict. */

@@ -6,6 +6,10 @@
 #include "qdq/quant.h"
 
 static const cli_opt options[] = {
+    {.name = "compare",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(targets_args, compare),
+     .help = "print what differs between two targets, with their figures"},
     {.name = "measure",
      .kind = CLI_FLAG,
      .offset = CLI_AT(targets_args, measure),
@@ -96,6 +100,14 @@ static qdq_status check_args(const cli *c, const struct targets_args *a, qdq_err
     if (!a->measure && (a->output != NULL || a->install))
         return qdq_fail(err, QDQ_E_USAGE, "found %s without --measure",
                         a->install ? "--install" : "--output");
+    if (a->compare && (a->measure || c->n_operands != 2))
+        return qdq_fail(err, QDQ_E_USAGE, "--compare: found %s; expected two targets",
+                        a->measure           ? "--measure"
+                        : c->n_operands == 1 ? "one target"
+                                             : "no target");
+    if (!a->compare && c->n_operands > 1)
+        return qdq_fail(err, QDQ_E_USAGE, "unexpected argument '%s': expected at most one NAME",
+                        c->operand[1]);
     if (a->measure && c->n_operands != 1)
         return qdq_fail(err, QDQ_E_USAGE, "--measure: found no NAME; expected a target");
     return QDQ_OK;
@@ -107,6 +119,8 @@ static qdq_status run_targets(cli *c, const void *args, qdq_error *err)
     qdq_target *target = NULL;
 
     QDQ_TRY(check_args(c, a, err));
+    if (a->compare)
+        return cmd_targets_compare(c, err);
     if (a->measure)
         return cmd_targets_measure(c, a, err);
     if (c->n_operands == 0)
@@ -119,11 +133,11 @@ static qdq_status run_targets(cli *c, const void *args, qdq_error *err)
 
 const cli_command cmd_targets = {
     .name = "targets",
-    .synopsis = "[NAME] [options]",
-    .operands = "at most one NAME",
+    .synopsis = "[NAME] [options] | --compare A B",
+    .operands = "at most two targets",
     .min_operands = 0,
-    .max_operands = 1,
-    .summary = "list targets, print the description of one, or measure its rules",
+    .max_operands = 2,
+    .summary = "list targets, print, measure or compare their rules",
     .about =
         "Lists the targets: what an engine can run in 8 bits, as data. With a name, prints its description,\n"
         "which can be changed and given to 'qdq quantize --target FILE'. A file is checked and printed.\n"
@@ -142,15 +156,20 @@ const cli_command cmd_targets = {
         "version\n"
         "and processor. Other commands then use this file for --target NAME where all three are the same, "
         "and say\n"
-        "so; '--target builtin:NAME' is the target without it.",
-    .json =
-        "[{ \"name\", \"help\" }]; with a name: the description, which is JSON with and without --json;\n"
-        "with --measure: { \"target\", \"engine\", \"version\", \"processor\", \"output\", \"seconds\", "
-        "\"builds\",\n"
-        "\"control\": [low, high], \"probes\": [{ \"op\", \"rule\", \"probe\", \"key\", \"before\", "
-        "\"after\", \"verdict\",\n"
-        "\"factor\", \"interval\", \"at\", \"pairs\" }] }; a verdict of null has \"why\" in place of figures",
-    .example = "qdq targets ort-cpu > my-target.json\nqdq targets ort-cpu --measure -o my-target.json",
+        "so; '--target builtin:NAME' is the target without it.\n"
+        "\n"
+        "--compare prints each key that two targets, names or files, have otherwise, and what was measured "
+        "of it.",
+    .json = "[{ \"name\", \"help\" }]; with a name: the description, which is JSON with and without --json;\n"
+            "with --measure: { \"target\", \"engine\", \"version\", \"processor\", \"output\", \"seconds\", "
+            "\"builds\",\n"
+            "\"control\": [low, high], \"probes\": [{ \"op\", \"rule\", \"probe\", \"key\", \"before\", "
+            "\"after\", \"verdict\",\n"
+            "\"factor\", \"interval\", \"at\", \"pairs\" }] }; a verdict of null has \"why\" in place of "
+            "figures;\n"
+            "with --compare: [{ \"place\", \"key\", \"a\", \"b\", \"figures_a\", \"figures_b\" }]",
+    .example = "qdq targets ort-cpu > my-target.json\nqdq targets ort-cpu --measure -o my-target.json\nqdq "
+               "targets --compare ort-cpu my-target.json",
     .groups = groups,
     .args_size = sizeof(struct targets_args),
     .run = run_targets,

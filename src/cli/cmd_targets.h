@@ -8,7 +8,7 @@
 struct targets_args {
     cli_common common;
     cli_engine_args engine;
-    bool measure, install, force;
+    bool measure, install, force, compare;
     const char *output;
     double time_s;
     int64_t threads, seed;
@@ -16,5 +16,8 @@ struct targets_args {
 
 /* --measure: times the rules of the target, writes it, and prints what came of each. */
 qdq_status cmd_targets_measure(cli *c, const struct targets_args *a, qdq_error *err);
+
+/* --compare: how two targets differ, with figures. */
+qdq_status cmd_targets_compare(cli *c, qdq_error *err);
 
 #endif /* QDQ_CMD_TARGETS_H */

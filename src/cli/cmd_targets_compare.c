@@ -1,0 +1,65 @@
+/* cmd_targets_compare.c - how two targets differ, as a list and as JSON. */
+#include "base/fail.h"
+#include "cli/cli_json.h"
+#include "cli/cmd_targets.h"
+#include "qdq/quant.h"
+
+static qdq_status print_json(const qdq_target_difference *d, size_t n, qdq_error *err)
+{
+    cli_json j = {false};
+    json_t *root = json_array();
+
+    for (size_t i = 0; i < n; i++) {
+        json_t *entry = json_object();
+
+        cli_json_set(&j, entry, "place", cli_json_text(d[i].place));
+        cli_json_set(&j, entry, "key", cli_json_text(d[i].key));
+        cli_json_set(&j, entry, "a", cli_json_text(d[i].a));
+        cli_json_set(&j, entry, "b", cli_json_text(d[i].b));
+        cli_json_set(&j, entry, "figures_a", cli_json_text(d[i].figures_a));
+        cli_json_set(&j, entry, "figures_b", cli_json_text(d[i].figures_b));
+        cli_json_add(&j, root, entry);
+    }
+    return cli_json_print(&j, root, err);
+}
+
+static void print_side(const char *sign, const char *value, const char *figures)
+{
+    printf("  %s %s", sign, value[0] != '\0' ? value : "-");
+    if (figures[0] != '\0')
+        printf("    %s", figures);
+    fputc('\n', stdout);
+}
+
+static void print_text(const cli *c, const qdq_target_difference *d, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *comma = d[i].place[0] != '\0' && d[i].key[0] != '\0' ? ", " : "";
+
+        printf("%s%s%s\n", d[i].place, comma, d[i].key);
+        print_side("-", d[i].a, d[i].figures_a);
+        print_side("+", d[i].b, d[i].figures_b);
+    }
+    printf("%s, %s: %zu difference%s\n", c->operand[0], c->operand[1], n, n == 1 ? "" : "s");
+}
+
+qdq_status cmd_targets_compare(cli *c, qdq_error *err)
+{
+    qdq_target *a = NULL, *b = NULL;
+    qdq_target_difference *d = NULL;
+    size_t n = 0;
+
+    qdq_status st = qdq_target_load(c->operand[0], &a, err);
+    if (st == QDQ_OK)
+        st = qdq_target_load(c->operand[1], &b, err);
+    if (st == QDQ_OK)
+        st = qdq_target_compare(a, b, &d, &n, err);
+    if (st == QDQ_OK && c->json)
+        st = print_json(d, n, err);
+    else if (st == QDQ_OK)
+        print_text(c, d, n);
+    qdq_free(d);
+    qdq_target_free(a);
+    qdq_target_free(b);
+    return st;
+}
