@@ -24,6 +24,8 @@ typedef struct qdq_target_finding {
     uint64_t
         converted; /* elements that Q and DQ turn over in every run because of it; 0: none, or not known */
     double microseconds; /* what that took on the engine, per run; 0: not measured */
+    const char *
+        measured; /* figures of the target's rule behind it: "0.712 (0.690 to 0.730) on ort 1.31.1, PROCESSOR"; "": none */
 } qdq_target_finding;
 
 /* The kinds of findings: name and one line of help; NULL past the end. */

@@ -135,6 +135,8 @@ static json_t *target_json(cli_json *j, const struct check_args *a, const qdq_ta
         cli_json_set(j, entry, "op", cli_json_text(f->op));
         cli_json_set(j, entry, "node", cli_json_text(f->node));
         cli_json_set(j, entry, "why", cli_json_text(f->why));
+        if (f->measured[0] != '\0')
+            cli_json_set(j, entry, "measured", cli_json_text(f->measured));
         cli_json_set(j, entry, "converted", json_integer((json_int_t)f->converted));
         cli_json_set(j, entry, "microseconds", cli_json_real(f->microseconds));
         cli_json_add(j, list, entry);
@@ -218,7 +220,10 @@ static qdq_status print_target(cli *c, const char *path, const char *target, con
             cli_cell(&table, "%.1f", f->microseconds);
         else if (t->proven)
             cli_cell(&table, "-");
-        cli_cell(&table, "%s", f->why);
+        if (f->measured[0] != '\0')
+            cli_cell(&table, "%s; measured: %s", f->why, f->measured);
+        else
+            cli_cell(&table, "%s", f->why);
     }
     QDQ_TRY(cli_table_print(&table, stdout, err));
     size_t warnings = t->n - t->n_errors;
@@ -387,7 +392,8 @@ const cli_command cmd_check = {
     .json = "{ \"model\", \"errors\", \"warnings\", \"findings\": [{\"level\": \"error\", \"text\"}],\n"
             "  \"quantization\": {\"target\", \"proven\", \"quantizers\", \"fused\", \"unfused\",\n"
             "    \"weights_alone\", \"errors\", \"converted\",\n"
-            "    \"microseconds\", \"findings\": [{\"level\", \"kind\", \"op\", \"node\", \"why\", "
+            "    \"microseconds\", \"findings\": [{\"level\", \"kind\", \"op\", \"node\", \"why\",\n"
+            "    \"measured\", "
             "\"converted\", "
             "\"microseconds\"}]},\n"
             "  \"engine_check\": {\"engine\", \"version\", \"result\": \"right\", \"wrong\" or \"unknown\", "

@@ -61,8 +61,6 @@ static qdq_status print_json(cli *c, const qdq_probe_report *r, const char *path
 
 static void put_row(cli_table *t, const qdq_probe_outcome *o)
 {
-    const bool changed = strcmp(o->before, o->after) != 0;
-
     cli_cell(t, "%s", o->op);
     cli_cell(t, "%s", o->rule);
     cli_cell(t, "%s", o->key);
@@ -76,8 +74,10 @@ static void put_row(cli_table *t, const qdq_probe_outcome *o)
     }
     if (o->why[0] != '\0')
         cli_cell(t, "%s", o->why);
+    else if (strcmp(o->before, o->after) != 0)
+        cli_cell(t, "%s, was %s", o->after, o->before);
     else
-        cli_cell(t, changed ? "%s, was %s" : "%s", o->after, o->before);
+        cli_cell(t, "%s", o->after);
 }
 
 static qdq_status print_text(cli *c, const qdq_probe_report *r, const char *path, qdq_error *err)

@@ -97,7 +97,8 @@ static bool keep_processor(qdq_target *t, const char *kind, const char *name)
         return false;
     for (size_t i = 0; i < t->ops.n; i++) {
         const qdq_target_op *op = &t->ops.at[i];
-        const qdq_no_kernel none = {op->op, "slower in 8 bits on this processor"};
+        const qdq_no_kernel none = {op->op, "slower in 8 bits on this processor",
+                                    qdq_rule_newest(&op->facts, QDQ_RULE_HARMS)};
 
         if (qdq_rule_is_for(&op->facts, kind, name))
             t->ops.at[n++] = *op;

@@ -102,6 +102,7 @@ typedef enum qdq_without_vnni {
 
 typedef struct qdq_no_kernel {
     const char *op, *reason;
+    const qdq_measured *measured; /* of a rule that is off, or for other processors; NULL: nothing was */
 } qdq_no_kernel;
 
 /* What becomes of what is not quantized. */

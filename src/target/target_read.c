@@ -134,9 +134,9 @@ static void read_facts(qdq_target *t, const qdq_json_place *p, const char *const
 /* Why an operator that the description lists has no rule. */
 static void leave_out(qdq_target *t, const qdq_json_place *p, const qdq_target_op *op)
 {
-    const bool is_slow =
-        op->facts.n_measured > 0 && op->facts.measured[op->facts.n_measured - 1].verdict == QDQ_RULE_HARMS;
-    const qdq_no_kernel n = {op->op, is_slow ? "slower in 8 bits, as measured" : "its rule is off"};
+    const qdq_measured *slow = qdq_rule_newest(&op->facts, QDQ_RULE_HARMS);
+    const qdq_no_kernel n = {op->op, slow != NULL ? "slower in 8 bits, as measured" : "its rule is off",
+                             slow};
 
     if (!QDQ_PUSH(&t->arena, &t->none, n))
         qdq_json_nomem(p);

@@ -73,6 +73,14 @@ void qdq_rule_read(const qdq_json_place *p, const char *const *keys, qdq_rule_fa
     read_all_measured(p, out);
 }
 
+const qdq_measured *qdq_rule_newest(const qdq_rule_facts *r, qdq_rule_verdict v)
+{
+    for (size_t i = r->n_measured; i-- > 0;)
+        if (r->measured[i].verdict == v)
+            return &r->measured[i];
+    return NULL;
+}
+
 bool qdq_rule_is_for(const qdq_rule_facts *r, const char *kind, const char *name)
 {
     for (size_t i = 0; r->cpu != NULL && r->cpu[i] != NULL; i++)

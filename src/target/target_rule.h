@@ -62,6 +62,9 @@ void qdq_rule_read(const qdq_json_place *p, const char *const *keys, qdq_rule_fa
 bool qdq_probe_read(const qdq_json_place *p, const char *list, size_t index, size_t i,
                     const char *const *keys, qdq_probe *out);
 
+/* The newest figures with this verdict; NULL: there are none. */
+const qdq_measured *qdq_rule_newest(const qdq_rule_facts *r, qdq_rule_verdict v);
+
 /* Does the rule hold on a processor? `kind` as qdq_cpu_name() has it; `name`: NULL if not known. */
 bool qdq_rule_is_for(const qdq_rule_facts *r, const char *kind, const char *name);
 

@@ -51,6 +51,7 @@ qdq_status qdq_check_add(qdq_checking *c, qdq_check_kind_id kind, const qdq_node
         .node = qdq_node_label(n, &c->arena),
         .why = why,
         .converted = converted,
+        .measured = "",
     };
     return why != NULL && QDQ_PUSH(&c->arena, &c->found, f) ? QDQ_OK : qdq_nomem(c->err);
 }
@@ -141,7 +142,7 @@ static qdq_target_check *pack(const qdq_checking *c)
 
     for (size_t i = 0; i < c->found.n; i++) {
         const qdq_target_finding *f = &c->found.at[i];
-        size += strlen(f->kind) + strlen(f->op) + strlen(f->node) + strlen(f->why) + 4;
+        size += strlen(f->kind) + strlen(f->op) + strlen(f->node) + strlen(f->why) + strlen(f->measured) + 5;
     }
     qdq_target_check *out = malloc(size);
     if (out == NULL)
@@ -161,6 +162,7 @@ static qdq_target_check *pack(const qdq_checking *c)
         list[i].op = qdq_pack_text(&text, list[i].op);
         list[i].node = qdq_pack_text(&text, list[i].node);
         list[i].why = qdq_pack_text(&text, list[i].why);
+        list[i].measured = qdq_pack_text(&text, list[i].measured);
         out->n_errors += list[i].is_error;
         out->converted += list[i].converted;
         out->microseconds += list[i].microseconds;
@@ -198,7 +200,9 @@ static qdq_status join(qdq_checking *c, const qdq_checking *body, size_t first)
         f.op = qdq_arena_strdup(&c->arena, f.op);
         f.node = qdq_arena_strdup(&c->arena, f.node);
         f.why = qdq_arena_strdup(&c->arena, f.why);
-        if (f.op == NULL || f.node == NULL || f.why == NULL || !QDQ_PUSH(&c->arena, &c->found, f))
+        f.measured = qdq_arena_strdup(&c->arena, f.measured);
+        if (f.op == NULL || f.node == NULL || f.why == NULL || f.measured == NULL ||
+            !QDQ_PUSH(&c->arena, &c->found, f))
             return qdq_nomem(c->err);
     }
     c->n_fused += body->n_fused;
