@@ -327,10 +327,10 @@ static void an_engine_that_dies_of_one_side_costs_this_probe_alone(void **state)
     measured m = {NULL, NULL};
 
     (void)state;
-    /* the first timed block is the control's */
+    /* the control runs the side that is float */
     assert_ok(
         measure_on("\"ops\": {\"Conv\": {\"float_us\": 10, \"int8_us\": 50}}, \"fail\": [{\"at\": \"time\", "
-                   "\"nth\": 300, \"crash\": \"SIGSEGV\"}]",
+                   "\"node\": \"Conv@c\", \"crash\": \"SIGSEGV\"}]",
                    t, 0, NULL, &m));
     assert_int_equal(m.r->n_not_measured, 1);
     assert_non_null(strstr(m.r->outcomes[0].why, "crash"));

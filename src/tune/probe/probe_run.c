@@ -130,7 +130,7 @@ static qdq_status begin(qdq_probe_run *r, qdq_error *err)
 static qdq_status control(qdq_probe_run *r, qdq_error *err)
 {
     const qdq_probe *p = &r->t->probes.at[0];
-    const double seconds = 2;
+    const double seconds = 4;
     const char *path[2];
     bool equal;
 

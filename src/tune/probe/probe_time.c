@@ -9,7 +9,7 @@
 #include "tune/measure/measure.h"
 
 /* Pairs of the first look, and of the test behind it where that is not plain. */
-enum { FIRST_PAIRS = 16, LEAST_PAIRS = 24, MOST_PAIRS = 120 };
+enum { FIRST_PAIRS = 16, LEAST_PAIRS = 24, MOST_PAIRS = 240, BUILDS = 4 };
 
 /* No interval nearer to 1 than this decides; the control may ask for more. */
 static const double least_margin = 0.005;
@@ -22,7 +22,7 @@ typedef struct comparing {
     qdq_probe_timer *t;
     const char *path[2]; /* without, with */
     int handle[2];       /* -1: not built */
-    unsigned half;       /* from this pair on, other sessions */
+    unsigned part;       /* so many pairs are measured with the same sessions */
     qdq_remote_fate fate;
 } comparing;
 
@@ -48,7 +48,7 @@ static qdq_status take(void *ctx, unsigned pair, double *without_ns, double *wit
     comparing *c = ctx;
 
     QDQ_TRY(qdq_job_poll(c->t->job, err));
-    if (pair == c->half)
+    if (pair % c->part == 0)
         drop_both(c);
     QDQ_TRY(build_both(c, err));
     if (c->fate.end == QDQ_REMOTE_FINE)
@@ -67,7 +67,7 @@ static qdq_status test(comparing *c, unsigned pairs, qdq_probe_time *out, qdq_er
     o.strict = true;
     o.max_pairs = pairs;
     o.pilot = pairs;
-    c->half = pairs / 2;
+    c->part = pairs / BUILDS;
     c->t->trial++;
     qdq_status st = qdq_test_run(&o, take, c, &r, err);
     drop_both(c);

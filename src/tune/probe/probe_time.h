@@ -1,5 +1,5 @@
 /* probe_time.h - which of two model files is faster? In the lab, in interleaved pairs, with the tuner's test. Both files are built
- * twice, so that where a session happens to lie in memory does not decide. */
+ * several times, so that where a session happens to lie in memory does not decide. */
 #ifndef QDQ_PROBE_TIME_H
 #define QDQ_PROBE_TIME_H
 
