@@ -24,7 +24,7 @@ typedef struct edging {
     QDQ_VEC(double) gain; /* by kind: us that its turned edges save; 0: none */
 } edging;
 
-enum { NO_KIND = UINT32_MAX };
+#define NO_KIND UINT32_MAX
 
 static bool has_budget(const qdq_tuning *t)
 {
