@@ -356,14 +356,12 @@ static void instances_add_to_the_weight(void **state)
 }
 
 /* Every second bit pays, which no pattern has. */
-static bench every_second(uint64_t late, bool tells)
+static void every_second(bench *b, uint64_t late, bool tells)
 {
-    bench b = {.late = late, .tells = tells};
-
-    add_unit(&b, "one", 4, 2);
-    for (size_t i = 0; i < b.n_bits; i++)
-        b.cost[i] = i % 2 == 0 ? -0.05 : 0.08;
-    return b;
+    *b = (bench){.late = late, .tells = tells};
+    add_unit(b, "one", 4, 2);
+    for (size_t i = 0; i < b->n_bits; i++)
+        b->cost[i] = i % 2 == 0 ? -0.05 : 0.08;
 }
 
 static void what_others_would_place_is_tried_before_patterns_are(void **state)
@@ -372,10 +370,11 @@ static void what_others_would_place_is_tried_before_patterns_are(void **state)
 
     (void)state;
     for (int tells = 0; tells < 2; tells++) {
-        bench b = every_second(0x55, tells == 1);
+        bench b;
         qdq_arena arena = QDQ_ARENA_INIT;
-        const qdq_search_result r = run(&b, &o, 0, &arena);
 
+        every_second(&b, 0x55, tells == 1);
+        const qdq_search_result r = run(&b, &o, 0, &arena);
         assert_true(was_tried(&b, 0x55));
         assert_int_equal(r.best.word[0], 0x55);
         for (size_t i = 0; i < b.n && b.candidate[i] != 0x55; i++)
@@ -387,11 +386,12 @@ static void what_others_would_place_is_tried_before_patterns_are(void **state)
 static void what_others_would_place_is_not_tried_where_profiles_rule_it_out(void **state)
 {
     const qdq_search_opts o = options(4);
-    bench b = every_second(0xaa, true);
+    bench b;
     qdq_arena arena = QDQ_ARENA_INIT;
-    const qdq_search_result r = run(&b, &o, 0xff, &arena); /* so that there is a profile of everything */
 
     (void)state;
+    every_second(&b, 0xaa, true);
+    const qdq_search_result r = run(&b, &o, 0xff, &arena); /* so that there is a profile of everything */
     assert_false(was_tried(&b, 0xaa));
     assert_true(r.ruled_out > 0);
     assert_int_equal(r.best.word[0], 0x55);
