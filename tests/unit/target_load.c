@@ -305,6 +305,9 @@ static void mistakes_are_named_with_their_place(void **state)
          ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"pass\", \"tied\": true}]}",
          "operator 'A': key 'tied': of no meaning but for joint operators"},
         {HEAD TYPES
+         ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"pass\", \"or_beside\": true}]}",
+         "operator 'A': key 'or_beside': of no meaning but for joint operators"},
+        {HEAD TYPES
          ", \"partitions\": {}, \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", "
          "\"output\": \"if-read\"}]}",
          "operators[0], key 'output': expected 'float' or 'quantized', as there are 'partitions'"},
