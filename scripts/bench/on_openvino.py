@@ -4,7 +4,7 @@ import os
 from quantizing import PEERS, SKELETONS, geometric_mean
 from tuning import interval, ms, rows_of
 
-ON = ("--engine", "openvino")
+ON = ("--engine", "openvino", "--shape", "x=1x3x224x224")
 TUNED = ("convnext_tiny", "mobilenet_v2")
 
 
