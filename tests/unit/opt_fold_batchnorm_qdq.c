@@ -46,13 +46,12 @@ static void a_dead_channel_keeps_its_scale(void **state)
                        "beta_folded", "1", "1500", ONE("beta_folded", "0.000500000024")) Z1("beta_folded") X
                    "  w = DequantizeLinear(wq_folded, ws)\n" BIAS_DQ("beta_folded", "") Y("Conv"));
     /* a factor that makes the scale vanish is 0, too */
-    assert_becomes(
-        FOLD,
-        HEAD("1", "1", "0.05") "int8[1,1,1,1] wq = {55}, float ws = {0.01}" P1("1e-40", "0.75", "0", "1") X W
-        "  c = Conv(x, w)\n" BN,
-        HEAD("1", "1",
-             "0.05") "float ws = {0.01}, float[1] beta_folded = {0.75}, int8[1,1,1,1] wq_folded = {0}" X
-                     "  w = DequantizeLinear(wq_folded, ws)\n  y = Conv(x, w, beta_folded)\n}\n");
+    assert_becomes(FOLD,
+                   HEAD("1", "1", "0.05") "int8[1,1,1,1] wq = {55}, float ws = {0.01}" P1(
+                       "1e-40", "0.75", "0", "1") X W "  c = Conv(x, w)\n" BN,
+                   HEAD("1", "1", "0.05") "float ws = {0.01}, int8[1,1,1,1] wq_folded = {0}" BIAS(
+                       "beta_folded", "1", "1500", ONE("beta_folded", "0.000500000024")) Z1("beta_folded") X
+                   "  w = DequantizeLinear(wq_folded, ws)\n" BIAS_DQ("beta_folded", "") Y("Conv"));
 }
 
 /* convbn 4 case 9; also convbn 4 case 25: all scales are above 0 */
@@ -131,10 +130,13 @@ static void convtranspose(void **state)
     assert_refused(FOLD, GROUPS("0.5, -1.5, 0.5, -2"), "its groups share scales, but have different factors");
     assert_becomes(
         FOLD, GROUPS("0.5, 2, 0.5, 2"),
-        HEAD("2", "4", "0.02") "int8[2,2,1,1] wq = {55, 66, 77, 88}, float[4] beta_folded = {0, 0, 0, 4}, "
-                               "float[2] ws_folded = {0.005, 0.06}" X
-                               "  w = DequantizeLinear <axis = 1> (wq, ws_folded)\n"
-                               "  y = ConvTranspose <group = 2> (x, w, beta_folded)\n}\n");
+        HEAD("2", "4", "0.02") "int8[2,2,1,1] wq = {55, 66, 77, 88}, float[2] ws_folded = {0.005, 0.06}" BIAS(
+            "beta_folded", "4", "0, 0, 0, 3333",
+            MANY("beta_folded", "4",
+                 "0.0001, 0.0011999999, 0.0001, 0.0011999999")) "[4] beta_folded_zero_point = {0, 0, 0, 0}" X
+                                                    "  w = DequantizeLinear <axis = 1> (wq, "
+                                                    "ws_folded)\n" BIAS_DQ("beta_folded", " <axis = 0> ")
+                                                        Y("ConvTranspose <group = 2>"));
 }
 
 #define ROWS(ws)                                                                                             \
@@ -166,19 +168,19 @@ static void one_scale_becomes_one_per_channel(void **state)
         FOLD,
         HEAD("1", "2", "0.02") "int8[2,1,1,1] wq = {1, 2}, float ws = {0.5}, int8 wz = {0}" P2(
             "2, 2", "0, 0", "0, 0", "1, 1") X "  w = DequantizeLinear(wq, ws, wz)\n  c = Conv(x, w)\n" BN,
-        HEAD("1", "2",
-             "0.02") "int8[2,1,1,1] wq = {1, 2}, int8 wz = {0}, float[2] beta_folded = {0, 0}, float "
-                     "ws_folded = {1}" X
-                     "  w = DequantizeLinear(wq, ws_folded, wz)\n  y = Conv(x, w, beta_folded)\n}\n");
+        HEAD("1", "2", "0.02") "int8[2,1,1,1] wq = {1, 2}, int8 wz = {0}, float ws_folded = {1}" BIAS(
+            "beta_folded", "2", "0, 0", ONE("beta_folded", "0.02")) Z1("beta_folded") X
+        "  w = DequantizeLinear(wq, ws_folded, wz)\n" BIAS_DQ("beta_folded", "") Y("Conv"));
     /* a zero point becomes as many */
     assert_becomes(
         FOLD,
         HEAD("1", "2", "0.02") "int8[2,1,1,1] wq = {1, 2}, float ws = {0.5}, int8 wz = {0}" P2(
             "2, 4", "0, 0", "0, 0", "1, 1") X "  w = DequantizeLinear(wq, ws, wz)\n  c = Conv(x, w)\n" BN,
-        HEAD("1", "2",
-             "0.02") "int8[2,1,1,1] wq = {1, 2}, float[2] beta_folded = {0, 0}, int8[2] wz_folded = {0, 0}, "
-                     "float[2] ws_folded = {1, 2}" X "  w = DequantizeLinear <axis = 0> (wq, ws_folded, "
-                     "wz_folded)\n  y = Conv(x, w, beta_folded)\n}\n");
+        HEAD("1", "2", "0.02") "int8[2,1,1,1] wq = {1, 2}, int8[2] wz_folded = {0, 0}, float[2] ws_folded = "
+                               "{1, 2}" BIAS("beta_folded", "2", "0, 0",
+                                             MANY("beta_folded", "2", "0.02, 0.04")) Z2("beta_folded") X
+        "  w = DequantizeLinear <axis = 0> (wq, ws_folded, wz_folded)\n" BIAS_DQ("beta_folded",
+                                                                                 " <axis = 0> ") Y("Conv"));
     assert_refused(
         FOLD,
         "<ir_version: 7, opset_import: [\"\" : 12]>\n" HEAD(
@@ -194,61 +196,56 @@ static void one_scale_becomes_one_per_channel(void **state)
 #define LOWEST(type, codes, zero, scale)                                                                     \
     HEAD("4", "1", "0.02") type "[1,4,1,1] wq = {" codes "}, float ws = {0.5}, " type " wz = {" zero "}"
 #define LOWEST_BN P1("-1", "4", "0", "1") X "  w = DequantizeLinear(wq, ws, wz)\n  c = Conv(x, w)\n" BN
-#define TURNED(type, inits, w)                                                                               \
-    HEAD("4", "1", "0.02") inits X "  w = DequantizeLinear(" w ")\n  y = Conv(x, w, beta_folded)\n}\n"
+#define TURNED(in, inits, w, code, scale)                                                                    \
+    HEAD(in, "1", "0.02")                                                                                    \
+    inits BIAS("beta_folded", "1", code, ONE("beta_folded", scale)) Z1("beta_folded") X                      \
+        "  w = DequantizeLinear(" w ")\n" BIAS_DQ("beta_folded", "") Y("Conv")
 
 /* convbn 4 case 21 */
 static void the_lowest_code_has_no_negative(void **state)
 {
     (void)state;
-    assert_becomes(
-        FOLD, LOWEST("int8", "-128, 127, -1, 64", "0", "0.5") LOWEST_BN,
-        TURNED("int8",
-               "int8 wz = {0}, float[1] beta_folded = {4}, int8[1,4,1,1] wq_folded = {127, -126, 1, -64}, "
-               "float ws_folded = {0.503937}",
-               "wq_folded, ws_folded, wz"));
+    assert_becomes(FOLD, LOWEST("int8", "-128, 127, -1, 64", "0", "0.5") LOWEST_BN,
+                   TURNED("4",
+                          "int8 wz = {0}, int8[1,4,1,1] wq_folded = {127, -126, 1, -64}, "
+                          "float ws_folded = {0.503937}",
+                          "wq_folded, ws_folded, wz", "397", "0.01007874"));
     assert_becomes("fold-batchnorm:clip", LOWEST("int8", "-128, 127, -1, 64", "0", "0.5") LOWEST_BN,
-                   TURNED("int8",
-                          "float ws = {0.5}, int8 wz = {0}, float[1] beta_folded = {4}, "
+                   TURNED("4",
+                          "float ws = {0.5}, int8 wz = {0}, "
                           "int8[1,4,1,1] wq_folded = {127, -127, 1, -64}",
-                          "wq_folded, ws, wz"));
+                          "wq_folded, ws, wz", "400", "0.01"));
     assert_refused("fold-batchnorm:skip", LOWEST("int8", "-128, 127, -1, 64", "0", "0.5") LOWEST_BN,
                    "a factor below 0 meets the lowest code");
     assert_becomes(FOLD, LOWEST("int8", "-127, 127, -1, 64", "0", "0.5") LOWEST_BN,
-                   TURNED("int8",
-                          "float ws = {0.5}, int8 wz = {0}, float[1] beta_folded = {4}, "
+                   TURNED("4",
+                          "float ws = {0.5}, int8 wz = {0}, "
                           "int8[1,4,1,1] wq_folded = {127, -127, 1, -64}",
-                          "wq_folded, ws, wz"));
+                          "wq_folded, ws, wz", "400", "0.01"));
     assert_becomes(FOLD, LOWEST("int8", "-128, 127, -1, 64", "5", "0.5") LOWEST_BN,
-                   TURNED("int8",
-                          "float ws = {0.5}, float[1] beta_folded = {4}, "
+                   TURNED("4",
+                          "float ws = {0.5}, "
                           "int8[1,4,1,1] wq_folded = {127, -128, 0, -65}, int8 wz_folded = {-6}",
-                          "wq_folded, ws, wz_folded"));
+                          "wq_folded, ws, wz_folded", "400", "0.01"));
     assert_becomes(
         FOLD,
         HEAD("5", "1", "0.02") "uint8[1,5,1,1] wq = {0, 255, 127, 128, 200}, float ws = {0.5}, uint8 wz = "
                                "{128}" LOWEST_BN,
-        HEAD("5", "1",
-             "0.02") "float ws = {0.5}, float[1] beta_folded = {4}, "
-                     "uint8[1,5,1,1] wq_folded = {255, 0, 128, 127, 55}, uint8 wz_folded = {127}" X
-                     "  w = DequantizeLinear(wq_folded, ws, wz_folded)\n  y = Conv(x, w, beta_folded)\n}\n");
+        TURNED("5",
+               "float ws = {0.5}, uint8[1,5,1,1] wq_folded = {255, 0, 128, 127, 55}, uint8 wz_folded = {127}",
+               "wq_folded, ws, wz_folded", "400", "0.01"));
     /* without a zero point: uint8 gets one */
-    assert_becomes(
-        FOLD,
-        HEAD("1", "1", "0.02") "uint8[1,1,1,1] wq = {55}, float ws = {0.5}" P1("-1", "4", "0", "1") X W
-        "  c = Conv(x, w)\n" BN,
-        HEAD("1", "1",
-             "0.02") "float ws = {0.5}, float[1] beta_folded = {4}, uint8[1,1,1,1] wq_folded = {200}, "
-                     "uint8 ws_zero_point = {255}" X "  w = DequantizeLinear(wq_folded, ws, ws_zero_point)\n"
-                     "  y = Conv(x, w, beta_folded)\n}\n");
-    assert_becomes(
-        FOLD,
-        HEAD("4", "1", "0.02") "int4[1,4,1,1] wq = {-8, 7, -1, 4}, float ws = {0.5}" P1("-1", "4", "0", "1")
-            X W "  c = Conv(x, w)\n" BN,
-        HEAD("4", "1",
-             "0.02") "float[1] beta_folded = {4}, int4[1,4,1,1] wq_folded = {7, -6, 1, -4}, "
-                     "float ws_folded = {0.5714286}" X
-                     "  w = DequantizeLinear(wq_folded, ws_folded)\n  y = Conv(x, w, beta_folded)\n}\n");
+    assert_becomes(FOLD,
+                   HEAD("1", "1", "0.02") "uint8[1,1,1,1] wq = {55}, float ws = {0.5}" P1("-1", "4", "0", "1")
+                       X W "  c = Conv(x, w)\n" BN,
+                   TURNED("1",
+                          "float ws = {0.5}, uint8[1,1,1,1] wq_folded = {200}, uint8 ws_zero_point = {255}",
+                          "wq_folded, ws, ws_zero_point", "400", "0.01"));
+    assert_becomes(FOLD,
+                   HEAD("4", "1", "0.02") "int4[1,4,1,1] wq = {-8, 7, -1, 4}, float ws = {0.5}" P1(
+                       "-1", "4", "0", "1") X W "  c = Conv(x, w)\n" BN,
+                   TURNED("4", "int4[1,4,1,1] wq_folded = {7, -6, 1, -4}, float ws_folded = {0.5714286}",
+                          "wq_folded, ws_folded", "350", "0.011428571"));
     /* float8 codes take factors above 0; one that makes a scale vanish would need other codes */
     assert_becomes(
         FOLD,
@@ -282,21 +279,21 @@ static void a_factor_that_is_divided_away_changes_the_bias_only(void **state)
         X W BIAS_DQ("beta_folded", "") Y("Conv");
     (void)state;
     assert_becomes(BOTH, QAT("0.8", "  c = Conv(x, w)\n"), after);
-    assert_becomes(
-        FOLD, QAT("0.808", "  c = Conv(x, w)\n"),
-        HEAD("1", "1", "0.05") "int8[1,1,1,1] wq = {55}, float[1] beta_folded = {-0.14}, float ws_folded = "
-                               "{0.0099009899}" X
-                               "  w = DequantizeLinear(wq, ws_folded)\n  y = Conv(x, w, beta_folded)\n}\n");
+    assert_becomes(FOLD, QAT("0.808", "  c = Conv(x, w)\n"),
+                   HEAD("1", "1", "0.05") "int8[1,1,1,1] wq = {55}, float ws_folded = {0.0099009899}" BIAS(
+                       "beta_folded", "1", "-283", ONE("beta_folded", "0.000495049520")) Z1("beta_folded") X
+                   "  w = DequantizeLinear(wq, ws_folded)\n" BIAS_DQ("beta_folded", "") Y("Conv"));
     /* form E of convbn 2.1: through Q and DQ on demand, and only there */
 #define BETWEEN "  k = Conv(x, w)\n  kq = QuantizeLinear(k, xs, xz)\n  c = DequantizeLinear(kq, xs, xz)\n"
     assert_refused(FOLD, QAT("0.8", BETWEEN), "quantized between");
     assert_refused(FOLD ":through-qdq", QAT("0.808", BETWEEN), "quantized between, and its factor is not 1");
     assert_becomes(
         FOLD ":through-qdq", QAT("0.8", BETWEEN),
-        HEAD("1", "1",
-             "0.05") "int8[1,1,1,1] wq = {55}, float ws = {0.01}, float[1] beta_folded = {-0.14}" X W
-                     "  k = Conv(x, w, beta_folded)\n  kq = QuantizeLinear(k, xs, xz)\n  y = "
-                     "DequantizeLinear(kq, xs, xz)\n}\n");
+        HEAD("1", "1", "0.05") "int8[1,1,1,1] wq = {55}, float ws = {0.01}" BIAS(
+            "beta_folded", "1", "-280", ONE("beta_folded", "0.0005")) Z1("beta_folded")
+            X W BIAS_DQ("beta_folded",
+                        "") "  k = Conv(x, w, beta_folded_DequantizeLinear_Output)\n"
+                            "  kq = QuantizeLinear(k, xs, xz)\n  y = DequantizeLinear(kq, xs, xz)\n}\n");
     /* an Add of a constant behind Q and DQ is nobody's remains */
     assert_kept(FOLD ":through-qdq",
                 HEAD("1", "1", "0.05") "int8[1,1,1,1] wq = {55}, float ws = {0.01}, float f = {3}" X W BETWEEN
@@ -355,6 +352,30 @@ static void scales_that_are_not_per_output_channel_stay(void **state)
     }
 }
 
+/* A float bias would make the node a float one, so that it stays as it was. */
+static void without_scales_for_a_bias_nothing_is_folded(void **state)
+{
+    (void)state;
+    assert_refused(FOLD,
+                   "g (uint8[1,1,1,1] xq, float xs) => (float[1,1,1,1] y) <uint8 xz = {3}, int8[1,1,1,1] wq "
+                   "= {55}, float ws = "
+                   "{0.5}" P1("2", "4", "0", "1") X W "  c = Conv(x, w)\n" BN,
+                   "its scale is computed");
+    assert_refused(FOLD,
+                   "g (uint8[1,2,1,1] xq) => (float[1,1,1,1] y) <float[2] xs = {1, 2}, uint8[2] xz = {3, 4}, "
+                   "int8[1,2,1,1] wq = "
+                   "{5, 6}, float ws = {0.5}" P1("2", "4", "0", "1") X W "  c = Conv(x, w)\n" BN,
+                   "it has several scales for data of unknown shape");
+    /* float data: no kernel adds codes */
+    assert_becomes(
+        FOLD,
+        "g (float[1,1,1,1] x) => (float[1,1,1,1] y) <int8[1,1,1,1] wq = {55}, float ws = {0.5}" P1(
+            "2", "4", "0", "1") "> {\n" W "  c = Conv(x, w)\n" BN,
+        "g (float[1,1,1,1] x) => (float[1,1,1,1] y) <int8[1,1,1,1] wq = {55}, float[1] beta_folded = {4}, "
+        "float "
+        "ws_folded = {1}> {\n  w = DequantizeLinear(wq, ws_folded)\n  y = Conv(x, w, beta_folded)\n}\n");
+}
+
 static void blocks_take_the_factor_of_their_channels(void **state)
 {
     (void)state;
@@ -395,11 +416,10 @@ static void a_float_weight_before_q_is_quantized_as_it_was_trained(void **state)
             "0.02") "float[1,4,1,1] wf = {0.05, -0.15, 0.25, 1}, float ws = {0.1}, int8 wz = {0}" P1("3", "0",
                                                                                                      "0", "1")
             X FORM_B() "  c = Conv(x, w)\n" BN,
-        HEAD(
-            "4", "1",
-            "0.02") "int8 wz = {0}, float[1] beta_folded = {0}, int8[1,4,1,1] wf_quantized = {0, -2, 2, 10}, "
-                    "float ws_folded = {0.3}" X "  w = DequantizeLinear(wf_quantized, ws_folded, wz)\n  y = "
-                    "Conv(x, w, beta_folded)\n}\n");
+        HEAD("4", "1", "0.02") "int8 wz = {0}, int8[1,4,1,1] wf_quantized = {0, -2, 2, 10}, float ws_folded "
+                               "= {0.3}" BIAS("beta_folded", "1", "0", ONE("beta_folded", "0.006"))
+                                   Z1("beta_folded") X
+        "  w = DequantizeLinear(wf_quantized, ws_folded, wz)\n" BIAS_DQ("beta_folded", "") Y("Conv"));
     assert_refused(
         FOLD,
         HEAD("4", "1",
@@ -425,27 +445,29 @@ static void a_shared_weight_is_scaled_for_one_reader(void **state)
     assert_becomes(FOLD,
                    SHARE P1("3", "0", "0", "1") X
                    "  [wdq] w = DequantizeLinear(wq, ws)\n  z = Conv(x, w)\n  c = Conv(x, w)\n" BN,
-                   SHARE
-                   ", float[1] beta_folded = {0}, float ws_folded = {1.5}" X
+                   SHARE ", float ws_folded = {1.5}" BIAS("beta_folded", "1", "0", ONE("beta_folded", "0.03"))
+                       Z1("beta_folded") X
                    "  [wdq] w = DequantizeLinear(wq, ws)\n  z = Conv(x, w)\n"
-                   "  [wdq_1] w_1 = DequantizeLinear(wq, ws_folded)\n  y = Conv(x, w_1, beta_folded)\n}\n");
+                   "  [wdq_1] w_1 = DequantizeLinear(wq, ws_folded)\n" BIAS_DQ(
+                       "beta_folded", "") "  y = Conv(x, w_1, beta_folded_DequantizeLinear_Output)\n}\n");
 }
 
 static void inside_a_subgraph_the_outer_weight_stays(void **state)
 {
     (void)state;
-    assert_becomes(FOLD,
-                   "g (bool q, uint8[1,1,1,1] xq) => (r) <float xs = {0.02}, uint8 xz = {3}, int8[1,1,1,1] "
-                   "wq = {55}, float ws = {0.5}" P1("-3", "0", "0", "1") X W
-                   "  r = If (q) <then_branch = t () => (y) {\n  c = Conv(x, w)\n  y = BatchNormalization "
-                   "<epsilon = 0.0> "
-                   "(c, gamma, beta, mu, var)\n  }, else_branch = e () => (z) { z = Conv(x, w) }>\n}\n",
-                   "g (bool q, uint8[1,1,1,1] xq) => (r) <float xs = {0.02}, uint8 xz = {3}, int8[1,1,1,1] "
-                   "wq = {55}, float ws = {0.5}" X W "  r = If (q) <then_branch = t () => (y) <float[1] "
-                   "beta_folded = {0}, int8[1,1,1,1] wq_folded = {-55}, "
-                   "float ws_folded = {1.5}> {\n  w_1 = DequantizeLinear(wq_folded, ws_folded)\n  y = "
-                   "Conv(x, w_1, beta_folded)\n"
-                   "  }, else_branch = e () => (z) { z = Conv(x, w) }>\n}\n");
+    assert_becomes(
+        FOLD,
+        "g (bool q, uint8[1,1,1,1] xq) => (r) <float xs = {0.02}, uint8 xz = {3}, int8[1,1,1,1] "
+        "wq = {55}, float ws = {0.5}" P1("-3", "0", "0", "1") X W
+        "  r = If (q) <then_branch = t () => (y) {\n  c = Conv(x, w)\n  y = BatchNormalization "
+        "<epsilon = 0.0> "
+        "(c, gamma, beta, mu, var)\n  }, else_branch = e () => (z) { z = Conv(x, w) }>\n}\n",
+        "g (bool q, uint8[1,1,1,1] xq) => (r) <float xs = {0.02}, uint8 xz = {3}, int8[1,1,1,1] "
+        "wq = {55}, float ws = {0.5}" X W "  r = If (q) <then_branch = t () => (y) <int8[1,1,1,1] "
+        "wq_folded = {-55}, float ws_folded = {1.5}" BIAS("beta_folded", "1", "0", ONE("beta_folded", "0.03"))
+            Z1("beta_folded") "> {\n  w_1 = DequantizeLinear(wq_folded, ws_folded)\n" BIAS_DQ(
+                "beta_folded", "") "  y = Conv(x, w_1, beta_folded_DequantizeLinear_Output)\n"
+                                   "  }, else_branch = e () => (z) { z = Conv(x, w) }>\n}\n");
 }
 
 /* convbn 4 cases 26 and 27: weights large and small stay behind DQ, and inputs stay what they are. */
@@ -514,6 +536,7 @@ int main(void)
         cmocka_unit_test(a_factor_that_is_divided_away_changes_the_bias_only),
         cmocka_unit_test(what_may_not_be_moved_stays),
         cmocka_unit_test(scales_that_are_not_per_output_channel_stay),
+        cmocka_unit_test(without_scales_for_a_bias_nothing_is_folded),
         cmocka_unit_test(blocks_take_the_factor_of_their_channels),
         cmocka_unit_test(a_float_weight_before_q_is_quantized_as_it_was_trained),
         cmocka_unit_test(a_shared_weight_is_scaled_for_one_reader),

@@ -273,8 +273,7 @@ static qdq_status apply(folding *f, qdq_weight_change *w, qdq_error *err)
         QDQ_TRY(qdq_weight_apply(f->o, &f->l, w, err));
     QDQ_TRY(qdq_bias_set(&f->l, b, err));
     drop_chain(f);
-    /* Its codes had a scale that was the product of two: that of the weight is another one now. */
-    return f->old.dq != NULL ? qdq_bias_quantize(f->o, n, 0, err) : QDQ_OK;
+    return f->l.dq != NULL || f->old.dq != NULL ? qdq_bias_quantize(f->o, n, 0, err) : QDQ_OK;
 }
 
 static qdq_status fold(folding *f, qdq_error *err)
@@ -289,6 +288,8 @@ static qdq_status fold(folding *f, qdq_error *err)
 
     if (why == NULL && scales)
         QDQ_TRY(qdq_weight_scale(f->o, &f->l, f->factor, policy, &w, &why, err));
+    if (why == NULL && f->l.dq != NULL) /* engines take a node with a float bias for a float one */
+        QDQ_TRY(qdq_bias_fits(f->o, f->l.node, &why, err));
     if (why != NULL)
         qdq_opt_refuse(f->o, about, why);
     if (why != NULL || !qdq_opt_take(f->o, about))

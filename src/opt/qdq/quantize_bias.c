@@ -33,7 +33,8 @@ typedef struct quantizing {
     qdq_value *b;  /* NULL: none */
     qdq_bias old;
     qdq_params x;
-    double alpha; /* of Gemm */
+    double alpha;     /* of Gemm */
+    bool adds_floats; /* its codes are of a kind whose kernels do */
     qdq_bias_codes c;
     qdq_weight_change w;
 } quantizing;
@@ -83,20 +84,25 @@ static bool takes_floats(const qdq_params *p)
     return p->scale_elem == QDQ_FLOAT;
 }
 
+/* Kernels on floats of 8 bits, and on blocks, add floats. */
+static const char *speaks_against_codes(const quantizing *q)
+{
+    int32_t low, high;
+
+    if (!qdq_elem_code_limits(q->x.codes, &low, &high) || qdq_elem_bits(q->x.codes) < 8 ||
+        !qdq_elem_code_limits(q->l.params.codes, &low, &high))
+        return "its data or weight has codes that are no integers of up to 16 bits";
+    return q->l.params.block != 0 ? "the scales of its weight are blocked" : NULL;
+}
+
 static const char *speaks_against_scales(const quantizing *q)
 {
     const qdq_params *x = &q->x, *w = &q->l.params;
-    int32_t low, high;
 
     if (x->count != 1 || !x->positive)
         return "its data has not one scale above 0";
     if (!takes_floats(x) || !takes_floats(w))
         return "the scales of its data and weight are not of type float";
-    if (!qdq_elem_code_limits(x->codes, &low, &high) || qdq_elem_bits(x->codes) < 8 ||
-        !qdq_elem_code_limits(w->codes, &low, &high))
-        return "its data or weight has codes that are no integers of up to 16 bits";
-    if (w->block != 0)
-        return "the scales of its weight are blocked";
     if (w->count != 1 && w->axis != q->l.axis)
         return "its weight has scales per input channel";
     if (!(q->alpha > 0) || !isfinite(q->alpha))
@@ -135,6 +141,10 @@ static qdq_status read(quantizing *q, qdq_node *n, bool *is, const char **why, q
         return QDQ_OK;
     q->alpha = n->op == QDQ_OP_GEMM ? (double)qdq_node_float(n, "alpha", 1) : 1;
     QDQ_TRY(qdq_params_read(dq, NULL, &q->o->scratch, &q->x, why, err));
+    if (*why == NULL) {
+        *why = speaks_against_codes(q);
+        q->adds_floats = *why != NULL;
+    }
     if (*why == NULL)
         *why = speaks_against_scales(q);
     if (*why == NULL)
@@ -343,6 +353,17 @@ static qdq_status apply(quantizing *q, qdq_error *err)
 }
 
 /* --- int32 --------------------------------------------------------------------------------------------------------------- */
+
+qdq_status qdq_bias_fits(qdq_opt *o, qdq_node *n, const char **why, qdq_error *err)
+{
+    quantizing q = {.o = o, .policy = QDQ_BIAS_ZERO};
+    bool is;
+
+    QDQ_TRY(read(&q, n, &is, why, err));
+    if (q.adds_floats)
+        *why = NULL;
+    return QDQ_OK;
+}
 
 qdq_status qdq_bias_quantize(qdq_opt *o, qdq_node *n, unsigned policy, qdq_error *err)
 {

@@ -12,6 +12,10 @@ enum {
     QDQ_BIAS_ASK = 16       /* a change of its own, for which permission is needed */
 };
 
+/* *why: what keeps a bias of n from being codes; NULL: nothing, or its kernel adds floats (data or weight are floats,
+ * floats of 8 bits or blocks). */
+qdq_status qdq_bias_fits(qdq_opt *o, qdq_node *n, const char **why, qdq_error *err);
+
 /* A node that is no candidate is left alone without a word; one that is, but may not be changed, is refused. */
 qdq_status qdq_bias_quantize(qdq_opt *o, qdq_node *n, unsigned policy, qdq_error *err);
 
