@@ -75,8 +75,7 @@ qdq_status qdq_tune_hear_model(qdq_tuning *t, const qdq_model *m, qdq_tune_heard
     qdq_compare_result *r = NULL;
 
     QDQ_TRY(compare(t, m, 0, &r, err));
-    *out =
-        (qdq_tune_heard){.sqnr_db = r->worst_db, .accuracy = r->accuracy_b, .given_accuracy = r->accuracy_a};
+    read_result(r, out);
     qdq_free(r);
     return QDQ_OK;
 }

@@ -300,19 +300,6 @@ static qdq_status write_model(qdq_candidates *c, const qdq_model *m, const char 
     return st;
 }
 
-/* Engines call kernels after nodes: one without a name of its own could not be found in a profile. */
-static qdq_status name_nodes(const qdq_model *m, qdq_error *err)
-{
-    qdq_arena scratch = QDQ_ARENA_INIT;
-    bool good = true;
-
-    QDQ_FOR_NODES (n, m->graph)
-        if (good && !qdq_node_has_own_name(n))
-            good = qdq_node_set_name(n, qdq_node_label(n, &scratch));
-    qdq_arena_free(&scratch);
-    return good ? QDQ_OK : qdq_nomem(err);
-}
-
 qdq_status qdq_candidate_write(qdq_candidates *c, const qdq_plan *p, const char *name, qdq_error *err)
 {
     const char *path = path_in(c, name);
@@ -320,7 +307,7 @@ qdq_status qdq_candidate_write(qdq_candidates *c, const qdq_plan *p, const char 
 
     QDQ_TRY(note_made(c, path, err));
     QDQ_TRY(qdq_candidate_model(c, p, &m, err));
-    qdq_status st = name_nodes(m, err);
+    qdq_status st = qdq_graph_name_nodes(m->graph) ? QDQ_OK : qdq_nomem(err); /* profiles find them by name */
     if (st == QDQ_OK)
         st = write_model(c, m, path, err);
     qdq_model_free(m);
