@@ -283,6 +283,16 @@ typedef struct qdq_tune_baseline {
     qdq_tune_unsaid unsaid;
 } qdq_tune_baseline;
 
+#define QDQ_TUNE_MOST_OVERRULED 32
+
+/* A rule of the target that the written plan contradicts, by a measurement. */
+typedef struct qdq_tune_overruled {
+    char rule[64], op[64];
+    bool
+        quantized; /* true: these nodes run in 8 bits, the rule leaves them float. false: the other way round */
+    unsigned nodes;
+} qdq_tune_overruled;
+
 /* A model of the front, in the folder. */
 typedef struct qdq_tune_point {
     char file[32], plan[32];    /* "pareto/model_1.onnx", "pareto/plan_1.json" */
@@ -352,6 +362,8 @@ typedef struct qdq_tune_result {
     char wrong[1000];
     qdq_tune_baseline baselines[QDQ_TUNE_MOST_BASELINES]; /* in the order of the options */
     size_t n_baselines;
+    qdq_tune_overruled overruled[QDQ_TUNE_MOST_OVERRULED]; /* of verdict `tuned`; the first so many */
+    size_t n_overruled;
     /* Of subgraph mode. */
     const char *
         strategy; /* that was followed: "mincut", "greedy"; "trials": kinds of groups one by one on the whole model */

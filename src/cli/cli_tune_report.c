@@ -236,6 +236,24 @@ static void print_accuracy(json_t *report, FILE *to)
     fputc('\n', to);
 }
 
+static void print_overruled(json_t *report, FILE *to)
+{
+    const char *between = "overruled by measurement: ";
+    json_t *o;
+    size_t i;
+
+    json_array_foreach(json_object_get(report, "overruled"), i, o)
+    {
+        const double nodes = number(o, "nodes");
+        fprintf(to, "%s%s (%s: %.0f node%s in %s)", between, json_string_value(json_object_get(o, "rule")),
+                json_string_value(json_object_get(o, "op")), nodes, nodes == 1 ? "" : "s",
+                json_string_value(json_object_get(o, "now")));
+        between = ", ";
+    }
+    if (*between == ',')
+        fputc('\n', to);
+}
+
 static void print_remarks(json_t *report, FILE *to)
 {
     const char *phase = json_string_value(json_object_get(report, "phase"));
@@ -252,6 +270,7 @@ static void print_remarks(json_t *report, FILE *to)
     print_accuracy(report, to);
     if (rules_why != NULL)
         fprintf(to, "the rules' plan was not timed: %s\n", rules_why);
+    print_overruled(report, to);
     print_computed(json_object_get(report, "engine_check"), to);
     if (isfinite(mde))
         fprintf(to, "a gain below %.2f %% could not have been seen\n", mde * 100);

@@ -102,7 +102,7 @@ static bool keep_processor(qdq_target *t, const char *kind, const char *name)
 
         if (qdq_rule_is_for(&op->facts, kind, name))
             t->ops.at[n++] = *op;
-        else if (!QDQ_PUSH(&t->arena, &t->none, none))
+        else if (!QDQ_PUSH(&t->arena, &t->none, none) || !QDQ_PUSH(&t->arena, &t->off, *op))
             return false;
     }
     t->ops.n = n;
@@ -259,6 +259,14 @@ const qdq_target_op *qdq_target_find(const qdq_target *t, const char *op)
     for (size_t i = 0; i < t->ops.n; i++)
         if (strcmp(t->ops.at[i].op, op) == 0)
             return &t->ops.at[i];
+    return NULL;
+}
+
+const qdq_target_op *qdq_target_find_off(const qdq_target *t, const char *op)
+{
+    for (size_t i = 0; i < t->off.n; i++)
+        if (strcmp(t->off.at[i].op, op) == 0)
+            return &t->off.at[i];
     return NULL;
 }
 

@@ -140,7 +140,8 @@ struct qdq_target {
     qdq_layernorm_input layernorm_input;
     bool disable_mha_qdq;        /* the MatMul of attentions stay float */
     qdq_measured_on measured_on; /* NULL: its rules were not measured as a whole */
-    QDQ_VEC(qdq_target_op) ops;  /* without rules that are off; those below likewise */
+    QDQ_VEC(qdq_target_op) ops;  /* without rules that are off; those below, too */
+    QDQ_VEC(qdq_target_op) off;  /* rules of operators that are off, or for other processors */
     QDQ_VEC(qdq_stay_float) stay;
     QDQ_VEC(qdq_no_kernel) none;
     QDQ_VEC(qdq_probe) probes; /* of all rules, those that are off included */
@@ -165,6 +166,8 @@ qdq_status qdq_target_for_cpu(const qdq_target *t, const char *kind, const char 
                               qdq_error *err);
 
 const qdq_target_op *qdq_target_find(const qdq_target *t, const char *op); /* NULL: not listed */
+/* The first rule of `op` that does not hold; NULL: there is none. */
+const qdq_target_op *qdq_target_find_off(const qdq_target *t, const char *op);
 int qdq_target_opset(const qdq_target *t);                          /* the least that its formats need */
 const char *qdq_target_reason(const qdq_target *t, const char *op); /* why `op` has no rule; never NULL */
 

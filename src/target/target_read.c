@@ -138,7 +138,7 @@ static void leave_out(qdq_target *t, const qdq_json_place *p, const qdq_target_o
     const qdq_no_kernel n = {op->op, slow != NULL ? "slower in 8 bits, as measured" : "its rule is off",
                              slow};
 
-    if (!QDQ_PUSH(&t->arena, &t->none, n))
+    if (!QDQ_PUSH(&t->arena, &t->none, n) || !QDQ_PUSH(&t->arena, &t->off, *op))
         qdq_json_nomem(p);
 }
 

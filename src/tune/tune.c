@@ -415,6 +415,7 @@ static qdq_status tune(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(qdq_tune_warn_of_accuracy(t, err));
     QDQ_TRY(qdq_tune_find_front(t, err));
     summarize(t);
+    QDQ_TRY(qdq_tune_find_overruled(t, err));
     QDQ_TRY(qdq_tune_write_results(t, err));
     qdq_tune_show(t, "done");
     return QDQ_OK;

@@ -203,6 +203,32 @@ static void show_computed(const qdq_tuning *t, qdq_buf *b)
     qdq_page_section(b, "engine", "Does the engine compute what the model says?", text);
 }
 
+static void show_overruled(const qdq_tuning *t, qdq_buf *b)
+{
+    static const qdq_page_column columns[] = {{.head = "Rule", .is_code = true},
+                                              {.head = "Operator", .is_code = true},
+                                              {.head = "Now"},
+                                              {.head = "Nodes", .is_number = true}};
+    static const qdq_page_table table = {
+        .id = "overruled", .column = columns, .n_columns = QDQ_COUNT(columns)};
+
+    if (t->out->n_overruled == 0)
+        return;
+    qdq_page_section(b, "overruled", "Rules that measurements overruled",
+                     "By its rules the target decides otherwise about these nodes.");
+    qdq_page_table_begin(b, &table);
+    for (size_t i = 0; i < t->out->n_overruled; i++) {
+        const qdq_tune_overruled *o = &t->out->overruled[i];
+        qdq_page_row_begin(b, QDQ_TONE_PLAIN);
+        qdq_page_cell(b, &table, 0, o->rule);
+        qdq_page_cell(b, &table, 1, o->op);
+        qdq_page_cell(b, &table, 2, o->quantized ? "8 bits" : "float");
+        qdq_page_number(b, &table, 3, o->nodes, "%.0f");
+        qdq_page_row_end(b);
+    }
+    qdq_page_table_end(b);
+}
+
 /* --- how the search went ---------------------------------------------------------------------------------------------- */
 
 static void show_progress(const qdq_tuning *t, qdq_buf *b)
@@ -460,6 +486,7 @@ static qdq_status write_page(qdq_tuning *t, const qdq_picture *picture, qdq_erro
     show_latency(t, &b);
     show_computed(t, &b);
     show_baselines(t, &b);
+    show_overruled(t, &b);
     show_front(t, &b);
     qdq_page_picture(&b, picture);
     show_trials(t, &b);

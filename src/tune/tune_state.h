@@ -459,6 +459,11 @@ qdq_status qdq_tune_write_raw(qdq_tuning *t, const qdq_assign *a, qdq_error *err
 /* report.json, patterns.yaml, report.html */
 qdq_status qdq_tune_write_results(qdq_tuning *t, qdq_error *err);
 
+/* --- tune_overruled.c ------------------------------------------------------------------------------------------------- */
+
+/* Fills t->out->overruled from plan.json, once the verdict is known. */
+qdq_status qdq_tune_find_overruled(qdq_tuning *t, qdq_error *err);
+
 /* --- tune_picture.c --------------------------------------------------------------------------------------------------- */
 
 /* The drawing of what was written, which is `p`: it refers to p and to t. */

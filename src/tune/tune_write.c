@@ -279,6 +279,19 @@ static void put_baselines(json_t *j, const qdq_tune_result *r)
     json_object_set_new(j, "qdq_baselines", list);
 }
 
+/* Rules that the written plan contradicts. */
+static void put_overruled(json_t *j, const qdq_tune_result *r)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < r->n_overruled; i++) {
+        const qdq_tune_overruled *o = &r->overruled[i];
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:i}", "rule", o->rule, "op", o->op, "now",
+                                              o->quantized ? "8 bits" : "float", "nodes", (int)o->nodes));
+    }
+    json_object_set_new(j, "overruled", list);
+}
+
 static json_t *report(const qdq_tuning *t)
 {
     const qdq_tune_result *r = t->out;
@@ -323,6 +336,7 @@ static json_t *report(const qdq_tuning *t)
     json_object_set_new(j, "resumed", json_boolean(r->resumed));
     json_object_set_new(j, "budget_used_up", json_boolean(r->ended_early));
     json_object_set_new(j, "engine_check", describe_computed(r));
+    put_overruled(j, r);
     if (t->opts->n_set_shapes > 0)
         json_object_set_new(j, "set_shape", describe_shapes(t->opts->set_shapes, t->opts->n_set_shapes));
     if (r->n_baselines > 0)

@@ -11,6 +11,10 @@
 
 struct qdq_aparts;
 
+/* Reasons of nodes that stay float: the tuner wants it so (`stay` below); the node's rule is worth it only before an 8-bit kernel. */
+#define QDQ_PLACE_UNCHOSEN "not chosen by the tuner"
+#define QDQ_PLACE_UNREAD   "no 8-bit kernel reads its result"
+
 /* Which nodes the user allows; each list ends with NULL, or is NULL. */
 typedef struct qdq_place_opts {
     const char *const *exclude, *const *include;           /* as in qdq_quantize_opts */

@@ -167,7 +167,7 @@ static void take_back(qdq_placing *p, const qdq_node *n)
     const qdq_node *first = add != NULL ? add : n;
 
     s->eight = false;
-    s->reason = s->stay != NULL ? s->stay->reason : "no 8-bit kernel reads its result";
+    s->reason = s->stay != NULL ? s->stay->reason : QDQ_PLACE_UNREAD;
     qdq_why_say(qdq_place_listener(p), n, s->rule->rule, false, "taken back: %s", s->reason);
     for (uint32_t i = 0; i < n->n_out; i++)
         if (n->out[i] != NULL)

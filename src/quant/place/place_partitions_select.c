@@ -69,7 +69,7 @@ static void select_node(const qdq_parting *t, const qdq_node *n, const char *rul
     if (s->selected)
         mark_pairs(t, n);
     else
-        leave(t, n, "tuner", "not chosen by the tuner");
+        leave(t, n, "tuner", QDQ_PLACE_UNCHOSEN);
 }
 
 /* Why the target would not quantize n whatever its neighbours are, or NULL. */

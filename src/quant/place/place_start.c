@@ -15,7 +15,7 @@ static void leave_unchosen(qdq_placing *p, const qdq_node *n)
                    op->kind != QDQ_KIND_TABLE;
 
     if (qdq_place_unchosen(p, n) != 0 && !by_edge && qdq_state_of(p, n)->reason == NULL)
-        qdq_state_of(p, n)->reason = "not chosen by the tuner";
+        qdq_state_of(p, n)->reason = QDQ_PLACE_UNCHOSEN;
 }
 
 qdq_status qdq_place_start(qdq_placing *p, qdq_error *err)

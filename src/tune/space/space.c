@@ -34,9 +34,24 @@ static qdq_status leave_out_taste(qdq_target *t, qdq_error *err)
     return QDQ_OK;
 }
 
+/* An operator whose rule is off, or for other processors, runs all the same. One that copies has no group: edges decide about it. */
+static qdq_status switch_on(qdq_target *t, qdq_error *err)
+{
+    for (size_t i = 0; i < t->off.n; i++) {
+        const qdq_target_op *op = &t->off.at[i];
+        if (op->kind != QDQ_KIND_PASS && qdq_target_find(t, op->op) == NULL &&
+            !QDQ_PUSH(&t->arena, &t->ops, *op))
+            return qdq_nomem(err);
+    }
+    for (size_t i = 0; i < t->ops.n; i++)
+        t->ops.at[i].only_between = false;
+    return QDQ_OK;
+}
+
 static qdq_status copy_target(qdq_space *s, qdq_error *err)
 {
     QDQ_TRY(qdq_target_with(s->given, "stay_float", "[]", &s->target, err));
+    QDQ_TRY(switch_on(s->target, err));
     for (size_t i = 0; i < s->given->stay.n; i++)
         if (s->given->stay.at[i].engine != NULL &&
             !QDQ_PUSH(&s->target->arena, &s->target->stay, s->given->stay.at[i]))

@@ -348,8 +348,7 @@ static qdq_status take_fresh(turning *t)
 
 /* --- what the plan says of nodes ---------------------------------------------------------------------------------------- */
 
-static const char gets_codes[] = "an input of it is quantized: measured",
-                  moves_floats[] = "moves floats: measured";
+static const char gets_codes[] = QDQ_SPACE_GETS_CODES, moves_floats[] = QDQ_SPACE_MOVES_FLOATS;
 
 /* How many edges of n are turned, and how many of those had Q/DQ. */
 static size_t count_turned(const turning *t, const qdq_node *n, size_t *had)

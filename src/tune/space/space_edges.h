@@ -20,6 +20,10 @@ typedef struct qdq_space_edge {
 
 #define QDQ_NO_EDGE SIZE_MAX
 
+/* Reasons in plans of nodes whose edges are turned. */
+#define QDQ_SPACE_GETS_CODES   "an input of it is quantized: measured"
+#define QDQ_SPACE_MOVES_FLOATS "moves floats: measured"
+
 /* Bits of an assignment with edges. */
 size_t qdq_space_edge_bits(const qdq_space *s);
 
