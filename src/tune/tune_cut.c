@@ -131,89 +131,6 @@ static qdq_status bound(qdq_tuning *t, qdq_cut_problem *p, qdq_error *err)
     return QDQ_OK;
 }
 
-/* --- what others would place ------------------------------------------------------------------------------------------- */
-
-/* Deviation of what these two differ by, as the costs have it. */
-static double doubt_between(const qdq_tuning *t, const qdq_assign *a, const qdq_assign *b)
-{
-    const qdq_cut_graph *g = &t->nets.graph;
-    const qdq_cut_costs *k = &t->costs;
-    double sum = 0;
-
-    for (size_t i = 0; i < g->n_bits; i++)
-        if (qdq_assign_get(a, i) != qdq_assign_get(b, i))
-            sum += k->doubt[i] * k->doubt[i];
-    for (size_t i = 0; i < g->n_nets; i++) {
-        const qdq_net_state x = qdq_cut_net_state(&g->net[i], a), y = qdq_cut_net_state(&g->net[i], b);
-        if (x != y && (x == QDQ_NET_Q || y == QDQ_NET_Q))
-            sum += k->q_doubt[i] * k->q_doubt[i];
-        if (x != y && (x == QDQ_NET_DQ || y == QDQ_NET_DQ))
-            sum += k->dq_doubt[i] * k->dq_doubt[i];
-    }
-    return sqrt(sum);
-}
-
-/* May it be as fast as the best, within the interval of both? Not what was measured before. */
-static bool is_near(const qdq_tuning *t, const qdq_tune_candidate *c, const qdq_assign *a)
-{
-    const double deviations = 2; /* 95 % */
-    const qdq_energy *e = &t->costs.energy;
-
-    return c != t->base && !c->tried &&
-           qdq_energy_value(e, a) - deviations * doubt_between(t, a, &t->found.best) <
-               qdq_energy_value(e, &t->found.best);
-}
-
-static qdq_status try_other(qdq_tuning *t, size_t i, const qdq_search_ops *ops, qdq_error *err)
-{
-    qdq_search_event e = {.phase = QDQ_PHASE_INTERACTIONS,
-                          .move = t->problem.late_name[i],
-                          .unit = SIZE_MAX,
-                          .n_units = t->problem.n_units,
-                          .incumbent = &t->found.best,
-                          .candidate = &t->problem.late[i]};
-    qdq_test_result r = {0};
-    bool failed = false;
-
-    qdq_status st =
-        ops->measure(ops->ctx, &t->found.best, &t->problem.late[i], &t->search_opts.test, &r, &failed, err);
-    if (st == QDQ_E_GOAL)
-        t->found.ended_early = true;
-    QDQ_TRY(st == QDQ_E_GOAL ? QDQ_OK : st);
-    if (t->found.ended_early)
-        return QDQ_OK;
-    t->found.trials++;
-    t->found.pairs += r.pairs;
-    e.result = failed ? NULL : &r;
-    e.kept = !failed && r.verdict == QDQ_VERDICT_KEEP;
-    if (e.kept)
-        t->found.predicted_ns *= 1 - r.gain;
-    e.saved = 1 - t->found.predicted_ns / t->problem.base_ns;
-    QDQ_TRY(ops->event(ops->ctx, &e, err));
-    if (e.kept)
-        qdq_assign_take(&t->found.best, &t->problem.late[i]);
-    return QDQ_OK;
-}
-
-/* Built only where the costs say that it may be the fastest, and something is left of the budget. */
-static qdq_status try_others(qdq_tuning *t, const qdq_search_ops *ops, qdq_error *err)
-{
-    const qdq_search_opts *o = &t->search_opts;
-    qdq_tune_candidate *c;
-
-    for (size_t i = 0; i < t->problem.n_late && t->has_costs && !t->found.ended_early; i++) {
-        if ((o->max_builds > 0 && t->builds >= o->max_builds) ||
-            (o->max_trials > 0 && t->found.trials >= o->max_trials))
-            return QDQ_OK;
-        QDQ_TRY(qdq_tune_candidate_of(t, &t->problem.late[i], &c, err));
-        if (is_near(t, c, &t->problem.late[i]))
-            QDQ_TRY(try_other(t, i, ops, err));
-        else
-            t->found.ruled_out += !c->tried;
-    }
-    return QDQ_OK;
-}
-
 /* Nothing is what holds any goal, and not what users hoped for. */
 static void say_what_came_out(const qdq_tuning *t)
 {
@@ -240,7 +157,7 @@ qdq_status qdq_tune_cut(qdq_tuning *t, qdq_error *err)
     t->found = found.search;
     t->costs = found.costs;
     t->has_costs = found.known;
-    QDQ_TRY(try_others(t, &ops, err));
+    QDQ_TRY(qdq_tune_try_others(t, err));
     say_what_came_out(t);
     return QDQ_OK;
 }

@@ -499,18 +499,20 @@ qdq_status qdq_tune_guard(qdq_tuning *t, qdq_error *err)
         QDQ_TRY(build_input(t, &g.input, err));
         t->cut = qdq_tune_was_cut(t, g.input);
     }
-    if (t->cut)
-        return keep_float(t, &g, err);
+    if (t->cut) {
+        QDQ_TRY(keep_float(t, &g, err));
+        return qdq_baselines_decide(t, &g, err);
+    }
     if (g.input->failed)
         return qdq_fail(err, QDQ_E_ENGINE, "the model itself: %s", g.input->why);
     if (qdq_assign_count(&t->found.best) > 0)
         QDQ_TRY(measure_written(t, &g, err));
+    QDQ_TRY(qdq_baselines_measure(t, &g, err)); /* nothing that was given is to be lost for want of time */
     if (g.same) {
         g.of_rules = g.of_written;
         g.rules_ok = g.written_ok;
     } else
         QDQ_TRY(measure_rules(t, &g, err));
-    QDQ_TRY(qdq_baselines_measure(t, &g, err));
     QDQ_TRY(decide(t, &g, err));
     return qdq_baselines_decide(t, &g, err);
 }

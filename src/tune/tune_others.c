@@ -2,6 +2,7 @@
  * better ones here. Each is tried late, and only where profiles do not rule it out. */
 #include "tune/tune_state.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -84,5 +85,139 @@ qdq_status qdq_tune_find_others(qdq_tuning *t, qdq_error *err)
             return qdq_nomem(err);
     }
     t->problem.n_late = n;
+    return QDQ_OK;
+}
+
+/* --- which of them may be the fastest ----------------------------------------------------------------------------------- */
+
+static qdq_status see(qdq_tuning *t, const qdq_tune_candidate *c, qdq_arena *scratch, qdq_cut_seen *out,
+                      qdq_error *err)
+{
+    *out = (qdq_cut_seen){.time_ns = c == t->base ? t->problem.base_ns : NAN};
+    if (!qdq_assign_new(&out->assign, t->space->n_groups, scratch))
+        return qdq_nomem(err);
+    for (size_t i = 0; i < t->space->n_groups && i < c->assign.n; i++)
+        qdq_assign_set(&out->assign, i, qdq_assign_get(&c->assign, i));
+    QDQ_TRY(qdq_cut_profile_new(&out->profile, &t->nets.graph, scratch, err));
+    qdq_tune_tell_costs(t->space, &t->nets, c->times, &out->profile);
+    return QDQ_OK;
+}
+
+/* Of groups alone: what a plan has beyond them would count for their kernels. */
+static bool is_profiled(const qdq_tuning *t, const qdq_tune_candidate *c)
+{
+    return c->times != NULL && c->times->is_known && c->assign.word != NULL &&
+           c->assign.n == t->space->n_groups;
+}
+
+/* From profiles that a strategy without costs has taken: two at least, as one prices nothing. *known: there are so many. */
+static qdq_status fit_costs(qdq_tuning *t, qdq_cut_costs *out, bool *known, qdq_error *err)
+{
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    QDQ_VEC(qdq_cut_seen) seen = {0};
+    qdq_status st = QDQ_OK;
+
+    if (t->nets.of == NULL)
+        QDQ_TRY(qdq_nets_find(t->space, &t->arena, &t->nets, err));
+    for (size_t i = 0; i < t->candidates.n && st == QDQ_OK; i++) {
+        qdq_cut_seen one;
+        if (!is_profiled(t, t->candidates.at[i]))
+            continue;
+        st = see(t, t->candidates.at[i], &scratch, &one, err);
+        if (st == QDQ_OK && !QDQ_PUSH(&scratch, &seen, one))
+            st = qdq_nomem(err);
+    }
+    *known = st == QDQ_OK && seen.n > 1;
+    if (*known)
+        st = qdq_cut_costs_fit(out, &t->nets.graph, seen.at, seen.n, t->problem.allowed, &t->arena, err);
+    qdq_arena_free(&scratch);
+    return st;
+}
+
+/* Deviation of what these two differ by, as the costs have it. */
+static double doubt_between(const qdq_tuning *t, const qdq_cut_costs *k, const qdq_assign *a,
+                            const qdq_assign *b)
+{
+    const qdq_cut_graph *g = &t->nets.graph;
+    double sum = 0;
+
+    for (size_t i = 0; i < g->n_bits; i++)
+        if (qdq_assign_get(a, i) != qdq_assign_get(b, i))
+            sum += k->doubt[i] * k->doubt[i];
+    for (size_t i = 0; i < g->n_nets; i++) {
+        const qdq_net_state x = qdq_cut_net_state(&g->net[i], a), y = qdq_cut_net_state(&g->net[i], b);
+        if (x != y && (x == QDQ_NET_Q || y == QDQ_NET_Q))
+            sum += k->q_doubt[i] * k->q_doubt[i];
+        if (x != y && (x == QDQ_NET_DQ || y == QDQ_NET_DQ))
+            sum += k->dq_doubt[i] * k->dq_doubt[i];
+    }
+    return sqrt(sum);
+}
+
+/* May it be as fast as the best, within the interval of both? */
+static bool is_near(const qdq_tuning *t, const qdq_cut_costs *k, const qdq_assign *a)
+{
+    const double deviations = 2; /* 95 % */
+
+    return qdq_energy_value(&k->energy, a) - deviations * doubt_between(t, k, a, &t->found.best) <
+           qdq_energy_value(&k->energy, &t->found.best);
+}
+
+static qdq_status take(qdq_tuning *t, const qdq_assign *a, qdq_error *err)
+{
+    return qdq_assign_copy(&t->found.best, a, &t->arena) ? QDQ_OK : qdq_nomem(err);
+}
+
+static qdq_status try_other(qdq_tuning *t, size_t i, const qdq_search_ops *ops, qdq_error *err)
+{
+    qdq_search_event e = {.phase = QDQ_PHASE_INTERACTIONS,
+                          .move = t->problem.late_name[i],
+                          .unit = SIZE_MAX,
+                          .n_units = t->problem.n_units,
+                          .incumbent = &t->found.best,
+                          .candidate = &t->problem.late[i]};
+    qdq_test_result r = {0};
+    bool failed = false;
+
+    qdq_status st =
+        ops->measure(ops->ctx, &t->found.best, &t->problem.late[i], &t->search_opts.test, &r, &failed, err);
+    if (st == QDQ_E_GOAL)
+        t->found.ended_early = true;
+    QDQ_TRY(st == QDQ_E_GOAL ? QDQ_OK : st);
+    if (t->found.ended_early)
+        return QDQ_OK;
+    t->found.trials++;
+    t->found.pairs += r.pairs;
+    e.result = failed ? NULL : &r;
+    e.kept = !failed && r.verdict == QDQ_VERDICT_KEEP;
+    if (e.kept)
+        t->found.predicted_ns *= 1 - r.gain;
+    e.saved = 1 - t->found.predicted_ns / t->problem.base_ns;
+    QDQ_TRY(ops->event(ops->ctx, &e, err));
+    return e.kept ? take(t, &t->problem.late[i], err) : QDQ_OK;
+}
+
+qdq_status qdq_tune_try_others(qdq_tuning *t, qdq_error *err)
+{
+    const qdq_search_opts *o = &t->search_opts;
+    const qdq_search_ops ops = qdq_tune_search_ops(t);
+    qdq_cut_costs own = t->costs;
+    bool known = t->has_costs;
+    qdq_tune_candidate *c;
+
+    if (t->problem.n_late > 0 && !known)
+        QDQ_TRY(fit_costs(t, &own, &known, err));
+    for (size_t i = 0; i < t->problem.n_late && !t->found.ended_early; i++) {
+        if ((o->max_builds > 0 && t->builds >= o->max_builds) ||
+            (o->max_trials > 0 && t->found.trials >= o->max_trials))
+            return QDQ_OK;
+        QDQ_TRY(qdq_tune_candidate_of(t, &t->problem.late[i], &c, err));
+        if (c == t->base || c->tried)
+            continue;
+        if (!known || is_near(t, &own, &t->problem.late[i]))
+            QDQ_TRY(try_other(t, i, &ops, err));
+        else
+            t->found.ruled_out++;
+    }
     return QDQ_OK;
 }

@@ -151,7 +151,9 @@ enum { OF_CUTS = 12 };
 unsigned qdq_tune_max_builds(const qdq_tune_opts *o, bool cuts)
 {
     const unsigned n = count_baselines(o), of_preset = presets[o->preset].max_builds;
-    const unsigned usual = of_preset > 0 ? (cuts ? OF_CUTS : of_preset) + OF_BASELINE * n : 0;
+    const unsigned beyond =
+        cuts && n > 0 ? n - 1 : n; /* starts make way for the first one (tune_problem.c) */
+    const unsigned usual = of_preset > 0 ? (cuts ? OF_CUTS : of_preset) + OF_BASELINE * beyond : 0;
 
     return builds_of_search(o->max_builds > 0 ? o->max_builds : usual, n);
 }

@@ -276,6 +276,11 @@ qdq_status qdq_tune_pose(qdq_tuning *t, qdq_error *err);
  * one another. */
 qdq_status qdq_tune_find_others(qdq_tuning *t, qdq_error *err);
 
+/* After a strategy that does not try them itself: measures each against t->found.best that by t->costs may be as fast, within two
+ * standard deviations, while builds are left. Where there are no costs, they are fitted to the profiles that were taken, with no
+ * further build; without those nothing rules a placement out. */
+qdq_status qdq_tune_try_others(qdq_tuning *t, qdq_error *err);
+
 /* --- tune_profile.c --------------------------------------------------------------------------------------------------- */
 
 /* Times of a graph's nodes from a list of layers in order of execution: [{"name", "op", "us"}, ...]; NULL: nobody knows

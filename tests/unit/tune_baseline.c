@@ -124,6 +124,7 @@ static void a_baseline_that_nothing_beats_is_written_as_it_is(void **state)
         assert_int_equal(r.verdict, QDQ_TUNED_BASELINE);
         assert_string_equal(qdq_tune_verdict_name(r.verdict), "baseline");
         assert_true(r.speedup > 3 && r.ci_low > 2.9 && r.final_ms < r.rules_ms);
+        assert_true(modes[i] == QDQ_TUNE_REGION || r.builds <= 14);
         assert_int_equal(r.n_baselines, 1);
         assert_int_equal(r.baselines[0].fate, QDQ_FATE_SHIPPED);
         assert_true(r.baselines[0].speedup == r.speedup);
@@ -132,6 +133,7 @@ static void a_baseline_that_nothing_beats_is_written_as_it_is(void **state)
         assert_true(has(folder, "plan.json", "\"tensor\": \"z\""));
         assert_true(has(folder, "report.json", "\"verdict\": \"baseline\""));
         assert_true(has(folder, "report.json", "\"result\": \"shipped\""));
+        assert_true(has(folder, "report.json", "\"worst\": \"output 'y'")); /* which slice has least SQNR */
         assert_true(has(folder, "report.html", "fast.onnx"));
     }
     qdq_model_free(b);
@@ -402,6 +404,72 @@ static void where_the_search_is_not_confirmed_the_baseline_is_what_is_left(void 
     qdq_model_free(b);
 }
 
+typedef struct sleeping {
+    const char *phase;
+    double seconds;
+} sleeping;
+
+/* Until the time of the run is up. */
+static void sleep_in(void *ctx, const qdq_tune_live *now)
+{
+    sleeping *s = ctx;
+
+    if (strcmp(now->phase, s->phase) != 0 || !isfinite(now->left_s))
+        return;
+    s->seconds = now->left_s;
+    usleep((useconds_t)((now->left_s + 0.1) * 1e6));
+}
+
+static qdq_tune_result run_out_of_time(const char *folder, const char *phase, double time_s,
+                                       const qdq_model *one)
+{
+    const qdq_model *const baselines[] = {one, NULL};
+    qdq_tune_opts o = options(TANH("100"), NULL, baselines);
+    sleeping s = {.phase = phase};
+    qdq_job job = QDQ_JOB_INIT;
+    qdq_tune_result r;
+
+    job.ctx = &s;
+    o.job = &job;
+    o.live = sleep_in;
+    o.time_s = time_s;
+    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_true(s.seconds > 0);
+    return r;
+}
+
+/* What was proven before the search is not lost where the guard comes too late. */
+static void without_time_for_the_guard_a_proven_baseline_is_written(void **state)
+{
+    qdq_model *b = with_tanh("proven.onnx");
+    const char *folder = test_path("proven");
+    const qdq_tune_result r = run_out_of_time(folder, "guard", 12, b);
+
+    (void)state;
+    assert_int_equal(r.verdict, QDQ_TUNED_BASELINE);
+    assert_int_equal(r.baselines[0].fate, QDQ_FATE_SHIPPED);
+    assert_true(r.baselines[0].speedup > 3 && r.ci_low > 2.9);
+    assert_string_equal(r.baselines[0].why,
+                        "no time was left to measure it again: times are those of the search");
+    assert_true(is_file(folder, "model.onnx", test_path("proven.onnx")));
+    assert_true(r.ended_early);
+    qdq_model_free(b);
+}
+
+static void a_baseline_that_there_was_no_time_for_says_so(void **state)
+{
+    qdq_model *b = with_tanh("late.onnx");
+    const char *folder = test_path("late");
+    const qdq_tune_result r = run_out_of_time(folder, "baseline", 2, b);
+
+    (void)state;
+    assert_int_equal(r.baselines[0].fate, QDQ_FATE_UNKNOWN);
+    assert_non_null(strstr(r.baselines[0].why, "no time was left to ")); /* measure or judge it */
+    assert_true(has(folder, "report.json", r.baselines[0].why));
+    assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
+    qdq_model_free(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -417,6 +485,8 @@ int main(void)
         cmocka_unit_test(whoever_ends_a_run_has_the_baseline_that_was_the_best_so_far),
         cmocka_unit_test(a_finished_run_is_not_replaced_by_one_with_other_baselines),
         cmocka_unit_test(where_the_search_is_not_confirmed_the_baseline_is_what_is_left),
+        cmocka_unit_test(without_time_for_the_guard_a_proven_baseline_is_written),
+        cmocka_unit_test(a_baseline_that_there_was_no_time_for_says_so),
     };
 
     return cmocka_run_group_tests(tests, make, drop);

@@ -14,19 +14,34 @@ static bool has_trial(const char *folder, const char *name)
     return found;
 }
 
-static void run(const qdq_model *m, const char *folder, qdq_tune_mode mode, unsigned trials)
+typedef enum way { REGION, MINCUT, GREEDY, WAYS } way;
+
+static qdq_tune_result run_on(const qdq_model *m, const char *engine, const char *folder, way w,
+                              unsigned trials)
 {
-    qdq_tune_opts o = test_tuned_opts("sim:" QDQ_SOURCE_DIR "/tests/cli/fixtures/sim.json");
+    qdq_tune_opts o = test_tuned_opts(engine);
     qdq_tune_result r;
 
-    o.mode = mode;
+    o.mode = w == REGION ? QDQ_TUNE_REGION : QDQ_TUNE_SUBGRAPH;
+    o.strategy = w == GREEDY ? QDQ_TUNE_GREEDY : QDQ_TUNE_AUTO;
     o.trials = trials;
     assert_ok(test_tuned_run(m, folder, &o, &r, &err));
+    return r;
+}
+
+/* Where greedy has profiles, they rule out what the others would place. */
+static void run(const qdq_model *m, const char *folder, way w, unsigned trials)
+{
+    const char *blind = test_tuned_costs(
+        "\"Conv\": {\"float_us\": 100, \"int8_us\": 30, \"inputs\": 2, \"output_q\": true, \"epilogue\": "
+        "[\"Relu\", \"Clip\"]}, \"Gemm\": {\"float_us\": 50, \"int8_us\": 20, \"inputs\": 2}",
+        TEST_TUNED_BLIND);
+
+    run_on(m, w == GREEDY ? blind : "sim:" QDQ_SOURCE_DIR "/tests/cli/fixtures/sim.json", folder, w, trials);
 }
 
 static void rules_of_other_targets_are_tried_in_types_of_this_one(void **state)
 {
-    static const qdq_tune_mode modes[] = {QDQ_TUNE_REGION, QDQ_TUNE_SUBGRAPH};
     const char *path = test_corpus("digits/digits_cnn.onnx");
     qdq_model *m;
 
@@ -36,12 +51,14 @@ static void rules_of_other_targets_are_tried_in_types_of_this_one(void **state)
         return;
     }
     assert_ok(qdq_model_load(path, NULL, &m, &err));
-    for (size_t i = 0; i < QDQ_COUNT(modes); i++) {
-        run(m, test_path("others%zu", i), modes[i], 0);
-        assert_true(has_trial(test_path("others%zu", i), "rules of "));
-        assert_false(has_trial(test_path("others%zu", i), "rules of ort-cpu<")); /* they are its own */
-        assert_false(has_trial(test_path("others%zu", i), "rules of int4"));     /* weights alone */
-        char *plan = test_tuned_file(test_path("others%zu", i), "plan.json");
+    for (way w = REGION; w < WAYS; w++) {
+        const char *folder = test_path("others%d", (int)w);
+        run(m, folder, w, 0);
+        if (!has_trial(folder, "rules of "))
+            fail_msg("no rules of other targets are tried in way %d", (int)w);
+        assert_false(has_trial(folder, "rules of ort-cpu<")); /* they are its own */
+        assert_false(has_trial(folder, "rules of int4"));     /* weights alone */
+        char *plan = test_tuned_file(folder, "plan.json");
         assert_non_null(strstr(plan, "\"type\": \"uint8\""));
         assert_null(strstr(plan, "float8"));
         qdq_free(plan);
@@ -55,7 +72,7 @@ static void rules_that_place_the_same_are_tried_once(void **state)
     qdq_model *m = test_tuned_model();
 
     (void)state;
-    run(m, test_path("same"), QDQ_TUNE_REGION, 0);
+    run(m, test_path("same"), REGION, 0);
     assert_false(has_trial(test_path("same"), "rules of "));
     qdq_model_free(m);
 }
@@ -72,8 +89,36 @@ static void a_budget_that_is_used_up_tries_none(void **state)
         return;
     }
     assert_ok(qdq_model_load(path, NULL, &m, &err));
-    run(m, test_path("budget"), QDQ_TUNE_SUBGRAPH, 1);
+    run(m, test_path("budget"), MINCUT, 1);
     assert_false(has_trial(test_path("budget"), "rules of "));
+    qdq_model_free(m);
+}
+
+/* In this world 8 bits are slower everywhere, which profiles tell. */
+static void rules_that_costs_rule_out_are_not_built(void **state)
+{
+    const char *path = test_corpus("digits/digits_cnn.onnx");
+    const char *costs =
+        test_tuned_costs("\"Conv\": {\"float_us\": 100, \"int8_us\": 400, \"inputs\": 2, \"output_q\": true},"
+                         "\"Gemm\": {\"float_us\": 50, \"int8_us\": 300, \"inputs\": 2},"
+                         "\"MatMul\": {\"float_us\": 50, \"int8_us\": 300, \"inputs\": 2},"
+                         "\"Add\": {\"float_us\": 10, \"int8_us\": 50, \"inputs\": 2, \"output_q\": true}",
+                         NULL);
+    qdq_model *m;
+
+    (void)state;
+    if (path == NULL) {
+        test_missing("the corpus");
+        return;
+    }
+    assert_ok(qdq_model_load(path, NULL, &m, &err));
+    for (way w = REGION; w < WAYS; w++) {
+        const char *folder = test_path("out%d", (int)w);
+        const qdq_tune_result r = run_on(m, costs, folder, w, 0);
+        assert_false(has_trial(folder, "rules of "));
+        assert_true(r.ruled_out > 0);
+        assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
+    }
     qdq_model_free(m);
 }
 
@@ -83,6 +128,7 @@ int main(void)
         cmocka_unit_test(rules_of_other_targets_are_tried_in_types_of_this_one),
         cmocka_unit_test(rules_that_place_the_same_are_tried_once),
         cmocka_unit_test(a_budget_that_is_used_up_tries_none),
+        cmocka_unit_test(rules_that_costs_rule_out_are_not_built),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -313,8 +313,10 @@ static qdq_status write_file(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
 }
 
 /* The best so far is model.onnx, also for whoever ends the run now. */
-static qdq_status lead(qdq_tuning *t, const qdq_baseline *b, const qdq_test_result *r, qdq_error *err)
+static qdq_status lead(qdq_tuning *t, const qdq_baseline *b, qdq_error *err)
 {
+    const qdq_test_result *r = &b->of_search;
+
     if (r->ci_low <= 0 || r->gain <= t->lead)
         return QDQ_OK;
     t->lead = r->gain;
@@ -323,26 +325,45 @@ static qdq_status lead(qdq_tuning *t, const qdq_baseline *b, const qdq_test_resu
                                            : qdq_tune_write_model(t, b->model, b->file, b->plan, err);
 }
 
+/* Of one that is neither ruled out nor known to be any good. */
+static void leave_unknown(qdq_baseline *b, const char *what)
+{
+    if (b->told->fate == QDQ_FATE_UNKNOWN)
+        snprintf(b->told->why, sizeof b->told->why, "no time was left to %s it", what);
+}
+
 static qdq_status try_one(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
 {
-    qdq_test_result r;
-    bool ok, cut = qdq_tune_time_is_up(t);
+    bool cut = false;
 
-    if (!b->may_ship || cut)
+    if (!b->may_ship)
         return QDQ_OK;
+    if (qdq_tune_time_is_up(t)) {
+        b->may_ship = false;
+        leave_unknown(b, "measure");
+        return QDQ_OK;
+    }
     qdq_tune_show(t, "baseline");
     QDQ_TRY(qdq_job_poll(t->job, err));
     QDQ_TRY(write_file(t, b, err));
-    QDQ_TRY(time_it(t, b, &r, &ok, err));
+    QDQ_TRY(time_it(t, b, &b->of_search, &b->searched, err));
     qdq_tune_drop(t, b->candidate);
-    if (!ok)
-        return QDQ_OK;
-    QDQ_TRY(judge(t, b, &cut, err));
-    if (!cut)
-        QDQ_TRY(verify(t, b, &cut, err));
-    if (cut)
+    if (!b->searched) {
         b->may_ship = false;
-    return b->may_ship ? lead(t, b, &r, err) : QDQ_OK;
+        leave_unknown(b, "measure");
+        return QDQ_OK;
+    }
+    const char *step = "judge";
+    QDQ_TRY(judge(t, b, &cut, err));
+    if (!cut) {
+        step = "verify";
+        QDQ_TRY(verify(t, b, &cut, err));
+    }
+    if (cut) {
+        b->may_ship = false;
+        leave_unknown(b, step);
+    }
+    return b->may_ship ? lead(t, b, err) : QDQ_OK;
 }
 
 /* The placement edge by edge, and what is not in it. */

@@ -17,8 +17,8 @@ typedef struct qdq_baseline {
     qdq_verify_result computed;
     bool
         may_ship; /* it holds the goal, and the engine computes what its graph says, as far as anybody knows */
-    bool timed;   /* in the guard: `of_it` */
-    qdq_test_result of_it;
+    bool searched, timed; /* before the search: `of_search`, with the clean model; in the guard: `of_it` */
+    qdq_test_result of_search, of_it;
     qdq_tune_baseline *told;
 } qdq_baseline;
 
@@ -40,7 +40,8 @@ qdq_status qdq_baselines_try_exact(qdq_tuning *t, qdq_error *err);
 /* In the guard: pairs with the input. */
 qdq_status qdq_baselines_measure(qdq_tuning *t, const qdq_guard *g, qdq_error *err);
 
-/* After the guard chose among its own: the fastest that may ship becomes model.onnx, unless what was chosen beats it. */
+/* After the guard chose among its own: the fastest that may ship becomes model.onnx, unless what was chosen beats it. One for which the
+ * guard had no time counts with what was measured before the search. */
 qdq_status qdq_baselines_decide(qdq_tuning *t, const qdq_guard *g, qdq_error *err);
 
 /* baseline_weights.c: are the weights of a model, stripped of the Q/DQ that `p` has, those of `given` as it came or as `clean` leaves

@@ -13,9 +13,15 @@ static bool is_timed(const qdq_baseline *b)
            b->candidate->file != NULL;
 }
 
+/* Of the guard, or where there was no time for that, of the search; NULL: of neither. */
+static const qdq_test_result *result_of(const qdq_baseline *b)
+{
+    return b->timed ? &b->of_it : b->searched ? &b->of_search : NULL;
+}
+
 static void tell_times(qdq_baseline *b)
 {
-    const qdq_test_result *r = &b->of_it;
+    const qdq_test_result *r = result_of(b);
 
     b->told->ms = r->incumbent_ns * (1 - r->gain) * 1e-6;
     b->told->speedup = 1 / (1 - r->gain);
@@ -38,11 +44,24 @@ static qdq_status measure_one(qdq_tuning *t, const qdq_guard *g, qdq_baseline *b
     if (b->timed)
         tell_times(b);
     else if (b->candidate->failed) {
-        b->may_ship = false;
+        b->may_ship = b->searched = false;
         b->told->fate = QDQ_FATE_FAILED;
         snprintf(b->told->why, sizeof b->told->why, "%.290s", b->candidate->why);
     }
     return QDQ_OK;
+}
+
+/* What the search measured counts where the guard's time was over; the report says so. */
+static void tell_untimed(qdq_tuning *t, qdq_baseline *b)
+{
+    if (b->timed || !b->searched || !is_timed(b))
+        return;
+    tell_times(b);
+    if (b->told->why[0] != '\0')
+        return;
+    snprintf(b->told->why, sizeof b->told->why,
+             "no time was left to measure it again: times are those of the search");
+    qdq_job_log(t->job, QDQ_LOG_WARNING, "%s: %s", b->told->name, b->told->why);
 }
 
 qdq_status qdq_baselines_measure(qdq_tuning *t, const qdq_guard *g, qdq_error *err)
@@ -61,8 +80,8 @@ static qdq_baseline *find_fastest(qdq_tuning *t)
 
     for (size_t i = 0; i < t->n_baselines; i++) {
         qdq_baseline *b = &t->baselines[i];
-        if (b->may_ship && b->timed && b->of_it.ci_low > 0 &&
-            (best == NULL || b->of_it.gain > best->of_it.gain))
+        const qdq_test_result *r = result_of(b);
+        if (b->may_ship && r != NULL && r->ci_low > 0 && (best == NULL || r->gain > result_of(best)->gain))
             best = b;
     }
     return best;
@@ -78,7 +97,7 @@ static qdq_status wins(qdq_tuning *t, const qdq_guard *g, const qdq_baseline *b,
     if (g->shipped == NULL)
         return QDQ_OK;
     QDQ_TRY(qdq_guard_measure(t, g->shipped, b->candidate, &r, &ok, err));
-    *out = ok ? r.ci_high >= 0 : b->of_it.gain > g->of_shipped.gain;
+    *out = ok ? r.ci_high >= 0 : result_of(b)->gain > g->of_shipped.gain;
     return QDQ_OK;
 }
 
@@ -94,7 +113,7 @@ static qdq_status ship(qdq_tuning *t, const qdq_guard *g, qdq_baseline *b, qdq_e
     out->sqnr_db = b->heard.sqnr_db;
     out->computed = b->computed;
     b->told->fate = QDQ_FATE_SHIPPED;
-    qdq_guard_tell_times(t, &b->of_it, g->rules_ok ? &g->of_rules : NULL);
+    qdq_guard_tell_times(t, result_of(b), g->rules_ok ? &g->of_rules : NULL);
     return qdq_tune_write_model(t, b->model, b->file, b->plan, err);
 }
 
@@ -113,7 +132,9 @@ static qdq_status try_to_ship(qdq_tuning *t, const qdq_guard *g, qdq_baseline *b
     *shipped = keeps_up;
     if (keeps_up)
         return ship(t, g, b, err);
-    snprintf(b->told->why, sizeof b->told->why, "with shapes %s it is slower than the model that was given",
+    snprintf(b->told->why, sizeof b->told->why,
+             t->out->other_dims.measured ? "with shapes %s it is slower than the model that was given"
+                                         : "it could not be measured with shapes %s",
              qdq_tune_dims_name(before.dims));
     t->out->other_dims = before;
     return QDQ_OK;
@@ -123,6 +144,8 @@ qdq_status qdq_baselines_decide(qdq_tuning *t, const qdq_guard *g, qdq_error *er
 {
     bool shipped = false;
 
+    for (size_t i = 0; i < t->n_baselines; i++)
+        tell_untimed(t, &t->baselines[i]);
     for (qdq_baseline *b = find_fastest(t); b != NULL && !shipped; b = find_fastest(t)) {
         QDQ_TRY(try_to_ship(t, g, b, &shipped, err));
         b->may_ship = false;
@@ -130,7 +153,7 @@ qdq_status qdq_baselines_decide(qdq_tuning *t, const qdq_guard *g, qdq_error *er
             b->told->fate = QDQ_FATE_BEATEN;
     }
     for (size_t i = 0; i < t->n_baselines; i++)
-        if (t->baselines[i].may_ship && t->baselines[i].timed)
+        if (t->baselines[i].may_ship && result_of(&t->baselines[i]) != NULL)
             t->baselines[i].told->fate = QDQ_FATE_BEATEN;
     return QDQ_OK;
 }

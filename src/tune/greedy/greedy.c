@@ -342,7 +342,8 @@ static qdq_status run(qdq_tuning *t, qdq_tune_greedy *g, qdq_error *err)
     t->found = g->result.search;
     t->found.ended_early =
         t->found.ended_early || qdq_tune_time_is_up(t); /* before there was anything to compare */
-    t->unwritten = true;                                /* groups were merged beside the best start */
+    QDQ_TRY(qdq_tune_try_others(t, err));
+    t->unwritten = true; /* groups were merged beside the best start */
     return g->problem.n_items > 0 ? qdq_tune_write_raw(t, &g->result.raw, err) : QDQ_OK;
 }
 
