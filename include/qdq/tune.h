@@ -268,6 +268,7 @@ typedef struct qdq_tune_unsaid {
     unsigned types;   /* inputs with codes of another type */
     unsigned scales;  /* pairs of an operator's tensors that share a scale in one of both alone */
     unsigned weights; /* inputs whose constants have scales along another axis, or of other blocks */
+    unsigned gone;    /* inputs with codes of nodes that cleaning folds, fuses or drops: none of the above */
     unsigned
         other; /* DequantizeLinear nodes that no plan can say: a scale for each channel of an activation, ... */
 } qdq_tune_unsaid;

@@ -150,8 +150,10 @@ static qdq_status print_baselines(cli *c, json_t *report, FILE *to, qdq_error *e
 
 static void print_unsaid(json_t *report, FILE *to)
 {
-    static const char *const kinds[] = {"edges", "types", "scales", "weights", "other"};
-    static const char *const words[] = {"edges", "types", "shared scales", "scales of weights", "other Q/DQ"};
+    static const char *const kinds[] = {"edges", "types", "scales", "weights", "gone", "other"};
+    static const char *const words[] = {
+        "edges",     "types", "shared scales", "scales of weights", "edges of nodes that cleaning removes",
+        "other Q/DQ"};
     json_t *b;
     size_t i;
 

@@ -336,7 +336,7 @@ const cli_command cmd_autotune = {
         "  \"beaten\", \"misses the goal\", \"wrong\", \"failed\", \"placement\" or \"unknown\"; "
         "not_expressed: what the\n"
         "  placements of this target cannot say of it: \"edges\", \"types\", \"scales\", \"weights\", "
-        "\"other\".\n"
+        "\"gone\"\n  (edges of nodes that cleaning removes), \"other\".\n"
         "With --mode subgraph \"strategy\", \"groups\", \"keys\", \"raw_ms\", \"kept\", \"rejected\", "
         "\"undecided\"\n"
         "instead of \"regions\" and \"patterns\", \"apart_builds\", \"not_apart\", \"apart_by\" and "

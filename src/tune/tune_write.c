@@ -264,9 +264,9 @@ static json_t *describe_baseline(const qdq_tune_baseline *b)
     put_number(j, "accuracy", b->accuracy);
     put_number(j, "agreement_db", b->agreement_db);
     json_object_set_new(j, "not_expressed",
-                        json_pack("{s:i, s:i, s:i, s:i, s:i}", "edges", (int)u->edges, "types", (int)u->types,
-                                  "scales", (int)u->scales, "weights", (int)u->weights, "other",
-                                  (int)u->other));
+                        json_pack("{s:i, s:i, s:i, s:i, s:i, s:i}", "edges", (int)u->edges, "types",
+                                  (int)u->types, "scales", (int)u->scales, "weights", (int)u->weights, "gone",
+                                  (int)u->gone, "other", (int)u->other));
     return j;
 }
 

@@ -12,6 +12,7 @@
 #include "quant/plan/fingerprint.h"
 #include "tune/accuracy/accuracy.h"
 #include "tune/space/space_edges.h"
+#include "tune/space/space_formats.h"
 
 /* --- the same network? ------------------------------------------------------------------------------------------------ */
 
@@ -119,12 +120,17 @@ static qdq_status import(qdq_tuning *t, qdq_baseline *b, qdq_model **stripped, q
 {
     qdq_import_opts o = QDQ_IMPORT_OPTS_INIT;
     qdq_job job = QDQ_JOB_INIT;
+    size_t gone;
 
     job.ctx = b;
     job.log = count_unsaid;
     o.job = &job;
     QDQ_TRY(qdq_plan_import(b->model, &o, &b->plan, stripped, err));
-    qdq_status st = qdq_baseline_rename(b->plan, *stripped, t->clean, &b->placed, err);
+    qdq_status st = qdq_baseline_rename(b->plan, *stripped, t->clean, &b->placed, &gone, err);
+    if (st == QDQ_OK)
+        b->told->unsaid.gone = (unsigned)gone;
+    if (st == QDQ_OK)
+        st = qdq_space_add_formats(t->space, b->placed, err);
     if (st == QDQ_OK)
         st = qdq_space_from_plan(t->space, b->placed, &b->placement, &t->arena, err);
     if (st == QDQ_OK)
@@ -369,7 +375,7 @@ static qdq_status try_one(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
 /* The placement edge by edge, and what is not in it. */
 static qdq_status find_exact(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
 {
-    const unsigned other = b->told->unsaid.other;
+    const qdq_tune_unsaid known = b->told->unsaid;
     size_t missed;
     qdq_plan *said;
 
@@ -378,7 +384,8 @@ static qdq_status find_exact(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
     QDQ_TRY(qdq_tune_plan_of(t, &b->exact, &said, err));
     qdq_status st = qdq_plans_differ(t->clean, b->placed, said, &b->told->unsaid, err);
     qdq_plan_free(said);
-    b->told->unsaid.other = other;
+    b->told->unsaid.gone = known.gone;
+    b->told->unsaid.other = known.other;
     return st;
 }
 
@@ -432,6 +439,8 @@ qdq_status qdq_baselines_try_exact(qdq_tuning *t, qdq_error *err)
         const qdq_baseline *b = &t->baselines[i];
         if (!has_budget(t, b))
             continue;
+        if (!b->may_ship) /* another network's scales, or such as miss the goal */
+            qdq_space_use_formats(t->space, &t->baselines[i].exact, b->placed, false);
         QDQ_TRY(qdq_tune_candidate_of(t, &b->exact, &c, err));
         if (c != t->base && !c->tried)
             QDQ_TRY(try_exact(t, b, err));

@@ -50,10 +50,10 @@ qdq_status qdq_baselines_decide(qdq_tuning *t, const qdq_guard *g, qdq_error *er
 qdq_status qdq_baseline_has_weights(const qdq_model *given, const qdq_model *clean, const qdq_model *stripped,
                                     const qdq_plan *p, bool *out, char *why, size_t size, qdq_error *err);
 
-/* baseline_names.c: a plan for the graph of `of`, in the names of `clean`, as far as its nodes are in both. *out needs the memory of p,
- * and goes to qdq_plan_free(). */
+/* baseline_names.c: a plan for the graph of `of`, edge by edge in the names of `clean`, as far as its nodes are in both. *gone: edges
+ * of other nodes, which cleaning folds, fuses or drops. *out needs the memory of p, and goes to qdq_plan_free(). */
 qdq_status qdq_baseline_rename(const qdq_plan *p, const qdq_model *of, const qdq_model *clean, qdq_plan **out,
-                               qdq_error *err);
+                               size_t *gone, qdq_error *err);
 
 /* baseline_unsaid.c: in what two plans for one model differ: the first as it was imported, the second as the space has it. */
 qdq_status qdq_plans_differ(const qdq_model *clean, const qdq_plan *imported, const qdq_plan *said,

@@ -33,9 +33,11 @@ typedef struct qdq_space {
     const struct qdq_space_edge
         *edge; /* each float that is read (space_edges.h); those of graph outputs last */
     size_t n_edges;
-    size_t *first_edge; /* by node id; QDQ_NO_EDGE: none. The edges of a node follow each other */
-    qdq_map *finite;    /* what placement has found of constants */
-    qdq_map labels;     /* -> nodes of the main graph */
+    size_t *first_edge;             /* by node id; QDQ_NO_EDGE: none. The edges of a node follow each other */
+    const qdq_plan *const *formats; /* of placements that were given (space_formats.h) */
+    size_t n_formats;
+    qdq_map *finite; /* what placement has found of constants */
+    qdq_map labels;  /* -> nodes of the main graph */
     qdq_assign
         rules; /* what the rules of the target as it was decide; nearest to their plan, not always equal */
 } qdq_space;

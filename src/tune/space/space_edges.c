@@ -26,11 +26,12 @@ static bool is_open_to_choice(const qdq_space *s, const qdq_value *v)
     return true;
 }
 
-static bool is_of_linear_group(const qdq_space *s, const qdq_node *n, uint32_t input)
+/* Of an activation and a constant weight: a half of a group says all that there is. */
+static bool is_of_halved_group(const qdq_space *s, const qdq_node *n, uint32_t input)
 {
     const uint32_t g = input < 32 ? qdq_space_group_of(s, n, input) : QDQ_NO_GROUP;
 
-    return g != QDQ_NO_GROUP && s->group[g].linear;
+    return g != QDQ_NO_GROUP && qdq_space_has_halves(s, g);
 }
 
 static qdq_status add_edges_of(qdq_space *s, edge_list *all, const qdq_node *n, qdq_error *err)
@@ -38,7 +39,7 @@ static qdq_status add_edges_of(qdq_space *s, edge_list *all, const qdq_node *n, 
     s->first_edge[n->id] = all->n;
     for (uint32_t i = 0; i < n->n_in; i++) {
         const qdq_space_edge e = {qdq_node_in(n, i), n, i};
-        if (is_open_to_choice(s, e.value) && !is_of_linear_group(s, n, i) && !QDQ_PUSH(&s->arena, all, e))
+        if (is_open_to_choice(s, e.value) && !is_of_halved_group(s, n, i) && !QDQ_PUSH(&s->arena, all, e))
             return qdq_nomem(err);
     }
     return QDQ_OK;
@@ -109,7 +110,7 @@ qdq_status qdq_space_find_edges(qdq_space *s, const qdq_quantize_opts *opts, qdq
 
 size_t qdq_space_edge_bits(const qdq_space *s)
 {
-    return qdq_space_scheme_bits(s) + s->n_edges;
+    return qdq_space_scheme_bits(s) + s->n_edges + s->n_formats;
 }
 
 size_t qdq_space_edge_of(const qdq_space *s, const qdq_node *n, uint32_t input)
@@ -348,7 +349,8 @@ static qdq_status take_fresh(turning *t)
 
 /* --- what the plan says of nodes ---------------------------------------------------------------------------------------- */
 
-static const char gets_codes[] = QDQ_SPACE_GETS_CODES, moves_floats[] = QDQ_SPACE_MOVES_FLOATS;
+static const char gets_codes[] = QDQ_SPACE_GETS_CODES, moves_floats[] = QDQ_SPACE_MOVES_FLOATS,
+                  gets_floats[] = QDQ_SPACE_GETS_FLOATS;
 
 /* How many edges of n are turned, and how many of those had Q/DQ. */
 static size_t count_turned(const turning *t, const qdq_node *n, size_t *had)
@@ -412,7 +414,8 @@ static qdq_status say_of_nodes(turning *t)
     for (size_t i = 0; i < p->quantized.n; i++) {
         const qdq_plan_node q = p->quantized.at[i];
         const qdq_node *node = node_of(t, q.node);
-        const qdq_plan_float f = {q.node, q.op, moves_floats};
+        const qdq_plan_float f = {q.node, q.op,
+                                  node != NULL && is_copy(t, node) ? moves_floats : gets_floats};
 
         had = 0;
         if (node != NULL && i < were_quantized)

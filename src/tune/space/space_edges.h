@@ -2,9 +2,10 @@
  * operator, behind a copy operator instead of before it, on one input of a joint operator alone: what an engine makes of that
  * no target has to know.
  *
- * An assignment that may say so has qdq_space_edge_bits() bits: first those of space_halves.h, then one for each edge. An edge
+ * An assignment that may say so has qdq_space_edge_bits() bits: first those of space_halves.h, then one for each edge, then those
+ * of space_formats.h. An edge
  * whose bit is on is the other way round than the rest of the assignment has it: with Q/DQ where there would be none, and the
- * other way round. The activation and the weight of a linear operator are the group's alone. */
+ * other way round. The activation and the constant weight of a linear operator are the group's alone. */
 #ifndef QDQ_SPACE_EDGES_H
 #define QDQ_SPACE_EDGES_H
 
@@ -23,8 +24,9 @@ typedef struct qdq_space_edge {
 /* Reasons in plans of nodes whose edges are turned. */
 #define QDQ_SPACE_GETS_CODES   "an input of it is quantized: measured"
 #define QDQ_SPACE_MOVES_FLOATS "moves floats: measured"
+#define QDQ_SPACE_GETS_FLOATS  "an input of it is float: measured"
 
-/* Bits of an assignment with edges. */
+/* Bits of an assignment with edges; the last ones are of space_formats.h. */
 size_t qdq_space_edge_bits(const qdq_space *s);
 
 /* The place of an edge in s->edge; QDQ_NO_EDGE: the space does not decide about it. */

@@ -3,6 +3,7 @@
 #include "base/fail.h"
 #include "tune/space/space_cover.h"
 #include "tune/space/space_edges.h"
+#include "tune/space/space_formats.h"
 #include "tune/space/space_halves.h"
 
 static bool is_covered(const qdq_cover *c, const qdq_node *n, uint32_t input)
@@ -84,6 +85,7 @@ qdq_status qdq_space_express(const qdq_space *s, const qdq_plan *want, const qdq
     if (st == QDQ_OK)
         set_parts(s, &c, &groups, a);
     qdq_cover_free(&c);
+    qdq_space_use_formats(s, a, want, true);
     if (st == QDQ_OK)
         st = qdq_space_plan(s, a, head, e, data, opts, known, &have, err);
     if (st == QDQ_OK)

@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "quant/quantize_steps.h"
 #include "tune/space/space_edges.h"
+#include "tune/space/space_formats.h"
 #include "tune/space/space_halves.h"
 
 /* What the first plan said, no other one says again. */
@@ -60,7 +61,8 @@ static qdq_status make(const qdq_space *s, const qdq_assign *a, const uint32_t *
     QDQ_TRY(qdq_quantize_again(head, p, err));
     QDQ_TRY(qdq_quantize_plan(s->clean, s->target, e, data, &own, &basis, p, err));
     QDQ_TRY(qdq_space_add_halves(s, a, e, data, &own, known, p, err));
-    return qdq_space_turn_edges(s, a, e, data, &own, known, p, err);
+    QDQ_TRY(qdq_space_turn_edges(s, a, e, data, &own, known, p, err));
+    return qdq_space_give_formats(s, a, p, err);
 }
 
 qdq_status qdq_space_plan(const qdq_space *s, const qdq_assign *a, const qdq_plan *head, qdq_engine *e,
