@@ -26,8 +26,9 @@ typedef struct qdq_report_opts {
     const qdq_verify_result *computed; /* does the engine compute what the graph says? NULL: not asked */
     const qdq_input_shape *set_shapes; /* that m was given before it was quantized: they are named */
     size_t n_set_shapes;
-    const char *overlay; /* file of node data for Model Explorer; NULL: none */
-    bool named;          /* qdq_plan_annotate() has named all nodes: the overlay uses these names */
+    const char *overlay;      /* file of node data for Model Explorer; NULL: none */
+    bool named;               /* qdq_plan_annotate() has named all nodes: the overlay uses these names */
+    const qdq_target *target; /* that placed: figures of its measured rules are shown; or NULL */
 } qdq_report_opts;
 
 #define QDQ_REPORT_OPTS_INIT                                                                                 \

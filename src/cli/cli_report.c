@@ -27,5 +27,6 @@ qdq_status cli_report_write(cli *c, const cli_report_request *r, qdq_error *err)
     o.n_set_shapes = r->quant->set_shape.n;
     o.overlay = r->overlay;
     o.named = r->named;
+    o.target = r->target;
     return qdq_report_write(r->model, r->quantized, r->plan, r->engine, &o, r->file, r->force, err);
 }

@@ -11,7 +11,8 @@ typedef struct cli_report_request {
     const char *path; /* of the model, for the heading */
     const qdq_model *model, *quantized;
     const qdq_plan *plan;
-    qdq_engine *engine; /* NULL: nothing is measured */
+    const qdq_target *target; /* that placed; or NULL */
+    qdq_engine *engine;       /* NULL: nothing is measured */
     const cli_quant_args *quant;
     const cli_samples *samples;
     const qdq_compare_result *compared; /* NULL: not measured before */

@@ -143,6 +143,7 @@ static qdq_status write_page(const autotune *t, qdq_plan *plan, qdq_model *writt
                             .model = t->model,
                             .quantized = written,
                             .plan = plan,
+                            .target = t->target,
                             .quant = &a->quant,
                             .samples = &t->samples,
                             .threads = cli_threads(a->threads),

@@ -9,6 +9,7 @@ qdq_status cmd_quantize_report(const quantize *q, qdq_error *err)
                                   .model = q->model,
                                   .quantized = q->quantized,
                                   .plan = q->plan,
+                                  .target = q->target,
                                   .engine = q->engine,
                                   .quant = &a->quant,
                                   .samples = &q->samples,

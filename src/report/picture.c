@@ -61,6 +61,13 @@ static void put_text(texts *t, const char *text)
     qdq_html_json(t->b, text);
 }
 
+static void put_price_texts(texts *t, const qdq_picture_price *p)
+{
+    put_text(t, p->measured);
+    put_text(t, p->figures);
+    put_text(t, p->rules);
+}
+
 /* Text 0 is none. */
 static void list_texts(texts *t, const qdq_picture *p)
 {
@@ -70,11 +77,12 @@ static void list_texts(texts *t, const qdq_picture *p)
         put_text(t, n->op);
         put_text(t, n->block);
         put_text(t, n->why);
-        put_text(t, n->measured);
+        put_price_texts(t, &n->price);
     }
     for (size_t i = 0; i < p->n_edges; i++) {
         put_text(t, p->edge[i].tensor);
         put_text(t, p->edge[i].why);
+        put_price_texts(t, &p->edge[i].price);
     }
     qdq_buf_puts(t->b, "]");
 }
@@ -94,6 +102,23 @@ static void number(qdq_buf *b, double x)
         qdq_buf_puts(b, ",null");
 }
 
+/* The end of a row; one number where nothing is known. */
+static void put_price(const texts *t, const qdq_picture_price *p)
+{
+    const bool has_texts = p->measured != NULL || p->figures != NULL || p->rules != NULL;
+
+    qdq_buf_printf(t->b, ",%u", (unsigned)p->source);
+    if (p->source == QDQ_PRICE_NONE && !has_texts)
+        return;
+    number(t->b, p->saved_us);
+    number(t->b, p->doubt_us);
+    if (!has_texts)
+        return;
+    text(t, p->measured);
+    text(t, p->figures);
+    text(t, p->rules);
+}
+
 static void put_node(const texts *t, const qdq_picture_node *n)
 {
     qdq_buf_putc(t->b, '[');
@@ -103,10 +128,8 @@ static void put_node(const texts *t, const qdq_picture_node *n)
     qdq_buf_printf(t->b, ",%u,%u,%u", (unsigned)n->given, (unsigned)n->chosen, (unsigned)n->weight);
     number(t->b, n->given_us);
     number(t->b, n->chosen_us);
-    number(t->b, n->saved_us);
-    number(t->b, n->doubt_us);
     text(t, n->why);
-    text(t, n->measured);
+    put_price(t, &n->price);
     qdq_buf_puts(t->b, "]");
 }
 
@@ -126,6 +149,8 @@ static void put_edge(const texts *t, const qdq_picture_edge *e)
     number(t->b, e->scale);
     number(t->b, e->convert_us);
     text(t, e->why);
+    qdq_buf_printf(t->b, ",%d", e->joint ? 1 : 0);
+    put_price(t, &e->price);
     qdq_buf_puts(t->b, "]");
 }
 
@@ -187,7 +212,7 @@ static void put_row(qdq_buf *b, const qdq_page_table *t, const qdq_picture_node 
     qdq_page_cell(b, t, 2, qdq_elem_name(n->chosen));
     qdq_page_number(b, t, 3, n->given_us / per_unit, "%.4g");
     qdq_page_number(b, t, 4, n->chosen_us / per_unit, "%.4g");
-    qdq_page_number(b, t, 5, n->saved_us / per_unit, "%.3g");
+    qdq_page_number(b, t, 5, n->price.saved_us / per_unit, "%.3g");
     qdq_page_cell(b, t, 6, n->why);
     qdq_page_row_end(b);
 }

@@ -3,24 +3,45 @@
 #ifndef QDQ_PICTURE_H
 #define QDQ_PICTURE_H
 
+#include <math.h>
+
 #include "base/buf.h"
 #include "qdq/tensor.h"
 
 #define QDQ_PICTURE_OUTSIDE UINT32_MAX /* the other end of an edge is an input or output of the graph */
 
+/* Where a price comes from. */
+typedef enum qdq_price_source {
+    QDQ_PRICE_NONE,      /* nothing was measured */
+    QDQ_PRICE_ESTIMATED, /* from shapes */
+    QDQ_PRICE_PREDICTED, /* from costs that were fitted to profiles of other placements */
+    QDQ_PRICE_PROFILED,  /* from profiles with and without it */
+    QDQ_PRICE_COUNT
+} qdq_price_source;
+
+/* What a decision for 8 bits saves, whether it was taken or not, and what decided. Texts may be NULL. */
+typedef struct qdq_picture_price {
+    qdq_price_source source;
+    double saved_us, doubt_us; /* us of one run, and the standard deviation; NAN: unknown */
+    const char *measured;      /* measurement behind the decision */
+    const char *figures;       /* measurement behind the target's rule */
+    const char *rules;         /* what the target's rules decide; only where a measurement overruled them */
+} qdq_picture_price;
+
+#define QDQ_PICTURE_NO_PRICE ((qdq_picture_price){.source = QDQ_PRICE_NONE, .saved_us = NAN, .doubt_us = NAN})
+
 /* A node; in the order of execution. Times are in microseconds of one run, NAN if unknown. */
 typedef struct qdq_picture_node {
-    const char *name;          /* unique; modules are the parts before each '/' */
-    const char *key;           /* how other viewers find it: its own name, or its first output */
-    const char *op;            /* operator */
-    const char *block;         /* nodes with equal texts are one block; NULL: alone */
-    qdq_elem given, chosen;    /* format it computes in, before and after */
-    qdq_elem weight;           /* format of its quantized weight; QDQ_UNDEFINED: none */
-    double given_us;           /* its kernels in the given model */
-    double chosen_us;          /* its kernels in the chosen model */
-    double saved_us, doubt_us; /* saving of its decision if quantized, and its standard deviation */
-    const char *why;           /* rule, or reason to stay float; NULL: nothing to decide */
-    const char *measured;      /* measurement behind the decision; NULL: none */
+    const char *name;       /* unique; modules are the parts before each '/' */
+    const char *key;        /* how other viewers find it: its own name, or its first output */
+    const char *op;         /* operator */
+    const char *block;      /* nodes with equal texts are one block; NULL: alone */
+    qdq_elem given, chosen; /* format it computes in, before and after */
+    qdq_elem weight;        /* format of its quantized weight; QDQ_UNDEFINED: none */
+    double given_us;        /* its kernels in the given model */
+    double chosen_us;       /* its kernels in the chosen model */
+    const char *why;        /* rule, or reason to stay float; NULL: nothing to decide */
+    qdq_picture_price price;
 } qdq_picture_node;
 
 /* One reader of a tensor. */
@@ -32,6 +53,8 @@ typedef struct qdq_picture_edge {
     double scale;      /* of these codes; 0: not coded */
     double convert_us; /* conversions of the tensor, for all readers; NAN: unknown */
     const char *why;   /* rule that put Q and DQ there; NULL: none */
+    bool joint;        /* decided with its reader, whose price is that of both */
+    qdq_picture_price price;
 } qdq_picture_edge;
 
 typedef struct qdq_picture {

@@ -48,13 +48,19 @@ function clip(words, px, bold) {
   return words.slice(0, Math.ceil(low / 2)) + '\u2026' + words.slice(words.length - Math.floor(low / 2));
 }
 
+/* The end of a row: source, saving, deviation, three texts; what is unknown is left out. */
+function priceOf(row, at) {
+  function more(i) { return row.length > at + i ? row[at + i] : null }
+  return {source: row[at], saved: more(1), doubt: more(2), measured: text(more(3) || 0), figures: text(more(4) || 0), rules: text(more(5) || 0)};
+}
+
 /* --- nodes, and the tree that they stand in --- */
 var nodes = data.nodes.map(function (n, i) {
-  return {i: i, name: n[0], op: text(n[1]), block: n[2], given: n[3], chosen: n[4], weight: n[5], us: [n[6], n[7]], saved: n[8], doubt: n[9],
-    why: text(n[10]), measured: text(n[11]), ins: [], outs: []};
+  return {i: i, name: n[0], op: text(n[1]), block: n[2], given: n[3], chosen: n[4], weight: n[5], us: [n[6], n[7]],
+    why: text(n[8]), price: priceOf(n, 9), ins: [], outs: []};
 });
 var edges = data.edges.map(function (e) {
-  return {from: e[0], to: e[1], tensor: text(e[2]), format: e[3], coded: e[4] === 1, scale: e[5], us: e[6], why: text(e[7])};
+  return {from: e[0], to: e[1], tensor: text(e[2]), format: e[3], coded: e[4] === 1, scale: e[5], us: e[6], why: text(e[7]), joint: e[8] === 1, price: priceOf(e, 9)};
 });
 edges.forEach(function (e) {
   if (e.from >= 0) nodes[e.from].outs.push(e);
@@ -173,13 +179,15 @@ function wire() {
     var a = shown(nodes[e.from]), b = shown(nodes[e.to]);
     if (a === undefined || b === undefined || a === b) return;
     var key = a * 1e6 + b, w = seen.get(key), s = e.coded ? shade(e.format) : '';
-    if (!w) { seen.set(key, {a: a, b: b, shade: s, edge: e}); return }
+    if (!w) { seen.set(key, {a: a, b: b, shade: s, edges: [e]}); return }
+    w.edges.push(e);
     if (s) w.shade = s;
   });
   wires = Array.from(seen.values()).sort(function (x, y) { return Math.min(x.a, x.b) - Math.min(y.a, y.b) || Math.abs(y.a - y.b) - Math.abs(x.a - x.b) });
   var free = [];
   lanes = 0;
-  wires.forEach(function (w) {
+  wires.forEach(function (w, i) {
+    w.i = i;
     var low = Math.min(w.a, w.b), high = Math.max(w.a, w.b), k = 0;
     w.low = low; w.high = high;
     if (high - low === 1 && w.a < w.b) { w.lane = 0; return }
@@ -328,6 +336,7 @@ function drawWire(w) {
   var d = w.lane === 0 ? 'M' + x + ' ' + y1 + 'V' + y2
     : 'M' + x + ' ' + y1 + 'C' + to + ' ' + y1 + ' ' + to + ' ' + y1 + ' ' + to + ' ' + (y1 + (y2 > y1 ? 12 : -12)) + 'V' + (y2 + (y2 > y1 ? -12 : 12)) + 'C' + to + ' ' + y2 + ' ' + to + ' ' + y2 + ' ' + x + ' ' + y2;
   svg('path', {class: 'wire ' + (w.shade ? 'coded line-' + w.shade : 'plain'), d: d}, view);
+  svg('path', {class: 'wire near', d: d, 'data-wire': w.i}, view);
 }
 var shownFrom = 0, tipAt = 0;
 function draw() {
@@ -369,9 +378,32 @@ function reveal(of) {
 }
 
 /* --- what the pointer is on --- */
-function price(n) {
-  if (n.saved === null) return '';
-  return (n.saved >= 0 ? 'saves ' : 'costs ') + num(Math.abs(n.saved)) + (n.doubt !== null ? ' \u00b1 ' + num(n.doubt) : '') + ' in 8 bits';
+var sources = ['', 'estimated from shapes', 'predicted from profiles of other placements', 'profiled'];
+function price(p) {
+  if (!p.source || p.saved === null) return 'not measured';
+  return (p.saved >= 0 ? 'saves ' : 'costs ') + num(Math.abs(p.saved)) + (p.doubt !== null ? ' \u00b1 ' + num(p.doubt) : '') + ' in 8 bits, ' + sources[p.source];
+}
+/* Rows about a decision: the price, what decided, and the rule that was overruled. */
+function decision(of, changed, out) {
+  var p = of.price;
+  out.push(['price', !p.source && of.ins && of.ins.some(function (e) { return e.price.source }) ? 'that of its edges' : price(p)]);
+  if (of.why) out.push([changed ? 'rule' : 'reason', of.why]);
+  if (p.figures) out.push(['rule measured', p.figures]);
+  if (p.measured) out.push(['measured', p.measured]);
+  if (p.rules) out.push(['overruled rule', p.rules]);
+}
+function isFloat(i) { return /float|double/.test(format(i)) }
+function aboutEdge(e) {
+  var out = [['carries', (e.coded ? 'codes, ' : '') + format(e.format) + (e.coded && e.scale ? ', scale ' + (+e.scale).toPrecision(4) : '')],
+    ['from', e.from >= 0 ? nodes[e.from].name : 'input of the model'], ['to', e.to >= 0 ? nodes[e.to].name : 'output of the model']];
+  if (e.us) out.push(['conversions', num(e.us)]);
+  if (!e.coded && !isFloat(e.format)) return out;
+  var own = e.price.source || e.price.measured;
+  if (!own && e.joint && e.to >= 0) {
+    out.push(['decided with', 'its reader']);
+    decision({price: Object.assign({}, nodes[e.to].price, {rules: e.price.rules}), why: e.why || nodes[e.to].why}, e.coded, out);
+  } else decision(e, e.coded, out);
+  return out;
 }
 function about(of) {
   var out = [['time', num(of.us[0]) + ' \u2192 ' + num(of.us[1])]];
@@ -380,34 +412,46 @@ function about(of) {
     if (of.title) out.push(['computed together', of.title]);
     return out;
   }
-  out.push(['operator', of.op], ['runs as', format(of.given) + (of.chosen !== of.given ? ' \u2192 ' + format(of.chosen) : '') + (of.weight ? ', weight ' + format(of.weight) : '')]);
+  var changed = of.chosen !== of.given;
+  out.push(['operator', of.op], ['runs as', format(of.given) + (changed ? ' \u2192 ' + format(of.chosen) : '') + (of.weight ? ', weight ' + format(of.weight) : '')]);
   if (of.block && blocks.get(of.block).nodes.length > 1) out.push(['computed together', text(of.block)]);
-  if (price(of)) out.push(['decision', price(of)]);
-  if (of.why) out.push([of.chosen !== of.given ? 'rule' : 'reason', of.why]);
-  if (of.measured) out.push(['measured', of.measured]);
+  if (of.why || of.price.source || of.price.measured || of.price.rules) decision(of, changed, out);
   of.ins.slice(0, 6).forEach(function (e) {
-    out.push(['reads', e.tensor + ' as ' + format(e.format) + (e.coded && e.scale ? ', scale ' + (+e.scale).toPrecision(4) : '') + (e.us ? ', conversions ' + num(e.us) : '') + (e.why ? ': ' + e.why : '')]);
+    out.push(['reads', e.tensor + ' as ' + format(e.format) + (e.us ? ', conversions ' + num(e.us) : '')
+      + (e.price.source ? '; ' + price(e.price) : !e.coded && !isFloat(e.format) ? '' : e.joint ? '; decided with this node' : '; not measured')
+      + (e.price.rules ? '; overrules ' + e.price.rules : '')]);
   });
   if (of.ins.length > 6) out.push(['', (of.ins.length - 6) + ' more']);
   return out;
 }
-function showTip(of, x, y) {
+/* Of several edges between two rows, those with codes first. */
+function showWire(w, x, y) {
+  var all = w.edges.slice().sort(function (a, b) { return b.coded - a.coded });
+  fill(all[0].tensor, aboutEdge(all[0]).concat(all.length > 1 ? [['and', (all.length - 1) + ' more between these rows: ' + all.slice(1, 5).map(function (e) { return e.tensor }).join(', ')]] : []), x, y);
+}
+function fill(head, list, x, y) {
   while (tip.firstChild) tip.removeChild(tip.firstChild);
-  el('b', '', tip, of.kids ? of.name : of.name);
+  el('b', '', tip, head);
   var dl = el('dl', '', tip);
-  about(of).forEach(function (p) { el('dt', '', dl, p[0]); el('dd', '', dl, p[1]) });
+  list.forEach(function (p) { el('dt', '', dl, p[0]); el('dd', '', dl, p[1]) });
   tip.hidden = false;
   tipAt = box.scrollTop;
   var r = tip.getBoundingClientRect();
   tip.style.left = Math.max(8, Math.min(x + 16, innerWidth - r.width - 12)) + 'px';
   tip.style.top = Math.max(8, y + 18 + r.height > innerHeight ? y - r.height - 12 : y + 18) + 'px';
 }
+function showTip(of, x, y) { fill(of.name, about(of), x, y) }
 function hideTip() { tip.hidden = true }
 function rowAt(ev) {
   var g = ev.target.closest ? ev.target.closest('[data-row]') : null;
   return g ? rows[+g.getAttribute('data-row')] : null;
 }
-view.addEventListener('mousemove', function (ev) { var r = rowAt(ev); if (r) showTip(r.of, ev.clientX, ev.clientY); else hideTip() });
+view.addEventListener('mousemove', function (ev) {
+  var r = rowAt(ev), w = ev.target.getAttribute ? ev.target.getAttribute('data-wire') : null;
+  if (w !== null) showWire(wires[+w], ev.clientX, ev.clientY);
+  else if (r) showTip(r.of, ev.clientX, ev.clientY);
+  else hideTip();
+});
 view.addEventListener('mouseleave', hideTip);
 view.addEventListener('click', function (ev) {
   var r = rowAt(ev);
@@ -460,13 +504,21 @@ find.addEventListener('keydown', function (ev) { if (ev.key === 'Enter' && found
 
 drawStrip();
 redraw();
-/* #find=WORD searches, #open=all opens all, #tip=WORD shows what is known of the first one, when the page opens. */
-var want = /^#(find|open|tip)=(.*)$/.exec(location.hash), word = want ? decodeURIComponent(want[2]) : '';
+/* #find=WORD searches, #open=all opens all, #tip=WORD shows what is known of the first one, #edge=WORD of a tensor, when the page
+   opens. */
+var want = /^#(find|open|tip|edge)=(.*)$/.exec(location.hash), word = want ? decodeURIComponent(want[2]) : '';
 if (want && want[1] === 'open') setAll(true);
-if (want && want[1] !== 'open') { find.value = word; search(word) }
+if (want && (want[1] === 'find' || want[1] === 'tip')) { find.value = word; search(word) }
 if (want && want[1] === 'tip' && found.length) {
   var b = box.getBoundingClientRect();
   showTip(found[0], b.left + 220, b.top + where.get(found[0]) * ROW - box.scrollTop + 20);
+}
+if (want && want[1] === 'edge') {
+  setAll(true);
+  var at = edges.find(function (e) { return e.tensor === word }), on = at ? where.get(nodes[Math.max(at.to, at.from)]) : 0;
+  box.scrollTop = Math.max(0, on * ROW - box.clientHeight / 3);
+  draw();
+  if (at) fill(at.tensor, aboutEdge(at), 220, 200);
 }
 host.dataset.ready = Math.round(performance.now()); /* ms since the page was asked for */
 })();

@@ -299,3 +299,18 @@ const char *qdq_target_reason(const qdq_target *t, const char *op)
                 return "runs in 8 bits only as part of an 8-bit operator before it";
     return "no 8-bit kernel on this target";
 }
+
+const qdq_measured *qdq_target_figures(const qdq_target *t, const char *op, const char *reason)
+{
+    const qdq_target_op *rule = qdq_target_find(t, op);
+
+    for (size_t i = 0; i < t->stay.n && reason != NULL; i++)
+        if (strcmp(t->stay.at[i].op, op) == 0 && strcmp(t->stay.at[i].reason, reason) == 0)
+            return qdq_rule_newest(&t->stay.at[i].facts, QDQ_RULE_PAYS);
+    if (rule != NULL)
+        return reason == NULL ? qdq_rule_newest(&rule->facts, QDQ_RULE_PAYS) : NULL;
+    for (size_t i = 0; i < t->none.n; i++)
+        if (strcmp(t->none.at[i].op, op) == 0)
+            return t->none.at[i].measured;
+    return NULL;
+}

@@ -171,4 +171,8 @@ const qdq_target_op *qdq_target_find_off(const qdq_target *t, const char *op);
 int qdq_target_opset(const qdq_target *t);                          /* the least that its formats need */
 const char *qdq_target_reason(const qdq_target *t, const char *op); /* why `op` has no rule; never NULL */
 
+/* The newest figures of the rule that wants `op` in 8 bits, or, with the reason that a plan gives for it, leaves it float. NULL:
+ * there are none. */
+const qdq_measured *qdq_target_figures(const qdq_target *t, const char *op, const char *reason);
+
 #endif /* QDQ_TARGET_H */

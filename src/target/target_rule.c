@@ -81,6 +81,12 @@ const qdq_measured *qdq_rule_newest(const qdq_rule_facts *r, qdq_rule_verdict v)
     return NULL;
 }
 
+const char *qdq_measured_text(const qdq_measured *m, qdq_arena *arena)
+{
+    return qdq_arena_printf(arena, "%.3f (%.3f to %.3f) on %s %s, %s", m->factor, m->low, m->high, m->engine,
+                            m->version, m->processor);
+}
+
 bool qdq_rule_is_for(const qdq_rule_facts *r, const char *kind, const char *name)
 {
     for (size_t i = 0; r->cpu != NULL && r->cpu[i] != NULL; i++)

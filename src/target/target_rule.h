@@ -65,6 +65,9 @@ bool qdq_probe_read(const qdq_json_place *p, const char *list, size_t index, siz
 /* The newest figures with this verdict; NULL: there are none. */
 const qdq_measured *qdq_rule_newest(const qdq_rule_facts *r, qdq_rule_verdict v);
 
+/* "0.823 (0.802 to 0.845) on ENGINE VERSION, PROCESSOR", in the arena; NULL: out of memory. */
+const char *qdq_measured_text(const qdq_measured *m, qdq_arena *arena);
+
 /* Does the rule hold on a processor? `kind` as qdq_cpu_name() has it; `name`: NULL if not known. */
 bool qdq_rule_is_for(const qdq_rule_facts *r, const char *kind, const char *name);
 

@@ -22,6 +22,7 @@ typedef struct edging {
     bool *may_pay;        /* by edge: turned round it may be faster */
     uint32_t *kind_of;    /* by tensor of t->nets: its kind; UINT32_MAX: none of its edges may pay */
     QDQ_VEC(double) gain; /* by kind: us that its turned edges save; 0: none */
+    qdq_tune_edge *edge;  /* t->edges */
 } edging;
 
 #define NO_KIND UINT32_MAX
@@ -288,6 +289,58 @@ static double pace(const priced *before, const priced *after)
                : 1;
 }
 
+static uint32_t kind_of(const edging *x, size_t edge)
+{
+    const uint32_t net = x->may_pay[edge] ? net_of(x, edge) : QDQ_NO_NET;
+
+    return net != QDQ_NO_NET ? x->kind_of[net] : NO_KIND;
+}
+
+static unsigned count_alike(const edging *x, uint32_t kind)
+{
+    unsigned n = 0;
+
+    for (size_t i = 0; i < x->t->space->n_edges; i++)
+        n += kind_of(x, i) == kind;
+    return n;
+}
+
+/* Each edge of a kind has its part of what turning all of them saves. */
+static void note_prices(const edging *x, uint32_t kind, double gain)
+{
+    const unsigned n = count_alike(x, kind);
+
+    for (size_t i = 0; i < x->t->space->n_edges; i++)
+        if (kind_of(x, i) == kind) {
+            x->edge[i].saved_us = (x->has_codes[i] ? -gain : gain) / n;
+            x->edge[i].alike = n;
+        }
+}
+
+static bool is_turned(const edging *x, const qdq_assign *c, size_t edge)
+{
+    const qdq_space *s = x->t->space;
+
+    return qdq_space_is_flipped(s, c, edge) != qdq_space_is_flipped(s, &x->base, edge);
+}
+
+static void note_trial(const edging *x, const qdq_assign *c, const qdq_test_result *r, bool kept)
+{
+    const size_t n = x->t->space->n_edges;
+    unsigned turned = 0;
+
+    for (size_t i = 0; i < n; i++)
+        turned += is_turned(x, c, i);
+    for (size_t i = 0; i < n; i++) {
+        if (!is_turned(x, c, i))
+            continue;
+        x->edge[i].tried = true;
+        x->edge[i].kept = kept;
+        x->edge[i].turned = turned;
+        x->edge[i].result = *r;
+    }
+}
+
 /* One profile beside the other says which kinds are faster with their edges turned; *any: some are. */
 static qdq_status find_gains(edging *x, qdq_assign *c, bool *any, qdq_error *err)
 {
@@ -306,6 +359,7 @@ static qdq_status find_gains(edging *x, qdq_assign *c, bool *any, qdq_error *err
     const double times = pace(&before, &after);
     for (size_t k = 0; k < x->gain.n; k++) {
         const double gain = before.time[k] - times * after.time[k];
+        note_prices(x, (uint32_t)k, gain);
         x->gain.at[k] = gain > fmax(least_of_kind * before.time[k], least_of_model * before.sum) ? gain : 0;
         *any = *any || x->gain.at[k] > 0;
     }
@@ -317,8 +371,8 @@ static void turn(const edging *x, uint32_t only, qdq_assign *c)
 {
     qdq_assign_take(c, &x->base);
     for (size_t i = 0; i < x->t->space->n_edges; i++) {
-        const uint32_t net = net_of(x, i), kind = net != QDQ_NO_NET ? x->kind_of[net] : NO_KIND;
-        if (x->may_pay[i] && kind != NO_KIND && x->gain.at[kind] > 0 && (only == NO_KIND || only == kind))
+        const uint32_t kind = kind_of(x, i);
+        if (kind != NO_KIND && x->gain.at[kind] > 0 && (only == NO_KIND || only == kind))
             qdq_space_flip(x->t->space, c, i);
     }
 }
@@ -355,6 +409,8 @@ static qdq_status measure(edging *x, const qdq_assign *c, bool *kept, qdq_error 
     t->found.trials++;
     t->found.pairs += r.pairs;
     *kept = !failed && r.verdict == QDQ_VERDICT_KEEP;
+    if (!failed)
+        note_trial(x, c, &r, *kept);
     if (*kept)
         t->found.predicted_ns *= 1 - r.gain;
     const qdq_search_event e = {.phase = QDQ_PHASE_EXCEPTIONS,
@@ -411,6 +467,12 @@ static qdq_status begin(edging *x, qdq_error *err)
 
     if (!qdq_assign_new(&x->base, qdq_space_edge_bits(t->space), &x->arena))
         return qdq_nomem(err);
+    t->edges = qdq_arena_array(&t->arena, t->space->n_edges + 1, sizeof *t->edges);
+    if (t->edges == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < t->space->n_edges; i++)
+        t->edges[i].saved_us = NAN;
+    x->edge = t->edges;
     for (size_t i = 0; i < t->found.best.n; i++)
         qdq_assign_set(&x->base, i, qdq_assign_get(&t->found.best, i));
     return t->nets.of == NULL ? qdq_nets_find(t->space, &t->arena, &t->nets, err) : QDQ_OK;

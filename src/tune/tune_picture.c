@@ -8,6 +8,7 @@
 
 #include "base/fail.h"
 #include "quant/report/plan_picture.h"
+#include "tune/space/space_edges.h"
 
 /* --- times ------------------------------------------------------------------------------------------------------------ */
 
@@ -71,59 +72,84 @@ static void set_times(const qdq_tuning *t, qdq_plan_picture *x, const qdq_tune_t
 
 /* --- prices ----------------------------------------------------------------------------------------------------------- */
 
-/* Whether the search overruled the target's rules there. */
-static const char *overruled(const qdq_tuning *t, size_t group)
-{
-    const bool rule = qdq_assign_get(&t->space->rules, group);
-    const bool chosen = t->out->verdict == QDQ_TUNED ? qdq_assign_get(&t->found.best, group)
-                                                     : t->out->verdict == QDQ_TUNED_RULES && rule;
+typedef struct pricing {
+    qdq_tuning *t;
+    qdq_plan_picture *out;
+    qdq_plan_picture rules; /* of the rules' plan: the same nodes and edges */
+    const char **trial;    /* by node id: what trials say of the pattern that the node is in; NULL: nothing */
+    double factor;         /* us of a whole run for each us of a profile */
+    const char *otherwise; /* what decided where no trial did */
+} pricing;
 
-    return rule == chosen ? "" : rule ? "; the rules would quantize it" : "; the rules would leave it float";
+/* A kernel's mean time in the profiles where its bits are so; NAN: there is none. */
+static double mean_own(const qdq_tuning *t, const qdq_node *n, size_t group, bool on)
+{
+    double sum = 0;
+    unsigned count = 0;
+
+    for (size_t i = 0; i < t->candidates.n; i++) {
+        const qdq_tune_candidate *c = t->candidates.at[i];
+        if (c->times == NULL || !c->times->is_known || c->file != NULL || c->assign.n <= group ||
+            qdq_assign_get(&c->assign, group) != on)
+            continue;
+        sum += c->times->own[n->id];
+        count++;
+    }
+    return count > 0 ? sum / count : NAN;
 }
 
-static void set_price(const qdq_tuning *t, const qdq_node *n, size_t first, qdq_picture_node *out)
+static bool set_price(qdq_picture_price *p, qdq_price_source source, double saved_us, double doubt_us)
+{
+    if (!isfinite(saved_us))
+        return false;
+    p->source = source;
+    p->saved_us = saved_us;
+    p->doubt_us = isfinite(doubt_us) && doubt_us > 0 ? doubt_us : NAN;
+    return true;
+}
+
+/* All decisions about one kernel together. */
+static bool price_by_costs(const qdq_tuning *t, const qdq_node *n, size_t first, qdq_picture_price *out)
 {
     double saved = 0, variance = 0;
 
-    for (size_t g = first; g < t->space->n_groups && t->space->group[g].node == n; g++) {
+    for (size_t g = first; g < t->space->n_groups && t->space->group[g].node == n && t->has_costs; g++) {
         saved += t->costs.energy.off[g] - t->costs.energy.on[g];
         variance += t->costs.doubt[g] * t->costs.doubt[g];
     }
-    if (!isfinite(saved))
-        return;
-    out->saved_us = saved / 1000;
-    out->doubt_us = isfinite(variance) ? sqrt(variance) / 1000 : NAN;
+    return t->has_costs && set_price(out, QDQ_PRICE_PREDICTED, saved / 1000, sqrt(variance) / 1000);
 }
 
-/* "in a trial of its pattern: 1.2 % (0.8 to 1.5 %)" of the last step of each unit that was measured; NULL: none. */
-static const char *trial_text(qdq_tuning *t, size_t unit, qdq_error *err)
+/* "a trial of WHAT gained 1.20 % (0.80 to 1.50), kept"; NULL: out of memory. */
+static const char *trial_text(qdq_tuning *t, const char *what, const qdq_test_result *r, bool kept)
+{
+    return qdq_arena_printf(&t->arena, "a trial of %s gained %.2f %% (%.2f to %.2f), %s", what, r->gain * 100,
+                            r->ci_low * 100, r->ci_high * 100, kept ? "kept" : "not kept");
+}
+
+/* The last step of a unit (SIZE_MAX: of the placements that the search began with) that was measured, of those that were kept
+ * if there are any; NULL: there is none. */
+static const qdq_tune_step *last_step(const qdq_tuning *t, size_t unit)
 {
     const qdq_tune_step *last = NULL;
-    const char *text;
 
     for (size_t i = 0; i < t->steps.n; i++)
         if (t->steps.at[i].unit == unit && t->steps.at[i].failed == NULL &&
+            (unit != SIZE_MAX || t->steps.at[i].phase == QDQ_PHASE_START) &&
             (last == NULL || t->steps.at[i].kept || !last->kept))
             last = &t->steps.at[i];
-    if (last == NULL)
-        return "";
-    text = qdq_arena_printf(&t->arena, "a trial of its pattern gained %.2f %% (%.2f to %.2f), %s",
-                            last->result.gain * 100, last->result.ci_low * 100, last->result.ci_high * 100,
-                            last->kept ? "kept" : "not kept");
-    if (text == NULL)
-        (void)qdq_nomem(err);
-    return text;
+    return last;
 }
 
-/* By node id: what trials say of the pattern that the node is in. */
 static qdq_status find_trials(qdq_tuning *t, const char **of, qdq_error *err)
 {
     for (size_t u = 0; t->patterns != NULL && u < t->patterns->n && u < t->problem.n_units; u++) {
         const qdq_pattern *p = &t->patterns->pattern[u];
-        const char *text = trial_text(t, u, err);
-        if (text == NULL)
-            return QDQ_E_NOMEM;
-        for (size_t i = 0; i < p->n_instances && text[0] != '\0'; i++)
+        const qdq_tune_step *step = last_step(t, u);
+        const char *text = step != NULL ? trial_text(t, "its pattern", &step->result, step->kept) : NULL;
+        if (step != NULL && text == NULL)
+            return qdq_nomem(err);
+        for (size_t i = 0; i < p->n_instances && text != NULL; i++)
             for (size_t k = 0; k < p->n_nodes; k++)
                 of[p->instance[i].node[k]->id] = text;
     }
@@ -139,33 +165,151 @@ static unsigned count_profiles(const qdq_tuning *t)
     return n;
 }
 
-static qdq_status set_prices(qdq_tuning *t, qdq_plan_picture *x, qdq_error *err)
+/* "uint8: QLinearConv", or "float: too few channels", where the written model has it otherwise. */
+static qdq_status set_rules(pricing *x, qdq_picture_price *out, qdq_elem type, bool coded, const char *why,
+                            qdq_error *err)
 {
-    const char **trial = qdq_arena_array(&t->arena, (size_t)t->clean->graph->next_node_id + 1, sizeof *trial);
-    const unsigned profiles = count_profiles(t);
-    char text[400];
+    out->rules = qdq_arena_printf(&x->t->arena, "%s: %s", coded ? qdq_elem_name(type) : "float",
+                                  why != NULL ? why
+                                  : coded     ? "its neighbours are in 8 bits"
+                                              : "no rule");
+    return out->rules != NULL ? QDQ_OK : qdq_nomem(err);
+}
 
-    if (trial == NULL)
-        return qdq_nomem(err);
-    QDQ_TRY(find_trials(t, trial, err));
-    for (size_t i = 0; i < x->picture.n_nodes; i++) {
-        qdq_picture_node *n = &x->picture.node[i];
-        const uint32_t first = t->space->first_group[x->node[i]->id];
+static qdq_status set_figures(pricing *x, const qdq_node *n, const qdq_picture_node *rules,
+                              qdq_picture_price *out, qdq_error *err)
+{
+    const bool coded = rules->chosen != rules->given;
+    const qdq_measured *m =
+        n->domain[0] == '\0' ? qdq_target_figures(x->t->target, n->type, coded ? NULL : rules->why) : NULL;
 
-        if (first == QDQ_NO_GROUP)
-            continue;
-        if (t->has_costs)
-            set_price(t, x->node[i], first, n);
-        if (trial[x->node[i]->id] != NULL)
-            snprintf(text, sizeof text, "%s", trial[x->node[i]->id]);
-        else if (t->has_costs)
-            snprintf(text, sizeof text, "profiles of %u whole models, minimum cut", profiles);
-        else
-            snprintf(text, sizeof text, "whole placements were tried");
-        n->measured = qdq_arena_printf(&t->arena, "%s%s", text, overruled(t, first));
-        if (n->measured == NULL)
-            return qdq_nomem(err);
+    if (m == NULL)
+        return QDQ_OK;
+    out->figures = qdq_measured_text(m, &x->t->arena);
+    return out->figures != NULL ? QDQ_OK : qdq_nomem(err);
+}
+
+static qdq_status price_node(pricing *x, size_t i, qdq_error *err)
+{
+    const qdq_node *n = x->out->node[i];
+    qdq_picture_node *node = &x->out->picture.node[i];
+    const qdq_picture_node *rules = &x->rules.picture.node[i];
+    const uint32_t first = x->t->space->first_group[n->id];
+
+    if (first != QDQ_NO_GROUP) {
+        if (!price_by_costs(x->t, n, first, &node->price))
+            set_price(&node->price, QDQ_PRICE_PROFILED,
+                      (mean_own(x->t, n, first, false) - mean_own(x->t, n, first, true)) * x->factor, NAN);
+        node->price.measured = x->trial[n->id] != NULL ? x->trial[n->id] : x->otherwise;
     }
+    if (rules->chosen != node->chosen)
+        QDQ_TRY(set_rules(x, &node->price, rules->chosen, rules->chosen != rules->given, rules->why, err));
+    return rules->why != NULL ? set_figures(x, n, rules, &node->price, err) : QDQ_OK;
+}
+
+/* What the search of single edges found of this one; NULL: nothing. */
+static const qdq_tune_edge *found_edge(const pricing *x, size_t i)
+{
+    const qdq_picture_edge *e = &x->out->picture.edge[i];
+    const qdq_space *s = x->t->space;
+    size_t at = QDQ_NO_EDGE;
+
+    if (x->t->edges == NULL)
+        return NULL;
+    if (e->to != QDQ_PICTURE_OUTSIDE)
+        at = qdq_space_edge_of(s, x->out->node[e->to], x->out->input[i]);
+    for (size_t k = s->n_edges; e->to == QDQ_PICTURE_OUTSIDE && k > 0 && s->edge[k - 1].node == NULL; k--)
+        if (s->edge[k - 1].input == x->out->input[i])
+            at = k - 1;
+    return at != QDQ_NO_EDGE && isfinite(x->t->edges[at].saved_us) ? &x->t->edges[at] : NULL;
+}
+
+static qdq_status price_found(pricing *x, const qdq_tune_edge *found, qdq_picture_price *out, qdq_error *err)
+{
+    char text[80];
+
+    set_price(out, QDQ_PRICE_PROFILED, found->saved_us * x->factor, NAN);
+    if (found->tried) {
+        snprintf(text, sizeof text, found->turned > 1 ? "%u edges, this one among them," : "this edge",
+                 found->turned);
+        out->measured = trial_text(x->t, text, &found->result, found->kept);
+    } else {
+        snprintf(text, sizeof text, found->alike > 1 ? " and %u like it" : "", found->alike - 1);
+        out->measured = qdq_arena_printf(&x->t->arena, "two profiles, with this edge turned%s", text);
+    }
+    return out->measured != NULL ? QDQ_OK : qdq_nomem(err);
+}
+
+/* Of a conversion that stands there, or would. */
+static void price_conversion(const pricing *x, size_t i, qdq_picture_price *out)
+{
+    const qdq_tuning *t = x->t;
+    const uint32_t net = t->has_costs ? t->nets.of[x->out->value[i]->id] : QDQ_NO_NET;
+
+    if (net == QDQ_NO_NET)
+        return;
+    const qdq_net_state state = qdq_cut_net_state(&t->nets.graph.net[net], &t->found.best);
+    const bool codes = state == QDQ_NET_CODES || state == QDQ_NET_DQ;
+    if (set_price(out, QDQ_PRICE_PREDICTED,
+                  (codes ? t->costs.energy.dq[net] : -t->costs.energy.q[net]) / 1000,
+                  (codes ? t->costs.dq_doubt[net] : t->costs.q_doubt[net]) / 1000))
+        out->measured = x->otherwise;
+}
+
+static qdq_status price_edge(pricing *x, size_t i, qdq_error *err)
+{
+    qdq_picture_edge *e = &x->out->picture.edge[i];
+    const qdq_picture_edge *rules = &x->rules.picture.edge[i];
+    const qdq_tune_edge *found = found_edge(x, i);
+    const uint32_t input = x->out->input[i];
+
+    e->joint = e->to != QDQ_PICTURE_OUTSIDE && input < 32 && found == NULL &&
+               qdq_space_group_of(x->t->space, x->out->node[e->to], input) != QDQ_NO_GROUP;
+    if (rules->coded != e->coded || (e->coded && rules->format != e->format))
+        QDQ_TRY(set_rules(x, &e->price, rules->format, rules->coded,
+                          rules->coded                   ? rules->why
+                          : e->to != QDQ_PICTURE_OUTSIDE ? x->rules.picture.node[e->to].why
+                                                         : NULL,
+                          err));
+    if (found != NULL)
+        return price_found(x, found, &e->price, err);
+    if (!e->joint)
+        price_conversion(x, i, &e->price);
+    return QDQ_OK;
+}
+
+static qdq_status find_otherwise(pricing *x, qdq_error *err)
+{
+    const qdq_tune_step *whole = last_step(x->t, SIZE_MAX);
+    char text[100];
+
+    if (x->t->has_costs)
+        snprintf(text, sizeof text, "profiles of %u whole models, minimum cut", count_profiles(x->t));
+    else if (whole != NULL)
+        snprintf(text, sizeof text, "the whole placement \"%.60s\"", whole->move);
+    else
+        return QDQ_OK;
+    x->otherwise = x->t->has_costs ? qdq_arena_printf(&x->t->arena, "%s", text)
+                                   : trial_text(x->t, text, &whole->result, whole->kept);
+    return x->otherwise != NULL ? QDQ_OK : qdq_nomem(err);
+}
+
+static qdq_status set_prices(qdq_tuning *t, qdq_plan_picture *out, qdq_error *err)
+{
+    pricing x = {.t = t, .out = out, .factor = 1};
+
+    x.trial = qdq_arena_array(&t->arena, (size_t)t->clean->graph->next_node_id + 1, sizeof *x.trial);
+    if (x.trial == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(find_trials(t, x.trial, err));
+    QDQ_TRY(qdq_plan_picture_make(t->clean, t->rules, &t->arena, &x.rules, err));
+    QDQ_TRY(find_otherwise(&x, err));
+    if (t->base->times != NULL && t->base->times->is_known)
+        x.factor = factor_of(t->base->times, t->out->baseline_ms);
+    for (size_t i = 0; i < out->picture.n_nodes; i++)
+        QDQ_TRY(price_node(&x, i, err));
+    for (size_t i = 0; i < out->picture.n_edges; i++)
+        QDQ_TRY(price_edge(&x, i, err));
     return QDQ_OK;
 }
 

@@ -73,6 +73,16 @@ typedef struct qdq_tune_candidate {
     const char *file;              /* its model, which no plan makes; NULL: the plan of `assign` does */
 } qdq_tune_candidate;
 
+/* What is known of Q/DQ on a single edge. */
+typedef struct qdq_tune_edge {
+    double
+        saved_us; /* that codes there save, by two profiles: its part of what all like it save; NAN: not known */
+    unsigned alike;         /* edges that were turned with it, itself included */
+    bool tried, kept;       /* in a trial, */
+    unsigned turned;        /* of so many edges */
+    qdq_test_result result; /* then */
+} qdq_tune_edge;
+
 /* A trial of the search, for the report. */
 typedef struct qdq_tune_step {
     qdq_search_phase phase;
@@ -188,6 +198,7 @@ typedef struct qdq_tuning {
     bool measured;  /* something, in this process: before, a run that goes on hears what it knew */
     bool unwritten; /* the incumbent is not in model.onnx */
     QDQ_VEC(qdq_tune_step) steps;
+    qdq_tune_edge *edges; /* by edge of the space, as tune_edges.c found them; NULL: it was not asked */
     const char *phase, *unit;
     size_t unit_number;
     double saved;
@@ -342,7 +353,7 @@ qdq_status qdq_tune_cut(qdq_tuning *t, qdq_error *err);
 /* --- tune_edges.c ----------------------------------------------------------------------------------------------------- */
 
 /* Looks for what single edges bring beyond t->found.best, which may have a bit for each edge then (space_edges.h). At most four
- * builds; none without an engine that profiles. */
+ * builds; none without an engine that profiles. Fills t->edges. */
 qdq_status qdq_tune_try_edges(qdq_tuning *t, qdq_error *err);
 
 /* --- tune_cache.c ------------------------------------------------------------------------------------------------------- */

@@ -115,5 +115,20 @@ open_page "$work/tuned/report.html#sort=pareto:1:desc" "$work/tuned.dom"
 grep -q '<title>Tuned placement</title>' "$work/tuned.dom" || fail "the title of a tuned model's page is another one"
 grep -q '<circle' "$work/tuned.dom" || fail "the front is not drawn"
 drawn "$work/tuned.dom" >/dev/null
+
+# Prices say where they come from: profiles of an engine, or shapes.
+cases=$1/tests/cli/fixtures
+sed 's/"qdq_sim": 1/"qdq_sim": 1, "no_profile": true/' "$cases/sim.json" >"$work/blind.json"
+for costs in "$cases/sim.json" "$work/blind.json"; do
+    "$2/qdq" quantize "$cases/conv.onnxtxt" -o "$work/e.onnx" -f -e "sim:$costs" --calib random:1 -q --no-bench \
+        --report "$work/$(basename "$costs").html" >/dev/null || fail "no page was written with the engine $costs"
+    open_page "$work/$(basename "$costs").html#tip=conv1" "$work/$(basename "$costs").dom"
+done
+grep -qE '<dt>price</dt><dd>saves [0-9.]+ ms in 8 bits, profiled<' "$work/sim.json.dom" || fail "a price of two profiles is not shown as such"
+grep -qE '<dt>price</dt><dd>saves [0-9.]+ % in 8 bits, estimated from shapes<' "$work/blind.json.dom" || fail "an estimated price is not shown as such"
+grep -q '<dt>rule</dt><dd>conv<' "$work/sim.json.dom" || fail "the rule of a node is not named"
+open_page "$work/tuned/report.html#edge=b%3C%2Fscript%3E%3Cb%3E" "$work/edge"
+grep -qE '<dt>price</dt><dd>((saves|costs) |not measured)' "$work/edge" || fail "an edge has no price, and does not say so"
+grep -qE '<dt>(rule|reason|measured|overruled rule)</dt>' "$work/edge" || fail "what decided about an edge is not told"
 grep -q '<img' "$work/tuned.dom" && fail "a name became an element of a tuned model's page"
 exit $failed

@@ -18,9 +18,8 @@ static qdq_picture_node node(const char *name)
                               .chosen = QDQ_INT8,
                               .given_us = 10,
                               .chosen_us = 4,
-                              .saved_us = 6,
-                              .doubt_us = NAN,
-                              .why = "conv"};
+                              .why = "conv",
+                              .price = {QDQ_PRICE_PROFILED, 6, NAN, NULL, NULL, NULL}};
 }
 
 static qdq_buf page_of(const qdq_picture *p)

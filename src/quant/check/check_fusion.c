@@ -60,31 +60,14 @@ static uint64_t cost_of(const qdq_checking *c, const qdq_node *n, const qdq_valu
     return elements;
 }
 
-/* The figures of the rule that speaks of n: that leaves it float, or that wants it in 8 bits. NULL: there are none. */
-static const qdq_measured *figures_for(const qdq_checking *c, const qdq_node *n)
-{
-    const char *reason = qdq_check_of(c, n)->reason;
-    const qdq_target_op *op = n->domain[0] == '\0' ? qdq_target_find(c->t, n->type) : NULL;
-
-    for (size_t i = 0; i < c->t->stay.n && reason != NULL; i++)
-        if (strcmp(c->t->stay.at[i].op, n->type) == 0 && strcmp(c->t->stay.at[i].reason, reason) == 0)
-            return qdq_rule_newest(&c->t->stay.at[i].facts, QDQ_RULE_PAYS);
-    if (op != NULL)
-        return reason == NULL ? qdq_rule_newest(&op->facts, QDQ_RULE_PAYS) : NULL;
-    for (size_t i = 0; i < c->t->none.n; i++)
-        if (strcmp(c->t->none.at[i].op, n->type) == 0)
-            return c->t->none.at[i].measured;
-    return NULL;
-}
-
 static qdq_status quote(qdq_checking *c, const qdq_node *n, qdq_target_finding *f)
 {
-    const qdq_measured *m = figures_for(c, n);
+    const qdq_measured *m =
+        n->domain[0] == '\0' ? qdq_target_figures(c->t, n->type, qdq_check_of(c, n)->reason) : NULL;
 
     if (m == NULL)
         return QDQ_OK;
-    f->measured = qdq_arena_printf(&c->arena, "%.3f (%.3f to %.3f) on %s %s, %s", m->factor, m->low, m->high,
-                                   m->engine, m->version, m->processor);
+    f->measured = qdq_measured_text(m, &c->arena);
     return f->measured != NULL ? QDQ_OK : qdq_nomem(c->err);
 }
 

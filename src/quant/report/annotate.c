@@ -32,18 +32,19 @@ static void add(props *p, const char *key, const char *value)
 static void add_times(props *p, const qdq_picture_node *n)
 {
     const char *const keys[] = {"qdq.given_us", "qdq.chosen_us", "qdq.saved_us"};
-    const double us[] = {n->given_us, n->chosen_us, n->saved_us};
+    const double us[] = {n->given_us, n->chosen_us, n->price.saved_us};
 
     for (int i = 0; i < 3; i++) {
         if (!isfinite(us[i]))
             continue;
-        if (i == 2 && isfinite(n->doubt_us))
-            snprintf(p->text[i], MOST_TEXT, "%.4g +- %.2g", us[i], n->doubt_us);
+        if (i == 2 && isfinite(n->price.doubt_us))
+            snprintf(p->text[i], MOST_TEXT, "%.4g +- %.2g", us[i], n->price.doubt_us);
         else
             snprintf(p->text[i], MOST_TEXT, "%.4g", us[i]);
         add(p, keys[i], p->text[i]);
     }
-    add(p, "qdq.measured", n->measured);
+    add(p, "qdq.measured", n->price.measured);
+    add(p, "qdq.overruled", n->price.rules);
 }
 
 static qdq_status note_node(qdq_node *n, const qdq_picture_node *of, bool timed, qdq_error *err)

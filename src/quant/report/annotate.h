@@ -6,8 +6,8 @@
 #include "report/picture.h"
 
 /* Names all nodes of the main graph, raises the IR version to 10, and sets "qdq.format", "qdq.weight", "qdq.why", and on a
- * QuantizeLinear of the picture's edges "qdq.why". `timed`: also "qdq.given_us", "qdq.chosen_us", "qdq.saved_us" and
- * "qdq.measured". Older entries with these keys go. */
+ * QuantizeLinear of the picture's edges "qdq.why". `timed`: also "qdq.given_us", "qdq.chosen_us", "qdq.saved_us",
+ * "qdq.measured" and "qdq.overruled". Older entries with these keys go. */
 qdq_status qdq_annotate(qdq_model *m, const qdq_picture *p, bool timed, qdq_error *err);
 
 #endif /* QDQ_ANNOTATE_H */

@@ -140,12 +140,11 @@ static void look_at_inputs(const drawing *d, const qdq_node *n, qdq_picture_node
         const qdq_plan_weight *w = weight_of(d, v->name, out->name, i);
         if (t != NULL && *codes == QDQ_UNDEFINED) {
             *codes = t->qparam.type;
-            *rule = t->rule;
+            *rule = *rule != NULL ? *rule : t->rule;
         }
         if (w != NULL && out->weight == QDQ_UNDEFINED) {
             out->weight = w->type;
-            if (*rule == NULL)
-                *rule = w->rule;
+            *rule = w->rule; /* its own, not that of another reader of the tensor */
         }
     }
 }
@@ -159,8 +158,7 @@ static qdq_picture_node describe(const drawing *d, const qdq_node *n)
                             .given = format_of(n),
                             .given_us = NAN,
                             .chosen_us = NAN,
-                            .saved_us = NAN,
-                            .doubt_us = NAN};
+                            .price = QDQ_PICTURE_NO_PRICE};
     qdq_elem codes = QDQ_UNDEFINED;
     const char *rule = NULL;
 
@@ -218,11 +216,12 @@ static bool flows(const drawing *d, const qdq_value *v)
     return v->producer != NULL ? d->out->of[v->producer->id] != QDQ_PICTURE_OUTSIDE : v->is_input;
 }
 
-static void add_edge(drawing *d, const qdq_value *v, uint32_t to, const qdq_plan_tensor *t)
+static void add_edge(drawing *d, const qdq_value *v, uint32_t to, uint32_t input, const qdq_plan_tensor *t)
 {
     qdq_picture *p = &d->out->picture;
 
     d->out->value[p->n_edges] = v;
+    d->out->input[p->n_edges] = input;
     p->edge[p->n_edges++] =
         (qdq_picture_edge){.from = v->producer != NULL ? d->out->of[v->producer->id] : QDQ_PICTURE_OUTSIDE,
                            .to = to,
@@ -231,7 +230,9 @@ static void add_edge(drawing *d, const qdq_value *v, uint32_t to, const qdq_plan
                            .coded = t != NULL,
                            .scale = t != NULL ? (double)t->qparam.scale : 0,
                            .convert_us = NAN,
-                           .why = t != NULL ? t->rule : NULL};
+                           .why = t != NULL ? t->rule : NULL,
+                           .joint = to != QDQ_PICTURE_OUTSIDE && p->node[to].why != NULL,
+                           .price = QDQ_PICTURE_NO_PRICE};
 }
 
 static bool draw_edges(drawing *d)
@@ -243,18 +244,19 @@ static bool draw_edges(drawing *d)
         most += d->out->node[i]->n_in;
     p->edge = qdq_arena_array(d->arena, most + 1, sizeof *p->edge);
     d->out->value = qdq_arena_array(d->arena, most + 1, sizeof *d->out->value);
-    if (p->edge == NULL || d->out->value == NULL)
+    d->out->input = qdq_arena_array(d->arena, most + 1, sizeof *d->out->input);
+    if (p->edge == NULL || d->out->value == NULL || d->out->input == NULL)
         return false;
     for (size_t i = 0; i < p->n_nodes; i++) {
         const qdq_node *n = d->out->node[i];
         for (uint32_t k = 0; k < n->n_in; k++)
             if (flows(d, n->in[k].value))
-                add_edge(d, n->in[k].value, (uint32_t)i,
+                add_edge(d, n->in[k].value, (uint32_t)i, k,
                          entry_of(d, n->in[k].value->name, p->node[i].name, k));
     }
     for (size_t i = 0; i < d->graph->outputs.n; i++)
         if (flows(d, d->graph->outputs.at[i]))
-            add_edge(d, d->graph->outputs.at[i], QDQ_PICTURE_OUTSIDE, NULL);
+            add_edge(d, d->graph->outputs.at[i], QDQ_PICTURE_OUTSIDE, (uint32_t)i, NULL);
     return true;
 }
 
@@ -340,8 +342,8 @@ void qdq_plan_picture_estimate(qdq_plan_picture *x)
 
         n->given_us = given;
         n->chosen_us = coded ? eight : given;
-        if (coded)
-            n->saved_us = given - eight;
+        if (n->why != NULL && eight != given)
+            n->price = (qdq_picture_price){QDQ_PRICE_ESTIMATED, given - eight, NAN, NULL, NULL, NULL};
     }
     p->relative = true;
     p->times = "Nothing was timed: widths are estimates from shapes, in percent of the given model.";

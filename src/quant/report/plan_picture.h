@@ -11,7 +11,8 @@ typedef struct qdq_plan_picture {
     qdq_picture picture;
     const qdq_node **node;   /* by index in the picture */
     uint32_t *of;            /* by id of a node: its index; QDQ_PICTURE_OUTSIDE: it is not drawn */
-    const qdq_value **value; /* by index of an edge: its tensor */
+    const qdq_value **value; /* by index of an edge: its tensor, */
+    uint32_t *input;         /* and the reader's input, or the number of the graph's output */
 } qdq_plan_picture;
 
 /* `clean`: the model that the plan speaks of, with inferred types. Its constants are not drawn. Arrays and texts are in the

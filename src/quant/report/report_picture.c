@@ -8,6 +8,7 @@
 #include "quant/report/plan_picture.h"
 #include "quant/report/report_state.h"
 #include "report/page.h"
+#include "target/target.h"
 
 typedef struct layers {
     qdq_group *at;
@@ -109,7 +110,8 @@ static void set_times(qdq_plan_picture *x, const layers l[2], const double facto
         n->given_us = l[0].us[id] * factor[0];
         n->chosen_us = l[1].us[id] * factor[1];
         if (n->chosen != n->given) /* its own decision, not that of its layer */
-            n->saved_us = n->given_us - n->chosen_us;
+            n->price =
+                (qdq_picture_price){QDQ_PRICE_PROFILED, n->given_us - n->chosen_us, NAN, NULL, NULL, NULL};
     }
 }
 
@@ -138,6 +140,22 @@ static bool can_profile(const qdq_reporting *r)
            (qdq_engine_get_info(r->engine)->capabilities & needed) == needed;
 }
 
+static qdq_status set_figures(qdq_reporting *r, qdq_plan_picture *x, qdq_error *err)
+{
+    for (size_t i = 0; i < x->picture.n_nodes && r->opts.target != NULL; i++) {
+        qdq_picture_node *n = &x->picture.node[i];
+        const qdq_node *of = x->node[i];
+        const char *reason = n->chosen != n->given ? NULL : n->why;
+        const qdq_measured *m = n->why != NULL && of->domain[0] == '\0'
+                                    ? qdq_target_figures(r->opts.target, of->type, reason)
+                                    : NULL;
+
+        if (m != NULL && (n->price.figures = qdq_measured_text(m, &r->arena)) == NULL)
+            return qdq_nomem(err);
+    }
+    return QDQ_OK;
+}
+
 static qdq_status set_errors(qdq_reporting *r, qdq_plan_picture *x, qdq_error *err)
 {
     for (size_t i = 0; i < x->picture.n_nodes; i++) {
@@ -146,8 +164,9 @@ static qdq_status set_errors(qdq_reporting *r, qdq_plan_picture *x, qdq_error *e
 
         if (l == NULL || !(l->error > 0))
             continue;
-        n->measured = qdq_arena_printf(&r->arena, "introduces %.1f dB by itself", -10 * log10(l->error));
-        if (n->measured == NULL)
+        n->price.measured =
+            qdq_arena_printf(&r->arena, "introduces %.1f dB by itself", -10 * log10(l->error));
+        if (n->price.measured == NULL)
             return qdq_nomem(err);
     }
     return QDQ_OK;
@@ -177,6 +196,8 @@ qdq_status qdq_report_draw(qdq_reporting *r, qdq_error *err)
     }
     if (st == QDQ_OK)
         st = set_errors(r, &x, err);
+    if (st == QDQ_OK)
+        st = set_figures(r, &x, err);
     r->picture = x.picture;
     for (size_t i = 0; i < r->picture.n_nodes && st == QDQ_OK; i++) /* layers are freed here */
         if (r->picture.node[i].block != NULL &&

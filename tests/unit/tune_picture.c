@@ -1,0 +1,139 @@
+/* What the page of a tuned model says of prices: those of single edges, which rules were overruled, and what nobody measured. */
+#include "base/json.h"
+#include "support/tuned.h"
+
+static qdq_error err;
+
+/* Products with a LayerNormalization between, which the target has no kernel for. */
+static qdq_model *network(void)
+{
+    static char text[8000], w[2000];
+    size_t at = 0;
+
+    for (int i = 0; i < 64; i++)
+        at +=
+            (size_t)snprintf(w + at, sizeof w - at, "%s%.2f", i > 0 ? ", " : "", ((i * 37) % 64 - 32) / 32.0);
+    snprintf(
+        text, sizeof text,
+        "g (float[8,8] x) => (float[8,8] y) <float[8,8] a = {%s}, float[8] g1 = {1, 1, 1, 1, 1, 1, 1, 1}> {"
+        " h1 = MatMul(x, a) n1 = LayerNormalization(h1, g1) h2 = MatMul(n1, a) y = Tanh(h2) }",
+        w);
+    return test_model(text);
+}
+
+#define OPS                                                                                                  \
+    "\"MatMul\": {\"float_us\": 100, \"int8_us\": 30}, \"LayerNormalization\": {\"float_us\": 60, "          \
+    "\"int8_us\": 15}"
+
+/* The data of the drawing; json_decref(). */
+static json_t *page_of(const char *folder, qdq_tune_mode mode)
+{
+    qdq_model *m = network();
+    qdq_tune_opts o = test_tuned_opts(test_tuned_costs(OPS, NULL));
+    qdq_tune_result r;
+    json_t *data = NULL;
+
+    o.mode = mode;
+    assert_ok(test_tuned_run(m, folder, &o, &r, &err));
+    qdq_model_free(m);
+    char *page = test_tuned_file(folder, "report.html");
+    const char *begin = strstr(page, "id=\"picture-data\">");
+    assert_non_null(begin);
+    begin += strlen("id=\"picture-data\">");
+    const char *end = strstr(begin, "</script>");
+    assert_non_null(end);
+    assert_ok(qdq_json_parse(begin, (size_t)(end - begin), "page", &data, &err));
+    qdq_free(page);
+    return data;
+}
+
+static const char *text_at(const json_t *data, const json_t *row, size_t i)
+{
+    const json_t *number = json_array_get(row, i);
+
+    return number != NULL ? json_string_value(json_array_get(json_object_get(data, "texts"),
+                                                             (size_t)json_integer_value(number)))
+                          : "";
+}
+
+/* The row of an edge, by its tensor; of a node, by its operator. */
+static const json_t *row_of(const json_t *data, const char *list, size_t column, const char *name)
+{
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(json_object_get(data, list), i,
+                       row) if (strcmp(text_at(data, row, column), name) == 0) return row;
+    fail_msg("no %s of %s", list, name);
+    return NULL;
+}
+
+/* Columns of prices, in rows of nodes and of edges alike. */
+enum { SOURCE = 9, SAVED, DOUBT, MEASURED, FIGURES, RULES, ESTIMATED = 1, PREDICTED, PROFILED };
+
+static const qdq_tune_mode modes[] = {QDQ_TUNE_REGION, QDQ_TUNE_SUBGRAPH};
+
+static void an_edge_that_a_trial_decided_shows_its_price_and_the_trial(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        json_t *data = page_of(test_path("edge%d", i), modes[i]);
+        const json_t *e = row_of(data, "edges", 2, "h1");
+
+        assert_int_equal(json_integer_value(json_array_get(e, SOURCE)), PROFILED);
+        assert_true(json_number_value(json_array_get(e, SAVED)) > 20);
+        assert_non_null(strstr(text_at(data, e, MEASURED), "gained"));
+        assert_non_null(strstr(text_at(data, e, MEASURED), "kept"));
+        json_decref(data);
+    }
+}
+
+static void a_rule_that_a_measurement_overruled_is_named(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        json_t *data = page_of(test_path("rule%d", i), modes[i]);
+        const json_t *edge = row_of(data, "edges", 2, "h1"), *node = row_of(data, "nodes", 1, "MatMul");
+
+        assert_string_equal(text_at(data, edge, RULES), "float: no 8-bit kernel on this target");
+        assert_string_equal(text_at(data, node, RULES),
+                            "float: the product with a small matrix is slower in 8 bits");
+        assert_int_equal(json_array_size(row_of(data, "nodes", 1, "Tanh")), SOURCE + 1);
+        json_decref(data);
+    }
+}
+
+static void what_a_node_saves_is_profiled_or_predicted(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        json_t *data = page_of(test_path("node%d", i), modes[i]);
+        const json_t *node = row_of(data, "nodes", 1, "MatMul");
+
+        assert_int_equal(json_integer_value(json_array_get(node, SOURCE)), i == 0 ? PROFILED : PREDICTED);
+        assert_true(json_number_value(json_array_get(node, SAVED)) > 50);
+        assert_true(text_at(data, node, MEASURED)[0] != '\0');
+        json_decref(data);
+    }
+}
+
+static void what_nobody_measured_has_no_price(void **state)
+{
+    (void)state;
+    json_t *data = page_of(test_path("none"), QDQ_TUNE_REGION);
+
+    assert_int_equal(json_integer_value(json_array_get(row_of(data, "edges", 2, "y"), SOURCE)), 0);
+    assert_int_equal(json_integer_value(json_array_get(row_of(data, "nodes", 1, "Tanh"), SOURCE)), 0);
+    json_decref(data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_edge_that_a_trial_decided_shows_its_price_and_the_trial),
+        cmocka_unit_test(a_rule_that_a_measurement_overruled_is_named),
+        cmocka_unit_test(what_a_node_saves_is_profiled_or_predicted),
+        cmocka_unit_test(what_nobody_measured_has_no_price),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
