@@ -15,6 +15,19 @@ const char *const cli_tune_presets[] = {"default", "quick", "extensive", NULL};
 static const char *const outputs[] = {"model.onnx",    "plan.json",     "report.json",   "report.html",
                                       "patterns.yaml", "baseline.onnx", "model_raw.onnx"};
 
+_Static_assert(QDQ_COUNT(outputs) == CLI_TUNE_FILES, "one entry for each");
+
+qdq_status cli_tune_list_files(cli *c, const char *dir, cli_file *list, size_t *n, qdq_error *err)
+{
+    for (*n = 0; *n < QDQ_COUNT(outputs); (*n)++) {
+        list[*n] = (cli_file){qdq_arena_printf(&c->arena, "%s/%s", dir, outputs[*n]), "a file of --output",
+                              CLI_WRITES};
+        if (list[*n].path == NULL)
+            return qdq_nomem(err);
+    }
+    return QDQ_OK;
+}
+
 static bool look(const char *dir, const char *name, struct stat *st)
 {
     char path[4096];

@@ -4,6 +4,7 @@
 #define QDQ_CLI_TUNE_H
 
 #include "cli/cli_engine.h"
+#include "cli/cli_files.h"
 #include "cli/cli_json.h"
 #include "cli/cli_quant.h"
 #include "qdq/tune.h"
@@ -16,6 +17,10 @@ extern const char *const cli_tune_presets[];
  * is, for the message. */
 qdq_status cli_tune_check_folder(const char *dir, const char *model, const char *what, bool force,
                                  qdq_error *err);
+
+/* The files of a run in this folder, which it writes, for cli_files_check(); in the command's arena. At most CLI_TUNE_FILES. */
+enum { CLI_TUNE_FILES = 7 };
+qdq_status cli_tune_list_files(cli *c, const char *dir, cli_file *list, size_t *n, qdq_error *err);
 
 typedef struct cli_tune_request {
     const char *path; /* of the model, for messages */

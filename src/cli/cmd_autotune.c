@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "cli/cli_files.h"
 #include "cli/cli_report.h"
 
 typedef struct autotune {
@@ -221,20 +222,50 @@ static qdq_status finish(const autotune *t, qdq_error *err)
     return st;
 }
 
+static qdq_status check_files(autotune *t, qdq_error *err)
+{
+    const struct autotune_args *a = t->a;
+    const cli_file named[] = {{t->path, "MODEL", CLI_READS},
+                              {a->quant.calib, "--calib", CLI_READS},
+                              {a->quant.eval, "--eval", CLI_READS},
+                              {a->quant.labels, "--labels", CLI_READS},
+                              {a->quant.cache, "--cache", CLI_READS},
+                              {a->quant.target, "--target", CLI_READS},
+                              {a->node_filter, "--node-filter", CLI_READS},
+                              {a->layer_info, "--layer-info", CLI_READS},
+                              {a->report, "--report", CLI_WRITES},
+                              {a->overlay, "--overlay", CLI_WRITES},
+                              {a->quant.cache_out, "--cache-out", CLI_WRITES},
+                              {a->store, "--store", CLI_WRITES}};
+    cli_file *list =
+        qdq_arena_array(&t->c->arena, CLI_TUNE_FILES + QDQ_COUNT(named) + a->qdq_baselines.n, sizeof *list);
+    size_t n;
+
+    if (list == NULL)
+        return qdq_nomem(err);
+    QDQ_TRY(cli_tune_list_files(t->c, a->output, list, &n, err));
+    memcpy(&list[n], named, sizeof named);
+    n += QDQ_COUNT(named);
+    for (size_t i = 0; i < a->qdq_baselines.n; i++)
+        list[n++] = (cli_file){a->qdq_baselines.at[i], "--qdq-baseline", CLI_READS};
+    return cli_files_check(list, n, err);
+}
+
 static qdq_status check(autotune *t, qdq_error *err)
 {
     const struct autotune_args *a = t->a;
 
     QDQ_TRY(cli_quant_max_drop(&a->quant, &t->max_drop, err));
+    QDQ_TRY(cli_tune_check_folder(a->output, t->path, "the model", a->force, err));
+    for (size_t i = 0; i < a->qdq_baselines.n; i++)
+        QDQ_TRY(cli_tune_check_folder(a->output, a->qdq_baselines.at[i], "a Q/DQ baseline", a->force, err));
+    QDQ_TRY(check_files(t, err));
     if (a->quant.cache_out != NULL)
         QDQ_TRY(cli_path_check(a->quant.cache_out, a->force, err));
     if (a->report != NULL)
         QDQ_TRY(cli_path_check(a->report, a->force, err));
     if (a->overlay != NULL)
         QDQ_TRY(cli_path_check(a->overlay, a->force, err));
-    QDQ_TRY(cli_tune_check_folder(a->output, t->path, "the model", a->force, err));
-    for (size_t i = 0; i < a->qdq_baselines.n; i++)
-        QDQ_TRY(cli_tune_check_folder(a->output, a->qdq_baselines.at[i], "a Q/DQ baseline", a->force, err));
     return QDQ_OK;
 }
 

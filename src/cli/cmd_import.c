@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "base/file.h"
 #include "cli/cli.h"
+#include "cli/cli_files.h"
 #include "cli/cli_import.h"
 #include "cli/cli_model.h"
 #include "qdq/quant.h"
@@ -91,6 +92,10 @@ static qdq_status run(cli *c, const void *args, qdq_error *err)
         return qdq_fail(err, QDQ_E_USAGE, "found no --output, expected -o PLAN");
     if (cli_is_stdout(a->output) && c->json)
         return qdq_fail(err, QDQ_E_USAGE, "found --json and --output -: both would go to stdout");
+    const cli_file files[] = {{c->operand[0], "MODEL", CLI_READS},
+                              {a->encodings, "--encodings", CLI_READS},
+                              {a->output, "--output", CLI_WRITES}};
+    QDQ_TRY(cli_files_check(files, QDQ_COUNT(files), err));
     if (!cli_is_stdout(a->output))
         QDQ_TRY(cli_path_check(a->output, a->force, err));
     QDQ_TRY(cli_model_load(c, c->operand[0], &m, err));

@@ -6,6 +6,7 @@
 
 #include "base/fail.h"
 #include "qdq/quant.h"
+#include "cli/cli_files.h"
 #include "cli/cli_text.h"
 
 static const cli_opt options[] = {
@@ -197,11 +198,12 @@ static qdq_status check_outputs(cli *c, const struct optimize_args *a, qdq_error
     if (a->bisect)
         return QDQ_OK;
     QDQ_TRY(cli_output_check(c, &a->out, err));
-    if (a->report == NULL)
-        return QDQ_OK;
-    if (strcmp(a->report, a->out.output) == 0)
-        return qdq_fail(err, QDQ_E_USAGE, "found '%s' as --output and as --report", a->report);
-    return cli_path_check(a->report, a->out.force, err);
+    const cli_file files[] = {{c->operand[0], "MODEL", CLI_READS_MODEL},
+                              {a->target, "--target", CLI_READS},
+                              {a->out.output, "--output", CLI_WRITES_MODEL},
+                              {a->report, "--report", CLI_WRITES}};
+    QDQ_TRY(cli_files_check(files, QDQ_COUNT(files), err));
+    return a->report != NULL ? cli_path_check(a->report, a->out.force, err) : QDQ_OK;
 }
 
 static qdq_status choose_passes(optimize *p, qdq_error *err)

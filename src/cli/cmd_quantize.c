@@ -6,20 +6,29 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "cli/cli_files.h"
 #include "cli/cli_text.h"
 #include "cli/cli_why.h"
 #include "qdq/report.h"
 
 /* --- before the work ------------------------------------------------------------------------------------------ */
 
-static qdq_status check_side_file(const struct quantize_args *a, const char *path, const char *option,
-                                  qdq_error *err)
+static qdq_status check_side_file(const struct quantize_args *a, const char *path, qdq_error *err)
 {
-    if (path == NULL)
-        return QDQ_OK;
-    if (strcmp(path, a->out.output) == 0)
-        return qdq_fail(err, QDQ_E_USAGE, "found '%s' as --output and as %s", path, option);
-    return cli_path_check(path, a->out.force, err);
+    return path != NULL ? cli_path_check(path, a->out.force, err) : QDQ_OK;
+}
+
+static qdq_status check_files(const cli *c, const struct quantize_args *a, qdq_error *err)
+{
+    const cli_file files[] = {
+        {c->operand[0], "MODEL", CLI_READS_MODEL}, {a->plan, "--plan", CLI_READS},
+        {a->quant.calib, "--calib", CLI_READS},    {a->quant.eval, "--eval", CLI_READS},
+        {a->quant.labels, "--labels", CLI_READS},  {a->quant.cache, "--cache", CLI_READS},
+        {a->quant.target, "--target", CLI_READS},  {a->out.output, "--output", CLI_WRITES_MODEL},
+        {a->plan_out, "--plan-out", CLI_WRITES},   {a->report, "--report", CLI_WRITES},
+        {a->overlay, "--overlay", CLI_WRITES},     {a->quant.cache_out, "--cache-out", CLI_WRITES}};
+
+    return cli_files_check(files, QDQ_COUNT(files), err);
 }
 
 static qdq_status check_outputs(cli *c, const struct quantize_args *a, qdq_error *err)
@@ -27,10 +36,11 @@ static qdq_status check_outputs(cli *c, const struct quantize_args *a, qdq_error
     if (a->dry_run)
         return QDQ_OK;
     QDQ_TRY(cli_output_check(c, &a->out, err));
-    QDQ_TRY(check_side_file(a, a->plan_out, "--plan-out", err));
-    QDQ_TRY(check_side_file(a, a->report, "--report", err));
-    QDQ_TRY(check_side_file(a, a->overlay, "--overlay", err));
-    return check_side_file(a, a->quant.cache_out, "--cache-out", err);
+    QDQ_TRY(check_files(c, a, err));
+    QDQ_TRY(check_side_file(a, a->plan_out, err));
+    QDQ_TRY(check_side_file(a, a->report, err));
+    QDQ_TRY(check_side_file(a, a->overlay, err));
+    return check_side_file(a, a->quant.cache_out, err);
 }
 
 /* Nothing is written over the input's external data, with -f either. */
