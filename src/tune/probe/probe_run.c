@@ -101,15 +101,6 @@ static qdq_status open_lab(qdq_probe_run *r, qdq_error *err)
     return qdq_lab_open(&o, &r->timer.lab, err);
 }
 
-static size_t comparisons_of(const qdq_probe *p)
-{
-    size_t n = 0;
-
-    for (size_t sizes = p->n_sizes; sizes > 0; sizes /= 2)
-        n++;
-    return p->threshold != NULL ? n : 1;
-}
-
 static qdq_status begin(qdq_probe_run *r, qdq_error *err)
 {
     if (r->t->probes.n == 0)
@@ -120,36 +111,70 @@ static qdq_status begin(qdq_probe_run *r, qdq_error *err)
     QDQ_TRY(check_engine(r, err));
     QDQ_TRY(
         qdq_tempdir_new(r->opts.engine_opts != NULL ? r->opts.engine_opts->temp_dir : NULL, &r->dir, err));
-    QDQ_TRY(open_lab(r, err));
-    for (size_t i = 0; i < r->t->probes.n; i++)
-        r->left += comparisons_of(&r->t->probes.at[i]);
-    return QDQ_OK;
+    return open_lab(r, err);
 }
 
 /* The control is a probe's own model: equal models of the kind that is measured. */
 static qdq_status control(qdq_probe_run *r, qdq_error *err)
 {
     const qdq_probe *p = &r->t->probes.at[0];
-    const double seconds = 4;
     const char *path[2];
     bool equal;
 
     QDQ_TRY(qdq_probe_write_sides(r, p, &p->size[p->n_sizes - 1], path, &equal, err));
-    return qdq_probe_control(&r->timer, path[1], seconds, &r->control, err);
+    return qdq_probe_control(&r->timer, path[1], &r->control, err);
 }
 
 /* --- the run ------------------------------------------------------------------------------------------------------------- */
 
-static qdq_status measure_all(qdq_probe_run *r, qdq_error *err)
+/* Looks once at the probes for which more builds may tell more. *n_seen: up to which one it came. */
+static qdq_status look_at_all(qdq_probe_run *r, qdq_probe_one *all, unsigned builds, size_t *n_seen,
+                              qdq_error *err)
 {
     const size_t n = r->t->probes.n;
 
     for (size_t i = 0; i < n; i++) {
-        qdq_job_progress(r->opts.job, "measuring rules", i, n);
-        QDQ_TRY(qdq_probe_measure_one(r, &r->t->probes.at[i], err));
+        qdq_job_progress(r->opts.job, builds == QDQ_PROBE_FIRST ? "measuring rules" : "measuring again", i,
+                         n);
+        if (builds > QDQ_PROBE_FIRST && !all[i].open)
+            continue;
+        QDQ_TRY(qdq_probe_look(r, &all[i], builds, err));
+        *n_seen = i + 1 > *n_seen ? i + 1 : *n_seen;
     }
     qdq_job_progress(r->opts.job, "measuring rules", n, n);
     return QDQ_OK;
+}
+
+/* Each round has twice as many builds, for those that are undecided or nearly so: what is plain leaves them its time, and a phase
+ * of the machine does not decide alone. */
+static qdq_status look_until_plain(qdq_probe_run *r, qdq_probe_one *all, size_t *n_seen, qdq_error *err)
+{
+    for (unsigned builds = QDQ_PROBE_FIRST; builds <= QDQ_PROBE_MOST; builds *= 2)
+        if (builds == QDQ_PROBE_FIRST || qdq_clock_seconds() < r->until)
+            QDQ_TRY(look_at_all(r, all, builds, n_seen, err));
+    return QDQ_OK;
+}
+
+static qdq_status measure_all(qdq_probe_run *r, qdq_error *err)
+{
+    const size_t n = r->t->probes.n;
+    qdq_probe_one *all = qdq_arena_array(&r->arena, n, sizeof *all);
+    size_t n_seen = 0;
+
+    if (all == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < n; i++)
+        QDQ_TRY(qdq_probe_begin(r, &r->t->probes.at[i], &all[i], err));
+    qdq_status st = look_until_plain(r, all, &n_seen, err);
+    if (st != QDQ_OK && st != QDQ_E_INTERRUPTED)
+        return st;
+    for (size_t i = 0; i < n_seen; i++) {
+        const qdq_status end = qdq_probe_conclude(r, &all[i], err);
+
+        if (end != QDQ_OK)
+            return end;
+    }
+    return st;
 }
 
 static qdq_status sign(qdq_probe_run *r, qdq_error *err)

@@ -9,6 +9,21 @@
 #include "target/target.h"
 #include "tune/probe/probe_time.h"
 
+typedef struct qdq_probe_at { /* a probe at one of its sizes */
+    const char *path[2];      /* without, with; NULL: not written yet */
+    qdq_probe_samples samples;
+    qdq_probe_time time;
+} qdq_probe_at;
+
+typedef struct qdq_probe_one {
+    const qdq_probe *p;
+    const char *key;  /* what it decides */
+    const char *why;  /* it is not measured: the reason; "": it is */
+    qdq_probe_at *at; /* one for each size */
+    size_t n_paying;  /* sizes that the rule pays for, from the smallest on */
+    bool open;        /* more builds may tell more */
+} qdq_probe_one;
+
 typedef struct qdq_probe_run {
     qdq_arena arena;
     const qdq_target *t;
@@ -19,7 +34,6 @@ typedef struct qdq_probe_run {
     qdq_probe_timer timer;
     char processor[300];
     double started, until;
-    size_t left; /* comparisons that may still be needed */
     unsigned n_files;
     qdq_probe_time control;
     QDQ_VEC(qdq_probe_outcome) outcomes;
@@ -29,8 +43,14 @@ typedef struct qdq_probe_run {
 qdq_status qdq_probe_write_sides(qdq_probe_run *r, const qdq_probe *p, const qdq_probe_size *size,
                                  const char *path[2], bool *equal, qdq_error *err);
 
-/* Measures one probe, at as many sizes as bisection needs, changes r->root, and adds an outcome. */
-qdq_status qdq_probe_measure_one(qdq_probe_run *r, const qdq_probe *p, qdq_error *err);
+qdq_status qdq_probe_begin(qdq_probe_run *r, const qdq_probe *p, qdq_probe_one *out, qdq_error *err);
+
+/* Measures at as many sizes as bisection needs, each in so many builds, those of earlier looks among them, or less where it is
+ * plain. */
+qdq_status qdq_probe_look(qdq_probe_run *r, qdq_probe_one *o, unsigned builds, qdq_error *err);
+
+/* Changes r->root by what was seen, and adds an outcome. */
+qdq_status qdq_probe_conclude(qdq_probe_run *r, qdq_probe_one *o, qdq_error *err);
 
 /* One block. NULL: out of memory. */
 qdq_probe_report *qdq_probe_pack_report(const qdq_probe_run *r);

@@ -3,26 +3,25 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "engine/sample_stats.h"
 #include "tune/measure/measure.h"
 
-/* Pairs of the first look, and of the test behind it where that is not plain. */
-enum { FIRST_PAIRS = 16, LEAST_PAIRS = 24, MOST_PAIRS = 240, BUILDS = 4 };
+/* Pairs of one sample; samples of the control. */
+enum { PAIRS = 8, CONTROL = 16 };
 
-/* No interval nearer to 1 than this decides; the control may ask for more. */
+/* No interval nearer to 1 than this decides: a rule that changes less is nobody's gain. */
 static const double least_margin = 0.005;
 /* A machine whose equal models differ by more is busy. */
 static const double widest_control = 0.03;
-/* A first look is plain if the gain or loss is at least so large. */
-static const double plain_gain = 0.1;
 
 typedef struct comparing {
     qdq_probe_timer *t;
     const char *path[2]; /* without, with */
     int handle[2];       /* -1: not built */
-    unsigned part;       /* so many pairs are measured with the same sessions */
     qdq_remote_fate fate;
 } comparing;
 
@@ -35,92 +34,128 @@ static void drop_both(comparing *c)
     }
 }
 
-static qdq_status build_both(comparing *c, qdq_error *err)
+/* --- one sample ------------------------------------------------------------------------------------------------------ */
+
+/* Who is built first alternates, too. */
+static qdq_status build_both(comparing *c, unsigned first, qdq_error *err)
 {
-    for (int i = 0; i < 2 && c->fate.end == QDQ_REMOTE_FINE; i++)
-        if (c->handle[i] < 0)
-            QDQ_TRY(qdq_lab_build(c->t->lab, c->path[i], &c->handle[i], &c->fate, err));
+    for (unsigned i = 0; i < 2 && c->fate.end == QDQ_REMOTE_FINE; i++) {
+        const unsigned side = (i + first) % 2;
+
+        QDQ_TRY(qdq_lab_build(c->t->lab, c->path[side], &c->handle[side], &c->fate, err));
+        if (c->fate.end != QDQ_REMOTE_FINE)
+            c->handle[side] = -1;
+    }
     return QDQ_OK;
 }
 
-static qdq_status take(void *ctx, unsigned pair, double *without_ns, double *with_ns, qdq_error *err)
+static qdq_status time_pairs(comparing *c, double *ratio, qdq_error *err)
 {
-    comparing *c = ctx;
+    double all[PAIRS], without_ns, with_ns;
 
-    QDQ_TRY(qdq_job_poll(c->t->job, err));
-    if (pair % c->part == 0)
-        drop_both(c);
-    QDQ_TRY(build_both(c, err));
-    if (c->fate.end == QDQ_REMOTE_FINE)
-        QDQ_TRY(qdq_lab_pair(c->t->lab, c->handle[0], c->handle[1], pair % 2 == 1, (c->t->trial << 12) + pair,
-                             without_ns, with_ns, &c->fate, err));
-    if (c->fate.end == QDQ_REMOTE_FINE)
+    for (unsigned i = 0; i < PAIRS && c->fate.end == QDQ_REMOTE_FINE; i++) {
+        QDQ_TRY(qdq_job_poll(c->t->job, err));
+        QDQ_TRY(qdq_lab_pair(c->t->lab, c->handle[0], c->handle[1], i % 2 == 1, (c->t->trial << 12) + i,
+                             &without_ns, &with_ns, &c->fate, err));
+        all[i] = with_ns / without_ns;
+    }
+    if (c->fate.end != QDQ_REMOTE_FINE)
         return QDQ_OK;
-    return qdq_fail(err, QDQ_E_ENGINE, "%s: %s", qdq_remote_end_name(c->fate.end), c->fate.text);
+    qdq_stats_sort(all, PAIRS);
+    *ratio = qdq_stats_quantile(all, PAIRS, 0.5);
+    return QDQ_OK;
 }
 
-static qdq_status test(comparing *c, unsigned pairs, qdq_probe_time *out, qdq_error *err)
+static qdq_status take_sample(comparing *c, qdq_probe_samples *s, qdq_error *err)
+{
+    const double start = qdq_clock_seconds();
+
+    c->t->trial++;
+    qdq_status st = qdq_job_poll(c->t->job, err);
+    if (st == QDQ_OK)
+        st = build_both(c, s->n % 2, err);
+    if (st == QDQ_OK && c->fate.end == QDQ_REMOTE_FINE)
+        st = time_pairs(c, &s->ratio[s->n], err);
+    drop_both(c);
+    QDQ_TRY(st);
+    if (c->fate.end != QDQ_REMOTE_FINE)
+        return qdq_fail(err, QDQ_E_ENGINE, "%s: %s", qdq_remote_end_name(c->fate.end), c->fate.text);
+    s->n++;
+    s->pairs += PAIRS;
+    s->seconds = fmax(s->seconds, qdq_clock_seconds() - start);
+    return QDQ_OK;
+}
+
+/* --- what samples show ------------------------------------------------------------------------------------------------ */
+
+static qdq_status give_sample(void *ctx, unsigned pair, double *without, double *with, qdq_error *err)
+{
+    const qdq_probe_samples *s = ctx;
+
+    (void)err;
+    *without = 1;
+    *with = s->ratio[pair];
+    return QDQ_OK;
+}
+
+/* Decided, and so far from the margin that more builds would tell nothing new; or so near to 1 that they would not either. */
+static bool is_closed(const qdq_probe_timer *t, const qdq_probe_time *r)
+{
+    const double away = fmax(1 - r->high, r->low - 1) - t->margin;
+
+    return away >= (r->high - r->low) / 2 || (r->low > 1 - t->margin && r->high < 1 + t->margin);
+}
+
+static qdq_status judge(const qdq_probe_timer *t, qdq_probe_samples *s, qdq_probe_time *out, qdq_error *err)
 {
     qdq_test_opts o = QDQ_TEST_OPTS_INIT;
     qdq_test_result r;
 
+    *out = (qdq_probe_time){0};
+    if (s->n < QDQ_PROBE_LEAST)
+        return QDQ_OK;
     o.strict = true;
-    o.max_pairs = pairs;
-    o.pilot = pairs;
-    c->part = pairs / BUILDS;
-    c->t->trial++;
-    qdq_status st = qdq_test_run(&o, take, c, &r, err);
-    drop_both(c);
-    out->pairs += r.pairs;
+    o.max_pairs = s->n;
+    o.pilot = s->n;
+    QDQ_TRY(qdq_test_run(&o, give_sample, s, &r, err));
     out->factor = 1 - r.gain;
     out->low = 1 - r.ci_high;
     out->high = 1 - r.ci_low;
-    out->verdict = out->high < 1 - c->t->margin  ? QDQ_RULE_PAYS
-                   : out->low > 1 + c->t->margin ? QDQ_RULE_HARMS
-                                                 : QDQ_RULE_UNDECIDED;
-    return st;
-}
-
-/* So large, and so far from 1, that more pairs would tell nothing new. */
-static bool is_plain(const qdq_probe_time *t)
-{
-    const double away = fmax(1 - t->high, t->low - 1);
-
-    return t->verdict != QDQ_RULE_UNDECIDED && fabs(1 - t->factor) >= plain_gain && away >= t->high - t->low;
-}
-
-/* What the engine did to these models is told beside them; all else ends the run. */
-static qdq_status note_failure(const comparing *c, qdq_status st, qdq_probe_time *out, const qdq_error *err)
-{
-    if (st != QDQ_E_ENGINE || c->fate.end == QDQ_REMOTE_FINE)
-        return st;
-    *out = (qdq_probe_time){.verdict = QDQ_RULE_UNDECIDED};
-    snprintf(out->failed, sizeof out->failed, "%.*s", (int)sizeof out->failed - 1, err->text);
+    out->verdict = out->high < 1 - t->margin  ? QDQ_RULE_PAYS
+                   : out->low > 1 + t->margin ? QDQ_RULE_HARMS
+                                              : QDQ_RULE_UNDECIDED;
+    out->closed = s->n >= QDQ_PROBE_MOST || is_closed(t, out);
     return QDQ_OK;
 }
 
-qdq_status qdq_probe_compare(qdq_probe_timer *t, const char *without, const char *with, double seconds,
-                             qdq_probe_time *out, qdq_error *err)
+qdq_status qdq_probe_compare(qdq_probe_timer *t, const char *without, const char *with, unsigned builds,
+                             double until, qdq_probe_samples *s, qdq_probe_time *out, qdq_error *err)
 {
     comparing c = {.t = t, .path = {without, with}, .handle = {-1, -1}};
-    const double start = qdq_clock_seconds();
+    const unsigned most = builds < QDQ_PROBE_MOST ? builds : QDQ_PROBE_MOST;
+    qdq_status st = QDQ_OK;
 
     *out = (qdq_probe_time){0};
-    qdq_status st = test(&c, FIRST_PAIRS, out, err);
-    if (st == QDQ_OK && !is_plain(out)) {
-        const double took = qdq_clock_seconds() - start;
-        const double pairs = FIRST_PAIRS * (seconds - took) / fmax(took, 1e-3);
-
-        st = test(&c, (unsigned)fmin(fmax(pairs, LEAST_PAIRS), MOST_PAIRS), out, err);
+    while (s->n < most && st == QDQ_OK && qdq_clock_seconds() + s->seconds < until)
+        st = take_sample(&c, s, err);
+    if (st == QDQ_E_ENGINE &&
+        c.fate.end != QDQ_REMOTE_FINE) { /* told beside the models; all else ends the run */
+        snprintf(out->failed, sizeof out->failed, "%.*s", (int)sizeof out->failed - 1, err->text);
+        return QDQ_OK;
     }
-    return note_failure(&c, st, out, err);
+    return st == QDQ_OK ? judge(t, s, out, err) : st;
 }
 
-qdq_status qdq_probe_control(qdq_probe_timer *t, const char *file, double seconds, qdq_probe_time *out,
-                             qdq_error *err)
+qdq_status qdq_probe_control(qdq_probe_timer *t, const char *file, qdq_probe_time *out, qdq_error *err)
 {
+    qdq_probe_samples *s = calloc(1, sizeof *s);
+
+    if (s == NULL)
+        return qdq_nomem(err);
     t->margin = least_margin;
-    QDQ_TRY(qdq_probe_compare(t, file, file, seconds, out, err));
+    qdq_status st = qdq_probe_compare(t, file, file, CONTROL, INFINITY, s, out, err);
+    free(s);
+    QDQ_TRY(st);
     if (out->failed[0] != '\0')
         return qdq_fail(err, QDQ_E_ENGINE, "%s", out->failed);
     if (out->high - out->low > widest_control)
@@ -129,6 +164,6 @@ qdq_status qdq_probe_control(qdq_probe_timer *t, const char *file, double second
             "the machine is busy: the 95 %% interval of a model's time over its own time is %.3f to "
             "%.3f; expected at most 3 %% wide",
             out->low, out->high);
-    t->margin = fmax(least_margin, fmax(fabs(1 - out->low), fabs(out->high - 1)));
+    t->margin = fmax(least_margin, fabs(out->factor - 1));
     return QDQ_OK;
 }
