@@ -72,7 +72,8 @@ static void add(qdq_tune_result *out, const char *rule, const char *op, bool qua
 /* Did a measurement put it there, and not a neighbour? */
 static bool is_decided(const char *reason)
 {
-    return strcmp(reason, QDQ_PLACE_UNCHOSEN) == 0 || strcmp(reason, QDQ_SPACE_MOVES_FLOATS) == 0;
+    return strcmp(reason, QDQ_PLACE_UNCHOSEN) == 0 || strcmp(reason, QDQ_SPACE_MOVES_FLOATS) == 0 ||
+           strcmp(reason, QDQ_SPACE_GETS_FLOATS) == 0;
 }
 
 static void compare(const qdq_tuning *t, const qdq_map *by_rules, const qdq_map *written, const qdq_plan *p)
