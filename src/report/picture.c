@@ -77,6 +77,7 @@ static void list_texts(texts *t, const qdq_picture *p)
         put_text(t, n->op);
         put_text(t, n->block);
         put_text(t, n->why);
+        put_text(t, n->within != 0 ? n->body : NULL);
         put_price_texts(t, &n->price);
     }
     for (size_t i = 0; i < p->n_edges; i++) {
@@ -133,6 +134,23 @@ static void put_node(const texts *t, const qdq_picture_node *n)
     qdq_buf_puts(t->b, "]");
 }
 
+/* [[node, node whose body it is in, body], ...] */
+static void list_bodies(const texts *t, const qdq_picture *p)
+{
+    const char *comma = "";
+
+    qdq_buf_puts(t->b, ",\n\"within\":[");
+    for (size_t i = 0; i < p->n_nodes; i++) {
+        if (p->node[i].within == 0)
+            continue;
+        qdq_buf_printf(t->b, "%s[%zu,%u", comma, i, (unsigned)p->node[i].within - 1);
+        text(t, p->node[i].body);
+        qdq_buf_putc(t->b, ']');
+        comma = ",";
+    }
+    qdq_buf_putc(t->b, ']');
+}
+
 static void put_end(qdq_buf *b, uint32_t i)
 {
     qdq_buf_printf(b, i == QDQ_PICTURE_OUTSIDE ? "-1" : "%u", (unsigned)i);
@@ -176,7 +194,9 @@ static void put_data(qdq_buf *b, const qdq_picture *p)
         qdq_buf_puts(b, i > 0 ? ",\n" : "");
         put_node(&t, &p->node[i]);
     }
-    qdq_buf_puts(b, "],\n\"edges\":[");
+    qdq_buf_putc(b, ']');
+    list_bodies(&t, p);
+    qdq_buf_puts(b, ",\n\"edges\":[");
     for (size_t i = 0; i < p->n_edges; i++) {
         qdq_buf_puts(b, i > 0 ? ",\n" : "");
         put_edge(&t, &p->edge[i]);

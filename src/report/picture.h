@@ -41,6 +41,8 @@ typedef struct qdq_picture_node {
     double given_us;        /* its kernels in the given model */
     double chosen_us;       /* its kernels in the chosen model */
     const char *why;        /* rule, or reason to stay float; NULL: nothing to decide */
+    uint32_t within;        /* 1 + index of the If, Loop or Scan whose body it is in; 0: none */
+    const char *body;       /* name of that body: "then_branch" */
     qdq_picture_price price;
 } qdq_picture_node;
 
@@ -72,7 +74,9 @@ void qdq_page_picture(qdq_buf *b, const qdq_picture *p);
 
 /* The same data as a file of node data for Model Explorer: {graph: {"name", "results": {key: {"value", "bgColor",
  * "textColor"}}}}. `value` is the node's time in the chosen model in ms, or its share of the given model's time in percent
- * where times are estimates; a node without a time is left out. Colours are those of formats. */
+ * where times are estimates; a node without a time is left out. Colours are those of formats. A body of Loop or Scan is a graph of its
+ * own, "NODE/ATTRIBUTE", and what is in a branch of If is "IF/ATTRIBUTE/NODE" in the If's graph, as Model Explorer's reader of ONNX
+ * has them. */
 void qdq_picture_overlay(qdq_buf *b, const qdq_picture *p);
 
 /* How the page is drawn: text that goes into it as it is; ends with NULL. */

@@ -31,7 +31,7 @@ function el(tag, cls, into, words) {
 function num(us) {
   if (us === null || us === undefined || isNaN(us)) return '\u2013';
   var x = us / per, a = Math.abs(x);
-  return (a >= 100 ? x.toFixed(0) : a >= 10 ? x.toFixed(1) : a >= 1 ? x.toFixed(2) : a >= 0.0005 || a === 0 ? x.toFixed(3) : x.toExponential(1)) + ' ' + unit;
+  return (a >= 100 ? x.toFixed(0) : a >= 10 ? x.toFixed(1) : a >= 1 ? x.toFixed(2) : a >= 0.0995 || a === 0 ? x.toFixed(3) : a >= 0.0001 ? x.toFixed(4) : x.toExponential(1)) + ' ' + unit;
 }
 var pen = document.createElement('canvas').getContext('2d'), font = getComputedStyle(document.body).fontFamily;
 function wide(words, bold) {
@@ -84,6 +84,9 @@ nodes.forEach(function (n) {
   while (k < b.path.length && k < p.length && b.path[k] === p[k]) k++;
   b.path = b.path.slice(0, k);
 });
+/* A node with bodies is a module of its own: itself, then its bodies. */
+var inside = new Map(), holds = new Map();
+data.within.forEach(function (w) { inside.set(w[0], {node: w[1], body: text(w[2])}); holds.set(w[1], null) });
 function enter(at, words) {
   words.forEach(function (w) {
     var next = at.child.get('/' + w);
@@ -93,8 +96,9 @@ function enter(at, words) {
   return at;
 }
 nodes.forEach(function (n) {
-  var b = n.block ? blocks.get(n.block) : null, at;
-  if (b && b.nodes.length > 1) {
+  var b = n.block ? blocks.get(n.block) : null, w = inside.get(n.i), at = w ? enter(holds.get(w.node), [w.body]) : root;
+  if (w) at = enter(at, path(n).filter(function (p, k) { return path(nodes[w.node])[k] !== p }));
+  else if (b && b.nodes.length > 1) {
     at = enter(root, b.path);
     var key = '=' + n.block, inner = at.child.get(key);
     if (!inner) {
@@ -107,6 +111,12 @@ nodes.forEach(function (n) {
     }
     at = inner;
   } else at = enter(root, path(n));
+  if (holds.has(n.i)) {
+    var own = group(last(n), at, 'body');
+    at.kids.push(own);
+    holds.set(n.i, own);
+    at = own;
+  }
   n.parent = at;
   at.kids.push(n);
   for (var g = at; g; g = g.parent) {
@@ -133,11 +143,11 @@ nodes.forEach(function (n) {
     return k;
   });
 })(root);
-function short(n) {
-  if (n.kids) return n.name;
-  var at = n.name.replace(/\/+$/, ''), cut = at.lastIndexOf('/'), last = cut >= 0 ? at.slice(cut + 1) : at;
-  return n.full ? n.full + '/' + last : last;
+function last(n) {
+  var at = n.name.replace(/\/+$/, ''), cut = at.lastIndexOf('/');
+  return cut >= 0 ? at.slice(cut + 1) : at;
 }
+function short(n) { return n.kids ? n.name : (n.full ? n.full + '/' : '') + last(n) }
 
 /* --- rows: what is open --- */
 var rows = [], where = new Map();
@@ -395,7 +405,7 @@ function decision(of, changed, out) {
 function isFloat(i) { return /float|double/.test(format(i)) }
 function aboutEdge(e) {
   var out = [['carries', (e.coded ? 'codes, ' : '') + format(e.format) + (e.coded && e.scale ? ', scale ' + (+e.scale).toPrecision(4) : '')],
-    ['from', e.from >= 0 ? nodes[e.from].name : 'input of the model'], ['to', e.to >= 0 ? nodes[e.to].name : 'output of the model']];
+    ['from', e.from >= 0 ? nodes[e.from].name : 'input of the ' + (inside.has(e.to) ? 'body' : 'model')], ['to', e.to >= 0 ? nodes[e.to].name : 'output of the model']];
   if (e.us) out.push(['conversions', num(e.us)]);
   if (!e.coded && !isFloat(e.format)) return out;
   var own = e.price.source || e.price.measured;

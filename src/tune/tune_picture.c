@@ -53,6 +53,8 @@ static void set_times(const qdq_tuning *t, qdq_plan_picture *x, const qdq_tune_t
     for (size_t i = 0; i < x->picture.n_nodes; i++) {
         qdq_picture_node *n = &x->picture.node[i];
         const uint32_t id = x->node[i]->id;
+        if (!qdq_plan_picture_is_main(x, i))
+            continue;
         const double predicted = chosen == NULL && n->chosen != n->given ? predicted_us(t, x->node[i]) : NAN;
 
         n->given_us = given->own[id] * of_given;
@@ -61,7 +63,8 @@ static void set_times(const qdq_tuning *t, qdq_plan_picture *x, const qdq_tune_t
                                           : predicted;
     }
     for (size_t i = 0; chosen != NULL && i < x->picture.n_edges; i++)
-        if (x->picture.edge[i].coded && chosen->conversions[x->value[i]->id] > 0)
+        if (x->picture.edge[i].coded && x->value[i]->graph == t->clean->graph &&
+            chosen->conversions[x->value[i]->id] > 0)
             x->picture.edge[i].convert_us = chosen->converted[x->value[i]->id] * of_chosen;
     x->picture.times = chosen != NULL ? "Times come from profiles of the search, scaled to whole runs."
                        : t->has_costs
@@ -194,7 +197,8 @@ static qdq_status price_node(pricing *x, size_t i, qdq_error *err)
     const qdq_node *n = x->out->node[i];
     qdq_picture_node *node = &x->out->picture.node[i];
     const qdq_picture_node *rules = &x->rules.picture.node[i];
-    const uint32_t first = x->t->space->first_group[n->id];
+    const uint32_t first =
+        qdq_plan_picture_is_main(x->out, i) ? x->t->space->first_group[n->id] : QDQ_NO_GROUP;
 
     if (first != QDQ_NO_GROUP) {
         if (!price_by_costs(x->t, n, first, &node->price))
@@ -207,6 +211,15 @@ static qdq_status price_node(pricing *x, size_t i, qdq_error *err)
     return rules->why != NULL ? set_figures(x, n, rules, &node->price, err) : QDQ_OK;
 }
 
+/* Between nodes of the main graph: the search decides about no others. */
+static bool is_main_edge(const pricing *x, size_t i)
+{
+    const uint32_t to = x->out->picture.edge[i].to;
+
+    return x->out->value[i]->graph == x->t->clean->graph &&
+           (to == QDQ_PICTURE_OUTSIDE || qdq_plan_picture_is_main(x->out, to));
+}
+
 /* What the search of single edges found of this one; NULL: nothing. */
 static const qdq_tune_edge *found_edge(const pricing *x, size_t i)
 {
@@ -214,7 +227,7 @@ static const qdq_tune_edge *found_edge(const pricing *x, size_t i)
     const qdq_space *s = x->t->space;
     size_t at = QDQ_NO_EDGE;
 
-    if (x->t->edges == NULL)
+    if (x->t->edges == NULL || !is_main_edge(x, i))
         return NULL;
     if (e->to != QDQ_PICTURE_OUTSIDE)
         at = qdq_space_edge_of(s, x->out->node[e->to], x->out->input[i]);
@@ -244,7 +257,7 @@ static qdq_status price_found(pricing *x, const qdq_tune_edge *found, qdq_pictur
 static void price_conversion(const pricing *x, size_t i, qdq_picture_price *out)
 {
     const qdq_tuning *t = x->t;
-    const uint32_t net = t->has_costs ? t->nets.of[x->out->value[i]->id] : QDQ_NO_NET;
+    const uint32_t net = t->has_costs && is_main_edge(x, i) ? t->nets.of[x->out->value[i]->id] : QDQ_NO_NET;
 
     if (net == QDQ_NO_NET)
         return;
@@ -263,8 +276,9 @@ static qdq_status price_edge(pricing *x, size_t i, qdq_error *err)
     const qdq_tune_edge *found = found_edge(x, i);
     const uint32_t input = x->out->input[i];
 
-    e->joint = e->to != QDQ_PICTURE_OUTSIDE && input < 32 && found == NULL &&
-               qdq_space_group_of(x->t->space, x->out->node[e->to], input) != QDQ_NO_GROUP;
+    if (is_main_edge(x, i))
+        e->joint = e->to != QDQ_PICTURE_OUTSIDE && input < 32 && found == NULL &&
+                   qdq_space_group_of(x->t->space, x->out->node[e->to], input) != QDQ_NO_GROUP;
     if (rules->coded != e->coded || (e->coded && rules->format != e->format))
         QDQ_TRY(set_rules(x, &e->price, rules->format, rules->coded,
                           rules->coded                   ? rules->why
@@ -332,7 +346,7 @@ static const char *block_of(qdq_tuning *t, const qdq_node *n)
 static qdq_status set_blocks(qdq_tuning *t, qdq_plan_picture *x, qdq_error *err)
 {
     for (size_t i = 0; i < x->picture.n_nodes; i++) {
-        const char *block = block_of(t, x->node[i]);
+        const char *block = qdq_plan_picture_is_main(x, i) ? block_of(t, x->node[i]) : "";
         if (block == NULL)
             return qdq_nomem(err);
         x->picture.node[i].block = block[0] != '\0' ? block : NULL;
@@ -346,9 +360,11 @@ qdq_status qdq_tune_draw(qdq_tuning *t, const qdq_plan *p, qdq_plan_picture *out
 
     QDQ_TRY(qdq_plan_picture_make(t->clean, p, &t->arena, out, err));
     QDQ_TRY(shipped_times(t, &chosen, err));
-    if (given != NULL && given->is_known)
+    if (given != NULL && given->is_known) {
         set_times(t, out, given, chosen);
-    else
+        if (!qdq_plan_picture_divide(out, &t->arena))
+            return qdq_nomem(err);
+    } else
         qdq_plan_picture_estimate(out);
     QDQ_TRY(set_prices(t, out, err));
     return set_blocks(t, out, err);

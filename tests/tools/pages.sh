@@ -116,6 +116,42 @@ grep -q '<title>Tuned placement</title>' "$work/tuned.dom" || fail "the title of
 grep -q '<circle' "$work/tuned.dom" || fail "the front is not drawn"
 drawn "$work/tuned.dom" >/dev/null
 
+# Bodies of If, Loop and Scan are in their node, also thousands of nodes of one.
+cat >"$work/bodies.onnxtxt" <<'EOT'
+<ir_version: 9, opset_import: ["" : 17]>
+g (float[2,2] x, bool c, int64 k) => (float[2,2] y) <float[2,2] w = {1, 2, 3, 4}>
+{
+  ["net/fc"] h = MatMul(x, w)
+  ["net/choose"] y = If <then_branch = t () => (float[2,2] p) { ["net/inner"] p = MatMul(h, w) },
+    else_branch = e () => (float[2,2] q) {
+      ["turns"] q = Loop <body = b (int64 i, bool go, float[2,2] s) => (bool d, float[2,2] r) {
+        d = Identity(go) ["deep"] r = Neg(s) }> (k, "", h) }> (c)
+}
+EOT
+"$2/qdq" quantize "$work/bodies.onnxtxt" -o "$work/bodies.onnx" -e ort --calib random:1 -q --no-bench --report "$work/bodies.html" \
+    >/dev/null || fail "no page of a model with bodies was written"
+open_page "$work/bodies.html#open=all" "$work/bodies"
+for name in then_ else_ body; do # long ones are cut short
+    drawn "$work/bodies" | grep -q "<text[^>]*>[^<]*$name" || fail "the body $name is not drawn"
+done
+[ "$(drawn "$work/bodies" | grep -o '<g class="row"[^>]*>' | wc -l)" = 6 ] || fail "not every node in a body has a row"
+open_page "$work/bodies.html#tip=deep" "$work/deep"
+grep -q '<dt>operator</dt><dd>Neg</dd>' "$work/deep" || fail "a node in a body is not found"
+awk 'BEGIN { n = 4000; print "<ir_version: 8, opset_import: [\"\" : 17]>"
+    print "g (float[1,4] x, bool c) => (float[1,4] y) <float[4,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8}>\n{"
+    print "[\"if\"] y = If <then_branch = t () => (float[1,4] z) {"; last = "x"
+    for (i = 0; i < n; i++) {
+        out = i == n - 1 ? "z" : "t" i
+        printf "  [\"/net/stage%d/n%d\"] %s = %s\n", i / 100, i, out, i % 2 ? "Relu(" last ")" : "MatMul(" last ", w)"
+        last = out
+    }
+    print "}, else_branch = e () => (float[1,4] v) { v = Neg(x) }> (c)\n}" }' >"$work/long.onnxtxt"
+"$2/qdq" quantize "$work/long.onnxtxt" -o "$work/long.onnx" -e ort --calib random:1 -q --no-sqnr --no-bench \
+    --report "$work/long.html" --overlay "$work/long.json" >/dev/null || fail "no page of a large body was written"
+grep -q '"if/then_branch//net/stage39/n3999"' "$work/long.json" || fail "the overlay has no nodes of bodies"
+open_page "$work/long.html#find=n3999" "$work/long"
+grep -q '<span id="picture-shown"[^>]*>1 found<' "$work/long" || fail "the last node of a large body is not found"
+
 # Prices say where they come from: profiles of an engine, or shapes.
 cases=$1/tests/cli/fixtures
 sed 's/"qdq_sim": 1/"qdq_sim": 1, "no_profile": true/' "$cases/sim.json" >"$work/blind.json"

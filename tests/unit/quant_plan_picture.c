@@ -143,6 +143,62 @@ static void nodes_without_names_are_found_by_their_outputs(void **state)
     qdq_model_free(m);
 }
 
+static void bodies_are_drawn_behind_their_node(void **state)
+{
+    (void)state;
+    qdq_model *m = test_model(
+        "<ir_version: 9, opset_import: [\"\" : 17]>\n"
+        "g (float[2,2] x, bool c, int64 k) => (float[2,2] y) <float[2,2] w = {1, 2, 3, 4}> {"
+        " [\"fc\"] h = MatMul(x, w)"
+        " [\"if\"] t = If <then_branch = t () => (float[2,2] p) { [\"in\"] p = MatMul(h, w) },"
+        " else_branch = e () => (float[2,2] q) {"
+        " [\"loop\"] q = Loop <body = b (int64 i, bool g, float[2,2] s) => (bool d, float[2,2] r) {"
+        " d = Identity(g) [\"deep\"] r = Neg(s) }> (k, \"\", h) }> (c)"
+        " [\"last\"] y = Neg(t) }");
+    qdq_plan *p = qdq_plan_new();
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_plan_picture x;
+
+    assert_non_null(p);
+    assert_true(QDQ_PUSH(&p->arena, &p->left_float, ((qdq_plan_float){"in", "MatMul", "too small"})));
+    assert_ok(qdq_model_infer_shapes(m, &err));
+    assert_ok(qdq_plan_picture_make(m, p, &arena, &x, &err));
+    const qdq_picture_node *n = x.picture.node;
+    static const struct {
+        const char *name, *body;
+        uint32_t within;
+    } want[] = {
+        {"fc", NULL, 0},           {"if", NULL, 0},     {"in", "then_branch", 2}, {"loop", "else_branch", 2},
+        {"Identity@d", "body", 4}, {"deep", "body", 4}, {"last", NULL, 0}};
+
+    assert_int_equal(x.picture.n_nodes, 7);
+    for (size_t i = 0; i < 7; i++) {
+        assert_string_equal(n[i].name, want[i].name);
+        assert_int_equal(n[i].within, want[i].within);
+        assert_int_equal(qdq_plan_picture_is_main(&x, i), want[i].within == 0);
+        if (want[i].body != NULL)
+            assert_string_equal(n[i].body, want[i].body);
+    }
+    assert_string_equal(n[2].why, "too small");
+    bool captured = false; /* from the graph around */
+    for (size_t i = 0; i < x.picture.n_edges; i++)
+        captured = captured || (x.picture.edge[i].from == 0 && x.picture.edge[i].to == 2);
+    assert_true(captured);
+
+    /* the time of If is divided among what is in it */
+    x.picture.node[1].given_us = x.picture.node[1].chosen_us = 10;
+    assert_true(qdq_plan_picture_divide(&x, &arena));
+    double sum = 0;
+    for (size_t i = 1; i < 6; i++)
+        sum += n[i].given_us;
+    assert_true(fabs(sum - 10) < 1e-9);
+    assert_true(n[5].given_us > 0 && isnan(n[6].given_us));
+    qdq_arena_free(&arena);
+    qdq_plan_free(p);
+    qdq_model_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -151,6 +207,7 @@ int main(void)
         cmocka_unit_test(what_shares_a_layer_with_codes_is_drawn_as_codes),
         cmocka_unit_test(estimates_add_up_to_a_hundred),
         cmocka_unit_test(nodes_without_names_are_found_by_their_outputs),
+        cmocka_unit_test(bodies_are_drawn_behind_their_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -178,6 +178,35 @@ static void an_overlay_of_estimates_says_so(void **state)
     qdq_buf_free(&b);
 }
 
+static void an_overlay_has_what_is_in_bodies_where_its_reader_has_it(void **state)
+{
+    (void)state;
+    qdq_picture_node nodes[] = {node("if"),   node("in"),     node("loop"),
+                                node("deep"), node("behind"), node("last")};
+    const qdq_picture p = {.graph = "g", .node = nodes, .n_nodes = 6};
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_buf b = QDQ_BUF_INIT(100000);
+    json_t *j = NULL;
+
+    nodes[0].op = "If";
+    nodes[1].within = nodes[2].within = nodes[4].within = 1;
+    nodes[3].within = 3;
+    nodes[1].body = nodes[2].body = nodes[4].body = "then_branch";
+    nodes[3].body = "body";
+    qdq_picture_overlay(&b, &p);
+    assert_ok(qdq_json_parse(b.data, b.size, "overlay", &j, &err));
+    const json_t *outer = json_object_get(json_object_get(j, "g"), "results");
+    const json_t *inner = json_object_get(json_object_get(j, "if/then_branch/loop/body"), "results");
+
+    assert_int_equal(json_object_size(j), 2);
+    assert_int_equal(json_object_size(outer), 5);
+    assert_non_null(json_object_get(outer, "if/then_branch/behind"));
+    assert_int_equal(json_object_size(inner), 1);
+    assert_non_null(json_object_get(inner, "deep"));
+    json_decref(j);
+    qdq_buf_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -187,6 +216,7 @@ int main(void)
         cmocka_unit_test(texts_that_repeat_are_in_the_page_once),
         cmocka_unit_test(an_overlay_has_a_value_and_a_colour_for_each_node),
         cmocka_unit_test(an_overlay_of_estimates_says_so),
+        cmocka_unit_test(an_overlay_has_what_is_in_bodies_where_its_reader_has_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

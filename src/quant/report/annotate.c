@@ -91,22 +91,42 @@ static bool index_picture(const qdq_picture *p, qdq_map *nodes, qdq_map *rules)
     return true;
 }
 
+static bool is_drawn(const qdq_graph *g)
+{
+    return !g->dead && g->function == NULL;
+}
+
+static bool name_nodes(qdq_model *m)
+{
+    for (size_t i = 0; i < m->graphs.n; i++)
+        if (is_drawn(m->graphs.at[i]) && !qdq_graph_name_nodes(m->graphs.at[i]))
+            return false;
+    return true;
+}
+
+static qdq_status note_graph(qdq_graph *g, const qdq_picture *p, const qdq_map *nodes, const qdq_map *rules,
+                             bool timed, qdq_error *err)
+{
+    QDQ_FOR_NODES (n, g) {
+        const qdq_map_value *v = qdq_map_get(nodes, n->name);
+        QDQ_TRY(v != NULL                        ? note_node(n, &p->node[v->num - 1], timed, err)
+                : n->op == QDQ_OP_QUANTIZELINEAR ? note_quantizer(n, rules, err)
+                                                 : qdq_node_set_props(n, prefix, NULL, 0, err));
+    }
+    return QDQ_OK;
+}
+
 qdq_status qdq_annotate(qdq_model *m, const qdq_picture *p, bool timed, qdq_error *err)
 {
     qdq_map nodes = QDQ_MAP_INIT, rules = QDQ_MAP_INIT;
-    const bool ok = qdq_graph_name_nodes(m->graph) && index_picture(p, &nodes, &rules);
+    const bool ok = name_nodes(m) && index_picture(p, &nodes, &rules);
     qdq_status st = ok ? QDQ_OK : qdq_nomem(err);
 
     if (ok)
         qdq_model_allow_node_props(m);
-    QDQ_FOR_NODES (n, m->graph) {
-        const qdq_map_value *v = st == QDQ_OK ? qdq_map_get(&nodes, n->name) : NULL;
-        if (v != NULL)
-            st = note_node(n, &p->node[v->num - 1], timed, err);
-        else if (st == QDQ_OK)
-            st = n->op == QDQ_OP_QUANTIZELINEAR ? note_quantizer(n, &rules, err)
-                                                : qdq_node_set_props(n, prefix, NULL, 0, err);
-    }
+    for (size_t i = 0; i < m->graphs.n && st == QDQ_OK; i++)
+        if (is_drawn(m->graphs.at[i]))
+            st = note_graph(m->graphs.at[i], p, &nodes, &rules, timed, err);
     qdq_map_free(&nodes);
     qdq_map_free(&rules);
     return st;

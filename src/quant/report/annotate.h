@@ -5,7 +5,7 @@
 #include "ir/ir.h"
 #include "report/picture.h"
 
-/* Names all nodes of the main graph, raises the IR version to 10, and sets "qdq.format", "qdq.weight", "qdq.why", and on a
+/* Names all nodes, those in bodies of If, Loop and Scan too, raises the IR version to 10, and sets "qdq.format", "qdq.weight", "qdq.why", and on a
  * QuantizeLinear of the picture's edges "qdq.why". `timed`: also "qdq.given_us", "qdq.chosen_us", "qdq.saved_us",
  * "qdq.measured" and "qdq.overruled". Older entries with these keys go. */
 qdq_status qdq_annotate(qdq_model *m, const qdq_picture *p, bool timed, qdq_error *err);

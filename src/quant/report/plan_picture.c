@@ -9,16 +9,16 @@
 #include "quant/goal/node_cost.h"
 
 typedef struct drawing {
-    const qdq_graph *graph;
+    const qdq_graph *graph; /* the main one */
     const qdq_plan *plan;
     qdq_arena *arena;
     qdq_plan_picture *out;
-    const char **label; /* by node id */
-    qdq_map quantized;  /* label -> const qdq_plan_node * */
-    qdq_map left;       /* label -> const qdq_plan_float * */
-    qdq_map tensor;     /* name -> index + 1 of the first entry of the plan */
-    size_t *next;       /* by entry: index + 1 of the next one of the tensor; 0: none */
-    qdq_map weight;     /* likewise, of weights */
+    uint32_t **of;     /* by graph: its nodes' places in the picture, by id; NULL: it is not drawn */
+    qdq_map quantized; /* label -> const qdq_plan_node * */
+    qdq_map left;      /* label -> const qdq_plan_float * */
+    qdq_map tensor;    /* name -> index + 1 of the first entry of the plan */
+    size_t *next;      /* by entry: index + 1 of the next one of the tensor; 0: none */
+    qdq_map weight;    /* likewise, of weights */
     size_t *next_weight;
 } drawing;
 
@@ -56,15 +56,8 @@ static bool index_entries(drawing *d)
 static bool index_nodes(drawing *d)
 {
     const qdq_plan *p = d->plan;
-    qdq_map labels = QDQ_MAP_INIT;
-    bool ok = qdq_graph_map_labels(d->graph, d->arena, &labels);
+    bool ok = true;
 
-    d->label = qdq_arena_array(d->arena, (size_t)d->graph->next_node_id + 1, sizeof *d->label);
-    ok = ok && d->label != NULL;
-    for (size_t i = 0; i < labels.n_entry && ok; i++)
-        if (labels.entry[i].live)
-            d->label[((const qdq_node *)labels.entry[i].value.ptr)->id] = labels.entry[i].key;
-    qdq_map_free(&labels);
     for (size_t i = 0; i < p->quantized.n && ok; i++) {
         qdq_map_value *v = qdq_map_put(&d->quantized, p->quantized.at[i].node, NULL);
         ok = v != NULL;
@@ -153,7 +146,7 @@ static qdq_picture_node describe(const drawing *d, const qdq_node *n)
 {
     const qdq_value *y = qdq_node_out(n, 0);
     const qdq_map_value *q, *f;
-    qdq_picture_node out = {.name = d->label[n->id] != NULL ? d->label[n->id] : n->type,
+    qdq_picture_node out = {.name = qdq_node_label(n, d->arena),
                             .op = n->type,
                             .given = format_of(n),
                             .given_us = NAN,
@@ -182,38 +175,79 @@ static qdq_picture_node describe(const drawing *d, const qdq_node *n)
     return out;
 }
 
-static bool draw_nodes(drawing *d)
+static bool draw_graph(drawing *d, const qdq_graph *g, uint32_t within, const char *body, int depth);
+
+static bool draw_bodies(drawing *d, const qdq_node *n, uint32_t within, int depth)
+{
+    for (uint32_t i = 0; i < n->n_attr; i++) {
+        const qdq_attr *a = n->attr[i];
+        const size_t count = a->type == QDQ_ATTR_GRAPH ? 1 : a->type == QDQ_ATTR_GRAPHS ? a->count : 0;
+        for (size_t k = 0; k < count && depth < QDQ_MAX_NESTING; k++) {
+            const qdq_graph *g = a->type == QDQ_ATTR_GRAPH ? a->v.g : a->v.graphs[k];
+            if (g != NULL && !draw_graph(d, g, within, a->name, depth + 1))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Bodies follow the node that has them. */
+static bool draw_graph(drawing *d, const qdq_graph *g, uint32_t within, const char *body, int depth)
 {
     qdq_picture *p = &d->out->picture;
-    size_t n_nodes = 0;
+    uint32_t *of = qdq_arena_array(d->arena, (size_t)g->next_node_id + 1, sizeof *of);
 
-    QDQ_FOR_NODES (n, d->graph)
-        n_nodes++;
-    p->node = qdq_arena_array(d->arena, n_nodes + 1, sizeof *p->node);
-    d->out->node = qdq_arena_array(d->arena, n_nodes + 1, sizeof *d->out->node);
-    d->out->of = qdq_arena_array(d->arena, (size_t)d->graph->next_node_id + 1, sizeof *d->out->of);
-    if (p->node == NULL || d->out->node == NULL || d->out->of == NULL)
+    d->of[g->index] = of;
+    if (of == NULL)
         return false;
-    for (uint32_t i = 0; i <= d->graph->next_node_id; i++)
-        d->out->of[i] = QDQ_PICTURE_OUTSIDE;
-    QDQ_FOR_NODES (n, d->graph) {
+    for (uint32_t i = 0; i <= g->next_node_id; i++)
+        of[i] = QDQ_PICTURE_OUTSIDE;
+    QDQ_FOR_NODES (n, g) {
         if (!is_drawn(n))
             continue;
-        d->out->of[n->id] = (uint32_t)p->n_nodes;
+        of[n->id] = (uint32_t)p->n_nodes;
         d->out->node[p->n_nodes] = n;
-        p->node[p->n_nodes++] = describe(d, n);
+        p->node[p->n_nodes] = describe(d, n);
+        p->node[p->n_nodes].within = within;
+        p->node[p->n_nodes].body = body;
+        p->n_nodes++;
+        if (!draw_bodies(d, n, (uint32_t)p->n_nodes, depth))
+            return false;
     }
+    return true;
+}
+
+static bool draw_nodes(drawing *d)
+{
+    const qdq_model *m = d->graph->model;
+    size_t n_nodes = 0;
+
+    for (size_t i = 0; i < m->graphs.n; i++)
+        n_nodes += m->graphs.at[i]->n_node;
+    d->of = qdq_arena_array(d->arena, m->graphs.n + 1, sizeof *d->of);
+    d->out->picture.node = qdq_arena_array(d->arena, n_nodes + 1, sizeof *d->out->picture.node);
+    d->out->node = qdq_arena_array(d->arena, n_nodes + 1, sizeof *d->out->node);
+    if (d->of == NULL || d->out->picture.node == NULL || d->out->node == NULL ||
+        !draw_graph(d, d->graph, 0, NULL, 0))
+        return false;
+    d->out->of = d->of[d->graph->index];
     return true;
 }
 
 /* --- edges ------------------------------------------------------------------------------------------------------------ */
 
+/* The place of who gives v, which may be in a graph around. */
+static uint32_t place_of(const drawing *d, const qdq_value *v)
+{
+    return v->producer != NULL ? d->of[v->graph->index][v->producer->id] : QDQ_PICTURE_OUTSIDE;
+}
+
 /* A constant's readers see no flow. */
 static bool flows(const drawing *d, const qdq_value *v)
 {
-    if (v == NULL || v->graph != d->graph || qdq_value_const(v) != NULL)
+    if (v == NULL || d->of[v->graph->index] == NULL || qdq_value_const(v) != NULL)
         return false;
-    return v->producer != NULL ? d->out->of[v->producer->id] != QDQ_PICTURE_OUTSIDE : v->is_input;
+    return v->producer != NULL ? place_of(d, v) != QDQ_PICTURE_OUTSIDE : v->is_input;
 }
 
 static void add_edge(drawing *d, const qdq_value *v, uint32_t to, uint32_t input, const qdq_plan_tensor *t)
@@ -222,17 +256,16 @@ static void add_edge(drawing *d, const qdq_value *v, uint32_t to, uint32_t input
 
     d->out->value[p->n_edges] = v;
     d->out->input[p->n_edges] = input;
-    p->edge[p->n_edges++] =
-        (qdq_picture_edge){.from = v->producer != NULL ? d->out->of[v->producer->id] : QDQ_PICTURE_OUTSIDE,
-                           .to = to,
-                           .tensor = v->name,
-                           .format = t != NULL ? t->qparam.type : type_of(v),
-                           .coded = t != NULL,
-                           .scale = t != NULL ? (double)t->qparam.scale : 0,
-                           .convert_us = NAN,
-                           .why = t != NULL ? t->rule : NULL,
-                           .joint = to != QDQ_PICTURE_OUTSIDE && p->node[to].why != NULL,
-                           .price = QDQ_PICTURE_NO_PRICE};
+    p->edge[p->n_edges++] = (qdq_picture_edge){.from = place_of(d, v),
+                                               .to = to,
+                                               .tensor = v->name,
+                                               .format = t != NULL ? t->qparam.type : type_of(v),
+                                               .coded = t != NULL,
+                                               .scale = t != NULL ? (double)t->qparam.scale : 0,
+                                               .convert_us = NAN,
+                                               .why = t != NULL ? t->rule : NULL,
+                                               .joint = to != QDQ_PICTURE_OUTSIDE && p->node[to].why != NULL,
+                                               .price = QDQ_PICTURE_NO_PRICE};
 }
 
 static bool draw_edges(drawing *d)
@@ -267,6 +300,7 @@ qdq_status qdq_plan_picture_make(const qdq_model *clean, const qdq_plan *p, qdq_
 
     *out = (qdq_plan_picture){.picture.graph = clean->graph->name};
     const bool ok = index_nodes(&d) && draw_nodes(&d) && draw_edges(&d);
+
     qdq_map_free(&d.quantized);
     qdq_map_free(&d.left);
     qdq_map_free(&d.tensor);
@@ -326,6 +360,40 @@ bool qdq_plan_picture_fuse(qdq_plan_picture *x)
 }
 
 /* --- times ------------------------------------------------------------------------------------------------------------ */
+
+/* The node of the main graph that node i is in, or is. */
+static size_t outermost(const qdq_picture *p, size_t i)
+{
+    while (p->node[i].within != 0)
+        i = p->node[i].within - 1;
+    return i;
+}
+
+static double estimate_of(const qdq_plan_picture *x, size_t i, bool chosen)
+{
+    return qdq_node_time(x->node[i], chosen && qdq_elem_bits(x->picture.node[i].chosen) == 8);
+}
+
+bool qdq_plan_picture_divide(qdq_plan_picture *x, qdq_arena *arena)
+{
+    qdq_picture *p = &x->picture;
+    double(*all)[2] = qdq_arena_array(arena, p->n_nodes + 1, sizeof *all);
+
+    if (all == NULL)
+        return false;
+    for (size_t i = 0; i < p->n_nodes; i++)
+        for (int k = 0; k < 2; k++)
+            all[outermost(p, i)][k] += estimate_of(x, i, k == 1);
+    for (size_t i = p->n_nodes; i-- > 0;) { /* a node of the main graph after those in it */
+        const size_t of = outermost(p, i);
+        qdq_picture_node *n = &p->node[i];
+        if (all[of][0] > 0)
+            n->given_us = p->node[of].given_us * estimate_of(x, i, false) / all[of][0];
+        if (all[of][1] > 0)
+            n->chosen_us = p->node[of].chosen_us * estimate_of(x, i, true) / all[of][1];
+    }
+    return true;
+}
 
 void qdq_plan_picture_estimate(qdq_plan_picture *x)
 {

@@ -9,16 +9,22 @@
 
 typedef struct qdq_plan_picture {
     qdq_picture picture;
-    const qdq_node **node;   /* by index in the picture */
-    uint32_t *of;            /* by id of a node: its index; QDQ_PICTURE_OUTSIDE: it is not drawn */
+    const qdq_node **node; /* by index in the picture; ids of nodes and values count in their own graph */
+    uint32_t *of; /* by id of a node of the main graph: its index; QDQ_PICTURE_OUTSIDE: it is not drawn */
     const qdq_value **value; /* by index of an edge: its tensor, */
     uint32_t *input;         /* and the reader's input, or the number of the graph's output */
 } qdq_plan_picture;
 
-/* `clean`: the model that the plan speaks of, with inferred types. Its constants are not drawn. Arrays and texts are in the
+/* Bodies of If, Loop and Scan are drawn behind their node. `clean`: the model that the plan speaks of, with inferred types. Its constants are not drawn. Arrays and texts are in the
  * arena, in the model or in the plan. Without times: every number is NAN. */
 qdq_status qdq_plan_picture_make(const qdq_model *clean, const qdq_plan *p, qdq_arena *arena,
                                  qdq_plan_picture *out, qdq_error *err);
+
+/* Is node i of the main graph, so that its id counts there? */
+static inline bool qdq_plan_picture_is_main(const qdq_plan_picture *x, size_t i)
+{
+    return x->picture.node[i].within == 0;
+}
 
 /* Nodes without names of their own in the clean model have their labels as names in the chosen one (annotate.h). */
 void qdq_plan_picture_name(qdq_plan_picture *x);
@@ -26,6 +32,10 @@ void qdq_plan_picture_name(qdq_plan_picture *x);
 /* Once blocks are set, which are layers of an engine for the chosen model: floats beside something quantized in one layer are
  * computed in its format, and what they read from there are codes. False: out of memory. */
 bool qdq_plan_picture_fuse(qdq_plan_picture *x);
+
+/* Nodes in bodies divide the time of the If, Loop or Scan of the main graph that they are in, as estimates have it: for profiles
+ * of that node. False: out of memory. */
+bool qdq_plan_picture_divide(qdq_plan_picture *x, qdq_arena *arena);
 
 /* Times from shapes, where no others are known: the given model takes 100. */
 void qdq_plan_picture_estimate(qdq_plan_picture *x);

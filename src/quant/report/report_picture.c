@@ -107,6 +107,8 @@ static void set_times(qdq_plan_picture *x, const layers l[2], const double facto
         qdq_picture_node *n = &x->picture.node[i];
         const uint32_t id = x->node[i]->id;
 
+        if (!qdq_plan_picture_is_main(x, i))
+            continue;
         n->given_us = l[0].us[id] * factor[0];
         n->chosen_us = l[1].us[id] * factor[1];
         if (n->chosen != n->given) /* its own decision, not that of its layer */
@@ -128,8 +130,10 @@ static qdq_status measure(qdq_reporting *r, qdq_plan_picture *x, layers l[2], qd
     set_blocks(r, x, &l[1]);
     x->picture.times = r->has_time ? "Times come from a profile of each model, scaled to its whole run."
                                    : "Times come from a profile of each model.";
-    return qdq_plan_picture_fuse(x) && set_conversions(r, &x->picture, &l[1], factor[1]) ? QDQ_OK
-                                                                                         : qdq_nomem(err);
+    return qdq_plan_picture_divide(x, &r->arena) && qdq_plan_picture_fuse(x) &&
+                   set_conversions(r, &x->picture, &l[1], factor[1])
+               ? QDQ_OK
+               : qdq_nomem(err);
 }
 
 static bool can_profile(const qdq_reporting *r)
