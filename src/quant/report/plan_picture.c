@@ -142,11 +142,11 @@ static void look_at_inputs(const drawing *d, const qdq_node *n, qdq_picture_node
     }
 }
 
-static qdq_picture_node describe(const drawing *d, const qdq_node *n)
+static qdq_picture_node describe(const drawing *d, const qdq_node *n, const char *label)
 {
     const qdq_value *y = qdq_node_out(n, 0);
     const qdq_map_value *q, *f;
-    qdq_picture_node out = {.name = qdq_node_label(n, d->arena),
+    qdq_picture_node out = {.name = label != NULL ? label : n->type,
                             .op = n->type,
                             .given = format_of(n),
                             .given_us = NAN,
@@ -191,14 +191,29 @@ static bool draw_bodies(drawing *d, const qdq_node *n, uint32_t within, int dept
     return true;
 }
 
+/* By node id; NULL: out of memory. */
+static const char **label_nodes(const drawing *d, const qdq_graph *g)
+{
+    const char **label = qdq_arena_array(d->arena, (size_t)g->next_node_id + 1, sizeof *label);
+    qdq_map labels = QDQ_MAP_INIT;
+    const bool ok = label != NULL && qdq_graph_map_labels(g, d->arena, &labels);
+
+    for (size_t i = 0; i < labels.n_entry && ok; i++)
+        if (labels.entry[i].live)
+            label[((const qdq_node *)labels.entry[i].value.ptr)->id] = labels.entry[i].key;
+    qdq_map_free(&labels);
+    return ok ? label : NULL;
+}
+
 /* Bodies follow the node that has them. */
 static bool draw_graph(drawing *d, const qdq_graph *g, uint32_t within, const char *body, int depth)
 {
     qdq_picture *p = &d->out->picture;
     uint32_t *of = qdq_arena_array(d->arena, (size_t)g->next_node_id + 1, sizeof *of);
+    const char **label = label_nodes(d, g);
 
     d->of[g->index] = of;
-    if (of == NULL)
+    if (of == NULL || label == NULL)
         return false;
     for (uint32_t i = 0; i <= g->next_node_id; i++)
         of[i] = QDQ_PICTURE_OUTSIDE;
@@ -207,7 +222,7 @@ static bool draw_graph(drawing *d, const qdq_graph *g, uint32_t within, const ch
             continue;
         of[n->id] = (uint32_t)p->n_nodes;
         d->out->node[p->n_nodes] = n;
-        p->node[p->n_nodes] = describe(d, n);
+        p->node[p->n_nodes] = describe(d, n, label[n->id]);
         p->node[p->n_nodes].within = within;
         p->node[p->n_nodes].body = body;
         p->n_nodes++;
