@@ -234,6 +234,7 @@ static void put_row(qdq_buf *b, const qdq_page_table *t, const qdq_picture_node 
     qdq_page_number(b, t, 4, n->chosen_us / per_unit, "%.4g");
     qdq_page_number(b, t, 5, n->price.saved_us / per_unit, "%.3g");
     qdq_page_cell(b, t, 6, n->why);
+    qdq_page_cell(b, t, 7, n->price.rules);
     qdq_page_row_end(b);
 }
 
@@ -246,7 +247,8 @@ static void put_table(qdq_buf *b, const qdq_picture *p)
                                        {.head = p->relative ? "Given, %" : "Given, ms", .is_number = true},
                                        {.head = p->relative ? "Chosen, %" : "Chosen, ms", .is_number = true},
                                        {.head = "Saves", .is_number = true, .hint = "if it is quantized"},
-                                       {.head = "Rule or reason"}};
+                                       {.head = "Rule or reason"},
+                                       {.head = "Overruled rule", .hint = "by a measurement"}};
     const qdq_page_table table = {"model-table", columns, sizeof columns / sizeof columns[0], false};
     ranked *rank = calloc(p->n_nodes + 1, sizeof *rank);
     char head[120];

@@ -31,7 +31,7 @@ function el(tag, cls, into, words) {
 function num(us) {
   if (us === null || us === undefined || isNaN(us)) return '\u2013';
   var x = us / per, a = Math.abs(x);
-  return (a >= 100 ? x.toFixed(0) : a >= 10 ? x.toFixed(1) : a >= 1 ? x.toFixed(2) : a >= 0.0995 || a === 0 ? x.toFixed(3) : a >= 0.0001 ? x.toFixed(4) : x.toExponential(1)) + ' ' + unit;
+  return (a >= 100 ? x.toFixed(0) : a >= 10 ? x.toFixed(1) : a >= 1 ? x.toFixed(2) : a >= 0.0995 || a === 0 ? x.toFixed(3) : a >= 0.0001 ? x.toPrecision(2) : x.toExponential(1)) + ' ' + unit;
 }
 var pen = document.createElement('canvas').getContext('2d'), font = getComputedStyle(document.body).fontFamily;
 function wide(words, bold) {
@@ -121,6 +121,7 @@ nodes.forEach(function (n) {
   at.kids.push(n);
   for (var g = at; g; g = g.parent) {
     g.count++;
+    if (n.price.rules || n.ins.some(function (e) { return e.price.rules })) g.over = true;
     g.first = Math.min(g.first, n.i);
     [n.given, n.chosen].forEach(function (f, k) {
       var us = n.us[k] || 0, s = shade(f);
@@ -224,11 +225,19 @@ edges.forEach(function (e) { if (e.coded) { var s = shade(e.format); used.set(s,
   el('span', '', one, s === 'none' ? 'other' : Object.keys(names[s]).sort().join(', '));
 });
 var coded = edges.find(function (e) { return e.coded });
-[['line fill-' + (coded ? shade(coded.format) : 'i8'), 'carries codes'], ['line thin fill-f32', 'carries floats']].forEach(function (l) {
+(coded ? [['line fill-' + shade(coded.format), 'carries codes']] : []).concat([['line thin fill-f32', 'carries floats']]).forEach(function (l) {
   var one = el('span', '', legend);
   el('i', l[0], one);
   el('span', '', one, l[1]);
 });
+/* Nodes whose decision, or that of an edge they read, is not what the target's rules say. */
+var overruled = nodes.filter(function (n) { return n.overruled = !!n.price.rules || n.ins.some(function (e) { return e.price.rules }) });
+if (overruled.length) {
+  var mark = el('button', 'pic-over', bar, overruled.length + (overruled.length > 1 ? ' nodes' : ' node') + ' against the rules');
+  mark.type = 'button';
+  mark.title = 'where a measurement overruled the rules of the target';
+  mark.addEventListener('click', function () { find.value = ''; show(overruled) });
+}
 var strip = el('div', 'pic-strip', host), axis = el('div', 'pic-axis', host), box = el('div', 'pic-rows', host), space = el('div', 'pic-space', box);
 box.tabIndex = 0;
 box.setAttribute('role', 'region');
@@ -298,9 +307,9 @@ function drawStrip() {
 /* --- rows --- */
 var hits = new Set(), now = null, scale = {};
 function measure() {
-  var small = box.clientWidth < 720, W = Math.max(430, box.clientWidth), most = 0;
+  var small = box.clientWidth < 720, W = Math.max(350, box.clientWidth), most = 0;
   LANE = small ? 6 : 11;
-  var tree = small ? 150 : Math.min(300, Math.max(180, W * 0.26)), x = tree + 24 + lanes * LANE + (small ? 6 : 150), right = small ? 118 : 168;
+  var tree = small ? 150 : Math.min(300, Math.max(180, W * 0.26)), x = tree + 24 + lanes * LANE + (small ? 6 : 150), right = small ? 112 : 168;
   rows.forEach(function (r) { if (!(r.of.kids && r.of.open)) most = Math.max(most, r.of.us[0] || 0, r.of.us[1] || 0) });
   scale = {small: small, W: W, tree: tree, wire: tree + 14, ops: x - 142, bars: x, k: Math.max(40, W - x - right) / (most || 1), most: most, end: W - right};
 }
@@ -339,7 +348,7 @@ function drawRow(i) {
     bars(g, of, y);
   }
   var a = of.us[0], b = of.us[1], most = root.us[0];
-  if (a || b) svg('text', {class: 'num' + (isOpen ? ' dim' : b > a * 1.05 && b - a > most * 0.005 ? ' worse' : ''), x: scale.W - 14, y: y + 17}, g, num(a).replace(' ' + unit, '') + ' \u2192 ' + num(b));
+  if (a || b) svg('text', {class: 'num' + (isOpen ? ' dim' : b > a * 1.05 && b - a > most * 0.005 ? ' worse' : ''), x: scale.W - 14, y: y + 17}, g, num(a).replace(' ' + unit, '') + ' \u2192 ' + (scale.small ? num(b).replace(' ' + unit, '') : num(b)));
 }
 function drawWire(w) {
   var y1 = (w.a - shownFrom) * ROW + ROW / 2, y2 = (w.b - shownFrom) * ROW + ROW / 2, x = scale.wire, to = x + 8 + w.lane * LANE;
@@ -369,6 +378,7 @@ function draw() {
     var top = 'none', most = -1;
     if (of.kids) of.parts[1].forEach(function (us, s) { if (us > most) { most = us; top = s } });
     else top = shade(of.chosen);
+    if (of.kids ? of.over : of.overruled) svg('circle', {class: 'over', cx: scale.wire, cy: (i - first) * ROW + ROW / 2, r: of.kids ? 9 : 8, 'pointer-events': 'none'}, view);
     svg('circle', {class: 'fill-' + top, cx: scale.wire, cy: (i - first) * ROW + ROW / 2, r: of.kids ? 6 : 4.5, stroke: 'var(--card)', 'stroke-width': 1.5, 'pointer-events': 'none'}, view);
   }
 }
@@ -397,7 +407,7 @@ function price(p) {
 function decision(of, changed, out) {
   var p = of.price;
   out.push(['price', !p.source && of.ins && of.ins.some(function (e) { return e.price.source }) ? 'that of its edges' : price(p)]);
-  if (of.why) out.push([changed ? 'rule' : 'reason', of.why]);
+  if (of.why && of.why !== 'measured') out.push([changed ? 'rule' : 'reason', of.why]);
   if (p.figures) out.push(['rule measured', p.figures]);
   if (p.measured) out.push(['measured', p.measured]);
   if (p.rules) out.push(['overruled rule', p.rules]);
@@ -497,15 +507,19 @@ closeAll.addEventListener('click', function () { setAll(false) });
 /* --- search --- */
 var found = [], next = 0;
 function search(word) {
+  word = word.toLowerCase();
+  show(word ? nodes.filter(function (n) { return n.name.toLowerCase().indexOf(word) >= 0 }) : null);
+}
+/* null: what was marked is so no longer */
+function show(list) {
   hits = new Set();
   now = null;
-  word = word.toLowerCase();
-  found = word ? nodes.filter(function (n) { return n.name.toLowerCase().indexOf(word) >= 0 }) : [];
+  found = list || [];
   found.forEach(function (n, i) {
     hits.add(n);
     for (var g = n.parent; i < 200 && g && g !== root; g = g.parent) g.open = true;
   });
-  count.textContent = word ? found.length + ' found' : '';
+  count.textContent = list ? found.length + ' found' : '';
   next = 0;
   if (found.length) reveal(found[0]); else redraw();
 }
@@ -514,21 +528,23 @@ find.addEventListener('keydown', function (ev) { if (ev.key === 'Enter' && found
 
 drawStrip();
 redraw();
-/* #find=WORD searches, #open=all opens all, #tip=WORD shows what is known of the first one, #edge=WORD of a tensor, when the page
-   opens. */
-var want = /^#(find|open|tip|edge)=(.*)$/.exec(location.hash), word = want ? decodeURIComponent(want[2]) : '';
+/* #find=WORD searches, #open=all opens all, #tip=WORD shows what is known of the first one, #edge=WORD of a tensor,
+   #over= what is against the rules, when the page opens. */
+var want = /^#(find|open|tip|edge|over)=(.*)$/.exec(location.hash), word = want ? decodeURIComponent(want[2]) : '';
 if (want && want[1] === 'open') setAll(true);
 if (want && (want[1] === 'find' || want[1] === 'tip')) { find.value = word; search(word) }
 if (want && want[1] === 'tip' && found.length) {
   var b = box.getBoundingClientRect();
   showTip(found[0], b.left + 220, b.top + where.get(found[0]) * ROW - box.scrollTop + 20);
 }
+if (want && want[1] === 'over') show(overruled);
 if (want && want[1] === 'edge') {
   setAll(true);
   var at = edges.find(function (e) { return e.tensor === word }), on = at ? where.get(nodes[Math.max(at.to, at.from)]) : 0;
   box.scrollTop = Math.max(0, on * ROW - box.clientHeight / 3);
   draw();
-  if (at) fill(at.tensor, aboutEdge(at), 220, 200);
+  var frame = box.getBoundingClientRect();
+  if (at) fill(at.tensor, aboutEdge(at), frame.left + scale.wire, frame.top + on * ROW - box.scrollTop);
 }
 host.dataset.ready = Math.round(performance.now()); /* ms since the page was asked for */
 })();

@@ -116,6 +116,15 @@ grep -q '<title>Tuned placement</title>' "$work/tuned.dom" || fail "the title of
 grep -q '<circle' "$work/tuned.dom" || fail "the front is not drawn"
 drawn "$work/tuned.dom" >/dev/null
 
+# What measurements overruled is marked, and a button shows it.
+open_page "$work/tuned/report.html#over=" "$work/over"
+if drawn "$work/over" | grep -q 'against the rules</button>'; then
+    drawn "$work/over" | grep -q 'class="over"' || fail "what is against the rules is not marked"
+    grep -qE '<span id="picture-shown"[^>]*>[1-9][0-9]* found<' "$work/over" || fail "what is against the rules is not found"
+else
+    fail "the tuned model has nothing against the rules"
+fi
+
 # Bodies of If, Loop and Scan are in their node, also thousands of nodes of one.
 cat >"$work/bodies.onnxtxt" <<'EOT'
 <ir_version: 9, opset_import: ["" : 17]>
