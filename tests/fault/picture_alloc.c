@@ -1,5 +1,5 @@
 /* picture_alloc.c - every allocation on the way to the drawing of a model fails once: what a plan says of nodes and edges, bodies
- * included, the page, the overlay, the metadata. */
+ * included, the page, the overlay, the metadata, a report with profiles, a tuned model. */
 #include "support/alloc_fail.h"
 
 #include "base/fail.h"
@@ -7,6 +7,8 @@
 #include "quant/report/annotate.h"
 #include "quant/report/plan_picture.h"
 #include "report/page.h"
+#include "tune/space/space_edges.h"
+#include "tune/tune_state.h"
 
 static const char text[] =
     "<ir_version: 9, opset_import: [\"\" : 17]>\n"
@@ -98,8 +100,8 @@ static void open_subject(subject *s)
         at +=
             (size_t)snprintf(w + at, sizeof w - at, "%s%.2f", i > 0 ? ", " : "", ((i * 37) % 72 - 36) / 36.0);
     snprintf(model, sizeof model,
-             "g (float[1,2,6,6] x) => (float[1,4,6,6] y) <float[4,2,3,3] w = {%s}> {"
-             " h = Conv<pads = [1, 1, 1, 1]>(x, w) y = Softmax(h) }",
+             "g (float[1,2,6,6] x) => (float[1,4,1,1] y) <float[4,2,3,3] w = {%s}> {"
+             " h = Conv<pads = [1, 1, 1, 1]>(x, w) r = Relu(h) y = GlobalAveragePool(r) }",
              w);
     s->m = test_model(model);
     s->overlay = test_path("nodes.json");
@@ -107,6 +109,7 @@ static void open_subject(subject *s)
     assert_ok(qdq_engine_open("sim:" QDQ_SOURCE_DIR "/tests/cli/fixtures/sim.json", NULL, &s->engine, &err));
     assert_ok(qdq_data_open("random:1", s->m, NULL, &s->data, &err));
     assert_ok(qdq_quantize(s->m, s->target, s->engine, s->data, &qo, &s->plan, &s->quantized, &err));
+    assert_true(s->plan->quantized.n > 0);
 }
 
 static void close_subject(subject *s)
@@ -142,11 +145,80 @@ static void a_report_with_profiles_survives_every_allocation_failure(void **stat
     close_subject(&s);
 }
 
+/* --- the drawing of a tuned model --------------------------------------------------------------------------------------- */
+
+typedef struct tuned {
+    subject s;
+    qdq_space *space;
+    qdq_tune_times times;
+    qdq_tune_edge edges[8];
+    qdq_tune_step step; /* of the placements that the search began with */
+} tuned;
+
+static void open_tuned(tuned *x)
+{
+    const qdq_quantize_opts qo = QDQ_QUANTIZE_OPTS_INIT;
+    static double zeros[64];
+    qdq_error err = QDQ_ERROR_INIT;
+
+    open_subject(&x->s);
+    assert_ok(qdq_model_infer_shapes(x->s.m, &err));
+    assert_ok(qdq_space_new(x->s.m, x->s.target, &qo, &x->space, &err));
+    assert_in_range(x->space->n_edges, 1, 8);
+    assert_in_range(x->s.m->graph->values.n, 1, 64);
+    for (size_t i = 0; i < 8; i++)
+        x->edges[i] = (qdq_tune_edge){.saved_us = 1, .alike = 1, .tried = i % 2 == 0, .turned = 1};
+    x->times =
+        (qdq_tune_times){.own = zeros, .converted = zeros, .conversions = zeros, .sum = 1, .is_known = true};
+    x->step = (qdq_tune_step){.phase = QDQ_PHASE_START, .unit = SIZE_MAX, .move = "everything", .kept = true};
+}
+
+static qdq_status draw_tuned(void *ctx, qdq_error *err)
+{
+    tuned *x = ctx;
+    qdq_tune_candidate base = {.times = &x->times};
+    qdq_tune_result out = {.verdict = QDQ_TUNED_FLOAT, .baseline_ms = 1, .final_ms = 1};
+    qdq_tuning t = {.clean = x->s.m,
+                    .target = x->s.target,
+                    .space = x->space,
+                    .rules = x->s.plan,
+                    .base = &base,
+                    .out = &out,
+                    .edges = x->edges};
+    qdq_plan *none = qdq_plan_new();
+    qdq_plan_picture p;
+    qdq_status st = none != NULL ? QDQ_OK : qdq_nomem(err);
+
+    if (st == QDQ_OK && !QDQ_PUSH(&t.arena, &t.steps, x->step))
+        st = qdq_nomem(err);
+    if (st == QDQ_OK)
+        st = qdq_tune_draw(&t, none, &p, err);
+    if (st == QDQ_OK) {
+        assert_non_null(p.picture.node[0].price.rules); /* float, where the rules quantize */
+        assert_non_null(p.picture.node[0].price.measured);
+    }
+    qdq_arena_free(&t.arena);
+    qdq_plan_free(none);
+    return st;
+}
+
+static void the_drawing_of_a_tuned_model_survives_every_allocation_failure(void **state)
+{
+    tuned x = {0};
+
+    (void)state;
+    open_tuned(&x);
+    assert_true(test_every_alloc_fails(draw_tuned, &x) > 10);
+    qdq_space_free(x.space);
+    close_subject(&x.s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_drawing_survives_every_allocation_failure),
         cmocka_unit_test(a_report_with_profiles_survives_every_allocation_failure),
+        cmocka_unit_test(the_drawing_of_a_tuned_model_survives_every_allocation_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
