@@ -275,6 +275,14 @@ static void put_table(qdq_buf *b, const qdq_picture *p)
     free(rank);
 }
 
+static bool has_bodies(const qdq_picture *p)
+{
+    for (size_t i = 0; i < p->n_nodes; i++)
+        if (p->node[i].within != 0)
+            return true;
+    return false;
+}
+
 void qdq_page_picture(qdq_buf *b, const qdq_picture *p)
 {
     char note[600];
@@ -284,8 +292,11 @@ void qdq_page_picture(qdq_buf *b, const qdq_picture *p)
     snprintf(
         note, sizeof note,
         "Nodes along the flow, in modules. Of two bars the upper one is the given model, the lower one the "
-        "chosen model; colours are formats. Thick lines carry codes. %.300s",
-        p->times != NULL ? p->times : "");
+        "chosen model; colours are formats. Thick lines carry codes. %.300s%s",
+        p->times != NULL ? p->times : "",
+        has_bodies(p) && !p->relative
+            ? " Nodes inside of If, Loop and Scan divide the time of that node as estimates have it."
+            : "");
     qdq_page_section(b, "model", "The model", note);
     qdq_buf_puts(b, "<div id=\"picture\" class=\"picture\"></div>\n<script type=\"application/json\" "
                     "id=\"picture-data\">");

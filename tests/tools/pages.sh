@@ -75,6 +75,7 @@ drawn() {
 open_page "$work/page.html#open=all" "$work/open"
 [ "$(drawn "$work/open" | grep -o '<g class="row[^>]*>' | wc -l)" -ge 3 ] || fail "not every node has a row"
 drawn "$work/open" | grep -q 'class="wire plain"' || fail "no edge is drawn"
+drawn "$work/open" | grep -q 'class="wire near"[^>]*data-wire="0"' || fail "the pointer finds no edge"
 drawn "$work/open" | grep -q "onmouseover='alert" && fail "a name became an attribute of the drawing"
 open_page "$work/page.html#find=onmouse" "$work/found"
 grep -q '<span id="picture-shown"[^>]*>1 found<' "$work/found" || fail "the search found another number of nodes"
