@@ -24,8 +24,9 @@ typedef struct qdq_picture_price {
     qdq_price_source source;
     double saved_us, doubt_us; /* us of one run, and the standard deviation; NAN: unknown */
     const char *measured;      /* measurement behind the decision */
-    const char *figures;       /* measurement behind the target's rule */
-    const char *rules;         /* what the target's rules decide; only where a measurement overruled them */
+    const char
+        *figures; /* the target's rule and the measurement behind it: "few-channels: 0.9 (0.8 to 1) on ..." */
+    const char *rules; /* what the target's rules decide; only where a measurement overruled them */
 } qdq_picture_price;
 
 #define QDQ_PICTURE_NO_PRICE ((qdq_picture_price){.source = QDQ_PRICE_NONE, .saved_us = NAN, .doubt_us = NAN})

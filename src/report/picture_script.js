@@ -408,7 +408,7 @@ function decision(of, changed, out) {
   var p = of.price;
   out.push(['price', !p.source && of.ins && of.ins.some(function (e) { return e.price.source }) ? 'that of its edges' : price(p)]);
   if (of.why && of.why !== 'measured') out.push([changed ? 'rule' : 'reason', of.why]);
-  if (p.figures) out.push(['rule measured', p.figures]);
+  if (p.figures && p.figures !== of.why + ': no figures') out.push(['target\u2019s rule', p.figures]);
   if (p.measured) out.push(['measured', p.measured]);
   if (p.rules) out.push(['overruled rule', p.rules]);
 }

@@ -21,32 +21,6 @@ static qdq_status map_floats(const qdq_plan *p, qdq_map *nodes, qdq_error *err)
     return QDQ_OK;
 }
 
-/* Partitions name their filters by operator, frozen paths by reason. */
-static const char *rule_of_partitions(const qdq_partitions *p, const char *op, const char *reason)
-{
-    for (size_t i = 0; i < p->frozen.n; i++)
-        if (p->frozen.at[i].reason != NULL && strcmp(p->frozen.at[i].reason, reason) == 0)
-            return p->frozen.at[i].rule;
-    if (strcmp(op, "Conv") == 0)
-        return p->conv.rule;
-    return strcmp(op, "MatMul") == 0 || strcmp(op, "Gemm") == 0 ? p->gemm.rule : NULL;
-}
-
-/* The rule that leaves such a node float, for this reason; NULL: none does, it follows its neighbours or has no kernel. */
-static const char *rule_against(const qdq_target *t, const char *op, const char *reason)
-{
-    const qdq_target_op *on = qdq_target_find(t, op), *off = qdq_target_find_off(t, op);
-
-    if (on == NULL)
-        return off != NULL ? off->rule : NULL;
-    for (size_t i = 0; i < t->stay.n; i++)
-        if (strcmp(t->stay.at[i].op, op) == 0 && strcmp(t->stay.at[i].reason, reason) == 0)
-            return t->stay.at[i].rule;
-    if (on->only_between && strcmp(reason, QDQ_PLACE_UNREAD) == 0)
-        return on->rule;
-    return t->partitions != NULL ? rule_of_partitions(t->partitions, op, reason) : NULL;
-}
-
 static void add(qdq_tune_result *out, const char *rule, const char *op, bool quantized)
 {
     size_t i = 0;
@@ -81,7 +55,7 @@ static void compare(const qdq_tuning *t, const qdq_map *by_rules, const qdq_map 
     for (size_t i = 0; i < t->rules->left_float.n; i++) {
         const qdq_plan_float *f = &t->rules->left_float.at[i];
         if (qdq_map_get(written, f->node) == NULL)
-            add(t->out, rule_against(t->target, f->op, f->reason), f->op, true);
+            add(t->out, qdq_place_rule_against(t->target, f->op, f->reason), f->op, true);
     }
     for (size_t i = 0; i < p->left_float.n; i++) {
         const qdq_plan_float *f = &p->left_float.at[i];

@@ -179,19 +179,6 @@ static qdq_status set_rules(pricing *x, qdq_picture_price *out, qdq_elem type, b
     return out->rules != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
-static qdq_status set_figures(pricing *x, const qdq_node *n, const qdq_picture_node *rules,
-                              qdq_picture_price *out, qdq_error *err)
-{
-    const bool coded = rules->chosen != rules->given;
-    const qdq_measured *m =
-        n->domain[0] == '\0' ? qdq_target_figures(x->t->target, n->type, coded ? NULL : rules->why) : NULL;
-
-    if (m == NULL)
-        return QDQ_OK;
-    out->figures = qdq_measured_text(m, &x->t->arena);
-    return out->figures != NULL ? QDQ_OK : qdq_nomem(err);
-}
-
 static qdq_status price_node(pricing *x, size_t i, qdq_error *err)
 {
     const qdq_node *n = x->out->node[i];
@@ -208,7 +195,7 @@ static qdq_status price_node(pricing *x, size_t i, qdq_error *err)
     }
     if (rules->chosen != node->chosen)
         QDQ_TRY(set_rules(x, &node->price, rules->chosen, rules->chosen != rules->given, rules->why, err));
-    return rules->why != NULL ? set_figures(x, n, rules, &node->price, err) : QDQ_OK;
+    return qdq_plan_picture_quote(x->out, i, rules, x->t->target, &x->t->arena, err);
 }
 
 /* Between nodes of the main graph: the search decides about no others. */

@@ -98,6 +98,7 @@ static void a_rule_that_a_measurement_overruled_is_named(void **state)
         assert_string_equal(text_at(data, edge, RULES), "float: no 8-bit kernel on this target");
         assert_string_equal(text_at(data, node, RULES),
                             "float: the product with a small matrix is slower in 8 bits");
+        assert_non_null(strstr(text_at(data, node, FIGURES), ": no figures")); /* behind the rule's name */
         assert_int_equal(json_array_size(row_of(data, "nodes", 1, "Tanh")), SOURCE + 1);
         json_decref(data);
     }

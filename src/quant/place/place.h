@@ -38,4 +38,8 @@ typedef struct qdq_place_opts {
 qdq_status qdq_place(const qdq_model *m, const qdq_target *t, const qdq_place_opts *opts, qdq_plan *plan,
                      qdq_error *err);
 
+/* The name of the rule that leaves an operator float for this reason, as a plan has it; NULL: none does, it follows its neighbours
+ * or has no kernel. */
+const char *qdq_place_rule_against(const qdq_target *t, const char *op, const char *reason);
+
 #endif /* QDQ_PLACE_H */

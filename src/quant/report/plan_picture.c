@@ -7,6 +7,8 @@
 #include "base/file.h"
 #include "base/map.h"
 #include "quant/goal/node_cost.h"
+#include "quant/place/place.h"
+#include "target/target.h"
 
 typedef struct drawing {
     const qdq_graph *graph; /* the main one */
@@ -327,6 +329,37 @@ void qdq_plan_picture_name(qdq_plan_picture *x)
 {
     for (size_t i = 0; i < x->picture.n_nodes; i++)
         x->picture.node[i].key = x->picture.node[i].name;
+}
+
+/* --- rules of a target ------------------------------------------------------------------------------------------------- */
+
+/* The rule by which `by` was decided; NULL: none. */
+static const char *rule_of(const qdq_target *t, const qdq_node *n, const qdq_picture_node *by, bool coded)
+{
+    const qdq_target_op *op = qdq_target_find(t, n->type);
+
+    if (!coded)
+        return qdq_place_rule_against(t, n->type, by->why);
+    return op != NULL ? op->rule : NULL;
+}
+
+qdq_status qdq_plan_picture_quote(qdq_plan_picture *x, size_t i, const qdq_picture_node *by,
+                                  const qdq_target *t, qdq_arena *arena, qdq_error *err)
+{
+    const qdq_node *n = x->node[i];
+    const bool coded = by->chosen != by->given;
+
+    if (by->why == NULL || n->domain[0] != '\0')
+        return QDQ_OK;
+    const char *rule = rule_of(t, n, by, coded);
+    const qdq_measured *m = qdq_target_figures(t, n->type, coded ? NULL : by->why);
+    const char *figures = m != NULL ? qdq_measured_text(m, arena) : "no figures";
+    if (rule == NULL && m == NULL)
+        return QDQ_OK;
+    if (figures != NULL)
+        x->picture.node[i].price.figures =
+            qdq_arena_printf(arena, "%s%s%s", rule != NULL ? rule : "", rule != NULL ? ": " : "", figures);
+    return x->picture.node[i].price.figures != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
 /* --- layers ----------------------------------------------------------------------------------------------------------- */

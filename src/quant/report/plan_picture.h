@@ -26,6 +26,10 @@ static inline bool qdq_plan_picture_is_main(const qdq_plan_picture *x, size_t i)
     return x->picture.node[i].within == 0;
 }
 
+/* Names the rule of a target that decided about node i as `by` has it (a node of a picture of the same model), with its figures. */
+qdq_status qdq_plan_picture_quote(qdq_plan_picture *x, size_t i, const qdq_picture_node *by,
+                                  const qdq_target *t, qdq_arena *arena, qdq_error *err);
+
 /* Nodes without names of their own in the clean model have their labels as names in the chosen one (annotate.h). */
 void qdq_plan_picture_name(qdq_plan_picture *x);
 

@@ -8,7 +8,6 @@
 #include "quant/report/plan_picture.h"
 #include "quant/report/report_state.h"
 #include "report/page.h"
-#include "target/target.h"
 
 typedef struct layers {
     qdq_group *at;
@@ -146,17 +145,8 @@ static bool can_profile(const qdq_reporting *r)
 
 static qdq_status set_figures(qdq_reporting *r, qdq_plan_picture *x, qdq_error *err)
 {
-    for (size_t i = 0; i < x->picture.n_nodes && r->opts.target != NULL; i++) {
-        qdq_picture_node *n = &x->picture.node[i];
-        const qdq_node *of = x->node[i];
-        const char *reason = n->chosen != n->given ? NULL : n->why;
-        const qdq_measured *m = n->why != NULL && of->domain[0] == '\0'
-                                    ? qdq_target_figures(r->opts.target, of->type, reason)
-                                    : NULL;
-
-        if (m != NULL && (n->price.figures = qdq_measured_text(m, &r->arena)) == NULL)
-            return qdq_nomem(err);
-    }
+    for (size_t i = 0; i < x->picture.n_nodes && r->opts.target != NULL; i++)
+        QDQ_TRY(qdq_plan_picture_quote(x, i, &x->picture.node[i], r->opts.target, &r->arena, err));
     return QDQ_OK;
 }
 
