@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/fail.h"
 #include "tune/space/space_edges.h"
+#include "tune/space/space_halves.h"
 
 /* A gain below this share of what the edges' nodes and conversions take, or of the model's time, is noise. */
 static const double least_of_kind = 0.02, least_of_model = 0.0005;
@@ -41,6 +42,14 @@ static bool is_copy(const edging *x, const qdq_node *n)
     const qdq_target_op *op = qdq_target_find(x->t->space->target, n->type);
 
     return op != NULL && op->kind == QDQ_KIND_PASS;
+}
+
+/* The activation of a group that the search has decided about, with its weight. */
+static bool is_halved(const edging *x, const qdq_space_edge *e)
+{
+    const uint32_t g = qdq_space_group_of(x->t->space, e->node, e->input);
+
+    return g != QDQ_NO_GROUP && qdq_space_has_halves(x->t->space, g);
 }
 
 /* Does anything take codes of what n gives? */
@@ -79,6 +88,8 @@ static bool may_pay(const edging *x, size_t edge)
 
     if (e->node == NULL)
         return false;
+    if (is_halved(x, e))
+        return qdq_space_is_flipped(x->t->space, &x->base, edge);
     if (is_copy(x, e->node))
         return gives_codes(x, e->node);
     if (x->has_codes[edge])

@@ -26,20 +26,12 @@ static bool is_open_to_choice(const qdq_space *s, const qdq_value *v)
     return true;
 }
 
-/* Of an activation and a constant weight: a half of a group says all that there is. */
-static bool is_of_halved_group(const qdq_space *s, const qdq_node *n, uint32_t input)
-{
-    const uint32_t g = input < 32 ? qdq_space_group_of(s, n, input) : QDQ_NO_GROUP;
-
-    return g != QDQ_NO_GROUP && qdq_space_has_halves(s, g);
-}
-
 static qdq_status add_edges_of(qdq_space *s, edge_list *all, const qdq_node *n, qdq_error *err)
 {
     s->first_edge[n->id] = all->n;
     for (uint32_t i = 0; i < n->n_in; i++) {
         const qdq_space_edge e = {qdq_node_in(n, i), n, i};
-        if (is_open_to_choice(s, e.value) && !is_of_halved_group(s, n, i) && !QDQ_PUSH(&s->arena, all, e))
+        if (is_open_to_choice(s, e.value) && !QDQ_PUSH(&s->arena, all, e))
             return qdq_nomem(err);
     }
     return QDQ_OK;

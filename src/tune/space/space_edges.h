@@ -5,7 +5,7 @@
  * An assignment that may say so has qdq_space_edge_bits() bits: first those of space_halves.h, then one for each edge, then those
  * of space_formats.h. An edge
  * whose bit is on is the other way round than the rest of the assignment has it: with Q/DQ where there would be none, and the
- * other way round. The activation and the constant weight of a linear operator are the group's alone. */
+ * other way round. A constant weight is its group's alone. */
 #ifndef QDQ_SPACE_EDGES_H
 #define QDQ_SPACE_EDGES_H
 

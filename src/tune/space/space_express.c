@@ -29,6 +29,30 @@ static void set_parts(const qdq_space *s, const qdq_cover *want, const qdq_assig
     }
 }
 
+/* A group whose activation and weight have codes, where placement cannot put the group: its weight, and an edge. *any: there was one. */
+static qdq_status keep_weights(const qdq_space *s, const qdq_plan *want, const qdq_plan *have, qdq_assign *a,
+                               bool *any, qdq_error *err)
+{
+    qdq_cover there = {0}, here = {0};
+    qdq_status st = qdq_cover_open(&there, s->clean, &s->labels, s->target, want, err);
+
+    *any = false;
+    if (st == QDQ_OK)
+        st = qdq_cover_open(&here, s->clean, &s->labels, s->target, have, err);
+    for (size_t i = 0; i < s->n_groups && st == QDQ_OK; i++) {
+        const qdq_node *n = s->group[i].node;
+        const qdq_target_op *op = qdq_target_find(s->target, n->type);
+        if (qdq_space_get_part(s, a, i) == QDQ_PART_FULL && qdq_space_has_halves(s, i) &&
+            is_covered(&there, n, op->weight) && !is_covered(&here, n, op->weight)) {
+            qdq_space_set_part(s, a, i, QDQ_PART_WEIGHT);
+            *any = true;
+        }
+    }
+    qdq_cover_free(&there);
+    qdq_cover_free(&here);
+    return st;
+}
+
 /* Edges on which the two plans differ: turned, where they can be; else counted. */
 static qdq_status turn_what_differs(const qdq_space *s, const qdq_plan *want, const qdq_plan *have,
                                     qdq_assign *a, size_t *missed, qdq_error *err)
@@ -86,8 +110,12 @@ qdq_status qdq_space_express(const qdq_space *s, const qdq_plan *want, const qdq
         set_parts(s, &c, &groups, a);
     qdq_cover_free(&c);
     qdq_space_use_formats(s, a, want, true);
-    if (st == QDQ_OK)
+    for (bool again = true; again && st == QDQ_OK;) { /* each time fewer groups are on */
+        qdq_plan_free(have);
         st = qdq_space_plan(s, a, head, e, data, opts, known, &have, err);
+        if (st == QDQ_OK)
+            st = keep_weights(s, want, have, a, &again, err);
+    }
     if (st == QDQ_OK)
         st = turn_what_differs(s, want, have, a, missed, err);
     if (st == QDQ_OK)

@@ -349,6 +349,17 @@ static bool reads_codes(const qdq_cover *c, const qdq_node *n)
     return false;
 }
 
+/* A bias that the placement has in other codes. */
+static void drop_bias(qdq_plan *p, const qdq_edge *e)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->biases.n; i++)
+        if (p->biases.at[i].consumer.input != e->input || strcmp(p->biases.at[i].consumer.node, e->node) != 0)
+            p->biases.at[n++] = p->biases.at[i];
+    p->biases.n = n;
+}
+
 /* Constants that the plan leaves float: of nodes that read codes in both, or in none. Weights of groups are the groups'. */
 static qdq_status add_constants(giving *g)
 {
@@ -359,12 +370,14 @@ static qdq_status add_constants(giving *g)
             continue;
         for (uint32_t i = 0; i < n->n_in && i < 32; i++) {
             const qdq_edge reader = {qdq_node_label(n, &g->p->arena), i};
-            bool given;
+            bool given = false;
             if (reader.node == NULL)
                 return qdq_nomem(g->err);
             if (qdq_cover_input(&g->have, n, i) == QDQ_COVERED_NOT &&
                 qdq_space_group_of(g->s, n, i) == QDQ_NO_GROUP)
                 QDQ_TRY(give_weight(g, n, reader, store, &given));
+            if (given)
+                drop_bias(g->p, &reader);
         }
     }
     return QDQ_OK;
