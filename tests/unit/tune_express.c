@@ -374,6 +374,36 @@ static void unnamed_nodes_that_a_tool_named_are_found_by_their_results(void **st
     qdq_model_free(m);
 }
 
+/* With a Reshape around it, as ONNX Runtime has it. */
+static void a_product_and_an_add_that_a_tool_made_a_gemm_are_found(void **state)
+{
+    static const char *const net =
+        "g (float[1,3,2] x) => (float[1,3,2] y) <float[2,2] w = {1, 2, 3, 4}, float[2] c = {1, 2}>"
+        "{ [fc] h = MatMul(x, w) [shift] s = Add(h, c) [out] y = Tanh(s) }";
+    static const char *const other = "g (float[1,3,2] x) => (float[1,3,2] y) <float[2,2] w = {1, 2, 3, 4}, "
+                                     "float[2] c = {1, 2}, int64[2] flat = {3, 2}, "
+                                     "int64[3] back = {1, 3, 2}> { [r1] f = Reshape(x, flat) [n] g = Gemm(f, "
+                                     "w, c) [r2] s = Reshape(g, back) "
+                                     "[out] y = Tanh(s) }";
+    static const style s = {"a Gemm", "ort-cpu", "uint8", "codes", 128, "f s", "w>n:0"};
+    qdq_model *m = test_model(net), *of = test_model(other), *file = write(of, &s);
+    qdq_plan *memory, *renamed;
+    size_t gone;
+
+    (void)state;
+    renamed = import(file, m, &memory, &gone);
+    assert_int_equal(gone, 0);
+    assert_int_equal(renamed->tensors.n, 2);
+    assert_string_equal(renamed->tensors.at[0].tensor, "x");
+    assert_string_equal(renamed->tensors.at[1].tensor, "s");
+    assert_string_equal(renamed->weights.at[0].consumers.at[0].node, "fc");
+    qdq_plan_free(renamed);
+    qdq_plan_free(memory);
+    qdq_model_free(file);
+    qdq_model_free(of);
+    qdq_model_free(m);
+}
+
 /* The second operand of such a product is no weight: half of the group is an input alone. */
 static void one_operand_of_a_product_of_activations_is_said(void **state)
 {
@@ -418,6 +448,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(names_of_other_tools_are_no_other_placement),
         cmocka_unit_test(nodes_that_cleaning_drops_are_counted_and_what_they_read_is_found),
         cmocka_unit_test(unnamed_nodes_that_a_tool_named_are_found_by_their_results),
+        cmocka_unit_test(a_product_and_an_add_that_a_tool_made_a_gemm_are_found),
         cmocka_unit_test(one_operand_of_a_product_of_activations_is_said),
     };
 

@@ -44,7 +44,7 @@ static const qdq_node *by_output(const renaming *r, const qdq_node *n)
 
 static bool reads_the_same(const renaming *r, const qdq_node *n, const qdq_node *other)
 {
-    for (uint32_t i = 0; i < n->n_in; i++) {
+    for (uint32_t i = 0; i < n->n_in && i < other->n_in; i++) {
         const qdq_value *v = qdq_node_in(n, i),
                         *mine = v != NULL && v->graph == r->from ? r->value[v->id] : NULL;
         if (mine != NULL && mine != qdq_node_in(other, i))
@@ -53,13 +53,20 @@ static bool reads_the_same(const renaming *r, const qdq_node *n, const qdq_node 
     return true;
 }
 
-/* Of one kind; import puts a Relu back where a tool took a Clip out, whose upper end codes do not tell. */
+static bool is_one_of(const qdq_node *n, qdq_op one, qdq_op other)
+{
+    return n->op == one || n->op == other;
+}
+
+/* Of one kind; import puts a Relu back where a tool took a Clip out, whose upper end codes do not tell, and tools make a MatMul and an Add
+ * a Gemm. */
 static bool is_alike(const qdq_node *n, const qdq_node *other)
 {
-    const bool clips = (n->op == QDQ_OP_RELU || n->op == QDQ_OP_CLIP) &&
-                       (other->op == QDQ_OP_RELU || other->op == QDQ_OP_CLIP);
+    const bool clip = is_one_of(n, QDQ_OP_RELU, QDQ_OP_CLIP) && is_one_of(other, QDQ_OP_RELU, QDQ_OP_CLIP),
+               product = n->op == QDQ_OP_GEMM && other->op == QDQ_OP_MATMUL &&
+                         qdq_node_int(n, "transA", 0) == 0 && qdq_node_int(n, "transB", 0) == 0;
 
-    return clips || strcmp(n->type, other->type) == 0;
+    return clip || product || strcmp(n->type, other->type) == 0;
 }
 
 /* The first reader of what n reads that is of its kind. */
@@ -87,8 +94,12 @@ static bool is_const(const qdq_value *v)
 /* Does n move or shift its one input that is computed, so that cleaning may take it out or put it elsewhere? */
 static bool may_vanish(const qdq_node *n)
 {
-    static const qdq_op moves[] = {QDQ_OP_RELU, QDQ_OP_CLIP, QDQ_OP_IDENTITY, QDQ_OP_TRANSPOSE,
-                                   QDQ_OP_BATCHNORMALIZATION},
+    static const qdq_op moves[] = {QDQ_OP_RELU,
+                                   QDQ_OP_CLIP,
+                                   QDQ_OP_IDENTITY,
+                                   QDQ_OP_TRANSPOSE,
+                                   QDQ_OP_BATCHNORMALIZATION,
+                                   QDQ_OP_RESHAPE},
                         shifts[] = {QDQ_OP_ADD, QDQ_OP_SUB, QDQ_OP_MUL, QDQ_OP_DIV};
 
     for (size_t i = 0; i < QDQ_COUNT(moves); i++)
