@@ -75,7 +75,7 @@ qdq_status qdq_tune_choose_strategy(qdq_tuning *t, qdq_error *err)
                         "engine '%s' tells too little of how long each layer takes for minimum cuts%s",
                         qdq_lab_engine(t->lab)->name,
                         t->opts->pareto > 0 ? ", without which there is no front" : "");
-    t->search_opts.max_builds = qdq_tune_max_builds(t->opts, false);
+    t->search_opts.max_builds = qdq_tune_max_builds(t, false);
     qdq_job_log(t->job, QDQ_LOG_WARNING,
                 "engine '%s' tells too little of how long each layer takes for minimum cuts: kinds of groups "
                 "are tried one by one on the whole model, which takes more builds",

@@ -30,7 +30,7 @@ typedef struct edging {
 
 static bool has_budget(const qdq_tuning *t)
 {
-    const unsigned most = qdq_tune_max_builds_with_edges(t->opts, t->cuts);
+    const unsigned most = qdq_tune_max_builds_with_edges(t, t->cuts);
 
     return !qdq_tune_time_is_up(t) && (most == 0 || t->builds < most);
 }

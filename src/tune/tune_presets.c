@@ -23,9 +23,10 @@ static const preset presets[] = {
     {"extensive", 32, 5, 6, 40, 0, 60, 5},
 };
 
-/* The guard builds what was given, the rules' model and what was written; a search in subgraph mode the model without Q/DQ, its
+/* The guard builds what was given, the rules' model and what was written, and where dims are open the first and the last with the
+ * other dims, too; a search in subgraph mode the model without Q/DQ, its
  * layers, those with all Q/DQ, and a candidate. Each model with Q/DQ that was given is built by both. */
-enum { OF_GUARD = 3, LEAST_BUILDS = OF_GUARD + 4, OF_BASELINE = 2 };
+enum { OF_GUARD = 3, OF_OTHER_DIMS = 2, LEAST_BUILDS = OF_GUARD + 4, OF_BASELINE = 2 };
 
 static unsigned count_baselines(const qdq_tune_opts *o)
 {
@@ -136,34 +137,38 @@ qdq_status qdq_tune_check(const qdq_tune_opts *o, const qdq_target *t, qdq_error
     return check_range("time_s", o->time_s, ever, err);
 }
 
-/* What is left for the search. */
-static unsigned builds_of_search(unsigned all, unsigned n_baselines)
+/* What is left for the search, and where that is too little for one, for the least one. */
+static unsigned builds_of_search(unsigned all, unsigned of_guard, unsigned of_other_dims)
 {
-    const unsigned of_guard = OF_GUARD + n_baselines;
+    const unsigned least = LEAST_BUILDS - OF_GUARD, left = all > of_guard ? all - of_guard : 1;
 
     if (all == 0)
         return 0; /* no bound */
-    return all > of_guard ? all - of_guard : 1;
+    return left > least + of_other_dims ? left - of_other_dims : left < least ? left : least;
 }
 
 enum { OF_CUTS = 12 };
 
-unsigned qdq_tune_max_builds(const qdq_tune_opts *o, bool cuts)
+unsigned qdq_tune_max_builds(const qdq_tuning *t, bool cuts)
 {
+    const qdq_tune_opts *o = t->opts;
     const unsigned n = count_baselines(o), of_preset = presets[o->preset].max_builds;
     const unsigned beyond =
         cuts && n > 0 ? n - 1 : n; /* starts make way for the first one (tune_problem.c) */
     const unsigned usual = of_preset > 0 ? (cuts ? OF_CUTS : of_preset) + OF_BASELINE * beyond : 0;
 
-    return builds_of_search(o->max_builds > 0 ? o->max_builds : usual, n);
+    /* presets count builds with the dims of the search; what users allow is all there is */
+    return o->max_builds > 0
+               ? builds_of_search(o->max_builds, OF_GUARD + n, qdq_model_is_open(t->m) ? OF_OTHER_DIMS : 0)
+               : builds_of_search(usual, OF_GUARD + n, 0);
 }
 
-unsigned qdq_tune_max_builds_with_edges(const qdq_tune_opts *o, bool cuts)
+unsigned qdq_tune_max_builds_with_edges(const qdq_tuning *t, bool cuts)
 {
     enum { OF_EDGES = 2 };
-    const unsigned search = qdq_tune_max_builds(o, cuts);
+    const unsigned search = qdq_tune_max_builds(t, cuts);
 
-    return o->max_builds > 0 || search == 0 ? search : search + OF_EDGES;
+    return t->opts->max_builds > 0 || search == 0 ? search : search + OF_EDGES;
 }
 
 static unsigned leg_runs(const qdq_tune_opts *o)
@@ -202,7 +207,7 @@ void qdq_tune_settings(qdq_tuning *t)
         .attempts = o->max_attempts > 0 ? o->max_attempts : 100,
         .stale = p->stale,
         .max_trials = o->trials,
-        .max_builds = qdq_tune_max_builds(o, o->mode == QDQ_TUNE_SUBGRAPH && !qdq_tune_wants_greedy(o)),
+        .max_builds = qdq_tune_max_builds(t, o->mode == QDQ_TUNE_SUBGRAPH && !qdq_tune_wants_greedy(o)),
         .seed = o->seed};
 }
 

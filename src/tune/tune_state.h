@@ -260,9 +260,9 @@ bool qdq_tune_wants_greedy(const qdq_tune_opts *o);
 /* Fills test and search_opts from the preset, what users set besides, and what the lab's engine is. */
 void qdq_tune_settings(qdq_tuning *t);
 /* Builds of a search: of one by minimum cuts, or by trying. */
-unsigned qdq_tune_max_builds(const qdq_tune_opts *o, bool cuts);
+unsigned qdq_tune_max_builds(const qdq_tuning *t, bool cuts);
 /* With those of single edges after it. */
-unsigned qdq_tune_max_builds_with_edges(const qdq_tune_opts *o, bool cuts);
+unsigned qdq_tune_max_builds_with_edges(const qdq_tuning *t, bool cuts);
 /* An empty one with the limits that users want. */
 qdq_pattern_cache qdq_tune_new_cache(const qdq_tuning *t);
 /* All that decisions depend on, as text: two runs with equal texts are one run. In the arena; NULL: out of memory. */

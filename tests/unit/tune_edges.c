@@ -165,6 +165,29 @@ static void a_run_again_ends_with_the_same(void **state)
     qdq_model_free(m);
 }
 
+/* Both normalizations are faster on codes: the fastest model of the front has them so. */
+static void models_of_the_front_have_edges_too(void **state)
+{
+    static const char ops[] = PRODUCTS ", \"LayerNormalization\": {\"float_us\": 60, \"int8_us\": 15}";
+    const char *folder = test_path("front");
+    qdq_model *m = network();
+    qdq_tune_opts o = test_tuned_opts(test_tuned_costs(ops, "\"error\": 0.01"));
+    qdq_tune_result r;
+
+    (void)state;
+    o.mode = QDQ_TUNE_SUBGRAPH;
+    for (o.pareto = 2; o.pareto <= 5; o.pareto += 3) {
+        o.restart = true;
+        assert_ok(test_tuned_run(m, folder, &o, &r, &err));
+        assert_true(r.n_pareto >= 1 && r.n_pareto <= o.pareto);
+        assert_float_equal(r.pareto[0].ms, r.final_ms, 0.02 * r.final_ms);
+        char *plan = test_tuned_file(folder, "pareto/plan_1.json");
+        assert_non_null(strstr(plan, "\"measured\""));
+        qdq_free(plan);
+    }
+    qdq_model_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +197,7 @@ int main(void)
         cmocka_unit_test(an_engine_without_profiles_has_no_edges),
         cmocka_unit_test(a_bound_on_builds_holds_for_edges_too),
         cmocka_unit_test(a_run_again_ends_with_the_same),
+        cmocka_unit_test(models_of_the_front_have_edges_too),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

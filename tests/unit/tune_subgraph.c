@@ -191,6 +191,37 @@ static void no_bound_on_builds_is_passed(void **state)
                  test_tuned_run(model, test_path("few"), &o, &r, &err));
 }
 
+/* With open dims, the guard needs two builds more. */
+static void no_bound_on_builds_is_passed_with_open_dims(void **state)
+{
+    const char *engine = test_tuned_costs(TEST_TUNED_OPS, one_that_does_not_pay);
+    static char w[600], text[1000];
+    size_t at = 0;
+    bool measured = false;
+    qdq_tune_opts o = opts(engine);
+    qdq_tune_result r;
+
+    (void)state;
+    for (int i = 0; i < 64; i++)
+        at +=
+            (size_t)snprintf(w + at, sizeof w - at, "%s%.2f", i > 0 ? ", " : "", ((i * 37) % 64 - 32) / 32.0);
+    snprintf(
+        text, sizeof text,
+        "g (float[N,8] x) => (float[N,8] y) <float[8,8] a = {%s}> {"
+        " h1 = MatMul(x, a) r1 = Relu(h1) h4 = MatMul(r1, a) r4 = Relu(h4) h5 = MatMul(r4, a) y = Tanh(h5) }",
+        w);
+    qdq_model *open = test_model(text);
+    for (unsigned most = 9; most <= 15; most++) {
+        o.max_builds = most;
+        assert_ok(test_tuned_run(open, test_path("open%u", most), &o, &r, &err));
+        measured = measured || r.other_dims.measured;
+        if (r.builds > most)
+            fail_msg("%u builds, at most %u were allowed", r.builds, most);
+    }
+    assert_true(measured);
+    qdq_model_free(open);
+}
+
 /* --- going on -------------------------------------------------------------------------------------------------------- */
 
 static void a_finished_run_measures_nothing_again(void **state)
@@ -417,6 +448,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(without_times_of_layers_whole_models_are_timed),
         cmocka_unit_test(the_filter_holds),
         cmocka_unit_test(no_bound_on_builds_is_passed),
+        cmocka_unit_test(no_bound_on_builds_is_passed_with_open_dims),
         cmocka_unit_test(a_finished_run_measures_nothing_again),
         cmocka_unit_test(an_interrupted_run_goes_on_to_the_same_plan),
         cmocka_unit_test(a_killed_run_goes_on_to_the_same_plan),

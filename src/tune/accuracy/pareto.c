@@ -14,6 +14,7 @@
 #include "base/fail.h"
 #include "onnx/side_file.h"
 #include "tune/cut/front.h"
+#include "tune/space/space_edges.h"
 
 enum { PAIRS = 24, OF_FRONT = 3000 }; /* OF_FRONT: which of the tests between two it is */
 
@@ -59,20 +60,66 @@ static bool is_there(const front *f, const qdq_tune_candidate *c)
     return c == f->t->base;
 }
 
-/* Assignments may mean the same model, or the one that was given. */
+/* `cost`: as a share of that of the model without Q/DQ. Assignments may mean the same model, or the one that was given. */
+static qdq_status add(front *f, const qdq_assign *a, double cost, qdq_error *err)
+{
+    qdq_tune_candidate *c;
+
+    QDQ_TRY(qdq_tune_candidate_of(f->t, a, &c, err));
+    if (!is_there(f, c) && f->n_points < f->t->opts->pareto)
+        f->point[f->n_points++] =
+            (point){.c = c, .told = {.predicted_ms = f->t->out->baseline_ms * f->clean_share * cost}};
+    return QDQ_OK;
+}
+
+/* Are the decisions about this node the same in both? */
+static bool is_alike(const qdq_space *s, const qdq_node *n, const qdq_assign *a, const qdq_assign *b)
+{
+    if (n == NULL)
+        return true;
+    for (size_t g = s->first_group[n->id]; g < s->n_groups && s->group[g].node == n; g++)
+        if (qdq_assign_get(a, g) != qdq_assign_get(b, g))
+            return false;
+    return true;
+}
+
+/* *out: the assignment with the single edges that the search turned, where both ends of an edge are as in what it found: there
+ * its gain was measured. */
+static qdq_status take_edges(qdq_tuning *t, const qdq_assign *a, qdq_assign *out, qdq_error *err)
+{
+    const qdq_space *s = t->space;
+
+    if (!qdq_assign_new(out, qdq_space_edge_bits(s), &t->arena))
+        return qdq_nomem(err);
+    for (size_t i = 0; i < s->n_groups; i++)
+        qdq_assign_set(out, i, qdq_assign_get(a, i));
+    for (size_t i = 0; i < s->n_edges; i++) {
+        const qdq_space_edge *e = &s->edge[i];
+        if (qdq_space_is_flipped(s, &t->found.best, i) && is_alike(s, e->node, a, &t->found.best) &&
+            is_alike(s, qdq_space_source(s, e->value), a, &t->found.best))
+            qdq_space_flip(s, out, i);
+    }
+    return QDQ_OK;
+}
+
+/* What the search found may have Q/DQ that costs of decisions know nothing of: on single edges, or as another tool placed them. Then
+ * it takes the place of the cheapest one by these costs, where there is no room for both. */
 static qdq_status list(front *f, qdq_error *err)
 {
-    f->point = qdq_arena_array(&f->t->arena, f->n + 1, sizeof *f->point);
+    qdq_tuning *t = f->t;
+    size_t first = 0;
+    qdq_assign with_edges;
+
+    f->point = qdq_arena_array(&f->t->arena, f->n + 2, sizeof *f->point);
     if (f->point == NULL)
         return qdq_nomem(err);
-    for (size_t i = 0; i < f->n && f->n_points < f->t->opts->pareto; i++) {
-        const double cost = f->t->costs.rest + f->at[i].cost;
-        qdq_tune_candidate *c;
-        QDQ_TRY(qdq_tune_candidate_of(f->t, &f->at[i].assign, &c, err));
-        if (is_there(f, c))
-            continue;
-        f->point[f->n_points++] = (point){
-            .c = c, .told = {.predicted_ms = f->t->out->baseline_ms * f->clean_share * cost / f->given_cost}};
+    if (t->found.best.n > t->space->n_groups) {
+        QDQ_TRY(add(f, &t->found.best, t->found.predicted_ns / t->problem.base_ns, err));
+        first = f->n_points > 0 && f->n > t->opts->pareto ? 1 : 0;
+    }
+    for (size_t i = first; i < f->n; i++) {
+        QDQ_TRY(take_edges(t, &f->at[i].assign, &with_edges, err));
+        QDQ_TRY(add(f, &with_edges, (t->costs.rest + f->at[i].cost) / f->given_cost, err));
     }
     return QDQ_OK;
 }

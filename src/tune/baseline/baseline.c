@@ -424,8 +424,8 @@ static qdq_status try_exact(qdq_tuning *t, const qdq_baseline *b, qdq_error *err
 /* One that may ship as it is takes no build that single edges could have. */
 static bool has_budget(const qdq_tuning *t, const qdq_baseline *b)
 {
-    const unsigned most = b->may_ship ? qdq_tune_max_builds(t->opts, t->cuts)
-                                      : qdq_tune_max_builds_with_edges(t->opts, t->cuts);
+    const unsigned most =
+        b->may_ship ? qdq_tune_max_builds(t, t->cuts) : qdq_tune_max_builds_with_edges(t, t->cuts);
 
     return !qdq_tune_time_is_up(t) && !t->found.ended_early && (most == 0 || t->builds < most) &&
            (t->opts->trials == 0 || t->found.trials < t->opts->trials);
