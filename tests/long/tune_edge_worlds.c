@@ -130,20 +130,45 @@ typedef struct tally {
     unsigned builds;
 } tally;
 
+/* Another tool's file: a placement by chance. */
+static qdq_model *baseline(test_space *t, const char *path, qdq_random *r)
+{
+    qdq_assign a;
+    qdq_model *m;
+
+    assert_true(qdq_assign_new(&a, t->s->n_groups, &t->arena));
+    for (size_t i = 0; i < a.n; i++)
+        qdq_assign_set(&a, i, i == 0 || qdq_random_uniform(r) < 0.5);
+    qdq_plan *p = test_space_plan(t, &a);
+    qdq_model *made = test_space_applied(t, p);
+    assert_ok(qdq_model_save(made, path, NULL, &err));
+    assert_ok(qdq_model_load(path, NULL, &m, &err));
+    qdq_model_free(made);
+    qdq_plan_free(p);
+    return m;
+}
+
 /* One world: what a run in subgraph mode finds by the rules of `target`, beside the best of all. */
-static void try_world(const qdq_target *target, const char *folder, qdq_random *r, tally *sum)
+static void try_world(const qdq_target *target, const char *folder, bool with_baseline, qdq_random *r,
+                      tally *sum)
 {
     static const char *const set[] = {"engine", "sim", NULL};
     qdq_engine *e;
     const char *spec = costs(r);
     qdq_tune_opts o = test_tuned_opts(spec);
     qdq_tune_result found;
-    qdq_model *m = network(), *tuned;
+    qdq_model *m = network(), *tuned, *given = NULL;
+    const qdq_model *baselines[2] = {NULL};
     char path[4300];
 
     assert_ok(qdq_engine_open(spec, NULL, &e, &err));
     test_space t = test_space_open_with(m, "ort-cpu", set, e);
     o.mode = QDQ_TUNE_SUBGRAPH;
+    snprintf(path, sizeof path, "%s.onnx", folder);
+    if (with_baseline) {
+        baselines[0] = given = baseline(&t, path, r);
+        o.qdq_baselines = baselines;
+    }
     assert_ok(qdq_autotune(m, target, NULL, folder, &o, &found, &err));
     snprintf(path, sizeof path, "%s/model.onnx", folder);
     assert_ok(qdq_model_load(path, NULL, &tuned, &err));
@@ -155,6 +180,7 @@ static void try_world(const qdq_target *target, const char *folder, qdq_random *
     sum->below += share < 0.98;
     sum->builds = found.builds > sum->builds ? found.builds : sum->builds;
     qdq_model_free(tuned);
+    qdq_model_free(given);
     test_space_close(&t);
     qdq_engine_close(e);
 }
@@ -176,7 +202,7 @@ static void the_cut_finds_nearly_all_that_edges_can_bring(void **state)
 
     (void)state;
     for (int w = 0; w < WORLDS; w++)
-        try_world(t, test_path("world%d", w), &r, &sum);
+        try_world(t, test_path("world%d", w), false, &r, &sum);
     expect(&sum, WORLDS);
     qdq_target_free(t);
 }
@@ -196,10 +222,23 @@ static void rules_that_are_wrong_cost_next_to_nothing(void **state)
             if (qdq_random_uniform(&r) < 0.5)
                 off[n++] = rules[i];
         qdq_target *t = target_without(off, n);
-        try_world(t, test_path("wrong%d", w), &r, &sum);
+        try_world(t, test_path("wrong%d", w), false, &r, &sum);
         qdq_target_free(t);
     }
     expect(&sum, FEW_WORLDS);
+}
+
+static void a_baseline_takes_no_build_that_would_find_more(void **state)
+{
+    qdq_random r = qdq_random_new(3, "baselines");
+    qdq_target *t = target_without(NULL, 0);
+    tally sum = {.worst = 1};
+
+    (void)state;
+    for (int w = 0; w < FEW_WORLDS; w++)
+        try_world(t, test_path("given%d", w), true, &r, &sum);
+    expect(&sum, FEW_WORLDS);
+    qdq_target_free(t);
 }
 
 int main(void)
@@ -207,6 +246,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_cut_finds_nearly_all_that_edges_can_bring),
         cmocka_unit_test(rules_that_are_wrong_cost_next_to_nothing),
+        cmocka_unit_test(a_baseline_takes_no_build_that_would_find_more),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
