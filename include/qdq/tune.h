@@ -256,7 +256,7 @@ typedef enum qdq_tune_fate {
     QDQ_FATE_WRONG,  /* the engine computes it wrongly */
     QDQ_FATE_FAILED, /* it was not built, or did not live */
     QDQ_FATE_PLACEMENT, /* it is another model, by its weights, inputs or outputs: its placement alone was tried */
-    QDQ_FATE_UNKNOWN /* the budget of time ended before it was measured */
+    QDQ_FATE_UNKNOWN /* the budget of time ended before it was measured, judged and verified: `why` says which */
 } qdq_tune_fate;
 
 /* "shipped", "beaten", "misses the goal", "wrong", "failed", "placement", "unknown" */
@@ -273,11 +273,13 @@ typedef struct qdq_tune_unsaid {
         other; /* DequantizeLinear nodes that no plan can say: a scale for each channel of an activation, ... */
 } qdq_tune_unsaid;
 
-/* A model with Q/DQ that was given. Times in ms, as in qdq_tune_result: in pairs with the input; NAN: not measured. */
+/* A model with Q/DQ that was given. Times in ms, as in qdq_tune_result: in pairs with the input, or where
+ * the final measurement had no time, of the search with the optimized input; NAN: not measured. */
 typedef struct qdq_tune_baseline {
     char name[200]; /* of its file; "baseline 1" if it has none */
     qdq_tune_fate fate;
-    char why[300]; /* of MISSES, WRONG, FAILED, PLACEMENT; "" */
+    char why
+        [300]; /* of MISSES, WRONG, FAILED, PLACEMENT, UNKNOWN; or that times are those of the search; "" */
     double ms, speedup, ci_low, ci_high;
     double sqnr_db, accuracy; /* on all samples that judge; NAN: not judged; accuracy: NAN without labels */
     double agreement_db; /* of the engine with its reference: qdq_verify_result.sqnr_db; NAN: not known */
