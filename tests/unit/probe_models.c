@@ -93,6 +93,45 @@ static void every_probe_of_the_built_in_targets_is_a_model_at_every_size(void **
     assert_true(n > 60);
 }
 
+static bool has_probe(const qdq_target *t, const char *list, size_t index)
+{
+    for (size_t i = 0; i < t->probes.n; i++)
+        if (strcmp(t->probes.at[i].list, list) == 0 && t->probes.at[i].index == index)
+            return true;
+    return false;
+}
+
+/* Those with the key `engine` are of correctness. */
+static void expect_probes(const qdq_target *t, const char *list)
+{
+    json_t *root = NULL, *rule;
+    size_t i;
+
+    assert_ok(qdq_json_parse(t->text, strlen(t->text), t->name, &root, &err));
+    json_array_foreach(json_object_get(root, list), i,
+                       rule) if (json_object_get(rule, "engine") == NULL && !has_probe(t, list, i))
+        fail_msg("%s: %s[%zu], rule %s of %s, has no probe", t->name, list, i,
+                 json_string_value(json_object_get(rule, "rule")),
+                 json_string_value(json_object_get(rule, "op")));
+    json_decref(root);
+}
+
+/* Targets of weights alone are for size. */
+static void every_rule_of_speed_of_the_targets_for_processors_has_a_probe(void **state)
+{
+    static const char *const names[] = {"ort-cpu", "openvino"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        qdq_target *t = NULL;
+
+        assert_ok(qdq_target_load(names[i], &t, &err));
+        expect_probes(t, "operators");
+        expect_probes(t, "stay_float");
+        qdq_target_free(t);
+    }
+}
+
 /* --- sides ------------------------------------------------------------------------------------------------------------- */
 
 #define PROBE "\"probe\": [{\"graph\": \"g\""
@@ -206,6 +245,7 @@ int main(void)
         cmocka_unit_test(parameters_get_their_values_and_weights_seeded_numbers),
         cmocka_unit_test(mistakes_in_a_probe_have_their_place),
         cmocka_unit_test(every_probe_of_the_built_in_targets_is_a_model_at_every_size),
+        cmocka_unit_test(every_rule_of_speed_of_the_targets_for_processors_has_a_probe),
         cmocka_unit_test(other_rules_with_probes_are_off_unless_they_are_listed),
         cmocka_unit_test(what_a_probe_is_about_is_told_as_it_is_now),
         cmocka_unit_test(figures_replace_those_of_the_same_probe_engine_and_processor),
