@@ -43,16 +43,6 @@ static void measured_free(measured m)
     qdq_target_free(m.t);
 }
 
-static const qdq_probe_outcome *find(const measured *m, const char *op, const char *rule, const char *probe)
-{
-    for (size_t i = 0; i < m->r->n; i++)
-        if (strcmp(m->r->outcomes[i].op, op) == 0 && strcmp(m->r->outcomes[i].rule, rule) == 0 &&
-            strcmp(m->r->outcomes[i].probe, probe) == 0)
-            return &m->r->outcomes[i];
-    fail_msg("no outcome of %s of %s", rule, op);
-    return NULL;
-}
-
 /* --- a world whose prices are others --------------------------------------------------------------------------------- */
 
 /* The name of the node that the probe is about stands first in its graph: ["first-conv/Conv"]. */
@@ -66,58 +56,72 @@ static const char *label_of(const qdq_probe *p, char *text, size_t size)
     return text;
 }
 
-/* Rules that move codes, and other values of a key, change no price of this engine. */
-static bool is_priced(const qdq_probe *p)
+/* Does the node run in 8 bits where the rule holds? Of a rule with other values of a key: in the kernel that needs a Q behind it. */
+static bool has_codes_with_it(const qdq_probe *p)
 {
-    return strcmp(p->rule, "pass-through") != 0 && strcmp(p->op, "AveragePool") != 0 &&
-           strcmp(p->rule, "concat-between") != 0 && p->name[0] == '\0';
+    if (strcmp(p->list, "stay_float") == 0)
+        return false;
+    return p->name[0] == '\0' || strcmp(p->name, "or_beside") == 0;
 }
 
-/* Every second rule that the world prices is wrong, from the first or from the second on. */
+static bool needs_q(const qdq_target *t, const qdq_probe *p)
+{
+    const qdq_target_op *op = qdq_target_find(t, p->op);
+
+    if (strcmp(p->name, "output") == 0 || strcmp(p->name, "epilogue") == 0)
+        return true;
+    return (op->kind == QDQ_KIND_JOINT && op->quantize_output) || op->kind == QDQ_KIND_PASS;
+}
+
+/* Every second rule is wrong, from the first or from the second on. */
 static bool is_wrong(size_t number, size_t first)
 {
     return number % 2 == first;
 }
 
+/* Convs give codes on ONNX Runtime, and a Conv reads them: Q/DQ stand on both sides of these with the rule and without it. What their
+ * scales are worth has no price on this engine. */
+static bool differs_by_scales_alone(const qdq_target *t, const qdq_probe *p)
+{
+    static const char *const ops[] = {"Concat", "MaxPool", "Slice", "Split", "Gather"};
+    bool found = false;
+
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        found |= strcmp(p->op, ops[i]) == 0;
+    return found && p->name[0] == '\0' && strcmp(t->name, "ort-cpu") == 0;
+}
+
 static void put_prices(const qdq_target *t, size_t first, qdq_buf *out)
 {
-    size_t number = 0;
-
-    qdq_buf_puts(out, COSTS ", \"noise\": 0.01, \"nodes\": {");
+    qdq_buf_puts(out, COSTS ", \"noise\": 0.002, \"nodes\": {");
     for (size_t i = 0; i < t->probes.n; i++) {
         const qdq_probe *p = &t->probes.at[i];
+        const bool float_is_faster = has_codes_with_it(p) == is_wrong(i, first);
         char label[200];
 
-        if (!is_priced(p))
-            continue;
-        const bool wrong = is_wrong(number, first);
-        const bool float_is_faster = (strcmp(p->list, "stay_float") == 0) != wrong;
-        const qdq_target_op *op = qdq_target_find(t, p->op);
-        const bool needs_q = op->kind == QDQ_KIND_JOINT && op->quantize_output;
-        qdq_buf_printf(out, "%s\"%s\": {\"float_us\": 100, \"int8_us\": %d, \"output_q\": %s}",
-                       number++ > 0 ? ", " : "", label_of(p, label, sizeof label), float_is_faster ? 400 : 10,
-                       needs_q ? "true" : "false");
+        qdq_buf_printf(
+            out, "%s\"%s\": {\"float_us\": 100, \"int8_us\": %d, \"output_q\": %s, \"epilogue\": [\"Add\"]}",
+            i > 0 ? ", " : "", label_of(p, label, sizeof label), float_is_faster ? 400 : 10,
+            needs_q(t, p) ? "true" : "false");
     }
     qdq_buf_puts(out, "}");
 }
 
 static void assert_each_is_found(const measured *m, const qdq_target *t, size_t first)
 {
-    size_t number = 0, wrong = 0;
-
+    assert_int_equal(m->r->n, t->probes.n);
     for (size_t i = 0; i < t->probes.n; i++) {
-        const qdq_probe *p = &t->probes.at[i];
+        const qdq_probe_outcome *o = &m->r->outcomes[i];
 
-        if (!is_priced(p))
+        const bool wrong = is_wrong(i, first), stays = strcmp(o->before, o->after) == 0;
+
+        if (differs_by_scales_alone(t, &t->probes.at[i]))
             continue;
-        const qdq_probe_outcome *o = find(m, p->op, p->rule, p->name);
-        const bool is_off = strcmp(o->after, "off") == 0;
-        if (is_off != is_wrong(number, first))
-            fail_msg("%s of %s: %s, now %s (%s)", o->rule, o->op, o->verdict, o->after, o->why);
-        assert_string_equal(o->verdict, is_off ? "harms" : "pays");
-        wrong += is_wrong(number++, first);
+        if (strcmp(o->verdict, wrong ? "harms" : "pays") != 0 ||
+            (wrong && stays && strcmp(o->before, "off") != 0)) /* off by another probe of the rule */
+            fail_msg("%s of %s, probe '%s': %s, was %s, now %s (%s)", o->rule, o->op, o->probe, o->verdict,
+                     o->before, o->after, o->why);
     }
-    assert_true(wrong >= 2);
 }
 
 static void each_wrong_rule_is_found_where_every_second_one_is_wrong(void **state)

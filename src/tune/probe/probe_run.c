@@ -57,7 +57,7 @@ qdq_probe_report *qdq_probe_pack_report(const qdq_probe_run *r)
                               .aa_low = r->control.low,
                               .aa_high = r->control.high,
                               .seconds = qdq_clock_seconds() - r->started,
-                              .builds = qdq_lab_builds(r->timer.lab)};
+                              .builds = r->timer.builds + qdq_lab_builds(r->timer.lab)};
     for (size_t i = 0; i < r->outcomes.n; i++) {
         list[i] = r->outcomes.at[i];
         texts_of(&list[i], text);
@@ -87,18 +87,17 @@ static qdq_status check_engine(const qdq_probe_run *r, qdq_error *err)
 static qdq_status open_lab(qdq_probe_run *r, qdq_error *err)
 {
     const qdq_engine_opts *e = r->opts.engine_opts;
-    qdq_lab_opts o = {.engine = r->opts.engine,
-                      .engine_opts = e,
-                      .worker = e != NULL ? e->worker : NULL,
-                      .work = qdq_tempdir_path(r->dir),
-                      .threads = r->opts.threads,
-                      .seed = r->opts.seed,
-                      .job = r->opts.job};
 
+    r->timer.opts = (qdq_lab_opts){.engine = r->opts.engine,
+                                   .engine_opts = e,
+                                   .worker = e != NULL ? e->worker : NULL,
+                                   .work = qdq_tempdir_path(r->dir),
+                                   .threads = r->opts.threads,
+                                   .seed = r->opts.seed,
+                                   .job = r->opts.job};
     if (e != NULL)
-        o.build_deadline_s = o.run_deadline_s = e->deadline_s;
-    r->timer.job = r->opts.job;
-    return qdq_lab_open(&o, &r->timer.lab, err);
+        r->timer.opts.build_deadline_s = r->timer.opts.run_deadline_s = e->deadline_s;
+    return qdq_probe_open_lab(&r->timer, err);
 }
 
 static qdq_status begin(qdq_probe_run *r, qdq_error *err)

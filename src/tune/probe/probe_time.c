@@ -10,8 +10,8 @@
 #include "engine/sample_stats.h"
 #include "tune/measure/measure.h"
 
-/* Pairs of one sample; samples of the control. */
-enum { PAIRS = 8, CONTROL = 16 };
+/* Pairs of one sample; samples of the control; samples that one process takes. */
+enum { PAIRS = 8, CONTROL = 16, PER_WORKER = 2 };
 
 /* No interval nearer to 1 than this decides: a rule that changes less is nobody's gain. */
 static const double least_margin = 0.005;
@@ -34,6 +34,29 @@ static void drop_both(comparing *c)
     }
 }
 
+/* --- processes --------------------------------------------------------------------------------------------------------- */
+
+qdq_status qdq_probe_open_lab(qdq_probe_timer *t, qdq_error *err)
+{
+    t->samples = 0;
+    return qdq_lab_open(&t->opts, &t->lab, err);
+}
+
+/* A new process has another layout of its memory. The old one stays if there is none. */
+static qdq_status renew_lab(qdq_probe_timer *t, qdq_error *err)
+{
+    qdq_lab *old = t->lab;
+    const qdq_status st = qdq_probe_open_lab(t, err);
+
+    if (st != QDQ_OK) {
+        t->lab = old;
+        return st;
+    }
+    t->builds += qdq_lab_builds(old);
+    qdq_lab_close(old);
+    return QDQ_OK;
+}
+
 /* --- one sample ------------------------------------------------------------------------------------------------------ */
 
 /* Who is built first alternates, too. */
@@ -54,7 +77,7 @@ static qdq_status time_pairs(comparing *c, double *ratio, qdq_error *err)
     double all[PAIRS], without_ns, with_ns;
 
     for (unsigned i = 0; i < PAIRS && c->fate.end == QDQ_REMOTE_FINE; i++) {
-        QDQ_TRY(qdq_job_poll(c->t->job, err));
+        QDQ_TRY(qdq_job_poll(c->t->opts.job, err));
         QDQ_TRY(qdq_lab_pair(c->t->lab, c->handle[0], c->handle[1], i % 2 == 1, (c->t->trial << 12) + i,
                              &without_ns, &with_ns, &c->fate, err));
         all[i] = with_ns / without_ns;
@@ -70,10 +93,12 @@ static qdq_status take_sample(comparing *c, qdq_probe_samples *s, qdq_error *err
 {
     const double start = qdq_clock_seconds();
 
+    QDQ_TRY(qdq_job_poll(c->t->opts.job, err));
+    if (c->t->samples >= PER_WORKER)
+        QDQ_TRY(renew_lab(c->t, err));
+    c->t->samples++;
     c->t->trial++;
-    qdq_status st = qdq_job_poll(c->t->job, err);
-    if (st == QDQ_OK)
-        st = build_both(c, s->n % 2, err);
+    qdq_status st = build_both(c, s->n % 2, err);
     if (st == QDQ_OK && c->fate.end == QDQ_REMOTE_FINE)
         st = time_pairs(c, &s->ratio[s->n], err);
     drop_both(c);

@@ -1,6 +1,6 @@
 /* probe_time.h - which of two model files is faster? In the lab, in interleaved pairs, with the tuner's test. Both files are built
- * anew for each sample: where a session lies in memory decides, too, and its pairs agree with each other more than with those of the
- * next one. So the interval is that of builds, not of pairs. */
+ * anew for each sample, in a new process every few of them: where a session lies in memory decides, too, and its pairs agree with each
+ * other more than with those of the next one. So the interval is that of builds, not of pairs. */
 #ifndef QDQ_PROBE_TIME_H
 #define QDQ_PROBE_TIME_H
 
@@ -11,10 +11,12 @@
 enum { QDQ_PROBE_FIRST = 6, QDQ_PROBE_LEAST = 5, QDQ_PROBE_MOST = 96 };
 
 typedef struct qdq_probe_timer {
+    qdq_lab_opts opts; /* of every lab */
     qdq_lab *lab;
-    const qdq_job *job;
-    double margin;  /* an interval nearer to 1 decides nothing */
-    uint64_t trial; /* number of the next sample */
+    unsigned samples; /* that this lab has taken */
+    unsigned builds;  /* of the labs before */
+    double margin;    /* an interval nearer to 1 decides nothing */
+    uint64_t trial;   /* number of the next sample */
 } qdq_probe_timer;
 
 /* What a comparison has seen so far. */
@@ -24,6 +26,9 @@ typedef struct qdq_probe_samples {
     unsigned pairs;
     double seconds; /* of the longest one */
 } qdq_probe_samples;
+
+/* All but the options is 0 before. qdq_lab_close(t->lab) afterwards, whatever happened. */
+qdq_status qdq_probe_open_lab(qdq_probe_timer *t, qdq_error *err);
 
 typedef struct qdq_probe_time {
     qdq_rule_verdict verdict;
