@@ -134,9 +134,10 @@ static void convtranspose(void **state)
             "beta_folded", "4", "0, 0, 0, 3333",
             MANY("beta_folded", "4",
                  "0.0001, 0.0011999999, 0.0001, 0.0011999999")) "[4] beta_folded_zero_point = {0, 0, 0, 0}" X
-                                                    "  w = DequantizeLinear <axis = 1> (wq, "
-                                                    "ws_folded)\n" BIAS_DQ("beta_folded", " <axis = 0> ")
-                                                        Y("ConvTranspose <group = 2>"));
+                                                                "  w = DequantizeLinear <axis = 1> (wq, "
+                                                                "ws_folded)\n" BIAS_DQ("beta_folded",
+                                                                                       " <axis = 0> ")
+                                                                    Y("ConvTranspose <group = 2>"));
 }
 
 #define ROWS(ws)                                                                                             \
