@@ -51,7 +51,6 @@ typedef struct qdq_target_op {
     bool quantize_output;        /* the kernel needs a Q behind it */
     bool quantize_if_read;       /* it gives floats as well as codes: a Q where an 8-bit kernel reads them */
     bool only_between;           /* pays only with an 8-bit reader */
-    bool or_beside;              /* or where an operand has codes anyway, for a linear operator */
     bool tied;                   /* copies codes if operands and result have one scale */
     const char *const *epilogue; /* operators that the engine fuses behind it; ends with NULL */
     const qdq_attr_is *require;

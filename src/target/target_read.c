@@ -144,9 +144,9 @@ static void leave_out(qdq_target *t, const qdq_json_place *p, const qdq_target_o
 
 static void read_op(qdq_target *t, const qdq_json_place *p, size_t index)
 {
-    static const char *const keys[] = {"op",    "kind",         "rule",      "data",     "weight",   "axis",
-                                       "bias",  "output",       "off",       "epilogue", "require",  "cpu",
-                                       "probe", "only_between", "or_beside", "tied",     "measured", NULL};
+    static const char *const keys[] = {"op",    "kind",         "rule", "data",     "weight",  "axis",
+                                       "bias",  "output",       "off",  "epilogue", "require", "cpu",
+                                       "probe", "only_between", "tied", "measured", NULL};
     static const char *const kinds[] = {"linear", "table", "joint", "pass", NULL};
     static const char *const axes[] = {"tensor", "0", "1", "last", "gemm", NULL};
     static const char *const outputs[] = {"float", "quantized", "if-read", NULL};
@@ -164,7 +164,6 @@ static void read_op(qdq_target *t, const qdq_json_place *p, size_t index)
     op.quantize_output = output == 1;
     op.quantize_if_read = output == 2;
     op.only_between = qdq_json_bool(p, "only_between");
-    op.or_beside = qdq_json_bool(p, "or_beside");
     op.tied = qdq_json_bool(p, "tied");
     op.epilogue = qdq_json_texts(p, "epilogue");
     read_require(p, &op);
@@ -180,8 +179,6 @@ static void read_op(qdq_target *t, const qdq_json_place *p, size_t index)
                       "operator '%s': key 'tied': of no meaning but for joint operators with quantized "
                       "output, without 'partitions'",
                       op.op);
-    if (op.or_beside && op.kind != QDQ_KIND_JOINT)
-        qdq_json_fail(p, "operator '%s': key 'or_beside': of no meaning but for joint operators", op.op);
     if (op.facts.off) {
         leave_out(t, p, &op);
         return;

@@ -61,14 +61,14 @@ static bool has_codes_with_it(const qdq_probe *p)
 {
     if (strcmp(p->list, "stay_float") == 0)
         return false;
-    return p->name[0] == '\0' || strcmp(p->name, "or_beside") == 0;
+    return p->name[0] == '\0';
 }
 
 static bool needs_q(const qdq_target *t, const qdq_probe *p)
 {
     const qdq_target_op *op = qdq_target_find(t, p->op);
 
-    if (strcmp(p->name, "output") == 0 || strcmp(p->name, "epilogue") == 0)
+    if (strcmp(p->name, "output") == 0)
         return true;
     return (op->kind == QDQ_KIND_JOINT && op->quantize_output) || op->kind == QDQ_KIND_PASS;
 }

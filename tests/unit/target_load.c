@@ -99,23 +99,14 @@ static void a_file_is_read_like_a_builtin(void **state)
 /* Rules of speed are off, with their probes; those of correctness, which have none, hold. */
 static void forget(json_t *root)
 {
-    json_t *rule, *of_matmul = NULL;
-    size_t i, last;
+    json_t *rule;
+    size_t i;
 
     json_array_foreach(json_object_get(root, "stay_float"), i,
                        rule) if (json_object_get(rule, "probe") != NULL)
         json_object_set_new(rule, "off", json_true());
     json_object_del(root, "no_kernel");
-    json_array_foreach(json_object_get(root, "operators"), i, rule)
-    {
-        json_object_del(rule, "only_between");
-        json_object_del(rule, "or_beside");
-        if (strcmp(json_string_value(json_object_get(rule, "op")), "MatMul") == 0)
-            of_matmul = json_object_get(rule, "epilogue");
-    }
-    last = json_array_size(of_matmul);
-    if (last > 0 && strcmp(json_string_value(json_array_get(of_matmul, last - 1)), "Transpose") == 0)
-        json_array_remove(of_matmul, last - 1);
+    json_array_foreach(json_object_get(root, "operators"), i, rule) json_object_del(rule, "only_between");
 }
 
 /* What the search without knowledge is measured with (make bench), and `qdq targets --measure`: all that the engine can do, and
@@ -324,9 +315,6 @@ static void mistakes_are_named_with_their_place(void **state)
         {HEAD TYPES
          ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"pass\", \"tied\": true}]}",
          "operator 'A': key 'tied': of no meaning but for joint operators"},
-        {HEAD TYPES
-         ", \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"pass\", \"or_beside\": true}]}",
-         "operator 'A': key 'or_beside': of no meaning but for joint operators"},
         {HEAD TYPES
          ", \"partitions\": {}, \"operators\": [{\"op\": \"A\", \"rule\": \"c\", \"kind\": \"linear\", "
          "\"output\": \"if-read\"}]}",

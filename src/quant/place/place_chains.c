@@ -131,24 +131,6 @@ static bool has_reader(const qdq_placing *p, const qdq_value *v)
     return false;
 }
 
-/* A linear operator has codes made of an operand of n, which then reads them instead of floats. Constant operands are as fast in
- * float, and need a reader in any case. */
-static bool has_codes_beside(const qdq_placing *p, const qdq_node *n)
-{
-    bool beside = false;
-
-    for (uint32_t i = 0; i < n->n_in; i++) {
-        const qdq_value *v = n->in[i].value;
-
-        if (v == NULL || qdq_value_const(v) != NULL)
-            return false;
-        QDQ_FOR_USES (u, v)
-            if (u->node->graph == p->model->graph && qdq_state_of(p, u->node)->eight)
-                beside |= qdq_state_of(p, u->node)->rule->kind == QDQ_KIND_LINEAR;
-    }
-    return beside;
-}
-
 static void let_go(qdq_placing *p, const qdq_node *fused, const qdq_node *n)
 {
     const qdq_node_state *s = qdq_state_of(p, n);
@@ -197,8 +179,6 @@ static void backward(qdq_placing *p)
         qdq_node_state *s = qdq_state_of(p, n);
         bool read = false;
 
-        if (s->eight && s->rule->or_beside && has_codes_beside(p, n))
-            s->needs_reader = false;
         if (s->eight && s->rule->quantize_if_read && !s->needs_reader && !has_reader(p, s->result))
             leave_result(p, n);
         if (s->eight && qdq_place_stays_late(p, n)) {
