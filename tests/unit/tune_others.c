@@ -5,11 +5,13 @@
 
 static qdq_error err;
 
-/* Is there a trial of that name in the page? */
+/* Is there a trial whose name begins so in the page? It begins a cell of a table. */
 static bool has_trial(const char *folder, const char *name)
 {
-    char *html = test_tuned_file(folder, "report.html");
-    const bool found = strstr(html, name) != NULL;
+    char *html = test_tuned_file(folder, "report.html"), cell[100];
+
+    snprintf(cell, sizeof cell, ">%s", name);
+    const bool found = strstr(html, cell) != NULL;
 
     qdq_free(html);
     return found;
