@@ -266,12 +266,43 @@ static qdq_status give(turning *t, size_t edge)
                                                                                      : qdq_nomem(t->err);
 }
 
+/* Of the node itself, or of an Add behind it. */
+static bool is_bias_of(const turning *t, const qdq_plan_bias *b, const qdq_node *n)
+{
+    const qdq_map_value *v = qdq_map_get(&t->s->labels, b->consumer.node);
+    const qdq_node *consumer = v != NULL ? v->ptr : NULL;
+
+    if (consumer == NULL || consumer == n)
+        return consumer == n;
+    for (uint32_t i = 0; i < consumer->n_in; i++)
+        if (qdq_node_in(consumer, i) != NULL && qdq_node_in(consumer, i)->producer == n)
+            return true;
+    return false;
+}
+
+/* A bias has the scale of its activation: of one that is float there is none. */
+static void drop_biases(turning *t, const qdq_node *n)
+{
+    const uint32_t g = n != NULL ? t->s->first_group[n->id] : QDQ_NO_GROUP;
+    qdq_plan *p = t->p;
+    size_t left = 0;
+
+    if (g == QDQ_NO_GROUP || !t->s->group[g].linear)
+        return;
+    for (size_t i = 0; i < p->biases.n; i++)
+        if (!is_bias_of(t, &p->biases.at[i], n))
+            p->biases.at[left++] = p->biases.at[i];
+    p->biases.n = left;
+}
+
 /* Before entries move: what is taken away is looked up by its place. */
 static qdq_status turn(turning *t)
 {
     for (size_t i = 0; i < t->s->n_edges; i++)
-        if (qdq_space_is_flipped(t->s, t->a, i) && t->entry[i] > 0)
+        if (qdq_space_is_flipped(t->s, t->a, i) && t->entry[i] > 0) {
             QDQ_TRY(take_away(t, i));
+            drop_biases(t, t->s->edge[i].node);
+        }
     for (size_t i = 0; i < t->s->n_edges; i++)
         if (qdq_space_is_flipped(t->s, t->a, i) && t->entry[i] == 0)
             QDQ_TRY(give(t, i));
