@@ -28,6 +28,22 @@ qdq_model *test_tuned_model(void)
     return test_model(text);
 }
 
+qdq_model *test_tuned;
+
+int test_tuned_make(void **state)
+{
+    (void)state;
+    test_tuned = test_tuned_model();
+    return 0;
+}
+
+int test_tuned_drop(void **state)
+{
+    (void)state;
+    qdq_model_free(test_tuned);
+    return 0;
+}
+
 qdq_model *test_tuned_other_weight(qdq_model *m)
 {
     qdq_error err = QDQ_ERROR_INIT;

@@ -9,6 +9,11 @@
 /* Four MatMul with Relu, two Add around them. */
 qdq_model *test_tuned_model(void);
 
+/* One of them for all tests of a group, which cmocka makes before them and drops behind them. */
+extern qdq_model *test_tuned;
+int test_tuned_make(void **state);
+int test_tuned_drop(void **state);
+
 /* m, which is freed, with another number in a weight of 8 bits: by four steps at least. */
 qdq_model *test_tuned_other_weight(qdq_model *m);
 

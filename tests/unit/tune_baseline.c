@@ -9,21 +9,6 @@
 #define TANH(us) TEST_TUNED_OPS ", \"Tanh\": {\"float_us\": 2000, \"int8_us\": " us "}"
 
 static qdq_error err;
-static qdq_model *model;
-
-static int make(void **state)
-{
-    (void)state;
-    model = test_tuned_model();
-    return 0;
-}
-
-static int drop(void **state)
-{
-    (void)state;
-    qdq_model_free(model);
-    return 0;
-}
 
 /* The model with an entry for each of these tensors, as a file below test_dir(): qdq_model_free(). */
 static qdq_model *given(const qdq_model *of, const char *name, const char *const *tensors, size_t n,
@@ -57,7 +42,7 @@ static qdq_model *with_tanh(const char *name)
 {
     static const char *const z[] = {"z"};
 
-    return given(model, name, z, 1, NULL);
+    return given(test_tuned, name, z, 1, NULL);
 }
 
 static qdq_tune_opts options(const char *costs, const char *more, const qdq_model *const *baselines)
@@ -78,7 +63,7 @@ static qdq_tune_result run(const char *folder, const char *costs, const char *mo
     const qdq_tune_opts o = options(costs, more, baselines);
     qdq_tune_result r;
 
-    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     return r;
 }
 
@@ -120,7 +105,7 @@ static void a_baseline_that_nothing_beats_is_written_as_it_is(void **state)
         qdq_tune_result r;
 
         o.mode = modes[i];
-        assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+        assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
         assert_int_equal(r.verdict, QDQ_TUNED_BASELINE);
         assert_string_equal(qdq_tune_verdict_name(r.verdict), "baseline");
         assert_true(r.speedup > 3 && r.ci_low > 2.9 && r.final_ms < r.rules_ms);
@@ -168,7 +153,7 @@ static void a_baseline_that_misses_the_goal_is_told_with_its_figures_and_ruled_o
     (void)state;
     goal.min_sqnr = 10;
     o.goal = &goal;
-    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_int_equal(r.verdict, QDQ_TUNED);
     assert_int_equal(r.baselines[0].fate, QDQ_FATE_MISSES);
     assert_non_null(strstr(r.baselines[0].why, "expected at least 10 dB"));
@@ -215,7 +200,7 @@ static void a_baseline_with_other_weights_is_a_placement_only(void **state)
     qdq_model *other, *b;
 
     (void)state;
-    assert_ok(qdq_model_to_text(model, &text, &err));
+    assert_ok(qdq_model_to_text(test_tuned, &text, &err));
     at = strstr(text, "0.");
     assert_non_null(at);
     at[2] = at[2] == '9' ? '1' : '9';
@@ -227,7 +212,7 @@ static void a_baseline_with_other_weights_is_a_placement_only(void **state)
         test_tuned_opts(test_tuned_costs(TANH("100"), TEST_TUNED_BLIND)); /* nothing is excluded */
     qdq_tune_result r;
     o.qdq_baselines = baselines;
-    assert_ok(test_tuned_run(model, test_path("other"), &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, test_path("other"), &o, &r, &err));
     assert_int_equal(r.verdict, QDQ_TUNED);
     assert_int_equal(r.baselines[0].fate, QDQ_FATE_PLACEMENT);
     assert_non_null(strstr(r.baselines[0].why, "is none of the model's, within a step"));
@@ -249,14 +234,14 @@ static void a_model_of_another_interface_or_without_codes_is_refused(void **stat
 
     (void)state;
     assert_fails(QDQ_E_FORMAT, "Q/DQ baseline 1: found no Q/DQ in it",
-                 test_tuned_run(model, test_path("plain"), &o, &r, &err));
+                 test_tuned_run(test_tuned, test_path("plain"), &o, &r, &err));
     baselines[0] = alien;
     assert_fails(QDQ_E_FORMAT, "found input 'p', which the model does not have: expected the same network",
-                 test_tuned_run(model, test_path("alien"), &o, &r, &err));
+                 test_tuned_run(test_tuned, test_path("alien"), &o, &r, &err));
     for (size_t i = 0; i < 9; i++)
         baselines[i] = plain;
     assert_fails(QDQ_E_USAGE, "found more than 8 models with Q/DQ",
-                 test_tuned_run(model, test_path("many"), &o, &r, &err));
+                 test_tuned_run(test_tuned, test_path("many"), &o, &r, &err));
     qdq_model_free(plain);
     qdq_model_free(alien);
 }
@@ -264,14 +249,14 @@ static void a_model_of_another_interface_or_without_codes_is_refused(void **stat
 static void the_faster_of_two_baselines_is_written(void **state)
 {
     static const char *const both[] = {"h1", "z"};
-    qdq_model *fast = with_tanh("two_fast.onnx"), *slow = given(model, "two_slow.onnx", both, 2, NULL);
+    qdq_model *fast = with_tanh("two_fast.onnx"), *slow = given(test_tuned, "two_slow.onnx", both, 2, NULL);
     const qdq_model *const baselines[] = {slow, fast, NULL};
     const qdq_tune_opts o = options(TANH("100"), NULL, baselines);
     const char *folder = test_path("two");
     qdq_tune_result r;
 
     (void)state;
-    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_int_equal(r.verdict, QDQ_TUNED_BASELINE);
     assert_int_equal(r.baselines[0].fate, QDQ_FATE_BEATEN);
     assert_int_equal(r.baselines[1].fate, QDQ_FATE_SHIPPED);
@@ -340,13 +325,13 @@ static void whoever_ends_a_run_has_the_baseline_that_was_the_best_so_far(void **
     job.cancel = s.cancel;
     o.job = &job;
     o.live = stop_in;
-    assert_int_equal(test_tuned_run(model, folder, &o, &r, &err), QDQ_E_INTERRUPTED);
+    assert_int_equal(test_tuned_run(test_tuned, folder, &o, &r, &err), QDQ_E_INTERRUPTED);
     assert_true(is_file(folder, "model.onnx", test_path("ended.onnx")));
     const uint64_t before = test_tuned_samples(folder);
     assert_true(before > 0);
     o.job = NULL;
     o.live = NULL;
-    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_true(r.resumed);
     assert_int_equal(r.verdict, QDQ_TUNED_BASELINE);
     assert_true(is_file(folder, "model.onnx", test_path("ended.onnx")));
@@ -364,11 +349,11 @@ static void a_finished_run_is_not_replaced_by_one_with_other_baselines(void **st
 
     (void)state;
     o.keep_finished = true;
-    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
-    assert_ok(test_tuned_run(model, folder, &o, &r, &err)); /* the same is no other run */
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err)); /* the same is no other run */
     assert_int_equal(r.verdict, QDQ_TUNED_BASELINE);
     o.qdq_baselines = NULL;
-    assert_fails(QDQ_E_IO, "qdq-baselines=1:", test_tuned_run(model, folder, &o, &r, &err));
+    assert_fails(QDQ_E_IO, "qdq-baselines=1:", test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_non_null(strstr(err.text, "-f replaces it"));
     qdq_model_free(b);
 }
@@ -395,7 +380,8 @@ static void where_the_search_is_not_confirmed_the_baseline_is_what_is_left(void 
             o.job = &job;
             o.live = stop_in;
         }
-        assert_int_equal(test_tuned_run(model, folder, &o, &r, &err), i == 0 ? QDQ_E_INTERRUPTED : QDQ_OK);
+        assert_int_equal(test_tuned_run(test_tuned, folder, &o, &r, &err),
+                         i == 0 ? QDQ_E_INTERRUPTED : QDQ_OK);
     }
     assert_true(r.resumed);
     assert_int_equal(r.verdict, QDQ_TUNED_BASELINE);
@@ -433,7 +419,7 @@ static qdq_tune_result run_out_of_time(const char *folder, const char *phase, do
     o.job = &job;
     o.live = sleep_in;
     o.time_s = time_s;
-    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_true(s.seconds > 0);
     return r;
 }
@@ -489,5 +475,5 @@ int main(void)
         cmocka_unit_test(a_baseline_that_there_was_no_time_for_says_so),
     };
 
-    return cmocka_run_group_tests(tests, make, drop);
+    return cmocka_run_group_tests(tests, test_tuned_make, test_tuned_drop);
 }

@@ -5,21 +5,6 @@
 #include "support/tuned.h"
 
 static qdq_error err;
-static qdq_model *model;
-
-static int make(void **state)
-{
-    (void)state;
-    model = test_tuned_model();
-    return 0;
-}
-
-static int drop(void **state)
-{
-    (void)state;
-    qdq_model_free(model);
-    return 0;
-}
 
 /* What the run said, one line each. */
 typedef struct heard {
@@ -49,7 +34,7 @@ static qdq_tune_result run(const char *folder, const char *engine, double min_sq
     o.mode = QDQ_TUNE_SUBGRAPH;
     o.goal = &goal;
     o.job = &job;
-    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     return r;
 }
 
@@ -151,5 +136,5 @@ int main(void)
                                        cmocka_unit_test(a_goal_that_nothing_meets_is_told),
                                        cmocka_unit_test(a_run_that_goes_on_judges_nothing_again)};
 
-    return cmocka_run_group_tests(tests, make, drop);
+    return cmocka_run_group_tests(tests, test_tuned_make, test_tuned_drop);
 }

@@ -3,21 +3,6 @@
 #include "support/tuned.h"
 
 static qdq_error err;
-static qdq_model *model;
-
-static int make(void **state)
-{
-    (void)state;
-    model = test_tuned_model();
-    return 0;
-}
-
-static int drop(void **state)
-{
-    (void)state;
-    qdq_model_free(model);
-    return 0;
-}
 
 /* Eight samples that are not random:SEED. */
 static qdq_data *samples(void)
@@ -27,8 +12,8 @@ static qdq_data *samples(void)
 
     for (int i = 0; i < 64; i++)
         x[i / 8][i % 8] = (float)((i * 29) % 64 - 20) / 16;
-    assert_ok(qdq_data_open(test_npy_file("samples.npy", TEST_HEADER("<f4", "(8, 8)"), x, sizeof x), model,
-                            NULL, &d, &err));
+    assert_ok(qdq_data_open(test_npy_file("samples.npy", TEST_HEADER("<f4", "(8, 8)"), x, sizeof x),
+                            test_tuned, NULL, &d, &err));
     return d;
 }
 
@@ -40,7 +25,7 @@ static qdq_tune_result run(const char *folder, const char *more, bool real, cons
     qdq_tune_result r;
 
     o.goal = goal;
-    assert_ok(test_tuned_run_on(model, data, NULL, folder, &o, &r, &err));
+    assert_ok(test_tuned_run_on(test_tuned, data, NULL, folder, &o, &r, &err));
     qdq_data_close(data);
     return r;
 }
@@ -94,5 +79,5 @@ int main(void)
         cmocka_unit_test(one_bad_layer_does_not_cost_the_others_their_speed),
     };
 
-    return cmocka_run_group_tests(tests, make, drop);
+    return cmocka_run_group_tests(tests, test_tuned_make, test_tuned_drop);
 }

@@ -22,21 +22,6 @@
         "g5.3/MatMul@h3") "}"
 
 static qdq_error err;
-static qdq_model *model;
-
-static int make(void **state)
-{
-    (void)state;
-    model = test_tuned_model();
-    return 0;
-}
-
-static int drop(void **state)
-{
-    (void)state;
-    qdq_model_free(model);
-    return 0;
-}
 
 static qdq_tune_opts opts(const char *engine)
 {
@@ -52,7 +37,7 @@ static qdq_tune_result run(const char *folder, const char *engine)
     const qdq_tune_opts o = opts(engine);
     qdq_tune_result r;
 
-    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_string_equal(r.strategy, "greedy");
     return r;
 }
@@ -190,13 +175,13 @@ static void without_incremental_validation_all_stay_or_go_as_one(void **state)
     (void)state;
     o.strategy = QDQ_TUNE_AUTO; /* which means greedy then, although there are times of layers */
     o.no_incremental_validation = true;
-    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_string_equal(r.strategy, "greedy");
     assert_true(r.kept == 4 && r.rejected == 0 && has(folder, "h4"));
     assert_true(r.builds < parts.builds && r.final_ms > parts.final_ms);
 
     o.engine = test_tuned_costs(OPS, "\"nodes\": {\"MatMul@h4\": {\"float_us\": 100, \"int8_us\": 900}}");
-    assert_ok(test_tuned_run(model, bad, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, bad, &o, &r, &err));
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
     assert_true(r.kept == 0 && r.rejected == 4);
     assert_true(exists(bad, "model_raw.onnx"));
@@ -223,7 +208,7 @@ static void without_times_of_layers_groups_are_timed_whole(void **state)
     lines[0] = '\0';
     job.log = hear;
     o.job = &job;
-    assert_ok(test_tuned_run(model, blind, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, blind, &o, &r, &err));
     assert_non_null(strstr(lines, "measured apart by whole times"));
     assert_int_equal(count_text(blind, "report.json", "\"apart_by\": \"whole times\""), 1);
     assert_int_equal(count_text(blind, "autotune_cache.json", "\"best_compute_ms\": null"), 4);
@@ -356,7 +341,7 @@ static void no_bound_on_builds_is_passed(void **state)
     (void)state;
     for (unsigned most = 7; most <= 11; most++) {
         o.max_builds = most;
-        assert_ok(test_tuned_run(model, test_path("most%u", most), &o, &r, &err));
+        assert_ok(test_tuned_run(test_tuned, test_path("most%u", most), &o, &r, &err));
         if (r.builds > most)
             fail_msg("%u builds, at most %u were allowed", r.builds, most);
         assert_int_equal(r.kept + r.rejected + r.undecided, 4);
@@ -379,5 +364,5 @@ int main(void)
         cmocka_unit_test(no_bound_on_builds_is_passed),
     };
 
-    return cmocka_run_group_tests(tests, make, drop);
+    return cmocka_run_group_tests(tests, test_tuned_make, test_tuned_drop);
 }

@@ -10,21 +10,6 @@
 #define GRAPH "model.fp32.graph.json"
 
 static qdq_error err;
-static qdq_model *model;
-
-static int make(void **state)
-{
-    (void)state;
-    model = test_tuned_model();
-    return 0;
-}
-
-static int drop(void **state)
-{
-    (void)state;
-    qdq_model_free(model);
-    return 0;
-}
 
 static const char *engine_called(const char *device)
 {
@@ -90,21 +75,21 @@ static void split_layers(const char *folder)
 static void layers_in_the_folder_are_used_again_without_the_store(void **state)
 {
     char *folder = strdup(test_path("again"));
-    qdq_tune_result first = run_on(model, folder, "one", false), second, third;
+    qdq_tune_result first = run_on(test_tuned, folder, "one", false), second, third;
     char *plan = test_tuned_file(folder, "plan.json");
 
     (void)state;
     forget_samples(folder);
-    second = run_on(model, folder, "one", false);
+    second = run_on(test_tuned, folder, "one", false);
     char *same = test_tuned_file(folder, "plan.json");
     assert_string_equal(same, plan);
     assert_int_equal(second.groups, first.groups);
     forget_samples(folder);
     split_layers(folder);
-    second = run_on(model, folder, "one", false);
+    second = run_on(test_tuned, folder, "one", false);
     assert_false(second.resumed);
-    assert_true(second.groups > first.groups);   /* so the file was believed */
-    third = run_on(model, folder, "one", false); /* goes on with what the second one knew */
+    assert_true(second.groups > first.groups);        /* so the file was believed */
+    third = run_on(test_tuned, folder, "one", false); /* goes on with what the second one knew */
     assert_true(third.resumed);
     assert_int_equal(third.groups, second.groups);
     assert_int_equal(third.builds, second.builds);
@@ -119,13 +104,13 @@ static void layers_of_something_else_are_asked_for_again(void **state)
                                " h1 = MatMul(x, a) r1 = Relu(h1) h2 = MatMul(r1, a) y = Relu(h2) }";
     char *folder = strdup(test_path("else"));
     qdq_model *other = test_model(text);
-    const size_t groups = run_on(model, folder, "one", false).groups,
+    const size_t groups = run_on(test_tuned, folder, "one", false).groups,
                  of_other = run_on(other, test_path("other"), "one", false).groups;
 
     (void)state;
     split_layers(folder);
     forget_samples(folder);
-    assert_int_equal(run_on(model, folder, "two", false).groups, groups); /* another engine */
+    assert_int_equal(run_on(test_tuned, folder, "two", false).groups, groups); /* another engine */
     split_layers(folder);
     forget_samples(folder);
     assert_int_equal(run_on(other, folder, "two", false).groups, of_other);
@@ -138,14 +123,14 @@ static void layers_of_something_else_are_asked_for_again(void **state)
 static void a_torn_file_is_written_again(void **state)
 {
     char *folder = strdup(test_path("torn"));
-    const size_t groups = run_on(model, folder, "one", false).groups;
+    const size_t groups = run_on(test_tuned, folder, "one", false).groups;
     char *whole = test_tuned_file(folder, GRAPH);
 
     (void)state;
     for (size_t size = 0; size <= 200; size += 50) {
         assert_ok(qdq_write_file(path_in(folder, GRAPH), true, whole, size, &err));
         forget_samples(folder);
-        assert_int_equal(run_on(model, folder, "one", false).groups, groups);
+        assert_int_equal(run_on(test_tuned, folder, "one", false).groups, groups);
         char *again = test_tuned_file(folder, GRAPH);
         assert_string_equal(again, whole);
         qdq_free(again);
@@ -162,5 +147,5 @@ int main(void)
         cmocka_unit_test(a_torn_file_is_written_again),
     };
 
-    return cmocka_run_group_tests(tests, make, drop);
+    return cmocka_run_group_tests(tests, test_tuned_make, test_tuned_drop);
 }

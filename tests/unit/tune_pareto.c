@@ -7,21 +7,6 @@
 #include "support/tuned.h"
 
 static qdq_error err;
-static qdq_model *model;
-
-static int make(void **state)
-{
-    (void)state;
-    model = test_tuned_model();
-    return 0;
-}
-
-static int drop(void **state)
-{
-    (void)state;
-    qdq_model_free(model);
-    return 0;
-}
 
 static const char *world(const char *more)
 {
@@ -77,7 +62,7 @@ static void models_lie_along_the_front(void **state)
     bool has_least = false;
 
     (void)state;
-    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_true(r.n_pareto >= 3 && r.n_pareto <= 4);
     for (size_t i = 0; i < r.n_pareto; i++) {
         const qdq_tune_point *p = &r.pareto[i];
@@ -112,7 +97,7 @@ static void a_goal_bounds_what_is_written_and_not_the_front(void **state)
     (void)state;
     goal.min_sqnr = 35.5;
     o.goal = &goal;
-    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_true(r.n_pareto >= 3 && r.pareto[0].nodes == 4);
     assert_true(r.pareto[0].sqnr_db < 35.5 && r.pareto[0].ms < r.final_ms);
 }
@@ -124,7 +109,7 @@ static void without_it_there_is_none(void **state)
     qdq_tune_result r;
 
     (void)state;
-    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_int_equal(r.n_pareto, 0);
     assert_false(exists(folder, "pareto"));
     char *json = test_tuned_file(folder, "report.json");
@@ -141,16 +126,16 @@ static void nothing_is_measured_again_and_what_is_too_much_goes(void **state)
     qdq_tune_result first, second;
 
     (void)state;
-    assert_ok(test_tuned_run(model, folder, &o, &first, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &first, &err));
     const uint64_t samples = test_tuned_samples(folder);
-    assert_ok(test_tuned_run(model, folder, &o, &second, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &second, &err));
     assert_int_equal(test_tuned_samples(folder), samples);
     assert_int_equal(first.n_pareto, second.n_pareto);
     for (size_t i = 0; i < first.n_pareto; i++)
         assert_true(first.pareto[i].ms == second.pareto[i].ms &&
                     first.pareto[i].sqnr_db == second.pareto[i].sqnr_db);
     o.pareto = 2;
-    assert_ok(test_tuned_run(model, folder, &o, &second, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &second, &err));
     assert_int_equal(second.n_pareto, 2);
     assert_true(exists(folder, "pareto/model_2.onnx") && exists(folder, "pareto/plan_2.json"));
     assert_false(exists(folder, "pareto/model_3.onnx") || exists(folder, "pareto/plan_3.json"));
@@ -176,7 +161,7 @@ static void an_interrupted_front_is_gone_on_with(void **state)
     qdq_tune_opts o = opts(engine, 4);
 
     (void)state;
-    assert_ok(test_tuned_run(model, test_path("whole"), &o, &whole, &err));
+    assert_ok(test_tuned_run(test_tuned, test_path("whole"), &o, &whole, &err));
     for (unsigned after = 0; after < 3; after++) {
         const char *folder = test_path("stopped%u", after);
         qdq_job job = QDQ_JOB_INIT;
@@ -186,10 +171,10 @@ static void an_interrupted_front_is_gone_on_with(void **state)
         job.cancel = s.cancel;
         o.job = &job;
         o.live = stop_after;
-        assert_int_equal(test_tuned_run(model, folder, &o, &part, &err), QDQ_E_INTERRUPTED);
+        assert_int_equal(test_tuned_run(test_tuned, folder, &o, &part, &err), QDQ_E_INTERRUPTED);
         assert_true(exists(folder, "model.onnx"));
         o = opts(engine, 4);
-        assert_ok(test_tuned_run(model, folder, &o, &part, &err));
+        assert_ok(test_tuned_run(test_tuned, folder, &o, &part, &err));
         assert_int_equal(part.n_pareto, whole.n_pareto);
         for (size_t i = 0; i < part.n_pareto; i++)
             assert_int_equal(part.pareto[i].nodes, whole.pareto[i].nodes);
@@ -204,7 +189,7 @@ static void no_time_is_no_front(void **state)
 
     (void)state;
     o.time_s = 1e-6;
-    assert_ok(test_tuned_run(model, test_path("hurry"), &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, test_path("hurry"), &o, &r, &err));
     assert_int_equal(r.n_pareto, 0);
     assert_true(r.ended_early);
 }
@@ -219,16 +204,16 @@ static void what_cannot_be_is_refused(void **state)
 
     (void)state;
     assert_fails(QDQ_E_USAGE, "found a front of 1 models, expected 2 to 16",
-                 test_tuned_run(model, folder, &o, &r, &err));
+                 test_tuned_run(test_tuned, folder, &o, &r, &err));
     o.pareto = 17;
-    assert_fails(QDQ_E_USAGE, "found a front of 17 models", test_tuned_run(model, folder, &o, &r, &err));
+    assert_fails(QDQ_E_USAGE, "found a front of 17 models", test_tuned_run(test_tuned, folder, &o, &r, &err));
     o.pareto = 3;
     o.mode = QDQ_TUNE_REGION;
     assert_fails(QDQ_E_USAGE, "found a front, which is of subgraph mode alone",
-                 test_tuned_run(model, folder, &o, &r, &err));
+                 test_tuned_run(test_tuned, folder, &o, &r, &err));
     o = opts(world(", \"no_profile\": true"), 3);
     assert_fails(QDQ_E_UNSUPPORTED, "without which there is no front",
-                 test_tuned_run(model, test_path("blind"), &o, &r, &err));
+                 test_tuned_run(test_tuned, test_path("blind"), &o, &r, &err));
 }
 
 int main(void)
@@ -243,5 +228,5 @@ int main(void)
         cmocka_unit_test(what_cannot_be_is_refused),
     };
 
-    return cmocka_run_group_tests(tests, make, drop);
+    return cmocka_run_group_tests(tests, test_tuned_make, test_tuned_drop);
 }

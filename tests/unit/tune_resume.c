@@ -5,21 +5,6 @@
 #include "support/tuned.h"
 
 static qdq_error err;
-static qdq_model *model;
-
-static int make(void **state)
-{
-    (void)state;
-    model = test_tuned_model();
-    return 0;
-}
-
-static int drop(void **state)
-{
-    (void)state;
-    qdq_model_free(model);
-    return 0;
-}
 
 typedef struct stopping {
     qdq_cancel *cancel;
@@ -54,7 +39,7 @@ static void region_9_case_21_a_run_may_end_before_its_baseline_is_timed(void **s
     qdq_tune_result r;
 
     (void)state;
-    assert_ok(test_tuned_run(model, test_path("whole"), &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, test_path("whole"), &o, &r, &err));
     char *whole = test_tuned_file(test_path("whole"), "plan.json");
     for (size_t i = 0; i < QDQ_COUNT(phases); i++) {
         const char *folder = test_path("early%zu", i);
@@ -66,11 +51,11 @@ static void region_9_case_21_a_run_may_end_before_its_baseline_is_timed(void **s
         o = test_tuned_opts(engine);
         o.job = &job;
         o.live = stop_in;
-        assert_int_equal(test_tuned_run(model, folder, &o, &r, &err), QDQ_E_INTERRUPTED);
+        assert_int_equal(test_tuned_run(test_tuned, folder, &o, &r, &err), QDQ_E_INTERRUPTED);
         assert_int_equal(test_tuned_samples(folder), 0);
         expect_state(folder, "interrupted", phases[i]);
         o = test_tuned_opts(engine);
-        assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+        assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
         assert_false(r.resumed); /* there was nothing yet */
         char *mine = test_tuned_file(folder, "plan.json");
         assert_string_equal(mine, whole);
@@ -99,7 +84,7 @@ static void region_9_case_21_a_baseline_that_fails_ends_the_run(void **state)
         qdq_tune_opts o = test_tuned_opts(test_tuned_costs(TEST_TUNED_OPS, more));
         for (int again = 0; again < 2; again++) { /* the second time it is tried again, and said again */
             assert_fails(QDQ_E_ENGINE, "the model cannot be timed",
-                         test_tuned_run(model, folder, &o, &r, &err));
+                         test_tuned_run(test_tuned, folder, &o, &r, &err));
             assert_non_null(strstr(err.text, cases[i].why));
             expect_state(folder, "failed", cases[i].why);
         }
@@ -115,5 +100,5 @@ int main(void)
         cmocka_unit_test(region_9_case_21_a_baseline_that_fails_ends_the_run),
     };
 
-    return cmocka_run_group_tests(tests, make, drop);
+    return cmocka_run_group_tests(tests, test_tuned_make, test_tuned_drop);
 }

@@ -7,28 +7,13 @@
 #include "support/tuned.h"
 
 static qdq_error err;
-static qdq_model *model;
-
-static int make(void **state)
-{
-    (void)state;
-    model = test_tuned_model();
-    return 0;
-}
-
-static int drop(void **state)
-{
-    (void)state;
-    qdq_model_free(model);
-    return 0;
-}
 
 static qdq_tune_result run(const char *folder, const char *engine)
 {
     const qdq_tune_opts o = test_tuned_opts(engine);
     qdq_tune_result r;
 
-    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     return r;
 }
 
@@ -139,7 +124,7 @@ static void what_misses_the_accuracy_is_refused_however_fast(void **state)
     (void)state;
     goal.min_sqnr = 10;
     o.goal = &goal;
-    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_false(has(folder, "h2"));
     assert_true(has(folder, "h1"));
     assert_true(r.sqnr_db >= 10);
@@ -165,7 +150,7 @@ static void a_finished_run_measures_nothing_again(void **state)
 
     qdq_tune_opts o = test_tuned_opts(engine);
     o.restart = true;
-    assert_ok(test_tuned_run(model, folder, &o, &second, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &second, &err));
     assert_false(second.resumed);
     assert_true(test_tuned_samples(folder) > samples);
 }
@@ -178,12 +163,12 @@ static void a_budget_ends_the_search_and_the_guard_still_decides(void **state)
 
     (void)state;
     o.trials = 2;
-    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_true(r.ended_early);
     assert_true(r.speedup > 1);
     o.trials = 0;
     o.time_s = 1e-9;
-    assert_ok(test_tuned_run(model, test_path("no_time"), &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, test_path("no_time"), &o, &r, &err));
     assert_true(r.ended_early);
 }
 
@@ -227,7 +212,7 @@ static void a_run_that_goes_on_does_not_go_back(void **state)
     job.cancel = s.cancel;
     o.job = &job;
     o.live = stop_early;
-    assert_int_equal(test_tuned_run(model, folder, &o, &r, &err), QDQ_E_INTERRUPTED);
+    assert_int_equal(test_tuned_run(test_tuned, folder, &o, &r, &err), QDQ_E_INTERRUPTED);
     after = test_tuned_file(folder, "plan.json");
     assert_string_equal(after, before);
     qdq_free(before);
@@ -250,7 +235,7 @@ static void an_interrupted_run_leaves_the_best_so_far_and_goes_on(void **state)
     job.cancel = s.cancel;
     o.job = &job;
     o.live = stop_after;
-    assert_int_equal(test_tuned_run(model, folder, &o, &r, &err), QDQ_E_INTERRUPTED);
+    assert_int_equal(test_tuned_run(test_tuned, folder, &o, &r, &err), QDQ_E_INTERRUPTED);
     uint64_t samples = test_tuned_samples(folder);
     assert_true(samples > 0);
     assert_int_equal(access(test_path("interrupted/model.onnx"), F_OK), 0);
@@ -306,7 +291,7 @@ static void a_model_that_is_written_to_meanwhile_is_an_error(void **state)
     qdq_model *m;
 
     (void)state;
-    assert_ok(qdq_model_save(model, path, NULL, &err));
+    assert_ok(qdq_model_save(test_tuned, path, NULL, &err));
     assert_ok(qdq_model_load(path, NULL, &m, &err));
     o.live = write_into_model;
     assert_fails(QDQ_E_IO, "changing.onnx was written to while it was tuned",
@@ -370,12 +355,12 @@ static void a_qdq_baseline_is_a_start(void **state)
     baselines[0] = baseline;
     o.qdq_baselines = baselines;
     o.trials = 1; /* the first start is measured, and nothing else */
-    assert_ok(test_tuned_run(model, test_path("imported"), &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, test_path("imported"), &o, &r, &err));
     assert_true(has(test_path("imported"), "h1") && has(test_path("imported"), "h4"));
     assert_true(r.speedup > 1.8);
     baselines[0] = other;
     assert_fails(QDQ_E_FORMAT, "expected the same network",
-                 test_tuned_run(model, test_path("imported2"), &o, &r, &err));
+                 test_tuned_run(test_tuned, test_path("imported2"), &o, &r, &err));
     qdq_model_free(other);
     qdq_model_free(baseline);
 }
@@ -395,7 +380,7 @@ static void a_cache_is_a_start_beside_a_qdq_baseline(void **state)
     run(test_path("knows"), engine);
     quantize.exclude = exclude;
     o.quantize = &quantize;
-    assert_ok(test_tuned_run(model, test_path("one"), &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, test_path("one"), &o, &r, &err));
     assert_ok(qdq_model_load(test_path("one/model.onnx"), NULL, &baseline, &err));
     o = test_tuned_opts(engine);
     caches[0] = strdup(test_path("knows/patterns.yaml"));
@@ -403,7 +388,7 @@ static void a_cache_is_a_start_beside_a_qdq_baseline(void **state)
     baselines[0] = baseline;
     o.qdq_baselines = baselines;
     o.trials = 1;
-    assert_ok(test_tuned_run(model, test_path("both"), &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, test_path("both"), &o, &r, &err));
     assert_true(has(test_path("both"), "h1") && has(test_path("both"), "h4"));
     free((char *)caches[0]);
     qdq_model_free(baseline);
@@ -453,7 +438,7 @@ static void its_own_cache_makes_the_next_run_short(void **state)
     (void)state;
     caches[0] = strdup(test_path("cold/patterns.yaml"));
     o.pattern_caches = caches;
-    assert_ok(test_tuned_run(model, test_path("warm"), &o, &warm, &err));
+    assert_ok(test_tuned_run(test_tuned, test_path("warm"), &o, &warm, &err));
     print_message("%u builds, warm %u\n", cold.builds, warm.builds);
     assert_true(warm.final_ms <= cold.final_ms * 1.01);
     assert_true(warm.builds < cold.builds);
@@ -468,7 +453,7 @@ static void every_candidate_is_kept_if_that_is_wanted(void **state)
 
     (void)state;
     o.keep_models = true;
-    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     char command[4300];
     snprintf(command, sizeof command, "test $(ls %s/region_models | grep -c onnx$) -ge 3", folder);
     assert_int_equal(system(command), 0);
@@ -485,13 +470,13 @@ static void what_cannot_begin_says_why(void **state)
     (void)state;
     assert_non_null(f);
     fclose(f);
-    assert_fails(QDQ_E_IO, "cannot make the folder", test_tuned_run(model, file, &o, &r, &err));
-    assert_fails(QDQ_E_IO, "", test_tuned_run(model, test_path("no/such/dir"), &o, &r, &err));
+    assert_fails(QDQ_E_IO, "cannot make the folder", test_tuned_run(test_tuned, file, &o, &r, &err));
+    assert_fails(QDQ_E_IO, "", test_tuned_run(test_tuned, test_path("no/such/dir"), &o, &r, &err));
     o.node_filter = test_path("no_filter");
-    assert_fails(QDQ_E_IO, "no_filter", test_tuned_run(model, test_path("filter"), &o, &r, &err));
+    assert_fails(QDQ_E_IO, "no_filter", test_tuned_run(test_tuned, test_path("filter"), &o, &r, &err));
     o.node_filter = NULL;
     o.worker = "/no/such/worker";
-    assert_fails(QDQ_E_ENGINE, "worker", test_tuned_run(model, test_path("worker"), &o, &r, &err));
+    assert_fails(QDQ_E_ENGINE, "worker", test_tuned_run(test_tuned, test_path("worker"), &o, &r, &err));
     assert_fails(QDQ_E_IO, "expected a folder of qdq autotune",
                  qdq_tune_status(test_path("nowhere"), &status, &err));
 }
@@ -522,5 +507,5 @@ int main(void)
         cmocka_unit_test(what_cannot_begin_says_why),
     };
 
-    return cmocka_run_group_tests(tests, make, drop);
+    return cmocka_run_group_tests(tests, test_tuned_make, test_tuned_drop);
 }

@@ -10,21 +10,6 @@
 #include "support/tuned.h"
 
 static qdq_error err;
-static qdq_model *model;
-
-static int make(void **state)
-{
-    (void)state;
-    model = test_tuned_model();
-    return 0;
-}
-
-static int drop(void **state)
-{
-    (void)state;
-    qdq_model_free(model);
-    return 0;
-}
 
 static qdq_tune_opts opts(const char *engine)
 {
@@ -39,7 +24,7 @@ static qdq_tune_result run(const char *folder, const char *engine)
     const qdq_tune_opts o = opts(engine);
     qdq_tune_result r;
 
-    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     return r;
 }
 
@@ -144,7 +129,7 @@ static void without_times_of_layers_whole_models_are_timed(void **state)
     assert_string_equal(r.strategy, "trials");
     o.strategy = QDQ_TUNE_MINCUT;
     assert_fails(QDQ_E_UNSUPPORTED, "too little of how long each layer takes",
-                 test_tuned_run(model, test_path("refused"), &o, &r, &err));
+                 test_tuned_run(test_tuned, test_path("refused"), &o, &r, &err));
 }
 
 /* The engine refuses whatever has the second one in 8 bits: with the filter nobody asks for it. */
@@ -182,13 +167,13 @@ static void no_bound_on_builds_is_passed(void **state)
     (void)state;
     for (unsigned most = 7; most <= 13; most++) {
         o.max_builds = most;
-        assert_ok(test_tuned_run(model, test_path("most%u", most), &o, &r, &err));
+        assert_ok(test_tuned_run(test_tuned, test_path("most%u", most), &o, &r, &err));
         if (r.builds > most)
             fail_msg("%u builds, at most %u were allowed", r.builds, most);
     }
     o.max_builds = 6;
     assert_fails(QDQ_E_USAGE, "found 6 builds, expected at least 7",
-                 test_tuned_run(model, test_path("few"), &o, &r, &err));
+                 test_tuned_run(test_tuned, test_path("few"), &o, &r, &err));
 }
 
 /* With open dims, the guard needs two builds more. */
@@ -277,7 +262,7 @@ static void an_interrupted_run_goes_on_to_the_same_plan(void **state)
         job.cancel = s.cancel;
         o.job = &job;
         o.live = stop_after;
-        qdq_status st = test_tuned_run(model, folder, &o, &r, &err);
+        qdq_status st = test_tuned_run(test_tuned, folder, &o, &r, &err);
         ended = st == QDQ_OK;
         assert_true(ended || st == QDQ_E_INTERRUPTED);
         run(folder, engine);
@@ -343,7 +328,7 @@ static void layers_of_a_file_are_taken(void **state)
 
     (void)state;
     o.layer_info = layer_file("layers.json", layers);
-    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_int_equal(r.verdict, QDQ_TUNED);
     assert_true(has(folder, "MatMul", "h1") && has(folder, "MatMul", "h4"));
 }
@@ -358,7 +343,7 @@ static void layers_that_a_run_wrote_are_layers_of_a_file(void **state)
     (void)state;
     assert_true(exists(folder, "model.fp32.graph.json") && exists(folder, "model.fp32.build.log"));
     o.layer_info = test_path("writes/model.fp32.graph.json");
-    assert_ok(test_tuned_run(model, test_path("reads"), &o, &second, &err));
+    assert_ok(test_tuned_run(test_tuned, test_path("reads"), &o, &second, &err));
     assert_int_equal(first.groups, second.groups);
     assert_int_equal(first.keys, second.keys);
     assert_false(exists(test_path("reads"), "model.fp32.graph.json"));
@@ -376,11 +361,12 @@ static void layers_of_another_model_are_refused(void **state)
 
     (void)state;
     o.layer_info = layer_file("other.json", layers);
-    assert_fails(QDQ_E_UNSUPPORTED, "other.json", test_tuned_run(model, test_path("other"), &o, &r, &err));
+    assert_fails(QDQ_E_UNSUPPORTED, "other.json",
+                 test_tuned_run(test_tuned, test_path("other"), &o, &r, &err));
     o.layer_info = test_path("nowhere.json");
-    assert_fails(QDQ_E_IO, "nowhere.json", test_tuned_run(model, test_path("nowhere"), &o, &r, &err));
+    assert_fails(QDQ_E_IO, "nowhere.json", test_tuned_run(test_tuned, test_path("nowhere"), &o, &r, &err));
     o.layer_info = layer_file("broken.json", "{\"Layers\": [");
-    assert_fails(QDQ_E_FORMAT, "broken.json", test_tuned_run(model, test_path("broken"), &o, &r, &err));
+    assert_fails(QDQ_E_FORMAT, "broken.json", test_tuned_run(test_tuned, test_path("broken"), &o, &r, &err));
 }
 
 /* --- what does not go together ------------------------------------------------------------------------------------------ */
@@ -394,22 +380,22 @@ static void options_of_the_other_mode_are_refused(void **state)
 
     (void)state;
     o.pattern_caches = caches;
-    assert_fails(QDQ_E_USAGE, "region mode alone", test_tuned_run(model, folder, &o, &r, &err));
+    assert_fails(QDQ_E_USAGE, "region mode alone", test_tuned_run(test_tuned, folder, &o, &r, &err));
     o = opts(engine);
     o.regions.max_region_size = 3;
-    assert_fails(QDQ_E_USAGE, "region mode alone", test_tuned_run(model, folder, &o, &r, &err));
+    assert_fails(QDQ_E_USAGE, "region mode alone", test_tuned_run(test_tuned, folder, &o, &r, &err));
     o = opts(engine);
     o.strategy = (qdq_tune_strategy)3;
-    assert_fails(QDQ_E_USAGE, "strategy 3", test_tuned_run(model, folder, &o, &r, &err));
+    assert_fails(QDQ_E_USAGE, "strategy 3", test_tuned_run(test_tuned, folder, &o, &r, &err));
     o = test_tuned_opts(engine);
     o.strategy = QDQ_TUNE_MINCUT;
-    assert_fails(QDQ_E_USAGE, "subgraph mode alone", test_tuned_run(model, folder, &o, &r, &err));
+    assert_fails(QDQ_E_USAGE, "subgraph mode alone", test_tuned_run(test_tuned, folder, &o, &r, &err));
     o = test_tuned_opts(engine);
     o.layer_info = "layers.json";
-    assert_fails(QDQ_E_USAGE, "subgraph mode alone", test_tuned_run(model, folder, &o, &r, &err));
+    assert_fails(QDQ_E_USAGE, "subgraph mode alone", test_tuned_run(test_tuned, folder, &o, &r, &err));
     o = test_tuned_opts(engine);
     o.mode = (qdq_tune_mode)2;
-    assert_fails(QDQ_E_USAGE, "found mode 2", test_tuned_run(model, folder, &o, &r, &err));
+    assert_fails(QDQ_E_USAGE, "found mode 2", test_tuned_run(test_tuned, folder, &o, &r, &err));
     assert_false(exists(folder, "model.onnx"));
 }
 
@@ -461,5 +447,5 @@ int main(int argc, char **argv)
 
     if (argc > 1)
         return test_tuned_child(argc, argv);
-    return cmocka_run_group_tests(tests, make, drop);
+    return cmocka_run_group_tests(tests, test_tuned_make, test_tuned_drop);
 }

@@ -6,21 +6,6 @@
 #include "support/tuned.h"
 
 static qdq_error err;
-static qdq_model *model;
-
-static int make(void **state)
-{
-    (void)state;
-    model = test_tuned_model();
-    return 0;
-}
-
-static int drop(void **state)
-{
-    (void)state;
-    qdq_model_free(model);
-    return 0;
-}
 
 static qdq_tune_result run(const char *folder, const char *more, const char *store, qdq_tune_mode mode)
 {
@@ -29,7 +14,7 @@ static qdq_tune_result run(const char *folder, const char *more, const char *sto
 
     o.store = store;
     o.mode = mode;
-    assert_ok(test_tuned_run(model, folder, &o, &r, &err));
+    assert_ok(test_tuned_run(test_tuned, folder, &o, &r, &err));
     return r;
 }
 
@@ -89,16 +74,16 @@ static void open_batch(qdq_model *m)
 static void what_is_wrong_once_dims_are_fixed_is_never_shipped(void **state)
 {
     const char *folder = test_path("fixed");
-    qdq_model *given = model;
+    qdq_model *given = test_tuned;
 
     (void)state;
-    model = test_tuned_model();
-    open_batch(model);
+    test_tuned = test_tuned_model();
+    open_batch(test_tuned);
     const qdq_tune_result r =
         run(folder, "\"wrong\": [{\"node\": \"MatMul@h1\", \"times\": 0.0001, \"fixed\": true}]", NULL,
             QDQ_TUNE_REGION);
-    qdq_model_free(model);
-    model = given;
+    qdq_model_free(test_tuned);
+    test_tuned = given;
     assert_false(has(folder, "plan.json", QUANTIZES("h1")));
     assert_true(has(folder, "plan.json", QUANTIZES("h2")));
     assert_true(r.n_wrong > 0);
@@ -157,5 +142,5 @@ int main(int argc, char **argv)
 
     if (argc > 1)
         return test_tuned_child(argc, argv);
-    return cmocka_run_group_tests(tests, make, drop);
+    return cmocka_run_group_tests(tests, test_tuned_make, test_tuned_drop);
 }
