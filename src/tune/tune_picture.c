@@ -234,8 +234,9 @@ static qdq_status price_found(pricing *x, const qdq_tune_edge *found, qdq_pictur
                  found->turned);
         out->measured = trial_text(x->t, text, &found->result, found->kept);
     } else {
-        snprintf(text, sizeof text, found->alike > 1 ? " and %u like it" : "", found->alike - 1);
-        out->measured = qdq_arena_printf(&x->t->arena, "two profiles, with this edge turned%s", text);
+        snprintf(text, sizeof text, " and %u like it", found->alike - 1);
+        out->measured = qdq_arena_printf(&x->t->arena, "two profiles, with this edge turned%s",
+                                         found->alike > 1 ? text : "");
     }
     return out->measured != NULL ? QDQ_OK : qdq_nomem(err);
 }
