@@ -49,8 +49,9 @@ typedef struct qdq_optimize_opts {
     /* Constant folding. QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear are never computed, whatever
      * is said here. A node is not computed when an input is larger than fold_input_bytes (unless this node alone
      * reads it and the result is no larger), when its results are larger than fold_output_bytes (unless what
-     * they replace frees as much), or when all constants together would grow by more than growth_bytes.
-     * 0: 1 MiB each. */
+     * they replace frees as much). 0: 1 MiB each. growth_bytes: all constants together may grow by this many bytes;
+     * 0: a node stays if its result would make the file larger. Results of up to 64 bytes never count: the text
+     * of a node takes about as much. */
     uint64_t fold_input_bytes, fold_output_bytes, growth_bytes;
     const char *const *no_fold;   /* operators that are not computed; ends with NULL; or NULL */
     const char *const *fold_only; /* only these are; ends with NULL; or NULL: all */

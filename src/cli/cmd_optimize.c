@@ -62,8 +62,7 @@ static const cli_opt fold_options[] = {
      .kind = CLI_SIZE,
      .offset = CLI_AT(optimize_args, growth),
      .what = "SIZE",
-     .help = "do not let all constants together grow by more",
-     .init = "1MiB"},
+     .help = "let constants grow by this much; default: the file never grows"},
     CLI_END,
 };
 
@@ -165,7 +164,7 @@ static qdq_optimize_opts library_opts(optimize *p)
     o.target = p->target;
     o.fold_input_bytes = limit(a->fold_input);
     o.fold_output_bytes = limit(a->fold_output);
-    o.growth_bytes = limit(a->growth);
+    o.growth_bytes = a->growth;
     o.no_fold = a->no_fold.at;
     o.fold_only = a->fold_only.at;
     o.verify_each = a->verify_each;

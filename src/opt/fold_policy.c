@@ -35,6 +35,12 @@ static qdq_fold ask(const qdq_fold_policy *p, const qdq_fold_cost *c)
     return answer;
 }
 
+/* Without a budget the file does not grow in the end (fold_growth.c), but results on the way take memory. */
+static uint64_t growth_limit(const qdq_optimize_opts *opts)
+{
+    return opts->growth_bytes != 0 ? opts->growth_bytes : (uint64_t)1 << 20;
+}
+
 const char *qdq_fold_judge(qdq_fold_policy *p, const qdq_fold_cost *c, uint64_t *max_bytes)
 {
     const qdq_optimize_opts *opts = p->o->opts;
@@ -56,21 +62,47 @@ const char *qdq_fold_judge(qdq_fold_policy *p, const qdq_fold_cost *c, uint64_t 
     if (c->out_bytes != UINT64_MAX && c->out_bytes > *max_bytes)
         return "the result is larger than the limit";
     if (c->out_bytes != UINT64_MAX && c->out_bytes > c->freed_bytes &&
-        (uint64_t)(p->grown > 0 ? p->grown : 0) + (c->out_bytes - c->freed_bytes) > opts->growth_bytes)
+        (uint64_t)(p->grown > 0 ? p->grown : 0) + (c->out_bytes - c->freed_bytes) > growth_limit(opts))
         return "the constants would grow beyond the budget";
     return NULL;
 }
 
-bool qdq_is_spelled_dequantize(const qdq_node *n, qdq_elem from, int64_t count)
-{
-    const qdq_value *y = qdq_node_out(n, 0);
+enum { SPELLED_NODES = 8 }; /* between a Cast to integers and the one to float */
 
-    if (n->op != QDQ_OP_CAST || count < 2 || !qdq_elem_is_int(from) || from == QDQ_BOOL ||
-        qdq_elem_bits(from) > 16 || y == NULL || y->n_use == 0 || y->n_output > 0 ||
-        !qdq_elem_is_float((qdq_elem)qdq_node_int(n, "to", 0)))
+static bool is_spelling(qdq_op op)
+{
+    return op == QDQ_OP_TRANSPOSE || op == QDQ_OP_RESHAPE || op == QDQ_OP_SQUEEZE || op == QDQ_OP_UNSQUEEZE ||
+           op == QDQ_OP_FLATTEN || op == QDQ_OP_SUB || op == QDQ_OP_MUL || op == QDQ_OP_DIV;
+}
+
+/* Integers: does each reader lead to a Cast to float? */
+static bool becomes_float(const qdq_value *y, int depth)
+{
+    if (y == NULL || y->n_use == 0 || y->n_output > 0 || depth == 0)
         return false;
     QDQ_FOR_USES (u, y)
-        if (u->node->op != QDQ_OP_SUB && u->node->op != QDQ_OP_MUL)
+        if (u->node->op == QDQ_OP_CAST
+                ? !qdq_elem_is_float((qdq_elem)qdq_node_int(u->node, "to", 0))
+                : !is_spelling(u->node->op) || !becomes_float(qdq_node_out(u->node, 0), depth - 1))
+            return false;
+    return true;
+}
+
+bool qdq_is_spelled_dequantize(const qdq_node *n, qdq_elem from, qdq_elem to, int64_t count)
+{
+    const qdq_value *y = qdq_node_out(n, 0);
+    bool is_larger = qdq_elem_bits(to) > qdq_elem_bits(from);
+
+    if ((n->op != QDQ_OP_CAST && n->op != QDQ_OP_CASTLIKE) || count < 2 || !qdq_elem_is_int(from) ||
+        from == QDQ_BOOL || y == NULL || y->n_use == 0 || y->n_output > 0)
+        return false;
+    if (!qdq_elem_is_float(to))
+        return is_larger && qdq_elem_is_int(to) && qdq_elem_bits(from) <= 16 &&
+               becomes_float(y, SPELLED_NODES);
+    if (!is_larger && qdq_elem_bits(from) > 16)
+        return false;
+    QDQ_FOR_USES (u, y)
+        if (!is_spelling(u->node->op))
             return false;
     return true;
 }

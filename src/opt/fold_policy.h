@@ -24,8 +24,10 @@ void qdq_fold_policy_open(qdq_fold_policy *p, qdq_opt *o);
 /* NULL: go ahead, with outputs of at most *max_bytes. Else why not. */
 const char *qdq_fold_judge(qdq_fold_policy *p, const qdq_fold_cost *c, uint64_t *max_bytes);
 
-/* Cast of stored integers to float whose readers only subtract a zero point or multiply by a scale is how some
- * exporters write DequantizeLinear: it stays, as that would. */
-bool qdq_is_spelled_dequantize(const qdq_node *n, qdq_elem from, int64_t count);
+/* Cast or CastLike of `count` stored integers whose readers only move them (Transpose, Reshape and their like),
+ * subtract a zero point, multiply by a scale or divide by one is how some exporters write DequantizeLinear: it
+ * stays, as that would, if the result is larger or the integers have at most 16 bits. Likewise a Cast to wider
+ * integers that become float behind such operators. */
+bool qdq_is_spelled_dequantize(const qdq_node *n, qdq_elem from, qdq_elem to, int64_t count);
 
 #endif /* QDQ_FOLD_POLICY_H */

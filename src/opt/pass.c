@@ -202,7 +202,6 @@ qdq_status qdq_model_optimize(qdq_model *m, const qdq_optimize_opts *opts, qdq_o
         own.passes = "default";
     own.fold_input_bytes = or_default(own.fold_input_bytes);
     own.fold_output_bytes = or_default(own.fold_output_bytes);
-    own.growth_bytes = or_default(own.growth_bytes);
     if (report != NULL)
         *report = NULL;
     qdq_status st = qdq_pipeline_parse(own.passes, own.target, &state.memory, &state.pipeline, err);

@@ -54,9 +54,8 @@ qdq_status qdq_clean(qdq_model *m, const char *passes, qdq_equalized *out, qdq_e
     pairs p = {QDQ_MAP_INIT, false};
 
     *out = (qdq_equalized){0};
-    if (strstr(passes, pass_name) == NULL)
-        return qdq_model_run_passes(m, passes, err);
     opts.passes = passes;
+    opts.growth_bytes = QDQ_CLEAN_GROWTH;
     opts.on_change = count_pair;
     opts.ctx = &p;
     qdq_status st = qdq_model_optimize(m, &opts, &report, err);

@@ -17,10 +17,12 @@
 
 static qdq_status raise_opset(qdq_model *m, const char *clean, int opset, qdq_error *err)
 {
+    qdq_equalized none; /* a second time changes nothing */
+
     if (opset <= qdq_model_opset(m))
         return QDQ_OK;
     QDQ_TRY(qdq_model_set_opset(m, opset, err));
-    return qdq_model_run_passes(m, clean, err); /* a newer opset has operators for more of what is there */
+    return qdq_clean(m, clean, &none, err); /* a newer opset has operators for more of what is there */
 }
 
 static qdq_status prepare(const qdq_plan *p, const qdq_model *m, const qdq_job *job, qdq_equalized *e,

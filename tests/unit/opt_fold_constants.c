@@ -362,6 +362,64 @@ static void weights_that_are_dequantized_by_hand_stay(void **state)
           "}\n");
 }
 
+static void a_dequantization_stays_however_it_is_spelled(void **state)
+{
+    static const char *const way[] = {
+        "c = Cast <to = 1> (w)\n  t = Transpose(c)\n  m = Mul(t, s)",
+        "c = Cast <to = 1> (w)\n  t = Reshape(c, shape)\n  m = Mul(t, s)",
+        "c = Cast <to = 1> (w)\n  u = Sub(c, z)\n  m = Div(u, s)",
+        "c = Cast <to = 1> (w)\n  m = Div(c, s)",
+        "c = Cast <to = 1> (w)\n  m = Transpose(c)",
+        "c = CastLike(w, s)\n  m = Mul(c, s)",
+        "i = Cast <to = 6> (w)\n  u = Sub(i, zi)\n  c = Cast <to = 1> (u)\n  m = Mul(c, s)",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(way); i++) {
+        char text[600];
+
+        snprintf(text, sizeof text,
+                 "g (float[N,2] x) => (float[N,2] y) <\n  int8[2,2] w = {1, 2, 3, 4},\n  float s = {0.5},\n"
+                 "  float z = {3},\n  int32 zi = {3},\n  int64[2] shape = {2, 2}\n> {\n  %s\n  y = MatMul(x, "
+                 "m)\n}\n",
+                 way[i]);
+        qdq_model *m = folded_with(text, (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, NULL);
+        if (!qdq_elem_is_int(qdq_value_const(qdq_graph_find(m->graph, "w"))->elem) ||
+            qdq_value_const(qdq_graph_find(m->graph, "m")) != NULL)
+            fail_msg("computed: %s", way[i]);
+        assert_null(qdq_value_const(qdq_graph_find(m->graph, "c")));
+        qdq_model_free(m);
+    }
+}
+
+/* The integers are moved before they become float: that is computed, and what follows is as if it were stored so. */
+static void stored_integers_that_were_transposed_first_stay_integers(void **state)
+{
+    (void)state;
+    folds_to("g (float[N,2] x) => (float[N,2] y) <int8[2,2] w = {1, 2, 3, 4}, float s = {0.5}> {\n"
+             "  t = Transpose(w)\n  c = Cast <to = 1> (t)\n  m = Mul(c, s)\n  y = MatMul(x, m)\n}\n",
+             "g (float[N,2] x) => (float[N,2] y) <\n"
+             "  float s = {0.5},\n"
+             "  int8[2,2] t = {1, 3, 2, 4}\n"
+             "> {\n"
+             "  c = Cast <to = 1> (t)\n"
+             "  m = Mul(c, s)\n"
+             "  y = MatMul(x, m)\n"
+             "}\n");
+}
+
+static void integers_that_are_no_smaller_than_floats_are_computed(void **state)
+{
+    (void)state;
+    folds_to("g (float[2] x) => (float[2] y) <int64[2] w = {1, 2}, float s = {0.5}> {\n"
+             "  c = Cast <to = 1> (w)\n  m = Mul(c, s)\n  y = Mul(x, m)\n}\n",
+             "g (float[2] x) => (float[2] y) <\n"
+             "  float[2] m = {0.5, 1}\n"
+             "> {\n"
+             "  y = Mul(x, m)\n"
+             "}\n");
+}
+
 /* --- what is computed ------------------------------------------------------------------------------------------------- */
 
 /* optimizer 10 case 11 */
@@ -721,6 +779,9 @@ int main(void)
         cmocka_unit_test(a_scale_of_a_huge_tensor_is_refused),
         cmocka_unit_test(scales_that_share_their_way_do_not_take_quadratic_time),
         cmocka_unit_test(weights_that_are_dequantized_by_hand_stay),
+        cmocka_unit_test(a_dequantization_stays_however_it_is_spelled),
+        cmocka_unit_test(stored_integers_that_were_transposed_first_stay_integers),
+        cmocka_unit_test(integers_that_are_no_smaller_than_floats_are_computed),
         cmocka_unit_test(shape_arithmetic_of_a_known_dimension_is_a_constant),
         cmocka_unit_test(all_outputs_of_a_node_are_computed),
         cmocka_unit_test(an_output_that_the_operator_does_not_have_is_no_lack_of_memory),

@@ -299,9 +299,9 @@ static void huge_results_are_refused_with_a_reason_and_without_memory(void **sta
         qdq_optimize_report *r = optimize(m, names[i], "default", NULL);
 
         if (!has_reason(r, "larger than the limit") && !has_reason(r, "above the limit") &&
-            !has_reason(r, "than can be counted"))
+            !has_reason(r, "than can be counted") && !has_reason(r, "the file would become larger"))
             fail_msg("%s: no limit is in the report", names[i]);
-        assert_true(r->bytes_after < r->bytes_before + 4 * 1048576);
+        assert_true(r->bytes_after <= r->bytes_before + 4096);
         qdq_optimize_report_free(r);
         qdq_model_free(m);
     }
