@@ -164,6 +164,19 @@ static qdq_status fold_fact(qdq_folder *f, qdq_node *n)
     return QDQ_OK;
 }
 
+/* An operator whose inputs are all known, but that the evaluator lacks, stays, and the report says so. Q and DQ stay on
+ * purpose, random ones are no constants, and bodies have inputs of their own. */
+static void refuse_unknown(qdq_folder *f, const qdq_node *n)
+{
+    const bool is_quantize = n->op == QDQ_OP_QUANTIZELINEAR || n->op == QDQ_OP_DEQUANTIZELINEAR ||
+                             n->op == QDQ_OP_DYNAMICQUANTIZELINEAR;
+
+    if (n->n_in == 0 || is_quantize || qdq_eval_knows(n->op) || !qdq_fold_all_known(f, n))
+        return;
+    if (n->op == QDQ_OP_UNKNOWN || qdq_op_get_info(n->op)->flags == QDQ_OP_PURE)
+        refuse(f, n, "this operator is not computed");
+}
+
 static qdq_status fold_node(qdq_folder *f, qdq_node *n)
 {
     qdq_arena_mark mark = qdq_arena_get_loop_mark(&f->work);
@@ -175,6 +188,8 @@ static qdq_status fold_node(qdq_folder *f, qdq_node *n)
         st = fold_known(f, n);
     else
         st = fold_fact(f, n);
+    if (st == QDQ_OK && !f->folded[n->id])
+        refuse_unknown(f, n);
     qdq_arena_reset(&f->work, mark);
     return st;
 }

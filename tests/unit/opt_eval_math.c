@@ -13,6 +13,23 @@ static void elements_are_computed_one_by_one(void **state)
     gives(17, "float[0] a = {}, float[1] b = {1}", "y = Add(a, b)", "float[0] y = {}");
 }
 
+static void activations_of_later_opsets_are_computed(void **state)
+{
+    (void)state;
+    gives(16, "float[4] x = {-2, -1, 0, 3}, float b = {0.5}", "y = PRelu(x, b)",
+          "float[4] y = {-1, -0.5, 0, 3}");
+    gives(16, "int32[2] x = {-2, 3}, int32 b = {5}", "y = PRelu(x, b)", "int32[2] y = {-10, 3}");
+    gives(9, "float[5] x = {-2, -1, 0, 1, 2}", "y = Shrink <lambd = 1.5, bias = 1.5> (x)",
+          "float[5] y = {-0.5, 0, 0, 0, 0.5}");
+    gives(12, "float[2] x = {0, 3}", "y = Celu <alpha = 2.0> (x)", "float[2] y = {0, 3}");
+    gives(24, "float[2] x = {0, inf}", "y = Swish <alpha = 2.0> (x)", "float[2] y = {0, inf}");
+    gives(18, "float[2,2] x = {0, -inf, 2, 2}", "y = ReduceLogSumExp <keepdims = 0> (x)",
+          "float y = {2.7586236}");
+    refuses(16, "float x = {1}, float[2] b = {1, 2}", "y = PRelu(x, b)", "does not broadcast to the data");
+    refuses(16, "float[2] x = {1, 2}, double b = {1}", "y = PRelu(x, b)", "inputs of the types");
+    refuses(13, "int64[2] x = {1, 2}", "y = ReduceLogSumExp(x)", "type int64");
+}
+
 static void arrays_are_broadcast(void **state)
 {
     (void)state;
@@ -198,6 +215,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elements_are_computed_one_by_one),
+        cmocka_unit_test(activations_of_later_opsets_are_computed),
         cmocka_unit_test(arrays_are_broadcast),
         cmocka_unit_test(integers_wrap_and_are_divided_towards_zero),
         cmocka_unit_test(the_remainder_has_the_sign_of_the_divisor_or_with_fmod_of_the_dividend),

@@ -722,6 +722,19 @@ static void lists_and_the_callback_decide(void **state)
     qdq_model_free(m);
 }
 
+static void an_operator_that_is_not_computed_is_in_the_report(void **state)
+{
+    const char *text = "g () => (float[1,1,2,2] y) <\n"
+                       "  float[1,1,2,2] a = {1, 2, 3, 4},\n"
+                       "  int32[1] n = {1}\n"
+                       "> {\n"
+                       "  y = ReverseSequence(a, n)\n"
+                       "}\n";
+
+    (void)state;
+    refused(text, (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, "this operator is not computed");
+}
+
 static void what_gives_nan_is_not_computed(void **state)
 {
     const char *text = "g (float[2] x) => (float[2] y) <\n"
@@ -798,6 +811,7 @@ int main(void)
         cmocka_unit_test(huge_results_are_refused_before_they_exist),
         cmocka_unit_test(constants_do_not_outgrow_the_budget),
         cmocka_unit_test(lists_and_the_callback_decide),
+        cmocka_unit_test(an_operator_that_is_not_computed_is_in_the_report),
         cmocka_unit_test(what_gives_nan_is_not_computed),
         cmocka_unit_test(an_empty_graph_and_an_output_that_is_an_input_are_fine),
         cmocka_unit_test(what_was_computed_has_a_type),

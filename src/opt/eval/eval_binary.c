@@ -96,6 +96,10 @@ UNSIGNED(uint32_t, UINT32)
 UNSIGNED(uint64_t, UINT64)
 FLOATING(float, FLOAT, fmodf)
 FLOATING(double, DOUBLE, fmod)
+RUN(prelu_INT32, int32_t, int32_t, x < 0 ? U(x) * U(y) : U(x))
+RUN(prelu_INT64, int64_t, int64_t, x < 0 ? U(x) * U(y) : U(x))
+RUN(prelu_FLOAT, float, float, x < 0 ? x * y : x)
+RUN(prelu_DOUBLE, double, double, x < 0 ? x * y : x)
 RUN(equal_BOOL, uint8_t, uint8_t, (x != 0) == (y != 0))
 RUN(and_BOOL, uint8_t, uint8_t, x != 0 && y != 0)
 RUN(or_BOOL, uint8_t, uint8_t, x != 0 || y != 0)
@@ -119,6 +123,8 @@ static const run_table add = {NUMBERS(add)}, sub = {NUMBERS(sub)}, mul = {NUMBER
                        equal = {NUMBERS(equal), TYPE(equal, BOOL)}, less = {NUMBERS(less)},
                        less_equal = {NUMBERS(less_equal)}, greater = {NUMBERS(greater)},
                        greater_equal = {NUMBERS(greater_equal)}, both = {TYPE(and, BOOL)},
+                       prelu = {TYPE(prelu, INT32), TYPE(prelu, INT64), TYPE(prelu, FLOAT),
+                                TYPE(prelu, DOUBLE)},
                        either = {TYPE(or, BOOL)}, one_of = {TYPE(xor, BOOL)};
 
 static const struct operation {
@@ -142,6 +148,7 @@ static const struct operation {
     [QDQ_OP_LESSOREQUAL] = {&less_equal, true},
     [QDQ_OP_GREATER] = {&greater, true},
     [QDQ_OP_GREATEROREQUAL] = {&greater_equal, true},
+    [QDQ_OP_PRELU] = {&prelu, false},
     [QDQ_OP_AND] = {&both, true},
     [QDQ_OP_OR] = {&either, true},
     [QDQ_OP_XOR] = {&one_of, true},
@@ -242,6 +249,16 @@ bool qdq_eval_binary(qdq_eval *c)
     if (out == NULL)
         return false;
     walk_all(rank, dim, c->in[0], c->in[1], qdq_eval_size(to), out, (*runs)[e]);
+    return true;
+}
+
+/* The slope is broadcast to the data, never the other way round. */
+bool qdq_eval_prelu(qdq_eval *c)
+{
+    if (!qdq_eval_binary(c))
+        return false;
+    if (c->out[0].count != c->in[0]->count || c->out[0].rank != c->in[0]->rank)
+        return QDQ_REFUSE(c, "the slope does not broadcast to the data");
     return true;
 }
 

@@ -37,11 +37,22 @@ typedef void gather_fn(const void *in, int64_t in_step, void *sum, int64_t sum_s
     GATHER(max_##E, type, wide, x > s ? x : s)                                                               \
     GATHER(min_##E, type, wide, x < s ? x : s)
 
+/* log(exp(a) + exp(b)) */
+static double add_logs(double a, double b)
+{
+    double high = fmax(a, b), low = fmin(a, b);
+
+    if (a != a || b != b || isinf(high) || isinf(low))
+        return a != a || b != b ? a + b : high;
+    return high + log1p(exp(low - high));
+}
+
 #define FLOATING(type, E)                                                                                    \
     GATHER(sum_##E, type, double, s + x)                                                                     \
     GATHER(sum_abs_##E, type, double, s + fabs(x))                                                           \
     GATHER(sum_square_##E, type, double, s + x * x)                                                          \
     GATHER(product_##E, type, double, (double)(type)(s * x)) /* too large on the way stays so */             \
+    GATHER(sum_logs_##E, type, double, add_logs(s, x))                                                       \
     GATHER(max_##E, type, double, x > s || x != x ? x : s)                                                   \
     GATHER(min_##E, type, double, x < s || x != x ? x : s)
 
@@ -63,6 +74,8 @@ UNSIGNED(uint32_t, UINT32)
 UNSIGNED(uint64_t, UINT64)
 FLOATING(float, FLOAT)
 FLOATING(double, DOUBLE)
+GATHER(max_BOOL, uint8_t, int64_t, x > s ? x : s)
+GATHER(min_BOOL, uint8_t, int64_t, x < s ? x : s)
 
 #define TYPE(name, E) [QDQ_##E] = name##_##E
 #define INTEGERS(name)                                                                                       \
@@ -85,12 +98,13 @@ static const struct reduction {
     {QDQ_OP_REDUCESUM, AS_IT_IS, true, true, {INTEGERS(sum), FLOATS(sum)}},
     {QDQ_OP_REDUCEMEAN, MEAN, false, true, {INTEGERS(sum), FLOATS(sum)}},
     {QDQ_OP_REDUCELOGSUM, LOG, false, false, {FLOATS(sum)}},
+    {QDQ_OP_REDUCELOGSUMEXP, AS_IT_IS, false, true, {FLOATS(sum_logs)}},
     {QDQ_OP_REDUCEL1, AS_IT_IS, true, false, {INTEGERS(sum_abs), FLOATS(sum_abs)}},
     {QDQ_OP_REDUCEL2, ROOT, true, false, {FLOATS(sum_square)}},
     {QDQ_OP_REDUCESUMSQUARE, AS_IT_IS, true, false, {INTEGERS(sum_square), FLOATS(sum_square)}},
     {QDQ_OP_REDUCEPROD, AS_IT_IS, true, true, {INTEGERS(product), FLOATS(product)}},
-    {QDQ_OP_REDUCEMAX, AS_IT_IS, false, true, {INTEGERS(max), FLOATS(max)}},
-    {QDQ_OP_REDUCEMIN, AS_IT_IS, false, true, {INTEGERS(min), FLOATS(min)}},
+    {QDQ_OP_REDUCEMAX, AS_IT_IS, false, true, {INTEGERS(max), FLOATS(max), TYPE(max, BOOL)}},
+    {QDQ_OP_REDUCEMIN, AS_IT_IS, false, true, {INTEGERS(min), FLOATS(min), TYPE(min, BOOL)}},
 };
 
 /* A result on its way: 8 bytes of the wide type of its kind. */
@@ -115,7 +129,9 @@ static wide first_value(qdq_op op, sum_kind kind)
     wide w = {0};
     bool is_max = op == QDQ_OP_REDUCEMAX;
 
-    if (op == QDQ_OP_REDUCEPROD && kind == FLOAT_SUM)
+    if (op == QDQ_OP_REDUCELOGSUMEXP)
+        w.f = -INFINITY;
+    else if (op == QDQ_OP_REDUCEPROD && kind == FLOAT_SUM)
         w.f = 1;
     else if (op == QDQ_OP_REDUCEPROD)
         w.i = 1;

@@ -87,6 +87,15 @@ FLOATS(thresholded_relu, x != x || x > p[0] ? x : 0.0)
 FLOATS(elu, x < 0 ? p[0] * expm1(x) : x)
 FLOATS(selu, p[1] * (x < 0 ? p[0] * expm1(x) : x))
 FLOATS(hard_sigmoid, x != x ? x : fmax(0.0, fmin(1.0, p[0] * x + p[1])))
+FLOATS(celu, x < 0 ? p[0] * expm1(x / p[0]) : x)
+FLOATS(shrink, x<-p[0] ? x + p[1] : x> p[0] ? x - p[1] : x != x ? x : 0.0)
+FLOATS(mish, x *tanh(x > 0 ? x + log1p(exp(-x)) : log1p(exp(x))))
+FLOATS(swish, x / (1.0 + exp(-p[0] * x)))
+#define SQRT_HALF       0.70710678118654752440
+#define SQRT_TWO_PER_PI 0.79788456080286535588
+FLOATS(gelu,
+       0.5 * x *
+           (1.0 + (p[0] != 0 ? tanh(SQRT_TWO_PER_PI * (x + 0.044715 * x * x * x)) : erf(SQRT_HALF * x))))
 FLOATS(hard_swish, x != x ? x : x * fmax(0.0, fmin(1.0, x / 6.0 + 0.5)))
 
 /* --- which loop ----------------------------------------------------------------------------------------------------- */
@@ -135,6 +144,11 @@ static const unary_table tables[QDQ_OP_COUNT] = {
     [QDQ_OP_ELU] = {ALL_FLOATS(elu)},
     [QDQ_OP_SELU] = {ALL_FLOATS(selu)},
     [QDQ_OP_HARDSIGMOID] = {ALL_FLOATS(hard_sigmoid)},
+    [QDQ_OP_CELU] = {ALL_FLOATS(celu)},
+    [QDQ_OP_SHRINK] = {ALL_FLOATS(shrink)},
+    [QDQ_OP_MISH] = {ALL_FLOATS(mish)},
+    [QDQ_OP_SWISH] = {ALL_FLOATS(swish)},
+    [QDQ_OP_GELU] = {ALL_FLOATS(gelu)},
     [QDQ_OP_HARDSWISH] = {ALL_FLOATS(hard_swish)},
 };
 
@@ -150,6 +164,9 @@ static void read_attributes(qdq_eval *c, double p[2])
         {QDQ_OP_THRESHOLDEDRELU, {"alpha", NULL}, {1.0F, 0}},
         {QDQ_OP_ELU, {"alpha", NULL}, {1.0F, 0}},
         {QDQ_OP_SELU, {"alpha", "gamma"}, {1.67326319217681884765625F, 1.05070102214813232421875F}},
+        {QDQ_OP_CELU, {"alpha", NULL}, {1.0F, 0}},
+        {QDQ_OP_SHRINK, {"lambd", "bias"}, {0.5F, 0.0F}},
+        {QDQ_OP_SWISH, {"alpha", NULL}, {1.0F, 0}},
         {QDQ_OP_HARDSIGMOID, {"alpha", "beta"}, {0.2F, 0.5F}},
     };
 
@@ -157,6 +174,8 @@ static void read_attributes(qdq_eval *c, double p[2])
         p[0] = (double)qdq_eval_flag(c, "detect_negative", true);
         p[1] = (double)qdq_eval_flag(c, "detect_positive", true);
     }
+    if (c->node->op == QDQ_OP_GELU)
+        p[0] = (double)qdq_eval_string_is(c, "approximate", "tanh", "none");
     for (size_t i = 0; i < QDQ_COUNT(floats); i++)
         for (int k = 0; k < 2 && floats[i].op == c->node->op; k++)
             if (floats[i].name[k] != NULL)
