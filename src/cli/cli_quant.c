@@ -46,6 +46,24 @@ const cli_opt cli_quant_what_opts[] = {
      .offset = CLI_AT(cli_quant_args, optimize),
      .help = "run the passes of the group 'quantize' first",
      .init = "on"},
+    {.name = "passes",
+     .kind = CLI_TEXT,
+     .offset = CLI_AT(cli_quant_args, passes),
+     .what = "LIST",
+     .help = "run these passes instead (see 'qdq passes'); default: quantize"},
+    CLI_END,
+};
+
+/* Not that of optimize: float16 weights become float before they become smaller. */
+enum { GROWTH = 1 << 20 };
+
+const cli_opt cli_quant_growth_opts[] = {
+    {.name = "growth-budget",
+     .kind = CLI_SIZE,
+     .offset = CLI_AT(cli_quant_args, fold.growth),
+     .what = "SIZE",
+     .help = "let constants of the cleaned copy grow by this much",
+     .init = "1MiB"},
     CLI_END,
 };
 
@@ -152,6 +170,10 @@ const char *cli_quant_choice(const cli_quant_args *a)
         return "--exclude-op-types";
     if (!a->optimize)
         return "--no-optimize";
+    if (a->passes != NULL)
+        return "--passes";
+    if (cli_fold_given(&a->fold, GROWTH) != NULL)
+        return cli_fold_given(&a->fold, GROWTH);
     if (a->method != 0)
         return "--method";
     if (a->cache != NULL)
@@ -179,6 +201,9 @@ qdq_status cli_quant_check(const cli_quant_args *a, qdq_error *err)
                         a->percentile);
     if (a->percentile != 99.999 && !takes_percentile(a))
         return qdq_fail(err, QDQ_E_USAGE, "found --percentile without --method percentile or auto");
+    const char *fold = a->passes != NULL ? "--passes" : cli_fold_given(&a->fold, GROWTH);
+    if (!a->optimize && fold != NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "--no-optimize: conflicts with %s; expected one of them", fold);
     return QDQ_OK;
 }
 
@@ -215,7 +240,7 @@ qdq_status cli_quant_max_drop(const cli_quant_args *a, double *share, qdq_error 
     return QDQ_OK;
 }
 
-void cli_quant_fill(const cli_quant_args *a, qdq_quantize_opts *o)
+qdq_status cli_quant_fill(cli *c, const cli_quant_args *a, qdq_quantize_opts *o, qdq_error *err)
 {
     o->exclude = a->exclude.at;
     o->include = a->include.at;
@@ -229,8 +254,13 @@ void cli_quant_fill(const cli_quant_args *a, qdq_quantize_opts *o)
     o->cache = a->cache;
     o->equalize = a->equalize;
     o->bias_correction = a->bias_correction;
-    o->passes = a->optimize ? NULL : QDQ_PASSES_LEAST;
     o->cpu = (qdq_cpu)a->format.cpu;
+    if (!a->optimize) {
+        o->passes = QDQ_PASSES_LEAST;
+        return QDQ_OK;
+    }
+    return cli_fold_pipeline(c, a->passes != NULL ? a->passes : "quantize", &a->fold, GROWTH, &o->passes,
+                             err);
 }
 
 /* --- samples ------------------------------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 
 #include "cli/cli.h"
 #include "cli/cli_data.h"
+#include "cli/cli_fold.h"
 #include "cli/cli_format.h"
 #include "cli/cli_model.h"
 #include "qdq/quant.h"
@@ -14,6 +15,8 @@ typedef struct cli_quant_args {
     cli_shape_args shape;
     cli_shapes set_shape;
     cli_format_args format;
+    cli_fold_args fold;
+    const char *passes; /* NULL: "quantize" */
     const char *calib, *target, *cache, *cache_out;
     cli_names exclude, include, op_types, exclude_op_types;
     int64_t samples;
@@ -25,8 +28,9 @@ typedef struct cli_quant_args {
     const char *max_drop, *labels, *eval;
 } cli_quant_args;
 
-/* Offsets are in cli_quant_args; cli_format_opts, cli_data_opts and cli_shape_opts belong to its members. */
-extern const cli_opt cli_quant_what_opts[], cli_quant_calibration_opts[], cli_quant_accuracy_opts[];
+/* Offsets are in cli_quant_args; cli_fold_opts, cli_format_opts, cli_data_opts and cli_shape_opts belong to its members. */
+extern const cli_opt cli_quant_what_opts[], cli_quant_growth_opts[], cli_quant_calibration_opts[],
+    cli_quant_accuracy_opts[];
 
 /* An option that says how a plan is to be made, "--target", if one is given; NULL: none. */
 const char *cli_quant_choice(const cli_quant_args *a);
@@ -44,7 +48,7 @@ qdq_status cli_quant_max_drop(const cli_quant_args *a, double *share, qdq_error 
 qdq_status cli_percent_read(const char *option, const char *text, double *share, qdq_error *err);
 
 /* All but samples, threads, job and what the caller listens with. */
-void cli_quant_fill(const cli_quant_args *a, qdq_quantize_opts *o);
+qdq_status cli_quant_fill(cli *c, const cli_quant_args *a, qdq_quantize_opts *o, qdq_error *err);
 
 /* Which samples calibrate and which judge. */
 typedef struct cli_split {

@@ -141,7 +141,7 @@ qdq_status cli_tune_run(cli *c, const cli_tune_request *r, qdq_tune_opts *o, qdq
     engine.job = &job;
     if (o->worker != NULL) /* for the engines that calibrate and judge, too */
         engine.worker = o->worker;
-    cli_quant_fill(r->quant, &quantize);
+    QDQ_TRY(cli_quant_fill(c, r->quant, &quantize, err));
     quantize.samples = r->samples->split.calibrate;
     quantize.threads = r->calibration_threads;
     quantize.job = &job;

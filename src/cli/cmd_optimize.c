@@ -35,32 +35,10 @@ static const cli_opt options[] = {
     CLI_END,
 };
 
-static const cli_opt fold_options[] = {
-    {.name = "no-fold",
-     .kind = CLI_NAMES,
-     .offset = CLI_AT(optimize_args, no_fold),
-     .what = "A,B",
-     .help = "do not compute these operators"},
-    {.name = "fold-only",
-     .kind = CLI_NAMES,
-     .offset = CLI_AT(optimize_args, fold_only),
-     .what = "A,B",
-     .help = "compute these operators alone"},
-    {.name = "fold-input-bytes",
-     .kind = CLI_SIZE,
-     .offset = CLI_AT(optimize_args, fold_input),
-     .what = "SIZE",
-     .help = "do not compute from larger inputs, unless that makes them smaller",
-     .init = "1MiB"},
-    {.name = "fold-output-bytes",
-     .kind = CLI_SIZE,
-     .offset = CLI_AT(optimize_args, fold_output),
-     .what = "SIZE",
-     .help = "do not make larger results, unless they replace as much",
-     .init = "1MiB"},
+static const cli_opt growth_options[] = {
     {.name = "growth-budget",
      .kind = CLI_SIZE,
-     .offset = CLI_AT(optimize_args, growth),
+     .offset = CLI_AT(optimize_args, fold.growth),
      .what = "SIZE",
      .help = "let constants grow by this much; default: the file never grows"},
     CLI_END,
@@ -117,7 +95,8 @@ static const cli_opt debug_options[] = {
 static const cli_group groups[] = {
     {"output", cli_output_opts, CLI_AT(optimize_args, out)},
     {"optimize", options, 0},
-    {"constant folding", fold_options, 0},
+    {"constant folding", cli_fold_opts, CLI_AT(optimize_args, fold)},
+    {"", growth_options, 0},
     {"check", check_options, 0},
     {"data", cli_data_opts, CLI_AT(optimize_args, data)},
     {"shapes", cli_shape_opts, CLI_AT(optimize_args, shape)},
@@ -162,11 +141,11 @@ static qdq_optimize_opts library_opts(optimize *p)
 
     o.passes = p->passes;
     o.target = p->target;
-    o.fold_input_bytes = limit(a->fold_input);
-    o.fold_output_bytes = limit(a->fold_output);
-    o.growth_bytes = a->growth;
-    o.no_fold = a->no_fold.at;
-    o.fold_only = a->fold_only.at;
+    o.fold_input_bytes = limit(a->fold.input);
+    o.fold_output_bytes = limit(a->fold.output);
+    o.growth_bytes = a->fold.growth;
+    o.no_fold = a->fold.no_fold.at;
+    o.fold_only = a->fold.fold_only.at;
     o.verify_each = a->verify_each;
     o.on_change = p->c->ui.level >= QDQ_LOG_DEBUG ? tell_change : NULL;
     o.on_pass = a->print_changed ? tell_pass : NULL;

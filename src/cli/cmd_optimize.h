@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/cli_data.h"
 #include "cli/cli_engine.h"
+#include "cli/cli_fold.h"
 #include "cli/cli_model.h"
 #include "qdq/compare.h"
 #include "qdq/pass.h"
@@ -18,8 +19,7 @@ struct optimize_args {
     cli_shape_args shape;
     cli_shapes set_shape;
     const char *target, *passes, *report, *check;
-    cli_names no_fold, fold_only;
-    uint64_t fold_input, fold_output, growth;
+    cli_fold_args fold;
     bool freeze_inputs, verify_each, print_changed, bisect;
     int64_t samples, threads;
     double tolerance;

@@ -75,7 +75,7 @@ static qdq_status quantize_model(quantize *q, qdq_error *err)
     const struct quantize_args *a = q->a;
     qdq_quantize_opts o = QDQ_QUANTIZE_OPTS_INIT;
 
-    cli_quant_fill(&a->quant, &o);
+    QDQ_TRY(cli_quant_fill(q->c, &a->quant, &o, err));
     o.samples = q->samples.split.calibrate;
     o.threads = cli_threads(a->threads);
     o.job = &q->c->job;

@@ -59,7 +59,7 @@ static qdq_fold_cost cost_of(const qdq_folder *f, const qdq_node *n)
             continue;
         if (is_freed_with(f, v))
             c.freed_bytes += bytes;
-        else if (bytes > f->o->opts->fold_input_bytes)
+        else if (bytes > f->policy.input_bytes)
             c.inputs_are_its_own = false;
     }
     c.out_bytes = out_bytes_of(f, n);

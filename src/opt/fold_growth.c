@@ -196,7 +196,7 @@ static void choose(growth *w)
 {
     size_t n = w->f->nodes.n;
 
-    if (w->f->o->opts->growth_bytes > 0)
+    if (w->f->policy.growth_bytes > 0)
         return;
     for (size_t i = 0; i < n; i++)
         join_readers(w, i);

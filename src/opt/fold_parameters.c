@@ -129,7 +129,7 @@ static uint64_t forget_transients(qdq_folder *f, const chain *c, size_t i)
 /* Leaves the results of the last node only; of none if *why. */
 static qdq_status compute_chain(qdq_folder *f, const chain *c, const char **why)
 {
-    uint64_t room = CHAIN_GROWTH * c->bytes + f->o->opts->fold_output_bytes;
+    uint64_t room = CHAIN_GROWTH * c->bytes + f->policy.output_bytes;
     qdq_const out[QDQ_EVAL_OUTPUTS];
 
     for (size_t i = 0; i < c->nodes.n; i++) {

@@ -3,6 +3,11 @@
 
 #include <string.h>
 
+static bool is_quantize(qdq_op op)
+{
+    return op == QDQ_OP_QUANTIZELINEAR || op == QDQ_OP_DEQUANTIZELINEAR || op == QDQ_OP_DYNAMICQUANTIZELINEAR;
+}
+
 /* Unknown names were refused before (pass.c). */
 static void mark(qdq_fold_policy *p, const char *const *names, bool never)
 {
@@ -10,14 +15,108 @@ static void mark(qdq_fold_policy *p, const char *const *names, bool never)
         p->never[qdq_op_find("", names[i])] = never;
 }
 
+/* --- arguments of the pass ------------------------------------------------------------------------------------- */
+
+typedef struct fold_arg {
+    enum { NO, ONLY, INPUT, OUTPUT, GROWTH } kind;
+    qdq_op op;
+    uint64_t bytes;
+} fold_arg;
+
+/* At most 18 digits. */
+static bool read_bytes(const char *text, size_t size, uint64_t *bytes)
+{
+    *bytes = 0;
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return false;
+        *bytes = *bytes * 10 + (uint64_t)(text[i] - '0');
+    }
+    return size > 0 && size <= 18;
+}
+
+static bool read_op(const char *text, size_t size, qdq_op *op)
+{
+    char name[64];
+
+    if (size >= sizeof name)
+        return false;
+    memcpy(name, text, size);
+    name[size] = '\0';
+    *op = qdq_op_find("", name);
+    return *op != QDQ_OP_UNKNOWN;
+}
+
+static bool read_arg(const char *text, size_t size, fold_arg *a)
+{
+    static const char *const names[] = {"no=", "only=", "input=", "output=", "growth="};
+
+    for (int k = NO; k <= GROWTH; k++) {
+        size_t n = strlen(names[k]);
+
+        if (size <= n || memcmp(text, names[k], n) != 0)
+            continue;
+        *a = (fold_arg){.kind = k};
+        if (k > ONLY)
+            return read_bytes(text + n, size - n, &a->bytes);
+        return read_op(text + n, size - n, &a->op) && (k == NO || !is_quantize(a->op));
+    }
+    return false;
+}
+
+bool qdq_fold_knows_arg(const char *text, size_t size)
+{
+    fold_arg a;
+
+    return read_arg(text, size, &a);
+}
+
+static void apply_args(qdq_fold_policy *p, const char *text)
+{
+    bool is_first = true;
+    fold_arg a;
+
+    for (size_t size; *text != '\0'; text += size + (text[size] == '+')) {
+        size = strcspn(text, "+");
+        if (!read_arg(text, size, &a))
+            continue; /* refused before (pipeline.c) */
+        switch (a.kind) {
+        case NO:
+            p->never[a.op] = true;
+            break;
+        case ONLY:
+            if (is_first)
+                memset(p->never, true, sizeof p->never);
+            is_first = false;
+            p->never[a.op] = false;
+            break;
+        case INPUT:
+            p->input_bytes = a.bytes;
+            break;
+        case OUTPUT:
+            p->output_bytes = a.bytes;
+            break;
+        case GROWTH:
+            p->growth_bytes = a.bytes;
+            break;
+        }
+    }
+}
+
 void qdq_fold_policy_open(qdq_fold_policy *p, qdq_opt *o)
 {
-    *p = (qdq_fold_policy){.o = o};
+    *p = (qdq_fold_policy){.o = o,
+                           .input_bytes = o->opts->fold_input_bytes,
+                           .output_bytes = o->opts->fold_output_bytes,
+                           .growth_bytes = o->opts->growth_bytes};
     if (o->opts->fold_only != NULL)
         memset(p->never, true, sizeof p->never);
     mark(p, o->opts->fold_only, false);
     mark(p, o->opts->no_fold, true);
+    apply_args(p, o->arg);
 }
+
+/* --- one node ---------------------------------------------------------------------------------------------------- */
 
 static qdq_fold ask(const qdq_fold_policy *p, const qdq_fold_cost *c)
 {
@@ -36,14 +135,13 @@ static qdq_fold ask(const qdq_fold_policy *p, const qdq_fold_cost *c)
 }
 
 /* Without a budget the file does not grow in the end (fold_growth.c), but results on the way take memory. */
-static uint64_t growth_limit(const qdq_optimize_opts *opts)
+static uint64_t growth_limit(const qdq_fold_policy *p)
 {
-    return opts->growth_bytes != 0 ? opts->growth_bytes : (uint64_t)1 << 20;
+    return p->growth_bytes != 0 ? p->growth_bytes : (uint64_t)1 << 20;
 }
 
 const char *qdq_fold_judge(qdq_fold_policy *p, const qdq_fold_cost *c, uint64_t *max_bytes)
 {
-    const qdq_optimize_opts *opts = p->o->opts;
     qdq_fold answer;
 
     if (p->never[c->node->op])
@@ -51,8 +149,8 @@ const char *qdq_fold_judge(qdq_fold_policy *p, const qdq_fold_cost *c, uint64_t 
     answer = ask(p, c);
     if (answer == QDQ_FOLD_NO)
         return "should_fold said no";
-    *max_bytes = opts->fold_output_bytes;
-    if (answer != QDQ_FOLD_YES && c->largest_input > opts->fold_input_bytes) {
+    *max_bytes = p->output_bytes;
+    if (answer != QDQ_FOLD_YES && c->largest_input > p->input_bytes) {
         if (!c->inputs_are_its_own)
             return "an input is larger than the limit";
         *max_bytes = c->freed_bytes; /* no larger than what it replaces */
@@ -62,7 +160,7 @@ const char *qdq_fold_judge(qdq_fold_policy *p, const qdq_fold_cost *c, uint64_t 
     if (c->out_bytes != UINT64_MAX && c->out_bytes > *max_bytes)
         return "the result is larger than the limit";
     if (c->out_bytes != UINT64_MAX && c->out_bytes > c->freed_bytes &&
-        (uint64_t)(p->grown > 0 ? p->grown : 0) + (c->out_bytes - c->freed_bytes) > growth_limit(opts))
+        (uint64_t)(p->grown > 0 ? p->grown : 0) + (c->out_bytes - c->freed_bytes) > growth_limit(p))
         return "the constants would grow beyond the budget";
     return NULL;
 }

@@ -15,10 +15,16 @@ typedef struct qdq_fold_cost {
 
 typedef struct qdq_fold_policy {
     qdq_opt *o;
-    bool never[QDQ_OP_COUNT]; /* operators that no_fold or fold_only exclude */
-    int64_t grown;            /* bytes of constants, of all that was computed so far */
+    uint64_t input_bytes, output_bytes; /* limits */
+    uint64_t growth_bytes;              /* 0: the file does not grow */
+    bool never[QDQ_OP_COUNT];           /* operators that no_fold or fold_only exclude */
+    int64_t grown;                      /* bytes of constants, of all that was computed so far */
 } qdq_fold_policy;
 
+/* True for an argument of the pass: "no=Op", "only=Op" (repeatable), "input=N", "output=N", "growth=N" (bytes). */
+bool qdq_fold_knows_arg(const char *text, size_t size);
+
+/* The options of the caller, overruled by the arguments of the pass. */
 void qdq_fold_policy_open(qdq_fold_policy *p, qdq_opt *o);
 
 /* NULL: go ahead, with outputs of at most *max_bytes. Else why not. */

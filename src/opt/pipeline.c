@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
+#include "opt/fold_policy.h"
 #include "target/target.h"
 
 #define DEFAULT  QDQ_WHEN_DEFAULT
@@ -27,13 +28,15 @@ static const qdq_pass_info passes[] = {
 /* The passes that take arguments, and the words they know. */
 static const struct {
     const char *pass;
-    const char *words; /* NULL: any, these are names */
+    const char *words; /* NULL: any, these are names, or what `knows` says */
+    bool (*knows)(const char *text, size_t size);
 } takes[] = {
-    {"inline-functions", NULL},
-    {"fold-batchnorm", "requant-per-tensor+clip+skip+through-qdq+float"},
-    {"equalize", "per-channel+weights"},
-    {"quantize-bias", "int32+float+symmetric+saturate+skip+zero-bias"},
-    {"share-initializers", "weights+all"},
+    {"inline-functions", NULL, NULL},
+    {"fold-constants", NULL, qdq_fold_knows_arg},
+    {"fold-batchnorm", "requant-per-tensor+clip+skip+through-qdq+float", NULL},
+    {"equalize", "per-channel+weights", NULL},
+    {"quantize-bias", "int32+float+symmetric+saturate+skip+zero-bias", NULL},
+    {"share-initializers", "weights+all", NULL},
 };
 
 _Static_assert(QDQ_COUNT(passes) < QDQ_MAX_STEPS, "the default pipeline has room");
@@ -85,15 +88,18 @@ static bool is_listed(const char *list, word w)
 /* A misspelt argument would change what a pass does, and nobody would see it. */
 static qdq_status check_args(const qdq_pass_info *pass, const char *arg, qdq_error *err)
 {
+    bool (*knows)(const char *text, size_t size) = NULL;
     const char *list = "";
 
     for (size_t i = 0; i < QDQ_COUNT(takes); i++)
-        if (strcmp(takes[i].pass, pass->name) == 0)
+        if (strcmp(takes[i].pass, pass->name) == 0) {
             list = takes[i].words;
-    while (list != NULL && *arg != '\0') {
+            knows = takes[i].knows;
+        }
+    while ((list != NULL || knows != NULL) && *arg != '\0') {
         word w = {arg, strcspn(arg, "+")};
 
-        if (!is_listed(list, w))
+        if (knows != NULL ? !knows(w.text, w.size) : !is_listed(list, w))
             return qdq_fail(err, QDQ_E_USAGE, "pass '%s': argument '%.*s': it takes no such", pass->name,
                             (int)(w.size < 80 ? w.size : 80), w.text);
         arg += w.size + (arg[w.size] == '+');
@@ -101,17 +107,30 @@ static qdq_status check_args(const qdq_pass_info *pass, const char *arg, qdq_err
     return QDQ_OK;
 }
 
-static void remove_steps(qdq_pipeline *p, const qdq_pass_info *pass, const char *but_with)
+static void remove_steps(qdq_pipeline *p, const qdq_pass_info *pass)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < p->n; i++)
-        if (p->step[i].pass != pass || (but_with != NULL && strcmp(p->step[i].arg, but_with) == 0))
+        if (p->step[i].pass != pass)
             p->step[n++] = p->step[i];
     p->n = n;
 }
 
-/* A pass that is there with other arguments goes: two opinions would undo each other round after round. */
+/* The pass with other arguments gets these, where it stands. False: it is not there with others. */
+static bool replace_arg(qdq_pipeline *p, const qdq_pass_info *pass, const char *arg)
+{
+    bool is_other = false;
+
+    for (size_t i = 0; i < p->n; i++)
+        if (p->step[i].pass == pass && strcmp(p->step[i].arg, arg) != 0) {
+            p->step[i].arg = arg;
+            is_other = true;
+        }
+    return is_other;
+}
+
+/* A pass with two different arguments would undo its own work round after round. */
 static qdq_status add_step(qdq_pipeline *p, const qdq_pass_info *pass, word w, qdq_arena *memory,
                            qdq_error *err)
 {
@@ -121,7 +140,8 @@ static qdq_status add_step(qdq_pipeline *p, const qdq_pass_info *pass, word w, q
     if (arg == NULL)
         return qdq_nomem(err);
     QDQ_TRY(check_args(pass, arg, err));
-    remove_steps(p, pass, arg);
+    if (replace_arg(p, pass, arg))
+        return QDQ_OK;
     if (p->n == QDQ_MAX_STEPS)
         return qdq_fail(err, QDQ_E_USAGE, "pipeline: more than %d passes", QDQ_MAX_STEPS);
     p->step[p->n++] = (qdq_step){pass, arg};
@@ -205,7 +225,7 @@ static qdq_status add_word(qdq_pipeline *p, word w, const qdq_target *t, qdq_are
         return unknown(w, "pipeline", err);
     if (!take_out)
         return add_step(p, pass, w, memory, err);
-    remove_steps(p, pass, NULL);
+    remove_steps(p, pass);
     return QDQ_OK;
 }
 

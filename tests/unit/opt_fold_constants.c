@@ -722,6 +722,45 @@ static void lists_and_the_callback_decide(void **state)
     qdq_model_free(m);
 }
 
+static void arguments_of_the_pass_are_limits_and_lists(void **state)
+{
+    static const struct {
+        const char *passes;
+        size_t negs, adds; /* that stay */
+    } cases[] = {
+        {"fold-constants", 0, 1},
+        {"fold-constants:no=Neg", 1, 1},
+        {"fold-constants:only=Abs+only=Add", 1, 1},
+        {"fold-constants:only=Neg+input=7", 1, 1},
+        {"fold-constants:only=Neg+input=8", 0, 1},
+        {"fold-constants:output=7", 1, 1},
+        {"fold-constants:growth=1", 1, 1},
+        {"fold-constants:growth=8", 0, 1},
+    };
+    static const char *const wrong[] = {
+        "no=Nag",    "no=",     "only=DequantizeLinear",     "input=-1", "input=",
+        "growth=1k", "weights", "output=1234567890123456789"};
+    qdq_error err = QDQ_ERROR_INIT;
+    char *text;
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
+        qdq_model *m = test_model("g (float[2] x) => (float[2] y, float[2] a) <float[2] a = {1, 2}> {\n"
+                                  "  b = Neg(a)\n  y = Add(x, b)\n}\n");
+
+        assert_ok(qdq_model_run_passes(m, cases[i].passes, &err));
+        if (count(m, QDQ_OP_NEG) != cases[i].negs || count(m, QDQ_OP_ADD) != cases[i].adds)
+            fail_msg("%s: %zu Neg", cases[i].passes, count(m, QDQ_OP_NEG));
+        qdq_model_free(m);
+    }
+    for (size_t i = 0; i < QDQ_COUNT(wrong); i++) {
+        char passes[80];
+
+        snprintf(passes, sizeof passes, "fold-constants:%s", wrong[i]);
+        assert_fails(QDQ_E_USAGE, "it takes no such", qdq_pass_pipeline(passes, NULL, &text, &err));
+    }
+}
+
 static void an_operator_that_is_not_computed_is_in_the_report(void **state)
 {
     const char *text = "g () => (float[1,1,2,2] y) <\n"
@@ -811,6 +850,7 @@ int main(void)
         cmocka_unit_test(huge_results_are_refused_before_they_exist),
         cmocka_unit_test(constants_do_not_outgrow_the_budget),
         cmocka_unit_test(lists_and_the_callback_decide),
+        cmocka_unit_test(arguments_of_the_pass_are_limits_and_lists),
         cmocka_unit_test(an_operator_that_is_not_computed_is_in_the_report),
         cmocka_unit_test(what_gives_nan_is_not_computed),
         cmocka_unit_test(an_empty_graph_and_an_output_that_is_an_input_are_fine),
