@@ -34,12 +34,14 @@ typedef struct qdq_region_opts {
 
 typedef enum qdq_regions_form { QDQ_REGIONS_TEXT, QDQ_REGIONS_JSON, QDQ_REGIONS_DOT } qdq_regions_form;
 
-/* Prints the regions of a model, cleaned as for quantization: the tree, patterns with their counts, coverage, sizes.
- * `opts` may be NULL. `all`: regions without an operator that can be quantized, too (a drawing has them always).
- * `verbose`: every node, in text. Needs no engine. *text goes to qdq_free(). */
-QDQ_API QDQ_MUST_USE qdq_status qdq_regions_print(const qdq_model *m, const qdq_region_opts *opts,
-                                                  qdq_regions_form form, bool all, bool verbose, char **text,
-                                                  qdq_error *err);
+/* Prints the regions that qdq_autotune() tunes for `t` with `quantize` and `opts`: the tree, patterns with their counts,
+ * coverage, sizes. The model is cleaned as in that run. `t` NULL: ort-cpu; `quantize` and `opts` may be NULL. `all` shows
+ * regions without an operator that can be quantized, too; a drawing always has them. `verbose`: every node, in text. Needs
+ * no engine. *text goes to qdq_free(). */
+QDQ_API QDQ_MUST_USE qdq_status qdq_regions_print(const qdq_model *m, const qdq_target *t,
+                                                  const qdq_quantize_opts *quantize,
+                                                  const qdq_region_opts *opts, qdq_regions_form form,
+                                                  bool all, bool verbose, char **text, qdq_error *err);
 
 /* --- fusion groups ------------------------------------------------------------------------------------------------ */
 

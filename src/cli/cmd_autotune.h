@@ -3,6 +3,7 @@
 #define QDQ_CMD_AUTOTUNE_H
 
 #include "cli/cli_range.h"
+#include "cli/cli_regions.h"
 #include "cli/cli_tune.h"
 
 struct autotune_args {
@@ -10,12 +11,13 @@ struct autotune_args {
     cli_engine_args engine;
     cli_range_args range;
     cli_quant_args quant;
+    cli_region_args regions;
     const char *output, *status, *report, *overlay, *min_gain, *node_filter, *store, *pool_share, *layer_info;
     cli_names pattern_caches, qdq_baselines;
     bool force, restart, metadata, keep_models, not_incremental;
-    int mode, strategy, preset, type, accept, builder, external; /* indices of choices */
+    int mode, strategy, preset, type, accept, external; /* indices of choices */
     int64_t schemes, mutations, attempts, pool_least, cache_distance, cache_entries, trials, builds, seed,
-        max_region, min_refine, pareto, warmup_runs, timing_runs, threads, calib_threads;
+        pareto, warmup_runs, timing_runs, threads, calib_threads;
     double time_s;
 };
 

@@ -13,7 +13,6 @@ static const char *const modes[] = {"region", "subgraph", NULL};            /* b
 static const char *const strategies[] = {"auto", "mincut", "greedy", NULL}; /* by qdq_tune_strategy */
 static const char *const types[] = {"target", "int8", "uint8", "fp8", NULL};
 static const char *const accepts[] = {"sequential", "strict", NULL};
-static const char *const builders[] = {"auto", "structure", "names", NULL}; /* by qdq_region_builder */
 
 static const cli_opt output_opts[] = {
     {.letter = 'o',
@@ -142,30 +141,7 @@ static const cli_opt search_opts[] = {
     CLI_END,
 };
 
-static const cli_opt region_opts[] = {
-    {.name = "region-builder",
-     .kind = CLI_CHOICE,
-     .offset = CLI_AT(autotune_args, builder),
-     .what = "HOW",
-     .help = "auto: names, if 80 % of the nodes have one, else structure",
-     .init = "auto",
-     .choices = builders},
-    {.name = "max-region-size",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(autotune_args, max_region),
-     .what = "N",
-     .help = "neighbours are merged up to so many nodes",
-     .init = "10",
-     .min = 1,
-     .max = 1000000},
-    {.name = "min-refine-size",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(autotune_args, min_refine),
-     .what = "N",
-     .help = "regions with fewer nodes are not taken apart",
-     .init = "10",
-     .min = 1,
-     .max = 1000000},
+static const cli_opt filter_opts[] = {
     {.name = "node-filter",
      .kind = CLI_FILE,
      .offset = CLI_AT(autotune_args, node_filter),
@@ -307,7 +283,8 @@ static const cli_opt report_opts[] = {
 const cli_group cmd_autotune_groups[] = {
     {"output", output_opts, 0},
     {"search", search_opts, 0},
-    {"regions", region_opts, 0},
+    {"regions", cli_region_opts, CLI_AT(autotune_args, regions)},
+    {"", filter_opts, 0},
     {"--mode subgraph", subgraph_opts, 0},
     {"what is known already", known_opts, 0},
     {"measuring", measure_opts, 0},
@@ -366,9 +343,9 @@ static qdq_status check_judging(const struct autotune_args *a, qdq_error *err)
  * was not given. */
 static const char *only_for_regions(const struct autotune_args *a)
 {
-    return a->builder != 0           ? "--region-builder"
-           : a->max_region != 10     ? "--max-region-size"
-           : a->min_refine != 10     ? "--min-refine-size"
+    const char *regions = cli_regions_given(&a->regions);
+
+    return regions != NULL           ? regions
            : a->schemes != 0         ? "--schemes-per-region"
            : a->mutations != 3       ? "--max-mutations"
            : a->attempts != 100      ? "--max-attempts"
@@ -473,11 +450,8 @@ qdq_status cmd_autotune_fill(const struct autotune_args *a, qdq_tune_opts *o, qd
     o->trials = (unsigned)a->trials;
     o->max_builds = (unsigned)a->builds;
     o->seed = (uint64_t)a->seed;
-    if (o->mode == QDQ_TUNE_REGION) {
-        o->regions.builder = (qdq_region_builder)a->builder;
-        o->regions.max_region_size = (unsigned)a->max_region;
-        o->regions.min_refine_size = (unsigned)a->min_refine;
-    }
+    if (o->mode == QDQ_TUNE_REGION)
+        cli_regions_fill(&a->regions, &o->regions);
     o->pattern_caches = a->pattern_caches.at;
     o->node_filter = a->node_filter;
     o->store = a->store;

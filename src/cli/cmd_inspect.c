@@ -5,21 +5,19 @@
 #include "cli/cli.h"
 #include "cli/cli_format.h"
 #include "cli/cli_model.h"
+#include "cli/cli_regions.h"
 #include "cli/cli_why.h"
 #include "qdq/tune.h"
 
 struct inspect_args {
     cli_common common;
-    bool dot;
+    bool dot, regions, all_regions, equalize, optimize;
     const char *why, *target;
-    bool regions, all_regions;
-    int64_t max_region_size;
-    int region_builder;
+    cli_shapes set_shape;
+    cli_region_args region;
     cli_format_args format;
     cmd_inspect_groups_args groups;
 };
-
-static const char *const builders[] = {"auto", "structure", "names", NULL};
 
 static const cli_opt options[] = {
     {.name = "dot",
@@ -31,12 +29,31 @@ static const cli_opt options[] = {
      .offset = CLI_AT(inspect_args, why),
      .what = "NAME",
      .help = "print every rule of the target that looks at this node or tensor"},
+    {.name = "set-shape",
+     .kind = CLI_SHAPES,
+     .offset = CLI_AT(inspect_args, set_shape),
+     .what = "NAME=1x3x224x224",
+     .help = "fix the shape of an input first, as copy does; repeatable"},
+    CLI_END,
+};
+
+/* --why and --regions. */
+static const cli_opt clean_options[] = {
     {.letter = 'T',
      .name = "target",
      .kind = CLI_TEXT,
      .offset = CLI_AT(inspect_args, target),
      .what = "NAME",
-     .help = "the target that --why asks; default: ort-cpu"},
+     .help = "rules from 'qdq targets', or a FILE; default: as quantize and autotune"},
+    {.name = "equalize",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(inspect_args, equalize),
+     .help = "clean the model as quantize and autotune --equalize do"},
+    {.name = "optimize",
+     .kind = CLI_FLAG,
+     .offset = CLI_AT(inspect_args, optimize),
+     .help = "run the passes of the group 'quantize' first",
+     .init = "on"},
     CLI_END,
 };
 
@@ -49,26 +66,14 @@ static const cli_opt region_options[] = {
      .kind = CLI_FLAG,
      .offset = CLI_AT(inspect_args, all_regions),
      .help = "regions without an operator that can be quantized, too"},
-    {.name = "max-region-size",
-     .kind = CLI_WHOLE,
-     .offset = CLI_AT(inspect_args, max_region_size),
-     .what = "N",
-     .help = "nodes of a leaf that neighbours are joined to; default: 10",
-     .min = 1,
-     .max = 100000},
-    {.name = "region-builder",
-     .kind = CLI_CHOICE,
-     .offset = CLI_AT(inspect_args, region_builder),
-     .what = "NAME",
-     .help = "how regions are found; auto: by names, if 80 % of the nodes have one of modules",
-     .init = "auto",
-     .choices = builders},
     CLI_END,
 };
 
 static const cli_group groups[] = {
     {"inspect", options, 0},
+    {"how the model is cleaned", clean_options, 0},
     {"regions", region_options, 0},
+    {"", cli_region_opts, CLI_AT(inspect_args, region)},
     {"what an engine executes", cmd_inspect_group_opts, CLI_AT(inspect_args, groups)},
     {"shapes", cli_shape_opts, CLI_AT(inspect_args, groups) + offsetof(cmd_inspect_groups_args, shape)},
     {"", cli_range_opts, CLI_AT(inspect_args, groups) + offsetof(cmd_inspect_groups_args, range)},
@@ -88,17 +93,28 @@ static qdq_status print_why(cli *c, const qdq_why *w, qdq_error *err)
     return c->json ? cli_json_print(&j, cli_why_json(&j, w), err) : cli_why_print(c, w, stdout, err);
 }
 
+/* The target and the options that clean the model, as autotune has them where an engine is named. */
+static qdq_status open_target(cli *c, const struct inspect_args *a, qdq_target **target, qdq_quantize_opts *o,
+                              qdq_error *err)
+{
+    const cli_engine_args *engine = &a->groups.engine;
+    const char *name = a->target != NULL ? a->target : cli_target_of_engine(engine->engine);
+
+    o->equalize = a->equalize;
+    o->passes = a->optimize ? NULL : QDQ_PASSES_LEAST;
+    o->cpu = (qdq_cpu)a->format.cpu;
+    o->job = &c->job;
+    return cli_target_open(c, name, &a->format, engine->engine != NULL ? engine : NULL, target, err);
+}
+
 static qdq_status explain(cli *c, const struct inspect_args *a, const qdq_model *m, qdq_error *err)
 {
     qdq_quantize_opts o = QDQ_QUANTIZE_OPTS_INIT;
     qdq_target *target = NULL;
     qdq_why *why = qdq_why_new(a->why);
+    qdq_status st = why != NULL ? open_target(c, a, &target, &o, err) : qdq_nomem(err);
 
-    qdq_status st =
-        why != NULL ? cli_target_open(c, a->target, &a->format, NULL, &target, err) : qdq_nomem(err);
     o.why = why;
-    o.job = &c->job;
-    o.cpu = (qdq_cpu)a->format.cpu;
     if (st == QDQ_OK)
         st = cli_at_file(c->operand[0], qdq_explain(m, target, &o, err), err);
     if (st == QDQ_OK)
@@ -108,64 +124,84 @@ static qdq_status explain(cli *c, const struct inspect_args *a, const qdq_model 
     return st;
 }
 
-static qdq_status view_regions(const cli *c, const struct inspect_args *a, const qdq_model *m, char **text,
+static qdq_status view_regions(cli *c, const struct inspect_args *a, const qdq_model *m, char **text,
                                qdq_error *err)
 {
     qdq_regions_form form = a->dot ? QDQ_REGIONS_DOT : c->json ? QDQ_REGIONS_JSON : QDQ_REGIONS_TEXT;
+    qdq_quantize_opts quantize = QDQ_QUANTIZE_OPTS_INIT;
     qdq_region_opts o = QDQ_REGION_OPTS_INIT;
+    qdq_target *target = NULL;
 
-    o.builder = (qdq_region_builder)a->region_builder;
-    o.max_region_size = (unsigned)a->max_region_size;
-    return cli_at_file(c->operand[0],
-                       qdq_regions_print(m, &o, form, a->all_regions, a->common.verbose > 0, text, err), err);
+    QDQ_TRY(open_target(c, a, &target, &quantize, err));
+    cli_regions_fill(&a->region, &o);
+    qdq_status st =
+        qdq_regions_print(m, target, &quantize, &o, form, a->all_regions, a->common.verbose > 0, text, err);
+    qdq_target_free(target);
+    return cli_at_file(c->operand[0], st, err);
 }
 
-static qdq_status check_options(const cli *c, const struct inspect_args *a, qdq_error *err)
+/* An option that is of --why and --regions alone. */
+static const char *of_cleaning(const struct inspect_args *a)
 {
-    const char *asks = a->target != NULL ? "--target" : cli_format_given(&a->format);
-    const char *regions = a->all_regions           ? "--all-regions"
-                          : a->max_region_size > 0 ? "--max-region-size"
-                          : a->region_builder > 0  ? "--region-builder"
-                                                   : NULL;
+    return a->target != NULL ? "--target"
+           : a->equalize     ? "--equalize"
+           : !a->optimize    ? "--no-optimize"
+                             : cli_format_given(&a->format);
+}
 
-    const char *of_groups = cmd_inspect_groups_given(&a->groups);
-
+static qdq_status check_views(const cli *c, const struct inspect_args *a, qdq_error *err)
+{
     if (a->groups.groups && (a->regions || a->why != NULL))
         return qdq_fail(err, QDQ_E_USAGE, "found --groups and %s, expected one of them",
                         a->regions ? "--regions" : "--why");
-    if (!a->groups.groups && of_groups != NULL)
-        return qdq_fail(err, QDQ_E_USAGE, "found %s without --groups", of_groups);
     if (a->dot && c->json)
         return qdq_fail(err, QDQ_E_USAGE, "found --dot and --json, expected one of them");
     if (a->dot && a->why != NULL)
         return qdq_fail(err, QDQ_E_USAGE, "found --dot and --why, expected one of them");
     if (a->regions && a->why != NULL)
         return qdq_fail(err, QDQ_E_USAGE, "found --regions and --why, expected one of them");
-    if (a->why == NULL && asks != NULL)
-        return qdq_fail(err, QDQ_E_USAGE, "found %s without --why", asks);
+    return QDQ_OK;
+}
+
+static qdq_status check_options(const cli *c, const struct inspect_args *a, qdq_error *err)
+{
+    const char *cleaning = of_cleaning(a), *of_groups = cmd_inspect_groups_given(&a->groups),
+               *regions = a->all_regions ? "--all-regions" : cli_regions_given(&a->region);
+    const bool cleans = a->regions || a->why != NULL;
+
+    QDQ_TRY(check_views(c, a, err));
+    if (!cleans && !a->groups.groups && a->groups.engine.engine != NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found --engine without --groups, --regions or --why");
+    if (!a->groups.groups && of_groups != NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found %s without --groups", of_groups);
+    if (!cleans && cleaning != NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "found %s without --regions or --why", cleaning);
     if (!a->regions && regions != NULL)
         return qdq_fail(err, QDQ_E_USAGE, "found %s without --regions", regions);
     return QDQ_OK;
 }
 
+static qdq_status show(cli *c, const struct inspect_args *a, qdq_model *m, char **text, qdq_error *err)
+{
+    const qdq_view view = a->dot ? QDQ_VIEW_DOT : c->json ? QDQ_VIEW_JSON : QDQ_VIEW_TEXT;
+
+    QDQ_TRY(cli_shapes_set(&a->set_shape, m, err));
+    if (a->why != NULL)
+        return explain(c, a, m, err);
+    if (a->groups.groups)
+        return cmd_inspect_groups(c, &a->groups, m, a->dot, a->common.verbose > 0, err);
+    return a->regions ? view_regions(c, a, m, text, err) : qdq_model_inspect(m, view, text, err);
+}
+
 static qdq_status run(cli *c, const void *args, qdq_error *err)
 {
     const struct inspect_args *a = args;
-    qdq_view view = a->dot ? QDQ_VIEW_DOT : c->json ? QDQ_VIEW_JSON : QDQ_VIEW_TEXT;
     qdq_model *m = NULL;
     char *text = NULL;
-    qdq_status st;
 
     QDQ_TRY(check_options(c, a, err));
     QDQ_TRY(cli_model_load(c, c->operand[0], &m, err));
-    if (a->why != NULL)
-        st = explain(c, a, m, err);
-    else if (a->groups.groups)
-        st = cmd_inspect_groups(c, &a->groups, m, a->dot, a->common.verbose > 0, err);
-    else if (a->regions)
-        st = view_regions(c, a, m, &text, err);
-    else
-        st = qdq_model_inspect(m, view, &text, err);
+    qdq_status st = show(c, a, m, &text, err);
     if (st == QDQ_OK && text != NULL)
         fputs(text, stdout);
     qdq_free(text);
@@ -191,8 +227,10 @@ const cli_command cmd_inspect = {
         "\n"
         "--regions shows how autotuning takes the model apart: disjoint regions that together hold every\n"
         "node but constants and shape arithmetic, and patterns: regions that are alike, which are tuned\n"
-        "once for all of them. The model is cleaned first; no engine is needed. With --dot regions are\n"
-        "frames, and equal colours are equal patterns.\n"
+        "once for all of them. The model is cleaned first; no engine is needed. With the options of\n"
+        "'qdq autotune' that choose target, cleaning, shapes and regions, these are the regions of that\n"
+        "run: --engine chooses the target where --target does not. With --dot regions are frames, and\n"
+        "equal colours are equal patterns.\n"
         "\n"
         "--groups runs the model on an engine, on random input, and prints the layers that it executes: "
         "kernel,\n"

@@ -22,7 +22,7 @@ extern const cli_opt cmd_inspect_group_opts[];
 qdq_status cmd_inspect_groups(cli *c, const cmd_inspect_groups_args *a, qdq_model *m, bool dot, bool verbose,
                               qdq_error *err);
 
-/* An option that means nothing without --groups, as it was given; NULL: none was. */
+/* An option but --engine that means nothing without --groups, as it was given; NULL: none was. */
 const char *cmd_inspect_groups_given(const cmd_inspect_groups_args *a);
 
 #endif /* QDQ_CMD_INSPECT_H */

@@ -20,7 +20,7 @@ const cli_opt cmd_inspect_group_opts[] = {
      .kind = CLI_TEXT,
      .offset = CLI_AT(cmd_inspect_groups_args, engine) + offsetof(cli_engine_args, engine),
      .what = "NAME[:ARG]",
-     .help = "the engine of --groups; default: ort"},
+     .help = "the engine of --groups (default: ort), or of the target"},
     {.name = "runs",
      .kind = CLI_WHOLE,
      .offset = CLI_AT(cmd_inspect_groups_args, runs),
@@ -52,8 +52,7 @@ const cli_opt cmd_inspect_group_opts[] = {
 
 const char *cmd_inspect_groups_given(const cmd_inspect_groups_args *a)
 {
-    return a->engine.engine != NULL   ? "--engine"
-           : a->runs > 0              ? "--runs"
+    return a->runs > 0                ? "--runs"
            : a->threads != 1          ? "--threads"
            : a->shape.shapes.n > 0    ? "--shape"
            : a->range.min.n > 0       ? "--min-shape"

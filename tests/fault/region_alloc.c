@@ -72,7 +72,8 @@ static qdq_status print(void *ctx, qdq_error *err)
 {
     const finding *f = ctx;
     char *text = NULL;
-    qdq_status st = qdq_regions_print(f->m, &f->opts, (qdq_regions_form)f->form, true, true, &text, err);
+    qdq_status st =
+        qdq_regions_print(f->m, NULL, NULL, &f->opts, (qdq_regions_form)f->form, true, true, &text, err);
 
     qdq_free(text);
     return st;

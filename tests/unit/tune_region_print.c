@@ -28,7 +28,7 @@ static char *print(qdq_regions_form form, bool all, bool verbose)
     qdq_model *m = two_modules();
     char *text = NULL;
 
-    assert_ok(qdq_regions_print(m, NULL, form, all, verbose, &text, &err));
+    assert_ok(qdq_regions_print(m, NULL, NULL, NULL, form, all, verbose, &text, &err));
     qdq_model_free(m);
     return text;
 }
@@ -67,7 +67,7 @@ static void names_that_are_no_utf8_are_written_with_marks(void **state)
     TEST_NODE(&b, "Erf", "/m/b\n\"/Erf", "/m/a\xff/Sigmoid");
     test_output(&b, "/m/b\n\"/Erf");
     qdq_model *m = test_built(&b);
-    assert_ok(qdq_regions_print(m, NULL, QDQ_REGIONS_JSON, true, false, &text, &err));
+    assert_ok(qdq_regions_print(m, NULL, NULL, NULL, QDQ_REGIONS_JSON, true, false, &text, &err));
     assert_ok(qdq_json_parse(text, strlen(text), "regions", &o, &err));
     assert_non_null(strstr(text, "\"/m/a?/Sigmoid\""));
     assert_non_null(strstr(text, "\"/m/b\\n\\\"/Erf\""));
@@ -131,7 +131,7 @@ static void long_lists_end_with_a_count(void **state)
     test_node(&b, "Sum", "y", in);
     test_output(&b, "y");
     qdq_model *m = test_built(&b);
-    assert_ok(qdq_regions_print(m, NULL, QDQ_REGIONS_TEXT, false, false, &text, &err));
+    assert_ok(qdq_regions_print(m, NULL, NULL, NULL, QDQ_REGIONS_TEXT, false, false, &text, &err));
     assert_non_null(strstr(text, "x18, x19, and 5 more\n"));
     qdq_free(text);
     qdq_model_free(m);

@@ -5,6 +5,7 @@
 
 #include "base/fail.h"
 #include "quant/quantize_steps.h"
+#include "quant/target_fit.h"
 
 enum { ITEMS = 20, SIGNATURE = 80 };
 
@@ -221,23 +222,30 @@ static qdq_status print_clean(const qdq_model *clean, const qdq_region_opts *opt
     return st;
 }
 
-/* A target decides nothing here but which passes clean the model: ort-cpu is the default of quantizing. */
-qdq_status qdq_regions_print(const qdq_model *m, const qdq_region_opts *opts, qdq_regions_form form, bool all,
-                             bool verbose, char **text, qdq_error *err)
+qdq_status qdq_regions_print(const qdq_model *m, const qdq_target *t, const qdq_quantize_opts *quantize,
+                             const qdq_region_opts *opts, qdq_regions_form form, bool all, bool verbose,
+                             char **text, qdq_error *err)
 {
-    qdq_quantize_opts quantize = QDQ_QUANTIZE_OPTS_INIT;
+    static const qdq_quantize_opts plain = QDQ_QUANTIZE_OPTS_INIT;
+    const qdq_quantize_opts *q = quantize != NULL ? quantize : &plain;
     qdq_plan *plan = qdq_plan_new();
-    qdq_target *t = NULL;
+    qdq_target *usual = NULL, *followed = NULL;
     qdq_model *clean = NULL;
-    qdq_status st = plan != NULL ? qdq_target_load("ort-cpu", &t, err) : qdq_nomem(err);
+    qdq_status st = plan != NULL ? QDQ_OK : qdq_nomem(err);
 
     *text = NULL;
+    if (st == QDQ_OK && t == NULL)
+        st = qdq_target_load("ort-cpu", &usual, err);
+    t = t != NULL ? t : usual;
     if (st == QDQ_OK)
-        st = qdq_quantize_begin(m, t, &quantize, plan, &clean, err);
+        st = qdq_target_fit(m, t, q->cpu, q->job, &followed, err);
+    if (st == QDQ_OK)
+        st = qdq_quantize_begin(m, followed != NULL ? followed : t, q, plan, &clean, err);
     if (st == QDQ_OK)
         st = print_clean(clean, opts, form, all, verbose, text, err);
     qdq_model_free(clean);
-    qdq_target_free(t);
+    qdq_target_free(followed);
+    qdq_target_free(usual);
     qdq_plan_free(plan);
     return st;
 }

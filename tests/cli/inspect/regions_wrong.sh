@@ -13,3 +13,16 @@ qdq inspect "$m" --regions --max-region-size 0
 echo $?
 qdq inspect "$m" --regions --dot --json
 echo $?
+try() {
+    qdq inspect "$m" "$@"
+    echo "$* -> $?"
+}
+try --min-refine-size 3
+try --equalize
+try --no-optimize
+try --engine ort
+try --regions --min-refine-size 0
+try --regions --target nowhere
+try --regions --why y --engine ort
+try --regions --set-shape nothing=1x2
+try --regions --runs 3
