@@ -256,6 +256,19 @@ static void print_overruled(json_t *report, FILE *to)
         fputc('\n', to);
 }
 
+static void print_failed(const json_t *failed, FILE *to)
+{
+    size_t i, machine = 0;
+    json_t *o;
+
+    json_array_foreach(failed, i, o)
+    {
+        machine += strcmp(json_string_value(json_object_get(o, "fault")), "machine") == 0;
+    }
+    if (i > 0)
+        fprintf(to, "failed trials: %zu, %zu of them by the machine's fault\n", i, machine);
+}
+
 static void print_remarks(json_t *report, FILE *to)
 {
     const char *phase = json_string_value(json_object_get(report, "phase"));
@@ -279,6 +292,7 @@ static void print_remarks(json_t *report, FILE *to)
     if (number(report, "crashed") > 0)
         fprintf(to, "the engine crashed, hung or ran out of memory in %.0f of %.0f candidates\n",
                 number(report, "crashed"), number(report, "tried"));
+    print_failed(json_object_get(report, "failed"), to);
     if (json_is_true(json_object_get(report, "resumed")))
         fputs("went on with an earlier run\n", to);
     if (json_is_true(json_object_get(report, "budget_used_up")))

@@ -255,6 +255,17 @@ static const char *what_of(const qdq_tuning *t, const qdq_tune_step *s)
     return s->unit != SIZE_MAX ? t->problem.unit[s->unit].name : s->move;
 }
 
+static void show_verdict(qdq_buf *b, const qdq_page_table *table, const qdq_tune_step *s)
+{
+    char text[500];
+
+    if (s->failed == NULL)
+        snprintf(text, sizeof text, "%s", qdq_verdict_name(s->result.verdict));
+    else
+        snprintf(text, sizeof text, "%s (fault of the %s)", s->failed, qdq_tune_fault_name(s->failed));
+    qdq_page_cell(b, table, 6, text);
+}
+
 static void show_trials(const qdq_tuning *t, qdq_buf *b)
 {
     static const qdq_page_column columns[] = {
@@ -283,7 +294,7 @@ static void show_trials(const qdq_tuning *t, qdq_buf *b)
         qdq_page_share(b, &table, 3, measured ? s->result.ci_low : NAN);
         qdq_page_share(b, &table, 4, measured ? s->result.ci_high : NAN);
         qdq_page_number(b, &table, 5, s->result.pairs, "%.0f");
-        qdq_page_cell(b, &table, 6, measured ? qdq_verdict_name(s->result.verdict) : s->failed);
+        show_verdict(b, &table, s);
         qdq_page_row_end(b);
     }
     qdq_page_table_end(b);

@@ -379,6 +379,17 @@ qdq_status qdq_tune_name_plan(const qdq_plan *p, char name[33], qdq_error *err);
 qdq_status qdq_tune_candidate_named(qdq_tuning *t, const char *name, qdq_tune_candidate **out,
                                     qdq_error *err);
 
+/* --- tune_fault.c ----------------------------------------------------------------------------------------------------- */
+
+/* Begins the words of a failure of files or memory that the engine reported. */
+#define QDQ_TUNE_SYSTEM "system"
+
+/* Do these words of a failed candidate (its `why`) tell that the engine crashed, hung or ran out of memory? */
+bool qdq_tune_tells_death(const char *why);
+
+/* Who was at fault by these words: "model", which fails again, or "machine", on which it may work another time. */
+const char *qdq_tune_fault_name(const char *why);
+
 /* --- tune_trials.c ---------------------------------------------------------------------------------------------------- */
 
 /* Has the search no time left? What the guard and the writing take is kept for them, from the first measured build on. */

@@ -13,25 +13,19 @@
 
 /* --- models ----------------------------------------------------------------------------------------------------------- */
 
-/* Do these words of a failure tell how the engine's process ended? */
-static bool is_death(const char *why)
-{
-    static const qdq_remote_end ends[] = {QDQ_REMOTE_CRASHED, QDQ_REMOTE_HUNG, QDQ_REMOTE_MEMORY};
-
-    for (size_t i = 0; i < QDQ_COUNT(ends); i++) {
-        const char *name = qdq_remote_end_name(ends[i]);
-        const size_t n = strlen(name);
-        if (strncmp(why, name, n) == 0 && why[n] == ':')
-            return true;
-    }
-    return false;
-}
-
 static void give_up(qdq_tune_candidate *c, const char *what, const char *why)
 {
     c->failed = true;
     snprintf(c->why, sizeof c->why, "%s: %.300s", what, why);
-    c->died = is_death(c->why) || (strcmp(what, "before") == 0 && is_death(why));
+    c->died = qdq_tune_tells_death(c->why);
+}
+
+static void give_up_by_fate(qdq_tune_candidate *c, const qdq_remote_fate *fate)
+{
+    const bool system =
+        fate->end == QDQ_REMOTE_REFUSED && (fate->code == QDQ_E_IO || fate->code == QDQ_E_NOMEM);
+
+    give_up(c, system ? QDQ_TUNE_SYSTEM : qdq_remote_end_name(fate->end), fate->text);
 }
 
 void qdq_tune_count_deaths(const qdq_tuning *t, unsigned *died, unsigned *tried)
@@ -95,7 +89,7 @@ static qdq_status build_reference(qdq_tuning *t, const qdq_tune_candidate **out,
         QDQ_TRY(qdq_model_save(t->m, path, NULL, err));
         QDQ_TRY(qdq_lab_build(t->lab, path, &c->handle, &fate, err));
         if (fate.end != QDQ_REMOTE_FINE)
-            give_up(c, qdq_remote_end_name(fate.end), fate.text);
+            give_up_by_fate(c, &fate);
     }
     return c->failed ? qdq_fail(err, QDQ_E_ENGINE, "the model itself: %s", c->why) : QDQ_OK;
 }
@@ -131,7 +125,7 @@ static qdq_status check_outputs(qdq_tuning *t, qdq_tune_candidate *c, qdq_error 
     c->sqnr_db = a.sqnr_db;
     sqnr_db = c->judged ? c->heard.sqnr_db : a.sqnr_db; /* of all samples that judge, where it was asked */
     if (fate.end != QDQ_REMOTE_FINE)
-        give_up(c, qdq_remote_end_name(fate.end), fate.text);
+        give_up_by_fate(c, &fate);
     else if (!a.finite)
         give_up(c, "outputs", "not finite");
     else if (c == t->base)
@@ -171,7 +165,7 @@ qdq_status qdq_tune_build(qdq_tuning *t, qdq_tune_candidate *c, const char *path
                 : qdq_lab_build(t->lab, path, &c->handle, &fate, err));
     if (fate.end != QDQ_REMOTE_FINE) {
         c->handle = -1;
-        give_up(c, qdq_remote_end_name(fate.end), fate.text);
+        give_up_by_fate(c, &fate);
         return QDQ_OK;
     }
     return c->shapes != NULL ? QDQ_OK : check_outputs(t, c, err);
@@ -311,7 +305,7 @@ static qdq_status measure_pair(taking *k, unsigned pair, double *a_ns, double *b
     QDQ_TRY(qdq_lab_pair(k->t->lab, k->a->handle, k->b->handle, pair % 2 == 1, number_of(k, pair), a_ns, b_ns,
                          &fate, err));
     if (fate.end != QDQ_REMOTE_FINE) {
-        give_up(k->b, qdq_remote_end_name(fate.end), fate.text);
+        give_up_by_fate(k->b, &fate);
         k->b->handle = -1;
         if (qdq_tune_was_cut(k->t, k->b))
             return qdq_fail(err, QDQ_E_GOAL, "the budget of time is used up");

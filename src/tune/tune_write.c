@@ -292,6 +292,20 @@ static void put_overruled(json_t *j, const qdq_tune_result *r)
     json_object_set_new(j, "overruled", list);
 }
 
+/* Trials that gave no time, in order. */
+static void put_failed(json_t *j, const qdq_tuning *t)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < t->steps.n; i++) {
+        const char *why = t->steps.at[i].failed;
+        if (why != NULL)
+            json_array_append_new(list, json_pack("{s:I, s:s, s:o}", "trial", (json_int_t)i + 1, "fault",
+                                                  qdq_tune_fault_name(why), "why", qdq_json_new_text(why)));
+    }
+    json_object_set_new(j, "failed", list);
+}
+
 static json_t *report(const qdq_tuning *t)
 {
     const qdq_tune_result *r = t->out;
@@ -318,6 +332,7 @@ static json_t *report(const qdq_tuning *t)
     json_object_set_new(j, "why", r->why != NULL ? json_string(r->why) : json_null());
     json_object_set_new(j, "tried", json_integer(r->tried));
     json_object_set_new(j, "crashed", json_integer(r->crashed));
+    put_failed(j, t);
     json_object_set_new(j, "reason", r->reason[0] != '\0' ? json_string(r->reason) : json_null());
     if (t->opts->mode == QDQ_TUNE_REGION) {
         json_object_set_new(j, "regions", json_integer((json_int_t)r->regions));

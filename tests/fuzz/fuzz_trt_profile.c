@@ -41,8 +41,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             if (p.at[i].name == NULL || !(isnan(ms) || (ms >= 0 && isfinite(ms))))
                 abort();
         }
-        if (!(qdq_trt_profile_launch_ms(&p, 1) >= 0))
-            abort();
         join(&p, &arena);
     }
     qdq_arena_free(&arena);

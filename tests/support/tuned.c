@@ -3,10 +3,11 @@
 
 #include <unistd.h>
 
+#include <sqlite3.h>
+
 #include "base/file.h"
 #include "base/random.h"
 #include "base/spawn.h"
-#include "tune/store/store.h"
 
 qdq_model *test_tuned_model(void)
 {
@@ -161,15 +162,20 @@ char *test_tuned_file(const char *folder, const char *name)
 uint64_t test_tuned_samples(const char *folder)
 {
     char path[4300];
-    qdq_tune_store *s;
+    sqlite3_stmt *count = NULL;
+    sqlite3 *db = NULL;
     uint64_t n = 0;
 
     snprintf(path, sizeof path, "%s/tune.db", folder);
-    if (access(path, F_OK) != 0 || qdq_tune_store_open(path, &s, NULL) != QDQ_OK)
+    if (access(path, F_OK) != 0)
         return 0;
-    if (qdq_tune_store_count(s, &n, NULL) != QDQ_OK)
-        n = 0;
-    qdq_tune_store_close(s);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    sqlite3_busy_timeout(db, 10000);
+    if (sqlite3_prepare_v2(db, "SELECT count(*) FROM pair", -1, &count, NULL) == SQLITE_OK &&
+        sqlite3_step(count) == SQLITE_ROW) /* else a run has just made the file */
+        n = (uint64_t)sqlite3_column_int64(count, 0);
+    sqlite3_finalize(count);
+    sqlite3_close(db);
     return n;
 }
 

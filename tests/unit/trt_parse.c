@@ -330,40 +330,6 @@ static void a_profile_is_joined_by_position_or_by_name(void **state)
     assert_true(row[3] == SIZE_MAX);
 }
 
-/* The table of section 5.2: 20 rows of compute for each, and what the two filters made of it. */
-static double corrected_sum(double compute, double qdq, size_t n_qdq, double reformat, double end_to_end)
-{
-    enum { N_COMPUTE = 20 };
-    qdq_trt_row row[40];
-    qdq_trt_profile p = {.count = 1, .at = row};
-    double sum = 0;
-
-    for (size_t i = 0; i < N_COMPUTE; i++)
-        row[p.n++] = (qdq_trt_row){"compute", 0, compute / N_COMPUTE, NAN, NAN};
-    for (size_t i = 0; i < n_qdq; i++)
-        row[p.n++] = (qdq_trt_row){"QDQ", 0, qdq / (double)n_qdq, NAN, NAN};
-    row[p.n++] = (qdq_trt_row){"REFORMAT", 0, reformat, NAN, NAN};
-    row[p.n++] = (qdq_trt_row){"no-op", 0, 0, NAN, NAN};
-    double c = qdq_trt_profile_launch_ms(&p, end_to_end);
-    for (size_t i = 0; i < p.n; i++)
-        sum += qdq_trt_row_ms(&p.at[i]) > 0 ? qdq_trt_row_ms(&p.at[i]) - c : 0;
-    return sum;
-}
-
-/* subgraph 8 case 10. */
-static void with_the_launch_correction_full_rows_rank_as_the_clock_does(void **state)
-{
-    double f16 = corrected_sum(0.9288, 0, 0, 0.0881, 0.8622);
-    double i8 = corrected_sum(0.8172, 0.2324, 10, 0.0461, 0.8826);
-
-    (void)state;
-    assert_near(i8 / f16 - 1, 0.024, 0.001);
-    assert_near(0.8172 / 0.9288 - 1, -0.12, 0.005); /* without rows of type Reformat: the wrong sign */
-    assert_near((0.8172 + 0.2324) / 0.9288 - 1, 0.13,
-                0.005); /* without those of that name: five times the truth */
-    assert_near(qdq_trt_profile_launch_ms(&(qdq_trt_profile){.n = 0}, 1), 0, 0);
-}
-
 /* --- times --------------------------------------------------------------------------------------------------------------- */
 
 #define E7                                                                                                   \
@@ -513,6 +479,10 @@ static void failures_are_told_by_their_words(void **state)
     }
     assert_true(qdq_trt_is_infeasible(QDQ_TRT_BUILDER) && qdq_trt_is_infeasible(QDQ_TRT_PARSE));
     assert_false(qdq_trt_is_infeasible(QDQ_TRT_MEMORY) || qdq_trt_is_infeasible(QDQ_TRT_OTHER));
+    assert_false(qdq_trt_blames_machine("trtexec failed with exit code 1 (builder): no kernel"));
+    assert_true(qdq_trt_blames_machine("trtexec says FAILED (runtime): it is gone"));
+    assert_false(qdq_trt_blames_machine("trtexec left no file (it does not say why)"));
+    assert_false(qdq_trt_blames_machine("(runtime) of another engine"));
 }
 
 static void refused_options_are_told_apart(void **state)
@@ -560,7 +530,6 @@ int main(void)
         cmocka_unit_test_teardown(rows_with_missing_and_new_keys_are_taken, clean),
         cmocka_unit_test_teardown(a_profile_that_is_cut_off_is_refused, clean),
         cmocka_unit_test_teardown(a_profile_is_joined_by_position_or_by_name, clean),
-        cmocka_unit_test_teardown(with_the_launch_correction_full_rows_rank_as_the_clock_does, clean),
         cmocka_unit_test_teardown(compute_times_are_taken_without_the_warm_up_of_old_versions, clean),
         cmocka_unit_test_teardown(the_summary_of_a_good_run_is_read, clean),
         cmocka_unit_test_teardown(the_summary_of_version_7_is_read, clean),

@@ -248,30 +248,48 @@ static void what_profiling_adds_is_taken_off_each_layer(void **state)
     }
 }
 
-static double table_row(double compute, double qdq, size_t n_qdq, double reformat, double end_to_end)
+/* A model of section 5.2 as trtexec leaves it, layers and profile, through what reads such files and what scores them. */
+static double table_row(const char *name, double compute, double qdq, size_t n_qdq, double reformat,
+                        double end_to_end)
 {
     enum { N_COMPUTE = 20 };
-    test_layers l = {.n = 0};
-    const char *const own[] = {"g1.1/b"}, *const between[] = {"g1.1/v_QuantizeLinear"};
+    char layers_path[700], times_path[700];
+    const size_t n = N_COMPUTE + n_qdq + 1;
     setting s = set_up();
     qdq_part_score out[2];
+    qdq_group *layer;
+    size_t n_layers;
 
-    for (size_t i = 0; i < N_COMPUTE + n_qdq + 1; i++) {
-        const bool computes = i < N_COMPUTE - 1 || i == N_COMPUTE + n_qdq, is_qdq = i < N_COMPUTE + n_qdq - 1;
-        l.at[l.n++] = (qdq_group){.layer = "?",
-                                  .op = computes ? "conv"
-                                        : is_qdq ? "Reformat"
-                                                 : "Reorder",
-                                  .in_type = "",
-                                  .out_type = "",
-                                  .node = computes ? own : between,
-                                  .n_nodes = computes || is_qdq,
-                                  .conversion = !computes,
-                                  .median_us = computes ? compute / N_COMPUTE
-                                               : is_qdq ? qdq / (double)n_qdq
-                                                        : reformat};
+    snprintf(layers_path, sizeof layers_path, "%s", test_path("%s.layers.json", name));
+    snprintf(times_path, sizeof times_path, "%s", test_path("%s.times.json", name));
+    FILE *layers = fopen(layers_path, "w"), *times = fopen(times_path, "w");
+    assert_true(layers != NULL && times != NULL);
+    fprintf(layers, "{\"Layers\": [");
+    fprintf(times, "[{\"count\": 100}");
+    for (size_t i = 0; i < n; i++) {
+        const bool computes = i < N_COMPUTE - 1 || i == n - 1, is_qdq = i < N_COMPUTE + n_qdq - 1;
+        const char *node = computes ? "g1.1/b" : is_qdq ? "g1.1/v_QuantizeLinear" : "";
+        const double us = computes ? compute / N_COMPUTE : is_qdq ? qdq / (double)n_qdq : reformat;
+        fprintf(layers,
+                "%s{\"Name\": \"l%zu\", \"LayerType\": \"%s\", \"Origin\": \"%s\", \"Inputs\": [], "
+                "\"Outputs\": [], \"Metadata\": \"%s%s%s\"}",
+                i > 0 ? ", " : "", i, computes ? "gemm" : "Reformat",
+                computes ? ""
+                : is_qdq ? "QDQ"
+                         : "REFORMAT",
+                *node != '\0' ? "[ONNX Layer: " : "", node, *node != '\0' ? "]" : "");
+        fprintf(times,
+                ", {\"name\": \"l%zu\", \"timeMs\": %g, \"averageMs\": %g, \"medianMs\": %g, "
+                "\"percentage\": 1}",
+                i, us * 0.1, us * 1e-3, us * 1e-3);
     }
-    assert_ok(qdq_parts_score(s.p, l.at, l.n, end_to_end, out, &err));
+    fprintf(layers, "], \"Bindings\": []}");
+    fprintf(times, "]");
+    assert_true(fclose(layers) == 0 && fclose(times) == 0);
+    assert_ok(qdq_groups_read(s.p->model, layers_path, times_path, NULL, &layer, &n_layers, &err));
+    assert_int_equal(n_layers, n);
+    assert_ok(qdq_parts_score(s.p, layer, n_layers, end_to_end, out, &err));
+    qdq_free(layer);
     put_away(&s);
     return qdq_part_cold_us(&out[1]);
 }
@@ -279,7 +297,8 @@ static double table_row(double compute, double qdq, size_t n_qdq, double reforma
 /* The table of section 5.2 with its reformats inside. */
 static void subgraph_8_case_10_residuals_in_float_make_int8_slower(void **state)
 {
-    const double f16 = table_row(928.8, 0, 0, 88.1, 862.2), i8 = table_row(817.2, 232.4, 10, 46.1, 882.6);
+    const double f16 = table_row("f16", 928.8, 0, 0, 88.1, 862.2),
+                 i8 = table_row("i8", 817.2, 232.4, 10, 46.1, 882.6);
 
     (void)state;
     assert_true(fabs(i8 / f16 - 1 - 0.024) < 0.001);

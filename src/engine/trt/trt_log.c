@@ -239,6 +239,20 @@ bool qdq_trt_is_infeasible(qdq_trt_failure f)
     return f == QDQ_TRT_PARSE || f == QDQ_TRT_BUILDER;
 }
 
+bool qdq_trt_blames_machine(const char *message)
+{
+    const char *at = strstr(message, "trtexec ");
+
+    at = at != NULL ? strchr(at, '(') : NULL;
+    for (int f = QDQ_TRT_ARGUMENTS; at != NULL && f <= QDQ_TRT_OTHER; f++) {
+        const char *name = qdq_trt_failure_name((qdq_trt_failure)f);
+        const size_t n = strlen(name);
+        if (strncmp(at + 1, name, n) == 0 && at[1 + n] == ')')
+            return !qdq_trt_is_infeasible((qdq_trt_failure)f);
+    }
+    return false;
+}
+
 static void copy_line(const char *p, size_t n, char *to, size_t size)
 {
     n = n < size - 1 ? n : size - 1;

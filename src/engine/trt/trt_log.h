@@ -35,6 +35,10 @@ typedef enum qdq_trt_failure {
 const char *qdq_trt_failure_name(qdq_trt_failure f); /* "fine", "arguments", ... */
 bool qdq_trt_is_infeasible(qdq_trt_failure f);       /* the model's fault, not that of the environment */
 
+/* Is this message of the engine ("trtexec failed with exit code 1 (runtime): ...") of a failure that is not the model's? Of
+ * texts that name no class of failure: no. */
+bool qdq_trt_blames_machine(const char *message);
+
 enum { QDQ_TRT_MAX_UNKNOWN = 16 };
 
 typedef struct qdq_trt_log {

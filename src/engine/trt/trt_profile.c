@@ -193,21 +193,6 @@ double qdq_trt_row_ms(const qdq_trt_row *r)
     return isnan(r->median_ms) ? r->average_ms : r->median_ms;
 }
 
-double qdq_trt_profile_launch_ms(const qdq_trt_profile *p, double end_to_end_ms)
-{
-    double sum = 0;
-    size_t n = 0;
-
-    for (size_t i = 0; i < p->n; i++) {
-        double ms = qdq_trt_row_ms(&p->at[i]);
-        if (ms > 0) {
-            sum += ms;
-            n++;
-        }
-    }
-    return n > 0 && sum > end_to_end_ms ? (sum - end_to_end_ms) / (double)n : 0;
-}
-
 /* --- to the layers ---------------------------------------------------------------------------------------------------- */
 
 /* The name of a row may still have its " [profile N]". */

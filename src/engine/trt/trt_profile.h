@@ -23,10 +23,6 @@ qdq_status qdq_trt_profile_parse(const char *text, size_t size, qdq_arena *arena
 /* Of a row: the median if there is one, else the average; 0 of a row that took no time. NAN: neither. */
 double qdq_trt_row_ms(const qdq_trt_row *r);
 
-/* What profiling adds to each row that took time: the excess of their sum over the end-to-end time, spread evenly. Without
- * it, sums of rows make a placement with more layers look worse than it is. At least 0. */
-double qdq_trt_profile_launch_ms(const qdq_trt_profile *p, double end_to_end_ms);
-
 /* row[i]: the row of layer i, SIZE_MAX if it has none. By position where both lists are equal, else by name, the k-th of
  * equal names to the k-th. *positional says which. */
 qdq_status qdq_trt_profile_join(const qdq_trt_profile *p, const qdq_trt_layers *l, size_t *row,

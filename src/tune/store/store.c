@@ -525,12 +525,3 @@ qdq_status qdq_tune_store_find(qdq_tune_store *s, int64_t run_id, qdq_tune_store
     qdq_sql_end(&st);
     return status;
 }
-
-qdq_status qdq_tune_store_count(qdq_tune_store *s, uint64_t *n, qdq_error *err)
-{
-    int64_t count;
-
-    QDQ_TRY(pragma_int(s, "SELECT count(*) FROM pair", &count, err));
-    *n = (uint64_t)count;
-    return QDQ_OK;
-}

@@ -103,7 +103,4 @@ typedef struct qdq_tune_store_found_run {
 /* The run of this number; 0: the newest. */
 qdq_status qdq_tune_store_find(qdq_tune_store *s, int64_t run, qdq_tune_store_found_run *out, qdq_error *err);
 
-/* Samples of all runs. */
-qdq_status qdq_tune_store_count(qdq_tune_store *s, uint64_t *n, qdq_error *err);
-
 #endif /* QDQ_TUNE_STORE_H */
