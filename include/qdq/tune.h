@@ -375,8 +375,9 @@ typedef struct qdq_tune_result {
     size_t groups, keys;                         /* fusion groups; kinds of them */
     qdq_tune_point pareto[QDQ_TUNE_MOST_POINTS]; /* the fastest first */
     size_t n_pareto;
-    double
-        raw_ms; /* of model_raw.onnx, the first placement that the strategy proposed, as measured; NAN: it proposed none */
+    /* In subgraph mode, of model_raw.onnx, the first placement that the strategy proposed: from the final measurement, in the
+     * scale of final_ms. NAN: it failed, or no time or build was left for it. */
+    double raw_ms;
     /* Of greedy: groups that were proposed. Of mincut: placements that were measured; one that failed is rejected. */
     unsigned kept, rejected, undecided;
     unsigned apart_builds,

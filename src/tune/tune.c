@@ -331,6 +331,8 @@ static qdq_status search(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(qdq_tune_choose_strategy(t, err));
     QDQ_TRY(qdq_tune_pose(t, err));
     QDQ_TRY(follow_strategy(t, err));
+    if (t->opts->mode == QDQ_TUNE_SUBGRAPH) /* nothing was proposed but starts */
+        QDQ_TRY(qdq_tune_write_raw(t, &t->found.best, err));
     QDQ_TRY(qdq_baselines_try_exact(t, err));
     return qdq_tune_try_edges(t, err);
 }
@@ -346,17 +348,14 @@ static void count_groups(qdq_tuning *t)
     out->kept = (unsigned)r->kept;
     out->rejected = (unsigned)(r->rejected + r->failed);
     out->undecided = (unsigned)r->undecided;
-    out->raw_ms = t->problem.base_ns * 1e-6 * r->raw_time;
 }
 
-/* What became of all placements that were measured, and how long the first one took that was no start. */
+/* What became of all placements that were measured. */
 static void count_placements(qdq_tuning *t)
 {
     qdq_tune_result *out = t->out;
-    double saved = 0;
 
     out->kept = out->rejected = out->undecided = 0;
-    out->raw_ms = NAN;
     for (size_t i = 0; i < t->steps.n; i++) {
         const qdq_tune_step *s = &t->steps.at[i];
         if (s->kept)
@@ -365,9 +364,6 @@ static void count_placements(qdq_tuning *t)
             out->rejected++;
         else
             out->undecided++;
-        if (isnan(out->raw_ms) && s->phase != QDQ_PHASE_START && s->failed == NULL)
-            out->raw_ms = t->problem.base_ns * 1e-6 * (1 - saved) * (1 - s->result.gain);
-        saved = s->saved;
     }
 }
 

@@ -483,12 +483,61 @@ static qdq_status decide(qdq_tuning *t, qdq_guard *g, qdq_error *err)
     return rules_win ? qdq_tune_write_best(t, t->rules, err) : QDQ_OK;
 }
 
+/* A test of model_raw.onnx against the input; NULL: it failed, or there is neither time nor a build left for it. */
+static qdq_status test_raw(qdq_tuning *t, const qdq_guard *g, qdq_test_result *own,
+                           const qdq_test_result **out, qdq_error *err)
+{
+    const bool was_cut = t->cut,
+               has_build = t->raw->counted || t->opts->max_builds == 0 || t->builds < t->opts->max_builds;
+    bool ok = false;
+
+    *out = NULL;
+    if (g->written != NULL && qdq_assign_equal(&t->raw->assign, &t->found.best))
+        *out = g->written_ok ? &g->of_written : NULL;
+    else if (g->rules != NULL && strcmp(t->raw->name, t->rules_name) == 0)
+        *out = g->rules_ok ? &g->of_rules : NULL;
+    else if (g->input != NULL && !t->raw->failed && has_build && qdq_tune_left_s(t) > 0)
+        QDQ_TRY(qdq_guard_measure(t, g->input, t->raw, own, &ok, err));
+    if (ok)
+        *out = own;
+    t->cut = was_cut; /* nothing that ships depends on it */
+    return QDQ_OK;
+}
+
+/* The last of the final measurement: model_raw.onnx, in the same scale as what ships. */
+static qdq_status measure_raw(qdq_tuning *t, const qdq_guard *g, qdq_error *err)
+{
+    qdq_tune_candidate *raw = t->raw;
+    const qdq_test_result *r;
+    qdq_test_result own;
+
+    if (raw == NULL)
+        return QDQ_OK;
+    if (qdq_assign_count(&raw->assign) == 0) {
+        t->out->raw_ms = t->out->baseline_ms;
+        return QDQ_OK;
+    }
+    QDQ_TRY(test_raw(t, g, &own, &r, err));
+    if (r != NULL)
+        t->out->raw_ms = t->out->baseline_ms * (1 - r->gain);
+    t->raw = NULL;
+    qdq_tune_drop(t, raw);
+    return QDQ_OK;
+}
+
+static qdq_status finish(qdq_tuning *t, qdq_guard *g, qdq_error *err)
+{
+    QDQ_TRY(qdq_baselines_decide(t, g, err));
+    return measure_raw(t, g, err);
+}
+
 qdq_status qdq_tune_guard(qdq_tuning *t, qdq_error *err)
 {
     qdq_guard g = {0};
 
     qdq_tune_show(t, "guard");
     t->guarded = true;
+    qdq_tune_drop_idle(t);
     t->after_s = qdq_tune_after_pairs_s(t);
     QDQ_TRY(qdq_tune_correct(t, err));
     QDQ_TRY(find_other(t, &g, err));
@@ -501,7 +550,7 @@ qdq_status qdq_tune_guard(qdq_tuning *t, qdq_error *err)
     }
     if (t->cut) {
         QDQ_TRY(keep_float(t, &g, err));
-        return qdq_baselines_decide(t, &g, err);
+        return finish(t, &g, err);
     }
     if (g.input->failed)
         return qdq_fail(err, QDQ_E_ENGINE, "the model itself: %s", g.input->why);
@@ -514,5 +563,5 @@ qdq_status qdq_tune_guard(qdq_tuning *t, qdq_error *err)
     } else
         QDQ_TRY(measure_rules(t, &g, err));
     QDQ_TRY(decide(t, &g, err));
-    return qdq_baselines_decide(t, &g, err);
+    return finish(t, &g, err);
 }

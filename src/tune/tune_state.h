@@ -189,7 +189,9 @@ typedef struct qdq_tuning {
     struct qdq_tune_greedy *greedy; /* by schemes apart; NULL: not so */
     unsigned apart_tried,
         apart_died; /* schemes apart that were measured in this process, and those that ended the engine's */
-    bool has_raw;   /* model_raw.onnx is there */
+    /* What model_raw.onnx has, once that is there: its session stays open for the guard. NULL: nothing yet. */
+    qdq_tune_candidate *raw;
+    qdq_tune_candidate *idle; /* lost the last trial of the search: its session goes before the next one */
     qdq_epoch epoch;
     const qdq_tune_candidate *marked; /* whose time epoch.base_ns is */
     unsigned epochs, calm_trials;
@@ -415,8 +417,9 @@ qdq_status qdq_tune_end_timed(qdq_tuning *t, qdq_status st, bool *cut);
 /* How many of the candidates that were tried ended the engine's process, of how many; schemes apart are among them. */
 void qdq_tune_count_deaths(const qdq_tuning *t, unsigned *died, unsigned *tried);
 
-/* It is not run any more: its session goes. */
+/* It is not run any more: its session goes. Those of t->base and t->raw stay. */
 void qdq_tune_drop(qdq_tuning *t, qdq_tune_candidate *c);
+void qdq_tune_drop_idle(qdq_tuning *t);
 
 /* Writes its model into the folder of candidates. */
 qdq_status qdq_tune_model_file(qdq_tuning *t, qdq_tune_candidate *c, const char **path, qdq_error *err);
@@ -481,7 +484,7 @@ qdq_status qdq_tune_write_plan(qdq_tuning *t, const qdq_plan *p, const char *mod
                                qdq_error *err);
 /* model.onnx once more, as the plan makes it, with what the picture says in the metadata of its nodes. */
 qdq_status qdq_tune_write_annotated(qdq_tuning *t, const qdq_plan *p, const qdq_picture *x, qdq_error *err);
-/* model_raw.onnx: what a strategy proposed before anything of it was refused. Once in a run. */
+/* model_raw.onnx: what a strategy proposed before anything of it was refused; without Q/DQ the baseline. Once in a run. */
 qdq_status qdq_tune_write_raw(qdq_tuning *t, const qdq_assign *a, qdq_error *err);
 /* report.json, patterns.yaml, report.html */
 qdq_status qdq_tune_write_results(qdq_tuning *t, qdq_error *err);

@@ -174,7 +174,7 @@ qdq_status qdq_tune_build(qdq_tuning *t, qdq_tune_candidate *c, const char *path
 /* What is no incumbent any more takes memory only. */
 void qdq_tune_drop(qdq_tuning *t, qdq_tune_candidate *c)
 {
-    if (c == t->base)
+    if (c == t->base || c == t->raw)
         return;
     c->counted =
         false; /* the next time is another build, also in a run that goes on and has it all on disk */
@@ -182,6 +182,13 @@ void qdq_tune_drop(qdq_tuning *t, qdq_tune_candidate *c)
         return;
     qdq_lab_drop(t->lab, c->handle);
     c->handle = -1;
+}
+
+void qdq_tune_drop_idle(qdq_tuning *t)
+{
+    if (t->idle != NULL)
+        qdq_tune_drop(t, t->idle);
+    t->idle = NULL;
 }
 
 /* --- time ------------------------------------------------------------------------------------------------------------- */
@@ -222,7 +229,8 @@ static double reserve_s(const qdq_tuning *t)
     if (build <= 0)
         return 0;
     const double n = (double)t->n_baselines; /* each is built and timed, too, and the best once more */
-    return fmin((3 + n) * build + (2 + n + (n > 0)) * RESERVED_PAIRS * qdq_lab_pair_s(t->lab) +
+    const double raw = t->opts->mode == QDQ_TUNE_SUBGRAPH;
+    return fmin((3 + n) * build + (2 + n + (n > 0) + raw) * RESERVED_PAIRS * qdq_lab_pair_s(t->lab) +
                     qdq_tune_after_pairs_s(t) + 1,
                 most * t->opts->time_s);
 }
@@ -427,6 +435,7 @@ static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assi
     QDQ_TRY(qdq_job_poll(t->job, err));
     if (qdq_tune_time_is_up(t))
         return QDQ_E_GOAL;
+    qdq_tune_drop_idle(t);
     QDQ_TRY(qdq_tune_candidate_of(t, incumbent, &a, err));
     QDQ_TRY(qdq_tune_candidate_of(t, candidate, &b, err));
     QDQ_TRY(qdq_tune_recall_wrong(t, b, err));
@@ -449,7 +458,7 @@ static qdq_status measure(void *ctx, const qdq_assign *incumbent, const qdq_assi
     if (kept)
         t->epoch.base_ns *= 1 - out->gain;
     t->marked = kept ? b : a;
-    qdq_tune_drop(t, kept ? a : b);
+    t->idle = kept ? a : b; /* not dropped yet: it may be what the event names as raw */
     return QDQ_OK;
 }
 

@@ -102,9 +102,11 @@ qdq_status qdq_tune_write_raw(qdq_tuning *t, const qdq_assign *a, qdq_error *err
 {
     qdq_plan *p;
 
-    if (t->has_raw)
+    if (t->raw != NULL)
         return QDQ_OK;
-    t->has_raw = true;
+    QDQ_TRY(qdq_tune_candidate_of(t, a, &t->raw, err));
+    if (qdq_assign_count(a) == 0)
+        return qdq_tune_write_baseline(t, "model_raw.onnx", err);
     QDQ_TRY(qdq_tune_plan_of(t, a, &p, err));
     qdq_status st = save_plan_as_model(t, p, "model_raw.onnx", err);
     qdq_plan_free(p);

@@ -145,7 +145,8 @@ static void where_nothing_pays_the_given_model_is_written(void **state)
 
     (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
-    assert_true(r.kept == 0 && isnan(r.raw_ms) && !exists(folder, "model_raw.onnx"));
+    assert_true(r.kept == 0 && r.raw_ms == r.baseline_ms);
+    assert_true(exists(folder, "model_raw.onnx") && count_q(folder, "model_raw.onnx") == 0);
 }
 
 /* Bad in the whole model, good apart. */
@@ -163,6 +164,21 @@ static void what_does_harm_in_the_whole_is_rejected(void **state)
     assert_true(r.raw_ms > 1.3 * r.final_ms);
     assert_true(count_q(folder, "model_raw.onnx") > count_q(folder, "model.onnx"));
     assert_int_equal(count_q(folder, "baseline.onnx"), 0);
+}
+
+/* From some run on, while it searches or later, the machine takes twice as long. */
+static void the_raw_model_is_timed_when_what_ships_is_timed(void **state)
+{
+    const qdq_tune_result steady = run(test_path("steady"), test_tuned_costs(OPS, SLOW_TOGETHER));
+
+    (void)state;
+    for (unsigned nth = 20; nth <= 180; nth += 20) {
+        char tires[300];
+        snprintf(tires, sizeof tires,
+                 SLOW_TOGETHER ", \"fail\": [{\"at\": \"time\", \"nth\": %u, \"slow\": 2}]", nth);
+        const qdq_tune_result r = run(test_path("tires%u", nth), test_tuned_costs(OPS, tires));
+        assert_true(fabs(r.raw_ms / r.final_ms - steady.raw_ms / steady.final_ms) < 0.03);
+    }
 }
 
 /* The other way round as in the test before: nobody asks for parts of it. */
@@ -354,6 +370,7 @@ int main(void)
         cmocka_unit_test(what_pays_is_kept_and_what_does_not_stays_float),
         cmocka_unit_test(where_nothing_pays_the_given_model_is_written),
         cmocka_unit_test(what_does_harm_in_the_whole_is_rejected),
+        cmocka_unit_test(the_raw_model_is_timed_when_what_ships_is_timed),
         cmocka_unit_test(without_incremental_validation_all_stay_or_go_as_one),
         cmocka_unit_test(without_times_of_layers_groups_are_timed_whole),
         cmocka_unit_test(a_group_that_kills_the_engine_apart_is_left_alone),

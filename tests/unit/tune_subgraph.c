@@ -96,6 +96,7 @@ static void where_nothing_pays_the_given_model_is_written(void **state)
     (void)state;
     assert_int_equal(r.verdict, QDQ_TUNED_FLOAT);
     assert_int_equal(r.kept, 0);
+    assert_true(exists(test_path("nothing"), "model_raw.onnx") && isfinite(r.raw_ms));
 }
 
 static void a_model_without_decisions_ends_well(void **state)

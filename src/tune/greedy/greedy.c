@@ -344,7 +344,7 @@ static qdq_status run(qdq_tuning *t, qdq_tune_greedy *g, qdq_error *err)
         t->found.ended_early || qdq_tune_time_is_up(t); /* before there was anything to compare */
     QDQ_TRY(qdq_tune_try_others(t, err));
     t->unwritten = true; /* groups were merged beside the best start */
-    return g->problem.n_items > 0 ? qdq_tune_write_raw(t, &g->result.raw, err) : QDQ_OK;
+    return qdq_tune_write_raw(t, &g->result.raw, err);
 }
 
 qdq_status qdq_tune_greedy_run(qdq_tuning *t, qdq_error *err)
