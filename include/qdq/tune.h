@@ -172,15 +172,16 @@ typedef struct qdq_tune_opts {
     const char *worker; /* program that runs engines; NULL: "qdq-worker" beside this program, then PATH */
     int threads;        /* of the model while it is timed; 0: 1 */
 
-    unsigned schemes_per_region; /* candidates of a pattern at most */
-    unsigned max_mutations;      /* decisions of a pattern that a change by chance has at most; 0: 3 */
-    unsigned max_attempts;       /* such changes that are drawn for a pattern at most; 0: 100 */
-    unsigned warmup_runs;        /* before the first timed leg; 0: 2 */
-    unsigned timing_runs;        /* of a leg at least; 0: 1, and 5 ms */
-    double min_gain;             /* a candidate that brings less is not kept; share: 0.003 */
-    bool strict;                 /* every trial takes all its pairs */
-    double time_s;               /* budget; 0: none */
-    unsigned trials;             /* budget; 0: none */
+    unsigned
+        schemes_per_region; /* candidates of a pattern at most; in subgraph mode schemes of a kind of group */
+    unsigned max_mutations; /* decisions of a pattern that a change by chance has at most; 0: 3 */
+    unsigned max_attempts;  /* such changes that are drawn for a pattern at most; 0: 100 */
+    unsigned warmup_runs;   /* before the first timed leg; 0: 2 */
+    unsigned timing_runs;   /* of a leg at least; 0: 1, and 5 ms */
+    double min_gain;        /* a candidate that brings less is not kept; share: 0.003 */
+    bool strict;            /* every trial takes all its pairs */
+    double time_s;          /* budget; 0: none */
+    unsigned trials;        /* budget; 0: none */
     unsigned
         max_builds; /* budget; 0: the preset's. In subgraph mode the guard's three are among them, so at least 7 */
     uint64_t seed;

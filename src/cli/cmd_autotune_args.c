@@ -73,7 +73,7 @@ static const cli_opt search_opts[] = {
      .kind = CLI_WHOLE,
      .offset = CLI_AT(autotune_args, schemes),
      .what = "N",
-     .help = "placements that are tried for each pattern; default: the preset's",
+     .help = "try at most N placements of each pattern or group; default: the preset's",
      .min = 1,
      .max = 1000000},
     {.name = "max-mutations",
@@ -170,10 +170,11 @@ static const cli_opt subgraph_opts[] = {
      .help = "also N models from the fastest to the most accurate, in DIR/pareto; with mincut",
      .min = 2,
      .max = QDQ_TUNE_MOST_POINTS},
-    {.name = "no-incremental-validation",
+    {.name = "incremental-validation",
      .kind = CLI_FLAG,
-     .offset = CLI_AT(autotune_args, not_incremental),
-     .help = "greedy, and all that was merged is kept or not by one comparison"},
+     .offset = CLI_AT(autotune_args, incremental),
+     .help = "validate merged groups part by part; no: greedy, all in one comparison",
+     .init = "on"},
     CLI_END,
 };
 
@@ -346,7 +347,6 @@ static const char *only_for_regions(const struct autotune_args *a)
     const char *regions = cli_regions_given(&a->regions);
 
     return regions != NULL           ? regions
-           : a->schemes != 0         ? "--schemes-per-region"
            : a->mutations != 3       ? "--max-mutations"
            : a->attempts != 100      ? "--max-attempts"
            : a->pattern_caches.n > 0 ? "--pattern-cache"
@@ -363,17 +363,17 @@ static qdq_status check_mode(const struct autotune_args *a, qdq_error *err)
     const char *other = by_region ? (a->strategy != QDQ_TUNE_AUTO ? "--strategy"
                                      : a->layer_info != NULL      ? "--layer-info"
                                      : a->pareto > 0              ? "--pareto"
-                                     : a->not_incremental         ? "--no-incremental-validation"
+                                     : !a->incremental            ? "--no-incremental-validation"
                                                                   : NULL)
                                   : only_for_regions(a);
 
     if (other != NULL)
         return qdq_fail(err, QDQ_E_USAGE, "found %s with --mode %s, where there are no %s", other,
                         modes[a->mode], by_region ? "fusion groups" : "regions");
-    if (a->pareto > 0 && (a->not_incremental || a->strategy == QDQ_TUNE_GREEDY))
+    if (a->pareto > 0 && (!a->incremental || a->strategy == QDQ_TUNE_GREEDY))
         return qdq_fail(err, QDQ_E_USAGE,
                         "found --pareto with greedy, expected --strategy mincut, which finds the front");
-    return a->not_incremental && a->strategy == QDQ_TUNE_MINCUT
+    return !a->incremental && a->strategy == QDQ_TUNE_MINCUT
                ? qdq_fail(err, QDQ_E_USAGE,
                           "found --no-incremental-validation with --strategy mincut, which merges no groups")
                : QDQ_OK;
@@ -438,7 +438,7 @@ qdq_status cmd_autotune_fill(const struct autotune_args *a, qdq_tune_opts *o, qd
     o->strategy = (qdq_tune_strategy)a->strategy;
     o->layer_info = a->layer_info;
     o->pareto = (unsigned)a->pareto;
-    o->no_incremental_validation = a->not_incremental;
+    o->no_incremental_validation = !a->incremental;
     o->preset = (qdq_tune_preset)a->preset;
     o->worker = a->engine.worker;
     o->threads = cli_threads(a->threads);

@@ -68,6 +68,9 @@ qdq_status qdq_tune_choose_strategy(qdq_tuning *t, qdq_error *err)
     if (t->opts->mode != QDQ_TUNE_SUBGRAPH || t->space->n_groups == 0 || qdq_tune_wants_greedy(t->opts))
         return QDQ_OK;
     t->cuts = t->base->times != NULL && t->base->times->is_known;
+    if (t->cuts && t->opts->schemes_per_region > 0)
+        qdq_job_log(t->job, QDQ_LOG_INFO,
+                    "minimum cuts place all groups at once: the bound on schemes of a group changes nothing");
     if (t->cuts)
         return QDQ_OK;
     if (t->opts->strategy == QDQ_TUNE_MINCUT || t->opts->pareto > 0)

@@ -213,6 +213,26 @@ static void hear(void *ctx, qdq_log_level level, const char *line)
     snprintf(lines + strlen(lines), sizeof lines - strlen(lines), "%s\n", line);
 }
 
+/* Without times of layers each scheme of a group is a model of its own. */
+static void schemes_of_a_group_are_no_more_than_users_allow(void **state)
+{
+    static const unsigned most[] = {0, 1, 2, 1000};
+    qdq_tune_opts o = opts(test_tuned_costs(OPS, TEST_TUNED_BLIND));
+    qdq_tune_result r[QDQ_COUNT(most)];
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(most); i++) {
+        const char *folder = test_path("at_most%u", most[i]);
+        o.schemes_per_region = most[i];
+        assert_ok(test_tuned_run(test_tuned, folder, &o, &r[i], &err));
+        assert_string_equal(r[i].strategy, "greedy");
+        assert_string_equal(decision(folder, "MatMul@h1", "scheme"), "full");
+        assert_int_equal(r[i].verdict, QDQ_TUNED);
+    }
+    assert_true(0 < r[1].apart_builds && r[1].apart_builds < r[2].apart_builds);
+    assert_true(r[2].apart_builds < r[0].apart_builds && r[0].apart_builds == r[3].apart_builds);
+}
+
 static void without_times_of_layers_groups_are_timed_whole(void **state)
 {
     const char *blind = test_path("blind"), *told = test_path("told");
@@ -372,6 +392,7 @@ int main(void)
         cmocka_unit_test(what_does_harm_in_the_whole_is_rejected),
         cmocka_unit_test(the_raw_model_is_timed_when_what_ships_is_timed),
         cmocka_unit_test(without_incremental_validation_all_stay_or_go_as_one),
+        cmocka_unit_test(schemes_of_a_group_are_no_more_than_users_allow),
         cmocka_unit_test(without_times_of_layers_groups_are_timed_whole),
         cmocka_unit_test(a_group_that_kills_the_engine_apart_is_left_alone),
         cmocka_unit_test(groups_that_the_engine_never_takes_are_counted),

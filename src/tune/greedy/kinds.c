@@ -104,6 +104,21 @@ static qdq_status make_model(finding *f, qdq_tune_kind *k, qdq_error *err)
     return QDQ_OK;
 }
 
+/* Is this scheme among those that users allow for a group? Those that win most often come first; none is always there. */
+static bool is_allowed(const qdq_fusion_schemes *all, const qdq_fusion_scheme *s, unsigned most)
+{
+    static const qdq_scheme_kind by_use[] = {QDQ_SCHEME_FULL, QDQ_SCHEME_RULES, QDQ_SCHEME_SKIP_SMALL,
+                                             QDQ_SCHEME_WEIGHT_ONLY, QDQ_SCHEME_ACTIVATION_ONLY};
+    unsigned before = 0;
+
+    if (most == 0 || s->kind == QDQ_SCHEME_NONE)
+        return true;
+    for (size_t i = 0; i < QDQ_COUNT(by_use) && by_use[i] != s->kind; i++)
+        for (size_t k = 0; k < all->n; k++)
+            before += all->at[k].kind == by_use[i];
+    return before < most;
+}
+
 static qdq_status list_schemes(finding *f, qdq_tune_kind *k, qdq_error *err)
 {
     qdq_fusion_schemes *list = qdq_arena_alloc(&f->t->arena, sizeof *list);
@@ -115,9 +130,9 @@ static qdq_status list_schemes(finding *f, qdq_tune_kind *k, qdq_error *err)
     k->scheme = qdq_arena_array(&f->t->arena, list->n, sizeof *k->scheme);
     if (k->scheme == NULL)
         return qdq_nomem(err);
-    k->n_schemes = list->n;
     for (size_t i = 0; i < list->n; i++)
-        k->scheme[i].what = &list->at[i];
+        if (is_allowed(list, &list->at[i], f->t->opts->schemes_per_region))
+            k->scheme[k->n_schemes++].what = &list->at[i];
     return QDQ_OK;
 }
 

@@ -22,9 +22,18 @@ value tuned resumed
 echo "all or nothing"
 tune whole -e sim:sim.json --no-incremental-validation
 tell whole
+echo "part by part is the default"
+tune parts -e sim:sim.json --strategy greedy --incremental-validation
+cmp tuned/plan.json parts/plan.json && echo "the same plan"
+tune cut -e sim:sim.json --strategy mincut --incremental-validation --schemes-per-region 1
+qdq autotune m.onnxtxt -o regions -e sim:sim.json -q --trials 1 --incremental-validation >/dev/null
+echo "regions $?"
 echo "an engine that tells no times of layers"
 tune blind -e sim:blind.json --strategy greedy
 tell blind
+tune one -e sim:blind.json --strategy greedy --schemes-per-region 1
+tell one
+[ "$(value one apart_builds)" -lt "$(value blind apart_builds)" ] && echo "fewer models of groups"
 echo "schemes that are known from a file are not measured apart"
 mkdir known
 cp tuned/autotune_cache.json known/
