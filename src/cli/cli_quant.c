@@ -41,6 +41,10 @@ const cli_opt cli_quant_what_opts[] = {
      .offset = CLI_AT(cli_quant_args, exclude_op_types),
      .what = "A,B",
      .help = "leave these operators float"},
+    CLI_END,
+};
+
+const cli_opt cli_quant_clean_opts[] = {
     {.name = "optimize",
      .kind = CLI_FLAG,
      .offset = CLI_AT(cli_quant_args, optimize),
@@ -194,6 +198,15 @@ static bool takes_percentile(const cli_quant_args *a)
            (a->method == QDQ_METHOD_DEFAULT && (is_file || a->format.set.n > 0));
 }
 
+qdq_status cli_quant_check_clean(const cli_quant_args *a, qdq_error *err)
+{
+    const char *fold = a->passes != NULL ? "--passes" : cli_fold_given(&a->fold, GROWTH);
+
+    if (!a->optimize && fold != NULL)
+        return qdq_fail(err, QDQ_E_USAGE, "--no-optimize: conflicts with %s; expected one of them", fold);
+    return QDQ_OK;
+}
+
 qdq_status cli_quant_check(const cli_quant_args *a, qdq_error *err)
 {
     if (!(a->percentile > 50 && a->percentile <= 100))
@@ -201,10 +214,7 @@ qdq_status cli_quant_check(const cli_quant_args *a, qdq_error *err)
                         a->percentile);
     if (a->percentile != 99.999 && !takes_percentile(a))
         return qdq_fail(err, QDQ_E_USAGE, "found --percentile without --method percentile or auto");
-    const char *fold = a->passes != NULL ? "--passes" : cli_fold_given(&a->fold, GROWTH);
-    if (!a->optimize && fold != NULL)
-        return qdq_fail(err, QDQ_E_USAGE, "--no-optimize: conflicts with %s; expected one of them", fold);
-    return QDQ_OK;
+    return cli_quant_check_clean(a, err);
 }
 
 const char *cli_quant_judging(const cli_quant_args *a)
@@ -252,8 +262,13 @@ qdq_status cli_quant_fill(cli *c, const cli_quant_args *a, qdq_quantize_opts *o,
     o->method = (qdq_method)a->method;
     o->percentile = a->percentile;
     o->cache = a->cache;
-    o->equalize = a->equalize;
     o->bias_correction = a->bias_correction;
+    return cli_quant_fill_clean(c, a, o, err);
+}
+
+qdq_status cli_quant_fill_clean(cli *c, const cli_quant_args *a, qdq_quantize_opts *o, qdq_error *err)
+{
+    o->equalize = a->equalize;
     o->cpu = (qdq_cpu)a->format.cpu;
     if (!a->optimize) {
         o->passes = QDQ_PASSES_LEAST;

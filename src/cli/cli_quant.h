@@ -29,14 +29,15 @@ typedef struct cli_quant_args {
 } cli_quant_args;
 
 /* Offsets are in cli_quant_args; cli_fold_opts, cli_format_opts, cli_data_opts and cli_shape_opts belong to its members. */
-extern const cli_opt cli_quant_what_opts[], cli_quant_growth_opts[], cli_quant_calibration_opts[],
-    cli_quant_accuracy_opts[];
+extern const cli_opt cli_quant_what_opts[], cli_quant_clean_opts[], cli_quant_growth_opts[],
+    cli_quant_calibration_opts[], cli_quant_accuracy_opts[];
 
 /* An option that says how a plan is to be made, "--target", if one is given; NULL: none. */
 const char *cli_quant_choice(const cli_quant_args *a);
 
-/* Values that no table can judge alone. */
+/* Values that no table can judge alone; and those that only clean the model. */
 qdq_status cli_quant_check(const cli_quant_args *a, qdq_error *err);
+qdq_status cli_quant_check_clean(const cli_quant_args *a, qdq_error *err);
 
 /* An option that judges what was quantized, "--min-sqnr", if one is given; NULL: none. */
 const char *cli_quant_judging(const cli_quant_args *a);
@@ -49,6 +50,9 @@ qdq_status cli_percent_read(const char *option, const char *text, double *share,
 
 /* All but samples, threads, job and what the caller listens with. */
 qdq_status cli_quant_fill(cli *c, const cli_quant_args *a, qdq_quantize_opts *o, qdq_error *err);
+
+/* Only what decides how the model is cleaned. */
+qdq_status cli_quant_fill_clean(cli *c, const cli_quant_args *a, qdq_quantize_opts *o, qdq_error *err);
 
 /* Which samples calibrate and which judge. */
 typedef struct cli_split {

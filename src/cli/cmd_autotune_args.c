@@ -290,6 +290,7 @@ const cli_group cmd_autotune_groups[] = {
     {"what is known already", known_opts, 0},
     {"measuring", measure_opts, 0},
     {"what is quantized", cli_quant_what_opts, CLI_AT(autotune_args, quant)},
+    {"", cli_quant_clean_opts, CLI_AT(autotune_args, quant)},
     {"constant folding", cli_fold_opts, CLI_AT(autotune_args, quant.fold)},
     {"", cli_quant_growth_opts, CLI_AT(autotune_args, quant)},
     {"formats", cli_format_opts, CLI_AT(autotune_args, quant.format)},

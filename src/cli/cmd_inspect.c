@@ -3,7 +3,7 @@
 
 #include "base/fail.h"
 #include "cli/cli.h"
-#include "cli/cli_format.h"
+#include "cli/cli_quant.h"
 #include "cli/cli_model.h"
 #include "cli/cli_regions.h"
 #include "cli/cli_why.h"
@@ -11,11 +11,10 @@
 
 struct inspect_args {
     cli_common common;
-    bool dot, regions, all_regions, equalize, optimize;
-    const char *why, *target;
-    cli_shapes set_shape;
+    bool dot, regions, all_regions;
+    const char *why;
     cli_region_args region;
-    cli_format_args format;
+    cli_quant_args quant; /* of --why and --regions, but for set_shape */
     cmd_inspect_groups_args groups;
 };
 
@@ -31,7 +30,7 @@ static const cli_opt options[] = {
      .help = "print every rule of the target that looks at this node or tensor"},
     {.name = "set-shape",
      .kind = CLI_SHAPES,
-     .offset = CLI_AT(inspect_args, set_shape),
+     .offset = CLI_AT(inspect_args, quant.set_shape),
      .what = "NAME=1x3x224x224",
      .help = "fix the shape of an input first, as copy does; repeatable"},
     CLI_END,
@@ -42,18 +41,13 @@ static const cli_opt clean_options[] = {
     {.letter = 'T',
      .name = "target",
      .kind = CLI_TEXT,
-     .offset = CLI_AT(inspect_args, target),
+     .offset = CLI_AT(inspect_args, quant.target),
      .what = "NAME",
      .help = "rules from 'qdq targets', or a FILE; default: as quantize and autotune"},
     {.name = "equalize",
      .kind = CLI_FLAG,
-     .offset = CLI_AT(inspect_args, equalize),
+     .offset = CLI_AT(inspect_args, quant.equalize),
      .help = "clean the model as quantize and autotune --equalize do"},
-    {.name = "optimize",
-     .kind = CLI_FLAG,
-     .offset = CLI_AT(inspect_args, optimize),
-     .help = "run the passes of the group 'quantize' first",
-     .init = "on"},
     CLI_END,
 };
 
@@ -72,6 +66,9 @@ static const cli_opt region_options[] = {
 static const cli_group groups[] = {
     {"inspect", options, 0},
     {"how the model is cleaned", clean_options, 0},
+    {"", cli_quant_clean_opts, CLI_AT(inspect_args, quant)},
+    {"", cli_fold_opts, CLI_AT(inspect_args, quant.fold)},
+    {"", cli_quant_growth_opts, CLI_AT(inspect_args, quant)},
     {"regions", region_options, 0},
     {"", cli_region_opts, CLI_AT(inspect_args, region)},
     {"what an engine executes", cmd_inspect_group_opts, CLI_AT(inspect_args, groups)},
@@ -81,7 +78,7 @@ static const cli_group groups[] = {
      CLI_AT(inspect_args, groups) +
          offsetof(cmd_inspect_groups_args, engine)}, /* --engine is among those above */
     {"", cli_trtexec_opts, CLI_AT(inspect_args, groups) + offsetof(cmd_inspect_groups_args, engine)},
-    {"formats of the target", cli_format_opts, CLI_AT(inspect_args, format)},
+    {"formats of the target", cli_format_opts, CLI_AT(inspect_args, quant.format)},
     {"options", cli_common_opts, 0},
     {NULL, NULL, 0},
 };
@@ -98,13 +95,11 @@ static qdq_status open_target(cli *c, const struct inspect_args *a, qdq_target *
                               qdq_error *err)
 {
     const cli_engine_args *engine = &a->groups.engine;
-    const char *name = a->target != NULL ? a->target : cli_target_of_engine(engine->engine);
+    const char *name = a->quant.target != NULL ? a->quant.target : cli_target_of_engine(engine->engine);
 
-    o->equalize = a->equalize;
-    o->passes = a->optimize ? NULL : QDQ_PASSES_LEAST;
-    o->cpu = (qdq_cpu)a->format.cpu;
     o->job = &c->job;
-    return cli_target_open(c, name, &a->format, engine->engine != NULL ? engine : NULL, target, err);
+    QDQ_TRY(cli_quant_fill_clean(c, &a->quant, o, err));
+    return cli_target_open(c, name, &a->quant.format, engine->engine != NULL ? engine : NULL, target, err);
 }
 
 static qdq_status explain(cli *c, const struct inspect_args *a, const qdq_model *m, qdq_error *err)
@@ -140,15 +135,6 @@ static qdq_status view_regions(cli *c, const struct inspect_args *a, const qdq_m
     return cli_at_file(c->operand[0], st, err);
 }
 
-/* An option that is of --why and --regions alone. */
-static const char *of_cleaning(const struct inspect_args *a)
-{
-    return a->target != NULL ? "--target"
-           : a->equalize     ? "--equalize"
-           : !a->optimize    ? "--no-optimize"
-                             : cli_format_given(&a->format);
-}
-
 static qdq_status check_views(const cli *c, const struct inspect_args *a, qdq_error *err)
 {
     if (a->groups.groups && (a->regions || a->why != NULL))
@@ -165,7 +151,7 @@ static qdq_status check_views(const cli *c, const struct inspect_args *a, qdq_er
 
 static qdq_status check_options(const cli *c, const struct inspect_args *a, qdq_error *err)
 {
-    const char *cleaning = of_cleaning(a), *of_groups = cmd_inspect_groups_given(&a->groups),
+    const char *cleaning = cli_quant_choice(&a->quant), *of_groups = cmd_inspect_groups_given(&a->groups),
                *regions = a->all_regions ? "--all-regions" : cli_regions_given(&a->region);
     const bool cleans = a->regions || a->why != NULL;
 
@@ -178,14 +164,14 @@ static qdq_status check_options(const cli *c, const struct inspect_args *a, qdq_
         return qdq_fail(err, QDQ_E_USAGE, "found %s without --regions or --why", cleaning);
     if (!a->regions && regions != NULL)
         return qdq_fail(err, QDQ_E_USAGE, "found %s without --regions", regions);
-    return QDQ_OK;
+    return cli_quant_check_clean(&a->quant, err);
 }
 
 static qdq_status show(cli *c, const struct inspect_args *a, qdq_model *m, char **text, qdq_error *err)
 {
     const qdq_view view = a->dot ? QDQ_VIEW_DOT : c->json ? QDQ_VIEW_JSON : QDQ_VIEW_TEXT;
 
-    QDQ_TRY(cli_shapes_set(&a->set_shape, m, err));
+    QDQ_TRY(cli_shapes_set(&a->quant.set_shape, m, err));
     if (a->why != NULL)
         return explain(c, a, m, err);
     if (a->groups.groups)

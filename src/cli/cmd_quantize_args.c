@@ -79,6 +79,7 @@ const cli_group cmd_quantize_groups[] = {
     {"plan", plan_opts, 0},
     {"tuning", cmd_quantize_tune_opts, 0},
     {"what is quantized", cli_quant_what_opts, CLI_AT(quantize_args, quant)},
+    {"", cli_quant_clean_opts, CLI_AT(quantize_args, quant)},
     {"constant folding", cli_fold_opts, CLI_AT(quantize_args, quant.fold)},
     {"", cli_quant_growth_opts, CLI_AT(quantize_args, quant)},
     {"formats", cli_format_opts, CLI_AT(quantize_args, quant.format)},

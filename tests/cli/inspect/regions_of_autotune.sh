@@ -34,6 +34,8 @@ compare "${small[@]}"
 compare "${small[@]}" --target openvino
 compare "${small[@]}" --target tensorrt
 compare "${small[@]}" --no-optimize
+compare "${small[@]}" --passes quantize,-fuse-gelu
+compare "${small[@]}" --no-fold MatMul --growth-budget 0
 compare "${small[@]}" --equalize
 compare "${small[@]}" --region-builder names
 compare "${small[@]}" --set-shape x=4x8

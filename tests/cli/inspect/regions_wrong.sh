@@ -20,6 +20,9 @@ try() {
 try --min-refine-size 3
 try --equalize
 try --no-optimize
+try --passes quantize
+try --growth-budget 0
+try --regions --no-optimize --passes quantize
 try --engine ort
 try --regions --min-refine-size 0
 try --regions --target nowhere
