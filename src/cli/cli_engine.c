@@ -55,7 +55,7 @@ const cli_opt cli_trtexec_opts[] = {
      .kind = CLI_WORDS,
      .offset = CLI_AT(cli_engine_args, trtexec_args),
      .what = "ARGS",
-     .help = "options for each of its commands, in one text: '--fp16 --optShapes=x:1x3'"},
+     .help = "options for its commands: '--fp16 --optShapes=x:1x3' (TensorRT 10)"},
     {.name = "timing-cache",
      .kind = CLI_FILE,
      .offset = CLI_AT(cli_engine_args, timing_cache),

@@ -282,6 +282,25 @@ static void a_program_that_is_not_there_or_is_none_is_told(void **state)
     assert_fails(QDQ_E_ENGINE, "0 options", qdq_trt_tool_open(&tool, FAKE, NULL, &err));
 }
 
+static void refused_precision_flags_come_with_what_to_do_instead(void **state)
+{
+    static const char *const cases[][2] = {
+        {"--fp16", "expected a model by quantize or autotune --rest fp16"},
+        {"--bf16", "autotune --rest bf16"},
+        {"--int8", "autotune --target tensorrt"},
+        {"--fp8", "autotune --target tensorrt-fp8"},
+        {"--int4", "autotune --target int4"},
+        {"--best", "autotune --target tensorrt --rest fp16, or --target tensorrt-fp8"}};
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
+        setenv("FAKE_TRTEXEC_VERSION", "110000", 1);
+        assert_fails(QDQ_E_USAGE, cases[i][1], qdq_trt_tool_open(&tool, FAKE, cases[i][0], &err));
+        clean(NULL);
+    }
+    assert_null(qdq_trt_instead_of("--fp32"));
+}
+
 /* subgraph 8 case 13. */
 static void options_that_a_version_lacks_are_refused_before_any_build(void **state)
 {
@@ -481,6 +500,7 @@ int main(void)
         cmocka_unit_test_teardown(options_that_are_missing_are_completed, clean),
         cmocka_unit_test_teardown(version_and_options_are_asked_for_once, clean),
         cmocka_unit_test_teardown(a_program_that_is_not_there_or_is_none_is_told, clean),
+        cmocka_unit_test_teardown(refused_precision_flags_come_with_what_to_do_instead, clean),
         cmocka_unit_test_teardown(options_that_a_version_lacks_are_refused_before_any_build, clean),
         cmocka_unit_test(passwords_are_not_written_down),
         cmocka_unit_test_teardown(only_the_option_that_was_refused_is_left_out_and_remembered, clean),

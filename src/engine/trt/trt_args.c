@@ -106,11 +106,26 @@ static bool is_one_of(const char *arg, const char *const *list)
     return false;
 }
 
+const char *qdq_trt_instead_of(const char *arg)
+{
+    static const struct {
+        const char *flag, *instead;
+    } list[] = {{"--fp16", "--rest fp16"},
+                {"--bf16", "--rest bf16"},
+                {"--int8", "--target tensorrt"},
+                {"--fp8", "--target tensorrt-fp8"},
+                {"--int4", "--target int4"},
+                {"--best", "--target tensorrt --rest fp16, or --target tensorrt-fp8"}};
+
+    for (size_t i = 0; i < QDQ_COUNT(list); i++)
+        if (qdq_trt_same_key(arg, list[i].flag))
+            return list[i].instead;
+    return NULL;
+}
+
 bool qdq_trt_is_precision_flag(const char *arg)
 {
-    static const char *const list[] = {"--fp16", "--int8", "--best", "--bf16", "--fp8", "--int4", NULL};
-
-    return is_one_of(arg, list);
+    return qdq_trt_instead_of(arg) != NULL;
 }
 
 /* Each use adds one. */

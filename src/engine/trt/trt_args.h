@@ -53,6 +53,9 @@ qdq_status qdq_trt_user_parse(const char *text, qdq_arena *arena, qdq_trt_user *
 /* The text without its shapes, in the arena. */
 qdq_status qdq_trt_without_shapes(const char *text, qdq_arena *arena, const char **out, qdq_error *err);
 
+/* What gives a model the types that this precision flag of trtexec asks for: "quantize --rest fp16". NULL: it is none. */
+const char *qdq_trt_instead_of(const char *arg);
+
 /* "--fp16" of "--fp16" and of "--fp16=x". */
 size_t qdq_trt_key_size(const char *arg);
 bool qdq_trt_same_key(const char *a, const char *b);

@@ -63,9 +63,11 @@ static qdq_status check_user(const qdq_trt_tool *t, qdq_error *err)
 {
     for (size_t i = 0; i < t->user.args.n; i++)
         if (qdq_trt_is_precision_flag(t->user.args.at[i]) && t->major >= 11)
-            return qdq_fail(err, QDQ_E_USAGE,
-                            "%s: TensorRT %d.%d has no such option, types come from the model alone",
-                            t->user.args.at[i], t->major, t->minor);
+            return qdq_fail(
+                err, QDQ_E_USAGE,
+                "%s: TensorRT %d.%d has no such option, types come from the model alone; expected "
+                "a model by quantize or autotune %s",
+                t->user.args.at[i], t->major, t->minor, qdq_trt_instead_of(t->user.args.at[i]));
     if (t->user.cpu_only && t->user.remote == NULL)
         return qdq_fail(err, QDQ_E_USAGE, "--cpuOnly: expected --remoteAutoTuningConfig beside it");
     if (t->user.remote != NULL && !qdq_trt_tool_is(t, 10, 15))
