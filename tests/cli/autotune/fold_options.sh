@@ -7,7 +7,7 @@ try() {
     echo "$* -> $?"
     [ ! -f tuned/plan.json ] || grep -ho '"clean": "[^"]*' tuned/plan.json | tr , '\n' | grep 'fold-constants'
 }
-try --no-fold Neg --fold-input-bytes 4KiB
+try --no-fold Neg --fold-input-bytes 4KiB --fold-output-bytes 8KiB --growth-budget 0
 try --passes default,-fold-constants
 try --passes nothing
 try --no-optimize --fold-only Neg
