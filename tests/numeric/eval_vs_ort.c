@@ -237,6 +237,22 @@ static const one cases[] = {
     {13, 1, F6 ", float[2,2] b = {1, 2, 3, 4}, float[3,1] d = {0.5, 1, 2}",
      "y = Gemm <transA = 1, transB = 1> (x, b, d)"},
     {13, 1, F6 ", float[2,3] b = {1, 2, 3, 4, 5, 6}", "y = Gemm <transB = 1> (x, b)"},
+    {12, 0, F6, "y = Einsum <equation = \"ij->ji\"> (x)"},
+    {12, 1, F6, "y = Einsum <equation = \"ij->i\"> (x)"},
+    {12, 1, F6, "y = Einsum <equation = \"ij->\"> (x)"},
+    {12, 0, F6, "y = Einsum <equation = \"ba\"> (x)"},
+    {12, 1, F6 ", float[3,2] b = {1, 2, 3, 4, 5, 6}", "y = Einsum <equation = \" ij , jk \"> (x, b)"},
+    {12, 1, "float[3] a = {1, 2, 3}, float[3] b = {4, 5, 6.5}", "y = Einsum <equation = \"i,i\"> (a, b)"},
+    {12, 1, "float[3] a = {1, 2, 3}, float[2] b = {4, 5}", "y = Einsum <equation = \"i,j\"> (a, b)"},
+    {12, 1, "float[2,1,2] a = {1, 2, 3, 4}, float[2,2,2] b = {1, 2, 3, 4, 5, 6, 7, 8}",
+     "y = Einsum <equation = \"bij, bjk -> bik\"> (a, b)"},
+    {12, 0, "float[2,2,2] a = {1, 2, 3, 4, 5, 6, 7, 8}", "y = Einsum <equation = \"...ii->...i\"> (a)"},
+    {12, 1, "float[2,1,2] a = {1, 2, 3, 4}, float[1,2,2] b = {1, 2, 3, 4}",
+     "y = Einsum <equation = \"...ij,...jk->...ik\"> (a, b)"},
+    {12, 1, F6 ", float[3,2] b = {1, 2, 3, 4, 5, 6}, float[2] d = {0.5, -1}",
+     "y = Einsum <equation = \"ij,jk,k->i\"> (x, b, d)"},
+    {12, 0, "int64[2,2] a = {1, 2, 3, 4}, int64[2,2] b = {5, 6, 7, 8}",
+     "y = Einsum <equation = \"ij,jk->ik\"> (a, b)"},
 };
 
 /* --- comparing ------------------------------------------------------------------------------------------------------- */

@@ -166,9 +166,46 @@ static void reductions_of_every_kind(void **state)
     refuses(18, "float[2] x = {1, 2}", "y = ReduceL1 <axes = [0]> (x)", "since opset 18 is an input");
 }
 
+/* Spellings that engines take are compared with theirs (eval_vs_ort.c). */
+static void sums_of_products_over_named_dims(void **state)
+{
+    static const char *const wrong[][2] = {
+        {"ij,jk->ik", "another number of inputs"},
+        {"ijk->i", "does not fit the ranks"},
+        {"i->i", "does not fit the ranks"},
+        {"ii->i", "not equal"},
+        {"ij->k", "that no input has"},
+        {"ij->ii", "or one twice"},
+        {"i1->i", "broken at '1'"},
+        {"......->", "broken at '.'"},
+        {"i.j->i", "broken at '.'"},
+        {"", "does not fit the ranks"},
+    };
+
+    (void)state;
+    gives(12, "float[2,3] x = {1, 2, 3, 4, 5, 6}", "y = Einsum <equation = \"ji\"> (x)",
+          "float[3,2] y = {1, 4, 2, 5, 3, 6}");
+    gives(12, "int32[2,2] x = {1, 2, 3, 4}", "y = Einsum <equation = \"ii\"> (x)", "int32 y = {5}");
+    gives(12, "float x = {3}, float y = {2}", "z = Einsum <equation = \",->\"> (x, y)", "float z = {6}");
+    gives(12, "float[2,0] x = {}", "y = Einsum <equation = \"ij->i\"> (x)", "float[2] y = {0, 0}");
+    gives(12, "float16[2] x = {1.0, 2.0}, float16[2] b = {3.0, 4.0}",
+          "y = Einsum <equation = \"i,i->\"> (x, b)", "float16 y = {11.0}");
+    for (size_t i = 0; i < QDQ_COUNT(wrong); i++) {
+        char node[80];
+
+        snprintf(node, sizeof node, "y = Einsum <equation = \"%s\"> (x)", wrong[i][0]);
+        refuses(12, "float[2,3] x = {1, 2, 3, 4, 5, 6}", node, wrong[i][1]);
+    }
+    refuses(12, "float[2,3] x = {1, 2, 3, 4, 5, 6}", "y = Einsum(x)", "'equation' is no text");
+    refuses(12, "int8[1] x = {1}", "y = Einsum <equation = \"i\"> (x)", "type int8");
+    refuses(12, "float[1] x = {1}, double[1] b = {1}", "y = Einsum <equation = \"i,i\"> (x, b)",
+            "several types");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_of_products_over_named_dims),
         cmocka_unit_test(places_of_extremes),
         cmocka_unit_test(the_k_largest_or_smallest),
         cmocka_unit_test(running_sums),
