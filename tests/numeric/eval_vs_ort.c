@@ -237,6 +237,18 @@ static const one cases[] = {
     {13, 1, F6 ", float[2,2] b = {1, 2, 3, 4}, float[3,1] d = {0.5, 1, 2}",
      "y = Gemm <transA = 1, transB = 1> (x, b, d)"},
     {13, 1, F6 ", float[2,3] b = {1, 2, 3, 4, 5, 6}", "y = Gemm <transB = 1> (x, b)"},
+#define X34                                                                                                  \
+    "float[1,2,3,4] x = {1, -2, 3, 4, 5, 6.5, 7, 8, -9, 10, 11, 12, 1, 2, 3, -4, 5, 6, 7, 0.25, 9, 10, 11, " \
+    "12}"
+    {11, 1, X34 ", float[2,2,2,2] w = {1, 2, 3, 4, -5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7}", "y = Conv(x, w)"},
+    {11, 1, X34 ", float[2,1,2,2] w = {1, 2, 3, 4, -5, 6, 7, 8}, float[2] b = {0.5, -1}",
+     "y = Conv <group = 2, pads = [1, 0, 0, 2], strides = [2, 1], kernel_shape = [2, 2]> (x, w, b)"},
+    {11, 1, X34 ", float[1,2,2,1] w = {1, 2, 3, 4}",
+     "y = Conv <dilations = [2, 1], auto_pad = \"VALID\"> (x, w)"},
+    {11, 1, "float[2,1,4] x = {1, 2, 3, 4, 5, 6, 7, 8}, float[1,1,3] w = {1, 0.5, -1}",
+     "y = Conv <pads = [1, 1]> (x, w)"},
+    {11, 1, "float[1,1,2,2,2] x = {1, 2, 3, 4, 5, 6, 7, 8}, float[1,1,1,2,2] w = {1, 0.5, -1, 2}",
+     "y = Conv(x, w)"},
     {12, 0, F6, "y = Einsum <equation = \"ij->ji\"> (x)"},
     {12, 1, F6, "y = Einsum <equation = \"ij->i\"> (x)"},
     {12, 1, F6, "y = Einsum <equation = \"ij->\"> (x)"},

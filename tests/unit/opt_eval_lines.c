@@ -202,10 +202,35 @@ static void sums_of_products_over_named_dims(void **state)
             "several types");
 }
 
+#define X3 "float[1,1,3] x = {1, 2, 3}"
+
+/* Numbers are compared with an engine's (eval_vs_ort.c). */
+static void convolutions_that_do_not_fit_are_refused(void **state)
+{
+    (void)state;
+    gives(11, "double[1,1,3] x = {1, 2, 3}, double[1,1,2] w = {1, -1}, double[1] b = {0.5}",
+          "y = Conv(x, w, b)", "double[1,1,2] y = {-0.5, -0.5}");
+    refuses(11, X3 ", float[1,1,4] w = {1, 2, 3, 4}", "y = Conv(x, w)", "larger than the data");
+    refuses(11, X3 ", float[1,2,1] w = {1, 2}", "y = Conv(x, w)", "channels that do not fit");
+    refuses(11, X3 ", float[1,1,1] w = {1}", "y = Conv <group = 0> (x, w)", "channels that do not fit");
+    refuses(11, X3 ", float[1,1,1] w = {1}, float[2] b = {1, 2}", "y = Conv(x, w, b)",
+            "a bias that does not fit");
+    refuses(11, X3 ", float[1,1] w = {1}", "y = Conv(x, w)", "ranks 3 and 2");
+    refuses(11, "float[1,1] x = {1}, float[1,1] w = {1}", "y = Conv(x, w)", "ranks 2 and 2");
+    refuses(11, X3 ", float[1,1,1] w = {1}", "y = Conv <strides = [0]> (x, w)", "'strides' has 0");
+    refuses(11, X3 ", float[1,1,1] w = {1}", "y = Conv <pads = [1]> (x, w)", "1 numbers, expected 2");
+    refuses(11, X3 ", float[1,1,1] w = {1}", "y = Conv <kernel_shape = [2]> (x, w)", "not the weight's");
+    refuses(11, X3 ", float[1,1,1] w = {1}", "y = Conv <auto_pad = \"SAME_UPPER\"> (x, w)", "is SAME");
+    refuses(11, X3 ", double[1,1,1] w = {1}", "y = Conv(x, w)", "several types");
+    refuses(11, "int32[1,1,1] x = {1}, int32[1,1,1] w = {1}", "y = Conv(x, w)", "type int32");
+    refuses(11, "float[0,1,3] x = {}, float[1,1,1] w = {1}", "y = Conv(x, w)", "without elements");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_of_products_over_named_dims),
+        cmocka_unit_test(convolutions_that_do_not_fit_are_refused),
         cmocka_unit_test(places_of_extremes),
         cmocka_unit_test(the_k_largest_or_smallest),
         cmocka_unit_test(running_sums),
