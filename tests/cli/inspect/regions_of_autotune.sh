@@ -36,6 +36,7 @@ compare "${small[@]}" --target tensorrt
 compare "${small[@]}" --no-optimize
 compare "${small[@]}" --passes quantize,-fuse-gelu
 compare "${small[@]}" --no-fold MatMul --growth-budget 0
+compare "${small[@]}" --fold-only MatMul,Add --fold-input-bytes 1KiB --fold-output-bytes 1KiB
 compare "${small[@]}" --equalize
 compare "${small[@]}" --region-builder names
 compare "${small[@]}" --set-shape x=4x8
