@@ -97,7 +97,7 @@ class Bench(Engines, OpenVINO, Optimizing, Quantizing, Subgraph, Tuning):
         return json.loads(done.stdout)
 
     def skeletons(self, names):
-        """Full-size models: the graph as it is, weights made anew by fill.c and scale_layers()."""
+        """Full-size models: the graph as it is, weights by fill.c and scale_layers()."""
         fill = self.path("fill")
         if not os.path.exists(fill):
             subprocess.check_call(["cc", "-O2", "-o", fill, os.path.join(self.models, "fill.c"), "-lm"])

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "quant/equalized.h"
 
 #define DEFAULT_RANDOM_SAMPLES 8
 #define MAX_JUDGES             64
@@ -57,9 +58,6 @@ const cli_opt cli_quant_clean_opts[] = {
      .help = "run these passes instead (see 'qdq passes'); default: quantize"},
     CLI_END,
 };
-
-/* Not that of optimize: float16 weights become float before they become smaller. */
-enum { GROWTH = 1 << 20 };
 
 const cli_opt cli_quant_growth_opts[] = {
     {.name = "growth-budget",
@@ -176,8 +174,8 @@ const char *cli_quant_choice(const cli_quant_args *a)
         return "--no-optimize";
     if (a->passes != NULL)
         return "--passes";
-    if (cli_fold_given(&a->fold, GROWTH) != NULL)
-        return cli_fold_given(&a->fold, GROWTH);
+    if (cli_fold_given(&a->fold, QDQ_CLEAN_GROWTH) != NULL)
+        return cli_fold_given(&a->fold, QDQ_CLEAN_GROWTH);
     if (a->method != 0)
         return "--method";
     if (a->cache != NULL)
@@ -200,7 +198,7 @@ static bool takes_percentile(const cli_quant_args *a)
 
 qdq_status cli_quant_check_clean(const cli_quant_args *a, qdq_error *err)
 {
-    const char *fold = a->passes != NULL ? "--passes" : cli_fold_given(&a->fold, GROWTH);
+    const char *fold = a->passes != NULL ? "--passes" : cli_fold_given(&a->fold, QDQ_CLEAN_GROWTH);
 
     if (!a->optimize && fold != NULL)
         return qdq_fail(err, QDQ_E_USAGE, "--no-optimize: conflicts with %s; expected one of them", fold);
@@ -274,8 +272,8 @@ qdq_status cli_quant_fill_clean(cli *c, const cli_quant_args *a, qdq_quantize_op
         o->passes = QDQ_PASSES_LEAST;
         return QDQ_OK;
     }
-    return cli_fold_pipeline(c, a->passes != NULL ? a->passes : "quantize", &a->fold, GROWTH, &o->passes,
-                             err);
+    return cli_fold_pipeline(c, a->passes != NULL ? a->passes : "quantize", &a->fold, QDQ_CLEAN_GROWTH,
+                             &o->passes, err);
 }
 
 /* --- samples ------------------------------------------------------------------------------------------------------- */

@@ -104,7 +104,7 @@ static bool is_freed(growth *w, const qdq_value *v)
     return w->fate[v->id] == FREED;
 }
 
-/* Small constants, which many nodes share, join nobody. */
+/* Small constants, which many nodes share, join no groups. */
 static void join_readers(growth *w, size_t i)
 {
     const qdq_node *n = w->f->nodes.at[i];

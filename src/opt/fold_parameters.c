@@ -111,7 +111,7 @@ static uint64_t forget(qdq_folder *f, const qdq_value *v)
     return r->c.bytes;
 }
 
-/* What node i of the chain made and nobody reads, and what it was the last to read. The parameter itself stays. */
+/* Unread results of node i of the chain, and the values that it was the last to read. The parameter itself stays. */
 static uint64_t forget_transients(qdq_folder *f, const chain *c, size_t i)
 {
     const qdq_node *n = c->nodes.at[i];

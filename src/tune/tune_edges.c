@@ -405,37 +405,14 @@ static uint32_t best_kind(const edging *x, size_t *n_paying)
 
 static qdq_status measure(edging *x, const qdq_assign *c, bool *kept, qdq_error *err)
 {
-    qdq_tuning *t = x->t;
-    const qdq_search_ops ops = qdq_tune_search_ops(t);
-    qdq_test_result r = {0};
-    bool failed = false;
+    qdq_tune_tried r;
 
-    *kept = false;
-    qdq_status st = ops.measure(t, &x->base, c, &t->search_opts.test, &r, &failed, err);
-    if (st == QDQ_E_GOAL) {
-        t->found.ended_early = true;
-        return QDQ_OK;
-    }
-    QDQ_TRY(st);
-    t->found.trials++;
-    t->found.pairs += r.pairs;
-    *kept = !failed && r.verdict == QDQ_VERDICT_KEEP;
-    if (!failed)
-        note_trial(x, c, &r, *kept);
-    if (*kept)
-        t->found.predicted_ns *= 1 - r.gain;
-    const qdq_search_event e = {.phase = QDQ_PHASE_EXCEPTIONS,
-                                .move = "edges",
-                                .unit = SIZE_MAX,
-                                .n_units = t->problem.n_units,
-                                .incumbent = &x->base,
-                                .candidate = c,
-                                .result = failed ? NULL : &r,
-                                .kept = *kept,
-                                .saved = 1 - t->found.predicted_ns / t->problem.base_ns};
-    QDQ_TRY(ops.event(t, &e, err));
-    x->is_better = x->is_better || *kept;
-    if (*kept)
+    QDQ_TRY(qdq_tune_try(x->t, QDQ_PHASE_EXCEPTIONS, "edges", &x->base, c, &r, err));
+    *kept = r.kept;
+    if (!r.failed)
+        note_trial(x, c, &r.result, r.kept);
+    x->is_better = x->is_better || r.kept;
+    if (r.kept)
         qdq_assign_take(&x->base, c);
     return QDQ_OK;
 }

@@ -110,7 +110,7 @@ static bool is_profiled(const qdq_tuning *t, const qdq_tune_candidate *c)
            c->assign.n == t->space->n_groups;
 }
 
-/* From profiles that a strategy without costs has taken: two at least, as one prices nothing. *known: there are so many. */
+/* From profiles that a strategy without costs has taken: two at least, as one prices nothing. *known: there are two. */
 static qdq_status fit_costs(qdq_tuning *t, qdq_cut_costs *out, bool *known, qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
@@ -163,44 +163,20 @@ static bool is_near(const qdq_tuning *t, const qdq_cut_costs *k, const qdq_assig
            qdq_energy_value(&k->energy, &t->found.best);
 }
 
-static qdq_status take(qdq_tuning *t, const qdq_assign *a, qdq_error *err)
+static qdq_status try_other(qdq_tuning *t, size_t i, qdq_error *err)
 {
-    return qdq_assign_copy(&t->found.best, a, &t->arena) ? QDQ_OK : qdq_nomem(err);
-}
+    const qdq_assign *a = &t->problem.late[i];
+    qdq_tune_tried r;
 
-static qdq_status try_other(qdq_tuning *t, size_t i, const qdq_search_ops *ops, qdq_error *err)
-{
-    qdq_search_event e = {.phase = QDQ_PHASE_INTERACTIONS,
-                          .move = t->problem.late_name[i],
-                          .unit = SIZE_MAX,
-                          .n_units = t->problem.n_units,
-                          .incumbent = &t->found.best,
-                          .candidate = &t->problem.late[i]};
-    qdq_test_result r = {0};
-    bool failed = false;
-
-    qdq_status st =
-        ops->measure(ops->ctx, &t->found.best, &t->problem.late[i], &t->search_opts.test, &r, &failed, err);
-    if (st == QDQ_E_GOAL)
-        t->found.ended_early = true;
-    QDQ_TRY(st == QDQ_E_GOAL ? QDQ_OK : st);
-    if (t->found.ended_early)
-        return QDQ_OK;
-    t->found.trials++;
-    t->found.pairs += r.pairs;
-    e.result = failed ? NULL : &r;
-    e.kept = !failed && r.verdict == QDQ_VERDICT_KEEP;
-    if (e.kept)
-        t->found.predicted_ns *= 1 - r.gain;
-    e.saved = 1 - t->found.predicted_ns / t->problem.base_ns;
-    QDQ_TRY(ops->event(ops->ctx, &e, err));
-    return e.kept ? take(t, &t->problem.late[i], err) : QDQ_OK;
+    QDQ_TRY(qdq_tune_try(t, QDQ_PHASE_INTERACTIONS, t->problem.late_name[i], &t->found.best, a, &r, err));
+    if (r.kept && !qdq_assign_copy(&t->found.best, a, &t->arena))
+        return qdq_nomem(err);
+    return QDQ_OK;
 }
 
 qdq_status qdq_tune_try_others(qdq_tuning *t, qdq_error *err)
 {
     const qdq_search_opts *o = &t->search_opts;
-    const qdq_search_ops ops = qdq_tune_search_ops(t);
     qdq_cut_costs own = t->costs;
     bool known = t->has_costs;
     qdq_tune_candidate *c;
@@ -215,7 +191,7 @@ qdq_status qdq_tune_try_others(qdq_tuning *t, qdq_error *err)
         if (c == t->base || c->tried)
             continue;
         if (!known || is_near(t, &own, &t->problem.late[i]))
-            QDQ_TRY(try_other(t, i, &ops, err));
+            QDQ_TRY(try_other(t, i, err));
         else
             t->found.ruled_out++;
     }

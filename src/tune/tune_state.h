@@ -79,7 +79,7 @@ typedef struct qdq_tune_edge {
         saved_us; /* that codes there save, by two profiles: its part of what all like it save; NAN: not known */
     unsigned alike;         /* edges that were turned with it, itself included */
     bool tried, kept;       /* in a trial, */
-    unsigned turned;        /* of so many edges */
+    unsigned turned;        /* edges in that trial */
     qdq_test_result result; /* then */
 } qdq_tune_edge;
 
@@ -439,6 +439,16 @@ qdq_status qdq_tune_write_assignment(qdq_tuning *t, const qdq_assign *a, qdq_err
 
 /* The search's eyes. */
 qdq_search_ops qdq_tune_search_ops(qdq_tuning *t);
+
+typedef struct qdq_tune_tried {
+    qdq_test_result result;
+    bool failed, kept; /* kept: it is faster by the test */
+} qdq_tune_tried;
+
+/* One trial of a phase behind the search: measures `candidate` beside `incumbent`, counts and reports it. t->found.predicted_ns
+ * follows what is kept, t->found.best is the caller's. Where the budget is used up: failed, and t->found.ended_early. */
+qdq_status qdq_tune_try(qdq_tuning *t, qdq_search_phase phase, const char *move, const qdq_assign *incumbent,
+                        const qdq_assign *candidate, qdq_tune_tried *out, qdq_error *err);
 
 /* --- tune_verify.c ---------------------------------------------------------------------------------------------------- */
 

@@ -562,3 +562,30 @@ qdq_search_ops qdq_tune_search_ops(qdq_tuning *t)
                             .builds = builds,
                             .profile = profile};
 }
+
+qdq_status qdq_tune_try(qdq_tuning *t, qdq_search_phase phase, const char *move, const qdq_assign *incumbent,
+                        const qdq_assign *candidate, qdq_tune_tried *out, qdq_error *err)
+{
+    *out = (qdq_tune_tried){.failed = false};
+    qdq_status st = measure(t, incumbent, candidate, &t->search_opts.test, &out->result, &out->failed, err);
+    if (st == QDQ_E_GOAL) {
+        t->found.ended_early = out->failed = true;
+        return QDQ_OK;
+    }
+    QDQ_TRY(st);
+    t->found.trials++;
+    t->found.pairs += out->result.pairs;
+    out->kept = !out->failed && out->result.verdict == QDQ_VERDICT_KEEP;
+    if (out->kept)
+        t->found.predicted_ns *= 1 - out->result.gain;
+    const qdq_search_event e = {.phase = phase,
+                                .move = move,
+                                .unit = SIZE_MAX,
+                                .n_units = t->problem.n_units,
+                                .incumbent = incumbent,
+                                .candidate = candidate,
+                                .result = out->failed ? NULL : &out->result,
+                                .kept = out->kept,
+                                .saved = 1 - t->found.predicted_ns / t->problem.base_ns};
+    return event(t, &e, err);
+}

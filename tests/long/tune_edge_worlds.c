@@ -16,18 +16,14 @@ static qdq_error err;
 /* A product, three operators without a kernel in the target, one that copies, and a product at the end. */
 static qdq_model *network(void)
 {
-    static char text[8000], w[2000];
-    size_t at = 0;
+    static char text[8000];
 
-    for (int i = 0; i < 64; i++)
-        at +=
-            (size_t)snprintf(w + at, sizeof w - at, "%s%.2f", i > 0 ? ", " : "", ((i * 37) % 64 - 32) / 32.0);
     snprintf(
         text, sizeof text,
         "g (float[8,8] x) => (float[8,8] y) <float[8,8] a = {%s}, float[8] g = {1, 1, 1, 1, 1, 1, 1, 1}> {"
         " h1 = MatMul(x, a) n = LayerNormalization(h1, g) h2 = MatMul(n, a) t = Transpose<perm = [1, 0]>(h2)"
         " s = Softmax(t) h3 = MatMul(t, a) m = Mul(h3, s) y = MatMul(m, a) }",
-        w);
+        test_tuned_weights());
     return test_model(text);
 }
 

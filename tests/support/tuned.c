@@ -29,6 +29,17 @@ qdq_model *test_tuned_model(void)
     return test_model(text);
 }
 
+const char *test_tuned_weights(void)
+{
+    static char text[2000];
+    size_t at = 0;
+
+    for (int i = 0; i < 64; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%.2f", i > 0 ? ", " : "",
+                               ((i * 37) % 64 - 32) / 32.0);
+    return text;
+}
+
 qdq_model *test_tuned;
 
 int test_tuned_make(void **state)

@@ -9,7 +9,10 @@
 /* Four MatMul with Relu, two Add around them. */
 qdq_model *test_tuned_model(void);
 
-/* One of them for all tests of a group, which cmocka makes before them and drops behind them. */
+/* 64 numbers for a weight of another network in text form, between -1 and 1; static storage. */
+const char *test_tuned_weights(void);
+
+/* One network of test_tuned_model() for all tests of a group, which cmocka makes before them and drops behind them. */
 extern qdq_model *test_tuned;
 int test_tuned_make(void **state);
 int test_tuned_drop(void **state);

@@ -4,71 +4,12 @@
 #include "ir/edit.h"
 #include "ir/ir.h"
 #include "support/build.h"
+#include "support/folded.h"
 #include "support/test.h"
-
-#define PASSES "lift-constants,fold-constants,drop-unused"
-
-static qdq_model *folded_with(const char *text, qdq_optimize_opts opts, qdq_optimize_report **report)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model(text);
-
-    if (opts.passes == NULL)
-        opts.passes = PASSES;
-    opts.verify_each = true;
-    assert_ok(qdq_model_optimize(m, &opts, report, &err));
-    return m;
-}
-
-static void folds_to_with(const char *text, const char *expected, qdq_optimize_opts opts)
-{
-    qdq_model *m = folded_with(text, opts, NULL);
-    qdq_error err = QDQ_ERROR_INIT;
-
-    test_assert_text(m, expected);
-    opts.passes = PASSES;
-    assert_ok(qdq_model_optimize(m, &opts, NULL, &err));
-    test_assert_text(m, expected);
-    qdq_model_free(m);
-}
-
-static void folds_to(const char *text, const char *expected)
-{
-    folds_to_with(text, expected, (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT);
-}
 
 static void stays(const char *text)
 {
-    folds_to(text, text);
-}
-
-static size_t count(const qdq_model *m, qdq_op op)
-{
-    size_t n = 0;
-
-    QDQ_FOR_GRAPHS (g, m)
-        QDQ_FOR_NODES (node, g)
-            n += node->op == op;
-    return n;
-}
-
-/* The one candidate was refused for this. */
-static void refused(const char *text, qdq_optimize_opts opts, const char *reason)
-{
-    qdq_optimize_report *r;
-    qdq_model *m = folded_with(text, opts, &r);
-    const qdq_pass_report *p = NULL;
-
-    for (size_t i = 0; i < r->n_passes; i++)
-        if (strcmp(r->passes[i].pass, "fold-constants") == 0)
-            p = &r->passes[i];
-    assert_non_null(p);
-    assert_int_equal(p->n_refusals, 1);
-    if (strstr(p->refusals[0].reason, reason) == NULL)
-        fail_msg("refused for '%s', expected '%s'", p->refusals[0].reason, reason);
-    assert_true(p->refusals[0].n_examples > 0 && p->refusals[0].examples[0][0] != '\0');
-    qdq_optimize_report_free(r);
-    qdq_model_free(m);
+    test_folds_to(text, text);
 }
 
 /* --- quantization stays ------------------------------------------------------------------------------------------------ */
@@ -98,7 +39,7 @@ static void a_dequantized_weight_stays_however_small_or_large(void **state)
         opts.fold_input_bytes = opts.fold_output_bytes = opts.growth_bytes = (uint64_t)1 << 40;
         assert_ok(qdq_model_optimize(m, &opts, NULL, &err));
         assert_int_equal(m->graph->n_node, 2);
-        assert_int_equal(count(m, QDQ_OP_DEQUANTIZELINEAR), 1);
+        assert_int_equal(test_count_op(m, QDQ_OP_DEQUANTIZELINEAR), 1);
         assert_non_null(qdq_graph_find(m->graph, "w"));
         qdq_model_free(m);
     }
@@ -154,7 +95,7 @@ static void no_callback_and_no_option_folds_quantization(void **state)
     (void)state;
     opts.should_fold = always;
     opts.ctx = &asked;
-    folds_to_with(text, text, opts);
+    test_folds_to_with(text, text, opts);
     assert_int_equal(asked, 0);
     opts.should_fold = NULL;
     opts.fold_only = only;
@@ -207,7 +148,7 @@ static void the_three_operators_stay_whatever_the_size(void **state)
 static void a_computed_scale_becomes_an_initializer_and_q_and_dq_stay(void **state)
 {
     (void)state;
-    folds_to(
+    test_folds_to(
         "g (float[N,2] x) => (float[N,2] y) <\n"
         "  float[2,2] w = {0.5, -2, 0.25, 1}, float top = {127}, float least = {1e-08}, int64 zero = {0}\n"
         "> {\n"
@@ -254,19 +195,19 @@ static void the_scale_of_a_weight_above_all_limits_is_computed(void **state)
     qdq_model *m = test_built(&b);
     qdq_error err = QDQ_ERROR_INIT;
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
-    opts.passes = PASSES;
+    opts.passes = TEST_FOLD_PASSES;
     opts.fold_input_bytes = opts.fold_output_bytes = opts.growth_bytes = 64;
     assert_ok(qdq_model_optimize(m, &opts, NULL, &err));
     assert_int_equal(m->graph->n_node, 3);
     assert_non_null(qdq_value_const(qdq_graph_find(m->graph, "s")));
-    assert_int_equal(count(m, QDQ_OP_QUANTIZELINEAR), 1);
+    assert_int_equal(test_count_op(m, QDQ_OP_QUANTIZELINEAR), 1);
     qdq_model_free(m);
 }
 
 static void a_scale_that_cannot_be_computed_is_refused_with_its_reason(void **state)
 {
     (void)state;
-    refused(
+    test_fold_refused(
         "g (float[N] x) => (uint8[N] y) <float s = {0.1}, uint8[3] z = {1, 2, 3}, int64[2] two = {2, 2}> {\n"
         "  zero = Reshape(z, two)\n"
         "  y = QuantizeLinear(x, s, zero)\n"
@@ -280,7 +221,7 @@ static void a_scale_may_be_made_of_another_scale(void **state)
 
     (void)state;
     opts.fold_input_bytes = opts.fold_output_bytes = 8;
-    folds_to_with(
+    test_folds_to_with(
         "g (float[N] x) => (uint8[N] y, uint8[N] u) <float[4] w = {1, -8, 2, 4}, float half = {0.5}> {\n"
         "  a = Abs(w)\n"
         "  s = ReduceMax <keepdims = 0> (a)\n"
@@ -383,7 +324,7 @@ static void a_dequantization_stays_however_it_is_spelled(void **state)
                  "  float z = {3},\n  int32 zi = {3},\n  int64[2] shape = {2, 2}\n> {\n  %s\n  y = MatMul(x, "
                  "m)\n}\n",
                  way[i]);
-        qdq_model *m = folded_with(text, (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, NULL);
+        qdq_model *m = test_folded(text, (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, NULL);
         if (!qdq_elem_is_int(qdq_value_const(qdq_graph_find(m->graph, "w"))->elem) ||
             qdq_value_const(qdq_graph_find(m->graph, "m")) != NULL)
             fail_msg("computed: %s", way[i]);
@@ -396,28 +337,28 @@ static void a_dequantization_stays_however_it_is_spelled(void **state)
 static void stored_integers_that_were_transposed_first_stay_integers(void **state)
 {
     (void)state;
-    folds_to("g (float[N,2] x) => (float[N,2] y) <int8[2,2] w = {1, 2, 3, 4}, float s = {0.5}> {\n"
-             "  t = Transpose(w)\n  c = Cast <to = 1> (t)\n  m = Mul(c, s)\n  y = MatMul(x, m)\n}\n",
-             "g (float[N,2] x) => (float[N,2] y) <\n"
-             "  float s = {0.5},\n"
-             "  int8[2,2] t = {1, 3, 2, 4}\n"
-             "> {\n"
-             "  c = Cast <to = 1> (t)\n"
-             "  m = Mul(c, s)\n"
-             "  y = MatMul(x, m)\n"
-             "}\n");
+    test_folds_to("g (float[N,2] x) => (float[N,2] y) <int8[2,2] w = {1, 2, 3, 4}, float s = {0.5}> {\n"
+                  "  t = Transpose(w)\n  c = Cast <to = 1> (t)\n  m = Mul(c, s)\n  y = MatMul(x, m)\n}\n",
+                  "g (float[N,2] x) => (float[N,2] y) <\n"
+                  "  float s = {0.5},\n"
+                  "  int8[2,2] t = {1, 3, 2, 4}\n"
+                  "> {\n"
+                  "  c = Cast <to = 1> (t)\n"
+                  "  m = Mul(c, s)\n"
+                  "  y = MatMul(x, m)\n"
+                  "}\n");
 }
 
 static void integers_that_are_no_smaller_than_floats_are_computed(void **state)
 {
     (void)state;
-    folds_to("g (float[2] x) => (float[2] y) <int64[2] w = {1, 2}, float s = {0.5}> {\n"
-             "  c = Cast <to = 1> (w)\n  m = Mul(c, s)\n  y = Mul(x, m)\n}\n",
-             "g (float[2] x) => (float[2] y) <\n"
-             "  float[2] m = {0.5, 1}\n"
-             "> {\n"
-             "  y = Mul(x, m)\n"
-             "}\n");
+    test_folds_to("g (float[2] x) => (float[2] y) <int64[2] w = {1, 2}, float s = {0.5}> {\n"
+                  "  c = Cast <to = 1> (w)\n  m = Mul(c, s)\n  y = Mul(x, m)\n}\n",
+                  "g (float[2] x) => (float[2] y) <\n"
+                  "  float[2] m = {0.5, 1}\n"
+                  "> {\n"
+                  "  y = Mul(x, m)\n"
+                  "}\n");
 }
 
 /* --- what is computed ------------------------------------------------------------------------------------------------- */
@@ -426,96 +367,96 @@ static void integers_that_are_no_smaller_than_floats_are_computed(void **state)
 static void shape_arithmetic_of_a_known_dimension_is_a_constant(void **state)
 {
     (void)state;
-    folds_to("g (float[2,N,8] x, int64[M] k) => (int64[M] y) <int64 i = {2}> {\n"
-             "  sh = Shape(x)\n"
-             "  d = Gather(sh, i)\n"
-             "  y = Mul(k, d)\n"
-             "}\n",
-             "g (float[2,N,8] x, int64[M] k) => (int64[M] y) <\n"
-             "  int64 d = {8}\n"
-             "> {\n"
-             "  y = Mul(k, d)\n"
-             "}\n");
+    test_folds_to("g (float[2,N,8] x, int64[M] k) => (int64[M] y) <int64 i = {2}> {\n"
+                  "  sh = Shape(x)\n"
+                  "  d = Gather(sh, i)\n"
+                  "  y = Mul(k, d)\n"
+                  "}\n",
+                  "g (float[2,N,8] x, int64[M] k) => (int64[M] y) <\n"
+                  "  int64 d = {8}\n"
+                  "> {\n"
+                  "  y = Mul(k, d)\n"
+                  "}\n");
 }
 
 /* optimizer 10 case 33 */
 static void all_outputs_of_a_node_are_computed(void **state)
 {
     (void)state;
-    folds_to("g (float[2] x, float[4] u) => (float[2] y, float[4] v) <float[6] c = {1, 2, 3, 4, 5, 6}, "
-             "int64[2] n = {2, 4}> {\n"
-             "  a, b = Split(c, n)\n"
-             "  y = Add(x, a)\n"
-             "  v = Add(u, b)\n"
-             "}\n",
-             "g (float[2] x, float[4] u) => (float[2] y, float[4] v) <\n"
-             "  float[2] a = {1, 2},\n"
-             "  float[4] b = {3, 4, 5, 6}\n"
-             "> {\n"
-             "  y = Add(x, a)\n"
-             "  v = Add(u, b)\n"
-             "}\n");
+    test_folds_to("g (float[2] x, float[4] u) => (float[2] y, float[4] v) <float[6] c = {1, 2, 3, 4, 5, 6}, "
+                  "int64[2] n = {2, 4}> {\n"
+                  "  a, b = Split(c, n)\n"
+                  "  y = Add(x, a)\n"
+                  "  v = Add(u, b)\n"
+                  "}\n",
+                  "g (float[2] x, float[4] u) => (float[2] y, float[4] v) <\n"
+                  "  float[2] a = {1, 2},\n"
+                  "  float[4] b = {3, 4, 5, 6}\n"
+                  "> {\n"
+                  "  y = Add(x, a)\n"
+                  "  v = Add(u, b)\n"
+                  "}\n");
 }
 
 static void an_output_that_the_operator_does_not_have_is_no_lack_of_memory(void **state)
 {
     (void)state;
-    refused("g () => (float[2] y, z) <float[2] a = {1, 2}> {\n"
-            "  y, z = Neg(a)\n"
-            "}\n",
-            (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, "output 1 is none of the operator's");
+    test_fold_refused("g () => (float[2] y, z) <float[2] a = {1, 2}> {\n"
+                      "  y, z = Neg(a)\n"
+                      "}\n",
+                      (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, "output 1 is none of the operator's");
 }
 
 static void a_chain_leaves_one_constant(void **state)
 {
     (void)state;
-    folds_to("g (float[2] x) => (float[2] y) <float[2] a = {1, 2}> {\n"
-             "  b = Mul(a, a)\n"
-             "  c = Add(b, a)\n"
-             "  d = Neg(c)\n"
-             "  y = Add(x, d)\n"
-             "}\n",
-             "g (float[2] x) => (float[2] y) <\n"
-             "  float[2] d = {-2, -6}\n"
-             "> {\n"
-             "  y = Add(x, d)\n"
-             "}\n");
+    test_folds_to("g (float[2] x) => (float[2] y) <float[2] a = {1, 2}> {\n"
+                  "  b = Mul(a, a)\n"
+                  "  c = Add(b, a)\n"
+                  "  d = Neg(c)\n"
+                  "  y = Add(x, d)\n"
+                  "}\n",
+                  "g (float[2] x) => (float[2] y) <\n"
+                  "  float[2] d = {-2, -6}\n"
+                  "> {\n"
+                  "  y = Add(x, d)\n"
+                  "}\n");
 }
 
 static void a_graph_output_keeps_a_node_and_its_name(void **state)
 {
     (void)state;
-    folds_to("g () => (float[2] y) <float[2] a = {1, 2}> {\n"
-             "  y = Neg(a)\n"
-             "}\n",
-             "g () => (float[2] y) {\n"
-             "  y = Constant <value = float[2] {-1, -2}> ()\n"
-             "}\n");
+    test_folds_to("g () => (float[2] y) <float[2] a = {1, 2}> {\n"
+                  "  y = Neg(a)\n"
+                  "}\n",
+                  "g () => (float[2] y) {\n"
+                  "  y = Constant <value = float[2] {-1, -2}> ()\n"
+                  "}\n");
 }
 
 static void a_result_that_a_subgraph_reads_is_an_initializer_outside(void **state)
 {
     (void)state;
-    folds_to("g (bool c, float[2] x) => (float[2] y) <float[2] a = {1, 2}> {\n"
-             "  b = Neg(a)\n"
-             "  y = If <then_branch = t () => (float[2] p) {\n"
-             "    i = Neg(b)\n"
-             "    p = Add(i, x)\n"
-             "  }, else_branch = e () => (float[2] q) {\n"
-             "    q = Sub(b, x)\n"
-             "  }> (c)\n"
-             "}\n",
-             "g (bool c, float[2] x) => (float[2] y) <\n"
-             "  float[2] b = {-1, -2}\n"
-             "> {\n"
-             "  y = If <then_branch = t () => (float[2] p) <\n"
-             "    float[2] i = {1, 2}\n"
-             "  > {\n"
-             "    p = Add(i, x)\n"
-             "  }, else_branch = e () => (float[2] q) {\n"
-             "    q = Sub(b, x)\n"
-             "  }> (c)\n"
-             "}\n");
+    test_folds_to("g (bool c, float[2] x) => (float[2] y) <float[2] a = {1, 2}> {\n"
+                  "  b = Neg(a)\n"
+                  "  y = If <then_branch = t () => (float[2] p) {\n"
+                  "    i = Neg(b)\n"
+                  "    p = Add(i, x)\n"
+                  "  }, else_branch = e () => (float[2] q) {\n"
+                  "    q = Sub(b, x)\n"
+                  "  }> (c)\n"
+                  "}\n",
+                  "g (bool c, float[2] x) => (float[2] y) <\n"
+                  "  float[2] b = {-1, -2}\n"
+                  "> {\n"
+                  "  y = If <then_branch = t () => (float[2] p) <\n"
+                  "    float[2] i = {1, 2}\n"
+                  "  > {\n"
+                  "    p = Add(i, x)\n"
+                  "  }, else_branch = e () => (float[2] q) {\n"
+                  "    q = Sub(b, x)\n"
+                  "  }> (c)\n"
+                  "}\n");
 }
 
 static void a_shadowed_name_is_not_the_constant_outside(void **state)
@@ -546,7 +487,7 @@ static void function_bodies_get_constant_nodes(void **state)
                               "}\n");
 
     (void)state;
-    assert_ok(qdq_model_run_passes(m, PASSES, &err));
+    assert_ok(qdq_model_run_passes(m, TEST_FOLD_PASSES, &err));
     const qdq_graph *body = m->functions.at[0]->body;
     assert_int_equal(body->n_node, 2);
     assert_int_equal(body->end.next->op, QDQ_OP_CONSTANT);
@@ -568,7 +509,7 @@ static void shape_arithmetic_in_a_function_depends_on_the_call_and_stays(void **
 
     (void)state;
     assert_ok(qdq_model_run_passes(m, "fold-constants", &err));
-    assert_int_equal(count(m, QDQ_OP_SHAPE), 1);
+    assert_int_equal(test_count_op(m, QDQ_OP_SHAPE), 1);
     qdq_model_free(m);
 }
 
@@ -612,16 +553,16 @@ static void inputs_above_the_limit_are_not_computed_with(void **state)
 
     (void)state; /* optimizer 10 case 18 */
     opts.fold_input_bytes = 31;
-    folds_to_with(text, text, opts);
-    refused(text, opts, "an input is larger than the limit");
+    test_folds_to_with(text, text, opts);
+    test_fold_refused(text, opts, "an input is larger than the limit");
     opts.fold_input_bytes = 32;
-    folds_to_with(text,
-                  "g (float[8] x) => (float[8] y) <\n"
-                  "  float[8] q = {1, 4, 9, 16, 25, 36, 49, 64}\n"
-                  "> {\n"
-                  "  y = Add(x, q)\n"
-                  "}\n",
-                  opts);
+    test_folds_to_with(text,
+                       "g (float[8] x) => (float[8] y) <\n"
+                       "  float[8] q = {1, 4, 9, 16, 25, 36, 49, 64}\n"
+                       "> {\n"
+                       "  y = Add(x, q)\n"
+                       "}\n",
+                       opts);
 }
 
 /* optimizer 10 case 19 */
@@ -642,14 +583,14 @@ static void a_weight_that_one_node_reads_is_transposed_whatever_its_size(void **
 
     (void)state;
     opts.fold_input_bytes = 1;
-    folds_to_with(alone,
-                  "g (float[3] x) => (float[2] y) <\n"
-                  "  float[3,2] t = {1, 4, 2, 5, 3, 6}\n"
-                  "> {\n"
-                  "  y = MatMul(x, t)\n"
-                  "}\n",
-                  opts);
-    folds_to_with(shared, shared, opts);
+    test_folds_to_with(alone,
+                       "g (float[3] x) => (float[2] y) <\n"
+                       "  float[3,2] t = {1, 4, 2, 5, 3, 6}\n"
+                       "> {\n"
+                       "  y = MatMul(x, t)\n"
+                       "}\n",
+                       opts);
+    test_folds_to_with(shared, shared, opts);
 }
 
 static void huge_results_are_refused_before_they_exist(void **state)
@@ -665,11 +606,11 @@ static void huge_results_are_refused_before_they_exist(void **state)
             "g (float[1] x) => (float[] y) <float[1,1] a = {1}, int64[2] n = {3000000000, 3000000000}> {\n"
             "  %s\n  y = Add(x, t)\n}\n",
             nodes[i]);
-        refused(text, (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, "");
+        test_fold_refused(text, (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, "");
     }
-    refused("g (float[1] x) => (float[] y) <float a = {0}, float b = {3e9}, float c = {1}> {\n"
-            "  t = Range(a, b, c)\n  y = Add(x, t)\n}\n",
-            (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, "");
+    test_fold_refused("g (float[1] x) => (float[] y) <float a = {0}, float b = {3e9}, float c = {1}> {\n"
+                      "  t = Range(a, b, c)\n  y = Add(x, t)\n}\n",
+                      (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, "");
 }
 
 static void constants_do_not_outgrow_the_budget(void **state)
@@ -685,11 +626,11 @@ static void constants_do_not_outgrow_the_budget(void **state)
 
     (void)state;
     opts.growth_bytes = 100;
-    folds_to_with(text, text, opts);
-    refused(text, opts, "the constants would grow beyond the budget");
+    test_folds_to_with(text, text, opts);
+    test_fold_refused(text, opts, "the constants would grow beyond the budget");
     opts.growth_bytes = 0;
     opts.fold_output_bytes = 399;
-    refused(text, opts, "the result is larger than the limit");
+    test_fold_refused(text, opts, "the result is larger than the limit");
 }
 
 static void lists_and_the_callback_decide(void **state)
@@ -708,8 +649,8 @@ static void lists_and_the_callback_decide(void **state)
 
     (void)state;
     opts.no_fold = neg;
-    folds_to_with(text, text, opts);
-    refused(text, opts, "the options exclude this operator");
+    test_folds_to_with(text, text, opts);
+    test_fold_refused(text, opts, "the options exclude this operator");
     opts.no_fold = wrong;
     assert_fails(QDQ_E_USAGE, "found 'Nag', expected an operator", qdq_model_optimize(m, &opts, NULL, &err));
     opts.no_fold = NULL;
@@ -717,7 +658,7 @@ static void lists_and_the_callback_decide(void **state)
     opts.should_fold = always;
     opts.ctx = &asked;
     assert_ok(qdq_model_optimize(m, &opts, NULL, &err));
-    assert_int_equal(count(m, QDQ_OP_NEG), 0);
+    assert_int_equal(test_count_op(m, QDQ_OP_NEG), 0);
     assert_int_equal(asked, 1);
     qdq_model_free(m);
 }
@@ -749,8 +690,8 @@ static void arguments_of_the_pass_are_limits_and_lists(void **state)
                                   "  b = Neg(a)\n  y = Add(x, b)\n}\n");
 
         assert_ok(qdq_model_run_passes(m, cases[i].passes, &err));
-        if (count(m, QDQ_OP_NEG) != cases[i].negs || count(m, QDQ_OP_ADD) != cases[i].adds)
-            fail_msg("%s: %zu Neg", cases[i].passes, count(m, QDQ_OP_NEG));
+        if (test_count_op(m, QDQ_OP_NEG) != cases[i].negs || test_count_op(m, QDQ_OP_ADD) != cases[i].adds)
+            fail_msg("%s: %zu Neg", cases[i].passes, test_count_op(m, QDQ_OP_NEG));
         qdq_model_free(m);
     }
     for (size_t i = 0; i < QDQ_COUNT(wrong); i++) {
@@ -771,7 +712,7 @@ static void an_operator_that_is_not_computed_is_in_the_report(void **state)
                        "}\n";
 
     (void)state;
-    refused(text, (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, "this operator is not computed");
+    test_fold_refused(text, (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, "this operator is not computed");
 }
 
 static void what_gives_nan_is_not_computed(void **state)
@@ -785,7 +726,7 @@ static void what_gives_nan_is_not_computed(void **state)
 
     (void)state;
     stays(text);
-    refused(text, (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, "NaN");
+    test_fold_refused(text, (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, "NaN");
 }
 
 static void an_empty_graph_and_an_output_that_is_an_input_are_fine(void **state)
@@ -800,7 +741,7 @@ static void an_empty_graph_and_an_output_that_is_an_input_are_fine(void **state)
  * partitions put Q/DQ on the data of a product, but not on its weight. */
 static void what_was_computed_has_a_type(void **state)
 {
-    qdq_model *m = folded_with("<ir_version: 8, opset_import: [\"\" : 17]>\n"
+    qdq_model *m = test_folded("<ir_version: 8, opset_import: [\"\" : 17]>\n"
                                "h (float[N,3] x) => (float[N,2] y) <float[2,3] w = {1, 2, 3, 4, 5, 6}> {\n"
                                "  t = Transpose(w)\n  y = MatMul(x, t)\n}\n",
                                (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT, NULL);

@@ -2,67 +2,8 @@
 #include "ir/edit.h"
 #include "ir/ir.h"
 #include "support/build.h"
+#include "support/folded.h"
 #include "support/test.h"
-
-#define PASSES "lift-constants,fold-constants,drop-unused"
-
-static qdq_model *folded_with(const char *text, qdq_optimize_opts opts, qdq_optimize_report **report)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = test_model(text);
-
-    if (opts.passes == NULL)
-        opts.passes = PASSES;
-    opts.verify_each = true;
-    assert_ok(qdq_model_optimize(m, &opts, report, &err));
-    return m;
-}
-
-static void folds_to_with(const char *text, const char *expected, qdq_optimize_opts opts)
-{
-    qdq_model *m = folded_with(text, opts, NULL);
-    qdq_error err = QDQ_ERROR_INIT;
-
-    test_assert_text(m, expected);
-    opts.passes = PASSES;
-    assert_ok(qdq_model_optimize(m, &opts, NULL, &err));
-    test_assert_text(m, expected);
-    qdq_model_free(m);
-}
-
-static size_t count(const qdq_model *m, qdq_op op)
-{
-    size_t n = 0;
-
-    QDQ_FOR_GRAPHS (g, m)
-        QDQ_FOR_NODES (node, g)
-            n += node->op == op;
-    return n;
-}
-
-static void folds_to(const char *text, const char *expected)
-{
-    folds_to_with(text, expected, (qdq_optimize_opts)QDQ_OPTIMIZE_OPTS_INIT);
-}
-
-/* The one candidate was refused for this. */
-static void refused(const char *text, qdq_optimize_opts opts, const char *reason)
-{
-    qdq_optimize_report *r;
-    qdq_model *m = folded_with(text, opts, &r);
-    const qdq_pass_report *p = NULL;
-
-    for (size_t i = 0; i < r->n_passes; i++)
-        if (strcmp(r->passes[i].pass, "fold-constants") == 0)
-            p = &r->passes[i];
-    assert_non_null(p);
-    assert_int_equal(p->n_refusals, 1);
-    if (strstr(p->refusals[0].reason, reason) == NULL)
-        fail_msg("refused for '%s', expected '%s'", p->refusals[0].reason, reason);
-    assert_true(p->refusals[0].n_examples > 0 && p->refusals[0].examples[0][0] != '\0');
-    qdq_optimize_report_free(r);
-    qdq_model_free(m);
-}
 
 static const char grows[] = "the file would become larger";
 
@@ -78,11 +19,11 @@ static void a_fill_that_is_larger_than_its_shape_stays(void **state)
     qdq_optimize_opts opts = QDQ_OPTIMIZE_OPTS_INIT;
 
     (void)state;
-    folds_to(text, text);
-    refused(text, opts, grows);
+    test_folds_to(text, text);
+    test_fold_refused(text, opts, grows);
     opts.growth_bytes = 1 << 20; /* asked for */
-    qdq_model *m = folded_with(text, opts, NULL);
-    assert_int_equal(count(m, QDQ_OP_CONSTANTOFSHAPE), 0);
+    qdq_model *m = test_folded(text, opts, NULL);
+    assert_int_equal(test_count_op(m, QDQ_OP_CONSTANTOFSHAPE), 0);
     qdq_model_free(m);
 }
 
@@ -102,7 +43,7 @@ static void stored_integers_of_a_matrix_stay_although_nothing_scales_them(void *
     test_output(&b, "y");
     qdq_model *m = test_built(&b);
     assert_ok(qdq_model_run_passes(m, "default", &err));
-    assert_int_equal(count(m, QDQ_OP_CAST), 1);
+    assert_int_equal(test_count_op(m, QDQ_OP_CAST), 1);
     qdq_model_free(m);
 }
 
@@ -110,25 +51,26 @@ static void stored_integers_of_a_matrix_stay_although_nothing_scales_them(void *
 static void only_what_the_file_would_hold_counts(void **state)
 {
     (void)state;
-    folds_to("g (float[40] x) => (float[40] y, float u) <int64[2] a = {20, 99}, int64[2] b = {2, 1}, int64 i "
-             "= {0}> {\n"
-             "  p = Mul(a, b)\n"
-             "  k = Gather(p, i)\n"
-             "  ax = Constant <value = int64[1] {0}> ()\n"
-             "  n = Unsqueeze(k, ax)\n"
-             "  t = ConstantOfShape <value = float[1] {1}> (n)\n"
-             "  r = Neg(t)\n"
-             "  y = Add(x, r)\n"
-             "  u = ReduceSum <keepdims = 0> (t)\n"
-             "}\n",
-             "g (float[40] x) => (float[40] y, float u) <\n"
-             "  int64[1] n = {40}\n"
-             "> {\n"
-             "  t = ConstantOfShape <value = float[1] {1}> (n)\n"
-             "  r = Neg(t)\n"
-             "  y = Add(x, r)\n"
-             "  u = Constant <value = float {40}> ()\n"
-             "}\n");
+    test_folds_to(
+        "g (float[40] x) => (float[40] y, float u) <int64[2] a = {20, 99}, int64[2] b = {2, 1}, int64 i "
+        "= {0}> {\n"
+        "  p = Mul(a, b)\n"
+        "  k = Gather(p, i)\n"
+        "  ax = Constant <value = int64[1] {0}> ()\n"
+        "  n = Unsqueeze(k, ax)\n"
+        "  t = ConstantOfShape <value = float[1] {1}> (n)\n"
+        "  r = Neg(t)\n"
+        "  y = Add(x, r)\n"
+        "  u = ReduceSum <keepdims = 0> (t)\n"
+        "}\n",
+        "g (float[40] x) => (float[40] y, float u) <\n"
+        "  int64[1] n = {40}\n"
+        "> {\n"
+        "  t = ConstantOfShape <value = float[1] {1}> (n)\n"
+        "  r = Neg(t)\n"
+        "  y = Add(x, r)\n"
+        "  u = Constant <value = float {40}> ()\n"
+        "}\n");
 }
 
 /* Two thirds each: together more than the weight; three halves of another: it pays for itself. */
@@ -158,12 +100,12 @@ static void parts_of_a_weight_pay_with_the_weight(void **state)
     test_output(&b, "y1");
     test_output(&b, "y2");
     qdq_model *m = test_built(&b);
-    opts.passes = PASSES;
+    opts.passes = TEST_FOLD_PASSES;
     assert_ok(qdq_model_optimize(m, &opts, &r, &err));
-    assert_int_equal(count(m, QDQ_OP_SPLIT), 0);
-    assert_int_equal(count(m, QDQ_OP_TRANSPOSE), 0);
-    assert_int_equal(count(m, QDQ_OP_NEG), 1); /* v in two forms is twice v */
-    assert_int_equal(count(m, QDQ_OP_ABS), 1);
+    assert_int_equal(test_count_op(m, QDQ_OP_SPLIT), 0);
+    assert_int_equal(test_count_op(m, QDQ_OP_TRANSPOSE), 0);
+    assert_int_equal(test_count_op(m, QDQ_OP_NEG), 1); /* v in two forms is twice v */
+    assert_int_equal(test_count_op(m, QDQ_OP_ABS), 1);
     assert_true(r->bytes_after <= r->bytes_before);
     qdq_optimize_report_free(r);
     qdq_model_free(m);
@@ -172,7 +114,7 @@ static void parts_of_a_weight_pay_with_the_weight(void **state)
 static void the_zero_points_of_all_channels_are_computed_whatever_they_weigh(void **state)
 {
     (void)state;
-    qdq_model *m = folded_with("g (float[N,128] x) => (int8[N,128] y) <int64[1] n = {128}> {\n"
+    qdq_model *m = test_folded("g (float[N,128] x) => (int8[N,128] y) <int64[1] n = {128}> {\n"
                                "  s = ConstantOfShape <value = float[1] {0.5}> (n)\n"
                                "  z = ConstantOfShape <value = int8[1] {0}> (n)\n"
                                "  y = QuantizeLinear <axis = 1> (x, s, z)\n"
@@ -199,7 +141,7 @@ static void a_constant_that_thousands_read_takes_no_quadratic_time(void **state)
     }
     qdq_model *m = test_built(&b);
     assert_ok(qdq_model_run_passes(m, "fold-constants", &err));
-    assert_int_equal(count(m, QDQ_OP_NEG), READERS);
+    assert_int_equal(test_count_op(m, QDQ_OP_NEG), READERS);
     qdq_model_free(m);
 }
 

@@ -8,19 +8,15 @@ static qdq_error err;
 /* Products with a LayerNormalization between, and a Transpose in front of the last one. */
 static qdq_model *network(void)
 {
-    static char text[8000], w[2000];
-    size_t at = 0;
+    static char text[8000];
 
-    for (int i = 0; i < 64; i++)
-        at +=
-            (size_t)snprintf(w + at, sizeof w - at, "%s%.2f", i > 0 ? ", " : "", ((i * 37) % 64 - 32) / 32.0);
     snprintf(
         text, sizeof text,
         "g (float[8,8] x) => (float[8,8] y) <float[8,8] a = {%s}, float[8] g1 = {1, 1, 1, 1, 1, 1, 1, 1}> {"
         " h1 = MatMul(x, a) n1 = LayerNormalization(h1, g1) h2 = MatMul(n1, a)"
         " n2 = LayerNormalization(h2, g1) h3 = MatMul(n2, a) t = Transpose<perm = [1, 0]>(h3)"
         " h4 = MatMul(t, a) y = Tanh(h4) }",
-        w);
+        test_tuned_weights());
     return test_model(text);
 }
 

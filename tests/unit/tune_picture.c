@@ -1,4 +1,4 @@
-/* What the page of a tuned model says of prices: those of single edges, which rules were overruled, and what nobody measured. */
+/* What the page of a tuned model says of prices: those of single edges, which rules were overruled, and nodes without a measurement. */
 #include "base/json.h"
 #include "support/tuned.h"
 
@@ -7,17 +7,13 @@ static qdq_error err;
 /* Products with a LayerNormalization between, which the target has no kernel for. */
 static qdq_model *network(void)
 {
-    static char text[8000], w[2000];
-    size_t at = 0;
+    static char text[8000];
 
-    for (int i = 0; i < 64; i++)
-        at +=
-            (size_t)snprintf(w + at, sizeof w - at, "%s%.2f", i > 0 ? ", " : "", ((i * 37) % 64 - 32) / 32.0);
     snprintf(
         text, sizeof text,
         "g (float[8,8] x) => (float[8,8] y) <float[8,8] a = {%s}, float[8] g1 = {1, 1, 1, 1, 1, 1, 1, 1}> {"
         " h1 = MatMul(x, a) n1 = LayerNormalization(h1, g1) h2 = MatMul(n1, a) y = Tanh(h2) }",
-        w);
+        test_tuned_weights());
     return test_model(text);
 }
 

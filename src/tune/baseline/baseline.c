@@ -391,32 +391,11 @@ static qdq_status find_exact(qdq_tuning *t, qdq_baseline *b, qdq_error *err)
 
 static qdq_status try_exact(qdq_tuning *t, const qdq_baseline *b, qdq_error *err)
 {
-    const qdq_search_ops ops = qdq_tune_search_ops(t);
-    qdq_test_result r = {0};
-    bool failed = false;
+    qdq_tune_tried r;
 
-    qdq_status st = ops.measure(t, &t->found.best, &b->exact, &t->search_opts.test, &r, &failed, err);
-    if (st == QDQ_E_GOAL) {
-        t->found.ended_early = true;
-        return QDQ_OK;
-    }
-    QDQ_TRY(st);
-    t->found.trials++;
-    t->found.pairs += r.pairs;
-    const bool kept = !failed && r.verdict == QDQ_VERDICT_KEEP;
-    if (kept)
-        t->found.predicted_ns *= 1 - r.gain;
-    const qdq_search_event e = {.phase = QDQ_PHASE_EXCEPTIONS,
-                                .move = "imported, edge by edge",
-                                .unit = SIZE_MAX,
-                                .n_units = t->problem.n_units,
-                                .incumbent = &t->found.best,
-                                .candidate = &b->exact,
-                                .result = failed ? NULL : &r,
-                                .kept = kept,
-                                .saved = 1 - t->found.predicted_ns / t->problem.base_ns};
-    QDQ_TRY(ops.event(t, &e, err));
-    if (kept)
+    QDQ_TRY(
+        qdq_tune_try(t, QDQ_PHASE_EXCEPTIONS, "imported, edge by edge", &t->found.best, &b->exact, &r, err));
+    if (r.kept)
         t->found.best = b->exact;
     return QDQ_OK;
 }

@@ -142,7 +142,7 @@ static void match(renaming *r, const qdq_node *n)
             r->value[n->out[i]->id] = other->out[i];
 }
 
-/* What nobody computes has its name in both. */
+/* Inputs and constants have their names in both. */
 static void match_all(renaming *r)
 {
     for (size_t i = 0; i < r->from->values.n; i++) {

@@ -45,7 +45,7 @@ qdq_status qdq_probe_write_sides(qdq_probe_run *r, const qdq_probe *p, const qdq
 
 qdq_status qdq_probe_begin(qdq_probe_run *r, const qdq_probe *p, qdq_probe_one *out, qdq_error *err);
 
-/* Measures at as many sizes as bisection needs, each in so many builds, those of earlier looks among them, or less where it is
+/* Measures at as many sizes as bisection needs, each in `builds` builds, those of earlier looks among them, or less where it is
  * plain. */
 qdq_status qdq_probe_look(qdq_probe_run *r, qdq_probe_one *o, unsigned builds, qdq_error *err);
 

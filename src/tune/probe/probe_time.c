@@ -13,7 +13,7 @@
 /* Pairs of one sample; samples of the control; samples that one process takes. */
 enum { PAIRS = 8, CONTROL = 16, PER_WORKER = 2 };
 
-/* No interval nearer to 1 than this decides: a rule that changes less is nobody's gain. */
+/* No interval nearer to 1 than this decides: a rule that changes less gains nothing. */
 static const double least_margin = 0.005;
 /* A machine whose equal models differ by more is busy. */
 static const double widest_control = 0.03;

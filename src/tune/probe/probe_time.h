@@ -1,5 +1,5 @@
 /* probe_time.h - which of two model files is faster? In the lab, in interleaved pairs, with the tuner's test. Both files are built
- * anew for each sample, in a new process every few of them: where a session lies in memory decides, too, and its pairs agree with each
+ * again for each sample, in a new process every few of them: where a session lies in memory decides, too, and its pairs agree with each
  * other more than with those of the next one. So the interval is that of builds, not of pairs. */
 #ifndef QDQ_PROBE_TIME_H
 #define QDQ_PROBE_TIME_H
