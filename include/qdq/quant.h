@@ -142,6 +142,10 @@ typedef struct qdq_quantize_opts {
     qdq_cpu cpu;          /* for targets whose kernels depend on it; the plan records it */
 } qdq_quantize_opts;
 
+/* Bytes that constants of that copy may grow by, unless `passes` says otherwise. A float16 weight behind Cast must become a
+ * float constant there, or it would not be quantized; in the file it becomes smaller again. */
+#define QDQ_CLEAN_GROWTH (1 << 20)
+
 /* The least that placement and engines ask for: a model that is otherwise left as it is. */
 #define QDQ_PASSES_LEAST "lift-constants,drop-shared-names"
 

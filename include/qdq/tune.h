@@ -368,7 +368,8 @@ typedef struct qdq_tune_result {
     char wrong[1000];
     qdq_tune_baseline baselines[QDQ_TUNE_MOST_BASELINES]; /* in the order of the options */
     size_t n_baselines;
-    qdq_tune_overruled overruled[QDQ_TUNE_MOST_OVERRULED]; /* of verdict `tuned`; the rules beyond are left out */
+    qdq_tune_overruled
+        overruled[QDQ_TUNE_MOST_OVERRULED]; /* of verdict `tuned`; the rules beyond are left out */
     size_t n_overruled;
     /* Of subgraph mode. */
     const char *

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "quant/equalized.h"
 
 #define DEFAULT_RANDOM_SAMPLES 8
 #define MAX_JUDGES             64

@@ -14,10 +14,6 @@ typedef struct qdq_equalized {
 /* The pass with arguments: what of a pair of Conv this target rounds. */
 const char *qdq_equalize_pass(const qdq_target *t);
 
-/* Bytes that constants may grow by in the copy that plans speak of. A float16 weight behind Cast must become a float
- * constant there, or it would not be quantized; in the file it becomes smaller again. */
-enum { QDQ_CLEAN_GROWTH = 1 << 20 };
-
 /* Runs a pipeline within QDQ_CLEAN_GROWTH, and counts what of it was equalization. */
 qdq_status qdq_clean(qdq_model *m, const char *passes, qdq_equalized *out, qdq_error *err);
 
