@@ -99,12 +99,17 @@ typedef struct qdq_goal_result {
         is_profiled; /* times come from profiles of the engine, or from `times`; else they are estimated from shapes */
     bool is_best_kept; /* a default goal was missed: *out is the best plan tried that saves enough */
     bool is_float;     /* it was missed, and there is no such plan: *out is the float model, optimized */
-    double limit_s;    /* seconds from the call that the search had at most; 0: there was no limit */
-    bool is_cut;       /* that limit ended the search before it was done */
+    /* Biases are corrected, as qdq_quantize_opts.bias_correction allowed. SQNR of the worst output with it and without, with
+     * every layer in 8 bits. */
+    bool is_corrected;
+    double corrected_db, uncorrected_db;
+    double limit_s; /* seconds from the call that the search had at most; 0: there was no limit */
+    bool is_cut;    /* that limit ended the search before it was done */
     qdq_goal_seconds seconds;
 } qdq_goal_result;
 
-/* Quantizes as qdq_quantize() does. If that misses the goal, layers go back to float, those first whose error is
+/* Quantizes as qdq_quantize() does. If that misses the goal, biases are corrected, where the options leave that open and it
+ * brings the goal nearer. Then layers go back to float, those first whose error is
  * largest for the time that they save: in steps that double, then by bisection; then groups come back as far as the
  * goal allows. Each time everything is placed anew around them, for they change their neighbours; what was calibrated
  * is kept, and so are outputs of the float model, as far as `memory` of the options allows. A plan whose outputs have

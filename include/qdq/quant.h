@@ -110,6 +110,14 @@ typedef enum qdq_cpu {
 /* "auto", "avx2", ... NULL for what is none. */
 QDQ_API const char *qdq_cpu_name(qdq_cpu cpu);
 
+/* Do biases take off the shift that rounding the weights adds to the mean of each channel (Nagel et al., "Data-Free
+ * Quantization Through Weight Equalization and Bias Correction", 2019, 4.2)? Random data has no means that count. */
+typedef enum qdq_bias_correction {
+    QDQ_BIAS_CORRECTION_AUTO, /* where a goal is missed without, and what is found is nearer to it with (qdq_quantize_goal()) */
+    QDQ_BIAS_CORRECTION_ON,
+    QDQ_BIAS_CORRECTION_OFF
+} qdq_bias_correction;
+
 typedef struct qdq_quantize_opts {
     size_t size;
     /* Which nodes may run in 8 bits. Each list ends with NULL, or is NULL: no such wish. A node is named by its
@@ -137,9 +145,9 @@ typedef struct qdq_quantize_opts {
     const char *
         cache; /* file with ranges, TensorRT's calibration cache or qdq_plan_save_ranges()'s: only tensors that it
                           does not have are calibrated; or NULL */
-    bool equalize;        /* cross-layer equalization first, where it helps: runs the pass "equalize", too */
-    bool bias_correction; /* biases take off what rounding the weights adds to the mean of each channel */
-    qdq_cpu cpu;          /* for targets whose kernels depend on it; the plan records it */
+    bool equalize; /* cross-layer equalization first, where it helps: runs the pass "equalize", too */
+    qdq_bias_correction bias_correction;
+    qdq_cpu cpu; /* for targets whose kernels depend on it; the plan records it */
 } qdq_quantize_opts;
 
 /* Bytes that constants of that copy may grow by, unless `passes` says otherwise. A float16 weight behind Cast must become a
@@ -152,7 +160,7 @@ typedef struct qdq_quantize_opts {
 #define QDQ_QUANTIZE_OPTS_INIT                                                                               \
     {                                                                                                        \
         sizeof(qdq_quantize_opts), NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL,         \
-            QDQ_METHOD_DEFAULT, 0, NULL, false, false, QDQ_CPU_AUTO                                          \
+            QDQ_METHOD_DEFAULT, 0, NULL, false, QDQ_BIAS_CORRECTION_AUTO, QDQ_CPU_AUTO                       \
     }
 
 /* Cleans a copy of `m`, places Q/DQ by the target's rules, calibrates on `data`, and gives the plan. Q/DQ that the

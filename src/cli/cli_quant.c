@@ -68,6 +68,9 @@ const cli_opt cli_quant_growth_opts[] = {
     CLI_END,
 };
 
+/* By qdq_bias_correction. */
+static const char *const corrections[] = {"auto", "on", "off", NULL};
+
 /* By qdq_method. */
 static const char *const methods[] = {
     "default", "max", "entropy", "entropy-compat", "percentile", "mse", "moving-average", "auto", NULL};
@@ -104,9 +107,13 @@ const cli_opt cli_quant_calibration_opts[] = {
      .offset = CLI_AT(cli_quant_args, equalize),
      .help = "give channels between two Conv the same range in both weights first, where that helps"},
     {.name = "bias-correction",
-     .kind = CLI_FLAG,
+     .kind = CLI_CHOICE,
      .offset = CLI_AT(cli_quant_args, bias_correction),
-     .help = "take off biases what rounding the weights adds to the mean of a channel"},
+     .what = "WHEN",
+     .help = "take the mean error of rounding off biases; auto: if quantize misses a goal",
+     .init = "auto",
+     .choices = corrections,
+     .bare = "on"},
     {.name = "cache",
      .kind = CLI_FILE,
      .offset = CLI_AT(cli_quant_args, cache),
@@ -181,7 +188,7 @@ const char *cli_quant_choice(const cli_quant_args *a)
         return "--cache";
     if (a->equalize)
         return "--equalize";
-    if (a->bias_correction)
+    if (a->bias_correction != QDQ_BIAS_CORRECTION_AUTO)
         return "--bias-correction";
     return cli_format_given(&a->format);
 }
@@ -259,7 +266,7 @@ qdq_status cli_quant_fill(cli *c, const cli_quant_args *a, qdq_quantize_opts *o,
     o->method = (qdq_method)a->method;
     o->percentile = a->percentile;
     o->cache = a->cache;
-    o->bias_correction = a->bias_correction;
+    o->bias_correction = (qdq_bias_correction)a->bias_correction;
     return cli_quant_fill_clean(c, a, o, err);
 }
 

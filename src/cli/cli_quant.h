@@ -21,8 +21,9 @@ typedef struct cli_quant_args {
     cli_names exclude, include, op_types, exclude_op_types;
     int64_t samples;
     uint64_t memory;
-    bool equalize, bias_correction, sqnr, optimize;
-    int method; /* qdq_method */
+    bool equalize, sqnr, optimize;
+    int method;          /* qdq_method */
+    int bias_correction; /* qdq_bias_correction */
     cli_maybe min_sqnr;
     double percentile;
     const char *max_drop, *labels, *eval;

@@ -179,6 +179,11 @@ void cmd_quantize_goal_json(const quantize *q, cli_json *j, json_t *root)
     cli_json_set(j, goal, "reached", json_boolean(q->goal->reached));
     cli_json_set(j, goal, "shapes", json_string(cmd_quantize_shapes(q)));
     cli_json_set(j, goal, "seconds", seconds_json(q, j));
+    cli_json_set(j, goal, "bias_correction", json_boolean(q->goal->is_corrected));
+    if (q->goal->is_corrected) {
+        cli_json_set(j, goal, "corrected_db", cli_json_real(q->goal->corrected_db));
+        cli_json_set(j, goal, "uncorrected_db", cli_json_real(q->goal->uncorrected_db));
+    }
     cli_json_set(j, goal, "cut", json_boolean(q->goal->is_cut));
     cli_json_set(j, goal, "evaluations", steps_json(q, j));
     cli_json_set(j, goal, "layers", layers_json(q, j));
@@ -243,9 +248,14 @@ static qdq_status print_layers(const quantize *q, FILE *to, qdq_error *err)
 qdq_status cmd_quantize_goal_print(const quantize *q, FILE *to, qdq_error *err)
 {
     const qdq_compare_result *r = q->compared;
+    char text[2][40];
 
     if (r != NULL && !isnan(r->accuracy_a))
         fprintf(to, "accuracy %.4f (float), %.4f (quantized)\n", r->accuracy_a, r->accuracy_b);
+    if (q->goal != NULL && q->goal->is_corrected)
+        fprintf(to, "biases are corrected: SQNR in dB of the worst output %s, without %s\n",
+                cli_sqnr_text(q->goal->corrected_db, text[0], sizeof text[0]),
+                cli_sqnr_text(q->goal->uncorrected_db, text[1], sizeof text[1]));
     if (q->goal == NULL || q->goal->n_steps < 2)
         return QDQ_OK;
     QDQ_TRY(print_steps(q, to, err));

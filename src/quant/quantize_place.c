@@ -155,8 +155,8 @@ static qdq_status place_round(const qdq_model *clean, const qdq_target *t, const
         QDQ_TRY(qdq_scales_give(basis->known, p, err));
         qdq_scales_give_joins(basis->known, p);
     }
-    if (opts->bias_correction)
-        QDQ_TRY(qdq_bias_correct_means(clean, p, err));
+    if (opts->bias_correction == QDQ_BIAS_CORRECTION_ON || basis->means)
+        QDQ_TRY(qdq_bias_correct_means(clean, basis->folds, p, err));
     return basis->known != NULL ? qdq_scales_give_means(basis->known, p, err) : QDQ_OK;
 }
 

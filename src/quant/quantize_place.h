@@ -15,6 +15,7 @@ typedef struct qdq_plan_basis {
     const uint32_t *stay;      /* likewise */
     const qdq_target *bodies;  /* for the bodies of If, Loop and Scan, if it is another one */
     unsigned folds;            /* as in qdq_calib_opts: of the main graph alone */
+    bool means;                /* gather those that corrections of biases need, for a later plan */
     const qdq_plan_rest *rest; /* that of another plan, complete: it does not depend on where Q/DQ are */
 } qdq_plan_basis;
 

@@ -37,11 +37,13 @@ static void put_off_correction(qdq_tuning *t)
 {
     const bool random = t->data == NULL || qdq_data_is_random(t->data);
 
-    if (t->quantize.bias_correction && random)
+    const bool asked = t->quantize.bias_correction == QDQ_BIAS_CORRECTION_ON;
+
+    if (asked && random)
         qdq_job_log(t->job, QDQ_LOG_WARNING,
                     "biases are not corrected: random input has no means that count");
-    t->correct = t->quantize.bias_correction && !random;
-    t->quantize.bias_correction = false;
+    t->correct = asked && !random;
+    t->quantize.bias_correction = QDQ_BIAS_CORRECTION_OFF;
 }
 
 /* --- plans -------------------------------------------------------------------------------------------------------------- */
@@ -94,7 +96,7 @@ qdq_status qdq_tune_correct(qdq_tuning *t, qdq_error *err)
 {
     if (!t->correct)
         return QDQ_OK;
-    t->quantize.bias_correction = true;
+    t->quantize.bias_correction = QDQ_BIAS_CORRECTION_ON;
     return plan_by_rules(t, err);
 }
 

@@ -42,12 +42,12 @@ static qdq_status gather(qdq_scales *s, qdq_error *err)
     qdq_map index = QDQ_MAP_INIT;
     qdq_status st = QDQ_OK;
 
-    if (p == NULL || !qdq_means_want(p, &index, "x", 1, 2) || !qdq_means_want(p, &index, "x", 0, 2))
+    if (p == NULL || !qdq_means_want(p, &index, "x", 1, 2, 0) || !qdq_means_want(p, &index, "x", 0, 2, 2))
         st = qdq_nomem(err);
     if (st == QDQ_OK)
         st = qdq_scales_give_means(s, p, err);
     if (st == QDQ_OK)
-        st = qdq_means_add(p, &index, "x", &array, err);
+        st = qdq_means_add(p, &index, "x", 0, &array, err);
     if (st == QDQ_OK)
         assert_true(qdq_means_find(p, &index, "x", 1, 2)->sum[0] == 1 + 3);
     if (st == QDQ_OK)

@@ -69,7 +69,7 @@ static qdq_model *quantized(qdq_engine *e, const done *d, bool correct, qdq_plan
     qdq_target *t = NULL;
     qdq_model *q = NULL;
 
-    opts.bias_correction = correct;
+    opts.bias_correction = correct ? QDQ_BIAS_CORRECTION_ON : QDQ_BIAS_CORRECTION_OFF;
     assert_ok(qdq_target_load("ort-cpu", &t, &err));
     for (size_t i = 0; i < QDQ_COUNT(set); i++)
         assert_ok(qdq_target_set(t, set[i][0], set[i][1], &err));

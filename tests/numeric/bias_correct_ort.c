@@ -52,7 +52,7 @@ static double quantized(qdq_engine *e, const qdq_model *m, qdq_data *d, qdq_data
     qdq_plan *p = NULL;
     qdq_model *q = NULL;
 
-    opts.bias_correction = w.correct;
+    opts.bias_correction = w.correct ? QDQ_BIAS_CORRECTION_ON : QDQ_BIAS_CORRECTION_OFF;
     opts.equalize = w.equalize;
     opts.samples = 64;
     co.count = qdq_data_count(test) < 200 ? 0 : 200;

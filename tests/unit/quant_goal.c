@@ -292,7 +292,7 @@ static setting correcting(qdq_quantize_opts *opts, qdq_job *job)
     job->progress = count_runs;
     job->log = hear_memory;
     opts->job = job;
-    opts->bias_correction = true;
+    opts->bias_correction = QDQ_BIAS_CORRECTION_ON;
     return s;
 }
 

@@ -261,8 +261,8 @@ static asked ask(const char *tensor, int axis, const char *other, int other_axis
     asked a = {qdq_plan_new(), QDQ_MAP_INIT};
 
     assert_non_null(a.p);
-    assert_true(qdq_means_want(a.p, &a.index, tensor, axis, 2));
-    assert_true(qdq_means_want(a.p, &a.index, other, other_axis, 2));
+    assert_true(qdq_means_want(a.p, &a.index, tensor, axis, 2, 0));
+    assert_true(qdq_means_want(a.p, &a.index, other, other_axis, 2, 0));
     return a;
 }
 
@@ -278,7 +278,7 @@ static void add(asked *a, const char *tensor, float first)
     float x[] = {first, 2, 3, 4};
     const qdq_array array = {.elem = QDQ_FLOAT, .rank = 2, .dim = {2, 2}, .data = x, .bytes = sizeof x};
 
-    assert_ok(qdq_means_add(a->p, &a->index, tensor, &array, &err));
+    assert_ok(qdq_means_add(a->p, &a->index, tensor, 0, &array, &err));
 }
 
 static void means_that_were_gathered_are_given_and_stay_what_they_are(void **state)

@@ -252,7 +252,7 @@ static void biases_are_corrected_once_the_search_is_over(void **state)
     qdq_plan *p;
 
     (void)state;
-    quantize.bias_correction = true;
+    quantize.bias_correction = QDQ_BIAS_CORRECTION_ON;
     o.quantize = &quantize;
     qdq_tune_result r = run(test_path("corrected"), t, data, &o, &h);
     qdq_tune_result r2 = run(test_path("plain"), t, data, &plain, &without);

@@ -32,7 +32,9 @@ static qdq_status plan_model(void *ctx, const qdq_model *m, qdq_data *data, int 
 {
     const planning *pl = ctx;
     const qdq_target *t = depth > 0 && pl->basis.bodies != NULL ? pl->basis.bodies : pl->target;
-    const qdq_plan_basis inside = {.known = pl->basis.known, .rest = pl->basis.rest},
+    const qdq_plan_basis inside = {.known = pl->basis.known,
+                                   .means = pl->basis.means,
+                                   .rest = pl->basis.rest},
                          *basis = depth > 0 ? &inside : &pl->basis;
     qdq_quantize_opts opts = *pl->opts;
     qdq_calib_opts co = {.samples = opts.samples,
@@ -50,7 +52,7 @@ static qdq_status plan_model(void *ctx, const qdq_model *m, qdq_data *data, int 
     QDQ_TRY(qdq_place_with_scales(m, t, pl->engine, data, &opts, basis, p, err));
     QDQ_TRY(search_weights(m, basis->known, p, err));
     QDQ_TRY(qdq_drop_misfit_biases(m, opts.job, p, err));
-    if (opts.bias_correction)
+    if (opts.bias_correction == QDQ_BIAS_CORRECTION_ON)
         QDQ_TRY(qdq_bias_correct(m, t, opts.job, p, err));
     return qdq_bodies_plan(m, pl->engine, data, &co, plan_model, ctx, depth, p, err);
 }
@@ -104,10 +106,10 @@ qdq_status qdq_place_all(const qdq_model *clean, const qdq_target *t, qdq_engine
 
     if (basis != NULL)
         pl.basis = *basis;
-    if (opts->bias_correction && (data == NULL || qdq_data_is_random(data))) {
+    if (opts->bias_correction == QDQ_BIAS_CORRECTION_ON && (data == NULL || qdq_data_is_random(data))) {
         qdq_job_log(opts->job, QDQ_LOG_WARNING,
                     "biases are not corrected: random input has no means that count");
-        own.bias_correction = false;
+        own.bias_correction = QDQ_BIAS_CORRECTION_OFF;
     }
 
     dopts.shapes = opts->shapes;

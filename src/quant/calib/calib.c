@@ -187,15 +187,15 @@ static uint64_t bytes_of(const qdq_value *v)
 static qdq_status observe_array(qdq_calibration *c, const char *name, const qdq_array *a, qdq_error *err)
 {
     qdq_calib_slot *s = qdq_calib_find(c, name);
-    size_t n = (size_t)qdq_array_count(a);
+    size_t n = (size_t)qdq_array_count(a), sample = c->done % c->n_samples;
 
-    QDQ_TRY(qdq_means_add(c->plan, &c->means, name, a, err));
+    QDQ_TRY(qdq_means_add(c->plan, &c->means, name, qdq_calib_fold_of(c, sample), a, err));
     if (s == NULL || s->observer == NULL)
         return QDQ_OK;
     if (a->elem != QDQ_FLOAT)
         return qdq_fail(err, QDQ_E_UNSUPPORTED, "tensor '%s': %s, expected float", name,
                         qdq_elem_name(a->elem));
-    return qdq_calib_observe(c, s, c->done % c->n_samples, a->data, n) ? QDQ_OK : qdq_nomem(err);
+    return qdq_calib_observe(c, s, sample, a->data, n) ? QDQ_OK : qdq_nomem(err);
 }
 
 static qdq_status observe_output(void *ctx, const char *name, const qdq_array *a, qdq_error *err)

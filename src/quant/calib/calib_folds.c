@@ -11,7 +11,7 @@ size_t qdq_fold_first(size_t fold, size_t n_folds, size_t n_samples)
     return fold * n_samples / n_folds;
 }
 
-static unsigned fold_of(const qdq_calibration *c, size_t sample)
+unsigned qdq_calib_fold_of(const qdq_calibration *c, size_t sample)
 {
     unsigned k = 0;
 
@@ -55,7 +55,7 @@ static bool add(qdq_observer *o, bool fits, const float *x, size_t n)
 bool qdq_calib_observe(const qdq_calibration *c, qdq_calib_slot *s, size_t sample, const float *x, size_t n)
 {
     const bool fits = sample < c->n_fit;
-    const unsigned own = fold_of(c, sample);
+    const unsigned own = qdq_calib_fold_of(c, sample);
 
     if (s->fold == NULL)
         return add(s->observer, fits, x, n);

@@ -10,6 +10,9 @@
 /* The first sample of fold `fold`. */
 size_t qdq_fold_first(size_t fold, size_t n_folds, size_t n_samples);
 
+/* The fold of a sample; 0 without folds. */
+unsigned qdq_calib_fold_of(const qdq_calibration *c, size_t sample);
+
 /* Observers for each fold of a slot. False: out of memory. */
 bool qdq_calib_begin_folds(const qdq_calibration *c, qdq_calib_slot *s);
 

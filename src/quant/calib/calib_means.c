@@ -23,16 +23,16 @@ const qdq_plan_mean *qdq_means_find(const qdq_plan *p, const qdq_map *index, con
     return find(p, index, tensor, axis, n);
 }
 
-bool qdq_means_want(qdq_plan *p, qdq_map *index, const char *tensor, int axis, size_t n)
+bool qdq_means_want(qdq_plan *p, qdq_map *index, const char *tensor, int axis, size_t n, unsigned folds)
 {
-    qdq_plan_mean mean = {.axis = axis, .n = n};
+    qdq_plan_mean mean = {.axis = axis, .n = n, .rows = folds > 1 ? folds : 1};
     bool is_new;
 
     if (find(p, index, tensor, axis, n) != NULL)
         return true;
     mean.tensor = qdq_arena_strdup(&p->arena, tensor);
-    mean.sum = qdq_arena_array(&p->arena, n + 1, sizeof *mean.sum);
-    mean.count = qdq_arena_array(&p->arena, n + 1, sizeof *mean.count);
+    mean.sum = qdq_arena_array(&p->arena, mean.rows * n + 1, sizeof *mean.sum);
+    mean.count = qdq_arena_array(&p->arena, mean.rows * n + 1, sizeof *mean.count);
     qdq_map_value *at = mean.tensor != NULL ? qdq_map_put(index, mean.tensor, &is_new) : NULL;
     if (at == NULL || mean.sum == NULL || mean.count == NULL)
         return false;
@@ -74,18 +74,18 @@ bool qdq_means_missing(const qdq_plan *p, const char *tensor, const qdq_map *ind
 /* --- adding ---------------------------------------------------------------------------------------------------------- */
 
 /* Channels side by side: a row is added to the sums of all. */
-static void add_row(qdq_plan_mean *m, const float *x)
+static void add_row(const float *x, size_t n, double *sum, uint64_t *count)
 {
-    for (size_t c = 0; c < m->n; c++) {
+    for (size_t c = 0; c < n; c++) {
         bool finite = isfinite(x[c]);
 
-        m->sum[c] += finite ? (double)x[c] : 0;
-        m->count[c] += finite;
+        sum[c] += finite ? (double)x[c] : 0;
+        count[c] += finite;
     }
 }
 
 /* One channel. Four sums that do not wait for each other. */
-static void add_run(qdq_plan_mean *m, size_t c, const float *x, size_t n)
+static void add_run(const float *x, size_t n, double *to_sum, uint64_t *to_count)
 {
     double sum[4] = {0};
     uint64_t count = 0;
@@ -96,13 +96,16 @@ static void add_run(qdq_plan_mean *m, size_t c, const float *x, size_t n)
         sum[i % 4] += finite ? (double)x[i] : 0;
         count += finite;
     }
-    m->sum[c] += (sum[0] + sum[1]) + (sum[2] + sum[3]);
-    m->count[c] += count;
+    *to_sum += (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    *to_count += count;
 }
 
-static qdq_status add(qdq_plan_mean *m, const qdq_array *a, qdq_error *err)
+static qdq_status add(qdq_plan_mean *m, unsigned fold, const qdq_array *a, qdq_error *err)
 {
-    int axis = m->axis < 0 ? a->rank - 1 : m->axis;
+    const int axis = m->axis < 0 ? a->rank - 1 : m->axis;
+    const size_t row = fold < m->rows ? fold : 0;
+    double *sum = m->sum + row * m->n;
+    uint64_t *count = m->count + row * m->n;
     size_t outer = 1, inner = 1;
     const float *x = a->data;
 
@@ -117,20 +120,35 @@ static qdq_status add(qdq_plan_mean *m, const qdq_array *a, qdq_error *err)
         const float *part = x + o * m->n * inner;
 
         if (inner == 1)
-            add_row(m, part);
+            add_row(part, m->n, sum, count);
         for (size_t c = 0; c < m->n && inner > 1; c++)
-            add_run(m, c, part + c * inner, inner);
+            add_run(part + c * inner, inner, &sum[c], &count[c]);
     }
     return QDQ_OK;
 }
 
-qdq_status qdq_means_add(qdq_plan *p, const qdq_map *index, const char *tensor, const qdq_array *a,
-                         qdq_error *err)
+qdq_status qdq_means_add(qdq_plan *p, const qdq_map *index, const char *tensor, unsigned fold,
+                         const qdq_array *a, qdq_error *err)
 {
     const qdq_map_value *at = qdq_map_get(index, tensor);
 
     for (size_t i = at != NULL ? at->num + 1 : 0; i != 0; i = p->means.at[i - 1].next)
         if (!p->means.at[i - 1].known)
-            QDQ_TRY(add(&p->means.at[i - 1], a, err));
+            QDQ_TRY(add(&p->means.at[i - 1], fold, a, err));
     return QDQ_OK;
+}
+
+void qdq_means_get(const qdq_plan_mean *m, size_t without, double *mean)
+{
+    for (size_t c = 0; c < m->n; c++) {
+        double sum = 0;
+        uint64_t count = 0;
+
+        for (size_t row = 0; row < m->rows; row++)
+            if (row != without) {
+                sum += m->sum[row * m->n + c];
+                count += m->count[row * m->n + c];
+            }
+        mean[c] = count > 0 ? sum / (double)count : 0;
+    }
 }

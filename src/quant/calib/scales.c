@@ -130,7 +130,7 @@ qdq_status qdq_scales_give(const qdq_scales *s, qdq_plan *plan, qdq_error *err)
 
 static const char *key_of_mean(const qdq_plan_mean *m, qdq_arena *arena)
 {
-    return qdq_arena_printf(arena, "%d %zu %s", m->axis, m->n, m->tensor);
+    return qdq_arena_printf(arena, "%d %zu %zu %s", m->axis, m->n, m->rows, m->tensor);
 }
 
 qdq_status qdq_scales_give_means(const qdq_scales *s, qdq_plan *plan, qdq_error *err)
@@ -148,8 +148,8 @@ qdq_status qdq_scales_give_means(const qdq_scales *s, qdq_plan *plan, qdq_error 
         if (v == NULL)
             continue;
         const qdq_plan_mean *kept = v->ptr;
-        memcpy(m->sum, kept->sum, m->n * sizeof *m->sum);
-        memcpy(m->count, kept->count, m->n * sizeof *m->count);
+        memcpy(m->sum, kept->sum, m->rows * m->n * sizeof *m->sum);
+        memcpy(m->count, kept->count, m->rows * m->n * sizeof *m->count);
         m->known = true;
     }
     qdq_arena_free(&scratch);
@@ -160,15 +160,15 @@ static qdq_status keep_mean(qdq_scales *s, const qdq_plan_mean *m, qdq_error *er
 {
     const char *key = key_of_mean(m, &s->arena);
     qdq_plan_mean *kept = qdq_arena_alloc(&s->arena, sizeof *kept);
-    double *sum = qdq_arena_array(&s->arena, m->n + 1, sizeof *sum);
-    uint64_t *count = qdq_arena_array(&s->arena, m->n + 1, sizeof *count);
+    double *sum = qdq_arena_array(&s->arena, m->rows * m->n + 1, sizeof *sum);
+    uint64_t *count = qdq_arena_array(&s->arena, m->rows * m->n + 1, sizeof *count);
     qdq_map_value *v = key != NULL ? qdq_map_put(&s->means, key, NULL) : NULL;
 
     if (kept == NULL || sum == NULL || count == NULL || v == NULL)
         return qdq_nomem(err);
-    memcpy(sum, m->sum, m->n * sizeof *sum);
-    memcpy(count, m->count, m->n * sizeof *count);
-    *kept = (qdq_plan_mean){.n = m->n, .sum = sum, .count = count};
+    memcpy(sum, m->sum, m->rows * m->n * sizeof *sum);
+    memcpy(count, m->count, m->rows * m->n * sizeof *count);
+    *kept = (qdq_plan_mean){.n = m->n, .rows = m->rows, .sum = sum, .count = count};
     v->ptr = kept;
     return QDQ_OK;
 }

@@ -313,7 +313,7 @@ static void set_limit(qdq_goal_run *g)
 
 static qdq_status make_first(qdq_goal_run *g, qdq_error *err)
 {
-    const qdq_plan_basis basis = {.known = &g->scales, .folds = g->goal.folds};
+    const qdq_plan_basis basis = qdq_goal_basis(g);
     qdq_goal_seconds *to = &g->room->head.seconds;
 
     g->begun = qdq_clock_seconds();
@@ -348,12 +348,90 @@ static bool can_search(const qdq_goal_run *g)
     return !g->first_trial.holds && !isnan(sqnr); /* zero everywhere: no plan changes that */
 }
 
+/* --- biases ------------------------------------------------------------------------------------------------------------ */
+
+/* Of the worst output as a whole: bounds of slices that are far below the goal say little. -INFINITY: it has none. */
+static double least_db(const qdq_compare_result *r)
+{
+    double least = r != NULL ? INFINITY : -INFINITY;
+
+    for (size_t i = 0; r != NULL && i < r->n_outputs; i++)
+        if (!isnan(r->outputs[i].sqnr_db))
+            least = fmin(least, r->outputs[i].sqnr_db);
+    return least;
+}
+
+/* Of two trials without a layer gone: is b nearer to the goal? */
+static bool is_nearer(const qdq_goal_run *g, const qdq_goal_tried *a, const qdq_goal_tried *b)
+{
+    if (a->holds != b->holds)
+        return b->holds;
+    if (g->goal.max_drop >= 0 && a->compared != NULL && b->compared != NULL &&
+        a->compared->accuracy_b != b->compared->accuracy_b)
+        return b->compared->accuracy_b > a->compared->accuracy_b;
+    return least_db(b->compared) > least_db(a->compared);
+}
+
+/* Of the two trials that there are one goes: no other one was to be compared. */
+static void keep_one(qdq_goal_run *g, bool second)
+{
+    qdq_free(g->tried.at[!second].compared);
+    g->tried.at[0] = g->tried.at[second];
+    g->room->steps.at[0] = g->room->steps.at[second];
+    g->tried.n = g->room->steps.n = 1;
+    snprintf(g->room->head.why, sizeof g->room->head.why, "%s", g->tried.at[0].why);
+}
+
+/* Judges the whole plan with corrected biases beside that without; which of them is g->first then? */
+static qdq_status judge_corrected(qdq_goal_run *g, qdq_plan *corrected, qdq_error *err)
+{
+    qdq_plan *first = g->first;
+    const unsigned worst_fold = g->worst_fold;
+    qdq_goal_trial trial;
+
+    g->first = corrected;
+    qdq_status st = qdq_goal_judge(g, corrected, NULL, 0, &trial, err);
+    const bool better = st == QDQ_OK && is_nearer(g, &g->tried.at[0], &g->tried.at[1]);
+    if (better) {
+        g->room->head.is_corrected = true;
+        g->room->head.corrected_db = least_db(g->tried.at[1].compared);
+        g->room->head.uncorrected_db = least_db(g->tried.at[0].compared);
+        g->first_trial = trial;
+    } else {
+        g->first = first;
+        g->worst_fold = worst_fold;
+        g->opts.bias_correction = QDQ_BIAS_CORRECTION_OFF;
+    }
+    if (st == QDQ_OK)
+        keep_one(g, better);
+    qdq_plan_free(better ? first : corrected);
+    return st;
+}
+
+/* Before any layer goes: a corrected bias costs no time. */
+static qdq_status try_corrected(qdq_goal_run *g, qdq_error *err)
+{
+    qdq_plan *p;
+
+    if (!qdq_goal_basis(g).means)
+        return QDQ_OK;
+    g->opts.bias_correction = QDQ_BIAS_CORRECTION_ON;
+    QDQ_TRY(qdq_goal_make_plan(g, NULL, &p, err));
+    if (p->corrections.n > 0)
+        return judge_corrected(g, p, err);
+    qdq_plan_free(p);
+    g->opts.bias_correction = QDQ_BIAS_CORRECTION_OFF;
+    return QDQ_OK;
+}
+
 static qdq_status run(qdq_goal_run *g, qdq_plan **plan, qdq_model **out, qdq_error *err)
 {
     qdq_goal_result *r = &g->room->head;
 
     QDQ_TRY(qdq_goal_check_times(g, err));
     QDQ_TRY(make_first(g, err));
+    if (can_search(g))
+        QDQ_TRY(try_corrected(g, err));
     r->reached = g->first_trial.holds;
     if (can_search(g))
         QDQ_TRY(take_layers_back(g, plan, out, err));

@@ -9,6 +9,7 @@
 #include "quant/compare/kept.h"
 #include "quant/goal/goal_search.h"
 #include "quant/plan/plan.h"
+#include "quant/quantize_place.h"
 
 /* The result and its memory, so that the caller frees one thing. */
 typedef struct qdq_goal_room {
@@ -60,6 +61,9 @@ typedef struct qdq_goal_run {
 } qdq_goal_run;
 
 /* --- goal_trial.c --- */
+
+/* What every plan of this run builds on. */
+qdq_plan_basis qdq_goal_basis(qdq_goal_run *g);
 
 /* The plan without the layers that are gone; NULL: all stay. */
 qdq_status qdq_goal_make_plan(qdq_goal_run *g, const bool *gone, qdq_plan **out, qdq_error *err);

@@ -46,9 +46,18 @@ static qdq_status list_exclusions(qdq_goal_run *g, const bool *gone, qdq_map *la
     return QDQ_OK;
 }
 
+qdq_plan_basis qdq_goal_basis(qdq_goal_run *g)
+{
+    /* A cache takes the place of the runs that would bring means. */
+    const bool means = g->opts.bias_correction == QDQ_BIAS_CORRECTION_AUTO && g->opts.cache == NULL &&
+                       g->data != NULL && !qdq_data_is_random(g->data);
+
+    return (qdq_plan_basis){.known = &g->scales, .folds = g->goal.folds, .means = means};
+}
+
 static qdq_status fill_plan(qdq_goal_run *g, const char *const *exclude, qdq_plan *p, qdq_error *err)
 {
-    const qdq_plan_basis basis = {.known = &g->scales, .folds = g->goal.folds};
+    const qdq_plan_basis basis = qdq_goal_basis(g);
     qdq_quantize_opts opts = g->opts;
 
     QDQ_TRY(qdq_quantize_again(g->first, p, err));
@@ -76,11 +85,12 @@ qdq_status qdq_goal_make_plan(qdq_goal_run *g, const bool *gone, qdq_plan **out,
     qdq_map labels = QDQ_MAP_INIT;
 
     *out = NULL;
-    qdq_status st = list_exclusions(g, gone, &labels, err);
+    qdq_status st = gone != NULL ? list_exclusions(g, gone, &labels, err) : QDQ_OK;
     if (st == QDQ_OK)
-        st = new_plan(g, g->exclude, out, err);
+        st = new_plan(g, gone != NULL ? g->exclude : g->opts.exclude, out, err);
     if (st == QDQ_OK) {
-        give_reasons(*out, gone, &labels);
+        if (gone != NULL)
+            give_reasons(*out, gone, &labels);
         st = qdq_plan_finish(*out) ? QDQ_OK : qdq_nomem(err);
     }
     qdq_map_free(&labels);
@@ -354,7 +364,7 @@ static qdq_status judge_twice(qdq_goal_run *g, qdq_plan *p, qdq_goal_step *step,
                               bool *is_judged, qdq_goal_trial *out, qdq_error *err)
 {
     *is_judged = true;
-    if (p->n_folds == 0 || g->tried.n == 0)
+    if (p->n_folds == 0 || p == g->first)
         return judge_once(g, p, true, step, r, out, err);
     QDQ_TRY(judge_once(g, p, false, step, r, out, err));
     *is_judged = false;

@@ -75,6 +75,15 @@ void qdq_plan_swap_fold(qdq_plan *p, unsigned k)
         t->qparam = t->fold[k];
         t->fold[k] = of_all;
     }
+    for (size_t i = 0; i < p->corrections.n; i++) {
+        qdq_plan_correction *c = &p->corrections.at[i];
+
+        if (c->fold == NULL)
+            continue;
+        const float *of_all = c->delta;
+        c->delta = c->fold[k];
+        c->fold[k] = of_all;
+    }
 }
 
 bool qdq_plan_add_edge(qdq_plan *p, qdq_edges *edges, const char *node, uint32_t input)

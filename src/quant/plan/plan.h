@@ -88,14 +88,17 @@ typedef struct qdq_plan_correction {
     qdq_edge consumer;
     const float *delta; /* one for each output channel */
     size_t n_delta;
+    const float **
+        fold; /* while a plan is made: for each fold, by the samples outside of it; NULL: there are no folds */
 } qdq_plan_correction;
 
 /* While a plan is made: the mean of each channel of a tensor, which corrections ask for and calibration measures. */
 typedef struct qdq_plan_mean {
     const char *tensor;
-    int axis; /* -1: the last */
-    size_t n; /* channels */
-    double *sum;
+    int axis;    /* -1: the last */
+    size_t n;    /* channels */
+    size_t rows; /* one for each fold, or one */
+    double *sum; /* [rows, n] */
     uint64_t *count;
     bool known;  /* from a plan before this one */
     size_t next; /* 1 + the index of another one of the same tensor; 0: none */
@@ -193,7 +196,7 @@ bool qdq_plan_absorb(qdq_plan *p, qdq_plan *from);
  * of memory. */
 bool qdq_plan_finish(qdq_plan *p);
 
-/* Exchanges the scales of all samples with those of the samples outside fold k. Twice: as it was. */
+/* Exchanges scales and corrections of all samples with those of the samples outside fold k. Twice: as it was. */
 void qdq_plan_swap_fold(qdq_plan *p, unsigned k);
 
 /* Is what is not quantized in 16 bits? */

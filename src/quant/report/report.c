@@ -203,13 +203,20 @@ static void show_goal(qdq_reporting *r)
                                               {.head = "Goal"}};
     static const qdq_page_table table = {"trials", columns, 6, true};
     const qdq_goal_result *g = r->opts.goal;
-    char text[300];
+    char text[500];
+    int used = 0;
 
-    if (g == NULL || g->n_steps < 2)
+    if (g == NULL || (g->n_steps < 2 && !g->is_corrected))
         return;
-    snprintf(text, sizeof text,
-             "Layers went back to float, those first that lose most for the time they save; then groups of "
-             "them came back. Time is a share of the float model's, %s.%s",
+    if (g->is_corrected)
+        used = snprintf(
+            text, sizeof text,
+            "Biases are corrected: with every layer in 8 bits the SQNR of the worst output is %.2f dB, "
+            "without %.2f dB. ",
+            g->corrected_db, g->uncorrected_db);
+    snprintf(text + used, sizeof text - (size_t)used,
+             "Layers go back to float, those first that lose most for the time they save; then groups of "
+             "them come back. Time is a share of the float model's, %s.%s",
              g->is_profiled ? "from its profile" : "estimated from shapes",
              g->is_cut ? " The search stopped at its time limit." : "");
     qdq_page_section(&r->page, "goal", "The way to the goal", text);

@@ -112,7 +112,7 @@ static void corrector_free(corrector *c)
     qdq_arena_free(&c->scratch);
 }
 
-qdq_status qdq_bias_correct_means(const qdq_model *m, qdq_plan *p, qdq_error *err)
+qdq_status qdq_bias_correct_means(const qdq_model *m, unsigned folds, qdq_plan *p, qdq_error *err)
 {
     corrector c = {.m = m, .p = p, .err = err};
     qdq_status st = list_products(&c);
@@ -121,7 +121,7 @@ qdq_status qdq_bias_correct_means(const qdq_model *m, qdq_plan *p, qdq_error *er
         const product *at = &c.products.at[i];
 
         if (at->why == NULL &&
-            !qdq_means_want(p, &c.means, at->n->in[0].value->name, at->form.axis, at->form.in))
+            !qdq_means_want(p, &c.means, at->n->in[0].value->name, at->form.axis, at->form.in, folds))
             st = qdq_nomem(err);
     }
     corrector_free(&c);
@@ -130,15 +130,26 @@ qdq_status qdq_bias_correct_means(const qdq_model *m, qdq_plan *p, qdq_error *er
 
 /* --- corrections --------------------------------------------------------------------------------------------------- */
 
-static const double *means_of(corrector *c, const product *p)
+/* What the bias of a product takes off, by the samples outside a fold. NULL: out of memory, or not finite, which p->why says. */
+static const float *delta_of(corrector *c, product *p, const qdq_plan_mean *m, size_t without, const float *w,
+                             const float *back)
 {
-    const qdq_plan_mean *m =
-        qdq_means_find(c->p, &c->means, p->n->in[0].value->name, p->form.axis, p->form.in);
-    double *mean = qdq_arena_array(&c->scratch, p->form.in + 1, sizeof *mean);
+    const size_t out = p->form.out;
+    double *mean = qdq_arena_array(&c->scratch, p->form.in + 1, sizeof *mean),
+           *delta = qdq_arena_array(&c->scratch, out + 1, sizeof *delta);
+    float *kept = qdq_arena_array(&c->p->arena, out + 1, sizeof *kept);
 
-    for (size_t i = 0; m != NULL && mean != NULL && i < m->n; i++)
-        mean[i] = m->count[i] > 0 ? m->sum[i] / (double)m->count[i] : 0;
-    return mean;
+    if (mean == NULL || delta == NULL || kept == NULL)
+        return NULL;
+    if (m != NULL)
+        qdq_means_get(m, without, mean);
+    qdq_linear_error(&p->form, w, back, mean, delta);
+    for (size_t i = 0; i < out; i++) {
+        kept[i] = (float)delta[i];
+        if (!isfinite(kept[i]))
+            p->why = "the correction is not finite";
+    }
+    return kept;
 }
 
 /* Does a bias of this product become int32? As placement would say of one that is there. */
@@ -185,34 +196,50 @@ static bool name_is_taken(const corrector *c, const char *name)
     return false;
 }
 
-static qdq_status add_correction(corrector *c, product *p, const double *delta)
+static bool is_zero(const qdq_plan_correction *c)
+{
+    for (size_t i = 0; i < c->n_delta; i++)
+        if (c->delta[i] != 0)
+            return false;
+    return true;
+}
+
+/* By all samples, and by those outside each fold. */
+static qdq_status find_deltas(corrector *c, product *p, const float *w, const float *back,
+                              qdq_plan_correction *to)
+{
+    const qdq_plan_mean *m =
+        qdq_means_find(c->p, &c->means, p->n->in[0].value->name, p->form.axis, p->form.in);
+
+    to->n_delta = p->form.out;
+    to->delta = delta_of(c, p, m, SIZE_MAX, w, back);
+    if (to->delta == NULL)
+        return qdq_nomem(c->err);
+    if (m == NULL || m->rows < 2 || is_zero(to))
+        return QDQ_OK;
+    to->fold = qdq_arena_array(&c->p->arena, m->rows, sizeof *to->fold);
+    for (size_t k = 0; k < m->rows; k++)
+        if (to->fold == NULL || (to->fold[k] = delta_of(c, p, m, k, w, back)) == NULL)
+            return qdq_nomem(c->err);
+    return QDQ_OK;
+}
+
+static qdq_status add_correction(corrector *c, product *p, qdq_plan_correction *entry)
 {
     qdq_arena *arena = &c->p->arena;
-    float *kept = qdq_arena_array(arena, p->form.out + 1, sizeof *kept);
-    bool any = false;
-    qdq_plan_correction entry = {
-        .tensor = p->bias != NULL ? qdq_arena_strdup(arena, p->reader->in[p->input].value->name)
-                                  : qdq_arena_printf(arena, "%s_bias", p->n->out[0]->name),
-        .consumer = {qdq_arena_strdup(arena, qdq_node_label(p->reader, &c->scratch)), p->input},
-        .delta = kept,
-        .n_delta = p->form.out,
-    };
 
-    if (entry.tensor == NULL || entry.consumer.node == NULL || kept == NULL)
+    entry->tensor = p->bias != NULL ? qdq_arena_strdup(arena, p->reader->in[p->input].value->name)
+                                    : qdq_arena_printf(arena, "%s_bias", p->n->out[0]->name);
+    entry->consumer = (qdq_edge){qdq_arena_strdup(arena, qdq_node_label(p->reader, &c->scratch)), p->input};
+    if (entry->tensor == NULL || entry->consumer.node == NULL)
         return qdq_nomem(c->err);
-    for (size_t i = 0; i < p->form.out; i++) {
-        kept[i] = (float)delta[i];
-        any |= kept[i] != 0;
-        if (!isfinite(kept[i]))
-            p->why = "the correction is not finite";
-    }
-    if (p->bias == NULL && name_is_taken(c, entry.tensor))
+    if (p->bias == NULL && name_is_taken(c, entry->tensor))
         p->why = "the name of its bias is taken";
-    if (p->why != NULL || !any)
+    if (p->why != NULL || is_zero(entry))
         return QDQ_OK;
-    if (!QDQ_PUSH(arena, &c->p->corrections, entry))
+    if (!QDQ_PUSH(arena, &c->p->corrections, *entry))
         return qdq_nomem(c->err);
-    return p->bias == NULL ? add_bias(c, p, &entry) : QDQ_OK;
+    return p->bias == NULL ? add_bias(c, p, entry) : QDQ_OK;
 }
 
 /* Products of weight `index`, which comes back from its codes as `back`. */
@@ -220,6 +247,7 @@ static qdq_status correct(void *ctx, size_t index, const float *w, const float *
 {
     corrector *c = ctx;
 
+    (void)err; /* c->err */
     while (c->at < c->products.n && c->products.at[c->at].weight < index)
         c->at++;
     for (; c->at < c->products.n && c->products.at[c->at].weight == index; c->at++) {
@@ -229,12 +257,9 @@ static qdq_status correct(void *ctx, size_t index, const float *w, const float *
             p->why = "its data is scaled";
         if (p->why != NULL)
             continue;
-        const double *mean = means_of(c, p);
-        double *delta = qdq_arena_array(&c->scratch, p->form.out + 1, sizeof *delta);
-        if (mean == NULL || delta == NULL)
-            return qdq_nomem(err);
-        qdq_linear_error(&p->form, w, back, mean, delta);
-        QDQ_TRY(add_correction(c, p, delta));
+        qdq_plan_correction entry = {0};
+        QDQ_TRY(find_deltas(c, p, w, back, &entry));
+        QDQ_TRY(add_correction(c, p, &entry));
     }
     return QDQ_OK;
 }

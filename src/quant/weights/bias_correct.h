@@ -8,8 +8,8 @@
 #include "quant/plan/plan.h"
 #include "target/target.h"
 
-/* Asks calibration for the means that corrections need. */
-qdq_status qdq_bias_correct_means(const qdq_model *m, qdq_plan *p, qdq_error *err);
+/* Asks calibration for the means that corrections need, of each fold by itself. */
+qdq_status qdq_bias_correct_means(const qdq_model *m, unsigned folds, qdq_plan *p, qdq_error *err);
 
 /* Fills p->corrections of the calibrated plan, whose entries get sorted. A product that has no bias gets one, where the
  * operator takes one. The job hears of products that are left alone, and why. */

@@ -31,3 +31,13 @@ bad '/delta/s/"tensor": "b"/"tensor": "c"/'
 bad '/delta/s/"Add@y", 1/"Add@y", 0/'
 qdq quantize coarse.onnxtxt --target int4 --calib random:1 -o d.onnx --bias-correction >/dev/null
 qdq quantize coarse.onnxtxt --plan a.json --bias-correction -o e.onnx
+echo "for a goal"
+# Both outputs are 1.125 off without, which is more than a goal of 40 dB allows.
+q --min-sqnr 40 -o g.onnx --plan-out g.json 2>&1 | grep -E 'biases|reach'
+grep -c delta g.json
+q --min-sqnr 40 --json -o j.onnx | grep -E '"(bias_correction|corrected_db|uncorrected_db)"'
+q --min-sqnr 40 --bias-correction=off -o h.onnx >/dev/null
+echo "exit $?"
+q --min-sqnr 5 -o k.onnx --plan-out k.json | grep -c biases
+qdq quantize coarse.onnxtxt --plan a.json --bias-correction=off -o e.onnx
+qdq quantize coarse.onnxtxt --bias-correction=maybe -o e.onnx

@@ -1,0 +1,196 @@
+/* goal_bias_ort.c - a goal that is missed because rounding the weights shifts the means: biases are corrected before any layer
+ * goes back to float, where that brings the goal nearer on samples that the means did not see. */
+#include <math.h>
+
+#include "base/random.h"
+#include "numeric/ort_help.h"
+#include "qdq/goal.h"
+#include "quant/plan/plan.h"
+#include "support/build.h"
+#include "support/npy_file.h"
+
+enum { SAMPLES = 8, IN = 32, OUT = 8 };
+
+static qdq_error err;
+
+typedef struct setting {
+    qdq_engine *engine;
+    qdq_model *m;
+    qdq_target *target;
+    qdq_data *data;
+    qdq_quantize_opts opts;
+    qdq_goal_opts goal;
+    qdq_plan *plan;
+    qdq_model *out;
+    qdq_goal_result *r;
+} setting;
+
+/* Products of rows around `first` in the first half of the samples, around `second` in the other half. */
+static setting set_up(float first, float second, unsigned folds)
+{
+    static const char *const coarse[][2] = {
+        {"weight.type", "int4"}, {"weight.per_channel", "false"}, {"stay_float", "[]"}};
+    static float x[SAMPLES][IN];
+    setting s = {.engine = need_ort(), .opts = QDQ_QUANTIZE_OPTS_INIT, .goal = QDQ_GOAL_OPTS_INIT};
+    test_builder b = test_build(21);
+    qdq_random r = qdq_random_new(5, NULL);
+
+    for (size_t i = 0; i < (size_t)SAMPLES * IN; i++)
+        x[i / IN][i % IN] = (i / IN < SAMPLES / 2 ? first : second) + 0.5f * qdq_random_normal(&r);
+    TEST_INPUT(&b, "x", 1, IN);
+    TEST_RANDOM(&b, "w", IN, OUT);
+    TEST_RANDOM(&b, "b", OUT);
+    TEST_NODE(&b, "Gemm", "y", "x", "w", "b");
+    test_output(&b, "y");
+    s.m = test_built(&b);
+    assert_ok(qdq_data_open(test_npy_file("x.npy", TEST_HEADER("<f4", "(8, 32)"), x, sizeof x), s.m, NULL,
+                            &s.data, &err));
+    assert_ok(qdq_target_load("ort-cpu", &s.target, &err));
+    for (size_t i = 0; i < QDQ_COUNT(coarse); i++)
+        assert_ok(qdq_target_set(s.target, coarse[i][0], coarse[i][1], &err));
+    s.goal.folds = folds;
+    return s;
+}
+
+static void go(setting *s)
+{
+    assert_ok(qdq_quantize_goal(s->m, s->target, s->engine, s->data, &s->opts, &s->goal, &s->plan, &s->out,
+                                &s->r, &err));
+}
+
+static void put_away_result(setting *s)
+{
+    qdq_goal_result_free(s->r);
+    qdq_plan_free(s->plan);
+    qdq_model_free(s->out);
+}
+
+static void put_away(setting *s)
+{
+    put_away_result(s);
+    qdq_data_close(s->data);
+    qdq_target_free(s->target);
+    qdq_model_free(s->m);
+}
+
+/* What the goal is compared with, of the plan with everything in 8 bits. */
+static double bound_with(setting *s, qdq_bias_correction when)
+{
+    s->opts.bias_correction = when;
+    s->goal.min_sqnr = 0.001;
+    go(s);
+    const double db = s->r->steps[0].sqnr_db;
+    assert_false(s->r->is_corrected);
+    assert_int_equal(s->plan->corrections.n, when == QDQ_BIAS_CORRECTION_ON);
+    put_away_result(s);
+    s->opts.bias_correction = QDQ_BIAS_CORRECTION_AUTO;
+    return db;
+}
+
+static void a_goal_that_shifted_means_miss_is_reached_by_corrected_biases(void **state)
+{
+    setting s = set_up(2, 2, 0);
+    const double without = bound_with(&s, QDQ_BIAS_CORRECTION_OFF),
+                 with = bound_with(&s, QDQ_BIAS_CORRECTION_ON);
+    qdq_model *again = NULL;
+
+    (void)state;
+    assert_true(with > without + 3);
+    s.goal.min_sqnr = (with + without) / 2;
+    go(&s);
+    assert_true(s.r->reached && s.r->is_corrected);
+    assert_int_equal(s.r->n_steps, 1); /* no layer went back */
+    assert_true(fabs(s.r->steps[0].sqnr_db - with) < 1e-6);
+    assert_true(s.r->corrected_db > s.r->uncorrected_db);
+    assert_int_equal(s.plan->corrections.n, 1);
+    assert_string_equal(s.r->why, "");
+    assert_ok(qdq_plan_apply(s.plan, s.m, false, &again, &err));
+    qdq_model_free(again);
+    put_away(&s);
+}
+
+static void biases_stay_where_the_goal_holds_without(void **state)
+{
+    setting s = set_up(2, 2, 0);
+    const double without = bound_with(&s, QDQ_BIAS_CORRECTION_OFF);
+
+    (void)state;
+    s.goal.min_sqnr = without - 1;
+    go(&s);
+    assert_true(s.r->reached && !s.r->is_corrected);
+    assert_int_equal(s.plan->corrections.n, 0);
+    put_away(&s);
+}
+
+static void biases_stay_where_the_caller_wants_them(void **state)
+{
+    setting s = set_up(2, 2, 0);
+
+    (void)state;
+    s.goal.min_sqnr = bound_with(&s, QDQ_BIAS_CORRECTION_OFF) + 1;
+    s.opts.bias_correction = QDQ_BIAS_CORRECTION_OFF;
+    go(&s);
+    assert_false(s.r->reached || s.r->is_corrected);
+    assert_int_equal(s.plan->corrections.n, 0);
+    put_away(&s);
+}
+
+/* Over all samples the mean is 1, which would help both halves; over the other half alone it does harm. */
+static void corrections_are_judged_by_means_that_did_not_see_the_samples(void **state)
+{
+    setting s = set_up(3, -1, 2);
+    const double without = bound_with(&s, QDQ_BIAS_CORRECTION_OFF),
+                 with = bound_with(&s, QDQ_BIAS_CORRECTION_ON);
+
+    (void)state;
+    assert_true(with < without);
+    s.goal.min_sqnr = without + 1;
+    go(&s);
+    assert_false(s.r->reached || s.r->is_corrected);
+    assert_int_equal(s.plan->corrections.n, 0);
+    put_away(&s);
+}
+
+static void random_data_have_no_means_that_count(void **state)
+{
+    setting s = set_up(2, 2, 0);
+
+    (void)state;
+    qdq_data_close(s.data);
+    assert_ok(qdq_data_open("random:1", s.m, NULL, &s.data, &err));
+    s.goal.min_sqnr = 60;
+    go(&s);
+    assert_false(s.r->is_corrected);
+    assert_int_equal(s.plan->corrections.n, 0);
+    put_away(&s);
+}
+
+/* Ranges that are there already are to save the runs that means would need. */
+static void a_cache_of_ranges_keeps_biases_as_they_are(void **state)
+{
+    setting s = set_up(2, 2, 0);
+
+    (void)state;
+    s.goal.min_sqnr = bound_with(&s, QDQ_BIAS_CORRECTION_OFF) - 1;
+    go(&s);
+    assert_ok(qdq_plan_save_ranges(s.plan, test_path("ranges.json"), true, &err));
+    put_away_result(&s);
+    s.goal.min_sqnr += 2;
+    s.opts.cache = test_path("ranges.json");
+    go(&s);
+    assert_false(s.r->is_corrected);
+    put_away(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_goal_that_shifted_means_miss_is_reached_by_corrected_biases),
+        cmocka_unit_test(biases_stay_where_the_goal_holds_without),
+        cmocka_unit_test(biases_stay_where_the_caller_wants_them),
+        cmocka_unit_test(corrections_are_judged_by_means_that_did_not_see_the_samples),
+        cmocka_unit_test(random_data_have_no_means_that_count),
+        cmocka_unit_test(a_cache_of_ranges_keeps_biases_as_they_are),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
