@@ -258,6 +258,8 @@ typedef struct qdq_plan_summary {
     const char *cpu; /* the processor that it is for, as qdq_cpu_name() has it; "": any */
     /* Of a plan made with `equalize`: pairs of Conv that share ranges now, and those that it would not help. */
     size_t n_equalized, n_not_equalized;
+    int opset;           /* the model is raised to this; 0: left as it is */
+    size_t n_layernorms; /* spelled in single nodes; the opset was raised to fuse them */
 } qdq_plan_summary;
 
 QDQ_API const qdq_plan_summary *qdq_plan_get_summary(const qdq_plan *p);

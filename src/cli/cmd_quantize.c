@@ -336,6 +336,7 @@ const cli_command cmd_quantize = {
         "  \"quantized\": {\"Conv\": 20},\n"
         "  \"kept\": {\"Conv\": 3}, \"left_float\": [{\"reason\", \"nodes\"}], \"plan\": {\"tensors\", "
         "\"weights\", \"biases\"},\n"
+        "  \"fused_layernorms\": count, where the opset was raised for them,\n"
         "  \"outputs\": [as compare --json has them],\n"
         "  \"weight_bytes\": {\"before\", \"after\"}, \"run_as\": [{\"input\", \"shape\"}],\n"
         "  \"top1_agreement\", \"accuracy\": {\"before\", \"after\"}, \"files\": [{\"path\", "

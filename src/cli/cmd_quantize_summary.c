@@ -108,6 +108,8 @@ qdq_status cmd_quantize_print_json(const quantize *q, qdq_error *err)
     cli_json_set(&j, root, "plan", counts_json(&j, s));
     if (q->a->quant.equalize)
         cli_json_set(&j, root, "equalized", equalized_json(&j, s));
+    if (s->n_layernorms > 0)
+        cli_json_set(&j, root, "fused_layernorms", json_integer((json_int_t)s->n_layernorms));
     cli_json_set(&j, root, "outputs",
                  q->compared != NULL ? cli_outputs_json(&j, q->compared->outputs, q->compared->n_outputs)
                                      : json_null());
@@ -166,6 +168,9 @@ static qdq_status print_placement(const quantize *q, const qdq_plan_summary *s, 
     if (q->a->quant.equalize)
         fprintf(to, "\nequalized: %zu pair%s of Conv; %zu left, where it would not help\n", s->n_equalized,
                 cli_plural(s->n_equalized), s->n_not_equalized);
+    if (s->n_layernorms > 0)
+        fprintf(to, "\nopset raised to %d: %zu LayerNormalization in single nodes fused\n", s->opset,
+                s->n_layernorms);
     fprintf(to, "\nquantized: %zu tensor%s, %zu weight%s, %zu bias%s\n", s->n_tensors,
             cli_plural(s->n_tensors), s->n_weights, cli_plural(s->n_weights), s->n_biases,
             s->n_biases == 1 ? "" : "es");

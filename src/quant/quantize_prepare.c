@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "ir/edit.h"
 #include "ir/shape.h"
+#include "opt/fuse/composite.h"
 #include "qdq/pass.h"
 #include "quant/bodies/bodies.h"
 #include "quant/equalized.h"
@@ -15,17 +16,19 @@
 #include "quant/rest/widen.h"
 #include "quant/target_fit.h"
 
-static qdq_status raise_opset(qdq_model *m, const char *clean, int opset, qdq_error *err)
+static qdq_status raise_opset(qdq_model *m, const char *clean, int opset, qdq_cleaned *done, qdq_error *err)
 {
-    qdq_equalized none; /* a second time changes nothing */
+    qdq_cleaned again;
 
     if (opset <= qdq_model_opset(m))
         return QDQ_OK;
     QDQ_TRY(qdq_model_set_opset(m, opset, err));
-    return qdq_clean(m, clean, &none, err); /* a newer opset has operators for more of what is there */
+    QDQ_TRY(qdq_clean(m, clean, &again, err)); /* a newer opset has operators for more of what is there */
+    done->n_spelled = again.n_spelled;         /* a second time equalizes nothing */
+    return QDQ_OK;
 }
 
-static qdq_status prepare(const qdq_plan *p, const qdq_model *m, const qdq_job *job, qdq_equalized *e,
+static qdq_status prepare(const qdq_plan *p, const qdq_model *m, const qdq_job *job, qdq_cleaned *done,
                           qdq_model **clean, qdq_error *err)
 {
     qdq_shape_opts so = {.job = job};
@@ -33,9 +36,9 @@ static qdq_status prepare(const qdq_plan *p, const qdq_model *m, const qdq_job *
     qdq_status st = p->rest.widened ? qdq_model_widen(m, &copy, err) : qdq_model_clone(m, &copy, err);
 
     if (st == QDQ_OK)
-        st = qdq_clean(copy, p->clean, e, err);
+        st = qdq_clean(copy, p->clean, done, err);
     if (st == QDQ_OK)
-        st = raise_opset(copy, p->clean, p->opset, err);
+        st = raise_opset(copy, p->clean, p->opset, done, err);
     if (st == QDQ_OK)
         st = qdq_bodies_name_apart(copy, err);
     if (st == QDQ_OK)
@@ -51,9 +54,57 @@ static qdq_status prepare(const qdq_plan *p, const qdq_model *m, const qdq_job *
 qdq_status qdq_quantize_clean(const qdq_plan *p, const qdq_model *m, const qdq_job *job, qdq_model **clean,
                               qdq_error *err)
 {
-    qdq_equalized e; /* the plan says it already */
+    qdq_cleaned done; /* the plan says it already */
 
-    return prepare(p, m, job, &e, clean, err);
+    return prepare(p, m, job, &done, clean, err);
+}
+
+/* --- an opset that has LayerNormalization ------------------------------------------------------------------------------ */
+
+/* Exporters before opset 17 spell LayerNormalization in single nodes, and rules for its input ask for the operator. The
+ * plan gets the opset that has it, and *prepared the `n` fused ones; a model that cannot be raised stays as it is. */
+static qdq_status raise_for_layernorm(const qdq_model *m, const qdq_job *job, size_t n, qdq_plan *p,
+                                      qdq_model **prepared, qdq_error *err)
+{
+    int opset = p->opset, from = qdq_model_opset(*prepared);
+    qdq_error why = QDQ_ERROR_INIT;
+    qdq_model *raised = NULL;
+    qdq_cleaned done;
+
+    p->opset = QDQ_LAYERNORM_OPSET;
+    qdq_status st = prepare(p, m, job, &done, &raised, &why);
+    if (st == QDQ_E_UNSUPPORTED) {
+        p->opset = opset;
+        qdq_job_log(
+            job, QDQ_LOG_WARNING,
+            "opset %d cannot be raised: %s; the inputs of %zu LayerNormalization in single nodes get no Q/DQ",
+            from, why.text, n);
+        return QDQ_OK;
+    }
+    if (st != QDQ_OK) {
+        *err = why;
+        return st;
+    }
+    p->n_layernorms = n - done.n_spelled;
+    qdq_job_log(job, QDQ_LOG_INFO,
+                "opset %d is raised to %d: %zu LayerNormalization in single nodes are fused", from, p->opset,
+                p->n_layernorms);
+    qdq_model_free(*prepared);
+    *prepared = raised;
+    return QDQ_OK;
+}
+
+/* A model that old has no other LayerNormalization. */
+static void say_fused(const qdq_plan *p, qdq_why *why, const qdq_model *prepared)
+{
+    if (why == NULL || p->n_layernorms == 0)
+        return;
+    QDQ_FOR_GRAPHS (g, prepared)
+        QDQ_FOR_NODES (n, g)
+            if (n->op == QDQ_OP_LAYERNORMALIZATION)
+                qdq_why_say(why, n, "fuse-layernorm", true,
+                            "the model has it in single nodes; its opset is raised to %d, and they are fused",
+                            p->opset);
 }
 
 /* --- the head of a plan ---------------------------------------------------------------------------------------------- */
@@ -87,21 +138,25 @@ static qdq_status describe(qdq_plan *p, const qdq_model *m, const qdq_target *t,
 qdq_status qdq_quantize_begin(const qdq_model *m, const qdq_target *t, const qdq_quantize_opts *opts,
                               qdq_plan *p, qdq_model **prepared, qdq_error *err)
 {
-    qdq_equalized e;
+    qdq_cleaned done;
 
     if (t->ops.n == 0)
         return qdq_fail(err, QDQ_E_UNSUPPORTED,
                         "target '%s' has no placement rules (key 'operators'): expected a target that has",
                         t->name);
     QDQ_TRY(describe(p, m, t, opts, err));
-    QDQ_TRY(prepare(p, m, opts->job, &e, prepared, err));
-    p->n_equalized = e.n_done;
-    p->n_not_equalized = e.n_left;
+    QDQ_TRY(prepare(p, m, opts->job, &done, prepared, err));
+    p->n_equalized = done.n_equalized;
+    p->n_not_equalized = done.n_not_equalized;
+    if (t->layernorm_input != QDQ_LAYERNORM_OFF && done.n_spelled > 0)
+        QDQ_TRY(raise_for_layernorm(m, opts->job, done.n_spelled, p, prepared, err));
     if (qdq_model_opset(*prepared) > t->max_opset)
         qdq_job_log(opts->job, QDQ_LOG_WARNING,
                     "opset %d: what the engine runs in 8 bits is known up to opset %d",
                     qdq_model_opset(*prepared), t->max_opset);
-    return qdq_why_look(opts->why, m, *prepared, err);
+    QDQ_TRY(qdq_why_look(opts->why, m, *prepared, err));
+    say_fused(p, opts->why, *prepared);
+    return QDQ_OK;
 }
 
 qdq_status qdq_quantize_again(const qdq_plan *first, qdq_plan *p, qdq_error *err)
@@ -117,6 +172,7 @@ qdq_status qdq_quantize_again(const qdq_plan *first, qdq_plan *p, qdq_error *err
     p->opset = first->opset;
     p->n_equalized = first->n_equalized;
     p->n_not_equalized = first->n_not_equalized;
+    p->n_layernorms = first->n_layernorms;
     p->rest.widened = first->rest.widened;
     for (size_t i = 0; i < first->rest.was_float.n; i++)
         if (!QDQ_PUSH(&p->arena, &p->rest.was_float,

@@ -1,6 +1,7 @@
 /* quantize_tensorrt.c - the whole way for tensorrt with ONNX Runtime as the engine of calibration: the file loads and runs
  * there, and trained networks keep their accuracy. */
 #include "numeric/ort_help.h"
+#include "support/spelled.h"
 
 static qdq_model *quantized(qdq_engine *e, const qdq_model *m, const char *target)
 {
@@ -78,6 +79,42 @@ static void networks_keep_their_accuracy_in_fp8(void **state)
     check("tensorrt-fp8", "digits_vit", 0.01, 22);
 }
 
+/* LayerNormalization in nine nodes at opset 13: fused, quantized and as exact as at opset 17. */
+static void spelled_norms_give_what_the_operator_gives(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_data_opts opts = QDQ_DATA_OPTS_INIT;
+    qdq_compare_result *r = NULL;
+    qdq_data *d = NULL;
+    qdq_model *m = NULL, *spelled = NULL;
+    qdq_engine *e = test_ort();
+
+    (void)state;
+    if (e == NULL)
+        test_missing("ONNX Runtime");
+    if (test_corpus("digits/digits_convnext.onnx") == NULL)
+        test_missing("the model corpus");
+    assert_ok(qdq_model_load(test_corpus("digits/digits_convnext.onnx"), NULL, &m, &err));
+    assert_ok(qdq_model_clone(m, &spelled, &err));
+    assert_true(test_spell_layernorms(spelled, 13) > 0);
+    qdq_model *q17 = quantized(e, m, "tensorrt"), *q13 = quantized(e, spelled, "tensorrt");
+    assert_int_equal(test_count_nodes(q13, QDQ_OP_LAYERNORMALIZATION),
+                     test_count_nodes(q17, QDQ_OP_LAYERNORMALIZATION));
+    assert_int_equal(test_count_nodes(q13, QDQ_OP_QUANTIZELINEAR),
+                     test_count_nodes(q17, QDQ_OP_QUANTIZELINEAR));
+    assert_ok(qdq_data_open(test_corpus("digits/digits_test.npz"), m, &opts, &d, &err));
+    assert_ok(qdq_compare(e, q17, q13, d, NULL, &r, &err));
+    /* scales are found on the same values but for the order of their sums */
+    if (r->outputs[0].sqnr_db < 50)
+        fail_msg("%.1f dB", r->outputs[0].sqnr_db);
+    qdq_free(r);
+    qdq_data_close(d);
+    qdq_model_free(q17);
+    qdq_model_free(q13);
+    qdq_model_free(spelled);
+    qdq_model_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -85,6 +122,7 @@ int main(void)
         cmocka_unit_test(convnext_keeps_its_accuracy),
         cmocka_unit_test(a_vision_transformer_keeps_its_accuracy),
         cmocka_unit_test(networks_keep_their_accuracy_in_fp8),
+        cmocka_unit_test(spelled_norms_give_what_the_operator_gives),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

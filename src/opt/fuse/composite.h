@@ -24,6 +24,9 @@ bool qdq_parts_closed(const qdq_parts *p, const qdq_node *last);
 
 /* Why rules for composites refuse. */
 extern const char qdq_read_elsewhere[], qdq_constant_too_wide[];
+/* All but the opset of the graph lets fuse-layernorm fuse this. */
+extern const char qdq_layernorm_too_old[];
+enum { QDQ_LAYERNORM_OPSET = 17 };
 
 /* Takes out those that nobody reads any more. */
 void qdq_parts_remove_unread(const qdq_parts *p);

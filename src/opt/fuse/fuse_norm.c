@@ -270,11 +270,14 @@ static qdq_status build(qdq_match *m, const char *op, norm *f, qdq_error *err)
     return QDQ_OK;
 }
 
+const char qdq_layernorm_too_old[] = "the operator LayerNormalization needs opset 17";
+
 static const char *check_layernorm(const qdq_match *m)
 {
     norm f;
+    const char *why = find(m, true, &f);
 
-    return find(m, true, &f);
+    return why == NULL && m->opset < QDQ_LAYERNORM_OPSET ? qdq_layernorm_too_old : why;
 }
 
 static qdq_status build_layernorm(qdq_match *m, qdq_error *err)
@@ -319,7 +322,8 @@ static const qdq_pat normalize[] = {
     ROOT_OF_MEAN,
 };
 
-const qdq_rule qdq_rule_fuse_layernorm = {normalize,       QDQ_COUNT(normalize), 17, 0, false,
+/* Of any opset: what an older one refuses is counted. */
+const qdq_rule qdq_rule_fuse_layernorm = {normalize,       QDQ_COUNT(normalize), 0, 0, false,
                                           check_layernorm, build_layernorm};
 const qdq_rule qdq_rule_fuse_rmsnorm = {normalize, QDQ_COUNT(normalize), 23,           0,
                                         false,     check_rmsnorm,        build_rmsnorm};

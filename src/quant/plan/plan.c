@@ -274,6 +274,8 @@ static bool summarize(qdq_plan *p)
 
     s->n_equalized = p->n_equalized;
     s->n_not_equalized = p->n_not_equalized;
+    s->opset = p->opset;
+    s->n_layernorms = p->n_layernorms;
     s->n_tensors = p->tensors.n;
     s->n_weights = p->weights.n;
     s->n_biases = p->biases.n;

@@ -168,6 +168,7 @@ struct qdq_plan {
     bool placement_only;
     unsigned n_folds;                    /* while a plan is made: of tensors[].fold; 0: none */
     size_t n_equalized, n_not_equalized; /* while a plan is made: pairs of Conv (pass "equalize") */
+    size_t n_layernorms; /* while a plan is made: fused, since the opset was raised for them */
     QDQ_VEC(qdq_plan_tensor) tensors;
     QDQ_VEC(qdq_plan_weight) weights;
     QDQ_VEC(qdq_plan_scaling) scalings;
