@@ -69,10 +69,14 @@ static void add_attribute(qdq_node *n)
     static const char *const ints[] = {"axis",  "keepdims",   "to",     "k",      "largest",     "blocksize",
                                        "fmod",  "upper",      "transA", "transB", "exclusive",   "saturate",
                                        "start", "batch_dims", "end",    "dtype",  "num_outputs", "allowzero"};
-    static const char *const lists[] = {"axes", "perm", "pads", "split", "starts", "ends", "value_ints"};
-    static const char *const texts[] = {"mode", "direction", "reduction"};
-    static const char *const words[] = {"LEFT", "RIGHT", "reflect", "edge", "wrap",
-                                        "add",  "max",   "CRD",     "none"};
+    static const char *const lists[] = {"axes",      "perm",           "pads",        "split",
+                                        "starts",    "ends",           "value_ints",  "strides",
+                                        "dilations", "output_padding", "output_shape"};
+    static const char *const texts[] = {"mode", "direction", "reduction", "auto_pad",
+                                        "coordinate_transformation_mode"};
+    static const char *const words[] = {"LEFT",  "RIGHT",  "reflect", "edge",          "wrap",
+                                        "add",   "max",    "CRD",     "none",          "SAME_UPPER",
+                                        "VALID", "linear", "cubic",   "align_corners", "asymmetric"};
     int64_t list[6] = {below(4), below(4), number(), number(), number(), number()};
     int64_t kind = below(4), wrong = below(16);
     const char *name = kind == 0   ? texts[below((int64_t)QDQ_COUNT(texts))]
@@ -86,6 +90,16 @@ static void add_attribute(qdq_node *n)
         assert_true(qdq_node_set_ints(n, name, list, (size_t)below(7)));
     else
         assert_true(qdq_node_set_int(n, name, number()));
+}
+
+/* Operators with windows are of no use without: often of the right size, at times not. */
+static void add_kernel(qdq_node *n, const qdq_const *x)
+{
+    int64_t list[6] = {1 + below(2), 1 + below(2), 1, number(), number(), number()};
+    size_t count = below(8) == 0 || x == NULL || x->rank < 2 ? (size_t)below(7) : (size_t)x->rank - 2;
+
+    if (below(4) > 0)
+        assert_true(qdq_node_set_ints(n, "kernel_shape", list, count < 6 ? count : 6));
 }
 
 /* What every result promises. */
@@ -125,6 +139,7 @@ static bool try_one(qdq_op op)
     for (uint32_t i = 0; i < n_in; i++)
         in[i] = any_input(&memory, i > 0 && below(2) == 0 ? QDQ_INT64 : theme,
                           i > 0 && below(2) == 0 ? in[0] : NULL);
+    add_kernel(n, in[0]);
     for (int64_t left = below(6); left > 0; left--)
         add_attribute(n);
     assert_ok(qdq_eval_node(n, 7 + below(15), in, MAX_BYTES, &memory, out, &why, &err));

@@ -75,6 +75,20 @@ static inline size_t qdq_eval_size(qdq_elem e) /* bytes of an element; whole byt
     return qdq_elem_bits(e) / 8;
 }
 
+/* Of an array of float or double. */
+static inline double qdq_eval_number(const qdq_const *x, int64_t i)
+{
+    return x->elem == QDQ_FLOAT ? (double)((const float *)x->data)[i] : ((const double *)x->data)[i];
+}
+
+static inline void qdq_eval_put_number(qdq_elem e, void *out, int64_t i, double number)
+{
+    if (e == QDQ_FLOAT)
+        ((float *)out)[i] = (float)number;
+    else
+        ((double *)out)[i] = number;
+}
+
 static inline int64_t qdq_eval_product(const int64_t *dim, int from, int to)
 {
     int64_t n = 1;

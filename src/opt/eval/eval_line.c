@@ -66,27 +66,19 @@ bool qdq_eval_cumsum(qdq_eval *c)
 
 /* --- Softmax, LogSoftmax ---------------------------------------------------------------------------------------------------- */
 
-static double number_at(const qdq_const *x, int64_t i)
-{
-    return x->elem == QDQ_FLOAT ? (double)((const float *)x->data)[i] : ((const double *)x->data)[i];
-}
-
 static void softmax_line(const qdq_const *x, void *out, int64_t first, int64_t n, int64_t step, bool is_log)
 {
     double largest = -INFINITY, sum = 0;
 
     for (int64_t i = 0; i < n; i++)
-        largest = fmax(largest, number_at(x, first + i * step));
+        largest = fmax(largest, qdq_eval_number(x, first + i * step));
     for (int64_t i = 0; i < n; i++)
-        sum += exp(number_at(x, first + i * step) - largest);
+        sum += exp(qdq_eval_number(x, first + i * step) - largest);
     for (int64_t i = 0; i < n; i++) {
-        double shifted = number_at(x, first + i * step) - largest;
+        double shifted = qdq_eval_number(x, first + i * step) - largest;
         double y = is_log ? shifted - log(sum) : exp(shifted) / sum;
 
-        if (x->elem == QDQ_FLOAT)
-            ((float *)out)[first + i * step] = (float)y;
-        else
-            ((double *)out)[first + i * step] = y;
+        qdq_eval_put_number(x->elem, out, first + i * step, y);
     }
 }
 

@@ -1,0 +1,94 @@
+/* opt_eval_windows.c - Conv, ConvTranspose and pools of constants: what is refused, and what no engine says. Numbers are compared
+ * with an engine's (eval_vs_ort.c). */
+#include "support/evals.h"
+
+#define X4 "float[1,1,4] x = {1, 2, 3, 4}"
+
+static void the_last_window_may_end_in_padding_but_not_start_there(void **state)
+{
+    (void)state;
+    gives(10, X4, "y = MaxPool <kernel_shape = [3], strides = [2], ceil_mode = 1> (x)",
+          "float[1,1,2] y = {3, 4}");
+    gives(10, X4, "y = MaxPool <kernel_shape = [1], strides = [3], ceil_mode = 1> (x)",
+          "float[1,1,2] y = {1, 4}");
+    gives(10, X4, "y = MaxPool <kernel_shape = [2], strides = [3], pads = [1, 1], ceil_mode = 1> (x)",
+          "float[1,1,2] y = {1, 4}");
+    gives(10, "float[1,1,2] x = {2, 4}",
+          "y = AveragePool <kernel_shape = [3], strides = [2], pads = [1, 1], ceil_mode = 1, "
+          "count_include_pad = 1> (x)",
+          "float[1,1,2] y = {2, 2}");
+}
+
+static void a_result_counts_what_lies_in_padding_only_where_it_should(void **state)
+{
+    (void)state;
+    gives(19, X4, "y = AveragePool <kernel_shape = [2], pads = [1, 0]> (x)",
+          "float[1,1,4] y = {1, 1.5, 2.5, 3.5}");
+    gives(19, X4, "y = AveragePool <kernel_shape = [2], pads = [1, 0], count_include_pad = 1> (x)",
+          "float[1,1,4] y = {0.5, 1.5, 2.5, 3.5}");
+    gives(18, X4, "y = LpPool <kernel_shape = [2], p = 1, pads = [1, 0]> (x)",
+          "float[1,1,4] y = {1, 3, 5, 7}");
+    gives(19, "float16[1,1,2] x = {1.0, 2.0}", "y = AveragePool <kernel_shape = [2]> (x)",
+          "float16[1,1,1] y = {1.5}");
+}
+
+static void the_first_of_equal_elements_is_the_largest(void **state)
+{
+    (void)state;
+    gives(12, "float[1,1,3] x = {2, 2, 1}", "y, i = MaxPool <kernel_shape = [3]> (x)",
+          "int64[1,1,1] i = {0}");
+    gives(12, "float[1,1,3] x = {-inf, -inf, -inf}", "y, i = MaxPool <kernel_shape = [3]> (x)",
+          "float[1,1,1] y = {-inf}, int64[1,1,1] i = {0}");
+}
+
+static void pools_that_do_not_fit_are_refused(void **state)
+{
+    (void)state;
+    refuses(12, X4, "y = MaxPool(x)", "'kernel_shape' has 0");
+    refuses(12, X4, "y = MaxPool <kernel_shape = [5]> (x)", "larger than the data");
+    refuses(12, X4, "y = MaxPool <kernel_shape = [2, 2]> (x)", "2 numbers, expected 1");
+    refuses(12, X4, "y = MaxPool <kernel_shape = [0]> (x)", "'kernel_shape' has 0");
+    refuses(12, X4, "y = MaxPool <kernel_shape = [2], pads = [2, 0]> (x)", "as large as the kernel");
+    refuses(12, X4, "y = MaxPool <kernel_shape = [2], pads = [-1, 0]> (x)", "'pads' has -1");
+    refuses(12, X4, "y = MaxPool <kernel_shape = [2], dilations = [0]> (x)", "'dilations' has 0");
+    refuses(12, X4, "y = MaxPool <kernel_shape = [2], ceil_mode = 2> (x)", "'ceil_mode' is neither");
+    refuses(12, X4, "y = MaxPool <kernel_shape = [2], auto_pad = 1> (x)", "a type that it should not have");
+    refuses(12, X4, "y = MaxPool <kernel_shape = [2], auto_pad = \"ODD\"> (x)", "none of its values");
+    refuses(
+        12, X4,
+        "y = MaxPool <kernel_shape = [2147483647], dilations = [2147483647], auto_pad = \"SAME_UPPER\"> (x)",
+        "larger than the data");
+    refuses(12, X4, "y = MaxPool <kernel_shape = [1000000000], auto_pad = \"SAME_UPPER\"> (x)", "places");
+    refuses(12, X4, "y = LpPool <kernel_shape = [2], p = 0> (x)", "'p' is 0");
+    refuses(12, "float[1,1,1] x = {1}",
+            "y = MaxPool <kernel_shape = [2], dilations = [2], pads = [1, 1]> (x)", "a window without data");
+    refuses(12, "float[1,1,2] x = {1, nan}", "y = MaxPool <kernel_shape = [2]> (x)", "the data have NaN");
+    refuses(12, "float[1,2] x = {1, 2}", "y = MaxPool <kernel_shape = [2]> (x)", "rank 2, expected 3 to 5");
+    refuses(12, "float[1,1,0] x = {}", "y = MaxPool <kernel_shape = [1]> (x)", "without elements");
+    refuses(12, "int32[1,1,2] x = {1, 2}", "y = MaxPool <kernel_shape = [2]> (x)", "type int32");
+    refuses(12, "int8[1,1,2] x = {1, 2}", "y = AveragePool <kernel_shape = [2]> (x)", "type int8");
+    refuses(12, X4, "y, i = AveragePool <kernel_shape = [2]> (x)", "output 1 is none");
+}
+
+static void pools_of_whole_channels_that_do_not_fit_are_refused(void **state)
+{
+    (void)state;
+    refuses(12, "float[1,2] x = {1, 2}", "y = GlobalMaxPool(x)", "rank 2, expected 3");
+    refuses(12, "float[1,1,0] x = {}", "y = GlobalAveragePool(x)", "without elements");
+    refuses(12, "float[1,1,2] x = {nan, 1}", "y = GlobalMaxPool(x)", "the data have NaN");
+    refuses(12, "int8[1,1,2] x = {1, 2}", "y = GlobalMaxPool(x)", "type int8");
+    refuses(12, X4, "y = GlobalLpPool <p = -1> (x)", "'p' is -1");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_last_window_may_end_in_padding_but_not_start_there),
+        cmocka_unit_test(a_result_counts_what_lies_in_padding_only_where_it_should),
+        cmocka_unit_test(the_first_of_equal_elements_is_the_largest),
+        cmocka_unit_test(pools_that_do_not_fit_are_refused),
+        cmocka_unit_test(pools_of_whole_channels_that_do_not_fit_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
