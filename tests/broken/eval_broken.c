@@ -4,7 +4,7 @@
 #include "ir/edit.h"
 #include "support/evals.h"
 
-enum { ROUNDS = 300000, MAX_BYTES = 4096 };
+enum { ROUNDS = 800000, MAX_BYTES = 4096 };
 
 static qdq_random source;
 
@@ -63,12 +63,26 @@ static const qdq_const *any_input(qdq_arena *memory, qdq_elem theme, const qdq_c
     return x;
 }
 
+/* One dim of x, as scales of channels have; x itself where it has none. */
+static const qdq_const *any_dim_of(qdq_arena *memory, const qdq_const *x)
+{
+    qdq_const *part = x != NULL && x->rank > 0 ? qdq_arena_alloc(memory, sizeof *part) : NULL;
+
+    if (part == NULL)
+        return x;
+    *part = *x;
+    part->rank = 1;
+    part->dim = x->dim + (x->rank > 1 && below(2) == 0 ? 1 : below(x->rank));
+    return part->dim[0] < 1000 ? part : x;
+}
+
 /* With a value of the right kind, mostly. */
 static void add_attribute(qdq_node *n)
 {
-    static const char *const ints[] = {"axis",  "keepdims",   "to",     "k",      "largest",     "blocksize",
-                                       "fmod",  "upper",      "transA", "transB", "exclusive",   "saturate",
-                                       "start", "batch_dims", "end",    "dtype",  "num_outputs", "allowzero"};
+    static const char *const ints[] = {
+        "axis",        "keepdims",  "to",        "k",        "largest", "blocksize",  "fmod", "upper",
+        "transA",      "transB",    "exclusive", "saturate", "start",   "batch_dims", "end",  "dtype",
+        "num_outputs", "allowzero", "size",      "p",        "group",   "num_groups"};
     static const char *const lists[] = {"axes",      "perm",           "pads",        "split",
                                         "starts",    "ends",           "value_ints",  "strides",
                                         "dilations", "output_padding", "output_shape"};
@@ -92,14 +106,16 @@ static void add_attribute(qdq_node *n)
         assert_true(qdq_node_set_int(n, name, number()));
 }
 
-/* Operators with windows are of no use without: often of the right size, at times not. */
-static void add_kernel(qdq_node *n, const qdq_const *x)
+/* What some operators are of no use without: often as it should be, at times not. */
+static void add_needed(qdq_node *n, const qdq_const *x)
 {
     int64_t list[6] = {1 + below(2), 1 + below(2), 1, number(), number(), number()};
     size_t count = below(8) == 0 || x == NULL || x->rank < 2 ? (size_t)below(7) : (size_t)x->rank - 2;
 
     if (below(4) > 0)
         assert_true(qdq_node_set_ints(n, "kernel_shape", list, count < 6 ? count : 6));
+    if ((n->op == QDQ_OP_GROUPNORMALIZATION || n->op == QDQ_OP_LRN) && below(4) > 0)
+        assert_true(qdq_node_set_int(n, n->op == QDQ_OP_LRN ? "size" : "num_groups", 1 + below(2)));
 }
 
 /* What every result promises. */
@@ -130,16 +146,21 @@ static bool try_one(qdq_op op)
     qdq_const out[QDQ_EVAL_OUTPUTS];
     const qdq_const *in[8];
     uint32_t n_in = (uint32_t)(below(8) > 0 ? 1 + below(3) : below(6));
+    n_in = op == QDQ_OP_BATCHNORMALIZATION && below(2) == 0 ? 5 : n_in;
     qdq_elem theme = below(2) == 0 ? QDQ_FLOAT : below(2) == 0 ? QDQ_BOOL : any_type();
     const char *why;
 
     qdq_node *n = qdq_graph_add_node(m->graph, NULL, "", qdq_op_get_info(op)->name, "", n_in,
                                      (uint32_t)(below(2) > 0 ? 1 : 1 + below(3)), outs);
     assert_non_null(n);
+    bool by_dims = below(3) == 0;
     for (uint32_t i = 0; i < n_in; i++)
-        in[i] = any_input(&memory, i > 0 && below(2) == 0 ? QDQ_INT64 : theme,
-                          i > 0 && below(2) == 0 ? in[0] : NULL);
-    add_kernel(n, in[0]);
+        if (i > 0 && by_dims)
+            in[i] = any_input(&memory, theme, any_dim_of(&memory, in[0]));
+        else
+            in[i] = any_input(&memory, i > 0 && below(2) == 0 ? QDQ_INT64 : theme,
+                              i > 0 && below(2) == 0 ? in[0] : NULL);
+    add_needed(n, in[0]);
     for (int64_t left = below(6); left > 0; left--)
         add_attribute(n);
     assert_ok(qdq_eval_node(n, 7 + below(15), in, MAX_BYTES, &memory, out, &why, &err));

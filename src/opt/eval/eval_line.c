@@ -1,4 +1,4 @@
-/* eval_line.c - operators along the lines of one axis whose results have as many elements: CumSum, Softmax. */
+/* eval_line.c - operators along the lines of one axis whose results have as many elements: CumSum, Softmax, Hardmax. */
 #include "opt/eval/eval_kernel.h"
 
 #include <math.h>
@@ -64,7 +64,7 @@ bool qdq_eval_cumsum(qdq_eval *c)
     return true;
 }
 
-/* --- Softmax, LogSoftmax ---------------------------------------------------------------------------------------------------- */
+/* --- Softmax, LogSoftmax, Hardmax ---------------------------------------------------------------------------------------------------- */
 
 static void softmax_line(const qdq_const *x, void *out, int64_t first, int64_t n, int64_t step, bool is_log)
 {
@@ -80,6 +80,18 @@ static void softmax_line(const qdq_const *x, void *out, int64_t first, int64_t n
 
         qdq_eval_put_number(x->elem, out, first + i * step, y);
     }
+}
+
+/* 1 at the first of the largest. */
+static void hardmax_line(const qdq_const *x, void *out, int64_t first, int64_t n, int64_t step)
+{
+    int64_t at = 0;
+
+    for (int64_t i = 1; i < n; i++)
+        if (qdq_eval_number(x, first + i * step) > qdq_eval_number(x, first + at * step))
+            at = i;
+    for (int64_t i = 0; i < n; i++)
+        qdq_eval_put_number(x->elem, out, first + i * step, i == at);
 }
 
 /* Below opset 13 all axes from the given one on are one line. */
@@ -101,6 +113,9 @@ bool qdq_eval_softmax(qdq_eval *c)
     int64_t inner = joined ? 1 : qdq_eval_product(x->dim, axis + 1, x->rank);
     int64_t n = joined ? qdq_eval_product(x->dim, axis, x->rank) : x->dim[axis];
     for (int64_t i = 0; i < x->count / n; i++)
-        softmax_line(x, out, i / inner * n * inner + i % inner, n, inner, is_log);
+        if (c->node->op == QDQ_OP_HARDMAX)
+            hardmax_line(x, out, i / inner * n * inner + i % inner, n, inner);
+        else
+            softmax_line(x, out, i / inner * n * inner + i % inner, n, inner, is_log);
     return true;
 }
