@@ -80,6 +80,34 @@ static void pools_of_whole_channels_that_do_not_fit_are_refused(void **state)
     refuses(12, X4, "y = GlobalLpPool <p = -1> (x)", "'p' is -1");
 }
 
+#define W2 ", float[1,1,2] w = {1, 2}"
+
+static void transposed_convolutions_that_do_not_fit_are_refused(void **state)
+{
+    (void)state;
+    gives(11, "double[1,1,2] x = {1, 2}, double[1,1,2] w = {1, 10}, double[1] b = {0.5}",
+          "y = ConvTranspose <strides = [2], output_padding = [1]> (x, w, b)",
+          "double[1,1,5] y = {1.5, 10.5, 2.5, 20.5, 0.5}");
+    refuses(11, X4 ", float[2,1,1] w = {1, 2}", "y = ConvTranspose(x, w)", "channels that do not fit");
+    refuses(11, X4 W2, "y = ConvTranspose <group = 0> (x, w)", "channels that do not fit");
+    refuses(11, X4 W2, "y = ConvTranspose <group = 2> (x, w)", "channels that do not fit");
+    refuses(11, X4 W2 ", float[2] b = {1, 2}", "y = ConvTranspose(x, w, b)", "a bias that does not fit");
+    refuses(11, X4 W2, "y = ConvTranspose <kernel_shape = [3]> (x, w)", "not the weight's");
+    refuses(11, X4 W2, "y = ConvTranspose <output_padding = [1]> (x, w)", "as large as a step");
+    refuses(11, X4 W2, "y = ConvTranspose <output_shape = [9]> (x, w)", "larger than the data make it");
+    refuses(11, X4 W2, "y = ConvTranspose <output_shape = [0]> (x, w)", "without elements");
+    refuses(11, X4 W2, "y = ConvTranspose <pads = [3, 2]> (x, w)", "without elements");
+    refuses(11, X4 W2, "y = ConvTranspose <pads = [2147483647, 2147483647]> (x, w)", "without elements");
+    refuses(11, X4 W2, "y = ConvTranspose <strides = [2147483647]> (x, w)", "above the limit");
+    refuses(11, X4 W2, "y = ConvTranspose <dilations = [2147483648]> (x, w)", "'dilations' has 2147483648");
+    refuses(10, X4 W2, "y = ConvTranspose <output_shape = [4]> (x, w)", "opset 11 changed");
+    refuses(10, X4 W2, "y = ConvTranspose <auto_pad = \"SAME_UPPER\"> (x, w)", "opset 11 changed");
+    refuses(11, X4 ", float[1,1] w = {1}", "y = ConvTranspose(x, w)", "ranks 3 and 2");
+    refuses(11, X4 ", float[1,0,2] w = {}", "y = ConvTranspose(x, w)", "without elements");
+    refuses(11, X4 ", double[1,1,1] w = {1}", "y = ConvTranspose(x, w)", "several types");
+    refuses(11, "int8[1,1,1] x = {1}, int8[1,1,1] w = {1}", "y = ConvTranspose(x, w)", "type int8");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -87,6 +115,7 @@ int main(void)
         cmocka_unit_test(a_result_counts_what_lies_in_padding_only_where_it_should),
         cmocka_unit_test(the_first_of_equal_elements_is_the_largest),
         cmocka_unit_test(pools_that_do_not_fit_are_refused),
+        cmocka_unit_test(transposed_convolutions_that_do_not_fit_are_refused),
         cmocka_unit_test(pools_of_whole_channels_that_do_not_fit_are_refused),
     };
 

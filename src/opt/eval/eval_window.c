@@ -19,22 +19,21 @@ bool qdq_window_list(qdq_eval *c, const char *name, int n, int64_t least, int64_
     return true;
 }
 
-typedef enum padding { GIVEN, SAME_UPPER, SAME_LOWER } padding;
-
-static bool read_padding(qdq_eval *c, qdq_window *w, padding *how)
+bool qdq_window_attributes(qdq_eval *c, qdq_window *w, qdq_padding *how)
 {
     int64_t pads[2 * QDQ_WINDOW_SPACE];
     bool is_valid = qdq_eval_string_is(c, "auto_pad", "VALID", "");
 
+    *how = QDQ_PADDING_GIVEN;
     if (qdq_eval_string_is(c, "auto_pad", "SAME_UPPER", ""))
-        *how = SAME_UPPER;
+        *how = QDQ_PADDING_SAME_UPPER;
     else if (qdq_eval_string_is(c, "auto_pad", "SAME_LOWER", ""))
-        *how = SAME_LOWER;
-    else if (is_valid || qdq_eval_string_is(c, "auto_pad", "NOTSET", "NOTSET"))
-        *how = GIVEN;
-    else
+        *how = QDQ_PADDING_SAME_LOWER;
+    else if (!is_valid && !qdq_eval_string_is(c, "auto_pad", "NOTSET", "NOTSET"))
         return QDQ_REFUSE(c, "attribute 'auto_pad' has none of its values");
-    if (!qdq_window_list(c, "pads", 2 * w->space, 0, 0, pads))
+    if (!qdq_window_list(c, "pads", 2 * w->space, 0, 0, pads) ||
+        !qdq_window_list(c, "strides", w->space, 1, 1, w->stride) ||
+        !qdq_window_list(c, "dilations", w->space, 1, 1, w->dilation))
         return false;
     for (int i = 0; i < w->space; i++) {
         w->pad[i] = pads[i];
@@ -44,30 +43,29 @@ static bool read_padding(qdq_eval *c, qdq_window *w, padding *how)
 }
 
 /* As many results as strides fit into the data; what the kernels then need beyond it is padding on both sides. */
-static void pad_evenly(qdq_window *w, int i, int64_t reach, padding how)
+static void pad_evenly(qdq_window *w, int i, int64_t reach, qdq_padding how)
 {
     int64_t total;
 
     w->out[i] = (w->in[i] - 1) / w->stride[i] + 1;
     total = (w->out[i] - 1) * w->stride[i] + reach + 1 - w->in[i];
     total = total > 0 ? total : 0;
-    w->pad[i] = (total + (how == SAME_LOWER)) / 2;
+    w->pad[i] = (total + (how == QDQ_PADDING_SAME_LOWER)) / 2;
     w->end[i] = total - w->pad[i];
 }
 
 bool qdq_window_read(qdq_eval *c, qdq_window *w, bool round_up)
 {
-    padding how;
+    qdq_padding how;
 
-    if (!read_padding(c, w, &how) || !qdq_window_list(c, "strides", w->space, 1, 1, w->stride) ||
-        !qdq_window_list(c, "dilations", w->space, 1, 1, w->dilation))
+    if (!qdq_window_attributes(c, w, &how))
         return false;
     for (int i = 0; i < w->space; i++) {
         int64_t reach = 0, room = 0;
 
         if (__builtin_mul_overflow(w->dilation[i], w->kernel[i] - 1, &reach) || reach > INT64_MAX / 4)
             return QDQ_REFUSE(c, "a kernel that is larger than the data");
-        if (how != GIVEN) {
+        if (how != QDQ_PADDING_GIVEN) {
             pad_evenly(w, i, reach, how);
             continue;
         }

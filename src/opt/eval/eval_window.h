@@ -20,7 +20,12 @@ typedef struct qdq_window {
 /* An attribute with one number for each of n dims, all from `least` to INT32_MAX; `fallback` without it. */
 bool qdq_window_list(qdq_eval *c, const char *name, int n, int64_t least, int64_t fallback, int64_t *list);
 
-/* strides, dilations, pads and auto_pad, and from them `out`; space, in and kernel are filled already. With `round_up` the
+typedef enum qdq_padding { QDQ_PADDING_GIVEN, QDQ_PADDING_SAME_UPPER, QDQ_PADDING_SAME_LOWER } qdq_padding;
+
+/* strides, dilations, pads and auto_pad (VALID is no padding). */
+bool qdq_window_attributes(qdq_eval *c, qdq_window *w, qdq_padding *how);
+
+/* The same, and from them `out`; space, in and kernel are filled already. With `round_up` the
  * last window may end behind the padding, but not start there (ceil_mode). */
 bool qdq_window_read(qdq_eval *c, qdq_window *w, bool round_up);
 
