@@ -414,6 +414,35 @@ qdq_status qdq_infer_nonzero(qdq_infer *c)
     return qdq_infer_out(c, 0, QDQ_INT64, &out);
 }
 
+/* How many elements are kept is data. */
+qdq_status qdq_infer_compress(qdq_infer *c)
+{
+    bool is_flat = qdq_node_attr(c->node, "axis") == NULL;
+    qdq_shape in, out;
+    int axis;
+
+    qdq_shape_fill(&out, is_flat ? 1 : -1);
+    if (!is_flat && qdq_infer_shape_of(c, 0, &in)) {
+        QDQ_TRY(qdq_infer_axis(c, qdq_infer_int(c, "axis", 0), in.rank, &axis));
+        out = in;
+        out.dim[axis] = qdq_dim_unknown();
+    }
+    return qdq_infer_out(c, 0, qdq_infer_elem(c, 0), &out);
+}
+
+/* One number for each matrix. */
+qdq_status qdq_infer_det(qdq_infer *c)
+{
+    qdq_shape s;
+
+    if (!qdq_infer_shape_of(c, 0, &s))
+        return qdq_infer_out(c, 0, qdq_infer_elem(c, 0), NULL);
+    if (s.rank < 2)
+        return qdq_fail(c->err, QDQ_E_FORMAT, "input 0 has rank %d, want 2 or more", s.rank);
+    s.rank -= 2;
+    return qdq_infer_out(c, 0, qdq_infer_elem(c, 0), &s);
+}
+
 qdq_status qdq_infer_nonmaxsuppression(qdq_infer *c)
 {
     qdq_shape out;

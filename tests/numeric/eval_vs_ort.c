@@ -278,6 +278,16 @@ static const one cases[] = {
      "y = ConvTranspose <group = 2, kernel_shape = [1, 2]> (x, w, b)"},
     {11, 2, "float[2,1,3] x = {1, 2, 3, 4, 5, 6}, float[1,2,2] w = {1, 2, 3, 4}",
      "y = ConvTranspose <strides = [3]> (x, w)"},
+    /* picked elements */
+    {11, 0, F6 ", bool[2] k = {0, 1}", "y = Compress(x, k)"},
+    {11, 0, F6 ", bool[2] k = {0, 1}", "y = Compress <axis = 0> (x, k)"},
+    {11, 0, I6 ", bool[2] k = {0, 1}", "y = Compress <axis = -1> (x, k)"},
+    {11, 0, F6 ", bool[6] k = {0, 1, 0, 0, 1, 1}", "y = Compress(x, k)"},
+    {10, 0, F6 ", int64[3] n = {0, 1, 2}", "y = ReverseSequence(x, n)"},
+    {10, 0, F6 ", int64[2] n = {3, 2}", "y = ReverseSequence <time_axis = 1, batch_axis = 0> (x, n)"},
+    {10, 0, "int64[2,2,2] x = {1, 2, 3, 4, 5, 6, 7, 8}, int64[2] n = {2, 1}", "y = ReverseSequence(x, n)"},
+    {11, 8, "float[2,2] x = {1, 2, 3, 5}", "y = Det(x)"},
+    {11, 8, "float[2,3,3] x = {0, 1, 2, 3, 4, 6, 6, 7, 8, 2, 0, 0, 1, 3, 0, 9, 9, 4}", "y = Det(x)"},
     /* pools */
     {12, 0, X34, "y = MaxPool <kernel_shape = [2, 2]> (x)"},
     {12, 0, X34, "y, i = MaxPool <kernel_shape = [2, 3], pads = [1, 0, 1, 2], strides = [2, 2]> (x)"},

@@ -176,6 +176,11 @@ static void others_that_pick_elements(void **state)
                 "float[4,9]");
     test_infers(11, "g (float[N,9] x, int64[1] k) => (y) { y, i = TopK(x, k) }", "float[N,?]");
     test_infers(17, "g (float[N,9] x) => (y) { y = NonZero(x) }", "int64[2,?]");
+    test_infers(17, "g (float[N,9] x, bool[9] k) => (y) { y = Compress(x, k) }", "float[?]");
+    test_infers(17, "g (float[N,9] x, bool[9] k) => (y) { y = Compress<axis = 1>(x, k) }", "float[N,?]");
+    test_infers(17, "g (float16[N,3,4,4] x) => (y) { y = Det(x) }", "float16[N,3]");
+    test_infer_fails(17, "g (float[9] x, bool[9] k) => (y) { y = Compress<axis = 1>(x, k) }", "axis 1");
+    test_infer_fails(17, "g (float[9] x) => (y) { y = Det(x) }", "rank 1, want 2");
     test_infers(17, "g (int64[N] x, float[2] v) => (y) <int64 d = {7}> { y = OneHot(x, d, v) }",
                 "float[N,7]");
     test_infers(17, "g (int64[N] x, int8[2] v) => (y) <float[1] d = {7}> { y = OneHot<axis = 0>(x, d, v) }",

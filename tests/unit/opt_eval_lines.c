@@ -226,11 +226,53 @@ static void convolutions_that_do_not_fit_are_refused(void **state)
     refuses(11, "float[0,1,3] x = {}, float[1,1,1] w = {1}", "y = Conv(x, w)", "without elements");
 }
 
+static void picked_elements_that_do_not_fit_are_refused(void **state)
+{
+    (void)state;
+    gives(11, "int4[3] x = {1, -2, 3}, bool[3] k = {1, 0, 1}", "y = Compress(x, k)", "int4[2] y = {1, 3}");
+    gives(11, "float[2] x = {1, 2}, bool[0] k = {}", "y = Compress(x, k)", "float[0] y = {}");
+    gives(11, "float[2,0] x = {}, bool[1] k = {1}", "y = Compress <axis = 0> (x, k)", "float[1,0] y = {}");
+    gives(11, "float x = {7}, bool[1] k = {1}", "y = Compress(x, k)", "float[1] y = {7}");
+    refuses(11, "float[2] x = {1, 2}, bool[3] k = {1, 1, 1}", "y = Compress(x, k)", "3 elements for 2");
+    refuses(11, "float[2] x = {1, 2}, bool[1,1] k = {1}", "y = Compress(x, k)", "a condition of 1");
+    refuses(11, "float[2] x = {1, 2}, int8[1] k = {1}", "y = Compress(x, k)", "type int8");
+    refuses(11, "float[2] x = {1, 2}, bool[1] k = {1}", "y = Compress <axis = 1> (x, k)", "axis 1");
+    gives(10, "int4[3,1] x = {1, 2, 3}, int64[1] n = {2}", "y = ReverseSequence(x, n)",
+          "int4[3,1] y = {2, 1, 3}");
+    gives(10, "float[0,2] x = {}, int64[2] n = {0, 0}", "y = ReverseSequence(x, n)", "float[0,2] y = {}");
+    refuses(10, "float[2,1] x = {1, 2}, int64[1] n = {3}", "y = ReverseSequence(x, n)", "a length of 3 of 2");
+    refuses(10, "float[2,1] x = {1, 2}, int64[1] n = {-1}", "y = ReverseSequence(x, n)",
+            "a length of -1 of 2");
+    refuses(10, "float[2,1] x = {1, 2}, int64[2] n = {1, 1}", "y = ReverseSequence(x, n)",
+            "2 lengths for a batch of 1");
+    refuses(10, "float[2,1] x = {1, 2}, int64[1] n = {1}", "y = ReverseSequence <time_axis = 1> (x, n)",
+            "time along axis 1 and batch along axis 1");
+    refuses(10, "float[2,1] x = {1, 2}, int64[1] n = {1}",
+            "y = ReverseSequence <time_axis = 2, batch_axis = -1> (x, n)", "time along axis 2");
+    refuses(10, "float[2] x = {1, 2}, int64[1] n = {1}", "y = ReverseSequence(x, n)", "rank 1");
+    refuses(10, "float[2,1] x = {1, 2}, int32[1] n = {1}", "y = ReverseSequence(x, n)", "type int32");
+}
+
+static void determinants_of_square_matrices_are_computed(void **state)
+{
+    (void)state;
+    gives(11, "double[2,2] x = {0, 2, 3, 0}", "y = Det(x)", "double y = {-6}");
+    gives(11, "float[2,2] x = {1, 2, 2, 4}", "y = Det(x)", "float y = {0}");
+    gives(11, "float[0,2,2] x = {}", "y = Det(x)", "float[0] y = {}");
+    refuses(11, "float[2,1] x = {1, 2}", "y = Det(x)", "no square matrix");
+    refuses(11, "float[2] x = {1, 2}", "y = Det(x)", "no square matrix");
+    refuses(11, "float[0,0] x = {}", "y = Det(x)", "a matrix of 0 rows");
+    refuses(11, "float[0,600,600] x = {}", "y = Det(x)", "a matrix of 600 rows");
+    refuses(11, "int32[1,1] x = {1}", "y = Det(x)", "type int32");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_of_products_over_named_dims),
         cmocka_unit_test(convolutions_that_do_not_fit_are_refused),
+        cmocka_unit_test(picked_elements_that_do_not_fit_are_refused),
+        cmocka_unit_test(determinants_of_square_matrices_are_computed),
         cmocka_unit_test(places_of_extremes),
         cmocka_unit_test(the_k_largest_or_smallest),
         cmocka_unit_test(running_sums),

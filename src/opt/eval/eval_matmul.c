@@ -1,8 +1,9 @@
-/* eval_matmul.c - MatMul and Gemm of small matrices: weights that exporters multiply at load time. Sums in double,
+/* eval_matmul.c - MatMul, Gemm and Det of small matrices: weights that exporters multiply at load time. Sums in double,
  * or in 64 bits that wrap. */
 #include "opt/eval/eval_kernel.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 enum { MAX_WORK = 1 << 28 }; /* multiplications: a fraction of a second */
 
@@ -234,6 +235,62 @@ bool qdq_eval_gemm(qdq_eval *c)
                       row);
         add_row(&add, r, alpha, beta, &p, row);
         store_row(row, p.n, a->elem, out, r * p.n);
+    }
+    return true;
+}
+
+/* --- Det --------------------------------------------------------------------------------------------------------------------- */
+
+/* Of the n x n numbers at a, which it overwrites: elimination with the largest element of each column as pivot. */
+static double determinant(double *a, int64_t n)
+{
+    double result = 1;
+
+    for (int64_t i = 0; i < n; i++) {
+        int64_t pivot = i;
+
+        for (int64_t r = i + 1; r < n; r++)
+            if (fabs(a[r * n + i]) > fabs(a[pivot * n + i]))
+                pivot = r;
+        if (a[pivot * n + i] == 0)
+            return 0;
+        for (int64_t k = 0; pivot != i && k < n; k++) {
+            double swapped = a[i * n + k];
+
+            a[i * n + k] = a[pivot * n + k];
+            a[pivot * n + k] = swapped;
+        }
+        result *= pivot != i ? -a[i * n + i] : a[i * n + i];
+        for (int64_t r = i + 1; r < n; r++) {
+            double factor = a[r * n + i] / a[i * n + i];
+
+            for (int64_t k = i; k < n; k++)
+                a[r * n + k] -= factor * a[i * n + k];
+        }
+    }
+    return result;
+}
+
+bool qdq_eval_det(qdq_eval *c)
+{
+    enum { MOST = 1 << 9 }; /* rows: the work is their cube */
+    const qdq_const *x = c->in[0];
+
+    if (x->elem != QDQ_FLOAT && x->elem != QDQ_DOUBLE)
+        return qdq_eval_refuse_type(c, 0);
+    if (x->rank < 2 || x->dim[x->rank - 1] != x->dim[x->rank - 2])
+        return QDQ_REFUSE(c, "an array that is no square matrix");
+    int64_t n = x->dim[x->rank - 1];
+    if (n < 1 || n > MOST)
+        return QDQ_REFUSE(c, "a matrix of %" PRId64 " rows, expected 1 to %d", n, MOST);
+    void *out = qdq_eval_output(c, 0, x->elem, x->rank - 2, x->dim);
+    double *a = qdq_eval_scratch(c, n * n, sizeof *a);
+    if (out == NULL || a == NULL)
+        return false;
+    for (int64_t i = 0; i < c->out[0].count; i++) {
+        for (int64_t k = 0; k < n * n; k++)
+            a[k] = qdq_eval_number(x, i * n * n + k);
+        qdq_eval_put_number(x->elem, out, i, determinant(a, n));
     }
     return true;
 }
