@@ -24,24 +24,24 @@ int qdq_rename_new(int dir, const char *from, const char *to)
 }
 
 /* NULL: out of memory. */
-static char *name_kept(const char *path, int number)
+static char *name_kept(const char *path, const char *end, int number)
 {
     qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
 
-    qdq_buf_printf(&b, "%s.bad", path);
+    qdq_buf_printf(&b, "%s.%s", path, end);
     if (number > 1)
         qdq_buf_printf(&b, "%d", number);
     return qdq_buf_take(&b);
 }
 
-qdq_status qdq_set_aside(const char *path, char **kept, qdq_error *err)
+qdq_status qdq_set_aside(const char *path, const char *end, char **kept, qdq_error *err)
 {
     int reason = EEXIST;
 
     if (kept != NULL)
         *kept = NULL;
     for (int i = 1; i <= MOST_KEPT && reason == EEXIST; i++) {
-        char *name = name_kept(path, i);
+        char *name = name_kept(path, end, i);
         if (name == NULL)
             return qdq_nomem(err);
         reason = qdq_rename_new(AT_FDCWD, path, name) == 0 ? 0 : errno;
@@ -50,6 +50,7 @@ qdq_status qdq_set_aside(const char *path, char **kept, qdq_error *err)
         else
             qdq_free(name);
     }
-    return reason == 0 ? QDQ_OK
-                       : qdq_fail_errno(err, QDQ_E_IO, reason, "%s: cannot be kept as %s.bad", path, path);
+    return reason == 0
+               ? QDQ_OK
+               : qdq_fail_errno(err, QDQ_E_IO, reason, "%s: cannot be kept as %s.%s", path, path, end);
 }

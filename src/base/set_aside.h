@@ -1,4 +1,4 @@
-/* set_aside.h - renames that overwrite nothing; and files that nobody can read, kept under another name. */
+/* set_aside.h - renames that overwrite nothing; and files that are in the way, preserved under another name. */
 #ifndef QDQ_SET_ASIDE_H
 #define QDQ_SET_ASIDE_H
 
@@ -7,8 +7,9 @@
 /* Both names are in the folder that is open as `dir`, or AT_FDCWD. -1: errno says why, EEXIST that `to` is there. */
 int qdq_rename_new(int dir, const char *from, const char *to);
 
-/* "PATH" becomes "PATH.bad", or "PATH.bad2", ... where files have been kept before. *kept, if it is not NULL, is what it
- * is called now: qdq_free(). QDQ_E_IO: it stays where it is. */
-qdq_status qdq_set_aside(const char *path, char **kept, qdq_error *err);
+/* "PATH" becomes "PATH.END", or "PATH.END2", ... where files have been kept before. `end`: "bad" for a file that cannot be
+ * read, "old" for one that belongs to something else. *kept, if it is not NULL, is what it is called now: qdq_free().
+ * QDQ_E_IO: it stays where it is. */
+qdq_status qdq_set_aside(const char *path, const char *end, char **kept, qdq_error *err);
 
 #endif /* QDQ_SET_ASIDE_H */

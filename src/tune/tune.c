@@ -172,6 +172,7 @@ static qdq_status open_store(qdq_tuning *t, qdq_error *err)
                                           .device = device,
                                           .options = options,
                                           .quant = quant};
+    t->search_text = search;
     QDQ_TRY(guard_result(t, search, err));
     QDQ_TRY(qdq_tune_store_open(path, &t->store, err));
     QDQ_TRY(qdq_tune_store_begin(t->store, &t->context, search, t->opts->restart, &t->run, err));
@@ -318,6 +319,7 @@ static qdq_status search(qdq_tuning *t, qdq_error *err)
 {
     qdq_assign nothing;
 
+    QDQ_TRY(qdq_tune_open_cache(t, err));
     qdq_tune_show(t, "control");
     if (!qdq_assign_new(&nothing, t->space->n_groups, &t->arena))
         return qdq_nomem(err);
@@ -421,6 +423,7 @@ static void close_all(qdq_tuning *t, const char *why)
 {
     qdq_lab_close(t->lab);
     qdq_tune_greedy_free(t);
+    qdq_tune_close_cache(t);
     qdq_candidates_close(t->files);
     qdq_tune_store_close(t->store);
     qdq_pattern_cache_free(&t->known);

@@ -1,20 +1,15 @@
-/* tune_cache.c - autotune_cache.json of a run: written anew after every decision, for people and for Model-Optimizer's users; and
- * read where a run begins in a folder that has such a file and no store: then its schemes are proposed without being measured
- * apart. What is shipped is measured in any case. */
+/* tune_cache.c - autotune_cache.json of a run: rewritten after each group that was measured in isolation and after each decision, for
+ * people, for Model-Optimizer's users, and for a run that has lost its store. tune_cache_read.c reads it. */
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/fail.h"
-#include "base/set_aside.h"
 #include "target/target.h"
 #include "tune/cache/autotune_cache.h"
 #include "tune/space/space_halves.h"
 #include "tune/greedy/greedy.h"
 
-static const char file_name[] = "autotune_cache.json";
-
-/* --- out ---------------------------------------------------------------------------------------------------------------- */
+/* --- groups ------------------------------------------------------------------------------------------------------------- */
 
 typedef struct exporting {
     qdq_tuning *t;
@@ -95,34 +90,61 @@ static const qdq_tune_kind *kind_of(const qdq_tuning *t, uint32_t unit, uint32_t
     return NULL;
 }
 
-/* The scheme of a group that was proposed; 0: it was not, and stays float. */
-static size_t scheme_of(const qdq_tuning *t, const qdq_tune_kind *k, uint32_t group)
+/* The scheme of a group, and what is known of it. Once groups are merged, one that was not proposed stays float. */
+typedef struct outcome {
+    size_t scheme;
+    double none_us, saved_us, border_us;
+    bool in_progress;
+} outcome;
+
+static outcome outcome_of(const qdq_tuning *t, const qdq_tune_kind *k, uint32_t group)
 {
-    for (size_t i = 0; i < t->greedy->problem.n_items; i++)
-        if (t->greedy->group[i] == group)
-            return k->proposed;
-    return 0;
+    const qdq_tune_greedy *g = t->greedy;
+    outcome o = {.none_us = NAN, .in_progress = !g->kinds.measured && !k->settled && k->why == NULL};
+    bool chosen = !g->merged;
+
+    for (size_t i = 0; i < g->problem.n_items && !chosen; i++)
+        chosen = g->group[i] == group;
+    if (k->n_schemes == 0 || k->why != NULL)
+        return o;
+    if (o.in_progress)
+        qdq_tune_kind_so_far(k, &o.scheme, &o.none_us, &o.saved_us);
+    else {
+        o.none_us = k->none_us > 0 ? k->none_us : NAN;
+        o.scheme = chosen ? k->proposed : 0;
+        o.saved_us = o.scheme != 0 ? k->saved.mean_us : 0;
+        o.border_us = o.scheme != 0 ? k->border_us : 0;
+    }
+    return o;
 }
 
-/* Of greedy: by what was measured apart. */
+static const char *say(const qdq_tune_kind *k, const outcome *o)
+{
+    return k->why != NULL       ? k->why
+           : o->in_progress     ? "is being measured"
+           : o->scheme == 0     ? "does not pay beside its neighbours"
+           : k->saved.qualifies ? "saves time apart"
+                                : "pays beside its neighbours";
+}
+
+/* Of greedy: by what was measured in isolation. */
 static qdq_status fill_by_kind(exporting *x, const qdq_tune_kind *k, uint32_t instance, qdq_cached_group *g,
                                qdq_error *err)
 {
-    const size_t scheme = scheme_of(x->t, k, (uint32_t)g->id);
-    const double none = scheme != 0 ? k->none_us * 1e-3 : NAN, best = none - k->saved.mean_us * 1e-3;
+    const outcome o = outcome_of(x->t, k, (uint32_t)g->id);
+    const double none = o.none_us * 1e-3, best = none - o.saved_us * 1e-3;
     qdq_assign a;
 
     if (!qdq_assign_new(&a, qdq_space_scheme_bits(x->t->space), &x->c.arena))
         return qdq_nomem(err);
-    qdq_tune_apply_scheme(x->t, k, scheme, instance, &a);
+    if (k->n_schemes > 0)
+        qdq_tune_apply_scheme(x->t, k, o.scheme, instance, &a);
     QDQ_TRY(list_tensors(x, &x->t->choices[k->unit], instance, &a, g, err));
-    g->scheme = scheme != 0 ? qdq_scheme_kind_names[k->scheme[scheme].what->kind] : "baseline";
-    g->what = k->why != NULL       ? k->why
-              : scheme == 0        ? "does not pay beside its neighbours"
-              : k->saved.qualifies ? "saves time apart"
-                                   : "pays beside its neighbours";
+    g->scheme = o.scheme != 0 ? qdq_scheme_kind_names[k->scheme[o.scheme].what->kind] : "baseline";
+    g->what = say(k, &o);
+    g->in_progress = o.in_progress;
     g->base_ms = none;
-    g->best_ms = best + k->border_us * 1e-3;
+    g->best_ms = best + o.border_us * 1e-3;
     if (x->t->greedy->kinds.by_layers) {
         g->base_compute_ms = none;
         g->best_compute_ms = best;
@@ -156,46 +178,78 @@ static qdq_status add_groups(exporting *x, qdq_error *err)
     return QDQ_OK;
 }
 
-/* A group is decided about once it is kept, or was tried alone or with others and refused. */
+/* --- decisions ---------------------------------------------------------------------------------------------------------- */
+
+static bool is_decided(const qdq_validate_result *r, size_t item)
+{
+    return r->item != NULL && (r->item[item].known || r->item[item].trial < r->n_trials);
+}
+
+/* A group is decided about once it is kept, or was tried alone or with others and rejected. */
+static qdq_status add_decision(exporting *x, size_t item, qdq_error *err)
+{
+    const qdq_tune_greedy *g = x->t->greedy;
+    const qdq_validate_decision *of = &g->result.item[item];
+    const double base_ms = x->t->problem.base_ns * 1e-6,
+                 time = of->trial < g->result.n_trials ? g->result.trial[of->trial].time : NAN;
+    const bool failed = of->verdict == QDQ_VALIDATE_FAILED;
+    const qdq_cached_decision d = {.group = g->group[item],
+                                   .kept = of->verdict == QDQ_VALIDATE_KEPT,
+                                   .ms = failed ? NAN : time * base_ms,
+                                   .reason = failed ? "a model with it could not be built" : NULL,
+                                   .verdict = qdq_validate_verdict_name(of->verdict)};
+
+    return QDQ_PUSH(&x->c.arena, &x->c.decisions, d) ? QDQ_OK : qdq_nomem(err);
+}
+
 static qdq_status add_decisions(exporting *x, qdq_error *err)
 {
     const qdq_tune_greedy *g = x->t->greedy;
-    const qdq_validate_result *r = &g->result;
-    const double base_ms = x->t->problem.base_ns * 1e-6;
 
     for (size_t i = 0; i < g->problem.n_items; i++) {
         if (!QDQ_PUSH(&x->c.arena, &x->c.candidates, (int64_t)g->group[i]))
             return qdq_nomem(err);
-        if (r->item == NULL || r->item[i].trial == SIZE_MAX || r->item[i].trial >= r->n_trials)
-            continue;
-        const qdq_validate_trial *trial = &r->trial[r->item[i].trial];
-        const bool kept = r->item[i].verdict == QDQ_VALIDATE_KEPT;
-        const qdq_cached_decision d = {.group = g->group[i],
-                                       .kept = kept,
-                                       .ms = trial->failed ? NAN : trial->time * base_ms,
-                                       .reason = trial->failed ? "a model with it could not be built" : NULL};
-        if (!QDQ_PUSH(&x->c.arena, &x->c.decisions, d))
-            return qdq_nomem(err);
+        if (is_decided(&g->result, i))
+            QDQ_TRY(add_decision(x, i, err));
+        else if (x->c.next < 0)
+            x->c.next = g->group[i];
     }
     return QDQ_OK;
 }
+
+static qdq_status add_samples(exporting *x, qdq_error *err)
+{
+    const qdq_tune_kinds *k = &x->t->greedy->kinds;
+
+    for (size_t i = 0; i < k->samples.n; i++)
+        if (!QDQ_PUSH(&x->c.arena, &x->c.samples, k->samples.at[i]))
+            return qdq_nomem(err);
+    return QDQ_OK;
+}
+
+/* --- the file ----------------------------------------------------------------------------------------------------------- */
 
 static qdq_status fill(exporting *x, bool completed, qdq_error *err)
 {
     const qdq_tuning *t = x->t;
 
     x->c.model = t->m->path;
+    x->c.fingerprint = t->fingerprint;
+    x->c.run = t->run.id;
     x->c.base_ms = t->problem.base_ns * 1e-6;
     x->c.current_ms = x->c.base_ms * (1 - t->saved);
-    x->c.completed = completed;
+    x->c.completed = completed && (t->greedy == NULL || !t->greedy->result.search.ended_early);
     QDQ_TRY(add_groups(x, err));
-    return t->greedy != NULL ? add_decisions(x, err) : QDQ_OK;
+    if (t->greedy == NULL)
+        return QDQ_OK;
+    QDQ_TRY(add_samples(x, err));
+    return add_decisions(x, err);
 }
 
 qdq_status qdq_tune_write_cache(qdq_tuning *t, const qdq_assign *incumbent, bool completed, qdq_error *err)
 {
     exporting x = {.t = t, .incumbent = incumbent};
-    const char *path = qdq_tune_path(t, file_name);
+    const char *path = qdq_tune_path(t, QDQ_AUTOTUNE_CACHE);
 
     if (path == NULL)
         return qdq_nomem(err);
@@ -204,109 +258,5 @@ qdq_status qdq_tune_write_cache(qdq_tuning *t, const qdq_assign *incumbent, bool
     if (st == QDQ_OK)
         st = qdq_autotune_cache_write(&x.c, path, err);
     qdq_autotune_cache_free(&x.c);
-    return st;
-}
-
-/* --- in ----------------------------------------------------------------------------------------------------------------- */
-
-/* Names differ from version to version of Model-Optimizer: what they speak of does not. */
-static bool names_scheme(const char *name, qdq_scheme_kind kind)
-{
-    static const char *const word[] = {
-        [QDQ_SCHEME_NONE] = "baseline",      [QDQ_SCHEME_FULL] = "full",
-        [QDQ_SCHEME_WEIGHT_ONLY] = "weight", [QDQ_SCHEME_ACTIVATION_ONLY] = "activation",
-        [QDQ_SCHEME_SKIP_SMALL] = "skip",    [QDQ_SCHEME_RULES] = "rules"};
-
-    return strstr(name, word[kind]) != NULL;
-}
-
-static void import_group(const qdq_tuning *t, const qdq_cached_group *g, qdq_tune_kind *k)
-{
-    const bool by_layers = isfinite(g->base_compute_ms) && isfinite(g->best_compute_ms);
-    const double none = by_layers ? g->base_compute_ms : g->base_ms,
-                 best = by_layers ? g->best_compute_ms : g->best_ms;
-
-    if (k->settled || strcmp(g->layer, t->fusions->at[k->group].layer) != 0 || g->layer[0] == '\0' ||
-        !isfinite(none) || !isfinite(best))
-        return;
-    for (size_t s = 0; s < k->n_schemes && !k->settled; s++) {
-        if (!names_scheme(g->scheme, k->scheme[s].what->kind))
-            continue;
-        k->settled = true;
-        k->best = k->proposed = s;
-        k->none_us = none * 1e3;
-        k->border_us = by_layers && g->best_ms > best ? (g->best_ms - best) * 1e3 : 0;
-        k->saved = (qdq_saving){.mean_us = (none - best) * 1e3, .groups = (double)k->n, .qualifies = s != 0};
-    }
-}
-
-static qdq_status set_aside(const qdq_tuning *t, const char *path, const char *why, qdq_error *err)
-{
-    char *kept;
-
-    QDQ_TRY(qdq_set_aside(path, &kept, err));
-    qdq_job_log(t->job, QDQ_LOG_WARNING, "%s: it is kept as %s, and not used", why, kept);
-    qdq_free(kept);
-    return QDQ_OK;
-}
-
-/* What the file says when a run begins beside it: a run that goes on has to see the same, so its text is kept in the store. */
-static qdq_status read_file(qdq_tuning *t, qdq_autotune_cache *out, qdq_error *err)
-{
-    enum { MOST = 1 << 28 };
-    const char *path = qdq_tune_path(t, file_name);
-    const bool first = !t->run.resumed && t->run.id == 1;
-    qdq_error why = QDQ_ERROR_INIT;
-    char *text;
-    size_t size;
-
-    if (path == NULL)
-        return qdq_nomem(err);
-    if (!first || access(path, F_OK) != 0)
-        return QDQ_OK;
-    QDQ_TRY(qdq_read_file(path, MOST, &text, &size, err));
-    qdq_status st = qdq_autotune_cache_parse(text, size, path, out, &why);
-    const bool is_bad = st == QDQ_E_FORMAT;
-    if (st == QDQ_OK)
-        st = qdq_tune_store_value_put(t->store, &t->run, file_name, text, err);
-    else
-        st = is_bad ? set_aside(t, path, why.text, err) : qdq_fail(err, st, "%s", why.text);
-    qdq_free(text);
-    if (is_bad)
-        qdq_autotune_cache_free(
-            out); /* what stands before the mistake counts no more than what is behind it */
-    return st;
-}
-
-static qdq_status read_known(qdq_tuning *t, qdq_autotune_cache *out, qdq_error *err)
-{
-    char *text;
-
-    QDQ_TRY(qdq_tune_store_value_get(t->store, &t->run, file_name, &text, err));
-    if (text == NULL)
-        return read_file(t, out, err);
-    qdq_status st = qdq_autotune_cache_parse(text, strlen(text), file_name, out, err);
-    qdq_free(text);
-    return st;
-}
-
-qdq_status qdq_tune_import_cache(qdq_tuning *t, qdq_tune_kinds *kinds, qdq_error *err)
-{
-    qdq_autotune_cache c;
-    size_t n = 0;
-
-    qdq_autotune_cache_init(&c);
-    qdq_status st = read_known(t, &c, err);
-    const bool found = st == QDQ_OK && c.groups.n > 0;
-    for (size_t i = 0; found && i < c.groups.n; i++)
-        for (size_t k = 0; k < kinds->n; k++)
-            import_group(t, &c.groups.at[i], &kinds->at[k]);
-    qdq_autotune_cache_free(&c);
-    for (size_t k = 0; k < kinds->n; k++)
-        n += kinds->at[k].settled;
-    if (found)
-        qdq_job_log(t->job, QDQ_LOG_INFO,
-                    "%s: knows %zu of %zu kinds of groups, which are not measured apart", file_name, n,
-                    kinds->n);
     return st;
 }

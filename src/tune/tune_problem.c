@@ -231,10 +231,21 @@ static bool has_builds_for_plain(const qdq_tuning *t)
     return !t->cuts || t->n_baselines == 0 || t->search_opts.max_builds == 0;
 }
 
+/* What an autotune_cache.json placed. The strategy greedy takes its groups one by one. */
+static qdq_status add_file_start(qdq_tuning *t, starts *s, qdq_error *err)
+{
+    if (t->cached == NULL || qdq_tune_wants_greedy(t->opts))
+        return QDQ_OK;
+    QDQ_TRY(add_start(t, s, QDQ_AUTOTUNE_CACHE, err));
+    s->n -= !qdq_tune_cached_start(t, &s->assign[s->n - 1]);
+    return QDQ_OK;
+}
+
 /* What the rules decide, everything, and all linear operators without others: profiles of single layers do not always tell what an
  * Add costs that the engine fuses in float (4 % of MobileNetV2 on OpenVINO). */
 static qdq_status add_plain_starts(qdq_tuning *t, starts *s, qdq_error *err)
 {
+    QDQ_TRY(add_file_start(t, s, err));
     s->name[s->n] = "rules";
     if (!qdq_assign_copy(&s->assign[s->n++], &t->space->rules, &t->arena))
         return qdq_nomem(err);

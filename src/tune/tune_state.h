@@ -156,7 +156,11 @@ typedef struct qdq_tuning {
     qdq_candidates *files;
     qdq_lab *lab;
     qdq_tune_store *store;
-    qdq_tune_store_context context; /* what all that it holds was measured of and on */
+    qdq_tune_store_context context;    /* what all that it holds was measured of and on */
+    const char *search_text;           /* qdq_tune_search_text() */
+    char fingerprint[33];              /* of the context and of that text: equal ones are one run */
+    struct qdq_autotune_cache *cached; /* that the run began with; NULL: none */
+    bool cached_is_mine;               /* it has this fingerprint */
     qdq_tune_store_run run;
     QDQ_VEC(qdq_tune_candidate *) candidates;
     qdq_map by_name;   /* name -> candidate */
@@ -360,8 +364,21 @@ qdq_status qdq_tune_try_edges(qdq_tuning *t, qdq_error *err);
 
 /* --- tune_cache.c ------------------------------------------------------------------------------------------------------- */
 
-/* autotune_cache.json as things stand. */
+#define QDQ_AUTOTUNE_CACHE "autotune_cache.json"
+
+/* It as things stand. */
 qdq_status qdq_tune_write_cache(qdq_tuning *t, const qdq_assign *incumbent, bool completed, qdq_error *err);
+
+/* --- tune_cache_read.c -------------------------------------------------------------------------------------------------- */
+
+/* In subgraph mode, before anything is measured: reads the file that is in the folder, into t->cached, and sets it aside if it is not
+ * this run's. A run that goes on sees what it saw when it began. qdq_tune_close_cache() in any case. */
+qdq_status qdq_tune_open_cache(qdq_tuning *t, qdq_error *err);
+void qdq_tune_close_cache(qdq_tuning *t);
+
+/* What that file places: groups by their schemes, without those that it rejected. False: it has no group of this model with
+ * Q/DQ. */
+bool qdq_tune_cached_start(const qdq_tuning *t, qdq_assign *a);
 
 /* --- tune_weigh.c ----------------------------------------------------------------------------------------------------- */
 

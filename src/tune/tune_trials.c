@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "tune/accuracy/accuracy.h"
+#include "tune/greedy/greedy.h"
 
 /* --- models ----------------------------------------------------------------------------------------------------------- */
 
@@ -522,6 +523,12 @@ static qdq_status record(qdq_tuning *t, const qdq_search_event *e, qdq_error *er
     return qdq_tune_store_event(t->store, &t->run, "trial", text, err);
 }
 
+/* What was proposed before anything of it was rejected: greedy may go on with a part of it. */
+static const qdq_assign *proposed_of(const qdq_tuning *t, const qdq_search_event *e)
+{
+    return t->greedy != NULL && t->greedy->result.raw.word != NULL ? &t->greedy->result.raw : e->candidate;
+}
+
 static qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *err)
 {
     qdq_tuning *t = ctx;
@@ -536,7 +543,7 @@ static qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *err)
         QDQ_TRY(
             qdq_tune_write_cache(t, e->kept ? e->candidate : e->incumbent, e->phase == QDQ_PHASE_DONE, err));
     if (t->opts->mode == QDQ_TUNE_SUBGRAPH && e->phase != QDQ_PHASE_START && e->phase != QDQ_PHASE_DONE)
-        QDQ_TRY(qdq_tune_write_raw(t, e->candidate, err));
+        QDQ_TRY(qdq_tune_write_raw(t, proposed_of(t, e), err));
     if (e->kept && is_best)
         QDQ_TRY(kept(t, e, err));
     qdq_tune_show(t, e->phase == QDQ_PHASE_INTERACTIONS ? e->move : qdq_tune_phase_name(t, e->phase));

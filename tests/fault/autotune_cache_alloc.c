@@ -8,11 +8,13 @@
 #include "base/set_aside.h"
 
 static const char text[] =
-    "{\"version\": 1, \"model_path\": \"m.onnx\", \"phase2\": {\"results\": [{\"group_id\": 1, "
+    "{\"version\": 1, \"model_path\": \"m.onnx\", \"run\": {\"fingerprint\": \"f\", "
+    "\"number\": 1}, \"phase2\": {\"samples\": {\"k\": [1, 2.5]}, \"results\": [{\"group_id\": 1, "
     "\"trt_layer_name\": \"a\", \"baseline_latency_ms\": Infinity, \"best_scheme_target_tensors\": [\"w\", "
     "\"x\"], "
     "\"best_latency_ms\": NaN}]}, \"phase3\": {\"full_baseline_ms\": 2, \"candidates\": [1], \"validated\": "
-    "[{\"group_id\": 1, \"kept\": false, \"latency_ms\": 2, \"reason\": \"r\"}]}}";
+    "[{\"group_id\": 1, \"kept\": false, \"latency_ms\": 2, \"reason\": \"r\", \"verdict\": "
+    "\"failed\"}], \"next\": 1}}";
 
 static qdq_status read_and_write(void *ctx, qdq_error *err)
 {
@@ -21,7 +23,7 @@ static qdq_status read_and_write(void *ctx, qdq_error *err)
     qdq_status st = qdq_autotune_cache_parse(text, strlen(text), "c.json", &c, err);
     if (st == QDQ_OK) {
         assert_true(c.groups.n == 1 && c.groups.at[0].n_tensors == 2 && c.candidates.n == 1 &&
-                    c.decisions.n == 1);
+                    c.decisions.n == 1 && c.samples.n == 1);
         st = qdq_autotune_cache_write(&c, ctx, err);
     }
     qdq_autotune_cache_free(&c);
@@ -55,7 +57,7 @@ static void write_again(const char *path)
 static qdq_status set_aside(void *ctx, qdq_error *err)
 {
     char *kept;
-    qdq_status st = qdq_set_aside(ctx, &kept, err);
+    qdq_status st = qdq_set_aside(ctx, "bad", &kept, err);
 
     if (st == QDQ_OK)
         write_again(ctx);

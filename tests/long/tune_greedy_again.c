@@ -298,25 +298,116 @@ static void schemes_of_a_cache_are_not_measured_apart(void **state)
     free(first);
 }
 
+/* As another run would have written it. */
+static char *make_foreign(const char *cache)
+{
+    return replace(cache, "\"fingerprint\": \"", "\"fingerprint\": \"other");
+}
+
+/* Groups that are settled by it have no samples of their own, and names that are unknown say nothing. */
 static void what_a_cache_says_of_others_is_ignored(void **state)
 {
     static const char *const from[] = {"\"full\"", "MatMul@h"}, *const to[] = {"\"magic\"", "Conv@q"};
     char *first = strdup(test_path("ours"));
     const qdq_tune_result want = run(&before, first);
-    char *cache = test_tuned_file(first, "autotune_cache.json");
+    char *cache = test_tuned_file(first, "autotune_cache.json"), *foreign = make_foreign(cache);
 
     (void)state;
     for (size_t i = 0; i < QDQ_COUNT(from); i++) {
-        char *text = replace(cache, from[i], to[i]), name[20];
+        char *text = replace(foreign, from[i], to[i]), name[20];
         snprintf(name, sizeof name, "foreign%zu", i);
         char *folder = folder_with(name, text, strlen(text));
-        assert_int_equal(run(&before, folder).apart_builds, want.apart_builds);
-        assert_same_end(folder, first);
+        const qdq_tune_result r = run(&before, folder);
+        assert_true(0 < r.apart_builds && r.apart_builds <= want.apart_builds);
+        assert_true(r.kept == want.kept && r.rejected == want.rejected);
+        test_tuned_same(folder, first, "plan.json");
         free(folder);
         free(text);
     }
+    free(foreign);
     qdq_free(cache);
     free(first);
+}
+
+/* --- files of other runs ---------------------------------------------------------------------------------------------------- */
+
+static bool same_text(const char *folder, const char *name, const char *want)
+{
+    char *text = test_tuned_file(folder, name);
+    const bool same = strcmp(text, want) == 0;
+
+    qdq_free(text);
+    return same;
+}
+
+/* Every strategy reads a file that is not its own, begins with what it places, and keeps it. */
+static void a_file_of_another_run_is_read_and_set_aside_by_every_strategy(void **state)
+{
+    static const struct {
+        const char *name;
+        qdq_tune_strategy strategy;
+        bool blind;
+        const char *by;
+    } ways[] = {{"greedy", QDQ_TUNE_GREEDY, false, "greedy"},
+                {"cuts", QDQ_TUNE_AUTO, false, "mincut"},
+                {"trials", QDQ_TUNE_AUTO, true, "trials"}};
+    char *first = strdup(test_path("other_run"));
+    const qdq_tune_result want = run(&before, first);
+    char *cache = test_tuned_file(first, "autotune_cache.json"), *foreign = make_foreign(cache);
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(ways); i++) {
+        char *folder = folder_with(ways[i].name, foreign, strlen(foreign));
+        setting s = before;
+        qdq_tune_result r;
+        s.blind = ways[i].blind;
+        qdq_tune_opts o = opts(&s);
+        o.strategy = ways[i].strategy;
+        assert_ok(tune(&s, folder, &o, &r));
+        assert_string_equal(r.strategy, ways[i].by);
+        assert_int_equal(r.verdict, want.verdict);
+        assert_true(same_text(folder, "autotune_cache.json.old", foreign));
+        assert_false(same_text(folder, "autotune_cache.json", foreign));
+        char *report = test_tuned_file(folder, "report.html");
+        assert_true((strstr(report, ">autotune_cache.json</") != NULL) == (i > 0));
+        qdq_free(report);
+        assert_ok(tune(&s, folder, &o, &r)); /* goes on: the file is its own now */
+        assert_false(exists(folder, "autotune_cache.json.old2"));
+        o.seed = 99;
+        assert_ok(tune(&s, folder, &o, &r));
+        assert_true(exists(folder, "autotune_cache.json.old2"));
+        free(folder);
+    }
+    free(foreign);
+    qdq_free(cache);
+    free(first);
+}
+
+/* As Model-Optimizer leaves it: nothing of a run is in it, and a group that it rejected stays float at first. */
+static void a_file_of_model_optimizer_is_a_start(void **state)
+{
+    static const char file[] =
+        "{\"version\": 1, \"model_path\": \"m.onnx\", \"phase2\": {\"results\": ["
+        "{\"group_id\": 0, \"trt_layer_name\": \"MatMul@h1\", \"best_scheme_name\": \"full_qdq\","
+        " \"best_scheme_target_tensors\": []},"
+        "{\"group_id\": 1, \"trt_layer_name\": \"MatMul@h2\", \"best_scheme_name\": \"full_qdq\","
+        " \"best_scheme_target_tensors\": [\"r1\", \"b\"]},"
+        "{\"group_id\": 2, \"trt_layer_name\": \"MatMul@h3\", \"best_scheme_name\": \"full_qdq\","
+        " \"best_scheme_target_tensors\": [\"nothing of that name\"]}]},"
+        "\"phase3\": {\"candidates\": [0, 1], \"validated\": [{\"group_id\": 0, \"kept\": false,"
+        " \"latency_ms\": Infinity, \"reason\": \"failed\"}], \"completed\": false}}";
+    char *folder = folder_with("theirs", file, strlen(file));
+    qdq_tune_opts o = opts(&before);
+    qdq_tune_result r;
+
+    (void)state;
+    o.strategy = QDQ_TUNE_MINCUT;
+    assert_ok(tune(&before, folder, &o, &r));
+    char *report = test_tuned_file(folder, "report.html");
+    assert_non_null(strstr(report, ">autotune_cache.json</"));
+    assert_true(same_text(folder, "autotune_cache.json.old", file));
+    qdq_free(report);
+    free(folder);
 }
 
 /* subgraph 8 case 17: a torn file is moved aside. */
@@ -347,6 +438,8 @@ int main(void)
         cmocka_unit_test(subgraph_8_case_17_another_engine_drops_times_of_groups),
         cmocka_unit_test(schemes_of_a_cache_are_not_measured_apart),
         cmocka_unit_test(what_a_cache_says_of_others_is_ignored),
+        cmocka_unit_test(a_file_of_another_run_is_read_and_set_aside_by_every_strategy),
+        cmocka_unit_test(a_file_of_model_optimizer_is_a_start),
         cmocka_unit_test(a_torn_cache_is_set_aside),
     };
 

@@ -171,6 +171,7 @@ static void an_empty_one_can_be_written(void **state)
                               "    \"full_baseline_ms\": null,\n"
                               "    \"candidates\": [],\n"
                               "    \"validated\": [],\n"
+                              "    \"next\": null,\n"
                               "    \"current_latency_ms\": null,\n"
                               "    \"completed\": false\n"
                               "  }\n"
@@ -178,6 +179,37 @@ static void an_empty_one_can_be_written(void **state)
     qdq_free(text);
     assert_ok(qdq_autotune_cache_read(path, &c, &err));
     qdq_autotune_cache_free(&c);
+}
+
+/* Which run it is, samples, and where validation goes on: what Model-Optimizer does not write. */
+static void the_state_of_a_run_reads_back_the_same(void **state)
+{
+    static const double us[] = {100.5, 30.125, 0};
+    qdq_autotune_cache c, again;
+    char *text;
+
+    (void)state;
+    qdq_autotune_cache_init(&c);
+    c.fingerprint = "0123";
+    c.run = 2;
+    c.next = 7;
+    assert_true(
+        QDQ_PUSH(&c.arena, &c.groups,
+                 ((qdq_cached_group){.id = 7, .layer = "", .scheme = "", .what = "", .in_progress = true})));
+    assert_true(QDQ_PUSH(&c.arena, &c.samples, ((qdq_cached_samples){"first look", us, 3})));
+    assert_true(QDQ_PUSH(&c.arena, &c.decisions,
+                         ((qdq_cached_decision){.group = 3, .ms = NAN, .verdict = "undecided"})));
+    assert_ok(qdq_autotune_cache_text(&c, &text, &err));
+    assert_ok(parse(text, &again));
+    assert_string_equal(again.fingerprint, "0123");
+    assert_true(again.run == 2 && again.next == 7 && again.groups.at[0].in_progress);
+    assert_true(again.samples.n == 1 && again.samples.at[0].n == 3);
+    assert_string_equal(again.samples.at[0].key, "first look");
+    assert_memory_equal(again.samples.at[0].us, us, sizeof us);
+    assert_string_equal(again.decisions.at[0].verdict, "undecided");
+    qdq_free(text);
+    qdq_autotune_cache_free(&c);
+    qdq_autotune_cache_free(&again);
 }
 
 /* Names of tensors need be no UTF-8. */
@@ -243,6 +275,13 @@ static void mistakes_have_their_place(void **state)
          "phase3.validated[0], key 'kept': expected true or false"},
         {"{\"phase3\": {\"validated\": [{\"group_id\": 1, \"kept\": 1}]}}",
          "key 'kept': expected true or false"},
+        {"{\"run\": {\"number\": -1}}", "run, key 'number': expected a whole number"},
+        {"{\"phase2\": {\"samples\": []}}", "phase2, key 'samples': expected an object"},
+        {"{\"phase2\": {\"samples\": {\"k\": 3}}}",
+         "phase2.samples, key 'k': expected a list of times in us"},
+        {"{\"phase2\": {\"samples\": {\"k\": [1, -2]}}}", "key 'k': expected a list of times in us"},
+        {"{\"phase2\": {\"samples\": {\"k\": [\"1\"]}}}", "key 'k': expected a list of times in us"},
+        {"{\"phase3\": {\"next\": -1}}", "phase3, key 'next': expected a whole number"},
         {"{\"a\": 1, \"a\": 2}", "not JSON"},
         {"{\"a\": Infinityx}", "not JSON"},
         {"{\"a\": NaNNaN}", "not JSON"},
@@ -301,7 +340,7 @@ static void subgraph_8_case_17_a_torn_file_is_moved_aside(void **state)
         write_text(path, torn);
         assert_int_equal(qdq_autotune_cache_read(path, &c, &err), QDQ_E_FORMAT);
         qdq_autotune_cache_free(&c);
-        assert_ok(qdq_set_aside(path, &kept, &err));
+        assert_ok(qdq_set_aside(path, "bad", &kept, &err));
         snprintf(want, sizeof want, i > 1 ? "%s.bad%d" : "%s.bad", path, i);
         assert_string_equal(kept, want);
         assert_text(kept, torn);
@@ -309,11 +348,11 @@ static void subgraph_8_case_17_a_torn_file_is_moved_aside(void **state)
         qdq_free(kept);
         assert_fails(QDQ_E_IO, path, qdq_autotune_cache_read(path, &c, &err));
     }
-    assert_fails(QDQ_E_IO, "cannot be kept", qdq_set_aside(path, &kept, &err));
+    assert_fails(QDQ_E_IO, "cannot be kept", qdq_set_aside(path, "bad", &kept, &err));
     assert_null(kept);
     qdq_autotune_cache_init(&c);
     assert_ok(qdq_autotune_cache_write(&c, path, &err));
-    assert_ok(qdq_set_aside(path, NULL, &err));
+    assert_ok(qdq_set_aside(path, "bad", NULL, &err));
     assert_int_equal(test_count_files(folder), 4);
     free(folder);
     free(path);
@@ -352,6 +391,7 @@ int main(void)
         cmocka_unit_test(what_is_missing_is_not_known),
         cmocka_unit_test(what_is_written_is_strict_and_reads_back_the_same),
         cmocka_unit_test(an_empty_one_can_be_written),
+        cmocka_unit_test(the_state_of_a_run_reads_back_the_same),
         cmocka_unit_test(odd_names_make_no_broken_file),
         cmocka_unit_test(mistakes_have_their_place),
         cmocka_unit_test(subgraph_8_case_17_a_torn_file_is_refused_wherever_it_ends),

@@ -31,6 +31,8 @@ typedef struct world {
     const char *moves[MOVES];
     unsigned events;
     uint64_t log; /* of all that was asked */
+    size_t told;  /* decisions that it was told of */
+    unsigned times_told;
 } world;
 
 static void begin(world *w, size_t n, uint64_t seed, double deviation)
@@ -150,12 +152,30 @@ typedef struct asking {
     bool at_once;
     size_t base;
     const qdq_assign *start;
+    const qdq_validate_verdict *known;
     qdq_search_opts opts;
 } asking;
 
 static qdq_search_opts options(void)
 {
     return (qdq_search_opts){.test = QDQ_TEST_OPTS_INIT};
+}
+
+/* Decisions are told before anything is measured after them. */
+static qdq_status decided(void *ctx, const qdq_validate_result *so_far, qdq_error *e)
+{
+    world *w = ctx;
+    size_t n = 0;
+
+    (void)e;
+    for (size_t i = 0; i < w->n; i++) {
+        const qdq_validate_decision *d = &so_far->item[i];
+        n += d->known || d->trial < so_far->n_trials;
+    }
+    w->told = n;
+    w->times_told++;
+    assert_true(n > 0);
+    return QDQ_OK;
 }
 
 static qdq_validate_result run_with(world *w, const asking *ask)
@@ -187,7 +207,10 @@ static qdq_validate_result run_with(world *w, const asking *ask)
                                     .n_items = w->n,
                                     .link = w->link,
                                     .n_links = w->n_links,
-                                    .incremental = !ask->at_once};
+                                    .incremental = !ask->at_once,
+                                    .known = ask->known,
+                                    .decided = decided,
+                                    .decided_ctx = w};
     assert_ok(qdq_validate_run(&p, &ask->opts, &ops, &w->arena, &out, &err));
     assert_int_equal(out.kept + out.rejected + out.failed + out.undecided, w->n);
     assert_int_equal(out.kept, qdq_assign_count(&out.merged));
@@ -207,6 +230,86 @@ static qdq_validate_verdict verdict(const qdq_validate_result *r, size_t i)
     return r->item[i].verdict;
 }
 
+/* --- what an earlier run decided ------------------------------------------------------------------------------------------ */
+
+/* Item 11 does harm. */
+static void begin_with_harm(world *w)
+{
+    begin(w, 40, 1, 0.005);
+    fill(w, 0.008, 0.008);
+    w->saves[11] = -0.05;
+}
+
+static void known_decisions_are_one_build(void **state)
+{
+    qdq_validate_verdict known[40];
+    qdq_validate_result r;
+    world w;
+
+    (void)state;
+    begin_with_harm(&w);
+    r = run(&w);
+    assert_true(r.kept == 39 && verdict(&r, 11) == QDQ_VALIDATE_REJECTED && w.measured > 3);
+    assert_true(w.told == 40 && w.times_told > 2);
+    for (size_t i = 0; i < 40; i++)
+        known[i] = verdict(&r, i);
+    qdq_arena_free(&w.arena);
+    begin_with_harm(&w);
+    r = run_with(&w, &(asking){.known = known, .opts = options()});
+    assert_true(r.kept == 39 && verdict(&r, 11) == QDQ_VALIDATE_REJECTED && w.measured == 1);
+    assert_string_equal(w.moves[0], "known groups");
+    assert_true(r.item[11].known && r.item[11].trial == SIZE_MAX && r.item[3].known && r.item[3].trial == 0);
+    assert_true(w.told == 40 && w.times_told == 1);
+    qdq_arena_free(&w.arena);
+}
+
+/* The first ten are decided; the run was ended before the others. */
+static void what_is_still_open_is_decided_behind_what_is_known(void **state)
+{
+    qdq_validate_verdict known[40] = {QDQ_VALIDATE_UNDECIDED};
+    qdq_validate_result r;
+    world w;
+
+    (void)state;
+    for (size_t i = 0; i < 10; i++)
+        known[i] = i == 4 ? QDQ_VALIDATE_FAILED : QDQ_VALIDATE_KEPT;
+    begin_with_harm(&w);
+    w.dead[4] = true;
+    r = run_with(&w, &(asking){.known = known, .opts = options()});
+    assert_true(r.kept == 38 && verdict(&r, 11) == QDQ_VALIDATE_REJECTED);
+    assert_int_equal(verdict(&r, 4), QDQ_VALIDATE_FAILED);
+    assert_string_equal(w.moves[0], "known groups");
+    assert_string_equal(w.moves[1], "the other groups");
+    assert_true(r.item[3].known && !r.item[20].known && w.told == 40);
+    qdq_arena_free(&w.arena);
+}
+
+/* Another model, though nobody said so: all is decided again. */
+static void known_decisions_that_bring_nothing_do_not_count(void **state)
+{
+    qdq_validate_verdict known[10];
+    qdq_validate_result r;
+    world w;
+
+    (void)state;
+    for (size_t i = 0; i < 10; i++)
+        known[i] = i < 5 ? QDQ_VALIDATE_KEPT : QDQ_VALIDATE_REJECTED;
+    begin(&w, 10, 1, 0.005);
+    fill(&w, 0.02, 0.02);
+    for (size_t i = 0; i < 5; i++)
+        w.saves[i] = -0.02;
+    r = run_with(&w, &(asking){.known = known, .opts = options()});
+    assert_string_equal(w.moves[0], "known groups");
+    for (size_t i = 0; i < 10; i++)
+        assert_true((verdict(&r, i) == QDQ_VALIDATE_KEPT) == (i >= 5) && !r.item[i].known);
+    qdq_arena_free(&w.arena);
+    begin(&w, 10, 1, 0.005); /* all at once: nothing that is known is asked */
+    fill(&w, 0.02, 0.02);
+    r = run_with(&w, &(asking){.known = known, .at_once = true, .opts = options()});
+    assert_true(r.kept == 10 && w.measured == 1);
+    qdq_arena_free(&w.arena);
+}
+
 /* --- what keeps its promise, and what does not ---------------------------------------------------------------------------- */
 
 static void all_that_keeps_its_promise_is_one_build(void **state)
@@ -221,7 +324,7 @@ static void all_that_keeps_its_promise_is_one_build(void **state)
     assert_int_equal(r.kept, 40);
     assert_int_equal(w.builds, 2);
     assert_string_equal(w.moves[0], "all groups");
-    assert_true(fabs(r.raw_time - 0.68) < 0.01 && r.raw_time == r.merged_time);
+    assert_true(fabs(r.trial[0].time - 0.68) < 0.01 && r.search.predicted_ns == r.trial[0].time * 1e6);
     assert_int_equal(r.item[7].trial, 0);
     assert_true(r.trial[0].n_items == 40 && r.trial[0].kept && !r.trial[0].without);
     assert_true(r.trial[0].low < 0.32 && r.trial[0].high > 0.32 && fabs(r.trial[0].promised - 0.32) < 1e-9);
@@ -382,7 +485,7 @@ static void what_cannot_be_built_is_alone(void **state)
         r = run(&w);
         assert_int_equal(verdict(&r, seed), QDQ_VALIDATE_FAILED);
         assert_true(r.failed == 1 && r.kept == 39);
-        assert_true(r.trial[0].failed && isnan(r.raw_time));
+        assert_true(r.trial[0].failed && isnan(r.trial[0].time));
         assert_true(w.builds <= 14);
         qdq_arena_free(&w.arena);
     }
@@ -506,7 +609,7 @@ static void all_at_once_is_one_trial(void **state)
     fill(&w, -0.01, 0.02);
     r = run_with(&w, &ask);
     assert_true(r.rejected == 10 && w.measured == 1 && qdq_assign_count(&r.search.best) == 0);
-    assert_true(fabs(r.raw_time - 1.1) < 0.01 && r.merged_time == 1);
+    assert_true(fabs(r.trial[0].time - 1.1) < 0.01 && r.search.predicted_ns == 1e6);
     qdq_arena_free(&w.arena);
 }
 
@@ -629,7 +732,7 @@ static void nothing_to_merge_is_nothing_to_measure(void **state)
     const qdq_validate_problem p = {.search = &s, .incremental = true};
     qdq_validate_result r;
     assert_ok(qdq_validate_run(&p, &o, &ops, &w.arena, &r, &err));
-    assert_true(w.measured == 0 && r.n_trials == 0 && r.builds == 0 && r.merged_time == 1);
+    assert_true(w.measured == 0 && r.n_trials == 0 && r.builds == 0 && r.search.predicted_ns == s.base_ns);
     qdq_arena_free(&w.arena);
 }
 
@@ -680,6 +783,9 @@ static void verdicts_have_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_decisions_are_one_build),
+        cmocka_unit_test(what_is_still_open_is_decided_behind_what_is_known),
+        cmocka_unit_test(known_decisions_that_bring_nothing_do_not_count),
         cmocka_unit_test(all_that_keeps_its_promise_is_one_build),
         cmocka_unit_test(one_harmful_in_40_is_alone_after_14_builds),
         cmocka_unit_test(neighbours_that_are_harmful_alone_are_kept_together),

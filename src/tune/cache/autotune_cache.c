@@ -10,7 +10,12 @@
 
 void qdq_autotune_cache_init(qdq_autotune_cache *c)
 {
-    *c = (qdq_autotune_cache){.arena = QDQ_ARENA_INIT, .model = "", .base_ms = NAN, .current_ms = NAN};
+    *c = (qdq_autotune_cache){.arena = QDQ_ARENA_INIT,
+                              .model = "",
+                              .fingerprint = "",
+                              .base_ms = NAN,
+                              .current_ms = NAN,
+                              .next = -1};
 }
 
 void qdq_autotune_cache_free(qdq_autotune_cache *c)
@@ -62,7 +67,8 @@ static bool put_group(json_t *list, const qdq_cached_group *g)
     return tensors != NULL && set(o, "best_scheme_description", qdq_json_new_text(g->what)) &&
            set(o, "best_latency_ms", qdq_json_real(g->best_ms)) &&
            set(o, "baseline_compute_ms", qdq_json_real(g->base_compute_ms)) &&
-           set(o, "best_compute_ms", qdq_json_real(g->best_compute_ms));
+           set(o, "best_compute_ms", qdq_json_real(g->best_compute_ms)) &&
+           (!g->in_progress || set(o, "in_progress", json_true()));
 }
 
 static bool put_decision(json_t *list, const qdq_cached_decision *d)
@@ -71,7 +77,29 @@ static bool put_decision(json_t *list, const qdq_cached_decision *d)
 
     return set(o, "group_id", json_integer(d->group)) && set(o, "kept", json_boolean(d->kept)) &&
            set(o, "latency_ms", qdq_json_real(d->ms)) &&
-           (d->reason == NULL || set(o, "reason", qdq_json_new_text(d->reason)));
+           (d->reason == NULL || set(o, "reason", qdq_json_new_text(d->reason))) &&
+           (d->verdict == NULL || set(o, "verdict", qdq_json_new_text(d->verdict)));
+}
+
+/* By key, as they were added: of two with one key the last one counts. */
+static bool put_samples(json_t *phase, const qdq_autotune_cache *c)
+{
+    json_t *all;
+
+    if (c->samples.n == 0)
+        return true;
+    all = json_object();
+    if (!set(phase, "samples", all))
+        return false;
+    for (size_t i = 0; i < c->samples.n; i++) {
+        json_t *list = add_list(all, c->samples.at[i].key);
+        if (list == NULL)
+            return false;
+        for (size_t k = 0; k < c->samples.at[i].n; k++)
+            if (!append(list, qdq_json_real(c->samples.at[i].us[k])))
+                return false;
+    }
+    return true;
 }
 
 static bool put_groups(json_t *phase, const qdq_autotune_cache *c)
@@ -81,7 +109,7 @@ static bool put_groups(json_t *phase, const qdq_autotune_cache *c)
     for (size_t i = 0; i < c->groups.n; i++)
         if (!put_group(list, &c->groups.at[i]))
             return false;
-    return list != NULL;
+    return list != NULL && put_samples(phase, c);
 }
 
 static bool put_decisions(json_t *phase, const qdq_autotune_cache *c)
@@ -96,17 +124,30 @@ static bool put_decisions(json_t *phase, const qdq_autotune_cache *c)
         if (!put_decision(validated, &c->decisions.at[i]))
             return false;
     return candidates != NULL && validated != NULL &&
+           set(phase, "next", c->next < 0 ? json_null() : json_integer(c->next)) &&
            set(phase, "current_latency_ms", qdq_json_real(c->current_ms)) &&
            set(phase, "completed", json_boolean(c->completed));
 }
 
 /* --- the file ---------------------------------------------------------------------------------------------------------- */
 
+/* Which run it is; nothing in a file whose run is unknown. */
+static bool put_run(json_t *root, const qdq_autotune_cache *c)
+{
+    json_t *run;
+
+    if (c->fingerprint[0] == '\0' && c->run == 0)
+        return true;
+    run = json_object();
+    return set(root, "run", run) && set(run, "fingerprint", qdq_json_new_text(c->fingerprint)) &&
+           set(run, "number", json_integer(c->run));
+}
+
 static bool put_all(json_t *root, const qdq_autotune_cache *c)
 {
     json_t *groups = json_object(), *decisions = json_object();
     bool ok = set(root, "version", json_integer(1)) && set(root, "model_path", qdq_json_new_text(c->model)) &&
-              put_groups(groups, c) && put_decisions(decisions, c) &&
+              put_run(root, c) && put_groups(groups, c) && put_decisions(decisions, c) &&
               json_object_set(root, "phase2", groups) == 0 && json_object_set(root, "phase3", decisions) == 0;
 
     json_decref(groups);

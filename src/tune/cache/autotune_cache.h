@@ -18,22 +18,36 @@ typedef struct qdq_cached_group {
     size_t n_tensors;
     double base_ms, best_ms;                 /* the group as a model of its own */
     double base_compute_ms, best_compute_ms; /* its layers alone, without conversions at its borders */
+    bool in_progress; /* "in_progress": its schemes are still measured; absent where they are not */
 } qdq_cached_group;
+
+/* Samples of one scheme in isolation, as tune.db names them. */
+typedef struct qdq_cached_samples {
+    const char *key;
+    const double *us; /* n numbers */
+    size_t n;
+} qdq_cached_samples;
 
 typedef struct qdq_cached_decision {
     int64_t group;
     bool kept;
     double ms;          /* of the whole model with it */
     const char *reason; /* why it was not kept without being timed; NULL: it was timed */
+    /* "verdict": qdq_validate_verdict_name(); NULL: not written, as in files of Model-Optimizer */
+    const char *verdict;
 } qdq_cached_decision;
 
 typedef struct qdq_autotune_cache {
     qdq_arena arena; /* everything that a reader made; who fills one in may use it, too */
     const char *model;
+    const char *fingerprint; /* "run.fingerprint": model, engine, device and options; "": unknown */
+    int64_t run;             /* "run.number": of the run in its tune.db; 0: unknown */
     QDQ_VEC(qdq_cached_group) groups;
-    double base_ms, current_ms;  /* of the whole model: without Q/DQ; with what is kept so far */
-    QDQ_VEC(int64_t) candidates; /* numbers of groups, in the order in which they are tried */
+    QDQ_VEC(qdq_cached_samples) samples; /* of all groups, finished or in progress */
+    double base_ms, current_ms;          /* of the whole model: without Q/DQ; with what is kept so far */
+    QDQ_VEC(int64_t) candidates;         /* numbers of groups, in the order in which they are tried */
     QDQ_VEC(qdq_cached_decision) decisions;
+    int64_t next; /* number of the group that is tried next; -1: none, or unknown */
     bool completed;
 } qdq_autotune_cache;
 
@@ -52,7 +66,7 @@ qdq_status qdq_autotune_cache_read(const char *path, qdq_autotune_cache *out, qd
 /* Strict JSON: null where nothing is known. qdq_free(). */
 qdq_status qdq_autotune_cache_text(const qdq_autotune_cache *c, char **text, qdq_error *err);
 /* Puts it in place whole: what is read at `path` is this or what was there before, whatever happens meanwhile. A file that
- * is no such cache is to be moved out of the way first: qdq_set_aside(), base/set_aside.h. */
+ * is not this run's is to be moved out of the way first: qdq_set_aside(), base/set_aside.h. */
 qdq_status qdq_autotune_cache_write(const qdq_autotune_cache *c, const char *path, qdq_error *err);
 
 #endif /* QDQ_AUTOTUNE_CACHE_H */

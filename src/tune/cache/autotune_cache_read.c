@@ -77,7 +77,8 @@ static void read_group(const qdq_json_place *p, qdq_autotune_cache *c)
                           .base_ms = read_time(p, "baseline_latency_ms"),
                           .best_ms = read_time(p, "best_latency_ms"),
                           .base_compute_ms = read_time(p, "baseline_compute_ms"),
-                          .best_compute_ms = read_time(p, "best_compute_ms")};
+                          .best_compute_ms = read_time(p, "best_compute_ms"),
+                          .in_progress = qdq_json_bool(p, "in_progress")};
 
     while (g.tensor != NULL && g.tensor[g.n_tensors] != NULL)
         g.n_tensors++;
@@ -87,11 +88,12 @@ static void read_group(const qdq_json_place *p, qdq_autotune_cache *c)
 
 static void read_decision(const qdq_json_place *p, qdq_autotune_cache *c)
 {
-    const qdq_cached_decision d = {.group = read_number(p, "group_id"),
-                                   .kept = qdq_json_bool(p, "kept"),
-                                   .ms = read_time(p, "latency_ms"),
-                                   .reason =
-                                       qdq_json_has(p, "reason") ? qdq_json_text(p, "reason", "") : NULL};
+    const qdq_cached_decision d = {
+        .group = read_number(p, "group_id"),
+        .kept = qdq_json_bool(p, "kept"),
+        .ms = read_time(p, "latency_ms"),
+        .reason = qdq_json_has(p, "reason") ? qdq_json_text(p, "reason", "") : NULL,
+        .verdict = qdq_json_has(p, "verdict") ? qdq_json_text(p, "verdict", "") : NULL};
 
     if (!qdq_json_has(p, "kept"))
         qdq_json_wrong(p, "kept", "true or false");
@@ -114,6 +116,53 @@ static void read_candidates(const qdq_json_place *p, qdq_autotune_cache *c)
     }
 }
 
+static void read_numbers(const qdq_json_place *p, const char *key, const json_t *list, qdq_autotune_cache *c)
+{
+    qdq_cached_samples s = {.key = qdq_arena_strdup(&c->arena, key), .n = json_array_size(list)};
+    double *us = qdq_arena_array(&c->arena, s.n + 1, sizeof *us);
+
+    if (s.key == NULL || us == NULL) {
+        qdq_json_nomem(p);
+        return;
+    }
+    for (size_t i = 0; i < s.n; i++) {
+        const json_t *one = json_array_get(list, i);
+        us[i] = json_number_value(one);
+        if (!json_is_number(one) || !(us[i] >= 0))
+            qdq_json_wrong(p, key, "a list of times in us");
+    }
+    s.us = us;
+    if (!json_is_array(list))
+        qdq_json_wrong(p, key, "a list of times in us");
+    else if (p->reader->status == QDQ_OK && !QDQ_PUSH(&c->arena, &c->samples, s))
+        qdq_json_nomem(p);
+}
+
+static void read_samples(const qdq_json_place *phase, qdq_autotune_cache *c)
+{
+    qdq_json_place p;
+    const char *key;
+    json_t *list;
+
+    if (!qdq_json_member(phase, "samples", &p))
+        return;
+    json_object_foreach(p.object, key, list)
+    {
+        if (p.reader->status == QDQ_OK)
+            read_numbers(&p, key, list, c);
+    }
+}
+
+static void read_run(const qdq_json_place *top, qdq_autotune_cache *c)
+{
+    qdq_json_place p;
+
+    if (!qdq_json_member(top, "run", &p))
+        return;
+    c->fingerprint = qdq_json_text(&p, "fingerprint", "");
+    c->run = qdq_json_int(&p, "number", 0, INT64_MAX, 0);
+}
+
 static void read_all(const qdq_json_place *top, qdq_autotune_cache *c)
 {
     qdq_json_place phase, item;
@@ -121,9 +170,12 @@ static void read_all(const qdq_json_place *top, qdq_autotune_cache *c)
     if (qdq_json_int(top, "version", INT64_MIN, INT64_MAX, VERSION) != VERSION)
         qdq_json_wrong(top, "version", "1");
     c->model = qdq_json_text(top, "model_path", "");
-    if (qdq_json_member(top, "phase2", &phase))
+    read_run(top, c);
+    if (qdq_json_member(top, "phase2", &phase)) {
         for (size_t i = 0; qdq_json_item(&phase, "results", i, &item); i++)
             read_group(&item, c);
+        read_samples(&phase, c);
+    }
     if (!qdq_json_member(top, "phase3", &phase))
         return;
     c->base_ms = read_time(&phase, "full_baseline_ms");
@@ -131,6 +183,7 @@ static void read_all(const qdq_json_place *top, qdq_autotune_cache *c)
     read_candidates(&phase, c);
     for (size_t i = 0; qdq_json_item(&phase, "validated", i, &item); i++)
         read_decision(&item, c);
+    c->next = qdq_json_int(&phase, "next", 0, INT64_MAX, -1);
     c->completed = qdq_json_bool(&phase, "completed");
 }
 

@@ -21,6 +21,12 @@ void qdq_tune_leave_out(const qdq_tune_entry *e, size_t n)
         e[i].scheme->failed = "no time was left for it";
 }
 
+/* After each group, or after each model that has several of them. */
+static qdq_status write_down(const qdq_tune_sitting *s)
+{
+    return qdq_tune_write_cache(s->t, &s->t->base->assign, false, s->err);
+}
+
 /* Where the kinds of e part, near the middle; within one kind, its schemes. */
 static size_t middle_of(const qdq_tune_entry *e, size_t n)
 {
@@ -43,9 +49,11 @@ static qdq_status by_layers(qdq_tune_sitting *s, const qdq_tune_entry *e, size_t
         return QDQ_OK;
     QDQ_TRY(qdq_tune_sit_by_layers(s, e, n, &fate));
     if (fate.end == QDQ_REMOTE_FINE)
-        return QDQ_OK;
-    if (n == 1)
-        return qdq_tune_blame(s, e, &fate);
+        return write_down(s);
+    if (n == 1) {
+        QDQ_TRY(qdq_tune_blame(s, e, &fate));
+        return write_down(s);
+    }
     const size_t middle = middle_of(e, n);
     QDQ_TRY(by_layers(s, e, middle));
     return by_layers(s, e + middle, n - middle);
@@ -61,8 +69,10 @@ static qdq_status by_whole_times(qdq_tune_sitting *s, const qdq_tune_entry *e, s
         QDQ_TRY(qdq_job_poll(s->t->job, s->err));
         if (qdq_tune_time_is_up(s->t))
             qdq_tune_leave_out(e + i, end - i);
-        else
+        else {
             QDQ_TRY(qdq_tune_sit_by_whole_times(s, e + i, end - i));
+            QDQ_TRY(write_down(s));
+        }
     }
     return QDQ_OK;
 }

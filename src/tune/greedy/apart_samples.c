@@ -11,6 +11,23 @@ static const char *key_of(const qdq_tune_sitting *s, const qdq_tune_entry *e)
                             qdq_scheme_kind_names[e->scheme->what->kind], e->kind->name);
 }
 
+/* For autotune_cache.json. */
+static qdq_status note(const qdq_tune_sitting *s, const char *key, const qdq_tune_apart *a, size_t n)
+{
+    qdq_cached_samples known = {.key = key, .n = 3 * n};
+    double *us = qdq_arena_array(&s->t->arena, known.n + 1, sizeof *us);
+
+    if (us == NULL)
+        return qdq_nomem(s->err);
+    for (size_t i = 0; i < n; i++) {
+        us[3 * i] = a[i].none_us;
+        us[3 * i + 1] = a[i].scheme_us;
+        us[3 * i + 2] = a[i].border_us;
+    }
+    known.us = us;
+    return QDQ_PUSH(&s->t->arena, &s->kinds->samples, known) ? QDQ_OK : qdq_nomem(s->err);
+}
+
 static json_t *write_samples(const qdq_tune_apart *a, size_t n)
 {
     json_t *list = json_array();
@@ -52,6 +69,8 @@ qdq_status qdq_tune_recall_samples(qdq_tune_sitting *s, const qdq_tune_entry *e,
     }
     *known = e->scheme->samples.n > before;
     json_decref(list);
+    if (st == QDQ_OK && *known)
+        st = note(s, key, &e->scheme->samples.at[before], e->scheme->samples.n - before);
     return st;
 }
 
@@ -67,5 +86,5 @@ qdq_status qdq_tune_take_samples(qdq_tune_sitting *s, const qdq_tune_entry *e, c
     for (size_t i = 0; i < n; i++)
         if (!QDQ_PUSH(&s->t->arena, &e->scheme->samples, a[i]))
             return qdq_nomem(s->err);
-    return QDQ_OK;
+    return note(s, key, a, n);
 }

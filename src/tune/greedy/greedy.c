@@ -326,6 +326,14 @@ static void tell(const qdq_tuning *t, const qdq_tune_greedy *g)
                 g->kinds.n_skipped, qualified, g->problem.n_items);
 }
 
+static qdq_status decided(void *ctx, const qdq_validate_result *so_far, qdq_error *err)
+{
+    qdq_tuning *t = ctx;
+
+    (void)so_far; /* t->greedy->result */
+    return qdq_tune_write_cache(t, &t->base->assign, false, err);
+}
+
 static qdq_status run(qdq_tuning *t, qdq_tune_greedy *g, qdq_error *err)
 {
     const qdq_search_ops ops = qdq_tune_search_ops(t);
@@ -334,10 +342,15 @@ static qdq_status run(qdq_tuning *t, qdq_tune_greedy *g, qdq_error *err)
     QDQ_TRY(qdq_tune_find_kinds(t, &g->kinds, err));
     g->kinds.by_layers = t->base->times != NULL && t->base->times->is_known &&
                          (qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_GROUP) != 0;
-    QDQ_TRY(qdq_tune_import_cache(t, &g->kinds, err));
+    qdq_tune_import_cache(t, &g->kinds);
     QDQ_TRY(qdq_tune_isolate(t, &g->kinds, err));
     QDQ_TRY(merge(&m, err));
     tell(t, g);
+    g->merged = true;
+    g->problem.decided = decided;
+    g->problem.decided_ctx = t;
+    QDQ_TRY(qdq_tune_take_decisions(t, g, err));
+    QDQ_TRY(qdq_tune_write_cache(t, &t->base->assign, false, err));
     QDQ_TRY(qdq_validate_run(&g->problem, &t->search_opts, &ops, &t->arena, &g->result, err));
     t->found = g->result.search;
     t->found.ended_early =
@@ -352,7 +365,7 @@ qdq_status qdq_tune_greedy_run(qdq_tuning *t, qdq_error *err)
     t->greedy = qdq_arena_alloc(&t->arena, sizeof *t->greedy);
     if (t->greedy == NULL)
         return qdq_nomem(err);
-    *t->greedy = (qdq_tune_greedy){.result.raw_time = NAN};
+    *t->greedy = (qdq_tune_greedy){0};
     return run(t, t->greedy, err);
 }
 

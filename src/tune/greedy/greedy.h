@@ -10,6 +10,7 @@
 typedef struct qdq_tune_greedy {
     qdq_tune_kinds kinds;
     uint32_t *group, *kind; /* by item of the validation: its fusion group, its kind */
+    bool merged;            /* items are known */
     qdq_validate_problem problem;
     qdq_validate_result result;
 } qdq_tune_greedy;
@@ -21,6 +22,9 @@ void qdq_tune_greedy_free(qdq_tuning *t);
 /* The scheme that a kind has in one of its groups: bits over the space with halves, into *a. */
 void qdq_tune_apply_scheme(const qdq_tuning *t, const qdq_tune_kind *k, size_t scheme, uint32_t instance,
                            qdq_assign *a);
+
+/* Decisions of this run's autotune_cache.json, where its tune.db is gone, into g->problem. tune_cache_read.c */
+qdq_status qdq_tune_take_decisions(qdq_tuning *t, qdq_tune_greedy *g, qdq_error *err);
 
 /* Into report.json and report.html; the latter only if that was the strategy. greedy_report.c */
 void qdq_tune_put_greedy(const qdq_tuning *t, json_t *report);

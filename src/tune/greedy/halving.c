@@ -97,6 +97,36 @@ static void leave_refused(const qdq_tuning *t, qdq_tune_kinds *all)
     }
 }
 
+void qdq_tune_kind_so_far(const qdq_tune_kind *k, size_t *best, double *none_us, double *saved_us)
+{
+    double sum = 0, n = 0;
+
+    *best = k->best;
+    *none_us = k->none_us > 0 ? k->none_us : NAN;
+    *saved_us = k->best != 0 ? k->saved.mean_us : 0;
+    for (size_t i = 1; i < k->n_schemes; i++)
+        for (size_t s = 0; s < k->scheme[i].samples.n; s++, n++)
+            sum += k->scheme[i].samples.at[s].none_us;
+    if (n == 0)
+        return;
+    *none_us = sum / n;
+    *best = 0;
+    *saved_us = 0;
+    for (size_t i = 1; i < k->n_schemes; i++)
+        if (mean_saved(&k->scheme[i]) > *saved_us) {
+            *best = i;
+            *saved_us = mean_saved(&k->scheme[i]);
+        }
+}
+
+/* What the group takes without Q/DQ, though it may have no winner; and what the best saves, until that is measured afresh. */
+static void remember_none(qdq_tune_kind *k)
+{
+    size_t best;
+
+    qdq_tune_kind_so_far(k, &best, &k->none_us, &k->saved.mean_us);
+}
+
 /* Of full, which may be wanted for its neighbours' sake. */
 static void remember_full(qdq_tune_kind *k)
 {
@@ -122,6 +152,7 @@ static qdq_status second_look(qdq_tuning *t, qdq_tune_kinds *all, list *l, qdq_e
         if (!is_measured(k))
             continue;
         remember_full(k);
+        remember_none(k);
         rank(k, order);
         k->best = order[0];
         if (k->n_schemes <= 2)
@@ -249,6 +280,7 @@ static qdq_status isolate(qdq_tuning *t, qdq_tune_kinds *all, list *l, qdq_error
     QDQ_TRY(qualify(t, all, err));
     for (size_t i = 0; i < all->n; i++)
         propose(&all->at[i]);
+    all->measured = true;
     return QDQ_OK;
 }
 

@@ -3,6 +3,7 @@
 #ifndef QDQ_TUNE_KINDS_H
 #define QDQ_TUNE_KINDS_H
 
+#include "tune/cache/autotune_cache.h"
 #include "tune/extract/group_model.h"
 #include "tune/isolate/fusion_schemes.h"
 #include "tune/isolate/qualify.h"
@@ -47,6 +48,8 @@ typedef struct qdq_tune_kinds {
     size_t n,
         n_skipped;  /* n_skipped of them are no models, or none that the engine takes: they have no times */
     bool by_layers; /* else whole times of groups: the engine tells no others. Never mixed */
+    bool measured;  /* all of them, and it is known which save time */
+    QDQ_VEC(qdq_cached_samples) samples; /* of this run, for autotune_cache.json */
     unsigned builds;
 } qdq_tune_kinds;
 
@@ -61,8 +64,13 @@ void qdq_tune_kinds_free(qdq_tune_kinds *k);
  * measured, of this model or another one, is not measured again. halving.c */
 qdq_status qdq_tune_isolate(qdq_tuning *t, qdq_tune_kinds *all, qdq_error *err);
 
-/* What an autotune_cache.json in the folder of a new run says of them. One that nobody can read is set aside. tune_cache.c */
-qdq_status qdq_tune_import_cache(qdq_tuning *t, qdq_tune_kinds *k, qdq_error *err);
+/* The best scheme by the samples so far (0: none saves time), what the group takes without Q/DQ, and what the scheme saves; NAN:
+ * nothing was measured yet. */
+void qdq_tune_kind_so_far(const qdq_tune_kind *k, size_t *best, double *none_us, double *saved_us);
+
+/* Takes what the autotune_cache.json that the run began with has of them: samples of its own, schemes of another one.
+ * tune_cache_read.c */
+void qdq_tune_import_cache(const qdq_tuning *t, qdq_tune_kinds *k);
 
 /* Takes `amount` samples more of each of these: pairs of whole times, or one profile of so many times eight runs. `label`: which
  * time it is, for the store. apart.c */

@@ -91,28 +91,41 @@ static void settle_at_once(qdq_validating *v, const qdq_validate_seen *seen)
                         seen->trial);
 }
 
-static qdq_status settle(qdq_validating *v, qdq_error *err)
+/* Items at positions [low, high) of the order. */
+static qdq_status settle_open(qdq_validating *v, size_t low, size_t high, qdq_error *err)
 {
+    const size_t n = high - low;
     qdq_validate_seen seen;
 
-    if (qdq_assign_equal(&v->out->raw, v->base)) { /* they are all in it */
-        for (size_t i = 0; i < v->p->n_items; i++)
-            v->on[i] = true;
-        v->out->raw_time = v->s.time;
+    if (n == 0)
         return QDQ_OK;
-    }
-    QDQ_TRY(qdq_validate_try(v, v->order, v->p->n_items, "all groups", (double)v->p->n_items, &seen, err));
+    QDQ_TRY(qdq_validate_try(v, &v->order[low], n, n == v->p->n_items ? "all groups" : "the other groups",
+                             (double)n, &seen, err));
     if (seen.trial == SIZE_MAX)
         return QDQ_OK;
-    v->out->raw_time = v->trials.at[seen.trial].time;
     if (!v->p->incremental) {
         settle_at_once(v, &seen);
         return QDQ_OK;
     }
-    QDQ_TRY(qdq_validate_halve(v, &seen, err));
+    return qdq_validate_halve(v, low, high, &seen, err);
+}
+
+static qdq_status settle(qdq_validating *v, qdq_error *err)
+{
+    size_t low = 0, high = v->p->n_items;
+
+    if (qdq_assign_equal(&v->out->raw, v->base)) { /* they are all in it */
+        for (size_t i = 0; i < v->p->n_items; i++)
+            v->on[i] = true;
+        return QDQ_OK;
+    }
+    if (v->p->known != NULL && v->p->incremental)
+        QDQ_TRY(qdq_validate_take_known(v, &low, &high, err));
     if (!v->s.over)
+        QDQ_TRY(settle_open(v, low, high, err));
+    if (!v->s.over && v->p->incremental)
         QDQ_TRY(qdq_validate_pairs(v, err));
-    return v->s.over ? QDQ_OK : qdq_validate_backward(v, err);
+    return v->s.over || !v->p->incremental ? QDQ_OK : qdq_validate_backward(v, err);
 }
 
 /* Items are added to the base, whatever start is faster. The time is NAN if it cannot be had. */
@@ -145,7 +158,6 @@ static qdq_status compare_with_start(qdq_validating *v, const qdq_assign *start,
  * what is known of both. */
 static qdq_status choose(qdq_validating *v, const qdq_assign *start, double time, qdq_error *err)
 {
-    v->out->merged_time = v->s.time;
     const bool has_won = qdq_assign_equal(start, v->base) || qdq_assign_equal(start, &v->s.incumbent);
     if (has_won || (v->s.over && v->s.time < time))
         return QDQ_OK;
@@ -168,8 +180,6 @@ static void count_items(qdq_validating *v)
     out->rejected = by_verdict[QDQ_VALIDATE_REJECTED];
     out->failed = by_verdict[QDQ_VALIDATE_FAILED];
     out->undecided = by_verdict[QDQ_VALIDATE_UNDECIDED];
-    out->trial = v->trials.at;
-    out->n_trials = v->trials.n;
     out->builds = v->caller->builds != NULL ? v->caller->builds(v->caller->ctx) : 0;
 }
 
@@ -186,6 +196,7 @@ static qdq_status merge(qdq_validating *v, qdq_error *err)
     v->s.phase = QDQ_PHASE_INTERACTIONS;
     if (!isnan(v->s.time) && v->p->n_items > 0 && !v->s.over)
         QDQ_TRY(settle(v, err));
+    QDQ_TRY(qdq_validate_tell(v, err));
     qdq_validate_merge(v, &v->out->merged);
     return choose(v, &start, time, err);
 }
@@ -205,7 +216,7 @@ qdq_status qdq_validate_run(const qdq_validate_problem *p, const qdq_search_opts
 {
     qdq_validating v = {.p = p, .asked = opts, .caller = ops, .out = out, .opts = *opts};
 
-    *out = (qdq_validate_result){.raw_time = NAN, .merged_time = NAN};
+    *out = (qdq_validate_result){0};
     qdq_validate_listen(&v);
     v.s =
         (qdq_searching){.p = p->search, .opts = &v.opts, .ops = &v.ops, .arena = arena, .out = &out->search};

@@ -26,6 +26,18 @@ typedef struct qdq_validate_link {
     uint32_t a, b;
 } qdq_validate_link;
 
+typedef enum qdq_validate_verdict {
+    QDQ_VALIDATE_UNDECIDED, /* not on: seen to be neither better nor worse, or the budget did not suffice */
+    QDQ_VALIDATE_KEPT,      /* on in `merged` */
+    QDQ_VALIDATE_REJECTED,
+    QDQ_VALIDATE_FAILED /* a model with it could not be built */
+} qdq_validate_verdict;
+
+/* "undecided", "kept", "rejected", "failed" */
+const char *qdq_validate_verdict_name(qdq_validate_verdict v);
+
+struct qdq_validate_result;
+
 typedef struct qdq_validate_problem {
     const qdq_search_problem *search; /* starts are measured first; units and borders are not asked */
     size_t base;                      /* number of the start that items are added to; 0: the baseline */
@@ -34,11 +46,19 @@ typedef struct qdq_validate_problem {
     const qdq_validate_link *link;
     size_t n_links;
     bool incremental; /* false: all together or nothing */
+    /* By item: what an earlier run decided, UNDECIDED for the others; NULL: nothing. The items that it kept are measured
+     * together once more, and stay if they save time; then its other decisions stand. If they do not, nothing of it counts.
+     * Not used without `incremental`. */
+    const qdq_validate_verdict *known;
+    /* Called before each measurement after a decision, and at the end; NULL: no one listens. */
+    qdq_status (*decided)(void *ctx, const struct qdq_validate_result *so_far, qdq_error *err);
+    void *decided_ctx;
 } qdq_validate_problem;
 
 /* A model that was measured, or known. */
 typedef struct qdq_validate_trial {
-    const char *move; /* "all groups", "several components", "a component", "half of a component", "a group",
+    const char *
+        move; /* "all groups", "several components", "a component", "half of a component", "a group", "known groups",
                          "two neighbours"; "without ..." likewise */
     const uint32_t *item; /* that were added, or taken away */
     size_t n_items;
@@ -53,28 +73,18 @@ typedef struct qdq_validate_trial {
     unsigned pairs;
 } qdq_validate_trial;
 
-typedef enum qdq_validate_verdict {
-    QDQ_VALIDATE_UNDECIDED, /* not on: seen to be neither better nor worse, or the budget did not suffice */
-    QDQ_VALIDATE_KEPT,      /* on in `merged` */
-    QDQ_VALIDATE_REJECTED,
-    QDQ_VALIDATE_FAILED /* a model with it could not be built */
-} qdq_validate_verdict;
-
-/* "undecided", "kept", "rejected", "failed" */
-const char *qdq_validate_verdict_name(qdq_validate_verdict v);
-
 typedef struct qdq_validate_decision {
     qdq_validate_verdict verdict;
     size_t trial; /* that decided, for this item alone or for a set that it is in; SIZE_MAX: none */
+    bool known;   /* decided by an earlier run */
 } qdq_validate_decision;
 
 /* Arrays in the arena. */
 typedef struct qdq_validate_result {
-    qdq_search_result search;     /* best: `merged`, or a start that is faster */
-    qdq_assign raw, merged;       /* the base with all items, and with those that are kept */
-    double raw_time, merged_time; /* as shares of the baseline's; NAN: not measured, or not to be had */
-    qdq_validate_decision *item;  /* by item */
-    qdq_validate_trial *trial;    /* in order; starts are not among them */
+    qdq_search_result search;    /* best: `merged`, or a start that is faster */
+    qdq_assign raw, merged;      /* the base with all items, and with those that are kept */
+    qdq_validate_decision *item; /* by item */
+    qdq_validate_trial *trial;   /* in order; starts are not among them */
     size_t n_trials;
     size_t kept, rejected, failed, undecided; /* items */
     unsigned builds;                          /* of whole models, by ops->builds; 0: it is not there */

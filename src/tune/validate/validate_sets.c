@@ -278,9 +278,10 @@ static qdq_status go_one_by_one(qdq_validating *v, qdq_error *err)
     return QDQ_OK;
 }
 
-qdq_status qdq_validate_halve(qdq_validating *v, const qdq_validate_seen *seen, qdq_error *err)
+qdq_status qdq_validate_halve(qdq_validating *v, size_t low, size_t high, const qdq_validate_seen *seen,
+                              qdq_error *err)
 {
-    const qdq_validate_part all = {.high = v->p->n_items};
+    const qdq_validate_part all = {.low = low, .high = high};
     qdq_validate_seen ignored;
 
     QDQ_TRY(conclude(v, all, seen, false, err));

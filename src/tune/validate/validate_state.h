@@ -37,6 +37,7 @@ typedef struct qdq_validating {
     double *hidden;              /* by item: what the set that it was kept in may lack of its promise */
     size_t good, bad;            /* items that trials decided about so far */
     unsigned measured;           /* trials that took a build */
+    bool news;                   /* a decision that nobody was told of */
     qdq_test_result last;        /* of the last measurement */
     QDQ_VEC(qdq_assign) winners; /* starts that were kept */
     QDQ_VEC(qdq_validate_part) parts;
@@ -74,6 +75,9 @@ bool qdq_validate_is_short(const qdq_validating *v, const qdq_validate_promise *
 /* Could it be told from noise if they kept their promise? */
 bool qdq_validate_matters(const qdq_validating *v, const qdq_validate_promise *p);
 
+/* Tells the caller, if there is anything new. */
+qdq_status qdq_validate_tell(qdq_validating *v, qdq_error *err);
+
 /* Trial SIZE_MAX: none. */
 void qdq_validate_decide(qdq_validating *v, const uint32_t *item, size_t n, qdq_validate_verdict verdict,
                          size_t trial);
@@ -86,9 +90,13 @@ qdq_status qdq_validate_arrange(qdq_validating *v, qdq_error *err);
 /* The number of an item that stands for all that links reach from it. With `only_on`: through items that are on. */
 void qdq_validate_connect(const qdq_validating *v, bool only_on, uint32_t *component);
 
-/* All items: on if that was kept, off if not. `seen` is what a trial of all told; what falls short is halved until it is
- * settled, or the budget is over. */
-qdq_status qdq_validate_halve(qdq_validating *v, const qdq_validate_seen *seen, qdq_error *err);
+/* Items at positions [low, high) of the order: on if that was kept, off if not. `seen` is what a trial of them told; what
+ * falls short is halved until it is settled, or the budget is over. */
+qdq_status qdq_validate_halve(qdq_validating *v, size_t low, size_t high, const qdq_validate_seen *seen,
+                              qdq_error *err);
+
+/* Takes what is known beforehand. [*low, *high): positions in the order of the items that are still to be decided. */
+qdq_status qdq_validate_take_known(qdq_validating *v, size_t *low, size_t *high, qdq_error *err);
 
 /* --- validate_after.c --------------------------------------------------------------------------------------------------- */
 

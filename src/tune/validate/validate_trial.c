@@ -166,6 +166,8 @@ static qdq_status add_trial(qdq_validating *v, const qdq_validate_trial *t, qdq_
         item[i] = t->item[i];
     out->trial = v->trials.n - 1;
     v->trials.at[out->trial].item = item;
+    v->out->trial = v->trials.at;
+    v->out->n_trials = v->trials.n;
     return QDQ_OK;
 }
 
@@ -199,6 +201,7 @@ qdq_status qdq_validate_try(qdq_validating *v, const uint32_t *item, size_t n, c
     qdq_tried t;
 
     *out = (qdq_validate_seen){.saved = NAN, .trial = SIZE_MAX};
+    QDQ_TRY(qdq_validate_tell(v, err));
     v->s.move = move;
     trial.promised = qdq_validate_sum(v, item, n).saves;
     set_test(v, &trial, split);
@@ -217,9 +220,19 @@ qdq_status qdq_validate_try(qdq_validating *v, const uint32_t *item, size_t n, c
 
 /* --- decisions ------------------------------------------------------------------------------------------------------------ */
 
+qdq_status qdq_validate_tell(qdq_validating *v, qdq_error *err)
+{
+    const qdq_validate_problem *p = v->p;
+    const bool news = v->news;
+
+    v->news = false;
+    return news && p->decided != NULL ? p->decided(p->decided_ctx, v->out, err) : QDQ_OK;
+}
+
 void qdq_validate_decide(qdq_validating *v, const uint32_t *item, size_t n, qdq_validate_verdict verdict,
                          size_t trial)
 {
+    v->news = true;
     for (size_t i = 0; i < n; i++)
         v->out->item[item[i]] = (qdq_validate_decision){.verdict = verdict, .trial = trial};
 }

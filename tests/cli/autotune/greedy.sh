@@ -46,3 +46,14 @@ head -c 100 tuned/autotune_cache.json >torn/autotune_cache.json
 tune torn -e sim:sim.json --strategy greedy
 ls torn | grep cache
 tell torn
+echo "the file of another run is read by the default strategy, too, and kept"
+mkdir theirs
+sed 's/"fingerprint": "/&other/' tuned/autotune_cache.json >theirs/autotune_cache.json
+cp theirs/autotune_cache.json foreign.json
+tune theirs -e sim:sim.json
+cmp theirs/autotune_cache.json.old foreign.json && grep -c '>autotune_cache.json<' theirs/report.html
+tell theirs
+mkdir unread
+echo nonsense >unread/autotune_cache.json
+tune unread -e sim:sim.json
+cat unread/autotune_cache.json.bad
