@@ -291,6 +291,9 @@ static void schemes_of_a_cache_are_not_measured_apart(void **state)
     assert_int_equal(r.apart_builds, 0);
     assert_true(r.kept == want.kept && r.rejected == want.rejected && r.verdict == want.verdict);
     test_tuned_same(folder, first, "plan.json");
+    char *page = test_tuned_file(folder, "report.html"); /* nor is anything decided again */
+    assert_true(strstr(page, ">known groups<") != NULL && strstr(page, ">all groups<") == NULL);
+    qdq_free(page);
     assert_int_equal(run(&before, folder).apart_builds,
                      0); /* so it remains, though the file is another one now */
     free(folder);
