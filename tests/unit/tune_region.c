@@ -64,8 +64,6 @@ static void assert_sound(const qdq_regions *r)
             total += at->children.at[k]->n_total;
         assert_int_equal(at->n_total, total);
         assert_true(at->type == QDQ_REGION_LEAF ? at->children.n == 0 : at->children.n > 1);
-        for (size_t k = 0; k < at->halo.n; k++)
-            assert_ptr_not_equal(r->of[at->halo.at[k]->id], at);
         covered += at->nodes.n;
     }
     assert_int_equal(covered, r->n_nodes);
@@ -123,7 +121,6 @@ static void region_9_case_6_a_chain_is_one_leaf(void **state)
     assert_string_equal(at->inputs.at[0]->name, "x");
     assert_int_equal(at->outputs.n, 1);
     assert_string_equal(at->outputs.at[0]->name, "y");
-    assert_int_equal(at->halo.n, 0);
     qdq_regions_free(r);
     qdq_model_free(m);
 }
@@ -312,7 +309,6 @@ static void region_9_case_25_left_out_inputs_make_no_edges(void **state)
     for (size_t i = 0; i < r->all.n; i++) {
         assert_int_equal(r->all.at[i]->inputs.n, 1);
         assert_string_equal(r->all.at[i]->inputs.at[0]->name, i == 0 ? "x" : "z");
-        assert_int_equal(r->all.at[i]->halo.n, 0);
     }
     qdq_regions_free(r);
     qdq_model_free(m);
@@ -504,30 +500,6 @@ static void a_body_reads_for_its_node(void **state)
     qdq_model_free(m);
 }
 
-static void a_halo_is_what_reads_a_core_and_what_is_fused_behind(void **state)
-{
-    test_builder b = test_build_planes();
-
-    (void)state;
-    TEST_INPUT(&b, "z", 1, 64, 8, 8);
-    test_conv3(&b, "c1", "x");
-    test_conv3(&b, "c2", "z");
-    TEST_NODE(&b, "Add", "a", "c1", "c2");
-    TEST_NODE(&b, "Relu", "r", "a");
-    TEST_NODE(&b, "Softmax", "s", "r");
-    TEST_NODE(&b, "Relu", "y", "s");
-    test_output(&b, "y");
-    qdq_model *m = test_built(&b);
-    qdq_regions *r = find(m, (qdq_region_opts)QDQ_REGION_OPTS_INIT);
-    const qdq_region *first = r->all.at[0];
-    assert_int_equal(first->halo.n, 3);
-    assert_string_equal(first->halo.at[0]->name, "a");
-    assert_string_equal(first->halo.at[1]->name, "r");
-    assert_string_equal(first->halo.at[2]->name, "s");
-    qdq_regions_free(r);
-    qdq_model_free(m);
-}
-
 static void no_nodes_are_no_regions(void **state)
 {
     static const qdq_region_builder builders[] = {QDQ_REGIONS_AUTO, QDQ_REGIONS_STRUCTURE, QDQ_REGIONS_NAMES};
@@ -567,7 +539,6 @@ int main(void)
         cmocka_unit_test(a_node_without_a_name_is_where_its_neighbours_are),
         cmocka_unit_test(constants_and_shape_arithmetic_have_no_region),
         cmocka_unit_test(a_body_reads_for_its_node),
-        cmocka_unit_test(a_halo_is_what_reads_a_core_and_what_is_fused_behind),
         cmocka_unit_test(no_nodes_are_no_regions),
     };
 

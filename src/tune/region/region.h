@@ -1,6 +1,5 @@
 /* region.h - regions of a graph: what is varied together. Every node that is neither constant nor shape arithmetic
- * belongs to the core of exactly one region; what follows a core closely is its halo, whose inputs may be points of the
- * region, but which others own. */
+ * belongs to exactly one region. */
 #ifndef QDQ_REGION_H
 #define QDQ_REGION_H
 
@@ -17,7 +16,6 @@ struct qdq_region {
     qdq_region *parent;
     qdq_region_list children;        /* in topological order of their first node */
     QDQ_VEC(const qdq_node *) nodes; /* direct ones, in topological order */
-    QDQ_VEC(const qdq_node *) halo;
     QDQ_VEC(const qdq_value *)
     inputs; /* by (first reader's place, input); never an omitted one, a constant, or a computed shape */
     QDQ_VEC(const qdq_value *) outputs; /* read outside, or graph outputs, or read by nobody */
@@ -33,7 +31,7 @@ typedef struct qdq_regions {
     double named_share;         /* of the nodes: with a name that begins with '/' (the 80 % rule) */
     qdq_region_list all;        /* by id */
     qdq_region_list top;
-    qdq_region **of; /* by node id: the region whose core has it; NULL: constant or shape arithmetic */
+    qdq_region **of; /* by node id: the region that has it; NULL: constant or shape arithmetic */
     uint32_t *place; /* by node id: its place in the graph's order, among those that have a region */
     size_t n_nodes, n_covered;
 } qdq_regions;

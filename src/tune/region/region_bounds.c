@@ -1,18 +1,15 @@
-/* region_bounds.c - where regions begin and end: what they read and hand out, and the halo behind them. */
+/* region_bounds.c - where regions begin and end: what they read and hand out. */
 #include "tune/region/region_build.h"
 
 #include <stdlib.h>
 
 #include "base/fail.h"
 
-enum { HALO_HOPS = 3 };
-
 typedef struct bounder {
     qdq_regions *r;
     const qdq_region_graph *g;
-    qdq_arena scratch;                /* of all of it */
-    uint32_t *value_seen, *node_seen; /* by id: number of the last region that saw it */
-    qdq_places front, next;
+    qdq_arena scratch;    /* of all of it */
+    uint32_t *value_seen; /* by id: number of the last region that saw it */
 } bounder;
 
 typedef struct ranked {
@@ -109,58 +106,14 @@ static qdq_status find_boundary(bounder *b, qdq_region *r, const qdq_node *const
     return QDQ_OK;
 }
 
-/* --- halo ------------------------------------------------------------------------------------------------------------- */
-
-static bool see(bounder *b, const qdq_region *r, uint32_t place)
-{
-    bool seen = b->node_seen[place] == r->id + 1;
-
-    b->node_seen[place] = r->id + 1;
-    return !seen;
-}
-
-/* One step on: readers of `from` that are not in r. */
-static qdq_status widen(bounder *b, qdq_region *r, uint32_t from, qdq_error *err)
-{
-    const qdq_region_graph *g = b->g;
-
-    for (uint32_t e = g->first_reader[from]; e < g->first_reader[from + 1]; e++) {
-        uint32_t at = g->reader[e];
-        if (inside(b, r, g->node[at]) || !see(b, r, at))
-            continue;
-        if (!QDQ_PUSH(&b->r->arena, &r->halo, g->node[at]))
-            return qdq_nomem(err);
-        if (qdq_region_is_fusible(g->node[at]) && qdq_readers(g, at) == 1 &&
-            !QDQ_PUSH(&b->scratch, &b->next, at))
-            return qdq_nomem(err);
-    }
-    return QDQ_OK;
-}
-
-/* All readers of the core, and what can be fused behind them. */
-static qdq_status find_halo(bounder *b, qdq_region *r, const qdq_node *const *node, qdq_error *err)
-{
-    b->next.n = 0;
-    for (size_t i = 0; i < r->n_total; i++)
-        QDQ_TRY(widen(b, r, b->g->place[node[i]->id], err));
-    for (int hop = 1; hop < HALO_HOPS && b->next.n > 0; hop++) {
-        qdq_places front = b->next;
-        b->next = b->front;
-        b->front = front;
-        b->next.n = 0;
-        for (size_t i = 0; i < front.n; i++)
-            QDQ_TRY(widen(b, r, front.at[i], err));
-    }
-    return QDQ_OK;
-}
+/* --- all of them ------------------------------------------------------------------------------------------------------- */
 
 static qdq_status bound_all(bounder *b, qdq_error *err)
 {
     const qdq_graph *g = b->g->g;
 
     b->value_seen = qdq_arena_array(&b->scratch, g->values.n + 1, sizeof *b->value_seen);
-    b->node_seen = qdq_arena_array(&b->scratch, (size_t)b->g->n + 1, sizeof *b->node_seen);
-    if (b->value_seen == NULL || b->node_seen == NULL)
+    if (b->value_seen == NULL)
         return qdq_nomem(err);
     for (size_t i = 0; i < b->r->all.n; i++) {
         qdq_region *r = b->r->all.at[i];
@@ -168,7 +121,6 @@ static qdq_status bound_all(bounder *b, qdq_error *err)
         if (node == NULL)
             return qdq_nomem(err);
         QDQ_TRY(find_boundary(b, r, node, err));
-        QDQ_TRY(find_halo(b, r, node, err));
     }
     return QDQ_OK;
 }

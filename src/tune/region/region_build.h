@@ -1,5 +1,5 @@
 /* region_build.h - what the builders of regions share: lists of places in the graph become leaves and composites. Ids,
- * parents, boundaries and halos are made afterwards, for all builders alike. */
+ * parents and boundaries are made afterwards, for all builders alike. */
 #ifndef QDQ_REGION_BUILD_H
 #define QDQ_REGION_BUILD_H
 
@@ -66,7 +66,7 @@ qdq_status qdq_region_sort(qdq_rb *b, qdq_region_list *list, qdq_error *err);
 qdq_status qdq_regions_by_structure(qdq_rb *b, qdq_region_list *top, qdq_error *err);
 qdq_status qdq_regions_by_names(qdq_rb *b, qdq_region_list *top, qdq_error *err);
 
-/* Inputs, outputs and halos of all regions. */
+/* Inputs and outputs of all regions. */
 qdq_status qdq_regions_bound(qdq_regions *r, const qdq_region_graph *g, qdq_error *err);
 
 /* The nodes of r and its descendants, in topological order; in `arena`. NULL: out of memory. */

@@ -61,7 +61,6 @@ static json_t *region_json(const qdq_region *r)
         put(o, "path", r->path != NULL ? qdq_json_new_text(r->path) : json_null()) &&
         put(o, "pattern", json_integer(r->pattern)) && put(o, "nodes", node_names(r->nodes.at, r->nodes.n)) &&
         put(o, "total_nodes", json_integer((json_int_t)r->n_total)) &&
-        put(o, "halo", node_names(r->halo.at, r->halo.n)) &&
         put(o, "inputs", value_names(r->inputs.at, r->inputs.n)) &&
         put(o, "outputs", value_names(r->outputs.at, r->outputs.n)))
         return o;

@@ -61,12 +61,6 @@ static void put_region_nodes(const qdq_region_view *v, qdq_buf *b, const qdq_reg
         qdq_region_put_name(b, r->nodes.at[i]);
         qdq_buf_putc(b, '\n');
     }
-    for (size_t i = 0; i < r->halo.n && v->verbose; i++) {
-        indent(b, r->depth + 3);
-        qdq_buf_printf(b, "halo: %s ", r->halo.at[i]->type);
-        qdq_region_put_name(b, r->halo.at[i]);
-        qdq_buf_putc(b, '\n');
-    }
 }
 
 static void put_region(const qdq_region_view *v, qdq_buf *b, const qdq_region *r)
