@@ -216,6 +216,7 @@ typedef struct qdq_group {
     const char *const *node;        /* n_nodes labels, name, or Op@output where it has none of its own */
     size_t n_nodes;
     qdq_group_source source;
+    const char *tensor; /* of a conversion: the tensor of the model that it converts; "" or NULL: not known */
 } qdq_group;
 
 /* Layers in order of execution with their source nodes; `runs` profiled runs, or 0: no times, and no inputs are

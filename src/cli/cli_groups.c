@@ -177,6 +177,8 @@ static json_t *layer_json(cli_json *j, const qdq_group *g)
     for (size_t i = 0; i < g->n_nodes; i++)
         cli_json_add(j, nodes, cli_json_text(g->node[i]));
     cli_json_set(j, entry, "nodes", nodes);
+    if (g->tensor != NULL && g->tensor[0] != '\0')
+        cli_json_set(j, entry, "tensor", cli_json_text(g->tensor));
     return entry;
 }
 

@@ -63,6 +63,7 @@ static qdq_status measure(packer *p, const qdq_engine_layer *l, size_t n, qdq_ar
         }
         p->bytes += strlen(text_of(l[i].name)) + strlen(text_of(l[i].op)) + 2;
         p->bytes += strlen(text_of(l[i].in_type)) + strlen(text_of(l[i].out_type)) + 2;
+        p->bytes += strlen(text_of(l[i].tensor)) + 1;
     }
     p->first[n] = n_labels;
     return QDQ_OK;
@@ -89,6 +90,7 @@ qdq_status qdq_engine_layers_pack(const qdq_engine_layer *l, size_t n, qdq_arena
         g[i].op = qdq_pack_text(&text, text_of(l[i].op));
         g[i].in_type = qdq_pack_text(&text, text_of(l[i].in_type));
         g[i].out_type = qdq_pack_text(&text, text_of(l[i].out_type));
+        g[i].tensor = qdq_pack_text(&text, text_of(l[i].tensor));
         for (size_t k = p.first[i]; k < p.first[i + 1]; k++)
             label[k] = qdq_pack_text(&text, p.label[k]);
     }

@@ -12,6 +12,7 @@ typedef struct qdq_engine_layer {
     double us;                      /* NAN: not known */
     bool conversion;
     qdq_group_source source;
+    const char *tensor;        /* NULL: not known */
     qdq_layer_node_list nodes; /* of the source model; one that is there twice is given once */
 } qdq_engine_layer;
 

@@ -34,6 +34,7 @@ static qdq_group read_layer(const qdq_json_place *p)
                    .median_us = NAN,
                    .conversion = qdq_json_bool(p, "conversion"),
                    .node = qdq_json_texts(p, "nodes"),
+                   .tensor = qdq_json_text(p, "tensor", ""),
                    .source = QDQ_GROUP_NONE};
 
     if (qdq_json_has(p, "us"))
@@ -52,7 +53,7 @@ static qdq_status pack(const qdq_group *from, size_t n, qdq_group **out, qdq_err
 
     for (size_t i = 0; i < n; i++) {
         bytes += strlen(from[i].layer) + strlen(from[i].op) + strlen(from[i].in_type) +
-                 strlen(from[i].out_type) + 4;
+                 strlen(from[i].out_type) + strlen(from[i].tensor) + 5;
         for (size_t k = 0; k < from[i].n_nodes; k++)
             bytes += strlen(from[i].node[k]) + 1;
         labels += from[i].n_nodes;
@@ -68,6 +69,7 @@ static qdq_status pack(const qdq_group *from, size_t n, qdq_group **out, qdq_err
         g[i].op = qdq_pack_text(&text, from[i].op);
         g[i].in_type = qdq_pack_text(&text, from[i].in_type);
         g[i].out_type = qdq_pack_text(&text, from[i].out_type);
+        g[i].tensor = qdq_pack_text(&text, from[i].tensor);
         g[i].node = label;
         for (size_t k = 0; k < from[i].n_nodes; k++)
             *label++ = qdq_pack_text(&text, from[i].node[k]);
@@ -136,6 +138,11 @@ static json_t *layer_json(const qdq_group *g)
                                                      : json_string("exact"),
                       "nodes", nodes);
     json_decref(nodes);
+    if (o != NULL && g->tensor != NULL && g->tensor[0] != '\0' &&
+        json_object_set_new(o, "tensor", qdq_json_new_text(g->tensor)) != 0) {
+        json_decref(o);
+        return NULL;
+    }
     return o;
 }
 

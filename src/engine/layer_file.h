@@ -1,7 +1,7 @@
 /* layer_file.h - layers of an engine in a file of our own, so that a later run need not build to know them:
  *
  *   {"qdq_layers": 1, "engine", "engine_version", "device", "fingerprint",
- *    "layers": [{"layer", "kernel", "in", "out", "us", "conversion", "by", "nodes": [...]}]}
+ *    "layers": [{"layer", "kernel", "in", "out", "us", "conversion", "by", "nodes": [...], "tensor"}]}
  *
  * `inspect --groups --json` prints one, too; other keys are passed over. */
 #ifndef QDQ_LAYER_FILE_H

@@ -92,11 +92,20 @@ static bool cut_fusion(char *name)
     return true;
 }
 
-/* Those of ONNX Runtime: "_nchwc" for a layout, "_pre_q" for what is quantized now. */
+/* Those of ONNX Runtime: "_nchwc" for a layout, "_pre_q" for what is quantized now; and our own, around Q and DQ. */
 static bool cut_ending(char *name)
 {
-    static const char *const endings[] = {
-        "_nchwc", "/duplicated", "_QuantizeLinear", "_DequantizeLinear", "_pre_q", "_q_to_dq", "_q", "_dq"};
+    static const char *const endings[] = {"_nchwc",
+                                          "/duplicated",
+                                          "_QuantizeLinear_Output",
+                                          "_DequantizeLinear_Output",
+                                          "_QuantizeLinear_Input",
+                                          "_QuantizeLinear",
+                                          "_DequantizeLinear",
+                                          "_pre_q",
+                                          "_q_to_dq",
+                                          "_q",
+                                          "_dq"};
 
     for (size_t i = 0; i < QDQ_COUNT(endings); i++)
         if (cut_at(name, endings[i]))
@@ -175,7 +184,7 @@ bool qdq_layer_is_conversion(const char *op, const qdq_node *node)
 {
     static const char *const ops[] = {"QuantizeLinear", "DequantizeLinear", "ReorderInput",
                                       "ReorderOutput",  "Transpose",        "Cast",
-                                      "MemcpyFromHost", "MemcpyToHost"};
+                                      "MemcpyFromHost", "MemcpyToHost",     "Reformat"};
 
     for (size_t i = 0; i < QDQ_COUNT(ops); i++)
         if (strcmp(op, ops[i]) == 0)

@@ -36,7 +36,8 @@ static bool append_group(json_t *list, const qdq_group *g, double us)
     }
     json_t *last = json_array_get(list, json_array_size(list) - 1);
     return json_object_set_new(last, "nodes", nodes) == 0 &&
-           json_object_set_new(last, "conversion", json_boolean(g->conversion)) == 0;
+           json_object_set_new(last, "conversion", json_boolean(g->conversion)) == 0 &&
+           (g->tensor == NULL || json_object_set_new(last, "tensor", qdq_remote_text(g->tensor)) == 0);
 }
 
 /* Takes j; NULL: there was no memory for it. */
@@ -87,7 +88,7 @@ static json_t *list_groups(const qdq_group *g, size_t n)
     return if_ok(list, ok);
 }
 
-/* [{"name": ..., "op": ..., "us": ...}, ...], where the engine names layers after other things with "nodes" and "conversion":
+/* [{"name": ..., "op": ..., "us": ...}, ...], where the engine names layers after other things with "nodes", "conversion" and "tensor":
  * kept in the store, for a run that goes on has to see the same. */
 static qdq_status ask_engine(qdq_tuning *t, const char *path, json_t **out, qdq_remote_fate *fate,
                              qdq_error *err)
@@ -209,7 +210,10 @@ static qdq_status get_layers(qdq_tuning *t, qdq_tune_candidate *c, json_t **out,
 typedef struct layer {
     const char *op;
     double us;
-    const qdq_node *node;   /* whose kernel it is; NULL: nobody knows */
+    const qdq_node *node; /* whose kernel it is; NULL: nobody knows */
+    const qdq_node *
+        *told; /* all those nodes, where the engine told them: as good as one another; NULL: it did not */
+    size_t n_told;
     const qdq_value *value; /* the tensor that it gives, if that is what it is called after */
     bool converts;          /* says the engine */
 } layer;
@@ -237,8 +241,9 @@ static void find_cores(reading *r)
             r->is_named[r->layers.at[i].node->id] = true;
     for (size_t i = 0; i < r->layers.n; i++) {
         layer *l = &r->layers.at[i];
-        const qdq_node *core =
-            l->node != NULL && !is_conversion(l) ? qdq_layer_core(l->op, l->node, r->is_named) : NULL;
+        const qdq_node *core = l->node != NULL && l->n_told == 0 && !is_conversion(l)
+                                   ? qdq_layer_core(l->op, l->node, r->is_named)
+                                   : NULL;
         if (core == NULL)
             continue;
         r->is_named[core->id] = true;
@@ -276,16 +281,20 @@ static void add_conversion(reading *r, const layer *l)
             add_border(r, u->node, l->us);
 }
 
+/* Products of one kernel have an equal part of it each, as in groups. */
 static void add_kernel(reading *r, const layer *l)
 {
-    add_border(r, l->node, r->waiting);
+    const size_t n = l->n_told > 0 ? l->n_told : 1;
+
+    for (size_t i = 0; i < n && l->node != NULL; i++) {
+        const qdq_node *node = l->n_told > 0 ? l->told[i] : l->node;
+        add_border(r, node, r->waiting);
+        r->times->own[node->id] += l->us / (double)n;
+        r->times->rows[node->id] += 1.0 / (double)n;
+    }
     r->waiting = 0;
     r->last = l->node;
-    if (l->node == NULL)
-        return;
-    r->times->own[l->node->id] += l->us;
-    r->times->rows[l->node->id]++;
-    r->times->known += l->us;
+    r->times->known += l->node != NULL ? l->us : 0;
 }
 
 static void add_up(reading *r)
@@ -314,6 +323,18 @@ static int rank(const layer *l, const qdq_node *n)
     return 0;
 }
 
+/* Of nodes that rank alike, all products count, and of others the first one. */
+static void add_told(layer *l, const qdq_node *n)
+{
+    const int now = rank(l, n), best = l->n_told > 0 ? rank(l, l->told[0]) : now;
+
+    if (now < best || (now == 0 && l->n_told > 0))
+        return;
+    l->n_told = now > best ? 0 : l->n_told;
+    l->told[l->n_told++] = n;
+    l->node = l->told[0];
+}
+
 /* Where its own name says nothing: by the nodes that it computes, of which Q and DQ are called after their tensor. A
  * conversion of floats that a kernel gives is that of its result. */
 static qdq_status find_by_nodes(reading *r, const json_t *nodes, qdq_arena *arena, layer *l, qdq_error *err)
@@ -321,6 +342,9 @@ static qdq_status find_by_nodes(reading *r, const json_t *nodes, qdq_arena *aren
     size_t i;
     const json_t *one;
 
+    l->told = qdq_arena_array(arena, json_array_size(nodes) + 1, sizeof *l->told);
+    if (l->told == NULL)
+        return qdq_nomem(err);
     json_array_foreach(nodes, i, one)
     {
         char *name = json_is_string(one) ? qdq_remote_bytes(arena, json_string_value(one)) : NULL;
@@ -329,12 +353,42 @@ static qdq_status find_by_nodes(reading *r, const json_t *nodes, qdq_arena *aren
         const qdq_layer_owner exact = qdq_layer_find(&r->names, name, strlen(name)),
                               owner = qdq_layer_find_ending(&r->names, name);
         if (exact.node != NULL && exact.value == NULL) {
-            if (!l->converts && (l->node == NULL || rank(l, exact.node) > rank(l, l->node)))
-                l->node = exact.node;
+            if (!l->converts)
+                add_told(l, exact.node);
         } else if (l->converts && l->value == NULL && owner.value != NULL) {
             l->value = owner.value;
         }
     }
+    return QDQ_OK;
+}
+
+/* The tensor that a conversion is of says more than any name does: NULL where the engine does not tell it. */
+static qdq_status find_converted(reading *r, const json_t *tensor, qdq_arena *arena, layer *l, qdq_error *err)
+{
+    if (!l->converts || !json_is_string(tensor) || json_string_length(tensor) == 0)
+        return QDQ_OK;
+    char *name = qdq_remote_bytes(arena, json_string_value(tensor));
+    if (name == NULL)
+        return qdq_nomem(err);
+    (void)qdq_layer_find_ending(&r->names, name); /* cuts its endings off */
+    l->value = qdq_graph_find(r->graph, name);
+    return QDQ_OK;
+}
+
+/* By its name, else by what the engine tells beside it. */
+static qdq_status find_owner(reading *r, const json_t *one, char *name, qdq_arena *arena, layer *l,
+                             qdq_error *err)
+{
+    QDQ_TRY(find_converted(r, json_object_get(one, "tensor"), arena, l, err));
+    if (l->value == NULL) {
+        const qdq_layer_owner owner = qdq_layer_find_ending(&r->names, name);
+        l->node = owner.node;
+        l->value = owner.value;
+        if (owner.node != NULL || owner.value != NULL)
+            return QDQ_OK;
+        QDQ_TRY(find_by_nodes(r, json_object_get(one, "nodes"), arena, l, err));
+    }
+    r->told += l->node != NULL || l->value != NULL ? l->us : 0;
     return QDQ_OK;
 }
 
@@ -355,13 +409,7 @@ static qdq_status read_layers(reading *r, const json_t *list, qdq_arena *arena, 
         l.op = qdq_remote_bytes(arena, op);
         if (own == NULL || l.op == NULL)
             return qdq_nomem(err);
-        qdq_layer_owner owner = qdq_layer_find_ending(&r->names, own);
-        l.node = owner.node;
-        l.value = owner.value;
-        if (owner.node == NULL && owner.value == NULL) {
-            QDQ_TRY(find_by_nodes(r, json_object_get(one, "nodes"), arena, &l, err));
-            r->told += l.node != NULL ? l.us : 0;
-        }
+        QDQ_TRY(find_owner(r, one, own, arena, &l, err));
         if (!QDQ_PUSH(arena, &r->layers, l))
             return qdq_nomem(err);
     }

@@ -10,14 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ir/ir.h"
+#include "fake_trtexec_layers.h"
 
 enum { MAX_ARGS = 100, MAX_LAYERS = 1000 };
-
-typedef struct layer {
-    double us;
-    char type[40], name[500], in_type[20], out_type[20], in[200], out[200], metadata[500];
-} layer;
 
 typedef struct option {
     const char *name;
@@ -62,7 +57,7 @@ static const option options[] = {
 
 static const char *arg[MAX_ARGS];
 static int n_arg, version;
-static layer layers[MAX_LAYERS];
+static fake_layer layers[MAX_LAYERS];
 static size_t n_layers;
 
 static int misbehaves(const char *word)
@@ -161,103 +156,6 @@ static int check_options(void)
     return bad;
 }
 
-/* --- the toy model of costs ---------------------------------------------------------------------------------------------- */
-
-static int is_op(const qdq_node *n, const char *op)
-{
-    return n != NULL && strcmp(n->type, op) == 0;
-}
-
-static int is_heavy(const qdq_node *n)
-{
-    return is_op(n, "Conv") || is_op(n, "MatMul") || is_op(n, "Gemm");
-}
-
-static int is_qdq(const qdq_node *n)
-{
-    return is_op(n, "QuantizeLinear") || is_op(n, "DequantizeLinear");
-}
-
-static const qdq_node *producer(const qdq_node *n, uint32_t i)
-{
-    const qdq_value *v = i < n->n_in ? n->in[i].value : NULL;
-
-    return v != NULL ? v->producer : NULL;
-}
-
-static int is_8bit(const qdq_node *n)
-{
-    return is_heavy(n) && is_op(producer(n, 0), "DequantizeLinear") &&
-           is_op(producer(n, 1), "DequantizeLinear");
-}
-
-/* A Q is taken in by an 8-bit kernel before it, a DQ by one behind it, and both where they are of weights. */
-static int is_taken(const qdq_node *n)
-{
-    const qdq_node *before = producer(n, 0);
-    const qdq_use *use = n->out[0] != NULL ? n->out[0]->first : NULL;
-
-    if (is_op(n, "QuantizeLinear"))
-        return before == NULL || is_heavy(before) || is_op(before, "Relu");
-    return use == NULL || is_heavy(use->node) || is_op(before, "QuantizeLinear");
-}
-
-static const char *label(const qdq_node *n, char *text, size_t size)
-{
-    if (n->name[0] != '\0')
-        snprintf(text, size, "%s", n->name);
-    else
-        snprintf(text, size, "node_of_%s", n->n_out > 0 && n->out[0] != NULL ? n->out[0]->name : "");
-    return text;
-}
-
-static void add_layer(const qdq_node *n)
-{
-    layer *l = &layers[n_layers];
-    char name[300], next[300];
-    const qdq_value *out = n->n_out > 0 ? n->out[0] : NULL;
-    int fast = is_8bit(n);
-
-    if (n_layers == MAX_LAYERS || (is_op(n, "Relu") && is_heavy(producer(n, 0))) ||
-        (is_qdq(n) && is_taken(n)))
-        return;
-    n_layers++;
-    label(n, name, sizeof name);
-    l->us = is_heavy(n) ? (fast ? 40 : 100) : is_qdq(n) ? 4 : 5;
-    snprintf(l->type, sizeof l->type, "%s",
-             is_qdq(n)     ? "Reformat"
-             : is_heavy(n) ? "CaskConvolution"
-                           : "PointWise");
-    snprintf(l->in_type, sizeof l->in_type, "%s", fast ? "Int8" : "FP32");
-    snprintf(l->name, sizeof l->name, "%s", name);
-    snprintf(l->metadata, sizeof l->metadata, "[ONNX Layer: %s]", name);
-    if (is_heavy(n) && out != NULL && out->n_use == 1 && is_op(out->first->node, "Relu")) {
-        const qdq_node *relu = out->first->node;
-        label(relu, next, sizeof next);
-        snprintf(l->name, sizeof l->name, "%.200s + %.200s", name, next);
-        snprintf(l->metadata, sizeof l->metadata, "[ONNX Layer: %.200s]\\u001e[ONNX Layer: %.200s]", name,
-                 next);
-        out = relu->out[0];
-    }
-    const int codes = out != NULL && out->n_use > 0 && is_op(out->first->node, "QuantizeLinear");
-    snprintf(l->out_type, sizeof l->out_type, "%s", codes ? "Int8" : "FP32");
-    snprintf(l->in, sizeof l->in, "%s", n->n_in > 0 && n->in[0].value != NULL ? n->in[0].value->name : "");
-    snprintf(l->out, sizeof l->out, "%s", out != NULL ? out->name : "");
-}
-
-static int read_model(const char *path)
-{
-    qdq_error err = QDQ_ERROR_INIT;
-    qdq_model *m = NULL;
-
-    if (qdq_model_load(path, NULL, &m, &err) != QDQ_OK)
-        return 0;
-    QDQ_FOR_NODES (n, m->graph)
-        add_layer(n);
-    qdq_model_free(m);
-    return 1;
-}
-
 /* --- files ------------------------------------------------------------------------------------------------------------------ */
 
 static int save_engine(const char *path)
@@ -296,18 +194,18 @@ static double total_ms(void)
     return us * 1e-3 * jitter();
 }
 
-static void tensor(FILE *f, const char *name, const char *type)
+static void tensors(FILE *f, const fake_tensor *t, size_t n)
 {
-    if (version >= 110000)
-        fprintf(f,
-                "[{\"Name\":\"%s\",\"Dimensions\":[1],\"Format\":\"Row major linear\",\"Datatype\":\"%s\"}]",
-                name, type);
-    else
-        fprintf(f,
-                "[{\"Name\":\"%s\",\"Location\":\"Device\",\"Dimensions\":[1],\"Format/Datatype\":\"Row "
-                "major linear "
-                "%s format\"}]",
-                name, type);
+    fprintf(f, "[");
+    for (size_t i = 0; i < n; i++) {
+        fprintf(f, "%s{\"Name\":\"%s\",\"Dimensions\":[1],", i > 0 ? "," : "", t[i].name);
+        if (version >= 110000)
+            fprintf(f, "\"Format\":\"Row major linear\",\"Datatype\":\"%s\"}", t[i].type);
+        else
+            fprintf(f, "\"Location\":\"Device\",\"Format/Datatype\":\"Row major linear %s format\"}",
+                    t[i].type);
+    }
+    fprintf(f, "]");
 }
 
 static void export_layers(const char *path)
@@ -320,18 +218,18 @@ static void export_layers(const char *path)
         return;
     fprintf(f, "{\"Layers\": [");
     for (size_t i = 0; i < n_layers; i++) {
-        const layer *l = &layers[i];
+        const fake_layer *l = &layers[i];
         fprintf(f, "%s", i > 0 ? "\n," : "");
         if (!detailed) {
             fprintf(f, "\"%s\"", l->name);
             continue;
         }
         fprintf(f, "{\"Name\":\"%s\",\"LayerType\":\"%s\",\"Inputs\":", l->name, l->type);
-        tensor(f, l->in, l->in_type);
+        tensors(f, l->in, l->n_in);
         fprintf(f, ",\"Outputs\":");
-        tensor(f, l->out, l->out_type);
-        if (strcmp(l->type, "Reformat") == 0)
-            fprintf(f, ",\"Origin\":\"QDQ\"");
+        tensors(f, l->out, l->n_out);
+        if (l->origin[0] != '\0')
+            fprintf(f, ",\"Origin\":\"%s\"", l->origin);
         if (number() >= 806)
             fprintf(f, ",\"Metadata\":\"%s\"", l->metadata);
         fprintf(f, "}");
@@ -467,7 +365,7 @@ static int build(const char *onnx)
     const char *path = value_of("--saveEngine"), *cache = value_of("--timingCacheFile");
     FILE *f;
 
-    if (!read_model(onnx))
+    if ((n_layers = fake_layers_of(onnx, layers, MAX_LAYERS)) == 0)
         return fail("Failed to parse onnx file");
     if (path != NULL && !save_engine(path))
         return fail("Saving engine to file failed.");

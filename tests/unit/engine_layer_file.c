@@ -17,9 +17,9 @@ static const qdq_engine_info info = {
 
 static const char *const nodes[] = {"a", "b"};
 static const qdq_group layers[] = {
-    {"a + b", "Fused", "u8", "f32", 12.5, false, nodes, 2, QDQ_GROUP_EXACT},
-    {"\"odd\"", "Reorder", "", "", NAN, true, nodes, 0, QDQ_GROUP_NONE},
-    {"b", "Abs", "f32", "f32", 0, false, nodes + 1, 1, QDQ_GROUP_SLICE},
+    {"a + b", "Fused", "u8", "f32", 12.5, false, nodes, 2, QDQ_GROUP_EXACT, ""},
+    {"\"odd\"", "Reorder", "", "", NAN, true, nodes, 0, QDQ_GROUP_NONE, "t"},
+    {"b", "Abs", "f32", "f32", 0, false, nodes + 1, 1, QDQ_GROUP_SLICE, NULL},
 };
 
 static void assert_same(const qdq_group *g, size_t n)
@@ -28,6 +28,7 @@ static void assert_same(const qdq_group *g, size_t n)
     for (size_t i = 0; i < n; i++) {
         assert_string_equal(g[i].layer, layers[i].layer);
         assert_string_equal(g[i].op, layers[i].op);
+        assert_string_equal(g[i].tensor, layers[i].tensor != NULL ? layers[i].tensor : "");
         assert_string_equal(g[i].in_type, layers[i].in_type);
         assert_string_equal(g[i].out_type, layers[i].out_type);
         assert_true(isnan(layers[i].median_us) ? isnan(g[i].median_us)

@@ -61,7 +61,8 @@ static void layers_come_back_as_they_went(void **state)
                               .in_type = "f32",
                               .out_type = "f32",
                               .median_us = NAN,
-                              .conversion = true}};
+                              .conversion = true,
+                              .tensor = "t\xff"}};
     json_t *list = qdq_remote_groups_json(two, 2);
     qdq_group *back;
     size_t n;
@@ -77,6 +78,7 @@ static void layers_come_back_as_they_went(void **state)
         assert_string_equal(back[i].in_type, two[i].in_type);
         assert_string_equal(back[i].out_type, two[i].out_type);
         assert_true(back[i].conversion == two[i].conversion && back[i].source == two[i].source);
+        assert_string_equal(back[i].tensor, two[i].tensor != NULL ? two[i].tensor : "");
         assert_int_equal(back[i].n_nodes, two[i].n_nodes);
     }
     assert_true(back[0].median_us == 0.1 && isnan(back[1].median_us));
@@ -98,6 +100,8 @@ static void layers_of_another_kind_are_refused(void **state)
         "[[\"a\", \"b\", \"c\", \"d\", 1.0, true, 3, []]]",
         "[[\"a\", \"b\", \"c\", \"d\", 1.0, true, 0, [1]]]",
         "[[\"a\", \"b\", \"c\", \"d\", 1.0, true, 0, {}]]",
+        "[[\"a\", \"b\", \"c\", \"d\", 1.0, true, 0, [], 1]]",
+        "[[\"a\", \"b\", \"c\", \"d\", 1.0, true, 0, [], \"t\", 1]]",
     };
 
     (void)state;

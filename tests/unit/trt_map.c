@@ -36,6 +36,9 @@ static void map(const char *model, const char *json)
         static char texts[QDQ_COUNT(nodes)][500];
         snprintf(texts[i], sizeof texts[i], "%s", text_of(&nodes[i]));
         info.at[i].tactic = texts[i];
+        static char tensors[QDQ_COUNT(nodes)][50];
+        snprintf(tensors[i], sizeof tensors[i], "%s", nodes[i].tensor != NULL ? nodes[i].tensor->name : "");
+        info.at[i].parameter_type = tensors[i];
     }
     qdq_model_free(m);
 }
@@ -207,6 +210,22 @@ static void slices_end_at_tensors_that_reformats_stand_in_for(void **state)
     assert_layer(3, "/l1/Mul /l0/Relu /l1/Sigmoid", QDQ_TRT_SLICE);
 }
 
+static void a_reformat_has_the_tensor_that_it_converts(void **state)
+{
+    (void)state;
+    map(CHAIN,
+        "[{\"Name\":\"Reformatting CopyNode for Input Tensor 0 to k\",\"LayerType\":\"Reformat\",\"Inputs\":["
+        "{\"Name\":\"b\"}],\"Outputs\":[{\"Name\":\"Reformatted Input Tensor 0 to k\"}]},"
+        "{\"Name\":\"Reformatting CopyNode for Output Tensor 0 to k\",\"LayerType\":\"Reformat\",\"Inputs\":["
+        "{\"Name\":\"Reformatted Output Tensor 0 to k\"}],\"Outputs\":[{\"Name\":\"d\"}]},"
+        "{\"Name\":\"/l1/Mul\",\"LayerType\":\"PointWise\",\"Inputs\":[{\"Name\":\"b\"}]},"
+        "{\"Name\":\"copy\",\"LayerType\":\"Reformat\",\"Inputs\":[{\"Name\":\"other\"}]}]");
+    assert_string_equal(info.at[0].parameter_type, "b");
+    assert_string_equal(info.at[1].parameter_type, "d");
+    assert_string_equal(info.at[2].parameter_type, "");
+    assert_string_equal(info.at[3].parameter_type, "");
+}
+
 static void q_and_dq_are_told_apart_and_join_nobody(void **state)
 {
     (void)state;
@@ -243,6 +262,7 @@ int main(void)
         cmocka_unit_test(unnamed_nodes_are_found_by_what_they_give),
         cmocka_unit_test(damaged_metadata_is_completed_from_the_tensors),
         cmocka_unit_test(slices_end_at_tensors_that_reformats_stand_in_for),
+        cmocka_unit_test(a_reformat_has_the_tensor_that_it_converts),
         cmocka_unit_test(q_and_dq_are_told_apart_and_join_nobody),
         cmocka_unit_test(layers_of_another_model_have_no_nodes),
     };

@@ -108,6 +108,45 @@ static void a_conversion_without_a_name_belongs_to_the_kernels_around_it(void **
     done(&a);
 }
 
+/* TensorRT's names hold those of several nodes, its copies that of who reads them, and its weights stand in front. */
+static void a_layer_that_is_called_after_several_nodes_belongs_to_its_products(void **state)
+{
+    attributed a = attribute(
+        "[{\"name\": \"w + conv1 + relu1\", \"op\": \"CaskConvolution\", \"us\": 5, \"nodes\": [\"conv1\", "
+        "\"relu1\", \"r_QuantizeLinear\"], \"conversion\": false},"
+        " {\"name\": \"{ForeignNode[conv2...relu2]}\", \"op\": \"Myelin\", \"us\": 8, \"nodes\": [\"relu2\", "
+        "\"conv2\", \"side\", \"add\"], \"conversion\": false},"
+        " {\"name\": \"PWN(add, relu2)\", \"op\": \"PointWise\", \"us\": 3, \"nodes\": [\"add\", \"relu2\"], "
+        "\"conversion\": false}]");
+
+    (void)state;
+    assert_true(own(&a, "conv1") == 5 && own(&a, "relu1") == 0);
+    assert_true(own(&a, "conv2") == 4 && own(&a, "side") == 4); /* as fusion groups share it */
+    assert_true(own(&a, "add") == 3 && own(&a, "relu2") == 0);
+    assert_true(a.times.told == 16 && a.times.known == 16 && a.times.n_rows == 3);
+    done(&a);
+}
+
+static void a_reformat_belongs_to_the_tensor_that_the_engine_tells(void **state)
+{
+    attributed a = attribute(
+        "[{\"name\": \"conv1\", \"op\": \"CaskConvolution\", \"us\": 5},"
+        " {\"name\": \"side\", \"op\": \"CaskConvolution\", \"us\": 5},"
+        " {\"name\": \"Reformatting CopyNode for Input Tensor 0 to conv2\", \"op\": \"Reformat\", \"us\": 2, "
+        "\"nodes\": [\"conv2\"], \"conversion\": true, \"tensor\": \"r_QuantizeLinear_Output\"},"
+        " {\"name\": \"conv2\", \"op\": \"CaskConvolution\", \"us\": 5},"
+        " {\"name\": \"c copy\", \"op\": \"Reformat\", \"us\": 1, \"conversion\": true, \"tensor\": "
+        "\"other\"},"
+        " {\"name\": \"r_QuantizeLinear\", \"op\": \"Reformat\", \"us\": 4}]");
+
+    (void)state;
+    assert_true(converted(&a, "r", 2) == 6 && converted(&a, "s", 0) == 0);
+    assert_true(converted(&a, "b", 1) == 1); /* no tensor of this model: that of the kernel before */
+    assert_true(border(&a, "relu1") == 6 && border(&a, "conv2") == 7 && border(&a, "conv1") == 0);
+    assert_true(a.times.told == 2 && a.times.sum == 22);
+    done(&a);
+}
+
 static void layers_of_another_network_say_nothing(void **state)
 {
     attributed a = attribute("[{\"name\": \"encoder\", \"op\": \"MatMul\", \"us\": 50},"
@@ -128,6 +167,8 @@ int main(void)
         cmocka_unit_test(a_fused_kernel_is_called_after_its_end_and_belongs_to_its_conv),
         cmocka_unit_test(kernels_on_codes_keep_the_name_of_the_node),
         cmocka_unit_test(a_conversion_without_a_name_belongs_to_the_kernels_around_it),
+        cmocka_unit_test(a_layer_that_is_called_after_several_nodes_belongs_to_its_products),
+        cmocka_unit_test(a_reformat_belongs_to_the_tensor_that_the_engine_tells),
         cmocka_unit_test(layers_of_another_network_say_nothing),
     };
 

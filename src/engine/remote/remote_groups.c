@@ -9,7 +9,7 @@
 #include "base/pack.h"
 #include "engine/remote/remote_message.h"
 
-enum { LAYER, OP, IN_TYPE, OUT_TYPE, TEXTS, US = TEXTS, CONVERSION, SOURCE, NODES, ROW };
+enum { LAYER, OP, IN_TYPE, OUT_TYPE, TEXTS, US = TEXTS, CONVERSION, SOURCE, NODES, TENSOR, ROW };
 
 /* --- there -------------------------------------------------------------------------------------------------------------- */
 
@@ -38,7 +38,8 @@ static json_t *row_of(const qdq_group *g)
     row = with(row, qdq_json_real(g->median_us));
     row = with(row, json_boolean(g->conversion));
     row = with(row, json_integer(g->source));
-    return with(row, nodes);
+    row = with(row, nodes);
+    return with(row, qdq_remote_text(g->tensor != NULL ? g->tensor : ""));
 }
 
 json_t *qdq_remote_groups_json(const qdq_group *g, size_t n)
@@ -70,10 +71,13 @@ static bool is_row(const json_t *row)
     const json_t *us = json_array_get(row, US), *source = json_array_get(row, SOURCE),
                  *nodes = json_array_get(row, NODES);
 
-    return json_array_size(row) == ROW && are_texts(row, TEXTS) && is_time(us) &&
-           json_is_boolean(json_array_get(row, CONVERSION)) && json_is_integer(source) &&
-           json_integer_value(source) >= QDQ_GROUP_NONE && json_integer_value(source) <= QDQ_GROUP_EXACT &&
-           json_is_array(nodes) && are_texts(nodes, json_array_size(nodes));
+    const json_t *tensor = json_array_get(row, TENSOR); /* none in what older versions stored */
+
+    return json_array_size(row) <= ROW && (tensor == NULL || json_is_string(tensor)) &&
+           are_texts(row, TEXTS) && is_time(us) && json_is_boolean(json_array_get(row, CONVERSION)) &&
+           json_is_integer(source) && json_integer_value(source) >= QDQ_GROUP_NONE &&
+           json_integer_value(source) <= QDQ_GROUP_EXACT && json_is_array(nodes) &&
+           are_texts(nodes, json_array_size(nodes));
 }
 
 /* No text is longer as bytes than it was as JSON. */
@@ -113,6 +117,8 @@ static qdq_group read_row(packing *p, const json_t *row, const char **node)
     g.op = pack(p, json_array_get(row, OP));
     g.in_type = pack(p, json_array_get(row, IN_TYPE));
     g.out_type = pack(p, json_array_get(row, OUT_TYPE));
+    const json_t *tensor = json_array_get(row, TENSOR);
+    g.tensor = tensor != NULL ? pack(p, tensor) : "";
     for (size_t i = 0; i < g.n_nodes; i++)
         node[i] = pack(p, json_array_get(nodes, i));
     return g;
@@ -125,12 +131,13 @@ static qdq_status check(const json_t *list, size_t *n_nodes, size_t *bytes, qdq_
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *row = json_array_get(list, i), *nodes = json_array_get(row, NODES);
         if (!is_row(row))
-            return qdq_fail(
-                err, QDQ_E_FORMAT,
-                "layers: entry %zu: expected [layer, op, in_type, out_type, us, conversion, source, nodes]",
-                i);
+            return qdq_fail(err, QDQ_E_FORMAT,
+                            "layers: entry %zu: expected [layer, op, in_type, out_type, us, conversion, "
+                            "source, nodes, tensor]",
+                            i);
         *n_nodes += json_array_size(nodes);
-        *bytes += bytes_of(row, TEXTS) + bytes_of(nodes, json_array_size(nodes));
+        *bytes += bytes_of(row, TEXTS) + bytes_of(nodes, json_array_size(nodes)) +
+                  json_string_length(json_array_get(row, TENSOR)) + 1;
     }
     return QDQ_OK;
 }

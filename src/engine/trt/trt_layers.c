@@ -262,6 +262,11 @@ static bool is_one_of(const char *type, const char *const *list)
     return false;
 }
 
+bool qdq_trt_layer_is_reformat(const qdq_trt_layer *l)
+{
+    return strcasecmp(l->type, "Reformat") == 0;
+}
+
 qdq_trt_class qdq_trt_layer_class(const qdq_trt_layer *l)
 {
     static const char *const none[] = {"NoOp", "Constant", NULL};
@@ -269,7 +274,7 @@ qdq_trt_class qdq_trt_layer_class(const qdq_trt_layer *l)
     static const char *const control[] = {"signal",  "wait", "signal_and_wait", "cjmp", "shape_call",
                                           "reshape", NULL};
 
-    if (strcasecmp(l->type, "Reformat") == 0)
+    if (qdq_trt_layer_is_reformat(l))
         return strcasecmp(l->origin, "QDQ") == 0 ? QDQ_TRT_CONVERSION : QDQ_TRT_MOVEMENT;
     if (is_one_of(l->type, none))
         return QDQ_TRT_FREE;

@@ -61,4 +61,7 @@ typedef enum qdq_trt_class {
 
 qdq_trt_class qdq_trt_layer_class(const qdq_trt_layer *l);
 
+/* Does it move one tensor from one form into another, be it a Q, a DQ or a copy into another layout? */
+bool qdq_trt_layer_is_reformat(const qdq_trt_layer *l);
+
 #endif /* QDQ_TRT_LAYERS_H */

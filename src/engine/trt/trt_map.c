@@ -164,6 +164,18 @@ static bool map_layer(mapper *m, const qdq_trt_layer *l, qdq_trt_nodes *out)
     return keep(m, &said, out);
 }
 
+/* On the way into a layer the tensor has a name of its own behind the copy, on the way out in front of it. */
+static const qdq_value *find_converted(const mapper *m, const qdq_trt_layer *l)
+{
+    const qdq_value *v = NULL;
+
+    if (!qdq_trt_layer_is_reformat(l))
+        return NULL;
+    if (l->in.n > 0)
+        v = find_value(m, l->in.at[0].name);
+    return v == NULL && l->out.n > 0 ? find_value(m, l->out.at[0].name) : v;
+}
+
 /* --- sets of layers --------------------------------------------------------------------------------------------------------- */
 
 static size_t root_of(qdq_trt_nodes *out, size_t i)
@@ -211,6 +223,7 @@ static qdq_status map_all(mapper *m, qdq_trt_nodes *out)
         out[i] = (qdq_trt_nodes){0};
         if (!map_layer(m, &m->layers->at[i], &out[i]))
             return qdq_nomem(m->err);
+        out[i].tensor = find_converted(m, &m->layers->at[i]);
     }
     return join_layers(m, out);
 }

@@ -18,9 +18,10 @@ typedef struct qdq_trt_nodes {
     size_t n;
     const qdq_node **qdq; /* Q and DQ that it took in, or is */
     size_t n_qdq;
-    qdq_trt_source source; /* SLICE: what lies between its tensors had to help */
-    bool truncated;        /* metadata was cut: complete only if the source is SLICE */
-    bool ambiguous;        /* its name could mean several nodes */
+    qdq_trt_source source;   /* SLICE: what lies between its tensors had to help */
+    const qdq_value *tensor; /* of a Reformat: what it converts; NULL: not known */
+    bool truncated;          /* metadata was cut: complete only if the source is SLICE */
+    bool ambiguous;          /* its name could mean several nodes */
     size_t set; /* layers that share a node have the same: their nodes are decided together. The least
                               index of a layer in it */
 } qdq_trt_nodes;

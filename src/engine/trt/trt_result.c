@@ -76,15 +76,13 @@ static qdq_group_source source_of(const qdq_trt_nodes *n)
 static bool make_layer(const qdq_trt_layer *from, const qdq_trt_nodes *nodes, qdq_arena *scratch,
                        qdq_engine_layer *l)
 {
-    qdq_trt_class class = qdq_trt_layer_class(from);
-
     *l = (qdq_engine_layer){.name = from->name,
                             .op = from->type,
                             .in_type = from->in.n > 0 ? from->in.at[0].type : "",
                             .out_type = from->out.n > 0 ? from->out.at[0].type : "",
                             .us = NAN,
-                            .conversion = class == QDQ_TRT_CONVERSION ||
-                                          (class == QDQ_TRT_MOVEMENT && strcmp(from->type, "Reformat") == 0),
+                            .conversion = qdq_trt_layer_is_reformat(from),
+                            .tensor = nodes->tensor != NULL ? nodes->tensor->name : NULL,
                             .source = source_of(nodes)};
     for (size_t i = 0; i < nodes->n; i++)
         if (!QDQ_PUSH(scratch, &l->nodes, nodes->at[i]))
