@@ -42,6 +42,13 @@ typedef struct qdq_engine_ops {
      * runs is 0. NULL: the engine cannot, and does not claim QDQ_CAN_GROUP. */
     qdq_status (*groups)(qdq_session *s, const qdq_array *const *in, unsigned runs, qdq_group **out,
                          size_t *n, qdq_error *err);
+
+    /* For engines that are programs: their options of ours that they turned out to refuse, with spaces between, which is
+     * worth knowing before the next one is started; "" : none. e->info.capabilities follows. As long as the engine. NULL: it
+     * is no program. */
+    const char *(*refused)(qdq_engine *e);
+    /* They are known from before: none of them is tried. NULL likewise. */
+    qdq_status (*refuse)(qdq_engine *e, const char *options, qdq_error *err);
 } qdq_engine_ops;
 
 #define ENGINE(symbol, name, help) extern const qdq_engine_ops qdq_engine_##symbol;

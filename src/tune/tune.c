@@ -177,6 +177,7 @@ static qdq_status open_store(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(qdq_tune_store_open(path, &t->store, err));
     QDQ_TRY(qdq_tune_store_begin(t->store, &t->context, search, t->opts->restart, &t->run, err));
     QDQ_TRY(qdq_tune_folder_began(t->folder, t->run.id, err));
+    QDQ_TRY(qdq_tune_recall_refused(t, err));
     t->out->resumed = t->run.resumed && t->run.n_samples > 0;
     if (t->run.other[0] != '\0')
         qdq_job_log(t->job, QDQ_LOG_WARNING, "%s: begins anew beside a run with %s", path, t->run.other);
@@ -218,7 +219,12 @@ qdq_status qdq_tune_open_lab(qdq_tuning *t, bool parts, qdq_lab **out, qdq_error
     }
     QDQ_TRY(qdq_lab_open(&lo, out, err));
     qdq_tune_set_deadline(t, *out);
-    return QDQ_OK;
+    qdq_status st = qdq_tune_tell_refused(t, *out, err);
+    if (st != QDQ_OK) {
+        qdq_lab_close(*out);
+        *out = NULL;
+    }
+    return st;
 }
 
 static qdq_status open_lab(qdq_tuning *t, qdq_error *err)

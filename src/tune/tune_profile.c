@@ -125,6 +125,7 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key,
     QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
     qdq_tune_set_deadline(t, t->lab);
     QDQ_TRY(ask_engine(t, path, out, &fate, err));
+    QDQ_TRY(qdq_tune_note_refused(t, t->lab, err));
     if (fate.end != QDQ_REMOTE_FINE) {
         qdq_job_log(t->job, QDQ_LOG_WARNING, "no profile of %s (%s: %s)", path, qdq_remote_end_name(fate.end),
                     fate.text);

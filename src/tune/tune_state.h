@@ -162,6 +162,8 @@ typedef struct qdq_tuning {
     struct qdq_autotune_cache *cached; /* that the run began with; NULL: none */
     bool cached_is_mine;               /* it has this fingerprint */
     qdq_tune_store_run run;
+    const char
+        *refused; /* options that the engine's program refuses, with spaces between; NULL: none is known */
     QDQ_VEC(qdq_tune_candidate *) candidates;
     qdq_map by_name;   /* name -> candidate */
     qdq_map by_assign; /* hash of an assignment -> candidate */
@@ -240,6 +242,15 @@ void qdq_tune_tell(const qdq_tuning *t, const qdq_tune_step *s);
 /* The engine in a worker: for the whole model on samples, or (parts) for models whose inputs have fixed shapes and other names, on
  * random numbers. */
 qdq_status qdq_tune_open_lab(qdq_tuning *t, bool parts, qdq_lab **out, qdq_error *err);
+
+/* --- tune_refused.c --------------------------------------------------------------------------------------------------- */
+
+/* What the store knows of options that the engine's program refuses; the run's lab is told. */
+qdq_status qdq_tune_recall_refused(qdq_tuning *t, qdq_error *err);
+/* Tells another lab. */
+qdq_status qdq_tune_tell_refused(const qdq_tuning *t, qdq_lab *lab, qdq_error *err);
+/* After a lab was asked something: what its engine has refused since is kept in the store, and told users once. */
+qdq_status qdq_tune_note_refused(qdq_tuning *t, const qdq_lab *lab, qdq_error *err);
 
 /* --- tune_plans.c ----------------------------------------------------------------------------------------------------- */
 

@@ -164,6 +164,7 @@ qdq_status qdq_tune_build(qdq_tuning *t, qdq_tune_candidate *c, const char *path
     QDQ_TRY(c->shapes != NULL
                 ? qdq_lab_build_shaped(t->lab, path, c->shapes->at, c->shapes->n, &c->handle, &fate, err)
                 : qdq_lab_build(t->lab, path, &c->handle, &fate, err));
+    QDQ_TRY(qdq_tune_note_refused(t, t->lab, err));
     if (fate.end != QDQ_REMOTE_FINE) {
         c->handle = -1;
         give_up_by_fate(c, &fate);
@@ -313,6 +314,7 @@ static qdq_status measure_pair(taking *k, unsigned pair, double *a_ns, double *b
         return fail_trial(k, k->a->failed ? k->a->why : k->b->why, err);
     QDQ_TRY(qdq_lab_pair(k->t->lab, k->a->handle, k->b->handle, pair % 2 == 1, number_of(k, pair), a_ns, b_ns,
                          &fate, err));
+    QDQ_TRY(qdq_tune_note_refused(k->t, k->t->lab, err));
     if (fate.end != QDQ_REMOTE_FINE) {
         give_up_by_fate(k->b, &fate);
         k->b->handle = -1;

@@ -105,6 +105,11 @@ static qdq_status read_texts(qdq_worker *w, const qdq_json_place *q, const char 
     return QDQ_OK;
 }
 
+static qdq_status refuse_options(qdq_worker *w, const char *options, qdq_error *err)
+{
+    return w->engine->ops->refuse != NULL ? w->engine->ops->refuse(w->engine, options, err) : QDQ_OK;
+}
+
 static qdq_status hello(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer, qdq_error *err)
 {
     const char *spec = qdq_remote_get_text(q, "engine", NULL);
@@ -124,6 +129,8 @@ static qdq_status hello(qdq_worker *w, const qdq_json_place *q, qdq_remote_objec
     w->received = -1;
     QDQ_TRY(limit_memory(max_memory, err));
     QDQ_TRY(qdq_engine_open(spec, &w->engine_opts, &w->engine, err));
+    if (qdq_json_has(q, "refused"))
+        QDQ_TRY(refuse_options(w, qdq_remote_get_text(q, "refused", NULL), err));
     const qdq_engine_info *i = qdq_engine_get_info(w->engine);
     qdq_remote_put_text(answer, "name", i->name);
     qdq_remote_put_text(answer, "version", i->version);
@@ -134,6 +141,12 @@ static qdq_status hello(qdq_worker *w, const qdq_json_place *q, qdq_remote_objec
     qdq_remote_put_int(answer, "max_opset", i->max_opset);
     qdq_remote_put_int(answer, "max_ir", i->max_ir);
     return QDQ_OK;
+}
+
+static qdq_status refuse(qdq_worker *w, const qdq_json_place *q, qdq_remote_object *answer, qdq_error *err)
+{
+    (void)answer;
+    return refuse_options(w, qdq_remote_get_text(q, "options", NULL), err);
 }
 
 /* --- models --------------------------------------------------------------------------------------------------------- */
@@ -301,6 +314,7 @@ static const struct {
     qdq_worker_answer_fn answer;
 } questions[] = {
     {"hello", hello},
+    {"refuse", refuse},
     {"open", open_model},
     {"drop", drop_model},
     {"warm", warm},
@@ -350,6 +364,18 @@ static void put_log(qdq_worker *w, qdq_remote_object *answer)
     qdq_remote_put(answer, "log", log);
 }
 
+/* Who starts the next worker has to know. */
+static void put_refused(const qdq_worker *w, qdq_remote_object *answer)
+{
+    qdq_engine *e = w->engine;
+    const char *refused = e != NULL && e->ops->refused != NULL ? e->ops->refused(e) : "";
+
+    if (refused[0] == '\0')
+        return;
+    qdq_remote_put_text(answer, "refused", refused);
+    qdq_remote_put_int(answer, "can", e->info.capabilities);
+}
+
 static qdq_status conclude(qdq_worker *w, qdq_remote_object *answer, qdq_status st, qdq_error *err)
 {
     if (answer->failed) { /* it may be half full */
@@ -359,6 +385,7 @@ static qdq_status conclude(qdq_worker *w, qdq_remote_object *answer, qdq_status 
     }
     qdq_remote_put_text(answer, "end", end_of(st, err));
     put_log(w, answer);
+    put_refused(w, answer);
     if (st != QDQ_OK) {
         make_one_line(err->text);
         qdq_remote_put_text(answer, "code", qdq_status_name(st));

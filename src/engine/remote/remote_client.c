@@ -72,6 +72,21 @@ static void pass_on_log(const qdq_remote_client *c, qdq_remote_answer *answer)
     }
 }
 
+/* What cannot be kept is found out again by the next worker. */
+static void note_refused(qdq_remote_client *c, const qdq_remote_answer *answer)
+{
+    const char *options = qdq_remote_get_text(&answer->top, "refused", "");
+
+    if (options[0] == '\0' || answer->reader.status != QDQ_OK)
+        return;
+    c->info.capabilities = (unsigned)qdq_json_int(&answer->top, "can", 0, UINT32_MAX, c->info.capabilities);
+    if (c->refused != NULL && strcmp(c->refused, options) == 0)
+        return;
+    const char *copy = qdq_arena_strdup(&c->arena, options);
+    if (copy != NULL && json_object_set_new(c->hello, "refused", qdq_remote_text(copy)) == 0)
+        c->refused = copy;
+}
+
 /* What stands in every answer. */
 static qdq_status read_end(qdq_remote_client *c, qdq_remote_answer *answer, qdq_remote_fate *fate,
                            qdq_error *err)
@@ -81,6 +96,7 @@ static qdq_status read_end(qdq_remote_client *c, qdq_remote_answer *answer, qdq_
     int end = qdq_json_word(&answer->top, "end", ends, -1);
 
     pass_on_log(c, answer);
+    note_refused(c, answer);
     if (answer->reader.status == QDQ_OK && end == QDQ_REMOTE_FINE)
         return QDQ_OK;
     const char *text = qdq_remote_get_text(&answer->top, "text", "");
@@ -234,6 +250,19 @@ qdq_status qdq_remote_start(qdq_remote_client *c, const char *spec, qdq_remote_o
     qdq_status st = qdq_remote_need_worker(c, err);
     if (st == QDQ_E_ENGINE && c->process == NULL && c->worker == 0 && strcmp(c->program, WORKER) == 0)
         return qdq_within(err, st, "there is no " WORKER " beside this program");
+    return st;
+}
+
+qdq_status qdq_remote_refuse(qdq_remote_client *c, const char *options, qdq_error *err)
+{
+    qdq_remote_object q = qdq_remote_object_new();
+    qdq_remote_answer answer;
+    qdq_remote_fate fate;
+
+    qdq_remote_put_text(&q, "do", "refuse");
+    qdq_remote_put_text(&q, "options", options);
+    qdq_status st = qdq_remote_ask(c, &q, -1, c->start_deadline_s, &answer, &fate, err);
+    qdq_remote_answer_free(&answer);
     return st;
 }
 

@@ -20,6 +20,7 @@ typedef struct qdq_remote_client {
     qdq_remote_process *process; /* NULL: the next question starts one */
     unsigned worker;             /* number of the newest worker, from 1; 0: there has been none */
     qdq_engine_info info;        /* of the first worker; the others have the same */
+    const char *refused; /* options that the engine's program refuses: every new worker is told; NULL: none */
 } qdq_remote_client;
 
 /* An answer that is being read; `top` is good as long as the rest. */
@@ -38,6 +39,9 @@ qdq_remote_object qdq_remote_hello(const qdq_engine_opts *opts);
  * PATH. QDQ_E_ENGINE where there is no such program or no such engine: the text says which. */
 qdq_status qdq_remote_start(qdq_remote_client *c, const char *spec, qdq_remote_object *hello,
                             const char *program, qdq_error *err);
+
+/* They are known from before: tells the worker, which is there, and every new one. */
+qdq_status qdq_remote_refuse(qdq_remote_client *c, const char *options, qdq_error *err);
 
 /* Lets the worker end in peace. False: it did not. */
 bool qdq_remote_close(qdq_remote_client *c);

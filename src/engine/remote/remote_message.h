@@ -7,9 +7,11 @@
  *            search_dirs, threads, shapes, max_memory, warmup,     fingerprint, max_opset, max_ir
  *            leg_runs, leg_ms, seed, samples, work, trtexec,
  *            trtexec_args, timing_cache, plugins, providers,
- *            temp_dir, record, worker, log; with it goes the memory that
+ *            temp_dir, record, worker, log, refused; with it goes the memory that
  *            arrays are exchanged in
  *   bye      (no answer)
+ *
+ *   refuse   options: the engine's program has none of them, as is known from before
  *
  * of the engine `remote` (remote.c); arrays and lists of inputs are rows as in remote_arrays.h:
  *   session  handle, level, threads, profile, fake_quant, groups,  in, out
@@ -32,7 +34,8 @@
  *   groups   path, runs                                            layers: as remote_groups.h has them
  *
  * `end` is the name of a fate, or "error" for what is wrong with the call: then `code` and `text` say what. `log` has what the
- * engine logged meanwhile: [{level, text}, ...]. */
+ * engine logged meanwhile: [{level, text}, ...]; `refused` the options that its program turned out to refuse, and `can` what the
+ * engine can do without them. */
 #ifndef QDQ_REMOTE_MESSAGE_H
 #define QDQ_REMOTE_MESSAGE_H
 

@@ -214,12 +214,23 @@ static qdq_status note_refused(qdq_trt_tool *t, const qdq_trt_call *call, const 
     return QDQ_OK;
 }
 
-static qdq_status missing_file(const qdq_trt_call *call, qdq_error *err)
+/* Was the option that asks for this file left out? */
+static bool is_left_out(const qdq_trt_tool *t, const qdq_trt_call *call, const char *file)
+{
+    for (size_t i = 0; i < call->useful.n; i++) {
+        const char *option = call->useful.at[i], *value = option + qdq_trt_key_size(option);
+        if (*value == '=' && strcmp(value + 1, file) == 0)
+            return !qdq_trt_tool_has(t, option);
+    }
+    return false;
+}
+
+static qdq_status missing_file(const qdq_trt_tool *t, const qdq_trt_call *call, qdq_error *err)
 {
     struct stat st;
 
     for (size_t i = 0; call->files != NULL && call->files[i] != NULL; i++)
-        if (stat(call->files[i], &st) != 0 || st.st_size == 0) {
+        if (!is_left_out(t, call, call->files[i]) && (stat(call->files[i], &st) != 0 || st.st_size == 0)) {
             const char *slash = strrchr(call->files[i], '/');
             return qdq_fail(err, QDQ_E_ENGINE, "trtexec ended well, but left no %s",
                             slash != NULL ? slash + 1 : call->files[i]);
@@ -227,8 +238,8 @@ static qdq_status missing_file(const qdq_trt_call *call, qdq_error *err)
     return QDQ_OK;
 }
 
-static qdq_status explain(const qdq_trt_call *call, const qdq_child_result *r, const qdq_trt_log *log,
-                          qdq_error *err)
+static qdq_status explain(const qdq_trt_tool *t, const qdq_trt_call *call, const qdq_child_result *r,
+                          const qdq_trt_log *log, qdq_error *err)
 {
     const char *colon = log->reason[0] != '\0' ? ": " : "";
 
@@ -248,7 +259,7 @@ static qdq_status explain(const qdq_trt_call *call, const qdq_child_result *r, c
     if (log->failed)
         return qdq_fail(err, QDQ_E_ENGINE, "trtexec says FAILED (%s)%s%s", qdq_trt_failure_name(log->failure),
                         colon, log->reason);
-    return missing_file(call, err);
+    return missing_file(t, call, err);
 }
 
 static void warn(qdq_trt_tool *t, const qdq_trt_log *log)
@@ -286,7 +297,7 @@ static qdq_status run_once(qdq_trt_tool *t, const qdq_trt_call *call, qdq_arena 
     qdq_trt_log_read(out, r.err, r.err_size);
     qdq_status st = r.exit_code > 0 && out->n_unknown > 0 ? note_refused(t, call, out, again, err) : QDQ_OK;
     if (st == QDQ_OK && !*again)
-        st = explain(call, &r, out, err);
+        st = explain(t, call, &r, out, err);
     qdq_child_result_free(&r);
     warn(t, out);
     return st;
@@ -300,6 +311,8 @@ qdq_status qdq_trt_tool_run(qdq_trt_tool *t, const qdq_trt_call *call, qdq_trt_l
 
     for (int i = 0; i < MAX_TRIES && again && st == QDQ_OK; i++) {
         st = run_once(t, call, &scratch, out, &again, err);
+        if (st == QDQ_OK && again && call->purpose != NULL && !qdq_trt_tool_has(t, call->purpose))
+            break;
         if (st == QDQ_E_ENGINE && out->failure == QDQ_TRT_MEMORY && !was_full) {
             was_full = again = true; /* somebody else may have had it */
             st = QDQ_OK;
@@ -307,7 +320,7 @@ qdq_status qdq_trt_tool_run(qdq_trt_tool *t, const qdq_trt_call *call, qdq_trt_l
         }
     }
     qdq_arena_free(&scratch);
-    if (st == QDQ_OK && again)
+    if (st == QDQ_OK && again && (call->purpose == NULL || qdq_trt_tool_has(t, call->purpose)))
         return qdq_fail(err, QDQ_E_ENGINE, "trtexec refuses one option after another: %s", out->reason);
     return st;
 }

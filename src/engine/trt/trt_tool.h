@@ -30,16 +30,26 @@ bool qdq_trt_tool_has(const qdq_trt_tool *t, const char *option);
 bool qdq_trt_tool_is(const qdq_trt_tool *t, int major,
                      int minor); /* of that version or a newer one; unknown: yes */
 
+/* Options of ours that it turned out to refuse, with spaces between, in its arena; NULL: no memory. */
+const char *qdq_trt_tool_refused(qdq_trt_tool *t);
+/* As if it had refused these, without a word. */
+qdq_status qdq_trt_tool_refuse(qdq_trt_tool *t, const char *options, qdq_error *err);
+/* QDQ_CAN_..., by the options that it has. */
+unsigned qdq_trt_tool_capabilities(const qdq_trt_tool *t);
+
 typedef struct qdq_trt_call {
-    qdq_trt_argv needed;      /* "--onnx=...": without them there is nothing to be done */
-    qdq_trt_argv useful;      /* left out where the tool does not have them */
-    const char *const *files; /* what must be there and not empty afterwards; ends with NULL; or NULL */
-    const char *log;          /* file for all it prints; NULL: none */
+    qdq_trt_argv needed; /* "--onnx=...": without them there is nothing to be done */
+    qdq_trt_argv useful; /* left out where the tool does not have them */
+    const char *const
+        *files; /* what must be there and not empty afterwards, unless the option that asks for it was left
+                                 out; ends with NULL; or NULL */
+    const char *purpose; /* one of `useful` without which it need not run again; NULL: it need */
+    const char *log;     /* file for all it prints; NULL: none */
     double deadline_s;
 } qdq_trt_call;
 
 /* Runs it with needed, useful and the user's options; of two with one key the user's counts. An option that it refuses is
- * left out from then on, and it is run again; so it is once if the device was out of memory.
+ * left out from then on, and it is run again unless that was its purpose; so it is once if the device was out of memory.
  * QDQ_E_ENGINE: class and words of the failure, QDQ_E_USAGE: an option of the user's is refused. */
 qdq_status qdq_trt_tool_run(qdq_trt_tool *t, const qdq_trt_call *call, qdq_trt_log *out, qdq_error *err);
 

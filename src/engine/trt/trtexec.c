@@ -70,7 +70,7 @@ static qdq_status describe_engine(qdq_engine *e, const qdq_engine_opts *opts, co
         t->major < 0 ? "" : qdq_arena_printf(&e->arena, "%d.%d.%d", t->major, t->minor, t->patch);
     e->info.library = t->program;
     e->info.device = "gpu";
-    e->info.capabilities = QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_CAN_GROUP;
+    e->info.capabilities = qdq_trt_tool_capabilities(t);
     if (e->info.version == NULL)
         return qdq_nomem(err);
     const char *args = qdq_trt_mask(opts->trtexec_args != NULL ? opts->trtexec_args : "", &e->arena);
@@ -433,28 +433,45 @@ static qdq_status read_layers(trt_session *ts, qdq_trt_layers *l, qdq_error *err
     if (path == NULL)
         return qdq_nomem(err);
     if (!qdq_trt_tool_has(&ts->e->tool, "--exportLayerInfo"))
-        return QDQ_OK;
+        return qdq_fail(
+            err, QDQ_E_UNSUPPORTED,
+            "TensorRT %d.%d has no --exportLayerInfo: it does not tell which nodes a layer computes",
+            ts->e->tool.major, ts->e->tool.minor);
     QDQ_TRY(qdq_read_file(path, MAX_FILE, &text, &size, err));
     qdq_status st = qdq_trt_layers_parse(text, size, 0, &ts->scratch, l, err);
     qdq_free(text);
     return st;
 }
 
-/* In a run of its own, and without a CUDA graph: with one, a layer's time is that of a single pass. */
+static void tell_no_times(qdq_session *s)
+{
+    const qdq_trt_tool *t = &((trt_session *)s->self)->e->tool;
+
+    s->engine->info.capabilities = qdq_trt_tool_capabilities(t);
+    qdq_job_log(s->engine->job, QDQ_LOG_WARNING,
+                "TensorRT %d.%d refuses --exportProfile: how long layers take is not known", t->major,
+                t->minor);
+}
+
+/* Without the option there are no times, and that is no failure: *p has no rows. In a run of its own, and without a CUDA
+ * graph: with one, a layer's time is that of a single pass. */
 static qdq_status run_profile(qdq_session *s, unsigned runs, qdq_trt_profile *p, qdq_error *err)
 {
     trt_session *ts = s->self;
     const char *path = in_folder(ts, "profile.json");
     const char *files[] = {path, NULL};
-    qdq_trt_call call = {.files = files};
+    qdq_trt_call call = {.files = files, .purpose = "--exportProfile"};
     qdq_trt_log log;
     char *text = NULL;
     size_t size;
 
+    *p = (qdq_trt_profile){0};
+    if (!qdq_trt_tool_has(&ts->e->tool, call.purpose))
+        return QDQ_OK;
     if (path == NULL)
         return qdq_nomem(err);
     QDQ_TRY(use_engine(ts, &call, runs, err));
-    bool good = add(ts, &call.needed, "--exportProfile=", path) &&
+    bool good = add(ts, &call.useful, "--exportProfile=", path) &&
                 add_flag(ts, &call.useful, "--separateProfileRun") &&
                 add_flag(ts, &call.useful, "--profilingVerbosity=detailed");
     if (good && qdq_trt_tool_is(&ts->e->tool, 11, 0) && ts->e->tool.major > 0)
@@ -464,6 +481,10 @@ static qdq_status run_profile(qdq_session *s, unsigned runs, qdq_trt_profile *p,
     qdq_status ran = qdq_trt_tool_run(&ts->e->tool, &call, &log, err);
     qdq_trt_record_file(ts->e->record, ts->key, "log", call.log);
     QDQ_TRY(ran);
+    if (!qdq_trt_tool_has(&ts->e->tool, call.purpose)) {
+        tell_no_times(s);
+        return QDQ_OK;
+    }
     qdq_trt_record_file(ts->e->record, ts->key, "profile.json", path);
     QDQ_TRY(qdq_read_file(path, MAX_FILE, &text, &size, err));
     qdq_status st = qdq_trt_profile_parse(text, size, &ts->scratch, p, err);
@@ -484,7 +505,13 @@ static qdq_status trt_profile(qdq_session *s, const qdq_array *const *in, unsign
     qdq_arena_free(&ts->scratch);
     QDQ_TRY(trt_bind(s, in, err));
     QDQ_TRY(run_profile(s, runs, &p, err));
-    QDQ_TRY(read_layers(ts, &l, err));
+    if (!qdq_trt_tool_has(&ts->e->tool, "--exportProfile"))
+        return qdq_fail(err, QDQ_E_UNSUPPORTED,
+                        "TensorRT %d.%d has no --exportProfile: it does not tell how long layers take",
+                        ts->e->tool.major, ts->e->tool.minor);
+    l = (qdq_trt_layers){0};
+    if (qdq_trt_tool_has(&ts->e->tool, "--exportLayerInfo"))
+        QDQ_TRY(read_layers(ts, &l, err));
     return qdq_trt_make_profile(&l, &p, out, n, err);
 }
 
@@ -502,7 +529,8 @@ static qdq_status trt_groups(qdq_session *s, const qdq_array *const *in, unsigne
         QDQ_TRY(trt_bind(s, in, err));
         QDQ_TRY(run_profile(s, runs, &p, err));
     }
-    return qdq_trt_make_groups(&l, runs > 0 ? &p : NULL, s->source->graph, s->engine->job, out, n, err);
+    const bool is_timed = runs > 0 && qdq_trt_tool_has(&ts->e->tool, "--exportProfile");
+    return qdq_trt_make_groups(&l, is_timed ? &p : NULL, s->source->graph, s->engine->job, out, n, err);
 }
 
 static qdq_status trt_run(qdq_session *s, const qdq_array *const *in, qdq_output_fn fn, void *ctx,
@@ -511,6 +539,26 @@ static qdq_status trt_run(qdq_session *s, const qdq_array *const *in, qdq_output
     (void)s, (void)in, (void)fn, (void)ctx;
     return qdq_fail(err, QDQ_E_UNSUPPORTED,
                     "trtexec computes no outputs that could be read: use another engine for them");
+}
+
+/* --- options that it refuses ------------------------------------------------------------------------------------------------ */
+
+static const char *trt_refused(qdq_engine *e)
+{
+    trt_engine *te = e->self;
+    const char *text = qdq_trt_tool_refused(&te->tool);
+
+    e->info.capabilities = qdq_trt_tool_capabilities(&te->tool);
+    return text != NULL ? text : "";
+}
+
+static qdq_status trt_refuse(qdq_engine *e, const char *options, qdq_error *err)
+{
+    trt_engine *te = e->self;
+
+    QDQ_TRY(qdq_trt_tool_refuse(&te->tool, options, err));
+    e->info.capabilities = qdq_trt_tool_capabilities(&te->tool);
+    return QDQ_OK;
 }
 
 const qdq_engine_ops qdq_engine_trtexec = {
@@ -523,4 +571,6 @@ const qdq_engine_ops qdq_engine_trtexec = {
     .time_runs = trt_time_runs,
     .profile = trt_profile,
     .groups = trt_groups,
+    .refused = trt_refused,
+    .refuse = trt_refuse,
 };

@@ -39,6 +39,8 @@ static qdq_status measure_parts(qdq_tune_sitting *s, const qdq_parts *p, seen *o
     QDQ_TRY(qdq_tune_open_lab(s->t, true, &lab, s->err));
     s->kinds->builds += 2;
     qdq_status st = look(s, lab, path, out, fate);
+    if (st == QDQ_OK)
+        st = qdq_tune_note_refused(s->t, lab, s->err);
     qdq_lab_close(lab);
     return st;
 }

@@ -78,6 +78,8 @@ qdq_status qdq_tune_sit_by_whole_times(qdq_tune_sitting *s, const qdq_tune_entry
         return qdq_nomem(s->err);
     QDQ_TRY(qdq_tune_open_lab(s->t, true, &p.lab, s->err));
     qdq_status st = measure_schemes(&p, e, n);
+    if (st == QDQ_OK)
+        st = qdq_tune_note_refused(s->t, p.lab, s->err);
     qdq_lab_close(p.lab);
     return st;
 }

@@ -292,6 +292,17 @@ const qdq_engine_info *qdq_lab_engine(const qdq_lab *lab)
     return &lab->client.info;
 }
 
+const char *qdq_lab_refused(const qdq_lab *lab)
+{
+    return lab->client.refused != NULL ? lab->client.refused : "";
+}
+
+qdq_status qdq_lab_refuse(qdq_lab *lab, const char *options, qdq_error *err)
+{
+    QDQ_TRY(qdq_remote_need_worker(&lab->client, err));
+    return qdq_remote_refuse(&lab->client, options, err);
+}
+
 unsigned qdq_lab_builds(const qdq_lab *lab)
 {
     return lab->builds;

@@ -49,6 +49,11 @@ double qdq_lab_pair_s(const qdq_lab *lab);
 /* Name, version, device and capabilities of the engine in the worker: lent, as long as the lab. */
 const qdq_engine_info *qdq_lab_engine(const qdq_lab *lab);
 
+/* Options that the engine's program turned out to refuse, with spaces between: lent, as long as the lab; "": none. */
+const char *qdq_lab_refused(const qdq_lab *lab);
+/* They are known from before: none of them is tried. */
+qdq_status qdq_lab_refuse(qdq_lab *lab, const char *options, qdq_error *err);
+
 /* How many sessions were built, A/A and guard included. */
 unsigned qdq_lab_builds(const qdq_lab *lab);
 
