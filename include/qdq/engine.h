@@ -24,7 +24,7 @@ typedef struct qdq_engine_opts {
     const qdq_job *job;             /* log: the engine's own warnings arrive here */
     const char *trtexec;            /* program of the engine trtexec; NULL: "trtexec", looked up in PATH */
     const char *trtexec_args;     /* options for each of its commands, taken apart without a shell; or NULL */
-    const char *timing_cache;     /* file in which its builds keep what they timed; NULL: a private one */
+    const char *timing_cache;     /* file for what its builds time; NULL: a private one, of tuning DIR's */
     const char *const *plugins;   /* libraries with operators, ends with NULL; or NULL: static plugins of
                                        trtexec, custom operators of ort, extensions of openvino */
     const char *record;           /* folder in which trtexec leaves what `replay` can read; NULL: none */

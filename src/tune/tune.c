@@ -192,7 +192,7 @@ qdq_status qdq_tune_open_lab(qdq_tuning *t, bool parts, qdq_lab **out, qdq_error
     const qdq_tune_opts *o = t->opts;
     qdq_engine_opts engine = QDQ_ENGINE_OPTS_INIT;
     qdq_lab_opts lo = {.engine = o->engine != NULL ? o->engine : "ort",
-                       .engine_opts = o->engine_opts,
+                       .engine_opts = &engine,
                        .worker = o->worker,
                        .work = qdq_tempdir_path(t->work),
                        .logs = qdq_tune_path(t, "logs"),
@@ -202,20 +202,20 @@ qdq_status qdq_tune_open_lab(qdq_tuning *t, bool parts, qdq_lab **out, qdq_error
                        .seed = o->seed,
                        .job = t->job};
 
-    if (o->engine_opts != NULL)
+    if (o->engine_opts != NULL) {
         lo.build_deadline_s = lo.run_deadline_s = o->engine_opts->deadline_s;
-
-    if (lo.logs == NULL)
+        engine = *o->engine_opts;
+    }
+    if (engine.timing_cache == NULL) /* all builds of a run choose their kernels by the same times */
+        engine.timing_cache = qdq_tune_path(t, "timing.cache");
+    if (lo.logs == NULL || engine.timing_cache == NULL)
         return qdq_nomem(err);
     if (!parts) {
         lo.shapes = t->quantize.shapes;
         lo.n_shapes = t->quantize.n_shapes;
         QDQ_TRY(qdq_tune_samples(t, &lo.samples, err));
-    } else if (o->engine_opts != NULL) {
-        engine = *o->engine_opts;
-        if (engine.trtexec_args != NULL) /* their shapes are those of the whole model's inputs */
-            QDQ_TRY(qdq_trt_without_shapes(engine.trtexec_args, &t->arena, &engine.trtexec_args, err));
-        lo.engine_opts = &engine;
+    } else if (engine.trtexec_args != NULL) { /* their shapes are those of the whole model's inputs */
+        QDQ_TRY(qdq_trt_without_shapes(engine.trtexec_args, &t->arena, &engine.trtexec_args, err));
     }
     QDQ_TRY(qdq_lab_open(&lo, out, err));
     qdq_tune_set_deadline(t, *out);

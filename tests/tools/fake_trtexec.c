@@ -360,17 +360,39 @@ static int misbehave(void)
 
 /* --- commands --------------------------------------------------------------------------------------------------------------------- */
 
+/* Reads it first and writes over it in the end, as the program does: a line for each build. */
+static int write_cache(const char *path)
+{
+    static char lines[1 << 20];
+    FILE *f = fopen(path, "r");
+    size_t n = f != NULL ? fread(lines, 1, sizeof lines - 20, f) : 0;
+
+    if (f != NULL)
+        fclose(f);
+    if (misbehaves("slow_cache"))
+        usleep(200000);
+    f = fopen(path, "w");
+    if (f == NULL)
+        return 0;
+    n += (size_t)sprintf(lines + n, "timed\n");
+    fwrite(lines, 1, misbehaves("torn_cache") ? n / 2 : n, f);
+    if (misbehaves("torn_cache")) {
+        fclose(f);
+        raise(SIGKILL);
+    }
+    return fclose(f) == 0;
+}
+
 static int build(const char *onnx)
 {
     const char *path = value_of("--saveEngine"), *cache = value_of("--timingCacheFile");
-    FILE *f;
 
     if ((n_layers = fake_layers_of(onnx, layers, MAX_LAYERS)) == 0)
         return fail("Failed to parse onnx file");
     if (path != NULL && !save_engine(path))
         return fail("Saving engine to file failed.");
-    if (cache != NULL && (f = fopen(cache, "a")) != NULL)
-        fclose(f);
+    if (cache != NULL && !write_cache(cache))
+        return fail("Saving timing cache failed.");
     export_layers(value_of("--exportLayerInfo"));
     return 0;
 }

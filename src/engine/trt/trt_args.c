@@ -98,6 +98,14 @@ char *qdq_trt_mask(const char *text, qdq_arena *arena)
     return copy;
 }
 
+bool qdq_trt_user_has(const qdq_trt_user *u, const char *option)
+{
+    for (size_t i = 0; i < u->args.n; i++)
+        if (qdq_trt_same_key(u->args.at[i], option))
+            return true;
+    return false;
+}
+
 static bool is_one_of(const char *arg, const char *const *list)
 {
     for (; *list != NULL; list++)

@@ -50,6 +50,9 @@ typedef struct qdq_trt_user {
 /* QDQ_E_USAGE: an argument that is no option, one that qdq sets itself, or shapes that are none. */
 qdq_status qdq_trt_user_parse(const char *text, qdq_arena *arena, qdq_trt_user *out, qdq_error *err);
 
+/* Has the user given this option? */
+bool qdq_trt_user_has(const qdq_trt_user *u, const char *option);
+
 /* The text without its shapes, in the arena. */
 qdq_status qdq_trt_without_shapes(const char *text, qdq_arena *arena, const char **out, qdq_error *err);
 

@@ -134,7 +134,7 @@ static bool add_all(qdq_trt_argv *to, const qdq_trt_argv *from, const qdq_trt_to
                     qdq_arena *arena)
 {
     for (size_t i = 0; i < from->n; i++) {
-        if (useful && (!qdq_trt_tool_has(t, from->at[i]) || is_in(&t->user.args, from->at[i])))
+        if (useful && (!qdq_trt_tool_has(t, from->at[i]) || qdq_trt_user_has(&t->user, from->at[i])))
             continue;
         if (!QDQ_PUSH(arena, to, from->at[i]))
             return false;
@@ -199,7 +199,7 @@ static qdq_status note_refused(qdq_trt_tool *t, const qdq_trt_call *call, const 
     for (size_t i = 0; i < log->n_unknown; i++) {
         const char *option = log->unknown[i];
 
-        if (is_in(&t->user.args, option))
+        if (qdq_trt_user_has(&t->user, option))
             return qdq_fail(err, QDQ_E_USAGE, "--trtexec-args: TensorRT %d.%d has no option %s", t->major,
                             t->minor, option);
         if (!is_in(&call->useful, option) || is_in(&t->refused, option))

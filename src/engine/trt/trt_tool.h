@@ -13,7 +13,6 @@ typedef struct qdq_trt_tool {
     size_t n_options;
     qdq_trt_argv refused; /* of ours, which it turned out not to have */
     qdq_trt_user user;
-    const char *timing_cache;   /* file; NULL */
     const char *const *plugins; /* ends with NULL; or NULL */
     const qdq_job *job;
     unsigned trust_told; /* warnings that were passed on already */

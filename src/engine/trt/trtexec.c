@@ -14,6 +14,7 @@
 #include "engine/operator_libraries.h"
 #include "engine/sample_stats.h"
 #include "engine/session_io.h"
+#include "engine/trt/trt_cache.h"
 #include "engine/trt/trt_record.h"
 #include "engine/trt/trt_result.h"
 #include "engine/trt/trt_tool.h"
@@ -146,6 +147,25 @@ static const char *skip_inference(const qdq_trt_tool *t)
     return qdq_trt_tool_has(t, "--skipInference") ? "--skipInference" : "--buildOnly";
 }
 
+/* With a copy of the timing cache, unless the user's own options name one. */
+static qdq_status run_build(qdq_session *s, const qdq_trt_call *call, qdq_error *err)
+{
+    trt_session *ts = s->self;
+    qdq_trt_tool *t = &ts->e->tool;
+    const qdq_job *job = s->engine->job;
+    const char *copy = in_folder(ts, "timing.cache");
+    qdq_trt_cache cache = {.fd = -1};
+    qdq_trt_log log;
+
+    if (copy == NULL)
+        return qdq_nomem(err);
+    if (qdq_trt_tool_has(t, "--timingCacheFile") && !qdq_trt_user_has(&t->user, "--timingCacheFile"))
+        QDQ_TRY(qdq_trt_cache_take(&cache, ts->e->cache, copy, job, err));
+    qdq_status st = qdq_trt_tool_run(t, call, &log, err);
+    qdq_trt_cache_give(&cache, st == QDQ_OK, job);
+    return st;
+}
+
 /* Flags that turned out to be refused, or that this version's help lacks, are left out by the runner. */
 static qdq_status build(qdq_session *s, bool with_layers, qdq_error *err)
 {
@@ -153,12 +173,11 @@ static qdq_status build(qdq_session *s, bool with_layers, qdq_error *err)
     const qdq_trt_tool *t = &ts->e->tool;
     const char *files[] = {in_folder(ts, "engine"), NULL, NULL};
     qdq_trt_call call = {.files = files, .log = in_folder(ts, "build.log"), .deadline_s = build_deadline_s};
-    qdq_trt_log log;
 
     bool good = add(ts, &call.needed, "--onnx=", in_folder(ts, "model.onnx")) &&
                 add(ts, &call.needed, "--saveEngine=", files[0]) &&
                 add_flag(ts, &call.useful, skip_inference(t)) &&
-                add(ts, &call.useful, "--timingCacheFile=", ts->e->cache) &&
+                add(ts, &call.useful, "--timingCacheFile=", in_folder(ts, "timing.cache")) &&
                 add_flag(ts, &call.useful, "--profilingVerbosity=detailed") &&
                 add_flag(ts, &call.useful, "--maxAuxStreams=0");
     if (good && !t->user.weakly_typed && !qdq_trt_tool_is(t, 11, 0))
@@ -172,7 +191,7 @@ static qdq_status build(qdq_session *s, bool with_layers, qdq_error *err)
     if (!good || files[0] == NULL || call.log == NULL)
         return qdq_nomem(err);
     QDQ_TRY(add_profile_shapes(ts, &call.needed, err));
-    qdq_status st = qdq_trt_tool_run(&ts->e->tool, &call, &log, err);
+    qdq_status st = run_build(s, &call, err);
     qdq_trt_record_file(ts->e->record, ts->key, "log", call.log);
     if (st == QDQ_OK && files[1] != NULL)
         qdq_trt_record_file(ts->e->record, ts->key, "layers.json", files[1]);
