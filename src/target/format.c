@@ -112,17 +112,33 @@ static void check_nbits(const qdq_json_place *p, const qdq_format *f)
         qdq_json_wrong(p, "block", "a power of two from 16 on, as 'store' is 'nbits'");
 }
 
+static bool is_float8(const qdq_qscheme *s)
+{
+    return s->type == QDQ_FLOAT8E4M3FN;
+}
+
+static bool is_int8_by_uint8(const qdq_format *f)
+{
+    return f->activation.type == QDQ_INT8 && f->weight.type == QDQ_UINT8;
+}
+
+bool qdq_format_has_kernels(const qdq_format *f)
+{
+    return !qdq_format_weight_only(f) && is_float8(&f->weight) == is_float8(&f->activation) &&
+           !is_int8_by_uint8(f);
+}
+
 /* What no engine multiplies, or no operator of ONNX says. */
 static void check_weight(const qdq_json_place *p, const qdq_format *f)
 {
-    bool float8 = f->weight.type == QDQ_FLOAT8E4M3FN, awq = f->weight_method >= QDQ_WEIGHT_AWQ_LITE;
+    bool float8 = is_float8(&f->weight), awq = f->weight_method >= QDQ_WEIGHT_AWQ_LITE;
 
-    if (!qdq_format_weight_only(f) && float8 != (f->activation.type == QDQ_FLOAT8E4M3FN))
+    if (!qdq_format_weight_only(f) && float8 != is_float8(&f->activation))
         qdq_json_wrong(p, "type",
                        float8
                            ? "integers: no kernel multiplies float8 weights with activations that are none"
                            : "'float8e4m3fn', as activations are: no kernel multiplies them with integers");
-    if (f->activation.type == QDQ_INT8 && f->weight.type == QDQ_UINT8)
+    if (is_int8_by_uint8(f))
         qdq_json_wrong(p, "type", "'int8': no kernel multiplies int8 activations with uint8 weights");
     if (awq && (!qdq_format_weight_only(f) || float8))
         qdq_json_wrong(p, "method",
@@ -185,6 +201,11 @@ static void read_bias(const qdq_json_place *top, qdq_format *f)
         return;
     qdq_json_known(&p, keys);
     f->int32_bias = qdq_json_word(&p, "type", types, -1) == 1;
+}
+
+void qdq_format_read_activation(const qdq_json_place *p, qdq_format *f)
+{
+    read_activation(p, f);
 }
 
 void qdq_format_read(const qdq_json_place *p, qdq_format *f)

@@ -56,6 +56,12 @@ typedef QDQ_VEC(qdq_override) qdq_overrides;
  * zero at first: then the types are needed. Combinations that no engine runs are mistakes. */
 void qdq_format_read(const qdq_json_place *p, qdq_format *f);
 
+/* Reads "activation" of the object p alone. *f has a type already, and p the key. */
+void qdq_format_read_activation(const qdq_json_place *p, qdq_format *f);
+
+/* Does some kernel multiply activations of this format with its weights? */
+bool qdq_format_has_kernels(const qdq_format *f);
+
 /* The list "overrides": each begins with `base`. */
 void qdq_overrides_read(const qdq_json_place *p, const qdq_format *base, qdq_overrides *out);
 

@@ -111,6 +111,11 @@ static bool keep_processor(qdq_target *t, const char *kind, const char *name)
         if (qdq_rule_is_for(&t->stay.at[i].facts, kind, name))
             t->stay.at[n++] = t->stay.at[i];
     t->stay.n = n;
+    n = 0;
+    for (size_t i = 0; i < t->others.n; i++)
+        if (qdq_rule_is_for(&t->others.at[i].facts, kind, name))
+            t->others.at[n++] = t->others.at[i];
+    t->others.n = n;
     return true;
 }
 
@@ -120,6 +125,21 @@ static bool inherit(qdq_target *t, const qdq_target *from)
     if (from->sha256 != NULL && (t->sha256 = qdq_arena_strdup(&t->arena, from->sha256)) == NULL)
         return false;
     return from->cpu_kind == NULL || keep_processor(t, from->cpu_kind, from->cpu_name);
+}
+
+/* Does the change name a format of activations? Then it is the only one that is wanted. */
+static bool names_activation(const char *key)
+{
+    static const char *const parts[] = {"type", "symmetric", "reduced", "pow2", "unsigned_if_non_negative"};
+    static const char object[] = "activation";
+    const size_t n = sizeof object - 1;
+
+    if (strncmp(key, object, n) != 0)
+        return false;
+    for (size_t i = 0; key[n] == '.' && i < QDQ_COUNT(parts); i++)
+        if (strcmp(key + n + 1, parts[i]) == 0)
+            return true;
+    return key[n] == '\0';
 }
 
 /* *out is t with the changes. */
@@ -132,8 +152,11 @@ static qdq_status change(const qdq_target *t, const qdq_target_change *changes, 
     *out = NULL;
     QDQ_TRY(qdq_json_parse(t->text, strlen(t->text), t->name, &root, err));
     qdq_status st = QDQ_OK;
-    for (size_t i = 0; i < n && st == QDQ_OK; i++)
+    for (size_t i = 0; i < n && st == QDQ_OK; i++) {
+        if (names_activation(changes[i].key))
+            json_object_del(root, "other_activations");
         st = set_key(root, changes[i].key, changes[i].value, err);
+    }
     if (st == QDQ_OK)
         st = qdq_json_dump(root, &text, err);
     json_decref(root);

@@ -100,6 +100,12 @@ typedef enum qdq_without_vnni {
     QDQ_WITHOUT_VNNI_REDUCED   /* they lose a bit */
 } qdq_without_vnni;
 
+/* Another format of activations that the engine runs: the target's, with other activations. */
+typedef struct qdq_other_activation {
+    qdq_format format;
+    qdq_rule_facts facts;
+} qdq_other_activation;
+
 typedef struct qdq_no_kernel {
     const char *op, *reason;
     const qdq_measured *measured; /* of a rule that is off, or for other processors; NULL: nothing was */
@@ -128,6 +134,8 @@ struct qdq_target {
     qdq_target_rest rest;
     qdq_method method; /* of calibration, where the caller has none; never QDQ_METHOD_DEFAULT */
     qdq_overrides overrides;
+    /* The most hopeful first, without those that are off. No two formats of a target have one type of codes and differ. */
+    QDQ_VEC(qdq_other_activation) others;
     const char *const *passes; /* what the optimizer does for this engine beyond `default`; or NULL */
     double join_factor_max;    /* ranges that one scale joins differ by at most so much; 0: no limit */
     qdq_without_vnni without_vnni;

@@ -250,6 +250,39 @@ static void read_stay_float(qdq_target *t, const qdq_json_place *p, size_t index
         qdq_json_nomem(p);
 }
 
+/* Do "activation", "overrides" or earlier ones of the list have codes of this type? */
+static bool has_type(const qdq_target *t, qdq_elem type)
+{
+    bool has = t->format.activation.type == type;
+
+    for (size_t i = 0; i < t->overrides.n; i++)
+        has = has || t->overrides.at[i].format.activation.type == type;
+    for (size_t i = 0; i < t->others.n; i++)
+        has = has || t->others.at[i].format.activation.type == type;
+    return has;
+}
+
+/* Weights may have changed for a processor: a format without kernels beside them is left out. */
+static void read_other(qdq_target *t, const qdq_json_place *p)
+{
+    static const char *const keys[] = {"activation", "off", "cpu", "measured", NULL};
+    qdq_other_activation o = {.format = t->format};
+    const qdq_qscheme *s = &o.format.activation;
+    qdq_json_place place;
+
+    qdq_rule_read(p, keys, &o.facts);
+    t->has_cpu |= o.facts.cpu != NULL;
+    if (!qdq_json_member(p, "activation", &place)) {
+        qdq_json_wrong(p, "activation", "an object");
+        return;
+    }
+    qdq_format_read_activation(p, &o.format);
+    if ((s->type != QDQ_INT8 && s->type != QDQ_UINT8) || has_type(t, s->type))
+        qdq_json_wrong(&place, "type", "'int8' or 'uint8', which no other activations of the target have");
+    if (!o.facts.off && qdq_format_has_kernels(&o.format) && !QDQ_PUSH(&t->arena, &t->others, o))
+        qdq_json_nomem(p);
+}
+
 static void read_no_kernel(qdq_target *t, const qdq_json_place *p)
 {
     static const char *const keys[] = {"op", "reason", NULL};
@@ -285,6 +318,7 @@ qdq_status qdq_target_read(qdq_target *t, json_t *root, bool lines, qdq_error *e
                                        "max_opset",
                                        "bias",
                                        "activation",
+                                       "other_activations",
                                        "graph_output",
                                        "weight",
                                        "operators",
@@ -323,6 +357,8 @@ qdq_status qdq_target_read(qdq_target *t, json_t *root, bool lines, qdq_error *e
     t->method = read_method(&top);
     read_rest(t, &top);
     qdq_overrides_read(&top, &t->format, &t->overrides);
+    for (size_t i = 0; qdq_json_item(&top, "other_activations", i, &item); i++)
+        read_other(t, &item);
     t->dequantized_outputs = qdq_json_word(&top, "graph_output", outputs, 0) == 1;
     t->int8_one_reader = qdq_json_word(&top, "int8_readers", readers, 0) == 1;
     t->join_factor_max = qdq_json_number(&top, "join_factor_max", 0, INFINITY, 0);

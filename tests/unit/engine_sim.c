@@ -102,6 +102,23 @@ static void float_nodes_cost_what_the_model_says(void **state)
     assert_near(time_of("{\"qdq_sim\": 1, " COSTS "}", conv_float), 110, 1e-6); /* Relu is in the epilogue */
 }
 
+/* The first input has uint8 codes. */
+static void an_8_bit_kernel_takes_as_long_as_its_type_of_codes_says(void **state)
+{
+    (void)state;
+    assert_near(
+        time_of(
+            "{\"qdq_sim\": 1, \"ops\": {\"Conv\": {\"int8_us\": 30, \"inputs\": 2, \"types\": {\"uint8\": "
+            "2}}}, \"convert\": {}, \"default\": {}}",
+            conv_int8),
+        60, 1e-6);
+    assert_near(
+        time_of("{\"qdq_sim\": 1, \"ops\": {\"Conv\": {\"int8_us\": 30, \"inputs\": 2, \"types\": {\"int8\": "
+                "2}}}, \"convert\": {}, \"default\": {}}",
+                conv_int8),
+        30, 1e-6);
+}
+
 static void a_fused_unit_pays_only_for_its_outer_conversions(void **state)
 {
     (void)state;
@@ -807,6 +824,12 @@ static void mistakes_in_a_cost_model_are_named(void **state)
         {"{\"qdq_sim\": 1, \"ops\": {\"Conv\": {\"output_q\": 3}}}", "'output_q': expected true or false"},
         {"{\"qdq_sim\": 1, \"ops\": {\"Conv\": {\"output_q\": true}}}",
          "ops.Conv: properties of an 8-bit kernel, but no 'int8_us'"},
+        {"{\"qdq_sim\": 1, \"ops\": {\"Conv\": {\"types\": {\"uint8\": 2}}}}",
+         "properties of an 8-bit kernel, but no 'int8_us'"},
+        {"{\"qdq_sim\": 1, \"ops\": {\"Conv\": {\"int8_us\": 1, \"types\": {\"float\": 2}}}}",
+         "ops.Conv, key 'types': expected an object whose keys are types of codes"},
+        {"{\"qdq_sim\": 1, \"ops\": {\"Conv\": {\"int8_us\": 1, \"types\": {\"int8\": 0}}}}",
+         "ops.Conv.types, key 'int8': expected a number of at least 1e-06"},
         {"{\"qdq_sim\": 1, \"nodes\": {\"a\": {\"epilogue\": \"Relu\"}}}",
          "nodes.a, key 'epilogue': expected a list of strings"},
         {"{\"qdq_sim\": 1, \"nodes\": {\"a\": {\"inputs\": -1}}}",
@@ -852,6 +875,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(float_nodes_cost_what_the_model_says),
+        cmocka_unit_test(an_8_bit_kernel_takes_as_long_as_its_type_of_codes_says),
         cmocka_unit_test(a_fused_unit_pays_only_for_its_outer_conversions),
         cmocka_unit_test(without_a_q_behind_it_the_kernel_stays_float),
         cmocka_unit_test(a_second_reader_breaks_the_unit),

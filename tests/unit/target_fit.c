@@ -26,8 +26,8 @@ static fitted fit(const char *target, const char *key, const char *value, qdq_cp
     if (key != NULL)
         assert_ok(qdq_target_set(t, key, value, &err));
     assert_ok(qdq_target_fit(m, t, cpu, NULL, &own, &err));
-    const qdq_format *f = own != NULL ? &own->format : &t->format;
-    fitted out = {f->weight.type, f->weight.reduced, own != NULL};
+    const qdq_qscheme *was = &t->format.weight, *w = own != NULL ? &own->format.weight : was;
+    fitted out = {w->type, w->reduced, w->type != was->type || w->reduced != was->reduced};
     qdq_target_free(own);
     qdq_target_free(t);
     qdq_model_free(m);

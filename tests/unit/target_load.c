@@ -169,6 +169,39 @@ static void formats_are_read_and_overridden_for_some_nodes(void **state)
     qdq_target_free(t);
 }
 
+static size_t count_others(const char *target, const char *key, const char *value)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_target *t = NULL, *changed = NULL;
+
+    assert_ok(qdq_target_load(target, &t, &err));
+    assert_ok(qdq_target_with(t, key, value, &changed, &err));
+    const size_t n = changed->others.n;
+    qdq_target_free(changed);
+    qdq_target_free(t);
+    return n;
+}
+
+static void an_activation_that_is_named_is_the_only_one(void **state)
+{
+    (void)state;
+    assert_int_equal(count_others("openvino", "help", "changed"), 1);
+    assert_int_equal(count_others("openvino", "activation.method", "max"), 1);
+    assert_int_equal(count_others("openvino", "weight.reduced", "true"), 1);
+    assert_int_equal(count_others("openvino", "activation.unsigned_if_non_negative", "false"), 0);
+    assert_int_equal(count_others("openvino", "activation.type", "uint8"), 0);
+    assert_int_equal(count_others("openvino", "activation", "{\"type\": \"int8\"}"), 0);
+    assert_int_equal(count_others("openvino", "other_activations", "[]"), 0);
+}
+
+/* int8 activations beside weights that became uint8 where VNNI is missing. */
+static void an_activation_without_a_kernel_beside_the_weights_is_left_out(void **state)
+{
+    (void)state;
+    assert_int_equal(count_others("ort-cpu", "help", "changed"), 1);
+    assert_int_equal(count_others("ort-cpu", "weight.type", "uint8"), 0);
+}
+
 #define HEAD                       "{\"qdq_target\": 1, \"name\": \"t\","
 #define TYPES                      "\"activation\": {\"type\": \"uint8\"}, \"weight\": {\"type\": \"int8\", \"symmetric\": true}"
 
@@ -323,6 +356,20 @@ static void mistakes_are_named_with_their_place(void **state)
               "\"int8\"}}",
          "activation, key 'unsigned_if_non_negative': expected true or false"},
         {HEAD TYPES ", \"no_kernel\": [{\"op\": \"A\"}]}", "no_kernel[0], key 'reason': expected a string"},
+        {HEAD TYPES ", \"other_activations\": {}}", "key 'other_activations': expected a list of objects"},
+        {HEAD TYPES ", \"other_activations\": [{}]}",
+         "other_activations[0], key 'activation': expected an object"},
+        {HEAD TYPES ", \"other_activations\": [{\"activation\": {\"type\": \"uint8\"}}]}",
+         "other_activations[0].activation, key 'type': expected 'int8' or 'uint8', which no other "
+         "activations of "
+         "the target have"},
+        {HEAD TYPES ", \"other_activations\": [{\"activation\": {\"type\": \"int16\"}}]}",
+         "other_activations[0].activation, key 'type': expected 'int8' or 'uint8'"},
+        {HEAD TYPES ", \"other_activations\": [{\"activation\": {\"type\": \"int8\"}}, "
+                    "{\"activation\": {\"type\": \"int8\", \"symmetric\": true}}]}",
+         "other_activations[1].activation, key 'type': expected 'int8' or 'uint8', which"},
+        {HEAD TYPES ", \"other_activations\": [{\"activation\": {\"type\": \"int8\"}, \"weight\": {}}]}",
+         "other_activations[0]: unknown key 'weight'"},
     };
     qdq_error err = QDQ_ERROR_INIT;
     const char *path = test_path("bad.json");
@@ -370,6 +417,8 @@ int main(void)
         cmocka_unit_test(a_file_is_read_like_a_builtin),
         cmocka_unit_test(the_bare_targets_are_the_built_in_ones_without_what_was_measured),
         cmocka_unit_test(formats_are_read_and_overridden_for_some_nodes),
+        cmocka_unit_test(an_activation_that_is_named_is_the_only_one),
+        cmocka_unit_test(an_activation_without_a_kernel_beside_the_weights_is_left_out),
         cmocka_unit_test(mistakes_are_named_with_their_place),
         cmocka_unit_test(another_version_is_not_supported),
         cmocka_unit_test(unknown_names_and_missing_files_are_told_apart),

@@ -107,6 +107,22 @@ static void a_rule_for_another_processor_does_not_hold(void **state)
     qdq_model_free(m);
 }
 
+static void a_type_of_activations_for_another_processor_is_not_tried(void **state)
+{
+    qdq_target *t = NULL, *own = NULL;
+
+    (void)state;
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    assert_ok(qdq_target_for_cpu(t, "vnni", NULL, &own, &err));
+    assert_int_equal(own->others.n, 0);
+    qdq_target_free(own);
+    assert_ok(qdq_target_for_cpu(t, "arm", NULL, &own, &err));
+    assert_int_equal(own->others.n, 1);
+    assert_int_equal(own->others.at[0].format.activation.type, QDQ_INT8);
+    qdq_target_free(own);
+    qdq_target_free(t);
+}
+
 /* --- plans ------------------------------------------------------------------------------------------------------------ */
 
 static void a_plan_names_the_file_of_its_target_by_its_hash(void **state)
@@ -213,6 +229,7 @@ int main(void)
         cmocka_unit_test(figures_are_read),
         cmocka_unit_test(a_condition_names_kinds_of_processors_or_parts_of_their_names),
         cmocka_unit_test(a_rule_for_another_processor_does_not_hold),
+        cmocka_unit_test(a_type_of_activations_for_another_processor_is_not_tried),
         cmocka_unit_test(a_plan_names_the_file_of_its_target_by_its_hash),
         cmocka_unit_test(a_probe_is_a_family_over_sizes),
         cmocka_unit_test(mistakes_are_named_with_their_line_and_place),

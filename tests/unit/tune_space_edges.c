@@ -5,6 +5,7 @@
 #include "ir/graph_check.h"
 #include "support/build.h"
 #include "support/spaced.h"
+#include "tune/space/space_types.h"
 
 static qdq_error err;
 
@@ -114,7 +115,8 @@ static void floats_that_are_read_have_an_edge_each(void **state)
     assert_null(t.s->edge[t.s->n_edges - 1].node); /* outputs are last */
     assert_string_equal(t.s->edge[t.s->n_edges - 1].value->name, "y");
     assert_string_equal(t.s->edge[t.s->n_edges - 2].value->name, "ln");
-    assert_int_equal(qdq_space_edge_bits(t.s), qdq_space_scheme_bits(t.s) + t.s->n_edges);
+    assert_int_equal(qdq_space_edge_bits(t.s),
+                     qdq_space_scheme_bits(t.s) + t.s->n_edges + qdq_space_type_bits(t.s));
     test_space_close(&t);
 }
 

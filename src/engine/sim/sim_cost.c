@@ -159,6 +159,13 @@ static double thousands_of(const qdq_node *n)
     return count / 1000;
 }
 
+static double type_factor(const qdq_sim_cost *cost, const qdq_node *n)
+{
+    const double times = cost->type_times != NULL ? cost->type_times[quantized_type(producer(n, 0))] : 0;
+
+    return times > 0 ? times : 1;
+}
+
 static qdq_status add_layer(const estimator *e, const qdq_node *n, qdq_sim_estimate *out, qdq_error *err)
 {
     const qdq_sim_cost *cost = find_cost(e, n);
@@ -167,6 +174,8 @@ static qdq_status add_layer(const estimator *e, const qdq_node *n, qdq_sim_estim
     qdq_sim_layer layer = {.node = n, .is_int8 = is_int8};
 
     layer.us = is_int8 ? cost->int8_us + k * cost->int8_us_per_k : cost->float_us + k * cost->float_us_per_k;
+    if (is_int8)
+        layer.us *= type_factor(cost, n);
     if (!QDQ_PUSH(e->arena, &out->layers, layer))
         return qdq_nomem(err);
     out->total_us += layer.us;

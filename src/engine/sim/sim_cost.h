@@ -17,6 +17,8 @@ typedef struct qdq_sim_cost {
     int64_t inputs;                  /* how many of its first inputs must come from DQ */
     bool output_q;                   /* its output must be read by one Q alone */
     const char *const *epilogue;     /* operators that a kernel takes in for nothing; ends with NULL */
+    /* By type: factor on the 8-bit kernel where its first input has these codes; 0: 1. NULL: none */
+    const double *type_times;
 } qdq_sim_cost;
 
 typedef struct qdq_sim {

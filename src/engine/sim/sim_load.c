@@ -7,11 +7,38 @@
 
 #include "base/fail.h"
 #include "base/json_read.h"
+#include "target/qparam.h"
+
+/* "types": {"uint8": 0.9} */
+static void read_type_times(const qdq_json_place *p, qdq_sim_cost *cost)
+{
+    qdq_json_place types;
+    const char *name;
+    json_t *value;
+
+    if (!qdq_json_member(p, "types", &types))
+        return;
+    double *times = qdq_arena_array(p->reader->arena, QDQ_ELEM_COUNT, sizeof *times);
+    cost->type_times = times;
+    if (times == NULL) {
+        qdq_json_nomem(p);
+        return;
+    }
+    json_object_foreach(types.object, name, value)
+    {
+        const qdq_elem type = qdq_elem_from_name(name);
+        if (!qdq_elem_is_code(type))
+            qdq_json_wrong(p, "types", "an object whose keys are types of codes");
+        else
+            times[type] = qdq_json_number(&types, name, 1e-6, INFINITY, 1);
+    }
+}
 
 static void read_cost(const qdq_json_place *p, qdq_sim_cost *cost)
 {
-    static const char *const keys[] = {"float_us", "float_us_per_k", "int8_us",  "int8_us_per_k",
-                                       "inputs",   "output_q",       "epilogue", NULL};
+    static const char *const keys[] = {"float_us",      "float_us_per_k", "int8_us",
+                                       "int8_us_per_k", "inputs",         "output_q",
+                                       "epilogue",      "types",          NULL};
 
     qdq_json_known(p, keys);
     cost->float_us = qdq_json_number(p, "float_us", 0, INFINITY, 0);
@@ -21,7 +48,8 @@ static void read_cost(const qdq_json_place *p, qdq_sim_cost *cost)
     cost->inputs = qdq_json_int(p, "inputs", 1, 1000, 1);
     cost->output_q = qdq_json_bool(p, "output_q");
     cost->epilogue = qdq_json_texts(p, "epilogue");
-    if (cost->int8_us < 0 && (cost->int8_us_per_k > 0 || cost->output_q))
+    read_type_times(p, cost);
+    if (cost->int8_us < 0 && (cost->int8_us_per_k > 0 || cost->output_q || cost->type_times != NULL))
         qdq_json_fail(p, "properties of an 8-bit kernel, but no 'int8_us'");
 }
 

@@ -14,6 +14,9 @@ static const qdq_format *format_of(const qdq_calibration *c, qdq_elem type)
     for (size_t i = 0; i < c->t->overrides.n && f->activation.type != type; i++)
         if (c->t->overrides.at[i].format.activation.type == type)
             f = &c->t->overrides.at[i].format;
+    for (size_t i = 0; i < c->t->others.n && f->activation.type != type; i++)
+        if (c->t->others.at[i].format.activation.type == type)
+            f = &c->t->others.at[i].format;
     return f;
 }
 

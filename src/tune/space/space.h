@@ -33,7 +33,9 @@ typedef struct qdq_space {
     const struct qdq_space_edge
         *edge; /* each float that is read (space_edges.h); those of graph outputs last */
     size_t n_edges;
-    size_t *first_edge;             /* by node id; QDQ_NO_EDGE: none. The edges of a node follow each other */
+    size_t *first_edge; /* by node id; QDQ_NO_EDGE: none. The edges of a node follow each other */
+    uint32_t *typed;    /* by value id: its number among tensors that have a type (space_types.h) */
+    uint32_t n_typed;
     const qdq_plan *const *formats; /* of placements that were given (space_formats.h) */
     size_t n_formats;
     qdq_map *finite; /* what placement has found of constants */

@@ -8,6 +8,7 @@
 #include "quant/place/place_filter.h"
 #include "tune/space/space_halves.h"
 #include "tune/space/space_scales.h"
+#include "tune/space/space_types.h"
 
 /* --- what there is ------------------------------------------------------------------------------------------------------ */
 
@@ -102,7 +103,7 @@ qdq_status qdq_space_find_edges(qdq_space *s, const qdq_quantize_opts *opts, qdq
 
 size_t qdq_space_edge_bits(const qdq_space *s)
 {
-    return qdq_space_scheme_bits(s) + s->n_edges + s->n_formats;
+    return qdq_space_scheme_bits(s) + s->n_edges + qdq_space_type_bits(s) + s->n_formats;
 }
 
 size_t qdq_space_edge_of(const qdq_space *s, const qdq_node *n, uint32_t input)

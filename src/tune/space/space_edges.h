@@ -3,7 +3,7 @@
  * no target has to know.
  *
  * An assignment that may say so has qdq_space_edge_bits() bits: first those of space_halves.h, then one for each edge, then those
- * of space_formats.h. An edge
+ * of space_types.h, then those of space_formats.h. An edge
  * whose bit is on is the other way round than the rest of the assignment has it: with Q/DQ where there would be none, and the
  * other way round. A constant weight is its group's alone. */
 #ifndef QDQ_SPACE_EDGES_H
@@ -26,7 +26,7 @@ typedef struct qdq_space_edge {
 #define QDQ_SPACE_MOVES_FLOATS "moves floats: measured"
 #define QDQ_SPACE_GETS_FLOATS  "an input of it is float: measured"
 
-/* Bits of an assignment with edges; the last ones are of space_formats.h. */
+/* Bits of an assignment with edges; the last ones are of space_types.h and space_formats.h. */
 size_t qdq_space_edge_bits(const qdq_space *s);
 
 /* The place of an edge in s->edge; QDQ_NO_EDGE: the space does not decide about it. */

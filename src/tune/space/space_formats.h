@@ -1,7 +1,7 @@
 /* space_formats.h - types, scales and zero points of placements that were given, and their constants: an assignment can take them
  * from there instead of from the target and from calibration.
  *
- * Each placement that is added has a bit behind those of the edges (space_edges.h counts them). Where it is on, whatever the
+ * Each placement that is added has a bit behind those of the edges and of types (space_edges.h counts them). Where it is on, whatever the
  * rest of the assignment quantizes, and the placement does too, has the placement's format. */
 #ifndef QDQ_SPACE_FORMATS_H
 #define QDQ_SPACE_FORMATS_H

@@ -7,6 +7,7 @@
 #include "tune/space/space_edges.h"
 #include "tune/space/space_formats.h"
 #include "tune/space/space_halves.h"
+#include "tune/space/space_types.h"
 
 /* What the first plan said, no other one says again. */
 static qdq_quantize_opts without_talk(const qdq_quantize_opts *opts, qdq_job *quiet)
@@ -62,6 +63,7 @@ static qdq_status make(const qdq_space *s, const qdq_assign *a, const uint32_t *
     QDQ_TRY(qdq_quantize_plan(s->clean, s->target, e, data, &own, &basis, p, err));
     QDQ_TRY(qdq_space_add_halves(s, a, e, data, &own, known, p, err));
     QDQ_TRY(qdq_space_turn_edges(s, a, e, data, &own, known, p, err));
+    QDQ_TRY(qdq_space_retype(s, a, e, data, &own, known, p, err));
     return qdq_space_give_formats(s, a, p, err);
 }
 

@@ -67,6 +67,7 @@ typedef struct calibrating {
     qdq_map grouped; /* tensors whose range is pooled with that of others */
     QDQ_VEC(qdq_plan_tensor)
     later; /* such tensors on their own: calibration knows a tensor in one way at a time */
+    QDQ_VEC(qdq_plan_tensor) groups; /* such tensors as they were, if there are other types */
     qdq_error *err;
 } calibrating;
 
@@ -85,6 +86,15 @@ static qdq_status add_single(calibrating *c, const char *tensor, qdq_elem type)
     bool ok = qdq_map_get(&c->grouped, tensor) != NULL ? QDQ_PUSH(&c->p->arena, &c->later, entry)
                                                        : QDQ_PUSH(&c->p->arena, &c->p->tensors, entry);
     return ok ? QDQ_OK : qdq_nomem(c->err);
+}
+
+/* The target's type, and the other ones that it allows, which have no entry yet. */
+static qdq_status add_all_types(calibrating *c, const char *tensor)
+{
+    QDQ_TRY(add_single(c, tensor, c->s->target->format.activation.type));
+    for (size_t i = 0; i < c->s->target->others.n; i++)
+        QDQ_TRY(add_single(c, tensor, c->s->target->others.at[i].format.activation.type));
+    return QDQ_OK;
 }
 
 static qdq_status note_own(calibrating *c, size_t n)
@@ -106,11 +116,45 @@ static qdq_status note_own(calibrating *c, size_t n)
 /* What decides when all is quantized decides for itself when less is. */
 static qdq_status add_deciders(calibrating *c, size_t n)
 {
+    const qdq_elem own = c->s->target->format.activation.type;
+
     for (size_t i = 0; i < n; i++) {
         const qdq_plan_tensor *t = &c->p->tensors.at[i];
 
-        if (!t->known && (t->like != NULL || t->group != NULL))
+        if (t->known)
+            continue;
+        if (t->like != NULL || t->group != NULL)
             QDQ_TRY(add_single(c, t->like != NULL ? t->like : t->tensor, t->qparam.type));
+        if (t->qparam.type == own)
+            QDQ_TRY(add_all_types(c, t->like != NULL ? t->like : t->tensor));
+    }
+    return QDQ_OK;
+}
+
+/* What shares a scale when all is quantized: also in the other types. */
+static qdq_status note_groups(calibrating *c)
+{
+    for (size_t i = 0; i < c->p->tensors.n && c->s->target->others.n > 0; i++) {
+        const qdq_plan_tensor *e = &c->p->tensors.at[i];
+        if (!e->known && e->group != NULL && qdq_plan_asked(e) == c->s->target->format.activation.type &&
+            !QDQ_PUSH(&c->p->arena, &c->groups, *e))
+            return qdq_nomem(c->err);
+    }
+    return QDQ_OK;
+}
+
+/* The plan of these entries, in this type; QDQ_UNDEFINED: as they are. */
+static qdq_status take_entries(calibrating *c, const qdq_plan_tensor *entry, size_t n, qdq_elem type)
+{
+    c->p->tensors.n = 0;
+    for (size_t i = 0; i < n; i++) {
+        qdq_plan_tensor e = entry[i];
+        if (type != QDQ_UNDEFINED)
+            e.qparam = (qdq_qparam){.type = type};
+        e.asked = type;
+        e.fold = NULL;
+        if (!QDQ_PUSH(&c->p->arena, &c->p->tensors, e))
+            return qdq_nomem(c->err);
     }
     return QDQ_OK;
 }
@@ -143,7 +187,7 @@ static qdq_status add_results(calibrating *c)
         const qdq_node *from = qdq_space_source(c->s, c->s->edge[i].value);
 
         if (from != NULL && c->s->first_group[from->id] != QDQ_NO_GROUP)
-            QDQ_TRY(add_single(c, c->s->edge[i].value->name, c->s->target->format.activation.type));
+            QDQ_TRY(add_all_types(c, c->s->edge[i].value->name));
     }
     return QDQ_OK;
 }
@@ -155,6 +199,8 @@ static qdq_status add_singles(calibrating *c)
 
     for (size_t i = 0; i < n; i++)
         types[c->p->tensors.at[i].qparam.type] = true;
+    for (size_t i = 0; i < c->s->target->others.n; i++)
+        types[c->s->target->others.at[i].format.activation.type] = true;
     QDQ_TRY(note_own(c, n));
     QDQ_TRY(add_deciders(c, n));
     for (size_t i = 0; i < c->s->n_groups; i++)
@@ -168,12 +214,15 @@ static qdq_status calibrate(calibrating *c, const qdq_plan *head, qdq_engine *e,
     QDQ_TRY(qdq_quantize_again(head, c->p, c->err));
     QDQ_TRY(qdq_space_place_all(c->s, opts, c->p, c->err));
     QDQ_TRY(add_singles(c));
+    QDQ_TRY(note_groups(c));
     QDQ_TRY(qdq_space_fill_scales(c->s, e, data, opts, known, c->p, c->err));
-    c->p->tensors.n = 0;
-    for (size_t i = 0; i < c->later.n; i++)
-        if (!QDQ_PUSH(&c->p->arena, &c->p->tensors, c->later.at[i]))
-            return qdq_nomem(c->err);
+    QDQ_TRY(take_entries(c, c->later.at, c->later.n, QDQ_UNDEFINED));
     QDQ_TRY(qdq_space_fill_scales(c->s, e, data, opts, known, c->p, c->err));
+    for (size_t i = 0; i < c->s->target->others.n; i++) {
+        const qdq_elem type = c->s->target->others.at[i].format.activation.type;
+        QDQ_TRY(take_entries(c, c->groups.at, c->groups.n, type));
+        QDQ_TRY(qdq_space_fill_scales(c->s, e, data, opts, known, c->p, c->err));
+    }
     return qdq_space_fill_clips(c->s, known, c->p, c->err);
 }
 
