@@ -299,6 +299,16 @@ typedef struct qdq_tune_overruled {
     unsigned nodes;
 } qdq_tune_overruled;
 
+#define QDQ_TUNE_MOST_TYPES 8
+
+/* Tensors whose codes have another type than the target's (`other_activations`), by one measurement. */
+typedef struct qdq_tune_typed {
+    const char *type, *instead_of; /* names of element types; static */
+    unsigned tensors;
+    unsigned trial; /* its number in the report */
+    double gain;    /* of that trial */
+} qdq_tune_typed;
+
 /* A model of the front, in the folder. */
 typedef struct qdq_tune_point {
     char file[32], plan[32];    /* "pareto/model_1.onnx", "pareto/plan_1.json" */
@@ -371,6 +381,8 @@ typedef struct qdq_tune_result {
     qdq_tune_overruled
         overruled[QDQ_TUNE_MOST_OVERRULED]; /* of verdict `tuned`; the rules beyond are left out */
     size_t n_overruled;
+    qdq_tune_typed typed[QDQ_TUNE_MOST_TYPES]; /* of verdict `tuned` */
+    size_t n_typed;
     /* Of subgraph mode. */
     const char *
         strategy; /* that was followed: "mincut", "greedy"; "trials": kinds of groups one by one on the whole model */

@@ -256,6 +256,21 @@ static void print_overruled(json_t *report, FILE *to)
         fputc('\n', to);
 }
 
+static void print_types(json_t *report, FILE *to)
+{
+    json_t *o;
+    size_t i;
+
+    json_array_foreach(json_object_get(report, "types"), i, o)
+    {
+        const size_t n = json_array_size(json_object_get(o, "tensors"));
+        fprintf(to, "%s instead of %s: %zu tensor%s, by trial %.0f\n",
+                json_string_value(json_object_get(o, "type")),
+                json_string_value(json_object_get(o, "instead_of")), n, n == 1 ? "" : "s",
+                number(o, "trial"));
+    }
+}
+
 static void print_failed(const json_t *failed, FILE *to)
 {
     size_t i, machine = 0;
@@ -286,6 +301,7 @@ static void print_remarks(json_t *report, FILE *to)
     if (rules_why != NULL)
         fprintf(to, "the rules' plan was not timed: %s\n", rules_why);
     print_overruled(report, to);
+    print_types(report, to);
     print_computed(json_object_get(report, "engine_check"), to);
     if (isfinite(mde))
         fprintf(to, "a gain below %.2f %% could not have been seen\n", mde * 100);

@@ -342,7 +342,8 @@ static qdq_status search(qdq_tuning *t, qdq_error *err)
     if (t->opts->mode == QDQ_TUNE_SUBGRAPH) /* nothing was proposed but starts */
         QDQ_TRY(qdq_tune_write_raw(t, &t->found.best, err));
     QDQ_TRY(qdq_baselines_try_exact(t, err));
-    return qdq_tune_try_edges(t, err);
+    QDQ_TRY(qdq_tune_try_edges(t, err));
+    return qdq_tune_try_types(t, err);
 }
 
 /* What became of the groups that were proposed. */
@@ -420,6 +421,7 @@ static qdq_status tune(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(qdq_tune_find_front(t, err));
     summarize(t);
     QDQ_TRY(qdq_tune_find_overruled(t, err));
+    QDQ_TRY(qdq_tune_find_typed(t, err));
     QDQ_TRY(qdq_tune_write_results(t, err));
     qdq_tune_show(t, "done");
     return QDQ_OK;

@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "tune/space/space_edges.h"
 #include "tune/space/space_halves.h"
+#include "tune/tune_prices.h"
 
 /* A gain below this share of what the edges' nodes and conversions take, or of the model's time, is noise. */
 static const double least_of_kind = 0.02, least_of_model = 0.0005;
@@ -26,7 +27,7 @@ typedef struct edging {
     qdq_tune_edge *edge;  /* t->edges */
 } edging;
 
-#define NO_KIND UINT32_MAX
+#define NO_KIND QDQ_TUNE_NO_KIND
 
 static bool has_budget(const qdq_tuning *t)
 {
@@ -201,105 +202,6 @@ static qdq_status find_kinds(edging *x, qdq_error *err)
 
 /* --- what they cost ----------------------------------------------------------------------------------------------------- */
 
-/* Adds time to the kind of a tensor. */
-static void add_time(const edging *x, double *time, uint32_t net, double us)
-{
-    if (net != QDQ_NO_NET && x->kind_of[net] != NO_KIND)
-        time[x->kind_of[net]] += us;
-}
-
-static bool is_priced(const edging *x, const qdq_value *v)
-{
-    const uint32_t net = v != NULL ? x->t->nets.of[v->id] : QDQ_NO_NET;
-
-    return net != QDQ_NO_NET && x->kind_of[net] != NO_KIND;
-}
-
-/* How many of these tensors are beside a kernel. */
-static size_t count_priced(const edging *x, const qdq_node *n)
-{
-    size_t beside = 0;
-
-    for (uint32_t i = 0; i < n->n_in; i++)
-        beside += is_priced(x, qdq_node_in(n, i));
-    for (uint32_t i = 0; i < n->n_out; i++)
-        beside += is_priced(x, n->out[i]);
-    return beside;
-}
-
-/* A kernel between several of these tensors takes part in each; and what is converted behind it may be done by it instead. */
-static void add_kernel(const edging *x, double *time, const qdq_node *n, const qdq_tune_times *times)
-{
-    const size_t beside = count_priced(x, n);
-    double us = times->own[n->id];
-
-    for (uint32_t i = 0; i < n->n_out; i++)
-        if (n->out[i] != NULL && !is_priced(x, n->out[i]))
-            us += times->converted[n->out[i]->id];
-    for (uint32_t i = 0; i < n->n_in && beside > 0; i++)
-        if (is_priced(x, qdq_node_in(n, i)))
-            add_time(x, time, x->t->nets.of[qdq_node_in(n, i)->id], us / (double)beside);
-    for (uint32_t i = 0; i < n->n_out && beside > 0; i++)
-        if (is_priced(x, n->out[i]))
-            add_time(x, time, x->t->nets.of[n->out[i]->id], us / (double)beside);
-}
-
-/* Conversions and copies of each kind, and the kernels at both ends: an epilogue that quantizes, a DQ that is read with the rest.
- * Returns the time of kernels that have nothing to do with any of them. */
-static double price(const edging *x, const qdq_tune_times *times, double *time)
-{
-    const qdq_nets *nets = &x->t->nets;
-    const qdq_graph *g = x->t->clean->graph;
-    double rest = 0;
-
-    for (size_t i = 0; i < g->values.n; i++)
-        add_time(x, time, nets->of[i], times->converted[i]);
-    QDQ_FOR_NODES (n, g) {
-        if (nets->within[n->id] != QDQ_NO_NET)
-            add_time(x, time, nets->within[n->id], times->own[n->id]);
-        else if (count_priced(x, n) > 0)
-            add_kernel(x, time, n, times);
-        else
-            rest += times->own[n->id];
-    }
-    return rest;
-}
-
-/* What a profile says of an assignment. */
-typedef struct priced {
-    double *time; /* by kind */
-    double rest, sum;
-    bool known;
-} priced;
-
-static qdq_status profile(edging *x, const qdq_assign *a, priced *out, qdq_error *err)
-{
-    qdq_tune_candidate *c;
-
-    *out = (priced){.time = qdq_arena_array(&x->arena, x->gain.n + 1, sizeof *out->time)};
-    if (out->time == NULL)
-        return qdq_nomem(err);
-    QDQ_TRY(qdq_tune_candidate_of(x->t, a, &c, err));
-    if (c->failed && !c->misses)
-        return QDQ_OK;
-    QDQ_TRY(qdq_tune_profile(x->t, c, err));
-    out->known = c->times->is_known;
-    out->sum = c->times->sum;
-    if (out->known)
-        out->rest = price(x, c->times, out->time);
-    return QDQ_OK;
-}
-
-/* What is the same in both profiles takes as long in both: else the machine's pace was another one. */
-static double pace(const priced *before, const priced *after)
-{
-    const double enough = 0.05;
-
-    return before->rest > enough * before->sum && after->rest > enough * after->sum
-               ? before->rest / after->rest
-               : 1;
-}
-
 static uint32_t kind_of(const edging *x, size_t edge)
 {
     const uint32_t net = x->may_pay[edge] ? net_of(x, edge) : QDQ_NO_NET;
@@ -356,18 +258,19 @@ static void note_trial(const edging *x, const qdq_assign *c, const qdq_test_resu
 static qdq_status find_gains(edging *x, qdq_assign *c, bool *any, qdq_error *err)
 {
     const qdq_space *s = x->t->space;
-    priced before, after = {.known = false};
+    const qdq_tune_kinds kinds = {.t = x->t, .of = x->kind_of, .n = x->gain.n};
+    qdq_tune_prices before, after = {.known = false};
 
     *any = false;
     for (size_t i = 0; i < s->n_edges; i++)
         if (x->may_pay[i])
             qdq_space_flip(s, c, i);
-    QDQ_TRY(profile(x, &x->base, &before, err));
+    QDQ_TRY(qdq_tune_price(&kinds, &x->base, &x->arena, &before, err));
     if (before.known && has_budget(x->t))
-        QDQ_TRY(profile(x, c, &after, err));
+        QDQ_TRY(qdq_tune_price(&kinds, c, &x->arena, &after, err));
     if (!after.known)
         return QDQ_OK;
-    const double times = pace(&before, &after);
+    const double times = qdq_tune_pace(&before, &after);
     for (size_t k = 0; k < x->gain.n; k++) {
         const double gain = before.time[k] - times * after.time[k];
         note_prices(x, (uint32_t)k, gain);
@@ -441,29 +344,23 @@ static qdq_status try_kinds(edging *x, bool *kept, qdq_error *err)
 
 /* --- all of it ---------------------------------------------------------------------------------------------------------- */
 
-/* With a filter of nodes, and where caches say what is to be done, nothing else is explored. */
 static bool is_wanted(const qdq_tuning *t)
 {
-    return t->space->n_edges > 0 && t->filter.n == 0 && qdq_assign_count(&t->found.best) > 0 &&
-           (qdq_lab_engine(t->lab)->capabilities & QDQ_CAN_PROFILE) != 0 && has_budget(t) &&
-           (t->regions == NULL || !qdq_tune_is_settled(t));
+    return t->space->n_edges > 0 && qdq_tune_may_refine(t) && qdq_tune_can_profile(t) && has_budget(t);
 }
 
 static qdq_status begin(edging *x, qdq_error *err)
 {
     qdq_tuning *t = x->t;
 
-    if (!qdq_assign_new(&x->base, qdq_space_edge_bits(t->space), &x->arena))
-        return qdq_nomem(err);
+    QDQ_TRY(qdq_tune_best_with_edges(t, &x->arena, &x->base, err));
     t->edges = qdq_arena_array(&t->arena, t->space->n_edges + 1, sizeof *t->edges);
     if (t->edges == NULL)
         return qdq_nomem(err);
     for (size_t i = 0; i < t->space->n_edges; i++)
         t->edges[i].saved_us = NAN;
     x->edge = t->edges;
-    for (size_t i = 0; i < t->found.best.n; i++)
-        qdq_assign_set(&x->base, i, qdq_assign_get(&t->found.best, i));
-    return t->nets.of == NULL ? qdq_nets_find(t->space, &t->arena, &t->nets, err) : QDQ_OK;
+    return QDQ_OK;
 }
 
 static qdq_status go_round(edging *x, bool *again, qdq_error *err)

@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "quant/report/plan_picture.h"
 #include "tune/space/space_edges.h"
+#include "tune/space/space_types.h"
 
 /* --- times ------------------------------------------------------------------------------------------------------------ */
 
@@ -241,6 +242,36 @@ static qdq_status price_found(pricing *x, const qdq_tune_edge *found, qdq_pictur
     return out->measured != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
+/* What the search of types found of the tensor of an edge that carries quantized values; NULL: nothing. */
+static const qdq_tune_type *found_type(const pricing *x, size_t i)
+{
+    const uint32_t typed =
+        x->t->types != NULL && x->out->picture.edge[i].coded && x->out->value[i]->graph == x->t->clean->graph
+            ? qdq_space_typed(x->t->space, x->out->value[i])
+            : QDQ_NOT_TYPED;
+    const qdq_tune_type *found = typed != QDQ_NOT_TYPED ? &x->t->types[typed] : NULL;
+
+    return found != NULL && (found->tried || isfinite(found->saved_us)) ? found : NULL;
+}
+
+/* Of the type that the tensor has in the best placement. */
+static qdq_status price_type(pricing *x, size_t i, const qdq_tune_type *found, qdq_picture_price *out,
+                             qdq_error *err)
+{
+    const uint32_t typed = qdq_space_typed(x->t->space, x->out->value[i]);
+    const bool is_other = qdq_space_get_type(x->t->space, &x->t->found.best, typed) > 0;
+    char text[80];
+
+    set_price(out, QDQ_PRICE_PROFILED, (is_other ? found->saved_us : -found->saved_us) * x->factor, NAN);
+    if (found->tried) {
+        snprintf(text, sizeof text, "another type of %u tensor%s,", found->turned,
+                 found->turned > 1 ? "s, this one among them" : "");
+        out->measured = trial_text(x->t, text, &found->result, found->kept);
+    } else
+        out->measured = qdq_arena_printf(&x->t->arena, "two profiles, with another type of all tensors");
+    return out->measured != NULL ? QDQ_OK : qdq_nomem(err);
+}
+
 /* Of a conversion that stands there, or would. */
 static void price_conversion(const pricing *x, size_t i, qdq_picture_price *out)
 {
@@ -262,6 +293,7 @@ static qdq_status price_edge(pricing *x, size_t i, qdq_error *err)
     qdq_picture_edge *e = &x->out->picture.edge[i];
     const qdq_picture_edge *rules = &x->rules.picture.edge[i];
     const qdq_tune_edge *found = found_edge(x, i);
+    const qdq_tune_type *type = found_type(x, i);
     const uint32_t input = x->out->input[i];
 
     if (is_main_edge(x, i))
@@ -273,6 +305,8 @@ static qdq_status price_edge(pricing *x, size_t i, qdq_error *err)
                           : e->to != QDQ_PICTURE_OUTSIDE ? x->rules.picture.node[e->to].why
                                                          : NULL,
                           err));
+    if (type != NULL && (found == NULL || !found->tried))
+        return price_type(x, i, type, &e->price, err);
     if (found != NULL)
         return price_found(x, found, &e->price, err);
     if (!e->joint)

@@ -20,7 +20,7 @@ static qdq_status settle_rest(qdq_tuning *t, qdq_error *err)
     own.why = NULL;
     QDQ_TRY(qdq_quantize_plan(t->clean, t->target, t->engine, t->data, &own, &basis, t->nothing, err));
     t->nothing->left_float.n = 0;
-    t->converted = t->target == t->asked; /* else the model is in that precision already */
+    t->converted = !t->asked->rest.follows; /* else the model is in that precision already */
     return qdq_take_rest(&t->nothing->rest, t->head, err);
 }
 

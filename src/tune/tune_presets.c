@@ -147,7 +147,13 @@ static unsigned builds_of_search(unsigned all, unsigned of_guard, unsigned of_ot
     return left > least + of_other_dims ? left - of_other_dims : left < least ? left : least;
 }
 
-enum { OF_CUTS = 12 };
+enum { OF_CUTS = 12, OF_TYPES = 2 };
+
+/* Of presets: other types of activations take builds of the search. */
+static unsigned of_types(const qdq_tuning *t)
+{
+    return t->target->others.n > 0 ? OF_TYPES : 0;
+}
 
 unsigned qdq_tune_max_builds(const qdq_tuning *t, bool cuts)
 {
@@ -155,7 +161,8 @@ unsigned qdq_tune_max_builds(const qdq_tuning *t, bool cuts)
     const unsigned n = count_baselines(o), of_preset = presets[o->preset].max_builds;
     const unsigned beyond =
         cuts && n > 0 ? n - 1 : n; /* starts make way for the first one (tune_problem.c) */
-    const unsigned usual = of_preset > 0 ? (cuts ? OF_CUTS : of_preset) + OF_BASELINE * beyond : 0;
+    const unsigned usual =
+        of_preset > 0 ? (cuts ? OF_CUTS : of_preset) - of_types(t) + OF_BASELINE * beyond : 0;
 
     /* presets count builds with the dims of the search; what users allow is all there is */
     return o->max_builds > 0
@@ -169,6 +176,13 @@ unsigned qdq_tune_max_builds_with_edges(const qdq_tuning *t, bool cuts)
     const unsigned search = qdq_tune_max_builds(t, cuts);
 
     return t->opts->max_builds > 0 || search == 0 ? search : search + OF_EDGES;
+}
+
+unsigned qdq_tune_max_builds_with_types(const qdq_tuning *t, bool cuts)
+{
+    const unsigned most = qdq_tune_max_builds_with_edges(t, cuts);
+
+    return t->opts->max_builds > 0 || most == 0 ? most : most + of_types(t);
 }
 
 static unsigned leg_runs(const qdq_tune_opts *o)

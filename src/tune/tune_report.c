@@ -230,6 +230,33 @@ static void show_overruled(const qdq_tuning *t, qdq_buf *b)
     qdq_page_table_end(b);
 }
 
+static void show_typed(const qdq_tuning *t, qdq_buf *b)
+{
+    static const qdq_page_column columns[] = {{.head = "Tensor", .is_code = true},
+                                              {.head = "Type"},
+                                              {.head = "Instead of"},
+                                              {.head = "Trial", .is_number = true},
+                                              {.head = "Gain of the trial, %", .is_number = true}};
+    static const qdq_page_table table = {.id = "types", .column = columns, .n_columns = QDQ_COUNT(columns)};
+
+    if (t->out->n_typed == 0)
+        return;
+    qdq_page_section(b, "types", "Tensors with another type",
+                     "A measurement chose this type of quantized values instead of the target's.");
+    qdq_page_table_begin(b, &table);
+    for (size_t i = 0; i < t->typed_name.n; i++) {
+        const qdq_tune_typed *o = &t->out->typed[t->typed_of.at[i]];
+        qdq_page_row_begin(b, QDQ_TONE_PLAIN);
+        qdq_page_cell(b, &table, 0, t->typed_name.at[i]);
+        qdq_page_cell(b, &table, 1, o->type);
+        qdq_page_cell(b, &table, 2, o->instead_of);
+        qdq_page_number(b, &table, 3, o->trial, "%.0f");
+        qdq_page_number(b, &table, 4, o->gain * 100, "%.2f");
+        qdq_page_row_end(b);
+    }
+    qdq_page_table_end(b);
+}
+
 /* --- how the search went ---------------------------------------------------------------------------------------------- */
 
 static void show_progress(const qdq_tuning *t, qdq_buf *b)
@@ -499,6 +526,7 @@ static qdq_status write_page(qdq_tuning *t, const qdq_picture *picture, qdq_erro
     show_computed(t, &b);
     show_baselines(t, &b);
     show_overruled(t, &b);
+    show_typed(t, &b);
     show_front(t, &b);
     qdq_page_picture(&b, picture);
     show_trials(t, &b);

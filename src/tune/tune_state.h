@@ -83,6 +83,17 @@ typedef struct qdq_tune_edge {
     qdq_test_result result; /* then */
 } qdq_tune_edge;
 
+/* What is known of another type of a tensor's codes. */
+typedef struct qdq_tune_type {
+    size_t type;            /* which one, as in space_types.h; 0: none was looked at */
+    double saved_us;        /* by two profiles: its part of what all like it save; NAN: not known */
+    unsigned alike;         /* tensors of that kind, itself included */
+    bool tried, kept;       /* in a trial, */
+    unsigned turned;        /* tensors in that trial */
+    size_t trial;           /* its number in the report */
+    qdq_test_result result; /* then */
+} qdq_tune_type;
+
 /* A trial of the search, for the report. */
 typedef struct qdq_tune_step {
     qdq_search_phase phase;
@@ -207,6 +218,10 @@ typedef struct qdq_tuning {
     bool unwritten; /* the incumbent is not in model.onnx */
     QDQ_VEC(qdq_tune_step) steps;
     qdq_tune_edge *edges; /* by edge of the space, as tune_edges.c found them; NULL: it was not asked */
+    qdq_tune_type *types; /* by number of a typed tensor (space_types.h); NULL: it was not asked */
+    /* Names of the tensors of t->out->typed, and which of these each is one of. */
+    QDQ_VEC(const char *) typed_name;
+    QDQ_VEC(size_t) typed_of;
     const char *phase, *unit;
     size_t unit_number;
     double saved;
@@ -278,8 +293,10 @@ bool qdq_tune_wants_greedy(const qdq_tune_opts *o);
 void qdq_tune_settings(qdq_tuning *t);
 /* Builds of a search: of one by minimum cuts, or by trying. */
 unsigned qdq_tune_max_builds(const qdq_tuning *t, bool cuts);
-/* With those of single edges after it. */
+/* With those of single edges after it, */
 unsigned qdq_tune_max_builds_with_edges(const qdq_tuning *t, bool cuts);
+/* and with those of other types of activations after these. */
+unsigned qdq_tune_max_builds_with_types(const qdq_tuning *t, bool cuts);
 /* An empty one with the limits that users want. */
 qdq_pattern_cache qdq_tune_new_cache(const qdq_tuning *t);
 /* All that decisions depend on, as text: two runs with equal texts are one run. In the arena; NULL: out of memory. */
@@ -372,6 +389,15 @@ qdq_status qdq_tune_cut(qdq_tuning *t, qdq_error *err);
 /* Looks for what single edges bring beyond t->found.best, which may have a bit for each edge then (space_edges.h). At most four
  * builds; none without an engine that profiles. Fills t->edges. */
 qdq_status qdq_tune_try_edges(qdq_tuning *t, qdq_error *err);
+
+/* --- tune_types.c ----------------------------------------------------------------------------------------------------- */
+
+/* Looks for what other types of activations bring beyond t->found.best, which may have a bit for each edge then. Two builds, three
+ * where the best has no profile, and where builds are left one more. Fills t->types. */
+qdq_status qdq_tune_try_types(qdq_tuning *t, qdq_error *err);
+
+/* Fills t->out->typed from plan.json, once the verdict is known, and t->typed_of. */
+qdq_status qdq_tune_find_typed(qdq_tuning *t, qdq_error *err);
 
 /* --- tune_cache.c ------------------------------------------------------------------------------------------------------- */
 

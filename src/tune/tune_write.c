@@ -294,6 +294,24 @@ static void put_overruled(json_t *j, const qdq_tune_result *r)
     json_object_set_new(j, "overruled", list);
 }
 
+/* Tensors with another type than the target's. */
+static void put_types(json_t *j, const qdq_tuning *t)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < t->out->n_typed; i++) {
+        const qdq_tune_typed *o = &t->out->typed[i];
+        json_t *names = json_array();
+        for (size_t k = 0; k < t->typed_name.n; k++)
+            if (t->typed_of.at[k] == i)
+                json_array_append_new(names, qdq_json_new_text(t->typed_name.at[k]));
+        json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:i, s:f}", "type", o->type, "instead_of",
+                                              o->instead_of, "tensors", names, "trial", (int)o->trial, "gain",
+                                              o->gain));
+    }
+    json_object_set_new(j, "types", list);
+}
+
 /* Trials that gave no time, in order. */
 static void put_failed(json_t *j, const qdq_tuning *t)
 {
@@ -354,6 +372,7 @@ static json_t *report(const qdq_tuning *t)
     json_object_set_new(j, "budget_used_up", json_boolean(r->ended_early));
     json_object_set_new(j, "engine_check", describe_computed(r));
     put_overruled(j, r);
+    put_types(j, t);
     if (t->opts->n_set_shapes > 0)
         json_object_set_new(j, "set_shape", describe_shapes(t->opts->set_shapes, t->opts->n_set_shapes));
     if (r->n_baselines > 0)

@@ -159,9 +159,16 @@ static double thousands_of(const qdq_node *n)
     return count / 1000;
 }
 
+qdq_elem qdq_sim_input_codes(const qdq_node *n)
+{
+    const qdq_node *dq = producer(n, 0);
+
+    return is_dq(dq) ? quantized_type(dq) : QDQ_UNDEFINED;
+}
+
 static double type_factor(const qdq_sim_cost *cost, const qdq_node *n)
 {
-    const double times = cost->type_times != NULL ? cost->type_times[quantized_type(producer(n, 0))] : 0;
+    const double times = cost->type_times != NULL ? cost->type_times[qdq_sim_input_codes(n)] : 0;
 
     return times > 0 ? times : 1;
 }

@@ -60,6 +60,9 @@ typedef struct qdq_sim_estimate {
         assignment; /* hash of which edges carry Q/DQ, and of which type; not of names of Q/DQ themselves */
 } qdq_sim_estimate;
 
+/* The type of the codes that the first input of a node comes from; QDQ_UNDEFINED: it comes from none. */
+qdq_elem qdq_sim_input_codes(const qdq_node *n);
+
 /* What one run of the main graph costs; shapes must have been inferred. Everything is in `arena`. */
 qdq_status qdq_sim_estimate_graph(const qdq_sim *sim, const qdq_graph *g, qdq_arena *arena,
                                   qdq_sim_estimate *out, qdq_error *err);

@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "engine/sim/sim_cost.h"
+#include "target/qparam.h"
 
 void qdq_sim_wrong_read(const qdq_json_place *p, qdq_sim_wrong *w)
 {
-    static const char *const keys[] = {"op", "node", "read_by", "float", "open", "fixed", "times", NULL};
+    static const char *const keys[] = {"op",    "node",  "read_by", "float", "open",
+                                       "fixed", "times", "codes",   NULL};
 
     qdq_json_known(p, keys);
     *w = (qdq_sim_wrong){.in_float = qdq_json_bool(p, "float"),
@@ -16,6 +18,10 @@ void qdq_sim_wrong_read(const qdq_json_place *p, qdq_sim_wrong *w)
     w->op = qdq_json_has(p, "op") ? qdq_json_text(p, "op", NULL) : NULL;
     w->node = qdq_json_has(p, "node") ? qdq_json_text(p, "node", NULL) : NULL;
     w->read_by = qdq_json_has(p, "read_by") ? qdq_json_text(p, "read_by", NULL) : NULL;
+    if (qdq_json_has(p, "codes"))
+        w->codes = qdq_elem_from_name(qdq_json_text(p, "codes", ""));
+    if (w->codes != QDQ_UNDEFINED && (w->in_float || !qdq_elem_is_code(w->codes)))
+        qdq_json_wrong(p, "codes", "a type of codes, beside \"float\": false");
     w->times = qdq_json_number(p, "times", 0, 1e9, 0);
     if (w->op == NULL && w->node == NULL)
         qdq_json_fail(p, "neither 'op' nor 'node'");
@@ -33,6 +39,7 @@ static bool is_read_by(const qdq_node *n, const char *op)
 static bool fits(const qdq_sim_wrong *w, const qdq_sim_layer *l, bool is_open, qdq_arena *arena)
 {
     return l->is_int8 == !w->in_float && (!w->open || is_open) && !(w->fixed && is_open) &&
+           (w->codes == QDQ_UNDEFINED || qdq_sim_input_codes(l->node) == w->codes) &&
            (w->op == NULL || strcmp(w->op, l->node->type) == 0) &&
            (w->node == NULL || strcmp(w->node, qdq_node_label(l->node, arena)) == 0) &&
            (w->read_by == NULL || is_read_by(l->node, w->read_by));

@@ -12,6 +12,7 @@ struct qdq_sim_estimate;
 typedef struct qdq_sim_wrong {
     const char *op, *node; /* operator and label; NULL: any */
     const char *read_by;   /* a node of this operator reads its result in float; NULL: any or none */
+    qdq_elem codes;        /* of its first input; QDQ_UNDEFINED: any */
     bool in_float;         /* where it runs in float; else where it runs in 8 bits */
     bool open;             /* only in a model with an open dim among its inputs */
     bool fixed;            /* only in one without */

@@ -15,6 +15,7 @@
 #include "onnx/side_file.h"
 #include "tune/cut/front.h"
 #include "tune/space/space_edges.h"
+#include "tune/space/space_types.h"
 
 enum { PAIRS = 24, OF_FRONT = 3000 }; /* OF_FRONT: which of the tests between two it is */
 
@@ -84,7 +85,7 @@ static bool is_alike(const qdq_space *s, const qdq_node *n, const qdq_assign *a,
 }
 
 /* *out: the assignment with the single edges that the search turned, where both ends of an edge are as in what it found: there
- * its gain was measured. */
+ * its gain was measured; and with the types that it gave tensors. */
 static qdq_status take_edges(qdq_tuning *t, const qdq_assign *a, qdq_assign *out, qdq_error *err)
 {
     const qdq_space *s = t->space;
@@ -98,6 +99,9 @@ static qdq_status take_edges(qdq_tuning *t, const qdq_assign *a, qdq_assign *out
         if (qdq_space_is_flipped(s, &t->found.best, i) && is_alike(s, e->node, a, &t->found.best) &&
             is_alike(s, qdq_space_source(s, e->value), a, &t->found.best))
             qdq_space_flip(s, out, i);
+        const uint32_t typed = qdq_space_typed(s, e->value);
+        if (typed != QDQ_NOT_TYPED)
+            qdq_space_set_type(s, out, typed, qdq_space_get_type(s, &t->found.best, typed));
     }
     return QDQ_OK;
 }

@@ -1,0 +1,403 @@
+/* tune_types.c - whole runs on the sim engine whose kernels take longer or shorter for another type of quantized values: the tuner
+ * finds the tensors where it pays, and nothing else is changed. */
+#include <math.h>
+
+#include "base/json.h"
+#include "base/random.h"
+#include "support/build.h"
+#include "support/tuned.h"
+
+static qdq_error err;
+
+enum { PRODUCTS = 4 };
+
+/* Products of different sizes, so that each tensor is of a kind of its own, and a Tanh. */
+static qdq_model *network(void)
+{
+    static const int64_t size[PRODUCTS + 1] = {8, 16, 24, 12, 20};
+    test_builder b = test_build(17);
+    char weight[8], name[8], before[8] = "x";
+
+    TEST_INPUT(&b, "x", 8, 8);
+    for (int i = 0; i < PRODUCTS; i++) {
+        snprintf(weight, sizeof weight, "w%d", i + 1);
+        snprintf(name, sizeof name, "h%d", i + 1);
+        TEST_RANDOM(&b, weight, size[i], size[i + 1]);
+        TEST_NODE(&b, "MatMul", name, before, weight);
+        snprintf(before, sizeof before, "%s", name);
+    }
+    TEST_NODE(&b, "Tanh", "y", before);
+    test_output(&b, "y");
+    return test_built(&b);
+}
+
+/* What an 8-bit product takes with int8 instead of the target's uint8: a factor for each. */
+static const char *costs(const double *times, const char *more)
+{
+    static char text[1000];
+    size_t n = (size_t)snprintf(text, sizeof text, "\"nodes\": {");
+
+    for (int i = 0; i < PRODUCTS; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n,
+                              "%s\"h%d\": {\"float_us\": 200, \"int8_us\": 50, \"types\": {\"int8\": %.3f}}",
+                              i > 0 ? ", " : "", i + 1, times[i]);
+    snprintf(text + n, sizeof text - n, "}%s%s", more != NULL ? ", " : "", more != NULL ? more : "");
+    return test_tuned_costs("\"Tanh\": {\"float_us\": 20}", text);
+}
+
+static qdq_target *target(const char *others)
+{
+    qdq_target *t;
+
+    assert_ok(qdq_target_load("ort-cpu", &t, &err));
+    assert_ok(qdq_target_set(t, "engine", "sim", &err));
+    assert_ok(qdq_target_set(t, "other_activations", others, &err));
+    return t;
+}
+
+#define INT8 "[{\"activation\": {\"type\": \"int8\", \"symmetric\": true}}]"
+
+static qdq_tune_result tune(const qdq_model *m, const char *folder, const char *others, qdq_data *data,
+                            const qdq_tune_opts *o)
+{
+    qdq_target *t = target(others);
+    qdq_tune_result r;
+
+    assert_ok(qdq_autotune(m, t, data, folder, o, &r, &err));
+    qdq_target_free(t);
+    return r;
+}
+
+static qdq_tune_result run(const char *folder, const double *times, qdq_tune_mode mode)
+{
+    qdq_model *m = network();
+    qdq_tune_opts o = test_tuned_opts(costs(times, NULL));
+
+    o.mode = mode;
+    qdq_tune_result r = tune(m, folder, INT8, NULL, &o);
+    qdq_model_free(m);
+    return r;
+}
+
+/* Types of what the products read, in the plan of the folder: "int8 uint8 ..."; "-": floats. Static storage. */
+static const char *types_in(const char *folder, const char *file)
+{
+    static const char *const tensor[PRODUCTS] = {"x", "h1", "h2", "h3"};
+    static char text[300];
+    char *plan = test_tuned_file(folder, file);
+    size_t n = 0, i;
+    json_t *p, *t;
+
+    assert_ok(qdq_json_parse(plan, strlen(plan), "plan", &p, &err));
+    for (int k = 0; k < PRODUCTS; k++) {
+        const char *type = "-";
+        json_array_foreach(json_object_get(p, "tensors"), i, t)
+        {
+            if (strcmp(json_string_value(json_object_get(t, "tensor")), tensor[k]) == 0)
+                type = json_string_value(json_object_get(t, "type"));
+        }
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", k > 0 ? " " : "", type);
+    }
+    json_decref(p);
+    qdq_free(plan);
+    return text;
+}
+
+static const char *types(const char *folder)
+{
+    return types_in(folder, "plan.json");
+}
+
+static bool page_has(const char *folder, const char *text)
+{
+    char *page = test_tuned_file(folder, "report.html");
+    const bool found = strstr(page, text) != NULL;
+
+    qdq_free(page);
+    return found;
+}
+
+static bool was_tried(const char *folder)
+{
+    return page_has(folder, "int8 activations</td>");
+}
+
+static const double some[PRODUCTS] = {0.5, 1.6, 0.6, 1.5}, all[PRODUCTS] = {0.6, 0.7, 0.6, 0.7},
+                    none[PRODUCTS] = {2, 3, 2, 3};
+
+/* --- what pays ------------------------------------------------------------------------------------------------------------- */
+
+static void tensors_whose_kernels_are_faster_with_another_type_get_it(void **state)
+{
+    static const qdq_tune_mode modes[] = {QDQ_TUNE_REGION, QDQ_TUNE_SUBGRAPH};
+    static const char *const names[] = {"some_region", "some_subgraph"};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        const char *folder = test_path("%s", names[i]);
+        const qdq_tune_result r = run(folder, some, modes[i]);
+        assert_string_equal(types(folder), "int8 uint8 int8 uint8");
+        assert_true(was_tried(folder));
+        assert_int_equal(r.verdict, QDQ_TUNED);
+        assert_true(modes[i] == QDQ_TUNE_REGION || r.builds <= 14);
+        assert_int_equal(r.n_typed, 1);
+        assert_string_equal(r.typed[0].type, "int8");
+        assert_string_equal(r.typed[0].instead_of, "uint8");
+        assert_int_equal(r.typed[0].tensors, 2);
+        assert_true(r.typed[0].trial > 0 && r.typed[0].gain > 0.02);
+    }
+}
+
+/* Groups apart have other names, so that operators have the costs. */
+static void greedy_uses_the_same_types(void **state)
+{
+    const char *folder = test_path("greedy");
+    qdq_model *m = network();
+    qdq_tune_opts o = test_tuned_opts(test_tuned_costs(
+        "\"MatMul\": {\"float_us\": 200, \"int8_us\": 50, \"inputs\": 2, \"types\": {\"int8\": 0.6}}", NULL));
+
+    (void)state;
+    o.mode = QDQ_TUNE_SUBGRAPH;
+    o.strategy = QDQ_TUNE_GREEDY;
+    tune(m, folder, INT8, NULL, &o);
+    assert_string_equal(types(folder), "int8 int8 int8 int8");
+    qdq_model_free(m);
+}
+
+static void where_another_type_pays_everywhere_all_tensors_get_it(void **state)
+{
+    const char *folder = test_path("all");
+
+    (void)state;
+    const qdq_tune_result r = run(folder, all, QDQ_TUNE_SUBGRAPH);
+    assert_string_equal(types(folder), "int8 int8 int8 int8");
+    assert_int_equal(r.typed[0].tensors, PRODUCTS);
+}
+
+static void without_profiles_all_tensors_are_tried_at_once(void **state)
+{
+    static const double *const times[] = {all, some, none};
+    static const char *const want[] = {"int8 int8 int8 int8", "uint8 uint8 uint8 uint8",
+                                       "uint8 uint8 uint8 uint8"};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        const char *folder = test_path("blind%zu", i);
+        qdq_model *m = network();
+        qdq_tune_opts o = test_tuned_opts(costs(times[i], TEST_TUNED_BLIND));
+        tune(m, folder, INT8, NULL, &o);
+        assert_string_equal(types(folder), want[i]);
+        assert_true(was_tried(folder));
+        qdq_model_free(m);
+    }
+}
+
+/* --- what does not ------------------------------------------------------------------------------------------------------- */
+
+static void a_type_that_profiles_show_to_be_slower_is_not_measured(void **state)
+{
+    const char *folder = test_path("none");
+
+    (void)state;
+    const qdq_tune_result r = run(folder, none, QDQ_TUNE_SUBGRAPH);
+    assert_string_equal(types(folder), "uint8 uint8 uint8 uint8");
+    assert_false(was_tried(folder));
+    assert_int_equal(r.n_typed, 0);
+}
+
+static void a_target_without_other_types_tries_none(void **state)
+{
+    const char *folder = test_path("no_others");
+    qdq_model *m = network();
+    qdq_tune_opts o = test_tuned_opts(costs(all, NULL));
+
+    (void)state;
+    tune(m, folder, "[]", NULL, &o);
+    assert_string_equal(types(folder), "uint8 uint8 uint8 uint8");
+    assert_false(was_tried(folder));
+    qdq_model_free(m);
+}
+
+/* Products compute another number on int8 codes: 20 dB below the float model's are left of it. */
+static void a_type_that_misses_the_goal_is_not_kept(void **state)
+{
+    static const char wrong[] = "\"wrong\": [{\"node\": \"h1\", \"codes\": \"int8\", \"times\": 0.9}]";
+    qdq_model *m = network();
+    qdq_tune_opts o = test_tuned_opts(costs(all, wrong));
+    qdq_goal_opts goal = QDQ_GOAL_OPTS_INIT;
+
+    (void)state;
+    goal.min_sqnr = 30;
+    o.goal = &goal;
+    for (int mode = 0; mode < 2; mode++) {
+        const char *folder = test_path("goal%d", mode);
+        o.mode = mode == 0 ? QDQ_TUNE_REGION : QDQ_TUNE_SUBGRAPH;
+        const qdq_tune_result r = tune(m, folder, INT8, NULL, &o);
+        assert_true(strncmp(types(folder), "uint8", 5) == 0); /* what h1 reads */
+        assert_true(r.sqnr_db >= 30);
+        assert_true(page_has(folder, "int8 activations"));
+    }
+    qdq_model_free(m);
+}
+
+static void what_the_engine_computes_wrongly_is_not_kept(void **state)
+{
+    static const char wrong[] =
+        "\"wrong\": [{\"op\": \"MatMul\", \"codes\": \"int8\", \"times\": 3, \"fixed\": true}]";
+    const char *folder = test_path("wrong");
+    qdq_model *m = network();
+    qdq_tune_opts o = test_tuned_opts(costs(all, wrong));
+
+    (void)state;
+    tune(m, folder, INT8, NULL, &o);
+    assert_string_equal(types(folder), "uint8 uint8 uint8 uint8");
+    qdq_model_free(m);
+}
+
+/* --- budgets, again, files ---------------------------------------------------------------------------------------------- */
+
+static void a_bound_on_builds_holds_for_types_too(void **state)
+{
+    qdq_model *m = network();
+    qdq_tune_opts o = test_tuned_opts(costs(some, NULL));
+
+    (void)state;
+    o.mode = QDQ_TUNE_SUBGRAPH;
+    for (o.max_builds = 7; o.max_builds < 18; o.max_builds++) {
+        const qdq_tune_result r = tune(m, test_path("builds%u", o.max_builds), INT8, NULL, &o);
+        assert_true(r.builds <= o.max_builds);
+    }
+    qdq_model_free(m);
+}
+
+static void a_run_again_ends_with_the_same_types(void **state)
+{
+    qdq_model *m = network();
+    qdq_tune_opts o = test_tuned_opts(costs(some, NULL));
+
+    (void)state;
+    o.mode = QDQ_TUNE_SUBGRAPH;
+    tune(m, test_path("once"), INT8, NULL, &o);
+    tune(m, test_path("twice"), INT8, NULL, &o);
+    test_tuned_same(test_path("once"), test_path("twice"), "plan.json");
+    const uint64_t before = test_tuned_samples(test_path("once"));
+    const qdq_tune_result again = tune(m, test_path("once"), INT8, NULL, &o);
+    assert_int_equal(test_tuned_samples(test_path("once")), before);
+    assert_int_equal(again.n_typed, 1);
+    qdq_model_free(m);
+}
+
+static void the_plan_that_is_saved_makes_the_same_file(void **state)
+{
+    const char *folder = test_path("applied");
+    qdq_model *m = network(), *out;
+    qdq_plan *p;
+
+    (void)state;
+    run(folder, some, QDQ_TUNE_SUBGRAPH);
+    assert_ok(qdq_plan_load(test_path("applied/plan.json"), &p, &err));
+    assert_ok(qdq_plan_apply(p, m, false, &out, &err));
+    assert_ok(qdq_model_save(out, test_path("applied/again.onnx"), NULL, &err));
+    test_tuned_same(folder, folder, "model.onnx");
+    char *a = test_tuned_file(folder, "model.onnx"), *b = test_tuned_file(folder, "again.onnx");
+    assert_string_equal(a, b);
+    qdq_free(a);
+    qdq_free(b);
+    qdq_plan_free(p);
+    qdq_model_free(out);
+    qdq_model_free(m);
+}
+
+static void models_of_the_front_have_the_types_too(void **state)
+{
+    const char *folder = test_path("front");
+    qdq_model *m = network();
+    qdq_tune_opts o = test_tuned_opts(costs(some, "\"error\": 0.01"));
+
+    (void)state;
+    o.mode = QDQ_TUNE_SUBGRAPH;
+    o.pareto = 3;
+    const qdq_tune_result r = tune(m, folder, INT8, NULL, &o);
+    assert_true(r.n_pareto >= 1);
+    assert_string_equal(types_in(folder, "pareto/plan_1.json"), "int8 uint8 int8 uint8");
+    qdq_model_free(m);
+}
+
+/* --- what is reported ------------------------------------------------------------------------------------------------------ */
+
+static void the_report_names_the_tensors_and_the_trial(void **state)
+{
+    const char *folder = test_path("report");
+    json_t *j;
+
+    (void)state;
+    const qdq_tune_result r = run(folder, some, QDQ_TUNE_SUBGRAPH);
+    char *text = test_tuned_file(folder, "report.json");
+    assert_ok(qdq_json_parse(text, strlen(text), "report", &j, &err));
+    const json_t *row = json_array_get(json_object_get(j, "types"), 0),
+                 *names = json_object_get(row, "tensors");
+    assert_string_equal(json_string_value(json_object_get(row, "type")), "int8");
+    assert_string_equal(json_string_value(json_object_get(row, "instead_of")), "uint8");
+    assert_int_equal(json_integer_value(json_object_get(row, "trial")), r.typed[0].trial);
+    assert_int_equal(json_array_size(names), 2);
+    assert_string_equal(json_string_value(json_array_get(names, 0)), "h2");
+    assert_string_equal(json_string_value(json_array_get(names, 1)), "x");
+    json_decref(j);
+    qdq_free(text);
+    assert_true(page_has(folder, "Tensors with another type"));
+    assert_true(page_has(folder, "another type of 2 tensors, this one among them,"));
+}
+
+/* --- worlds ------------------------------------------------------------------------------------------------------------------ */
+
+/* Hidden factors for each tensor: the best is the faster type everywhere. */
+static void nearly_all_that_types_can_bring_is_found(void **state)
+{
+    enum { WORLDS = 24 };
+    qdq_random r = qdq_random_new(1, "types");
+    double found = 0, possible = 0;
+    unsigned builds = 0;
+
+    (void)state;
+    for (int w = 0; w < WORLDS; w++) {
+        double times[PRODUCTS], best = 0, mine = 0;
+        const char *folder = test_path("world%d", w), *type;
+        for (int i = 0; i < PRODUCTS; i++)
+            times[i] = 0.5 + 1.2 * qdq_random_uniform(&r);
+        const qdq_tune_result result = run(folder, times, QDQ_TUNE_SUBGRAPH);
+        builds = result.builds > builds ? result.builds : builds;
+        type = types(folder);
+        for (int i = 0; i < PRODUCTS; i++) {
+            best += 200 - 50 * fmin(1, times[i]);
+            mine += 200 - 50 * (strncmp(type, "int8", 4) == 0 ? times[i] : 1);
+            type += strcspn(type, " ") + 1;
+        }
+        found += mine;
+        possible += best;
+    }
+    print_message("%.4f of the best gain, %u builds at most\n", found / possible, builds);
+    assert_true(found >= 0.98 * possible);
+    assert_true(builds <= 14);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tensors_whose_kernels_are_faster_with_another_type_get_it),
+        cmocka_unit_test(greedy_uses_the_same_types),
+        cmocka_unit_test(where_another_type_pays_everywhere_all_tensors_get_it),
+        cmocka_unit_test(without_profiles_all_tensors_are_tried_at_once),
+        cmocka_unit_test(a_type_that_profiles_show_to_be_slower_is_not_measured),
+        cmocka_unit_test(a_target_without_other_types_tries_none),
+        cmocka_unit_test(a_type_that_misses_the_goal_is_not_kept),
+        cmocka_unit_test(what_the_engine_computes_wrongly_is_not_kept),
+        cmocka_unit_test(a_bound_on_builds_holds_for_types_too),
+        cmocka_unit_test(a_run_again_ends_with_the_same_types),
+        cmocka_unit_test(the_plan_that_is_saved_makes_the_same_file),
+        cmocka_unit_test(models_of_the_front_have_the_types_too),
+        cmocka_unit_test(the_report_names_the_tensors_and_the_trial),
+        cmocka_unit_test(nearly_all_that_types_can_bring_is_found),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
