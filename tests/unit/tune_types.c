@@ -45,27 +45,27 @@ static const char *costs(const double *times, const char *more)
     return test_tuned_costs("\"Tanh\": {\"float_us\": 20}", text);
 }
 
-static qdq_target *target(const char *others)
-{
-    qdq_target *t;
-
-    assert_ok(qdq_target_load("ort-cpu", &t, &err));
-    assert_ok(qdq_target_set(t, "engine", "sim", &err));
-    assert_ok(qdq_target_set(t, "other_activations", others, &err));
-    return t;
-}
-
 #define INT8 "[{\"activation\": {\"type\": \"int8\", \"symmetric\": true}}]"
 
-static qdq_tune_result tune(const qdq_model *m, const char *folder, const char *others, qdq_data *data,
-                            const qdq_tune_opts *o)
+static qdq_tune_result tune_for(const char *target, const qdq_model *m, const char *folder,
+                                const char *others, const qdq_tune_opts *o)
 {
-    qdq_target *t = target(others);
+    qdq_target *t;
     qdq_tune_result r;
 
-    assert_ok(qdq_autotune(m, t, data, folder, o, &r, &err));
+    assert_ok(qdq_target_load(target, &t, &err));
+    assert_ok(qdq_target_set(t, "engine", "sim", &err));
+    if (others != NULL)
+        assert_ok(qdq_target_set(t, "other_activations", others, &err));
+    assert_ok(qdq_autotune(m, t, NULL, folder, o, &r, &err));
     qdq_target_free(t);
     return r;
+}
+
+static qdq_tune_result tune(const qdq_model *m, const char *folder, const char *others,
+                            const qdq_tune_opts *o)
+{
+    return tune_for("ort-cpu", m, folder, others, o);
 }
 
 static qdq_tune_result run(const char *folder, const double *times, qdq_tune_mode mode)
@@ -74,7 +74,7 @@ static qdq_tune_result run(const char *folder, const double *times, qdq_tune_mod
     qdq_tune_opts o = test_tuned_opts(costs(times, NULL));
 
     o.mode = mode;
-    qdq_tune_result r = tune(m, folder, INT8, NULL, &o);
+    qdq_tune_result r = tune(m, folder, INT8, &o);
     qdq_model_free(m);
     return r;
 }
@@ -159,7 +159,7 @@ static void greedy_uses_the_same_types(void **state)
     (void)state;
     o.mode = QDQ_TUNE_SUBGRAPH;
     o.strategy = QDQ_TUNE_GREEDY;
-    tune(m, folder, INT8, NULL, &o);
+    tune(m, folder, INT8, &o);
     assert_string_equal(types(folder), "int8 int8 int8 int8");
     qdq_model_free(m);
 }
@@ -185,9 +185,71 @@ static void without_profiles_all_tensors_are_tried_at_once(void **state)
         const char *folder = test_path("blind%zu", i);
         qdq_model *m = network();
         qdq_tune_opts o = test_tuned_opts(costs(times[i], TEST_TUNED_BLIND));
-        tune(m, folder, INT8, NULL, &o);
+        tune(m, folder, INT8, &o);
         assert_string_equal(types(folder), want[i]);
         assert_true(was_tried(folder));
+        qdq_model_free(m);
+    }
+}
+
+/* Two products whose results a Concat joins; a third one reads that, a fourth one reads the second's result alone. */
+static qdq_model *joined(void)
+{
+    test_builder b = test_build(17);
+
+    TEST_INPUT(&b, "x", 8, 8);
+    TEST_RANDOM(&b, "wa", 8, 16);
+    TEST_RANDOM(&b, "wb", 8, 16);
+    TEST_RANDOM(&b, "wc", 32, 12);
+    TEST_RANDOM(&b, "wd", 16, 20);
+    TEST_NODE(&b, "MatMul", "a", "x", "wa");
+    TEST_NODE(&b, "MatMul", "b", "x", "wb");
+    assert_true(qdq_node_set_int(TEST_NODE(&b, "Concat", "cc", "a", "b"), "axis", 1));
+    TEST_NODE(&b, "MatMul", "c", "cc", "wc");
+    TEST_NODE(&b, "MatMul", "d", "b", "wd");
+    test_output(&b, "c");
+    test_output(&b, "d");
+    test_output(&b, "b");
+    return test_built(&b);
+}
+
+/* The product behind the Concat gains and the one that reads an operand of it loses, or the other way round. The other operand
+ * and the result have one scale. */
+static void tensors_that_share_a_scale_change_together(void **state)
+{
+    static const double factor[2][2] = {{0.4, 1.2}, {1.2, 0.4}};
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        char ops[400], type[3][16] = {"", "", ""};
+        const char *const tensor[3] = {"a", "b", "cc"}, *folder = test_path("joined%zu", i);
+        snprintf(
+            ops, sizeof ops,
+            "\"nodes\": {\"c\": {\"float_us\": 200, \"int8_us\": 50, \"types\": {\"uint8\": %.1f}}, \"d\": "
+            "{\"float_us\": 200, \"int8_us\": 50, \"types\": {\"uint8\": %.1f}}}",
+            factor[i / 2][0], factor[i / 2][1]);
+        qdq_model *m = joined();
+        qdq_tune_opts o =
+            test_tuned_opts(test_tuned_costs("\"MatMul\": {\"float_us\": 200, \"int8_us\": 50}, \"Concat\": "
+                                             "{\"float_us\": 30, \"int8_us\": 5, "
+                                             "\"inputs\": 2}",
+                                             ops));
+        o.mode = i % 2 == 0 ? QDQ_TUNE_REGION : QDQ_TUNE_SUBGRAPH;
+        tune_for("openvino", m, folder, NULL, &o);
+        char *plan = test_tuned_file(folder, "plan.json");
+        json_t *p, *t;
+        size_t k;
+        assert_ok(qdq_json_parse(plan, strlen(plan), "plan", &p, &err));
+        json_array_foreach(json_object_get(p, "tensors"), k, t)
+        {
+            for (size_t j = 0; j < 3; j++)
+                if (strcmp(json_string_value(json_object_get(t, "tensor")), tensor[j]) == 0)
+                    snprintf(type[j], sizeof type[j], "%s", json_string_value(json_object_get(t, "type")));
+        }
+        assert_string_equal(type[0], type[2]);
+        assert_string_equal(type[i < 2 ? 0 : 1], "uint8");
+        json_decref(p);
+        qdq_free(plan);
         qdq_model_free(m);
     }
 }
@@ -212,7 +274,7 @@ static void a_target_without_other_types_tries_none(void **state)
     qdq_tune_opts o = test_tuned_opts(costs(all, NULL));
 
     (void)state;
-    tune(m, folder, "[]", NULL, &o);
+    tune(m, folder, "[]", &o);
     assert_string_equal(types(folder), "uint8 uint8 uint8 uint8");
     assert_false(was_tried(folder));
     qdq_model_free(m);
@@ -232,7 +294,7 @@ static void a_type_that_misses_the_goal_is_not_kept(void **state)
     for (int mode = 0; mode < 2; mode++) {
         const char *folder = test_path("goal%d", mode);
         o.mode = mode == 0 ? QDQ_TUNE_REGION : QDQ_TUNE_SUBGRAPH;
-        const qdq_tune_result r = tune(m, folder, INT8, NULL, &o);
+        const qdq_tune_result r = tune(m, folder, INT8, &o);
         assert_true(strncmp(types(folder), "uint8", 5) == 0); /* what h1 reads */
         assert_true(r.sqnr_db >= 30);
         assert_true(page_has(folder, "int8 activations"));
@@ -249,7 +311,7 @@ static void what_the_engine_computes_wrongly_is_not_kept(void **state)
     qdq_tune_opts o = test_tuned_opts(costs(all, wrong));
 
     (void)state;
-    tune(m, folder, INT8, NULL, &o);
+    tune(m, folder, INT8, &o);
     assert_string_equal(types(folder), "uint8 uint8 uint8 uint8");
     qdq_model_free(m);
 }
@@ -264,7 +326,7 @@ static void a_bound_on_builds_holds_for_types_too(void **state)
     (void)state;
     o.mode = QDQ_TUNE_SUBGRAPH;
     for (o.max_builds = 7; o.max_builds < 18; o.max_builds++) {
-        const qdq_tune_result r = tune(m, test_path("builds%u", o.max_builds), INT8, NULL, &o);
+        const qdq_tune_result r = tune(m, test_path("builds%u", o.max_builds), INT8, &o);
         assert_true(r.builds <= o.max_builds);
     }
     qdq_model_free(m);
@@ -277,11 +339,11 @@ static void a_run_again_ends_with_the_same_types(void **state)
 
     (void)state;
     o.mode = QDQ_TUNE_SUBGRAPH;
-    tune(m, test_path("once"), INT8, NULL, &o);
-    tune(m, test_path("twice"), INT8, NULL, &o);
+    tune(m, test_path("once"), INT8, &o);
+    tune(m, test_path("twice"), INT8, &o);
     test_tuned_same(test_path("once"), test_path("twice"), "plan.json");
     const uint64_t before = test_tuned_samples(test_path("once"));
-    const qdq_tune_result again = tune(m, test_path("once"), INT8, NULL, &o);
+    const qdq_tune_result again = tune(m, test_path("once"), INT8, &o);
     assert_int_equal(test_tuned_samples(test_path("once")), before);
     assert_int_equal(again.n_typed, 1);
     qdq_model_free(m);
@@ -317,7 +379,7 @@ static void models_of_the_front_have_the_types_too(void **state)
     (void)state;
     o.mode = QDQ_TUNE_SUBGRAPH;
     o.pareto = 3;
-    const qdq_tune_result r = tune(m, folder, INT8, NULL, &o);
+    const qdq_tune_result r = tune(m, folder, INT8, &o);
     assert_true(r.n_pareto >= 1);
     assert_string_equal(types_in(folder, "pareto/plan_1.json"), "int8 uint8 int8 uint8");
     qdq_model_free(m);
@@ -387,6 +449,7 @@ int main(void)
         cmocka_unit_test(greedy_uses_the_same_types),
         cmocka_unit_test(where_another_type_pays_everywhere_all_tensors_get_it),
         cmocka_unit_test(without_profiles_all_tensors_are_tried_at_once),
+        cmocka_unit_test(tensors_that_share_a_scale_change_together),
         cmocka_unit_test(a_type_that_profiles_show_to_be_slower_is_not_measured),
         cmocka_unit_test(a_target_without_other_types_tries_none),
         cmocka_unit_test(a_type_that_misses_the_goal_is_not_kept),
