@@ -30,6 +30,8 @@ typedef struct quantize_speed {
     qdq_bench_model before, after; /* after: with its speed-up over before */
     bool fixed_too;                /* of open dims: also with the shapes of the sample, fixed by the engine */
     qdq_bench_model fixed_before, fixed_after;
+    bool optimized_too; /* beside the model with the same passes and without Q/DQ; open */
+    qdq_bench_model optimized_before, optimized_after;
 } quantize_speed;
 
 typedef struct quantize {

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "cli/cmd_quantize.h"
+#include "qdq/pass.h"
 
 /* Of what it may take, two sessions and half of the rest are spent where runs are short. Nobody feels the least. */
 static const double most_ms = 2000, least_ms = 50;
@@ -17,20 +18,30 @@ static double left_ms(double ends)
     return fmax((ends - qdq_clock_seconds()) * 1e3, 0);
 }
 
-static qdq_status time_open(quantize *q, const qdq_session_opts *so, const qdq_bench_opts *bo,
-                            qdq_session **s, qdq_bench_model times[2], qdq_error *err)
+/* What is written, and what it is compared with. */
+typedef struct timed {
+    const qdq_model *before, *after;
+    qdq_bench_model *before_times, *after_times;
+} timed;
+
+static qdq_status time_sessions(quantize *q, const qdq_session_opts *so, const qdq_bench_opts *bo,
+                                qdq_session *s[2], const timed *t, qdq_error *err)
 {
-    const qdq_model *models[2] = {q->model, q->quantized};
+    const qdq_model *models[2] = {t->before, t->after};
+    qdq_bench_model times[2];
 
     for (int i = 0; i < 2; i++) {
         QDQ_TRY(qdq_job_poll(&q->c->job, err));
         QDQ_TRY(qdq_session_open(q->engine, models[i], so, &s[i], err));
     }
-    return qdq_bench(s, 2, bo, times, err);
+    QDQ_TRY(qdq_bench(s, 2, bo, times, err));
+    *t->before_times = times[0];
+    *t->after_times = times[1];
+    return QDQ_OK;
 }
 
 /* `fixed`: with the shapes of the sample. */
-static qdq_status time_both(quantize *q, bool fixed, double ends, qdq_bench_model times[2], qdq_error *err)
+static qdq_status time_both(quantize *q, bool fixed, double ends, const timed *t, qdq_error *err)
 {
     const bool judges = q->samples.split.judge > 0;
     qdq_session_opts so = QDQ_SESSION_OPTS_INIT;
@@ -51,7 +62,7 @@ static qdq_status time_both(quantize *q, bool fixed, double ends, qdq_bench_mode
     so.n_shapes = fixed ? bo.n_inputs : 0;
     bo.job = &q->c->job;
     bo.max_ms = fmax(left_ms(ends), 1);
-    qdq_status st = time_open(q, &so, &bo, s, times, err);
+    qdq_status st = time_sessions(q, &so, &bo, s, t, err);
     for (int i = 0; i < 2; i++)
         qdq_session_close(s[i]);
     return st;
@@ -90,34 +101,83 @@ static qdq_status find_obstacle(quantize *q, const char **why, qdq_error *err)
     return *why != NULL ? QDQ_OK : qdq_nomem(err);
 }
 
+static bool has_codes(const quantize *q)
+{
+    const qdq_plan_summary *s = qdq_plan_get_summary(q->plan);
+
+    return s->n_tensors + s->n_weights + s->n_biases > 0;
+}
+
+/* The passes that came before Q/DQ, and no Q/DQ. */
+static qdq_status make_optimized(quantize *q, qdq_model **out, qdq_error *err)
+{
+    qdq_quantize_opts clean = QDQ_QUANTIZE_OPTS_INIT;
+    qdq_optimize_opts o = QDQ_OPTIMIZE_OPTS_INIT;
+
+    QDQ_TRY(cli_quant_fill_clean(q->c, &q->a->quant, &clean, err));
+    o.passes = clean.passes != NULL ? clean.passes : "quantize";
+    o.target = q->target;
+    o.growth_bytes = QDQ_CLEAN_GROWTH;
+    QDQ_TRY(qdq_model_clone(q->model, out, err));
+    qdq_status st = qdq_model_optimize(*out, &o, NULL, err);
+    if (st != QDQ_OK) {
+        qdq_model_free(*out);
+        *out = NULL;
+    }
+    return st;
+}
+
+/* Where the optimizations alone are faster, Q/DQ harm. Only if it is known to end in time. */
+static qdq_status time_optimized(quantize *q, double ends, qdq_error *err)
+{
+    enum { ROUNDS = 12 }; /* twice as many as are needed */
+    quantize_speed *to = &q->speed;
+    qdq_model *m;
+
+    if (!has_codes(q) || !q->a->quant.optimize || q->target == NULL ||
+        qdq_plan_get_summary(q->plan)->n_kept > 0 ||
+        left_ms(ends) < ROUNDS * (to->before.median_ms + to->after.median_ms))
+        return QDQ_OK;
+    QDQ_TRY(make_optimized(q, &m, err));
+    const timed t = {m, q->quantized, &to->optimized_before, &to->optimized_after};
+    qdq_status st = time_both(q, false, ends, &t, err);
+    to->optimized_too = st == QDQ_OK;
+    qdq_model_free(m);
+    return st;
+}
+
+/* Half of the time does for quick models; what is left is for fixed shapes, which not every engine takes, and for float. */
+static qdq_status time_in_turns(quantize *q, double began, double all_s, qdq_error *err)
+{
+    quantize_speed *to = &q->speed;
+    const timed came = {q->model, q->quantized, &to->before, &to->after},
+                fixed = {q->model, q->quantized, &to->fixed_before, &to->fixed_after};
+
+    QDQ_TRY(time_both(q, false, began + all_s, &came, err));
+    to->measured = true;
+    if (qdq_model_is_open(q->quantized)) {
+        const qdq_status st = time_both(q, true, began + 0.8 * all_s, &fixed, err);
+
+        to->fixed_too = st == QDQ_OK;
+        if (st == QDQ_E_INTERRUPTED || st == QDQ_E_NOMEM)
+            return st;
+        *err = (qdq_error)QDQ_ERROR_INIT;
+    }
+    return time_optimized(q, began + all_s, err);
+}
+
 static qdq_status measure(quantize *q, qdq_error *err)
 {
     const double now = qdq_clock_seconds(), rest_ms = (now - q->began) * 1e3;
-    const double all_s = fmin(most_ms, fmax(least_ms, rest_ms)) * 1e-3;
-    const bool open = qdq_model_is_open(q->quantized);
-    qdq_bench_model times[2], fixed[2];
     qdq_error found = QDQ_ERROR_INIT;
+    const qdq_status st = time_in_turns(q, now, fmin(most_ms, fmax(least_ms, rest_ms)) * 1e-3, &found);
 
-    /* half of the time does for quick models; what is left is for fixed shapes */
-    qdq_status st = time_both(q, false, now + all_s, times, &found);
-    if (st == QDQ_OK) {
-        q->speed.measured = true;
-        q->speed.before = times[0];
-        q->speed.after = times[1];
-    }
-    if (st == QDQ_OK && open) /* not every engine takes every model so */
-        st = time_both(q, true, now + all_s, fixed, &found);
-    if (st == QDQ_OK && open) {
-        q->speed.fixed_too = true;
-        q->speed.fixed_before = fixed[0];
-        q->speed.fixed_after = fixed[1];
-    }
-    if (st == QDQ_OK || (q->speed.measured && st != QDQ_E_INTERRUPTED && st != QDQ_E_NOMEM))
-        return QDQ_OK;
     if (st == QDQ_E_INTERRUPTED || st == QDQ_E_NOMEM) {
         *err = found;
         return st;
     }
+    if (st == QDQ_OK || q->speed.measured)
+        return QDQ_OK;
     q->speed.why_not = qdq_arena_strdup(&q->c->arena, found.text);
     return q->speed.why_not != NULL ? QDQ_OK : qdq_nomem(err);
 }
@@ -157,6 +217,10 @@ void cmd_quantize_speed_print(const quantize *q, FILE *to)
     if (q->speed.fixed_too)
         fprintf(to, "; with shapes fixed %.2f times (%.2f to %.2f), %.3g ms, was %.3g ms", r->speedup,
                 r->ci_low, r->ci_high, r->median_ms, q->speed.fixed_before.median_ms);
+    r = &q->speed.optimized_after;
+    if (q->speed.optimized_too && r->ci_low <= 1)
+        fprintf(to, "; %.2f times (%.2f to %.2f) as fast as with the same optimizations and without Q/DQ",
+                r->speedup, r->ci_low, r->ci_high);
     fputc('\n', to);
 }
 
@@ -187,24 +251,33 @@ void cmd_quantize_speed_json(const quantize *q, cli_json *j, json_t *root)
         cli_json_set(j, o, "threads", json_integer(cli_threads(q->a->threads)));
         cli_json_set(j, o, "shapes", json_string(qdq_model_is_open(q->quantized) ? "open" : "fixed"));
         cli_json_set(j, o, "fixed", fixed);
+        json_t *optimized = q->speed.optimized_too ? json_object() : json_null();
+        if (q->speed.optimized_too)
+            put_times(j, optimized, &q->speed.optimized_before, &q->speed.optimized_after);
+        cli_json_set(j, o, "optimized", optimized);
     }
     cli_json_set(j, root, "speed", o);
 }
 
 void cmd_quantize_speed_warn(const quantize *q)
 {
-    const qdq_plan_summary *sum = qdq_plan_get_summary(q->plan);
-    const qdq_bench_model *r = &q->speed.after;
+    const qdq_bench_model *r = &q->speed.after, *fixed = &q->speed.fixed_after,
+                          *optimized = &q->speed.optimized_after;
 
-    if (!q->speed.measured || sum->n_tensors + sum->n_weights + sum->n_biases == 0)
+    if (!q->speed.measured || !has_codes(q))
         return;
-    const qdq_bench_model *fixed = &q->speed.fixed_after;
     if (q->speed.fixed_too && fixed->ci_high < 1 && r->ci_high >= 1)
         cli_warn(
             &q->c->ui,
             "slower than %s once the engine fixes its shapes: %.2f times its speed (95 %% interval %.2f to "
             "%.2f); --set-shape fixes them in what is written",
             other_name(q), fixed->speedup, fixed->ci_low, fixed->ci_high);
+    if (r->ci_low > 1 && q->speed.optimized_too && optimized->ci_high < 1)
+        cli_warn(
+            &q->c->ui,
+            "slower than with the same optimizations and without Q/DQ: %.2f times that speed (95 %% interval "
+            "%.2f to %.2f); 'qdq autotune' measures which layers are faster in 8 bits",
+            optimized->speedup, optimized->ci_low, optimized->ci_high);
     if (r->ci_low > 1)
         return;
     cli_warn(&q->c->ui,
