@@ -13,6 +13,7 @@
 #include "tune/group/fusion_patterns.h"
 #include "tune/group/graph_file.h"
 #include "engine/remote/remote_groups.h"
+#include "engine/trt/trt_args.h"
 
 enum { GROUP_RUNS = 8, LAYERS_MAX = 1 << 30 };
 
@@ -36,11 +37,21 @@ static const char *name_of_model(qdq_tuning *t)
     return n > 0 ? qdq_arena_printf(&t->arena, "%.*s", (int)n, name) : "model";
 }
 
-static const char *name_of_precision(const qdq_tuning *t)
+/* What is not quantized is in that precision, and what trtexec is told to build in any case. NULL: out of memory. */
+static const char *name_of_precision(qdq_tuning *t)
 {
-    return t->nothing->rest.type == QDQ_FLOAT16    ? "fp16"
-           : t->nothing->rest.type == QDQ_BFLOAT16 ? "bf16"
-                                                   : "fp32";
+    const qdq_engine_opts *o = t->opts->engine_opts;
+    const char *rest = t->nothing->rest.type == QDQ_FLOAT16    ? "fp16"
+                       : t->nothing->rest.type == QDQ_BFLOAT16 ? "bf16"
+                                                               : "";
+    const char *flags =
+        o != NULL && o->trtexec_args != NULL ? qdq_trt_precision(o->trtexec_args, &t->arena) : "";
+
+    if (flags == NULL || (rest[0] == '\0' && flags[0] == '\0'))
+        return flags != NULL ? "fp32" : NULL;
+    if (rest[0] == '\0' || flags[0] == '\0' || strcmp(rest, flags) == 0)
+        return rest[0] != '\0' ? rest : flags;
+    return qdq_arena_printf(&t->arena, "%s-%s", rest, flags);
 }
 
 /* The fingerprint: what the baseline's layers are of, and all that their times depend on. */
@@ -55,8 +66,9 @@ static qdq_status describe_graph(qdq_tuning *t, qdq_graph_file *out, qdq_error *
                             .precision = name_of_precision(t),
                             .info = qdq_lab_engine(t->lab),
                             .model = t->clean,
+                            .log = t->base_log,
                             .fingerprint = digits};
-    if (all == NULL || digits == NULL || out->name == NULL)
+    if (all == NULL || digits == NULL || out->name == NULL || out->precision == NULL)
         return qdq_nomem(err);
     const XXH128_hash_t h = XXH3_128bits(all, strlen(all));
     qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, digits);
@@ -97,6 +109,16 @@ static qdq_status read_graph(qdq_tuning *t, const char *key, qdq_tune_layers *ou
 
 /* --- of a candidate, from the engine -------------------------------------------------------------------------------------- */
 
+/* What the builder of the model without Q/DQ printed. */
+static qdq_status keep_output(qdq_tuning *t, qdq_error *err)
+{
+    size_t size = 0;
+    const char *output = qdq_lab_output(t->lab, &size);
+
+    t->base_log = size > 0 ? qdq_arena_strndup(&t->arena, output, size) : NULL;
+    return size == 0 || t->base_log != NULL ? QDQ_OK : qdq_nomem(err);
+}
+
 /* What an engine did not survive says nothing, and is asked again by a run that goes on. */
 static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key, qdq_tune_layers *out,
                           qdq_error *err)
@@ -109,6 +131,8 @@ static qdq_status measure(qdq_tuning *t, qdq_tune_candidate *c, const char *key,
     QDQ_TRY(qdq_tune_model_file(t, c, &path, err));
     qdq_tune_set_deadline(t, t->lab);
     QDQ_TRY(qdq_lab_groups(t->lab, path, GROUP_RUNS, &out->at, &out->n, &fate, err));
+    if (c == t->base)
+        QDQ_TRY(keep_output(t, err));
     QDQ_TRY(qdq_tune_note_refused(t, t->lab, err));
     if (fate.end != QDQ_REMOTE_FINE) {
         qdq_job_log(t->job, QDQ_LOG_WARNING, "no layers of %s (%s: %s)", path, qdq_remote_end_name(fate.end),

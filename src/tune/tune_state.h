@@ -153,8 +153,10 @@ typedef struct qdq_tuning {
     qdq_tune_layers layers,
         full_layers; /* of the model without Q/DQ, and with all, as the engine told them; may be none */
     const qdq_tune_times *full_times; /* of the latter; NULL: not known */
-    char layers_name[33];             /* of the file that users handed in; "" */
-    qdq_patterns *patterns;           /* of regions, or of fusion groups */
+    const char *
+        base_log; /* what the engine printed when it was asked for the layers of the former; NULL: it was silent */
+    char layers_name[33];   /* of the file that users handed in; "" */
+    qdq_patterns *patterns; /* of regions, or of fusion groups */
     QDQ_VEC(const char *)
     filter; /* wildcards on names of nodes: a region must have one that fits; none: any will do */
     qdq_choices *choices;           /* by pattern */

@@ -387,6 +387,10 @@ static int build(const char *onnx)
 {
     const char *path = value_of("--saveEngine"), *cache = value_of("--timingCacheFile");
 
+    for (int i = 0; misbehaves("chatty") && i < 3000; i++)
+        printf("[01/02/2026-10:00:01] [V] [TRT] Tactic: %d, Time: 0.0%d, of a layer with a name of some "
+               "length\n",
+               i, i);
     if ((n_layers = fake_layers_of(onnx, layers, MAX_LAYERS)) == 0)
         return fail("Failed to parse onnx file");
     if (path != NULL && !save_engine(path))

@@ -618,17 +618,17 @@ static void every_build_leaves_a_log(void **state)
     assert_pair_is_fine(lab, a);
     assert_fails(QDQ_E_IO, "", qdq_lab_build(lab, test_path("missing.onnx"), &b, &fate, &err));
     close_lab(lab);
-    assert_log_has("build-0001.log", "float.onnx");
-    assert_log_has("build-0001.log", "engine: sim 1, threads 1, worker 1");
-    assert_log_has("build-0001.log", "ended: fine after ");
-    assert_log_has("build-0002.log", "int8.onnx");
-    assert_log_has("build-0002.log", "farewell\nended: crashed: SIGABRT");
-    assert_log_has("build-0003.log", "worker 2"); /* the float model again */
-    assert_log_has("build-0004.log", "missing.onnx");
-    lab = open_lab("", opts); /* another run goes on counting */
+    assert_log_has("float.log", "float.onnx");
+    assert_log_has("float.log", "engine: sim 1, threads 1, worker 1");
+    assert_log_has("float.log", "ended: fine after ");
+    assert_log_has("int8.log", "int8.onnx");
+    assert_log_has("int8.log", "farewell\nended: crashed: SIGABRT");
+    assert_log_has("float-2.log", "worker 2"); /* the float model again */
+    assert_log_has("missing.log", "missing.onnx");
+    lab = open_lab("", opts); /* what another run left stays */
     test_lab_build(lab, float_model());
     close_lab(lab);
-    assert_log_has("build-0005.log", "ended: fine after ");
+    assert_log_has("float-3.log", "ended: fine after ");
 }
 
 static void logs_that_cannot_be_written_fail_nothing(void **state)

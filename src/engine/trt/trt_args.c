@@ -136,6 +136,21 @@ bool qdq_trt_is_precision_flag(const char *arg)
     return qdq_trt_instead_of(arg) != NULL;
 }
 
+const char *qdq_trt_precision(const char *text, qdq_arena *arena)
+{
+    static const char *const flags[] = {"--best", "--fp16", "--bf16", "--int8", "--fp8", "--int4"};
+    const char **argv, *all = "";
+    size_t n;
+
+    if (qdq_trt_split(text, arena, &argv, &n, NULL) != QDQ_OK)
+        return NULL;
+    for (size_t i = 0; i < QDQ_COUNT(flags) && all != NULL; i++)
+        for (size_t k = 0; k < n && all != NULL; k++)
+            if (strcmp(argv[k], flags[i]) == 0)
+                all = qdq_arena_printf(arena, "%s%s%s", all, all[0] != '\0' ? "-" : "", flags[i] + 2);
+    return all;
+}
+
 /* Each use adds one. */
 static bool may_repeat(const char *arg)
 {

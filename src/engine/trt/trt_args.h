@@ -59,6 +59,10 @@ qdq_status qdq_trt_without_shapes(const char *text, qdq_arena *arena, const char
 /* What gives a model the types that this precision flag of trtexec asks for: "quantize --rest fp16". NULL: it is none. */
 const char *qdq_trt_instead_of(const char *arg);
 
+/* The types that precision flags in such a text ask for: "fp16", "fp16-int8"; "": none. In the arena; NULL: no memory, or a
+ * text that cannot be taken apart. */
+const char *qdq_trt_precision(const char *text, qdq_arena *arena);
+
 /* "--fp16" of "--fp16" and of "--fp16=x". */
 size_t qdq_trt_key_size(const char *arg);
 bool qdq_trt_same_key(const char *a, const char *b);

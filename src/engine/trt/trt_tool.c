@@ -12,8 +12,9 @@
 
 #include "base/child.h"
 #include "base/fail.h"
+#include "engine/trt/trt_transcript.h"
 
-enum { MAX_OUTPUT = 1 << 20, MAX_LOG = 64 << 20, MAX_TRIES = 8 };
+enum { MAX_OUTPUT = 1 << 20, MAX_LOG = 64 << 20, MAX_TRANSCRIPT = 64 << 10, MAX_TRIES = 8 };
 static const double help_deadline_s = 60;
 
 /* --- what it is ---------------------------------------------------------------------------------------------------------- */
@@ -293,6 +294,7 @@ static qdq_status run_once(qdq_trt_tool *t, const qdq_trt_call *call, qdq_arena 
     for (size_t i = 0; call->files != NULL && call->files[i] != NULL; i++)
         unlink(call->files[i]); /* of the run before: it would be taken for this one's */
     QDQ_TRY(start(t, call, argv, &r, err));
+    qdq_trt_transcript(t->job, argv, &r, call->transcript > 0 ? call->transcript : MAX_TRANSCRIPT);
     qdq_trt_log_read(out, r.out, r.out_size);
     qdq_trt_log_read(out, r.err, r.err_size);
     qdq_status st = r.exit_code > 0 && out->n_unknown > 0 ? note_refused(t, call, out, again, err) : QDQ_OK;

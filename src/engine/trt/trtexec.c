@@ -19,7 +19,7 @@
 #include "engine/trt/trt_result.h"
 #include "engine/trt/trt_tool.h"
 
-enum { LEAST_QUERIES = 100, MAX_FILE = 256 << 20 };
+enum { LEAST_QUERIES = 100, MAX_FILE = 256 << 20, RUN_TRANSCRIPT = 8 << 10 };
 static const double build_deadline_s = 3600, run_deadline_s = 600;
 
 typedef struct trt_engine {
@@ -374,6 +374,7 @@ static qdq_status use_engine(trt_session *ts, qdq_trt_call *call, unsigned runs,
     if (good && ts->inputs != NULL)
         good = add_flag(ts, &call->useful, ts->inputs);
     call->log = in_folder(ts, "run.log");
+    call->transcript = RUN_TRANSCRIPT;
     call->deadline_s = run_deadline_s;
     return good && call->log != NULL ? QDQ_OK : qdq_nomem(err);
 }

@@ -45,6 +45,9 @@ qdq_status qdq_tune_add_part(qdq_tune_sitting *s, qdq_tune_part_list *l, const q
 /* One model, for the usual shapes: that is what is timed. `st`: how filling the list ended, which is over then. */
 qdq_status qdq_tune_join_parts(qdq_tune_sitting *s, qdq_tune_part_list *l, qdq_status st, qdq_parts **out);
 
+/* "group_3_scheme_1_2-group_5_scheme_2.onnx": what is measured together; scheme 0 is without Q/DQ. NULL: no memory. */
+const char *qdq_tune_apart_name(qdq_tune_sitting *s, const qdq_tune_entry *e, size_t n);
+
 /* Into the folder of candidates. */
 qdq_status qdq_tune_write_parts(qdq_tune_sitting *s, const qdq_parts *p, const char *name, const char **path);
 

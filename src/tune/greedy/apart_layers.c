@@ -30,12 +30,15 @@ static qdq_status look(qdq_tune_sitting *s, qdq_lab *lab, const char *path, seen
     return QDQ_OK;
 }
 
-static qdq_status measure_parts(qdq_tune_sitting *s, const qdq_parts *p, seen *out, qdq_remote_fate *fate)
+static qdq_status measure_parts(qdq_tune_sitting *s, const qdq_parts *p, const char *name, seen *out,
+                                qdq_remote_fate *fate)
 {
     const char *path;
     qdq_lab *lab = NULL;
 
-    QDQ_TRY(qdq_tune_write_parts(s, p, "apart.onnx", &path));
+    if (name == NULL)
+        return qdq_nomem(s->err);
+    QDQ_TRY(qdq_tune_write_parts(s, p, name, &path));
     QDQ_TRY(qdq_tune_open_lab(s->t, true, &lab, s->err));
     s->kinds->builds += 2;
     qdq_status st = look(s, lab, path, out, fate);
@@ -173,7 +176,7 @@ qdq_status qdq_tune_sit_by_layers(qdq_tune_sitting *s, const qdq_tune_entry *e, 
         part_of != NULL && none_of != NULL ? make_parts(s, e, n, part_of, none_of, &p) : qdq_nomem(s->err);
 
     if (st == QDQ_OK)
-        st = measure_parts(s, p, &by, fate);
+        st = measure_parts(s, p, qdq_tune_apart_name(s, e, n), &by, fate);
     if (st == QDQ_OK && fate->end == QDQ_REMOTE_FINE)
         st = score_parts(s, e, n, p, &by, part_of, none_of);
     qdq_free(by.layer);

@@ -1,4 +1,6 @@
 /* apart_parts.c - groups with schemes as parts of a model. */
+#include <stdio.h>
+
 #include "base/fail.h"
 #include "tune/greedy/apart.h"
 #include "tune/isolate/group_plan.h"
@@ -50,6 +52,24 @@ qdq_status qdq_tune_join_parts(qdq_tune_sitting *s, qdq_tune_part_list *l, qdq_s
         qdq_model_free(l->model.at[i]);
     qdq_arena_free(&l->scratch);
     return st;
+}
+
+const char *qdq_tune_apart_name(qdq_tune_sitting *s, const qdq_tune_entry *e, size_t n)
+{
+    enum { NAME_MAX_BYTES = 90 }; /* logs are named alike */
+    char text[NAME_MAX_BYTES + 60] = "";
+    size_t used = 0, i = 0;
+
+    for (; i < n && used < NAME_MAX_BYTES; i++) {
+        const size_t number = (size_t)(e[i].scheme - e[i].kind->scheme);
+        const bool same = i > 0 && e[i].kind == e[i - 1].kind;
+        used += (size_t)(same ? snprintf(text + used, sizeof text - used, "_%zu", number)
+                              : snprintf(text + used, sizeof text - used, "%sgroup_%u_scheme_%zu",
+                                         i > 0 ? "-" : "", e[i].kind->group, number));
+    }
+    if (i < n)
+        return qdq_arena_printf(&s->t->arena, "%s-and_%zu_more.onnx", text, n - i);
+    return qdq_arena_printf(&s->t->arena, "%s.onnx", text);
 }
 
 qdq_status qdq_tune_write_parts(qdq_tune_sitting *s, const qdq_parts *p, const char *name, const char **path)

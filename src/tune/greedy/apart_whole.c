@@ -42,9 +42,12 @@ static qdq_status measure_scheme(const pairing *p, const qdq_tune_entry *e)
 {
     qdq_remote_fate fate = {0};
     int with = -1;
+    const char *name = qdq_tune_apart_name(p->s, e, 1);
 
+    if (name == NULL)
+        return qdq_nomem(p->s->err);
     QDQ_TRY(qdq_tune_plan_scheme(p->s, e->kind, e->scheme));
-    QDQ_TRY(open_alone(p, e->kind, e->scheme->plan, "apart.onnx", &with, &fate));
+    QDQ_TRY(open_alone(p, e->kind, e->scheme->plan, name, &with, &fate));
     if (fate.end == QDQ_REMOTE_FINE) {
         QDQ_TRY(take_pairs(p, with, &fate));
         qdq_lab_drop(p->lab, with);
@@ -56,8 +59,12 @@ static qdq_status measure_scheme(const pairing *p, const qdq_tune_entry *e)
 static qdq_status measure_schemes(pairing *p, const qdq_tune_entry *e, size_t n)
 {
     qdq_remote_fate fate = {0};
+    const qdq_tune_entry none = {.kind = e->kind, .scheme = e->kind->scheme};
+    const char *name = qdq_tune_apart_name(p->s, &none, 1);
 
-    QDQ_TRY(open_alone(p, e->kind, p->s->t->nothing, "apart-float.onnx", &p->none, &fate));
+    if (name == NULL)
+        return qdq_nomem(p->s->err);
+    QDQ_TRY(open_alone(p, e->kind, p->s->t->nothing, name, &p->none, &fate));
     for (size_t i = 0; i < n && fate.end != QDQ_REMOTE_FINE; i++)
         QDQ_TRY(qdq_tune_blame(p->s, &e[i], &fate));
     for (size_t i = 0; i < n && fate.end == QDQ_REMOTE_FINE; i++) {

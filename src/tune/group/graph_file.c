@@ -61,7 +61,7 @@ static qdq_status write_all(const qdq_graph_file *f, const qdq_group *g, size_t 
                             qdq_error *err)
 {
     const char *graph = path_of(f, "graph.json", arena), *log = path_of(f, "build.log", arena), *key = NULL;
-    bool has_graph = false, has_log = false, has_profile;
+    bool has_graph = false, has_log = false, has_profile, is_same = false;
 
     if (graph == NULL || log == NULL)
         return qdq_nomem(err);
@@ -71,9 +71,13 @@ static qdq_status write_all(const qdq_graph_file *f, const qdq_group *g, size_t 
         QDQ_TRY(copy(f, key, "profile.json", "profile.json", &has_profile, arena, err));
         QDQ_TRY(copy(f, key, "log", "build.log", &has_log, arena, err));
     }
+    if (f->log == NULL && f->fingerprint != NULL && access(graph, R_OK) == 0 && access(log, R_OK) == 0)
+        QDQ_TRY(qdq_layer_file_is_of(graph, f->fingerprint, &is_same, err));
     if (!has_graph)
         QDQ_TRY(qdq_layer_file_write(graph, g, n, f->info, f->fingerprint, err));
-    return has_log ? QDQ_OK : write_log(f, g, n, log, err);
+    if (!has_log && f->log != NULL)
+        return qdq_write_file(log, true, f->log, strlen(f->log), err);
+    return has_log || is_same ? QDQ_OK : write_log(f, g, n, log, err);
 }
 
 qdq_status qdq_graph_file_write(const qdq_graph_file *f, const qdq_group *g, size_t n, qdq_error *err)

@@ -10,11 +10,14 @@ typedef struct qdq_graph_file {
     const qdq_engine_info *info;
     const char *record; /* folder in which trtexec left what it exported of `model`; or NULL */
     const qdq_model *model;
+    const char *
+        log; /* what the engine printed while it built; NULL: it printed nothing, or the layers were known before */
     const char *fingerprint; /* of all that its layers depend on; NULL: nobody asks */
 } qdq_graph_file;
 
 /* Writes NAME.PRECISION.graph.json and .build.log, over older ones. Of trtexec they are what it exported and printed, and
- * its profile lies beside them in .profile.json; of other engines what is known. */
+ * its profile lies beside them in .profile.json; of other engines what is known. Without a log, that of an earlier build of
+ * the same fingerprint stays. */
 qdq_status qdq_graph_file_write(const qdq_graph_file *f, const qdq_group *g, size_t n, qdq_error *err);
 
 /* Reads them again, with times if there are any. QDQ_E_IO: they are not there. QDQ_E_UNSUPPORTED: not of this fingerprint, as

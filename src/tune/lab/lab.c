@@ -84,7 +84,7 @@ static qdq_status open_model(qdq_lab *lab, int handle, qdq_remote_fate *fate, qd
     qdq_remote_object q = qdq_remote_object_new();
     qdq_remote_answer answer;
 
-    m->log = qdq_lab_log_new(&lab->logs, &lab->arena);
+    m->log = qdq_lab_log_new(&lab->logs, m->path, &lab->arena);
     qdq_remote_put_text(&q, "do", "open");
     qdq_remote_put_int(&q, "handle", handle);
     qdq_remote_put_text(&q, "path", m->path);
@@ -290,6 +290,11 @@ void qdq_lab_close(qdq_lab *lab)
 const qdq_engine_info *qdq_lab_engine(const qdq_lab *lab)
 {
     return &lab->client.info;
+}
+
+const char *qdq_lab_output(const qdq_lab *lab, size_t *size)
+{
+    return qdq_remote_process_output(lab->client.process, size);
 }
 
 const char *qdq_lab_refused(const qdq_lab *lab)

@@ -18,8 +18,9 @@ typedef struct qdq_lab_opts {
     const char *worker; /* program; NULL: "qdq-worker" beside the running program, then in PATH */
     const char *work; /* folder of the run's temporary files: the worker puts its own into it, and removes it
                            when the lab dies; NULL: none */
-    const char *logs; /* folder for one file per build: what was asked, how it ended, output; NULL: none */
-    int threads;      /* of the engine; 0: 1 */
+    const char *
+        logs; /* folder for one file per build, named after the model's: what was asked, how it ended, output; NULL: none */
+    int threads; /* of the engine; 0: 1 */
     const qdq_input_shape *shapes;
     size_t n_shapes;
     double build_deadline_s; /* 0: 600 */
@@ -48,6 +49,9 @@ double qdq_lab_pair_s(const qdq_lab *lab);
 
 /* Name, version, device and capabilities of the engine in the worker: lent, as long as the lab. */
 const qdq_engine_info *qdq_lab_engine(const qdq_lab *lab);
+
+/* What the worker and its engine printed during the last call: lent until the next one. */
+const char *qdq_lab_output(const qdq_lab *lab, size_t *size);
 
 /* Options that the engine's program turned out to refuse, with spaces between: lent, as long as the lab; "": none. */
 const char *qdq_lab_refused(const qdq_lab *lab);

@@ -1,6 +1,7 @@
 /* lab_log.c - see the header. Files are opened for each entry: there may be more models than descriptors. */
 #include "tune/lab/lab_log.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@ enum { ENTRY_MAX = 1024 * 1024, FILE_MAX = 4 * 1024 * 1024, NUMBER_MAX = 1000000
 
 qdq_status qdq_lab_logs_open(qdq_lab_logs *logs, const char *dir, const qdq_job *job, qdq_error *err)
 {
-    *logs = (qdq_lab_logs){.dir = dir, .job = job, .next = 1};
+    *logs = (qdq_lab_logs){.dir = dir, .job = job};
     if (dir != NULL && mkdir(dir, 0777) != 0 && errno != EEXIST)
         return qdq_fail_errno(err, QDQ_E_IO, errno, "%s: cannot make a folder for logs", dir);
     return QDQ_OK;
@@ -30,19 +31,36 @@ static void give_up(qdq_lab_logs *logs, const char *path)
     logs->failed = true;
 }
 
-const char *qdq_lab_log_new(qdq_lab_logs *logs, qdq_arena *arena)
+/* Of "DIR/group_3_scheme_1.onnx" what stands between: names are made by us, but for those of a few whole models. */
+static const char *stem_of(const char *model, qdq_arena *arena)
 {
-    int fd = -1;
+    enum { STEM_MAX = 120 };
+    const char *slash = strrchr(model, '/'), *name = slash != NULL ? slash + 1 : model,
+               *dot = strrchr(name, '.');
+    const size_t n = dot != NULL && dot > name ? (size_t)(dot - name) : strlen(name);
+    char *stem = qdq_arena_strndup(arena, name, n < STEM_MAX ? n : STEM_MAX);
 
-    for (; logs->dir != NULL && !logs->failed && logs->next < NUMBER_MAX; logs->next++) {
-        const char *path = qdq_arena_printf(arena, "%s/build-%04u.log", logs->dir, logs->next);
+    for (char *p = stem; p != NULL && *p != '\0'; p++)
+        if (!isalnum((unsigned char)*p) && strchr("._-+", *p) == NULL)
+            *p = '_';
+    return stem;
+}
+
+const char *qdq_lab_log_new(qdq_lab_logs *logs, const char *model, qdq_arena *arena)
+{
+    const char *stem = logs->dir != NULL && !logs->failed ? stem_of(model, arena) : NULL;
+
+    for (unsigned k = 1; stem != NULL && !logs->failed && k < NUMBER_MAX; k++) {
+        char number[20] = "";
+        if (k > 1)
+            snprintf(number, sizeof number, "-%u", k);
+        const char *path = qdq_arena_printf(arena, "%s/%s%s.log", logs->dir, stem, number);
 
         if (path == NULL)
             return NULL;
-        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0) {
             close(fd);
-            logs->next++;
             return path;
         }
         if (errno != EEXIST)

@@ -115,7 +115,7 @@ static qdq_status ask_apart(qdq_lab *lab, const char *question, const char *path
     qdq_remote_put_text(&q, "do", question);
     qdq_remote_put_text(&q, "path", path);
     qdq_remote_put_int(&q, "runs", runs);
-    const char *log = qdq_lab_log_new(&lab->logs, &lab->arena);
+    const char *log = qdq_lab_log_new(&lab->logs, path, &lab->arena);
     char *text = qdq_arena_printf(&lab->arena, "build a session of %s and %s %u runs", path, what, runs);
     qdq_lab_log_asked(&lab->logs, log, text != NULL ? text : path);
     lab->builds++;
