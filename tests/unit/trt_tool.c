@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "engine/trt/trt_tool.h"
+#include "engine/trt/trt_transcript.h"
 #include "support/test.h"
 
 #define FAKE QDQ_BUILD_DIR "/tests/fake_trtexec"
@@ -282,6 +283,77 @@ static void a_program_that_is_not_there_or_is_none_is_told(void **state)
     assert_fails(QDQ_E_ENGINE, "0 options", qdq_trt_tool_open(&tool, FAKE, NULL, &err));
 }
 
+static char heard[200000];
+
+static void hear(void *ctx, qdq_log_level level, const char *text)
+{
+    (void)ctx;
+    assert_int_equal(level, QDQ_LOG_DEBUG);
+    strncat(heard, text, sizeof heard - strlen(heard) - 2);
+    strcat(heard, "\n");
+}
+
+static void a_transcript_is_bounded_and_has_no_password(void **state)
+{
+    static const char *const argv[] = {"trtexec", "--remoteAutoTuningConfig=ssh://me:secret@board:22", NULL};
+    static char out[5000], errors[3000];
+    const qdq_job job = {.size = sizeof job, .log = hear};
+    const qdq_child_result r = {.out = out, .err = errors};
+
+    (void)state;
+    for (int i = 0; i < 400; i++)
+        snprintf(out + strlen(out), 12, "line %04d\n", i);
+    memset(errors, 'x', 2500); /* a line that no message holds */
+    strcpy(errors + 2500, "\nssh://me:secret@board");
+    heard[0] = '\0';
+    qdq_trt_transcript(&job, argv, &r, 3000);
+    assert_memory_equal(heard, "$ trtexec --remoteAutoTuningConfig=ssh://me:***@board:22\nline 0000\n", 66);
+    assert_non_null(strstr(heard, "line 0074\n... 1011 bytes left out ...\nline 0176\n"));
+    assert_non_null(strstr(heard, "line 0399\nxxx"));
+    assert_non_null(strstr(heard, "\nssh://me:***@board\n"));
+    assert_null(strstr(heard, "secret"));
+    const char *x = strstr(heard, "xxx");
+    assert_true(strspn(x, "x\n") == 2500 + 3);
+    heard[0] = '\0';
+    qdq_trt_transcript(NULL, argv, &r, 3000);
+    assert_string_equal(heard, "");
+}
+
+static void options_that_are_known_to_be_refused_are_not_tried(void **state)
+{
+    const char *layers = qdq_arena_printf(&arena, "--exportLayerInfo=%s", test_path("layers.json"));
+    const char *useful[] = {layers, "--maxAuxStreams=0", NULL};
+    qdq_trt_log log;
+
+    (void)state;
+    setenv("FAKE_TRTEXEC", "refuse:--exportLayerInfo", 1);
+    open_tool(NULL);
+    assert_true((qdq_trt_tool_capabilities(&tool) & QDQ_CAN_GROUP) != 0);
+    assert_string_equal(qdq_trt_tool_refused(&tool), "");
+    assert_ok(run_with(useful, 60, &log));
+    assert_string_equal(qdq_trt_tool_refused(&tool), "--exportLayerInfo");
+    assert_true(qdq_trt_tool_capabilities(&tool) == (QDQ_CAN_TIME | QDQ_CAN_PROFILE));
+    clean(NULL);
+    open_tool(NULL);
+    assert_ok(qdq_trt_tool_refuse(&tool, "--exportLayerInfo --exportProfile --noSuchOption", &err));
+    assert_string_equal(qdq_trt_tool_refused(&tool), "--exportLayerInfo --exportProfile");
+    assert_true(qdq_trt_tool_capabilities(&tool) == QDQ_CAN_TIME);
+}
+
+static void precision_flags_name_a_precision(void **state)
+{
+    static const char *const cases[][2] = {{"--fp16", "fp16"},
+                                           {"--int8 --warmUp=5 --fp16", "fp16-int8"},
+                                           {"--shapes=x:1x3", ""},
+                                           {"--best", "best"},
+                                           {"", ""}};
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(cases); i++)
+        assert_string_equal(qdq_trt_precision(cases[i][0], &arena), cases[i][1]);
+    assert_null(qdq_trt_precision("--a='x", &arena));
+}
+
 static void refused_precision_flags_come_with_what_to_do_instead(void **state)
 {
     static const char *const cases[][2] = {
@@ -490,6 +562,9 @@ static void a_gigabyte_of_output_is_read_and_not_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(a_transcript_is_bounded_and_has_no_password, clean),
+        cmocka_unit_test_teardown(options_that_are_known_to_be_refused_are_not_tried, clean),
+        cmocka_unit_test_teardown(precision_flags_name_a_precision, clean),
         cmocka_unit_test_teardown(arguments_are_split_without_a_shell, clean),
         cmocka_unit_test_teardown(shapes_are_read_as_trtexec_reads_them, clean),
         cmocka_unit_test_teardown(wrong_shapes_are_refused_with_their_entry, clean),
