@@ -37,7 +37,7 @@ static bool has_budget(const qdq_tuning *t, unsigned builds)
 {
     const unsigned most = qdq_tune_max_builds_with_types(t, t->cuts);
 
-    return !qdq_tune_time_is_up(t) && !t->found.ended_early && (most == 0 || t->builds + builds <= most) &&
+    return !qdq_tune_time_is_up(t) && (most == 0 || t->builds + builds <= most) &&
            (t->opts->trials == 0 || t->found.trials < t->opts->trials);
 }
 
