@@ -217,6 +217,44 @@ static bool apply_seeds(qdq_tuning *t, qdq_assign *a)
     return any;
 }
 
+/* Adds the boundary points of the best scheme that the caches know of a pattern. */
+static qdq_status apply_boundary(qdq_tuning *t, const qdq_pattern *p, qdq_assign *a, qdq_boundary *sum,
+                                 qdq_error *err)
+{
+    const qdq_pattern_schemes *known = qdq_pattern_cache_find(&t->known, p->signature);
+    qdq_boundary b;
+
+    if (known == NULL || known->schemes.n == 0 || !wanted(t, p))
+        return QDQ_OK;
+    QDQ_TRY(qdq_scheme_boundary(&known->schemes.at[0], p, t->space, &t->arena, &b, err));
+    for (size_t i = 0; i < b.n_groups; i++)
+        qdq_assign_set(a, b.group[i], true);
+    sum->n_groups += b.n_groups;
+    sum->n_points += b.n_points;
+    sum->n_lost += b.n_lost;
+    return QDQ_OK;
+}
+
+/* The best schemes once more, with their points at boundaries of regions: those of composites come behind what the parts chose. */
+static qdq_status add_boundary_start(qdq_tuning *t, starts *s, qdq_error *err)
+{
+    qdq_boundary sum = {0};
+
+    if (t->regions == NULL || t->known.patterns.n == 0)
+        return QDQ_OK;
+    QDQ_TRY(add_start(t, s, "cached boundaries", err));
+    (void)apply_seeds(t, &s->assign[s->n - 1]);
+    for (size_t i = 0; i < t->patterns->n; i++)
+        QDQ_TRY(apply_boundary(t, &t->patterns->pattern[i], &s->assign[s->n - 1], &sum, err));
+    s->n -= sum.n_groups == 0;
+    if (sum.n_lost > 0)
+        qdq_job_log(t->job, QDQ_LOG_WARNING,
+                    "pattern caches: found %zu of %zu points at boundaries of regions without an operator "
+                    "that could be quantized; they are left out",
+                    sum.n_lost, sum.n_points);
+    return QDQ_OK;
+}
+
 static qdq_status add_linear_start(qdq_tuning *t, starts *s, qdq_error *err)
 {
     QDQ_TRY(add_start(t, s, "linear", err));
@@ -313,6 +351,7 @@ static qdq_status make_starts(qdq_tuning *t, qdq_error *err)
         QDQ_TRY(add_plain_starts(t, s, err));
     if (!t->cuts && !qdq_tune_wants_greedy(t->opts))
         QDQ_TRY(add_goal_start(t, s, err));
+    QDQ_TRY(add_boundary_start(t, s, err));
     QDQ_TRY(keep_to_filter(t, s, err));
     t->problem.start = s->assign;
     t->problem.start_name = s->name;

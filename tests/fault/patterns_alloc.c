@@ -102,6 +102,7 @@ static qdq_status choose(void *ctx, qdq_error *err)
     qdq_arena arena = QDQ_ARENA_INIT;
     qdq_choices c = {0};
     qdq_assign bits, back;
+    qdq_boundary boundary;
     qdq_scheme scheme;
     qdq_status st = qdq_choices_find(g->p, g->s, &arena, &c, err);
 
@@ -117,6 +118,10 @@ static qdq_status choose(void *ctx, qdq_error *err)
         st = qdq_choices_from_scheme(&c, g->p, g->s, &scheme, &arena, &back, err);
     if (st == QDQ_OK)
         assert_true(qdq_assign_equal(&bits, &back));
+    if (st == QDQ_OK)
+        st = qdq_scheme_boundary(&scheme, g->p, g->s, &arena, &boundary, err);
+    if (st == QDQ_OK)
+        assert_true(boundary.n_points == 1 && boundary.n_lost == 0);
     qdq_arena_free(&arena);
     return st;
 }

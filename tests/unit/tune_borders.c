@@ -84,11 +84,36 @@ static void leaves_on_top_are_parts_of_the_whole(void **state)
     test_regioned_free(&s);
 }
 
+/* A mask that every layer reads is no border between two of them. */
+static void what_too_many_read_is_none(void **state)
+{
+    static char name[65][8], weight[65][8];
+
+    (void)state;
+    for (int n = 64; n <= 65; n++) {
+        test_builder b = test_build(17);
+        qdq_borders borders;
+        TEST_INPUT(&b, "x", 1, 8);
+        for (int i = 0; i < n; i++) {
+            snprintf(name[i], sizeof name[i], "m%d", i);
+            snprintf(weight[i], sizeof weight[i], "w%d", i);
+            TEST_RANDOM(&b, weight[i], 8, 8);
+            TEST_NODE(&b, "MatMul", name[i], "x", weight[i]);
+            test_output(&b, name[i]);
+        }
+        test_regioned s = test_regioned_open(test_built(&b), "ort-cpu", NULL);
+        assert_ok(qdq_borders_find(s.patterns, s.space, &s.arena, &borders, &err));
+        assert_true(borders.n == (n == 64));
+        test_regioned_free(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(borders_are_what_several_parts_read),
         cmocka_unit_test(borders_are_in_the_same_place_of_swapped_instances),
+        cmocka_unit_test(what_too_many_read_is_none),
         cmocka_unit_test(leaves_on_top_are_parts_of_the_whole),
     };
 

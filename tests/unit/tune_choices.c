@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/file.h"
+#include "support/blocks.h"
 #include "support/build.h"
 #include "support/regioned.h"
 #include "support/schemes.h"
@@ -460,83 +461,124 @@ static void a_cache_of_model_optimizer_gives_seeds(void **state)
 
 /* --- composites ---------------------------------------------------------------------------------------------------- */
 
-static qdq_model *chain(void)
+/* Leaves of two nodes: each of three residual blocks is a composite that the builder made. */
+static setting open_composites(void)
 {
-    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"};
-    static char relu[12][8];
-    test_builder b = test_build(17);
-    const char *x = "x";
+    qdq_region_opts opts = QDQ_REGION_OPTS_INIT;
+    test_builder b = test_build_planes();
 
-    TEST_INPUT(&b, "x", 1, 16, 16, 16);
-    for (int i = 0; i < 12; i++) {
-        snprintf(relu[i], sizeof relu[i], "%s_r", names[i]);
-        conv(&b, names[i], x, "");
-        TEST_NODE(&b, "Relu", relu[i], names[i]);
-        x = relu[i];
-    }
-    test_output(&b, "l_r");
-    return test_built(&b);
+    opts.max_region_size = opts.min_refine_size = 2;
+    test_residual_blocks(&b, 0);
+    test_output(&b, "e3");
+    return test_regioned_open(test_built(&b), "ort-cpu", &opts);
 }
 
-/* What the leaves chose stays: a region around them has nothing to say about their slots, whatever its scheme. */
+/* The composite around the region of a value's producer. */
+static const qdq_pattern *composite_of(const setting *s, const char *value)
+{
+    const qdq_region *r = s->regions->of[qdq_graph_find(s->clean->graph, value)->producer->id]->parent;
+
+    assert_non_null(r);
+    assert_int_equal(r->type, QDQ_REGION_COMPOSITE);
+    return &s->patterns->pattern[r->pattern];
+}
+
+/* The child of its first instance that reads `value` from outside, or gives it (`gives`). */
+static qdq_point child_point(setting *s, const qdq_pattern *p, const char *value, bool gives)
+{
+    const qdq_region *r = p->instance[0].region, **child = qdq_region_sorted_children(r, &s->arena);
+    qdq_point found = {-1, -1, -1};
+
+    for (size_t i = 0; i < r->children.n && found.region < 0; i++) {
+        const qdq_value *const *at = gives ? child[i]->outputs.at : child[i]->inputs.at;
+        const size_t n = gives ? child[i]->outputs.n : child[i]->inputs.n;
+        for (size_t k = 0; k < n; k++)
+            if (strcmp(at[k]->name, value) == 0)
+                found = (qdq_point){(int32_t)i, -1, (int32_t)k};
+    }
+    assert_true(found.region >= 0);
+    return found;
+}
+
+static qdq_boundary boundary_of(setting *s, const qdq_pattern *p, const qdq_scheme *scheme)
+{
+    qdq_boundary b;
+
+    assert_ok(qdq_scheme_boundary(scheme, p, s->space, &s->arena, &b, &err));
+    return b;
+}
+
+static void turn_on(const qdq_boundary *b, qdq_assign *a)
+{
+    for (size_t i = 0; i < b->n_groups; i++)
+        qdq_assign_set(a, b->group[i], true);
+}
+
+/* What the leaves chose stays: a composite adds what reads the tensors that it names, and nothing else. */
 static void region_9_case_19_leaf_full_then_composite_inherits(void **state)
 {
     (void)state;
-    setting s = open_setting(chain(), "ort-cpu");
-    qdq_assign a = bits(&s, s.space->n_groups, 0), before;
-    size_t composites = 0;
+    setting s = open_composites();
+    const qdq_pattern *block = composite_of(&s, "b1"), *last = pattern_of(&s, "c1");
+    const qdq_scheme empty = {0}, middle = {.child_inputs = POINTS(child_point(&s, block, "b1", false))};
+    const qdq_boundary none = boundary_of(&s, block, &empty), some = boundary_of(&s, block, &middle);
+    qdq_assign a = bits(&s, s.space->n_groups, 0), full, only = bits(&s, s.space->n_groups, 0);
 
     for (size_t i = 0; i < s.patterns->n; i++) {
         qdq_choices c = choices_of(&s, &s.patterns->pattern[i]);
-        qdq_assign full = bits(&s, c.n, UINT64_MAX);
-        qdq_choices_apply(&c, &s.patterns->pattern[i], SIZE_MAX, &full, &a);
+        qdq_assign all = bits(&s, c.n, UINT64_MAX);
+        assert_true(c.n == 0 || s.patterns->pattern[i].instance[0].region->type == QDQ_REGION_LEAF);
+        qdq_choices_apply(&c, &s.patterns->pattern[i], SIZE_MAX, &all, &a);
     }
-    assert_int_equal(qdq_assign_count(&a), 12);
-    assert_true(qdq_assign_copy(&before, &a, &s.arena));
-    for (size_t i = 0; i < s.patterns->n; i++) {
-        const qdq_pattern *p = &s.patterns->pattern[i];
-        qdq_choices c = choices_of(&s, p);
-        qdq_assign none = bits(&s, c.n, 0);
-
-        if (p->instance[0].region->type == QDQ_REGION_LEAF)
-            continue;
-        composites++;
-        qdq_choices_apply(&c, p, SIZE_MAX, &none, &a);
-    }
-    assert_true(composites > 0);
-    assert_true(qdq_assign_equal(&a, &before));
+    assert_int_equal(qdq_assign_count(&a), s.space->n_groups);
+    assert_true(qdq_assign_copy(&full, &a, &s.arena));
+    turn_on(&none, &a);
+    turn_on(&some, &a);
+    assert_true(qdq_assign_equal(&a, &full));
+    qdq_choices c = choices_of(&s, last); /* its leaf leaves it float: the composite has the last word */
+    qdq_assign off = bits(&s, c.n, 0);
+    qdq_choices_apply(&c, last, SIZE_MAX, &off, &a);
+    turn_on(&none, &a);
+    assert_false(qdq_assign_equal(&a, &full));
+    turn_on(&some, &only);
+    assert_string_equal(names_of(&s, &only), "c1/3 c2/3 c3/3");
     test_regioned_free(&s);
 }
 
-/* A region with nodes of its own around two others: the one with fewer nodes is child 0. */
-static void child_inputs_and_outputs_become_what_the_region_itself_reads(void **state)
+/* All that reads the tensor gets codes, in all instances, whichever region it is in. */
+static void child_inputs_and_outputs_are_all_readers_of_the_tensor(void **state)
 {
-    const qdq_scheme large_in = {.child_inputs = POINTS(CHILD(1, 1))},
-                     large_out = {.outputs = POINTS({1, -1, 0})};
-    const qdq_scheme small_in = {.child_inputs = POINTS(CHILD(0, 0))},
-                     beyond = {.child_inputs = POINTS(CHILD(0, 1))};
-
     (void)state;
-    setting s = open_setting(blocks(""), "ort-cpu");
-    const qdq_value *x = qdq_graph_find(s.clean->graph, "x"), *r0 = qdq_graph_find(s.clean->graph, "r0");
-    const qdq_value *b1 = qdq_graph_find(s.clean->graph, "b1"), *s1 = qdq_graph_find(s.clean->graph, "s1");
-    const qdq_value *large_inputs[] = {x, r0}, *large_outputs[] = {b1}, *small_inputs[] = {s1};
-    qdq_region large = {
-        .id = 2, .n_total = 9, .inputs = {large_inputs, 2, 0}, .outputs = {large_outputs, 1, 0}};
-    qdq_region small = {.id = 3, .n_total = 2, .inputs = {small_inputs, 1, 0}};
-    qdq_region *children[] = {&large, &small};
-    qdq_region whole = {.id = 1, .type = QDQ_REGION_COMPOSITE, .children = {children, 2, 0}, .n_total = 12};
-    const qdq_node *nodes[] = {s1->producer};
-    uint32_t order[] = {1, 0}, *orders[] = {order};
-    qdq_instance instance = {.region = &whole, .node = nodes, .input = orders};
-    const qdq_pattern p = {.signature = "", .n_nodes = 1, .instance = &instance, .n_instances = 1};
-    qdq_choices c = choices_of(&s, &p);
+    setting s = open_composites();
+    const qdq_pattern *block = composite_of(&s, "b1"), *stem = pattern_of(&s, "s");
+    const qdq_point s_in = child_point(&s, block, "s", false), b_in = child_point(&s, block, "b1", false),
+                    e_out = child_point(&s, block, "e1", true);
+    static const char thirds[] = "c1/3 c2/3 c3/3";
+    const struct {
+        const qdq_pattern *p;
+        qdq_scheme scheme;
+        const char *want;
+        size_t points, lost;
+    } cases[] = {
+        {block, {.child_inputs = POINTS(s_in)}, "a1/3 d1/3 a2/3 d2/3 a3/3 d3/3", 1, 0},
+        {block, {.outputs = POINTS(e_out)}, "a2/3 d2/3 a3/3 d3/3", 1, 0},
+        {block, {.outputs = POINTS({-1, 0, 0})}, "", 1, 1}, /* it has no nodes of its own */
+        {block, {.child_inputs = POINTS(CHILD(0, 9), CHILD(9, 0), CHILD(-1, 0))}, "", 3, 3},
+        {block, {.child_inputs = POINTS(b_in, CHILD(7, 7)), .outputs = POINTS({7, -1, 7})}, thirds, 3, 2},
+        /* the first leaf of each block is like it: what reads b1, b2, b3 is another leaf, too */
+        {stem, {.outputs = POINTS({-1, 1, 0})}, "a1/3 c1/3 d1/3 c2/3 c3/3", 1, 0},
+        {stem, {.child_inputs = POINTS(CHILD(0, 0))}, "", 1, 1},
+        {stem, {.node_inputs = POINTS(NODE(0, 0))}, "", 0, 0}, /* no point of a boundary */
+    };
 
-    assert_string_equal(text_of(&s, &p, &c), "(0,0):3 s1/3");
-    assert_int_equal(bits_of(&s, &p, &c, &large_in), 1);  /* r0 is read by the Add, too */
-    assert_int_equal(bits_of(&s, &p, &c, &large_out), 1); /* b1 */
-    assert_int_equal(bits_of(&s, &p, &c, &small_in), 0);  /* s1 is read by the child alone */
-    assert_int_equal(bits_of(&s, &p, &c, &beyond), 0);
+    for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
+        const qdq_boundary b = boundary_of(&s, cases[i].p, &cases[i].scheme);
+        qdq_assign a = bits(&s, s.space->n_groups, 0);
+        turn_on(&b, &a);
+        assert_string_equal(names_of(&s, &a), cases[i].want);
+        assert_true(b.n_points == cases[i].points && b.n_lost == cases[i].lost);
+        assert_int_equal(b.n_groups, qdq_assign_count(&a));
+    }
     test_regioned_free(&s);
 }
 
@@ -731,7 +773,7 @@ int main(void)
         cmocka_unit_test(region_9_case_14_a_point_of_a_product_stands_for_both_operands),
         cmocka_unit_test(region_9_case_15_one_slot_of_a_square_is_a_point_of_its_own),
         cmocka_unit_test(region_9_case_19_leaf_full_then_composite_inherits),
-        cmocka_unit_test(child_inputs_and_outputs_become_what_the_region_itself_reads),
+        cmocka_unit_test(child_inputs_and_outputs_are_all_readers_of_the_tensor),
         cmocka_unit_test(region_9_case_22_a_baseline_gives_the_input_of_the_conv),
         cmocka_unit_test(region_9_case_22_instances_that_disagree_vote),
         cmocka_unit_test(region_9_case_22_what_has_no_codes_behind_it_does_not_vote),

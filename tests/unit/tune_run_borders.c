@@ -1,6 +1,10 @@
 /* tune_run_borders.c - a whole run where only what two regions do at their border pays. */
+#include <string.h>
+
 #include "ir/edit.h"
+#include "support/blocks.h"
 #include "support/build.h"
+#include "support/regioned.h"
 #include "support/tuned.h"
 
 static qdq_error err;
@@ -71,10 +75,90 @@ static void two_regions_win_together_what_each_would_lose_alone(void **state)
     qdq_model_free(m);
 }
 
+/* --- caches that speak of composites ---------------------------------------------------------------------------------------- */
+
+#define FAST(node) "\"" node "\": {\"float_us\": 100, \"int8_us\": 20}"
+
+static char lines[20000];
+
+static void hear(void *ctx, qdq_log_level level, const char *text)
+{
+    (void)ctx;
+    if (level == QDQ_LOG_WARNING)
+        snprintf(lines + strlen(lines), sizeof lines - strlen(lines), "%s\n", text);
+}
+
+/* Three blocks, each a composite of leaves of two nodes. */
+static qdq_model *three_blocks(void)
+{
+    test_builder b = test_build_planes();
+
+    test_residual_blocks(&b, 0);
+    test_output(&b, "e3");
+    return test_built(&b);
+}
+
+/* A cache with a scheme for the composite: its part that reads b1, and a point that means nothing. */
+static const char *write_cache(const qdq_region_opts *opts)
+{
+    test_regioned s = test_regioned_open(three_blocks(), "ort-cpu", opts);
+    const qdq_region *block = s.regions->of[qdq_graph_find(s.clean->graph, "b1")->producer->id]->parent;
+    const char *path = test_path("composite.yaml");
+    FILE *f = fopen(path, "w");
+    size_t of = 0;
+
+    assert_true(block != NULL && block->type == QDQ_REGION_COMPOSITE && f != NULL);
+    const qdq_region **child = qdq_region_sorted_children(block, &s.arena);
+    while (child[of]->inputs.n == 0 || strcmp(child[of]->inputs.at[0]->name, "b1") != 0)
+        assert_true(++of < block->children.n);
+    fprintf(f,
+            "pattern_schemes:\n- pattern_signature: '%s'\n  pattern_size: %zu\n  schemes:\n"
+            "  - latency_ms: 1.0\n    error: false\n    profile_timestamp: null\n"
+            "    nodes_insertion_points: []\n    child_region_inputs:\n"
+            "    - region_index: %zu\n      input_index: 0\n    - region_index: 99\n      input_index: 0\n"
+            "    region_outputs: []\n",
+            s.patterns->pattern[block->pattern].signature, block->n_total, of);
+    fclose(f);
+    test_regioned_free(&s);
+    return path;
+}
+
+/* All readers of b1, b2 and b3 are a start of their own, the only one that pays here. */
+static void a_cache_of_a_composite_is_a_start(void **state)
+{
+    qdq_tune_opts o =
+        test_tuned_opts(test_tuned_costs("\"Conv\": {\"float_us\": 100, \"int8_us\": 400}",
+                                         "\"nodes\": {" FAST("c1") "," FAST("c2") "," FAST("c3") "}"));
+    qdq_job job = QDQ_JOB_INIT;
+    qdq_model *m = three_blocks();
+    qdq_tune_result r;
+
+    (void)state;
+    job.log = hear;
+    o.job = &job;
+    o.regions.max_region_size = o.regions.min_refine_size = 2;
+    o.trials = 5; /* the starts */
+    const char *caches[] = {strdup(write_cache(&o.regions)), NULL};
+    o.pattern_caches = caches;
+    assert_ok(test_tuned_run(m, test_path("composite"), &o, &r, &err));
+    char *page = test_tuned_file(test_path("composite"), "report.html"),
+         *plan = test_tuned_file(test_path("composite"), "plan.json");
+    assert_non_null(strstr(page, ">cached boundaries<"));
+    assert_int_equal(r.verdict, QDQ_TUNED);
+    assert_true(strstr(plan, "{\"node\": \"c3\", \"op\": \"Conv\"}") != NULL &&
+                strstr(plan, "{\"node\": \"a3\", \"op\": \"Conv\"}") == NULL);
+    assert_non_null(strstr(lines, "found 1 of 2 points at boundaries of regions without an operator"));
+    qdq_free(page);
+    qdq_free(plan);
+    free((char *)caches[0]);
+    qdq_model_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_regions_win_together_what_each_would_lose_alone),
+        cmocka_unit_test(a_cache_of_a_composite_is_a_start),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "base/map.h"
+#include "tune/scheme/readers.h"
 #include "tune/scheme/scheme.h"
 
 enum { MAX_READERS = 64 }; /* what more nodes read than that, a mask, is no border between two */
@@ -17,8 +18,7 @@ typedef struct finder {
     const qdq_pattern *p; /* at hand */
     qdq_map child;        /* id of a node of its first instance -> number of the child with it */
     qdq_map seen;         /* ids of values of its first instance */
-    uint32_t *stamp;      /* by group: number of the last border that has it */
-    uint32_t n_stamps;
+    qdq_readers_set readers;
     qdq_error *err;
 } finder;
 
@@ -40,44 +40,34 @@ static const qdq_value *value_at(const qdq_instance *in, const spot *at)
 
 /* --- one border ---------------------------------------------------------------------------------------------------- */
 
-typedef QDQ_VEC(uint32_t) group_list;
-
-static qdq_status push_readers(finder *f, const qdq_value *v, group_list *groups)
+static bool has_too_many_readers(const qdq_value *v)
 {
     size_t n = 0;
 
-    QDQ_FOR_USES (u, v) {
-        if (++n > MAX_READERS)
-            return QDQ_OK;
-        if (u->node->graph != f->s->clean->graph)
-            continue;
-        uint32_t g = qdq_space_group_of(f->s, u->node, u->index);
-        if (g == QDQ_NO_GROUP || f->stamp[g] == f->n_stamps)
-            continue;
-        f->stamp[g] = f->n_stamps;
-        if (!QDQ_PUSH(f->arena, groups, g))
-            return qdq_nomem(f->err);
-    }
-    return QDQ_OK;
+    QDQ_FOR_USES (u, v)
+        n += u != NULL;
+    return n > MAX_READERS;
 }
 
 static qdq_status add_border(finder *f, const spot *at)
 {
     qdq_border b = {.value = value_at(&f->p->instance[0], at)};
-    group_list groups = {0};
+    const qdq_readers_set *r = &f->readers;
 
-    f->n_stamps++;
+    qdq_readers_begin(&f->readers);
     for (size_t k = 0; k < f->p->n_instances; k++) {
         const qdq_value *v = value_at(&f->p->instance[k], at);
-        if (v != NULL)
-            QDQ_TRY(push_readers(f, v, &groups));
+        if (v != NULL && has_too_many_readers(v))
+            return QDQ_OK;
+        if (v != NULL && !qdq_readers_add(&f->readers, v, f->arena))
+            return qdq_nomem(f->err);
     }
-    if (groups.n == 0)
+    if (r->group.n == 0)
         return QDQ_OK;
-    b.group = groups.at;
-    b.n_groups = groups.n;
-    for (size_t i = 0; i < groups.n; i++)
-        b.cost_ns += f->s->group[groups.at[i]].cost_ns;
+    b.group = r->group.at;
+    b.n_groups = r->group.n;
+    for (size_t i = 0; i < b.n_groups; i++)
+        b.cost_ns += f->s->group[b.group[i]].cost_ns;
     return QDQ_PUSH(f->arena, f->out, b) ? QDQ_OK : qdq_nomem(f->err);
 }
 
@@ -195,8 +185,7 @@ qdq_status qdq_borders_find(const qdq_patterns *p, const qdq_space *s, qdq_arena
     qdq_status st = QDQ_OK;
 
     *out = (qdq_borders){0};
-    f.stamp = qdq_arena_array(&f.scratch, s->n_groups + 1, sizeof *f.stamp);
-    if (f.stamp == NULL)
+    if (!qdq_readers_open(&f.readers, s, &f.scratch))
         st = qdq_nomem(err);
     for (size_t i = 0; i < p->n && st == QDQ_OK; i++) {
         f.p = &p->pattern[i];

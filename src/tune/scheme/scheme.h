@@ -66,11 +66,24 @@ void qdq_choices_union(const qdq_choices *c, const qdq_pattern *p, const qdq_ass
 qdq_status qdq_choices_to_scheme(const qdq_choices *c, const qdq_assign *bits, qdq_arena *arena,
                                  qdq_scheme *out, qdq_error *err);
 
-/* A scheme as bits: child inputs and outputs become the choices whose slots they resolve to, in any instance. Points
- * that mean nothing here are left out: a file's signature may be that of another pattern. */
+/* A scheme as bits: outputs become the choices whose slots they resolve to, in any instance; what other regions decide about, and
+ * child inputs, qdq_scheme_boundary() has. Points that mean nothing here are left out: a file's signature may be that of
+ * another pattern. */
 qdq_status qdq_choices_from_scheme(const qdq_choices *c, const qdq_pattern *p, const qdq_space *s,
                                    const qdq_scheme *scheme, qdq_arena *arena, qdq_assign *bits,
                                    qdq_error *err);
+
+/* Child inputs and outputs of a scheme, resolved: slot groups of the space that read these tensors in any instance, each once, whichever
+ * region they belong to. n_lost of the n_points have no such reader. */
+typedef struct qdq_boundary {
+    uint32_t *group;
+    size_t n_groups;
+    size_t n_points, n_lost;
+} qdq_boundary;
+
+/* A composite's scheme is a delta: these groups get codes, all others stay as their regions chose them. */
+qdq_status qdq_scheme_boundary(const qdq_scheme *scheme, const qdq_pattern *p, const qdq_space *s,
+                               qdq_arena *arena, qdq_boundary *out, qdq_error *err);
 
 /* --- composites ------------------------------------------------------------------------------------------------------- */
 
