@@ -191,9 +191,9 @@ typedef struct qdq_tune_opts {
     double
         pool_share; /* of the schemes that they have for a pattern, so many are tried, the fastest first; 0: 0.1 */
     unsigned pool_least; /* but at least so many, if they have them; 0: 10 */
-    /* Of all caches, patterns.yaml included; these two count as they are. */
+    /* These two count as they are: of schemes that are tried, and of those in caches and in patterns.yaml. */
     unsigned
-        pattern_cache_distance; /* points by which two schemes of a pattern differ at least; QDQ_TUNE_OPTS_INIT: 4 */
+        pattern_cache_distance; /* points by which two schemes of a pattern that are tried differ at least; QDQ_TUNE_OPTS_INIT: 4 */
     unsigned pattern_cache_entries; /* schemes of a pattern at most; 0: no bound; QDQ_TUNE_OPTS_INIT: 32 */
     /* The same network with Q/DQ, by others or from before: each is measured as it is, and ships if nothing that holds the goal
      * beats it (qdq_tune_baseline); its placement is a start. One that was loaded from a file, and not edited since, ships

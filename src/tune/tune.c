@@ -321,6 +321,30 @@ static qdq_status follow_strategy(qdq_tuning *t, qdq_error *err)
     return qdq_search_run(&t->problem, &t->search_opts, &ops, &t->arena, &t->found, err);
 }
 
+static qdq_status pose(qdq_tuning *t, qdq_error *err)
+{
+    QDQ_TRY(qdq_tune_weigh(t, err));
+    QDQ_TRY(qdq_tune_choose_strategy(t, err));
+    return qdq_tune_pose(t, err);
+}
+
+/* What another run settled is followed; where that does not hold, and everywhere else, is searched. */
+static qdq_status follow(qdq_tuning *t, qdq_error *err)
+{
+    bool done = false;
+
+    QDQ_TRY(pose(t, err));
+    if (t->opts->mode == QDQ_TUNE_REGION)
+        QDQ_TRY(qdq_tune_learn(t, NULL, err));
+    if (t->settled == NULL)
+        return follow_strategy(t, err);
+    QDQ_TRY(qdq_tune_follow_known(t, &done, err));
+    if (done)
+        return QDQ_OK;
+    QDQ_TRY(pose(t, err));
+    return follow_strategy(t, err);
+}
+
 static qdq_status search(qdq_tuning *t, qdq_error *err)
 {
     qdq_assign nothing;
@@ -335,10 +359,9 @@ static qdq_status search(qdq_tuning *t, qdq_error *err)
     QDQ_TRY(qdq_baselines_try(t, err));
     if (t->opts->mode == QDQ_TUNE_SUBGRAPH)
         QDQ_TRY(qdq_tune_find_fusions(t, err));
-    QDQ_TRY(qdq_tune_weigh(t, err));
-    QDQ_TRY(qdq_tune_choose_strategy(t, err));
-    QDQ_TRY(qdq_tune_pose(t, err));
-    QDQ_TRY(follow_strategy(t, err));
+    else
+        QDQ_TRY(qdq_tune_name_patterns(t, err));
+    QDQ_TRY(follow(t, err));
     if (t->opts->mode == QDQ_TUNE_SUBGRAPH) /* nothing was proposed but starts */
         QDQ_TRY(qdq_tune_write_raw(t, &t->found.best, err));
     QDQ_TRY(qdq_baselines_try_exact(t, err));
@@ -435,6 +458,8 @@ static void close_all(qdq_tuning *t, const char *why)
     qdq_candidates_close(t->files);
     qdq_tune_store_close(t->store);
     qdq_pattern_cache_free(&t->known);
+    qdq_pattern_cache_free(&t->thin);
+    qdq_pattern_cache_free(&t->learnt);
     qdq_patterns_free(t->patterns);
     qdq_fusion_keys_free(t->keys);
     qdq_free(t->layers.at);

@@ -145,7 +145,9 @@ static qdq_status write_found(qdq_tuning *t, const char **name, bool *is_rules, 
     qdq_plan_free(p);
     QDQ_TRY(st);
     *is_rules = strcmp(digits, t->rules_name) == 0;
-    *name = qdq_arena_printf(&t->arena, "written-%.24s", digits);
+    /* Where another run settled it, one session is enough: equal plans are built once. */
+    *name = qdq_arena_printf(&t->arena, "%s%.*s", t->settled != NULL ? "" : "written-",
+                             t->settled != NULL ? 32 : 24, digits);
     return *name != NULL ? QDQ_OK : qdq_nomem(err);
 }
 

@@ -222,14 +222,15 @@ void qdq_tune_settings(qdq_tuning *t)
         .stale = p->stale,
         .max_trials = o->trials,
         .max_builds = qdq_tune_max_builds(t, o->mode == QDQ_TUNE_SUBGRAPH && !qdq_tune_wants_greedy(o)),
+        .seeds_beyond = o->max_builds == 0,
         .seed = o->seed};
 }
 
-qdq_pattern_cache qdq_tune_new_cache(const qdq_tuning *t)
+qdq_pattern_cache qdq_tune_new_cache(const qdq_tuning *t, bool whole)
 {
     qdq_pattern_cache c = QDQ_PATTERN_CACHE_INIT;
 
-    c.minimum_distance = t->opts->pattern_cache_distance;
+    c.minimum_distance = whole ? 1 : t->opts->pattern_cache_distance;
     c.max_entries = t->opts->pattern_cache_entries;
     return c;
 }
@@ -286,6 +287,20 @@ const char *qdq_tune_search_text(qdq_tuning *t, const char *data)
         t->opts->goal != NULL ? t->opts->goal->min_sqnr : 0.0, t->target->name, t->rules_name, t->correct,
         o->mutations, o->attempts, t->opts->pool_share, t->opts->pool_least, known, data,
         baselines[0] != '\0' ? " qdq-baselines=" : "", baselines);
+}
+
+const char *qdq_tune_effort_text(qdq_tuning *t)
+{
+    const qdq_search_opts *o = &t->search_opts;
+    const qdq_goal_opts *goal = t->opts->goal;
+
+    return qdq_arena_printf(
+        &t->arena,
+        "schemes=%u exhaustive=%u stale=%u pairs=%u strict=%d enter=%.17g mutations=%u/%u trials=%u "
+        "builds=%u time=%.17g min_sqnr=%.17g max_drop=%.17g %s",
+        o->schemes_per_unit, o->exhaustive, o->stale, o->test.max_pairs, o->test.strict, o->test.enter,
+        o->mutations, o->attempts, o->max_trials, o->max_builds, t->opts->time_s,
+        goal != NULL ? goal->min_sqnr : 0, goal != NULL ? goal->max_drop : -1, t->context.quant);
 }
 
 static void put_shape(qdq_buf *b, const qdq_input_shape *s)

@@ -107,8 +107,7 @@ double qdq_tune_pace(const qdq_tune_prices *before, const qdq_tune_prices *after
 
 bool qdq_tune_may_refine(const qdq_tuning *t)
 {
-    return t->filter.n == 0 && qdq_assign_count(&t->found.best) > 0 &&
-           (t->regions == NULL || !qdq_tune_is_settled(t));
+    return t->filter.n == 0 && qdq_assign_count(&t->found.best) > 0 && t->settled == NULL;
 }
 
 bool qdq_tune_can_profile(const qdq_tuning *t)

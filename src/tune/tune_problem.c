@@ -3,7 +3,6 @@
 #include "tune/tune_state.h"
 
 #include <fnmatch.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -72,71 +71,33 @@ static qdq_status seed_imported(qdq_tuning *t, const qdq_pattern *p, const qdq_c
     return QDQ_OK;
 }
 
-/* Has a cache something of it that was measured? */
-static bool is_settled(const qdq_tuning *t, const qdq_pattern *p)
-{
-    const qdq_pattern_schemes *known = qdq_pattern_cache_find(&t->known, p->signature);
-
-    for (size_t i = 0; known != NULL && i < known->schemes.n; i++)
-        if (isfinite(known->schemes.at[i].latency_ms))
-            return true;
-    return false;
-}
-
-static bool has_groups(const qdq_tuning *t, const qdq_pattern *p)
-{
-    for (size_t i = 0; i < p->n_instances; i++)
-        for (size_t k = 0; k < p->n_nodes; k++)
-            if (t->space->first_group[p->instance[i].node[k]->id] != QDQ_NO_GROUP)
-                return true;
-    return false;
-}
-
-bool qdq_tune_is_settled(const qdq_tuning *t)
-{
-    for (size_t i = 0; i < t->patterns->n; i++) {
-        const qdq_pattern *p = &t->patterns->pattern[i];
-        if (has_groups(t, p) && wanted(t, p) && !is_settled(t, p))
-            return false;
-    }
-    return true;
-}
-
-/* How many schemes of the caches are tried. */
-static size_t count_cached(const qdq_tuning *t, const qdq_pattern *p)
-{
-    const double share = t->opts->pool_share > 0 ? t->opts->pool_share : 0.1;
-    const size_t least = t->opts->pool_least > 0 ? t->opts->pool_least : 10;
-    const qdq_pattern_schemes *known = qdq_pattern_cache_find(&t->known, p->signature);
-
-    return known != NULL ? qdq_scheme_pool(known->schemes.n, share, least) : 0;
-}
-
-/* The fastest of the caches, as many as are worth going on from, and what was imported behind them. */
-static qdq_status seed_unit(qdq_tuning *t, const qdq_pattern *p, const qdq_choices *c, qdq_search_unit *u,
+/* What caches know, and what was imported behind it. */
+static qdq_status seed_unit(qdq_tuning *t, size_t index, const qdq_choices *c, qdq_search_unit *u,
                             qdq_error *err)
 {
-    const qdq_pattern_schemes *known = qdq_pattern_cache_find(&t->known, p->signature);
-    const size_t n = count_cached(t, p);
-    qdq_assign *seed = qdq_arena_array(&t->arena, n + 2 * t->n_baselines + 1, sizeof *seed);
+    const qdq_pattern *p = &t->patterns->pattern[index];
+    qdq_assign *known;
+    size_t n = 0;
 
+    if (t->regions != NULL)
+        QDQ_TRY(qdq_tune_find_seeds(t, index, &known, &n, err));
+    qdq_assign *seed = qdq_arena_array(&t->arena, n + 2 * t->n_baselines + 1, sizeof *seed);
     if (seed == NULL)
         return qdq_nomem(err);
+    for (size_t i = 0; i < n; i++)
+        seed[i] = known[i];
     u->seed = seed;
-    u->settled = is_settled(t, p);
-    for (size_t i = 0; i < n; i++) {
-        QDQ_TRY(qdq_choices_from_scheme(c, p, t->space, &known->schemes.at[i], &t->arena, &seed[u->n_seeds],
-                                        err));
-        u->n_seeds++;
-    }
+    u->n_seeds = u->n_cached = n;
+    u->settled = t->settled != NULL;
     for (size_t i = 0; i < t->n_baselines; i++)
         QDQ_TRY(seed_imported(t, p, c, &t->baselines[i].placement, seed, u, err));
     return QDQ_OK;
 }
 
-static qdq_status make_unit(qdq_tuning *t, const qdq_pattern *p, const qdq_choices *c, qdq_search_unit *u,
+static qdq_status make_unit(qdq_tuning *t, size_t index, const qdq_choices *c, qdq_search_unit *u,
                             qdq_error *err)
 {
+    const qdq_pattern *p = &t->patterns->pattern[index];
     qdq_search_choice *choice = qdq_arena_array(&t->arena, c->n + 1, sizeof *choice);
 
     if (choice == NULL)
@@ -146,7 +107,7 @@ static qdq_status make_unit(qdq_tuning *t, const qdq_pattern *p, const qdq_choic
             .bit = c->choice[k].group, .worth_ns = c->choice[k].cost_ns, .linear = c->choice[k].linear};
     *u = (qdq_search_unit){
         .name = p->signature, .choice = choice, .n_choices = c->n, .n_instances = p->n_instances};
-    return seed_unit(t, p, c, u, err);
+    return seed_unit(t, index, c, u, err);
 }
 
 static qdq_status make_units(qdq_tuning *t, qdq_error *err)
@@ -161,7 +122,7 @@ static qdq_status make_units(qdq_tuning *t, qdq_error *err)
         QDQ_TRY(qdq_choices_find(p, t->space, &t->arena, &t->choices[i], err));
         unit[i] = (qdq_search_unit){.name = p->signature};
         if (wanted(t, p))
-            QDQ_TRY(make_unit(t, p, &t->choices[i], &unit[i], err));
+            QDQ_TRY(make_unit(t, i, &t->choices[i], &unit[i], err));
     }
     t->problem.unit = unit;
     t->problem.n_units = t->patterns->n;
@@ -189,7 +150,7 @@ static qdq_status make_borders(qdq_tuning *t, qdq_error *err)
 
 /* --- starts ----------------------------------------------------------------------------------------------------------- */
 
-enum { MAX_STARTS = 8 + QDQ_TUNE_MOST_BASELINES };
+enum { MAX_STARTS = 9 + QDQ_TUNE_MOST_BASELINES };
 
 typedef struct starts {
     qdq_assign assign[MAX_STARTS];
@@ -209,7 +170,7 @@ static bool apply_seeds(qdq_tuning *t, qdq_assign *a)
     bool any = false;
 
     for (size_t u = 0; u < t->problem.n_units; u++)
-        if (t->problem.unit[u].n_seeds > 0 && count_cached(t, &t->patterns->pattern[u]) > 0) {
+        if (t->problem.unit[u].n_cached > 0) {
             qdq_choices_apply(&t->choices[u], &t->patterns->pattern[u], SIZE_MAX, &t->problem.unit[u].seed[0],
                               a);
             any = true;
@@ -217,14 +178,30 @@ static bool apply_seeds(qdq_tuning *t, qdq_assign *a)
     return any;
 }
 
+/* Each pattern's best in all its instances, and this model's best. */
+static qdq_status add_cached_starts(qdq_tuning *t, starts *s, qdq_error *err)
+{
+    bool found = false;
+
+    QDQ_TRY(add_start(t, s, "cached", err));
+    s->n -= !apply_seeds(t, &s->assign[s->n - 1]);
+    if (t->regions == NULL)
+        return QDQ_OK;
+    QDQ_TRY(add_start(t, s, "cached", err));
+    QDQ_TRY(qdq_tune_find_placement(t, &s->assign[s->n - 1], &found, err));
+    s->n -= !found;
+    return QDQ_OK;
+}
+
 /* Adds the boundary points of the best scheme that the caches know of a pattern. */
-static qdq_status apply_boundary(qdq_tuning *t, const qdq_pattern *p, qdq_assign *a, qdq_boundary *sum,
+static qdq_status apply_boundary(qdq_tuning *t, size_t pattern, qdq_assign *a, qdq_boundary *sum,
                                  qdq_error *err)
 {
-    const qdq_pattern_schemes *known = qdq_pattern_cache_find(&t->known, p->signature);
+    const qdq_pattern_schemes *known = qdq_tune_best_entry(t, pattern);
+    const qdq_pattern *p = &t->patterns->pattern[pattern];
     qdq_boundary b;
 
-    if (known == NULL || known->schemes.n == 0 || !wanted(t, p))
+    if (known == NULL || !wanted(t, p))
         return QDQ_OK;
     QDQ_TRY(qdq_scheme_boundary(&known->schemes.at[0], p, t->space, &t->arena, &b, err));
     for (size_t i = 0; i < b.n_groups; i++)
@@ -245,7 +222,7 @@ static qdq_status add_boundary_start(qdq_tuning *t, starts *s, qdq_error *err)
     QDQ_TRY(add_start(t, s, "cached boundaries", err));
     (void)apply_seeds(t, &s->assign[s->n - 1]);
     for (size_t i = 0; i < t->patterns->n; i++)
-        QDQ_TRY(apply_boundary(t, &t->patterns->pattern[i], &s->assign[s->n - 1], &sum, err));
+        QDQ_TRY(apply_boundary(t, i, &s->assign[s->n - 1], &sum, err));
     s->n -= sum.n_groups == 0;
     if (sum.n_lost > 0)
         qdq_job_log(t->job, QDQ_LOG_WARNING,
@@ -339,19 +316,19 @@ static qdq_status make_starts(qdq_tuning *t, qdq_error *err)
         return qdq_nomem(err);
     *s = (starts){0};
     QDQ_TRY(add_start(t, s, "nothing", err));
-    QDQ_TRY(add_start(t, s, "cached", err));
-    if (!apply_seeds(t, &s->assign[s->n - 1]))
-        s->n--;
+    if (t->settled == NULL) /* else it was tried before */
+        QDQ_TRY(add_cached_starts(t, s, err));
+    t->problem.n_cached_starts = s->n - 1;
     for (size_t i = 0; i < t->n_baselines; i++) {
         s->name[s->n] = "imported";
         if (!qdq_assign_copy(&s->assign[s->n++], &t->baselines[i].placement, &t->arena))
             return qdq_nomem(err);
     }
-    if (!qdq_tune_is_settled(t)) /* else the guard alone compares with the rules */
-        QDQ_TRY(add_plain_starts(t, s, err));
+    QDQ_TRY(add_plain_starts(t, s, err));
     if (!t->cuts && !qdq_tune_wants_greedy(t->opts))
         QDQ_TRY(add_goal_start(t, s, err));
-    QDQ_TRY(add_boundary_start(t, s, err));
+    if (t->settled == NULL)
+        QDQ_TRY(add_boundary_start(t, s, err));
     QDQ_TRY(keep_to_filter(t, s, err));
     t->problem.start = s->assign;
     t->problem.start_name = s->name;
@@ -363,7 +340,8 @@ static qdq_status make_starts(qdq_tuning *t, qdq_error *err)
 
 static qdq_status load_caches(qdq_tuning *t, qdq_error *err)
 {
-    t->known = qdq_tune_new_cache(t);
+    t->thin = qdq_tune_new_cache(t, false);
+    t->known.max_entries = t->known.minimum_distance = 0;
     for (size_t i = 0; t->opts->pattern_caches != NULL && t->opts->pattern_caches[i] != NULL; i++) {
         qdq_pattern_cache one = QDQ_PATTERN_CACHE_INIT;
         qdq_status st = qdq_pattern_cache_load(t->opts->pattern_caches[i], t->job, &one, err);
@@ -372,7 +350,7 @@ static qdq_status load_caches(qdq_tuning *t, qdq_error *err)
         qdq_pattern_cache_free(&one);
         QDQ_TRY(st);
     }
-    return QDQ_OK;
+    return qdq_pattern_cache_merge(&t->thin, &t->known, true, err);
 }
 
 /* --- all of it -------------------------------------------------------------------------------------------------------- */
@@ -395,5 +373,5 @@ qdq_status qdq_tune_pose(qdq_tuning *t, qdq_error *err)
     if (t->regions != NULL)
         QDQ_TRY(make_borders(t, err));
     QDQ_TRY(make_starts(t, err));
-    return qdq_tune_is_settled(t) ? QDQ_OK : qdq_tune_find_others(t, err);
+    return t->settled != NULL ? QDQ_OK : qdq_tune_find_others(t, err);
 }

@@ -379,9 +379,9 @@ static void show_patterns(const qdq_tuning *t, const qdq_tune_candidate *best, q
         qdq_page_number(b, &table, 5, r->tried, "%.0f");
         qdq_page_share(b, &table, 6, r->gain);
         qdq_page_cell(b, &table, 7,
-                      unit->settled ? "known from a cache"
-                      : r->skipped  ? "promises too little"
-                                    : "");
+                      t->settled != NULL ? "known from a cache"
+                      : r->skipped       ? "promises too little"
+                                         : "");
         qdq_page_row_end(b);
     }
     qdq_page_table_end(b);

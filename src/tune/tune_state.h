@@ -162,7 +162,14 @@ typedef struct qdq_tuning {
     qdq_choices *choices;           /* by pattern */
     struct qdq_baseline *baselines; /* models with Q/DQ that were given: baseline/baseline.h */
     size_t n_baselines;
-    qdq_pattern_cache known; /* of the files that users gave */
+    qdq_pattern_cache known;  /* all of the files that users gave, */
+    qdq_pattern_cache thin;   /* and what is tried of it */
+    qdq_pattern_cache learnt; /* what this run measured so far */
+    char (*canon)[33];        /* digits of the canonical form of each pattern, */
+    char whole[33];           /* and of the model with all that there is to decide */
+    const char *effort;       /* what the length of the search depends on, as text */
+    /* What another run found out about this model here, to its end; NULL: nothing. While it is not NULL, nothing is explored. */
+    const qdq_pattern_schemes *settled;
 
     qdq_tune_folder *folder;
     qdq_tempdir *work; /* the folder's */
@@ -299,10 +306,11 @@ unsigned qdq_tune_max_builds(const qdq_tuning *t, bool cuts);
 unsigned qdq_tune_max_builds_with_edges(const qdq_tuning *t, bool cuts);
 /* and with those of other types of activations after these. */
 unsigned qdq_tune_max_builds_with_types(const qdq_tuning *t, bool cuts);
-/* An empty one with the limits that users want. */
-qdq_pattern_cache qdq_tune_new_cache(const qdq_tuning *t);
+/* An empty one with the limits that users want; `whole`: all schemes that differ at all. */
+qdq_pattern_cache qdq_tune_new_cache(const qdq_tuning *t, bool whole);
 /* All that decisions depend on, as text: two runs with equal texts are one run. In the arena; NULL: out of memory. */
 const char *qdq_tune_search_text(qdq_tuning *t, const char *data);
+const char *qdq_tune_effort_text(qdq_tuning *t);  /* all that the length of a search depends on */
 const char *qdq_tune_options_text(qdq_tuning *t); /* all that times depend on */
 const char *qdq_tune_quant_text(qdq_tuning *t);   /* what Q/DQ are, for times of groups apart */
 
@@ -311,11 +319,47 @@ const char *qdq_tune_quant_text(qdq_tuning *t);   /* what Q/DQ are, for times of
 /* What users hand in beside the model, and in region mode regions and patterns: mistakes show before anything is measured. */
 qdq_status qdq_tune_read(qdq_tuning *t, qdq_error *err);
 
-/* Do caches know of every pattern how to quantize it? Then they are followed, and nothing is explored. */
-bool qdq_tune_is_settled(const qdq_tuning *t);
-
 /* Choices, units and starts: the search's problem, once groups are weighed. */
 qdq_status qdq_tune_pose(qdq_tuning *t, qdq_error *err);
+
+/* --- tune_patterns.c -------------------------------------------------------------------------------------------------- */
+
+/* Names patterns and the model for pattern caches, once the engine is open; fills t->settled. */
+qdq_status qdq_tune_name_patterns(qdq_tuning *t, qdq_error *err);
+
+/* What the run learnt from a trial, into patterns.yaml; before the first one (NULL) that of the model without Q/DQ. */
+qdq_status qdq_tune_learn(qdq_tuning *t, const qdq_search_event *e, qdq_error *err);
+
+/* patterns.yaml when all is over. */
+qdq_status qdq_tune_write_patterns(qdq_tuning *t, qdq_error *err);
+
+/* --- tune_known.c ----------------------------------------------------------------------------------------------------- */
+
+/* Schemes that caches have for a pattern as bits over its choices, those that are measured on this engine and device first; each
+ * once, as many as users want to be tried. In the arena. */
+qdq_status qdq_tune_find_seeds(qdq_tuning *t, size_t pattern, qdq_assign **out, size_t *n, qdq_error *err);
+
+/* The entry of a pattern whose schemes are tried first; NULL: caches do not have it. */
+const qdq_pattern_schemes *qdq_tune_best_entry(const qdq_tuning *t, size_t pattern);
+
+/* An assignment in digits, by which caches know it; in the arena. NULL: out of memory. */
+const char *qdq_tune_placement_text(const qdq_tuning *t, const qdq_assign *a, qdq_arena *arena);
+
+/* The time of a measured candidate as a share of the baseline's. */
+double qdq_tune_share_of(const qdq_search_event *e);
+
+/* The fastest placement that caches have for this very model, whatever it was measured on: *found is false where there is none. */
+qdq_status qdq_tune_find_placement(qdq_tuning *t, qdq_assign *out, bool *found, qdq_error *err);
+
+/* Tries what t->settled says is best. If that is as fast as it says, and no start that nobody measured is faster, *done is true,
+ * and t->found is what a search would have found; else t->settled is NULL from now on. */
+qdq_status qdq_tune_follow_known(qdq_tuning *t, bool *done, qdq_error *err);
+
+/* The time of a placement as a share of the baseline's, if another run with this store, or t->settled, knows it; NAN. */
+qdq_status qdq_tune_known_share(qdq_tuning *t, const qdq_assign *a, double *out, qdq_error *err);
+
+/* Puts what a trial found into the store, for other runs. */
+qdq_status qdq_tune_remember_share(qdq_tuning *t, const qdq_search_event *e, qdq_error *err);
 
 /* --- tune_others.c ---------------------------------------------------------------------------------------------------- */
 

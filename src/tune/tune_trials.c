@@ -541,6 +541,10 @@ static qdq_status event(void *ctx, const qdq_search_event *e, qdq_error *err)
         e->saved >= t->saved; /* no: merged groups, slower than the best start, that became better */
     t->saved = fmax(t->saved, e->saved);
     QDQ_TRY(record(t, e, err));
+    if (t->opts->mode == QDQ_TUNE_REGION) {
+        QDQ_TRY(qdq_tune_remember_share(t, e, err));
+        QDQ_TRY(qdq_tune_learn(t, e, err));
+    }
     if (t->opts->mode == QDQ_TUNE_SUBGRAPH)
         QDQ_TRY(
             qdq_tune_write_cache(t, e->kept ? e->candidate : e->incumbent, e->phase == QDQ_PHASE_DONE, err));
@@ -562,6 +566,11 @@ static unsigned builds(void *ctx)
     return ((qdq_tuning *)ctx)->builds;
 }
 
+static qdq_status known_share(void *ctx, const qdq_assign *a, double *out, qdq_error *err)
+{
+    return qdq_tune_known_share(ctx, a, out, err);
+}
+
 qdq_search_ops qdq_tune_search_ops(qdq_tuning *t)
 {
     return (qdq_search_ops){.ctx = t,
@@ -569,6 +578,7 @@ qdq_search_ops qdq_tune_search_ops(qdq_tuning *t)
                             .identity = identity,
                             .event = event,
                             .builds = builds,
+                            .known_share = known_share,
                             .profile = profile};
 }
 

@@ -45,7 +45,7 @@ qdq_status qdq_tune_weigh(qdq_tuning *t, qdq_error *err)
     if (ns == NULL)
         return qdq_nomem(err);
     from_shapes(t, ns);
-    qdq_status st = qdq_tune_is_settled(t) ? QDQ_OK : from_profile(t, ns, err);
+    qdq_status st = t->settled != NULL ? QDQ_OK : from_profile(t, ns, err);
     if (st == QDQ_OK)
         weigh_groups(t, ns);
     free(ns);

@@ -113,44 +113,6 @@ qdq_status qdq_tune_write_raw(qdq_tuning *t, const qdq_assign *a, qdq_error *err
     return st;
 }
 
-/* --- patterns.yaml ---------------------------------------------------------------------------------------------------- */
-
-/* What the search found for each pattern; its time is that of the whole model with it. */
-static qdq_status add_pattern(qdq_tuning *t, qdq_pattern_cache *c, size_t u, qdq_error *err)
-{
-    const qdq_pattern *p = &t->patterns->pattern[u];
-    qdq_pattern_schemes one = {.signature = p->signature, .size = p->n_nodes};
-    qdq_scheme scheme = {0};
-
-    if (t->choices[u].n == 0 || t->problem.unit[u].n_choices == 0) /* nothing was tried there */
-        return QDQ_OK;
-    QDQ_TRY(qdq_choices_to_scheme(&t->choices[u], &t->found.unit[u].best, &t->arena, &scheme, err));
-    scheme.latency_ms = t->out->final_ms;
-    if (!QDQ_PUSH(&t->arena, &one.schemes, scheme))
-        return qdq_nomem(err);
-    return qdq_pattern_cache_add(c, &one, err);
-}
-
-static qdq_status write_patterns(qdq_tuning *t, qdq_error *err)
-{
-    qdq_pattern_cache c = qdq_tune_new_cache(t);
-    const char *path = qdq_tune_path(t, "patterns.yaml");
-    char *text = NULL;
-    qdq_status st = path != NULL ? QDQ_OK : qdq_nomem(err);
-
-    for (size_t u = 0; u < t->problem.n_units && st == QDQ_OK; u++)
-        st = add_pattern(t, &c, u, err);
-    if (st == QDQ_OK)
-        st = qdq_pattern_cache_merge(&c, &t->known, true, err);
-    if (st == QDQ_OK)
-        st = qdq_pattern_cache_text(&c, &text, err);
-    if (st == QDQ_OK)
-        st = qdq_write_file(path, true, text, strlen(text), err);
-    qdq_free(text);
-    qdq_pattern_cache_free(&c);
-    return st;
-}
-
 /* --- report.json ------------------------------------------------------------------------------------------------------ */
 
 static void put_number(json_t *j, const char *key, double x)
@@ -397,7 +359,7 @@ qdq_status qdq_tune_write_results(qdq_tuning *t, qdq_error *err)
     if (st == QDQ_OK)
         st = qdq_write_file(path, true, text, strlen(text), err);
     if (st == QDQ_OK && t->opts->mode == QDQ_TUNE_REGION)
-        st = write_patterns(t, err);
+        st = qdq_tune_write_patterns(t, err);
     if (st == QDQ_OK)
         st = qdq_tune_write_page(t, err);
     if (st == QDQ_OK)

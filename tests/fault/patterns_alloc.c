@@ -57,7 +57,7 @@ static qdq_status merge(void *ctx, qdq_error *err)
 {
     static const qdq_scheme fast = {.latency_ms = 0.5};
     qdq_pattern_cache c = QDQ_PATTERN_CACHE_INIT;
-    qdq_pattern_schemes known = {.signature = "A"};
+    qdq_pattern_schemes known = {.key = {.signature = "A"}};
     qdq_status st = QDQ_OK;
 
     known.schemes.at = (qdq_scheme *)(uintptr_t)&fast;
@@ -70,7 +70,7 @@ static qdq_status merge(void *ctx, qdq_error *err)
     for (size_t i = 0; i < c.patterns.n; i++) {
         const qdq_pattern_schemes *ps = c.patterns.at[i];
 
-        assert_ptr_equal(qdq_pattern_cache_find(&c, ps->signature), ps);
+        assert_ptr_equal(qdq_pattern_cache_find(&c, &ps->key), ps);
         assert_true(ps->schemes.n == 1 || ps->schemes.n == 3);
     }
     qdq_pattern_cache_free(&c);

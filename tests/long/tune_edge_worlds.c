@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/random.h"
 #include "quant/quantize_steps.h"
+#include "support/sim_time.h"
 #include "support/spaced.h"
 #include "support/tuned.h"
 #include "tune/space/space_edges.h"
@@ -44,28 +45,6 @@ static const char *costs(qdq_random *r)
     return test_tuned_costs(text, NULL);
 }
 
-/* us, without noise: that is in what is measured, not in what a kernel costs. */
-static double time_of(qdq_engine *e, const qdq_model *m)
-{
-    qdq_session_opts o = QDQ_SESSION_OPTS_INIT;
-    qdq_session *s;
-    qdq_named_array *in;
-    qdq_layer *l;
-    double sum = 0;
-    size_t n, n_in;
-
-    o.profile = true;
-    assert_ok(qdq_session_open(e, m, &o, &s, &err));
-    assert_ok(qdq_random_inputs(s, 1, &in, &n_in, &err));
-    assert_ok(qdq_session_profile(s, in, n_in, 1, &l, &n, &err));
-    for (size_t i = 0; i < n; i++)
-        sum += l[i].median_us;
-    qdq_free(l);
-    qdq_free(in);
-    qdq_session_close(s);
-    return sum;
-}
-
 /* The least time of all assignments of groups and inner edges. */
 static double best_of_all(test_space *t)
 {
@@ -89,7 +68,7 @@ static double best_of_all(test_space *t)
                 qdq_space_flip(t->s, &a, edge[i - t->s->n_groups]);
         qdq_plan *p = test_space_plan(t, &a);
         qdq_model *m = test_space_applied(t, p);
-        best = fmin(best, time_of(t->engine, m));
+        best = fmin(best, test_sim_time(t->engine, m));
         qdq_model_free(m);
         qdq_plan_free(p);
     }
@@ -168,7 +147,7 @@ static void try_world(const qdq_target *target, const char *folder, bool with_ba
     assert_ok(qdq_autotune(m, target, NULL, folder, &o, &found, &err));
     snprintf(path, sizeof path, "%s/model.onnx", folder);
     assert_ok(qdq_model_load(path, NULL, &tuned, &err));
-    const double in_float = time_of(e, m), best = best_of_all(&t), mine = time_of(e, tuned);
+    const double in_float = test_sim_time(e, m), best = best_of_all(&t), mine = test_sim_time(e, tuned);
     const double share = (in_float - mine) / (in_float - best);
     sum->gain += in_float - mine;
     sum->most += in_float - best;

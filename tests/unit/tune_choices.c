@@ -447,7 +447,8 @@ static void a_cache_of_model_optimizer_gives_seeds(void **state)
     assert_ok(qdq_pattern_cache_load(path, NULL, &cache, &err));
     setting s = open_setting(blocks(""), "ort-cpu");
     const qdq_pattern *block = pattern_of(&s, "a1");
-    const qdq_pattern_schemes *known = qdq_pattern_cache_find(&cache, block->signature);
+    const qdq_pattern_schemes *known =
+        qdq_pattern_cache_find(&cache, &(qdq_pattern_key){.signature = block->signature});
     qdq_choices c = choices_of(&s, block);
 
     assert_non_null(known);

@@ -29,7 +29,7 @@ static void give(qdq_arena *arena, qdq_pattern_schemes *ps, qdq_scheme s)
 
 static void expect_latencies(const qdq_pattern_cache *c, const char *signature, size_t n, const double *ms)
 {
-    const qdq_pattern_schemes *ps = qdq_pattern_cache_find(c, signature);
+    const qdq_pattern_schemes *ps = qdq_pattern_cache_find(c, &(qdq_pattern_key){.signature = signature});
 
     assert_non_null(ps);
     assert_int_equal(ps->schemes.n, n);
@@ -76,7 +76,7 @@ static void region_9_case_3_near_and_slow_schemes_are_evicted(void **state)
     static const unsigned max_entries[] = {32, 2};
     qdq_error err = QDQ_ERROR_INIT;
     qdq_arena arena = QDQ_ARENA_INIT;
-    qdq_pattern_schemes ps = {.signature = "Conv->Relu", .size = 2};
+    qdq_pattern_schemes ps = {.key = {.signature = "Conv->Relu"}, .size = 2};
 
     (void)state;
     give(&arena, &ps, scheme(&arena, 10, ""));
@@ -102,7 +102,7 @@ static void region_9_case_3_without_a_distance_each_scheme_stays_once(void **sta
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_arena arena = QDQ_ARENA_INIT;
-    qdq_pattern_schemes ps = {.signature = "Conv->Relu", .size = 2};
+    qdq_pattern_schemes ps = {.key = {.signature = "Conv->Relu"}, .size = 2};
     qdq_pattern_cache c = QDQ_PATTERN_CACHE_INIT;
 
     (void)state;
@@ -124,7 +124,8 @@ static void what_is_added_later_meets_what_is_there(void **state)
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_arena arena = QDQ_ARENA_INIT;
-    qdq_pattern_schemes first = {.signature = "P", .size = 9}, second = {.signature = "P", .size = 10};
+    qdq_pattern_schemes first = {.key = {.signature = "P"}, .size = 9},
+                        second = {.key = {.signature = "P"}, .size = 10};
     qdq_pattern_cache c = QDQ_PATTERN_CACHE_INIT;
 
     (void)state;
@@ -149,7 +150,7 @@ static void add_one(qdq_pattern_cache *c, const char *signature, double ms, cons
 {
     qdq_error err = QDQ_ERROR_INIT;
     qdq_arena arena = QDQ_ARENA_INIT;
-    qdq_pattern_schemes ps = {.signature = signature, .size = 3};
+    qdq_pattern_schemes ps = {.key = {.signature = signature}, .size = 3};
 
     give(&arena, &ps, scheme(&arena, ms, nodes));
     assert_ok(qdq_pattern_cache_add(c, &ps, &err));
@@ -171,14 +172,14 @@ static void merging_prefers_what_is_there_or_adds_to_it(void **state)
         assert_ok(qdq_pattern_cache_merge(&a, &b, prefer == 1, &err));
         qdq_pattern_cache_free(&b);
         assert_int_equal(a.patterns.n, 3);
-        assert_string_equal(a.patterns.at[2]->signature, "yours");
+        assert_string_equal(a.patterns.at[2]->key.signature, "yours");
         EXPECT_LATENCIES(&a, "mine", 7);
         EXPECT_LATENCIES(&a, "yours", 8);
         if (prefer == 1)
             EXPECT_LATENCIES(&a, "both", 5);
         else
             EXPECT_LATENCIES(&a, "both", 4, 5);
-        assert_null(qdq_pattern_cache_find(&a, "neither"));
+        assert_null(qdq_pattern_cache_find(&a, &(qdq_pattern_key){.signature = "neither"}));
         qdq_pattern_cache_free(&a);
     }
 }
@@ -219,7 +220,7 @@ static void hashes_are_those_in_the_file_of_model_optimizer(void **state)
         const qdq_pattern_schemes *ps = c.patterns.at[i];
         size_t k = 0;
 
-        assert_string_equal(qdq_yaml_get(pattern, "pattern_signature")->text, ps->signature);
+        assert_string_equal(qdq_yaml_get(pattern, "pattern_signature")->text, ps->key.signature);
         for (const qdq_yaml *s = qdq_yaml_get(pattern, "schemes")->first; s != NULL; s = s->next, k++, n++) {
             char hash[33];
 
@@ -245,8 +246,11 @@ static void a_signature_that_is_folded_over_lines_is_one_text(void **state)
     (void)state;
     load("autotuner_state_pattern_cache.yaml", &c);
     assert_non_null(qdq_pattern_cache_find(
-        &c, "Constant[value=Constant (a quite long name of a constant: with # and spaces): (shape=[8], "
-            "dtype=float32)]->Add<external:Relu,internal:Constant>"));
+        &c,
+        &(qdq_pattern_key){
+            .signature =
+                "Constant[value=Constant (a quite long name of a constant: with # and spaces): (shape=[8], "
+                "dtype=float32)]->Add<external:Relu,internal:Constant>"}));
     qdq_pattern_cache_free(&c);
 }
 
@@ -392,7 +396,7 @@ static void a_signature_that_is_not_utf8_is_written_with_marks(void **state)
         add_one(&c, broken[i], 1, "0");
         text = text_of(&c);
         assert_ok(qdq_pattern_cache_parse(text, strlen(text), "again", NULL, &again, &err));
-        assert_int_equal(strncmp(again.patterns.at[0]->signature, "\xef\xbf\xbd", 3), 0);
+        assert_int_equal(strncmp(again.patterns.at[0]->key.signature, "\xef\xbf\xbd", 3), 0);
         qdq_free(text);
         qdq_pattern_cache_free(&c);
         qdq_pattern_cache_free(&again);
@@ -546,6 +550,11 @@ static void a_malformed_pattern_is_left_out_with_line_and_reason(void **state)
         {"{pattern_signature: B, schemes: [{region_outputs: [{output_index: 1}]}]}",
          "expected one of 'region_index' and 'node_index' to be null"},
         {"{pattern_signature: B, schemes: [{region_outputs: [{node_index: 1}]}]}", "no key 'output_index'"},
+        {"{pattern_signature: B, canonical_hash: [1]}", "'canonical_hash' is 'a list', expected 32 digits"},
+        {"{pattern_signature: B, engine: [1]}", "'engine' is 'a list', expected a text"},
+        {"{pattern_signature: B, device: {}}", "'device' is 'a map', expected a text"},
+        {"{pattern_signature: B, options: []}", "'options' is 'a list', expected a text"},
+        {"{pattern_signature: (model)}", "'pattern_signature' is '(model)', expected operators"},
     };
 
     (void)state;
@@ -570,6 +579,114 @@ static void a_malformed_pattern_is_left_out_with_line_and_reason(void **state)
         EXPECT_LATENCIES(&c, "C", 25);
         qdq_pattern_cache_free(&c);
     }
+}
+
+static void a_malformed_model_is_left_out_with_line_and_reason(void **state)
+{
+    static const struct {
+        const char *model, *says;
+    } cases[] = {
+        {"12", "c.yaml:4:3: 'item' is '12', expected a map: model left out"},
+        {"{nodes: 1}", "c.yaml:4:3: no key 'canonical_hash': model left out"},
+        {"{canonical_hash: a, nodes: x}", "'nodes' is 'x', expected a number from 0 on"},
+        {"{canonical_hash: a, best: []}", "'best' is 'a list', expected hexadecimal digits"},
+        {"{canonical_hash: a, settled: []}", "'settled' is 'a list', expected 32 digits"},
+        {"{canonical_hash: a, placements: 1}", "'placements' is '1', expected a list"},
+        {"{canonical_hash: a, placements: [1]}", "'item' is '1', expected a map"},
+        {"{canonical_hash: a, placements: [{latency_ms: 1}]}", "no key 'placement'"},
+        {"{canonical_hash: a, placements: [{placement: [], latency_ms: 1}]}", "'placement' is 'a list'"},
+        {"{canonical_hash: a, placements: [{placement: f/, latency_ms: x}]}", "'latency_ms' is 'x'"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(cases); i++) {
+        qdq_error err = QDQ_ERROR_INIT;
+        heard h = {.n = 0};
+        qdq_job job = QDQ_JOB_INIT;
+        qdq_pattern_cache c;
+        char text[1000];
+
+        job.ctx = &h;
+        job.log = hear;
+        snprintf(text, sizeof text,
+                 "pattern_schemes: []\nmodels:\n- {canonical_hash: b, placements: [{placement: 1/}]}\n- %s\n",
+                 cases[i].model);
+        assert_ok(qdq_pattern_cache_parse(text, strlen(text), "c.yaml", &job, &c, &err));
+        if (h.n != 1 || strstr(h.text, cases[i].says) == NULL)
+            fail_msg("%s: said %u times: %s", cases[i].model, h.n, h.text);
+        assert_int_equal(c.patterns.n, 1);
+        qdq_pattern_cache_free(&c);
+    }
+}
+
+/* What differs in form, engine, device or options is another entry, and all of it is written and read. */
+static void equal_signatures_of_other_forms_stand_beside_each_other(void **state)
+{
+    static const qdq_pattern_key keys[] = {{"Conv->Relu", NULL, NULL, NULL, NULL},
+                                           {"Conv->Relu", "aa", "ort 1", "x86", "threads=1"},
+                                           {"Conv->Relu", "bb", "ort 1", "x86", "threads=1"},
+                                           {"Conv->Relu", "aa", "ort 2", "x86", "threads=1"},
+                                           {"Conv->Relu", "aa", "ort 1", "arm", "threads=1"},
+                                           {"Conv->Relu", "aa", "ort 1", "x86", "threads=2"},
+                                           {QDQ_PATTERN_MODEL, "aa", "ort 1", "x86", "threads=1"}};
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_pattern_cache c = QDQ_PATTERN_CACHE_INIT, again;
+
+    (void)state;
+    for (size_t i = 0; i < QDQ_COUNT(keys); i++) {
+        const bool is_model = i + 1 == QDQ_COUNT(keys);
+        qdq_pattern_schemes ps = {.key = keys[i], .size = 2};
+        qdq_scheme s = scheme(&arena, (double)i + 1, is_model ? "" : "0");
+        s.placement = is_model ? "3f/1" : NULL;
+        s.timestamp = "2026-11-23T10:00:00+00:00";
+        ps.best = is_model ? "3f/1" : NULL;
+        ps.settled = is_model ? "5ea1" : NULL;
+        give(&arena, &ps, s);
+        assert_ok(qdq_pattern_cache_add(&c, &ps, &err));
+    }
+    char *text = text_of(&c);
+    assert_ok(qdq_pattern_cache_parse(text, strlen(text), "again", NULL, &again, &err));
+    assert_int_equal(again.patterns.n, QDQ_COUNT(keys));
+    for (size_t i = 0; i < QDQ_COUNT(keys); i++) {
+        const qdq_pattern_schemes *ps = qdq_pattern_cache_find(&again, &keys[i]);
+        assert_non_null(ps);
+        assert_true(ps->schemes.n == 1 && ps->schemes.at[0].latency_ms == (double)i + 1);
+        assert_string_equal(ps->schemes.at[0].timestamp, "2026-11-23T10:00:00+00:00");
+    }
+    const qdq_pattern_schemes *model = qdq_pattern_cache_find(&again, &keys[QDQ_COUNT(keys) - 1]);
+    assert_string_equal(model->best, "3f/1");
+    assert_string_equal(model->settled, "5ea1");
+    assert_string_equal(model->schemes.at[0].placement, "3f/1");
+    qdq_free(text);
+    qdq_pattern_cache_free(&c);
+    qdq_pattern_cache_free(&again);
+    qdq_arena_free(&arena);
+}
+
+static void a_seal_knows_all_but_times_of_day(void **state)
+{
+    qdq_error err = QDQ_ERROR_INIT;
+    qdq_arena arena = QDQ_ARENA_INIT;
+    qdq_pattern_schemes ps = {.key = {"P", "aa", "ort 1", "x86", "threads=1"}, .size = 2};
+    char first[33], now[33];
+
+    (void)state;
+    give(&arena, &ps, scheme(&arena, 2, "0"));
+    assert_ok(qdq_pattern_schemes_seal(&ps, "long", first, &err));
+    ps.schemes.at[0].timestamp = "2026-11-23T10:00:00+00:00";
+    assert_ok(qdq_pattern_schemes_seal(&ps, "long", now, &err));
+    assert_string_equal(first, now);
+    assert_ok(qdq_pattern_schemes_seal(&ps, "short", now, &err));
+    assert_string_not_equal(first, now);
+    ps.schemes.at[0].latency_ms = 2.5;
+    assert_ok(qdq_pattern_schemes_seal(&ps, "long", now, &err));
+    assert_string_not_equal(first, now);
+    ps.schemes.at[0].latency_ms = 2;
+    ps.key.device = "arm";
+    assert_ok(qdq_pattern_schemes_seal(&ps, "long", now, &err));
+    assert_string_not_equal(first, now);
+    qdq_arena_free(&arena);
 }
 
 static void refuse(const char *text, const char *says)
@@ -635,6 +752,9 @@ int main(void)
         cmocka_unit_test(missing_keys_have_defaults),
         cmocka_unit_test(a_state_gives_each_pattern_once_and_no_failures),
         cmocka_unit_test(a_malformed_pattern_is_left_out_with_line_and_reason),
+        cmocka_unit_test(a_malformed_model_is_left_out_with_line_and_reason),
+        cmocka_unit_test(equal_signatures_of_other_forms_stand_beside_each_other),
+        cmocka_unit_test(a_seal_knows_all_but_times_of_day),
         cmocka_unit_test(what_is_no_cache_is_refused),
         cmocka_unit_test(the_locale_does_not_matter),
     };

@@ -2,8 +2,13 @@
 #include "tune/scheme/pattern_cache.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include <xxhash.h>
+
+#include "base/buf.h"
 #include "base/fail.h"
+#include "tune/space/assign.h"
 
 typedef struct candidate {
     const qdq_scheme *scheme;
@@ -15,21 +20,94 @@ typedef QDQ_VEC(candidate) candidates;
 
 void qdq_pattern_cache_free(qdq_pattern_cache *c)
 {
-    qdq_map_free(&c->by_signature);
+    qdq_map_free(&c->by_key);
     qdq_arena_free(&c->arena);
     *c = (qdq_pattern_cache)QDQ_PATTERN_CACHE_INIT;
 }
 
-static qdq_pattern_schemes *find(const qdq_pattern_cache *c, const char *signature)
-{
-    const qdq_map_value *v = qdq_map_get(&c->by_signature, signature);
+/* --- keys ------------------------------------------------------------------------------------------------------------ */
 
-    return v != NULL ? c->patterns.at[v->num] : NULL;
+static const char *text_or_empty(const char *s)
+{
+    return s != NULL ? s : "";
 }
 
-const qdq_pattern_schemes *qdq_pattern_cache_find(const qdq_pattern_cache *c, const char *signature)
+static void put_key(qdq_buf *b, const qdq_pattern_key *k)
 {
-    return find(c, signature);
+    const char *const part[] = {k->signature, k->canon, k->engine, k->device, k->options};
+
+    for (size_t i = 0; i < QDQ_COUNT(part); i++) {
+        qdq_buf_puts(b, text_or_empty(part[i]));
+        qdq_buf_putc(b, '\n');
+    }
+}
+
+/* In the arena; NULL: out of memory. */
+static const char *key_text(const qdq_pattern_key *k, qdq_arena *arena)
+{
+    qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+
+    put_key(&b, k);
+    const char *text = b.failed ? NULL : qdq_arena_strndup(arena, b.data, b.size);
+    qdq_buf_free(&b);
+    return text;
+}
+
+static bool equal_text(const char *a, const char *b)
+{
+    return strcmp(text_or_empty(a), text_or_empty(b)) == 0;
+}
+
+bool qdq_pattern_is_model(const qdq_pattern_key *key)
+{
+    return strcmp(key->signature, QDQ_PATTERN_MODEL) == 0;
+}
+
+bool qdq_pattern_key_equal(const qdq_pattern_key *a, const qdq_pattern_key *b)
+{
+    return equal_text(a->signature, b->signature) && equal_text(a->canon, b->canon) &&
+           equal_text(a->engine, b->engine) && equal_text(a->device, b->device) &&
+           equal_text(a->options, b->options);
+}
+
+static qdq_status find(const qdq_pattern_cache *c, const qdq_pattern_key *key, qdq_arena *scratch,
+                       qdq_pattern_schemes **out, qdq_error *err)
+{
+    const char *text = key_text(key, scratch);
+
+    if (text == NULL)
+        return qdq_nomem(err);
+    const qdq_map_value *v = qdq_map_get(&c->by_key, text);
+    *out = v != NULL ? c->patterns.at[v->num] : NULL;
+    return QDQ_OK;
+}
+
+const qdq_pattern_schemes *qdq_pattern_cache_find(const qdq_pattern_cache *c, const qdq_pattern_key *key)
+{
+    for (size_t i = 0; i < c->patterns.n; i++)
+        if (qdq_pattern_key_equal(&c->patterns.at[i]->key, key))
+            return c->patterns.at[i];
+    return NULL;
+}
+
+qdq_status qdq_pattern_schemes_seal(const qdq_pattern_schemes *ps, const char *search, char digits[33],
+                                    qdq_error *err)
+{
+    qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
+    char hash[33];
+
+    put_key(&b, &ps->key);
+    qdq_buf_printf(&b, "%s\n%zu %s", search, ps->size, text_or_empty(ps->best));
+    for (size_t i = 0; i < ps->schemes.n; i++) {
+        const qdq_scheme *s = &ps->schemes.at[i];
+        qdq_scheme_hash(s, hash);
+        qdq_buf_printf(&b, "\n%s %s %.17g", hash, text_or_empty(s->placement), s->latency_ms);
+    }
+    const bool ok = !b.failed;
+    const XXH128_hash_t h = XXH3_128bits(ok ? b.data : "", ok ? b.size : 0);
+    qdq_buf_free(&b);
+    qdq_assign_hash_text((qdq_assign_hash){h.low64, h.high64}, digits);
+    return ok ? QDQ_OK : qdq_nomem(err);
 }
 
 /* --- what stays ---------------------------------------------------------------------------------------------------- */
@@ -47,7 +125,7 @@ static qdq_status collect(const qdq_pattern_schemes *from, bool is_there, qdq_ma
         if (s->error)
             continue;
         qdq_scheme_hash(s, hash);
-        const char *key = qdq_arena_strdup(scratch, hash);
+        const char *key = qdq_arena_printf(scratch, "%s %s", hash, text_or_empty(s->placement));
         qdq_map_value *at = key != NULL ? qdq_map_put(seen, key, &is_new) : NULL;
         if (at == NULL)
             return qdq_nomem(err);
@@ -75,15 +153,17 @@ static int by_latency(const void *a, const void *b)
 
 /* Greedily, from the fastest on: Model-Optimizer's second branch, in which a new one replaces a slower one that is near,
  * cannot be reached behind the sort. */
-static void thin_out(const qdq_pattern_cache *c, candidates *all)
+static void thin_out(const qdq_pattern_cache *c, const qdq_pattern_key *key, candidates *all)
 {
+    const unsigned distance = qdq_pattern_is_model(key) ? 1 : c->minimum_distance;
+    const unsigned most = qdq_pattern_is_model(key) ? 0 : c->max_entries;
     size_t n = 0;
 
-    for (size_t i = 0; i < all->n && (c->max_entries == 0 || n < c->max_entries); i++) {
+    for (size_t i = 0; i < all->n && (most == 0 || n < most); i++) {
         bool near = false;
 
-        for (size_t k = 0; k < n && !near && c->minimum_distance > 0; k++)
-            near = qdq_scheme_distance(all->at[i].scheme, all->at[k].scheme) < c->minimum_distance;
+        for (size_t k = 0; k < n && !near && distance > 0; k++)
+            near = qdq_scheme_distance(all->at[i].scheme, all->at[k].scheme) < distance;
         if (!near)
             all->at[n++] = all->at[i];
     }
@@ -101,12 +181,18 @@ static bool copy_points(qdq_points *to, const qdq_points *from, qdq_arena *arena
     return true;
 }
 
+static bool copy_text(const char **to, const char *from, qdq_arena *arena)
+{
+    *to = from != NULL ? qdq_arena_strdup(arena, from) : NULL;
+    return from == NULL || *to != NULL;
+}
+
 static bool copy_scheme(qdq_scheme *to, const qdq_scheme *from, qdq_arena *arena)
 {
     *to = *from;
-    if (from->timestamp != NULL && (to->timestamp = qdq_arena_strdup(arena, from->timestamp)) == NULL)
-        return false;
-    return copy_points(&to->node_inputs, &from->node_inputs, arena) &&
+    return copy_text(&to->timestamp, from->timestamp, arena) &&
+           copy_text(&to->placement, from->placement, arena) &&
+           copy_points(&to->node_inputs, &from->node_inputs, arena) &&
            copy_points(&to->child_inputs, &from->child_inputs, arena) &&
            copy_points(&to->outputs, &from->outputs, arena);
 }
@@ -126,19 +212,27 @@ static bool copy_all(qdq_pattern_schemes *to, const candidates *all, qdq_arena *
 
 /* --- add ----------------------------------------------------------------------------------------------------------- */
 
+static bool copy_key(qdq_pattern_key *to, const qdq_pattern_key *from, qdq_arena *arena)
+{
+    return copy_text(&to->signature, from->signature, arena) && copy_text(&to->canon, from->canon, arena) &&
+           copy_text(&to->engine, from->engine, arena) && copy_text(&to->device, from->device, arena) &&
+           copy_text(&to->options, from->options, arena);
+}
+
 static qdq_status put(qdq_pattern_cache *c, const qdq_pattern_schemes *entry, qdq_error *err)
 {
     qdq_pattern_schemes *own = qdq_arena_alloc(&c->arena, sizeof *own);
-    const char *signature = qdq_arena_strdup(&c->arena, entry->signature);
+    const char *text = key_text(&entry->key, &c->arena);
 
-    if (own == NULL || signature == NULL || !QDQ_RESERVE(&c->arena, &c->patterns))
+    if (own == NULL || text == NULL || !QDQ_RESERVE(&c->arena, &c->patterns))
         return qdq_nomem(err);
-    qdq_map_value *at = qdq_map_put(&c->by_signature, signature, NULL);
+    *own = *entry;
+    if (!copy_key(&own->key, &entry->key, &c->arena))
+        return qdq_nomem(err);
+    qdq_map_value *at = qdq_map_put(&c->by_key, text, NULL);
     if (at == NULL)
         return qdq_nomem(err);
     at->num = c->patterns.n;
-    *own = *entry;
-    own->signature = signature;
     c->patterns.at[c->patterns.n++] = own;
     return QDQ_OK;
 }
@@ -156,40 +250,50 @@ static qdq_status choose(const qdq_pattern_cache *c, const qdq_pattern_schemes *
     if (st != QDQ_OK || all->n == 0)
         return st;
     qsort(all->at, all->n, sizeof *all->at, by_latency);
-    thin_out(c, all);
+    thin_out(c, &ps->key, all);
+    return QDQ_OK;
+}
+
+static qdq_status add(qdq_pattern_cache *c, const qdq_pattern_schemes *ps, qdq_arena *scratch, qdq_error *err)
+{
+    qdq_pattern_schemes *known = NULL, entry = {.key = ps->key, .size = ps->size};
+    candidates all = {0};
+
+    QDQ_TRY(find(c, &ps->key, scratch, &known, err));
+    QDQ_TRY(choose(c, ps, known, scratch, &all, err));
+    if (!copy_all(&entry, &all, &c->arena) || !copy_text(&entry.best, ps->best, &c->arena) ||
+        !copy_text(&entry.settled, ps->settled, &c->arena))
+        return qdq_nomem(err);
+    if (known == NULL)
+        return put(c, &entry, err);
+    entry.key = known->key;
+    *known = entry;
     return QDQ_OK;
 }
 
 qdq_status qdq_pattern_cache_add(qdq_pattern_cache *c, const qdq_pattern_schemes *ps, qdq_error *err)
 {
-    qdq_pattern_schemes *known = find(c, ps->signature),
-                        entry = {.signature = ps->signature, .size = ps->size};
     qdq_arena scratch = QDQ_ARENA_INIT;
-    candidates all = {0};
-    qdq_status st = choose(c, ps, known, &scratch, &all, err);
+    qdq_status st = add(c, ps, &scratch, err);
 
-    if (st == QDQ_OK && !copy_all(&entry, &all, &c->arena))
-        st = qdq_nomem(err);
     qdq_arena_free(&scratch);
-    if (st != QDQ_OK)
-        return st;
-    if (known == NULL)
-        return put(c, &entry, err);
-    known->size = entry.size;
-    known->schemes.at = entry.schemes.at;
-    known->schemes.n = entry.schemes.n;
-    known->schemes.cap = entry.schemes.cap;
-    return QDQ_OK;
+    return st;
 }
 
 qdq_status qdq_pattern_cache_merge(qdq_pattern_cache *c, const qdq_pattern_cache *other, bool prefer_existing,
                                    qdq_error *err)
 {
-    for (size_t i = 0; i < other->patterns.n; i++) {
-        const qdq_pattern_schemes *ps = other->patterns.at[i];
+    qdq_arena scratch = QDQ_ARENA_INIT;
+    qdq_status st = QDQ_OK;
 
-        if (!prefer_existing || find(c, ps->signature) == NULL)
-            QDQ_TRY(qdq_pattern_cache_add(c, ps, err));
+    for (size_t i = 0; i < other->patterns.n && st == QDQ_OK; i++) {
+        const qdq_pattern_schemes *ps = other->patterns.at[i];
+        qdq_pattern_schemes *known = NULL;
+
+        st = find(c, &ps->key, &scratch, &known, err);
+        if (st == QDQ_OK && (!prefer_existing || known == NULL))
+            st = qdq_pattern_cache_add(c, ps, err);
     }
-    return QDQ_OK;
+    qdq_arena_free(&scratch);
+    return st;
 }

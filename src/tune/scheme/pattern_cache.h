@@ -1,15 +1,32 @@
 /* pattern_cache.h - what earlier runs found out about patterns, for a warm start: a YAML file that Model-Optimizer reads
  * and writes, too (region-autotune.md 1.7, 6.4). Latencies are not compared across models or machines: only the order
- * within a pattern counts, as seeds. */
+ * within an entry counts, as seeds.
+ *
+ * Entries of this program name the canonical form of the pattern and what it was measured on and with. Entries of one signature
+ * that differ in these stand beside each other. */
 #ifndef QDQ_PATTERN_CACHE_H
 #define QDQ_PATTERN_CACHE_H
 
 #include "base/map.h"
 #include "tune/scheme/scheme.h"
 
-typedef struct qdq_pattern_schemes {
+/* What an entry is about; two entries of a cache differ in one of these. */
+typedef struct qdq_pattern_key {
     const char *signature;
+    /* 32 digits of the canonical form, the engine's fingerprint, the device, and what times depend on besides; NULL: not known,
+     * as in files of Model-Optimizer. */
+    const char *canon, *engine, *device, *options;
+} qdq_pattern_key;
+
+/* The signature of an entry about a whole model, whose schemes are placements. No operator has such a name. */
+#define QDQ_PATTERN_MODEL "(model)"
+
+typedef struct qdq_pattern_schemes {
+    qdq_pattern_key key;
     size_t size; /* nodes */
+    const char *
+        best; /* of a model: the placement that a search ended with, which has come to its end; NULL: none has */
+    const char *settled; /* then: qdq_pattern_schemes_seal() of it */
     QDQ_VEC(qdq_scheme) schemes;
 } qdq_pattern_schemes;
 
@@ -18,7 +35,7 @@ typedef struct qdq_pattern_cache {
     unsigned minimum_distance;               /* 4 */
     unsigned max_entries;                    /* of a pattern: 32; 0: no limit */
     QDQ_VEC(qdq_pattern_schemes *) patterns; /* in the order in which they came */
-    qdq_map by_signature;                    /* -> index into patterns */
+    qdq_map by_key;                          /* -> index into patterns */
 } qdq_pattern_cache;
 
 #define QDQ_PATTERN_CACHE_INIT                                                                               \
@@ -44,9 +61,22 @@ void qdq_pattern_cache_free(qdq_pattern_cache *c);
  * was. */
 qdq_status qdq_pattern_cache_add(qdq_pattern_cache *c, const qdq_pattern_schemes *ps, qdq_error *err);
 
-/* Adds the patterns of `other`; those that are known only if existing ones are not preferred. */
+/* Adds the entries of `other`; those that are known only if existing ones are not preferred. */
 qdq_status qdq_pattern_cache_merge(qdq_pattern_cache *c, const qdq_pattern_cache *other, bool prefer_existing,
                                    qdq_error *err);
-const qdq_pattern_schemes *qdq_pattern_cache_find(const qdq_pattern_cache *c, const char *signature);
+
+/* NULL: it has none. */
+const qdq_pattern_schemes *qdq_pattern_cache_find(const qdq_pattern_cache *c, const qdq_pattern_key *key);
+
+/* Is it about a whole model? */
+bool qdq_pattern_is_model(const qdq_pattern_key *key);
+
+/* Is it of this form, measured on this engine and device with these options? */
+bool qdq_pattern_key_equal(const qdq_pattern_key *a, const qdq_pattern_key *b);
+
+/* 32 digits of all that an entry says, but for times of day, and of the search that it is the result of: an entry that was
+ * changed by hand has others. */
+qdq_status qdq_pattern_schemes_seal(const qdq_pattern_schemes *ps, const char *search, char digits[33],
+                                    qdq_error *err);
 
 #endif /* QDQ_PATTERN_CACHE_H */

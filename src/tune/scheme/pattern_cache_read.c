@@ -172,12 +172,13 @@ static qdq_status read_points(reader *r, const qdq_yaml *scheme, const char *key
     return QDQ_OK;
 }
 
-static qdq_status read_timestamp(reader *r, const qdq_yaml *v, const char **out)
+/* Nothing: *out stays as it is. */
+static qdq_status read_text(reader *r, const qdq_yaml *v, const char *expected, const char **out)
 {
     if (qdq_yaml_is_null(v))
         return QDQ_OK;
     if (v->kind != QDQ_YAML_SCALAR)
-        return wrong(r, v, "a time", &r->bad);
+        return wrong(r, v, expected, &r->bad);
     *out = v->text;
     return QDQ_OK;
 }
@@ -189,7 +190,7 @@ static qdq_status read_scheme(reader *r, const qdq_yaml *v, qdq_scheme *s)
         return wrong(r, v, "a map", &r->bad);
     QDQ_TRY(read_latency(r, qdq_yaml_get(v, "latency_ms"), &s->latency_ms, &r->bad));
     QDQ_TRY(read_bool(r, qdq_yaml_get(v, "error"), &s->error, &r->bad));
-    QDQ_TRY(read_timestamp(r, qdq_yaml_get(v, "profile_timestamp"), &s->timestamp));
+    QDQ_TRY(read_text(r, qdq_yaml_get(v, "profile_timestamp"), "a time", &s->timestamp));
     QDQ_TRY(read_points(r, v, "nodes_insertion_points", NODE_INPUT, &s->node_inputs));
     QDQ_TRY(read_points(r, v, "child_region_inputs", CHILD_INPUT, &s->child_inputs));
     QDQ_TRY(read_points(r, v, "region_outputs", OUTPUT, &s->outputs));
@@ -198,6 +199,14 @@ static qdq_status read_scheme(reader *r, const qdq_yaml *v, qdq_scheme *s)
 }
 
 /* --- patterns ------------------------------------------------------------------------------------------------------ */
+
+static qdq_status read_keys(reader *r, const qdq_yaml *v, qdq_pattern_key *k)
+{
+    QDQ_TRY(read_text(r, qdq_yaml_get(v, "canonical_hash"), "32 digits", &k->canon));
+    QDQ_TRY(read_text(r, qdq_yaml_get(v, "engine"), "a text", &k->engine));
+    QDQ_TRY(read_text(r, qdq_yaml_get(v, "device"), "a text", &k->device));
+    return read_text(r, qdq_yaml_get(v, "options"), "a text", &k->options);
+}
 
 static qdq_status read_pattern(reader *r, const qdq_yaml *v, qdq_pattern_schemes *ps)
 {
@@ -212,8 +221,11 @@ static qdq_status read_pattern(reader *r, const qdq_yaml *v, qdq_pattern_schemes
     if (signature->kind != QDQ_YAML_SCALAR)
         return wrong(r, signature, "a text", &r->bad);
     QDQ_TRY(read_size(r, qdq_yaml_get(v, "pattern_size"), SIZE_MAX, &size, &r->bad));
-    ps->signature = signature->text;
+    ps->key.signature = signature->text;
+    if (qdq_pattern_is_model(&ps->key))
+        return wrong(r, signature, "operators", &r->bad);
     ps->size = (size_t)size;
+    QDQ_TRY(read_keys(r, v, &ps->key));
     QDQ_TRY(read_list(r, qdq_yaml_get(v, "schemes"), &first, &r->bad));
     for (const qdq_yaml *i = first; i != NULL; i = i->next) {
         qdq_scheme s;
@@ -225,22 +237,64 @@ static qdq_status read_pattern(reader *r, const qdq_yaml *v, qdq_pattern_schemes
     return QDQ_OK;
 }
 
+/* --- models --------------------------------------------------------------------------------------------------------- */
+
+static qdq_status read_placement(reader *r, const qdq_yaml *v, qdq_scheme *s)
+{
+    *s = (qdq_scheme){0};
+    if (v->kind != QDQ_YAML_MAP)
+        return wrong(r, v, "a map", &r->bad);
+    QDQ_TRY(read_text(r, qdq_yaml_get(v, "placement"), "hexadecimal digits", &s->placement));
+    if (s->placement == NULL)
+        return missing(r, v, "placement", &r->bad);
+    QDQ_TRY(read_latency(r, qdq_yaml_get(v, "latency_ms"), &s->latency_ms, &r->bad));
+    return read_text(r, qdq_yaml_get(v, "profile_timestamp"), "a time", &s->timestamp);
+}
+
+static qdq_status read_model(reader *r, const qdq_yaml *v, qdq_pattern_schemes *ps)
+{
+    const qdq_yaml *first;
+    uint64_t size = 0;
+
+    *ps = (qdq_pattern_schemes){.key.signature = QDQ_PATTERN_MODEL};
+    if (v->kind != QDQ_YAML_MAP)
+        return wrong(r, v, "a map", &r->bad);
+    QDQ_TRY(read_keys(r, v, &ps->key));
+    if (ps->key.canon == NULL)
+        return missing(r, v, "canonical_hash", &r->bad);
+    QDQ_TRY(read_size(r, qdq_yaml_get(v, "nodes"), SIZE_MAX, &size, &r->bad));
+    ps->size = (size_t)size;
+    QDQ_TRY(read_text(r, qdq_yaml_get(v, "best"), "hexadecimal digits", &ps->best));
+    QDQ_TRY(read_text(r, qdq_yaml_get(v, "settled"), "32 digits", &ps->settled));
+    QDQ_TRY(read_list(r, qdq_yaml_get(v, "placements"), &first, &r->bad));
+    for (const qdq_yaml *i = first; i != NULL; i = i->next) {
+        qdq_scheme s;
+
+        QDQ_TRY(read_placement(r, i, &s));
+        if (!QDQ_PUSH(&r->arena, &ps->schemes, s))
+            return qdq_nomem(&r->bad);
+    }
+    return QDQ_OK;
+}
+
 /* --- the file ------------------------------------------------------------------------------------------------------ */
 
-static qdq_status add_patterns(reader *r, const qdq_yaml *list, bool is_state)
+/* `empty`: also those without schemes. */
+static qdq_status add_entries(reader *r, const qdq_yaml *list, const char *what, bool empty,
+                              qdq_status (*read)(reader *r, const qdq_yaml *v, qdq_pattern_schemes *ps))
 {
     const qdq_yaml *first;
 
     QDQ_TRY(read_list(r, list, &first, r->err));
     for (const qdq_yaml *v = first; v != NULL; v = v->next) {
         qdq_pattern_schemes ps;
-        qdq_status st = read_pattern(r, v, &ps);
+        qdq_status st = read(r, v, &ps);
 
         if (st == QDQ_E_NOMEM)
             return qdq_nomem(r->err);
         if (st != QDQ_OK)
-            qdq_job_log(r->job, QDQ_LOG_WARNING, "%s: pattern left out", r->bad.text);
-        else if (ps.schemes.n > 0 || !is_state)
+            qdq_job_log(r->job, QDQ_LOG_WARNING, "%s: %s left out", r->bad.text, what);
+        else if (ps.schemes.n > 0 || empty)
             QDQ_TRY(qdq_pattern_cache_add(r->c, &ps, r->err));
     }
     return QDQ_OK;
@@ -270,7 +324,8 @@ static qdq_status read_document(reader *r, const qdq_yaml *top)
                        cached != NULL ? "max_entries_per_pattern" : "pattern_cache_max_entries_per_pattern",
                        &entries));
     r->c->minimum_distance = r->c->max_entries = 0;
-    QDQ_TRY(add_patterns(r, cached != NULL ? cached : state, cached == NULL));
+    QDQ_TRY(add_entries(r, cached != NULL ? cached : state, "pattern", cached != NULL, read_pattern));
+    QDQ_TRY(add_entries(r, qdq_yaml_get(top, "models"), "model", true, read_model));
     r->c->minimum_distance = distance;
     r->c->max_entries = entries;
     return QDQ_OK;

@@ -121,18 +121,24 @@ static void put_output(qdq_buf *b, const qdq_point *p)
     put_index(b, "      ", "output_index", p->index);
 }
 
+static void put_time(qdq_buf *b, const qdq_scheme *s)
+{
+    qdq_buf_puts(b, "    profile_timestamp: ");
+    if (s->timestamp != NULL)
+        put_text(b, s->timestamp);
+    else
+        qdq_buf_puts(b, "null");
+    qdq_buf_putc(b, '\n');
+}
+
 static void put_scheme(qdq_buf *b, const qdq_scheme *s)
 {
     char hash[33];
 
     qdq_buf_puts(b, "  - latency_ms: ");
     put_real(b, s->latency_ms);
-    qdq_buf_printf(b, "\n    error: %s\n    profile_timestamp: ", s->error ? "true" : "false");
-    if (s->timestamp != NULL)
-        put_text(b, s->timestamp);
-    else
-        qdq_buf_puts(b, "null");
-    qdq_buf_putc(b, '\n');
+    qdq_buf_printf(b, "\n    error: %s\n", s->error ? "true" : "false");
+    put_time(b, s);
     put_list(b, "nodes_insertion_points", &s->node_inputs, put_node_input);
     put_list(b, "child_region_inputs", &s->child_inputs, put_child_input);
     put_list(b, "region_outputs", &s->outputs, put_output);
@@ -140,22 +146,76 @@ static void put_scheme(qdq_buf *b, const qdq_scheme *s)
     qdq_buf_printf(b, "    hash: '%s'\n", hash); /* 32 digits are a number, without quotes */
 }
 
+static void put_key(qdq_buf *b, const char *before, const char *key, const char *text)
+{
+    if (text == NULL)
+        return;
+    qdq_buf_printf(b, "%s%s: ", before, key);
+    put_text(b, text);
+    qdq_buf_putc(b, '\n');
+}
+
+/* What Model-Optimizer does not know is left out where it is not known. */
+static void put_keys(qdq_buf *b, const qdq_pattern_key *k)
+{
+    put_key(b, "  ", "engine", k->engine);
+    put_key(b, "  ", "device", k->device);
+    put_key(b, "  ", "options", k->options);
+}
+
+static void put_pattern(qdq_buf *b, const qdq_pattern_schemes *ps)
+{
+    put_key(b, "- ", "pattern_signature", ps->key.signature);
+    qdq_buf_printf(b, "  pattern_size: %zu\n", ps->size);
+    put_key(b, "  ", "canonical_hash", ps->key.canon);
+    put_keys(b, &ps->key);
+    qdq_buf_printf(b, "  schemes:%s\n", ps->schemes.n == 0 ? " []" : "");
+    for (size_t i = 0; i < ps->schemes.n; i++)
+        put_scheme(b, &ps->schemes.at[i]);
+}
+
+static void put_model(qdq_buf *b, const qdq_pattern_schemes *ps)
+{
+    put_key(b, "- ", "canonical_hash", ps->key.canon != NULL ? ps->key.canon : "");
+    qdq_buf_printf(b, "  nodes: %zu\n", ps->size);
+    put_keys(b, &ps->key);
+    put_key(b, "  ", "best", ps->best);
+    put_key(b, "  ", "settled", ps->settled);
+    qdq_buf_printf(b, "  placements:%s\n", ps->schemes.n == 0 ? " []" : "");
+    for (size_t i = 0; i < ps->schemes.n; i++) {
+        const qdq_scheme *s = &ps->schemes.at[i];
+        put_key(b, "  - ", "placement", s->placement != NULL ? s->placement : "");
+        qdq_buf_puts(b, "    latency_ms: ");
+        put_real(b, s->latency_ms);
+        qdq_buf_putc(b, '\n');
+        put_time(b, s);
+    }
+}
+
+/* A list of those that are about models, or of those that are not; nothing where there are none. */
+static void put_entries(qdq_buf *b, const qdq_pattern_cache *c, bool of_models)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->patterns.n; i++) {
+        const qdq_pattern_schemes *ps = c->patterns.at[i];
+        if (qdq_pattern_is_model(&ps->key) != of_models)
+            continue;
+        qdq_buf_puts(b, n++ > 0 ? "" : of_models ? "models:\n" : "pattern_schemes:\n");
+        (of_models ? put_model : put_pattern)(b, ps);
+    }
+    if (n == 0 && !of_models)
+        qdq_buf_puts(b, "pattern_schemes: []\n");
+}
+
 qdq_status qdq_pattern_cache_text(const qdq_pattern_cache *c, char **text, qdq_error *err)
 {
     qdq_buf b = QDQ_BUF_INIT(QDQ_BUF_NO_LIMIT);
 
-    qdq_buf_printf(&b, "minimum_distance: %u\nmax_entries_per_pattern: %u\npattern_schemes:%s\n",
-                   c->minimum_distance, c->max_entries, c->patterns.n == 0 ? " []" : "");
-    for (size_t i = 0; i < c->patterns.n; i++) {
-        const qdq_pattern_schemes *ps = c->patterns.at[i];
-
-        qdq_buf_puts(&b, "- pattern_signature: ");
-        put_text(&b, ps->signature);
-        qdq_buf_printf(&b, "\n  pattern_size: %zu\n  schemes:%s\n", ps->size,
-                       ps->schemes.n == 0 ? " []" : "");
-        for (size_t k = 0; k < ps->schemes.n; k++)
-            put_scheme(&b, &ps->schemes.at[k]);
-    }
+    qdq_buf_printf(&b, "minimum_distance: %u\nmax_entries_per_pattern: %u\n", c->minimum_distance,
+                   c->max_entries);
+    put_entries(&b, c, false);
+    put_entries(&b, c, true);
     *text = qdq_buf_take(&b);
     return *text != NULL ? QDQ_OK : qdq_nomem(err);
 }

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/sha256.h"
 
@@ -118,6 +119,10 @@ static size_t differing(const qdq_points *a, const qdq_points *b)
 
 size_t qdq_scheme_distance(const qdq_scheme *a, const qdq_scheme *b)
 {
+    if (a->placement != NULL || b->placement != NULL)
+        return a->placement != NULL && b->placement != NULL && strcmp(a->placement, b->placement) == 0
+                   ? 0
+                   : SIZE_MAX;
     return differing(&a->node_inputs, &b->node_inputs) + differing(&a->child_inputs, &b->child_inputs) +
            differing(&a->outputs, &b->outputs);
 }

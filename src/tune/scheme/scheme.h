@@ -22,9 +22,12 @@ typedef struct qdq_scheme {
     double latency_ms;                             /* INFINITY: not measured */
     bool error;
     const char *timestamp; /* ISO 8601 UTC, or NULL */
+    /* An assignment of a whole model in hexadecimal digits, which has no points; NULL: points of a pattern. */
+    const char *placement;
 } qdq_scheme;
 
-void qdq_scheme_hash(const qdq_scheme *s, char hash[33]);
+void qdq_scheme_hash(const qdq_scheme *s, char hash[33]); /* of its points */
+/* Points that one of both has alone; of placements, 0 or SIZE_MAX. */
 size_t qdq_scheme_distance(const qdq_scheme *a, const qdq_scheme *b);
 bool qdq_scheme_sort(
     qdq_scheme *s); /* into the order above; false: it had a point twice, which is taken out */

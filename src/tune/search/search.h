@@ -22,7 +22,8 @@ typedef struct qdq_search_unit {
     const qdq_assign
         *seed; /* bits over the choices: from caches, imports; measured before anything is mutated */
     size_t n_seeds;
-    bool settled; /* found out before on this engine and device: nothing but the seeds is tried */
+    size_t n_cached; /* the first of them: of caches */
+    bool settled;    /* found out before on this engine and device: for the report */
 } qdq_search_unit;
 
 /* Bits of several units that meet at a border, as the readers of one tensor: worth being changed together. */
@@ -42,6 +43,7 @@ typedef struct qdq_search_problem {
                                 rules, imported, ... The first is the baseline ("nothing") */
     const char *const *start_name;
     size_t n_starts;
+    size_t n_cached_starts; /* those behind the first one: of caches */
     const qdq_assign *
         late; /* whole assignments that are tried once profiles are known, where these do not rule them out */
     const char *const *late_name;
@@ -53,14 +55,15 @@ typedef struct qdq_search_problem {
 typedef struct qdq_search_opts {
     qdq_test_opts test;
     unsigned
-        schemes_per_unit; /* candidates of one unit at most; changes of its best: as many for the unit that
-                                  may save most, for others in proportion to what they may save */
-    unsigned exhaustive;  /* units with so many choices or fewer are tried in full: 3 */
-    unsigned mutations;   /* bits changed at once at most: 3 */
-    unsigned attempts;    /* changes drawn for a unit at most; 0: 100 */
-    unsigned stale;       /* candidates in a row that brought nothing end a unit */
-    unsigned max_trials;  /* of the whole search; 0: no bound */
-    unsigned max_builds;  /* likewise */
+        schemes_per_unit; /* candidates of one unit at most, and as many seeds of caches before them; changes of its best: as
+                                  many for the unit that may save most, for others in proportion to what they may save */
+    unsigned exhaustive; /* units with so many choices or fewer are tried in full: 3 */
+    unsigned mutations;  /* bits changed at once at most: 3 */
+    unsigned attempts;   /* changes drawn for a unit at most; 0: 100 */
+    unsigned stale;      /* candidates in a row that brought nothing end a unit */
+    unsigned max_trials; /* of the whole search; 0: no bound */
+    unsigned max_builds; /* likewise */
+    bool seeds_beyond;   /* seeds of caches take no builds from max_builds */
     uint64_t seed;
 } qdq_search_opts;
 
@@ -101,6 +104,8 @@ typedef struct qdq_search_ops {
     qdq_status (*identity)(void *ctx, const qdq_assign *a, qdq_assign_hash *out, qdq_error *err);
     qdq_status (*event)(void *ctx, const qdq_search_event *e, qdq_error *err); /* may be NULL */
     unsigned (*builds)(void *ctx);
+    /* The time of a start as a share of the baseline's, if it was measured before; NAN. May be NULL. */
+    qdq_status (*known_share)(void *ctx, const qdq_assign *a, double *out, qdq_error *err);
     /* Fills cost[n_bits] from a profile of an assignment. *known: false if there is none. May be NULL: nothing is
      * ruled out but by measuring. */
     qdq_status (*profile)(void *ctx, const qdq_assign *a, qdq_search_cost *cost, bool *known, qdq_error *err);
@@ -110,6 +115,7 @@ typedef struct qdq_search_unit_result {
     qdq_assign best;         /* bits over its choices, of most instances */
     double gain;             /* share of the baseline's time that it brought, as measured when it was kept */
     unsigned tried, changes; /* candidates; those among them that were changes of the best */
+    unsigned of_caches;      /* and those that caches proposed */
     bool skipped;            /* what it could bring at most lies under what can be detected */
 } qdq_search_unit_result;
 

@@ -23,6 +23,7 @@ typedef struct qdq_searching {
     QDQ_VEC(double) times;           /* shares of the baseline's; INFINITY: failed */
     QDQ_VEC(uint64_t) against;       /* likewise: the identity of the incumbent that it ran beside */
     bool over;                       /* the budget is used up */
+    unsigned of_seeds;               /* builds that seeds of caches took, beyond the budget */
     double noise;                    /* of the last test: what cannot be seen is not tried */
 
     double *worth;     /* by bit: ns of float time */
@@ -61,6 +62,9 @@ void qdq_search_reset(qdq_searching *s);
 
 /* May the bit be on? */
 bool qdq_search_allows(const qdq_searching *s, size_t bit);
+
+/* Models that were built so far; 0: nobody counts. */
+unsigned qdq_search_builds(const qdq_searching *s);
 
 /* May one more model be built? No: the search is over. */
 bool qdq_search_budget_left(qdq_searching *s);

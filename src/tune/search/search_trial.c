@@ -49,12 +49,18 @@ static qdq_status remember(qdq_searching *s, uint64_t identity, uint64_t incumbe
     return QDQ_OK;
 }
 
+unsigned qdq_search_builds(const qdq_searching *s)
+{
+    return s->ops->builds != NULL ? s->ops->builds(s->ops->ctx) : 0;
+}
+
 bool qdq_search_budget_left(qdq_searching *s)
 {
     const qdq_search_opts *o = s->opts;
+    const unsigned beyond = o->seeds_beyond ? s->of_seeds : 0;
 
     if ((o->max_trials > 0 && s->out->trials >= o->max_trials) ||
-        (o->max_builds > 0 && s->ops->builds != NULL && s->ops->builds(s->ops->ctx) >= o->max_builds))
+        (o->max_builds > 0 && qdq_search_builds(s) >= o->max_builds + beyond))
         s->over = true;
     return !s->over;
 }
@@ -182,6 +188,24 @@ static qdq_status weigh(qdq_searching *s, qdq_error *err)
     return qdq_search_hope_init(s, err);
 }
 
+/* Did an earlier run find the candidate slower than the incumbent is now? */
+static qdq_status is_beaten(qdq_searching *s, bool *beaten, qdq_error *err)
+{
+    uint64_t mine, now;
+    double share;
+
+    *beaten = false;
+    if (s->ops->known_share == NULL)
+        return QDQ_OK;
+    QDQ_TRY(s->ops->known_share(s->ops->ctx, &s->candidate, &share, err));
+    *beaten = share > s->time * (1 + s->opts->test.enter);
+    if (!*beaten)
+        return QDQ_OK;
+    QDQ_TRY(identify(s, &s->candidate, &mine, err));
+    QDQ_TRY(identify(s, &s->incumbent, &now, err));
+    return mine == now ? QDQ_OK : remember(s, mine, now, share, err);
+}
+
 static qdq_status measure_starts(qdq_searching *s, qdq_error *err)
 {
     const qdq_search_problem *p = s->p;
@@ -197,10 +221,16 @@ static qdq_status measure_starts(qdq_searching *s, qdq_error *err)
     QDQ_TRY(remember(s, base, base, 1, err));
     s->phase = QDQ_PHASE_START;
     for (size_t i = 1; i < p->n_starts && !s->over; i++) {
+        const unsigned builds = qdq_search_builds(s);
         qdq_tried ignored;
+        bool beaten;
         s->move = p->start_name[i];
         qdq_assign_take(&s->candidate, &p->start[i]);
-        QDQ_TRY(qdq_search_try(s, SIZE_MAX, &ignored, err));
+        QDQ_TRY(is_beaten(s, &beaten, err));
+        if (!beaten)
+            QDQ_TRY(qdq_search_try(s, SIZE_MAX, &ignored, err));
+        if (i <= p->n_cached_starts)
+            s->of_seeds += qdq_search_builds(s) - builds;
     }
     return QDQ_OK;
 }

@@ -40,9 +40,12 @@ typedef struct unit_search {
     bool found;        /* something was kept */
 } unit_search;
 
+/* What caches propose takes nothing from what would be tried without them. */
 static bool enough(const unit_search *x)
 {
-    return x->s->over || x->s->out->unit[x->index].tried >= x->s->opts->schemes_per_unit;
+    const qdq_search_unit_result *r = &x->s->out->unit[x->index];
+
+    return x->s->over || r->tried - r->of_caches >= x->s->opts->schemes_per_unit;
 }
 
 static bool enough_changes(const unit_search *x)
@@ -86,12 +89,22 @@ static void fill(unit_search *x, bool on, bool linear_only)
 
 static qdq_status try_seeds(unit_search *x, qdq_error *err)
 {
+    qdq_search_unit_result *r = &x->s->out->unit[x->index];
     bool kept;
 
     for (size_t i = 0; i < x->u->n_seeds; i++) {
+        const bool cached = i < x->u->n_cached;
+        const unsigned before = r->tried, builds = qdq_search_builds(x->s);
+        if (cached && r->of_caches >= x->s->opts->schemes_per_unit)
+            continue;
         qdq_assign_take(&x->mask, &x->u->seed[i]);
         QDQ_TRY(try_mask(x, &kept, err));
+        if (!cached)
+            continue;
+        r->of_caches += r->tried - before;
+        x->s->of_seeds += qdq_search_builds(x->s) - builds;
     }
+    x->stale = 0;
     return QDQ_OK;
 }
 
