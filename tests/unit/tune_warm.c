@@ -254,8 +254,7 @@ static void plain_placements_come_from_the_store_if_it_has_them(void **state)
     save_cache(&c, test_path("stored.yaml"));
     qdq_pattern_cache_free(&c);
     const qdq_tune_result alone = run_with(m, engine, test_path("stored.yaml"), "without_store");
-    const qdq_tune_result with =
-        test_warm_run(m, engine, test_path("stored.yaml"), store, "with_store");
+    const qdq_tune_result with = test_warm_run(m, engine, test_path("stored.yaml"), store, "with_store");
     print_message("%u builds, with the store %u; cold %u\n", alone.builds, with.builds, cold.builds);
     assert_true(with.builds < alone.builds);
     assert_true(with.speedup > 0.99 * cold.speedup);
