@@ -88,7 +88,6 @@ static qdq_status seed_unit(qdq_tuning *t, size_t index, const qdq_choices *c, q
         seed[i] = known[i];
     u->seed = seed;
     u->n_seeds = u->n_cached = n;
-    u->settled = t->settled != NULL;
     for (size_t i = 0; i < t->n_baselines; i++)
         QDQ_TRY(seed_imported(t, p, c, &t->baselines[i].placement, seed, u, err));
     return QDQ_OK;

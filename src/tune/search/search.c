@@ -10,11 +10,11 @@
 
 enum { SWEEPS = 3 };
 
-/* Is there anything that an earlier run did not settle? */
-static bool unsettled(const qdq_search_problem *p)
+/* Is there anything to decide? */
+static bool has_choices(const qdq_search_problem *p)
 {
     for (size_t u = 0; u < p->n_units; u++)
-        if (p->unit[u].n_choices > 0 && !p->unit[u].settled)
+        if (p->unit[u].n_choices > 0)
             return true;
     return false;
 }
@@ -26,7 +26,7 @@ static qdq_status start_by_profile(qdq_searching *s, qdq_error *err)
     bool known = false;
 
     s->move = "by profile";
-    if (!s->over && unsettled(s->p))
+    if (!s->over && has_choices(s->p))
         QDQ_TRY(qdq_search_profile_ends(s, &known, err));
     for (size_t i = 0; i < QDQ_COUNT(borders) && known && !s->over; i++) {
         qdq_tried ignored;
@@ -53,11 +53,11 @@ static qdq_status try_late(qdq_searching *s, qdq_error *err)
 static qdq_status sweep(qdq_searching *s, bool first, qdq_error *err)
 {
     s->phase = QDQ_PHASE_INTERACTIONS;
-    if (first && !s->over && unsettled(s->p))
+    if (first && !s->over && has_choices(s->p))
         QDQ_TRY(qdq_search_cuts(s, err));
     s->phase = QDQ_PHASE_UNITS;
     s->move = "a pattern";
-    if (!s->over && unsettled(s->p))
+    if (!s->over && has_choices(s->p))
         QDQ_TRY(qdq_search_hope_update(s, err));
     if (!s->over)
         QDQ_TRY(qdq_search_units(s, err));

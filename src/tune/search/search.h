@@ -23,7 +23,6 @@ typedef struct qdq_search_unit {
         *seed; /* bits over the choices: from caches, imports; measured before anything is mutated */
     size_t n_seeds;
     size_t n_cached; /* the first of them: of caches */
-    bool settled;    /* found out before on this engine and device: for the report */
 } qdq_search_unit;
 
 /* Bits of several units that meet at a border, as the readers of one tensor: worth being changed together. */

@@ -6,21 +6,20 @@
 #include "base/fail.h"
 #include "tune/search/search_state.h"
 
-/* What one unit has there, it has tried itself; what units have settled, stays. */
+/* What one unit has there, it has tried itself. */
 static bool is_open(const qdq_searching *s, const qdq_search_border *b)
 {
     uint32_t first = UINT32_MAX;
-    bool several = false, settled = true;
+    bool several = false;
 
     for (size_t i = 0; i < b->n_bits; i++) {
         uint32_t unit = s->unit_of[b->bit[i]];
         if (unit == UINT32_MAX)
             continue;
         several = several || (first != UINT32_MAX && unit != first);
-        settled = settled && s->p->unit[unit].settled;
         first = unit;
     }
-    return several && !settled;
+    return several;
 }
 
 static double hope_of(const qdq_searching *s, const qdq_search_border *b)

@@ -161,8 +161,6 @@ qdq_status qdq_search_pairs(qdq_searching *s, qdq_error *err)
 
     for (size_t i = 0; i < n && st == QDQ_OK && !s->over && stale < s->opts->stale; i++) {
         qdq_tried t;
-        if (s->p->unit[pair[i].a].settled && s->p->unit[pair[i].b].settled)
-            continue;
         if (!qdq_search_matters(s, pair[i].hope))
             break;
         qdq_search_reset(s);
@@ -209,7 +207,7 @@ qdq_status qdq_search_exceptions(qdq_searching *s, qdq_error *err)
 {
     for (size_t u = 0; u < s->p->n_units && !s->over; u++) {
         const qdq_search_unit *unit = &s->p->unit[u];
-        if (unit->n_instances > 1 && !unit->settled &&
+        if (unit->n_instances > 1 &&
             qdq_search_matters(s, qdq_search_unit_hope(s, unit) / (double)unit->n_instances))
             QDQ_TRY(except_instances(s, u, err));
     }

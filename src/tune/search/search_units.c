@@ -193,8 +193,6 @@ static qdq_status explore(unit_search *x, qdq_error *err)
     const size_t many = 4;
 
     QDQ_TRY(try_seeds(x, err));
-    if (x->u->settled)
-        return QDQ_OK;
     QDQ_TRY(try_plain(x, err));
     if (x->u->n_choices <= x->s->opts->exhaustive)
         return try_all(x, err);
