@@ -460,6 +460,7 @@ static void close_all(qdq_tuning *t, const char *why)
     qdq_pattern_cache_free(&t->known);
     qdq_pattern_cache_free(&t->thin);
     qdq_pattern_cache_free(&t->learnt);
+    qdq_pattern_cache_free(&t->before);
     qdq_patterns_free(t->patterns);
     qdq_fusion_keys_free(t->keys);
     qdq_free(t->layers.at);

@@ -85,10 +85,23 @@ static qdq_status find_settled(qdq_tuning *t, qdq_error *err)
     return QDQ_OK;
 }
 
+/* A file that is missing or broken costs times of day only. */
+static qdq_status read_before(qdq_tuning *t, qdq_error *err)
+{
+    const char *path = qdq_tune_path(t, "patterns.yaml");
+
+    if (path == NULL)
+        return qdq_nomem(err);
+    if (t->out->resumed && qdq_pattern_cache_load(path, NULL, &t->before, NULL) == QDQ_E_NOMEM)
+        return qdq_nomem(err);
+    return QDQ_OK;
+}
+
 qdq_status qdq_tune_name_patterns(qdq_tuning *t, qdq_error *err)
 {
     qdq_arena scratch = QDQ_ARENA_INIT;
 
+    QDQ_TRY(read_before(t, err));
     t->learnt = qdq_tune_new_cache(t, true);
     t->canon = qdq_arena_array(&t->arena, t->patterns->n + 1, sizeof *t->canon);
     t->effort = qdq_tune_effort_text(t);
@@ -117,13 +130,31 @@ static const char *now_text(qdq_arena *arena)
     return qdq_arena_strdup(arena, text);
 }
 
+/* Does this process repeat what an earlier one measured? */
+static bool is_replay(const qdq_tuning *t)
+{
+    return t->out->resumed && !t->measured;
+}
+
+/* When an earlier process of this run measured it; NULL: it did not. */
+static const char *time_before(const qdq_tuning *t, const qdq_pattern_key *key, const qdq_scheme *scheme)
+{
+    const qdq_pattern_schemes *before = is_replay(t) ? qdq_pattern_cache_find(&t->before, key) : NULL;
+
+    for (size_t i = 0; before != NULL && i < before->schemes.n; i++)
+        if (qdq_scheme_distance(&before->schemes.at[i], scheme) == 0)
+            return before->schemes.at[i].timestamp;
+    return NULL;
+}
+
 static qdq_status add_scheme(qdq_tuning *t, const qdq_pattern_key *key, size_t size, qdq_scheme *scheme,
                              double ms, const char *when, qdq_error *err)
 {
     qdq_pattern_schemes one = {.key = *key, .size = size};
+    const char *before = time_before(t, key, scheme);
 
     scheme->latency_ms = ms;
-    scheme->timestamp = when;
+    scheme->timestamp = before != NULL ? before : when;
     one.schemes.at = scheme;
     one.schemes.n = one.schemes.cap = 1;
     return qdq_pattern_cache_add(&t->learnt, &one, err);
@@ -227,7 +258,8 @@ qdq_status qdq_tune_learn(qdq_tuning *t, const qdq_search_event *e, qdq_error *e
         return QDQ_OK;
     else
         QDQ_TRY(learn(t, e->incumbent, e->candidate, qdq_tune_share_of(e) * base_ms, err));
-    return write_all(t, err);
+    /* The file of the earlier process has more, until this one measures. */
+    return is_replay(t) && t->before.patterns.n > 0 ? QDQ_OK : write_all(t, err);
 }
 
 /* Limits that users set end a search where they want, not where it is over. */

@@ -165,6 +165,7 @@ typedef struct qdq_tuning {
     qdq_pattern_cache known;  /* all of the files that users gave, */
     qdq_pattern_cache thin;   /* and what is tried of it */
     qdq_pattern_cache learnt; /* what this run measured so far */
+    qdq_pattern_cache before; /* patterns.yaml of the process that a resumed run goes on after */
     char (*canon)[33];        /* digits of the canonical form of each pattern, */
     char whole[33];           /* and of the model with all that there is to decide */
     const char *effort;       /* what the length of the search depends on, as text */

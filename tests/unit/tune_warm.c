@@ -121,6 +121,27 @@ static void a_pattern_has_several_schemes_each_with_its_own_time(void **state)
     qdq_pattern_cache_free(&c);
 }
 
+/* All times of day in a cache become this one; how many schemes have it. */
+static const char long_ago[] = "2020-01-01T00:00:00+00:00";
+
+static size_t age(const char *path, bool now)
+{
+    qdq_pattern_cache c;
+    size_t n = 0;
+
+    load_cache(path, &c);
+    for (size_t i = 0; i < c.patterns.n; i++)
+        for (size_t k = 0; k < c.patterns.at[i]->schemes.n; k++) {
+            qdq_scheme *s = &c.patterns.at[i]->schemes.at[k];
+            s->timestamp = now ? long_ago : s->timestamp;
+            n += strcmp(s->timestamp, long_ago) == 0;
+        }
+    if (now)
+        save_cache(&c, path);
+    qdq_pattern_cache_free(&c);
+    return n;
+}
+
 /* What was measured so far is on disk, but nothing is settled. */
 static void a_killed_run_leaves_its_patterns(void **state)
 {
@@ -142,11 +163,20 @@ static void a_killed_run_leaves_its_patterns(void **state)
     load_cache(path, &c);
     assert_true(model_of(&c)->schemes.n > 1);
     assert_null(model_of(&c)->settled);
+    const size_t placements = model_of(&c)->schemes.n;
     qdq_pattern_cache_free(&c);
     const qdq_tune_result cold = run_with(test_tuned, engine, NULL, "not_killed");
     const qdq_tune_result warm = run_with(test_tuned, engine, path, "after_the_kill");
     assert_true(warm.builds * 2 > cold.builds); /* it goes on */
     assert_true(warm.speedup > 0.99 * cold.speedup);
+    /* the same run, resumed: times of what it does not measure again stay */
+    const size_t aged = age(path, true);
+    const qdq_tune_result resumed = run_with(test_tuned, engine, NULL, "killed");
+    const size_t left = age(path, false); /* a later measurement of the same scheme may be faster */
+    assert_true(resumed.resumed && left >= placements && left <= aged);
+    load_cache(path, &c);
+    assert_true(model_of(&c)->schemes.n > placements && model_of(&c)->settled != NULL);
+    qdq_pattern_cache_free(&c);
 }
 
 /* --- what is believed ------------------------------------------------------------------------------------------------- */
