@@ -67,7 +67,8 @@ enum {
     QDQ_CAN_PROFILE = 4,      /* time per executed layer */
     QDQ_CAN_EXPOSE = 8,       /* intermediate tensors as outputs */
     QDQ_CAN_MAP_WEIGHTS = 16, /* takes weights from the model's files without a copy */
-    QDQ_CAN_GROUP = 32        /* the nodes behind each executed layer */
+    QDQ_CAN_GROUP = 32,       /* the nodes behind each executed layer */
+    QDQ_NAMES_LAYERS = 64     /* its names of layers are not those of nodes: ask for the nodes, too */
 };
 
 typedef struct qdq_engine_info {

@@ -62,7 +62,7 @@ static qdq_status replay_open(qdq_engine *e, const char *arg, const qdq_engine_o
     const char *path = qdq_arena_printf(&e->arena, "%s/replay.json", arg);
     if (e->info.library == NULL || path == NULL)
         return qdq_nomem(err);
-    e->info.capabilities = QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_CAN_GROUP;
+    e->info.capabilities = QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_CAN_GROUP | QDQ_NAMES_LAYERS;
     return stat(path, &st) == 0 ? read_info(e, path, err) : QDQ_OK;
 }
 

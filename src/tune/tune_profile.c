@@ -481,6 +481,7 @@ qdq_status qdq_tune_profile(qdq_tuning *t, qdq_tune_candidate *c, qdq_error *err
 {
     if (c->times != NULL)
         return QDQ_OK;
+    t->by_nodes = t->by_nodes || (can(t, QDQ_NAMES_LAYERS) && can(t, QDQ_CAN_GROUP));
     QDQ_TRY(take_profile(t, c, err));
     if (t->by_nodes || c->times->is_known || c->times->sum <= 0 || !can(t, QDQ_CAN_GROUP))
         return QDQ_OK;

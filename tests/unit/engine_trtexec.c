@@ -75,7 +75,7 @@ static void it_times_by_the_median_of_exported_times(void **state)
     open_engine("trtexec", NULL, NULL);
     const qdq_engine_info *info = qdq_engine_get_info(engine);
     assert_string_equal(info->version, "10.16.1");
-    assert_int_equal(info->capabilities, QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_CAN_GROUP);
+    assert_int_equal(info->capabilities, QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_CAN_GROUP | QDQ_NAMES_LAYERS);
     assert_ok(open_session(TEXT, false));
     o.rounds = 3;
     o.warmup = 1;

@@ -332,12 +332,12 @@ static void options_that_are_known_to_be_refused_are_not_tried(void **state)
     assert_string_equal(qdq_trt_tool_refused(&tool), "");
     assert_ok(run_with(useful, 60, &log));
     assert_string_equal(qdq_trt_tool_refused(&tool), "--exportLayerInfo");
-    assert_true(qdq_trt_tool_capabilities(&tool) == (QDQ_CAN_TIME | QDQ_CAN_PROFILE));
+    assert_true(qdq_trt_tool_capabilities(&tool) == (QDQ_CAN_TIME | QDQ_CAN_PROFILE | QDQ_NAMES_LAYERS));
     clean(NULL);
     open_tool(NULL);
     assert_ok(qdq_trt_tool_refuse(&tool, "--exportLayerInfo --exportProfile --noSuchOption", &err));
     assert_string_equal(qdq_trt_tool_refused(&tool), "--exportLayerInfo --exportProfile");
-    assert_true(qdq_trt_tool_capabilities(&tool) == QDQ_CAN_TIME);
+    assert_true(qdq_trt_tool_capabilities(&tool) == (QDQ_CAN_TIME | QDQ_NAMES_LAYERS));
 }
 
 static void precision_flags_name_a_precision(void **state)

@@ -31,6 +31,6 @@ qdq_status qdq_trt_tool_refuse(qdq_trt_tool *t, const char *options, qdq_error *
 
 unsigned qdq_trt_tool_capabilities(const qdq_trt_tool *t)
 {
-    return QDQ_CAN_TIME | (qdq_trt_tool_has(t, "--exportProfile") ? QDQ_CAN_PROFILE : 0) |
+    return QDQ_CAN_TIME | QDQ_NAMES_LAYERS | (qdq_trt_tool_has(t, "--exportProfile") ? QDQ_CAN_PROFILE : 0) |
            (qdq_trt_tool_has(t, "--exportLayerInfo") ? QDQ_CAN_GROUP : 0);
 }

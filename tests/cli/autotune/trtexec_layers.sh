@@ -28,3 +28,4 @@ grep -o '"tensor": "b0[^"]*"' layers.json | head -2
 tune greedy --mode subgraph --strategy greedy
 grep -h -o '"apart_by": "[a-z ]*"' greedy/report.json
 tune regions
+echo "profiles without the nodes of layers: $(grep -l 'and profile' regions/logs/* | wc -l)"
