@@ -11,8 +11,9 @@ typedef struct one {
 } one;
 
 static const one cases[] = {
-#define F6 "float[2,3] x = {-1.5, 0.25, 3, 100.5, -0.75, 7}"
-#define I6 "int64[2,3] x = {-1, 2, 3, 100, -7, 0}"
+#define R44 "float[1,1,4,4] x = {1, -2, 3, 4.5, 5, 6, 7, 8, -9, 10, 11, 12, 13, 14.5, 15, 16}"
+#define F6  "float[2,3] x = {-1.5, 0.25, 3, 100.5, -0.75, 7}"
+#define I6  "int64[2,3] x = {-1, 2, 3, 100, -7, 0}"
     /* arithmetic */
     {14, 0, F6 ", float[3] b = {0.1, 0.7, -3}", "y = Add(x, b)"},
     {14, 0, F6 ", float[2,1] b = {0.1, 0.7}", "y = Sub(x, b)"},
@@ -278,6 +279,83 @@ static const one cases[] = {
      "y = ConvTranspose <group = 2, kernel_shape = [1, 2]> (x, w, b)"},
     {11, 2, "float[2,1,3] x = {1, 2, 3, 4, 5, 6}, float[1,2,2] w = {1, 2, 3, 4}",
      "y = ConvTranspose <strides = [3]> (x, w)"},
+    /* resizes */
+    {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
+     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"half_pixel\"> (x, \"\", s)"},
+    {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
+     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"half_pixel\"> (x, \"\", \"\", s)"},
+    {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
+     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"half_pixel\"> (x, \"\", s)"},
+    {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
+     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"half_pixel\"> (x, \"\", \"\", s)"},
+    {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
+     "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"half_pixel\"> (x, \"\", s)"},
+    {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
+     "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"half_pixel\"> (x, \"\", \"\", s)"},
+    {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
+     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"pytorch_half_pixel\"> (x, \"\", s)"},
+    {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
+     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"pytorch_half_pixel\"> (x, \"\", "
+     "\"\", s)"},
+    {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
+     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"pytorch_half_pixel\"> (x, \"\", s)"},
+    {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
+     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"pytorch_half_pixel\"> (x, \"\", "
+     "\"\", s)"},
+    {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
+     "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"pytorch_half_pixel\"> (x, \"\", s)"},
+    {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
+     "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"pytorch_half_pixel\"> (x, \"\", \"\", "
+     "s)"},
+    {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
+     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"align_corners\"> (x, \"\", s)"},
+    {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
+     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"align_corners\"> (x, \"\", \"\", "
+     "s)"},
+    {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
+     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"align_corners\"> (x, \"\", s)"},
+    {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
+     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"align_corners\"> (x, \"\", \"\", s)"},
+    {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
+     "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"align_corners\"> (x, \"\", s)"},
+    {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
+     "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"align_corners\"> (x, \"\", \"\", s)"},
+    {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
+     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"asymmetric\"> (x, \"\", s)"},
+    {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
+     "y = Resize <mode = \"nearest\", coordinate_transformation_mode = \"asymmetric\"> (x, \"\", \"\", s)"},
+    {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
+     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"asymmetric\"> (x, \"\", s)"},
+    {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
+     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"asymmetric\"> (x, \"\", \"\", s)"},
+    {13, 2048, R44 ", float[4] s = {1.0, 1.0, 1.5, 2.0}",
+     "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"asymmetric\"> (x, \"\", s)"},
+    {13, 2048, R44 ", int64[4] s = {1, 1, 3, 6}",
+     "y = Resize <mode = \"cubic\", coordinate_transformation_mode = \"asymmetric\"> (x, \"\", \"\", s)"},
+    {13, 0, R44 ", float[4] s = {1.0, 1.0, 2.0, 0.5}",
+     "y = Resize <coordinate_transformation_mode = \"asymmetric\", nearest_mode = \"round_prefer_floor\"> "
+     "(x, \"\", s)"},
+    {13, 0, R44 ", float[4] s = {1.0, 1.0, 2.0, 0.5}",
+     "y = Resize <coordinate_transformation_mode = \"asymmetric\", nearest_mode = \"round_prefer_ceil\"> (x, "
+     "\"\", s)"},
+    {13, 0, R44 ", float[4] s = {1.0, 1.0, 2.0, 0.5}",
+     "y = Resize <coordinate_transformation_mode = \"asymmetric\", nearest_mode = \"floor\"> (x, \"\", s)"},
+    {13, 0, R44 ", float[4] s = {1.0, 1.0, 2.0, 0.5}",
+     "y = Resize <coordinate_transformation_mode = \"asymmetric\", nearest_mode = \"ceil\"> (x, \"\", s)"},
+    {19, 2048, R44 ", float[4] s = {1.0, 1.0, 2.3, 0.8}",
+     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"half_pixel_symmetric\"> (x, \"\", "
+     "s)"},
+    {19, 2048, R44 ", float[4] s = {1.0, 1.0, 2.0, 0.6}",
+     "y = Resize <mode = \"cubic\", cubic_coeff_a = -0.5, exclude_outside = 1> (x, \"\", s)"},
+    {19, 2048, R44 ", int64[2] s = {6, 9}",
+     "y = Resize <mode = \"linear\", axes = [3, 2], keep_aspect_ratio_policy = \"not_larger\"> (x, \"\", "
+     "\"\", s)"},
+    {19, 2048, R44 ", int64[2] s = {6, 9}",
+     "y = Resize <mode = \"linear\", axes = [2, 3], keep_aspect_ratio_policy = \"not_smaller\"> (x, \"\", "
+     "\"\", s)"},
+    {13, 2048, R44 ", int64[4] s = {1, 1, 3, 5}, float[8] r = {0.0, 0.0, 0.4, 0.6, 1.0, 1.0, 1.2, 1.7}",
+     "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"tf_crop_and_resize\", "
+     "extrapolation_value = 7.5> (x, r, \"\", s)"},
     /* picked elements */
     {11, 0, F6 ", bool[2] k = {0, 1}", "y = Compress(x, k)"},
     {11, 0, F6 ", bool[2] k = {0, 1}", "y = Compress <axis = 0> (x, k)"},

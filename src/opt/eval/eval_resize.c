@@ -1,0 +1,390 @@
+/* eval_resize.c - Resize of constants, as ONNX's specification of opset 19 defines it since opset 11. Each dim has a table of the
+ * elements that a place of the result takes, and their weights; a result is the sum over all dims, in double, rounded once.
+ *
+ * Engines compute places in float. Where float and double come to different elements (mode nearest) nothing is computed. */
+#include "opt/eval/eval_kernel.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { TAPS = 4, MAX_WORK = 1 << 26 };
+
+typedef enum transform { HALF_PIXEL, PYTORCH, ALIGN_CORNERS, ASYMMETRIC, SYMMETRIC, CROP } transform;
+typedef enum mode { NEAREST, LINEAR, CUBIC } mode;
+typedef enum rounding { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL } rounding;
+
+/* One dim of the result. */
+typedef struct line {
+    int64_t in, out;
+    double scale, start, end; /* start, end: of the part that CROP takes, from 0 to 1 */
+    bool is_same;             /* every place takes the element there */
+    int n;                    /* taps of each place */
+    int64_t *at;              /* n for each place */
+    double *weight;
+    bool *outside; /* CROP: beyond the data */
+} line;
+
+typedef struct resize {
+    transform how;
+    mode mode;
+    rounding rounding;
+    bool excludes_outside;
+    double cubic_a, extrapolation;
+    int rank;
+    line line[QDQ_EVAL_RANK];
+} resize;
+
+/* --- attributes ------------------------------------------------------------------------------------------------------------ */
+
+/* The place of the attribute's word in the list; -1 and a reason: in none. */
+static int read_word(qdq_eval *c, const char *name, const char *const *words, const char *fallback)
+{
+    for (int i = 0; words[i] != NULL; i++)
+        if (qdq_eval_string_is(c, name, words[i], fallback))
+            return i;
+    qdq_eval_refuse(c, qdq_arena_printf(c->memory, "attribute '%s' has a value that is not computed", name));
+    return -1;
+}
+
+static bool read_modes(qdq_eval *c, resize *r)
+{
+    static const char *const hows[] = {"half_pixel", "pytorch_half_pixel",   "align_corners",
+                                       "asymmetric", "half_pixel_symmetric", "tf_crop_and_resize",
+                                       NULL};
+    static const char *const modes[] = {"nearest", "linear", "cubic", NULL};
+    static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", NULL};
+    int found = read_word(c, "coordinate_transformation_mode", hows, "half_pixel");
+    int of_mode = read_word(c, "mode", modes, "nearest");
+    int of_rounding = read_word(c, "nearest_mode", roundings, "round_prefer_floor");
+
+    r->excludes_outside = qdq_eval_flag(c, "exclude_outside", false);
+    r->cubic_a = (double)qdq_eval_float(c, "cubic_coeff_a", -0.75f);
+    r->extrapolation = (double)qdq_eval_float(c, "extrapolation_value", 0);
+    if (qdq_eval_flag(c, "antialias", false))
+        return QDQ_REFUSE(c, "a resize with antialias");
+    if (found < 0 || of_mode < 0 || of_rounding < 0 || c->why != NULL)
+        return false;
+    r->how = (transform)found;
+    r->mode = (mode)of_mode;
+    r->rounding = (rounding)of_rounding;
+    return true;
+}
+
+/* --- sizes -------------------------------------------------------------------------------------------------------------------- */
+
+/* What scales, sizes and roi are about: *n axes, each once. */
+static bool read_axes(qdq_eval *c, int rank, int *axis, int *n)
+{
+    bool seen[QDQ_EVAL_RANK] = {false};
+    const int64_t *list;
+    int64_t count;
+
+    *n = rank;
+    for (int i = 0; i < rank; i++)
+        axis[i] = i;
+    if (c->opset < 18 || !qdq_eval_int_list(c, "axes", &list, &count))
+        return true;
+    if (count > rank)
+        return QDQ_REFUSE(c, "%" PRId64 " axes of an array of rank %d", count, rank);
+    *n = (int)count;
+    for (int i = 0; i < *n; i++) {
+        if (!qdq_eval_axis(c, list[i], rank, &axis[i]))
+            return false;
+        if (seen[axis[i]])
+            return QDQ_REFUSE(c, "axis %d is there twice", axis[i]);
+        seen[axis[i]] = true;
+    }
+    return true;
+}
+
+/* Input i as n floats; *list NULL: left out, or empty. */
+static bool read_floats(qdq_eval *c, uint32_t i, int64_t n, const float **list)
+{
+    const qdq_const *x = qdq_eval_in(c, i);
+
+    *list = NULL;
+    if (x == NULL || x->count == 0)
+        return true;
+    if (x->elem != QDQ_FLOAT)
+        return qdq_eval_refuse_type(c, i);
+    *list = x->data;
+    return x->count == n ||
+           QDQ_REFUSE(c, "input %u has %" PRId64 " numbers, expected %" PRId64, (unsigned)i, x->count, n);
+}
+
+/* One scale for all axes that fits the data into the sizes, or covers them. */
+static bool keep_aspect(qdq_eval *c, resize *r, const int *axis, int n)
+{
+    static const char *const policies[] = {"stretch", "not_larger", "not_smaller", NULL};
+    int policy = read_word(c, "keep_aspect_ratio_policy", policies, "stretch");
+    double scale = 0;
+
+    if (policy < 1)
+        return policy == 0;
+    for (int i = 0; i < n; i++) {
+        double s = r->line[axis[i]].scale;
+
+        if (i == 0 || (policy == 1 ? s < scale : s > scale))
+            scale = s;
+    }
+    for (int i = 0; i < n; i++) {
+        line *l = &r->line[axis[i]];
+
+        l->scale = scale;
+        l->out = (int64_t)floor(scale * (double)l->in + 0.5);
+    }
+    return true;
+}
+
+static bool read_sizes(qdq_eval *c, resize *r, const int *axis, int n)
+{
+    const int64_t *sizes;
+    const float *scales;
+    int64_t count;
+
+    if (!read_floats(c, 2, n, &scales) || !qdq_eval_ints(c, 3, &sizes, &count))
+        return false;
+    if ((scales != NULL) == (count > 0) || (count > 0 && count != n))
+        return QDQ_REFUSE(c, "not one number for each axis, as scales or as sizes");
+    for (int i = 0; i < n; i++) {
+        line *l = &r->line[axis[i]];
+        float scaled = scales != NULL ? floorf((float)l->in * scales[i]) : 0;
+
+        if (scales != NULL && !(scales[i] > 0 && scaled < (float)(1 << 30)))
+            return QDQ_REFUSE(c, "a scale that is not above 0, or too large");
+        if (scales == NULL && (sizes[i] < 1 || sizes[i] > 1 << 30))
+            return QDQ_REFUSE(c, "a size of %" PRId64, sizes[i]);
+        l->scale = scales != NULL ? (double)scales[i] : (double)sizes[i] / (double)l->in;
+        l->out = scales != NULL ? (int64_t)scaled : sizes[i];
+    }
+    return scales != NULL || keep_aspect(c, r, axis, n);
+}
+
+static bool read_resize(qdq_eval *c, resize *r)
+{
+    const qdq_const *x = c->in[0];
+    int axis[QDQ_EVAL_RANK], n;
+    const float *roi;
+
+    *r = (resize){.rank = x->rank};
+    if (c->opset < 11)
+        return QDQ_REFUSE(c, "a resize of opset 10, whose places are not defined");
+    if (x->count == 0)
+        return QDQ_REFUSE(c, "an array without elements");
+    for (int i = 0; i < x->rank; i++)
+        r->line[i] = (line){.in = x->dim[i], .out = x->dim[i], .scale = 1, .start = 0, .end = 1};
+    if (!read_modes(c, r) || !read_axes(c, x->rank, axis, &n) || !read_sizes(c, r, axis, n) ||
+        !read_floats(c, 1, 2 * n, &roi))
+        return false;
+    if (r->how == CROP && roi == NULL)
+        return QDQ_REFUSE(c, "a crop without its part");
+    for (int i = 0; r->how == CROP && i < n; i++) {
+        r->line[axis[i]].start = (double)roi[i];
+        r->line[axis[i]].end = (double)roi[n + i];
+    }
+    if ((r->mode != NEAREST || r->how == CROP) && x->elem != QDQ_FLOAT && x->elem != QDQ_DOUBLE)
+        return qdq_eval_refuse_type(c, 0);
+    return true;
+}
+
+/* --- places ---------------------------------------------------------------------------------------------------------------------- */
+
+#define PLACE(name, type, HALF)                                                                              \
+    static type name(transform how, const line *l, int64_t i)                                                \
+    {                                                                                                        \
+        type scale = (type)l->scale, in = (type)l->in, out = (type)l->out, x = (type)i, start, end, whole;   \
+        switch (how) {                                                                                       \
+        case HALF_PIXEL:                                                                                     \
+            return (x + HALF) / scale - HALF;                                                                \
+        case PYTORCH:                                                                                        \
+            return l->out > 1 ? (x + HALF) / scale - HALF : 0;                                               \
+        case ALIGN_CORNERS:                                                                                  \
+            return l->out > 1 ? x * (in - 1) / (out - 1) : 0;                                                \
+        case ASYMMETRIC:                                                                                     \
+            return x / scale;                                                                                \
+        case SYMMETRIC:                                                                                      \
+            whole = scale * in;                                                                              \
+            return in / 2 * (1 - out / whole) + (x + HALF) / scale - HALF;                                   \
+        case CROP:                                                                                           \
+            start = (type)l->start;                                                                          \
+            end = (type)l->end;                                                                              \
+            return l->out > 1 ? start * (in - 1) + x * (end - start) * (in - 1) / (out - 1)                  \
+                              : HALF * (start + end) * (in - 1);                                             \
+        }                                                                                                    \
+        return 0;                                                                                            \
+    }
+
+PLACE(place_of, double, 0.5)
+PLACE(place_in_float, float, 0.5f)
+
+static int64_t clamp(double x, int64_t in)
+{
+    return !(x > 0) ? 0 : x > (double)(in - 1) ? in - 1 : (int64_t)x;
+}
+
+static int64_t nearest(rounding how, double x, int64_t in)
+{
+    double below = floor(x);
+
+    switch (how) {
+    case PREFER_FLOOR:
+        return clamp(x - below > 0.5 ? below + 1 : below, in);
+    case PREFER_CEIL:
+        return clamp(x - below >= 0.5 ? below + 1 : below, in);
+    case FLOOR:
+        return clamp(below, in);
+    case CEIL:
+        return clamp(ceil(x), in);
+    }
+    return 0;
+}
+
+/* The weight of an element d away. */
+static double cubic(double a, double d)
+{
+    d = fabs(d);
+    return d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1 : ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
+}
+
+/* The taps of place i. */
+static void fill_taps(const resize *r, line *l, int64_t i, double x)
+{
+    double below = floor(x), sum = 0;
+    int first = r->mode == CUBIC ? -1 : 0;
+
+    for (int k = 0; k < l->n; k++) {
+        double at = below + first + k;
+        double weight = r->mode == CUBIC ? cubic(r->cubic_a, x - at) : 1 - fabs(x - at);
+
+        if (r->mode == CUBIC && r->excludes_outside && (at < 0 || at > (double)(l->in - 1)))
+            weight = 0;
+        l->at[i * l->n + k] = clamp(at, l->in);
+        l->weight[i * l->n + k] = weight;
+        sum += weight;
+    }
+    for (int k = 0; r->excludes_outside && k < l->n; k++)
+        l->weight[i * l->n + k] /= sum;
+}
+
+static bool fill_line(qdq_eval *c, const resize *r, line *l)
+{
+    l->is_same = l->in == l->out && l->scale == 1 && r->how != CROP;
+    l->n = l->is_same || r->mode == NEAREST ? 1 : r->mode == LINEAR ? 2 : TAPS;
+    l->at = qdq_eval_scratch(c, l->out * l->n, sizeof *l->at);
+    l->weight = qdq_eval_scratch(c, l->out * l->n, sizeof *l->weight);
+    l->outside = qdq_eval_scratch(c, l->out, sizeof *l->outside);
+    if (l->at == NULL || l->weight == NULL || l->outside == NULL)
+        return false;
+    for (int64_t i = 0; i < l->out; i++) {
+        double x = l->is_same ? (double)i : place_of(r->how, l, i);
+
+        if (isnan(x))
+            return QDQ_REFUSE(c, "a place that is no number");
+        l->outside[i] = r->how == CROP && (x < 0 || x > (double)(l->in - 1));
+        if (l->n > 1) {
+            fill_taps(r, l, i, x);
+            continue;
+        }
+        l->at[i] = l->is_same ? i : nearest(r->rounding, x, l->in);
+        l->weight[i] = 1;
+        if (!l->is_same && l->at[i] != nearest(r->rounding, (double)place_in_float(r->how, l, i), l->in))
+            return QDQ_REFUSE(c,
+                              "a place between two elements, which float and double round to different ones");
+    }
+    return true;
+}
+
+/* --- results --------------------------------------------------------------------------------------------------------------------- */
+
+static bool is_outside(const resize *r, const int64_t *place)
+{
+    for (int i = 0; i < r->rank; i++)
+        if (r->line[i].outside[place[i]])
+            return true;
+    return false;
+}
+
+/* The element at the first taps: mode nearest has no others. */
+static int64_t first_at(const resize *r, const int64_t *place)
+{
+    int64_t at = 0;
+
+    for (int i = 0; i < r->rank; i++)
+        at = at * r->line[i].in + r->line[i].at[place[i] * r->line[i].n];
+    return at;
+}
+
+static double sum_taps(const resize *r, const qdq_const *x, const int64_t *place)
+{
+    int tap[QDQ_EVAL_RANK] = {0}, i;
+    double sum = 0;
+
+    do {
+        double weight = 1;
+        int64_t at = 0;
+
+        for (i = 0; i < r->rank; i++) {
+            const line *l = &r->line[i];
+            int64_t k = place[i] * l->n + tap[i];
+
+            at = at * l->in + l->at[k];
+            weight *= l->weight[k];
+        }
+        sum += weight * qdq_eval_number(x, at);
+        for (i = r->rank; i-- > 0 && ++tap[i] == r->line[i].n;)
+            tap[i] = 0;
+    } while (i >= 0);
+    return sum;
+}
+
+static bool check_work(qdq_eval *c, const resize *r)
+{
+    int64_t work = c->out[0].count;
+
+    for (int i = 0; i < r->rank; i++)
+        if (__builtin_mul_overflow(work, r->line[i].n, &work) || work > MAX_WORK)
+            return QDQ_REFUSE(c, "more than %d weights", MAX_WORK);
+    return true;
+}
+
+static void compute(const qdq_eval *c, const resize *r, int64_t i, const int64_t *place, void *out)
+{
+    const qdq_const *x = c->in[0];
+    size_t size = qdq_eval_size(x->elem);
+
+    if (is_outside(r, place))
+        qdq_eval_put_number(x->elem, out, i, r->extrapolation);
+    else if (r->mode == NEAREST)
+        memcpy((char *)out + (size_t)i * size, (const char *)x->data + (size_t)first_at(r, place) * size,
+               size);
+    else
+        qdq_eval_put_number(x->elem, out, i, sum_taps(r, x, place));
+}
+
+bool qdq_eval_resize(qdq_eval *c)
+{
+    int64_t dim[QDQ_EVAL_RANK], place[QDQ_EVAL_RANK] = {0};
+    resize r;
+
+    if (!read_resize(c, &r))
+        return false;
+    for (int i = 0; i < r.rank; i++)
+        dim[i] = r.line[i].out;
+    void *out = qdq_eval_output(c, 0, c->in[0]->elem, r.rank, dim);
+    if (out == NULL)
+        return false;
+    if (c->out[0].count == 0)
+        return true;
+    for (int i = 0; i < r.rank; i++)
+        if (!fill_line(c, &r, &r.line[i]))
+            return false;
+    if (!check_work(c, &r))
+        return false;
+    for (int64_t i = 0; i < c->out[0].count; i++) {
+        compute(c, &r, i, place, out);
+        for (int k = r.rank; k-- > 0 && ++place[k] == dim[k];)
+            place[k] = 0;
+    }
+    return true;
+}
