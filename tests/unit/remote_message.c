@@ -307,6 +307,88 @@ static void another_version_is_refused(void **state)
     close(p.socket);
 }
 
+/* --- questions out of turn ------------------------------------------------------------------------------------------------ */
+
+/* The worker's answer has `part`. */
+static void assert_answers(const peer *p, const char *question, const char *part)
+{
+    char bytes[2000], answer[2000];
+    size_t size = frame(bytes, question), have = 0, want = 4;
+
+    assert_true(send(p->socket, bytes, size, MSG_NOSIGNAL) == (ssize_t)size);
+    while (have < want) {
+        ssize_t n = recv(p->socket, answer + have, sizeof answer - 1 - have, 0);
+
+        if (n <= 0)
+            fail_msg("%s: the worker is gone", question);
+        have += (size_t)n;
+        if (have >= 4)
+            want = 4 + (size_t)((unsigned char)answer[0] | (unsigned)(unsigned char)answer[1] << 8);
+    }
+    answer[have] = '\0';
+    if (strstr(answer + 4, part) == NULL)
+        fail_msg("%s: %s, expected '%s'", question, answer + 4, part);
+}
+
+static void save_tanh(const char *path, const char *input)
+{
+    char text[300];
+
+    snprintf(
+        text, sizeof text,
+        "<ir_version: 9, opset_import: [\"\" : 17]>\ng (float[1,4] %s) => (float[1,4] y) { y = Tanh(%s) }",
+        input, input);
+    qdq_model *m = test_model(text);
+    assert_ok(qdq_model_save(m, path, NULL, &err));
+    qdq_model_free(m);
+}
+
+static void questions_out_of_turn_are_answered_with_the_mistake(void **state)
+{
+    peer p = start_worker();
+    char question[1500];
+    int status = 0;
+
+    (void)state;
+    FILE *f = fopen(test_path("costs.json"), "w");
+    fputs("{\"qdq_sim\": 1}", f);
+    fclose(f);
+    save_tanh(test_path("a.onnx"), "x");
+    save_tanh(test_path("b.onnx"), "z");
+    snprintf(
+        question, sizeof question,
+        "{\"do\": \"hello\", \"version\": \"%s\", \"engine\": \"sim:%s\", \"threads\": 1, \"warmup\": 1, "
+        "\"leg_runs\": 1, \"leg_ms\": 0.1, \"seed\": 0, \"shapes\": []}",
+        qdq_version(), test_path("costs.json"));
+    assert_answers(&p, question, "\"sim\"");
+    assert_answers(&p, question, "the worker has been greeted before");
+    assert_answers(&p, "{\"do\": \"leg\", \"handle\": 3, \"number\": 0}", "3");
+    snprintf(question, sizeof question, "{\"do\": \"open\", \"handle\": 0, \"path\": \"%s\"}",
+             test_path("a.onnx"));
+    assert_answers(&p, question, "\"end\"");
+    assert_answers(&p, question, "handle 0 is taken");
+    assert_answers(&p, "{\"do\": \"leg\", \"handle\": 0, \"number\": 0}",
+                   "has not been run before it is timed");
+    assert_answers(&p, "{\"do\": \"warm\", \"handle\": 0}", "\"runs\"");
+    assert_answers(&p, "{\"do\": \"leg\", \"handle\": 0, \"number\": 1}", "\"ns\"");
+    snprintf(question, sizeof question, "{\"do\": \"open\", \"handle\": 1, \"path\": \"%s\"}",
+             test_path("b.onnx"));
+    assert_answers(&p, question, "\"end\"");
+    assert_answers(&p, "{\"do\": \"warm\", \"handle\": 1}",
+                   "\"runs\""); /* another input: the samples are made again */
+    assert_answers(&p, "{\"do\": \"compare\", \"a\": 0, \"b\": 0, \"sample\": 5}",
+                   "sample 5 is not the next one");
+    assert_answers(&p, "{\"do\": \"drop\", \"handle\": 9}", "9");
+    assert_answers(&p, "{\"do\": \"run\", \"handle\": 9}", "\"text\"");
+    /* two at once */
+    size_t size = frame(question, "{\"do\": \"drop\", \"handle\": 0}");
+    size += frame(question + size, "{\"do\": \"drop\", \"handle\": 1}");
+    assert_true(send(p.socket, question, size, MSG_NOSIGNAL) == (ssize_t)size);
+    assert_true(wait_for(&p, 10, &status));
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 2);
+    close(p.socket);
+}
+
 /* --- a worker whose lab is gone ------------------------------------------------------------------------------------------ */
 
 static void a_worker_goes_when_its_lab_is_gone(void **state)
@@ -362,6 +444,7 @@ int main(void)
         cmocka_unit_test(a_worker_that_hears_garbage_exits),
         cmocka_unit_test(random_garbage_ends_a_worker),
         cmocka_unit_test(another_version_is_refused),
+        cmocka_unit_test(questions_out_of_turn_are_answered_with_the_mistake),
         cmocka_unit_test(a_worker_goes_when_its_lab_is_gone),
     };
 
