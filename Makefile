@@ -10,7 +10,7 @@ JOBS         ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 CONFIGURE    := cmake -G Ninja -S . -Wno-dev
 
-.PHONY: all demo check check-all asan fuzz bench install format tidy clean distclean help
+.PHONY: all demo check check-all asan coverage fuzz bench install format tidy clean distclean help
 
 all: ## build the tool, the library, examples and, where cmocka is, the tests
 	@$(CONFIGURE) -B $(BUILD) --log-level=WARNING
@@ -43,12 +43,20 @@ asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(call other_build,asan,-DQDQ_SANITIZE=ON)
 	@scripts/test.sh $(BUILD)/asan -LE 'long|perf|tools' $(if $(CI),-E '^cli/autotune$$')
 
+# Tests of time and of the repository run no code that others do not. Where a test limits the size of files, counts get lost.
+coverage: ## lines and branches of src/ that the tests run, per folder; UPDATE=1 writes the table in CONTRIBUTING.md
+	@scripts/setup.sh --all
+	$(call other_build,coverage,-DCMAKE_C_COMPILER=gcc -DQDQ_COVERAGE=ON)
+	@find $(BUILD)/coverage -name '*.gcda' -delete
+	@GCOV_ERROR_FILE=/dev/null scripts/test.sh $(BUILD)/coverage -LE 'long|perf|tools'; tested=$$?; \
+	scripts/coverage.sh $(BUILD)/coverage && exit $$tested
+
 fuzz: ## libFuzzer, FUZZ_SECONDS (60) for each target
 	@scripts/setup.sh --all
 	$(call other_build,fuzz,-DCMAKE_C_COMPILER=clang -DQDQ_SANITIZE=ON -DQDQ_FUZZ=ON)
 	@scripts/fuzz.sh $(BUILD)/fuzz $(FUZZ_SECONDS)
 
-check-all: ## gcc and clang with warnings as errors, sanitizers, long fault and fuzz runs
+check-all: ## gcc and clang with warnings as errors, sanitizers, coverage, long fault and fuzz runs
 	@scripts/setup.sh --all
 	$(call other_build,gcc,-DCMAKE_C_COMPILER=gcc -DQDQ_WERROR=ON)
 	@scripts/test.sh $(BUILD)/gcc
@@ -56,6 +64,7 @@ check-all: ## gcc and clang with warnings as errors, sanitizers, long fault and 
 	@scripts/test.sh $(BUILD)/clang -LE long
 	@$(MAKE) --no-print-directory tidy
 	@$(MAKE) --no-print-directory asan
+	@$(MAKE) --no-print-directory coverage
 	@$(MAKE) --no-print-directory fuzz
 
 bench: ## measure what docs/benchmarks.md says; peers go to a virtual environment below build/

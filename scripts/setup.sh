@@ -5,7 +5,7 @@
 #   (nothing)        compiler, build tools, libraries; ONNX Runtime unpacked to build/ort/
 #   --with-openvino  also OpenVINO, its library and headers unpacked to build/openvino/
 #   --tests          also what `make check` and `make asan` need, OpenVINO included
-#   --all            also what `make check-all`, `make fuzz` and `make format` need
+#   --all            also what `make check-all`, `make coverage`, `make fuzz` and `make format` need
 #
 # For Debian 12, as root. Elsewhere: install the packages it names by hand, then run it again for ONNX Runtime.
 set -eu
@@ -86,6 +86,7 @@ if [ $want_all = yes ]; then
     need libclang-rt-14-dev has_clang_library 'libclang_rt.fuzzer*.a'
     need libomp-dev has_openmp clang
     need clang-tidy has_program clang-tidy
+    need gcovr has_program gcovr # sums up what gcov counts
     need chromium has_program chromium # opens the pages that qdq writes
 fi
 
