@@ -191,7 +191,6 @@ static void qdq_of_the_plan_count_and_those_at_the_border_are_told_apart(void **
     assert_us(s[1].qdq_us, 10);
     assert_us(s[1].boundary_qdq_us, 5);
     assert_us(qdq_part_cold_us(&s[1]), 50);
-    assert_us(qdq_part_warm_us(&s[1]), 45);
 }
 
 /* ONNX Runtime doubles a DQ under a name of its own, and says of it nothing else. */

@@ -26,15 +26,10 @@ typedef struct qdq_part_score {
 qdq_status qdq_parts_score(const qdq_parts *p, const qdq_group *layer, size_t n, double end_to_end_us,
                            qdq_part_score *out, qdq_error *err);
 
-/* With all neighbours in float, and with all of them in 8 bits. */
+/* With all neighbours in float; with all of them in 8 bits it is shorter by boundary_qdq_us. */
 static inline double qdq_part_cold_us(const qdq_part_score *s)
 {
     return s->own_us + s->qdq_us + s->reformat_us;
-}
-
-static inline double qdq_part_warm_us(const qdq_part_score *s)
-{
-    return qdq_part_cold_us(s) - s->boundary_qdq_us;
 }
 
 #endif /* QDQ_SCORE_H */
