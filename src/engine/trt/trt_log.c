@@ -234,7 +234,8 @@ const char *qdq_trt_failure_name(qdq_trt_failure f)
     return "?";
 }
 
-bool qdq_trt_is_infeasible(qdq_trt_failure f)
+/* The model's fault, not that of the environment. */
+static bool is_infeasible(qdq_trt_failure f)
 {
     return f == QDQ_TRT_PARSE || f == QDQ_TRT_BUILDER;
 }
@@ -248,7 +249,7 @@ bool qdq_trt_blames_machine(const char *message)
         const char *name = qdq_trt_failure_name((qdq_trt_failure)f);
         const size_t n = strlen(name);
         if (strncmp(at + 1, name, n) == 0 && at[1 + n] == ')')
-            return !qdq_trt_is_infeasible((qdq_trt_failure)f);
+            return !is_infeasible((qdq_trt_failure)f);
     }
     return false;
 }

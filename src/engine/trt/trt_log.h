@@ -33,7 +33,6 @@ typedef enum qdq_trt_failure {
 } qdq_trt_failure;
 
 const char *qdq_trt_failure_name(qdq_trt_failure f); /* "fine", "arguments", ... */
-bool qdq_trt_is_infeasible(qdq_trt_failure f);       /* the model's fault, not that of the environment */
 
 /* Is this message of the engine ("trtexec failed with exit code 1 (runtime): ...") of a failure that is not the model's? Of
  * texts that name no class of failure: no. */
