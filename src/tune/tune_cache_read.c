@@ -82,18 +82,26 @@ static qdq_status take_file(qdq_tuning *t, const char *path, const char *key, qd
     return set_aside(t, path, why.text, "old", err);
 }
 
+/* Samples of an earlier process, as if this store had them. */
+static qdq_status restore(qdq_tuning *t, const qdq_cached_samples *s, qdq_error *err)
+{
+    json_t *list = json_array();
+    bool ok = list != NULL;
+
+    for (size_t i = 0; i + 2 < s->n && ok; i += 3)
+        ok = json_array_append_new(list, json_pack("[f, f, f]", s->us[i], s->us[i + 1], s->us[i + 2])) == 0;
+    if (!ok)
+        json_decref(list);
+    return ok ? qdq_tune_remember_content(t, s->key, list, err) : qdq_nomem(err);
+}
+
 static qdq_status use(qdq_tuning *t, qdq_error *err)
 {
     t->cached_is_mine = strcmp(t->cached->fingerprint, t->fingerprint) == 0;
     qdq_job_log(t->job, QDQ_LOG_INFO, QDQ_AUTOTUNE_CACHE ": the run begins with %zu groups of %s",
                 t->cached->groups.n, t->cached_is_mine ? "its own" : "another one");
-    for (size_t i = 0; t->cached_is_mine && i < t->cached->samples.n; i++) {
-        const qdq_cached_samples *s = &t->cached->samples.at[i];
-        json_t *list = json_array();
-        for (size_t k = 0; k + 2 < s->n; k += 3)
-            json_array_append_new(list, json_pack("[f, f, f]", s->us[k], s->us[k + 1], s->us[k + 2]));
-        QDQ_TRY(qdq_tune_remember_content(t, s->key, list, err));
-    }
+    for (size_t i = 0; t->cached_is_mine && i < t->cached->samples.n; i++)
+        QDQ_TRY(restore(t, &t->cached->samples.at[i], err));
     return QDQ_OK;
 }
 
