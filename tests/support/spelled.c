@@ -33,7 +33,7 @@ static qdq_value *put(qdq_node *at, const char *op, qdq_value *a, qdq_value *b)
 static void spell(qdq_node *n)
 {
     qdq_value *x = qdq_node_in(n, 0), *scale = qdq_node_in(n, 1), *bias = qdq_node_in(n, 2);
-    float epsilon = (float)qdq_node_float(n, "epsilon", 1e-5);
+    float epsilon = qdq_node_float(n, "epsilon", 1e-5F);
     qdq_value *d = put(n, "Sub", x, put(n, "ReduceMean", x, NULL));
     qdq_value *variance = put(n, "ReduceMean", put(n, "Pow", d, scalar(n, 2)), NULL);
     qdq_value *root = put(n, "Sqrt", put(n, "Add", variance, scalar(n, epsilon)), NULL);
