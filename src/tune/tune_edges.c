@@ -143,61 +143,26 @@ static uint32_t net_of(const edging *x, size_t edge)
     return x->t->nets.of[x->t->space->edge[edge].value->id];
 }
 
-/* Alike are tensors of one size, from one operator, whose turned edges lead into the same operators. */
-static qdq_status describe(edging *x, qdq_buf *text, qdq_error *err)
+/* Which way it turns tells an edge apart, too. */
+static bool describe(const void *ctx, size_t edge, qdq_buf *text)
 {
-    for (size_t i = 0; i < x->t->space->n_edges; i++) {
-        const qdq_space_edge *e = &x->t->space->edge[i];
-        const uint32_t net = net_of(x, i);
-        const qdq_node *from = qdq_space_source(x->t->space, e->value);
-        if (!x->may_pay[i] || net == QDQ_NO_NET)
-            continue;
-        if (text[net].size == 0)
-            qdq_buf_printf(&text[net], "%.0f %s", x->t->nets.graph.net[net].bytes,
-                           from != NULL ? from->type : "");
-        qdq_buf_printf(&text[net], " %s.%u%c", e->node->type, (unsigned)e->input,
-                       x->has_codes[i] ? '-' : '+');
-        if (text[net].failed)
-            return qdq_nomem(err);
-    }
-    return QDQ_OK;
-}
+    const edging *x = ctx;
+    const qdq_space_edge *e = &x->t->space->edge[edge];
 
-static qdq_status number_kinds(edging *x, const qdq_buf *text, qdq_map *kinds, qdq_error *err)
-{
-    for (size_t i = 0; i < x->t->nets.graph.n_nets; i++) {
-        bool is_new;
-        x->kind_of[i] = NO_KIND;
-        if (text[i].size == 0)
-            continue;
-        qdq_map_value *v = qdq_map_put(kinds, text[i].data, &is_new);
-        if (v == NULL || (is_new && !QDQ_PUSH(&x->arena, &x->gain, (double){0})))
-            return qdq_nomem(err);
-        if (is_new)
-            v->num = x->gain.n - 1;
-        x->kind_of[i] = (uint32_t)v->num;
-    }
-    return QDQ_OK;
+    if (x->may_pay[edge])
+        qdq_buf_printf(text, " %s.%u%c", e->node->type, (unsigned)e->input, x->has_codes[edge] ? '-' : '+');
+    return x->may_pay[edge];
 }
 
 static qdq_status find_kinds(edging *x, qdq_error *err)
 {
-    const size_t n = x->t->nets.graph.n_nets;
-    qdq_buf *text = qdq_arena_array(&x->arena, n + 1, sizeof *text);
-    qdq_map kinds = QDQ_MAP_INIT;
+    size_t n;
 
-    x->kind_of = qdq_arena_array(&x->arena, n + 1, sizeof *x->kind_of);
-    if (text == NULL || x->kind_of == NULL)
-        return qdq_nomem(err);
-    for (size_t i = 0; i < n; i++)
-        text[i] = (qdq_buf)QDQ_BUF_INIT(1 << 20);
-    qdq_status st = describe(x, text, err);
-    if (st == QDQ_OK)
-        st = number_kinds(x, text, &kinds, err);
-    for (size_t i = 0; i < n; i++)
-        qdq_buf_free(&text[i]);
-    qdq_map_free(&kinds);
-    return st;
+    QDQ_TRY(qdq_tune_find_alike(x->t, describe, x, &x->arena, &x->kind_of, &n, err));
+    while (x->gain.n < n)
+        if (!QDQ_PUSH(&x->arena, &x->gain, (double){0}))
+            return qdq_nomem(err);
+    return QDQ_OK;
 }
 
 /* --- what they cost ----------------------------------------------------------------------------------------------------- */

@@ -2,7 +2,72 @@
 #include "tune/tune_prices.h"
 
 #include "base/fail.h"
+#include "base/map.h"
 #include "tune/space/space_edges.h"
+
+/* --- kinds ---------------------------------------------------------------------------------------------------------------- */
+
+/* By tensor of t->nets; "": none of its edges has a part in it. */
+static qdq_status describe_all(const qdq_tuning *t, bool (*describe)(const void *, size_t, qdq_buf *),
+                               const void *ctx, qdq_buf *text, qdq_error *err)
+{
+    const qdq_space *s = t->space;
+    qdq_buf one = QDQ_BUF_INIT(1 << 20);
+    bool failed = false;
+
+    for (size_t i = 0; i < s->n_edges && !failed; i++) {
+        const uint32_t net = t->nets.of[s->edge[i].value->id];
+        const qdq_node *from = qdq_space_source(s, s->edge[i].value);
+        one.size = 0;
+        if (net == QDQ_NO_NET || !describe(ctx, i, &one))
+            continue;
+        if (text[net].size == 0)
+            qdq_buf_printf(&text[net], "%.0f %s", t->nets.graph.net[net].bytes,
+                           from != NULL ? from->type : "");
+        qdq_buf_append(&text[net], one.data, one.size);
+        failed = one.failed || text[net].failed;
+    }
+    qdq_buf_free(&one);
+    return failed ? qdq_nomem(err) : QDQ_OK;
+}
+
+static qdq_status number_kinds(const qdq_buf *text, size_t n_nets, uint32_t *of, size_t *n, qdq_error *err)
+{
+    qdq_map kinds = QDQ_MAP_INIT;
+    qdq_status st = QDQ_OK;
+
+    *n = 0;
+    for (size_t i = 0; i < n_nets && st == QDQ_OK; i++) {
+        bool is_new = false;
+        qdq_map_value *v = text[i].size > 0 ? qdq_map_put(&kinds, text[i].data, &is_new) : NULL;
+        if (is_new)
+            v->num = (*n)++;
+        of[i] = v != NULL ? (uint32_t)v->num : QDQ_TUNE_NO_KIND;
+        st = v == NULL && text[i].size > 0 ? qdq_nomem(err) : QDQ_OK;
+    }
+    qdq_map_free(&kinds);
+    return st;
+}
+
+qdq_status qdq_tune_find_alike(const qdq_tuning *t,
+                               bool (*describe)(const void *ctx, size_t edge, qdq_buf *text), const void *ctx,
+                               qdq_arena *arena, uint32_t **of, size_t *n, qdq_error *err)
+{
+    const size_t n_nets = t->nets.graph.n_nets;
+    qdq_buf *text = qdq_arena_array(arena, n_nets + 1, sizeof *text);
+
+    *of = qdq_arena_array(arena, n_nets + 1, sizeof **of);
+    if (text == NULL || *of == NULL)
+        return qdq_nomem(err);
+    for (size_t i = 0; i < n_nets; i++)
+        text[i] = (qdq_buf)QDQ_BUF_INIT(1 << 20);
+    qdq_status st = describe_all(t, describe, ctx, text, err);
+    if (st == QDQ_OK)
+        st = number_kinds(text, n_nets, *of, n, err);
+    for (size_t i = 0; i < n_nets; i++)
+        qdq_buf_free(&text[i]);
+    return st;
+}
 
 /* --- whose time it is ---------------------------------------------------------------------------------------------------- */
 

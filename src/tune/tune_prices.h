@@ -14,6 +14,12 @@ typedef struct qdq_tune_kinds {
     bool by_reader; /* a kernel's time belongs to what it reads alone, not to what it gives */
 } qdq_tune_kinds;
 
+/* Puts the tensors of t->nets into *n kinds: alike are those of one size, from one operator, whose edges are described alike.
+ * `describe` appends what tells an edge of the space apart; false: the edge has no part in it. *of in the arena. */
+qdq_status qdq_tune_find_alike(const qdq_tuning *t,
+                               bool (*describe)(const void *ctx, size_t edge, qdq_buf *text), const void *ctx,
+                               qdq_arena *arena, uint32_t **of, size_t *n, qdq_error *err);
+
 typedef struct qdq_tune_prices {
     double *time; /* us by kind */
     double rest;  /* us of kernels that no kind takes part in */

@@ -48,42 +48,15 @@ static uint32_t net_of(const typing *x, const qdq_value *v)
     return x->t->nets.of[v->id];
 }
 
-static qdq_status describe(typing *x, qdq_buf *text, qdq_error *err)
+static bool describe(const void *ctx, size_t edge, qdq_buf *text)
 {
-    const qdq_space *s = x->t->space;
+    const typing *x = ctx;
+    const qdq_space_edge *e = &x->t->space->edge[edge];
 
-    for (size_t i = 0; i < s->n_edges; i++) {
-        const qdq_space_edge *e = &s->edge[i];
-        const uint32_t net = net_of(x, e->value);
-        const qdq_node *from = qdq_space_source(s, e->value);
-        if (net == QDQ_NO_NET || !x->has_codes[qdq_space_typed(s, e->value)])
-            continue;
-        if (text[net].size == 0)
-            qdq_buf_printf(&text[net], "%.0f %s", x->t->nets.graph.net[net].bytes,
-                           from != NULL ? from->type : "");
-        qdq_buf_printf(&text[net], " %s.%u", e->node != NULL ? e->node->type : "", (unsigned)e->input);
-        if (text[net].failed)
-            return qdq_nomem(err);
-    }
-    return QDQ_OK;
-}
-
-static qdq_status number_kinds(typing *x, const qdq_buf *text, qdq_map *kinds, qdq_error *err)
-{
-    for (size_t i = 0; i < x->t->nets.graph.n_nets; i++) {
-        bool is_new;
-        x->kind_of[i] = QDQ_TUNE_NO_KIND;
-        if (text[i].size == 0)
-            continue;
-        qdq_map_value *v = qdq_map_put(kinds, text[i].data, &is_new);
-        if (v == NULL || (is_new && (!QDQ_PUSH(&x->arena, &x->gain, (double){0}) ||
-                                     !QDQ_PUSH(&x->arena, &x->pays, (bool){false}))))
-            return qdq_nomem(err);
-        if (is_new)
-            v->num = x->gain.n - 1;
-        x->kind_of[i] = (uint32_t)v->num;
-    }
-    return QDQ_OK;
+    if (!x->has_codes[qdq_space_typed(x->t->space, e->value)])
+        return false;
+    qdq_buf_printf(text, " %s.%u", e->node != NULL ? e->node->type : "", (unsigned)e->input);
+    return true;
 }
 
 static void unite(typing *x, uint32_t a, uint32_t b)
@@ -115,23 +88,14 @@ static qdq_status unite_tied(typing *x, const qdq_plan *p, qdq_map *groups, qdq_
 
 static qdq_status find_kinds(typing *x, const qdq_plan *p, qdq_error *err)
 {
-    const size_t n = x->t->nets.graph.n_nets;
-    qdq_buf *text = qdq_arena_array(&x->arena, n + 1, sizeof *text);
-    qdq_map kinds = QDQ_MAP_INIT, groups = QDQ_MAP_INIT;
+    qdq_map groups = QDQ_MAP_INIT;
+    size_t n;
 
-    x->kind_of = qdq_arena_array(&x->arena, n + 1, sizeof *x->kind_of);
-    if (text == NULL || x->kind_of == NULL)
-        return qdq_nomem(err);
-    for (size_t i = 0; i < n; i++)
-        text[i] = (qdq_buf)QDQ_BUF_INIT(1 << 20);
-    qdq_status st = describe(x, text, err);
-    if (st == QDQ_OK)
-        st = number_kinds(x, text, &kinds, err);
-    if (st == QDQ_OK)
-        st = unite_tied(x, p, &groups, err);
-    for (size_t i = 0; i < n; i++)
-        qdq_buf_free(&text[i]);
-    qdq_map_free(&kinds);
+    QDQ_TRY(qdq_tune_find_alike(x->t, describe, x, &x->arena, &x->kind_of, &n, err));
+    while (x->gain.n < n)
+        if (!QDQ_PUSH(&x->arena, &x->gain, (double){0}) || !QDQ_PUSH(&x->arena, &x->pays, (bool){false}))
+            return qdq_nomem(err);
+    qdq_status st = unite_tied(x, p, &groups, err);
     qdq_map_free(&groups);
     return st;
 }
