@@ -144,7 +144,7 @@ static bool try_one(qdq_op op)
     qdq_error err = QDQ_ERROR_INIT;
     qdq_model *m = qdq_model_new();
     qdq_const out[QDQ_EVAL_OUTPUTS];
-    const qdq_const *in[8];
+    const qdq_const *in[8] = {NULL};
     uint32_t n_in = (uint32_t)(below(8) > 0 ? 1 + below(3) : below(6));
     n_in = op == QDQ_OP_BATCHNORMALIZATION && below(2) == 0 ? 5 : n_in;
     qdq_elem theme = below(2) == 0 ? QDQ_FLOAT : below(2) == 0 ? QDQ_BOOL : any_type();
