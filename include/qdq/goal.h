@@ -99,6 +99,7 @@ typedef struct qdq_goal_result {
         is_profiled; /* times come from profiles of the engine, or from `times`; else they are estimated from shapes */
     bool is_best_kept; /* a default goal was missed: *out is the best plan tried that saves enough */
     bool is_float;     /* it was missed, and there is no such plan: *out is the float model, optimized */
+    bool is_slower;    /* is_float: a plan reaches the goal, and takes longer than the float model */
     /* Biases are corrected, as qdq_quantize_opts.bias_correction allowed. SQNR of the worst output with it and without, with
      * every layer in 8 bits. */
     bool is_corrected;

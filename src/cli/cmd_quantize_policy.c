@@ -110,7 +110,13 @@ void cmd_quantize_warn_of_goal(const quantize *q)
         warn_of_plan(q);
         return;
     }
-    if (r->is_float)
+    if (r->is_slower)
+        cli_warn(
+            &q->c->ui,
+            "nothing was quantized: the goal of %g dB can be reached, but %s; next: 'qdq autotune' measures "
+            "which layers are faster in 8 bits",
+            QDQ_DEFAULT_MIN_SQNR, r->why);
+    else if (r->is_float)
         cli_warn(&q->c->ui,
                  "nothing was quantized: no plan that saves a tenth of the time reaches %g dB; %s%s%s",
                  QDQ_DEFAULT_MIN_SQNR, r->why, worst_layers(q), next_step);

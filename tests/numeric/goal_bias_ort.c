@@ -3,9 +3,11 @@
 #include <math.h>
 
 #include "base/random.h"
+#include "base/sha256.h"
 #include "numeric/ort_help.h"
 #include "qdq/goal.h"
 #include "quant/plan/plan.h"
+#include "quant/plan/plan_times.h"
 #include "support/build.h"
 #include "support/npy_file.h"
 
@@ -151,6 +153,44 @@ static void corrections_are_judged_by_means_that_did_not_see_the_samples(void **
     put_away(&s);
 }
 
+/* The default goal, reached by corrected biases: by times of whole runs, the float model takes 400 us. */
+static void default_goal_by(setting *s, qdq_plan *times, double us)
+{
+    qdq_plan_times t = {.processor = "p", .target = "ort-cpu", .trials = 16, .float_us = 400, .eight_us = us};
+    qdq_arena arena = QDQ_ARENA_INIT;
+    char hash[65];
+
+    assert_true(QDQ_PUSH(&arena, &t.layers, ((qdq_layer_time){"y", 400, us})));
+    assert_true(QDQ_PUSH(&arena, &t.timed, ((qdq_trial_time){1, us + 5, us})));
+    qdq_sha256_text(qdq_target_text(s->target), hash);
+    t.target_sha256 = hash;
+    assert_true(qdq_plan_set_times(times, &t));
+    qdq_arena_free(&arena);
+    s->goal.by_default = true;
+    s->goal.times = times;
+    go(s);
+}
+
+static void what_corrected_biases_make_right_must_be_faster_than_float(void **state)
+{
+    static const double us[] = {399, 401};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        qdq_plan *times = qdq_plan_new();
+        setting s = set_up(4, 4, 0);
+
+        default_goal_by(&s, times, us[i]);
+        assert_int_equal(s.r->n_steps, 1);
+        assert_int_equal(s.r->reached, i == 0);
+        assert_int_equal(s.r->is_corrected, i == 0);
+        assert_int_equal(s.r->is_slower, i == 1);
+        assert_int_equal(qdq_plan_get_summary(s.plan)->n_weights, i == 0);
+        put_away(&s);
+        qdq_plan_free(times);
+    }
+}
+
 static void random_data_have_no_means_that_count(void **state)
 {
     setting s = set_up(2, 2, 0);
@@ -189,6 +229,7 @@ int main(void)
         cmocka_unit_test(biases_stay_where_the_goal_holds_without),
         cmocka_unit_test(biases_stay_where_the_caller_wants_them),
         cmocka_unit_test(corrections_are_judged_by_means_that_did_not_see_the_samples),
+        cmocka_unit_test(what_corrected_biases_make_right_must_be_faster_than_float),
         cmocka_unit_test(random_data_have_no_means_that_count),
         cmocka_unit_test(a_cache_of_ranges_keeps_biases_as_they_are),
     };

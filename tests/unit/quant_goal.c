@@ -514,7 +514,7 @@ static void a_plan_that_reaches_a_default_goal_and_is_not_faster_gives_way_to_fl
     (void)state;
     assert_ok(go(&s));
     assert_false(s.r->reached);
-    assert_true(s.r->is_float);
+    assert_true(s.r->is_float && s.r->is_slower);
     assert_int_equal(qdq_plan_get_summary(s.plan)->n_weights, 0);
     assert_string_equal(s.r->why, "what reaches it takes 1.01 of the time of the float model");
     put_away(&s);

@@ -153,7 +153,9 @@ static qdq_status make(qdq_goal_run *g, const qdq_goal_tried *t, const bool *gon
     if (gone != NULL)
         QDQ_TRY(qdq_goal_make_plan(g, gone, plan, err));
     QDQ_TRY(qdq_goal_apply(g, gone != NULL ? *plan : g->first, out, err));
-    if (t == NULL || gone == NULL || !g->goal.by_default || !g->room->head.is_profiled)
+    const bool may_ship =
+        gone != NULL || g->room->head.reached; /* the first plan: if its biases were corrected */
+    if (t == NULL || !may_ship || !g->goal.by_default || !g->room->head.is_profiled)
         return QDQ_OK;
     return qdq_goal_time_plan(g, (size_t)(t - g->tried.at), *out, least_share, err);
 }
@@ -200,6 +202,7 @@ static void tell_no_gain(qdq_goal_run *g, const qdq_goal_tried *t)
     qdq_goal_result *r = &g->room->head;
 
     r->reached = false;
+    r->is_slower = true;
     snprintf(r->why, sizeof r->why, "what reaches it takes %.2f of the time of the float model",
              t->time_share);
 }
@@ -233,6 +236,7 @@ static qdq_status take(qdq_goal_run *g, const bool *gone, qdq_plan **plan, qdq_m
         g->layers[i].is_float = r->is_float || (gone != NULL && gone[i]);
     if (r->is_float) {
         t = NULL;
+        r->is_corrected = false;
         QDQ_TRY(qdq_goal_make_float(g, plan, err));
         QDQ_TRY(qdq_goal_apply(g, *plan, out, err));
     }
@@ -430,10 +434,11 @@ static qdq_status run(qdq_goal_run *g, qdq_plan **plan, qdq_model **out, qdq_err
 
     QDQ_TRY(qdq_goal_check_times(g, err));
     QDQ_TRY(make_first(g, err));
-    if (can_search(g))
+    const bool missed = can_search(g);
+    if (missed)
         QDQ_TRY(try_corrected(g, err));
     r->reached = g->first_trial.holds;
-    if (can_search(g))
+    if (missed && (!r->reached || g->goal.by_default)) /* what reaches a default goal must be faster, too */
         QDQ_TRY(take_layers_back(g, plan, out, err));
     else {
         QDQ_TRY(qdq_goal_apply(g, g->first, out, err));
