@@ -11,6 +11,7 @@
 #include "quant/compare/compare_run.h"
 #include "quant/goal/goal_state.h"
 #include "quant/quantize_steps.h"
+#include "target/target.h"
 
 /* --- a plan --------------------------------------------------------------------------------------------------------- */
 
@@ -48,9 +49,10 @@ static qdq_status list_exclusions(qdq_goal_run *g, const bool *gone, qdq_map *la
 
 qdq_plan_basis qdq_goal_basis(qdq_goal_run *g)
 {
+    const bool is_judged_alone = g->goal.by_default && qdq_format_weight_only(&g->target->format);
     /* A cache takes the place of the runs that would bring means. */
     const bool means = g->opts.bias_correction == QDQ_BIAS_CORRECTION_AUTO && g->opts.cache == NULL &&
-                       g->data != NULL && !qdq_data_is_random(g->data);
+                       !is_judged_alone && g->data != NULL && !qdq_data_is_random(g->data);
 
     return (qdq_plan_basis){.known = &g->scales, .folds = g->goal.folds, .means = means};
 }
