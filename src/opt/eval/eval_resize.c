@@ -175,7 +175,7 @@ static bool read_resize(qdq_eval *c, resize *r)
     for (int i = 0; i < x->rank; i++)
         r->line[i] = (line){.in = x->dim[i], .out = x->dim[i], .scale = 1, .start = 0, .end = 1};
     if (!read_modes(c, r) || !read_axes(c, x->rank, axis, &n) || !read_sizes(c, r, axis, n) ||
-        !read_floats(c, 1, 2 * n, &roi))
+        !read_floats(c, 1, (int64_t)2 * n, &roi))
         return false;
     if (r->how == CROP && roi == NULL)
         return QDQ_REFUSE(c, "a crop without its part");

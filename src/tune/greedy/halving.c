@@ -99,7 +99,8 @@ static void leave_refused(const qdq_tuning *t, qdq_tune_kinds *all)
 
 void qdq_tune_kind_so_far(const qdq_tune_kind *k, size_t *best, double *none_us, double *saved_us)
 {
-    double sum = 0, n = 0;
+    double sum = 0;
+    size_t n = 0;
 
     *best = k->best;
     *none_us = k->none_us > 0 ? k->none_us : NAN;
@@ -109,7 +110,7 @@ void qdq_tune_kind_so_far(const qdq_tune_kind *k, size_t *best, double *none_us,
             sum += k->scheme[i].samples.at[s].none_us;
     if (n == 0)
         return;
-    *none_us = sum / n;
+    *none_us = sum / (double)n;
     *best = 0;
     *saved_us = 0;
     for (size_t i = 1; i < k->n_schemes; i++)
