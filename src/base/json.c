@@ -33,8 +33,12 @@ static bool is_memory_left(size_t size)
 
 qdq_status qdq_json_parse(const char *text, size_t size, const char *name, json_t **out, qdq_error *err)
 {
+    const char *nul = size > 0 ? memchr(text, '\0', size) : NULL;
     json_error_t at;
 
+    *out = NULL;
+    if (nul != NULL) /* Jansson passes over it behind a number; as a string the text would end there */
+        return qdq_fail(err, QDQ_E_FORMAT, "%s: byte %zu: not JSON: a NUL byte", name, (size_t)(nul - text));
     *out = json_loadb(text, size, JSON_REJECT_DUPLICATES, &at);
     if (*out != NULL)
         return QDQ_OK;

@@ -52,6 +52,19 @@ static void mistakes_are_named_with_their_place(void **state)
     assert_refused("{\"a\": 99999999999999999999}", "too big integer");
 }
 
+/* Behind a number Jansson takes it for the end of the number, and text that is kept as a string ends there. */
+static void a_nul_byte_is_refused_wherever_it_is(void **state)
+{
+    static const char text[] = "{\"a\": 1\0 }";
+    qdq_error err = QDQ_ERROR_INIT;
+    json_t *j;
+
+    (void)state;
+    assert_fails(QDQ_E_FORMAT, "plan.json: byte 7: not JSON: a NUL byte",
+                 qdq_json_parse(text, sizeof text - 1, "plan.json", &j, &err));
+    assert_null(j);
+}
+
 static void nesting_without_end_is_refused(void **state)
 {
     char *text = malloc(100001);
@@ -204,6 +217,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mistakes_are_named_with_their_place),
+        cmocka_unit_test(a_nul_byte_is_refused_wherever_it_is),
         cmocka_unit_test(nesting_without_end_is_refused),
         cmocka_unit_test(layout_is_two_spaces_and_the_order_of_insertion),
         cmocka_unit_test(strings_are_escaped_and_read_back),
