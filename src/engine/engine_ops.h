@@ -47,7 +47,7 @@ typedef struct qdq_engine_ops {
      * worth knowing before the next one is started; "" : none. e->info.capabilities follows. As long as the engine. NULL: it
      * is no program. */
     const char *(*refused)(qdq_engine *e);
-    /* They are known from before: none of them is tried. NULL likewise. */
+    /* An earlier run found these options refused: none of them is tried. NULL: the engine is no program. */
     qdq_status (*refuse)(qdq_engine *e, const char *options, qdq_error *err);
 } qdq_engine_ops;
 

@@ -40,7 +40,7 @@ const char *qdq_tune_placement_text(const qdq_tuning *t, const qdq_assign *a, qd
     return text;
 }
 
-/* False: no digits of so many bits. */
+/* False: these are not the digits of end - from bits. */
 static bool read_bits(const char *text, size_t n_digits, qdq_assign *a, size_t from, size_t end)
 {
     static const char digits[] = "0123456789abcdef";

@@ -5,7 +5,7 @@
 #include "base/child.h"
 
 /* "$ trtexec --onnx=...", then its output, then its errors, each of at most `most` bytes: of more, the beginning and the end. Passwords
- * are "***". Nothing where nobody hears it. */
+ * are "***". Nothing if there is no log to hear it. */
 void qdq_trt_transcript(const qdq_job *job, const char *const *argv, const qdq_child_result *r, size_t most);
 
 #endif /* QDQ_TRT_TRANSCRIPT_H */

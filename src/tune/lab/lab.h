@@ -50,7 +50,7 @@ double qdq_lab_pair_s(const qdq_lab *lab);
 /* Name, version, device and capabilities of the engine in the worker: lent, as long as the lab. */
 const qdq_engine_info *qdq_lab_engine(const qdq_lab *lab);
 
-/* What the worker and its engine printed during the last call: lent until the next one. */
+/* The output of the worker and its engine during the last call: lent until the next one. */
 const char *qdq_lab_output(const qdq_lab *lab, size_t *size);
 
 /* Options that the engine's program turned out to refuse, with spaces between: lent, as long as the lab; "": none. */

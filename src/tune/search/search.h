@@ -56,7 +56,7 @@ typedef struct qdq_search_opts {
     unsigned
         schemes_per_unit; /* candidates of one unit at most, and as many seeds of caches before them; changes of its best: as
                                   many for the unit that may save most, for others in proportion to what they may save */
-    unsigned exhaustive; /* units with so many choices or fewer are tried in full: 3 */
+    unsigned exhaustive; /* units with at most this many choices are tried in full: 3 */
     unsigned mutations;  /* bits changed at once at most: 3 */
     unsigned attempts;   /* changes drawn for a unit at most; 0: 100 */
     unsigned stale;      /* candidates in a row that brought nothing end a unit */

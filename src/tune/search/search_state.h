@@ -63,7 +63,7 @@ void qdq_search_reset(qdq_searching *s);
 /* May the bit be on? */
 bool qdq_search_allows(const qdq_searching *s, size_t bit);
 
-/* Models that were built so far; 0: nobody counts. */
+/* Models that were built so far; 0: the caller does not count them. */
 unsigned qdq_search_builds(const qdq_searching *s);
 
 /* May one more model be built? No: the search is over. */
