@@ -27,13 +27,9 @@ typedef struct edging {
     qdq_tune_edge *edge;  /* t->edges */
 } edging;
 
-#define NO_KIND QDQ_TUNE_NO_KIND
-
 static bool has_budget(const qdq_tuning *t)
 {
-    const unsigned most = qdq_tune_max_builds_with_edges(t, t->cuts);
-
-    return !qdq_tune_time_is_up(t) && (most == 0 || t->builds < most);
+    return qdq_tune_has_builds(t, 1, qdq_tune_max_builds_with_edges(t, t->cuts));
 }
 
 /* --- which edges may pay ------------------------------------------------------------------------------------------------ */
@@ -171,7 +167,7 @@ static uint32_t kind_of(const edging *x, size_t edge)
 {
     const uint32_t net = x->may_pay[edge] ? net_of(x, edge) : QDQ_NO_NET;
 
-    return net != QDQ_NO_NET ? x->kind_of[net] : NO_KIND;
+    return net != QDQ_NO_NET ? x->kind_of[net] : QDQ_TUNE_NO_KIND;
 }
 
 static unsigned count_alike(const edging *x, uint32_t kind)
@@ -245,25 +241,25 @@ static qdq_status find_gains(edging *x, qdq_assign *c, bool *any, qdq_error *err
     return QDQ_OK;
 }
 
-/* Turns the edges of kind `only`, or of each kind that pays (NO_KIND). */
+/* Turns the edges of kind `only`, or of each kind that pays (QDQ_TUNE_NO_KIND). */
 static void turn(const edging *x, uint32_t only, qdq_assign *c)
 {
     qdq_assign_take(c, &x->base);
     for (size_t i = 0; i < x->t->space->n_edges; i++) {
         const uint32_t kind = kind_of(x, i);
-        if (kind != NO_KIND && x->gain.at[kind] > 0 && (only == NO_KIND || only == kind))
+        if (kind != QDQ_TUNE_NO_KIND && x->gain.at[kind] > 0 && (only == QDQ_TUNE_NO_KIND || only == kind))
             qdq_space_flip(x->t->space, c, i);
     }
 }
 
 static uint32_t best_kind(const edging *x, size_t *n_paying)
 {
-    uint32_t best = NO_KIND;
+    uint32_t best = QDQ_TUNE_NO_KIND;
 
     *n_paying = 0;
     for (uint32_t k = 0; k < x->gain.n; k++) {
         *n_paying += x->gain.at[k] > 0;
-        if (x->gain.at[k] > 0 && (best == NO_KIND || x->gain.at[k] > x->gain.at[best]))
+        if (x->gain.at[k] > 0 && (best == QDQ_TUNE_NO_KIND || x->gain.at[k] > x->gain.at[best]))
             best = k;
     }
     return best;
@@ -298,7 +294,7 @@ static qdq_status try_kinds(edging *x, bool *kept, qdq_error *err)
     QDQ_TRY(find_gains(x, &c, &any, err));
     if (!any || !has_budget(x->t))
         return QDQ_OK;
-    turn(x, NO_KIND, &c);
+    turn(x, QDQ_TUNE_NO_KIND, &c);
     QDQ_TRY(measure(x, &c, kept, err));
     const uint32_t best = best_kind(x, &n);
     if (*kept || n < 2 || !has_budget(x->t))

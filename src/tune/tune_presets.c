@@ -185,6 +185,11 @@ unsigned qdq_tune_max_builds_with_types(const qdq_tuning *t, bool cuts)
     return t->opts->max_builds > 0 || most == 0 ? most : most + of_types(t);
 }
 
+bool qdq_tune_has_builds(const qdq_tuning *t, unsigned builds, unsigned most)
+{
+    return !qdq_tune_time_is_up(t) && (most == 0 || t->builds + builds <= most);
+}
+
 static unsigned leg_runs(const qdq_tune_opts *o)
 {
     return o->timing_runs > 0 ? o->timing_runs : 1;

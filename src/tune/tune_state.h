@@ -307,6 +307,8 @@ unsigned qdq_tune_max_builds(const qdq_tuning *t, bool cuts);
 unsigned qdq_tune_max_builds_with_edges(const qdq_tuning *t, bool cuts);
 /* and with those of other types of activations after these. */
 unsigned qdq_tune_max_builds_with_types(const qdq_tuning *t, bool cuts);
+/* Are time and builds left for these, of `most` in all? 0: builds have no limit. */
+bool qdq_tune_has_builds(const qdq_tuning *t, unsigned builds, unsigned most);
 /* An empty one with the limits that users want; `whole`: all schemes that differ at all. */
 qdq_pattern_cache qdq_tune_new_cache(const qdq_tuning *t, bool whole);
 /* All that decisions depend on, as text: two runs with equal texts are one run. In the arena; NULL: out of memory. */

@@ -35,9 +35,7 @@ typedef struct typing {
 
 static bool has_budget(const qdq_tuning *t, unsigned builds)
 {
-    const unsigned most = qdq_tune_max_builds_with_types(t, t->cuts);
-
-    return !qdq_tune_time_is_up(t) && (most == 0 || t->builds + builds <= most) &&
+    return qdq_tune_has_builds(t, builds, qdq_tune_max_builds_with_types(t, t->cuts)) &&
            (t->opts->trials == 0 || t->found.trials < t->opts->trials);
 }
 

@@ -406,7 +406,7 @@ static bool has_budget(const qdq_tuning *t, const qdq_baseline *b)
     const unsigned most =
         b->may_ship ? qdq_tune_max_builds(t, t->cuts) : qdq_tune_max_builds_with_edges(t, t->cuts);
 
-    return !qdq_tune_time_is_up(t) && !t->found.ended_early && (most == 0 || t->builds < most) &&
+    return qdq_tune_has_builds(t, 1, most) && !t->found.ended_early &&
            (t->opts->trials == 0 || t->found.trials < t->opts->trials);
 }
 
